@@ -1,0 +1,93 @@
+//! Registers, opcodes and packet formats of Alcor hardware.
+//!
+//! Everything here is generated from `hw/abi/alcor.rdl` except [`Field`], the one way to
+//! take a field out of a word or put it in. A rank's page and the board's page are given
+//! as byte offsets within a page; see [`PAGE_BYTES`] and [`rank_page`].
+//!
+//! ```
+//! use alcor_abi::{packets::put_header, PacketType};
+//! let word = put_header::DPID.put(3) | put_header::PTYPE.put(PacketType::Put1 as u32);
+//! assert_eq!(put_header::DPID.get(word), 3);
+//! assert_eq!(PacketType::from_bits(put_header::PTYPE.get(word)), Some(PacketType::Put1));
+//! ```
+
+#[rustfmt::skip]
+mod generated;
+pub use generated::*;
+
+/// What the board's MAGIC register holds: `ALCO`.
+pub const MAGIC: u32 = 0x414C_434F;
+/// The ABI's major version that this library speaks.
+pub const ABI_MAJOR: u32 = 1;
+/// Bytes of a page: the board's, or a rank's.
+pub const PAGE_BYTES: u32 = 4096;
+/// Byte offset in the BAR of a local rank's page.
+#[must_use]
+pub const fn rank_page(local_rank: u32) -> u32 {
+    (1 + local_rank) * PAGE_BYTES
+}
+/// Byte offset within a rank's page that a command is written to.
+#[must_use]
+pub const fn command(opcode: Opcode) -> u32 {
+    4 * opcode as u32
+}
+/// Bytes of a completion ring entry.
+pub const CQ_ENTRY_BYTES: u32 = 8;
+/// Payload words that one of the paper's packets can carry.
+pub const PAPER_MAX_WORDS: u32 = 30;
+
+/// Bits `low .. low + width` of a 32-bit word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field {
+    low: u32,
+    width: u32,
+}
+
+impl Field {
+    /// The field of `width` bits (1 to 31) whose lowest bit is `low`.
+    #[must_use]
+    pub const fn new(low: u32, width: u32) -> Field {
+        assert!(width > 0 && width < 32 && low + width <= 32);
+        Field { low, width }
+    }
+    /// The field's bits, in place.
+    #[must_use]
+    pub const fn mask(self) -> u32 {
+        ((1 << self.width) - 1) << self.low
+    }
+    /// The field's largest value.
+    #[must_use]
+    pub const fn max(self) -> u32 {
+        (1 << self.width) - 1
+    }
+    /// Takes the field out of `word`.
+    #[must_use]
+    pub const fn get(self, word: u32) -> u32 {
+        (word & self.mask()) >> self.low
+    }
+    /// A word that has `value` in this field and zero elsewhere; bits of `value` that do not
+    /// fit are cut off.
+    #[must_use]
+    pub const fn put(self, value: u32) -> u32 {
+        (value << self.low) & self.mask()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_takes_back_what_it_was_given() {
+        let field = Field::new(16, 5);
+        assert_eq!(field.get(field.put(0b10110) | 0xFFE0_FFFF), 0b10110);
+        assert_eq!(field.put(0xFFFF_FFFF), field.mask());
+    }
+
+    #[test]
+    fn opcodes_fit_the_command_window() {
+        for &op in Opcode::ALL {
+            assert!(command(op) < 0x400, "{op:?}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+abi/generated/alcor_abi_pkg.sv
