@@ -1,0 +1,360 @@
+//! What can go wrong, from a missing tool to a failed assertion.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use crate::signal::Direction;
+
+/// An error of this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A program that building a model takes was not found.
+    #[error("{tool} not found ({searched}); to get it: {remedy}")]
+    MissingTool {
+        /// The program.
+        tool: &'static str,
+        /// Where it was looked for.
+        searched: String,
+        /// The command that provides it.
+        remedy: &'static str,
+    },
+    /// Verilator is too old.
+    #[error("{path} is Verilator {found}, but version 5 or later is needed; to get it: ci/setup", path = path.display())]
+    VerilatorVersion {
+        /// The executable.
+        path: PathBuf,
+        /// What it said of itself.
+        found: String,
+    },
+    /// No workspace was found above the current folder.
+    #[error("no Cargo.toml with [workspace] in {start} or above it", start = start.display())]
+    NoWorkspace {
+        /// Where the search began.
+        start: PathBuf,
+    },
+    /// A file or folder could not be used.
+    #[error("cannot {action} {path}: {source}", path = path.display())]
+    Io {
+        /// What was being done.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// A name, parameter or combination in a build is not usable.
+    #[error("build of model `{model}`: {what} is `{found}`, expected {expected}")]
+    Recipe {
+        /// The model's name.
+        model: String,
+        /// What is wrong.
+        what: &'static str,
+        /// What was given.
+        found: String,
+        /// What would do.
+        expected: &'static str,
+    },
+    /// Verilator, the compiler or the linker failed.
+    #[error("{stage} of model `{model}` failed ({status})\n  {command}\n{output}")]
+    Command {
+        /// The model's name.
+        model: String,
+        /// Which step: `verilation`, `compilation` or `link`.
+        stage: &'static str,
+        /// The exit status.
+        status: String,
+        /// The command line.
+        command: String,
+        /// The last lines of its output.
+        output: String,
+    },
+    /// Verilator read a file that the cache key does not cover.
+    #[error(
+        "model `{model}` reads {path}, which is neither a source nor in an include folder of its build",
+        path = path.display()
+    )]
+    UntrackedSource {
+        /// The model's name.
+        model: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The sources kept changing while the model was being built.
+    #[error("the sources of model `{model}` changed while it was being built")]
+    SourcesChanged {
+        /// The model's name.
+        model: String,
+    },
+    /// Something that Verilator generated does not look as expected.
+    #[error("model `{model}`: generated file {file} has no usable {what}")]
+    Generated {
+        /// The model's name.
+        model: String,
+        /// The file.
+        file: String,
+        /// What was looked for.
+        what: String,
+    },
+    /// The model imports a DPI function that the build does not name, or exports one.
+    #[error(
+        "model `{model}` has DPI function `{function}`, which the build does not list (listed: {listed})"
+    )]
+    DpiUnlisted {
+        /// The model's name.
+        model: String,
+        /// The function.
+        function: String,
+        /// What the build lists.
+        listed: String,
+    },
+    /// A DPI import does not have the canonical form.
+    #[error(
+        "model `{model}`: DPI function `{function}` is `{found}`; expected (input longint unsigned, input bit [..], \
+         output bit [..])"
+    )]
+    DpiForm {
+        /// The model's name.
+        model: String,
+        /// The function.
+        function: String,
+        /// Its C declaration.
+        found: String,
+    },
+    /// Modules import the same DPI function with different widths.
+    #[error(
+        "model `{model}`: DPI function `{function}` is imported with {first:?} and with {second:?} (words in, out)"
+    )]
+    DpiWidths {
+        /// The model's name.
+        model: String,
+        /// The function.
+        function: String,
+        /// Words in and out at one place.
+        first: (usize, usize),
+        /// Words in and out at another.
+        second: (usize, usize),
+    },
+    /// A model with DPI functions lacks the input that carries the instance's handle.
+    #[error(
+        "model `{model}` has DPI functions, so its top `{top}` needs `input logic [63:0] dpi_handle_i`"
+    )]
+    NoHandlePort {
+        /// The model's name.
+        model: String,
+        /// The top module.
+        top: String,
+    },
+    /// A model's library could not be loaded.
+    #[error("cannot load model `{model}` from {path}: {reason}", path = path.display())]
+    Load {
+        /// The model's name.
+        model: String,
+        /// The library.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// There is no port of that name and direction.
+    #[error("model `{model}` has no {wanted} `{name}`; it has: {available}")]
+    NoSuchSignal {
+        /// The model's name.
+        model: String,
+        /// `input`, `output` or `port`.
+        wanted: &'static str,
+        /// What was asked for.
+        name: String,
+        /// The names that there are.
+        available: String,
+    },
+    /// There is no public variable of that path.
+    #[error("model `{model}` has no public {wanted} `{path}`; it has: {available}")]
+    NoSuchVariable {
+        /// The model's name.
+        model: String,
+        /// `memory` or `variable`.
+        wanted: &'static str,
+        /// What was asked for.
+        path: String,
+        /// The paths that there are.
+        available: String,
+    },
+    /// A handle belongs to another model.
+    #[error(
+        "`{name}` is a handle of another model than `{model}`, of which `{instance}` is an instance"
+    )]
+    ForeignHandle {
+        /// The signal, memory or recording.
+        name: String,
+        /// The instance it was used with.
+        instance: String,
+        /// That instance's model.
+        model: String,
+    },
+    /// A signal cannot be written.
+    #[error("`{name}` cannot be written: it is {direction}")]
+    NotWritable {
+        /// The signal or variable.
+        name: String,
+        /// What it is.
+        direction: Direction,
+    },
+    /// A clock is not a 1-bit input.
+    #[error(
+        "`{name}` cannot be a clock: it is {direction} of {width} bits, expected an input of 1 bit"
+    )]
+    NotAClock {
+        /// The signal.
+        name: String,
+        /// Its direction.
+        direction: Direction,
+        /// Its width.
+        width: usize,
+    },
+    /// A value does not fit a signal.
+    #[error("`{name}` has {width} bits: {found} does not fit")]
+    Width {
+        /// The signal.
+        name: String,
+        /// Its width in bits.
+        width: usize,
+        /// What was given or asked for.
+        found: String,
+    },
+    /// An access to a memory leaves it.
+    #[error("memory `{path}` has {size} bytes: {len} bytes at offset {offset} are out of bounds")]
+    Bounds {
+        /// The memory.
+        path: String,
+        /// First byte asked for.
+        offset: usize,
+        /// Number of bytes asked for.
+        len: usize,
+        /// The memory's size.
+        size: usize,
+    },
+    /// The model was built without what is asked of it.
+    #[error("model `{model}` was built without {feature}")]
+    NotBuilt {
+        /// The model's name.
+        model: String,
+        /// `trace` or `coverage`.
+        feature: &'static str,
+    },
+    /// A clock period is not usable.
+    #[error("a clock period of {picoseconds} ps is not an even number above zero")]
+    Period {
+        /// What was asked for.
+        picoseconds: u64,
+    },
+    /// The model failed, stopped or finished in this call.
+    #[error(transparent)]
+    Model(Box<Failure>),
+    /// The model failed, stopped or finished earlier, and is evaluated no more.
+    #[error("instance `{instance}` has ended: {failure}", instance = failure.instance)]
+    Ended {
+        /// How it ended.
+        failure: Box<Failure>,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Error {
+        let path = path.into();
+        move |source| Error::Io {
+            action,
+            path,
+            source,
+        }
+    }
+
+    /// How the model failed, if that is what this error says.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Error::Model(failure) | Error::Ended { failure } => Some(failure),
+            _ => None,
+        }
+    }
+}
+
+/// Why an instance ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// `$finish`.
+    Finish,
+    /// `$stop`.
+    Stop,
+    /// `$error`, or an assertion that failed.
+    Error,
+    /// `$fatal`.
+    Fatal,
+    /// The Verilator runtime gave up, for instance because a loop did not settle.
+    Runtime,
+    /// [`Dpi::call`](crate::Dpi::call) or [`Dpi::print`](crate::Dpi::print) panicked.
+    DpiPanic,
+    /// A DPI call carried a handle that is not the instance's own.
+    Misdirected,
+    /// A replay met other calls than those that were recorded.
+    Diverged,
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FailureKind::Finish => "$finish",
+            FailureKind::Stop => "$stop",
+            FailureKind::Error => "error",
+            FailureKind::Fatal => "fatal error",
+            FailureKind::Runtime => "runtime error",
+            FailureKind::DpiPanic => "panic in a DPI call",
+            FailureKind::Misdirected => "DPI call with a foreign handle",
+            FailureKind::Diverged => "replay diverged",
+        })
+    }
+}
+
+/// How an instance ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The instance's name.
+    pub instance: String,
+    /// What happened.
+    pub kind: FailureKind,
+    /// The source file, empty if there is none.
+    pub file: String,
+    /// The line in it.
+    pub line: u32,
+    /// The scope that reported it, with the label of the assertion, as far as the model says.
+    pub hier: String,
+    /// The text of the report.
+    pub message: String,
+    /// Clock cycles that the instance had completed.
+    pub cycle: u64,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {} in cycle {}",
+            self.instance, self.kind, self.cycle
+        )?;
+        if !self.file.is_empty() {
+            write!(f, " at {}:{}", self.file, self.line)?;
+        }
+        if !self.hier.is_empty() {
+            write!(f, " in {}", self.hier)?;
+        }
+        if !self.message.is_empty() {
+            write!(f, ": {}", self.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}

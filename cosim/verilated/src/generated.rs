@@ -1,0 +1,364 @@
+//! Reads what the bindings need out of the C++ that Verilator generates, and writes the table header for the shim.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// The input through which an instance's handle enters a model.
+pub(crate) const HANDLE_PORT: &str = "dpi_handle_i";
+
+/// A port, as `V<top>.h` declares it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Port {
+    pub(crate) ident: String,
+    pub(crate) name: String,
+    /// 0 in, 1 out, 2 inout.
+    pub(crate) direction: u32,
+    pub(crate) width: u32,
+    pub(crate) bytes: u32,
+}
+
+/// Finds the ports in the text of `V<top>.h`. Ports that are unpacked arrays or not integral are left out.
+pub(crate) fn ports(header: &str) -> Vec<Port> {
+    header.lines().filter_map(port).collect()
+}
+
+fn port(line: &str) -> Option<Port> {
+    let (kind, rest) = line.trim().strip_prefix("VL_")?.split_once('(')?;
+    let arguments: Vec<&str> = rest.strip_suffix(");")?.split(',').collect();
+    let (direction, storage) = ["INOUT", "IN", "OUT"].iter().find_map(|&direction| {
+        kind.strip_prefix(direction)
+            .map(|storage| (direction, storage))
+    })?;
+    let ident = arguments.first()?.strip_prefix('&')?;
+    if !ident
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    {
+        return None;
+    }
+    let msb: i64 = arguments.get(1)?.parse().ok()?;
+    let lsb: i64 = arguments.get(2)?.parse().ok()?;
+    let bytes = match storage {
+        "8" => 1,
+        "16" => 2,
+        "" => 4,
+        "64" => 8,
+        "W" => 4 * arguments.get(3)?.parse::<u32>().ok()?,
+        _ => return None,
+    };
+    Some(Port {
+        ident: ident.to_string(),
+        name: decoded(ident),
+        direction: match direction {
+            "IN" => 0,
+            "OUT" => 1,
+            _ => 2,
+        },
+        width: u32::try_from(msb.abs_diff(lsb) + 1).ok()?,
+        bytes,
+    })
+}
+
+/// A SystemVerilog name out of Verilator's encoding, where `__0hh` stands for a character.
+fn decoded(ident: &str) -> String {
+    let mut name = String::new();
+    let mut rest = ident;
+    while let Some(at) = rest.find("__0") {
+        let code = rest
+            .get(at + 3..at + 5)
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let end = match code {
+            Some(code) => {
+                name.push_str(&rest[..at]);
+                name.push(char::from(code));
+                at + 5
+            }
+            None => {
+                name.push_str(&rest[..at + 3]);
+                at + 3
+            }
+        };
+        rest = &rest[end..];
+    }
+    name + rest
+}
+
+/// Names and C declarations in the text of `V<top>__Dpi.h`.
+pub(crate) fn dpi_declarations(header: &str) -> Vec<(String, String)> {
+    header
+        .lines()
+        .filter_map(|line| {
+            let declaration = line.trim().strip_prefix("extern ")?.strip_suffix(';')?;
+            let name = declaration
+                .split('(')
+                .next()?
+                .split_whitespace()
+                .next_back()?;
+            Some((
+                name.trim_start_matches('*').to_string(),
+                declaration.to_string(),
+            ))
+        })
+        .collect()
+}
+
+/// Whether a C declaration is that of a canonical DPI import.
+pub(crate) fn is_canonical(declaration: &str) -> bool {
+    let Some((head, rest)) = declaration.split_once('(') else {
+        return false;
+    };
+    let arguments: Vec<Vec<&str>> = rest
+        .trim_end_matches(')')
+        .split(',')
+        .map(|argument| argument.split_whitespace().collect())
+        .collect();
+    head.starts_with("void ")
+        && arguments.len() == 3
+        && arguments[0].starts_with(&["unsigned", "long", "long"])
+        && arguments[1].starts_with(&["const", "svBitVecVal*"])
+        && arguments[2].starts_with(&["svBitVecVal*"])
+}
+
+/// The words in and out of every place that imports `function`, out of the text of a generated `.cpp`.
+pub(crate) fn dpi_widths(code: &str, function: &str) -> Vec<(usize, usize)> {
+    let call = format!("    {function}(");
+    let mut found = Vec::new();
+    let mut arrays: Vec<(&str, usize)> = Vec::new();
+    for line in code.lines() {
+        if line == "}" {
+            arrays.clear();
+        } else if let Some(declared) = line.trim().strip_prefix("svBitVecVal ") {
+            let array = declared
+                .strip_suffix("];")
+                .and_then(|inner| inner.split_once('['));
+            if let Some((name, size)) =
+                array.and_then(|(name, size)| Some((name, size.parse().ok()?)))
+            {
+                arrays.push((name, size));
+            }
+        } else if let Some(arguments) = line
+            .strip_prefix(&call)
+            .and_then(|rest| rest.strip_suffix(");"))
+        {
+            let words: Vec<Option<usize>> = arguments
+                .split(", ")
+                .skip(1)
+                .map(|argument| {
+                    arrays
+                        .iter()
+                        .find(|(name, _)| *name == argument)
+                        .map(|(_, size)| *size)
+                })
+                .collect();
+            if let [Some(input), Some(output)] = words[..] {
+                found.push((input, output));
+            }
+        }
+    }
+    found
+}
+
+/// A DPI function as the shim has to define it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct DpiFunction {
+    pub(crate) index: usize,
+    pub(crate) name: String,
+    pub(crate) words: (usize, usize),
+}
+
+/// Finds the DPI functions of the generated code in `folder`, and checks them against those that the build lists.
+pub(crate) fn dpi_functions(
+    model: &str,
+    folder: &Path,
+    listed: &[String],
+) -> Result<Vec<DpiFunction>, Error> {
+    let Ok(header) = fs::read_to_string(folder.join("Vmodel__Dpi.h")) else {
+        return Ok(Vec::new());
+    };
+    let declarations = dpi_declarations(&header);
+    if declarations.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut code = Vec::new();
+    for path in cpp_files(folder)? {
+        code.push(fs::read_to_string(&path).map_err(Error::io("read", &path))?);
+    }
+
+    let mut functions = Vec::new();
+    for (name, declaration) in declarations {
+        let Some(index) = listed.iter().position(|listed| *listed == name) else {
+            return Err(Error::DpiUnlisted {
+                model: model.into(),
+                function: name,
+                listed: listed.join(", "),
+            });
+        };
+        if !is_canonical(&declaration) {
+            return Err(Error::DpiForm {
+                model: model.into(),
+                function: name,
+                found: declaration,
+            });
+        }
+        let widths: Vec<(usize, usize)> = code
+            .iter()
+            .flat_map(|code| dpi_widths(code, &name))
+            .collect();
+        let Some(&first) = widths.first() else {
+            return Err(Error::Generated {
+                model: model.into(),
+                file: "Vmodel*.cpp".into(),
+                what: format!("call of DPI function `{name}`"),
+            });
+        };
+        if let Some(&second) = widths.iter().find(|&&words| words != first) {
+            return Err(Error::DpiWidths {
+                model: model.into(),
+                function: name,
+                first,
+                second,
+            });
+        }
+        functions.push(DpiFunction {
+            index,
+            name,
+            words: first,
+        });
+    }
+    Ok(functions)
+}
+
+/// The C++ files in a folder, in order of their names.
+pub(crate) fn cpp_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .map_err(Error::io("read", folder))?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "cpp"))
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+/// The files of the runtime that a model asks for, out of the text of `V<top>_classes.mk`.
+pub(crate) fn runtime_files(makefile: &str) -> Vec<String> {
+    let mut files = Vec::new();
+    let mut inside = false;
+    for line in makefile.lines() {
+        if line.starts_with("VM_GLOBAL_") {
+            inside = line.contains("+=");
+        } else if inside {
+            let name = line.trim().trim_end_matches('\\').trim();
+            if name.is_empty() {
+                inside = false;
+            } else {
+                files.push(name.to_string());
+            }
+        }
+    }
+    files
+}
+
+/// The header that the shim includes.
+pub(crate) fn tables(
+    version: u32,
+    ports: &[Port],
+    dpi: &[DpiFunction],
+    trace: bool,
+    coverage: bool,
+) -> String {
+    let mut text = String::from("// Generated: ports and DPI imports of this model.\n");
+    let _ = writeln!(text, "#define ALCOR_SHIM_VERSION {version}");
+    let _ = writeln!(text, "#define ALCOR_TRACE {}", u32::from(trace));
+    let _ = writeln!(text, "#define ALCOR_COVERAGE {}", u32::from(coverage));
+    if ports.iter().any(|port| port.name == HANDLE_PORT) {
+        let _ = writeln!(
+            text,
+            "#define ALCOR_SET_HANDLE(model, handle) (model)->{HANDLE_PORT} = (handle)"
+        );
+    } else {
+        text.push_str("#define ALCOR_SET_HANDLE(model, handle) (void)(handle)\n");
+    }
+    text.push_str("#define ALCOR_SIGNALS(X)");
+    for port in ports.iter().filter(|port| port.name != HANDLE_PORT) {
+        let name = port.name.replace('\\', "\\\\").replace('"', "\\\"");
+        let _ = write!(
+            text,
+            " \\\n    X({}, \"{name}\", {}, {}, {})",
+            port.ident, port.direction, port.width, port.bytes
+        );
+    }
+    text.push_str("\n#define ALCOR_DPI(X)");
+    for function in dpi {
+        let (input, output) = function.words;
+        let _ = write!(
+            text,
+            " \\\n    X({}, {}, {input}, {output})",
+            function.index, function.name
+        );
+    }
+    if !dpi.is_empty() {
+        text.push_str("\n#include \"Vmodel__Dpi.h\"");
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_read() {
+        let header = "    VL_IN8(&clk_i,0,0);\n    VL_OUTW(&wide_o,99,0,4);\n    VL_IN64(&a___05Fb,40,1);\n    \
+                      VL_IN8((&arr)[4],7,0);\n    int x;\n    VL_INOUT16(&esc__024x,15,0);\n";
+        let ports = ports(header);
+        let short: Vec<_> = ports
+            .iter()
+            .map(|port| (port.name.as_str(), port.direction, port.width, port.bytes))
+            .collect();
+        assert_eq!(
+            short,
+            [
+                ("clk_i", 0, 1, 1),
+                ("wide_o", 1, 100, 16),
+                ("a__b", 0, 40, 8),
+                ("esc$x", 2, 16, 2)
+            ]
+        );
+    }
+
+    #[test]
+    fn canonical_form_is_recognised() {
+        assert!(is_canonical(
+            "void f(unsigned long long h, const svBitVecVal* i, svBitVecVal* o)"
+        ));
+        assert!(!is_canonical(
+            "void f(unsigned long long h, svBitVecVal* o)"
+        ));
+        assert!(!is_canonical(
+            "int f(unsigned long long h, const svBitVecVal* i, svBitVecVal* o)"
+        ));
+        assert!(!is_canonical(
+            "void f(unsigned long long h, const svLogicVecVal* i, svBitVecVal* o)"
+        ));
+    }
+
+    #[test]
+    fn widths_are_read_per_wrapper() {
+        let code = "void w1() {\n    svBitVecVal i__Vcvt[2];\n    svBitVecVal o__Vcvt[3];\n    f(h__Vcvt, i__Vcvt, o__Vcvt);\n}\n\
+                    void w2() {\n    svBitVecVal i__Vcvt[5];\n    svBitVecVal o__Vcvt[6];\n    g(h__Vcvt, i__Vcvt, o__Vcvt);\n}\n";
+        assert_eq!(dpi_widths(code, "f"), [(2, 3)]);
+        assert_eq!(dpi_widths(code, "g"), [(5, 6)]);
+    }
+
+    #[test]
+    fn runtime_files_are_read() {
+        let makefile = "VM_CLASSES_FAST += \\\n  V \\\n\nVM_GLOBAL_FAST += \\\n  verilated \\\n  verilated_dpi \\\n\n\
+                        VM_GLOBAL_SLOW += \\\n\n# end\n";
+        assert_eq!(runtime_files(makefile), ["verilated", "verilated_dpi"]);
+    }
+}

@@ -1,0 +1,746 @@
+//! An instance of a model: its clock, its signals, its memories.
+
+use std::ffi::{CStr, CString, c_void};
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::ptr::{self, NonNull};
+use std::time::Duration;
+
+use crate::abi::{RawBare, RawInstance, RawVariable};
+use crate::dpi::Host;
+use crate::model::listed;
+use crate::recording::{BareRun, Recording};
+use crate::{Direction, Dpi, Error, Failure, FailureKind, Memory, Model, Signal};
+
+#[cfg(target_endian = "big")]
+compile_error!("signals and memories are copied as little-endian bytes");
+
+/// The clock period that an instance starts with, in picoseconds: 250 MHz.
+pub const DEFAULT_PERIOD_PS: u64 = 4000;
+
+/// An instance of a model.
+///
+/// It may move between threads, and each may be on another thread. Dropping it runs its final blocks.
+///
+/// ```no_run
+/// use verilated::{Dpi, Error, Flow, Model};
+///
+/// struct Board {
+///     ticks: u64,
+/// }
+///
+/// impl Dpi for Board {
+///     fn call(&mut self, _function: usize, input: &[u32], output: &mut [u32]) -> Flow {
+///         self.ticks += 1;
+///         output[0] = input[0] + 1;
+///         Flow::Continue
+///     }
+/// }
+///
+/// fn simulate(model: &Model) -> Result<u64, Error> {
+///     let mut board = model.instantiate("board0", Board { ticks: 0 })?;
+///     let clk = board.input("clk_i")?;
+///     let rst_n = board.input("rst_ni")?;
+///     board.set(&rst_n, 0)?;
+///     board.tick(&clk)?;
+///     board.set(&rst_n, 1)?;
+///     board.run(&clk, 1000)?;
+///     Ok(board.dpi().ticks)
+/// }
+/// ```
+pub struct Instance<D: Dpi> {
+    model: Model,
+    raw: NonNull<RawInstance>,
+    /// From `Box::into_raw`; the shim has its address too, and uses it during calls that take `&mut self`.
+    host: NonNull<Host<D>>,
+    variables: Vec<Variable>,
+    /// Where the ports are, then the variables.
+    places: Vec<NonNull<u8>>,
+    cycles: u64,
+    has_finished: bool,
+}
+
+// SAFETY: the model's state belongs to this instance alone; what the runtime keeps per thread is set anew by the shim in
+// each call, and what it keeps per process is locked. The host is `Send` because `D` is.
+unsafe impl<D: Dpi> Send for Instance<D> {}
+
+struct Variable {
+    path: String,
+    elements: usize,
+    is_array: bool,
+    element_bits: usize,
+    element_bytes: usize,
+    writable: bool,
+}
+
+impl<D: Dpi> Instance<D> {
+    pub(crate) fn new(
+        model: &Model,
+        name: String,
+        dpi: D,
+        seed: Option<u32>,
+    ) -> Result<Self, Error> {
+        let api = model.api();
+        // The runtime takes 31 bits, and zero for "no seed".
+        let seed = seed.map_or(0, |seed| (seed & 0x3fff_ffff) as i32 + 1);
+        let host = Box::into_raw(Box::new(Host::new(name, dpi)));
+        // SAFETY: the callbacks match the host's type, and are copied; the host outlives the instance.
+        let raw = unsafe { (api.create)(&Host::<D>::CALLBACKS, host.cast(), seed) };
+        // SAFETY: a pointer from `Box::into_raw` is never null.
+        let host = unsafe { NonNull::new_unchecked(host) };
+        let Some(raw) = NonNull::new(raw) else {
+            // SAFETY: `Box` made it, and no instance came into being that would use it.
+            let mut host = unsafe { Box::from_raw(host.as_ptr()) };
+            host.flush();
+            let failure = host.failure.take().unwrap_or_else(|| {
+                Box::new(blank_failure(
+                    &host.name,
+                    FailureKind::Runtime,
+                    "the model was not constructed",
+                    0,
+                ))
+            });
+            return Err(Error::Model(failure));
+        };
+
+        let mut instance = Self {
+            model: model.clone(),
+            raw,
+            host,
+            variables: Vec::new(),
+            places: Vec::new(),
+            cycles: 0,
+            has_finished: false,
+        };
+        for index in 0..model.signals().len() {
+            // SAFETY: the instance is alive, and the index is that of a port.
+            let place = unsafe { (api.signal)(raw.as_ptr(), index) };
+            let Some(place) = NonNull::new(place.cast()) else {
+                return Err(Error::Load {
+                    model: model.name().into(),
+                    path: model.path().into(),
+                    reason: format!("port {index} has no address"),
+                });
+            };
+            instance.places.push(place);
+        }
+        let mut found = Found {
+            variables: &mut instance.variables,
+            places: &mut instance.places,
+        };
+        // SAFETY: the instance is alive; `collect` gets back the pointer that is given here, within this call.
+        unsafe { (api.variables)(raw.as_ptr(), ptr::from_mut(&mut found).cast(), collect) };
+        Ok(instance)
+    }
+
+    /// The instance's name.
+    pub fn name(&self) -> &str {
+        &self.host().name
+    }
+
+    /// The model that it is an instance of.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The host's side of the DPI.
+    pub fn dpi(&self) -> &D {
+        &self.host().dpi
+    }
+
+    /// The host's side of the DPI, to be changed between evaluations.
+    pub fn dpi_mut(&mut self) -> &mut D {
+        &mut self.host_mut().dpi
+    }
+
+    /// How the instance ended, if it did.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.host().failure.as_deref()
+    }
+
+    /// The input `name`, like [`Model::input`].
+    ///
+    /// # Errors
+    /// If there is no such input; the error lists those that there are.
+    pub fn input(&self, name: &str) -> Result<Signal, Error> {
+        self.model.input(name)
+    }
+
+    /// The output `name`, like [`Model::output`].
+    ///
+    /// # Errors
+    /// If there is no such output; the error lists those that there are.
+    pub fn output(&self, name: &str) -> Result<Signal, Error> {
+        self.model.output(name)
+    }
+
+    /// The public variable at `path`, for instance `top.u_core.state_q`.
+    ///
+    /// A variable is public if it is declared with `/*verilator public_flat_rd*/` or `/*verilator public_flat_rw*/`.
+    ///
+    /// # Errors
+    /// If there is none; the error lists those that there are.
+    pub fn public(&self, path: &str) -> Result<Signal, Error> {
+        let index = self.variable(path, "variable", |variable| !variable.is_array)?;
+        let variable = &self.variables[index];
+        Ok(Signal {
+            model: self.model.id(),
+            index: self.model.signals().len() + index,
+            name: variable.path.clone(),
+            direction: Direction::Internal {
+                writable: variable.writable,
+            },
+            width: variable.element_bits,
+            bytes: variable.element_bytes,
+        })
+    }
+
+    /// The public unpacked array at `path`, for instance `top.u_core.u_mem.mem`.
+    ///
+    /// # Errors
+    /// If there is none; the error lists those that there are.
+    pub fn memory(&self, path: &str) -> Result<Memory, Error> {
+        let index = self.variable(path, "memory", |variable| variable.is_array)?;
+        let variable = &self.variables[index];
+        Ok(Memory {
+            model: self.model.id(),
+            index: self.model.signals().len() + index,
+            path: variable.path.clone(),
+            elements: variable.elements,
+            element_bits: variable.element_bits,
+            element_bytes: variable.element_bytes,
+            writable: variable.writable,
+        })
+    }
+
+    fn variable(
+        &self,
+        path: &str,
+        wanted: &'static str,
+        fits: impl Fn(&Variable) -> bool,
+    ) -> Result<usize, Error> {
+        self.variables
+            .iter()
+            .position(|variable| variable.path == path && fits(variable))
+            .ok_or_else(|| {
+                let fitting = self.variables.iter().filter(|variable| fits(variable));
+                Error::NoSuchVariable {
+                    model: self.model.name().into(),
+                    wanted,
+                    path: path.into(),
+                    available: listed(fitting.map(|variable| variable.path.as_str())),
+                }
+            })
+    }
+
+    /// Drives a signal; the model sees it in its next evaluation.
+    ///
+    /// # Errors
+    /// If the signal is of another model, cannot be written, or has too few bits for the value.
+    pub fn set(&mut self, signal: &Signal, value: u64) -> Result<(), Error> {
+        let place = self.writable_place(signal)?;
+        if signal.width < 64 && value >> signal.width != 0 {
+            return Err(width_error(signal, format!("value {value:#x}")));
+        }
+        let bytes = value.to_le_bytes();
+        let low = bytes.len().min(signal.bytes);
+        // SAFETY: `place` is the signal's storage, `signal.bytes` long, and nobody else uses it during `&mut self`.
+        unsafe {
+            ptr::copy_nonoverlapping(bytes.as_ptr(), place, low);
+            ptr::write_bytes(place.add(low), 0, signal.bytes - low);
+        }
+        Ok(())
+    }
+
+    /// The value of a signal of up to 64 bits.
+    ///
+    /// # Errors
+    /// If the signal is of another model, or wider.
+    pub fn get(&self, signal: &Signal) -> Result<u64, Error> {
+        let place = self.place(signal)?;
+        let mut bytes = [0; 8];
+        if signal.width > 64 {
+            return Err(width_error(signal, "64".into()));
+        }
+        // SAFETY: `place` is the signal's storage, `signal.bytes` long, which is at most 8 for up to 64 bits.
+        unsafe { ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), signal.bytes.min(8)) };
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// Drives a signal of any width, least significant word first.
+    ///
+    /// # Errors
+    /// If the signal is of another model, cannot be written, takes another number of words
+    /// ([`Signal::words`]), or has too few bits for the value.
+    pub fn set_words(&mut self, signal: &Signal, words: &[u32]) -> Result<(), Error> {
+        let place = self.writable_place(signal)?;
+        let spare = signal.words() * 32 - signal.width;
+        let is_clean = words
+            .last()
+            .is_some_and(|&top| spare == 0 || top >> (32 - spare) == 0);
+        if words.len() != signal.words() || !is_clean {
+            return Err(width_error(signal, format!("value {words:#x?}")));
+        }
+        // SAFETY: `place` is the signal's storage, `signal.bytes` long, which is no more than its words; nobody else
+        // uses it during `&mut self`.
+        unsafe {
+            ptr::copy_nonoverlapping(
+                words.as_ptr().cast(),
+                place,
+                signal.bytes.min(words.len() * 4),
+            )
+        };
+        Ok(())
+    }
+
+    /// Copies the value of a signal of any width, least significant word first.
+    ///
+    /// # Errors
+    /// If the signal is of another model, or takes another number of words ([`Signal::words`]).
+    pub fn get_words(&self, signal: &Signal, words: &mut [u32]) -> Result<(), Error> {
+        let place = self.place(signal)?;
+        if words.len() != signal.words() {
+            return Err(width_error(signal, format!("{} words", words.len())));
+        }
+        words.fill(0);
+        // SAFETY: `place` is the signal's storage, `signal.bytes` long, which is no more than its words.
+        unsafe {
+            ptr::copy_nonoverlapping(
+                place,
+                words.as_mut_ptr().cast(),
+                signal.bytes.min(words.len() * 4),
+            )
+        };
+        Ok(())
+    }
+
+    /// Copies bytes out of a memory.
+    ///
+    /// # Errors
+    /// If the memory is of another model, or the bytes are not all in it.
+    pub fn memory_read(
+        &self,
+        memory: &Memory,
+        byte_offset: usize,
+        bytes: &mut [u8],
+    ) -> Result<(), Error> {
+        let place = self.memory_place(memory, byte_offset, bytes.len())?;
+        // SAFETY: the bounds were checked.
+        unsafe { ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    /// Copies bytes into a memory; bits above an element's width are dropped.
+    ///
+    /// Logic that reads the memory without a clock sees them in the next evaluation.
+    ///
+    /// # Errors
+    /// If the memory is of another model or read-only, or the bytes do not all fit into it.
+    pub fn memory_write(
+        &mut self,
+        memory: &Memory,
+        byte_offset: usize,
+        bytes: &[u8],
+    ) -> Result<(), Error> {
+        let place = self.memory_place(memory, byte_offset, bytes.len())?;
+        if !memory.writable {
+            let direction = Direction::Internal { writable: false };
+            return Err(Error::NotWritable {
+                name: memory.path.clone(),
+                direction,
+            });
+        }
+        // SAFETY: the bounds were checked, and nobody else uses the memory during `&mut self`.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) };
+
+        // The model relies on unused bits being zero.
+        let used = memory.element_bits;
+        if used < memory.element_bytes * 8 && !bytes.is_empty() {
+            let first = byte_offset / memory.element_bytes;
+            let last = (byte_offset + bytes.len() - 1) / memory.element_bytes;
+            for element in first..=last {
+                for at in used / 8..memory.element_bytes {
+                    let mask = if at == used / 8 {
+                        (1u8 << (used % 8)) - 1
+                    } else {
+                        0
+                    };
+                    // SAFETY: `element` and `at` are in the memory, because `byte_offset` and its end are.
+                    unsafe {
+                        *self.places[memory.index]
+                            .as_ptr()
+                            .add(element * memory.element_bytes + at) &= mask
+                    };
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Evaluates the model once with its signals as they are.
+    ///
+    /// # Errors
+    /// If the model fails, stops or finishes, or did so before.
+    pub fn eval(&mut self) -> Result<(), Error> {
+        self.check_alive()?;
+        // SAFETY: the instance is alive and not being evaluated, because this has `&mut self`.
+        unsafe { (self.model.api().eval)(self.raw.as_ptr()) };
+        self.outcome()
+    }
+
+    /// One clock cycle: raises the clock and evaluates, lowers it and evaluates.
+    ///
+    /// # Errors
+    /// If `clock` is no 1-bit input of this model, or the model fails, stops or finishes, or did so before.
+    pub fn tick(&mut self, clock: &Signal) -> Result<(), Error> {
+        self.run(clock, 1).map(drop)
+    }
+
+    /// Clock cycles until a DPI call asks to stop, but no more than `max_cycles`. Returns how many.
+    ///
+    /// # Errors
+    /// If `clock` is no 1-bit input of this model, or the model fails, stops or finishes, or did so before. The cycles
+    /// up to there are counted in [`cycles`](Self::cycles).
+    pub fn run(&mut self, clock: &Signal, max_cycles: u64) -> Result<u64, Error> {
+        let clock = self.clock(clock)?;
+        self.check_alive()?;
+        // SAFETY: the instance is alive and not being evaluated, because this has `&mut self`; the clock is one byte.
+        let done = unsafe { (self.model.api().run)(self.raw.as_ptr(), clock, max_cycles) };
+        self.cycles += done;
+        self.outcome()?;
+        Ok(done)
+    }
+
+    /// Clock cycles that were run so far.
+    pub fn cycles(&self) -> u64 {
+        self.cycles
+    }
+
+    /// Simulated time in picoseconds.
+    pub fn time_ps(&self) -> u64 {
+        // SAFETY: the instance is alive.
+        unsafe { (self.model.api().time)(self.raw.as_ptr()) }
+    }
+
+    /// Sets the clock period; [`DEFAULT_PERIOD_PS`] before that.
+    ///
+    /// # Errors
+    /// If it is zero or odd.
+    pub fn set_period_ps(&mut self, picoseconds: u64) -> Result<(), Error> {
+        if picoseconds == 0 || !picoseconds.is_multiple_of(2) {
+            return Err(Error::Period { picoseconds });
+        }
+        // SAFETY: the instance is alive.
+        unsafe { (self.model.api().set_half_period)(self.raw.as_ptr(), picoseconds / 2) };
+        Ok(())
+    }
+
+    /// Starts to write a trace in the FST format; a trace that is being written is closed.
+    ///
+    /// # Errors
+    /// If the model was built without trace, or the file cannot be written.
+    pub fn trace_start(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
+        self.check_built(self.model.has_trace(), "trace")?;
+        let path = output_file(path.as_ref())?;
+        let api = self.model.api();
+        // SAFETY: the instance is alive and not being evaluated, because this has `&mut self`.
+        self.wind_up(|raw| unsafe { (api.trace_start)(raw, path.as_ptr()) })
+    }
+
+    /// Closes the trace, if one is being written.
+    ///
+    /// # Errors
+    /// If the model was built without trace, or the rest of the trace cannot be written.
+    pub fn trace_stop(&mut self) -> Result<(), Error> {
+        self.check_built(self.model.has_trace(), "trace")?;
+        let api = self.model.api();
+        // SAFETY: as in `trace_start`.
+        self.wind_up(|raw| unsafe { (api.trace_stop)(raw) })
+    }
+
+    /// Writes what was covered so far, in Verilator's format.
+    ///
+    /// # Errors
+    /// If the model was built without coverage, or the file cannot be written.
+    pub fn coverage_write(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
+        self.check_built(self.model.has_coverage(), "coverage")?;
+        let path = output_file(path.as_ref())?;
+        let api = self.model.api();
+        // SAFETY: as in `trace_start`.
+        self.wind_up(|raw| unsafe { (api.coverage_write)(raw, path.as_ptr()) })
+    }
+
+    /// Starts a new recording of what DPI calls put out, or stops recording.
+    pub fn record_dpi(&mut self, on: bool) {
+        let model = self.model.id();
+        self.host_mut().recording = on.then(|| Recording::new(model));
+    }
+
+    /// Stops recording and gives out what was recorded; `None` if nothing was being recorded.
+    pub fn take_recording(&mut self) -> Option<Recording> {
+        self.host_mut().recording.take()
+    }
+
+    /// Runs clock cycles in a bare C++ loop whose DPI calls are served from a recording: what the model costs by itself.
+    ///
+    /// It repeats the recorded run if the instance is in the state in which the recording was started, and the same
+    /// signals are driven. No trace is written during it.
+    ///
+    /// # Errors
+    /// If `clock` is no 1-bit input of this model, the recording is of another model, the calls are seen to differ from
+    /// those recorded, or the model fails, stops or finishes, or did so before.
+    pub fn run_bare(
+        &mut self,
+        clock: &Signal,
+        cycles: u64,
+        recording: &Recording,
+    ) -> Result<BareRun, Error> {
+        let clock = self.clock(clock)?;
+        if recording.model != self.model.id() {
+            return Err(self.foreign("recording"));
+        }
+        self.check_alive()?;
+        let mut result = RawBare::default();
+        // SAFETY: as in `run`; the recording's arrays are whole and live through the call.
+        unsafe {
+            (self.model.api().run_bare)(
+                self.raw.as_ptr(),
+                clock,
+                cycles,
+                &recording.raw(),
+                &mut result,
+            );
+        }
+        self.cycles += result.cycles;
+        self.outcome()?;
+        let RawBare {
+            cycles,
+            calls,
+            nanoseconds,
+        } = result;
+        Ok(BareRun {
+            cycles,
+            calls,
+            elapsed: Duration::from_nanos(nanoseconds),
+        })
+    }
+
+    /// Runs the model's final blocks; after that it is evaluated no more. A second call does nothing.
+    ///
+    /// # Errors
+    /// If a final block fails.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        if self.has_finished {
+            return Ok(());
+        }
+        let had_ended = self.host().failure.is_some();
+        self.run_final_blocks();
+        if had_ended {
+            return Ok(());
+        }
+        self.outcome()?;
+        let failure = blank_failure(
+            self.name(),
+            FailureKind::Finish,
+            "its final blocks have run",
+            self.cycles,
+        );
+        self.host_mut().failure = Some(Box::new(failure));
+        Ok(())
+    }
+
+    fn run_final_blocks(&mut self) {
+        self.has_finished = true;
+        // SAFETY: the instance is alive and not being evaluated, because this has `&mut self`.
+        unsafe { (self.model.api().finish)(self.raw.as_ptr()) };
+        self.host_mut().flush();
+    }
+
+    fn host(&self) -> &Host<D> {
+        // SAFETY: the host lives as long as `self`; only evaluations change it, and they take `&mut self`.
+        unsafe { self.host.as_ref() }
+    }
+
+    fn host_mut(&mut self) -> &mut Host<D> {
+        // SAFETY: as in `host`; `&mut self` makes the access exclusive.
+        unsafe { self.host.as_mut() }
+    }
+
+    fn check_alive(&self) -> Result<(), Error> {
+        match &self.host().failure {
+            None => Ok(()),
+            Some(failure) => Err(Error::Ended {
+                failure: failure.clone(),
+            }),
+        }
+    }
+
+    /// What an evaluation left behind.
+    fn outcome(&mut self) -> Result<(), Error> {
+        let host = self.host_mut();
+        host.flush();
+        match &host.failure {
+            None => Ok(()),
+            Some(failure) => Err(Error::Model(failure.clone())),
+        }
+    }
+
+    /// Calls what an ended instance may still be asked for: only a failure that is new counts.
+    fn wind_up(&mut self, call: impl FnOnce(*mut RawInstance)) -> Result<(), Error> {
+        let had_ended = self.host().failure.is_some();
+        call(self.raw.as_ptr());
+        match self.outcome() {
+            Err(_) if had_ended => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    fn check_built(&self, is_there: bool, feature: &'static str) -> Result<(), Error> {
+        if is_there {
+            Ok(())
+        } else {
+            Err(Error::NotBuilt {
+                model: self.model.name().into(),
+                feature,
+            })
+        }
+    }
+
+    fn foreign(&self, name: &str) -> Error {
+        Error::ForeignHandle {
+            name: name.into(),
+            instance: self.name().into(),
+            model: self.model.name().into(),
+        }
+    }
+
+    fn place(&self, signal: &Signal) -> Result<*mut u8, Error> {
+        if signal.model != self.model.id() {
+            return Err(self.foreign(&signal.name));
+        }
+        Ok(self.places[signal.index].as_ptr())
+    }
+
+    fn writable_place(&self, signal: &Signal) -> Result<*mut u8, Error> {
+        if !signal.direction.is_writable() {
+            return Err(Error::NotWritable {
+                name: signal.name.clone(),
+                direction: signal.direction,
+            });
+        }
+        self.place(signal)
+    }
+
+    fn memory_place(&self, memory: &Memory, offset: usize, len: usize) -> Result<*mut u8, Error> {
+        if memory.model != self.model.id() {
+            return Err(self.foreign(&memory.path));
+        }
+        if offset.checked_add(len).is_none_or(|end| end > memory.len()) {
+            return Err(Error::Bounds {
+                path: memory.path.clone(),
+                offset,
+                len,
+                size: memory.len(),
+            });
+        }
+        // SAFETY: the offset is within the memory, or at its end.
+        Ok(unsafe { self.places[memory.index].as_ptr().add(offset) })
+    }
+
+    fn clock(&self, signal: &Signal) -> Result<*mut u8, Error> {
+        let place = self.place(signal)?;
+        if signal.direction != Direction::Input || signal.width != 1 {
+            return Err(Error::NotAClock {
+                name: signal.name.clone(),
+                direction: signal.direction,
+                width: signal.width,
+            });
+        }
+        Ok(place)
+    }
+}
+
+impl<D: Dpi> Drop for Instance<D> {
+    fn drop(&mut self) {
+        if !self.has_finished {
+            self.run_final_blocks();
+        }
+        // SAFETY: nothing uses the instance after this, and the host, which `Box` made, outlives it.
+        unsafe {
+            (self.model.api().destroy)(self.raw.as_ptr());
+            drop(Box::from_raw(self.host.as_ptr()));
+        }
+    }
+}
+
+impl<D: Dpi> fmt::Debug for Instance<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Instance")
+            .field("name", &self.name())
+            .field("model", &self.model.name())
+            .field("cycles", &self.cycles)
+            .field("failure", &self.failure())
+            .finish_non_exhaustive()
+    }
+}
+
+fn width_error(signal: &Signal, found: String) -> Error {
+    Error::Width {
+        name: signal.name.clone(),
+        width: signal.width,
+        found,
+    }
+}
+
+fn blank_failure(instance: &str, kind: FailureKind, message: &str, cycle: u64) -> Failure {
+    let (file, hier) = (String::new(), String::new());
+    Failure {
+        instance: instance.into(),
+        kind,
+        file,
+        line: 0,
+        hier,
+        message: message.into(),
+        cycle,
+    }
+}
+
+/// Makes sure that a file can be written before C++ is asked to.
+fn output_file(path: &Path) -> Result<CString, Error> {
+    let text = CString::new(path.as_os_str().as_encoded_bytes())
+        .map_err(|_| Error::io("write", path)(io::Error::from(io::ErrorKind::InvalidInput)))?;
+    File::create(path).map_err(Error::io("write", path))?;
+    Ok(text)
+}
+
+/// Where [`collect`] puts what it is told of.
+struct Found<'a> {
+    variables: &'a mut Vec<Variable>,
+    places: &'a mut Vec<NonNull<u8>>,
+}
+
+unsafe extern "C" fn collect(sink: *mut c_void, variable: *const RawVariable) {
+    // SAFETY: `sink` is what `Instance::new` gave, and `variable` lives through the call.
+    let (found, raw) = unsafe { (&mut *sink.cast::<Found<'_>>(), &*variable) };
+    let Some(place) = NonNull::new(raw.data.cast::<u8>()) else {
+        return;
+    };
+    // SAFETY: both are C strings of the model's symbol table.
+    let (scope, name) = unsafe { (CStr::from_ptr(raw.scope), CStr::from_ptr(raw.name)) };
+    let (scope, name) = (scope.to_string_lossy(), name.to_string_lossy());
+    found.places.push(place);
+    found.variables.push(Variable {
+        path: if scope.is_empty() {
+            name.into_owned()
+        } else {
+            format!("{scope}.{name}")
+        },
+        elements: raw.elements as usize,
+        is_array: raw.dimensions > 0,
+        element_bits: raw.element_bits as usize,
+        element_bytes: raw.element_bytes as usize,
+        writable: raw.writable != 0,
+    });
+}

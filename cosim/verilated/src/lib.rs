@@ -1,0 +1,44 @@
+//! Safe bindings to Verilated SystemVerilog models, built on demand and loaded at run time.
+//!
+//! A [`Toolchain`] finds Verilator and the compiler, a [`Build`] turns sources into a shared library (or takes it from
+//! its cache), a [`Model`] is that library loaded, and an [`Instance`] of it is clocked, driven and watched. DPI imports
+//! arrive at a [`Dpi`] that each instance owns. Nothing in the interface is unsafe: handles are checked, accesses are
+//! bounded, and `$stop`, `$fatal`, failed assertions and panics in DPI calls end one instance with an [`Error`], not the
+//! process.
+//!
+//! ```no_run
+//! use verilated::{Build, Toolchain};
+//!
+//! # fn main() -> Result<(), verilated::Error> {
+//! let model = Build::new("counter").top("counter").source("rtl/counter.sv").build(&Toolchain::find()?)?;
+//! let mut counter = model.instantiate("first", ())?;
+//! let clk = counter.input("clk_i")?;
+//! let count = counter.output("count_o")?;
+//! counter.run(&clk, 10)?;
+//! println!("{} after {} cycles", counter.get(&count)?, counter.cycles());
+//! # Ok(())
+//! # }
+//! ```
+#![warn(missing_docs)]
+
+mod abi;
+mod cache;
+mod compile;
+mod dpi;
+mod error;
+mod generated;
+mod instance;
+mod model;
+mod recipe;
+mod recording;
+mod signal;
+mod toolchain;
+
+pub use dpi::{Dpi, Flow};
+pub use error::{Error, Failure, FailureKind};
+pub use instance::{DEFAULT_PERIOD_PS, Instance};
+pub use model::Model;
+pub use recipe::{Build, BuildEvent, Optimise};
+pub use recording::{BareRun, RecordedCall, Recording};
+pub use signal::{Direction, Memory, Signal};
+pub use toolchain::{Toolchain, VERILATOR_VARIABLE};

@@ -1,0 +1,224 @@
+//! A loaded model.
+
+use std::ffi::CStr;
+use std::fmt;
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::slice;
+use std::sync::Arc;
+
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+use crate::abi::{Api, ENTRY, SHIM_VERSION};
+use crate::signal::ModelId;
+use crate::{Direction, Dpi, Error, Instance, Signal};
+
+/// A model that is loaded and can be instantiated as often as wanted; clones are cheap.
+///
+/// The library stays loaded for as long as the process lives.
+#[derive(Clone)]
+pub struct Model {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    name: String,
+    path: PathBuf,
+    dpi: Vec<String>,
+    signals: Vec<Signal>,
+    api: &'static Api,
+}
+
+impl Model {
+    pub(crate) fn load(name: &str, path: &Path, dpi: &[String]) -> Result<Self, Error> {
+        let refused = |reason: String| Error::Load {
+            model: name.into(),
+            path: path.into(),
+            reason,
+        };
+        // SAFETY: the library is one that this crate built; its initialisers are those of the C++ and Verilator
+        // runtimes, which have no preconditions.
+        let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
+            .map_err(|error| refused(error.to_string()))?;
+        // SAFETY: the shim defines the symbol with this type.
+        let api: &'static Api = unsafe {
+            let entry = library
+                .get::<unsafe extern "C" fn() -> *const Api>(ENTRY)
+                .map_err(|error| refused(error.to_string()))?;
+            &*entry()
+        };
+        // Thread-local variables of the runtime may outlive any handle: the library is never unloaded.
+        mem::forget(library);
+        if api.version != SHIM_VERSION {
+            return Err(refused(format!(
+                "its interface is version {}, expected {SHIM_VERSION}",
+                api.version
+            )));
+        }
+        let id: ModelId = std::ptr::from_ref(api).addr();
+        // SAFETY: the table has that many rows, and stays loaded.
+        let rows = unsafe { slice::from_raw_parts(api.signals, api.signal_count as usize) };
+        let signals = rows
+            .iter()
+            .enumerate()
+            .map(|(index, row)| Signal {
+                model: id,
+                index,
+                // SAFETY: names are C strings in the library's constant data.
+                name: unsafe { CStr::from_ptr(row.name) }
+                    .to_string_lossy()
+                    .into_owned(),
+                direction: match row.direction {
+                    0 => Direction::Input,
+                    1 => Direction::Output,
+                    _ => Direction::Inout,
+                },
+                width: row.width as usize,
+                bytes: row.bytes as usize,
+            })
+            .collect();
+        let inner = Inner {
+            name: name.into(),
+            path: path.into(),
+            dpi: dpi.to_vec(),
+            signals,
+            api,
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// The model's name.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The library's file.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// Whether instances can write traces.
+    pub fn has_trace(&self) -> bool {
+        self.api().has_trace != 0
+    }
+
+    /// Whether instances count coverage.
+    pub fn has_coverage(&self) -> bool {
+        self.api().has_coverage != 0
+    }
+
+    /// The DPI functions in the order of their indices.
+    pub fn dpi_functions(&self) -> &[String] {
+        &self.inner.dpi
+    }
+
+    /// The ports of the top module, without `dpi_handle_i` and those that are unpacked arrays.
+    pub fn signals(&self) -> &[Signal] {
+        &self.inner.signals
+    }
+
+    /// The input `name`.
+    ///
+    /// # Errors
+    /// If there is no such input; the error lists those that there are.
+    pub fn input(&self, name: &str) -> Result<Signal, Error> {
+        self.find(name, "input", |direction| direction == Direction::Input)
+    }
+
+    /// The output `name`.
+    ///
+    /// # Errors
+    /// If there is no such output; the error lists those that there are.
+    pub fn output(&self, name: &str) -> Result<Signal, Error> {
+        self.find(name, "output", |direction| direction == Direction::Output)
+    }
+
+    /// The port `name`, whichever way it goes.
+    ///
+    /// # Errors
+    /// If there is no such port; the error lists those that there are.
+    pub fn port(&self, name: &str) -> Result<Signal, Error> {
+        self.find(name, "port", |_| true)
+    }
+
+    fn find(
+        &self,
+        name: &str,
+        wanted: &'static str,
+        fits: impl Fn(Direction) -> bool,
+    ) -> Result<Signal, Error> {
+        let mut fitting = self
+            .signals()
+            .iter()
+            .filter(|signal| fits(signal.direction));
+        fitting
+            .clone()
+            .find(|signal| signal.name == name)
+            .cloned()
+            .ok_or_else(|| Error::NoSuchSignal {
+                model: self.name().into(),
+                wanted,
+                name: name.into(),
+                available: listed(fitting.by_ref().map(|signal| signal.name.as_str())),
+            })
+    }
+
+    /// Makes an instance; `name` is for messages. Registers without a reset start at zero.
+    ///
+    /// # Errors
+    /// If the model fails while it is being constructed.
+    pub fn instantiate<D: Dpi>(
+        &self,
+        name: impl Into<String>,
+        dpi: D,
+    ) -> Result<Instance<D>, Error> {
+        Instance::new(self, name.into(), dpi, None)
+    }
+
+    /// Makes an instance in which everything inside that has no initial value starts at random; the same seed gives
+    /// the same values. Inputs start at zero.
+    ///
+    /// # Errors
+    /// If the model fails while it is being constructed.
+    pub fn instantiate_random<D: Dpi>(
+        &self,
+        name: impl Into<String>,
+        dpi: D,
+        seed: u32,
+    ) -> Result<Instance<D>, Error> {
+        Instance::new(self, name.into(), dpi, Some(seed))
+    }
+
+    pub(crate) fn api(&self) -> &'static Api {
+        self.inner.api
+    }
+
+    pub(crate) fn id(&self) -> ModelId {
+        std::ptr::from_ref(self.inner.api).addr()
+    }
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Model")
+            .field("name", &self.inner.name)
+            .field("path", &self.inner.path)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Names for an error message, cut off when there are too many.
+pub(crate) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    const SHOWN: usize = 40;
+    let mut names = names.peekable();
+    if names.peek().is_none() {
+        return "none".into();
+    }
+    let mut text: Vec<&str> = names.by_ref().take(SHOWN).collect();
+    if names.peek().is_some() {
+        text.push("...");
+    }
+    text.join(", ")
+}

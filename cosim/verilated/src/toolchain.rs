@@ -1,0 +1,285 @@
+//! Finds Verilator and the C++ compiler.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Error;
+
+/// The environment variable that names another Verilator executable.
+pub const VERILATOR_VARIABLE: &str = "ALCOR_VERILATOR";
+
+/// The programs that turn SystemVerilog into a loadable model.
+#[derive(Debug, Clone)]
+pub struct Toolchain {
+    workspace: PathBuf,
+    verilator: PathBuf,
+    root: PathBuf,
+    version: String,
+    compiler: Vec<OsString>,
+    compiler_version: String,
+}
+
+impl Toolchain {
+    /// Finds the tools for the workspace that the current folder is in.
+    ///
+    /// Verilator is taken from the environment variable `ALCOR_VERILATOR`, else from where `ci/setup` puts it below the
+    /// workspace, else from `PATH`. The compiler is `$CXX`, else `g++`.
+    ///
+    /// # Errors
+    /// If the current folder is in no workspace, a tool is missing (the error names the command that provides it), or
+    /// Verilator is older than version 5.
+    pub fn find() -> Result<Self, Error> {
+        let start = env::current_dir().map_err(Error::io("read", "."))?;
+        let workspace = start
+            .ancestors()
+            .find(|folder| {
+                fs::read_to_string(folder.join("Cargo.toml"))
+                    .is_ok_and(|text| text.lines().any(|line| line.trim_end() == "[workspace]"))
+            })
+            .ok_or_else(|| Error::NoWorkspace {
+                start: start.clone(),
+            })?
+            .to_path_buf();
+        Self::find_in(&workspace)
+    }
+
+    /// Finds the tools for a given workspace folder; else like [`find`](Self::find).
+    ///
+    /// # Errors
+    /// As for [`find`](Self::find).
+    pub fn find_in(workspace: &Path) -> Result<Self, Error> {
+        let workspace = std::path::absolute(workspace).map_err(Error::io("find", workspace))?;
+        let verilator = match env::var_os(VERILATOR_VARIABLE).filter(|value| !value.is_empty()) {
+            Some(path) => named_verilator(PathBuf::from(path))?,
+            None => pinned_verilator(&workspace)
+                .or_else(|| in_path("verilator"))
+                .ok_or_else(missing_verilator)?,
+        };
+        Self::with_verilator(&workspace, &verilator)
+    }
+
+    /// Uses a given Verilator executable; else like [`find_in`](Self::find_in).
+    ///
+    /// # Errors
+    /// As for [`find`](Self::find).
+    pub fn with_verilator(workspace: &Path, verilator: &Path) -> Result<Self, Error> {
+        let workspace = std::path::absolute(workspace).map_err(Error::io("find", workspace))?;
+        let verilator = named_verilator(verilator.to_path_buf())?;
+        if starts_with_perl(&verilator) && in_path("perl").is_none() {
+            return Err(Error::MissingTool {
+                tool: "perl",
+                searched: "PATH, for Verilator's start script".into(),
+                remedy: "apt-get install perl",
+            });
+        }
+        let (root, version) = identify(&verilator)?;
+        let (compiler, compiler_version) = find_compiler()?;
+        Ok(Self {
+            workspace,
+            verilator,
+            root,
+            version,
+            compiler,
+            compiler_version,
+        })
+    }
+
+    /// The workspace's folder.
+    pub fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// Verilator's executable.
+    pub fn verilator(&self) -> &Path {
+        &self.verilator
+    }
+
+    /// What Verilator says of its version.
+    pub fn verilator_version(&self) -> &str {
+        &self.version
+    }
+
+    /// What the compiler says of its version.
+    pub fn compiler_version(&self) -> &str {
+        &self.compiler_version
+    }
+
+    pub(crate) fn include_dir(&self) -> PathBuf {
+        self.root.join("include")
+    }
+
+    pub(crate) fn verilate(&self) -> Command {
+        verilator_command(&self.verilator, &self.root)
+    }
+
+    pub(crate) fn compile(&self) -> Command {
+        let mut command = Command::new(&self.compiler[0]);
+        command.args(&self.compiler[1..]);
+        command
+    }
+}
+
+fn missing_verilator() -> Error {
+    Error::MissingTool {
+        tool: "verilator",
+        searched: format!("{VERILATOR_VARIABLE}, target/tools/venv of the workspace, PATH"),
+        remedy: "ci/setup",
+    }
+}
+
+fn named_verilator(path: PathBuf) -> Result<PathBuf, Error> {
+    if path.is_file() {
+        return std::path::absolute(&path).map_err(Error::io("find", &path));
+    }
+    Err(Error::MissingTool {
+        tool: "verilator",
+        searched: path.display().to_string(),
+        remedy: "ci/setup",
+    })
+}
+
+fn pinned_verilator(workspace: &Path) -> Option<PathBuf> {
+    let mut found: Vec<PathBuf> = fs::read_dir(workspace.join("target/tools/venv/lib"))
+        .ok()?
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("python3"))
+        .map(|entry| entry.path().join("site-packages/verilator/bin/verilator"))
+        .filter(|path| path.is_file())
+        .collect();
+    found.sort();
+    found.pop()
+}
+
+fn in_path(program: &str) -> Option<PathBuf> {
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|folder| folder.join(program))
+        .find(|path| path.is_file())
+}
+
+fn starts_with_perl(path: &Path) -> bool {
+    fs::read(path).is_ok_and(|bytes| {
+        let first = bytes
+            .split(|&byte| byte == b'\n')
+            .next()
+            .unwrap_or_default();
+        first.starts_with(b"#!") && String::from_utf8_lossy(first).contains("perl")
+    })
+}
+
+fn verilator_command(verilator: &Path, root: &Path) -> Command {
+    let mut command = Command::new(verilator);
+    command
+        .env("VERILATOR_ROOT", root)
+        .env_remove("VERILATOR_BIN");
+    command
+}
+
+/// The folder with `include/`, and the version.
+fn identify(verilator: &Path) -> Result<(PathBuf, String), Error> {
+    let real = fs::canonicalize(verilator).map_err(Error::io("find", verilator))?;
+    let above = real
+        .parent()
+        .and_then(Path::parent)
+        .unwrap_or(Path::new("/"));
+    let root = [above.to_path_buf(), above.join("share/verilator")]
+        .into_iter()
+        .find(|folder| folder.join("include/verilated.h").is_file())
+        .or_else(|| asked_root(verilator))
+        .ok_or_else(|| Error::MissingTool {
+            tool: "include/verilated.h",
+            searched: format!("next to {}", verilator.display()),
+            remedy: "ci/setup",
+        })?;
+
+    let output = verilator_command(verilator, &root)
+        .arg("--version")
+        .output()
+        .map_err(Error::io("run", verilator))?;
+    let said = String::from_utf8_lossy(&output.stdout).trim().to_string();
+    let config = fs::read_to_string(root.join("include/verilated_config.h")).unwrap_or_default();
+    let configured = config
+        .lines()
+        .find_map(|line| line.strip_prefix("#define VERILATOR_VERSION "))
+        .map(|value| value.trim().trim_matches('"').to_string())
+        .unwrap_or_default();
+    // Some packages leave the number out of what `--version` prints; the header has it.
+    let number = said
+        .strip_prefix("Verilator ")
+        .filter(|rest| major(rest).is_some())
+        .unwrap_or(&configured);
+    match major(number) {
+        Some(found) if output.status.success() && found >= 5 => {
+            Ok((root, format!("{configured} ({said})")))
+        }
+        _ => Err(Error::VerilatorVersion {
+            path: verilator.to_path_buf(),
+            found: format!(
+                "{number} {said} {}",
+                String::from_utf8_lossy(&output.stderr)
+            )
+            .trim()
+            .to_string(),
+        }),
+    }
+}
+
+fn asked_root(verilator: &Path) -> Option<PathBuf> {
+    let output = Command::new(verilator)
+        .args(["--getenv", "VERILATOR_ROOT"])
+        .output()
+        .ok()?;
+    let root = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+    root.join("include/verilated.h").is_file().then_some(root)
+}
+
+fn major(version: &str) -> Option<u32> {
+    version.split('.').next()?.trim().parse().ok()
+}
+
+fn find_compiler() -> Result<(Vec<OsString>, String), Error> {
+    let named = env::var("CXX")
+        .ok()
+        .filter(|value| !value.trim().is_empty());
+    let words: Vec<OsString> = named
+        .as_deref()
+        .unwrap_or("g++")
+        .split_whitespace()
+        .map(OsString::from)
+        .collect();
+    let missing = || Error::MissingTool {
+        tool: "C++ compiler",
+        searched: named
+            .as_deref()
+            .map_or("g++ in PATH".into(), |value| format!("CXX={value}")),
+        remedy: "apt-get install g++",
+    };
+    let output = Command::new(&words[0])
+        .args(&words[1..])
+        .arg("--version")
+        .output()
+        .map_err(|_| missing())?;
+    if !output.status.success() {
+        return Err(missing());
+    }
+    let version = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_string();
+    Ok((words, version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::major;
+
+    #[test]
+    fn major_version_is_read() {
+        assert_eq!(major("5.048 2026-05-16"), Some(5));
+        assert_eq!(major("4.228"), Some(4));
+        assert_eq!(major(" rev vUNKNOWN"), None);
+    }
+}

@@ -1,0 +1,9 @@
+//! Models small enough to build in seconds, driven through every part of the interface.
+
+mod build;
+mod dpi;
+mod failures;
+mod memories;
+mod signals;
+mod support;
+mod trace;
