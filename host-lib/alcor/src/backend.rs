@@ -1,0 +1,59 @@
+//! Opening a board by its URI.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::{Backend, Board, Error, Result};
+
+/// The backends that a program was built with.
+///
+/// # Examples
+/// ```
+/// use alcor::{Backends, identify, soft::Soft};
+///
+/// let board = Backends::new().with(Soft).open("soft:4")?;
+/// assert_eq!(identify(&*board)?.ranks, 4);
+/// # Ok::<(), alcor::Error>(())
+/// ```
+#[derive(Default)]
+pub struct Backends {
+    by_scheme: BTreeMap<String, Box<dyn Backend>>,
+}
+
+impl Backends {
+    /// No backend yet.
+    #[must_use]
+    pub fn new() -> Backends {
+        Backends::default()
+    }
+
+    /// Adds `backend`; it takes the place of one of the same scheme.
+    #[must_use]
+    pub fn with(mut self, backend: impl Backend + 'static) -> Backends {
+        self.by_scheme
+            .insert(backend.scheme().to_owned(), Box::new(backend));
+        self
+    }
+
+    /// The schemes that are known, sorted.
+    pub fn schemes(&self) -> impl Iterator<Item = &str> {
+        self.by_scheme.keys().map(String::as_str)
+    }
+
+    /// Opens the board that `uri` (as in `cosim:rma4`) names.
+    ///
+    /// # Errors
+    /// [`Error::UnknownScheme`], or what the backend says.
+    pub fn open(&self, uri: &str) -> Result<Arc<dyn Board>> {
+        let found = uri
+            .split_once(':')
+            .and_then(|(scheme, rest)| Some((self.by_scheme.get(scheme)?, rest)));
+        match found {
+            Some((backend, rest)) => backend.open(rest),
+            None => Err(Error::UnknownScheme {
+                uri: uri.to_owned(),
+                known: self.schemes().map(str::to_owned).collect(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The seam between the library and what it runs on.
+//!
+//! A backend implements [`Board`] and [`Port`]; the library sees nothing else of it. What
+//! these traits offer is what a stock XDMA in memory-mapped mode gives a host: 32-bit
+//! registers, bulk access to node memory, and an interrupt.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::Error;
+
+/// A rank's number on its board, 0 to [`BoardInfo::ranks`] - 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LocalRank(pub u32);
+
+/// A rank's number in the run: board × ranks a board + local rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GlobalRank(pub u32);
+
+/// Byte offset of a register within a 4 KiB page, a multiple of 4.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PageOffset(pub u32);
+
+/// Byte address in a rank's node memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeAddr(pub u32);
+
+/// A point in time, in cycles of the board's clock since its last reset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cycle(pub u64);
+
+impl fmt::Display for LocalRank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "local rank {}", self.0)
+    }
+}
+impl fmt::Display for GlobalRank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rank {}", self.0)
+    }
+}
+impl fmt::Display for PageOffset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "register 0x{:03x}", self.0)
+    }
+}
+impl fmt::Display for NodeAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node address 0x{:x}", self.0)
+    }
+}
+impl fmt::Display for Cycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cycle {}", self.0)
+    }
+}
+
+/// What a board says of itself once its ID block has been checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoardInfo {
+    /// Ranks on the board.
+    pub ranks: u32,
+    /// Link ports.
+    pub links: u32,
+    /// Slots of each rank's registration table.
+    pub slots: u32,
+    /// Bytes of each rank's node memory.
+    pub node_bytes: u32,
+    /// Command writes that a rank may have outstanding.
+    pub command_credits: u32,
+    /// Payload bytes of an extended packet.
+    pub packet_bytes: u32,
+    /// Clock in kHz.
+    pub clock_khz: u32,
+    /// Source revision the hardware was built from; 0 in simulation.
+    pub revision: u32,
+    /// Blocks on the board: the CAPABILITIES register.
+    pub capabilities: u32,
+}
+
+/// Why [`Port::wait`] came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// The rank's interrupt is raised; CAUSES says why.
+    Interrupt,
+    /// The deadline has come and the interrupt is not raised.
+    Deadline,
+}
+
+/// A board: what a run is opened on.
+pub trait Board: Send + Sync {
+    /// A name for messages: the URI it was opened with.
+    fn name(&self) -> &str;
+
+    /// Reads a register of the board's page.
+    ///
+    /// # Errors
+    /// When the board can't be reached.
+    fn read32(&self, offset: PageOffset) -> Result<u32, Error>;
+
+    /// Brings every rank, table and router to their state after power-up, once all ports are
+    /// dropped. Node memory keeps its contents.
+    ///
+    /// # Errors
+    /// When a port is still attached or the board can't be reached.
+    fn reset(&self) -> Result<(), Error>;
+
+    /// Says how many ports will be attached; where time is simulated, it starts when all have.
+    ///
+    /// # Errors
+    /// When a run is under way, or the board has fewer ranks.
+    fn expect(&self, ports: u32) -> Result<(), Error>;
+
+    /// Attaches to a rank's page and memory. One port a rank.
+    ///
+    /// # Errors
+    /// When the rank does not exist or is attached already.
+    fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>, Error>;
+
+    /// CRC-32 of the traffic on every port of the routers since the last reset, where the
+    /// backend can see it.
+    fn traffic_digest(&self) -> Option<u32>;
+}
+
+/// A rank's way to its board: its register page, its node memory and its interrupt.
+///
+/// Dropping a port before [`Port::leave`] tells the backend that the rank died.
+pub trait Port: Send {
+    /// Posts a register write. Writes of one port take effect in order.
+    ///
+    /// # Errors
+    /// When the board can't be reached or the run was ended by a watchdog.
+    fn write32(&mut self, offset: PageOffset, value: u32) -> Result<(), Error>;
+
+    /// Reads a register of this rank's page, after all writes posted before have taken effect.
+    ///
+    /// # Errors
+    /// As [`Port::write32`].
+    fn read32(&mut self, offset: PageOffset) -> Result<u32, Error>;
+
+    /// Reads a register of the board's page.
+    ///
+    /// # Errors
+    /// As [`Port::write32`].
+    fn read_board32(&mut self, offset: PageOffset) -> Result<u32, Error>;
+
+    /// Copies `data` into this rank's node memory; it is there on return.
+    ///
+    /// # Errors
+    /// When the range does not lie in node memory, or as [`Port::write32`].
+    fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<(), Error>;
+
+    /// Fills `data` from this rank's node memory.
+    ///
+    /// # Errors
+    /// When the range does not lie in node memory, or as [`Port::write32`].
+    fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error>;
+
+    /// Waits until the rank's interrupt is raised (all writes posted before having taken
+    /// effect), or until `deadline`.
+    ///
+    /// # Errors
+    /// When a peer died, a watchdog ended the run, or the board can't be reached.
+    fn wait(&mut self, deadline: Cycle) -> Result<Wake, Error>;
+
+    /// The present time.
+    ///
+    /// # Errors
+    /// As [`Port::write32`].
+    fn now(&mut self) -> Result<Cycle, Error>;
+
+    /// Ends this rank's part of the run in good order: its peers do not count it as dead.
+    ///
+    /// # Errors
+    /// As [`Port::write32`].
+    fn leave(&mut self) -> Result<(), Error>;
+}
+
+/// Opens boards of one URI scheme.
+pub trait Backend: Send + Sync {
+    /// The scheme, as in `cosim:rma4`: `cosim`.
+    fn scheme(&self) -> &str;
+    /// Opens the board that `rest`, the URI after its scheme and colon, names.
+    ///
+    /// # Errors
+    /// When there is no such board, or its environment lacks something.
+    fn open(&self, rest: &str) -> Result<Arc<dyn Board>, Error>;
+}

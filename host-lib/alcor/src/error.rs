@@ -1,0 +1,495 @@
+//! What can go wrong: what was asked, what was found, where, and what to do next.
+
+use std::fmt;
+
+use alcor_abi::Status;
+
+use crate::transfer::Transfer;
+use crate::watchdog::{Awaited, RankState, describe_watchdog};
+use crate::{Cycle, GlobalRank, LocalRank, NodeAddr};
+
+/// A result whose error is [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a rank aborted the run: the eight bits that its ABORT command carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AbortReason(pub u8);
+
+impl AbortReason {
+    /// A rank was dropped without [`crate::Rank::finish`].
+    pub const DROPPED: AbortReason = AbortReason(0xFD);
+    /// A rank's program returned an error.
+    pub const FAILED: AbortReason = AbortReason(0xFE);
+    /// A rank's program panicked.
+    pub const PANICKED: AbortReason = AbortReason(0xFF);
+}
+
+impl fmt::Display for AbortReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            AbortReason::DROPPED => f.write_str("it was dropped without finishing"),
+            AbortReason::FAILED => f.write_str("its program returned an error"),
+            AbortReason::PANICKED => f.write_str("its program panicked"),
+            AbortReason(code) => write!(f, "its program called abort({code})"),
+        }
+    }
+}
+
+/// Everything that a call of this library can fail with.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    // ------------------------------------------------------------ opening a board
+    /// No backend of this URI's scheme is registered.
+    #[error(
+        "no backend opens `{uri}`: known schemes are {}; write `<scheme>:<board>`, and check that the program was built with the backend you mean",
+        list(known)
+    )]
+    UnknownScheme {
+        /// What was to be opened.
+        uri: String,
+        /// The schemes that are known.
+        known: Vec<String>,
+    },
+    /// The board's registers read all ones.
+    #[error(
+        "{board}: MAGIC reads all ones, the link to the board is dead; check that it is powered, programmed and enumerated"
+    )]
+    DeadLink {
+        /// The board.
+        board: String,
+    },
+    /// What is there is not an Alcor board.
+    #[error(
+        "{board}: MAGIC reads 0x{found:08x} where an Alcor board has 0x{:08x}; program the board with one of Alcor's bitstreams",
+        alcor_abi::MAGIC
+    )]
+    NotAlcor {
+        /// The board.
+        board: String,
+        /// What MAGIC holds.
+        found: u32,
+    },
+    /// The board speaks another major version of the ABI.
+    #[error(
+        "{board}: the board speaks ABI {found_major}.{found_minor}, this library speaks ABI {wanted_major}; use the library that belongs to the bitstream, or program another"
+    )]
+    AbiVersion {
+        /// The board.
+        board: String,
+        /// The board's major version.
+        found_major: u32,
+        /// The board's minor version.
+        found_minor: u32,
+        /// The library's major version.
+        wanted_major: u32,
+    },
+    /// The board was built from another register description.
+    #[error(
+        "{board}: ABI_HASH reads 0x{found:08x}, this library was built with 0x{wanted:08x}: hardware and library come from different sources; rebuild one of them"
+    )]
+    AbiHash {
+        /// The board.
+        board: String,
+        /// The hash that the board reports.
+        found: u32,
+        /// The hash that the library was built with.
+        wanted: u32,
+    },
+    /// The board lacks a block that is needed.
+    #[error(
+        "{board}: the board has no {capability} (CAPABILITIES reads 0x{found:x}); choose a configuration that has"
+    )]
+    MissingCapability {
+        /// The board.
+        board: String,
+        /// The block.
+        capability: &'static str,
+        /// What CAPABILITIES holds.
+        found: u32,
+    },
+    /// The ID block contradicts itself.
+    #[error(
+        "{board}: {register} reads 0x{found:x}, but {rule}; the bitstream or its configuration is broken"
+    )]
+    BadIdentity {
+        /// The board.
+        board: String,
+        /// The register.
+        register: &'static str,
+        /// What it holds.
+        found: u32,
+        /// What it has to hold.
+        rule: &'static str,
+    },
+
+    // ------------------------------------------------------------ backends
+    /// The board can't be reached, or its backend failed.
+    #[error("{board}: {source}")]
+    Board {
+        /// The board.
+        board: String,
+        /// What its backend says.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The board has no such rank.
+    #[error("{board}: there is no {rank}, the board has {ranks}; ask for fewer ranks")]
+    NoSuchRank {
+        /// The board.
+        board: String,
+        /// The rank that was asked for.
+        rank: LocalRank,
+        /// How many there are.
+        ranks: u32,
+    },
+    /// Somebody is attached to the rank already.
+    #[error("{board}: {rank} is attached already; each rank has one port")]
+    RankTaken {
+        /// The board.
+        board: String,
+        /// The rank.
+        rank: LocalRank,
+    },
+    /// The board is in use: a port is attached.
+    #[error(
+        "{board}: can't {operation} while {attached} ports are attached; drop the ranks of the last run first"
+    )]
+    BoardBusy {
+        /// The board.
+        board: String,
+        /// What was asked for.
+        operation: &'static str,
+        /// How many ports are attached.
+        attached: u32,
+    },
+    /// An access beyond node memory.
+    #[error(
+        "{board}: {length} bytes at {at} of {rank} reach beyond its {node_bytes} bytes of node memory"
+    )]
+    BadNodeAddress {
+        /// The board.
+        board: String,
+        /// Whose memory.
+        rank: LocalRank,
+        /// Where.
+        at: NodeAddr,
+        /// How many bytes.
+        length: u64,
+        /// Bytes of node memory.
+        node_bytes: u32,
+    },
+    /// A peer is gone: its process or thread ended without leaving the run.
+    #[error("{rank} died: its port was dropped before it left the run; look for its own error")]
+    PeerDied {
+        /// The local rank that died.
+        rank: LocalRank,
+    },
+    /// A rank's host code stays outside the library while its peers wait, so time stands still.
+    #[error(
+        "{board}: {rank} has been outside the library for {seconds:.1} s while {waiting} of its peers wait: time stands still until it waits too; let it not block on anything but the library"
+    )]
+    RankAway {
+        /// The board.
+        board: String,
+        /// The rank that is away.
+        rank: LocalRank,
+        /// For how long, by the wall clock.
+        seconds: f64,
+        /// How many ranks wait.
+        waiting: u32,
+    },
+
+    // ------------------------------------------------------------ the end of a run
+    /// A wait was longer than the watchdog allows.
+    #[error("{}", describe_watchdog(*rank, awaited, *cycles, states))]
+    Watchdog {
+        /// Who waited.
+        rank: GlobalRank,
+        /// For what.
+        awaited: Awaited,
+        /// For how long.
+        cycles: u64,
+        /// When the wait was given up.
+        at: Cycle,
+        /// What every rank of the board was doing then.
+        states: Vec<RankState>,
+    },
+    /// The run was aborted.
+    #[error("the run was aborted by {by}: {reason}")]
+    Aborted {
+        /// Who aborted it.
+        by: GlobalRank,
+        /// Why.
+        reason: AbortReason,
+    },
+
+    // ------------------------------------------------------------ put and get
+    /// The hardware refused a put or get; no memory was touched by what was refused.
+    #[error("{origin}: {transfer} was refused: {} {}", status.describe(), advice(*status))]
+    Refused {
+        /// Who asked.
+        origin: GlobalRank,
+        /// What was asked.
+        transfer: Transfer,
+        /// Why it was refused.
+        status: Status,
+    },
+    /// Transfers failed whose requests had been dropped; told at the next flush.
+    #[error("{failed} transfers failed whose requests had been dropped, the first: {first}")]
+    Unclaimed {
+        /// How many.
+        failed: u64,
+        /// The first of them.
+        #[source]
+        first: Box<Error>,
+    },
+    /// A request was handed to a rank that has not issued it.
+    #[error("a request was handed to {rank}, which has not issued it; wait where it was issued")]
+    ForeignRequest {
+        /// The rank it was handed to.
+        rank: GlobalRank,
+    },
+
+    // ------------------------------------------------------------ windows and collectives
+    /// A rank's registration table is full.
+    #[error(
+        "window at {base} of {rank}: a rank's registration table is full ({slots} slots); deregister a window first"
+    )]
+    TableFull {
+        /// Who was told.
+        rank: GlobalRank,
+        /// Its window.
+        base: NodeAddr,
+        /// Slots of a table.
+        slots: u32,
+    },
+    /// A rank has registered the address already.
+    #[error(
+        "window at {base} of {rank}: a rank has registered its base address already; deregister it, or register another region"
+    )]
+    DuplicateWindow {
+        /// Who was told.
+        rank: GlobalRank,
+        /// Its window.
+        base: NodeAddr,
+    },
+    /// A rank's window reaches beyond node memory.
+    #[error(
+        "window at {base} of {rank}, {} bytes: a rank's window reaches beyond its node memory; register less",
+        size(*bytes)
+    )]
+    WindowOutOfRange {
+        /// Who was told.
+        rank: GlobalRank,
+        /// Its window.
+        base: NodeAddr,
+        /// Its size; `None` when it was to reach to the end of memory.
+        bytes: Option<u32>,
+    },
+    /// A window was deregistered that is not registered.
+    #[error("window at {base} of {rank}: a rank has no window registered at its base address")]
+    NotRegistered {
+        /// Who was told.
+        rank: GlobalRank,
+        /// Its window.
+        base: NodeAddr,
+    },
+    /// The ranks met in different collective operations.
+    #[error(
+        "{rank} at {awaited}: the ranks met in different collective operations, or named different windows; every rank must call the same ones in the same order"
+    )]
+    CollectiveMismatch {
+        /// Who was told.
+        rank: GlobalRank,
+        /// What it was in.
+        awaited: Awaited,
+    },
+    /// A registration ended with a status that it should not end with.
+    #[error("{rank} at {awaited}: the board answered {status} (REG_RESULT 0x{found:08x})", status = status_text(*status))]
+    RegistrationRefused {
+        /// Who was told.
+        rank: GlobalRank,
+        /// What it was in.
+        awaited: Awaited,
+        /// The status, if it is one.
+        status: Option<Status>,
+        /// What REG_RESULT held.
+        found: u32,
+    },
+
+    // ------------------------------------------------------------ events
+    /// A command write met a full FIFO and was lost.
+    #[error(
+        "{rank}: EVENTS.overflow: a command write met a full FIFO and was lost; posting past `Rank::command` spoils the count of credits"
+    )]
+    CommandLost {
+        /// Whose.
+        rank: GlobalRank,
+    },
+    /// The completion ring was full and a completion was lost.
+    #[error(
+        "{rank}: EVENTS.cq_overflow: the completion ring was full and a completion was lost; nothing but the library may post extended commands"
+    )]
+    CompletionLost {
+        /// Whose.
+        rank: GlobalRank,
+    },
+    /// A packet arrived on the wrong plane.
+    #[error(
+        "{rank}: EVENTS.malformed: a packet's type does not belong on the plane that it came on; the network or a neighbour is broken"
+    )]
+    MalformedPacket {
+        /// Who received it.
+        rank: GlobalRank,
+    },
+    /// A completion that belongs to no command of the library.
+    #[error(
+        "{rank}: entry {entry} of the completion ring reads 0x{word:08x}, which answers no command under way; nothing but the library may post extended commands or write to the ring"
+    )]
+    BadCompletion {
+        /// Whose ring.
+        rank: GlobalRank,
+        /// Which entry, counted since the run began.
+        entry: u32,
+        /// Its first word.
+        word: u32,
+    },
+
+    // ------------------------------------------------------------ what software checks
+    /// There is no room for a region.
+    #[error(
+        "{rank}: no room in node memory for a region of {bytes} bytes, the largest free piece has {largest}; free regions, or use a board with more memory"
+    )]
+    OutOfNodeMemory {
+        /// Whose memory.
+        rank: GlobalRank,
+        /// What was asked for.
+        bytes: u64,
+        /// What there is.
+        largest: u32,
+    },
+    /// An access beyond a local region.
+    #[error(
+        "elements {start} to {end} do not lie in the region at {base}, which has {count} elements"
+    )]
+    RegionBounds {
+        /// The region's address.
+        base: NodeAddr,
+        /// First element.
+        start: usize,
+        /// One past the last element.
+        end: usize,
+        /// Elements of the region.
+        count: usize,
+    },
+    /// A number that does not fit the field it has to go to.
+    #[error("{what} {value} does not fit the hardware's field, whose largest value is {limit}")]
+    OutOfRange {
+        /// What the number is.
+        what: &'static str,
+        /// The number.
+        value: u64,
+        /// The largest there is.
+        limit: u64,
+    },
+    /// An option that can't be.
+    #[error("option {option}: {value} is not possible, {rule}")]
+    BadOption {
+        /// The option.
+        option: &'static str,
+        /// Its value.
+        value: u64,
+        /// What it has to be.
+        rule: &'static str,
+    },
+    /// A command that the library itself must post.
+    #[error("{rank}: `command` does not post {opcode:?}; use {instead}")]
+    ReservedCommand {
+        /// Who asked.
+        rank: GlobalRank,
+        /// The command.
+        opcode: alcor_abi::Opcode,
+        /// What does.
+        instead: &'static str,
+    },
+    /// An error of the program that runs on a rank, not of the library.
+    #[error("{source}")]
+    Program {
+        /// The program's error.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl Error {
+    /// Wraps an error of the program, so that a rank's closure can return it.
+    ///
+    /// # Examples
+    /// ```
+    /// let error = alcor::Error::program("element 3 is wrong");
+    /// assert_eq!(error.to_string(), "element 3 is wrong");
+    /// ```
+    pub fn program(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+        Error::Program {
+            source: source.into(),
+        }
+    }
+
+    /// The status that the hardware answered with, where this error comes from one.
+    #[must_use]
+    pub fn status(&self) -> Option<Status> {
+        match self {
+            Error::Refused { status, .. } => Some(*status),
+            Error::Unclaimed { first, .. } => first.status(),
+            Error::TableFull { .. } => Some(Status::TableFull),
+            Error::DuplicateWindow { .. } => Some(Status::Duplicate),
+            Error::WindowOutOfRange { .. } => Some(Status::BadRange),
+            Error::NotRegistered { .. } => Some(Status::NotRegistered),
+            Error::CollectiveMismatch { .. } => Some(Status::Mismatch),
+            Error::RegistrationRefused { status, .. } => *status,
+            _ => None,
+        }
+    }
+
+    /// Whether this only tells of another rank's end.
+    pub(crate) fn follows_from_another(&self, me: GlobalRank) -> bool {
+        match self {
+            Error::Aborted { by, .. } => *by != me,
+            Error::PeerDied { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+fn list(schemes: &[String]) -> String {
+    if schemes.is_empty() {
+        return "none".to_owned();
+    }
+    let quoted: Vec<String> = schemes
+        .iter()
+        .map(|scheme| format!("`{scheme}:`"))
+        .collect();
+    quoted.join(", ")
+}
+
+fn size(bytes: Option<u32>) -> String {
+    bytes.map_or_else(|| "all remaining".to_owned(), |bytes| bytes.to_string())
+}
+
+fn status_text(status: Option<Status>) -> &'static str {
+    status.map_or("an unknown status", Status::describe)
+}
+
+/// What to do about a refused transfer.
+fn advice(status: Status) -> &'static str {
+    match status {
+        Status::BadSlot | Status::NotRegistered => {
+            "Register the window at every rank before it is used, and use it no longer once it is deregistered."
+        }
+        Status::OutOfBounds => "Check offset and length against the target's window.",
+        Status::Denied => "Register the window with rights that allow it.",
+        Status::BadRank => "Check the rank against `nprocs()`.",
+        Status::BadLocal => "Check the local address and length against node memory.",
+        Status::NotBegun => "Begin the run first.",
+        _ => "",
+    }
+}

@@ -1,0 +1,93 @@
+//! The ID block: what is checked before anything else is done with a board.
+
+use alcor_abi::board::{self, abi_version, capabilities, geometry, queues};
+
+use crate::{Board, BoardInfo, Error, PageOffset, Result};
+
+/// Checks a board's ID block and returns what it says.
+///
+/// # Errors
+/// [`Error::DeadLink`], [`Error::NotAlcor`], [`Error::AbiVersion`], [`Error::AbiHash`],
+/// [`Error::MissingCapability`], [`Error::BadIdentity`], or an error of the backend.
+///
+/// # Examples
+/// ```
+/// let board = alcor::soft::SoftBoard::new(2);
+/// assert_eq!(alcor::identify(&*board)?.ranks, 2);
+/// # Ok::<(), alcor::Error>(())
+/// ```
+pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
+    let read = |offset| on.read32(PageOffset(offset));
+    let name = || on.name().to_owned();
+
+    match read(board::MAGIC)? {
+        alcor_abi::MAGIC => {}
+        u32::MAX => return Err(Error::DeadLink { board: name() }),
+        found => {
+            return Err(Error::NotAlcor {
+                board: name(),
+                found,
+            });
+        }
+    }
+    let version = read(board::ABI_VERSION)?;
+    if abi_version::MAJOR.get(version) != alcor_abi::ABI_MAJOR {
+        return Err(Error::AbiVersion {
+            board: name(),
+            found_major: abi_version::MAJOR.get(version),
+            found_minor: abi_version::MINOR.get(version),
+            wanted_major: alcor_abi::ABI_MAJOR,
+        });
+    }
+    let hash = read(board::ABI_HASH)?;
+    if hash != alcor_abi::ABI_HASH {
+        return Err(Error::AbiHash {
+            board: name(),
+            found: hash,
+            wanted: alcor_abi::ABI_HASH,
+        });
+    }
+    let blocks = read(board::CAPABILITIES)?;
+    if capabilities::RMA.get(blocks) == 0 {
+        return Err(Error::MissingCapability {
+            board: name(),
+            capability: "RMA coprocessor",
+            found: blocks,
+        });
+    }
+    let shape = read(board::GEOMETRY)?;
+    let depths = read(board::QUEUES)?;
+    let info = BoardInfo {
+        ranks: geometry::RANKS.get(shape),
+        links: geometry::LINKS.get(shape),
+        slots: geometry::SLOTS.get(shape),
+        node_bytes: read(board::NODE_MEMORY)?,
+        command_credits: queues::COMMANDS.get(depths),
+        packet_bytes: queues::PAYLOAD.get(depths) * 4,
+        clock_khz: read(board::CLOCK)?,
+        revision: read(board::REVISION)?,
+        capabilities: blocks,
+    };
+    let contradiction = |register, found, rule| Error::BadIdentity {
+        board: name(),
+        register,
+        found,
+        rule,
+    };
+    if info.ranks == 0 {
+        return Err(contradiction(
+            "GEOMETRY",
+            shape,
+            "a board has a rank at least",
+        ));
+    }
+    // A paper command is two writes, which must fit together.
+    if info.command_credits < 2 {
+        return Err(contradiction(
+            "QUEUES",
+            depths,
+            "a command queue holds two entries at least",
+        ));
+    }
+    Ok(info)
+}

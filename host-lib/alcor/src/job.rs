@@ -1,0 +1,317 @@
+//! A run with its ranks as threads of this process.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread;
+
+use alcor_abi::board;
+
+use crate::progress::ring_bytes;
+use crate::{
+    AbortReason, Board, BoardInfo, Error, GlobalRank, LocalRank, PageOffset, Port, Rank, Result,
+    identify,
+};
+
+/// What a rank can be told about how to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options {
+    /// Cycles that a wait may last; a cycle more for each byte of the rank's own transfers under
+    /// way.
+    pub watchdog_cycles: u64,
+    /// Entries of the completion ring, a power of two up to 32768: how many transfers may be
+    /// under way.
+    pub ring_entries: u32,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            watchdog_cycles: 2_000_000,
+            ring_entries: 256,
+        }
+    }
+}
+
+impl Options {
+    /// With another [`Options::watchdog_cycles`].
+    #[must_use]
+    pub fn watchdog_cycles(mut self, cycles: u64) -> Options {
+        self.watchdog_cycles = cycles;
+        self
+    }
+
+    /// With another [`Options::ring_entries`].
+    #[must_use]
+    pub fn ring_entries(mut self, entries: u32) -> Options {
+        self.ring_entries = entries;
+        self
+    }
+
+    pub(crate) fn check(&self, info: &BoardInfo) -> Result<()> {
+        let bad = |rule| Error::BadOption {
+            option: "ring_entries",
+            value: u64::from(self.ring_entries),
+            rule,
+        };
+        if !self.ring_entries.is_power_of_two() || self.ring_entries > 1 << 15 {
+            return Err(bad("it must be a power of two, at most 32768"));
+        }
+        if ring_bytes(self.ring_entries) > info.node_bytes {
+            return Err(bad("the ring must fit into node memory, 8 bytes an entry"));
+        }
+        Ok(())
+    }
+}
+
+/// Why a run did not end well: the first cause, not what it led to at other ranks.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JobError {
+    /// The run did not begin.
+    #[error("{board}: the run did not begin: {source}")]
+    NotStarted {
+        /// The board.
+        board: String,
+        /// Why.
+        source: Error,
+    },
+    /// A rank's program, or the library on its behalf, failed.
+    #[error("{board}: {rank} failed: {source}")]
+    Failed {
+        /// The board.
+        board: String,
+        /// Which rank.
+        rank: GlobalRank,
+        /// Why.
+        source: Error,
+    },
+    /// A rank's program panicked.
+    #[error("{board}: {rank} panicked: {message}")]
+    Panicked {
+        /// The board.
+        board: String,
+        /// Which rank.
+        rank: GlobalRank,
+        /// What the panic said.
+        message: String,
+    },
+}
+
+impl JobError {
+    /// The rank that failed first, if the run began.
+    #[must_use]
+    pub fn rank(&self) -> Option<GlobalRank> {
+        match self {
+            JobError::NotStarted { .. } => None,
+            JobError::Failed { rank, .. } | JobError::Panicked { rank, .. } => Some(*rank),
+        }
+    }
+
+    /// The error, if it was not a panic.
+    #[must_use]
+    pub fn error(&self) -> Option<&Error> {
+        match self {
+            JobError::NotStarted { source, .. } | JobError::Failed { source, .. } => Some(source),
+            JobError::Panicked { .. } => None,
+        }
+    }
+}
+
+/// How a rank's part of a run failed.
+enum Failure {
+    Error(Error),
+    Panic(String),
+}
+
+/// Runs programs on a board, one thread a rank.
+///
+/// It does what a launcher of processes would do with [`Rank::attach`], and nothing more.
+pub struct Job {
+    board: Arc<dyn Board>,
+    info: BoardInfo,
+    options: Options,
+}
+
+impl Job {
+    /// Checks the board's ID block.
+    ///
+    /// # Errors
+    /// As [`identify`].
+    pub fn new(board: Arc<dyn Board>) -> Result<Job> {
+        Job::with_options(board, Options::default())
+    }
+
+    /// As [`Job::new`], with options of one's own.
+    ///
+    /// # Errors
+    /// As [`identify`], and [`Error::BadOption`].
+    pub fn with_options(board: Arc<dyn Board>, options: Options) -> Result<Job> {
+        let info = identify(&*board)?;
+        options.check(&info)?;
+        Ok(Job {
+            board,
+            info,
+            options,
+        })
+    }
+
+    /// What the board says of itself.
+    #[must_use]
+    pub fn info(&self) -> &BoardInfo {
+        &self.info
+    }
+
+    /// The board.
+    #[must_use]
+    pub fn board(&self) -> &Arc<dyn Board> {
+        &self.board
+    }
+
+    /// Resets the board and runs `program` on `ranks` ranks, each on a thread of its own; what
+    /// they return, in order of rank.
+    ///
+    /// A program that fails or panics aborts the run: its peers' waits end with
+    /// [`Error::Aborted`].
+    ///
+    /// # Errors
+    /// The first cause, and which rank it happened at.
+    pub fn run<T, F>(&self, ranks: u32, program: F) -> Result<Vec<T>, JobError>
+    where
+        T: Send,
+        F: Fn(&mut Rank) -> Result<T> + Sync,
+    {
+        let ports = self.attach(ranks).map_err(|source| JobError::NotStarted {
+            board: self.board.name().to_owned(),
+            source,
+        })?;
+        let ended = thread::scope(|scope| {
+            let threads: Vec<_> = (0..ranks)
+                .zip(ports)
+                .map(|(pid, port)| {
+                    let program = &program;
+                    thread::Builder::new()
+                        .name(format!("rank {pid}"))
+                        .spawn_scoped(scope, move || self.run_rank(pid, ranks, port, program))
+                })
+                .collect();
+            let join = |thread: std::io::Result<thread::ScopedJoinHandle<'_, _>>| match thread {
+                Err(error) => Err(Failure::Error(Error::program(error))),
+                Ok(thread) => match thread.join() {
+                    Ok(ended) => ended,
+                    Err(panic) => Err(Failure::Panic(panic_message(&*panic))),
+                },
+            };
+            threads.into_iter().map(join).collect::<Vec<_>>()
+        });
+        self.first_cause(ended)
+    }
+
+    /// A port for each rank, of a board fresh from its reset.
+    fn attach(&self, ranks: u32) -> Result<Vec<Box<dyn Port>>> {
+        if ranks == 0 {
+            return Err(Error::BadOption {
+                option: "ranks",
+                value: 0,
+                rule: "a run has one rank at least",
+            });
+        }
+        if ranks > self.info.ranks {
+            return Err(Error::NoSuchRank {
+                board: self.board.name().to_owned(),
+                rank: LocalRank(ranks - 1),
+                ranks: self.info.ranks,
+            });
+        }
+        self.board.reset()?;
+        self.board.expect(ranks)?;
+        (0..ranks)
+            .map(|local| Arc::clone(&self.board).attach(LocalRank(local)))
+            .collect()
+    }
+
+    /// A rank's thread.
+    fn run_rank<T>(
+        &self,
+        pid: u32,
+        ranks: u32,
+        port: Box<dyn Port>,
+        program: &impl Fn(&mut Rank) -> Result<T>,
+    ) -> Result<T, Failure> {
+        let mut rank = Rank::begin(
+            port,
+            self.info.clone(),
+            GlobalRank(pid),
+            ranks,
+            &self.options,
+        )
+        .map_err(Failure::Error)?;
+        // The rank is only used to abort afterwards, so it may be in the middle of anything.
+        let (failure, reason) = match catch_unwind(AssertUnwindSafe(|| program(&mut rank))) {
+            Ok(Ok(value)) => return rank.finish().map(|()| value).map_err(Failure::Error),
+            Ok(Err(error)) => (Failure::Error(error), AbortReason::FAILED),
+            Err(panic) => (
+                Failure::Panic(panic_message(&*panic)),
+                AbortReason::PANICKED,
+            ),
+        };
+        // The program's failure is the one to tell.
+        let _ = rank.give_up(reason);
+        Err(failure)
+    }
+
+    /// All values, or what went wrong first: at the rank whose ABORT the board took, else at the
+    /// lowest rank that did not fail because of another.
+    fn first_cause<T>(&self, ended: Vec<Result<T, Failure>>) -> Result<Vec<T>, JobError> {
+        let mut values = Vec::with_capacity(ended.len());
+        let mut failures = Vec::new();
+        for (pid, ended) in (0..).map(GlobalRank).zip(ended) {
+            match ended {
+                Ok(value) => values.push(value),
+                Err(failure) => failures.push((pid, failure)),
+            }
+        }
+        let own = |(pid, failure): &(GlobalRank, Failure)| match failure {
+            Failure::Panic(_) => true,
+            Failure::Error(error) => !error.follows_from_another(*pid),
+        };
+        let aborter = self.aborter();
+        let first = failures
+            .iter()
+            .position(|failure| aborter == Some(failure.0) && own(failure))
+            .or_else(|| failures.iter().position(own))
+            .unwrap_or(0);
+        if failures.is_empty() {
+            return Ok(values);
+        }
+        let board = self.board.name().to_owned();
+        Err(match failures.swap_remove(first) {
+            (rank, Failure::Error(source)) => JobError::Failed {
+                board,
+                rank,
+                source,
+            },
+            (rank, Failure::Panic(message)) => JobError::Panicked {
+                board,
+                rank,
+                message,
+            },
+        })
+    }
+
+    /// The rank whose ABORT the board took first. Ranks of a job are numbered as on the board.
+    fn aborter(&self) -> Option<GlobalRank> {
+        let status = self.board.read32(PageOffset(board::STATUS)).ok()?;
+        (board::status::ABORTED.get(status) != 0)
+            .then(|| GlobalRank(board::status::ABORT_RANK.get(status)))
+    }
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|message| (*message).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a value that is not text".to_owned())
+}

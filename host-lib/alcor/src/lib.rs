@@ -1,0 +1,88 @@
+//! One host library for MPI hardware: ranks, windows, put, get, barrier over any board.
+//!
+//! ```
+//! use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let job = Job::new(SoftBoard::new(4))?;
+//! let received = job.run(4, |rank| {
+//!     let inbox = rank.alloc::<f64>(4)?;
+//!     let window = rank.register(&inbox, Rights::ALL)?;
+//!     let right = GlobalRank((rank.pid().0 + 1) % rank.nprocs());
+//!     rank.put_slice(&window, right, 0, &[f64::from(rank.pid().0); 4])?;
+//!     rank.fence()?;
+//!     rank.read_vec(&inbox)
+//! })?;
+//! assert_eq!(received[1], [0.0; 4]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The same program runs on a simulated board and on a real one: a backend is a crate that
+//! implements [`Board`], [`Port`] and [`Backend`], and [`Backends`] opens a board by its URI.
+//! This crate knows none of them by name. What it knows is the register map, `alcor-abi`.
+//!
+//! # The parts
+//!
+//! | | |
+//! |---|---|
+//! | [`Job`] | a run with its ranks as threads of this process |
+//! | [`Rank`] | one rank of a run: all operations; a process may attach a single one |
+//! | [`Region`] | a piece of a rank's node memory, given back when its last handle goes |
+//! | [`Window`] | memory that all ranks registered together, and that `put` and `get` name |
+//! | [`Request`] | a non-blocking put or get under way |
+//! | [`Paper`] | the commands of the RMA coprocessor paper, in its own units |
+//! | [`Error`] | what can go wrong, each with what was asked, what was found, and where |
+//!
+//! # What words mean
+//!
+//! A put is complete when its data is visible in the target's memory, a get when the data is in
+//! local node memory, a barrier when every rank entered it and all earlier traffic of all ranks
+//! has landed. The bounds and rights of a window are checked by the hardware at the target; the
+//! library checks what only it knows: its own regions, and numbers that no register can hold.
+//!
+//! Every wait ends: with what it waited for, with [`Error::Aborted`] once any rank has aborted
+//! the run, with an error of the backend, or with [`Error::Watchdog`], which names who waits for
+//! what.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod allocator;
+mod backend;
+mod board;
+mod datatype;
+mod error;
+mod events;
+mod identity;
+mod job;
+mod paper;
+mod progress;
+mod rank;
+mod region;
+mod registration;
+mod request;
+#[cfg(feature = "soft")]
+pub mod soft;
+mod transfer;
+mod watchdog;
+mod window;
+
+pub use alcor_abi as abi;
+pub use alcor_abi::{Opcode, Status, SyncKind};
+
+pub use backend::Backends;
+pub use board::{
+    Backend, Board, BoardInfo, Cycle, GlobalRank, LocalRank, NodeAddr, PageOffset, Port, Wake,
+};
+pub use datatype::Datatype;
+pub use error::{AbortReason, Error, Result};
+pub use events::{Counters, Events, LastError};
+pub use identity::identify;
+pub use job::{Job, JobError, Options};
+pub use paper::Paper;
+pub use rank::Rank;
+pub use region::Region;
+pub use request::Request;
+pub use transfer::{Transfer, TransferKind, WindowName};
+pub use watchdog::{Awaited, RankState};
+pub use window::{RegisteredRange, Rights, Window};

@@ -1,0 +1,627 @@
+//! The progress engine: posts commands within their credits, and takes in what comes back.
+//!
+//! Nothing is read to find out whether there is room. Every wait of the library is
+//! [`Progress::wait_for`]: it says which one interrupt would bring it further, sleeps until
+//! then, and lets [`Progress::take_in`] handle everything that is pending.
+
+use std::sync::Arc;
+
+use alcor_abi::rank::{ack, causes, events};
+use alcor_abi::{CQ_ENTRY_BYTES, Opcode, Status, board, packets::cq_entry, rank};
+
+use crate::allocator::Block;
+use crate::events::{Events, LastError};
+use crate::request::{Outstanding, Request};
+use crate::transfer::{Transfer, WindowName};
+use crate::watchdog::{Awaited, RankState};
+use crate::{
+    AbortReason, BoardInfo, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset, Port,
+    Result, Wake,
+};
+
+/// What would bring a wait further.
+pub(crate) enum Wanted {
+    /// Nothing: it is over.
+    Nothing,
+    /// So many more completions, at least; no more than are outstanding.
+    Completions(u32),
+    /// So many free entries in the command queue.
+    Credits(u32),
+    /// BARRIER_DONE.
+    Barrier,
+    /// The end of a registration.
+    Registration,
+}
+
+/// Command writes posted, and those known to have left the queue.
+#[derive(Debug)]
+struct Credits {
+    limit: u32,
+    posted: u32,
+    retired: u32,
+}
+
+impl Credits {
+    fn free(&self) -> u32 {
+        match self.all_retired() {
+            true => self.limit,
+            false => self
+                .limit
+                .saturating_sub(self.posted.wrapping_sub(self.retired)),
+        }
+    }
+
+    /// Also when commands were posted that are not counted here.
+    fn all_retired(&self) -> bool {
+        !after(self.posted, self.retired)
+    }
+
+    /// Takes in a count of RETIRED, unless it is older than the one known.
+    fn retired_is(&mut self, count: u32) {
+        if after(count, self.retired) {
+            self.retired = count;
+        }
+    }
+}
+
+/// The completion ring in node memory.
+#[derive(Debug)]
+struct Ring {
+    base: NodeAddr,
+    entries: u32,
+    /// Entries taken.
+    taken: u32,
+    /// Entries taken as CQ_TAIL has it.
+    told: u32,
+}
+
+/// Whether count `a` is after count `b`.
+fn after(a: u32, b: u32) -> bool {
+    a.wrapping_sub(b) as i32 > 0
+}
+
+pub(crate) struct Progress {
+    pub(crate) port: Box<dyn Port>,
+    pub(crate) me: GlobalRank,
+    nprocs: u32,
+    info: BoardInfo,
+    watchdog_cycles: u64,
+    credits: Credits,
+    ring: Ring,
+    pub(crate) outstanding: Outstanding,
+    /// X_OFFSET, X_LADDR, X_LENGTH as the hardware has them.
+    operands: [Option<u32>; 3],
+    irq_enable: u32,
+    cq_wake: u32,
+    retired_wake: Option<u32>,
+    /// Barriers posted that have not been acknowledged.
+    barriers: u32,
+    /// Registrations posted whose end has not been seen.
+    registrations: u32,
+    /// REG_RESULT of the last registration.
+    pub(crate) registered: u32,
+    /// Events that nobody has asked for yet.
+    events: Events,
+    /// Events that the next call fails with.
+    faults: u32,
+    aborted: Option<(GlobalRank, AbortReason)>,
+    polls: u32,
+    polling_since: Option<Cycle>,
+}
+
+/// Bytes of node memory that a ring takes, from address 0.
+pub(crate) fn ring_bytes(entries: u32) -> u32 {
+    entries * CQ_ENTRY_BYTES
+}
+
+/// Cycles between two looks at STATUS while a board gets ready.
+const READY_POLL: u64 = 64;
+/// Polls, or wakes of one wait, between two looks at the clock.
+const LOOK_AT_CLOCK: u32 = 64;
+const OPERANDS: [Opcode; 3] = [Opcode::XOffset, Opcode::XLaddr, Opcode::XLength];
+/// What every wait ends at.
+const ALWAYS: u32 = causes::ABORTED.mask() | causes::EVENT.mask();
+
+impl Progress {
+    /// Brings a rank's page to a known state: ring at address 0, no credit in use.
+    pub(crate) fn start(
+        mut port: Box<dyn Port>,
+        info: BoardInfo,
+        me: GlobalRank,
+        nprocs: u32,
+        issuer: u64,
+        ring_entries: u32,
+        watchdog_cycles: u64,
+    ) -> Result<Progress> {
+        write(&mut *port, rank::IRQ_ENABLE, 0)?;
+        write(&mut *port, rank::CQ_SIZE, ring_entries.ilog2())?;
+        write(&mut *port, rank::CQ_BASE, 0)?;
+        write(&mut *port, rank::CQ_TAIL, 0)?;
+        write(&mut *port, rank::CQ_WAKE, 1)?;
+        let mut progress = Progress {
+            port,
+            me,
+            nprocs,
+            watchdog_cycles,
+            credits: Credits {
+                limit: info.command_credits,
+                posted: 0,
+                retired: 0,
+            },
+            info,
+            ring: Ring {
+                base: NodeAddr(0),
+                entries: ring_entries,
+                taken: 0,
+                told: 0,
+            },
+            outstanding: Outstanding::new(issuer, me, ring_entries),
+            operands: [None; 3],
+            irq_enable: 0,
+            cq_wake: 1,
+            retired_wake: None,
+            barriers: 0,
+            registrations: 0,
+            registered: 0,
+            events: Events::default(),
+            faults: 0,
+            aborted: None,
+            polls: 0,
+            polling_since: None,
+        };
+        progress.wait_until_ready()?;
+        // A run before this one has left its count.
+        let retired = progress.read(rank::RETIRED)?;
+        progress.credits.posted = retired;
+        progress.credits.retired = retired;
+        Ok(progress)
+    }
+
+    fn wait_until_ready(&mut self) -> Result<()> {
+        let (began, deadline) = self.deadline()?;
+        while board::status::READY.get(self.port.read_board32(PageOffset(board::STATUS))?) == 0 {
+            let now = self.port.now()?;
+            if now >= deadline {
+                return Err(self.watchdog(Awaited::Ready, began, now));
+            }
+            let look = Cycle(now.0.saturating_add(READY_POLL));
+            self.port.wait(look.min(deadline))?;
+        }
+        Ok(())
+    }
+
+    // ------------------------------------------------------------ the way out
+
+    /// Posts a command, once there is a credit for it.
+    pub(crate) fn post(&mut self, opcode: Opcode, data: u32) -> Result<()> {
+        match opcode {
+            // These have no place in the command queue.
+            Opcode::Data8 | Opcode::Abort => {}
+            _ => {
+                self.reserve(1)?;
+                self.credits.posted = self.credits.posted.wrapping_add(1);
+            }
+        }
+        match opcode {
+            Opcode::XOffset => self.operands[0] = Some(data),
+            Opcode::XLaddr => self.operands[1] = Some(data),
+            Opcode::XLength => self.operands[2] = Some(data),
+            Opcode::Barrier => self.barriers += 1,
+            Opcode::Register | Opcode::Deregister => self.registrations += 1,
+            _ => {}
+        }
+        self.write(alcor_abi::command(opcode), data)
+    }
+
+    /// Waits until `commands` writes can be posted.
+    pub(crate) fn reserve(&mut self, commands: u32) -> Result<()> {
+        let commands = commands.min(self.credits.limit);
+        if self.credits.free() >= commands {
+            return Ok(());
+        }
+        // Half a queue at once, so that a long stream wakes seldom.
+        let batch = commands.max(self.credits.limit / 2);
+        self.wait_for(
+            |_| Awaited::Credits,
+            |progress| match progress.credits.free() >= commands {
+                true => Wanted::Nothing,
+                false => Wanted::Credits(batch),
+            },
+        )
+    }
+
+    /// Posts an extended command: its operands where they have changed, and the commit.
+    pub(crate) fn transfer(
+        &mut self,
+        transfer: Transfer,
+        held: Option<Arc<Block>>,
+    ) -> Result<Request> {
+        self.reserve_completion()?;
+        for (index, operand) in transfer.operands().into_iter().enumerate() {
+            if self.operands[index] != Some(operand) {
+                self.post(OPERANDS[index], operand)?;
+            }
+        }
+        if let WindowName::Base(base) = transfer.window {
+            self.post(Opcode::XWindow, base.0)?;
+        }
+        self.reserve(1)?;
+        let Some((id, request)) = self.outstanding.enter(transfer, held) else {
+            // `reserve_completion` has seen to it that there is a free id.
+            return Err(Error::CompletionLost { rank: self.me });
+        };
+        self.post(transfer.opcode(), transfer.commit(id))?;
+        Ok(request)
+    }
+
+    /// Waits until the ring has room for one more completion.
+    fn reserve_completion(&mut self) -> Result<()> {
+        let entries = self.ring.entries;
+        if self.outstanding.len() >= entries {
+            self.wait_for(
+                |_| Awaited::RingRoom,
+                |progress| match progress.outstanding.len() < entries {
+                    true => Wanted::Nothing,
+                    false => Wanted::Completions((entries / 2).max(1)),
+                },
+            )?;
+        }
+        let untold = self.ring.taken.wrapping_sub(self.ring.told);
+        if self.outstanding.len() + untold >= entries {
+            self.tell_tail()?;
+        }
+        Ok(())
+    }
+
+    // ------------------------------------------------------------ waiting
+
+    /// Waits until `wanted` says that nothing is wanted any more.
+    pub(crate) fn wait_for(
+        &mut self,
+        awaited: impl Fn(&Progress) -> Awaited,
+        wanted: impl Fn(&Progress) -> Wanted,
+    ) -> Result<()> {
+        let mut deadline = None;
+        let mut wakes: u32 = 0;
+        loop {
+            let want = wanted(self);
+            if let Wanted::Nothing = want {
+                return Ok(());
+            }
+            self.check()?;
+            let (began, until) = match deadline {
+                Some(deadline) => deadline,
+                None => *deadline.insert(self.deadline()?),
+            };
+            self.arm(&want)?;
+            match self.port.wait(until)? {
+                Wake::Interrupt => {
+                    self.take_in()?;
+                    // An interrupt that never falls must not keep a wait going for ever.
+                    wakes += 1;
+                    if wakes.is_multiple_of(LOOK_AT_CLOCK) && self.port.now()? >= until {
+                        return Err(self.watchdog(awaited(self), began, until));
+                    }
+                }
+                Wake::Deadline => {
+                    let awaited = awaited(self);
+                    if events::MISMATCH.get(self.faults) != 0 {
+                        self.faults &= !events::MISMATCH.mask();
+                        self.barriers = 0;
+                        return Err(self.mismatch(awaited));
+                    }
+                    return Err(self.watchdog(awaited, began, until));
+                }
+            }
+        }
+    }
+
+    /// Now, and when a wait that begins now is given up.
+    fn deadline(&mut self) -> Result<(Cycle, Cycle)> {
+        let now = self.port.now()?;
+        Ok((now, Cycle(now.0.saturating_add(self.patience()))))
+    }
+
+    /// Cycles that a wait may last: data under way has a cycle more for each byte.
+    fn patience(&self) -> u64 {
+        self.watchdog_cycles
+            .saturating_add(self.outstanding.bytes())
+    }
+
+    /// Sees to it that what is wanted raises the interrupt, and nothing else does.
+    fn arm(&mut self, want: &Wanted) -> Result<()> {
+        let cause = match *want {
+            Wanted::Nothing => 0,
+            Wanted::Completions(more) => {
+                self.wake_at_completion(more)?;
+                causes::COMPLETION.mask()
+            }
+            Wanted::Credits(free) => {
+                let in_use = self.credits.limit.saturating_sub(free);
+                let wake = self.credits.posted.wrapping_sub(in_use);
+                if self.retired_wake != Some(wake) {
+                    self.write(rank::RETIRED_WAKE, wake)?;
+                    self.retired_wake = Some(wake);
+                }
+                causes::CREDIT.mask()
+            }
+            Wanted::Barrier => causes::BARRIER.mask(),
+            Wanted::Registration => causes::REGISTRATION.mask(),
+        };
+        if self.irq_enable != cause | ALWAYS {
+            self.irq_enable = cause | ALWAYS;
+            self.write(rank::IRQ_ENABLE, self.irq_enable)?;
+        }
+        Ok(())
+    }
+
+    fn wake_at_completion(&mut self, more: u32) -> Result<()> {
+        let wake = self.ring.taken.wrapping_add(more);
+        if self.cq_wake != wake {
+            self.write(rank::CQ_WAKE, wake)?;
+            self.cq_wake = wake;
+        }
+        Ok(())
+    }
+
+    /// One look at what is pending, for who does not want to wait; whether `done` holds then.
+    pub(crate) fn poll(
+        &mut self,
+        awaited: impl Fn(&Progress) -> Awaited,
+        done: impl Fn(&Progress) -> bool,
+    ) -> Result<bool> {
+        if !done(self) {
+            self.check()?;
+            self.wake_at_completion(1)?;
+            self.take_in()?;
+        }
+        if done(self) {
+            self.polls = 0;
+            self.polling_since = None;
+            return Ok(true);
+        }
+        self.polls += 1;
+        if self.polls.is_multiple_of(LOOK_AT_CLOCK) {
+            let now = self.port.now()?;
+            let since = *self.polling_since.get_or_insert(now);
+            if now.0.saturating_sub(since.0) > self.patience() {
+                return Err(self.watchdog(awaited(self), since, now));
+            }
+        }
+        Ok(false)
+    }
+
+    // ------------------------------------------------------------ the way in
+
+    /// Takes in everything that is pending.
+    fn take_in(&mut self) -> Result<()> {
+        let pending = self.read(rank::CAUSES)?;
+        let is = |cause: alcor_abi::Field| cause.get(pending) != 0;
+        if is(causes::EVENT) {
+            self.take_events()?;
+        }
+        if is(causes::COMPLETION) && after(self.cq_wake, self.ring.taken) {
+            self.take_completions()?;
+        }
+        if is(causes::REGISTRATION) {
+            self.registered = self.read(rank::REG_RESULT)?;
+            self.registrations = self.registrations.saturating_sub(1);
+            self.write(rank::ACK, ack::REGISTRATION.mask())?;
+        }
+        if is(causes::BARRIER) {
+            self.barriers = self.barriers.saturating_sub(1);
+            self.write(rank::ACK, ack::BARRIER.mask())?;
+        }
+        if is(causes::CREDIT) && self.retired_wake.take().is_some() {
+            let retired = self.read(rank::RETIRED)?;
+            self.credits.retired_is(retired);
+        }
+        if is(causes::ABORTED) {
+            self.take_abort()?;
+        }
+        Ok(())
+    }
+
+    /// Takes the new entries of the ring, in as few reads as it takes.
+    fn take_completions(&mut self) -> Result<()> {
+        // The cause says that CQ_WAKE is reached. If no more are outstanding, that is all.
+        let known = self.cq_wake.wrapping_sub(self.ring.taken);
+        let mut new = match known >= self.outstanding.len() {
+            true => known,
+            false => self.read(rank::CQ_HEAD)?.wrapping_sub(self.ring.taken),
+        };
+        if new > self.ring.entries {
+            self.faults |= events::CQ_OVERFLOW.mask();
+            return self.check();
+        }
+        let mut bytes = [0; 64 * CQ_ENTRY_BYTES as usize];
+        while new > 0 {
+            let index = self.ring.taken % self.ring.entries;
+            let run = new.min(self.ring.entries - index).min(64);
+            let at = NodeAddr(self.ring.base.0 + index * CQ_ENTRY_BYTES);
+            let bytes = &mut bytes[..(run * CQ_ENTRY_BYTES) as usize];
+            self.port.read_memory(at, bytes)?;
+            for entry in bytes.as_chunks::<4>().0.chunks_exact(2) {
+                self.take_completion(u32::from_le_bytes(entry[0]), u32::from_le_bytes(entry[1]))?;
+            }
+            new -= run;
+        }
+        if self.ring.taken.wrapping_sub(self.ring.told) >= (self.ring.entries / 2).max(1) {
+            self.tell_tail()?;
+        }
+        Ok(())
+    }
+
+    fn take_completion(&mut self, word: u32, retired: u32) -> Result<()> {
+        let entry = self.ring.taken;
+        self.ring.taken = entry.wrapping_add(1);
+        let status = Status::from_bits(cq_entry::STATUS.get(word));
+        let known =
+            status.is_some_and(|status| self.outstanding.complete(cq_entry::ID.get(word), status));
+        if !known {
+            return Err(Error::BadCompletion {
+                rank: self.me,
+                entry,
+                word,
+            });
+        }
+        self.credits.retired_is(retired);
+        Ok(())
+    }
+
+    fn tell_tail(&mut self) -> Result<()> {
+        self.ring.told = self.ring.taken;
+        self.write(rank::CQ_TAIL, self.ring.taken)
+    }
+
+    fn take_events(&mut self) -> Result<()> {
+        let bits = self.read(rank::EVENTS)?;
+        if bits == 0 {
+            return Ok(());
+        }
+        if bits & (events::REFUSED.mask() | events::DROPPED.mask()) != 0 {
+            self.events.last_error = Some(LastError::from_bits(self.read(rank::LAST_ERROR)?));
+        }
+        self.events.bits |= bits;
+        self.faults |= bits;
+        self.write(rank::ACK_EVENTS, bits)
+    }
+
+    /// All events since the last call; they no longer fail the next one.
+    pub(crate) fn events(&mut self) -> Result<Events> {
+        self.take_events()?;
+        self.faults = 0;
+        Ok(std::mem::take(&mut self.events))
+    }
+
+    fn take_abort(&mut self) -> Result<()> {
+        let status = self.port.read_board32(PageOffset(board::STATUS))?;
+        let local = LocalRank(board::status::ABORT_RANK.get(status));
+        let by = if local.0 < board::RANK_STATE_COUNT {
+            self.rank_state(local)?.pid()
+        } else {
+            GlobalRank(local.0)
+        };
+        let reason = AbortReason(board::status::ABORT_REASON.get(status) as u8);
+        self.aborted = Some((by, reason));
+        Ok(())
+    }
+
+    /// Ends the run for every rank of the board.
+    pub(crate) fn abort(&mut self, reason: AbortReason) -> Result<()> {
+        if self.aborted.is_none() {
+            self.aborted = Some((self.me, reason));
+            self.post(Opcode::Abort, u32::from(reason.0))?;
+        }
+        Ok(())
+    }
+
+    // ------------------------------------------------------------ errors
+
+    /// Fails when the run was aborted, or an event tells of something broken.
+    pub(crate) fn check(&mut self) -> Result<()> {
+        if let Some((by, reason)) = self.aborted {
+            return Err(Error::Aborted { by, reason });
+        }
+        let rank = self.me;
+        let told = |event: alcor_abi::Field| event.get(self.faults) != 0;
+        let (event, error) = if told(events::OVERFLOW) {
+            (events::OVERFLOW, Error::CommandLost { rank })
+        } else if told(events::CQ_OVERFLOW) {
+            (events::CQ_OVERFLOW, Error::CompletionLost { rank })
+        } else if told(events::MALFORMED) {
+            (events::MALFORMED, Error::MalformedPacket { rank })
+        } else {
+            return Ok(());
+        };
+        self.faults &= !event.mask();
+        Err(error)
+    }
+
+    /// Fails when ranks met in different collective operations; told where one has ended.
+    pub(crate) fn check_mismatch(&mut self, awaited: Awaited) -> Result<()> {
+        if events::MISMATCH.get(self.faults) == 0 {
+            return Ok(());
+        }
+        self.faults &= !events::MISMATCH.mask();
+        Err(self.mismatch(awaited))
+    }
+
+    fn mismatch(&self, awaited: Awaited) -> Error {
+        Error::CollectiveMismatch {
+            rank: self.me,
+            awaited,
+        }
+    }
+
+    fn watchdog(&mut self, awaited: Awaited, began: Cycle, at: Cycle) -> Error {
+        match self.rank_states() {
+            Err(error) => error,
+            Ok(states) => Error::Watchdog {
+                rank: self.me,
+                awaited,
+                cycles: at.0.saturating_sub(began.0),
+                at,
+                states,
+            },
+        }
+    }
+
+    /// What the ranks of this board that take part in the run are doing.
+    pub(crate) fn rank_states(&mut self) -> Result<Vec<RankState>> {
+        let mut states = Vec::new();
+        for local in 0..self.info.ranks.min(board::RANK_STATE_COUNT) {
+            let state = self.rank_state(LocalRank(local))?;
+            if state.begun() || local < self.nprocs {
+                states.push(state);
+            }
+        }
+        Ok(states)
+    }
+
+    fn rank_state(&mut self, local: LocalRank) -> Result<RankState> {
+        let offset = PageOffset(board::RANK_STATE + 4 * local.0);
+        Ok(RankState {
+            local,
+            bits: self.port.read_board32(offset)?,
+        })
+    }
+
+    // ------------------------------------------------------------ small things
+
+    pub(crate) fn info(&self) -> &BoardInfo {
+        &self.info
+    }
+
+    pub(crate) fn nprocs(&self) -> u32 {
+        self.nprocs
+    }
+
+    pub(crate) fn barrier_pending(&self) -> bool {
+        self.barriers > 0
+    }
+
+    pub(crate) fn registration_pending(&self) -> bool {
+        self.registrations > 0
+    }
+
+    pub(crate) fn queue_is_empty(&self) -> bool {
+        self.credits.all_retired()
+    }
+
+    pub(crate) fn queue_depth(&self) -> u32 {
+        self.credits.limit
+    }
+
+    pub(crate) fn read(&mut self, register: u32) -> Result<u32> {
+        self.port.read32(PageOffset(register))
+    }
+
+    pub(crate) fn write(&mut self, register: u32, value: u32) -> Result<()> {
+        write(&mut *self.port, register, value)
+    }
+}
+
+fn write(port: &mut dyn Port, register: u32, value: u32) -> Result<()> {
+    port.write32(PageOffset(register), value)
+}

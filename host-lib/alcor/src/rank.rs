@@ -1,0 +1,378 @@
+//! One rank of a run.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use alcor_abi::{Opcode, rank};
+
+use crate::allocator::{Allocator, Block};
+use crate::progress::{Progress, Wanted, ring_bytes};
+use crate::transfer::fits;
+use crate::watchdog::{Awaited, RankState};
+use crate::{
+    AbortReason, Board, BoardInfo, Counters, Cycle, Datatype, Error, Events, GlobalRank, LocalRank,
+    Options, Paper, Port, Region, Result, identify,
+};
+
+/// One rank of a run: its commands, its node memory, its windows.
+///
+/// [`crate::Job`] makes one for each of its threads. A program that is one process a rank
+/// attaches its own: [`Rank::attach`].
+///
+/// A rank may move to another thread, but only one uses it at a time.
+pub struct Rank {
+    pub(crate) progress: Progress,
+    memory: Allocator,
+    /// Memory of registered windows, by slot.
+    pub(crate) registered: BTreeMap<u8, Arc<Block>>,
+    /// Bytes on their way to or from node memory.
+    scratch: Vec<u8>,
+    left: bool,
+}
+
+impl fmt::Debug for Rank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rank")
+            .field("pid", &self.pid())
+            .field("nprocs", &self.nprocs())
+            .field("outstanding", &self.progress.outstanding.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Tells the ranks of this process apart, over all runs.
+static ISSUERS: AtomicU64 = AtomicU64::new(0);
+
+impl Rank {
+    /// Attaches to a rank of a board and begins the run, as `pid` of `nprocs`.
+    ///
+    /// Whoever starts the processes of a run first calls [`Board::reset`] and [`Board::expect`],
+    /// once a board; each process then attaches its rank, and ends with [`Rank::finish`].
+    ///
+    /// # Errors
+    /// What [`identify`] finds wrong with the board, what the board says, [`Error::BadOption`],
+    /// [`Error::OutOfRange`].
+    ///
+    /// # Examples
+    /// ```
+    /// use alcor::{Board, GlobalRank, LocalRank, Options, Rank, soft::SoftBoard};
+    ///
+    /// let board = SoftBoard::new(1);
+    /// board.expect(1)?;
+    /// let mut rank = Rank::attach(board, LocalRank(0), GlobalRank(0), 1, &Options::default())?;
+    /// rank.barrier()?;
+    /// rank.finish()?;
+    /// # Ok::<(), alcor::Error>(())
+    /// ```
+    pub fn attach(
+        board: Arc<dyn Board>,
+        local: LocalRank,
+        pid: GlobalRank,
+        nprocs: u32,
+        options: &Options,
+    ) -> Result<Rank> {
+        let info = identify(&*board)?;
+        options.check(&info)?;
+        let port = board.attach(local)?;
+        Rank::begin(port, info, pid, nprocs, options)
+    }
+
+    /// Begins the run on a port of a board whose ID block has been checked.
+    pub(crate) fn begin(
+        port: Box<dyn Port>,
+        info: BoardInfo,
+        pid: GlobalRank,
+        nprocs: u32,
+        options: &Options,
+    ) -> Result<Rank> {
+        fits("rank", u64::from(pid.0), 0xFF)?;
+        fits("number of ranks", u64::from(nprocs), 0xFF)?;
+        let memory = Allocator::new(ring_bytes(options.ring_entries), info.node_bytes);
+        let progress = Progress::start(
+            port,
+            info,
+            pid,
+            nprocs,
+            ISSUERS.fetch_add(1, Ordering::Relaxed),
+            options.ring_entries,
+            options.watchdog_cycles,
+        )?;
+        let mut rank = Rank {
+            progress,
+            memory,
+            registered: BTreeMap::new(),
+            scratch: Vec::new(),
+            left: false,
+        };
+        rank.progress.post(Opcode::SetPid, pid.0)?;
+        rank.progress.post(Opcode::SetNprocs, nprocs)?;
+        rank.progress.post(Opcode::BeginRun, 0)?;
+        Ok(rank)
+    }
+
+    /// This rank's number in the run.
+    #[must_use]
+    pub fn pid(&self) -> GlobalRank {
+        self.progress.me
+    }
+
+    /// Ranks of the run.
+    #[must_use]
+    pub fn nprocs(&self) -> u32 {
+        self.progress.nprocs()
+    }
+
+    /// What the board says of itself.
+    #[must_use]
+    pub fn board(&self) -> &BoardInfo {
+        self.progress.info()
+    }
+
+    /// Completes what this rank has started, and leaves the run.
+    ///
+    /// # Errors
+    /// As [`Rank::flush_all`]; the rank has aborted the run and left it then.
+    pub fn finish(mut self) -> Result<()> {
+        let ended = self.end();
+        if ended.is_err() {
+            // The first error is the one to tell.
+            let _ = self.progress.abort(AbortReason::FAILED);
+        }
+        ended.and(self.leave())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.flush_all()?;
+        self.progress.post(Opcode::EndRun, 0)?;
+        let all = self.progress.queue_depth();
+        self.progress.wait_for(
+            |_| Awaited::Retirement,
+            |progress| match progress.queue_is_empty() {
+                true => Wanted::Nothing,
+                false => Wanted::Credits(all),
+            },
+        )
+    }
+
+    /// Aborts the run, unless it is aborted already, and leaves it.
+    pub(crate) fn give_up(mut self, reason: AbortReason) -> Result<()> {
+        self.progress.abort(reason)?;
+        self.leave()
+    }
+
+    fn leave(&mut self) -> Result<()> {
+        self.left = true;
+        self.progress.port.leave()
+    }
+}
+
+impl Drop for Rank {
+    /// A rank that is dropped before it has left takes its peers along.
+    fn drop(&mut self) {
+        if !self.left {
+            // Nobody is there to be told; the backend tells the peers that the port is gone.
+            let _ = self.progress.abort(AbortReason::DROPPED);
+        }
+    }
+}
+
+/// # Node memory
+impl Rank {
+    /// Takes a piece of node memory, of which the contents are whatever they were.
+    ///
+    /// # Errors
+    /// [`Error::OutOfNodeMemory`].
+    pub fn alloc<T: Datatype>(&mut self, count: usize) -> Result<Region<T>> {
+        let bytes = (count as u64).saturating_mul(u64::from(T::BYTES));
+        let block = self
+            .memory
+            .take(bytes)
+            .map_err(|largest| Error::OutOfNodeMemory {
+                rank: self.pid(),
+                bytes,
+                largest,
+            })?;
+        Ok(Region::new(block, count))
+    }
+
+    /// Takes a piece of node memory and writes `values` to it.
+    ///
+    /// # Errors
+    /// [`Error::OutOfNodeMemory`], or what the backend says.
+    pub fn alloc_from<T: Datatype>(&mut self, values: &[T]) -> Result<Region<T>> {
+        let region = self.alloc(values.len())?;
+        self.write(&region, 0, values)?;
+        Ok(region)
+    }
+
+    /// Writes `values` to elements `offset` and up of `region`.
+    ///
+    /// # Errors
+    /// [`Error::RegionBounds`], or what the backend says.
+    pub fn write<T: Datatype>(
+        &mut self,
+        region: &Region<T>,
+        offset: usize,
+        values: &[T],
+    ) -> Result<()> {
+        let at = region.locate(offset, offset.saturating_add(values.len()))?;
+        self.scratch.clear();
+        T::encode(values, &mut self.scratch);
+        self.progress.port.write_memory(at, &self.scratch)
+    }
+
+    /// Fills `values` from elements `offset` and up of `region`.
+    ///
+    /// # Errors
+    /// [`Error::RegionBounds`], or what the backend says.
+    pub fn read<T: Datatype>(
+        &mut self,
+        region: &Region<T>,
+        offset: usize,
+        values: &mut [T],
+    ) -> Result<()> {
+        let at = region.locate(offset, offset.saturating_add(values.len()))?;
+        self.scratch.clear();
+        self.scratch.resize(size_of_val(values), 0);
+        self.progress.port.read_memory(at, &mut self.scratch)?;
+        T::decode(&self.scratch, values);
+        Ok(())
+    }
+
+    /// All elements of `region`.
+    ///
+    /// # Errors
+    /// What the backend says.
+    pub fn read_vec<T: Datatype>(&mut self, region: &Region<T>) -> Result<Vec<T>> {
+        let mut values = vec![T::default(); region.len()];
+        self.read(region, 0, &mut values)?;
+        Ok(values)
+    }
+}
+
+/// # Synchronization
+impl Rank {
+    /// Waits until every rank is here and all earlier traffic of all ranks has landed.
+    ///
+    /// # Errors
+    /// [`Error::CollectiveMismatch`] when other ranks are in a registration,
+    /// [`Error::Watchdog`] when one does not come, [`Error::Aborted`].
+    pub fn barrier(&mut self) -> Result<()> {
+        self.progress.check()?;
+        self.progress.post(Opcode::Barrier, 0)?;
+        self.progress.wait_for(
+            |_| Awaited::Barrier,
+            |progress| match progress.barrier_pending() {
+                true => Wanted::Barrier,
+                false => Wanted::Nothing,
+            },
+        )?;
+        self.progress.check_mismatch(Awaited::Barrier)
+    }
+
+    /// Ends an epoch: what any rank put before its fence is visible after everybody's, and this
+    /// rank's own transfers are complete.
+    ///
+    /// # Errors
+    /// As [`Rank::barrier`] and [`Rank::flush_all`].
+    pub fn fence(&mut self) -> Result<()> {
+        // All traffic has landed when the barrier ends, so the flush finds the completions there.
+        self.barrier()?;
+        self.flush_all()
+    }
+
+    /// Ends the run for every rank of the board: every wait, and every later call of this rank,
+    /// fails with [`Error::Aborted`].
+    ///
+    /// # Errors
+    /// What the backend says.
+    pub fn abort(&mut self, code: u8) -> Result<()> {
+        self.progress.abort(AbortReason(code))
+    }
+}
+
+/// # For tests, tools and the curious
+impl Rank {
+    /// The commands of the RMA coprocessor paper.
+    pub fn paper(&mut self) -> Paper<'_> {
+        Paper { rank: self }
+    }
+
+    /// Cycles from the first command after the barrier before last to the last barrier's end.
+    ///
+    /// # Errors
+    /// What the backend says.
+    pub fn epoch_cycles(&mut self) -> Result<u32> {
+        self.progress.read(rank::EPOCH_CYCLES)
+    }
+
+    /// The present time.
+    ///
+    /// # Errors
+    /// What the backend says.
+    pub fn now(&mut self) -> Result<Cycle> {
+        self.progress.port.now()
+    }
+
+    /// Posts one command as soon as there is a credit for it.
+    ///
+    /// A barrier or registration that is posted so is acknowledged by the next call that waits.
+    ///
+    /// # Errors
+    /// [`Error::ReservedCommand`] for the commits of extended commands, whose ids the library
+    /// hands out: see [`Rank::transfer`]; what ends every wait.
+    pub fn command(&mut self, opcode: Opcode, data: u32) -> Result<()> {
+        if matches!(opcode, Opcode::XPut | Opcode::XGet) {
+            return Err(Error::ReservedCommand {
+                rank: self.pid(),
+                opcode,
+                instead: "`Rank::transfer`",
+            });
+        }
+        self.progress.check()?;
+        self.progress.post(opcode, data)
+    }
+
+    /// The counters of this rank's page.
+    ///
+    /// # Errors
+    /// What the backend says.
+    pub fn counters(&mut self) -> Result<Counters> {
+        let mut read = |register| self.progress.read(register);
+        Ok(Counters {
+            retired: read(rank::RETIRED)?,
+            completions: read(rank::CQ_HEAD)?,
+            refused_in: read(rank::REFUSED_IN)?,
+            refused_out: read(rank::REFUSED_OUT)?,
+            tx_request_words: read(rank::TX_REQUEST_WORDS)?,
+            tx_reply_words: read(rank::TX_REPLY_WORDS)?,
+            rx_request_words: read(rank::RX_REQUEST_WORDS)?,
+            rx_reply_words: read(rank::RX_REPLY_WORDS)?,
+            barriers: read(rank::BARRIERS)?,
+        })
+    }
+
+    /// The events since this was last called; they are cleared, and fail no later call.
+    ///
+    /// # Errors
+    /// What the backend says.
+    pub fn events(&mut self) -> Result<Events> {
+        self.progress.events()
+    }
+
+    /// What the ranks of this board are doing.
+    ///
+    /// # Errors
+    /// What the backend says.
+    pub fn rank_states(&mut self) -> Result<Vec<RankState>> {
+        self.progress.rank_states()
+    }
+
+    /// The port below, past all bookkeeping: what is written through it, the library does not
+    /// know of. Commands posted so use up credits that are never counted.
+    pub fn port(&mut self) -> &mut dyn Port {
+        &mut *self.progress.port
+    }
+}

@@ -1,0 +1,128 @@
+//! Pieces of node memory.
+
+use std::marker::PhantomData;
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+use crate::allocator::Block;
+use crate::{Datatype, Error, NodeAddr, Result};
+
+/// A piece of a rank's node memory: `len` elements of type `T`.
+///
+/// A region is a handle: its clones and slices name the same memory, which is given back when
+/// the last of them is gone, the hardware's own included (a transfer under way and a registered
+/// window each hold one).
+///
+/// # Examples
+/// ```
+/// # use alcor::{Job, soft::SoftBoard};
+/// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+/// let region = rank.alloc::<u32>(8)?;
+/// rank.write(&region, 0, &[1, 2, 3, 4, 5, 6, 7, 8])?;
+/// assert_eq!(rank.read_vec(&region.slice(2..4)?)?, [3, 4]);
+/// assert_eq!(rank.read_vec(&region.bytes().slice(4..6)?)?, [2, 0]);
+/// # Ok(()) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Region<T: Datatype> {
+    block: Arc<Block>,
+    start: NodeAddr,
+    count: usize,
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T: Datatype> Clone for Region<T> {
+    fn clone(&self) -> Self {
+        self.part(self.start, self.count)
+    }
+}
+
+impl<T: Datatype> Region<T> {
+    /// The first `count` elements of `block`, which is that large.
+    pub(crate) fn new(block: Block, count: usize) -> Region<T> {
+        Region {
+            start: block.start(),
+            block: Arc::new(block),
+            count,
+            element: PhantomData,
+        }
+    }
+
+    fn part<U: Datatype>(&self, start: NodeAddr, count: usize) -> Region<U> {
+        Region {
+            block: Arc::clone(&self.block),
+            start,
+            count,
+            element: PhantomData,
+        }
+    }
+
+    /// Address of the first element.
+    #[must_use]
+    pub fn addr(&self) -> NodeAddr {
+        self.start
+    }
+
+    /// Number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether it has no element.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Number of bytes.
+    #[must_use]
+    pub fn byte_len(&self) -> u32 {
+        // A region lies in node memory, whose size is 32 bits.
+        self.count as u32 * T::BYTES
+    }
+
+    /// The elements in `range`, as a region of their own.
+    ///
+    /// # Errors
+    /// [`Error::RegionBounds`] when `range` does not lie in the region.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<Region<T>> {
+        let start = match range.start_bound() {
+            Bound::Included(&start) => start,
+            Bound::Excluded(&start) => start.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(&end) => end.saturating_add(1),
+            Bound::Excluded(&end) => end,
+            Bound::Unbounded => self.count,
+        };
+        let at = self.locate(start, end)?;
+        Ok(self.part(at, end - start))
+    }
+
+    /// The same memory as bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Region<u8> {
+        self.part(self.start, self.byte_len() as usize)
+    }
+
+    /// Address of elements `start..end`, once they are known to lie in the region.
+    pub(crate) fn locate(&self, start: usize, end: usize) -> Result<NodeAddr> {
+        if start > end || end > self.count {
+            return Err(Error::RegionBounds {
+                base: self.start,
+                start,
+                end,
+                count: self.count,
+            });
+        }
+        Ok(NodeAddr(self.start.0 + start as u32 * T::BYTES))
+    }
+
+    /// What keeps the memory from being given back.
+    pub(crate) fn hold(&self) -> Arc<Block> {
+        Arc::clone(&self.block)
+    }
+}

@@ -1,0 +1,153 @@
+//! Registering and deregistering windows: collective over all ranks of the run.
+
+use alcor_abi::rank::reg_result;
+use alcor_abi::{Opcode, Status};
+
+use crate::progress::Wanted;
+use crate::watchdog::Awaited;
+use crate::{Datatype, Error, NodeAddr, Rank, Region, RegisteredRange, Result, Rights, Window};
+
+/// # Windows
+///
+/// All ranks of the run call these together, in the same order. They end with the same outcome
+/// at every rank: refused at one is refused at all.
+impl Rank {
+    /// Registers `region` as this rank's part of a new window.
+    ///
+    /// # Errors
+    /// [`Error::TableFull`], [`Error::DuplicateWindow`], [`Error::WindowOutOfRange`],
+    /// [`Error::CollectiveMismatch`], and what ends every wait.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let region = rank.alloc::<f64>(100)?;
+    /// let window = rank.register(&region, Rights::READ)?;
+    /// rank.get_vec(&window, GlobalRank(1), 0, 10)?;
+    /// rank.barrier()?;
+    /// rank.deregister(window)?;
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn register<T: Datatype>(
+        &mut self,
+        region: &Region<T>,
+        rights: Rights,
+    ) -> Result<Window<T>> {
+        let registered = self.register_range(region.addr(), Some(region.byte_len()), rights)?;
+        self.registered.insert(registered.slot, region.hold());
+        Ok(Window {
+            slot: registered.slot,
+            rights,
+            region: region.clone(),
+        })
+    }
+
+    /// Ends a window. Its memory stays with its region.
+    ///
+    /// # Errors
+    /// [`Error::NotRegistered`], [`Error::CollectiveMismatch`], and what ends every wait.
+    pub fn deregister<T: Datatype>(&mut self, window: Window<T>) -> Result<()> {
+        self.deregister_range(window.base())?;
+        self.registered.remove(&window.slot);
+        Ok(())
+    }
+
+    /// Registers any range of node memory, for tests and tools: nothing is checked but by the
+    /// hardware, and the memory is not reserved. Without `bytes` the window reaches to the end
+    /// of node memory.
+    ///
+    /// # Errors
+    /// As [`Rank::register`]; [`Error::BadOption`] when `base` is no multiple of 4.
+    pub fn register_range(
+        &mut self,
+        base: NodeAddr,
+        bytes: Option<u32>,
+        rights: Rights,
+    ) -> Result<RegisteredRange> {
+        word_aligned(base)?;
+        let awaited = Awaited::Registration { base };
+        self.progress.check()?;
+        if let Some(bytes) = bytes {
+            self.progress.post(Opcode::WindowSize, bytes)?;
+        }
+        self.progress
+            .post(Opcode::Register, base.0 | rights.deny_bits())?;
+        let slot = self.registration_ends(&awaited, base, bytes)?;
+        Ok(RegisteredRange {
+            slot,
+            base,
+            bytes,
+            rights,
+        })
+    }
+
+    /// Ends the window whose base at this rank is `base`; what slot it had.
+    ///
+    /// # Errors
+    /// As [`Rank::deregister`]; [`Error::BadOption`] when `base` is no multiple of 4.
+    pub fn deregister_range(&mut self, base: NodeAddr) -> Result<u8> {
+        word_aligned(base)?;
+        let awaited = Awaited::Deregistration { base };
+        self.progress.check()?;
+        self.progress.post(Opcode::Deregister, base.0)?;
+        self.registration_ends(&awaited, base, None)
+    }
+
+    fn registration_ends(
+        &mut self,
+        awaited: &Awaited,
+        base: NodeAddr,
+        bytes: Option<u32>,
+    ) -> Result<u8> {
+        self.progress.wait_for(
+            |_| awaited.clone(),
+            |progress| match progress.registration_pending() {
+                true => Wanted::Registration,
+                false => Wanted::Nothing,
+            },
+        )?;
+        let found = self.progress.registered;
+        let rank = self.pid();
+        let status = Status::from_bits(reg_result::STATUS.get(found));
+        match status {
+            Some(Status::Ok) => {}
+            Some(Status::TableFull) => {
+                let slots = self.progress.info().slots;
+                return Err(Error::TableFull { rank, base, slots });
+            }
+            Some(Status::Duplicate) => return Err(Error::DuplicateWindow { rank, base }),
+            Some(Status::BadRange) => return Err(Error::WindowOutOfRange { rank, base, bytes }),
+            Some(Status::NotRegistered) => return Err(Error::NotRegistered { rank, base }),
+            Some(Status::Mismatch) => {
+                // The event may say the same.
+                let _ = self.progress.check_mismatch(awaited.clone());
+                return Err(Error::CollectiveMismatch {
+                    rank,
+                    awaited: awaited.clone(),
+                });
+            }
+            _ => {
+                return Err(Error::RegistrationRefused {
+                    rank,
+                    awaited: awaited.clone(),
+                    status,
+                    found,
+                });
+            }
+        }
+        Ok(reg_result::SLOT.get(found) as u8)
+    }
+}
+
+fn word_aligned(base: NodeAddr) -> Result<()> {
+    if base.0.is_multiple_of(4) {
+        return Ok(());
+    }
+    Err(Error::BadOption {
+        option: "window base",
+        value: u64::from(base.0),
+        rule: "it must be a multiple of 4",
+    })
+}

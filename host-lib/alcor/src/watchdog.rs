@@ -1,0 +1,176 @@
+//! Who waits for what: what a wait that took too long says.
+
+use std::fmt;
+
+use alcor_abi::SyncKind;
+use alcor_abi::board::rank_state;
+
+use crate::{GlobalRank, LocalRank, NodeAddr};
+
+/// What a rank was waiting for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Awaited {
+    /// The board to serve commands after its reset.
+    Ready,
+    /// Room in the command queue.
+    Credits,
+    /// Room in the completion ring.
+    RingRoom,
+    /// All commands to have left the queue.
+    Retirement,
+    /// Completions of puts and gets.
+    Completions {
+        /// How many were still missing.
+        missing: u32,
+    },
+    /// A barrier.
+    Barrier,
+    /// A window to be registered.
+    Registration {
+        /// Its base at this rank.
+        base: NodeAddr,
+    },
+    /// A window to be deregistered.
+    Deregistration {
+        /// Its base at this rank.
+        base: NodeAddr,
+    },
+}
+
+impl Awaited {
+    fn sync_kind(&self) -> Option<SyncKind> {
+        match self {
+            Awaited::Barrier => Some(SyncKind::Barrier),
+            Awaited::Registration { .. } => Some(SyncKind::Register),
+            Awaited::Deregistration { .. } => Some(SyncKind::Deregister),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Awaited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Awaited::Ready => f.write_str("STATUS.ready"),
+            Awaited::Credits => f.write_str("room in the command queue"),
+            Awaited::RingRoom => f.write_str("room in the completion ring"),
+            Awaited::Retirement => f.write_str("its commands to leave the queue"),
+            Awaited::Completions { missing: 1 } => f.write_str("the completion of a put or get"),
+            Awaited::Completions { missing } => {
+                write!(f, "{missing} completions of puts and gets")
+            }
+            Awaited::Barrier => f.write_str("BARRIER"),
+            Awaited::Registration { base } => write!(f, "REGISTER of {base}"),
+            Awaited::Deregistration { base } => write!(f, "DEREGISTER of {base}"),
+        }
+    }
+}
+
+/// What a rank is doing: its RANK_STATE register on the board's page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RankState {
+    /// Which rank of the board.
+    pub local: LocalRank,
+    /// The register.
+    pub bits: u32,
+}
+
+impl RankState {
+    /// Its number in the run.
+    #[must_use]
+    pub fn pid(&self) -> GlobalRank {
+        GlobalRank(rank_state::PID.get(self.bits))
+    }
+
+    /// Whether it is between BEGIN and END.
+    #[must_use]
+    pub fn begun(&self) -> bool {
+        rank_state::BEGUN.get(self.bits) != 0
+    }
+
+    /// The collective command that it is at.
+    #[must_use]
+    pub fn at(&self) -> Option<SyncKind> {
+        if rank_state::IN_SYNC.get(self.bits) == 0 {
+            return None;
+        }
+        SyncKind::from_bits(rank_state::SYNC_KIND.get(self.bits))
+    }
+
+    /// Whether no traffic of this rank is under way.
+    #[must_use]
+    pub fn quiet(&self) -> bool {
+        rank_state::QUIET.get(self.bits) != 0
+    }
+
+    /// What it is busy with, in words.
+    fn activity(&self) -> String {
+        let busy: Vec<&str> = [
+            (
+                rank_state::COMMANDS,
+                "its commands are queued or in the pipeline",
+            ),
+            (rank_state::TX_REQUEST, "it sends requests"),
+            (rank_state::TX_REPLY, "it sends replies"),
+            (rank_state::RX_REQUEST, "it serves requests"),
+            (rank_state::RX_REPLY, "it takes in replies"),
+            (
+                rank_state::BARRIER_DONE,
+                "it has not acknowledged its last barrier",
+            ),
+        ]
+        .into_iter()
+        .filter(|(field, _)| field.get(self.bits) != 0)
+        .map(|(_, words)| words)
+        .collect();
+        match (busy.is_empty(), self.quiet()) {
+            (false, _) => busy.join(", "),
+            (true, true) => "it is computing with no command queued".to_owned(),
+            (true, false) => "it has no command queued, but traffic under way".to_owned(),
+        }
+    }
+
+    /// The rank's place in a sentence about a wait at `waited_at`.
+    fn describe(&self, waited_at: Option<SyncKind>) -> String {
+        if !self.begun() {
+            let outside = "it has not begun the run, or has ended it";
+            return match waited_at {
+                Some(_) => format!("{} has not come: {outside}", self.local),
+                None => format!("{}: {outside}", self.local),
+            };
+        }
+        let pid = self.pid();
+        match (self.at(), waited_at) {
+            (Some(at), Some(waited_at)) if at != waited_at => {
+                format!("{pid} has not come: it waits at {} instead", name(at))
+            }
+            (Some(at), _) => format!("{pid} waits at {}", name(at)),
+            (None, Some(_)) => format!("{pid} has not come: {}", self.activity()),
+            (None, None) => format!("{pid}: {}", self.activity()),
+        }
+    }
+}
+
+fn name(kind: SyncKind) -> &'static str {
+    match kind {
+        SyncKind::Barrier => "BARRIER",
+        SyncKind::Register => "REGISTER",
+        SyncKind::Deregister => "DEREGISTER",
+    }
+}
+
+/// The text of [`crate::Error::Watchdog`].
+pub(crate) fn describe_watchdog(
+    rank: GlobalRank,
+    awaited: &Awaited,
+    cycles: u64,
+    states: &[RankState],
+) -> String {
+    let kind = awaited.sync_kind();
+    let states: Vec<String> = states.iter().map(|state| state.describe(kind)).collect();
+    format!(
+        "{rank} waited {cycles} cycles for {awaited} in vain: {}; mend the rank that lags, or raise the watchdog",
+        states.join("; ")
+    )
+}

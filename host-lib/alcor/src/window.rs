@@ -1,0 +1,109 @@
+//! Memory that all ranks registered together.
+
+use crate::{Datatype, NodeAddr, Region};
+
+/// What other ranks may do with a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Rights {
+    /// Others may get from it.
+    pub remote_read: bool,
+    /// Others may put to it.
+    pub remote_write: bool,
+}
+
+impl Rights {
+    /// Others may put and get.
+    pub const ALL: Rights = Rights {
+        remote_read: true,
+        remote_write: true,
+    };
+    /// Others may get only.
+    pub const READ: Rights = Rights {
+        remote_read: true,
+        remote_write: false,
+    };
+    /// Others may put only.
+    pub const WRITE: Rights = Rights {
+        remote_read: false,
+        remote_write: true,
+    };
+    /// Others may do nothing.
+    pub const NONE: Rights = Rights {
+        remote_read: false,
+        remote_write: false,
+    };
+
+    /// The deny bits of a REGISTER command.
+    pub(crate) fn deny_bits(self) -> u32 {
+        u32::from(!self.remote_read) | u32::from(!self.remote_write) << 1
+    }
+}
+
+/// What a registration put into the tables: the same slot at every rank, and this rank's base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RegisteredRange {
+    /// The slot.
+    pub slot: u8,
+    /// The base at this rank.
+    pub base: NodeAddr,
+    /// Its size at this rank; `None` reaches to the end of node memory.
+    pub bytes: Option<u32>,
+    /// Its rights at this rank.
+    pub rights: Rights,
+}
+
+/// A window: memory of every rank that `put` and `get` name by one handle.
+///
+/// Made by [`crate::Rank::register`], ended by [`crate::Rank::deregister`]. A window that is
+/// dropped stays registered, and its memory reserved, until the run ends.
+#[derive(Debug)]
+#[must_use = "a window stays registered until it is handed to `Rank::deregister`"]
+pub struct Window<T: Datatype> {
+    pub(crate) slot: u8,
+    pub(crate) rights: Rights,
+    pub(crate) region: Region<T>,
+}
+
+impl<T: Datatype> Window<T> {
+    /// Its slot in every rank's registration table.
+    #[must_use]
+    pub fn slot(&self) -> u8 {
+        self.slot
+    }
+
+    /// Its base in this rank's node memory.
+    #[must_use]
+    pub fn base(&self) -> NodeAddr {
+        self.region.addr()
+    }
+
+    /// Elements of this rank's part; other ranks may have registered more or less.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.region.len()
+    }
+
+    /// Whether this rank's part has no element.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.region.is_empty()
+    }
+
+    /// Bytes of this rank's part.
+    #[must_use]
+    pub fn byte_len(&self) -> u32 {
+        self.region.byte_len()
+    }
+
+    /// What others may do with this rank's part.
+    #[must_use]
+    pub fn rights(&self) -> Rights {
+        self.rights
+    }
+
+    /// This rank's part.
+    #[must_use]
+    pub fn region(&self) -> &Region<T> {
+        &self.region
+    }
+}

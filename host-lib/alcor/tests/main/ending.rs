@@ -1,0 +1,314 @@
+//! How runs end: well, by a failure, a panic, an abort, a death, a watchdog.
+
+use std::sync::{Arc, Mutex};
+
+use alcor::soft::{SoftBoard, SoftConfig};
+use alcor::{
+    AbortReason, Awaited, Board, Cycle, Error, GlobalRank, Job, JobError, LocalRank, Opcode,
+    Options, Rank, Rights,
+};
+
+use crate::{right, run, run_with};
+
+/// What the peers of a rank that ended the run were told.
+#[derive(Default)]
+struct Told(Mutex<Vec<Error>>);
+
+impl Told {
+    fn note(&self, error: Error) -> Error {
+        let copy = match error {
+            Error::Aborted { by, reason } => Error::Aborted { by, reason },
+            Error::PeerDied { rank } => Error::PeerDied { rank },
+            ref other => panic!("{other}"),
+        };
+        self.0.lock().unwrap().push(copy);
+        error
+    }
+
+    fn assert_all_aborted(&self, peers: usize, wanted_by: u32, wanted: AbortReason) {
+        let told = self.0.lock().unwrap();
+        assert_eq!(told.len(), peers);
+        for error in told.iter() {
+            match error {
+                Error::Aborted { by, reason } => {
+                    assert_eq!((by.0, *reason), (wanted_by, wanted));
+                }
+                other => panic!("{other}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_job_runs_again_and_again() {
+    let job = Job::new(SoftBoard::new(3)).unwrap();
+    for ranks in [3, 1, 2] {
+        let pids = job.run(ranks, |rank| {
+            rank.barrier()?;
+            Ok(rank.pid().0)
+        });
+        assert_eq!(pids.unwrap(), (0..ranks).collect::<Vec<_>>());
+    }
+    for ranks in [0, 4] {
+        let error = job.run(ranks, |_| Ok(())).unwrap_err();
+        assert!(matches!(error, JobError::NotStarted { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_panic_is_reported_and_its_peers_are_told() {
+    let told = Told::default();
+    let error = run(4, |rank| {
+        rank.barrier()?;
+        assert_ne!(rank.pid(), GlobalRank(2), "rank two falls");
+        rank.barrier().map_err(|error| told.note(error))
+    })
+    .unwrap_err();
+    assert_eq!(error.rank(), Some(GlobalRank(2)));
+    let text = error.to_string();
+    assert!(
+        text.contains("rank 2 panicked: ") && text.contains("rank two falls"),
+        "{text}"
+    );
+    told.assert_all_aborted(3, 2, AbortReason::PANICKED);
+}
+
+#[test]
+fn a_failure_is_reported_and_its_peers_are_told() {
+    let told = Told::default();
+    let error = run(3, |rank| {
+        let memory = rank.alloc::<u8>(4)?;
+        let window = rank.register(&memory, Rights::ALL)?;
+        if rank.pid() == GlobalRank(1) {
+            rank.put(&window, GlobalRank(0), 1, &memory)?;
+        }
+        rank.barrier().map_err(|error| told.note(error))
+    })
+    .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("soft:3: rank 1 failed: rank 1: put of 4 bytes")
+    );
+    told.assert_all_aborted(2, 1, AbortReason::FAILED);
+
+    let error = run(1, |_| Err::<(), _>(Error::program("my own"))).unwrap_err();
+    assert_eq!(error.to_string(), "soft:1: rank 0 failed: my own");
+}
+
+#[test]
+fn an_abort_ends_every_wait() {
+    let told = Told::default();
+    let error = run(4, |rank| {
+        let memory = rank.alloc::<u8>(4)?;
+        match rank.pid().0 {
+            0 => {
+                rank.abort(42)?;
+                assert!(matches!(rank.barrier(), Err(Error::Aborted { .. })));
+                Ok(())
+            }
+            1 => rank.register(&memory, Rights::ALL).map(|_| ()),
+            _ => rank.barrier(),
+        }
+        .map_err(|error| told.note(error))
+    })
+    .unwrap_err();
+    told.assert_all_aborted(3, 0, AbortReason(42));
+    assert_eq!(
+        error.to_string(),
+        "soft:4: rank 0 failed: the run was aborted by rank 0: its program called abort(42)"
+    );
+}
+
+#[test]
+fn a_rank_that_is_dropped_takes_its_peers_along() {
+    let board = SoftBoard::new(2);
+    board.expect(2).unwrap();
+    let attach = |local: u32| {
+        let board: Arc<dyn Board> = board.clone();
+        let pid = GlobalRank(local);
+        Rank::attach(board, LocalRank(local), pid, 2, &Options::default())
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| drop(attach(0).unwrap()));
+        let told = scope.spawn(|| {
+            // The death may be told as early as here.
+            let mut rank = attach(1)?;
+            rank.barrier()
+        });
+        let error = told.join().unwrap().unwrap_err();
+        assert!(
+            matches!(error, Error::PeerDied { .. } | Error::Aborted { .. }),
+            "{error}"
+        );
+    });
+}
+
+#[test]
+fn ranks_attach_one_by_one_as_processes_do() {
+    let board = SoftBoard::new(2);
+    board.expect(2).unwrap();
+    std::thread::scope(|scope| {
+        for local in 0..2 {
+            let board: Arc<dyn Board> = board.clone();
+            scope.spawn(move || {
+                let pid = GlobalRank(1 - local);
+                let options = Options::default();
+                let mut rank = Rank::attach(board, LocalRank(local), pid, 2, &options).unwrap();
+                assert_eq!((rank.pid(), rank.nprocs()), (pid, 2));
+                let memory = rank.alloc_from(&[0u32]).unwrap();
+                let window = rank.register(&memory, Rights::ALL).unwrap();
+                let target = right(&rank);
+                rank.put_slice(&window, target, 0, &[pid.0 + 10]).unwrap();
+                rank.fence().unwrap();
+                assert_eq!(rank.read_vec(&memory).unwrap(), [target.0 + 10]);
+                rank.finish().unwrap();
+            });
+        }
+    });
+}
+
+/// Waits past the library, as a rank that computes for a long time would.
+fn compute(rank: &mut Rank, cycles: u64) -> Result<(), Error> {
+    let until = Cycle(rank.now()?.0 + cycles);
+    rank.port().wait(until).map(drop)
+}
+
+#[test]
+fn the_watchdog_names_who_waits_for_what() {
+    let config = SoftConfig {
+        ranks: 3,
+        ..SoftConfig::default()
+    };
+    let options = Options::default().watchdog_cycles(1000);
+    let error = run_with(config, options, |rank| match rank.pid().0 {
+        0 => compute(rank, 1_000_000),
+        1 => {
+            compute(rank, 500)?;
+            rank.barrier()
+        }
+        _ => rank.barrier(),
+    })
+    .unwrap_err();
+    assert_eq!(error.rank(), Some(GlobalRank(2)));
+    match error.error() {
+        Some(Error::Watchdog {
+            awaited: Awaited::Barrier,
+            cycles: 1000,
+            states,
+            ..
+        }) => {
+            assert_eq!(states.len(), 3);
+            assert_eq!(states[2].at(), Some(alcor::SyncKind::Barrier));
+        }
+        _ => panic!("{error}"),
+    }
+    let text = error.to_string();
+    assert!(
+        text.contains(
+            "rank 2 waited 1000 cycles for BARRIER in vain: rank 0 has not come: it is computing \
+             with no command queued; rank 1 waits at BARRIER; rank 2 waits at BARRIER"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_watchdog_names_a_rank_that_went_home() {
+    let config = SoftConfig {
+        ranks: 2,
+        ..SoftConfig::default()
+    };
+    let options = Options::default().watchdog_cycles(500);
+    let error = run_with(config, options, |rank| match rank.pid().0 {
+        0 => Ok(()),
+        _ => rank
+            .alloc::<u8>(1)
+            .and_then(|region| rank.register(&region, Rights::ALL).map(drop)),
+    })
+    .unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("for REGISTER of node address"), "{text}");
+    assert!(
+        text.contains("local rank 0 has not come: it has not begun the run, or has ended it"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_watchdog_guards_credits_and_polls_too() {
+    let config = SoftConfig {
+        ranks: 2,
+        ..SoftConfig::default()
+    };
+    let options = Options::default().watchdog_cycles(500);
+    let stuck = |credits: bool| {
+        run_with(config, options, |rank| {
+            if rank.pid() == GlobalRank(1) {
+                return compute(rank, 1_000_000);
+            }
+            // Nothing is served behind a barrier that nobody else comes to.
+            let memory = rank.alloc::<u8>(1)?;
+            rank.command(Opcode::Barrier, 0)?;
+            if credits {
+                loop {
+                    rank.command(Opcode::XOffset, 0)?;
+                }
+            }
+            let transfer = alcor::Transfer {
+                kind: alcor::TransferKind::Put,
+                target: GlobalRank(1),
+                window: alcor::WindowName::Slot(0),
+                offset: 0,
+                local: memory.addr(),
+                length: 1,
+            };
+            let request = rank.transfer(transfer)?;
+            while !rank.test(&request)? {}
+            Ok(())
+        })
+        .unwrap_err()
+    };
+    let credits = stuck(true).to_string();
+    assert!(
+        credits.contains("for room in the command queue in vain"),
+        "{credits}"
+    );
+    let polls = stuck(false).to_string();
+    assert!(
+        polls.contains("for the completion of a put or get in vain"),
+        "{polls}"
+    );
+}
+
+#[test]
+fn a_barrier_posted_raw_is_acknowledged_by_the_next_wait() {
+    run(2, |rank| {
+        rank.command(Opcode::Barrier, 0)?;
+        rank.command(Opcode::Barrier, 0)?;
+        rank.barrier()?;
+        assert_eq!(rank.counters()?.barriers, 3);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn texts_of_backend_errors() {
+    let away = Error::RankAway {
+        board: "cosim:rma4".into(),
+        rank: LocalRank(1),
+        seconds: 10.0,
+        waiting: 3,
+    };
+    assert!(away.to_string().starts_with(
+        "cosim:rma4: local rank 1 has been outside the library for 10.0 s while 3 of its peers"
+    ));
+    let died = Error::PeerDied { rank: LocalRank(3) };
+    assert!(died.to_string().starts_with("local rank 3 died"));
+    let board = Error::Board {
+        board: "xdma:0".into(),
+        source: "no such device".into(),
+    };
+    assert_eq!(board.to_string(), "xdma:0: no such device");
+}

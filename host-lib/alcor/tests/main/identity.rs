@@ -1,0 +1,92 @@
+use std::sync::Arc;
+
+use alcor::abi::board;
+use alcor::soft::{Soft, SoftBoard};
+use alcor::{Backends, Board, BoardInfo, Error, Job, LocalRank, Options, identify};
+
+use crate::spy::Spy;
+
+/// What a board is taken for whose register at `offset` reads `value`.
+fn with(offset: u32, value: u32) -> Result<BoardInfo, Error> {
+    let mut spy = Spy::new(SoftBoard::new(2));
+    spy.lies.insert(offset, value);
+    identify(&spy)
+}
+
+#[test]
+fn each_wrong_field_has_its_error() {
+    assert_eq!(identify(&*SoftBoard::new(2)).unwrap().ranks, 2);
+
+    let dead = with(board::MAGIC, u32::MAX).unwrap_err();
+    assert!(matches!(dead, Error::DeadLink { .. }));
+    assert!(dead.to_string().contains("the link to the board is dead"));
+    let other = with(board::MAGIC, 0x1234).unwrap_err();
+    assert!(matches!(other, Error::NotAlcor { found: 0x1234, .. }));
+    let version = with(board::ABI_VERSION, 0x0007_0003).unwrap_err();
+    assert!(version.to_string().contains("ABI 7.3"), "{version}");
+    assert!(with(board::ABI_VERSION, 0x0001_FFFF).is_ok());
+    let hash = with(board::ABI_HASH, 1).unwrap_err();
+    assert!(matches!(hash, Error::AbiHash { found: 1, .. }));
+    let rma = with(board::CAPABILITIES, 0b110).unwrap_err();
+    assert!(rma.to_string().contains("no RMA coprocessor"), "{rma}");
+    assert!(matches!(
+        with(board::GEOMETRY, 0),
+        Err(Error::BadIdentity { .. })
+    ));
+    assert!(matches!(
+        with(board::QUEUES, 1),
+        Err(Error::BadIdentity { .. })
+    ));
+
+    let mut spy = Spy::new(SoftBoard::new(2));
+    spy.lies.insert(board::MAGIC, 0);
+    assert!(Job::new(Arc::new(spy)).is_err());
+}
+
+#[test]
+fn options_are_checked() {
+    for entries in [0, 3, 1 << 16] {
+        let options = Options::default().ring_entries(entries);
+        assert!(
+            Job::with_options(SoftBoard::new(1), options).is_err(),
+            "{entries}"
+        );
+    }
+}
+
+#[test]
+fn a_board_is_opened_by_its_scheme() {
+    let backends = Backends::new().with(Soft);
+    assert_eq!(backends.open("soft:3").unwrap().name(), "soft:3");
+    assert!(matches!(backends.open("soft:x"), Err(Error::Board { .. })));
+    for uri in ["cosim:rma4", "soft", ""] {
+        let error = backends.open(uri).err().unwrap();
+        assert!(matches!(error, Error::UnknownScheme { .. }));
+        assert!(
+            error.to_string().contains("known schemes are `soft:`"),
+            "{error}"
+        );
+    }
+    let none = Backends::new().open("soft:1").err().unwrap();
+    assert!(none.to_string().contains("known schemes are none"));
+}
+
+#[test]
+fn a_rank_is_attached_once_and_a_busy_board_is_not_reset() {
+    let board = SoftBoard::new(1);
+    let port = Arc::clone(&board).attach(LocalRank(0)).unwrap();
+    assert!(matches!(
+        Arc::clone(&board).attach(LocalRank(0)).err(),
+        Some(Error::RankTaken { .. })
+    ));
+    assert!(matches!(
+        Arc::clone(&board).attach(LocalRank(1)).err(),
+        Some(Error::NoSuchRank { .. })
+    ));
+    assert!(matches!(
+        board.reset(),
+        Err(Error::BoardBusy { attached: 1, .. })
+    ));
+    drop(port);
+    board.reset().unwrap();
+}

@@ -1,0 +1,40 @@
+//! The library on the soft board: one binary, a file a subject.
+
+mod allocator;
+mod ending;
+mod identity;
+mod paper;
+mod posting;
+mod requests;
+mod spy;
+mod transfers;
+mod windows;
+
+use alcor::soft::{SoftBoard, SoftConfig};
+use alcor::{GlobalRank, Job, JobError, Options, Rank, Result};
+
+/// Runs `program` on a soft board of as many ranks.
+fn run<T: Send>(
+    ranks: u32,
+    program: impl Fn(&mut Rank) -> Result<T> + Sync,
+) -> Result<Vec<T>, JobError> {
+    Job::new(SoftBoard::new(ranks))
+        .expect("a soft board identifies itself")
+        .run(ranks, program)
+}
+
+/// Runs `program` on a soft board of that shape, on all its ranks.
+fn run_with<T: Send>(
+    config: SoftConfig,
+    options: Options,
+    program: impl Fn(&mut Rank) -> Result<T> + Sync,
+) -> Result<Vec<T>, JobError> {
+    Job::with_options(SoftBoard::with(config), options)
+        .expect("a soft board identifies itself")
+        .run(config.ranks, program)
+}
+
+/// The rank to the right, round the ring.
+fn right(rank: &Rank) -> GlobalRank {
+    GlobalRank((rank.pid().0 + 1) % rank.nprocs())
+}

@@ -1,0 +1,146 @@
+use std::sync::Mutex;
+
+use alcor::soft::SoftConfig;
+use alcor::{Error, GlobalRank, Options, Request, Rights, Status};
+
+use crate::{right, run, run_with};
+
+#[test]
+fn many_more_requests_than_the_ring_has_entries() {
+    for ring_entries in [1, 2, 8, 256] {
+        let options = Options::default().ring_entries(ring_entries);
+        let config = SoftConfig {
+            ranks: 2,
+            ..SoftConfig::default()
+        };
+        run_with(config, options, |rank| {
+            let memory = rank.alloc_from(&[0u32; 1000])?;
+            let window = rank.register(&memory, Rights::ALL)?;
+            let source = rank.alloc_from(&(0..1000).collect::<Vec<u32>>())?;
+            let target = right(rank);
+            let mut requests = Vec::new();
+            for i in 0..1000 {
+                requests.push(rank.iput(&window, target, i, &source.slice(i..=i)?)?);
+            }
+            rank.wait_all(requests)?;
+            rank.fence()?;
+            assert_eq!(rank.read_vec(&memory)?, (0..1000).collect::<Vec<u32>>());
+            assert_eq!(rank.counters()?.completions, 1000);
+            assert!(rank.events()?.is_empty());
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn requests_end_in_any_order_and_flush_completes_them() {
+    run(2, |rank| {
+        let memory = rank.alloc_from(&[0u64; 8])?;
+        let window = rank.register(&memory, Rights::ALL)?;
+        let one = rank.alloc_from(&[1u64])?;
+        let target = right(rank);
+        let first = rank.iput(&window, target, 0, &one)?;
+        let second = rank.iput(&window, target, 1, &one)?;
+        let third = rank.iput(&window, rank.pid(), 2, &one)?;
+        rank.wait(third)?;
+        rank.flush(target)?;
+        assert!(rank.test(&first)?);
+        rank.wait(second)?;
+        rank.wait(first)?;
+
+        let polled = rank.iget(&window, target, 0, &one)?;
+        while !rank.test(&polled)? {}
+        rank.barrier()
+    })
+    .unwrap();
+}
+
+#[test]
+fn failures_go_to_the_owner_of_the_request() {
+    run(2, |rank| {
+        let memory = rank.alloc::<u8>(4)?;
+        let window = rank.register(&memory, Rights::ALL)?;
+        let target = right(rank);
+        let bad = rank.iput(&window, target, 4, &memory)?;
+        let good = rank.iput(&window, target, 0, &memory)?;
+        // The owner still has it, so a flush says nothing.
+        rank.flush_all()?;
+        let error = rank.wait_all([good, bad]).unwrap_err();
+        assert_eq!(error.status(), Some(Status::OutOfBounds));
+        rank.flush_all()?;
+
+        let polled = rank.iput(&window, target, 4, &memory)?;
+        let error = loop {
+            match rank.test(&polled) {
+                Ok(false) => {}
+                Ok(true) => panic!("it was to be refused"),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, Error::Refused { .. }));
+        drop(polled);
+        rank.fence()
+    })
+    .unwrap();
+}
+
+#[test]
+fn failures_of_dropped_requests_surface_at_flush_once() {
+    run(2, |rank| {
+        let memory = rank.alloc::<u8>(4)?;
+        let window = rank.register(&memory, Rights::ALL)?;
+        let target = right(rank);
+        for _ in 0..100 {
+            // One dropped before it completes, one after.
+            drop(rank.iput(&window, target, 1, &memory)?);
+            let request = rank.iput(&window, target, 1, &memory)?;
+            rank.flush(rank.pid())?;
+            drop(request);
+        }
+        let error = rank.flush(target).unwrap_err();
+        match &error {
+            Error::Unclaimed { failed, .. } => assert_eq!(*failed, 200),
+            other => panic!("{other}"),
+        }
+        assert_eq!(error.status(), Some(Status::OutOfBounds));
+        assert!(
+            error
+                .to_string()
+                .starts_with("200 transfers failed whose requests")
+        );
+        rank.flush_all()?;
+
+        drop(rank.iput(&window, target, 1, &memory)?);
+        rank.flush(rank.pid())?;
+        assert!(rank.fence().is_err());
+        rank.fence()
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_request_belongs_to_its_rank() {
+    let left_over: Mutex<Option<Request>> = Mutex::new(None);
+    run(2, |rank| {
+        let memory = rank.alloc::<u8>(4)?;
+        let window = rank.register(&memory, Rights::ALL)?;
+        if rank.pid() == GlobalRank(0) {
+            *left_over.lock().unwrap() = Some(rank.iput(&window, GlobalRank(0), 0, &memory)?);
+        }
+        rank.barrier()?;
+        if rank.pid() == GlobalRank(1) {
+            let request = left_over.lock().unwrap().take().unwrap();
+            assert!(matches!(
+                rank.test(&request),
+                Err(Error::ForeignRequest { .. })
+            ));
+            assert!(matches!(
+                rank.wait(request),
+                Err(Error::ForeignRequest { .. })
+            ));
+        }
+        rank.barrier()
+    })
+    .unwrap();
+}

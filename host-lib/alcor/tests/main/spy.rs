@@ -1,0 +1,104 @@
+//! A board that notes what the library does to it, and may lie about its registers.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use alcor::{Board, Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake};
+
+/// What the library did to a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Write(u32, u32),
+    Read(u32),
+    ReadMemory(u32, usize),
+    Wait,
+}
+
+pub type Log = Arc<Mutex<Vec<Access>>>;
+
+pub struct Spy {
+    below: Arc<dyn Board>,
+    /// What registers of the board's page read as.
+    pub lies: HashMap<u32, u32>,
+    /// What was done to any port.
+    pub log: Log,
+}
+
+impl Spy {
+    pub fn new(below: Arc<dyn Board>) -> Spy {
+        Spy {
+            below,
+            lies: HashMap::new(),
+            log: Log::default(),
+        }
+    }
+}
+
+impl Board for Spy {
+    fn name(&self) -> &str {
+        "spy"
+    }
+    fn read32(&self, offset: PageOffset) -> Result<u32> {
+        match self.lies.get(&offset.0) {
+            Some(&lie) => Ok(lie),
+            None => self.below.read32(offset),
+        }
+    }
+    fn reset(&self) -> Result<()> {
+        self.below.reset()
+    }
+    fn expect(&self, ports: u32) -> Result<()> {
+        self.below.expect(ports)
+    }
+    fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>> {
+        Ok(Box::new(SpyPort {
+            below: Arc::clone(&self.below).attach(rank)?,
+            log: Arc::clone(&self.log),
+        }))
+    }
+    fn traffic_digest(&self) -> Option<u32> {
+        self.below.traffic_digest()
+    }
+}
+
+struct SpyPort {
+    below: Box<dyn Port>,
+    log: Log,
+}
+
+impl SpyPort {
+    fn note(&self, access: Access) {
+        self.log.lock().unwrap().push(access);
+    }
+}
+
+impl Port for SpyPort {
+    fn write32(&mut self, offset: PageOffset, value: u32) -> Result<(), Error> {
+        self.note(Access::Write(offset.0, value));
+        self.below.write32(offset, value)
+    }
+    fn read32(&mut self, offset: PageOffset) -> Result<u32, Error> {
+        self.note(Access::Read(offset.0));
+        self.below.read32(offset)
+    }
+    fn read_board32(&mut self, offset: PageOffset) -> Result<u32, Error> {
+        self.below.read_board32(offset)
+    }
+    fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<(), Error> {
+        self.below.write_memory(at, data)
+    }
+    fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error> {
+        self.note(Access::ReadMemory(at.0, data.len()));
+        self.below.read_memory(at, data)
+    }
+    fn wait(&mut self, deadline: Cycle) -> Result<Wake, Error> {
+        self.note(Access::Wait);
+        self.below.wait(deadline)
+    }
+    fn now(&mut self) -> Result<Cycle, Error> {
+        self.below.now()
+    }
+    fn leave(&mut self) -> Result<(), Error> {
+        self.below.leave()
+    }
+}
