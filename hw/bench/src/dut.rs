@@ -1,0 +1,359 @@
+//! The block under test.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use verilated::{Build, Error, Instance, Optimise, Signal, Toolchain};
+
+/// Seed of what the model's registers and RAMs hold before they are reset or written.
+const POWER_UP_SEED: u32 = 1;
+
+/// What a model is made of: blocks, a top module, parameters.
+#[derive(Debug, Clone)]
+pub struct Recipe {
+    name: String,
+    top: String,
+    blocks: Vec<String>,
+    sources: Vec<PathBuf>,
+    params: Vec<(String, u64)>,
+    trace: bool,
+}
+
+impl Recipe {
+    /// A recipe; `name` is for messages and the cache of built models.
+    pub fn new(name: &str, top: &str) -> Self {
+        Self {
+            name: name.into(),
+            top: top.into(),
+            blocks: Vec::new(),
+            sources: Vec::new(),
+            params: Vec::new(),
+            trace: false,
+        }
+    }
+
+    /// Adds all files that `hw/<block>/files.f` lists, for each block.
+    #[must_use]
+    pub fn blocks(mut self, blocks: &[&str]) -> Self {
+        self.blocks.extend(blocks.iter().map(|&block| block.into()));
+        self
+    }
+
+    /// Adds a file, its path relative to `hw/`.
+    #[must_use]
+    pub fn source(mut self, path: &str) -> Self {
+        self.sources.push(path.into());
+        self
+    }
+
+    /// Sets a parameter of the top module.
+    #[must_use]
+    pub fn param(mut self, name: &str, value: u64) -> Self {
+        self.params.push((name.into(), value));
+        self
+    }
+
+    /// Whether the model can write waves ([`Dut::trace`]).
+    #[must_use]
+    pub fn waves(mut self, on: bool) -> Self {
+        self.trace = on;
+        self
+    }
+}
+
+/// The workspace's folder.
+fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .unwrap_or(Path::new("."))
+}
+
+/// The `hw` folder.
+fn hardware() -> PathBuf {
+    workspace().join("hw")
+}
+
+/// The files that a file list names: one path per line relative to `hw/`, comments behind `//` or `#`.
+fn file_list(block: &str) -> Vec<PathBuf> {
+    let path = hardware().join(block).join("files.f");
+    let text =
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.lines()
+        .map(|line| {
+            line.split("//")
+                .next()
+                .unwrap_or("")
+                .split('#')
+                .next()
+                .unwrap_or("")
+                .trim()
+        })
+        .filter(|line| !line.is_empty())
+        .map(|line| hardware().join(line))
+        .collect()
+}
+
+/// A port of the block under test, seen as equally wide lanes (one lane: the whole port).
+#[derive(Debug, Clone, Copy)]
+pub struct Pin {
+    port: usize,
+    lane_width: usize,
+}
+
+/// A port with a copy of its value.
+struct Port {
+    signal: Signal,
+    is_input: bool,
+    words: Vec<u32>,
+    changed: bool,
+}
+
+/// A block under test: an instance of a model, with assertions on.
+///
+/// Failures of the model (an assertion that does not hold, above all) panic, as befits a test.
+pub struct Dut {
+    instance: Instance<()>,
+    clock: Option<Signal>,
+    ports: Vec<Port>,
+}
+
+impl Dut {
+    /// Builds the model, unless it is cached, and starts an instance with random contents of what has
+    /// no reset.
+    ///
+    /// # Panics
+    /// If the model cannot be built.
+    pub fn start(recipe: &Recipe) -> Self {
+        Self::try_start(recipe).unwrap_or_else(|error| panic!("{}: {error}", recipe.name))
+    }
+
+    fn try_start(recipe: &Recipe) -> Result<Self, Error> {
+        let mut build = Build::new(&recipe.name)
+            .top(&recipe.top)
+            .include_dir(hardware().join("common/rtl"))
+            .trace(recipe.trace)
+            .optimise(Optimise::Fast);
+        for block in &recipe.blocks {
+            build = build.sources(file_list(block));
+        }
+        for source in &recipe.sources {
+            build = build.source(hardware().join(source));
+        }
+        for (name, value) in &recipe.params {
+            build = build.param(name, *value);
+        }
+        let model = build.build(&Toolchain::find_in(workspace())?)?;
+        let instance = model.instantiate_random(&recipe.name, (), POWER_UP_SEED)?;
+        let clock = model.input("clk_i").ok();
+        let mut ports = Vec::new();
+        for signal in model.signals() {
+            let is_input = model.input(signal.name()).is_ok();
+            let words = vec![0; signal.words()];
+            ports.push(Port {
+                signal: signal.clone(),
+                is_input,
+                words,
+                changed: true,
+            });
+        }
+        Ok(Self {
+            instance,
+            clock,
+            ports,
+        })
+    }
+
+    /// A port as a whole.
+    ///
+    /// # Panics
+    /// If the block has no such port.
+    pub fn pin(&self, name: &str) -> Pin {
+        self.lanes(name, 1)
+    }
+
+    /// A port as `count` lanes of equal width: a packed array, or one bit per lane.
+    ///
+    /// # Panics
+    /// If the block has no such port, or its width is not a multiple of `count`.
+    pub fn lanes(&self, name: &str, count: usize) -> Pin {
+        let Some(port) = self
+            .ports
+            .iter()
+            .position(|port| port.signal.name() == name)
+        else {
+            panic!("{}: no port {name}", self.instance.name());
+        };
+        let width = self.ports[port].signal.width();
+        assert_eq!(
+            width % count,
+            0,
+            "{name} has {width} bits, which are not {count} equal lanes"
+        );
+        Pin {
+            port,
+            lane_width: width / count,
+        }
+    }
+
+    /// Drives a lane of an input, from the next [`settle`](Self::settle) on. Bits of `value` above the
+    /// lane's width are dropped.
+    ///
+    /// # Panics
+    /// If the port is an output or has no such lane.
+    pub fn set(&mut self, pin: Pin, lane: usize, value: u64) {
+        let port = &mut self.ports[pin.port];
+        assert!(port.is_input, "{} is no input", port.signal.name());
+        let mut left = pin.lane_width;
+        let mut bit = lane * pin.lane_width;
+        assert!(
+            bit + left <= port.signal.width(),
+            "{} has no lane {lane}",
+            port.signal.name()
+        );
+        let mut value = value;
+        while left > 0 {
+            let (word, shift) = (bit / 32, bit % 32);
+            let count = left.min(32 - shift);
+            let mask = (u32::MAX >> (32 - count)) << shift;
+            // Truncation is meant: the other bits are the next words'.
+            port.words[word] = (port.words[word] & !mask) | (((value as u32) << shift) & mask);
+            value = value.checked_shr(count as u32).unwrap_or(0);
+            bit += count;
+            left -= count;
+        }
+        port.changed = true;
+    }
+
+    /// Drives all of an input of up to 64 bits.
+    ///
+    /// # Panics
+    /// If the port is an output.
+    pub fn set_all(&mut self, pin: Pin, value: u64) {
+        let whole = Pin {
+            port: pin.port,
+            lane_width: self.ports[pin.port].signal.width(),
+        };
+        self.set(whole, 0, value);
+    }
+
+    /// A lane of a port: of an output as of the last [`settle`](Self::settle), of an input as driven.
+    /// A wider lane than 64 bits gives its low 64.
+    ///
+    /// # Panics
+    /// If the port has no such lane.
+    pub fn get(&self, pin: Pin, lane: usize) -> u64 {
+        let port = &self.ports[pin.port];
+        let first = lane * pin.lane_width;
+        assert!(
+            first + pin.lane_width <= port.signal.width(),
+            "{} has no lane {lane}",
+            port.signal.name()
+        );
+        let mut value = 0;
+        let mut done = 0;
+        let width = pin.lane_width.min(64);
+        while done < width {
+            let (word, shift) = ((first + done) / 32, (first + done) % 32);
+            let count = (width - done).min(32 - shift);
+            let bits = (port.words[word] >> shift) & (u32::MAX >> (32 - count));
+            value |= u64::from(bits) << done;
+            done += count;
+        }
+        value
+    }
+
+    /// Whether a one-bit lane of an input is driven high.
+    pub fn was_set(&self, pin: Pin, lane: usize) -> bool {
+        self.get(pin, lane) == 1
+    }
+
+    /// Evaluates the block with its inputs as they are; clocks that are driven by hand count as inputs.
+    ///
+    /// # Panics
+    /// If an assertion of the model fails.
+    pub fn settle(&mut self) {
+        self.write();
+        let outcome = self.instance.eval();
+        self.unwrap(outcome);
+        self.read();
+    }
+
+    /// One edge of `clk_i`, with the inputs as they are. Outputs are read by the next
+    /// [`settle`](Self::settle).
+    ///
+    /// # Panics
+    /// If the block has no `clk_i`, or an assertion of the model fails.
+    pub fn clock(&mut self) {
+        self.write();
+        let outcome = match &self.clock {
+            Some(clock) => self.instance.tick(clock),
+            None => panic!("{}: no clk_i", self.instance.name()),
+        };
+        self.unwrap(outcome);
+    }
+
+    /// Holds `rst_ni` low for three cycles, with the other inputs as they are, and lets go.
+    ///
+    /// # Panics
+    /// If the block has no `clk_i` and `rst_ni`, or an assertion of the model fails.
+    pub fn reset(&mut self) {
+        let reset = self.pin("rst_ni");
+        self.set(reset, 0, 0);
+        for _ in 0..3 {
+            self.settle();
+            self.clock();
+        }
+        self.set(reset, 0, 1);
+        self.settle();
+    }
+
+    /// Cycles of `clk_i` so far.
+    pub fn cycle(&self) -> u64 {
+        self.instance.cycles()
+    }
+
+    /// Writes waves to an FST file from now on; the recipe must allow it ([`Recipe::waves`]).
+    ///
+    /// # Panics
+    /// If the model cannot write waves.
+    pub fn trace(&mut self, path: impl AsRef<Path>) {
+        let outcome = self.instance.trace_start(path);
+        self.unwrap(outcome);
+    }
+
+    fn write(&mut self) {
+        for port in self
+            .ports
+            .iter_mut()
+            .filter(|port| port.is_input && port.changed)
+        {
+            // The clock of `tick` stays with `tick`.
+            if self
+                .clock
+                .as_ref()
+                .is_some_and(|clock| clock.name() == port.signal.name())
+            {
+                continue;
+            }
+            if let Err(error) = self.instance.set_words(&port.signal, &port.words) {
+                panic!("{error}");
+            }
+            port.changed = false;
+        }
+    }
+
+    fn read(&mut self) {
+        for port in self.ports.iter_mut().filter(|port| !port.is_input) {
+            if let Err(error) = self.instance.get_words(&port.signal, &mut port.words) {
+                panic!("{error}");
+            }
+        }
+    }
+
+    fn unwrap(&self, outcome: Result<(), Error>) {
+        if let Err(error) = outcome {
+            panic!("{}: {error}", self.instance.name());
+        }
+    }
+}

@@ -1,0 +1,166 @@
+/// Bench top for hw/common: several sizes of each block side by side in one model, so that the model
+/// is compiled once. Lane g of a packed port belongs to instance g; the sizes are listed here and
+/// in the Rust files beside this one.
+module common_bench (
+    /// Clock of all blocks with one clock.
+    input  logic             clk_i,
+    /// Reset of all blocks with one clock.
+    input  logic             rst_ni,
+    /// FIFOs.
+    input  logic [6:0]       fifo_valid_i,
+    output logic [6:0]       fifo_ready_o,
+    input  logic [6:0][63:0] fifo_data_i,
+    output logic [6:0]       fifo_valid_o,
+    input  logic [6:0]       fifo_ready_i,
+    output logic [6:0][63:0] fifo_data_o,
+    output logic [6:0]       fifo_empty_o,
+    output logic [6:0][15:0] fifo_usage_o,
+    /// Skid buffers.
+    input  logic [1:0]       skid_valid_i,
+    output logic [1:0]       skid_ready_o,
+    input  logic [1:0][63:0] skid_data_i,
+    output logic [1:0]       skid_valid_o,
+    input  logic [1:0]       skid_ready_i,
+    output logic [1:0][63:0] skid_data_o,
+    output logic [1:0]       skid_empty_o,
+    /// Arbiters.
+    input  logic [5:0][15:0] arb_req_i,
+    input  logic [5:0]       arb_advance_i,
+    output logic [5:0]       arb_valid_o,
+    output logic [5:0][15:0] arb_grant_o,
+    output logic [5:0][ 7:0] arb_index_o,
+    /// RAMs.
+    input  logic [2:0][ 3:0] ram_we_i,
+    input  logic [2:0][15:0] ram_waddr_i,
+    input  logic [2:0][63:0] ram_wdata_i,
+    input  logic [2:0]       ram_re_i,
+    input  logic [2:0][15:0] ram_raddr_i,
+    output logic [2:0][63:0] ram_rdata_o,
+    /// Dual-clock FIFOs.
+    input  logic             async_wclk_i,
+    input  logic             async_wrst_ni,
+    input  logic [2:0]       async_valid_i,
+    output logic [2:0]       async_ready_o,
+    input  logic [2:0][31:0] async_data_i,
+    input  logic             async_rclk_i,
+    input  logic             async_rrst_ni,
+    output logic [2:0]       async_valid_o,
+    input  logic [2:0]       async_ready_i,
+    output logic [2:0][31:0] async_data_o
+);
+
+  // A lane is as wide as its widest instance: the spare bits of the narrower ones are not read.
+  // verilator lint_off UNUSEDSIGNAL
+
+  localparam int unsigned FifoWidth[7] = '{32, 32, 1, 64, 32, 33, 40};
+  localparam int unsigned FifoDepth[7] = '{2, 3, 5, 16, 2, 130, 512};
+  localparam bit FifoBlock[7] = '{0, 0, 0, 0, 1, 1, 1};
+
+  for (genvar g = 0; g < 7; g++) begin : g_fifo
+    logic [FifoWidth[g]-1:0] data;
+    logic [$clog2(FifoDepth[g]+1)-1:0] usage;
+    fifo #(
+        .WIDTH    (FifoWidth[g]),
+        .DEPTH    (FifoDepth[g]),
+        .BLOCK_RAM(FifoBlock[g])
+    ) u_fifo (
+        .clk_i  (clk_i),
+        .rst_ni (rst_ni),
+        .valid_i(fifo_valid_i[g]),
+        .ready_o(fifo_ready_o[g]),
+        .data_i (fifo_data_i[g][FifoWidth[g]-1:0]),
+        .valid_o(fifo_valid_o[g]),
+        .ready_i(fifo_ready_i[g]),
+        .data_o (data),
+        .empty_o(fifo_empty_o[g]),
+        .usage_o(usage)
+    );
+    assign fifo_data_o[g]  = 64'(data);
+    assign fifo_usage_o[g] = 16'(usage);
+  end
+
+  localparam int unsigned SkidWidth[2] = '{1, 64};
+
+  for (genvar g = 0; g < 2; g++) begin : g_skid
+    logic [SkidWidth[g]-1:0] data;
+    skid_buffer #(
+        .WIDTH(SkidWidth[g])
+    ) u_skid (
+        .clk_i  (clk_i),
+        .rst_ni (rst_ni),
+        .valid_i(skid_valid_i[g]),
+        .ready_o(skid_ready_o[g]),
+        .data_i (skid_data_i[g][SkidWidth[g]-1:0]),
+        .valid_o(skid_valid_o[g]),
+        .ready_i(skid_ready_i[g]),
+        .data_o (data),
+        .empty_o(skid_empty_o[g])
+    );
+    assign skid_data_o[g] = 64'(data);
+  end
+
+  localparam int unsigned ArbN[6] = '{1, 2, 3, 5, 8, 16};
+
+  for (genvar g = 0; g < 6; g++) begin : g_arb
+    logic [ArbN[g]-1:0] grant;
+    logic [((ArbN[g] > 1) ? $clog2(ArbN[g]) : 1)-1:0] index;
+    rr_arbiter #(
+        .N(ArbN[g])
+    ) u_arb (
+        .clk_i    (clk_i),
+        .rst_ni   (rst_ni),
+        .req_i    (arb_req_i[g][ArbN[g]-1:0]),
+        .advance_i(arb_advance_i[g]),
+        .valid_o  (arb_valid_o[g]),
+        .grant_o  (grant),
+        .index_o  (index)
+    );
+    assign arb_grant_o[g] = 16'(grant);
+    assign arb_index_o[g] = 8'(index);
+  end
+
+  localparam int unsigned RamWidth[3] = '{32, 64, 9};
+  localparam int unsigned RamDepth[3] = '{13, 512, 6};
+  localparam int unsigned RamLanes[3] = '{4, 2, 1};
+  localparam bit RamBlock[3] = '{1, 1, 0};
+
+  for (genvar g = 0; g < 3; g++) begin : g_ram
+    logic [RamWidth[g]-1:0] rdata;
+    ram_sdp #(
+        .WIDTH    (RamWidth[g]),
+        .DEPTH    (RamDepth[g]),
+        .LANES    (RamLanes[g]),
+        .BLOCK_RAM(RamBlock[g])
+    ) u_ram (
+        .clk_i  (clk_i),
+        .we_i   (ram_we_i[g][RamLanes[g]-1:0]),
+        .waddr_i(ram_waddr_i[g][$clog2(RamDepth[g])-1:0]),
+        .wdata_i(ram_wdata_i[g][RamWidth[g]-1:0]),
+        .re_i   (ram_re_i[g]),
+        .raddr_i(ram_raddr_i[g][$clog2(RamDepth[g])-1:0]),
+        .rdata_o(rdata)
+    );
+    assign ram_rdata_o[g] = 64'(rdata);
+  end
+
+  localparam int unsigned AsyncDepth[3] = '{4, 8, 16};
+
+  for (genvar g = 0; g < 3; g++) begin : g_async
+    fifo_async #(
+        .WIDTH(32),
+        .DEPTH(AsyncDepth[g])
+    ) u_async (
+        .wclk_i (async_wclk_i),
+        .wrst_ni(async_wrst_ni),
+        .valid_i(async_valid_i[g]),
+        .ready_o(async_ready_o[g]),
+        .data_i (async_data_i[g]),
+        .rclk_i (async_rclk_i),
+        .rrst_ni(async_rrst_ni),
+        .valid_o(async_valid_o[g]),
+        .ready_i(async_ready_i[g]),
+        .data_o (async_data_o[g])
+    );
+  end
+
+endmodule

@@ -1,0 +1,6 @@
+common/rtl/ram_sdp.sv
+common/rtl/fifo.sv
+common/rtl/sync_2ff.sv
+common/rtl/fifo_async.sv
+common/rtl/rr_arbiter.sv
+common/rtl/skid_buffer.sv

@@ -1,0 +1,67 @@
+// Assertion and parameter-check macros, the only way RTL in this project states a property.
+//
+// Each macro takes a label that is unique within its module. Expressions are plain Booleans; write
+// an implication as ALCOR_IMPLIES (same cycle) or ALCOR_NEXT (one cycle later), so that one source
+// serves simulation (concurrent assertions) and formal proofs (immediate ones). The macros without
+// a clock use `clk_i` and `rst_ni` of the module they stand in. With SYNTHESIS defined they vanish.
+//
+//   ALCOR_CHECK_PARAM(label, condition, "message")    elaboration fails unless the condition holds
+//   ALCOR_ASSERT(label, expression)                   holds in every cycle outside reset
+//   ALCOR_IMPLIES(label, antecedent, consequent)      if a holds, c holds in the same cycle
+//   ALCOR_NEXT(label, antecedent, consequent)         if a holds, c holds one cycle later
+//   ALCOR_STABLE(label, valid, ready, payload)        what is offered stays on offer, unchanged,
+//                                                     until it is taken (the valid/ready rule)
+//   ALCOR_ASSERT_CLK, ALCOR_STABLE_CLK                the same, with (clock, reset) after the label
+
+`ifndef ALCOR_ASSERTIONS_SVH
+`define ALCOR_ASSERTIONS_SVH
+
+`define ALCOR_CHECK_PARAM(label_, condition_, message_) \
+  if (!(condition_)) begin : label_ \
+    $error(message_); \
+  end
+
+`ifdef SYNTHESIS
+
+`define ALCOR_ASSERT_CLK(label_, clk_, rst_n_, expression_)
+`define ALCOR_NEXT_CLK(label_, clk_, rst_n_, antecedent_, consequent_)
+`define ALCOR_STABLE_CLK(label_, clk_, rst_n_, valid_, ready_, payload_)
+
+`elsif FORMAL
+
+`define ALCOR_ASSERT_CLK(label_, clk_, rst_n_, expression_) \
+  always @(posedge clk_) if (rst_n_) label_ : assert (expression_);
+`define ALCOR_NEXT_CLK(label_, clk_, rst_n_, antecedent_, consequent_) \
+  always @(posedge clk_) \
+    if ((rst_n_) && $past(rst_n_) && $past(antecedent_)) label_ : assert (consequent_);
+`define ALCOR_STABLE_CLK(label_, clk_, rst_n_, valid_, ready_, payload_) \
+  always @(posedge clk_) \
+    if ((rst_n_) && $past(rst_n_) && $past((valid_) && !(ready_))) \
+      label_ : assert ((valid_) && $stable(payload_));
+
+`else
+
+`define ALCOR_ASSERT_CLK(label_, clk_, rst_n_, expression_) \
+  label_ : assert property (@(posedge clk_) disable iff (!(rst_n_)) (expression_)) \
+    else $error(`"label_ does not hold`");
+`define ALCOR_NEXT_CLK(label_, clk_, rst_n_, antecedent_, consequent_) \
+  label_ : assert property (@(posedge clk_) disable iff (!(rst_n_)) \
+      (antecedent_) |=> (consequent_)) \
+    else $error(`"label_ does not hold`");
+`define ALCOR_STABLE_CLK(label_, clk_, rst_n_, valid_, ready_, payload_) \
+  label_ : assert property (@(posedge clk_) disable iff (!(rst_n_)) \
+      ((valid_) && !(ready_)) |=> ((valid_) && $stable(payload_))) \
+    else $error(`"label_: an offered item was withdrawn or changed`");
+
+`endif
+
+`define ALCOR_ASSERT(label_, expression_) \
+  `ALCOR_ASSERT_CLK(label_, clk_i, rst_ni, expression_)
+`define ALCOR_IMPLIES(label_, antecedent_, consequent_) \
+  `ALCOR_ASSERT_CLK(label_, clk_i, rst_ni, (!(antecedent_) || (consequent_)))
+`define ALCOR_NEXT(label_, antecedent_, consequent_) \
+  `ALCOR_NEXT_CLK(label_, clk_i, rst_ni, antecedent_, consequent_)
+`define ALCOR_STABLE(label_, valid_, ready_, payload_) \
+  `ALCOR_STABLE_CLK(label_, clk_i, rst_ni, valid_, ready_, payload_)
+
+`endif

@@ -1,0 +1,138 @@
+`include "assertions.svh"
+
+/// First-word fall-through FIFO with one clock.
+///
+/// Handshake: a word moves when valid and ready are both high at a clock edge. Valid never waits for
+/// ready, and what is offered stays on offer, unchanged, until it is taken. `valid_o` and `ready_o`
+/// come from registers, so no path leads from one side's handshake to the other's.
+///
+/// A word written in cycle t is at the output in cycle t+1, with either kind of RAM. A word enters
+/// and a word leaves in every cycle, at every fill level that has both: a full FIFO that is read
+/// takes a word again in the next cycle.
+module fifo #(
+    /// Bits per word.
+    parameter int unsigned WIDTH = 32,
+    /// Number of words it holds, 2 or more, any number.
+    parameter int unsigned DEPTH = 16,
+    /// 1: block RAM; 0: distributed (LUT) RAM.
+    parameter bit BLOCK_RAM = 1'b0,
+    /// Width of the fill level; derived, not to be set.
+    localparam int unsigned UsageW = $clog2(DEPTH + 1)
+) (
+    /// Clock.
+    input  logic              clk_i,
+    /// Synchronous reset, active low; empties the FIFO.
+    input  logic              rst_ni,
+    /// Input: a word is offered.
+    input  logic              valid_i,
+    /// Input: there is room.
+    output logic              ready_o,
+    /// Input: the word.
+    input  logic [ WIDTH-1:0] data_i,
+    /// Output: a word is offered.
+    output logic              valid_o,
+    /// Output: the word is taken.
+    input  logic              ready_i,
+    /// Output: the oldest word; undefined while `valid_o` is low.
+    output logic [ WIDTH-1:0] data_o,
+    /// No word is held.
+    output logic              empty_o,
+    /// Number of words held, 0 to DEPTH.
+    output logic [UsageW-1:0] usage_o
+);
+
+  `ALCOR_CHECK_PARAM(g_check_depth, DEPTH >= 2, "fifo: DEPTH must be 2 or more")
+  `ALCOR_CHECK_PARAM(g_check_width, WIDTH >= 1, "fifo: WIDTH must be 1 or more")
+
+  localparam int unsigned AddrW = $clog2(DEPTH);
+  localparam logic [AddrW-1:0] LastAddr = AddrW'(DEPTH - 1);
+
+  logic push, pop;
+  logic valid_d, valid_q;
+  logic full_d, full_q;
+  logic [UsageW-1:0] usage_d, usage_q;
+  logic [AddrW-1:0] waddr_d, waddr_q;
+  logic [AddrW-1:0] raddr_d, raddr_q;
+  logic bypass_d, bypass_q;
+  logic [WIDTH-1:0] bypass_data_q;
+  logic [WIDTH-1:0] rdata;
+
+  assign push = valid_i && !full_q;
+  assign pop  = valid_q && ready_i;
+
+  always_comb begin
+    usage_d = usage_q;
+    valid_d = valid_q;
+    full_d  = full_q;
+    if (push && !pop) begin
+      usage_d = usage_q + 1'b1;
+      valid_d = 1'b1;
+      full_d  = usage_q == UsageW'(DEPTH - 1);
+    end else if (pop && !push) begin
+      usage_d = usage_q - 1'b1;
+      valid_d = usage_q != UsageW'(1);
+      full_d  = 1'b0;
+    end
+  end
+
+  always_comb begin
+    waddr_d = waddr_q;
+    raddr_d = raddr_q;
+    if (push) waddr_d = (waddr_q == LastAddr) ? '0 : waddr_q + 1'b1;
+    if (pop) raddr_d = (raddr_q == LastAddr) ? '0 : raddr_q + 1'b1;
+  end
+
+  // The RAM is read at the address of the next cycle's head. If that word is only now being
+  // written, the read gives old contents, and the word comes from the bypass register instead.
+  assign bypass_d = push && waddr_q == raddr_d;
+
+  ram_sdp #(
+      .WIDTH    (WIDTH),
+      .DEPTH    (DEPTH),
+      .LANES    (1),
+      .BLOCK_RAM(BLOCK_RAM)
+  ) u_ram (
+      .clk_i  (clk_i),
+      .we_i   (push),
+      .waddr_i(waddr_q),
+      .wdata_i(data_i),
+      .re_i   (1'b1),
+      .raddr_i(raddr_d),
+      .rdata_o(rdata)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      valid_q  <= 1'b0;
+      full_q   <= 1'b0;
+      usage_q  <= '0;
+      waddr_q  <= '0;
+      raddr_q  <= '0;
+      bypass_q <= 1'b0;
+    end else begin
+      valid_q  <= valid_d;
+      full_q   <= full_d;
+      usage_q  <= usage_d;
+      waddr_q  <= waddr_d;
+      raddr_q  <= raddr_d;
+      bypass_q <= bypass_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    bypass_data_q <= data_i;
+  end
+
+  assign ready_o = !full_q;
+  assign valid_o = valid_q;
+  assign data_o  = bypass_q ? bypass_data_q : rdata;
+  assign empty_o = !valid_q;
+  assign usage_o = usage_q;
+
+  `ALCOR_STABLE(a_in_stable, valid_i, ready_o, data_i)
+  `ALCOR_STABLE(a_out_stable, valid_o, ready_i, data_o)
+  `ALCOR_ASSERT(a_usage_range, usage_q <= UsageW'(DEPTH))
+  `ALCOR_ASSERT(a_valid_exact, valid_q == (usage_q != '0))
+  `ALCOR_ASSERT(a_full_exact, full_q == (usage_q == UsageW'(DEPTH)))
+
+endmodule

@@ -1,0 +1,778 @@
+//! `router` against a scoreboard: what went in at each input for each output, and nothing else, must
+//! come out, in order, whole and uninterleaved; and when it comes out is checked too.
+
+use std::collections::VecDeque;
+
+use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, Source, soak};
+use rand::Rng;
+use rand::seq::SliceRandom;
+
+/// Cycles from a word's acceptance to its appearance on the output of an idle router.
+const LATENCY: u64 = 4;
+
+/// Parameters of a router.
+#[derive(Debug, Clone, Copy)]
+struct Config {
+    name: &'static str,
+    ports: usize,
+    width: u32,
+    dests: usize,
+    input: usize,
+    header: usize,
+    voq: usize,
+    crosspoint: usize,
+    output: usize,
+}
+
+const TWO: Config = Config {
+    name: "router2",
+    ports: 2,
+    width: 32,
+    dests: 2,
+    input: 2,
+    header: 2,
+    voq: 2,
+    crosspoint: 2,
+    output: 2,
+};
+const THREE: Config = Config {
+    name: "router3",
+    ports: 3,
+    width: 40,
+    dests: 6,
+    input: 5,
+    header: 3,
+    voq: 3,
+    crosspoint: 3,
+    output: 5,
+};
+/// The defaults: the paper's sizes.
+const FOUR: Config = Config {
+    name: "router4",
+    ports: 4,
+    width: 32,
+    dests: 4,
+    input: 512,
+    header: 16,
+    voq: 16,
+    crosspoint: 16,
+    output: 16,
+};
+const EIGHT: Config = Config {
+    name: "router8",
+    ports: 8,
+    width: 32,
+    dests: 256,
+    input: 64,
+    header: 4,
+    voq: 8,
+    crosspoint: 4,
+    output: 3,
+};
+
+#[derive(Debug, Clone)]
+struct Word {
+    data: u64,
+    last: bool,
+    /// Output it is for, or none for a packet that is to be dropped.
+    output: Option<usize>,
+}
+
+/// A word that has come out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Arrival {
+    cycle: u64,
+    source: usize,
+    first: bool,
+    last: bool,
+}
+
+struct Pins {
+    valid_in: Pin,
+    ready_out: Pin,
+    data_in: Pin,
+    last_in: Pin,
+    valid_out: Pin,
+    ready_in: Pin,
+    data_out: Pin,
+    last_out: Pin,
+    empty: Pin,
+    drop: Pin,
+}
+
+struct Bench {
+    config: Config,
+    dut: Dut,
+    pins: Pins,
+    rng: Random,
+    /// Output of each destination id; a number that is no output means "drop".
+    route: Vec<usize>,
+    sources: Vec<Source<Word>>,
+    sinks: Vec<Sink>,
+    sequence: u64,
+    /// Words that are on their way, by source and output, in order.
+    expected: Vec<Vec<VecDeque<Word>>>,
+    /// Per output, the source whose packet is under way.
+    under_way: Vec<Option<usize>>,
+    /// Accepted words that are inside and have an output.
+    inside: u64,
+    /// Per input: packets without an output that were accepted whole, and not yet reported dropped.
+    doomed: Vec<u64>,
+    /// Per input: a packet without an output has begun and not ended.
+    doomed_open: Vec<bool>,
+    dropped: Vec<u64>,
+    /// Cycle in which each word was accepted, by source.
+    accepted: Vec<Vec<u64>>,
+    /// What came out, by output.
+    arrivals: Vec<Vec<Arrival>>,
+}
+
+impl Bench {
+    fn new(config: Config, name: &'static str) -> Self {
+        let mut rng = Random::new(name);
+        let ports = config.ports;
+        let parameters = [
+            ("PORTS", ports),
+            ("WIDTH", config.width as usize),
+            ("DESTS", config.dests),
+            ("INPUT_DEPTH", config.input),
+            ("HEADER_DEPTH", config.header),
+            ("VOQ_DEPTH", config.voq),
+            ("CROSSPOINT_DEPTH", config.crosspoint),
+            ("OUTPUT_DEPTH", config.output),
+        ];
+        let mut recipe = Recipe::new(config.name, "router").blocks(&["common", "router"]);
+        for (parameter, value) in parameters {
+            recipe = recipe.param(parameter, value as u64);
+        }
+        let mut dut = Dut::start(&recipe);
+        let pin = |name| dut.lanes(name, ports);
+        let pins = Pins {
+            valid_in: pin("valid_i"),
+            ready_out: pin("ready_o"),
+            data_in: pin("data_i"),
+            last_in: pin("last_i"),
+            valid_out: pin("valid_o"),
+            ready_in: pin("ready_i"),
+            data_out: pin("data_o"),
+            last_out: pin("last_o"),
+            empty: dut.pin("empty_o"),
+            drop: pin("drop_o"),
+        };
+        // Every output has a destination id at least; further ids lead anywhere, also to numbers
+        // that are no output where the table's entries can hold such.
+        let entry_values = ports.next_power_of_two();
+        let mut route: Vec<usize> = (0..config.dests)
+            .map(|id| match id {
+                _ if id < ports => id,
+                _ if id == ports => entry_values - 1,
+                _ => rng.random_range(0..entry_values),
+            })
+            .collect();
+        route.shuffle(&mut *rng);
+        let entries = dut.lanes("route_i", config.dests);
+        for (id, &output) in route.iter().enumerate() {
+            dut.set(entries, id, output as u64);
+        }
+        dut.reset();
+        Self {
+            config,
+            dut,
+            pins,
+            rng,
+            route,
+            sources: vec![Source::new(Pace::Always); ports],
+            sinks: vec![Sink::new(Pace::Always); ports],
+            sequence: 0,
+            expected: vec![vec![VecDeque::new(); ports]; ports],
+            under_way: vec![None; ports],
+            inside: 0,
+            doomed: vec![0; ports],
+            doomed_open: vec![false; ports],
+            dropped: vec![0; ports],
+            accepted: vec![Vec::new(); ports],
+            arrivals: vec![Vec::new(); ports],
+        }
+    }
+
+    fn ports(&self) -> usize {
+        self.config.ports
+    }
+
+    /// A destination id that leads to an output.
+    fn id_of(&mut self, output: usize) -> usize {
+        let ids: Vec<usize> = (0..self.route.len())
+            .filter(|&id| self.route[id] == output)
+            .collect();
+        ids[self.rng.random_range(0..ids.len())]
+    }
+
+    /// A destination id that leads nowhere, if the configuration has any.
+    fn bad_id(&mut self) -> Option<usize> {
+        let ids: Vec<usize> = (0..256)
+            .filter(|&id| {
+                self.route
+                    .get(id)
+                    .is_none_or(|&output| output >= self.config.ports)
+            })
+            .collect();
+        (!ids.is_empty()).then(|| ids[self.rng.random_range(0..ids.len())])
+    }
+
+    /// Queues a packet at an input.
+    fn send_id(&mut self, source: usize, id: usize, length: usize) {
+        let output = self
+            .route
+            .get(id)
+            .copied()
+            .filter(|&output| output < self.config.ports);
+        let mask = u64::MAX >> (64 - self.config.width);
+        for index in 0..length {
+            let noise = self.rng.random::<u64>() & mask;
+            let data = if index == 0 {
+                // The header tells where the packet is from, for the scoreboard.
+                let header = (id as u64) << 24 | (source as u64) << 20 | (self.sequence & 0xf_ffff);
+                (noise & !0xffff_ffff) | header
+            } else {
+                noise
+            };
+            self.sources[source].push(Word {
+                data,
+                last: index + 1 == length,
+                output,
+            });
+        }
+        self.sequence += 1;
+    }
+
+    fn send(&mut self, source: usize, output: usize, length: usize) {
+        let id = self.id_of(output);
+        self.send_id(source, id, length);
+    }
+
+    fn set_sinks(&mut self, pace: Pace) {
+        self.sinks.iter_mut().for_each(|sink| sink.set_pace(pace));
+    }
+
+    fn set_sources(&mut self, pace: Pace) {
+        self.sources
+            .iter_mut()
+            .for_each(|source| source.set_pace(pace));
+    }
+
+    fn cycle(&mut self) {
+        let now = self.dut.cycle();
+        for port in 0..self.ports() {
+            let noise = Word {
+                data: self.rng.random(),
+                last: self.rng.random(),
+                output: None,
+            };
+            let offer = self.sources[port].offer(&mut *self.rng);
+            let word = offer.unwrap_or(&noise);
+            self.dut
+                .set(self.pins.valid_in, port, u64::from(offer.is_some()));
+            self.dut.set(self.pins.data_in, port, word.data);
+            self.dut.set(self.pins.last_in, port, u64::from(word.last));
+            let ready = self.sinks[port].ready(&mut *self.rng);
+            self.dut.set(self.pins.ready_in, port, u64::from(ready));
+        }
+        self.dut.settle();
+        self.check_empty(now);
+        for port in 0..self.ports() {
+            self.receive(port, now);
+        }
+        for port in 0..self.ports() {
+            self.accept(port, now);
+        }
+        self.dut.clock();
+    }
+
+    /// `empty_o` is exact: what is inside is counted word by word.
+    fn check_empty(&self, now: u64) {
+        let empty = self.dut.get(self.pins.empty, 0) == 1;
+        let doomed: u64 = self.doomed.iter().sum();
+        if self.inside + doomed > 0 {
+            assert!(
+                !empty,
+                "cycle {now}: empty_o with {} words and {doomed} doomed packets inside",
+                self.inside
+            );
+        } else if !self.doomed_open.contains(&true) {
+            // The words of a doomed packet leave unseen until its last, so only then it is unknown.
+            assert!(empty, "cycle {now}: no empty_o with nothing inside");
+        }
+    }
+
+    fn receive(&mut self, output: usize, now: u64) {
+        if self.dut.get(self.pins.valid_out, output) == 0
+            || !self.dut.was_set(self.pins.ready_in, output)
+        {
+            return;
+        }
+        let data = self.dut.get(self.pins.data_out, output);
+        let last = self.dut.get(self.pins.last_out, output) == 1;
+        let first = self.under_way[output].is_none();
+        let source = self.under_way[output].unwrap_or((data >> 20 & 0xf) as usize);
+        let place = format!("output {output}, source {source}, cycle {now}");
+        assert!(
+            source < self.ports(),
+            "{place}: a header from nowhere: {data:#x}"
+        );
+        let Some(word) = self.expected[source][output].pop_front() else {
+            panic!("{place}: {data:#x} was never sent");
+        };
+        assert_eq!((data, last), (word.data, word.last), "{place}");
+        self.under_way[output] = (!last).then_some(source);
+        self.inside -= 1;
+        self.arrivals[output].push(Arrival {
+            cycle: now,
+            source,
+            first,
+            last,
+        });
+    }
+
+    fn accept(&mut self, input: usize, now: u64) {
+        if self.dut.get(self.pins.drop, input) == 1 {
+            assert!(
+                self.doomed[input] > 0,
+                "input {input}, cycle {now}: dropped what was to be delivered"
+            );
+            self.doomed[input] -= 1;
+            self.dropped[input] += 1;
+        }
+        let ready = self.dut.get(self.pins.ready_out, input) == 1;
+        let Some(word) = self.sources[input].take(ready) else {
+            return;
+        };
+        self.accepted[input].push(now);
+        match word.output {
+            Some(output) => {
+                self.inside += 1;
+                self.expected[input][output].push_back(word);
+            }
+            None => {
+                self.doomed[input] += u64::from(word.last);
+                self.doomed_open[input] = !word.last;
+            }
+        }
+    }
+
+    fn cycles(&mut self, cycles: u64) {
+        for _ in 0..cycles {
+            self.cycle();
+        }
+    }
+
+    fn idle(&self) -> bool {
+        self.sources.iter().all(Source::is_empty)
+            && self.inside == 0
+            && self.doomed.iter().all(|&count| count == 0)
+    }
+
+    /// Runs until everything has arrived, and then some.
+    fn drain(&mut self, limit: u64) {
+        let end = self.dut.cycle() + limit;
+        while !self.idle() {
+            assert!(
+                self.dut.cycle() < end,
+                "{}: {} words still inside after {limit} cycles",
+                self.config.name,
+                self.inside
+            );
+            self.cycle();
+        }
+        self.cycles(3 * LATENCY);
+    }
+
+    fn forget_times(&mut self) {
+        self.accepted.iter_mut().for_each(Vec::clear);
+        self.arrivals.iter_mut().for_each(Vec::clear);
+    }
+}
+
+/// Every packet arrives exactly once, unchanged, in order, in one piece.
+fn random(config: Config) {
+    let mut bench = Bench::new(config, "router_random");
+    let ports = bench.ports();
+    let paces = [
+        (Pace::Always, Pace::Always),
+        (Pace::Always, Pace::Chance(0.4)),
+        (Pace::Chance(0.3), Pace::Always),
+        (Pace::Chance(0.6), Pace::Chance(0.6)),
+        (
+            Pace::Bursts { on: 40, off: 40 },
+            Pace::Bursts { on: 40, off: 40 },
+        ),
+        (Pace::Always, Pace::Bursts { on: 200, off: 200 }),
+    ];
+    for (source_pace, sink_pace) in paces {
+        for lengths in [1..=1, 1..=4, 1..=40] {
+            bench.set_sources(source_pace);
+            bench.set_sinks(sink_pace);
+            // Some outputs are busier than others, and now and then an id leads nowhere.
+            let favourite = bench.rng.random_range(0..ports);
+            let end = bench.dut.cycle() + soak(400);
+            while bench.dut.cycle() < end {
+                for source in 0..ports {
+                    while bench.sources[source].len() < 50 {
+                        let length = bench.rng.random_range(lengths.clone());
+                        let output = bench.rng.random_range(0..ports);
+                        let output = if bench.rng.random_bool(0.2) {
+                            favourite
+                        } else {
+                            output
+                        };
+                        match bench
+                            .rng
+                            .random_bool(0.05)
+                            .then(|| bench.bad_id())
+                            .flatten()
+                        {
+                            Some(id) => bench.send_id(source, id, length),
+                            None => bench.send(source, output, length),
+                        }
+                    }
+                }
+                bench.cycle();
+            }
+            bench.set_sinks(Pace::Always);
+            bench.set_sources(Pace::Always);
+            bench.drain(20_000);
+        }
+    }
+    let arrived: usize = bench.arrivals.iter().map(Vec::len).sum();
+    assert!(arrived > 3_000, "only {arrived} words arrived");
+}
+
+/// Through an idle router each word takes four cycles, from any input to any output.
+fn latency(config: Config) {
+    let mut bench = Bench::new(config, "router_latency");
+    for length in [1, 2, 3, 7, 20] {
+        for source in 0..bench.ports() {
+            for output in 0..bench.ports() {
+                bench.forget_times();
+                bench.send(source, output, length);
+                bench.drain(200);
+                let expected: Vec<u64> = bench.accepted[source]
+                    .iter()
+                    .map(|cycle| cycle + LATENCY)
+                    .collect();
+                let found: Vec<u64> = bench.arrivals[output]
+                    .iter()
+                    .map(|arrival| arrival.cycle)
+                    .collect();
+                assert_eq!(found, expected, "{length} words from {source} to {output}");
+                assert_eq!(
+                    expected.last(),
+                    Some(&(expected[0] + length as u64 - 1)),
+                    "the input stalled"
+                );
+            }
+        }
+    }
+}
+
+/// A word per port and cycle, without gaps between packets: one flow, and all permutations that
+/// are shifts.
+fn throughput(config: Config) {
+    let mut bench = Bench::new(config, "router_throughput");
+    let ports = bench.ports();
+    let words = 300;
+    for lengths in [1..=1, 2..=2, 1..=9] {
+        for shift in 0..=ports {
+            // The round after the last shift is the lone flow.
+            let active = if shift == ports { 1 } else { ports };
+            bench.forget_times();
+            for source in 0..active {
+                while bench.sources[source].len() < words {
+                    let length = bench.rng.random_range(lengths.clone());
+                    bench.send(source, (source + shift) % ports, length);
+                }
+            }
+            bench.drain(2_000);
+            for source in 0..active {
+                let accepted = &bench.accepted[source];
+                let arrived: Vec<u64> = bench.arrivals[(source + shift) % ports]
+                    .iter()
+                    .map(|arrival| arrival.cycle)
+                    .collect();
+                let place = format!("shift {shift}, source {source}, lengths {lengths:?}");
+                assert!(
+                    accepted.windows(2).all(|pair| pair[1] == pair[0] + 1),
+                    "{place}: the input stalled"
+                );
+                assert!(
+                    arrived.windows(2).all(|pair| pair[1] == pair[0] + 1),
+                    "{place}: a gap on the output"
+                );
+                assert_eq!(arrived[0], accepted[0] + LATENCY, "{place}");
+            }
+        }
+    }
+}
+
+/// While an output is stalled, packets for it wait in its VOQs and crosspoints, and all else flows.
+fn stalled_output(config: Config) {
+    let mut bench = Bench::new(config, "router_stalled_output");
+    let ports = bench.ports();
+    for stalled in 0..ports {
+        // What fits beside the other traffic, without filling any VOQ.
+        let room = config.crosspoint + config.voq;
+        let mut waiting = vec![room; ports];
+        let packets = 200;
+        let mut load = vec![0; ports];
+        for _ in 0..packets {
+            for (source, waiting) in waiting.iter_mut().enumerate() {
+                let length = bench.rng.random_range(1..=6);
+                if *waiting >= length && bench.rng.random_bool(0.3) {
+                    bench.send(source, stalled, length);
+                    *waiting -= length;
+                }
+                let output = (stalled + bench.rng.random_range(1..ports)) % ports;
+                let length = bench.rng.random_range(1..=6);
+                bench.send(source, output, length);
+                load[output] += length as u64;
+            }
+        }
+        let before: Vec<usize> = bench.arrivals.iter().map(Vec::len).collect();
+        bench.sinks[stalled].set_pace(Pace::Never);
+        let sent: u64 = load.iter().sum();
+        // All inputs send all the time, so it takes no longer than all words one after the other
+        // through a single port would.
+        bench.cycles(sent + 100);
+        for output in (0..ports).filter(|&output| output != stalled) {
+            let arrived = (bench.arrivals[output].len() - before[output]) as u64;
+            assert_eq!(
+                arrived, load[output],
+                "output {output} suffers while {stalled} is stalled"
+            );
+        }
+        assert!(bench.sources.iter().all(Source::is_empty));
+        assert_eq!(bench.arrivals[stalled].len(), before[stalled]);
+
+        // Now more than fits: inputs stop. After the release everything arrives all the same.
+        for source in 0..ports {
+            for _ in 0..(config.input + room) {
+                bench.send(source, stalled, 2);
+                let output = bench.rng.random_range(0..ports);
+                bench.send(source, output, 3);
+            }
+        }
+        bench.cycles(2_000);
+        assert!(
+            bench.sources.iter().any(|source| !source.is_empty()),
+            "nothing ever stalled"
+        );
+        bench.set_sinks(Pace::Always);
+        bench.drain(60_000);
+    }
+}
+
+/// Inputs that all want one output are served strictly in turn.
+fn output_takes_turns(config: Config) {
+    let mut bench = Bench::new(config, "router_output_takes_turns");
+    let ports = bench.ports();
+    for output in 0..ports {
+        for length in [1, 3] {
+            bench.forget_times();
+            for source in 0..ports {
+                for _ in 0..100 {
+                    bench.send(source, output, length);
+                }
+            }
+            bench.drain(5_000);
+            let turns: Vec<usize> = bench.arrivals[output]
+                .iter()
+                .filter(|arrival| arrival.first)
+                .map(|arrival| arrival.source)
+                .collect();
+            assert_eq!(turns.len(), 100 * ports);
+            for (at, pair) in turns.windows(2).enumerate() {
+                assert_eq!(
+                    pair[1],
+                    (pair[0] + 1) % ports,
+                    "output {output}, packet {}",
+                    at + 1
+                );
+            }
+        }
+    }
+}
+
+/// A VOQ of an input is served although another VOQ of that input always has something to send.
+fn input_takes_turns(config: Config) {
+    let mut bench = Bench::new(config, "router_input_takes_turns");
+    let ports = bench.ports();
+    let room = config.voq + config.crosspoint + config.output;
+    for busy in 0..ports {
+        for patient in (0..ports).filter(|&patient| patient != busy) {
+            bench.forget_times();
+            let source = bench.rng.random_range(0..ports);
+            // Both back up while nothing is taken ...
+            bench.set_sinks(Pace::Never);
+            for _ in 0..room {
+                bench.send(source, busy, 1);
+                bench.send(source, patient, 1);
+            }
+            let long = 20 * room;
+            for _ in 0..long {
+                bench.send(source, busy, 1);
+            }
+            bench.cycles(3 * room as u64);
+            // ... and then both are taken at full speed.
+            bench.set_sinks(Pace::Always);
+            bench.cycles(4 * room as u64);
+            assert_eq!(
+                bench.arrivals[patient].len(),
+                room,
+                "VOQ {patient} starves beside {busy}"
+            );
+            assert!(
+                bench.arrivals[busy].len() < room + long,
+                "too short to tell"
+            );
+            bench.drain(10_000);
+        }
+    }
+}
+
+/// An input stays with a packet to its end: with both VOQs backed up, the words of a packet follow
+/// each other without gaps.
+fn input_stays_with_packet(config: Config) {
+    let mut bench = Bench::new(config, "router_input_stays");
+    let length = 4;
+    if config.voq < 2 * length {
+        // A VOQ that cannot hold two packets runs empty in the middle of one.
+        return;
+    }
+    bench.set_sinks(Pace::Never);
+    for _ in 0..400 {
+        bench.send(0, 0, length);
+        bench.send(0, 1, length);
+    }
+    bench.cycles(200);
+    bench.set_sinks(Pace::Always);
+    // Output memories and crosspoints run empty; from then on the input's row sets the pace.
+    bench.cycles(500);
+    bench.forget_times();
+    bench.cycles(1_000);
+    for output in [0, 1] {
+        let arrivals = &bench.arrivals[output];
+        assert!(
+            arrivals.len() > 450,
+            "output {output} got {} words",
+            arrivals.len()
+        );
+        for pair in arrivals.windows(2).filter(|pair| !pair[1].first) {
+            assert_eq!(
+                pair[1].cycle,
+                pair[0].cycle + 1,
+                "output {output}: a gap inside a packet"
+            );
+        }
+    }
+    bench.drain(10_000);
+}
+
+/// Packets without a route vanish, are counted, and hold up nobody.
+fn bad_destination(config: Config) {
+    let mut bench = Bench::new(config, "router_bad_destination");
+    let ports = bench.ports();
+    if bench.bad_id().is_none() {
+        // Every id has an entry and every entry is an output.
+        assert_eq!((config.dests, ports.is_power_of_two()), (256, true));
+        return;
+    }
+    let mut bad = vec![0; ports];
+    for _ in 0..100 {
+        for (source, bad) in bad.iter_mut().enumerate() {
+            if bench.rng.random_bool(0.5) {
+                let id = bench.bad_id().unwrap_or(255);
+                let length = bench.rng.random_range(1..=30);
+                bench.send_id(source, id, length);
+                *bad += 1;
+            } else {
+                let output = bench.rng.random_range(0..ports);
+                let length = bench.rng.random_range(1..=5);
+                bench.send(source, output, length);
+            }
+        }
+    }
+    bench.drain(20_000);
+    assert_eq!(bench.dropped, bad);
+    // They are consumed at full speed, with all outputs stalled too.
+    bench.set_sinks(Pace::Never);
+    bench.forget_times();
+    for source in 0..ports {
+        for _ in 0..50 {
+            let id = bench.bad_id().unwrap_or(255);
+            bench.send_id(source, id, 3);
+        }
+    }
+    bench.cycles(160);
+    assert!(bench.idle());
+    for accepted in &bench.accepted {
+        assert!(
+            accepted.windows(2).all(|pair| pair[1] == pair[0] + 1),
+            "the input stalled"
+        );
+    }
+}
+
+/// A reset in full flight leaves an empty router that works.
+fn reset(config: Config) {
+    let mut bench = Bench::new(config, "router_reset");
+    let ports = bench.ports();
+    for _ in 0..5 {
+        for source in 0..ports {
+            for _ in 0..20 {
+                let output = bench.rng.random_range(0..ports);
+                bench.send(source, output, 5);
+            }
+        }
+        bench.set_sinks(Pace::Chance(0.3));
+        let cycles = bench.rng.random_range(10..60);
+        bench.cycles(cycles);
+        for source in &mut bench.sources {
+            source.clear();
+        }
+        bench.dut.set_all(bench.pins.valid_in, 0);
+        bench.dut.reset();
+        bench
+            .expected
+            .iter_mut()
+            .flatten()
+            .for_each(VecDeque::clear);
+        bench.under_way.fill(None);
+        bench.inside = 0;
+        for source in 0..ports {
+            bench.send(source, source, 3);
+        }
+        bench.set_sinks(Pace::Always);
+        bench.drain(100);
+    }
+}
+
+macro_rules! benches {
+    ($($module:ident: $config:expr;)*) => {
+        $(mod $module {
+            benches!(@ $config; random latency throughput stalled_output output_takes_turns input_takes_turns
+                input_stays_with_packet bad_destination reset);
+        })*
+    };
+    (@ $config:expr; $($bench:ident)*) => {
+        $(#[test]
+        fn $bench() {
+            super::$bench($config);
+        })*
+    };
+}
+
+benches! {
+    ports_2: super::TWO;
+    ports_3: super::THREE;
+    ports_4: super::FOUR;
+    ports_8: super::EIGHT;
+}

@@ -1,0 +1,150 @@
+`include "assertions.svh"
+
+/// Crossbar router with combined input, crosspoint and output buffers.
+///
+/// Streams carry packets of one or more words; the first word holds the destination id in bits
+/// [31:24], and `last` marks the last. The routing table turns a destination id into an output.
+///
+/// Handshake of all streams: a word moves when valid and ready are both high at a clock edge. Valid
+/// never waits for ready, and what is offered stays on offer, unchanged, until it is taken. All
+/// `ready_o` and `valid_o` come from registers.
+///
+/// A word accepted in cycle t by an idle router is on its output in cycle t+4. Each port moves a
+/// word in every cycle, without gaps between packets. Packets from one input to one output keep their
+/// order, and packets never interleave on an output.
+module router #(
+    /// Inputs, and as many outputs: 2 to 16.
+    parameter int unsigned PORTS = 4,
+    /// Bits per word, 32 or more.
+    parameter int unsigned WIDTH = 32,
+    /// Destination ids that have an entry in the routing table: 0 to DESTS-1; at most 256.
+    parameter int unsigned DESTS = PORTS,
+    /// Words in each Input Memory; block RAM from 128 up.
+    parameter int unsigned INPUT_DEPTH = 512,
+    /// Packets in each Header Q.
+    parameter int unsigned HEADER_DEPTH = 16,
+    /// Words in each VOQ.
+    parameter int unsigned VOQ_DEPTH = 16,
+    /// Words in each crosspoint buffer.
+    parameter int unsigned CROSSPOINT_DEPTH = 16,
+    /// Words in each Output Memory.
+    parameter int unsigned OUTPUT_DEPTH = 16,
+    /// Width of an output's number; derived, not to be set.
+    localparam int unsigned PortW = $clog2(PORTS)
+) (
+    /// Clock.
+    input  logic                        clk_i,
+    /// Synchronous reset, active low; empties all queues.
+    input  logic                        rst_ni,
+    /// Routing table: output of each destination id; static while packets are inside.
+    input  logic [DESTS-1:0][PortW-1:0] route_i,
+    /// Inputs: a word is offered.
+    input  logic [PORTS-1:0]            valid_i,
+    /// Inputs: there is room.
+    output logic [PORTS-1:0]            ready_o,
+    /// Inputs: the words.
+    input  logic [PORTS-1:0][WIDTH-1:0] data_i,
+    /// Inputs: the word is its packet's last.
+    input  logic [PORTS-1:0]            last_i,
+    /// Outputs: a word is offered.
+    output logic [PORTS-1:0]            valid_o,
+    /// Outputs: the word is taken.
+    input  logic [PORTS-1:0]            ready_i,
+    /// Outputs: the words.
+    output logic [PORTS-1:0][WIDTH-1:0] data_o,
+    /// Outputs: the word is its packet's last.
+    output logic [PORTS-1:0]            last_o,
+    /// ALL_FIFOs_EMPTY: no word is anywhere inside, in this very cycle; combinational.
+    output logic                        empty_o,
+    /// Pulse per input: a packet without a route has been dropped.
+    output logic [PORTS-1:0]            drop_o
+);
+
+  // Row i, column j: from input i to output j.
+  logic [PORTS-1:0][PORTS-1:0] room, write;
+  logic [PORTS-1:0][WIDTH-1:0] row_data;
+  logic [PORTS-1:0] row_last;
+
+  // Column j, row i: the same crosspoints as an output sees them.
+  logic [PORTS-1:0][PORTS-1:0] col_valid, col_ready, col_last;
+  logic [PORTS-1:0][PORTS-1:0][WIDTH-1:0] col_data;
+
+  logic [PORTS-1:0] input_empty, output_empty;
+  logic [PORTS-1:0][PORTS-1:0] crosspoint_empty;
+
+  for (genvar i = 0; i < PORTS; i++) begin : g_input
+    router_input #(
+        .PORTS       (PORTS),
+        .WIDTH       (WIDTH),
+        .DESTS       (DESTS),
+        .INPUT_DEPTH (INPUT_DEPTH),
+        .HEADER_DEPTH(HEADER_DEPTH),
+        .VOQ_DEPTH   (VOQ_DEPTH)
+    ) u_input (
+        .clk_i  (clk_i),
+        .rst_ni (rst_ni),
+        .route_i(route_i),
+        .valid_i(valid_i[i]),
+        .ready_o(ready_o[i]),
+        .data_i (data_i[i]),
+        .last_i (last_i[i]),
+        .room_i (room[i]),
+        .write_o(write[i]),
+        .data_o (row_data[i]),
+        .last_o (row_last[i]),
+        .empty_o(input_empty[i]),
+        .drop_o (drop_o[i])
+    );
+  end
+
+  for (genvar i = 0; i < PORTS; i++) begin : g_row
+    for (genvar j = 0; j < PORTS; j++) begin : g_column
+      router_crosspoint #(
+          .WIDTH(WIDTH),
+          .DEPTH(CROSSPOINT_DEPTH)
+      ) u_crosspoint (
+          .clk_i  (clk_i),
+          .rst_ni (rst_ni),
+          .write_i(write[i][j]),
+          .data_i (row_data[i]),
+          .last_i (row_last[i]),
+          .room_o (room[i][j]),
+          .valid_o(col_valid[j][i]),
+          .ready_i(col_ready[j][i]),
+          .data_o (col_data[j][i]),
+          .last_o (col_last[j][i]),
+          .empty_o(crosspoint_empty[i][j])
+      );
+    end
+  end
+
+  for (genvar j = 0; j < PORTS; j++) begin : g_output
+    router_output #(
+        .PORTS       (PORTS),
+        .WIDTH       (WIDTH),
+        .OUTPUT_DEPTH(OUTPUT_DEPTH)
+    ) u_output (
+        .clk_i  (clk_i),
+        .rst_ni (rst_ni),
+        .valid_i(col_valid[j]),
+        .ready_o(col_ready[j]),
+        .data_i (col_data[j]),
+        .last_i (col_last[j]),
+        .valid_o(valid_o[j]),
+        .ready_i(ready_i[j]),
+        .data_o (data_o[j]),
+        .last_o (last_o[j]),
+        .empty_o(output_empty[j])
+    );
+  end
+
+  // Words move from FIFO to FIFO at clock edges with nothing between, so each is counted in exactly
+  // one FIFO in every cycle.
+  assign empty_o = (&input_empty) && (&crosspoint_empty) && (&output_empty);
+
+  for (genvar j = 0; j < PORTS; j++) begin : g_assert
+    `ALCOR_STABLE(a_out_stable, valid_o[j], ready_i[j], ({last_o[j], data_o[j]}))
+    `ALCOR_IMPLIES(a_not_empty, valid_o[j], !empty_o)
+  end
+
+endmodule
