@@ -1,0 +1,2 @@
+dpi/host_bfm.sv
+dpi/sim_top.sv

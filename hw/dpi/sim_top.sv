@@ -1,0 +1,139 @@
+/// A board in simulation: `core` with the bus functional model of XDMA at its host port.
+module sim_top #(
+    /// Ranks of the board.
+    parameter int unsigned RANKS = 2,
+    /// Slots of each registration table.
+    parameter int unsigned SLOTS = 32,
+    /// Bytes of each node memory, a power of two.
+    parameter int unsigned NODE_BYTES = 1048576,
+    /// Payload words of an extended packet.
+    parameter int unsigned PAYLOAD_WORDS = 128,
+    /// Entries of the command FIFOs.
+    parameter int unsigned COMMAND_DEPTH = 64,
+    /// Words of each In FIFO.
+    parameter int unsigned IN_DEPTH = 512,
+    /// Words of each Out FIFO.
+    parameter int unsigned OUT_DEPTH = 512,
+    /// Words of each Head FIFO.
+    parameter int unsigned HEAD_DEPTH = 16,
+    /// Tasks of each MM Interface FIFO.
+    parameter int unsigned MM_DEPTH = 16,
+    /// Words of each router input memory.
+    parameter int unsigned ROUTER_INPUT_DEPTH = 512,
+    /// Words of each virtual output queue, crosspoint and output memory.
+    parameter int unsigned ROUTER_QUEUE_DEPTH = 16,
+    /// Cycles from a granted memory read to its data.
+    parameter int unsigned MEM_LATENCY = 1
+) (
+    /// Clock.
+    input  logic            clk_i,
+    /// Synchronous reset, active low.
+    input  logic            rst_ni,
+    /// Handle of the board in the simulator.
+    input  longint unsigned dpi_handle_i,
+    /// Serve the AXI mailbox.
+    input  logic            axi_enable_i,
+    /// Byte address in the BAR of the register shown on `peek_data_o`.
+    input  logic [16:0]     peek_addr_i,
+    /// Its value, in the same cycle.
+    output logic [31:0]     peek_data_o
+);
+
+  localparam int unsigned DmaW = $clog2(RANKS) + $clog2(NODE_BYTES);
+
+  logic [RANKS-1:0] irq, move_valid;
+  logic [RANKS-1:0][11:0] move_offset;
+  logic [RANKS-1:0][31:0] move_data;
+  logic [RANKS-1:0][3:0] monitor_valid, monitor_last;
+  logic [RANKS-1:0][3:0][31:0] monitor_data;
+  bit [95:0] to_host;
+  bit [319:0] from_host;
+
+  host_bfm #(
+      .RANKS(RANKS)
+  ) u_host_bfm (
+      .clk_i          (clk_i),
+      .rst_ni         (rst_ni),
+      .dpi_handle_i   (dpi_handle_i),
+      .axi_enable_i   (axi_enable_i),
+      .irq_i          (irq),
+      .move_valid_o   (move_valid),
+      .move_offset_o  (move_offset),
+      .move_data_o    (move_data),
+      .monitor_valid_i(monitor_valid),
+      .monitor_last_i (monitor_last),
+      .monitor_data_i (monitor_data),
+      .axi_i          (to_host),
+      .axi_o          (from_host)
+  );
+
+  logic lite_awready, lite_wready, lite_bvalid, lite_arready, lite_rvalid;
+  logic dma_awready, dma_wready, dma_bvalid, dma_arready, dma_rvalid, dma_rlast;
+  logic [31:0] lite_rdata, dma_rdata;
+
+  assign to_host = {
+    dma_rdata,
+    lite_rdata,
+    18'd0, dma_rlast, dma_rvalid, dma_arready, dma_bvalid, dma_wready, dma_awready,
+    3'd0, lite_rvalid, lite_arready, lite_bvalid, lite_wready, lite_awready
+  };
+
+  core #(
+      .RANKS             (RANKS),
+      .SLOTS             (SLOTS),
+      .NODE_BYTES        (NODE_BYTES),
+      .PAYLOAD_WORDS     (PAYLOAD_WORDS),
+      .COMMAND_DEPTH     (COMMAND_DEPTH),
+      .IN_DEPTH          (IN_DEPTH),
+      .OUT_DEPTH         (OUT_DEPTH),
+      .HEAD_DEPTH        (HEAD_DEPTH),
+      .MM_DEPTH          (MM_DEPTH),
+      .ROUTER_INPUT_DEPTH(ROUTER_INPUT_DEPTH),
+      .ROUTER_QUEUE_DEPTH(ROUTER_QUEUE_DEPTH),
+      .MEM_LATENCY       (MEM_LATENCY)
+  ) u_core (
+      .clk_i          (clk_i),
+      .rst_ni         (rst_ni),
+      .lite_awvalid_i (from_host[0]),
+      .lite_awready_o (lite_awready),
+      .lite_awaddr_i  (from_host[32+:17]),
+      .lite_wvalid_i  (from_host[1]),
+      .lite_wready_o  (lite_wready),
+      .lite_wdata_i   (from_host[64+:32]),
+      .lite_bvalid_o  (lite_bvalid),
+      .lite_bready_i  (from_host[2]),
+      .lite_arvalid_i (from_host[3]),
+      .lite_arready_o (lite_arready),
+      .lite_araddr_i  (from_host[3] ? from_host[96+:17] : peek_addr_i),
+      .lite_rvalid_o  (lite_rvalid),
+      .lite_rready_i  (from_host[4]),
+      .lite_rdata_o   (lite_rdata),
+      .peek_o         (peek_data_o),
+      .dma_awvalid_i  (from_host[8]),
+      .dma_awready_o  (dma_awready),
+      .dma_awaddr_i   (from_host[128+:DmaW]),
+      .dma_wvalid_i   (from_host[9]),
+      .dma_wready_o   (dma_wready),
+      .dma_wdata_i    (from_host[192+:32]),
+      .dma_wstrb_i    (from_host[224+:4]),
+      .dma_wlast_i    (from_host[10]),
+      .dma_bvalid_o   (dma_bvalid),
+      .dma_bready_i   (from_host[11]),
+      .dma_arvalid_i  (from_host[12]),
+      .dma_arready_o  (dma_arready),
+      .dma_araddr_i   (from_host[256+:DmaW]),
+      .dma_arlen_i    (from_host[288+:8]),
+      .dma_rvalid_o   (dma_rvalid),
+      .dma_rready_i   (from_host[13]),
+      .dma_rdata_o    (dma_rdata),
+      .dma_rlast_o    (dma_rlast),
+      .irq_o          (irq),
+      .move_valid_i   (move_valid),
+      .move_offset_i  (move_offset),
+      .move_data_i    (move_data),
+      .monitor_valid_o(monitor_valid),
+      .monitor_last_o (monitor_last),
+      .monitor_data_o (monitor_data)
+  );
+
+endmodule

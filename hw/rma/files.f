@@ -1,0 +1,12 @@
+rma/rtl/rma_cam.sv
+rma/rtl/rma_registration_table.sv
+rma/rtl/rma_command_queue.sv
+rma/rtl/rma_pipeline.sv
+rma/rtl/rma_mm_read.sv
+rma/rtl/rma_mm_write.sv
+rma/rtl/rma_packet_controller.sv
+rma/rtl/rma_receive.sv
+rma/rtl/rma_completion_queue.sv
+rma/rtl/rma_registers.sv
+rma/rtl/rma_sync.sv
+rma/rtl/rma_coprocessor.sv

@@ -1,0 +1,553 @@
+`include "assertions.svh"
+
+import alcor_abi_pkg::*;
+
+/// RMA coprocessor of one rank (Ziavras et al. 2006): puts, gets, registration, barrier.
+///
+/// From the host come writes into a 4 KiB page; to and from the router go packets on two planes,
+/// requests and replies, which share nothing but the ports of node memory. The doc beside this file
+/// has the picture and the latency of each stage.
+module rma_coprocessor #(
+    /// Slots of the registration table, 2 to 256.
+    parameter int unsigned SLOTS = 32,
+    /// Bytes of node memory, a power of two.
+    parameter int unsigned NODE_BYTES = 1048576,
+    /// Payload words of an extended packet, a power of two.
+    parameter int unsigned PAYLOAD_WORDS = 128,
+    /// Ranks that the network reaches: 0 to DESTS-1.
+    parameter int unsigned DESTS = 256,
+    /// Entries of the Instruction, Data and Data8 FIFOs.
+    parameter int unsigned COMMAND_DEPTH = 64,
+    /// Words of each In FIFO.
+    parameter int unsigned IN_DEPTH = 512,
+    /// Words of each Out FIFO.
+    parameter int unsigned OUT_DEPTH = 512,
+    /// Words of each Head FIFO, 5 or more.
+    parameter int unsigned HEAD_DEPTH = 16,
+    /// Tasks of each MM Interface FIFO.
+    parameter int unsigned MM_DEPTH = 16,
+    /// Cycles from a granted memory read to its data.
+    parameter int unsigned MEM_LATENCY = 1,
+    /// 1: the page is written in the clock domain of `host_clk_i`.
+    parameter bit ASYNC_HOST = 1'b0
+) (
+    /// Clock.
+    input  logic              clk_i,
+    /// Synchronous reset, active low.
+    input  logic              rst_ni,
+    /// This rank's number on the network; constant.
+    input  logic [7:0]        rank_i,
+    /// Clock of command writes; `clk_i` unless ASYNC_HOST is set.
+    input  logic              host_clk_i,
+    /// Reset of the host's side.
+    input  logic              host_rst_ni,
+
+    /// Host: a write into the command window, in the host's clock.
+    input  logic              command_write_i,
+    /// Host: its opcode.
+    input  logic [7:0]        command_opcode_i,
+    /// Host: its operand.
+    input  logic [31:0]       command_data_i,
+    /// Host: a write to a register.
+    input  logic              register_write_i,
+    /// Host: its offset in the page.
+    input  logic [11:0]       register_offset_i,
+    /// Host: its data.
+    input  logic [31:0]       register_data_i,
+    /// Host: register to be read.
+    input  logic [11:0]       read_offset_i,
+    /// Host: its value, in the same cycle.
+    output logic [31:0]       read_data_o,
+    /// Host: interrupt, a level.
+    output logic              irq_o,
+    /// Host: RANK_STATE.
+    output logic [31:0]       state_o,
+
+    /// Pulse: this rank aborts the run.
+    output logic              abort_o,
+    /// Its reason.
+    output logic [7:0]        abort_reason_o,
+    /// The run is aborted, by whomever.
+    input  logic              aborted_i,
+    /// The registration table is cleared.
+    output logic              ready_o,
+
+    /// Collective commands; see rma_sync.
+    output logic              sync_valid_o,
+    /// No traffic of this rank is queued or under way.
+    output logic              quiet_o,
+    /// Which command.
+    output logic [1:0]        sync_kind_o,
+    /// This rank's verdict.
+    output logic [4:0]        sync_status_o,
+    /// The slot it is about.
+    output logic [7:0]        sync_slot_o,
+    /// Its phase.
+    output logic              sync_phase_o,
+    /// All ranks are here.
+    input  logic              sync_fire_i,
+    /// For this phase.
+    input  logic              sync_fire_phase_i,
+    /// With this verdict.
+    input  logic [4:0]        sync_verdict_i,
+    /// Between BEGIN and END.
+    output logic              begun_o,
+    /// Ranks of the run.
+    output logic [7:0]        nprocs_o,
+
+    /// To the router, plane 0 requests, plane 1 replies: a word is offered.
+    output logic [1:0]        tx_valid_o,
+    /// It is taken.
+    input  logic [1:0]        tx_ready_i,
+    /// The word.
+    output logic [1:0][31:0]  tx_data_o,
+    /// It is its packet's last.
+    output logic [1:0]        tx_last_o,
+    /// From the router: a word is offered.
+    input  logic [1:0]        rx_valid_i,
+    /// It is taken.
+    output logic [1:0]        rx_ready_o,
+    /// The word.
+    input  logic [1:0][31:0]  rx_data_i,
+    /// It is its packet's last.
+    input  logic [1:0]        rx_last_i,
+
+    /// Node memory: a read is asked for.
+    output logic              read_valid_o,
+    /// It is granted; data follows MEM_LATENCY cycles later.
+    input  logic              read_ready_i,
+    /// Word address.
+    output logic [29:0]       read_address_o,
+    /// Data.
+    input  logic [31:0]       read_word_i,
+    /// Node memory: a write is asked for.
+    output logic              write_valid_o,
+    /// It is done.
+    input  logic              write_ready_i,
+    /// Word address.
+    output logic [29:0]       write_address_o,
+    /// Data.
+    output logic [31:0]       write_word_o,
+    /// Byte strobes.
+    output logic [3:0]        write_strobe_o
+);
+
+  localparam int unsigned SlotW = $clog2(SLOTS);
+  localparam int unsigned CountW = $clog2(PAYLOAD_WORDS + 1);
+  localparam int unsigned Request = 0;
+  localparam int unsigned Reply = 1;
+
+  // ---------------------------------------------------------------- commands
+
+  logic command_valid, command_ready, data8_valid, data8_ready;
+  logic [7:0] command_opcode;
+  logic [31:0] command_data;
+  logic [23:0] data8;
+  logic overflow, written;
+
+  rma_command_queue #(
+      .DEPTH(COMMAND_DEPTH),
+      .ASYNC(ASYNC_HOST)
+  ) u_command_queue (
+      .clk_i           (clk_i),
+      .rst_ni          (rst_ni),
+      .host_clk_i      (host_clk_i),
+      .host_rst_ni     (host_rst_ni),
+      .write_i         (command_write_i),
+      .opcode_i        (command_opcode_i),
+      .data_i          (command_data_i),
+      .command_valid_o (command_valid),
+      .command_ready_i (command_ready),
+      .command_opcode_o(command_opcode),
+      .command_data_o  (command_data),
+      .data8_valid_o   (data8_valid),
+      .data8_ready_i   (data8_ready),
+      .data8_o         (data8),
+      .abort_o         (abort_o),
+      .abort_reason_o  (abort_reason_o),
+      .overflow_o      (overflow),
+      .written_o       (written)
+  );
+
+  // ---------------------------------------------------------------- pipeline and registration table
+
+  logic lookup, match, table_full, op_valid, op_deregister, op_ready, op_commit;
+  logic [31:0] lookup_key, op_base, op_size;
+  logic [1:0] op_deny;
+  logic [SlotW-1:0] match_slot, next_slot;
+  logic [1:0] slot_lookup, registered;
+  logic [1:0][7:0] slot;
+  logic [1:0][31:0] window_base, window_size;
+  logic [1:0][1:0] window_deny;
+
+  logic [1:0] head_valid, head_ready, task_valid, task_ready;
+  logic [1:0][31:0] head, task_address;
+  logic [1:0][2:0] task_heads;
+  logic [1:0][CountW-1:0] task_words;
+
+  logic local_valid, local_ready;
+  logic [4:0] local_status;
+  logic [15:0] local_id;
+  logic barrier_pending, barrier_done, result_valid, mismatch, refused, bad_opcode, retired;
+  logic [4:0] result_status, refused_status;
+  logic [7:0] result_slot, refused_opcode;
+  logic pipeline_busy, sending;
+
+  rma_pipeline #(
+      .SLOTS        (SLOTS),
+      .NODE_BYTES   (NODE_BYTES),
+      .PAYLOAD_WORDS(PAYLOAD_WORDS),
+      .DESTS        (DESTS)
+  ) u_pipeline (
+      .clk_i              (clk_i),
+      .rst_ni             (rst_ni),
+      .rank_i             (rank_i),
+      .command_valid_i    (command_valid),
+      .command_ready_o    (command_ready),
+      .command_opcode_i   (command_opcode),
+      .command_data_i     (command_data),
+      .data8_valid_i      (data8_valid),
+      .data8_ready_o      (data8_ready),
+      .data8_i            (data8),
+      .table_ready_i      (ready_o),
+      .lookup_o           (lookup),
+      .lookup_key_o       (lookup_key),
+      .match_i            (match),
+      .match_slot_i       (match_slot),
+      .table_full_i       (table_full),
+      .next_slot_i        (next_slot),
+      .op_valid_o         (op_valid),
+      .op_deregister_o    (op_deregister),
+      .op_base_o          (op_base),
+      .op_size_o          (op_size),
+      .op_deny_o          (op_deny),
+      .op_commit_o        (op_commit),
+      .head_valid_o       (head_valid[Request]),
+      .head_ready_i       (head_ready[Request]),
+      .head_o             (head[Request]),
+      .task_valid_o       (task_valid[Request]),
+      .task_ready_i       (task_ready[Request]),
+      .task_heads_o       (task_heads[Request]),
+      .task_words_o       (task_words[Request]),
+      .task_address_o     (task_address[Request]),
+      .completion_valid_o (local_valid),
+      .completion_ready_i (local_ready),
+      .completion_status_o(local_status),
+      .completion_id_o    (local_id),
+      .sync_valid_o       (sync_valid_o),
+      .sync_kind_o        (sync_kind_o),
+      .sync_status_o      (sync_status_o),
+      .sync_slot_o        (sync_slot_o),
+      .sync_phase_o       (sync_phase_o),
+      .sync_fire_i        (sync_fire_i),
+      .sync_fire_phase_i  (sync_fire_phase_i),
+      .sync_verdict_i     (sync_verdict_i),
+      .barrier_pending_i  (barrier_pending),
+      .nprocs_o           (nprocs_o),
+      .begun_o            (begun_o),
+      .retired_o          (retired),
+      .barrier_done_o     (barrier_done),
+      .result_valid_o     (result_valid),
+      .result_status_o    (result_status),
+      .result_slot_o      (result_slot),
+      .mismatch_o         (mismatch),
+      .refused_o          (refused),
+      .refused_status_o   (refused_status),
+      .refused_opcode_o   (refused_opcode),
+      .bad_opcode_o       (bad_opcode),
+      .busy_o             (pipeline_busy),
+      .sending_o          (sending)
+  );
+
+  rma_registration_table #(
+      .SLOTS  (SLOTS),
+      .LOOKUPS(2)
+  ) u_registration_table (
+      .clk_i          (clk_i),
+      .rst_ni         (rst_ni),
+      .ready_o        (ready_o),
+      .lookup_i       (lookup),
+      .key_i          (lookup_key),
+      .match_o        (match),
+      .match_slot_o   (match_slot),
+      .slot_lookup_i  (slot_lookup),
+      .slot_i         (slot),
+      .registered_o   (registered),
+      .base_o         (window_base),
+      .size_o         (window_size),
+      .deny_o         (window_deny),
+      .full_o         (table_full),
+      .next_slot_o    (next_slot),
+      .op_valid_i     (op_valid),
+      .op_deregister_i(op_deregister),
+      .op_base_i      (op_base),
+      .op_size_i      (op_size),
+      .op_deny_i      (op_deny),
+      .op_ready_o     (op_ready),
+      .commit_i       (op_commit)
+  );
+
+  // ---------------------------------------------------------------- the two planes
+
+  logic [1:0] reads_idle, receives_idle;
+  logic [1:0] mem_read_valid, mem_read_ready;
+  logic [1:0][29:0] mem_read_address;
+  logic [2:0] mem_write_valid, mem_write_ready;
+  logic [2:0][29:0] mem_write_address;
+  logic [2:0][31:0] mem_write_word;
+  logic [2:0][3:0] mem_write_strobe;
+
+  logic [1:0] refused_in, dropped_in, malformed;
+  logic [1:0][4:0] refused_in_status;
+  logic [1:0][2:0] refused_in_type;
+  logic completion_valid, completion_ready;
+  logic [4:0] completion_status;
+  logic [15:0] completion_id;
+
+  for (genvar p = 0; p < 2; p++) begin : g_plane
+    rma_mm_read #(
+        .HEAD_DEPTH (HEAD_DEPTH),
+        .MM_DEPTH   (MM_DEPTH),
+        .OUT_DEPTH  (OUT_DEPTH),
+        .COUNT_W    (CountW),
+        .MEM_LATENCY(MEM_LATENCY)
+    ) u_mm_read (
+        .clk_i         (clk_i),
+        .rst_ni        (rst_ni),
+        .head_valid_i  (head_valid[p]),
+        .head_ready_o  (head_ready[p]),
+        .head_i        (head[p]),
+        .task_valid_i  (task_valid[p]),
+        .task_ready_o  (task_ready[p]),
+        .task_heads_i  (task_heads[p]),
+        .task_words_i  (task_words[p]),
+        .task_address_i(task_address[p]),
+        .read_valid_o  (mem_read_valid[p]),
+        .read_ready_i  (mem_read_ready[p]),
+        .read_address_o(mem_read_address[p]),
+        .read_data_i   (read_word_i),
+        .out_valid_o   (tx_valid_o[p]),
+        .out_ready_i   (tx_ready_i[p]),
+        .out_data_o    (tx_data_o[p]),
+        .out_last_o    (tx_last_o[p]),
+        .idle_o        (reads_idle[p])
+    );
+  end
+
+  rma_receive #(
+      .REQUESTS     (1'b1),
+      .PAYLOAD_WORDS(PAYLOAD_WORDS),
+      .HEAD_DEPTH   (HEAD_DEPTH),
+      .MM_DEPTH     (MM_DEPTH),
+      .IN_DEPTH     (IN_DEPTH)
+  ) u_receive_requests (
+      .clk_i               (clk_i),
+      .rst_ni              (rst_ni),
+      .in_valid_i          (rx_valid_i[Request]),
+      .in_ready_o          (rx_ready_o[Request]),
+      .in_data_i           (rx_data_i[Request]),
+      .in_last_i           (rx_last_i[Request]),
+      .lookup_o            (slot_lookup[Request]),
+      .slot_o              (slot[Request]),
+      .registered_i        (registered[Request]),
+      .base_i              (window_base[Request]),
+      .size_i              (window_size[Request]),
+      .deny_i              (window_deny[Request]),
+      .write_valid_o       (mem_write_valid[Request]),
+      .write_ready_i       (mem_write_ready[Request]),
+      .write_address_o     (mem_write_address[Request]),
+      .write_data_o        (mem_write_word[Request]),
+      .write_strobe_o      (mem_write_strobe[Request]),
+      .reply_head_valid_o  (head_valid[Reply]),
+      .reply_head_ready_i  (head_ready[Reply]),
+      .reply_head_o        (head[Reply]),
+      .reply_task_valid_o  (task_valid[Reply]),
+      .reply_task_ready_i  (task_ready[Reply]),
+      .reply_task_heads_o  (task_heads[Reply]),
+      .reply_task_words_o  (task_words[Reply]),
+      .reply_task_address_o(task_address[Reply]),
+      .completion_valid_o  (),
+      .completion_ready_i  (1'b0),
+      .completion_status_o (),
+      .completion_id_o     (),
+      .refused_o           (refused_in[Request]),
+      .dropped_o           (dropped_in[Request]),
+      .refused_status_o    (refused_in_status[Request]),
+      .refused_type_o      (refused_in_type[Request]),
+      .malformed_o         (malformed[Request]),
+      .idle_o              (receives_idle[Request])
+  );
+
+  rma_receive #(
+      .REQUESTS     (1'b0),
+      .PAYLOAD_WORDS(PAYLOAD_WORDS),
+      .HEAD_DEPTH   (HEAD_DEPTH),
+      .MM_DEPTH     (MM_DEPTH),
+      .IN_DEPTH     (IN_DEPTH)
+  ) u_receive_replies (
+      .clk_i               (clk_i),
+      .rst_ni              (rst_ni),
+      .in_valid_i          (rx_valid_i[Reply]),
+      .in_ready_o          (rx_ready_o[Reply]),
+      .in_data_i           (rx_data_i[Reply]),
+      .in_last_i           (rx_last_i[Reply]),
+      .lookup_o            (slot_lookup[Reply]),
+      .slot_o              (slot[Reply]),
+      .registered_i        (registered[Reply]),
+      .base_i              (window_base[Reply]),
+      .size_i              (window_size[Reply]),
+      .deny_i              (window_deny[Reply]),
+      .write_valid_o       (mem_write_valid[Reply]),
+      .write_ready_i       (mem_write_ready[Reply]),
+      .write_address_o     (mem_write_address[Reply]),
+      .write_data_o        (mem_write_word[Reply]),
+      .write_strobe_o      (mem_write_strobe[Reply]),
+      .reply_head_valid_o  (),
+      .reply_head_ready_i  (1'b0),
+      .reply_head_o        (),
+      .reply_task_valid_o  (),
+      .reply_task_ready_i  (1'b0),
+      .reply_task_heads_o  (),
+      .reply_task_words_o  (),
+      .reply_task_address_o(),
+      .completion_valid_o  (completion_valid),
+      .completion_ready_i  (completion_ready),
+      .completion_status_o (completion_status),
+      .completion_id_o     (completion_id),
+      .refused_o           (refused_in[Reply]),
+      .dropped_o           (dropped_in[Reply]),
+      .refused_status_o    (refused_in_status[Reply]),
+      .refused_type_o      (refused_in_type[Reply]),
+      .malformed_o         (malformed[Reply]),
+      .idle_o              (receives_idle[Reply])
+  );
+
+  // ---------------------------------------------------------------- completions, registers
+
+  logic [31:0] cq_base, cq_tail, cq_head, retired_count;
+  logic [3:0] cq_log2_entries;
+  logic cq_clear, cq_overflow, cq_idle;
+
+  rma_completion_queue #(
+      .DEPTH(MM_DEPTH)
+  ) u_completion_queue (
+      .clk_i          (clk_i),
+      .rst_ni         (rst_ni),
+      .reply_valid_i  (completion_valid),
+      .reply_ready_o  (completion_ready),
+      .reply_status_i (completion_status),
+      .reply_id_i     (completion_id),
+      .local_valid_i  (local_valid),
+      .local_ready_o  (local_ready),
+      .local_status_i (local_status),
+      .local_id_i     (local_id),
+      .base_i         (cq_base),
+      .log2_entries_i (cq_log2_entries),
+      .tail_i         (cq_tail),
+      .clear_i        (cq_clear),
+      .retired_i      (retired_count),
+      .write_valid_o  (mem_write_valid[2]),
+      .write_ready_i  (mem_write_ready[2]),
+      .write_address_o(mem_write_address[2]),
+      .write_data_o   (mem_write_word[2]),
+      .head_o         (cq_head),
+      .overflow_o     (cq_overflow),
+      .idle_o         (cq_idle)
+  );
+  assign mem_write_strobe[2] = 4'b1111;
+
+  rma_registers u_registers (
+      .clk_i            (clk_i),
+      .rst_ni           (rst_ni),
+      .write_i          (register_write_i),
+      .write_offset_i   (register_offset_i),
+      .write_data_i     (register_data_i),
+      .read_offset_i    (read_offset_i),
+      .read_data_o      (read_data_o),
+      .irq_o            (irq_o),
+      .written_i        (written),
+      .overflow_i       (overflow),
+      .retired_i        (retired),
+      .bad_opcode_i     (bad_opcode),
+      .refused_i        (refused),
+      .refused_status_i (refused_status),
+      .refused_opcode_i (refused_opcode),
+      .refused_x_i      (local_valid && local_ready),
+      .refused_in_i     (refused_in),
+      .dropped_i        (dropped_in),
+      .dropped_status_i (refused_in_status),
+      .dropped_type_i   (refused_in_type),
+      .malformed_i      (|malformed),
+      .mismatch_i       (mismatch),
+      .barrier_done_i   (barrier_done),
+      .result_valid_i   (result_valid),
+      .result_status_i  (result_status),
+      .result_slot_i    (result_slot),
+      .aborted_i        (aborted_i),
+      .words_i          ({rx_valid_i[Reply] && rx_ready_o[Reply],
+                          rx_valid_i[Request] && rx_ready_o[Request],
+                          tx_valid_o[Reply] && tx_ready_i[Reply],
+                          tx_valid_o[Request] && tx_ready_i[Request]}),
+      .pid_i            (rank_i),
+      .nprocs_i         (nprocs_o),
+      .begun_i          (begun_o),
+      .cq_base_o        (cq_base),
+      .cq_log2_entries_o(cq_log2_entries),
+      .cq_tail_o        (cq_tail),
+      .cq_clear_o       (cq_clear),
+      .cq_head_i        (cq_head),
+      .cq_overflow_i    (cq_overflow),
+      .retired_o        (retired_count),
+      .barrier_pending_o(barrier_pending)
+  );
+
+  assign quiet_o = !sending && (&reads_idle) && (&receives_idle) && cq_idle;
+
+  always_comb begin
+    state_o = '0;
+    state_o[BOARD_RANK_STATE_PID_LSB+:8]        = rank_i;
+    state_o[BOARD_RANK_STATE_NPROCS_LSB+:8]     = nprocs_o;
+    state_o[BOARD_RANK_STATE_BEGUN_LSB]         = begun_o;
+    state_o[BOARD_RANK_STATE_IN_SYNC_LSB]       = sync_valid_o;
+    state_o[BOARD_RANK_STATE_SYNC_KIND_LSB+:2]  = sync_kind_o;
+    state_o[BOARD_RANK_STATE_QUIET_LSB]         = quiet_o;
+    state_o[BOARD_RANK_STATE_COMMANDS_LSB]      = pipeline_busy || command_valid;
+    state_o[BOARD_RANK_STATE_TX_REQUEST_LSB]    = !reads_idle[Request];
+    state_o[BOARD_RANK_STATE_TX_REPLY_LSB]      = !reads_idle[Reply];
+    state_o[BOARD_RANK_STATE_RX_REQUEST_LSB]    = !receives_idle[Request];
+    state_o[BOARD_RANK_STATE_RX_REPLY_LSB]      = !receives_idle[Reply];
+    state_o[BOARD_RANK_STATE_BARRIER_DONE_LSB]  = barrier_pending;
+  end
+
+  // ---------------------------------------------------------------- ports of node memory
+
+  // Reads and writes have a port each; on each, whoever asks gets his turn word by word.
+  logic [1:0] read_grant;
+  logic [2:0] write_grant;
+  logic [1:0] write_index;
+  logic read_index;
+
+  rr_arbiter #(.N(2)) u_read_arbiter (
+      .clk_i(clk_i), .rst_ni(rst_ni), .req_i(mem_read_valid), .advance_i(read_ready_i),
+      .valid_o(read_valid_o), .grant_o(read_grant), .index_o(read_index)
+  );
+  assign read_address_o = mem_read_address[read_index];
+  assign mem_read_ready = read_grant & {2{read_ready_i}};
+
+  rr_arbiter #(.N(3)) u_write_arbiter (
+      .clk_i(clk_i), .rst_ni(rst_ni), .req_i(mem_write_valid), .advance_i(write_ready_i),
+      .valid_o(write_valid_o), .grant_o(write_grant), .index_o(write_index)
+  );
+  assign write_address_o = mem_write_address[write_index];
+  assign write_word_o    = mem_write_word[write_index];
+  assign write_strobe_o  = mem_write_strobe[write_index];
+  assign mem_write_ready = write_grant & {3{write_ready_i}};
+
+  `ALCOR_CHECK_PARAM(g_check_heads, HEAD_DEPTH >= 5,
+                     "rma_coprocessor: HEAD_DEPTH must hold a whole header, 5 or more")
+  `ALCOR_CHECK_PARAM(g_check_commands, COMMAND_DEPTH >= 2,
+                     "rma_coprocessor: COMMAND_DEPTH must be 2 or more")
+  // A registration is committed when all ranks agree, which takes longer than preparing it.
+  `ALCOR_IMPLIES(a_prepared, op_commit, op_ready)
+
+endmodule

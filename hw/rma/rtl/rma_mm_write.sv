@@ -1,0 +1,125 @@
+`include "assertions.svh"
+
+/// Memory interface controller, write side, of one plane: payload goes from the In FIFO into node
+/// memory, a word a cycle, with byte strobes.
+///
+/// A task takes its number of words from the In FIFO and writes them, or drops them if its access
+/// was refused. A task may carry a note (an acknowledgement to be sent, a completion to be entered),
+/// which is passed on in the cycle after its last word was written: then the data is visible.
+/// Writes wait for nothing but the memory port and the room for notes.
+module rma_mm_write #(
+    /// Tasks of the MM Interface FIFO.
+    parameter int unsigned MM_DEPTH = 16,
+    /// Width of a task's word count.
+    parameter int unsigned COUNT_W = 8,
+    /// Width of a note.
+    parameter int unsigned NOTE_W = 29
+) (
+    /// Clock.
+    input  logic               clk_i,
+    /// Synchronous reset, active low.
+    input  logic               rst_ni,
+
+    /// MM Interface FIFO: a task is offered.
+    input  logic               task_valid_i,
+    /// There is room.
+    output logic               task_ready_o,
+    /// Drop the payload.
+    input  logic               task_drop_i,
+    /// Payload words.
+    input  logic [COUNT_W-1:0] task_words_i,
+    /// Byte address of the first payload byte.
+    input  logic [31:0]        task_address_i,
+    /// Byte lane of the last payload byte in its word.
+    input  logic [1:0]         task_end_lane_i,
+    /// It carries a note.
+    input  logic               task_noted_i,
+    /// The note.
+    input  logic [NOTE_W-1:0]  task_note_i,
+
+    /// In FIFO: a payload word is offered.
+    input  logic               in_valid_i,
+    /// It is taken.
+    output logic               in_ready_o,
+    /// The word.
+    input  logic [31:0]        in_data_i,
+
+    /// Memory write.
+    output logic               write_valid_o,
+    /// It is done.
+    input  logic               write_ready_i,
+    /// Word address.
+    output logic [29:0]        write_address_o,
+    /// Data.
+    output logic [31:0]        write_data_o,
+    /// Byte strobes.
+    output logic [3:0]         write_strobe_o,
+
+    /// A task with a note is done.
+    output logic               note_valid_o,
+    /// The note is taken.
+    input  logic               note_ready_i,
+    /// The note.
+    output logic [NOTE_W-1:0]  note_o,
+    /// No task is queued or under way.
+    output logic               idle_o
+);
+
+  localparam int unsigned TaskW = 1 + COUNT_W + 32 + 2 + 1 + NOTE_W;
+
+  logic task_valid, task_ready, empty;
+  logic drop, noted;
+  logic [COUNT_W-1:0] words, done_d, done_q;
+  logic [31:0] address;
+  logic [1:0] end_lane;
+  logic first, last, in_taken, payload_done;
+  logic [3:0] from_first, to_last;
+
+  fifo #(.WIDTH(TaskW), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(task_valid_i), .ready_o(task_ready_o),
+      .data_i({task_drop_i, task_words_i, task_address_i, task_end_lane_i, task_noted_i,
+               task_note_i}),
+      .valid_o(task_valid), .ready_i(task_ready),
+      .data_o({drop, words, address, end_lane, noted, note_o}), .empty_o(empty), .usage_o()
+  );
+
+  assign first        = done_q == '0;
+  assign last         = done_q == words - 1'b1;
+  assign payload_done = done_q == words;
+
+  assign write_valid_o   = task_valid && !payload_done && in_valid_i && !drop;
+  assign in_ready_o      = task_valid && !payload_done && (drop || write_ready_i);
+  assign in_taken        = in_valid_i && in_ready_o;
+  assign write_address_o = address[31:2] + 30'(done_q);
+  assign write_data_o    = in_data_i;
+
+  always_comb begin
+    from_first = 4'b1111;
+    to_last    = 4'b1111;
+    if (first) from_first = 4'b1111 << address[1:0];
+    if (last) to_last = 4'b1111 >> (2'd3 - end_lane);
+    write_strobe_o = from_first & to_last;
+  end
+
+  assign note_valid_o = task_valid && payload_done && noted;
+  assign task_ready   = noted ? (payload_done && note_ready_i) :
+                                (payload_done || (in_taken && last));
+
+  always_comb begin
+    done_d = done_q;
+    if (in_taken) done_d = done_q + 1'b1;
+    if (task_ready) done_d = '0;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || !task_valid) done_q <= '0;
+    else done_q <= done_d;
+  end
+
+  assign idle_o = empty;
+
+  `ALCOR_STABLE(a_write_stable, write_valid_o, write_ready_i,
+                {write_address_o, write_data_o, write_strobe_o})
+  `ALCOR_STABLE(a_note_stable, note_valid_o, note_ready_i, note_o)
+
+endmodule

@@ -1,0 +1,426 @@
+`include "assertions.svh"
+
+import alcor_abi_pkg::*;
+
+/// Packet controller of one plane: turns the header words of received packets into memory tasks.
+///
+/// Each packet's window is looked up by slot and the access checked against bounds and rights before
+/// anything touches memory. A PUT becomes a write task; a refused one becomes a task that drops its
+/// payload. A GET becomes the header and read task of its answer on the reply plane. The last packet
+/// of an extended command is always answered, by XDATA or by XACK; acknowledgements of finished
+/// writes come back in on `ack_*` and leave here, so the reply plane has a single author.
+///
+/// Header words arrive one a cycle: a PUT packet takes 2 cycles, XPUT 4, XACK 2, XDATA 4, GET 4,
+/// XGET 8.
+module rma_packet_controller #(
+    /// 1: request plane, which answers; 0: reply plane.
+    parameter bit REQUESTS = 1'b1,
+    /// Payload words of an extended packet, a power of two.
+    parameter int unsigned PAYLOAD_WORDS = 128,
+    /// Width of a task's word count; derived, not to be set.
+    localparam int unsigned CountW = $clog2(PAYLOAD_WORDS + 1)
+) (
+    /// Clock.
+    input  logic              clk_i,
+    /// Synchronous reset, active low.
+    input  logic              rst_ni,
+
+    /// Head FIFO: a header word is offered.
+    input  logic              head_valid_i,
+    /// It is taken.
+    output logic              head_ready_o,
+    /// The word.
+    input  logic [31:0]       head_i,
+
+    /// Registration table: look `slot_o` up.
+    output logic              lookup_o,
+    /// The slot.
+    output logic [7:0]        slot_o,
+    /// A cycle later, until the next lookup: it is registered.
+    input  logic              registered_i,
+    /// Its base address.
+    input  logic [31:0]       base_i,
+    /// Its size in bytes.
+    input  logic [31:0]       size_i,
+    /// Denied rights: bit 0 remote reads, bit 1 remote writes.
+    input  logic [1:0]        deny_i,
+
+    /// Write task.
+    output logic              write_valid_o,
+    /// It is taken.
+    input  logic              write_ready_i,
+    /// Drop its payload.
+    output logic              write_drop_o,
+    /// Payload words.
+    output logic [CountW-1:0] write_words_o,
+    /// Byte address of the first payload byte.
+    output logic [31:0]       write_address_o,
+    /// Byte lane of the last payload byte.
+    output logic [1:0]        write_end_lane_o,
+    /// It carries a note.
+    output logic              write_noted_o,
+    /// Note: whom to answer (request plane).
+    output logic [7:0]        note_rank_o,
+    /// Note: status.
+    output logic [4:0]        note_status_o,
+    /// Note: command id.
+    output logic [15:0]       note_id_o,
+
+    /// Request plane: an acknowledgement is to be sent.
+    input  logic              ack_valid_i,
+    /// It is taken.
+    output logic              ack_ready_o,
+    /// To whom.
+    input  logic [7:0]        ack_rank_i,
+    /// Status.
+    input  logic [4:0]        ack_status_i,
+    /// Command id.
+    input  logic [15:0]       ack_id_i,
+
+    /// Request plane: header word of an answer.
+    output logic              reply_head_valid_o,
+    /// It is taken.
+    input  logic              reply_head_ready_i,
+    /// The word.
+    output logic [31:0]       reply_head_o,
+    /// Request plane: read task of an answer, with its last header word.
+    output logic              reply_task_valid_o,
+    /// It is taken.
+    input  logic              reply_task_ready_i,
+    /// Header words.
+    output logic [2:0]        reply_task_heads_o,
+    /// Payload words.
+    output logic [CountW-1:0] reply_task_words_o,
+    /// Byte address of byte 0 of the first payload word.
+    output logic [31:0]       reply_task_address_o,
+
+    /// Pulse: an access failed its check.
+    output logic              refused_o,
+    /// Pulse, with `refused_o`: it was a paper packet, so nobody is told.
+    output logic              dropped_o,
+    /// Why.
+    output logic [4:0]        refused_status_o,
+    /// The packet's type.
+    output logic [2:0]        refused_type_o,
+    /// Pulse: a packet's type does not belong on this plane.
+    output logic              malformed_o,
+    /// Nothing is under way here.
+    output logic              idle_o
+);
+
+  localparam int unsigned PayloadBytes = 4 * PAYLOAD_WORDS;
+  localparam int unsigned ByteW = CountW + 2;
+
+  typedef enum logic [3:0] {
+    Idle,
+    PaperCheck,
+    GetHeader2,
+    GetCheck,
+    XOffset,
+    XLength,
+    XLaddr,
+    XCheck,
+    DataAddress,
+    DataLength,
+    DataTask,
+    AckTask,
+    ReplyHead,
+    ReplyLaddr,
+    ReplyLength
+  } state_e;
+
+  state_e state_d, state_q;
+  logic [31:0] header_q;
+  logic [31:0] offset_q, laddr_q, left_q, address_q;
+  logic [33:0] end_d, end_q;
+  logic [31:0] answer_q;
+  logic take, take_header;
+  logic [2:0] header_type, incoming_type;
+  logic is_get, header_last;
+
+  assign incoming_type = head_i[X_HEADER_PTYPE_LSB+:X_HEADER_PTYPE_W];
+  assign header_type   = header_q[X_HEADER_PTYPE_LSB+:X_HEADER_PTYPE_W];
+  assign header_last   = header_q[X_HEADER_LAST_LSB];
+  assign slot_o        = head_i[PUT_HEADER_SLOT_LSB+:PUT_HEADER_SLOT_W];
+  assign lookup_o      = take_header;
+  assign is_get        = header_type == PT_GET || header_type == PT_XGET;
+
+  // ---------------------------------------------------------------- the check, for every access
+
+  // First and last byte as offsets in the window: what the packet itself says for a paper packet,
+  // the whole command's end for an extended one.
+  logic [4:0] status;
+
+  always_comb begin
+    status = ST_OK;
+    if (is_get ? deny_i[0] : deny_i[1]) status = ST_DENIED;
+    if (end_q > 34'(size_i)) status = ST_OUT_OF_BOUNDS;
+    if (!registered_i) status = ST_BAD_SLOT;
+  end
+
+  // The paper's units are words.
+  logic [31:0] paper_offset;
+  logic [4:0] paper_words;
+  logic [31:0] paper_field;
+
+  always_comb begin
+    paper_offset = 32'({head_i[PUT_HEADER_OFFSET_LSB+:PUT_HEADER_OFFSET_W], 2'b00});
+    // A GET's second header says how many words are asked for; a PUT's own length counts its header.
+    paper_field  = (state_q == GetHeader2) ? head_i : header_q;
+    paper_words  = paper_field[PUT_HEADER_LENGTH_LSB+:PUT_HEADER_LENGTH_W];
+    if (state_q == PaperCheck) paper_words = paper_words - 5'd1;
+  end
+
+  // ---------------------------------------------------------------- payload of an extended packet
+
+  logic [ByteW-1:0] piece;
+  logic [1:0] piece_align;
+  logic [ByteW-1:0] piece_round;
+  logic [CountW-1:0] piece_words;
+  logic [1:0] piece_end_lane;
+
+  always_comb begin
+    piece_align = offset_q[1:0];
+    if (header_type == PT_XGET || header_type == PT_XDATA) piece_align = laddr_q[1:0];
+    piece = ByteW'(PayloadBytes) - ByteW'(piece_align);
+    if (header_last || header_type == PT_XDATA) piece = left_q[ByteW-1:0];
+    piece_round    = piece + ByteW'(piece_align) + ByteW'(3);
+    piece_words    = (piece == '0) ? '0 : piece_round[ByteW-1:2];
+    piece_end_lane = piece[1:0] + piece_align - 2'd1;
+  end
+
+  // ---------------------------------------------------------------- states
+
+  logic answers_ready;
+  assign answers_ready = reply_head_ready_i && reply_task_ready_i;
+
+  always_comb begin
+    state_d     = state_q;
+    take        = 1'b0;
+    take_header = 1'b0;
+    end_d       = end_q;
+
+    write_valid_o    = 1'b0;
+    write_drop_o     = status != ST_OK;
+    write_words_o    = piece_words;
+    write_address_o  = address_q;
+    write_end_lane_o = piece_end_lane;
+    write_noted_o    = header_last;
+    note_rank_o      = header_q[X_HEADER_SRC_LSB+:X_HEADER_SRC_W];
+    note_status_o    = status;
+    note_id_o        = left_q[X_LENGTH_ID_LSB+:X_LENGTH_ID_W];
+
+    ack_ready_o          = 1'b0;
+    reply_head_valid_o   = 1'b0;
+    reply_head_o         = '0;
+    reply_task_valid_o   = 1'b0;
+    reply_task_heads_o   = 3'd1;
+    reply_task_words_o   = '0;
+    reply_task_address_o = address_q;
+
+    refused_o        = 1'b0;
+    dropped_o        = 1'b0;
+    refused_status_o = status;
+    refused_type_o   = header_type;
+    malformed_o      = 1'b0;
+
+    unique case (state_q)
+      Idle: begin
+        if (REQUESTS && ack_valid_i) begin
+          // Acknowledgements first: there are never more of them than write tasks, and the room for
+          // them must not run out while a header waits for a task's place.
+          reply_head_o[X_ACK_DPID_LSB+:X_ACK_DPID_W]     = ack_rank_i;
+          reply_head_o[X_ACK_PTYPE_LSB+:X_ACK_PTYPE_W]   = PT_XACK;
+          reply_head_o[X_ACK_STATUS_LSB+:X_ACK_STATUS_W] = ack_status_i;
+          reply_head_o[X_ACK_ID_LSB+:X_ACK_ID_W]         = ack_id_i;
+          reply_head_valid_o = reply_task_ready_i;
+          reply_task_valid_o = reply_head_ready_i;
+          ack_ready_o        = answers_ready;
+        end else if (head_valid_i) begin
+          take_header = 1'b1;
+          // Only the header is at hand: enough for a paper PUT's bounds.
+          end_d       = 34'(paper_offset) + 34'({head_i[PUT_HEADER_LENGTH_LSB+:5] - 5'd1, 2'b00});
+          unique case (incoming_type)
+            PT_PUT_1, PT_PUT_N: state_d = PaperCheck;
+            PT_GET:  if (REQUESTS) state_d = GetHeader2; else malformed_o = 1'b1;
+            PT_XPUT: if (REQUESTS) state_d = XOffset; else malformed_o = 1'b1;
+            PT_XGET: if (REQUESTS) state_d = XOffset; else malformed_o = 1'b1;
+            PT_XDATA: if (!REQUESTS) state_d = DataAddress; else malformed_o = 1'b1;
+            PT_XACK: if (!REQUESTS) state_d = AckTask; else malformed_o = 1'b1;
+            default: malformed_o = 1'b1;
+          endcase
+        end
+      end
+
+      PaperCheck: begin
+        write_valid_o    = 1'b1;
+        write_words_o    = CountW'(paper_words);
+        write_address_o  = base_i + offset_q;
+        write_end_lane_o = 2'd3;
+        write_noted_o    = 1'b0;
+        if (write_ready_i) begin
+          refused_o = status != ST_OK;
+          dropped_o = refused_o;
+          state_d   = Idle;
+        end
+      end
+
+      GetHeader2: begin
+        take  = 1'b1;
+        end_d = 34'(offset_q) + 34'({paper_words, 2'b00});
+        if (head_valid_i) state_d = GetCheck;
+      end
+
+      GetCheck: begin
+        // The second header word, its length counting itself, is the header of the answer.
+        reply_head_o = answer_q;
+        reply_head_o[PUT_HEADER_LENGTH_LSB+:PUT_HEADER_LENGTH_W] =
+            answer_q[GET_HEADER2_LENGTH_LSB+:GET_HEADER2_LENGTH_W] + 5'd1;
+        reply_task_words_o = CountW'(answer_q[GET_HEADER2_LENGTH_LSB+:GET_HEADER2_LENGTH_W]);
+        if (status != ST_OK) begin
+          refused_o = 1'b1;
+          dropped_o = 1'b1;
+          state_d   = Idle;
+        end else begin
+          reply_head_valid_o = reply_task_ready_i;
+          reply_task_valid_o = reply_head_ready_i;
+          if (answers_ready) state_d = Idle;
+        end
+      end
+
+      XOffset: begin
+        take = 1'b1;
+        if (head_valid_i) state_d = XLength;
+      end
+
+      XLength: begin
+        take  = 1'b1;
+        end_d = 34'(offset_q) + (header_last ? 34'(head_i[X_LENGTH_LENGTH_LSB+:X_LENGTH_LENGTH_W]) :
+                                 34'(head_i));
+        if (head_valid_i) state_d = (header_type == PT_XGET) ? XLaddr : XCheck;
+      end
+
+      XLaddr: begin
+        take = 1'b1;
+        if (head_valid_i) state_d = XCheck;
+      end
+
+      XCheck: begin
+        if (header_type == PT_XPUT) begin
+          write_valid_o = 1'b1;
+          if (write_ready_i) begin
+            refused_o = status != ST_OK;
+            state_d   = Idle;
+          end
+        end else if (status == ST_OK) begin
+          state_d = ReplyHead;
+        end else if (!header_last) begin
+          refused_o = 1'b1;
+          state_d   = Idle;
+        end else begin
+          reply_head_o[X_ACK_DPID_LSB+:X_ACK_DPID_W] = header_q[X_HEADER_SRC_LSB+:X_HEADER_SRC_W];
+          reply_head_o[X_ACK_PTYPE_LSB+:X_ACK_PTYPE_W]   = PT_XACK;
+          reply_head_o[X_ACK_STATUS_LSB+:X_ACK_STATUS_W] = status;
+          reply_head_o[X_ACK_ID_LSB+:X_ACK_ID_W] = left_q[X_LENGTH_ID_LSB+:X_LENGTH_ID_W];
+          reply_head_valid_o = reply_task_ready_i;
+          reply_task_valid_o = reply_head_ready_i;
+          if (answers_ready) begin
+            refused_o = 1'b1;
+            state_d   = Idle;
+          end
+        end
+      end
+
+      ReplyHead: begin
+        reply_head_o[X_DATA_DPID_LSB+:X_DATA_DPID_W] = header_q[X_HEADER_SRC_LSB+:X_HEADER_SRC_W];
+        reply_head_o[X_DATA_PTYPE_LSB+:X_DATA_PTYPE_W] = PT_XDATA;
+        reply_head_o[X_DATA_LAST_LSB] = header_last;
+        reply_head_valid_o = 1'b1;
+        if (reply_head_ready_i) state_d = ReplyLaddr;
+      end
+
+      ReplyLaddr: begin
+        reply_head_o       = laddr_q;
+        reply_head_valid_o = 1'b1;
+        if (reply_head_ready_i) state_d = ReplyLength;
+      end
+
+      ReplyLength: begin
+        if (header_last) begin
+          reply_head_o[X_LENGTH_ID_LSB+:X_LENGTH_ID_W] = left_q[X_LENGTH_ID_LSB+:X_LENGTH_ID_W];
+        end
+        reply_head_o[X_LENGTH_LENGTH_LSB+:X_LENGTH_LENGTH_W] = 16'(piece);
+        reply_head_valid_o   = reply_task_ready_i;
+        reply_task_valid_o   = reply_head_ready_i;
+        reply_task_heads_o   = 3'd3;
+        reply_task_words_o   = piece_words;
+        reply_task_address_o = address_q - 32'(laddr_q[1:0]);
+        if (answers_ready) state_d = Idle;
+      end
+
+      DataAddress: begin
+        take = 1'b1;
+        if (head_valid_i) state_d = DataLength;
+      end
+
+      DataLength: begin
+        take = 1'b1;
+        if (head_valid_i) state_d = DataTask;
+      end
+
+      DataTask: begin
+        // The address comes from this rank's own command, checked when it was issued.
+        write_valid_o   = 1'b1;
+        write_drop_o    = 1'b0;
+        write_address_o = laddr_q;
+        note_status_o   = ST_OK;
+        if (write_ready_i) state_d = Idle;
+      end
+
+      AckTask: begin
+        write_valid_o = 1'b1;
+        write_drop_o  = 1'b1;
+        write_words_o = '0;
+        write_noted_o = 1'b1;
+        note_status_o = header_q[X_ACK_STATUS_LSB+:X_ACK_STATUS_W];
+        note_id_o     = header_q[X_ACK_ID_LSB+:X_ACK_ID_W];
+        if (write_ready_i) state_d = Idle;
+      end
+
+      default: state_d = Idle;
+    endcase
+  end
+
+  assign head_ready_o = take || take_header;
+  assign idle_o       = state_q == Idle;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) state_q <= Idle;
+    else state_q <= state_d;
+  end
+
+  always_ff @(posedge clk_i) begin
+    end_q <= end_d;
+    if (take_header) begin
+      header_q <= head_i;
+      offset_q <= paper_offset;
+    end
+    if (head_valid_i) begin
+      unique case (state_q)
+        XOffset:              offset_q <= head_i;
+        XLength, DataLength:  left_q <= head_i;
+        XLaddr, DataAddress:  laddr_q <= head_i;
+        GetHeader2:           answer_q <= head_i;
+        default: ;
+      endcase
+    end
+    if (state_q == XLength || state_q == GetHeader2) address_q <= base_i + offset_q;
+  end
+
+  `ALCOR_STABLE(a_write_stable, write_valid_o, write_ready_i,
+                {write_drop_o, write_words_o, write_address_o, write_noted_o, note_id_o})
+  `ALCOR_IMPLIES(a_replies_together, reply_task_valid_o && reply_task_ready_i,
+                 reply_head_valid_o && reply_head_ready_i)
+  `ALCOR_ASSERT(a_well_formed, !malformed_o)
+
+endmodule

@@ -1,0 +1,108 @@
+`include "assertions.svh"
+
+import alcor_abi_pkg::*;
+
+/// Collective commands of a board: decides when every rank of the run has come to the same one and
+/// no packet is left anywhere.
+///
+/// Requests are registered (all in the same cycle, so that each packet is counted where it is), then
+/// combined, then announced: 2 cycles from the request to `fire_o`. A rank's phase alternates from
+/// one collective command to the next, so an announcement that is still on its way can't be taken
+/// for the next one. A run's ranks are those below NPROCS as the ranks that have begun say it.
+module rma_sync #(
+    /// Ranks of the board.
+    parameter int unsigned RANKS = 2
+) (
+    /// Clock.
+    input  logic                  clk_i,
+    /// Synchronous reset, active low.
+    input  logic                  rst_ni,
+
+    /// A rank is at a collective command.
+    input  logic [RANKS-1:0]      valid_i,
+    /// None of its traffic is queued or under way.
+    input  logic [RANKS-1:0]      quiet_i,
+    /// Which command: sync_kind_e.
+    input  logic [RANKS-1:0][1:0] kind_i,
+    /// Its verdict.
+    input  logic [RANKS-1:0][4:0] status_i,
+    /// The slot it is about.
+    input  logic [RANKS-1:0][7:0] slot_i,
+    /// Its phase.
+    input  logic [RANKS-1:0]      phase_i,
+    /// It has begun a run.
+    input  logic [RANKS-1:0]      begun_i,
+    /// Of so many ranks.
+    input  logic [RANKS-1:0][7:0] nprocs_i,
+    /// No packet is in the network.
+    input  logic                  network_empty_i,
+
+    /// All ranks of the run are here, and all is quiet.
+    output logic                  fire_o,
+    /// The phase it is for.
+    output logic                  fire_phase_o,
+    /// The verdict of all: the first rank's that is not OK, or MISMATCH.
+    output logic [4:0]            verdict_o
+);
+
+  logic [RANKS-1:0] here_q, phase_q, needed_d, needed_q;
+  logic [RANKS-1:0][1:0] kind_q;
+  logic [RANKS-1:0][4:0] status_q;
+  logic [RANKS-1:0][7:0] slot_q;
+  logic network_empty_q;
+  logic all_here, alike;
+  logic [4:0] verdict;
+
+  always_comb begin
+    needed_d = '0;
+    for (int unsigned r = 0; r < RANKS; r++) begin
+      for (int unsigned other = 0; other < RANKS; other++) begin
+        if (begun_i[other] && nprocs_i[other] > 8'(r)) needed_d[r] = 1'b1;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    phase_q  <= phase_i;
+    kind_q   <= kind_i;
+    status_q <= status_i;
+    slot_q   <= slot_i;
+    if (!rst_ni) begin
+      here_q          <= '0;
+      needed_q        <= '0;
+      network_empty_q <= 1'b0;
+    end else begin
+      here_q          <= valid_i & quiet_i;
+      needed_q        <= needed_d;
+      network_empty_q <= network_empty_i;
+    end
+  end
+
+  always_comb begin
+    all_here = network_empty_q && needed_q[0];
+    alike    = 1'b1;
+    verdict  = ST_OK;
+    for (int unsigned r = RANKS; r > 0; r--) begin
+      if (needed_q[r-1]) begin
+        if (!here_q[r-1] || phase_q[r-1] != phase_q[0]) all_here = 1'b0;
+        if (kind_q[r-1] != kind_q[0] || slot_q[r-1] != slot_q[0]) alike = 1'b0;
+        if (status_q[r-1] != ST_OK) verdict = status_q[r-1];
+      end
+    end
+    // Where a rank has a reason of its own, its slot says nothing.
+    if (!alike && verdict == ST_OK) verdict = ST_MISMATCH;
+    for (int unsigned r = 0; r < RANKS; r++) begin
+      if (needed_q[r] && kind_q[r] != kind_q[0]) verdict = ST_MISMATCH;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    fire_phase_o <= phase_q[0];
+    verdict_o    <= verdict;
+    if (!rst_ni) fire_o <= 1'b0;
+    else fire_o <= all_here;
+  end
+
+  `ALCOR_CHECK_PARAM(g_check_ranks, RANKS >= 1 && RANKS <= 16, "rma_sync: RANKS must be 1 to 16")
+
+endmodule
