@@ -1,0 +1,12 @@
+//! The papers' tables as programs over the host library, and the benchmarks' rows.
+//!
+//! Each table is measured by a program that any backend can run; each row verifies the data that
+//! it moved before it gives a figure.
+#![forbid(unsafe_code)]
+
+pub mod load;
+pub mod plot;
+pub mod report;
+pub mod rma;
+
+pub use report::{Format, Report, Row};

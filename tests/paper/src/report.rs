@@ -1,0 +1,215 @@
+//! What a benchmark prints: rows of figures beside the paper's and the physical bound.
+
+use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
+
+/// One figure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// The row's name, by which it is compared from run to run.
+    pub name: String,
+    /// What was measured, in the report's unit.
+    pub measured: f64,
+    /// The paper's figure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paper: Option<f64>,
+    /// The physical bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
+    /// What the figure is of, where the name does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl Row {
+    /// A figure with nothing beside it.
+    #[must_use]
+    pub fn new(name: impl Into<String>, measured: f64) -> Row {
+        Row {
+            name: name.into(),
+            measured,
+            paper: None,
+            limit: None,
+            note: None,
+        }
+    }
+    /// Puts the paper's figure beside it.
+    #[must_use]
+    pub fn paper(mut self, paper: impl Into<Option<f64>>) -> Row {
+        self.paper = paper.into();
+        self
+    }
+    /// Puts the physical bound beside it.
+    #[must_use]
+    pub fn limit(mut self, limit: f64) -> Row {
+        self.limit = Some(limit);
+        self
+    }
+    /// Says what the figure is of.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Row {
+        self.note = Some(note.into());
+        self
+    }
+}
+
+/// How a report is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A table for people.
+    Table,
+    /// One JSON object.
+    Json,
+    /// Comma-separated values with a header line.
+    Csv,
+}
+
+/// A benchmark's result.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// The benchmark.
+    pub bench: String,
+    /// The configuration of the hardware.
+    pub config: String,
+    /// The figures' unit, unless a row's note says otherwise.
+    pub unit: String,
+    /// The seed of its data.
+    pub seed: u64,
+    /// The source revision it ran at.
+    pub revision: String,
+    /// The figures.
+    pub rows: Vec<Row>,
+}
+
+impl Report {
+    /// The report as text, ending with a line feed.
+    ///
+    /// # Errors
+    /// None in practice: what the serialisers may say.
+    pub fn render(&self, format: Format) -> Result<String, RenderError> {
+        match format {
+            Format::Table => Ok(self.table()),
+            Format::Json => Ok(serde_json::to_string(self)? + "\n"),
+            Format::Csv => self.csv(),
+        }
+    }
+
+    fn table(&self) -> String {
+        let has = |present: fn(&Row) -> bool| self.rows.iter().any(present);
+        let (paper, limit, note) = (
+            has(|r| r.paper.is_some()),
+            has(|r| r.limit.is_some()),
+            has(|r| r.note.is_some()),
+        );
+        let mut table = Table::new();
+        table.load_preset(presets::ASCII_MARKDOWN);
+        let mut header = vec!["row".to_string(), "measured".to_string()];
+        header.extend(paper.then(|| "paper".to_string()));
+        header.extend(limit.then(|| "limit".to_string()));
+        header.extend(note.then(|| "note".to_string()));
+        let figures = header.len() - usize::from(note);
+        table.set_header(header);
+        for row in &self.rows {
+            let mut cells = vec![row.name.clone(), figure(row.measured)];
+            cells.extend(paper.then(|| row.paper.map_or(String::new(), figure)));
+            cells.extend(limit.then(|| row.limit.map_or(String::new(), figure)));
+            cells.extend(note.then(|| row.note.clone().unwrap_or_default()));
+            table.add_row(cells);
+        }
+        for column in 1..figures {
+            if let Some(column) = table.column_mut(column) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        format!(
+            "{} on {}, {}, revision {}\n\n{table}\n",
+            self.bench, self.config, self.unit, self.revision
+        )
+    }
+
+    fn csv(&self) -> Result<String, RenderError> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record([
+            "bench", "config", "unit", "name", "measured", "paper", "limit", "note",
+        ])?;
+        let optional = |value: Option<f64>| value.map_or(String::new(), |v| v.to_string());
+        for row in &self.rows {
+            writer.write_record([
+                &self.bench,
+                &self.config,
+                &self.unit,
+                &row.name,
+                &row.measured.to_string(),
+                &optional(row.paper),
+                &optional(row.limit),
+                row.note.as_deref().unwrap_or_default(),
+            ])?;
+        }
+        let bytes = writer.into_inner().map_err(|e| e.into_error())?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// Whole numbers as such, large ones without decimals, the rest with three.
+fn figure(value: f64) -> String {
+    if value.fract() == 0.0 || value.abs() >= 10_000.0 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.3}")
+    }
+}
+
+/// A report could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    /// As JSON.
+    #[error("the report can't be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// As CSV.
+    #[error("the report can't be written as CSV: {0}")]
+    Csv(#[from] csv::Error),
+    /// As CSV, at its end.
+    #[error("the report can't be written as CSV: {0}")]
+    Flush(#[from] std::io::Error),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        Report {
+            bench: "rma".into(),
+            config: "rma2".into(),
+            unit: "cycles".into(),
+            seed: 1,
+            revision: "abc".into(),
+            rows: vec![
+                Row::new("barrier", 7.0).paper(8.0),
+                Row::new("g", 1.0456).limit(1.0),
+            ],
+        }
+    }
+
+    #[test]
+    fn json_has_the_fields_that_tools_read() {
+        let json: serde_json::Value =
+            serde_json::from_str(&report().render(Format::Json).unwrap()).unwrap();
+        assert_eq!(json["rows"][0]["name"], "barrier");
+        assert_eq!(json["rows"][0]["paper"], 8.0);
+        assert!(json["rows"][0].get("limit").is_none());
+        assert_eq!(json["unit"], "cycles");
+    }
+
+    #[test]
+    fn the_table_shows_figures_as_people_read_them() {
+        let table = report().render(Format::Table).unwrap();
+        assert!(table.contains("| barrier |        7 |     8 |"), "{table}");
+        assert!(table.contains("1.046"), "{table}");
+    }
+
+    #[test]
+    fn csv_has_a_line_a_row() {
+        assert_eq!(report().render(Format::Csv).unwrap().lines().count(), 3);
+    }
+}

@@ -1,0 +1,331 @@
+//! Tables 7 to 9 of the coprocessor paper (Ziavras et al. 2006, sections 4.3 and 4.3.1).
+//!
+//! A figure is the EPOCH_CYCLES register of rank 0: cycles from the one in which its first command
+//! write is offered to the one in which BARRIER_DONE rises. As in the paper, rank 0 executes the
+//! instruction and then the barrier, the others only the barrier; registration is collective, so
+//! there all ranks execute it.
+
+use std::sync::Arc;
+
+use alcor::{Board, GlobalRank, Job, JobError, NodeAddr, Rank, Region, Rights};
+use alcor_abi::{Opcode, PAPER_MAX_WORDS};
+
+use crate::report::Row;
+
+/// Words of the instructions of table 8.
+const LENGTHS: [u32; 6] = [1, 2, 4, 8, 16, 30];
+/// The paper's table 8, PUT and GET, for [`LENGTHS`].
+const PAPER_PUT: [f64; 6] = [31.0, 32.0, 34.0, 38.0, 46.0, 59.0];
+const PAPER_GET: [f64; 6] = [44.0, 46.0, 48.0, 52.0, 60.0, 73.0];
+/// H of table 9.
+const EXCHANGE: [u32; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+/// The paper's table 9, two coprocessors, for [`EXCHANGE`].
+const PAPER_EXCHANGE: [f64; 11] = [
+    53.0, 54.0, 55.0, 60.0, 76.0, 121.0, 198.0, 372.0, 701.0, 1396.0, 2771.0,
+];
+/// The paper's g for two coprocessors at H = 1024.
+const PAPER_G: f64 = 1.35;
+
+/// An 8-bit offset reaches this far, in whole packets: the stride of the windows that an exchange
+/// with the paper's packets addresses.
+const WINDOW_WORDS: u32 = 240;
+
+/// No figures.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// The board can't run a job.
+    #[error(transparent)]
+    Board(#[from] alcor::Error),
+    /// A rank failed, or data did not arrive as it was sent.
+    #[error(transparent)]
+    Job(#[from] JobError),
+}
+
+/// Which packets an exchange is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    /// The paper's, up to 30 words each.
+    Paper,
+    /// The extended ones: a command a peer.
+    Extended,
+}
+
+impl Family {
+    fn name(self) -> &'static str {
+        match self {
+            Family::Paper => "the paper's packets",
+            Family::Extended => "extended packets",
+        }
+    }
+}
+
+/// Measures every row of the tables on `board`, with as many ranks as it has.
+///
+/// # Errors
+/// When a rank fails, or data did not arrive as it was sent.
+pub fn rows(
+    board: Arc<dyn Board>,
+    seed: u64,
+    mut step: impl FnMut(&str) + Send,
+) -> Result<Vec<Row>, MeasureError> {
+    let job = Job::new(board)?;
+    let ranks = job.info().ranks;
+    step("instructions");
+    let mut rows = job
+        .run(ranks, |rank| instructions(rank, seed))?
+        .swap_remove(0);
+    for (i, &h) in EXCHANGE.iter().enumerate() {
+        step(&format!("exchange {ranks}x{ranks}, H = {h}"));
+        let cycles = job.run(ranks, |rank| {
+            Ok((
+                exchange(rank, h, Family::Paper, seed)?,
+                exchange(rank, h, Family::Extended, seed)?,
+            ))
+        })?[0];
+        // The 2x2 figures stand beside the paper's, and are made of its packets.
+        let (cycles, family) = match ranks {
+            2 => (cycles.0, Family::Paper),
+            _ if cycles.0 <= cycles.1 => (cycles.0, Family::Paper),
+            _ => (cycles.1, Family::Extended),
+        };
+        let words = f64::from(ranks * h);
+        rows.push(
+            Row::new(format!("exchange-{ranks}x{ranks}-H{h}"), f64::from(cycles))
+                .paper((ranks == 2).then_some(PAPER_EXCHANGE[i]))
+                .limit(words)
+                .note(family.name()),
+        );
+        if h == EXCHANGE[EXCHANGE.len() - 1] {
+            rows.push(
+                Row::new(format!("g-{ranks}x{ranks}"), f64::from(cycles) / words)
+                    .paper((ranks == 2).then_some(PAPER_G))
+                    .limit(match family {
+                        Family::Paper => {
+                            f64::from(PAPER_MAX_WORDS + 1) / f64::from(PAPER_MAX_WORDS)
+                        }
+                        Family::Extended => 1.0,
+                    })
+                    .note(format!("cycles a word, {}", family.name())),
+            );
+        }
+    }
+    Ok(rows)
+}
+
+/// Words that differ by seed, rank and place.
+fn pattern(seed: u64, rank: u32, count: u32) -> Vec<u32> {
+    let mut state = seed ^ (u64::from(rank) << 32) ^ 0x9E37_79B9_7F4A_7C15;
+    (0..count)
+        .map(|_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 32) as u32
+        })
+        .collect()
+}
+
+/// Runs `commands` between two barriers and gives the cycles to the second.
+fn epoch(
+    rank: &mut Rank,
+    commands: impl FnOnce(&mut Rank) -> alcor::Result<()>,
+) -> alcor::Result<u32> {
+    rank.barrier()?;
+    commands(rank)?;
+    rank.barrier()?;
+    rank.epoch_cycles()
+}
+
+fn verify(what: &str, rank: &Rank, found: &[u32], expected: &[u32]) {
+    // A benchmark whose data is wrong has no figure: the panic ends the job with rank and text.
+    assert!(
+        found == expected,
+        "{what}: data at {} is not what was sent: {} of {} words differ",
+        rank.pid(),
+        found.iter().zip(expected).filter(|(a, b)| a != b).count(),
+        expected.len()
+    );
+}
+
+/// Tables 7 and 8.
+fn instructions(rank: &mut Rank, seed: u64) -> alcor::Result<Vec<Row>> {
+    let me = rank.pid().0;
+    let first = me == 0;
+    let mut rows = Vec::new();
+    // Commands of an instruction: writes until it is whole, then the barrier's.
+    let limit = |commands: u32, words: u32| f64::from(commands + 1 + words);
+
+    let cycles = epoch(rank, |_| Ok(()))?;
+    rows.push(
+        Row::new("barrier", cycles.into())
+            .paper(8.0)
+            .limit(limit(0, 0)),
+    );
+
+    let spare = rank.alloc::<u32>(16)?;
+    let cycles = epoch(rank, |rank| rank.command(Opcode::Register, spare.addr().0))?;
+    rows.push(
+        Row::new("register", cycles.into())
+            .paper(10.0)
+            .limit(limit(1, 0)),
+    );
+    let cycles = epoch(rank, |rank| {
+        rank.command(Opcode::Deregister, spare.addr().0)
+    })?;
+    rows.push(
+        Row::new("deregister", cycles.into())
+            .paper(11.0)
+            .limit(limit(1, 0)),
+    );
+
+    let source = rank.alloc_from(&pattern(seed, me, PAPER_MAX_WORDS))?;
+    let target = rank.alloc::<u32>(64)?;
+    let window = rank.register(&target, Rights::ALL)?;
+    let source_window = rank.register(&source, Rights::ALL)?;
+    let clear = [0u32; 64];
+    let sent = pattern(seed, 0, PAPER_MAX_WORDS);
+    let peer = GlobalRank(1);
+    let peers = pattern(seed, 1, PAPER_MAX_WORDS);
+
+    for (i, &n) in LENGTHS.iter().enumerate() {
+        rank.write(&target, 0, &clear)?;
+        let cycles = epoch(rank, |rank| match (first, n) {
+            (false, _) => Ok(()),
+            (true, 1) => rank.paper().put_1(window.base(), peer, 0, sent[0]),
+            (true, n) => rank.paper().put_n(window.base(), source.addr(), peer, n, 0),
+        })?;
+        if me == 1 {
+            let found = rank.read_vec(&target)?;
+            verify("put", rank, &found[..n as usize], &sent[..n as usize]);
+            verify(
+                "put, behind its end",
+                rank,
+                &found[n as usize..],
+                &clear[n as usize..],
+            );
+        }
+        rows.push(
+            Row::new(format!("put-{n}"), cycles.into())
+                .paper(PAPER_PUT[i])
+                .limit(limit(5, n)),
+        );
+    }
+    for (i, &n) in LENGTHS.iter().enumerate() {
+        rank.write(&target, 0, &clear)?;
+        let cycles = epoch(rank, |rank| match first {
+            true => rank
+                .paper()
+                .get(window.base(), source_window.base(), peer, n, 0),
+            false => Ok(()),
+        })?;
+        if first {
+            let found = rank.read_vec(&target)?;
+            verify("get", rank, &found[..n as usize], &peers[..n as usize]);
+            verify(
+                "get, behind its end",
+                rank,
+                &found[n as usize..],
+                &clear[n as usize..],
+            );
+        }
+        rows.push(
+            Row::new(format!("get-{n}"), cycles.into())
+                .paper(PAPER_GET[i])
+                .limit(limit(5, n)),
+        );
+    }
+    Ok(rows)
+}
+
+/// Table 9: every rank sends `h` words to every rank, itself included; in step k rank i sends to
+/// rank i + k. The cycles to the barrier, at rank 0.
+fn exchange(rank: &mut Rank, h: u32, family: Family, seed: u64) -> alcor::Result<u32> {
+    let (me, ranks) = (rank.pid().0, rank.nprocs());
+    let words = pattern(seed, me, ranks * h);
+    let source = rank.alloc_from(&words)?;
+    let target = rank.alloc::<u32>((ranks * h) as usize)?;
+    rank.write(&target, 0, &vec![0; target.len()])?;
+    // With the paper's packets a window for every stretch that an 8-bit offset can reach.
+    let stretch = match family {
+        Family::Paper => WINDOW_WORDS as usize,
+        Family::Extended => target.len(),
+    };
+    let mut windows = Vec::new();
+    for start in (0..target.len()).step_by(stretch) {
+        windows.push(rank.register(
+            &target.slice(start..target.len().min(start + stretch))?,
+            Rights::ALL,
+        )?);
+    }
+    let mut requests = Vec::new();
+    let cycles = epoch(rank, |rank| {
+        for k in 0..ranks {
+            let peer = (me + k) % ranks;
+            match family {
+                Family::Extended => {
+                    let piece = piece(&source, peer * h, h)?;
+                    requests.push(rank.iput(
+                        &windows[0],
+                        GlobalRank(peer),
+                        (me * h) as usize,
+                        &piece,
+                    )?);
+                }
+                Family::Paper => paper_send(rank, &windows, &source, &words, peer, h)?,
+            }
+        }
+        Ok(())
+    })?;
+    rank.wait_all(requests)?;
+    let expected: Vec<u32> = (0..ranks)
+        .flat_map(|from| {
+            let all = pattern(seed, from, ranks * h);
+            all[(me * h) as usize..((me + 1) * h) as usize].to_vec()
+        })
+        .collect();
+    let found = rank.read_vec(&target)?;
+    verify(
+        &format!("exchange of {h} words with {}", family.name()),
+        rank,
+        &found,
+        &expected,
+    );
+    for window in windows {
+        rank.deregister(window)?;
+    }
+    Ok(cycles)
+}
+
+fn piece(region: &Region<u32>, start: u32, len: u32) -> alcor::Result<Region<u32>> {
+    region.slice(start as usize..(start + len) as usize)
+}
+
+/// Sends this rank's `h` words for `peer` as PUT-1 and PUT-n, each inside one window.
+fn paper_send(
+    rank: &mut Rank,
+    windows: &[alcor::Window<u32>],
+    source: &Region<u32>,
+    words: &[u32],
+    peer: u32,
+    h: u32,
+) -> alcor::Result<()> {
+    let me = rank.pid().0;
+    let mut sent = 0;
+    while sent < h {
+        let at = me * h + sent;
+        let window = &windows[(at / WINDOW_WORDS) as usize];
+        let offset = at % WINDOW_WORDS;
+        let n = (h - sent).min(PAPER_MAX_WORDS).min(WINDOW_WORDS - offset);
+        let from = NodeAddr(source.addr().0 + 4 * (peer * h + sent));
+        if n == 1 {
+            let word = words[(peer * h + sent) as usize];
+            rank.paper()
+                .put_1(window.base(), GlobalRank(peer), offset, word)?;
+        } else {
+            rank.paper()
+                .put_n(window.base(), from, GlobalRank(peer), n, offset)?;
+        }
+        sent += n;
+    }
+    Ok(())
+}
