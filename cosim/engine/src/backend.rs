@@ -1,0 +1,168 @@
+//! Opens simulated boards by their URI.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use alcor::{Backend, Board, Error};
+use verilated::BuildEvent;
+
+use crate::model::{self, Shape, repository_root};
+use crate::{Configs, CosimError, Options, SimBoard};
+
+type Progress = Box<dyn Fn(&str, BuildEvent) + Send + Sync>;
+
+/// The backend of `cosim:<config>?<options>`; see [`Options`] for those.
+pub struct CosimBackend {
+    root: Option<PathBuf>,
+    progress: Progress,
+}
+
+impl CosimBackend {
+    /// The scheme of its URIs.
+    pub const SCHEME: &'static str = "cosim";
+
+    /// A backend that finds the repository by itself, and says on standard error when a model has to be built.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            root: None,
+            progress: Box::new(say),
+        }
+    }
+
+    /// Takes configurations and sources from the repository at `root`.
+    #[must_use]
+    pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
+        self.root = Some(root.into());
+        self
+    }
+
+    /// Tells `listener` of each step of a model's build, with the model's name, instead of standard error.
+    #[must_use]
+    pub fn progress(mut self, listener: impl Fn(&str, BuildEvent) + Send + Sync + 'static) -> Self {
+        self.progress = Box::new(listener);
+        self
+    }
+
+    /// The configurations that can be opened.
+    ///
+    /// # Errors
+    /// If the repository is not found, or its file of configurations is wrong.
+    pub fn configs(&self) -> Result<Configs, CosimError> {
+        Configs::read(&self.find_root()?)
+    }
+
+    /// Opens a board as what it is; `rest` is a URI without its scheme.
+    ///
+    /// # Errors
+    /// If there is no such configuration or option, or its model can't be built or fails.
+    pub fn open_sim(&self, rest: &str) -> Result<Arc<SimBoard>, CosimError> {
+        let (config, options) = Options::parse(rest)?;
+        self.open_named(&uri(rest), config, options)
+    }
+
+    /// Opens a board of a configuration with options that were not taken from a URI.
+    ///
+    /// # Errors
+    /// As [`open_sim`](Self::open_sim).
+    pub fn open_with(&self, config: &str, options: Options) -> Result<Arc<SimBoard>, CosimError> {
+        self.open_named(&uri(config), config, options)
+    }
+
+    fn open_named(
+        &self,
+        name: &str,
+        config: &str,
+        options: Options,
+    ) -> Result<Arc<SimBoard>, CosimError> {
+        let root = self.find_root()?;
+        let configs = Configs::read(&root)?;
+        let mut params = configs.get(config)?.params.clone();
+        params.extend(
+            options
+                .params
+                .iter()
+                .map(|(param, &value)| (param.clone(), value)),
+        );
+        let model = model::build(
+            &root,
+            config,
+            &params,
+            options.waves.is_some(),
+            &self.progress,
+        )?;
+        SimBoard::with_model(name, &model, Shape::of(&params), options)
+    }
+
+    fn find_root(&self) -> Result<PathBuf, CosimError> {
+        self.root.clone().map_or_else(repository_root, Ok)
+    }
+}
+
+impl Default for CosimBackend {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn uri(rest: &str) -> String {
+    format!("{}:{rest}", CosimBackend::SCHEME)
+}
+
+fn say(model: &str, event: BuildEvent) {
+    match event {
+        BuildEvent::Verilating => {
+            eprintln!("building the model {model}, once for this RTL and these parameters")
+        }
+        BuildEvent::Waiting => eprintln!("waiting for another build of the model {model}"),
+        _ => {}
+    }
+}
+
+impl Backend for CosimBackend {
+    fn scheme(&self) -> &str {
+        Self::SCHEME
+    }
+
+    fn open(&self, rest: &str) -> Result<Arc<dyn Board>, Error> {
+        let board = self.open_sim(rest).map_err(|error| error.on(&uri(rest)))?;
+        Ok(board)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_there_is_not_is_named_with_what_there_is() {
+        let backend = CosimBackend::new().root(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        let says = |rest| {
+            backend
+                .open(rest)
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default()
+        };
+        let error = says("rma5");
+        assert!(
+            error.contains("cosim:rma5") && error.contains("rma2, ") && error.contains("rma4"),
+            "{error}"
+        );
+        let error = says("rma4?wave=x");
+        assert!(
+            error.contains("cosim:rma4?wave=x") && error.contains("waves-from"),
+            "{error}"
+        );
+        assert!(
+            backend
+                .configs()
+                .is_ok_and(|configs| configs.iter().count() >= 2)
+        );
+        let nowhere = CosimBackend::new().root("/nonexistent");
+        assert!(matches!(
+            nowhere.open_sim("rma4"),
+            Err(CosimError::Read { .. })
+        ));
+    }
+}

@@ -1,0 +1,262 @@
+//! A board's model with its mailbox: reset, clock, registers and node memory.
+
+use alcor_abi::board;
+use verilated::{Instance, Memory, Model, Signal};
+
+use crate::mailbox::Mailbox;
+use crate::model::memory_path;
+use crate::waves::{Turn, Waves};
+use crate::{BoardRecording, CosimError, Options, Profile, Replay, Shape};
+
+/// Cycles that reset is held.
+const RESET_CYCLES: u64 = 8;
+/// Cycles after reset in which the board has to become ready.
+const READY_CYCLES: u64 = 4096;
+
+/// A write to node memory from the host's side, as recorded.
+#[derive(Debug, Clone)]
+pub(crate) struct MemoryWrite {
+    pub(crate) cycle: u64,
+    pub(crate) rank: usize,
+    pub(crate) at: u32,
+    pub(crate) data: Vec<u8>,
+}
+
+/// An instance of a board's model.
+pub(crate) struct Chip {
+    name: String,
+    model: Model,
+    shape: Shape,
+    profile: Profile,
+    instance: Instance<Mailbox>,
+    clk: Signal,
+    rst_n: Signal,
+    axi_enable: Signal,
+    peek_addr: Signal,
+    peek_data: Signal,
+    memories: Vec<Memory>,
+    waves: Waves,
+    /// What a recording that is under way began with.
+    start: Option<Start>,
+}
+
+struct Start {
+    memories: Vec<Vec<u8>>,
+    writes: Vec<MemoryWrite>,
+}
+
+impl Chip {
+    /// An instance that has been reset.
+    pub(crate) fn new(
+        name: &str,
+        model: &Model,
+        shape: Shape,
+        options: &Options,
+    ) -> Result<Self, CosimError> {
+        let mailbox = Mailbox::new(shape.ranks as usize, shape.node_bytes, options.profile);
+        let instance = model.instantiate(name, mailbox)?;
+        let memories = (0..shape.ranks as usize)
+            .map(|rank| instance.memory(&memory_path(rank)))
+            .collect::<Result<_, _>>()?;
+        let mut chip = Self {
+            name: name.into(),
+            model: model.clone(),
+            shape,
+            profile: options.profile,
+            clk: model.input("clk_i")?,
+            rst_n: model.input("rst_ni")?,
+            axi_enable: model.input("axi_enable_i")?,
+            peek_addr: model.input("peek_addr_i")?,
+            peek_data: model.output("peek_data_o")?,
+            instance,
+            memories,
+            waves: Waves::new(options),
+            start: None,
+        };
+        chip.reset()?;
+        Ok(chip)
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    pub(crate) fn mailbox(&self) -> &Mailbox {
+        self.instance.dpi()
+    }
+
+    pub(crate) fn mailbox_mut(&mut self) -> &mut Mailbox {
+        self.instance.dpi_mut()
+    }
+
+    /// Cycles since reset.
+    pub(crate) fn now(&self) -> u64 {
+        self.mailbox().now()
+    }
+
+    /// Resets the board, and lets it become ready; then it is cycle 0. A model that has failed is replaced by a new one
+    /// with the same node memory.
+    pub(crate) fn reset(&mut self) -> Result<(), CosimError> {
+        self.instance.record_dpi(false);
+        if self.instance.failure().is_some() {
+            self.replace()?;
+        }
+        self.mailbox_mut().reset();
+        self.instance
+            .set(&self.axi_enable, u64::from(self.mailbox().has_link()))?;
+        self.instance.set(&self.rst_n, 0)?;
+        self.clock(RESET_CYCLES)?;
+        self.instance.set(&self.rst_n, 1)?;
+        let mut cycles = 0;
+        loop {
+            let status = self.peek(board::STATUS)?;
+            if board::status::READY.get(status) != 0 {
+                break;
+            }
+            if cycles == READY_CYCLES {
+                return Err(CosimError::NotReady { cycles, status });
+            }
+            self.clock(1)?;
+            cycles += 1;
+        }
+        self.mailbox_mut().reset();
+        if self.start.is_some() {
+            self.record()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn replace(&mut self) -> Result<(), CosimError> {
+        let mailbox = Mailbox::new(
+            self.shape.ranks as usize,
+            self.shape.node_bytes,
+            self.profile,
+        );
+        let mut fresh = self.model.instantiate(self.name.as_str(), mailbox)?;
+        let mut bytes = Vec::new();
+        for memory in &self.memories {
+            bytes.resize(memory.len(), 0);
+            self.instance.memory_read(memory, 0, &mut bytes)?;
+            fresh.memory_write(memory, 0, &bytes)?;
+        }
+        self.instance = fresh;
+        Ok(())
+    }
+
+    fn clock(&mut self, cycles: u64) -> Result<(), CosimError> {
+        let result = self.instance.run(&self.clk, cycles).map(drop);
+        result.map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: verilated::Error) -> CosimError {
+        match error.failure() {
+            Some(failure) => CosimError::Model {
+                cycle: self.now(),
+                failure: Box::new(failure.clone()),
+            },
+            None => error.into(),
+        }
+    }
+
+    /// Moves time until a rank is due. Gives the ranks.
+    pub(crate) fn run(&mut self) -> Result<u32, CosimError> {
+        self.mailbox_mut().begin();
+        loop {
+            let now = self.now();
+            match self.waves.due(now) {
+                Some(Turn::On(file)) => self.instance.trace_start(file)?,
+                Some(Turn::Off) => self.instance.trace_stop()?,
+                None => {}
+            }
+            self.clock(self.waves.horizon(now))?;
+            let woken = self.mailbox().woken();
+            if woken != 0 {
+                return Ok(woken);
+            }
+        }
+    }
+
+    /// Reads a register by its byte address in the BAR, in no time.
+    pub(crate) fn peek(&mut self, address: u32) -> Result<u32, CosimError> {
+        self.instance.set(&self.peek_addr, u64::from(address))?;
+        let result = self.instance.eval();
+        result.map_err(|error| self.failed(error))?;
+        Ok(self.instance.get(&self.peek_data)? as u32)
+    }
+
+    /// Copies from node memory, in no time. The range was checked.
+    pub(crate) fn load(&self, rank: usize, at: u32, data: &mut [u8]) -> Result<(), CosimError> {
+        Ok(self
+            .instance
+            .memory_read(&self.memories[rank], at as usize, data)?)
+    }
+
+    /// Copies to node memory, in no time. The range was checked.
+    pub(crate) fn store(&mut self, rank: usize, at: u32, data: &[u8]) -> Result<(), CosimError> {
+        let cycle = self.now();
+        if let Some(start) = &mut self.start {
+            start.writes.push(MemoryWrite {
+                cycle,
+                rank,
+                at,
+                data: data.to_vec(),
+            });
+        }
+        Ok(self
+            .instance
+            .memory_write(&self.memories[rank], at as usize, data)?)
+    }
+
+    /// Starts to record what the model is told, and starts anew at each reset.
+    pub(crate) fn record(&mut self) -> Result<(), CosimError> {
+        let memories = self.memories.iter().map(|memory| {
+            let mut bytes = vec![0; memory.len()];
+            self.instance
+                .memory_read(memory, 0, &mut bytes)
+                .map(|()| bytes)
+        });
+        self.start = Some(Start {
+            memories: memories.collect::<Result<_, _>>()?,
+            writes: Vec::new(),
+        });
+        self.instance.record_dpi(true);
+        Ok(())
+    }
+
+    /// What was recorded; ends recording.
+    pub(crate) fn take_recording(&mut self) -> Option<BoardRecording> {
+        let (calls, Start { memories, writes }) =
+            self.instance.take_recording().zip(self.start.take())?;
+        Some(BoardRecording {
+            calls,
+            memories,
+            writes,
+            cycles: self.now(),
+        })
+    }
+
+    /// Plays a recording that began after a reset, as the last thing happened to this instance, in a bare loop.
+    pub(crate) fn play(
+        &mut self,
+        recording: &BoardRecording,
+        cycles: u64,
+    ) -> Result<Replay, CosimError> {
+        for (memory, bytes) in self.memories.iter().zip(&recording.memories) {
+            self.instance.memory_write(memory, 0, bytes)?;
+        }
+        for write in &recording.writes {
+            self.instance.memory_write(
+                &self.memories[write.rank],
+                write.at as usize,
+                &write.data,
+            )?;
+        }
+        let result = self.instance.run_bare(&self.clk, cycles, &recording.calls);
+        let run = result.map_err(|error| self.failed(error))?;
+        Ok(Replay {
+            cycles: run.cycles,
+            elapsed: run.elapsed,
+        })
+    }
+}

@@ -1,0 +1,71 @@
+//! CRC-32 of a board's traffic.
+
+use crc32fast::Hasher;
+
+/// Bytes of a record: cycle (8, little-endian), stream (1), last (1), word (4, little-endian).
+const RECORD: usize = 14;
+/// Records that are hashed at once.
+const RECORDS: usize = 4096;
+
+/// Hashes what passes on the streams, in the order of cycles and, within a cycle, of streams.
+pub(crate) struct Digest {
+    hasher: Hasher,
+    buffer: Box<[u8]>,
+    filled: usize,
+}
+
+impl Digest {
+    pub(crate) fn new() -> Self {
+        Self {
+            hasher: Hasher::new(),
+            buffer: vec![0; RECORDS * RECORD].into_boxed_slice(),
+            filled: 0,
+        }
+    }
+
+    pub(crate) fn restart(&mut self) {
+        self.hasher = Hasher::new();
+        self.filled = 0;
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, cycle: u64, stream: u8, last: bool, word: u32) {
+        let record = &mut self.buffer[self.filled..self.filled + RECORD];
+        record[..8].copy_from_slice(&cycle.to_le_bytes());
+        record[8] = stream;
+        record[9] = u8::from(last);
+        record[10..].copy_from_slice(&word.to_le_bytes());
+        self.filled += RECORD;
+        if self.filled == self.buffer.len() {
+            self.hasher.update(&self.buffer);
+            self.filled = 0;
+        }
+    }
+
+    /// The digest of all that was pushed since the start.
+    pub(crate) fn value(&self) -> u32 {
+        let mut hasher = self.hasher.clone();
+        hasher.update(&self.buffer[..self.filled]);
+        hasher.finalize()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn does_not_depend_on_the_buffer() {
+        let mut digest = Digest::new();
+        let mut plain = Vec::new();
+        for n in 0..(2 * RECORDS as u64 + 7) {
+            digest.push(n, (n % 8) as u8, n % 3 == 0, n as u32 * 77);
+            plain.extend_from_slice(&n.to_le_bytes());
+            plain.extend_from_slice(&[(n % 8) as u8, u8::from(n % 3 == 0)]);
+            plain.extend_from_slice(&(n as u32 * 77).to_le_bytes());
+        }
+        assert_eq!(digest.value(), crc32fast::hash(&plain));
+        digest.restart();
+        assert_eq!(digest.value(), 0);
+    }
+}

@@ -1,0 +1,129 @@
+//! What can go wrong between a URI and a board's pins.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// An error of the simulated boards. It reaches the library as the source of `alcor::Error::Board`.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum CosimError {
+    /// Nothing of this project is to be found above the current folder.
+    #[error("no hw/core/configs.toml in {start} or above it; run inside the repository or set ALCOR_ROOT to it", start = start.display())]
+    NoRoot {
+        /// Where the search began.
+        start: PathBuf,
+    },
+    /// A file could not be read.
+    #[error("cannot read {path}: {source}", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Arc<std::io::Error>,
+    },
+    /// The file of configurations is wrong.
+    #[error("{path}: {problem}", path = path.display())]
+    BadConfig {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        problem: String,
+    },
+    /// There is no configuration of that name.
+    #[error("no configuration `{name}`; there are: {known}")]
+    UnknownConfig {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// There is no option of that name.
+    #[error(
+        "no option `{option}`; there are: {known}, and parameters in capitals such as IN_DEPTH=64"
+    )]
+    UnknownOption {
+        /// What was asked for.
+        option: String,
+        /// What there is.
+        known: String,
+    },
+    /// An option's value can't be used.
+    #[error("option {option}={value}: expected {expected}")]
+    BadOption {
+        /// The option.
+        option: String,
+        /// What was given.
+        value: String,
+        /// What would do.
+        expected: String,
+    },
+    /// A model could not be built, loaded or given what it needs.
+    #[error(transparent)]
+    Build(Arc<verilated::Error>),
+    /// The model failed: an assertion, `$fatal`, or a defect of the host's side. Ends the run; a reset starts anew.
+    #[error("the model failed at cycle {cycle} since reset: {}:{}: {}{}", failure.file, failure.line, failure.message, in_scope(&failure.hier))]
+    Model {
+        /// Cycle since the board's last reset.
+        cycle: u64,
+        /// What the model said; its own cycle counts from power-up.
+        failure: Box<verilated::Failure>,
+    },
+    /// The board did not become ready after reset.
+    #[error("the board is not ready {cycles} cycles after reset (STATUS is {status:#010x})")]
+    NotReady {
+        /// How long it was given.
+        cycles: u64,
+        /// What STATUS said at the end.
+        status: u32,
+    },
+    /// More ports than the run expects.
+    #[error(
+        "the run has all of its {expected} ports; a port more belongs to the next run, after all of these are dropped"
+    )]
+    TooManyPorts {
+        /// How many the run expects.
+        expected: u32,
+    },
+    /// A register offset is not one.
+    #[error("register offset {offset:#x} is not a multiple of 4 below 0x1000")]
+    BadRegister {
+        /// The offset.
+        offset: u32,
+    },
+    /// The port has left the run.
+    #[error("local rank {rank} has left the run")]
+    HasLeft {
+        /// The rank.
+        rank: u32,
+    },
+    /// A recording was asked for where none was started.
+    #[error("nothing is being recorded")]
+    NotRecording,
+    /// A wait ended without a result.
+    #[error("a wait ended without a result: a defect of the simulator")]
+    Lost,
+}
+
+fn in_scope(hier: &str) -> String {
+    if hier.is_empty() {
+        String::new()
+    } else {
+        format!(" (in {hier})")
+    }
+}
+
+impl From<verilated::Error> for CosimError {
+    fn from(error: verilated::Error) -> Self {
+        Self::Build(Arc::new(error))
+    }
+}
+
+impl CosimError {
+    /// As the library wants it.
+    pub(crate) fn on(self, board: &str) -> alcor::Error {
+        alcor::Error::Board {
+            board: board.into(),
+            source: Box::new(self),
+        }
+    }
+}

@@ -1,0 +1,460 @@
+//! The mailboxes between host code and the model's pins: what each rank posted, what it waits for, and the calls in
+//! which the model looks after both, once an edge.
+//!
+//! Nothing here locks, allocates or prints while the clock runs, but for what ends a wait.
+
+use verilated::{Dpi, Flow};
+
+use crate::axi::Answer;
+use crate::digest::Digest;
+use crate::link::{Arrival, Link};
+use crate::model::{AXI_TICK, HOST_TICK, MONITOR};
+use crate::profile::Profile;
+
+/// Cycles after a write was offered until a read sees what it did: it acts at the edge that ends the cycle it is offered
+/// in, and what a register shows of it may come one later.
+pub const EFFECT_CYCLES: u64 = 2;
+
+/// Cycles after a write was offered until the interrupt's level tells of it, as seen at an edge: one more than for
+/// registers, since the level of a cycle is seen at the edge that ends it.
+pub const SETTLE_CYCLES: u64 = 3;
+
+/// A register write as it goes to the pins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Post {
+    head: u32,
+    data: u32,
+}
+
+impl Post {
+    const VALID: u32 = 1 << 31;
+
+    pub(crate) fn new(offset: u32, data: u32) -> Self {
+        Self {
+            head: Self::VALID | offset,
+            data,
+        }
+    }
+
+    fn offset(self) -> u32 {
+        self.head & !Self::VALID
+    }
+}
+
+/// What a rank waits for.
+#[derive(Debug, Clone)]
+pub(crate) enum Want {
+    /// The interrupt, no longer than until the deadline.
+    Interrupt { deadline: u64 },
+    /// All that was posted has taken effect.
+    Effect,
+    /// All that was posted is offered: there is room again.
+    Room,
+    /// A point in time.
+    Until(u64),
+    /// The value of the register at a byte address in the BAR, over the link.
+    Read { address: u32 },
+    /// Bytes from node memory, over the link; not none.
+    Load { at: u32, len: usize },
+    /// Bytes to node memory, over the link; not none.
+    Store { at: u32, data: Vec<u8> },
+    /// What comes back of one of these three, once it is on the link.
+    Reply,
+}
+
+/// Why a wait ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Why {
+    Interrupt,
+    Deadline,
+    Done,
+    Value(u32),
+    Data(Vec<u8>),
+}
+
+/// A rank's side of the mailboxes.
+#[derive(Default)]
+struct Lane {
+    posts: Vec<Post>,
+    /// How many of `posts` are offered already.
+    next: usize,
+    /// Posts that are on the link and not answered.
+    on_link: usize,
+    /// The first `now` at which registers show all that was offered.
+    effect_at: u64,
+    /// The first edge at which the interrupt's level means something.
+    settled_at: u64,
+    /// The edge at which the interrupt was last seen to rise.
+    raised_at: u64,
+    want: Option<Want>,
+    /// What ends the wait, and when, once that is known.
+    due: Option<(u64, Why)>,
+    woken: Option<Why>,
+}
+
+impl Lane {
+    /// Posts that have not reached the board.
+    fn backlog(&self) -> usize {
+        self.posts.len() - self.next + self.on_link
+    }
+
+    fn delivered(&mut self, now: u64) {
+        self.effect_at = now + EFFECT_CYCLES;
+        self.settled_at = now + SETTLE_CYCLES;
+    }
+}
+
+/// The host's side of a board's DPI.
+pub(crate) struct Mailbox {
+    /// Edges since reset.
+    cycle: u64,
+    lanes: Vec<Lane>,
+    /// Lanes with posts to be offered.
+    busy: u32,
+    /// Lanes that wait for an interrupt whose level means something.
+    armed: u32,
+    /// Levels of the interrupts in the cycle before the last edge.
+    irq: u32,
+    /// The next edge at which a wait is to be looked at.
+    alarm: u64,
+    woken: u32,
+    link: Option<Box<Link>>,
+    digest: Digest,
+}
+
+const NEVER: u64 = u64::MAX;
+
+impl Mailbox {
+    pub(crate) fn new(ranks: usize, node_bytes: u32, profile: Profile) -> Self {
+        Self {
+            cycle: 0,
+            lanes: (0..ranks).map(|_| Lane::default()).collect(),
+            busy: 0,
+            armed: 0,
+            irq: 0,
+            alarm: NEVER,
+            woken: 0,
+            link: profile
+                .figures()
+                .map(|figures| Box::new(Link::new(figures, node_bytes))),
+            digest: Digest::new(),
+        }
+    }
+
+    /// Forgets all that was posted and waited for; cycles and digest start anew.
+    pub(crate) fn reset(&mut self) {
+        self.lanes
+            .iter_mut()
+            .for_each(|lane| *lane = Lane::default());
+        if let Some(link) = &mut self.link {
+            link.reset();
+        }
+        self.digest.restart();
+        (
+            self.cycle, self.busy, self.armed, self.irq, self.alarm, self.woken,
+        ) = (0, 0, 0, 0, NEVER, 0);
+    }
+
+    /// Edges since reset: the present time.
+    pub(crate) fn now(&self) -> u64 {
+        self.cycle
+    }
+
+    pub(crate) fn digest(&self) -> u32 {
+        self.digest.value()
+    }
+
+    pub(crate) fn has_link(&self) -> bool {
+        self.link.is_some()
+    }
+
+    pub(crate) fn backlog(&self, rank: usize) -> usize {
+        self.lanes[rank].backlog()
+    }
+
+    /// Takes over what a rank posted, and leaves an empty buffer in its place.
+    pub(crate) fn post(&mut self, rank: usize, posts: &mut Vec<Post>) {
+        if posts.is_empty() {
+            return;
+        }
+        let lane = &mut self.lanes[rank];
+        if lane.next == lane.posts.len() {
+            lane.posts.clear();
+            lane.next = 0;
+            std::mem::swap(&mut lane.posts, posts);
+        } else {
+            lane.posts.append(posts);
+        }
+        self.busy |= 1 << rank;
+    }
+
+    /// The answer to a wait that takes no time.
+    pub(crate) fn at_once(&self, rank: usize, want: &Want) -> Option<Why> {
+        let (lane, now) = (&self.lanes[rank], self.cycle);
+        match want {
+            Want::Interrupt { deadline } if *deadline <= now => {
+                let is_raised =
+                    lane.backlog() == 0 && now >= lane.settled_at && self.irq >> rank & 1 != 0;
+                let is_known = self
+                    .link
+                    .as_ref()
+                    .is_none_or(|link| now >= heard_at(lane, link));
+                Some(if is_raised && is_known {
+                    Why::Interrupt
+                } else {
+                    Why::Deadline
+                })
+            }
+            Want::Effect if lane.backlog() == 0 && now >= lane.effect_at => Some(Why::Done),
+            Want::Room if lane.backlog() == 0 => Some(Why::Done),
+            Want::Until(cycle) if *cycle <= now => Some(Why::Done),
+            _ => None,
+        }
+    }
+
+    /// Begins a wait.
+    pub(crate) fn wait(&mut self, rank: usize, want: Want) {
+        self.lanes[rank].want = Some(want);
+    }
+
+    /// Before time moves: sends what was asked for on its way, in the order of ranks.
+    pub(crate) fn begin(&mut self) {
+        self.alarm = self.cycle + 1;
+        let Some(link) = &mut self.link else { return };
+        let now = self.cycle;
+        for (rank, lane) in self.lanes.iter_mut().enumerate() {
+            for post in &lane.posts {
+                link.access(
+                    now,
+                    rank,
+                    alcor_abi::rank_page(rank as u32) + post.offset(),
+                    Some(post.data),
+                );
+            }
+            lane.on_link += lane.posts.len();
+            lane.posts.clear();
+            match &lane.want {
+                Some(Want::Read { address }) => link.access(now, rank, *address, None),
+                Some(Want::Load { at, len }) => link.load(now, rank, *at, *len),
+                Some(Want::Store { at, data }) => link.store(now, rank, *at, data),
+                _ => continue,
+            }
+            lane.want = Some(Want::Reply);
+        }
+        self.busy = 0;
+    }
+
+    /// The ranks that the last edge woke.
+    pub(crate) fn woken(&self) -> u32 {
+        self.woken
+    }
+
+    /// Why a rank was woken; ends its wait.
+    pub(crate) fn take(&mut self, rank: usize) -> Option<Why> {
+        self.woken &= !(1 << rank);
+        self.lanes[rank].woken.take()
+    }
+
+    /// Ends a rank's wait without a reason of the board's.
+    pub(crate) fn abandon(&mut self, rank: usize) {
+        self.woken &= !(1 << rank);
+        self.armed &= !(1 << rank);
+        let lane = &mut self.lanes[rank];
+        (lane.want, lane.due, lane.woken) = (None, None, None);
+    }
+
+    #[inline]
+    fn tick(&mut self, irq: u32, output: &mut [u32]) -> Flow {
+        self.cycle += 1;
+        let mut busy = self.busy;
+        while busy != 0 {
+            let rank = busy.trailing_zeros() as usize;
+            busy &= busy - 1;
+            let lane = &mut self.lanes[rank];
+            let post = lane.posts[lane.next];
+            output[2 * rank] = post.head;
+            output[2 * rank + 1] = post.data;
+            lane.next += 1;
+            if lane.next == lane.posts.len() {
+                lane.delivered(self.cycle);
+                self.busy &= !(1 << rank);
+                self.alarm = self.cycle;
+            }
+        }
+        if self.link.is_some() {
+            self.hear(irq);
+        }
+        self.irq = irq;
+        if irq & self.armed != 0 || self.alarm <= self.cycle {
+            self.look()
+        } else {
+            Flow::Continue
+        }
+    }
+
+    /// Notes when interrupts rise, where it takes time to hear of them.
+    fn hear(&mut self, irq: u32) {
+        let mut rose = irq & !self.irq;
+        while rose != 0 {
+            self.lanes[rose.trailing_zeros() as usize].raised_at = self.cycle;
+            rose &= rose - 1;
+        }
+    }
+
+    /// Looks at all waits, and sets the alarm for the next time.
+    #[cold]
+    fn look(&mut self) -> Flow {
+        let now = self.cycle;
+        let mut alarm = NEVER;
+        self.armed = 0;
+        for (rank, lane) in self.lanes.iter_mut().enumerate() {
+            if lane.want.is_none() || lane.woken.is_some() {
+                continue;
+            }
+            let why = match &lane.due {
+                Some((at, _)) if *at <= now => lane.due.take().map(|(_, why)| why),
+                Some((at, _)) => {
+                    alarm = alarm.min(*at);
+                    None
+                }
+                None => {
+                    let look = Look {
+                        lane,
+                        link: self.link.as_deref(),
+                        now,
+                        is_raised: self.irq >> rank & 1 != 0,
+                    };
+                    let (why, next, armed) = look.at_want();
+                    alarm = alarm.min(next);
+                    self.armed |= u32::from(armed) << rank;
+                    why
+                }
+            };
+            if let Some(why) = why {
+                self.armed &= !(1 << rank);
+                self.woken |= 1 << rank;
+                lane.want = None;
+                lane.woken = Some(why);
+            }
+        }
+        self.alarm = alarm;
+        if self.woken == 0 {
+            Flow::Continue
+        } else {
+            Flow::Stop
+        }
+    }
+
+    fn monitor(&mut self, input: &[u32]) {
+        let words = &input[4..];
+        for half in 0..2 {
+            let mut valid = input[half];
+            while valid != 0 {
+                let bit = valid.trailing_zeros();
+                valid &= valid - 1;
+                let stream = 32 * half + bit as usize;
+                self.digest.push(
+                    self.cycle,
+                    stream as u8,
+                    input[2 + half] >> bit & 1 != 0,
+                    words[stream],
+                );
+            }
+        }
+    }
+
+    fn axi_tick(&mut self, input: &[u32], output: &mut [u32]) {
+        let Some(link) = &mut self.link else { return };
+        let now = self.cycle;
+        let upstream = link.figures.upstream;
+        for arrival in link.tick(now, input, output).into_iter().flatten() {
+            let (rank, due) = match arrival {
+                Arrival::Answer(Answer::Written { rank }) => {
+                    let lane = &mut self.lanes[rank];
+                    lane.on_link -= 1;
+                    if lane.on_link == 0 {
+                        lane.delivered(now);
+                    }
+                    (rank, None)
+                }
+                Arrival::Answer(Answer::Read { rank, value }) => {
+                    (rank, Some((now + upstream, Why::Value(value))))
+                }
+                Arrival::Done(done) => (
+                    done.rank,
+                    Some((now + 1, done.data.map_or(Why::Done, Why::Data))),
+                ),
+            };
+            if due.is_some() && matches!(self.lanes[rank].want, Some(Want::Reply)) {
+                self.lanes[rank].due = due;
+            }
+            self.alarm = self.alarm.min(now + 1);
+        }
+    }
+}
+
+/// The edge at which the host may hear that the interrupt is raised.
+fn heard_at(lane: &Lane, link: &Link) -> u64 {
+    lane.raised_at.max(lane.settled_at) + link.figures.interrupt
+}
+
+/// A look at a lane's wait at an edge.
+struct Look<'a> {
+    lane: &'a Lane,
+    link: Option<&'a Link>,
+    now: u64,
+    is_raised: bool,
+}
+
+impl Look<'_> {
+    /// Why the wait ends if it does, when to look again, and whether a raised interrupt asks for it sooner.
+    fn at_want(&self) -> (Option<Why>, u64, bool) {
+        let (lane, now) = (self.lane, self.now);
+        let is_delivered = lane.backlog() == 0;
+        match lane.want {
+            Some(Want::Interrupt { deadline }) => {
+                if !is_delivered {
+                    return self.until(deadline, Why::Deadline);
+                }
+                if now < lane.settled_at {
+                    let (why, next, _) = self.until(deadline, Why::Deadline);
+                    return (why, next.min(lane.settled_at), false);
+                }
+                let heard_at = self.link.map_or(now, |link| heard_at(lane, link));
+                if self.is_raised && heard_at <= now {
+                    return (Some(Why::Interrupt), NEVER, false);
+                }
+                let (why, next, _) = self.until(deadline, Why::Deadline);
+                if self.is_raised {
+                    (why, next.min(heard_at), false)
+                } else {
+                    (why, next, true)
+                }
+            }
+            Some(Want::Effect) if is_delivered => self.until(lane.effect_at, Why::Done),
+            Some(Want::Room) if is_delivered => (Some(Why::Done), NEVER, false),
+            Some(Want::Until(cycle)) => self.until(cycle, Why::Done),
+            _ => (None, NEVER, false),
+        }
+    }
+
+    fn until(&self, cycle: u64, why: Why) -> (Option<Why>, u64, bool) {
+        if cycle <= self.now {
+            (Some(why), NEVER, false)
+        } else {
+            (None, cycle, false)
+        }
+    }
+}
+
+impl Dpi for Mailbox {
+    fn call(&mut self, function: usize, input: &[u32], output: &mut [u32]) -> Flow {
+        match function {
+            HOST_TICK => return self.tick(input[0] & 0xffff, output),
+            MONITOR => self.monitor(input),
+            AXI_TICK => self.axi_tick(input, output),
+            _ => {}
+        }
+        Flow::Continue
+    }
+}

@@ -1,0 +1,125 @@
+//! From a configuration to its model.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{env, fs};
+
+use verilated::{Build, BuildEvent, Model, Toolchain};
+
+use crate::CosimError;
+use crate::config::{CONFIGS, NODE_BYTES, RANKS};
+
+/// The module on top of a simulated board.
+const TOP: &str = "sim_top";
+/// The package that `hw/abi/generate` writes, from `hw`; compiled first.
+const ABI_PACKAGE: &str = "abi/generated/alcor_abi_pkg.sv";
+/// Folders below `hw` whose `files.f` list the sources of a board, in the order of compilation.
+const BLOCKS: &[&str] = &["common", "router", "rma", "core", "dpi"];
+/// Where includes are looked for, from `hw`.
+const INCLUDES: &[&str] = &["common/rtl"];
+
+/// The DPI imports of `sim_top`, in the order of their numbers.
+pub(crate) const DPI: [&str; 3] = ["alcor_host_tick", "alcor_monitor", "alcor_axi_tick"];
+/// Number of the import that is called at every edge.
+pub(crate) const HOST_TICK: usize = 0;
+/// Number of the import that sees the traffic.
+pub(crate) const MONITOR: usize = 1;
+/// Number of the import that plays the AXI masters.
+pub(crate) const AXI_TICK: usize = 2;
+
+/// The path of a rank's node memory in the model.
+pub(crate) fn memory_path(rank: usize) -> String {
+    format!("sim_top.u_core.g_rank[{rank}].u_memory.mem")
+}
+
+/// What of a model's parameters the host's side must know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Ranks on the board.
+    pub ranks: u32,
+    /// Bytes of each rank's node memory, a power of two.
+    pub node_bytes: u32,
+}
+
+impl Shape {
+    /// What parameters say of it, which were checked for both.
+    pub(crate) fn of(params: &BTreeMap<String, u64>) -> Self {
+        Self {
+            ranks: params[RANKS] as u32,
+            node_bytes: params[NODE_BYTES] as u32,
+        }
+    }
+}
+
+/// The repository's root: `ALCOR_ROOT`, or the nearest folder from the current one upwards that has configurations.
+///
+/// # Errors
+/// If there is none.
+pub fn repository_root() -> Result<PathBuf, CosimError> {
+    let start = match env::var_os("ALCOR_ROOT").filter(|root| !root.is_empty()) {
+        Some(root) => {
+            let root = PathBuf::from(root);
+            return if root.join(CONFIGS).is_file() {
+                Ok(root)
+            } else {
+                Err(CosimError::NoRoot { start: root })
+            };
+        }
+        None => env::current_dir().map_err(|source| CosimError::Read {
+            path: ".".into(),
+            source: Arc::new(source),
+        })?,
+    };
+    let found = start
+        .ancestors()
+        .find(|folder| folder.join(CONFIGS).is_file())
+        .map(Path::to_path_buf);
+    found.ok_or(CosimError::NoRoot { start })
+}
+
+/// The sources of a board, in the order of compilation.
+fn sources(hw: &Path) -> Result<Vec<PathBuf>, CosimError> {
+    let mut sources = vec![hw.join(ABI_PACKAGE)];
+    for block in BLOCKS {
+        let path = hw.join(block).join("files.f");
+        let text = fs::read_to_string(&path).map_err(|source| CosimError::Read {
+            path: path.clone(),
+            source: Arc::new(source),
+        })?;
+        for line in text.lines().map(str::trim) {
+            let is_source = !line.is_empty() && !line.starts_with("//") && !line.starts_with('#');
+            let source = hw.join(line);
+            if is_source && !sources.contains(&source) {
+                sources.push(source);
+            }
+        }
+    }
+    Ok(sources)
+}
+
+/// Builds the model of a configuration, or takes it from the cache.
+pub(crate) fn build(
+    root: &Path,
+    name: &str,
+    params: &BTreeMap<String, u64>,
+    trace: bool,
+    progress: &dyn Fn(&str, BuildEvent),
+) -> Result<Model, CosimError> {
+    let hw = root.join("hw");
+    let mut build = Build::new(name)
+        .top(TOP)
+        .sources(sources(&hw)?)
+        .trace(trace)
+        .progress(|event| progress(name, event));
+    for include in INCLUDES {
+        build = build.include_dir(hw.join(include));
+    }
+    for (param, &value) in params {
+        build = build.param(param, value);
+    }
+    for function in DPI {
+        build = build.dpi(function);
+    }
+    Ok(build.build(&Toolchain::find_in(root)?)?)
+}

@@ -1,0 +1,234 @@
+//! A rank's port: what host code posts, reads and waits for.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use alcor::{Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Wake};
+
+use crate::CosimError;
+use crate::clockwork::{Clockwork, Fate};
+use crate::mailbox::{Post, Want, Why};
+
+/// Cycles that time moves by when a port looks again at what it has looked at already.
+pub const POLL_CYCLES: u64 = 16;
+
+/// Register writes of a rank that may be under way.
+pub const PORT_QUEUE: usize = 65_536;
+
+/// A port of a [`SimBoard`](crate::SimBoard).
+pub(crate) struct SimPort {
+    clockwork: Arc<Clockwork>,
+    rank: u32,
+    /// Written, but not handed over.
+    posts: Vec<Post>,
+    /// Handed over, but not at the board when time last stood still.
+    backlog: usize,
+    now: u64,
+    looks: Looks,
+    has_left: bool,
+}
+
+/// What a port has looked at since time last moved for it.
+#[derive(Default)]
+struct Looks {
+    registers: HashSet<u32>,
+    memory: HashSet<u32>,
+    interrupt: bool,
+}
+
+impl Looks {
+    fn clear(&mut self) {
+        self.registers.clear();
+        self.memory.clear();
+        self.interrupt = false;
+    }
+}
+
+impl SimPort {
+    /// The port of a rank that was attached.
+    pub(crate) fn new(clockwork: Arc<Clockwork>, rank: u32, now: u64, backlog: usize) -> Self {
+        Self {
+            clockwork,
+            rank,
+            posts: Vec::new(),
+            backlog,
+            now,
+            looks: Looks::default(),
+            has_left: false,
+        }
+    }
+
+    fn check_here(&self) -> Result<(), Error> {
+        if self.has_left {
+            Err(CosimError::HasLeft { rank: self.rank }.on(self.clockwork.name()))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn check_range(&self, at: NodeAddr, len: usize) -> Result<(), Error> {
+        let bytes = self.clockwork.shape().node_bytes;
+        if u64::from(at.0) + len as u64 > u64::from(bytes) {
+            return Err(Error::BadNodeAddress {
+                board: self.clockwork.name().into(),
+                rank: LocalRank(self.rank),
+                at,
+                length: len as u64,
+                node_bytes: bytes,
+            });
+        }
+        Ok(())
+    }
+
+    fn wait_for(&mut self, want: Want) -> Result<Why, Error> {
+        match self.clockwork.wait(self.rank, &mut self.posts, want) {
+            Ok(woken) => {
+                if woken.cycle != self.now {
+                    self.now = woken.cycle;
+                    self.looks.clear();
+                }
+                self.backlog = woken.backlog;
+                Ok(woken.why)
+            }
+            Err(fate) => Err(self.clockwork.error(fate)),
+        }
+    }
+
+    /// Before a look that takes no time: lets what was posted take effect, and time move if `looked` says that this is
+    /// to be seen already. Marks it as looked at.
+    fn look(&mut self, looked: impl Fn(&mut Looks) -> bool) -> Result<(), Error> {
+        self.wait_for(Want::Effect)?;
+        if looked(&mut self.looks) {
+            self.wait_for(Want::Until(self.now + POLL_CYCLES))?;
+            looked(&mut self.looks);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, page: u32, offset: PageOffset) -> Result<u32, Error> {
+        self.check_here()?;
+        check_register(offset, self.clockwork.name())?;
+        let address = page + offset.0;
+        if self.clockwork.has_link() {
+            return match self.wait_for(Want::Read { address })? {
+                Why::Value(value) => Ok(value),
+                _ => Err(self.clockwork.error(Fate::Lost)),
+            };
+        }
+        self.look(|looks| !looks.registers.insert(address))?;
+        self.clockwork
+            .with_chip(|chip| chip.peek(address))
+            .map_err(|error| error.on(self.clockwork.name()))
+    }
+}
+
+pub(crate) fn check_register(offset: PageOffset, board: &str) -> Result<(), Error> {
+    let PageOffset(offset) = offset;
+    if offset.is_multiple_of(4) && offset < alcor_abi::PAGE_BYTES {
+        Ok(())
+    } else {
+        Err(CosimError::BadRegister { offset }.on(board))
+    }
+}
+
+impl Port for SimPort {
+    fn write32(&mut self, offset: PageOffset, value: u32) -> Result<(), Error> {
+        self.check_here()?;
+        check_register(offset, self.clockwork.name())?;
+        if self.posts.len() + self.backlog >= PORT_QUEUE {
+            self.wait_for(Want::Room)?;
+        }
+        self.posts.push(Post::new(offset.0, value));
+        Ok(())
+    }
+
+    fn read32(&mut self, offset: PageOffset) -> Result<u32, Error> {
+        self.read(alcor_abi::rank_page(self.rank), offset)
+    }
+
+    fn read_board32(&mut self, offset: PageOffset) -> Result<u32, Error> {
+        self.read(0, offset)
+    }
+
+    fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<(), Error> {
+        self.check_here()?;
+        self.check_range(at, data.len())?;
+        if data.is_empty() {
+            return Ok(());
+        }
+        if self.clockwork.has_link() {
+            return self
+                .wait_for(Want::Store {
+                    at: at.0,
+                    data: data.to_vec(),
+                })
+                .map(drop);
+        }
+        self.wait_for(Want::Effect)?;
+        let rank = self.rank as usize;
+        self.clockwork
+            .with_chip(|chip| chip.store(rank, at.0, data))
+            .map_err(|error| error.on(self.clockwork.name()))
+    }
+
+    fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error> {
+        self.check_here()?;
+        self.check_range(at, data.len())?;
+        if data.is_empty() {
+            return Ok(());
+        }
+        if self.clockwork.has_link() {
+            return match self.wait_for(Want::Load {
+                at: at.0,
+                len: data.len(),
+            })? {
+                Why::Data(bytes) if bytes.len() == data.len() => {
+                    data.copy_from_slice(&bytes);
+                    Ok(())
+                }
+                _ => Err(self.clockwork.error(Fate::Lost)),
+            };
+        }
+        self.look(|looks| !looks.memory.insert(at.0))?;
+        let rank = self.rank as usize;
+        self.clockwork
+            .with_chip(|chip| chip.load(rank, at.0, data))
+            .map_err(|error| error.on(self.clockwork.name()))
+    }
+
+    fn wait(&mut self, deadline: Cycle) -> Result<Wake, Error> {
+        self.check_here()?;
+        if deadline.0 <= self.now && std::mem::replace(&mut self.looks.interrupt, true) {
+            self.wait_for(Want::Until(self.now + POLL_CYCLES))?;
+            self.looks.interrupt = true;
+        }
+        match self.wait_for(Want::Interrupt {
+            deadline: deadline.0,
+        })? {
+            Why::Interrupt => Ok(Wake::Interrupt),
+            _ => Ok(Wake::Deadline),
+        }
+    }
+
+    fn now(&mut self) -> Result<Cycle, Error> {
+        Ok(Cycle(self.now))
+    }
+
+    fn leave(&mut self) -> Result<(), Error> {
+        if self.has_left {
+            return Ok(());
+        }
+        let delivered = self.wait_for(Want::Effect);
+        self.has_left = true;
+        self.clockwork.depart(self.rank, false);
+        delivered.map(drop)
+    }
+}
+
+impl Drop for SimPort {
+    fn drop(&mut self) {
+        if !self.has_left {
+            self.clockwork.depart(self.rank, true);
+        }
+    }
+}

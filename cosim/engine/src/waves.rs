@@ -1,0 +1,73 @@
+//! Which cycles of a run are traced.
+
+use std::path::PathBuf;
+
+use crate::Options;
+
+/// What is to be done with the trace at a point in time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Start it.
+    On(PathBuf),
+    /// End it.
+    Off,
+}
+
+/// A trace of one stretch of time; later resets don't bring it back.
+#[derive(Debug)]
+pub(crate) struct Waves {
+    file: Option<PathBuf>,
+    from: u64,
+    to: u64,
+    running: bool,
+}
+
+impl Waves {
+    pub(crate) fn new(options: &Options) -> Self {
+        Self {
+            file: options.waves.clone(),
+            from: options.waves_from,
+            to: options.waves_to,
+            running: false,
+        }
+    }
+
+    /// What is due at `now`, once.
+    pub(crate) fn due(&mut self, now: u64) -> Option<Turn> {
+        if self.running && now >= self.to {
+            self.running = false;
+            return Some(Turn::Off);
+        }
+        if !self.running && now >= self.from && now < self.to {
+            let file = self.file.take()?;
+            self.running = true;
+            return Some(Turn::On(file));
+        }
+        None
+    }
+
+    /// Cycles from `now` until something may be due.
+    pub(crate) fn horizon(&self, now: u64) -> u64 {
+        match (self.running, &self.file) {
+            (true, _) => self.to.saturating_sub(now),
+            (false, Some(_)) if now < self.from => self.from - now,
+            _ => u64::MAX,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_on_and_off_once() {
+        let (_, options) = Options::parse("x?waves=f&waves-from=10&waves-to=20").unwrap();
+        let mut waves = Waves::new(&options);
+        assert_eq!((waves.due(0), waves.horizon(0)), (None, 10));
+        assert_eq!(waves.due(10), Some(Turn::On("f".into())));
+        assert_eq!((waves.due(10), waves.horizon(12)), (None, 8));
+        assert_eq!((waves.due(20), waves.due(20)), (Some(Turn::Off), None));
+        assert_eq!((waves.due(12), waves.horizon(0)), (None, u64::MAX));
+    }
+}

@@ -1,0 +1,11 @@
+//! Simulated boards over a stand-in for their core, see `sv/stand_in.sv`.
+#![forbid(unsafe_code)]
+
+mod ends;
+mod fixture;
+mod handover;
+mod link;
+mod order;
+mod polls;
+mod recordings;
+mod time;
