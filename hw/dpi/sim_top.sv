@@ -33,6 +33,9 @@ module sim_top #(
     input  longint unsigned dpi_handle_i,
     /// Serve the AXI mailbox.
     input  logic            axi_enable_i,
+    /// Show the register at `peek_addr_i`; only while the clock stands, as the bus reads through the
+    /// same multiplexer.
+    input  logic            peek_i,
     /// Byte address in the BAR of the register shown on `peek_data_o`.
     input  logic [16:0]     peek_addr_i,
     /// Its value, in the same cycle.
@@ -104,7 +107,7 @@ module sim_top #(
       .lite_bready_i  (from_host[2]),
       .lite_arvalid_i (from_host[3]),
       .lite_arready_o (lite_arready),
-      .lite_araddr_i  (from_host[3] ? from_host[96+:17] : peek_addr_i),
+      .lite_araddr_i  (peek_i ? peek_addr_i : from_host[96+:17]),
       .lite_rvalid_o  (lite_rvalid),
       .lite_rready_i  (from_host[4]),
       .lite_rdata_o   (lite_rdata),

@@ -32,6 +32,7 @@ pub(crate) struct Chip {
     clk: Signal,
     rst_n: Signal,
     axi_enable: Signal,
+    peek: Signal,
     peek_addr: Signal,
     peek_data: Signal,
     memories: Vec<Memory>,
@@ -66,6 +67,7 @@ impl Chip {
             clk: model.input("clk_i")?,
             rst_n: model.input("rst_ni")?,
             axi_enable: model.input("axi_enable_i")?,
+            peek: model.input("peek_i")?,
             peek_addr: model.input("peek_addr_i")?,
             peek_data: model.output("peek_data_o")?,
             instance,
@@ -180,8 +182,11 @@ impl Chip {
     /// Reads a register by its byte address in the BAR, in no time.
     pub(crate) fn peek(&mut self, address: u32) -> Result<u32, CosimError> {
         self.instance.set(&self.peek_addr, u64::from(address))?;
+        // The register mux is the bus's too: it is given back before the clock moves.
+        self.instance.set(&self.peek, 1)?;
         let result = self.instance.eval();
         result.map_err(|error| self.failed(error))?;
+        self.instance.set(&self.peek, 0)?;
         Ok(self.instance.get(&self.peek_data)? as u32)
     }
 

@@ -120,7 +120,7 @@ impl From<verilated::Error> for CosimError {
 
 impl CosimError {
     /// As the library wants it.
-    pub(crate) fn on(self, board: &str) -> alcor::Error {
+    pub fn on(self, board: &str) -> alcor::Error {
         alcor::Error::Board {
             board: board.into(),
             source: Box::new(self),

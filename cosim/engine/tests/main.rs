@@ -3,7 +3,6 @@
 
 mod ends;
 mod fixture;
-mod handover;
 mod link;
 mod order;
 mod polls;

@@ -92,7 +92,8 @@ pub trait Board: Send + Sync {
     /// A name for messages: the URI it was opened with.
     fn name(&self) -> &str;
 
-    /// Reads a register of the board's page.
+    /// Reads a register of the board's page; also before the first port attaches and after the
+    /// last has left.
     ///
     /// # Errors
     /// When the board can't be reached.
@@ -157,7 +158,7 @@ pub trait Port: Send {
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error>;
 
     /// Waits until the rank's interrupt is raised (all writes posted before having taken
-    /// effect), or until `deadline`.
+    /// effect), or until `deadline`; with no interrupt enabled, until then.
     ///
     /// # Errors
     /// When a peer died, a watchdog ended the run, or the board can't be reached.

@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hB5EACD17;
+  localparam logic [31:0] ABI_HASH = 32'hCCEC2364;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -141,7 +141,9 @@ package alcor_abi_pkg;
   localparam int X_HEADER_SRC_LSB = 8;
   localparam int X_HEADER_SRC_W = 8;
   localparam int X_HEADER_ZERO_LSB = 16;
-  localparam int X_HEADER_ZERO_W = 4;
+  localparam int X_HEADER_ZERO_W = 3;
+  localparam int X_HEADER_BEYOND_LSB = 19;
+  localparam int X_HEADER_BEYOND_W = 1;
   localparam int X_HEADER_LAST_LSB = 20;
   localparam int X_HEADER_LAST_W = 1;
   localparam int X_HEADER_PTYPE_LSB = 21;

@@ -1,5 +1,11 @@
 //! The benches of all hardware blocks, each of which lives beside its block.
 
+#[path = "../../core/bench/axi_dma_port.rs"]
+mod axi_dma_port;
+#[path = "../../core/bench/axi_lite_port.rs"]
+mod axi_lite_port;
+#[path = "../../core/bench/core.rs"]
+mod core;
 #[path = "../../common/bench/fifo.rs"]
 mod fifo;
 #[path = "../../common/bench/fifo_async.rs"]
@@ -10,13 +16,21 @@ mod ram_sdp;
 mod rma;
 #[path = "../../rma/bench/rma_command_queue.rs"]
 mod rma_command_queue;
-#[path = "../../rma/bench/rma_registration_table.rs"]
-mod rma_registration_table;
-#[path = "../../router/bench/router.rs"]
-mod router;
-#[path = "../../common/bench/rr_arbiter.rs"]
-mod rr_arbiter;
+#[path = "../../rma/bench/rma_completion_queue.rs"]
+mod rma_completion_queue;
+#[path = "../../rma/bench/rma_coprocessor.rs"]
+mod rma_coprocessor;
 #[path = "../../rma/bench/rma_mm_read.rs"]
 mod rma_mm_read;
 #[path = "../../rma/bench/rma_mm_write.rs"]
 mod rma_mm_write;
+#[path = "../../rma/bench/rma_packet_controller.rs"]
+mod rma_packet_controller;
+#[path = "../../rma/bench/rma_registration_table.rs"]
+mod rma_registration_table;
+#[path = "../../rma/bench/rma_sync.rs"]
+mod rma_sync;
+#[path = "../../router/bench/router.rs"]
+mod router;
+#[path = "../../common/bench/rr_arbiter.rs"]
+mod rr_arbiter;

@@ -67,7 +67,7 @@ module core #(
     input  logic                     lite_arvalid_i,
     /// Register BAR: read address.
     output logic                     lite_arready_o,
-    /// Register BAR: read address; while `lite_arvalid_i` is low, the register shown on `peek_o`.
+    /// Register BAR: read address.
     input  logic [BarW-1:0]          lite_araddr_i,
     /// Register BAR: read data.
     output logic                     lite_rvalid_o,

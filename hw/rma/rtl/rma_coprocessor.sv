@@ -28,7 +28,7 @@ module rma_coprocessor #(
     parameter int unsigned MM_DEPTH = 16,
     /// Cycles from a granted memory read to its data.
     parameter int unsigned MEM_LATENCY = 1,
-    /// 1: the page is written in the clock domain of `host_clk_i`.
+    /// 1: commands are written in the clock domain of `host_clk_i`; registers stay in that of `clk_i`.
     parameter bit ASYNC_HOST = 1'b0
 ) (
     /// Clock.
@@ -48,7 +48,7 @@ module rma_coprocessor #(
     input  logic [7:0]        command_opcode_i,
     /// Host: its operand.
     input  logic [31:0]       command_data_i,
-    /// Host: a write to a register.
+    /// Host: a write to a register, in `clk_i`.
     input  logic              register_write_i,
     /// Host: its offset in the page.
     input  logic [11:0]       register_offset_i,

@@ -99,46 +99,66 @@ module rma_mm_read #(
   logic [CreditW-1:0] credit_d, credit_q;
   logic has_credit_q;
   logic [2:0] heads_sent_d, heads_sent_q;
-  logic [COUNT_W:0] reads_d, reads_q;
-  logic shifted, heads_left, issue_head, issue_read, issue_prime, last_head, last_read, issue_word;
+  logic heads_done_d, heads_done_q, first_read_d, first_read_q;
+  // Reads that follow the next one.
+  logic [COUNT_W:0] left_d, left_q;
+  logic last_read_d, last_read_q;
+  logic [29:0] address_q;
+  logic shifted, issue_head, issue_read, issue_prime, last_head, issue_word;
   logic out_taken;
 
-  assign shifted    = address[1:0] != 2'b00;
-  assign heads_left = heads_sent_q != heads;
-  assign last_head  = heads_sent_q == heads - 1'b1;
-  // A shifted burst's first read only primes the shifter.
-  assign issue_prime = issue_read && shifted && reads_q == '0;
-  assign last_read   = reads_q == (COUNT_W + 1)'(words) - (shifted ? '0 : (COUNT_W + 1)'(1));
+  assign shifted   = address[1:0] != 2'b00;
+  assign last_head = heads_sent_q == heads - 1'b1;
+  // A shifted burst's first read only primes the shifter; so it is never the last.
+  assign issue_prime = issue_read && shifted && first_read_q;
 
-  assign issue_head     = task_valid && heads_left && head_valid && has_credit_q;
-  assign read_valid_o   = task_valid && !heads_left && has_credit_q;
-  assign read_address_o = address[31:2] + 30'(reads_q);
+  assign issue_head     = task_valid && !heads_done_q && head_valid && has_credit_q;
+  assign read_valid_o   = task_valid && heads_done_q && has_credit_q;
+  assign read_address_o = address_q;
   assign issue_read     = read_valid_o && read_ready_i;
   assign issue_word     = issue_head || (issue_read && !issue_prime);
   assign head_ready     = issue_head;
-  assign task_ready     = (issue_head && last_head && words == '0) || (issue_read && last_read);
+  assign task_ready     = (issue_head && last_head && words == '0) || (issue_read && last_read_q);
 
   always_comb begin
     heads_sent_d = heads_sent_q;
-    reads_d      = reads_q;
-    if (issue_head) heads_sent_d = heads_sent_q + 1'b1;
-    if (issue_read) reads_d = reads_q + 1'b1;
+    heads_done_d = heads_done_q;
+    first_read_d = first_read_q;
+    left_d       = left_q;
+    if (issue_head) begin
+      heads_sent_d = heads_sent_q + 1'b1;
+      heads_done_d = last_head;
+    end
+    // While the header goes, address and count are made ready for the payload.
+    if (!heads_done_q) left_d = (COUNT_W + 1)'(words) - (COUNT_W + 1)'(!shifted);
+    if (issue_read) begin
+      first_read_d = 1'b0;
+      left_d       = left_q - 1'b1;
+    end
+    last_read_d = left_d == '0;
     if (task_ready) begin
       heads_sent_d = '0;
-      reads_d      = '0;
+      heads_done_d = 1'b0;
+      first_read_d = 1'b1;
     end
     credit_d = credit_q - CreditW'(issue_word) + CreditW'(out_taken);
   end
 
   always_ff @(posedge clk_i) begin
+    left_q      <= left_d;
+    last_read_q <= last_read_d;
+    if (!heads_done_q) address_q <= address[31:2];
+    else if (issue_read) address_q <= address_q + 1'b1;
     if (!rst_ni) begin
       heads_sent_q <= '0;
-      reads_q      <= '0;
+      heads_done_q <= 1'b0;
+      first_read_q <= 1'b1;
       credit_q     <= CreditW'(OUT_DEPTH);
       has_credit_q <= 1'b1;
     end else begin
       heads_sent_q <= heads_sent_d;
-      reads_q      <= reads_d;
+      heads_done_q <= heads_done_d;
+      first_read_q <= first_read_d;
       credit_q     <= credit_d;
       has_credit_q <= credit_d != '0;
     end

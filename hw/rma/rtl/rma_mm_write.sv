@@ -72,6 +72,7 @@ module rma_mm_write #(
   logic [COUNT_W-1:0] words, done_d, done_q;
   logic [31:0] address;
   logic [1:0] end_lane;
+  logic [29:0] next_address_q;
   logic first, last, in_taken, payload_done;
   logic [3:0] from_first, to_last;
 
@@ -90,7 +91,7 @@ module rma_mm_write #(
   assign write_valid_o   = task_valid && !payload_done && in_valid_i && !drop;
   assign in_ready_o      = task_valid && !payload_done && (drop || write_ready_i);
   assign in_taken        = in_valid_i && in_ready_o;
-  assign write_address_o = address[31:2] + 30'(done_q);
+  assign write_address_o = first ? address[31:2] : next_address_q;
   assign write_data_o    = in_data_i;
 
   always_comb begin
@@ -112,6 +113,7 @@ module rma_mm_write #(
   end
 
   always_ff @(posedge clk_i) begin
+    if (in_taken) next_address_q <= write_address_o + 1'b1;
     if (!rst_ni || !task_valid) done_q <= '0;
     else done_q <= done_d;
   end

@@ -10,7 +10,7 @@ import alcor_abi_pkg::*;
 /// of an extended command is always answered, by XDATA or by XACK; acknowledgements of finished
 /// writes come back in on `ack_*` and leave here, so the reply plane has a single author.
 ///
-/// Header words arrive one a cycle: a PUT packet takes 2 cycles, XPUT 4, XACK 2, XDATA 4, GET 4,
+/// Header words arrive one a cycle: a PUT packet takes 2 cycles, XPUT 4, XACK 2, XDATA 4, GET 3,
 /// XGET 8.
 module rma_packet_controller #(
     /// 1: request plane, which answers; 0: reply plane.
@@ -136,7 +136,7 @@ module rma_packet_controller #(
   logic [31:0] answer_q;
   logic take, take_header;
   logic [2:0] header_type, incoming_type;
-  logic is_get, header_last;
+  logic is_get, header_last, beyond;
 
   assign incoming_type = head_i[X_HEADER_PTYPE_LSB+:X_HEADER_PTYPE_W];
   assign header_type   = header_q[X_HEADER_PTYPE_LSB+:X_HEADER_PTYPE_W];
@@ -144,6 +144,8 @@ module rma_packet_controller #(
   assign slot_o        = head_i[PUT_HEADER_SLOT_LSB+:PUT_HEADER_SLOT_W];
   assign lookup_o      = take_header;
   assign is_get        = header_type == PT_GET || header_type == PT_XGET;
+  assign beyond        = (header_type == PT_XPUT || header_type == PT_XGET) &&
+                         header_q[X_HEADER_BEYOND_LSB];
 
   // ---------------------------------------------------------------- the check, for every access
 
@@ -154,7 +156,7 @@ module rma_packet_controller #(
   always_comb begin
     status = ST_OK;
     if (is_get ? deny_i[0] : deny_i[1]) status = ST_DENIED;
-    if (end_q > 34'(size_i)) status = ST_OUT_OF_BOUNDS;
+    if (end_q > 34'(size_i) || beyond) status = ST_OUT_OF_BOUNDS;
     if (!registered_i) status = ST_BAD_SLOT;
   end
 

@@ -449,8 +449,10 @@ module rma_pipeline #(
   x_state_e x_state_d, x_state_q;
   logic x_first_d, x_first_q;
   logic x_is_get, x_last_d, x_last_q;
-  logic [31:0] cut_offset, cut_laddr, cut_left;
-  logic [31:0] go_offset_d, go_offset_q, go_laddr_d, go_laddr_q, go_left_d, go_left_q;
+  logic [31:0] cut_laddr, cut_left;
+  // A bit more than an offset has: a command must not come back into the window from above.
+  logic [32:0] cut_offset, go_offset_d, go_offset_q;
+  logic [31:0] go_laddr_d, go_laddr_q, go_left_d, go_left_q;
   logic [1:0] cut_align;
   logic [32:0] cut_aligned, local_end;
   logic [CountW+1:0] piece_d, piece_q;
@@ -466,7 +468,7 @@ module rma_pipeline #(
 
   // XCut decides on one packet: how much of what is left goes into it.
   always_comb begin
-    cut_offset  = x_first_q ? x_offset_q : go_offset_q;
+    cut_offset  = x_first_q ? {1'b0, x_offset_q} : go_offset_q;
     cut_laddr   = x_first_q ? x_laddr_q : go_laddr_q;
     cut_left    = x_first_q ? x_length_q : go_left_q;
     // Payload is laid out as it will lie in the memory that it is written to.
@@ -523,12 +525,13 @@ module rma_pipeline #(
           x_head[X_HEADER_DPID_LSB+:X_HEADER_DPID_W] = x_dpid;
           x_head[X_HEADER_PTYPE_LSB+:X_HEADER_PTYPE_W] = x_is_get ? PT_XGET : PT_XPUT;
           x_head[X_HEADER_LAST_LSB] = x_last_q;
+          x_head[X_HEADER_BEYOND_LSB] = go_offset_q[32];
           x_head[X_HEADER_SRC_LSB+:X_HEADER_SRC_W] = rank_i;
           x_head[X_HEADER_SLOT_LSB+:X_HEADER_SLOT_W] = x_slot;
         end
         XOffset: begin
           x_head_valid = 1'b1;
-          x_head       = go_offset_q;
+          x_head       = go_offset_q[31:0];
           x_state_d    = XLength;
         end
         XLength: begin
@@ -552,7 +555,7 @@ module rma_pipeline #(
       if (x_final) begin
         x_state_d = XCut;
         if (x_step) begin
-          go_offset_d = go_offset_q + 32'(piece_q);
+          go_offset_d = go_offset_q + 33'(piece_q);
           go_laddr_d  = go_laddr_q + 32'(piece_q);
           go_left_d   = go_left_q - 32'(piece_q);
           x_done      = x_last_q;
@@ -663,9 +666,9 @@ module rma_pipeline #(
   `ALCOR_CHECK_PARAM(g_check_node, (NODE_BYTES & (NODE_BYTES - 1)) == 0,
                      "rma_pipeline: NODE_BYTES must be a power of two")
   `ALCOR_CHECK_PARAM(g_check_payload,
-                     (PAYLOAD_WORDS & (PAYLOAD_WORDS - 1)) == 0 && PAYLOAD_WORDS >= 4 &&
+                     (PAYLOAD_WORDS & (PAYLOAD_WORDS - 1)) == 0 && PAYLOAD_WORDS >= 16 &&
                      PAYLOAD_WORDS <= 4096,
-                     "rma_pipeline: PAYLOAD_WORDS must be a power of two, 4 to 4096")
+                     "rma_pipeline: PAYLOAD_WORDS must be a power of two, 16 to 4096")
   // A task and its last header word go together, so that tasks and headers stay in step.
   `ALCOR_IMPLIES(a_task_with_head, task_valid_o && task_ready_i && ex2_valid_q && ex2_has_word,
                  head_valid_o && head_ready_i)

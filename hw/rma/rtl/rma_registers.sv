@@ -128,6 +128,7 @@ module rma_registers (
   logic barrier_q, registration_q;
   logic [6:0] events_d, events_q;
   logic [31:0] retired_q, barriers_q, refused_in_q, refused_out_q;
+  logic [3:0] passed_q;
   logic [3:0][31:0] words_q;
   logic [4:0] result_status_q, error_status_q;
   logic [7:0] result_slot_q, error_opcode_q;
@@ -156,6 +157,7 @@ module rma_registers (
       barriers_q      <= '0;
       refused_in_q    <= '0;
       refused_out_q   <= '0;
+      passed_q        <= '0;
       words_q         <= '0;
       result_status_q <= '0;
       result_slot_q   <= '0;
@@ -177,7 +179,9 @@ module rma_registers (
       barriers_q    <= barriers_q + 32'(barrier_done_i);
       refused_in_q  <= refused_in_q + 32'(refused_in_i[0]) + 32'(refused_in_i[1]);
       refused_out_q <= refused_out_q + 32'(refused_i || refused_x_i);
-      for (int unsigned i = 0; i < 4; i++) words_q[i] <= words_q[i] + 32'(words_i[i]);
+      // A register apart: the handshakes are late in their cycle.
+      passed_q <= words_i;
+      for (int unsigned i = 0; i < 4; i++) words_q[i] <= words_q[i] + 32'(passed_q[i]);
       for (int unsigned p = 0; p < 2; p++) begin
         if (dropped_i[p]) begin
           error_status_q <= dropped_status_i[p];

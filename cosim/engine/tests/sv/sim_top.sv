@@ -9,6 +9,7 @@ module sim_top #(
   input  logic        rst_ni,
   input  logic [63:0] dpi_handle_i,
   input  logic        axi_enable_i,
+  input  logic        peek_i, // the stand-in's registers have a mux of their own
   input  logic [16:0] peek_addr_i,
   output logic [31:0] peek_data_o
 );

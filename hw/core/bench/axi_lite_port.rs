@@ -1,0 +1,169 @@
+//! `axi_lite_port` under random stalls on all five channels: each write once, in order, answered once; each read with the
+//! register's value of the cycle in which its address was taken.
+
+use std::collections::VecDeque;
+
+use alcor_hw_bench::{Dut, Pace, Random, Recipe, Sink, Source, soak};
+use rand::Rng;
+
+/// The model with the blocks of `hw/core`.
+pub fn start() -> Dut {
+    let recipe = Recipe::new("core-blocks", "core_bench")
+        .blocks(&["abi", "common", "core"])
+        .blocks(&["rma", "router"])
+        .source("core/bench/core_bench.sv");
+    Dut::start(&recipe)
+}
+
+#[test]
+fn axi_lite_port_random() {
+    let mut rng = Random::new("axi_lite_port_random");
+    let mut dut = start();
+    let pin = |dut: &Dut, name: &str| dut.pin(&format!("lite_{name}"));
+    let [
+        awvalid,
+        awaddr,
+        wvalid,
+        wdata,
+        bready,
+        arvalid,
+        araddr,
+        rready,
+        write_ready,
+        read_data,
+    ] = [
+        "awvalid_i",
+        "awaddr_i",
+        "wvalid_i",
+        "wdata_i",
+        "bready_i",
+        "arvalid_i",
+        "araddr_i",
+        "rready_i",
+        "write_ready_i",
+        "read_data_i",
+    ]
+    .map(|name| pin(&dut, name));
+    let [awready, wready, bvalid, arready, rvalid, rdata] = [
+        "awready_o",
+        "wready_o",
+        "bvalid_o",
+        "arready_o",
+        "rvalid_o",
+        "rdata_o",
+    ]
+    .map(|name| pin(&dut, name));
+    let [write_valid, write_address, write_data, read_address] = [
+        "write_valid_o",
+        "write_address_o",
+        "write_data_o",
+        "read_address_o",
+    ]
+    .map(|name| pin(&dut, name));
+    dut.reset();
+    let (mut addresses, mut data, mut reads) = (
+        Source::<u64>::new(Pace::Always),
+        Source::<u64>::new(Pace::Always),
+        Source::<u64>::new(Pace::Always),
+    );
+    let mut answers: VecDeque<u64> = VecDeque::new();
+    let mut unanswered = 0u64;
+    let (mut writes, mut read) = (0, 0);
+    let paces = [
+        Pace::Always,
+        Pace::Chance(0.5),
+        Pace::Chance(0.1),
+        Pace::Bursts { on: 10, off: 10 },
+    ];
+    for _ in 0..soak(16) {
+        let mut pace = || paces[rng.random_range(0..paces.len())];
+        addresses.set_pace(pace());
+        data.set_pace(pace());
+        reads.set_pace(pace());
+        let (mut b, mut r, mut taker) = (Sink::new(pace()), Sink::new(pace()), Sink::new(pace()));
+        for _ in 0..1_000 {
+            if addresses.len() < 3 {
+                addresses.push(rng.random_range(0..1 << 17));
+                data.push(u64::from(rng.random::<u32>()));
+            }
+            if reads.len() < 3 {
+                reads.push(rng.random_range(0..1 << 17));
+            }
+            let noise: u64 = rng.random();
+            let aw = addresses.offer(&mut *rng).copied();
+            let w = data.offer(&mut *rng).copied();
+            let ar = reads.offer(&mut *rng).copied();
+            let (b_ready, r_ready, takes) = (
+                b.ready(&mut *rng),
+                r.ready(&mut *rng),
+                taker.ready(&mut *rng),
+            );
+            // The register's value is another in each cycle.
+            let value = u64::from(rng.random::<u32>());
+            for (pin, value) in [
+                (awvalid, u64::from(aw.is_some())),
+                (awaddr, aw.unwrap_or(noise)),
+                (wvalid, u64::from(w.is_some())),
+                (wdata, w.unwrap_or(noise)),
+                (bready, u64::from(b_ready)),
+                (arvalid, u64::from(ar.is_some())),
+                (araddr, ar.unwrap_or(noise)),
+                (rready, u64::from(r_ready)),
+                (write_ready, u64::from(takes)),
+                (read_data, value),
+            ] {
+                dut.set(pin, 0, value);
+            }
+            dut.settle();
+            let is = |pin| dut.get(pin, 0) == 1;
+            let now = dut.cycle();
+            assert_eq!(is(bvalid), unanswered > 0, "cycle {now}");
+            let offered = aw.is_some() && w.is_some() && unanswered == 0;
+            assert_eq!(is(write_valid), offered, "cycle {now}");
+            let written = offered && takes;
+            // Address and data go together.
+            assert_eq!((is(awready), is(wready)), (written, written), "cycle {now}");
+            if offered {
+                assert_eq!(
+                    (
+                        Some(dut.get(write_address, 0)),
+                        Some(dut.get(write_data, 0))
+                    ),
+                    (aw, w),
+                    "cycle {now}"
+                );
+            }
+            assert_eq!(is(rvalid), !answers.is_empty(), "cycle {now}");
+            assert_eq!(is(arready), answers.is_empty(), "cycle {now}");
+            if let Some(&answer) = answers.front() {
+                assert_eq!(dut.get(rdata, 0), answer, "cycle {now}");
+            }
+            let accepts = answers.is_empty() && ar.is_some();
+            if accepts {
+                assert_eq!(Some(dut.get(read_address, 0)), ar, "cycle {now}");
+            }
+            if unanswered > 0 && b_ready {
+                unanswered -= 1;
+            }
+            if !answers.is_empty() && r_ready {
+                answers.pop_front();
+                read += 1;
+            }
+            if written {
+                addresses.take(true);
+                data.take(true);
+                unanswered += 1;
+                writes += 1;
+            }
+            if accepts {
+                reads.take(true);
+                answers.push_back(value);
+            }
+            dut.clock();
+        }
+    }
+    assert!(
+        writes > 1_000 && read > 1_000,
+        "{writes} writes, {read} reads"
+    );
+}

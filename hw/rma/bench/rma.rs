@@ -1,0 +1,108 @@
+//! What the benches of the RMA coprocessor's blocks share: the model that has all of them, and one block of it.
+
+use std::collections::HashMap;
+
+use alcor_hw_bench::{Dut, Pin, Recipe};
+
+/// One block of `rma_bench`: lane `lane` of the ports that begin with its name.
+pub struct Block {
+    dut: Dut,
+    prefix: &'static str,
+    lane: usize,
+    lanes: usize,
+    pins: HashMap<(&'static str, usize), Pin>,
+}
+
+impl Block {
+    /// Starts the model with all inputs low, and resets it.
+    pub fn start(prefix: &'static str, lanes: usize, lane: usize) -> Self {
+        let recipe = Recipe::new("rma", "rma_bench")
+            .blocks(&["abi", "common", "rma"])
+            .source("rma/bench/rma_bench.sv");
+        Self::of(&recipe, prefix, lanes, lane)
+    }
+
+    /// Starts another model that is made like `rma_bench`, with all inputs low, and resets it.
+    pub fn of(recipe: &Recipe, prefix: &'static str, lanes: usize, lane: usize) -> Self {
+        let mut dut = Dut::start(recipe);
+        dut.reset();
+        Self {
+            dut,
+            prefix,
+            lane,
+            lanes,
+            pins: HashMap::new(),
+        }
+    }
+
+    /// The model.
+    pub fn dut(&mut self) -> &mut Dut {
+        &mut self.dut
+    }
+
+    fn pin(&mut self, name: &'static str, parts: usize) -> Pin {
+        let Self {
+            dut,
+            prefix,
+            lanes,
+            pins,
+            ..
+        } = self;
+        *pins
+            .entry((name, parts))
+            .or_insert_with(|| dut.lanes(&format!("{prefix}_{name}"), *lanes * parts))
+    }
+
+    /// Drives an input.
+    pub fn set(&mut self, name: &'static str, value: impl Into<u64>) {
+        self.set_part(name, 0, 1, value);
+    }
+
+    /// Drives one of the equal parts of an input.
+    pub fn set_part(
+        &mut self,
+        name: &'static str,
+        part: usize,
+        parts: usize,
+        value: impl Into<u64>,
+    ) {
+        let pin = self.pin(name, parts);
+        self.dut.set(pin, self.lane * parts + part, value.into());
+    }
+
+    /// An output as of the last [`settle`](Self::settle), or an input as driven.
+    pub fn get(&mut self, name: &'static str) -> u64 {
+        self.get_part(name, 0, 1)
+    }
+
+    /// One of the equal parts of a port.
+    pub fn get_part(&mut self, name: &'static str, part: usize, parts: usize) -> u64 {
+        let pin = self.pin(name, parts);
+        self.dut.get(pin, self.lane * parts + part)
+    }
+
+    /// A port of up to 32 bits.
+    pub fn word(&mut self, name: &'static str) -> u32 {
+        self.get(name) as u32
+    }
+
+    /// A port of one bit.
+    pub fn is(&mut self, name: &'static str) -> bool {
+        self.get(name) == 1
+    }
+
+    /// Outputs follow the inputs.
+    pub fn settle(&mut self) {
+        self.dut.settle();
+    }
+
+    /// The clock edge.
+    pub fn clock(&mut self) {
+        self.dut.clock();
+    }
+
+    /// Cycles so far.
+    pub fn cycle(&self) -> u64 {
+        self.dut.cycle()
+    }
+}

@@ -1,0 +1,1370 @@
+//! The whole coprocessor. What it sends is compared word by word: the paper's packets with words put together from the
+//! paper's figures 5 and 6, extended packets with a model that cuts transfers. What it does with what comes in is
+//! compared in memory and in the completion ring, with the network led back to the coprocessor itself.
+//!
+//! Node memory, network and the other ranks are the bench's: each stalls at random.
+
+use std::collections::VecDeque;
+
+use alcor_abi::packets::{cq_entry, x_commit};
+use alcor_abi::rank;
+use alcor_abi::{Opcode, PacketType, Status, SyncKind};
+use alcor_hw_bench::{Pace, Random, Recipe, Sink, Source, soak};
+use rand::Rng;
+
+use crate::rma::Block;
+
+const LANES: usize = 3;
+const NODE_BYTES: u32 = 65_536;
+const REQUEST: usize = 0;
+const REPLY: usize = 1;
+/// Ranks that the instances' network reaches.
+const DESTS: u32 = 16;
+
+/// An instance in `rma_coprocessor_bench`.
+#[derive(Debug, Clone, Copy)]
+struct Config {
+    lane: usize,
+    slots: u32,
+    /// Payload bytes of an extended packet.
+    payload: u32,
+    /// Commands that the host keeps under way at most.
+    commands: u32,
+    latency: usize,
+    asynchronous: bool,
+}
+
+const CONFIGS: [Config; LANES] = [
+    Config {
+        lane: 0,
+        slots: 32,
+        payload: 512,
+        commands: 64,
+        latency: 1,
+        asynchronous: false,
+    },
+    Config {
+        lane: 1,
+        slots: 4,
+        payload: 64,
+        commands: 8,
+        latency: 3,
+        asynchronous: false,
+    },
+    Config {
+        lane: 2,
+        slots: 4,
+        payload: 64,
+        commands: 4,
+        latency: 1,
+        asynchronous: true,
+    },
+];
+
+/// Where the completion ring is, and its size.
+const RING: u32 = 0xf000;
+const RING_LOG2: u32 = 6;
+
+/// Whether a field of one bit is set.
+fn is_set(field: alcor_abi::Field, word: u32) -> bool {
+    field.get(word) != 0
+}
+
+struct Bench {
+    config: Config,
+    rng: Random,
+    block: Block,
+    me: u32,
+    nprocs: u32,
+    memory: Vec<u8>,
+    flight: VecDeque<Option<u32>>,
+    /// Writes by the host: offset in the page, data.
+    host: Source<(u32, u32)>,
+    /// Commands written that count as credits.
+    commands: u32,
+    read_grants: Sink,
+    write_grants: Sink,
+    sinks: [Sink; 2],
+    sources: [Source<(u32, bool)>; 2],
+    /// Words of the network, where it leads back.
+    looped: bool,
+    network: [VecDeque<(u32, bool)>; 2],
+    network_depth: usize,
+    /// Packets sent, and the one under way.
+    sent: [Vec<Vec<u32>>; 2],
+    partial: [Vec<u32>; 2],
+    /// Cycles in which words were sent.
+    times: [Vec<u64>; 2],
+    /// What the other ranks make of a collective command, and how long they take.
+    peers_status: Option<Status>,
+    peers_kind: Option<SyncKind>,
+    delay: u64,
+    here: VecDeque<Option<(bool, u8)>>,
+    /// The phase of this rank in the cycle before, and the phase that was announced then.
+    phase: bool,
+    announced: Option<bool>,
+    host_edge: u64,
+    host_high: bool,
+    host_period: u64,
+    cq_tail: u32,
+}
+
+impl Bench {
+    fn new(config: Config, name: &'static str) -> Self {
+        let mut rng = Random::new(name);
+        let recipe = Recipe::new("rma-coprocessor", "rma_coprocessor_bench")
+            .blocks(&["abi", "common", "rma"])
+            .source("rma/bench/rma_coprocessor_bench.sv");
+        let block = Block::of(&recipe, "cop", LANES, config.lane);
+        let memory = (0..NODE_BYTES).map(|_| rng.random()).collect();
+        let me = rng.random_range(0..4);
+        let mut bench = Self {
+            config,
+            rng,
+            block,
+            me,
+            nprocs: 6,
+            memory,
+            flight: vec![None; config.latency].into(),
+            host: Source::new(Pace::Always),
+            commands: 0,
+            read_grants: Sink::new(Pace::Always),
+            write_grants: Sink::new(Pace::Always),
+            sinks: [Sink::new(Pace::Always), Sink::new(Pace::Always)],
+            sources: [Source::new(Pace::Always), Source::new(Pace::Always)],
+            looped: false,
+            network: [VecDeque::new(), VecDeque::new()],
+            network_depth: 8,
+            sent: [Vec::new(), Vec::new()],
+            partial: [Vec::new(), Vec::new()],
+            times: [Vec::new(), Vec::new()],
+            peers_status: None,
+            peers_kind: None,
+            delay: 0,
+            here: VecDeque::from([None, None]),
+            phase: false,
+            announced: None,
+            host_edge: 0,
+            host_high: false,
+            host_period: 700,
+            cq_tail: 0,
+        };
+        bench.block.set("rank_i", u64::from(me));
+        if config.asynchronous {
+            // Both sides of the dual-clock FIFOs are to see their reset.
+            let reset = bench.block.dut().pin("rst_ni");
+            let clock = bench.block.dut().pin("host_clk_i");
+            bench.block.dut().set(reset, 0, 0);
+            for _ in 0..4 {
+                for level in [1, 0] {
+                    bench.block.dut().set(clock, 0, level);
+                    bench.block.settle();
+                }
+                bench.block.clock();
+            }
+            bench.block.dut().set(reset, 0, 1);
+        }
+        bench.run_until("the table to be cleared", |bench| bench.block.is("ready_o"));
+        bench
+    }
+
+    fn read(&mut self, register: u32) -> u32 {
+        self.block.set("read_offset_i", u64::from(register));
+        self.block.settle();
+        self.block.word("read_data_o")
+    }
+
+    /// Queues a command.
+    fn command(&mut self, opcode: Opcode, data: u32) {
+        self.host.push((4 * opcode as u32, data));
+    }
+
+    /// Queues a write to a register.
+    fn register_write(&mut self, register: u32, data: u32) {
+        self.host.push((register, data));
+    }
+
+    /// SET_PID, SET_NPROCS, BEGIN, and a completion ring.
+    fn begin(&mut self) {
+        let (me, nprocs) = (self.me, self.nprocs);
+        self.register_write(rank::CQ_BASE, RING);
+        self.register_write(rank::CQ_SIZE, RING_LOG2);
+        self.register_write(rank::CQ_TAIL, 0);
+        self.cq_tail = 0;
+        self.command(Opcode::SetPid, me);
+        self.command(Opcode::SetNprocs, nprocs);
+        self.command(Opcode::BeginRun, 0);
+    }
+
+    /// The three operands of one of the paper's commands.
+    fn data8(&mut self, dpid: u32, length: u32, offset: u32) {
+        for operand in [dpid, length, offset] {
+            self.command(Opcode::Data8, operand);
+        }
+    }
+
+    /// An extended command.
+    fn extended(
+        &mut self,
+        opcode: Opcode,
+        dpid: u32,
+        slot: u32,
+        id: u32,
+        [offset, laddr, length]: [u32; 3],
+    ) {
+        self.command(Opcode::XOffset, offset);
+        self.command(Opcode::XLaddr, laddr);
+        self.command(Opcode::XLength, length);
+        self.command(
+            opcode,
+            x_commit::DPID.put(dpid) | x_commit::SLOT.put(slot) | x_commit::ID.put(id),
+        );
+    }
+
+    fn word(&self, address: u32) -> u32 {
+        u32::from_le_bytes(std::array::from_fn(|lane| {
+            self.memory[((address + lane as u32) % NODE_BYTES) as usize]
+        }))
+    }
+
+    /// What the host puts up in this cycle of its clock.
+    fn host_inputs(&mut self, registers: bool) {
+        let noise: u64 = self.rng.random();
+        let retired = self.read(rank::RETIRED);
+        let offer = self
+            .host
+            .offer(&mut *self.rng)
+            .copied()
+            .filter(|&(offset, _)| {
+                let is_command = offset < 0x400;
+                let counts = is_command
+                    && ![Opcode::Data8, Opcode::Abort]
+                        .map(|op| 4 * op as u32)
+                        .contains(&offset);
+                let credit = self.commands.wrapping_sub(retired) < self.config.commands;
+                (!counts || credit) && (is_command || registers)
+            });
+        let command = offer.filter(|&(offset, _)| offset < 0x400);
+        let register = offer.filter(|&(offset, _)| offset >= 0x400);
+        self.block.set("command_write_i", command.is_some());
+        self.block.set(
+            "command_opcode_i",
+            command.map_or(noise, |(offset, _)| u64::from(offset / 4)),
+        );
+        self.block.set(
+            "command_data_i",
+            command.map_or(noise, |(_, data)| u64::from(data)),
+        );
+        self.block.set("register_write_i", register.is_some());
+        self.block.set(
+            "register_offset_i",
+            register.map_or(noise, |(offset, _)| u64::from(offset)),
+        );
+        self.block.set(
+            "register_data_i",
+            register.map_or(noise, |(_, data)| u64::from(data)),
+        );
+    }
+
+    /// What the host had up is taken.
+    fn host_taken(&mut self, register: bool) {
+        let name = if register {
+            "register_write_i"
+        } else {
+            "command_write_i"
+        };
+        if self.block.is(name)
+            && let Some((offset, _)) = self.host.take(true)
+        {
+            let uncounted = [Opcode::Data8, Opcode::Abort].map(|op| 4 * op as u32);
+            self.commands += u32::from(offset < 0x400 && !uncounted.contains(&offset));
+        }
+    }
+
+    /// The edges of the host's own clock that come before the next one of the coprocessor's.
+    fn host_edges(&mut self) {
+        let now = 1_000 * self.block.cycle();
+        while self.host_edge < now + 1_000 {
+            self.host_high = !self.host_high;
+            let clock = self.block.dut().pin("host_clk_i");
+            self.block.dut().set(clock, 0, u64::from(self.host_high));
+            if self.host_high {
+                self.host_taken(false);
+            }
+            self.block.settle();
+            if self.host_high {
+                let is_register = self.block.is("register_write_i");
+                if !is_register {
+                    self.host_inputs(false);
+                }
+            }
+            self.host_edge += self.host_period / 2;
+        }
+    }
+
+    fn cycle(&mut self) {
+        if self.config.asynchronous {
+            self.host_edges();
+            // Registers are in the coprocessor's clock; a command that is up goes first.
+            if !self.block.is("command_write_i") {
+                let offer = self
+                    .host
+                    .offer(&mut *self.rng)
+                    .copied()
+                    .filter(|&(offset, _)| offset >= 0x400);
+                self.block.set("register_write_i", offer.is_some());
+                if let Some((offset, data)) = offer {
+                    self.block.set("register_offset_i", u64::from(offset));
+                    self.block.set("register_data_i", u64::from(data));
+                }
+            }
+        } else {
+            self.host_inputs(true);
+        }
+        let noise: u64 = self.rng.random();
+        for plane in 0..2 {
+            if self.looped {
+                // The network passes words on as they come, up to its depth.
+                while self.sources[plane].len() < 2 && !self.network[plane].is_empty() {
+                    let word = self.network[plane].pop_front().expect("not empty");
+                    self.sources[plane].push(word);
+                }
+            }
+            let room = !self.looped || self.network[plane].len() < self.network_depth;
+            let ready = self.sinks[plane].ready(&mut *self.rng) && room;
+            self.block.set_part("tx_ready_i", plane, 2, ready);
+            let offer = self.sources[plane].offer(&mut *self.rng).copied();
+            self.block.set_part("rx_valid_i", plane, 2, offer.is_some());
+            self.block.set_part(
+                "rx_data_i",
+                plane,
+                2,
+                offer.map_or(noise, |(word, _)| u64::from(word)),
+            );
+            self.block.set_part(
+                "rx_last_i",
+                plane,
+                2,
+                offer.map_or(noise & 1, |(_, last)| u64::from(last)),
+            );
+        }
+        let (read, write) = (
+            self.read_grants.ready(&mut *self.rng),
+            self.write_grants.ready(&mut *self.rng),
+        );
+        self.block.set("read_ready_i", read);
+        self.block.set("write_ready_i", write);
+        let landing = self.flight.pop_front().flatten();
+        self.block
+            .set("read_word_i", landing.map_or(noise, u64::from));
+        let fire = self.here.pop_front().flatten();
+        self.block.set("sync_fire_i", fire.is_some());
+        self.block.set(
+            "sync_fire_phase_i",
+            fire.map_or(noise & 1, |(phase, _)| u64::from(phase)),
+        );
+        self.block.set(
+            "sync_verdict_i",
+            fire.map_or(noise, |(_, verdict)| u64::from(verdict)),
+        );
+        self.block.settle();
+
+        // A collective command ends by the announcement for its own phase, not by an echo of the last one.
+        let phase = self.block.is("sync_phase_o");
+        if phase != self.phase {
+            assert_eq!(
+                self.announced,
+                Some(self.phase),
+                "an announcement for another phase is taken"
+            );
+        }
+        self.phase = phase;
+        self.announced = fire.map(|(phase, _)| phase);
+        // As it was in this cycle: what moves at its edge is counted where it comes from.
+        let empty = self.network.iter().all(VecDeque::is_empty)
+            && self.sources.iter().all(Source::is_empty);
+        self.move_words();
+        self.move_memory(read, write);
+        self.synchronise(empty);
+        if self.config.asynchronous {
+            self.host_taken(true);
+        } else {
+            self.host_taken(false);
+            self.host_taken(true);
+        }
+        self.block.clock();
+        if self.config.asynchronous {
+            self.block.set("register_write_i", 0u64);
+        }
+    }
+
+    fn move_words(&mut self) {
+        for plane in 0..2 {
+            let valid = self.block.get_part("tx_valid_o", plane, 2) == 1;
+            if valid && self.block.get_part("tx_ready_i", plane, 2) == 1 {
+                let word = self.block.get_part("tx_data_o", plane, 2) as u32;
+                let last = self.block.get_part("tx_last_o", plane, 2) == 1;
+                self.partial[plane].push(word);
+                self.times[plane].push(self.block.cycle());
+                if last {
+                    self.sent[plane].push(std::mem::take(&mut self.partial[plane]));
+                }
+                if self.looped {
+                    self.network[plane].push_back((word, last));
+                }
+            }
+            let ready = self.block.get_part("rx_ready_o", plane, 2) == 1;
+            self.sources[plane].take(ready);
+        }
+    }
+
+    fn move_memory(&mut self, read: bool, write: bool) {
+        let granted = self.block.is("read_valid_o") && read;
+        // A read beside a write of the same word gives the old contents.
+        let word = granted.then(|| {
+            let address = self.block.word("read_address_o");
+            self.word(address.wrapping_mul(4) % NODE_BYTES)
+        });
+        self.flight.push_back(word);
+        if self.block.is("write_valid_o") && write {
+            let address = self.block.word("write_address_o").wrapping_mul(4);
+            let strobe = self.block.word("write_strobe_o");
+            assert!(
+                address < NODE_BYTES,
+                "a write to {address:#x}, which is outside node memory"
+            );
+            for (lane, byte) in self
+                .block
+                .word("write_word_o")
+                .to_le_bytes()
+                .into_iter()
+                .enumerate()
+            {
+                if strobe >> lane & 1 == 1 {
+                    self.memory[address as usize + lane] = byte;
+                }
+            }
+        }
+    }
+
+    /// The other ranks, and what combines them with this one.
+    fn synchronise(&mut self, empty: bool) {
+        let valid = self.block.is("sync_valid_o");
+        if !valid {
+            self.delay = self.rng.random_range(0..20);
+        } else if self.delay > 0 {
+            self.delay -= 1;
+        }
+        let all = valid && self.block.is("quiet_o") && self.delay == 0 && (empty || !self.looped);
+        let own = self.block.get("sync_status_o") as u8;
+        let kind = self.block.get("sync_kind_o") as u8;
+        let mut verdict = self
+            .peers_status
+            .filter(|_| own == 0)
+            .map_or(own, |status| status as u8);
+        if self.peers_kind.is_some_and(|peers| peers as u8 != kind) {
+            verdict = Status::Mismatch as u8;
+        }
+        let phase = self.block.is("sync_phase_o");
+        self.here.push_back(all.then_some((phase, verdict)));
+    }
+
+    fn run_until(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> bool) {
+        let start = self.block.cycle();
+        loop {
+            self.block.settle();
+            if done(self) {
+                return;
+            }
+            assert!(
+                self.block.cycle() < start + 60_000,
+                "{:?}: waited in vain for {what}",
+                self.config
+            );
+            self.cycle();
+        }
+    }
+
+    fn cycles(&mut self, cycles: u64) {
+        for _ in 0..cycles {
+            self.cycle();
+        }
+    }
+
+    /// Until all commands are done and nothing is under way, without a barrier.
+    fn drain(&mut self) {
+        self.run_until("quiet", |bench| {
+            let commands = bench.commands;
+            bench.host.is_empty()
+                && bench.read(rank::RETIRED) == commands
+                && bench.block.is("quiet_o")
+                && !is_set(
+                    alcor_abi::board::rank_state::COMMANDS,
+                    bench.block.word("state_o"),
+                )
+                && bench.network.iter().all(VecDeque::is_empty)
+                && bench.sources.iter().all(Source::is_empty)
+        });
+    }
+
+    fn barrier(&mut self) {
+        let before = self.read(rank::BARRIERS);
+        self.command(Opcode::Barrier, 0);
+        self.run_until("the barrier", |bench| {
+            bench.read(rank::BARRIERS) == before.wrapping_add(1)
+        });
+        assert!(is_set(rank::causes::BARRIER, self.read(rank::CAUSES)));
+        self.register_write(rank::ACK, rank::ack::BARRIER.put(1));
+        self.cycles(1);
+        self.run_until("the acknowledgement", |bench| bench.host.is_empty());
+    }
+
+    /// A REGISTER or DEREGISTER and its result: status, slot.
+    fn collective(&mut self, opcode: Opcode, data: u32) -> (u32, u32) {
+        let before = rank::reg_result::COUNT.get(self.read(rank::REG_RESULT));
+        self.command(opcode, data);
+        self.run_until("the registration", |bench| {
+            rank::reg_result::COUNT.get(bench.read(rank::REG_RESULT)) == (before + 1) % 65_536
+        });
+        let result = self.read(rank::REG_RESULT);
+        (
+            rank::reg_result::STATUS.get(result),
+            rank::reg_result::SLOT.get(result),
+        )
+    }
+
+    fn register(&mut self, base: u32, size: Option<u32>, deny: u32) -> (u32, u32) {
+        if let Some(size) = size {
+            self.command(Opcode::WindowSize, size);
+        }
+        self.collective(Opcode::Register, base | deny)
+    }
+
+    /// Entries that the host has not taken: id, status.
+    fn completions(&mut self) -> Vec<(u32, u32)> {
+        let head = self.read(rank::CQ_HEAD);
+        let mut entries = Vec::new();
+        while self.cq_tail != head {
+            let first = self.word(RING + 8 * (self.cq_tail % (1 << RING_LOG2)));
+            entries.push((cq_entry::ID.get(first), cq_entry::STATUS.get(first)));
+            self.cq_tail = self.cq_tail.wrapping_add(1);
+        }
+        let tail = self.cq_tail;
+        self.register_write(rank::CQ_TAIL, tail);
+        entries
+    }
+
+    fn events(&mut self) -> u32 {
+        self.read(rank::EVENTS)
+    }
+
+    fn clear_events(&mut self) {
+        self.register_write(rank::ACK_EVENTS, u32::MAX);
+        self.run_until("the events to be cleared", |bench| {
+            bench.host.is_empty() && bench.events() == 0
+        });
+    }
+
+    fn set_paces(&mut self) {
+        let paces = [
+            Pace::Always,
+            Pace::Chance(0.5),
+            Pace::Chance(0.2),
+            Pace::Bursts { on: 20, off: 20 },
+        ];
+        let mut pace = || paces[self.rng.random_range(0..paces.len())];
+        self.host.set_pace(pace());
+        self.read_grants = Sink::new(pace());
+        self.write_grants = Sink::new(pace());
+        for plane in 0..2 {
+            self.sinks[plane] = Sink::new(pace());
+            self.sources[plane].set_pace(pace());
+        }
+        self.network_depth = self.rng.random_range(1..10);
+        self.host_period = [300, 700, 1_000, 1_002, 2_600][self.rng.random_range(0..5)];
+    }
+
+    fn take_sent(&mut self, plane: usize) -> Vec<Vec<u32>> {
+        std::mem::take(&mut self.sent[plane])
+    }
+}
+
+// ------------------------------------------------------------------------------------------------ the paper's packets
+
+/// Figure 6: dpid 8, packet type 3, packet length 5, offset 8, destination address 8.
+fn paper_word(rank: u32, kind: u32, length: u32, offset: u32, slot: u32) -> u32 {
+    rank << 24 | kind << 21 | length << 16 | offset << 8 | slot
+}
+
+/// Every paper command becomes exactly the paper's packet.
+fn paper_packets(config: Config) {
+    let mut bench = Bench::new(config, "rma_coprocessor_paper_packets");
+    bench.begin();
+    let bases = [0x0, 0x4000, 0x0104, 0xfffc];
+    for (slot, base) in bases.into_iter().enumerate() {
+        assert_eq!(bench.register(base, None, 0), (0, slot as u32));
+    }
+    let me = bench.me;
+    for round in 0..soak(6) {
+        if round > 0 {
+            bench.set_paces();
+        }
+        let mut expected = Vec::new();
+        for length in 1..=30 {
+            let (dpid, offset) = (
+                bench.rng.random_range(0..bench.nprocs),
+                bench.rng.random_range(0..256),
+            );
+            let (to, from) = (
+                bench.rng.random_range(0..4u32),
+                bench.rng.random_range(0..4u32),
+            );
+            let word = bench.rng.random();
+            // PUT-1: desaddr, the word itself; then dpid, 1, offset.
+            bench.command(Opcode::Put1, bases[to as usize]);
+            bench.command(Opcode::Put1, word);
+            bench.data8(dpid, 1, offset);
+            expected.push(vec![paper_word(dpid, 0b001, 2, offset, to), word]);
+            // PUT-n: desaddr, srcaddr, which is any byte address here.
+            let source = bench.rng.random_range(0..NODE_BYTES - 120);
+            bench.command(Opcode::PutN, bases[to as usize]);
+            bench.command(Opcode::PutN, source);
+            bench.data8(dpid, length, offset);
+            let mut packet = vec![paper_word(dpid, 0b010, length + 1, offset, to)];
+            packet.extend((0..length).map(|at| bench.word(source + 4 * at)));
+            expected.push(packet);
+            // GET: desaddr (local), srcaddr (remote).
+            bench.command(Opcode::Get, bases[to as usize]);
+            bench.command(Opcode::Get, bases[from as usize]);
+            bench.data8(dpid, length, offset);
+            let answer = if length == 1 { 0b001 } else { 0b010 };
+            expected.push(vec![
+                paper_word(dpid, 0b011, 2, offset, from),
+                paper_word(me, answer, length, 0, to),
+            ]);
+        }
+        bench.drain();
+        let sent = bench.take_sent(REQUEST);
+        assert_eq!(sent.len(), expected.len());
+        for (at, (sent, expected)) in sent.iter().zip(&expected).enumerate() {
+            assert_eq!(
+                sent, expected,
+                "packet {at}: {sent:08x?}, expected {expected:08x?}, {config:?}"
+            );
+        }
+        assert!(bench.take_sent(REPLY).is_empty());
+    }
+    assert_eq!(bench.events(), 0);
+}
+
+/// What comes in as the paper's packets is written, or answered with the paper's packets.
+fn paper_served(config: Config) {
+    let mut bench = Bench::new(config, "rma_coprocessor_paper_served");
+    bench.begin();
+    let bases = [0x1000, 0x2000, 0x3000, 0x4000];
+    let sizes = [0x400, 120, 124, 4];
+    for (slot, (base, size)) in bases.into_iter().zip(sizes).enumerate() {
+        assert_eq!(bench.register(base, Some(size), 0), (0, slot as u32));
+    }
+    let me = bench.me;
+    let mut refused = 0;
+    for _ in 0..soak(6) {
+        bench.set_paces();
+        let mut memory = bench.memory.clone();
+        let mut answers = Vec::new();
+        for length in 1..=30u32 {
+            let slot = bench.rng.random_range(0..5u32);
+            let offset = if slot == 0 {
+                bench.rng.random_range(0..256)
+            } else {
+                bench.rng.random_range(0..3)
+            };
+            let kind = if length == 1 { 0b001 } else { 0b010 };
+            let fits = slot < 4 && 4 * (offset + length) <= sizes[slot as usize];
+            // A PUT, on either plane: requests, or answers to a GET of this rank.
+            let plane = bench.rng.random_range(0..2);
+            let data: Vec<u32> = (0..length).map(|_| bench.rng.random()).collect();
+            bench.sources[plane].push((paper_word(me, kind, length + 1, offset, slot), false));
+            bench.sources[plane].extend(
+                data.iter()
+                    .enumerate()
+                    .map(|(at, &word)| (word, at + 1 == data.len())),
+            );
+            refused += u32::from(!fits);
+            let first = |slot: u32| bases[slot as usize] + 4 * offset;
+            if fits {
+                for (at, word) in data.iter().enumerate() {
+                    let place = first(slot) as usize + 4 * at;
+                    memory[place..place + 4].copy_from_slice(&word.to_le_bytes());
+                }
+            }
+            bench.drain();
+            assert!(
+                bench.memory == memory,
+                "{length} words to slot {slot}, offset {offset}, plane {plane}"
+            );
+            // A GET: the answer's header is its second word with the length incremented.
+            let (asker, to) = (bench.rng.random_range(0..6), bench.rng.random_range(0..256));
+            bench.sources[REQUEST].push((paper_word(me, 0b011, 2, offset, slot), false));
+            bench.sources[REQUEST].push((paper_word(asker, kind, length, 0, to), true));
+            refused += u32::from(!fits);
+            if fits {
+                let mut answer = vec![paper_word(asker, kind, length + 1, 0, to)];
+                answer.extend((0..length).map(|at| bench.word(first(slot) + 4 * at)));
+                answers.push(answer);
+            }
+            bench.drain();
+        }
+        bench.drain();
+        assert_eq!(bench.take_sent(REPLY), answers);
+        assert!(bench.take_sent(REQUEST).is_empty());
+        assert_eq!(bench.read(rank::REFUSED_IN), refused);
+        assert!(bench.memory == memory);
+    }
+    assert!(refused > 10);
+    assert_eq!(bench.events(), rank::events::DROPPED.put(1));
+}
+
+// ------------------------------------------------------------------------------------------------ extended packets
+
+/// The packets of an extended put or get: header words, and payload bytes where they mean something.
+fn extended_packets(
+    bench: &Bench,
+    is_get: bool,
+    dpid: u32,
+    slot: u32,
+    id: u32,
+    [mut offset, mut laddr, mut left]: [u32; 3],
+) -> Vec<(Vec<u32>, Vec<Option<u8>>)> {
+    let kind = if is_get {
+        PacketType::Xget
+    } else {
+        PacketType::Xput
+    } as u32;
+    let mut packets = Vec::new();
+    loop {
+        // Payload lies as it will at its destination, so the first word may be less than whole.
+        let lane = if is_get { laddr } else { offset } % 4;
+        let bytes = left.min(bench.config.payload - lane);
+        let last = bytes == left;
+        let mut heads = vec![
+            dpid << 24 | kind << 21 | u32::from(last) << 20 | bench.me << 8 | slot,
+            offset,
+            if last { id << 16 | left } else { left },
+        ];
+        let mut payload = Vec::new();
+        if is_get {
+            heads.push(laddr);
+        } else if bytes > 0 {
+            payload.resize(lane as usize, None);
+            payload.extend((0..bytes).map(|at| Some(bench.memory[(laddr + at) as usize])));
+            payload.resize(payload.len().next_multiple_of(4), None);
+        }
+        packets.push((heads, payload));
+        if last {
+            return packets;
+        }
+        (offset, laddr, left) = (offset + bytes, laddr + bytes, left - bytes);
+    }
+}
+
+fn extended(config: Config) {
+    let mut bench = Bench::new(config, "rma_coprocessor_extended");
+    bench.begin();
+    let bases = [0x100, 0x8000, 0x0, 0x40];
+    for (slot, base) in bases.into_iter().enumerate() {
+        assert_eq!(bench.register(base, None, 0), (0, slot as u32));
+    }
+    for round in 0..soak(20) {
+        if round > 0 {
+            bench.set_paces();
+        }
+        let mut expected = Vec::new();
+        for _ in 0..10 {
+            let is_get = bench.rng.random();
+            let payload = config.payload;
+            let length = match bench.rng.random_range(0..5) {
+                0 => bench.rng.random_range(0..9),
+                1 => (payload * bench.rng.random_range(1..3) + bench.rng.random_range(0..7))
+                    .saturating_sub(3),
+                _ => bench.rng.random_range(0..4 * payload),
+            };
+            let laddr = if bench.rng.random_bool(0.2) {
+                // To the very end of node memory, and from its very beginning.
+                [NODE_BYTES - length, 0][bench.rng.random_range(0..2)]
+            } else {
+                bench.rng.random_range(0..=NODE_BYTES - length)
+            };
+            let offset = if bench.rng.random_bool(0.1) {
+                bench.rng.random()
+            } else {
+                bench.rng.random_range(0..5_000)
+            };
+            let offset = if offset > u32::MAX - length {
+                offset - length
+            } else {
+                offset
+            };
+            let (dpid, id) = (
+                bench.rng.random_range(0..bench.nprocs),
+                bench.rng.random_range(0..1 << 16),
+            );
+            let opcode = if is_get { Opcode::XGet } else { Opcode::XPut };
+            // By slot, or by the window's base, which then wins over the slot.
+            let named = bench.rng.random_bool(0.4);
+            let slot = bench.rng.random_range(0..4u32);
+            if named {
+                bench.command(Opcode::XWindow, bases[slot as usize]);
+            }
+            let given = if named {
+                bench.rng.random_range(0..256)
+            } else {
+                slot
+            };
+            bench.extended(opcode, dpid, given, id, [offset, laddr, length]);
+            expected.extend(extended_packets(
+                &bench,
+                is_get,
+                dpid,
+                slot,
+                id,
+                [offset, laddr, length],
+            ));
+        }
+        bench.drain();
+        let sent = bench.take_sent(REQUEST);
+        for (at, (packet, (heads, payload))) in sent.iter().zip(&expected).enumerate() {
+            let place = format!("packet {at}: {packet:08x?}, {config:?}");
+            assert_eq!(
+                packet.len(),
+                heads.len() + payload.len() / 4,
+                "{place}, expected {heads:08x?}"
+            );
+            assert_eq!(&packet[..heads.len()], &heads[..], "{place}");
+            let bytes: Vec<u8> = packet[heads.len()..]
+                .iter()
+                .flat_map(|word| word.to_le_bytes())
+                .collect();
+            for (found, expected) in bytes.iter().zip(payload) {
+                assert!(
+                    expected.is_none_or(|expected| expected == *found),
+                    "{place}, expected {payload:02x?}"
+                );
+            }
+        }
+        assert_eq!(sent.len(), expected.len());
+    }
+}
+
+/// A long put leaves without a gap; a get's packets leave every fifth cycle.
+fn rate(config: Config) {
+    let mut bench = Bench::new(config, "rma_coprocessor_rate");
+    bench.begin();
+    assert_eq!(bench.register(0, None, 0), (0, 0));
+    let packets = 30;
+    let length = packets * config.payload;
+    bench.extended(Opcode::XPut, 0, 0, 1, [0, 0, length]);
+    bench.drain();
+    let times = std::mem::take(&mut bench.times[REQUEST]);
+    assert_eq!(times.len() as u32, packets * 3 + length / 4);
+    assert!(
+        times.windows(2).all(|pair| pair[1] == pair[0] + 1),
+        "a gap in a long put"
+    );
+    bench.extended(Opcode::XGet, 0, 0, 2, [0, 0, length]);
+    bench.drain();
+    let times = std::mem::take(&mut bench.times[REQUEST]);
+    let first = times[0];
+    let expected: Vec<u64> = (0..u64::from(packets))
+        .flat_map(|packet| (0..4).map(move |word| first + 5 * packet + word))
+        .collect();
+    assert_eq!(times, expected);
+}
+
+/// What is refused before anything is sent, and where that is told.
+fn refusals(config: Config) {
+    let mut bench = Bench::new(config, "rma_coprocessor_refusals");
+    bench.register_write(rank::CQ_BASE, RING);
+    bench.register_write(rank::CQ_SIZE, RING_LOG2);
+    let me = bench.me;
+    // Before BEGIN nothing is carried out.
+    bench.extended(Opcode::XPut, 0, 0, 11, [0, 0, 4]);
+    bench.extended(Opcode::XGet, 0, 0, 12, [0, 0, 4]);
+    bench.drain();
+    let not_begun = Status::NotBegun as u32;
+    assert_eq!(bench.completions(), [(11, not_begun), (12, not_begun)]);
+    assert_eq!(bench.read(rank::REFUSED_OUT), 2);
+    assert_eq!(bench.events(), 0);
+    assert_eq!(bench.collective(Opcode::Register, 0).0, not_begun);
+    for opcode in [Opcode::Put1, Opcode::PutN, Opcode::Get, Opcode::Barrier] {
+        bench.clear_events();
+        bench.command(opcode, 0);
+        if opcode != Opcode::Barrier {
+            bench.command(opcode, 0);
+            bench.data8(0, 1, 0);
+        }
+        bench.drain();
+        assert_eq!(bench.events(), rank::events::REFUSED.put(1), "{opcode:?}");
+        let error = bench.read(rank::LAST_ERROR);
+        assert_eq!(rank::last_error::STATUS.get(error), not_begun);
+        assert_eq!(rank::last_error::OPCODE.get(error), opcode as u32);
+    }
+    bench.clear_events();
+
+    bench.begin();
+    bench.drain();
+    assert_eq!(bench.register(0x400, Some(256), 0), (0, 0));
+    // Each with its status in the completion ring, in order, and its id.
+    let nprocs = bench.nprocs;
+    bench.extended(Opcode::XPut, nprocs, 0, 1, [0, 0, 4]);
+    bench.extended(Opcode::XGet, 255, 0, 2, [0, 0, 4]);
+    bench.extended(Opcode::XPut, me, 0, 3, [0, NODE_BYTES - 4, 5]);
+    bench.extended(Opcode::XGet, me, 0, 4, [0, NODE_BYTES + 1, 0]);
+    bench.extended(Opcode::XPut, me, 0, 5, [0, u32::MAX, 2]);
+    bench.extended(Opcode::XGet, me, 0, 6, [0, 8, u32::MAX]);
+    bench.command(Opcode::XWindow, 0x404);
+    bench.extended(Opcode::XPut, me, 0, 7, [0, 0, 4]);
+    bench.drain();
+    let (rank_status, local, unknown) = (
+        Status::BadRank as u32,
+        Status::BadLocal as u32,
+        Status::NotRegistered as u32,
+    );
+    assert_eq!(
+        bench.completions(),
+        [
+            (1, rank_status),
+            (2, rank_status),
+            (3, local),
+            (4, local),
+            (5, local),
+            (6, local),
+            (7, unknown)
+        ]
+    );
+    // The name by base was used up by the refused command.
+    bench.extended(Opcode::XPut, me, 0, 8, [0, 0, 4]);
+    bench.drain();
+    assert_eq!(bench.take_sent(REQUEST).len(), 1, "only the last was sent");
+    assert_eq!(bench.events(), 0);
+
+    // Paper commands have no completion; LAST_ERROR says why.
+    let cases = [
+        (Opcode::Put1, 0x400, 0, [nprocs, 1, 0], Status::BadRank),
+        (Opcode::Put1, 0x404, 0, [me, 1, 0], Status::NotRegistered),
+        (Opcode::Put1, 0x400, 0, [me, 2, 0], Status::BadLength),
+        (Opcode::Put1, 0x400, 0, [me, 0, 0], Status::BadLength),
+        (Opcode::PutN, 0x400, 0, [me, 31, 0], Status::BadLength),
+        (Opcode::PutN, 0x400, 0, [me, 0, 0], Status::BadLength),
+        (Opcode::PutN, 0x400, 0, [me, 255, 0], Status::BadLength),
+        (
+            Opcode::PutN,
+            0x400,
+            NODE_BYTES - 116,
+            [me, 30, 0],
+            Status::BadLocal,
+        ),
+        (
+            Opcode::PutN,
+            0x400,
+            u32::MAX - 3,
+            [me, 4, 0],
+            Status::BadLocal,
+        ),
+        (Opcode::Get, 0x404, 0x400, [me, 4, 0], Status::NotRegistered),
+        (Opcode::Get, 0x400, 0x404, [me, 4, 0], Status::NotRegistered),
+        (Opcode::Get, 0x400, 0x400, [me, 31, 0], Status::BadLength),
+        (Opcode::Get, 0x400, 0x400, [nprocs, 4, 0], Status::BadRank),
+    ];
+    for (opcode, first, second, [dpid, length, offset], status) in cases {
+        bench.clear_events();
+        bench.command(opcode, first);
+        bench.command(opcode, second);
+        bench.data8(dpid, length, offset);
+        bench.drain();
+        assert_eq!(
+            bench.events(),
+            rank::events::REFUSED.put(1),
+            "{opcode:?} {second:#x} {length}"
+        );
+        let error = bench.read(rank::LAST_ERROR);
+        assert_eq!(
+            rank::last_error::STATUS.get(error),
+            status as u32,
+            "{opcode:?} {second:#x} {length}"
+        );
+        assert_eq!(rank::last_error::OPCODE.get(error), opcode as u32);
+    }
+    // What just fits is sent.
+    bench.clear_events();
+    bench.command(Opcode::PutN, 0x400);
+    bench.command(Opcode::PutN, NODE_BYTES - 120);
+    bench.data8(me, 30, 0);
+    bench.extended(
+        Opcode::XPut,
+        nprocs - 1,
+        0,
+        9,
+        [u32::MAX, NODE_BYTES - 5, 5],
+    );
+    bench.drain();
+    assert_eq!(bench.take_sent(REQUEST).len(), 2);
+    assert_eq!(bench.events(), 0);
+
+    // A number that the network does not reach is refused whatever NPROCS says; another rank's number isn't taken.
+    bench.command(Opcode::SetNprocs, 255);
+    bench.extended(Opcode::XPut, DESTS, 0, 10, [0, 0, 4]);
+    bench.drain();
+    assert_eq!(bench.completions().last(), Some(&(10, rank_status)));
+    bench.command(Opcode::SetPid, me + 1);
+    bench.drain();
+    assert_eq!(bench.events(), rank::events::REFUSED.put(1));
+    assert_eq!(rank::identity::PID.get(bench.read(rank::IDENTITY)), me);
+}
+
+/// Registration and what follows it at once, broken pairs, opcodes that don't exist, refusals elsewhere.
+fn interlock(config: Config) {
+    let mut bench = Bench::new(config, "rma_coprocessor_interlock");
+    bench.begin();
+    let me = bench.me;
+    for round in 0..soak(12) {
+        if round > 0 {
+            bench.set_paces();
+        }
+        // Without a pause: the PUT's window is the one that is being registered, then it is gone.
+        let base = 0x400 * (1 + round as u32 % 8);
+        let word = bench.rng.random();
+        let other = bench.rng.random();
+        bench.command(Opcode::Register, base);
+        bench.command(Opcode::Put1, base);
+        bench.command(Opcode::Put1, word);
+        bench.data8(me, 1, 7);
+        bench.command(Opcode::XWindow, base);
+        bench.extended(Opcode::XPut, me, 200, 21, [0, 0, 0]);
+        bench.command(Opcode::Deregister, base);
+        bench.command(Opcode::Put1, base);
+        bench.command(Opcode::Put1, other);
+        bench.data8(me, 1, 7);
+        bench.command(Opcode::XWindow, base);
+        bench.extended(Opcode::XPut, me, 0, 22, [0, 0, 0]);
+        bench.drain();
+        let sent = bench.take_sent(REQUEST);
+        assert_eq!(sent.len(), 2, "round {round}: {sent:08x?}, {config:?}");
+        assert_eq!(sent[0], [paper_word(me, 0b001, 2, 7, 0), word]);
+        assert_eq!(sent[1][0] & 0xff, 0);
+        assert_eq!(bench.completions(), [(22, Status::NotRegistered as u32)]);
+        assert_eq!(bench.events(), rank::events::REFUSED.put(1));
+        bench.clear_events();
+    }
+
+    // Collective commands without a pause between them.
+    for _ in 0..soak(10) {
+        let (barriers, results) = (bench.read(rank::BARRIERS), bench.read(rank::REG_RESULT));
+        let results = rank::reg_result::COUNT.get(results);
+        bench.command(Opcode::Register, 0x3000);
+        bench.command(Opcode::Barrier, 0);
+        bench.command(Opcode::Deregister, 0x3000);
+        bench.run_until("three collective commands", |bench| {
+            bench.read(rank::BARRIERS) == barriers + 1
+                && rank::reg_result::COUNT.get(bench.read(rank::REG_RESULT))
+                    == (results + 2) % 65_536
+        });
+        assert_eq!(
+            rank::reg_result::STATUS.get(bench.read(rank::REG_RESULT)),
+            0
+        );
+        bench.register_write(rank::ACK, rank::ack::BARRIER.put(1));
+        bench.drain();
+    }
+
+    // A pair whose second write is another command: told, and the new command stands.
+    let word = bench.rng.random();
+    assert_eq!(bench.register(0x800, None, 0), (0, 0));
+    bench.command(Opcode::PutN, 0x800);
+    bench.command(Opcode::Put1, 0x800);
+    bench.command(Opcode::Put1, word);
+    bench.data8(me, 1, 0);
+    bench.drain();
+    assert_eq!(
+        bench.take_sent(REQUEST),
+        [[paper_word(me, 0b001, 2, 0, 0), word]]
+    );
+    assert_eq!(bench.events(), rank::events::BAD_OPCODE.put(1));
+    bench.clear_events();
+    bench.command(Opcode::Put1, 0x800);
+    bench.command(Opcode::XOffset, 0);
+    bench.drain();
+    assert_eq!(bench.events(), rank::events::BAD_OPCODE.put(1));
+    bench.clear_events();
+    for opcode in [0x00, 0x06, 0x7f, 0xff] {
+        bench.host.push((4 * opcode, 0));
+        bench.drain();
+        assert_eq!(
+            bench.events(),
+            rank::events::BAD_OPCODE.put(1),
+            "opcode {opcode:#x}"
+        );
+        bench.clear_events();
+    }
+    assert!(bench.take_sent(REQUEST).is_empty());
+
+    // The same window twice, beyond node memory, and what the others refuse.
+    assert_eq!(bench.register(0x800, None, 0).0, Status::Duplicate as u32);
+    assert_eq!(
+        bench.register(0x900, Some(NODE_BYTES - 0x900 + 1), 0).0,
+        Status::BadRange as u32
+    );
+    assert_eq!(
+        bench.register(NODE_BYTES + 4, None, 0).0,
+        Status::BadRange as u32
+    );
+    assert_eq!(
+        bench.register(0x900, Some(u32::MAX), 0).0,
+        Status::BadRange as u32
+    );
+    assert_eq!(
+        bench.collective(Opcode::Deregister, 0x900).0,
+        Status::NotRegistered as u32
+    );
+    bench.peers_status = Some(Status::TableFull);
+    assert_eq!(bench.register(0x900, None, 0).0, Status::TableFull as u32);
+    assert_eq!(
+        bench.collective(Opcode::Deregister, 0x800).0,
+        Status::TableFull as u32
+    );
+    bench.peers_status = None;
+    // Neither changed anything.
+    assert_eq!(bench.register(0x800, None, 0).0, Status::Duplicate as u32);
+    assert_eq!(
+        bench.collective(Opcode::Deregister, 0x900).0,
+        Status::NotRegistered as u32
+    );
+    // The size was for the refused registration, and is used up.
+    assert_eq!(bench.register(0x900, Some(NODE_BYTES - 0x900), 0), (0, 1));
+    for slot in 2..config.slots {
+        assert_eq!(bench.register(0x1000 + 4 * slot, None, 0), (0, slot));
+    }
+    assert_eq!(bench.register(0x2000, None, 0).0, Status::TableFull as u32);
+    assert_eq!(bench.collective(Opcode::Deregister, 0x900), (0, 1));
+    assert_eq!(bench.register(0x2000, None, 0), (0, 1));
+    // The others are at a barrier.
+    bench.peers_kind = Some(SyncKind::Barrier);
+    assert_eq!(
+        bench.collective(Opcode::Deregister, 0x2000).0,
+        Status::Mismatch as u32
+    );
+    bench.barrier();
+    assert_eq!(bench.events(), 0);
+}
+
+// ------------------------------------------------------------------------------------------------ led back
+
+/// A window of the random programs.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    base: u32,
+    size: u32,
+    deny_read: bool,
+    deny_write: bool,
+}
+
+/// Random programs whose packets come back to the coprocessor itself, over a network that stalls; after each barrier
+/// memory and completions are what the commands mean.
+fn programs(config: Config) {
+    let mut bench = Bench::new(config, "rma_coprocessor_programs");
+    bench.looped = true;
+    bench.begin();
+    let me = bench.me;
+    // Sources below 0x8000, destinations above, so that the order within a batch does not matter.
+    let windows = [
+        Window {
+            base: 0x8000,
+            size: 0x6000,
+            deny_read: false,
+            deny_write: false,
+        },
+        Window {
+            base: 0x0,
+            size: 0x8000,
+            deny_read: false,
+            deny_write: true,
+        },
+        Window {
+            base: 0x9004,
+            size: 1_003,
+            deny_read: true,
+            deny_write: false,
+        },
+        Window {
+            base: 0x7ffc,
+            size: 4,
+            deny_read: false,
+            deny_write: true,
+        },
+    ];
+    for (slot, window) in windows.iter().enumerate() {
+        let deny = u32::from(window.deny_read) | u32::from(window.deny_write) << 1;
+        assert_eq!(
+            bench.register(window.base, Some(window.size), deny),
+            (0, slot as u32)
+        );
+    }
+    let (mut done, mut refused) = (0, 0);
+    let mut next_id = 0;
+    for _ in 0..soak(40) {
+        bench.set_paces();
+        let mut memory = bench.memory.clone();
+        let mut claimed: Vec<(u32, u32)> = Vec::new();
+        let mut claim = |first: u32, length: u32| {
+            let clear = claimed
+                .iter()
+                .all(|&(at, size)| first + length <= at || at + size <= first);
+            if clear {
+                claimed.push((first, length));
+            }
+            clear
+        };
+        let mut expected = Vec::new();
+        for _ in 0..24 {
+            let rng = &mut bench.rng;
+            let slot = rng.random_range(0..5usize);
+            let window = windows.get(slot).copied();
+            let long = rng.random_bool(0.3);
+            let length = rng.random_range(0..if long { 3 * config.payload } else { 40 });
+            let size = window.map_or(100, |window| window.size);
+            let offset = match rng.random_range(0..4) {
+                0 => size.saturating_sub(length),
+                1 => (size + rng.random_range(0..3)).saturating_sub(length),
+                _ => rng.random_range(0..=size.saturating_sub(length)),
+            };
+            let is_get = rng.random();
+            let status = match window {
+                None => Status::BadSlot,
+                Some(_) if offset + length > size => Status::OutOfBounds,
+                Some(window)
+                    if if is_get {
+                        window.deny_read
+                    } else {
+                        window.deny_write
+                    } =>
+                {
+                    Status::Denied
+                }
+                Some(_) => Status::Ok,
+            };
+            let remote = window.map_or(0, |window| window.base) + offset;
+            let laddr = rng.random_range(0..0x8000 - length) + if is_get { 0x8000 } else { 0 };
+            // What is read is below, what is written above.
+            let (from, to) = if is_get {
+                (remote, laddr)
+            } else {
+                (laddr, remote)
+            };
+            let within = from + length <= 0x8000 && to >= 0x8000 && to + length <= RING;
+            let paper = rng.random_bool(0.3);
+            if paper {
+                // A paper PUT into the first window, of words.
+                let (words, at) = (rng.random_range(1..=30u32), rng.random_range(0..256u32));
+                let source = rng.random_range(0..0x8000 - 120);
+                let to = windows[0].base + 4 * at;
+                if !claim(to, 4 * words) {
+                    continue;
+                }
+                let data: Vec<u8> = memory[source as usize..(source + 4 * words) as usize].to_vec();
+                memory[to as usize..(to + 4 * words) as usize].copy_from_slice(&data);
+                if words == 1 {
+                    let word = u32::from_le_bytes(std::array::from_fn(|lane| data[lane]));
+                    bench.command(Opcode::Put1, windows[0].base);
+                    bench.command(Opcode::Put1, word);
+                } else {
+                    bench.command(Opcode::PutN, windows[0].base);
+                    bench.command(Opcode::PutN, source);
+                }
+                bench.data8(me, words, at);
+                done += 1;
+                continue;
+            }
+            if status == Status::Ok && !(within && claim(to, length)) {
+                continue;
+            }
+            if status == Status::Ok {
+                let data: Vec<u8> = memory[from as usize..(from + length) as usize].to_vec();
+                memory[to as usize..(to + length) as usize].copy_from_slice(&data);
+                done += 1;
+            } else {
+                refused += 1;
+            }
+            next_id = (next_id + 1) % (1 << 16);
+            let opcode = if is_get { Opcode::XGet } else { Opcode::XPut };
+            bench.extended(opcode, me, slot as u32, next_id, [offset, laddr, length]);
+            expected.push((next_id, status as u32));
+        }
+        bench.barrier();
+        let mut completions = bench.completions();
+        completions.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(completions, expected, "{config:?}");
+        let ring = RING as usize;
+        let wrong = (0..ring).find(|&at| bench.memory[at] != memory[at]);
+        assert_eq!(wrong, None, "the first wrong byte in memory, {config:?}");
+        assert_eq!(bench.events(), 0);
+        assert_eq!(bench.read(rank::REFUSED_IN) > 0, refused > 0);
+        // A paper GET now and then, after all else: it lands at the beginning of its window.
+        let (words, at) = (
+            bench.rng.random_range(1..=30u32),
+            bench.rng.random_range(0..256u32),
+        );
+        bench.command(Opcode::Get, windows[0].base);
+        bench.command(Opcode::Get, windows[1].base);
+        bench.data8(me, words, at);
+        bench.barrier();
+        let from = (windows[1].base + 4 * at) as usize;
+        let to = windows[0].base as usize;
+        let data = memory[from..from + 4 * words as usize].to_vec();
+        memory[to..to + data.len()].copy_from_slice(&data);
+        assert!(
+            bench.memory[..ring] == memory[..ring],
+            "a GET of {words} words, {config:?}"
+        );
+    }
+    assert!(
+        done > 200 && refused > 100,
+        "{done} done, {refused} refused"
+    );
+}
+
+#[test]
+fn rma_coprocessor_paper_packets() {
+    CONFIGS.into_iter().for_each(paper_packets);
+}
+
+#[test]
+fn rma_coprocessor_paper_served() {
+    CONFIGS.into_iter().for_each(paper_served);
+}
+
+#[test]
+fn rma_coprocessor_extended() {
+    CONFIGS.into_iter().for_each(extended);
+}
+
+#[test]
+fn rma_coprocessor_rate() {
+    // With the smallest queues and a slow memory the Out FIFO is what limits.
+    rate(CONFIGS[0]);
+}
+
+#[test]
+fn rma_coprocessor_refusals() {
+    CONFIGS.into_iter().for_each(refusals);
+}
+
+#[test]
+fn rma_coprocessor_interlock() {
+    CONFIGS.into_iter().for_each(interlock);
+}
+
+#[test]
+fn rma_coprocessor_programs() {
+    CONFIGS.into_iter().for_each(programs);
+}

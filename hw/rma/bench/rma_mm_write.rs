@@ -1,0 +1,239 @@
+//! `rma_mm_write` in every cycle: addresses, data, strobes and drops against a byte-level model, a note in the cycle
+//! after its task's last word, and no cycle in which it waits for something else than its port or the notes' taker.
+
+use std::collections::VecDeque;
+
+use alcor_hw_bench::{Pace, Random, Sink, Source, soak};
+use rand::Rng;
+
+use crate::rma::Block;
+
+/// (depth of the task queue, longest payload) of the controllers in `rma_bench`.
+const CONFIGS: [(usize, u32); 2] = [(16, 128), (2, 16)];
+const MEMORY_BYTES: u32 = 1024;
+
+#[derive(Debug, Clone, Copy)]
+struct Task {
+    drop: bool,
+    address: u32,
+    /// Payload bytes.
+    length: u32,
+    note: Option<u32>,
+}
+
+impl Task {
+    fn words(&self) -> u32 {
+        if self.length == 0 {
+            0
+        } else {
+            (self.address % 4 + self.length).div_ceil(4)
+        }
+    }
+}
+
+#[test]
+fn rma_mm_write_random() {
+    for lane in 0..CONFIGS.len() {
+        random(lane);
+    }
+}
+
+fn random(lane: usize) {
+    let (depth, longest) = CONFIGS[lane];
+    let mut rng = Random::new("rma_mm_write_random");
+    let mut block = Block::start("write", CONFIGS.len(), lane);
+    let mut tasks: Source<Task> = Source::new(Pace::Always);
+    let mut payload: Source<u32> = Source::new(Pace::Always);
+    // What the block should hold, and how many words of the first task are done.
+    let mut inside: VecDeque<Task> = VecDeque::new();
+    let mut done = 0;
+    // The memory as written, and as the tasks that are done say it should be.
+    let mut memory = vec![0u8; MEMORY_BYTES as usize];
+    let mut expected = memory.clone();
+    let mut words_of_task: Vec<u32> = Vec::new();
+    let (mut notes, mut writes) = (0, 0);
+    let paces = [
+        Pace::Always,
+        Pace::Chance(0.5),
+        Pace::Chance(0.1),
+        Pace::Bursts { on: 30, off: 30 },
+    ];
+    for _ in 0..soak(24) {
+        let mut pace = || paces[rng.random_range(0..paces.len())];
+        tasks.set_pace(pace());
+        payload.set_pace(pace());
+        let (mut port, mut taker) = (Sink::new(pace()), Sink::new(pace()));
+        for _ in 0..1_200 {
+            if tasks.len() < 3 {
+                let long = rng.random_bool(0.2);
+                let address = rng.random();
+                let limit = if long { 4 * longest - address % 4 } else { 12 };
+                let task = Task {
+                    drop: rng.random_bool(0.25),
+                    address,
+                    length: rng.random_range(0..=limit),
+                    note: rng.random_bool(0.5).then(|| rng.random_range(0..1 << 29)),
+                };
+                // Payload is there before its task, or after.
+                payload.extend((0..task.words()).map(|_| rng.random::<u32>()));
+                tasks.push(task);
+            }
+            let noise: u64 = rng.random();
+            let task = tasks.offer(&mut *rng).copied();
+            let word = payload.offer(&mut *rng).copied();
+            let (grant, taken) = (port.ready(&mut *rng), taker.ready(&mut *rng));
+            block.set("task_valid_i", task.is_some());
+            block.set(
+                "task_drop_i",
+                task.map_or(noise & 1, |task| u64::from(task.drop)),
+            );
+            block.set(
+                "task_words_i",
+                task.map_or(noise, |task| u64::from(task.words())),
+            );
+            block.set(
+                "task_address_i",
+                task.map_or(noise, |task| u64::from(task.address)),
+            );
+            let end_lane = task.map_or(noise, |task| {
+                u64::from((task.address % 4 + task.length).wrapping_sub(1) % 4)
+            });
+            block.set("task_end_lane_i", end_lane);
+            block.set(
+                "task_noted_i",
+                task.map_or(noise >> 1 & 1, |task| u64::from(task.note.is_some())),
+            );
+            block.set(
+                "task_note_i",
+                task.map_or(noise, |task| {
+                    u64::from(task.note.unwrap_or(task.address >> 3))
+                }),
+            );
+            block.set("in_valid_i", word.is_some());
+            block.set("in_data_i", word.map_or(noise, u64::from));
+            block.set("ready_i", grant);
+            block.set("note_ready_i", taken);
+            block.settle();
+
+            let place = format!("lane {lane}, cycle {}", block.cycle());
+            let current = inside.front().copied();
+            let is_moving = current.is_some_and(|task| done < task.words());
+            let drops = current.is_some_and(|task| task.drop);
+            assert_eq!(block.is("task_ready_o"), inside.len() < depth, "{place}");
+            assert_eq!(block.is("idle_o"), inside.is_empty(), "{place}");
+            // As soon as there is a word it is on offer, or dropped.
+            assert_eq!(
+                block.is("valid_o"),
+                is_moving && !drops && word.is_some(),
+                "{place}"
+            );
+            assert_eq!(
+                block.is("in_ready_o"),
+                is_moving && (drops || grant),
+                "{place}"
+            );
+            let noting = current.filter(|_| !is_moving).and_then(|task| task.note);
+            assert_eq!(block.is("note_valid_o"), noting.is_some(), "{place}");
+            if let Some(note) = noting {
+                assert_eq!(block.word("note_o"), note, "{place}");
+                // By now its data is in memory.
+                assert_eq!(memory, expected, "{place}");
+                notes += u64::from(taken);
+            }
+
+            let mut ends = false;
+            if let (Some(task), true, Some(word)) = (current, is_moving, word) {
+                if drops || grant {
+                    done += 1;
+                    words_of_task.push(word);
+                    ends = done == task.words() && task.note.is_none();
+                    if !drops {
+                        let address = block.word("address_o");
+                        assert_eq!(
+                            address,
+                            (task.address / 4).wrapping_add(done - 1) % (1 << 30),
+                            "{place}"
+                        );
+                        let strobe = block.word("strobe_o");
+                        for (lane, byte) in
+                            block.word("data_o").to_le_bytes().into_iter().enumerate()
+                        {
+                            if strobe >> lane & 1 == 1 {
+                                let at = address.wrapping_mul(4).wrapping_add(lane as u32)
+                                    % MEMORY_BYTES;
+                                memory[at as usize] = byte;
+                            }
+                        }
+                        writes += 1;
+                        if done == task.words() {
+                            // Byte i of the transfer is byte (address + i) mod 4 of its word.
+                            for byte in 0..task.length {
+                                let place = task.address % 4 + byte;
+                                let data = words_of_task[place as usize / 4].to_le_bytes()
+                                    [place as usize % 4];
+                                expected
+                                    [(task.address.wrapping_add(byte) % MEMORY_BYTES) as usize] =
+                                    data;
+                            }
+                            assert_eq!(memory, expected, "{place}: {task:?}");
+                        }
+                    }
+                }
+            } else if let Some(task) = current {
+                ends = !is_moving && (task.note.is_none() || taken);
+            }
+            if ends {
+                inside.pop_front();
+                done = 0;
+                words_of_task.clear();
+            }
+            payload.take(block.is("in_ready_o"));
+            if let Some(task) = tasks.take(block.is("task_ready_o")) {
+                inside.push_back(task);
+            }
+            block.clock();
+        }
+    }
+    assert!(
+        notes > 150 && writes > 1_000,
+        "only {notes} notes and {writes} writes"
+    );
+}
+
+/// A word a cycle from task to task; a note costs one.
+#[test]
+fn rma_mm_write_rate() {
+    let mut rng = Random::new("rma_mm_write_rate");
+    for noted in [false, true] {
+        let mut block = Block::start("write", CONFIGS.len(), 0);
+        let lengths: Vec<u32> = (0..12).map(|_| rng.random_range(1..=30)).collect();
+        let cycles: u64 = lengths
+            .iter()
+            .map(|&words| u64::from(words) + u64::from(noted))
+            .sum();
+        block.set("ready_i", 0u64);
+        block.set("note_ready_i", 1u64);
+        block.set("task_end_lane_i", 3u64);
+        block.set("task_noted_i", noted);
+        for &words in &lengths {
+            block.set("task_valid_i", 1u64);
+            block.set("task_words_i", words);
+            block.settle();
+            assert!(block.is("task_ready_o"));
+            block.clock();
+        }
+        block.set("task_valid_i", 0u64);
+        block.set("in_valid_i", 1u64);
+        block.settle();
+        assert!(!block.is("idle_o"));
+        block.set("ready_i", 1u64);
+        let mut took = 0;
+        while !block.is("idle_o") {
+            block.settle();
+            block.clock();
+            block.settle();
+            took += 1;
+        }
+        assert_eq!(took, cycles, "notes {noted}");
+    }
+}

@@ -1,0 +1,1115 @@
+//! `rma_packet_controller` of both planes: what it makes of each packet, compared item by item with a model that knows
+//! the packet formats and the windows only. The paper's words are put together here from its figure 6, not from the ABI.
+
+use std::collections::VecDeque;
+
+use alcor_abi::{PacketType, Status};
+use alcor_hw_bench::{Pace, Random, Sink, Source, soak};
+use rand::Rng;
+
+use crate::rma::Block;
+
+const LANES: usize = 4;
+
+/// A controller in `rma_bench`.
+#[derive(Debug, Clone, Copy)]
+struct Config {
+    lane: usize,
+    requests: bool,
+    /// Payload bytes of an extended packet.
+    payload: u32,
+}
+
+const CONFIGS: [Config; LANES] = [
+    Config {
+        lane: 0,
+        requests: true,
+        payload: 512,
+    },
+    Config {
+        lane: 1,
+        requests: false,
+        payload: 512,
+    },
+    Config {
+        lane: 2,
+        requests: true,
+        payload: 64,
+    },
+    Config {
+        lane: 3,
+        requests: false,
+        payload: 64,
+    },
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Window {
+    base: u32,
+    size: u32,
+    deny_read: bool,
+    deny_write: bool,
+}
+
+/// A packet, as the sender means it.
+#[derive(Debug, Clone, Copy)]
+enum Packet {
+    /// The paper's PUT-1 or PUT-n of `words` words.
+    Put { slot: u8, offset: u8, words: u32 },
+    /// The paper's GET.
+    Get {
+        slot: u8,
+        offset: u8,
+        words: u32,
+        from: u8,
+        answer_slot: u8,
+    },
+    /// A packet of an extended put. `left` is what is left of the command, with this packet.
+    XPut {
+        slot: u8,
+        offset: u32,
+        left: u32,
+        last: bool,
+        from: u8,
+        id: u16,
+    },
+    /// A packet of an extended get.
+    XGet {
+        slot: u8,
+        offset: u32,
+        left: u32,
+        last: bool,
+        from: u8,
+        id: u16,
+        laddr: u32,
+    },
+    /// Data of an extended get.
+    XData {
+        laddr: u32,
+        bytes: u32,
+        last: bool,
+        id: u16,
+    },
+    /// An extended command's outcome.
+    XAck { status: u8, id: u16 },
+}
+
+const ME: u32 = 5;
+
+fn x_header(kind: PacketType, last: bool, from: u8, slot: u8) -> u32 {
+    ME << 24 | (kind as u32) << 21 | u32::from(last) << 20 | u32::from(from) << 8 | u32::from(slot)
+}
+
+fn x_length(last: bool, id: u16, left: u32) -> u32 {
+    if last {
+        u32::from(id) << 16 | left
+    } else {
+        left
+    }
+}
+
+impl Packet {
+    /// Its header words on the wire.
+    fn heads(self) -> Vec<u32> {
+        match self {
+            // dpid 8, type 3, length 5, offset 8, destination address 8.
+            Packet::Put {
+                slot,
+                offset,
+                words,
+            } => {
+                let kind = if words == 1 { 0b001 } else { 0b010 };
+                vec![
+                    ME << 24
+                        | kind << 21
+                        | (words + 1) << 16
+                        | u32::from(offset) << 8
+                        | u32::from(slot),
+                ]
+            }
+            // The second word: myid 8, type 3, data length 5, zeros 8, destination address 8.
+            Packet::Get {
+                slot,
+                offset,
+                words,
+                from,
+                answer_slot,
+            } => {
+                let kind = if words == 1 { 0b001 } else { 0b010 };
+                vec![
+                    ME << 24 | 0b011 << 21 | 2 << 16 | u32::from(offset) << 8 | u32::from(slot),
+                    u32::from(from) << 24 | kind << 21 | words << 16 | u32::from(answer_slot),
+                ]
+            }
+            Packet::XPut {
+                slot,
+                offset,
+                left,
+                last,
+                from,
+                id,
+            } => {
+                vec![
+                    x_header(PacketType::Xput, last, from, slot),
+                    offset,
+                    x_length(last, id, left),
+                ]
+            }
+            Packet::XGet {
+                slot,
+                offset,
+                left,
+                last,
+                from,
+                id,
+                laddr,
+            } => {
+                vec![
+                    x_header(PacketType::Xget, last, from, slot),
+                    offset,
+                    x_length(last, id, left),
+                    laddr,
+                ]
+            }
+            Packet::XData {
+                laddr,
+                bytes,
+                last,
+                id,
+            } => {
+                vec![
+                    x_header(PacketType::Xdata, last, 0, 0),
+                    laddr,
+                    u32::from(id) << 16 | bytes,
+                ]
+            }
+            Packet::XAck { status, id } => {
+                vec![
+                    ME << 24
+                        | (PacketType::Xack as u32) << 21
+                        | u32::from(status) << 16
+                        | u32::from(id),
+                ]
+            }
+        }
+    }
+}
+
+/// A write task, as far as it means something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Write {
+    drop: bool,
+    words: u32,
+    /// First byte and the last byte's lane, unless nothing is written.
+    place: Option<(u32, u32)>,
+    /// Rank (request plane), status, id.
+    note: Option<(u32, u32, u32)>,
+}
+
+/// A packet sent in answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Answer {
+    heads: Vec<u32>,
+    words: u32,
+    /// Byte address of the payload's word 0, if there is any.
+    address: Option<u32>,
+}
+
+/// What a refusal reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Refusal {
+    status: u32,
+    kind: u32,
+    dropped: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Ack {
+    rank: u8,
+    status: u8,
+    id: u16,
+}
+
+impl Ack {
+    fn answer(self) -> Answer {
+        let Self { rank, status, id } = self;
+        let kind = PacketType::Xack as u32;
+        let head = u32::from(rank) << 24 | kind << 21 | u32::from(status) << 16 | u32::from(id);
+        Answer {
+            heads: vec![head],
+            words: 0,
+            address: None,
+        }
+    }
+}
+
+struct Bench {
+    config: Config,
+    rng: Random,
+    block: Block,
+    windows: Vec<Option<Window>>,
+    /// What the table shows: the window looked up last.
+    shown: Option<Window>,
+    /// What it shows of a slot without a window.
+    stale: u64,
+    heads: Source<u32>,
+    acks: Source<Ack>,
+    writes_sink: Sink,
+    heads_sink: Sink,
+    tasks_sink: Sink,
+    writes: VecDeque<Write>,
+    answers: VecDeque<Answer>,
+    acked: VecDeque<Answer>,
+    refusals: VecDeque<Refusal>,
+    /// Header words of an answer under way.
+    sent: Vec<u32>,
+    count: u64,
+}
+
+impl Bench {
+    fn new(config: Config, name: &'static str) -> Self {
+        let mut rng = Random::new(name);
+        // Sizes at both ends, any rights, and slots without a window.
+        let windows = (0..32)
+            .map(|slot| {
+                let size = match slot % 6 {
+                    0 => 0,
+                    1 => rng.random_range(1..200),
+                    2 => 0xffff_ffff,
+                    3 => 4 * rng.random_range(1..200),
+                    _ => 1 << 20,
+                };
+                let (deny_read, deny_write) = (rng.random_bool(0.2), rng.random_bool(0.2));
+                let window = Window {
+                    base: rng.random::<u32>() & !3,
+                    size,
+                    deny_read,
+                    deny_write,
+                };
+                rng.random_bool(0.85).then_some(window)
+            })
+            .collect();
+        Self {
+            config,
+            rng,
+            block: Block::start("packet", LANES, config.lane),
+            windows,
+            shown: None,
+            stale: 0,
+            heads: Source::new(Pace::Always),
+            acks: Source::new(Pace::Always),
+            writes_sink: Sink::new(Pace::Always),
+            heads_sink: Sink::new(Pace::Always),
+            tasks_sink: Sink::new(Pace::Always),
+            writes: VecDeque::new(),
+            answers: VecDeque::new(),
+            acked: VecDeque::new(),
+            refusals: VecDeque::new(),
+            sent: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// The outcome of an access to bytes `offset .. offset + length` of a window.
+    fn check(&self, slot: u8, offset: u32, length: u32, is_read: bool) -> Status {
+        let Some(window) = self.windows.get(usize::from(slot)).copied().flatten() else {
+            return Status::BadSlot;
+        };
+        if u64::from(offset) + u64::from(length) > u64::from(window.size) {
+            Status::OutOfBounds
+        } else if if is_read {
+            window.deny_read
+        } else {
+            window.deny_write
+        } {
+            Status::Denied
+        } else {
+            Status::Ok
+        }
+    }
+
+    fn base(&self, slot: u8) -> u32 {
+        self.windows
+            .get(usize::from(slot))
+            .copied()
+            .flatten()
+            .map_or(0, |window| window.base)
+    }
+
+    fn refuse(&mut self, status: Status, kind: PacketType, dropped: bool) {
+        self.refusals.push_back(Refusal {
+            status: status as u32,
+            kind: kind as u32,
+            dropped,
+        });
+    }
+
+    /// Bytes in one packet of an extended command whose payload begins in byte lane `lane`.
+    fn piece(&self, lane: u32, left: u32, last: bool) -> u32 {
+        if last {
+            left
+        } else {
+            self.config.payload - lane
+        }
+    }
+
+    /// Sends a packet and notes what must become of it.
+    fn send(&mut self, packet: Packet) {
+        self.count += 1;
+        self.heads.extend(packet.heads());
+        match packet {
+            Packet::Put {
+                slot,
+                offset,
+                words,
+            } => {
+                let status = self.check(slot, 4 * u32::from(offset), 4 * words, false);
+                let is_ok = status == Status::Ok;
+                let first = self.base(slot).wrapping_add(4 * u32::from(offset));
+                self.writes.push_back(Write {
+                    drop: !is_ok,
+                    words,
+                    place: is_ok.then_some((first, 3)),
+                    note: None,
+                });
+                if !is_ok {
+                    self.refuse(
+                        status,
+                        if words == 1 {
+                            PacketType::Put1
+                        } else {
+                            PacketType::PutN
+                        },
+                        true,
+                    );
+                }
+            }
+            Packet::Get {
+                slot,
+                offset,
+                words,
+                from,
+                answer_slot,
+            } => {
+                let status = self.check(slot, 4 * u32::from(offset), 4 * words, true);
+                if status == Status::Ok {
+                    // The second header word of the request, its length incremented.
+                    let kind = if words == 1 { 0b001 } else { 0b010 };
+                    let head = u32::from(from) << 24
+                        | kind << 21
+                        | (words + 1) << 16
+                        | u32::from(answer_slot);
+                    let address = self.base(slot).wrapping_add(4 * u32::from(offset));
+                    self.answers.push_back(Answer {
+                        heads: vec![head],
+                        words,
+                        address: Some(address),
+                    });
+                } else {
+                    self.refuse(status, PacketType::Get, true);
+                }
+            }
+            Packet::XPut {
+                slot,
+                offset,
+                left,
+                last,
+                from,
+                id,
+            } => {
+                let status = self.check(slot, offset, left, false);
+                let is_ok = status == Status::Ok;
+                let bytes = self.piece(offset % 4, left, last);
+                let words = if bytes == 0 {
+                    0
+                } else {
+                    (offset % 4 + bytes).div_ceil(4)
+                };
+                let first = self.base(slot).wrapping_add(offset);
+                let end_lane = offset.wrapping_add(bytes).wrapping_sub(1) % 4;
+                let place = (is_ok && bytes > 0).then_some((first, end_lane));
+                let note = last.then_some((u32::from(from), status as u32, u32::from(id)));
+                self.writes.push_back(Write {
+                    drop: !is_ok,
+                    words,
+                    place,
+                    note,
+                });
+                if !is_ok {
+                    self.refuse(status, PacketType::Xput, false);
+                }
+            }
+            Packet::XGet {
+                slot,
+                offset,
+                left,
+                last,
+                from,
+                id,
+                laddr,
+            } => {
+                let status = self.check(slot, offset, left, true);
+                if status == Status::Ok {
+                    let bytes = self.piece(laddr % 4, left, last);
+                    let words = if bytes == 0 {
+                        0
+                    } else {
+                        (laddr % 4 + bytes).div_ceil(4)
+                    };
+                    let kind = PacketType::Xdata as u32;
+                    let heads = vec![
+                        u32::from(from) << 24 | kind << 21 | u32::from(last) << 20,
+                        laddr,
+                        if last {
+                            u32::from(id) << 16 | bytes
+                        } else {
+                            bytes
+                        },
+                    ];
+                    let address = self.base(slot).wrapping_add(offset).wrapping_sub(laddr % 4);
+                    self.answers.push_back(Answer {
+                        heads,
+                        words,
+                        address: (words > 0).then_some(address),
+                    });
+                } else {
+                    self.refuse(status, PacketType::Xget, false);
+                    // Only a command's last packet is answered.
+                    if last {
+                        self.answers.push_back(
+                            Ack {
+                                rank: from,
+                                status: status as u8,
+                                id,
+                            }
+                            .answer(),
+                        );
+                    }
+                }
+            }
+            Packet::XData {
+                laddr,
+                bytes,
+                last,
+                id,
+            } => {
+                let words = if bytes == 0 {
+                    0
+                } else {
+                    (laddr % 4 + bytes).div_ceil(4)
+                };
+                let place =
+                    (bytes > 0).then_some((laddr, laddr.wrapping_add(bytes).wrapping_sub(1) % 4));
+                let note = last.then_some((0, Status::Ok as u32, u32::from(id)));
+                self.writes.push_back(Write {
+                    drop: false,
+                    words,
+                    place,
+                    note,
+                });
+            }
+            Packet::XAck { status, id } => {
+                let note = Some((0, u32::from(status), u32::from(id)));
+                self.writes.push_back(Write {
+                    drop: true,
+                    words: 0,
+                    place: None,
+                    note,
+                });
+            }
+        }
+    }
+
+    /// An acknowledgement comes in.
+    fn acknowledge(&mut self, ack: Ack) {
+        self.acks.push(ack);
+        self.acked.push_back(ack.answer());
+    }
+
+    fn slot(&mut self) -> u8 {
+        // Also slots that no table has.
+        if self.rng.random_bool(0.05) {
+            self.rng.random()
+        } else {
+            self.rng.random_range(0..32)
+        }
+    }
+
+    /// An offset and a length that are well inside, or at an edge of the slot's window or of 32 bits.
+    fn range(&mut self, slot: u8, longest: u32) -> (u32, u32) {
+        let size = self
+            .windows
+            .get(usize::from(slot))
+            .copied()
+            .flatten()
+            .map_or(1000, |window| window.size);
+        let length = self.rng.random_range(0..=longest);
+        let offset = match self.rng.random_range(0..6) {
+            0 => size.wrapping_sub(length),
+            1 => size.wrapping_sub(length).wrapping_add(1),
+            2 => size,
+            3 => 0u32.wrapping_sub(self.rng.random_range(0..=length.max(1))),
+            _ => self.rng.random_range(0..=size.saturating_sub(length)),
+        };
+        (offset, length)
+    }
+
+    fn random_packet(&mut self) -> Packet {
+        let slot = self.slot();
+        let (from, id, last): (u8, u16, bool) = self.rng.random();
+        let kind = self
+            .rng
+            .random_range(0..if self.config.requests { 4 } else { 3 });
+        let words = if self.rng.random_bool(0.3) {
+            1
+        } else {
+            self.rng.random_range(1..=30)
+        };
+        let payload = self.config.payload;
+        let laddr: u32 = self.rng.random();
+        if kind == 0 {
+            let (offset, _) = self.range(slot, 4 * words);
+            let offset = if self.rng.random() {
+                (offset / 4).min(255) as u8
+            } else {
+                self.rng.random()
+            };
+            return Packet::Put {
+                slot,
+                offset,
+                words,
+            };
+        }
+        match (self.config.requests, kind) {
+            (true, 1) => {
+                let (offset, _) = self.range(slot, 4 * words);
+                let offset = if self.rng.random() {
+                    (offset / 4).min(255) as u8
+                } else {
+                    self.rng.random()
+                };
+                Packet::Get {
+                    slot,
+                    offset,
+                    words,
+                    from,
+                    answer_slot: self.rng.random(),
+                }
+            }
+            (true, kind) => {
+                let (offset, mut left) = self.range(slot, payload - 3);
+                let lane = if kind == 2 { offset % 4 } else { laddr % 4 };
+                if !last {
+                    // More than one packet is left, up to all that 32 bits can say.
+                    let (_, more) = self.range(slot, 1 << 20);
+                    left = if self.rng.random_bool(0.2) {
+                        u32::MAX - (more % 8)
+                    } else {
+                        payload - lane + 1 + more
+                    };
+                }
+                if kind == 2 {
+                    Packet::XPut {
+                        slot,
+                        offset,
+                        left,
+                        last,
+                        from,
+                        id,
+                    }
+                } else {
+                    Packet::XGet {
+                        slot,
+                        offset,
+                        left,
+                        last,
+                        from,
+                        id,
+                        laddr,
+                    }
+                }
+            }
+            (false, 1) => Packet::XData {
+                laddr,
+                bytes: self.rng.random_range(0..=payload - laddr % 4),
+                last,
+                id: if last { id } else { 0 },
+            },
+            _ => Packet::XAck {
+                status: self.rng.random_range(0..13),
+                id,
+            },
+        }
+    }
+
+    fn cycle(&mut self) {
+        let noise: u64 = self.rng.random();
+        let head = self.heads.offer(&mut *self.rng).copied();
+        let ack = self.acks.offer(&mut *self.rng).copied();
+        let block = &mut self.block;
+        block.set("head_valid_i", head.is_some());
+        block.set("head_i", head.map_or(noise, u64::from));
+        block.set("ack_valid_i", ack.is_some());
+        block.set("ack_rank_i", ack.map_or(noise, |ack| u64::from(ack.rank)));
+        block.set(
+            "ack_status_i",
+            ack.map_or(noise, |ack| u64::from(ack.status)),
+        );
+        block.set("ack_id_i", ack.map_or(noise, |ack| u64::from(ack.id)));
+        let (shown, stale) = (self.shown, self.stale);
+        block.set("registered_i", shown.is_some());
+        block.set(
+            "base_i",
+            shown.map_or(stale & !3, |window| u64::from(window.base)),
+        );
+        block.set(
+            "size_i",
+            shown.map_or(stale >> 8, |window| u64::from(window.size)),
+        );
+        let deny = shown.map_or(stale, |window| {
+            u64::from(window.deny_read) | u64::from(window.deny_write) << 1
+        });
+        block.set("deny_i", deny);
+        let ready = self.writes_sink.ready(&mut *self.rng);
+        let (heads_ready, tasks_ready) = (
+            self.heads_sink.ready(&mut *self.rng),
+            self.tasks_sink.ready(&mut *self.rng),
+        );
+        block.set("write_ready_i", ready);
+        block.set("reply_head_ready_i", heads_ready);
+        block.set("reply_task_ready_i", tasks_ready);
+        block.settle();
+
+        let place = format!("cycle {}, {:?}", block.cycle(), self.config);
+        if block.is("write_valid_o") && ready {
+            let expected = self.writes.pop_front();
+            let drop = block.is("write_drop_o");
+            let noted = block.is("write_noted_o");
+            let words = block.word("write_words_o");
+            let rank = if self.config.requests {
+                block.word("note_rank_o")
+            } else {
+                0
+            };
+            let found = Write {
+                drop: if words > 0 {
+                    drop
+                } else {
+                    expected.is_some_and(|write| write.drop)
+                },
+                words,
+                place: (!drop && words > 0).then(|| {
+                    (
+                        block.word("write_address_o"),
+                        block.word("write_end_lane_o"),
+                    )
+                }),
+                note: noted.then(|| (rank, block.word("note_status_o"), block.word("note_id_o"))),
+            };
+            assert_eq!(Some(found), expected, "{place}");
+        }
+        if block.is("refused_o") {
+            let found = Refusal {
+                status: block.word("refused_status_o"),
+                kind: block.word("refused_type_o"),
+                dropped: block.is("dropped_o"),
+            };
+            assert_eq!(Some(found), self.refusals.pop_front(), "{place}");
+        } else {
+            assert!(!block.is("dropped_o"), "{place}");
+        }
+        if block.is("reply_head_valid_o") && heads_ready {
+            self.sent.push(block.word("reply_head_o"));
+        }
+        if block.is("reply_task_valid_o") && tasks_ready {
+            let words = block.word("reply_task_words_o");
+            let address = (words > 0).then(|| block.word("reply_task_address_o"));
+            let found = Answer {
+                heads: std::mem::take(&mut self.sent),
+                words,
+                address,
+            };
+            assert_eq!(
+                block.word("reply_task_heads_o"),
+                found.heads.len() as u32,
+                "{place}: {found:?}"
+            );
+            // Answers and acknowledgements each keep their order; which goes first is free.
+            let queue = if self.answers.front() == Some(&found) {
+                &mut self.answers
+            } else {
+                &mut self.acked
+            };
+            assert_eq!(Some(found), queue.pop_front(), "{place}");
+        }
+        // The table answers a cycle later.
+        if block.is("lookup_o") {
+            let slot = block.get("slot_o") as usize;
+            self.stale = noise;
+            self.shown = self.windows.get(slot).copied().flatten();
+        }
+        let (head_ready, ack_ready) = (block.is("head_ready_o"), block.is("ack_ready_o"));
+        self.heads.take(head_ready);
+        self.acks.take(ack_ready);
+        block.clock();
+    }
+
+    fn finished(&self) -> bool {
+        self.heads.is_empty()
+            && self.acks.is_empty()
+            && self.writes.is_empty()
+            && self.answers.is_empty()
+            && self.acked.is_empty()
+            && self.refusals.is_empty()
+    }
+
+    fn drain(&mut self) -> u64 {
+        let start = self.block.cycle();
+        while !self.finished() {
+            let left = (
+                self.heads.len(),
+                self.writes.len(),
+                self.answers.len(),
+                self.acked.len(),
+            );
+            assert!(
+                self.block.cycle() < start + 40_000,
+                "{:?}: left are {left:?}",
+                self.config
+            );
+            self.cycle();
+        }
+        let took = self.block.cycle() - start;
+        for _ in 0..10 {
+            self.cycle();
+        }
+        assert!(self.block.is("idle_o"));
+        took
+    }
+}
+
+fn random(config: Config) {
+    let mut bench = Bench::new(config, "rma_packet_controller_random");
+    let paces = [
+        Pace::Always,
+        Pace::Chance(0.5),
+        Pace::Chance(0.15),
+        Pace::Bursts { on: 20, off: 20 },
+    ];
+    for _ in 0..soak(25) {
+        let chosen: [Pace; 5] =
+            std::array::from_fn(|_| paces[bench.rng.random_range(0..paces.len())]);
+        bench.heads.set_pace(chosen[0]);
+        bench.acks.set_pace(chosen[1]);
+        bench.writes_sink.set_pace(chosen[2]);
+        bench.heads_sink.set_pace(chosen[3]);
+        bench.tasks_sink.set_pace(chosen[4]);
+        for _ in 0..60 {
+            let packet = bench.random_packet();
+            bench.send(packet);
+            if config.requests && bench.rng.random_bool(0.4) {
+                let ack = Ack {
+                    rank: bench.rng.random(),
+                    status: bench.rng.random_range(0..13),
+                    id: bench.rng.random(),
+                };
+                bench.acknowledge(ack);
+            }
+        }
+        bench.drain();
+    }
+    assert!(bench.count >= 1_500);
+}
+
+/// The window check at its edges, each in turn.
+fn edges(config: Config) {
+    let mut bench = Bench::new(config, "rma_packet_controller_edges");
+    let window = |size| Window {
+        base: 0x100,
+        size,
+        deny_read: false,
+        deny_write: false,
+    };
+    let sizes = [
+        0,
+        1,
+        3,
+        4,
+        5,
+        120,
+        124,
+        1024,
+        0x7fff_ffff,
+        0x8000_0000,
+        0xffff_fffc,
+        0xffff_ffff,
+    ];
+    for (slot, size) in sizes.into_iter().enumerate() {
+        bench.windows[slot] = Some(window(size));
+        let slot = slot as u8;
+        for words in [1, 2, 29, 30] {
+            for word_offset in [size / 4, 0, 1, 255]
+                .into_iter()
+                .chain((size / 4).checked_sub(words))
+            {
+                for offset in [
+                    word_offset.saturating_sub(1),
+                    word_offset,
+                    word_offset.saturating_add(1),
+                ] {
+                    let offset = offset.min(255) as u8;
+                    bench.send(Packet::Put {
+                        slot,
+                        offset,
+                        words,
+                    });
+                    if config.requests {
+                        bench.send(Packet::Get {
+                            slot,
+                            offset,
+                            words,
+                            from: 1,
+                            answer_slot: 2,
+                        });
+                    }
+                }
+            }
+        }
+        if config.requests {
+            let around = |at: u32| [at.wrapping_sub(1), at, at.wrapping_add(1)];
+            for length in [0, 1, 2, 3, 4, 5, 60] {
+                for offset in around(size.wrapping_sub(length))
+                    .into_iter()
+                    .chain(around(0))
+                    .chain(around(size))
+                {
+                    bench.send(Packet::XPut {
+                        slot,
+                        offset,
+                        left: length,
+                        last: true,
+                        from: 1,
+                        id: 7,
+                    });
+                    bench.send(Packet::XGet {
+                        slot,
+                        offset,
+                        left: length,
+                        last: true,
+                        from: 1,
+                        id: 8,
+                        laddr: 3,
+                    });
+                }
+            }
+            // Offset and length together leave 32 bits, and would seem small again.
+            for length in [1 << 16, 1 << 31, u32::MAX - 1, u32::MAX] {
+                for offset in around(size.wrapping_sub(length))
+                    .into_iter()
+                    .chain(around(0u32.wrapping_sub(length)))
+                {
+                    bench.send(Packet::XPut {
+                        slot,
+                        offset,
+                        left: length,
+                        last: false,
+                        from: 1,
+                        id: 7,
+                    });
+                    bench.send(Packet::XGet {
+                        slot,
+                        offset,
+                        left: length,
+                        last: false,
+                        from: 1,
+                        id: 8,
+                        laddr: 3,
+                    });
+                }
+            }
+        }
+        bench.drain();
+    }
+    // Rights, alone and together.
+    for (slot, (deny_read, deny_write)) in [(true, false), (false, true), (true, true)]
+        .into_iter()
+        .enumerate()
+    {
+        bench.windows[slot] = Some(Window {
+            base: 0x40,
+            size: 64,
+            deny_read,
+            deny_write,
+        });
+        let slot = slot as u8;
+        for words in [16, 17] {
+            bench.send(Packet::Put {
+                slot,
+                offset: 0,
+                words,
+            });
+            if config.requests {
+                bench.send(Packet::Get {
+                    slot,
+                    offset: 0,
+                    words,
+                    from: 1,
+                    answer_slot: 2,
+                });
+                for last in [false, true] {
+                    let (left, from) = (if last { 60 } else { 4_000 }, 1);
+                    bench.send(Packet::XPut {
+                        slot,
+                        offset: 0,
+                        left,
+                        last,
+                        from,
+                        id: 7,
+                    });
+                    bench.send(Packet::XGet {
+                        slot,
+                        offset: 0,
+                        left,
+                        last,
+                        from,
+                        id: 8,
+                        laddr: 1,
+                    });
+                }
+            }
+        }
+        bench.drain();
+    }
+    // No window, and slots that there are none of.
+    for slot in [31, 32, 128, 255] {
+        if let Some(window) = bench.windows.get_mut(slot) {
+            *window = None;
+        }
+        let slot = slot as u8;
+        bench.send(Packet::Put {
+            slot,
+            offset: 0,
+            words: 1,
+        });
+        if config.requests {
+            bench.send(Packet::XPut {
+                slot,
+                offset: 0,
+                left: 0,
+                last: true,
+                from: 1,
+                id: 9,
+            });
+            bench.send(Packet::XGet {
+                slot,
+                offset: 0,
+                left: 0,
+                last: true,
+                from: 1,
+                id: 9,
+                laddr: 0,
+            });
+        }
+        bench.drain();
+    }
+}
+
+/// Cycles that each kind of packet takes, one after the other.
+fn rate(config: Config) {
+    let mut bench = Bench::new(config, "rma_packet_controller_rate");
+    bench.windows[0] = Some(Window {
+        base: 0,
+        size: 4096,
+        deny_read: false,
+        deny_write: false,
+    });
+    let (slot, offset, from, id, last) = (0, 4, 1, 1, true);
+    let put = Packet::Put {
+        slot,
+        offset: 1,
+        words: 3,
+    };
+    let kinds: Vec<(Packet, u64)> = if config.requests {
+        vec![
+            (put, 2),
+            (
+                Packet::Get {
+                    slot,
+                    offset: 1,
+                    words: 3,
+                    from,
+                    answer_slot: 0,
+                },
+                3,
+            ),
+            (
+                Packet::XPut {
+                    slot,
+                    offset,
+                    left: 8,
+                    last,
+                    from,
+                    id,
+                },
+                4,
+            ),
+            (
+                Packet::XGet {
+                    slot,
+                    offset,
+                    left: 8,
+                    last,
+                    from,
+                    id,
+                    laddr: 5,
+                },
+                8,
+            ),
+        ]
+    } else {
+        vec![
+            (put, 2),
+            (
+                Packet::XData {
+                    laddr: 5,
+                    bytes: 9,
+                    last,
+                    id,
+                },
+                4,
+            ),
+            (Packet::XAck { status: 1, id }, 2),
+        ]
+    };
+    for (packet, cycles) in kinds {
+        for _ in 0..20 {
+            bench.send(packet);
+        }
+        assert_eq!(bench.drain(), 20 * cycles, "{packet:?}");
+    }
+    if config.requests {
+        for id in 0..20 {
+            bench.acknowledge(Ack {
+                rank: 3,
+                status: 0,
+                id,
+            });
+        }
+        assert_eq!(bench.drain(), 20, "an acknowledgement a cycle");
+    }
+}
+
+#[test]
+fn rma_packet_controller_random() {
+    CONFIGS.into_iter().for_each(random);
+}
+
+#[test]
+fn rma_packet_controller_edges() {
+    CONFIGS.into_iter().for_each(edges);
+}
+
+#[test]
+fn rma_packet_controller_rate() {
+    CONFIGS.into_iter().for_each(rate);
+}

@@ -1,0 +1,411 @@
+//! `rma_registration_table` in every cycle against a map: latencies, the next vacant slot, lookups beside each other,
+//! operations given up, and clearing after reset.
+
+use std::collections::HashMap;
+
+use alcor_hw_bench::{Random, soak};
+use rand::Rng;
+
+use crate::rma::Block;
+
+/// Slots of the tables in `rma_bench`.
+const SLOTS: [usize; 4] = [2, 5, 32, 256];
+/// Cycles that clearing takes.
+const CLEARING: u64 = 256;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Window {
+    base: u32,
+    size: u32,
+    deny: u32,
+}
+
+/// A registration or deregistration under way.
+#[derive(Debug, Clone, Copy)]
+struct Operation {
+    deregister: bool,
+    window: Window,
+    /// Cycles since it began.
+    age: u64,
+    /// Its age when it is committed or given up.
+    end: u64,
+    commit: bool,
+}
+
+struct Bench {
+    rng: Random,
+    block: Block,
+    slots: usize,
+    /// What is registered: by slot, and the slot by base.
+    windows: Vec<Option<Window>>,
+    by_base: HashMap<u32, usize>,
+    bases: Vec<u32>,
+    operation: Option<Operation>,
+    must_pause: bool,
+    /// Answer to the last CAM lookup, if it still stands.
+    matched: Option<Option<usize>>,
+    /// Answers to the last RAM lookups.
+    looked_up: [Option<Option<Window>>; 2],
+    /// Next vacant slot as it was a cycle ago.
+    vacant: Option<usize>,
+    commits: u64,
+    given_up: u64,
+}
+
+impl Bench {
+    fn new(lane: usize, name: &'static str) -> Self {
+        let mut rng = Random::new(name);
+        let slots = SLOTS[lane];
+        // Bases that differ in single bytes, so that a row read at the wrong byte shows.
+        let mut bytes = vec![0x00, 0x04, 0xfc];
+        bytes.extend((0..if slots > 100 { 3 } else { 0 }).map(|_| rng.random::<u8>() & 0xfc));
+        let mut bases = Vec::new();
+        for &high in &bytes {
+            for &upper in &bytes {
+                for &lower in &bytes {
+                    bases.extend(
+                        bytes
+                            .iter()
+                            .map(|&low| u32::from_le_bytes([low, lower | 1, upper | 2, high | 3])),
+                    );
+                }
+            }
+        }
+        bases.sort_unstable();
+        bases.dedup();
+        // Few enough that a base is often registered already.
+        for at in 0..bases.len() {
+            let other = rng.random_range(0..bases.len());
+            bases.swap(at, other);
+        }
+        bases.truncate(2 * slots + 4);
+        Self {
+            rng,
+            block: Block::start("table", SLOTS.len(), lane),
+            slots,
+            windows: vec![None; slots],
+            by_base: HashMap::new(),
+            bases,
+            operation: None,
+            must_pause: false,
+            matched: None,
+            looked_up: [None; 2],
+            vacant: Some(0),
+            commits: 0,
+            given_up: 0,
+        }
+    }
+
+    fn first_vacant(&self) -> Option<usize> {
+        self.windows.iter().position(Option::is_none)
+    }
+
+    fn base(&mut self) -> u32 {
+        self.bases[self.rng.random_range(0..self.bases.len())]
+    }
+
+    /// Lets the clearing after a reset pass and checks it.
+    fn clear(&mut self) {
+        let reset = self.block.dut().pin("rst_ni");
+        self.block.dut().set(reset, 0, 0);
+        self.block.set("op_valid_i", 0u64);
+        self.block.set("commit_i", 0u64);
+        self.block.set("lookup_i", 0u64);
+        self.block.settle();
+        self.block.clock();
+        self.block.dut().set(reset, 0, 1);
+        for cycle in 0..CLEARING {
+            let slots: u64 = self.rng.random();
+            self.block.set("slot_i", slots & 0xffff);
+            self.block.set("slot_lookup_i", 3u64);
+            self.block.settle();
+            assert!(
+                !self.block.is("ready_o"),
+                "ready {cycle} cycles after reset"
+            );
+            if cycle > 0 {
+                assert_eq!(
+                    self.block.get("registered_o"),
+                    0,
+                    "a slot is registered {cycle} cycles after reset"
+                );
+            }
+            self.block.clock();
+        }
+        self.block.set("slot_lookup_i", 0u64);
+        self.block.settle();
+        assert!(
+            self.block.is("ready_o"),
+            "not ready {CLEARING} cycles after reset"
+        );
+        self.windows.fill(None);
+        self.by_base.clear();
+        self.operation = None;
+        self.must_pause = false;
+        self.matched = None;
+        self.looked_up = [None; 2];
+        self.vacant = Some(0);
+    }
+
+    fn begin(&mut self) -> Option<Operation> {
+        if self.must_pause || !self.rng.random_bool(0.4) {
+            return None;
+        }
+        // The table fills up, and empties again.
+        let filling = (self.block.cycle() / 400).is_multiple_of(2);
+        let deregister = self.rng.random_bool(if filling { 0.25 } else { 0.75 });
+        let window = Window {
+            base: self.base(),
+            size: self.rng.random(),
+            deny: self.rng.random_range(0..4),
+        };
+        let is_known = self.by_base.contains_key(&window.base);
+        let possible = if deregister {
+            is_known
+        } else {
+            !is_known && self.first_vacant().is_some()
+        };
+        let prepared = if deregister { 2 } else { 1 };
+        let commit = possible && self.rng.random_bool(0.8);
+        let late = if self.rng.random_bool(0.5) {
+            0
+        } else {
+            self.rng.random_range(0..6)
+        };
+        // What is given up may be so before it is prepared.
+        let end = if commit { prepared + late } else { late };
+        Some(Operation {
+            deregister,
+            window,
+            age: 0,
+            end,
+            commit,
+        })
+    }
+
+    fn cycle(&mut self) {
+        if self.operation.is_none() {
+            self.operation = self.begin();
+        }
+        let operation = self.operation;
+        let lookup = (operation.is_none() && self.rng.random_bool(0.6)).then(|| self.base());
+        let slot_lookups: [Option<usize>; 2] = std::array::from_fn(|_| {
+            let limit = if self.rng.random_bool(0.2) {
+                256
+            } else {
+                self.slots
+            };
+            self.rng
+                .random_bool(0.6)
+                .then(|| self.rng.random_range(0..limit))
+        });
+
+        let noise: u64 = self.rng.random();
+        let block = &mut self.block;
+        block.set("lookup_i", u64::from(lookup.is_some()));
+        block.set("key_i", lookup.map_or(noise, u64::from));
+        block.set("op_valid_i", u64::from(operation.is_some()));
+        block.set(
+            "op_deregister_i",
+            operation.map_or(noise >> 32 & 1, |operation| u64::from(operation.deregister)),
+        );
+        block.set(
+            "op_base_i",
+            operation.map_or(noise & !3, |operation| u64::from(operation.window.base)),
+        );
+        block.set(
+            "op_size_i",
+            operation.map_or(noise, |operation| u64::from(operation.window.size)),
+        );
+        block.set(
+            "op_deny_i",
+            operation.map_or(noise, |operation| u64::from(operation.window.deny)),
+        );
+        let commits =
+            operation.filter(|operation| operation.commit && operation.age == operation.end);
+        block.set("commit_i", u64::from(commits.is_some()));
+        for (port, slot) in slot_lookups.into_iter().enumerate() {
+            block.set_part("slot_lookup_i", port, 2, u64::from(slot.is_some()));
+            block.set_part("slot_i", port, 2, slot.map_or(noise, |slot| slot as u64));
+        }
+        block.settle();
+
+        let now = block.cycle();
+        if let Some(matched) = self.matched {
+            assert_eq!(
+                block.is("match_o"),
+                matched.is_some(),
+                "cycle {now}: CAM answer"
+            );
+            if let Some(slot) = matched {
+                assert_eq!(
+                    block.get("match_slot_o"),
+                    slot as u64,
+                    "cycle {now}: CAM slot"
+                );
+            }
+        }
+        for (port, answer) in self.looked_up.into_iter().enumerate() {
+            let Some(answer) = answer else { continue };
+            let registered = block.get_part("registered_o", port, 2) == 1;
+            assert_eq!(registered, answer.is_some(), "cycle {now}: port {port}");
+            if let Some(window) = answer {
+                let found = Window {
+                    base: block.get_part("base_o", port, 2) as u32,
+                    size: block.get_part("size_o", port, 2) as u32,
+                    deny: block.get_part("deny_o", port, 2) as u32,
+                };
+                assert_eq!(found, window, "cycle {now}: port {port}");
+            }
+        }
+        assert_eq!(
+            block.is("full_o"),
+            self.vacant.is_none(),
+            "cycle {now}: full_o"
+        );
+        if let Some(slot) = self.vacant {
+            assert_eq!(
+                block.get("next_slot_o"),
+                slot as u64,
+                "cycle {now}: next vacant slot"
+            );
+        }
+        if let Some(operation) = operation {
+            let prepared = operation.age >= if operation.deregister { 2 } else { 1 };
+            assert_eq!(
+                block.is("op_ready_o"),
+                prepared,
+                "cycle {now}: {operation:?}"
+            );
+        }
+
+        // What this cycle's edge changes; lookups see the table as it was.
+        if operation.is_some_and(|operation| operation.age == 0) {
+            self.matched = None;
+        }
+        if let Some(base) = lookup {
+            self.matched = Some(self.by_base.get(&base).copied());
+        }
+        for (answer, slot) in self.looked_up.iter_mut().zip(slot_lookups) {
+            if let Some(slot) = slot {
+                *answer = Some(self.windows.get(slot).copied().flatten());
+            }
+        }
+        self.vacant = self.first_vacant();
+        self.must_pause = false;
+        if let Some(operation) = &mut self.operation {
+            if operation.age < operation.end {
+                operation.age += 1;
+            } else {
+                let operation = *operation;
+                self.operation = None;
+                self.apply(operation);
+            }
+        }
+        self.block.clock();
+    }
+
+    fn apply(
+        &mut self,
+        Operation {
+            deregister,
+            window,
+            commit,
+            ..
+        }: Operation,
+    ) {
+        if !commit {
+            self.given_up += 1;
+            // Only a committed operation may be followed at once by the next.
+            self.must_pause = true;
+        } else if deregister {
+            let slot = self
+                .by_base
+                .remove(&window.base)
+                .expect("only what is registered");
+            self.windows[slot] = None;
+            self.commits += 1;
+        } else {
+            let slot = self.first_vacant().expect("only where there is room");
+            self.windows[slot] = Some(window);
+            self.by_base.insert(window.base, slot);
+            self.commits += 1;
+        }
+    }
+}
+
+fn random(lane: usize) {
+    let mut bench = Bench::new(lane, "rma_registration_table_random");
+    for _ in 0..3 {
+        bench.clear();
+        for _ in 0..soak(4_000) {
+            bench.cycle();
+        }
+    }
+    assert!(bench.commits > 300, "only {} operations", bench.commits);
+    assert!(bench.given_up > 150, "only {} given up", bench.given_up);
+}
+
+/// Filled to the last slot, emptied, and filled again: slots are handed out from the lowest.
+fn fill(lane: usize) {
+    let mut bench = Bench::new(lane, "rma_registration_table_fill");
+    bench.clear();
+    let slots = bench.slots;
+    let mut used = 0;
+    for _ in 0..40 * slots as u64 + 2_000 {
+        // Registrations only, until nothing is vacant.
+        if bench.operation.is_none() {
+            let free = bench
+                .bases
+                .iter()
+                .find(|base| !bench.by_base.contains_key(base))
+                .copied();
+            if let (Some(base), Some(_)) = (free, bench.first_vacant()) {
+                let window = Window {
+                    base,
+                    size: bench.rng.random(),
+                    deny: 0,
+                };
+                bench.operation = Some(Operation {
+                    deregister: false,
+                    window,
+                    age: 0,
+                    end: 1,
+                    commit: true,
+                });
+            } else {
+                used = bench.by_base.len();
+                break;
+            }
+        }
+        bench.cycle();
+    }
+    assert_eq!(
+        used, slots,
+        "the table takes as many windows as it has slots"
+    );
+    bench.must_pause = true;
+    for _ in 0..8 {
+        bench.cycle();
+    }
+    // A reset in the middle leaves nothing behind.
+    bench.clear();
+    for _ in 0..500 {
+        bench.must_pause = true;
+        bench.cycle();
+    }
+}
+
+#[test]
+fn rma_registration_table_random() {
+    for lane in 0..SLOTS.len() {
+        random(lane);
+    }
+}
+
+#[test]
+fn rma_registration_table_fill() {
+    for lane in 0..SLOTS.len() {
+        fill(lane);
+    }
+}

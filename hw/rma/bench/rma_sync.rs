@@ -1,0 +1,394 @@
+//! `rma_sync` with ranks that come and go at random: it fires two cycles after all are here and all is quiet, never
+//! before, and each rank sees it once per phase; and what it decides.
+
+use std::collections::VecDeque;
+
+use alcor_abi::{Status, SyncKind};
+use alcor_hw_bench::{Random, soak};
+use rand::Rng;
+
+use crate::rma::Block;
+
+/// Ranks of the instances in `rma_bench`, whose ports have 16.
+const RANKS: [usize; 3] = [2, 4, 16];
+const PORTS: usize = 16;
+
+/// What a rank shows in a cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Rank {
+    valid: bool,
+    quiet: bool,
+    kind: u8,
+    status: u8,
+    slot: u8,
+    phase: bool,
+    begun: bool,
+    nprocs: u8,
+}
+
+const OUTSIDE: Rank = Rank {
+    valid: false,
+    quiet: true,
+    kind: 0,
+    status: 0,
+    slot: 0,
+    phase: false,
+    begun: false,
+    nprocs: 1,
+};
+
+/// The decision of the ranks of a run, by the rules in words: the first reason by rank, unless they are not at the same
+/// command or not at the same slot.
+fn verdict(ranks: &[Rank]) -> u8 {
+    let reason = ranks
+        .iter()
+        .map(|rank| rank.status)
+        .find(|&status| status != Status::Ok as u8);
+    if ranks.iter().any(|rank| rank.kind != ranks[0].kind) {
+        Status::Mismatch as u8
+    } else if let Some(reason) = reason {
+        reason
+    } else if ranks.iter().any(|rank| rank.slot != ranks[0].slot) {
+        Status::Mismatch as u8
+    } else {
+        Status::Ok as u8
+    }
+}
+
+struct Bench {
+    rng: Random,
+    block: Block,
+    ranks: Vec<Rank>,
+    network_empty: bool,
+    /// What should fire, in this cycle and the next ones.
+    coming: VecDeque<Option<(bool, u8)>>,
+    fired: u64,
+}
+
+impl Bench {
+    fn new(lane: usize, name: &'static str) -> Self {
+        Self {
+            rng: Random::new(name),
+            block: Block::start("sync", RANKS.len(), lane),
+            ranks: vec![OUTSIDE; RANKS[lane]],
+            network_empty: true,
+            coming: VecDeque::from([None, None]),
+            fired: 0,
+        }
+    }
+
+    /// How many ranks the run has.
+    fn needed(&self) -> usize {
+        let most = self
+            .ranks
+            .iter()
+            .filter(|rank| rank.begun)
+            .map(|rank| usize::from(rank.nprocs))
+            .max();
+        most.unwrap_or(0).min(self.ranks.len())
+    }
+
+    /// One cycle; whether it fired for `phase`.
+    fn cycle(&mut self) -> Option<(bool, u8)> {
+        for (at, rank) in self.ranks.iter().enumerate() {
+            let values = [
+                ("valid_i", u64::from(rank.valid)),
+                ("quiet_i", u64::from(rank.quiet)),
+                ("kind_i", u64::from(rank.kind)),
+                ("status_i", u64::from(rank.status)),
+                ("slot_i", u64::from(rank.slot)),
+                ("phase_i", u64::from(rank.phase)),
+                ("begun_i", u64::from(rank.begun)),
+                ("nprocs_i", u64::from(rank.nprocs)),
+            ];
+            for (name, value) in values {
+                self.block.set_part(name, at, PORTS, value);
+            }
+        }
+        self.block.set("network_empty_i", self.network_empty);
+        self.block.settle();
+        let fire = self.block.is("fire_o");
+        let found = fire.then(|| {
+            (
+                self.block.is("fire_phase_o"),
+                self.block.get("verdict_o") as u8,
+            )
+        });
+        let expected = self.coming.pop_front().flatten();
+        assert_eq!(
+            found,
+            expected,
+            "cycle {}: {:?}",
+            self.block.cycle(),
+            self.ranks
+        );
+
+        let run = &self.ranks[..self.needed()];
+        let all_here = self.network_empty
+            && !run.is_empty()
+            && run
+                .iter()
+                .all(|rank| rank.valid && rank.quiet && rank.phase == run[0].phase);
+        self.coming
+            .push_back(all_here.then(|| (run[0].phase, verdict(run))));
+        self.block.clock();
+        found
+    }
+}
+
+fn random(lane: usize) {
+    let mut bench = Bench::new(lane, "rma_sync_random");
+    let ranks = RANKS[lane];
+    for round in 0..soak(60) {
+        // A run of some of the ranks; the others may stand at anything.
+        let nprocs = if round % 3 == 0 {
+            ranks
+        } else {
+            bench.rng.random_range(1..=ranks)
+        };
+        for at in 0..ranks {
+            let outside = Rank {
+                valid: bench.rng.random(),
+                kind: 2,
+                status: 9,
+                slot: 77,
+                ..OUTSIDE
+            };
+            bench.ranks[at] = if at < nprocs {
+                Rank {
+                    begun: true,
+                    nprocs: nprocs as u8,
+                    ..OUTSIDE
+                }
+            } else {
+                Rank {
+                    begun: false,
+                    nprocs: 255,
+                    ..outside
+                }
+            };
+        }
+        bench.network_empty = true;
+        for _ in 0..3 {
+            bench.cycle();
+        }
+        let mut entered = vec![0u64; nprocs];
+        let mut completed = vec![0u64; nprocs];
+        for _ in 0..120 {
+            for (at, entered) in entered.iter_mut().enumerate() {
+                let (busy, stays) = (bench.rng.random_bool(0.3), bench.rng.random_bool(0.8));
+                let rank = &mut bench.ranks[at];
+                // Traffic may come in while a rank waits, so quiet comes and goes.
+                rank.quiet = !busy;
+                if !rank.valid && !stays {
+                    rank.valid = true;
+                    *entered += 1;
+                    let (kind, slot) = (bench.rng.random_range(0..3), bench.rng.random());
+                    let odd = bench.rng.random_bool(0.2);
+                    rank.kind = if odd { kind } else { SyncKind::Barrier as u8 };
+                    rank.slot = if odd { slot } else { 4 };
+                    rank.status = if bench.rng.random_bool(0.1) {
+                        bench.rng.random_range(1..13)
+                    } else {
+                        0
+                    };
+                }
+            }
+            bench.network_empty = bench.rng.random_bool(0.7);
+            let run: Vec<Rank> = bench.ranks[..nprocs].to_vec();
+            if let Some((phase, _)) = bench.cycle() {
+                // Ranks in this phase leave; for the others it is an echo of the last one.
+                for (at, rank) in run.into_iter().enumerate() {
+                    if rank.valid && rank.phase == phase {
+                        bench.ranks[at].valid = false;
+                        bench.ranks[at].phase = !phase;
+                        completed[at] += 1;
+                    }
+                }
+                bench.fired += 1;
+                assert!(
+                    completed.iter().all(|&count| count == completed[0]),
+                    "some left and some did not: {completed:?}"
+                );
+            }
+            // Nobody leaves before all have entered, and nobody leaves twice for once.
+            let least = entered.iter().min();
+            assert!(
+                completed
+                    .iter()
+                    .all(|count| least.is_some_and(|least| count <= least))
+            );
+        }
+        let most = completed.iter().max().copied().unwrap_or(0);
+        assert!(most > 0 || nprocs > 4, "{nprocs} ranks never met");
+    }
+    assert!(bench.fired > 100, "fired only {} times", bench.fired);
+}
+
+/// The decision, one rule at a time.
+fn verdicts(lane: usize) {
+    let mut bench = Bench::new(lane, "rma_sync_verdicts");
+    let ranks = RANKS[lane];
+    let run = Rank {
+        begun: true,
+        nprocs: ranks as u8,
+        valid: true,
+        kind: SyncKind::Register as u8,
+        ..OUTSIDE
+    };
+    let (full, duplicate) = (Status::TableFull as u8, Status::Duplicate as u8);
+    let last = ranks - 1;
+    let cases: Vec<(Vec<(usize, Rank)>, u8)> = vec![
+        (vec![], Status::Ok as u8),
+        (
+            vec![(
+                last,
+                Rank {
+                    status: full,
+                    ..run
+                },
+            )],
+            full,
+        ),
+        // The first rank's reason, whatever order they came in.
+        (
+            vec![
+                (
+                    0,
+                    Rank {
+                        status: duplicate,
+                        ..run
+                    },
+                ),
+                (
+                    last,
+                    Rank {
+                        status: full,
+                        ..run
+                    },
+                ),
+            ],
+            duplicate,
+        ),
+        (
+            vec![
+                (
+                    0,
+                    Rank {
+                        status: full,
+                        ..run
+                    },
+                ),
+                (
+                    last,
+                    Rank {
+                        status: duplicate,
+                        ..run
+                    },
+                ),
+            ],
+            full,
+        ),
+        // Another slot is a mismatch, unless there is a reason for it.
+        (
+            vec![(last, Rank { slot: 1, ..run })],
+            Status::Mismatch as u8,
+        ),
+        (
+            vec![(
+                last,
+                Rank {
+                    slot: 1,
+                    status: full,
+                    ..run
+                },
+            )],
+            full,
+        ),
+        // Another command always is.
+        (
+            vec![(
+                last,
+                Rank {
+                    kind: SyncKind::Barrier as u8,
+                    ..run
+                },
+            )],
+            Status::Mismatch as u8,
+        ),
+        (
+            vec![(
+                last,
+                Rank {
+                    kind: SyncKind::Barrier as u8,
+                    status: full,
+                    ..run
+                },
+            )],
+            Status::Mismatch as u8,
+        ),
+    ];
+    for (changes, expected) in cases {
+        bench.ranks = vec![run; ranks];
+        for (at, rank) in changes {
+            bench.ranks[at] = rank;
+        }
+        for rank in &mut bench.ranks {
+            rank.valid = false;
+        }
+        // What was announced before has to fade.
+        for _ in 0..4 {
+            bench.cycle();
+        }
+        for rank in &mut bench.ranks {
+            rank.valid = true;
+        }
+        // Two cycles from the request to the announcement.
+        assert_eq!(bench.cycle(), None);
+        assert_eq!(bench.cycle(), None);
+        assert_eq!(bench.cycle(), Some((false, expected)));
+    }
+}
+
+/// Ranks that are not at the same command, as their phases tell, do not meet.
+fn phases(lane: usize) {
+    let mut bench = Bench::new(lane, "rma_sync_phases");
+    let ranks = RANKS[lane];
+    let run = Rank {
+        begun: true,
+        nprocs: ranks as u8,
+        valid: true,
+        ..OUTSIDE
+    };
+    for odd in 0..ranks {
+        for phase in [false, true] {
+            bench.ranks = vec![Rank { phase, ..run }; ranks];
+            bench.ranks[odd].phase = !phase;
+            for _ in 0..4 {
+                bench.cycle();
+            }
+            for _ in 0..8 {
+                assert_eq!(bench.cycle(), None);
+            }
+            bench.ranks[odd].phase = phase;
+            bench.cycle();
+            bench.cycle();
+            assert_eq!(bench.cycle(), Some((phase, Status::Ok as u8)));
+        }
+    }
+}
+
+#[test]
+fn rma_sync_random() {
+    (0..RANKS.len()).for_each(random);
+}
+
+#[test]
+fn rma_sync_verdicts() {
+    (0..RANKS.len()).for_each(verdicts);
+}
+
+#[test]
+fn rma_sync_phases() {
+    (0..RANKS.len()).for_each(phases);
+}
