@@ -1,0 +1,65 @@
+//! The backends that the program is built with.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use alcor::{Backends, Board, soft::Soft};
+use alcor_cosim::CosimBackend;
+
+use crate::exit::Error;
+
+/// All backends; which one opens a board is for its URI to say.
+pub fn all() -> Backends {
+    Backends::new().with(CosimBackend::new()).with(Soft)
+}
+
+/// Opens the board that `uri` names.
+pub fn open(uri: &str) -> Result<Arc<dyn Board>, alcor::Error> {
+    all().open(uri)
+}
+
+/// Checks that a backend records waves, and does not yet.
+pub fn check_waves(uri: &str) -> Result<(), Error> {
+    let Some((CosimBackend::SCHEME, rest)) = uri.split_once(':') else {
+        return Err(Error::NoWaves(uri.to_owned()));
+    };
+    let (_, options) = rest.split_once('?').unwrap_or_default();
+    if options
+        .split('&')
+        .any(|option| option.starts_with("waves="))
+    {
+        return Err(Error::WavesTwice(uri.to_owned()));
+    }
+    Ok(())
+}
+
+/// `uri`, with waves that go to `file`.
+pub fn with_waves(uri: &str, file: &Path) -> Result<String, Error> {
+    let separator = if uri.contains('?') { '&' } else { '?' };
+    match file.to_str() {
+        Some(path) if !path.contains('&') => Ok(format!("{uri}{separator}waves={path}")),
+        _ => Err(Error::BadWavesPath(file.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waves_are_added_to_what_a_uri_says() {
+        let file = Path::new("out/put.fst");
+        assert_eq!(
+            with_waves("cosim:rma4", file).unwrap(),
+            "cosim:rma4?waves=out/put.fst"
+        );
+        assert_eq!(
+            with_waves("cosim:rma4?profile=ideal", file).unwrap(),
+            "cosim:rma4?profile=ideal&waves=out/put.fst"
+        );
+        assert!(with_waves("cosim:rma4", Path::new("a&b.fst")).is_err());
+        assert!(check_waves("soft:4").is_err());
+        assert!(check_waves("cosim:rma4?waves=f.fst").is_err());
+        assert!(check_waves("cosim:rma4?profile=ideal").is_ok());
+    }
+}

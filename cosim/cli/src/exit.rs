@@ -1,0 +1,146 @@
+//! How the program ends, and what it says when it can't do what was asked.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use alcor_cosim::CosimError;
+
+/// The program's exit codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// All is well.
+    Passed = 0,
+    /// Something failed.
+    Failed = 1,
+    /// The command was wrong.
+    Usage = 2,
+    /// The environment lacks something.
+    Environment = 3,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// How a command ended.
+pub type Ended = Result<Exit, Error>;
+
+/// Why a command could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No test has such a name.
+    #[error("no test matches `{0}`; `alcor regress --list` shows their names")]
+    NoTest(String),
+    /// A backend does not record waves.
+    #[error(
+        "`{0}` records no waves; leave --waves out, or take a simulated board such as cosim:rma4"
+    )]
+    NoWaves(String),
+    /// The URI says already where waves go.
+    #[error(
+        "`{0}` names a file for waves, which the tests would overwrite in turn; use --waves instead"
+    )]
+    WavesTwice(String),
+    /// A path can't stand in a URI.
+    #[error(
+        "waves can't go to `{path}`: the path has `&` in it, or is not text; \
+         choose another --report folder",
+        path = .0.display()
+    )]
+    BadWavesPath(PathBuf),
+    /// A file can't be written.
+    #[error("cannot write {path}: {source}", path = path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A benchmark has no figures.
+    #[error("{0}")]
+    Measure(#[from] alcor_paper::rma::MeasureError),
+    /// A program ended before its end.
+    #[error("{0}")]
+    Job(#[from] alcor::JobError),
+    /// A program took another number of cycles than before.
+    #[error("{program} took {first} cycles in one run and {again} in another: time is not a function of the program")]
+    Unsteady {
+        /// The program.
+        program: &'static str,
+        /// Cycles of the recorded run.
+        first: u64,
+        /// Cycles of a later one.
+        again: u64,
+    },
+    /// A report can't be printed.
+    #[error("{0}")]
+    Render(#[from] alcor_paper::report::RenderError),
+    /// A plot can't be drawn.
+    #[error("{0}")]
+    Plot(#[from] alcor_paper::plot::PlotError),
+    /// A board can't be opened or identified.
+    #[error("{0}")]
+    Board(#[from] alcor::Error),
+}
+
+impl Error {
+    /// For `map_err`: what was to be written.
+    pub fn write(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
+        let path = path.into();
+        |source| Error::Write { path, source }
+    }
+}
+
+impl From<&Error> for Exit {
+    fn from(error: &Error) -> Exit {
+        match error {
+            Error::NoTest(_)
+            | Error::NoWaves(_)
+            | Error::WavesTwice(_)
+            | Error::BadWavesPath(_) => Exit::Usage,
+            Error::Write { .. } => Exit::Environment,
+            Error::Measure(_)
+            | Error::Job(_)
+            | Error::Unsteady { .. }
+            | Error::Render(_)
+            | Error::Plot(_) => Exit::Failed,
+            Error::Board(error) => of_board(error),
+        }
+    }
+}
+
+fn of_board(error: &alcor::Error) -> Exit {
+    use alcor::Error as E;
+    match error {
+        E::UnknownScheme { .. } | E::NoSuchRank { .. } => Exit::Usage,
+        E::DeadLink { .. }
+        | E::NotAlcor { .. }
+        | E::AbiVersion { .. }
+        | E::AbiHash { .. }
+        | E::MissingCapability { .. } => Exit::Environment,
+        E::Board { source, .. } => source.downcast_ref().map_or(Exit::Usage, of_simulation),
+        _ => Exit::Failed,
+    }
+}
+
+fn of_simulation(error: &CosimError) -> Exit {
+    use verilated::Error as V;
+    match error {
+        CosimError::UnknownConfig { .. }
+        | CosimError::UnknownOption { .. }
+        | CosimError::BadOption { .. } => Exit::Usage,
+        CosimError::NoRoot { .. } | CosimError::Read { .. } => Exit::Environment,
+        CosimError::Build(error) => match **error {
+            V::MissingTool { .. }
+            | V::VerilatorVersion { .. }
+            | V::NoWorkspace { .. }
+            | V::Io { .. }
+            | V::Load { .. } => Exit::Environment,
+            _ => Exit::Failed,
+        },
+        _ => Exit::Failed,
+    }
+}

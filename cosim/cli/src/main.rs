@@ -1,0 +1,52 @@
+//! The program `alcor`: what is done with boards from a command line.
+#![forbid(unsafe_code)]
+
+mod backends;
+mod bench;
+mod doctor;
+mod exit;
+mod regress;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use exit::{Ended, Exit};
+
+/// MPI hardware from the command line: simulated boards and real ones.
+///
+/// Exit codes: 0 all passed, 1 something failed, 2 the command was wrong, 3 the environment lacks
+/// something (and the message says what, and how to get it).
+#[derive(Debug, Parser)]
+#[command(name = "alcor", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Regress(regress::Args),
+    Bench(bench::Args),
+    Doctor(doctor::Args),
+}
+
+impl Command {
+    fn run(self) -> Ended {
+        match self {
+            Command::Regress(args) => regress::run(&args),
+            Command::Bench(args) => bench::run(&args),
+            Command::Doctor(args) => doctor::run(&args),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    match Cli::parse().command.run() {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            eprintln!("alcor: {error}");
+            Exit::from(&error).into()
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What a test's body has at hand.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use alcor::abi::board;
+use alcor::{
+    Board, BoardInfo, GlobalRank, Job, JobError, LocalRank, NodeAddr, Options, PageOffset, Rank,
+    identify,
+};
+use rand_chacha::ChaCha8Rng;
+
+use crate::Failure;
+use crate::noise::{generator, noise};
+
+/// How thorough a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tier {
+    /// What every change is tested with.
+    #[default]
+    Quick,
+    /// Ten times as much where that makes sense.
+    Full,
+}
+
+/// What the runs of a test came to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Traffic {
+    /// CRC-32 over the digests of the runs in their order; none where the backend has none.
+    pub digest: Option<u32>,
+    /// Cycles of all runs.
+    pub cycles: u64,
+}
+
+/// What a test's body has at hand: a board, a seed, a tier.
+pub struct Context {
+    board: Arc<dyn Board>,
+    info: BoardInfo,
+    seed: u64,
+    tier: Tier,
+    traffic: Mutex<Traffic>,
+}
+
+/// Bytes that are cleared in one access.
+const CLEARED_AT_ONCE: u32 = 1 << 20;
+/// Bytes that are cleared at the end of node memory.
+const CLEARED_AT_END: u32 = 1024;
+/// Bytes that the quick tier works with: clearing them takes time on a board with a real link.
+const QUICK_MEMORY: u32 = 256 << 10;
+
+impl Context {
+    /// Resets a board and clears its node memory.
+    pub(crate) fn new(board: Arc<dyn Board>, seed: u64, tier: Tier) -> alcor::Result<Context> {
+        board.reset()?;
+        let info = identify(&*board)?;
+        let context = Context {
+            board,
+            info,
+            seed,
+            tier,
+            traffic: Mutex::default(),
+        };
+        (0..context.info.ranks).try_for_each(|rank| context.clear(LocalRank(rank)))?;
+        Ok(context)
+    }
+
+    /// What a test before has left must not show: a word is read as a whole where one of its bytes
+    /// is put, and so would be in the traffic.
+    fn clear(&self, rank: LocalRank) -> alcor::Result<()> {
+        self.board.expect(1)?;
+        let mut port = Arc::clone(&self.board).attach(rank)?;
+        let zeros = vec![0; self.memory().min(CLEARED_AT_ONCE) as usize];
+        let mut at = 0;
+        while at < self.memory() {
+            let bytes = (self.memory() - at).min(CLEARED_AT_ONCE);
+            port.write_memory(NodeAddr(at), &zeros[..bytes as usize])?;
+            at += bytes;
+        }
+        let end = self.info.node_bytes - CLEARED_AT_END;
+        port.write_memory(NodeAddr(end), &zeros[..CLEARED_AT_END as usize])?;
+        port.leave()
+    }
+
+    /// Bytes of node memory, from its start, that tests of this tier work with; beside them, they
+    /// may have a look at its end.
+    pub(crate) fn memory(&self) -> u32 {
+        let bytes = self.info.node_bytes;
+        self.scale(bytes.min(QUICK_MEMORY), bytes)
+    }
+
+    /// The board.
+    pub(crate) fn board(&self) -> &Arc<dyn Board> {
+        &self.board
+    }
+
+    /// What the board says of itself.
+    #[must_use]
+    pub fn info(&self) -> &BoardInfo {
+        &self.info
+    }
+
+    /// Ranks of the board.
+    #[must_use]
+    pub fn ranks(&self) -> u32 {
+        self.info.ranks
+    }
+
+    /// The test's own seed.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// `quick`, or `full` in the full tier.
+    #[must_use]
+    pub fn scale<T>(&self, quick: T, full: T) -> T {
+        match self.tier {
+            Tier::Quick => quick,
+            Tier::Full => full,
+        }
+    }
+
+    /// The generator for a purpose, which a few numbers name.
+    #[must_use]
+    pub fn rng(&self, purpose: &[u64]) -> ChaCha8Rng {
+        generator(self.seed, purpose)
+    }
+
+    /// So many bytes for a purpose, which a few numbers name.
+    #[must_use]
+    pub fn noise(&self, purpose: &[u64], length: usize) -> Vec<u8> {
+        noise(self.seed, purpose, length)
+    }
+
+    /// Runs `program` on all ranks.
+    pub(crate) fn run<T: Send>(
+        &self,
+        program: impl Fn(&mut Rank) -> Result<T, Failure> + Sync,
+    ) -> Result<Vec<T>, Failure> {
+        self.run_with(Options::default(), self.ranks(), program)
+    }
+
+    /// Runs `program` on so many ranks.
+    pub(crate) fn run_with<T: Send>(
+        &self,
+        options: Options,
+        ranks: u32,
+        program: impl Fn(&mut Rank) -> Result<T, Failure> + Sync,
+    ) -> Result<Vec<T>, Failure> {
+        self.attempt(options, ranks, program)
+            .map_err(Failure::from_run)
+    }
+
+    /// Runs `program` on so many ranks; it may fail.
+    pub(crate) fn attempt<T: Send>(
+        &self,
+        options: Options,
+        ranks: u32,
+        program: impl Fn(&mut Rank) -> Result<T, Failure> + Sync,
+    ) -> Result<Vec<T>, JobError> {
+        let ended = Job::with_options(Arc::clone(&self.board), options)
+            .map_err(|source| JobError::NotStarted {
+                board: self.board.name().to_owned(),
+                source,
+            })?
+            .run(ranks, |rank| program(rank).map_err(Failure::into_error));
+        self.account();
+        ended
+    }
+
+    /// Adds the last run's traffic. What a board does not tell counts for nothing: a test that
+    /// needs it asks for it itself.
+    fn account(&self) {
+        let mut traffic = self.lock();
+        let read = |offset| self.board.read32(PageOffset(offset)).unwrap_or(0);
+        let cycles = u64::from(read(board::CYCLE_HI)) << 32 | u64::from(read(board::CYCLE_LO));
+        traffic.cycles += cycles;
+        if let Some(digest) = self.board.traffic_digest() {
+            let mut hasher = crc32fast::Hasher::new_with_initial(traffic.digest.unwrap_or(0));
+            hasher.update(&digest.to_le_bytes());
+            traffic.digest = Some(hasher.finalize());
+        }
+    }
+
+    pub(crate) fn traffic(&self) -> Traffic {
+        *self.lock()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Traffic> {
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The rank `steps` after this one.
+pub(crate) fn after(rank: &Rank, steps: u32) -> GlobalRank {
+    GlobalRank((rank.pid().0 + steps) % rank.nprocs())
+}
+
+/// The rank `steps` before this one.
+pub(crate) fn before(rank: &Rank, steps: u32) -> GlobalRank {
+    after(rank, rank.nprocs() - steps % rank.nprocs())
+}

@@ -1,0 +1,214 @@
+//! Runs tests on boards.
+
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use alcor::{Board, Error, identify};
+use crc32fast::Hasher;
+
+use crate::test::{Unmet, seed_of};
+use crate::{Context, Failure, Test, Tier};
+
+/// What a run of the suite is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// The run's seed, from which every test's own derives.
+    pub seed: u64,
+    /// How thorough it is.
+    pub tier: Tier,
+    /// Whether every test gets a board that was opened for it.
+    pub own_boards: bool,
+}
+
+/// How a test ended.
+#[derive(Debug)]
+pub enum Verdict {
+    /// It passed.
+    Passed,
+    /// It failed.
+    Failed(Box<Failure>),
+    /// The board can't run it.
+    Skipped(Unmet),
+}
+
+impl Verdict {
+    /// Whether it passed.
+    #[must_use]
+    pub fn is_passed(&self) -> bool {
+        matches!(self, Verdict::Passed)
+    }
+
+    /// Whether it failed.
+    #[must_use]
+    pub fn is_failed(&self) -> bool {
+        matches!(self, Verdict::Failed(_))
+    }
+
+    /// One word.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Verdict::Passed => "passed",
+            Verdict::Failed(_) => "failed",
+            Verdict::Skipped(_) => "skipped",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Passed => f.write_str("passed"),
+            Verdict::Failed(failure) => write!(f, "failed: {failure}"),
+            Verdict::Skipped(unmet) => write!(f, "skipped: {unmet}"),
+        }
+    }
+}
+
+/// What came of a test.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The test.
+    pub test: &'static Test,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// The test's own seed.
+    pub seed: u64,
+    /// Cycles of the board's clock that its runs took.
+    pub cycles: u64,
+    /// CRC-32 over the traffic digests of its runs; none where the backend has none.
+    pub digest: Option<u32>,
+    /// How long it took by the wall clock.
+    pub duration: Duration,
+}
+
+/// Runs a test on a board, which is reset first.
+pub fn run_test(test: &'static Test, board: Arc<dyn Board>, settings: &Settings) -> Outcome {
+    let start = Instant::now();
+    let seed = seed_of(settings.seed, test.name);
+    let mut outcome = Outcome {
+        test,
+        verdict: Verdict::Passed,
+        seed,
+        cycles: 0,
+        digest: None,
+        duration: Duration::ZERO,
+    };
+    outcome.verdict = match identify(&*board).map(|info| test.check(&info)) {
+        Err(error) => Verdict::Failed(Box::new(error.into())),
+        Ok(Err(unmet)) => Verdict::Skipped(unmet),
+        Ok(Ok(())) => match Context::new(board, seed, settings.tier) {
+            Err(error) => Verdict::Failed(Box::new(error.into())),
+            Ok(context) => {
+                let verdict = run_body(test, &context);
+                let traffic = context.traffic();
+                (outcome.cycles, outcome.digest) = (traffic.cycles, traffic.digest);
+                verdict
+            }
+        },
+    };
+    outcome.duration = start.elapsed();
+    outcome
+}
+
+fn run_body(test: &Test, context: &Context) -> Verdict {
+    match catch_unwind(AssertUnwindSafe(|| (test.body)(context))) {
+        Ok(Ok(())) => Verdict::Passed,
+        Ok(Err(failure)) => Verdict::Failed(Box::new(failure)),
+        Err(panic) => Verdict::Failed(Box::new(Failure::Panicked(message(&*panic)))),
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a value that is not text".to_owned())
+}
+
+/// Runs tests on up to `jobs` boards at once; what came of each, in the order of `tests`.
+///
+/// `open` opens one more board, of which the given test is the first user. `ended` is told of each
+/// test as it ends, in no fixed order and from several threads. A board that a test failed on is
+/// not used again.
+///
+/// # Errors
+/// When a board can't be opened.
+pub fn run_suite(
+    tests: &[&'static Test],
+    jobs: usize,
+    settings: &Settings,
+    open: &(dyn Fn(&'static Test) -> Result<Arc<dyn Board>, Error> + Sync),
+    ended: &(dyn Fn(&Outcome) + Sync),
+) -> Result<Vec<Outcome>, Error> {
+    let next = AtomicUsize::new(0);
+    let stop = AtomicBool::new(false);
+    let outcomes = Mutex::new(Vec::with_capacity(tests.len()));
+    let work = || -> Result<(), Error> {
+        let mut kept: Option<Arc<dyn Board>> = None;
+        while !stop.load(Ordering::Relaxed) {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(test) = tests.get(index) else {
+                break;
+            };
+            let board = match kept.take() {
+                Some(board) => board,
+                None => open(test).inspect_err(|_| stop.store(true, Ordering::Relaxed))?,
+            };
+            let outcome = run_test(test, Arc::clone(&board), settings);
+            if !outcome.verdict.is_failed() && !settings.own_boards {
+                kept = Some(board);
+            }
+            ended(&outcome);
+            outcomes
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push((index, outcome));
+        }
+        Ok(())
+    };
+    let jobs = jobs.clamp(1, tests.len().max(1));
+    thread::scope(|scope| {
+        let workers: Vec<_> = (1..jobs).map(|_| scope.spawn(work)).collect();
+        let own = work();
+        workers
+            .into_iter()
+            .map(|worker| {
+                worker
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .fold(own, Result::and)
+    })?;
+    let mut outcomes = outcomes
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    outcomes.sort_by_key(|&(index, _)| index);
+    Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
+}
+
+/// CRC-32 over the names and traffic digests of tests, in this order.
+///
+/// A test's record is its name, a zero byte, 1 and its digest (4 bytes, little-endian) where there
+/// is one, else 0.
+#[must_use]
+pub fn digest<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> u32 {
+    let mut hasher = Hasher::new();
+    for outcome in outcomes {
+        hasher.update(outcome.test.name.as_bytes());
+        match outcome.digest {
+            None => hasher.update(&[0, 0]),
+            Some(digest) => {
+                hasher.update(&[0, 1]);
+                hasher.update(&digest.to_le_bytes());
+            }
+        }
+    }
+    hasher.finalize()
+}

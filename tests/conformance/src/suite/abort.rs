@@ -1,0 +1,400 @@
+//! The end of a run by one rank: all others are told who and why, wherever they wait.
+
+use std::panic::resume_unwind;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use alcor::{
+    AbortReason, Board, Error, GlobalRank, JobError, LocalRank, Opcode, Options, Rank,
+    RegisteredRange, Rights, Window,
+};
+
+use super::registration::idle;
+use crate::context::after;
+use crate::failure::{fails, holds, same};
+use crate::test::tests;
+use crate::{Context, Failure};
+
+/// The reason that programs give.
+const REASON: u8 = 0x2A;
+
+tests! {
+    abort: Rma;
+
+    /// The others wait in a barrier.
+    in_barrier(context, ranks >= 2) {
+        each_ends(context, Cause::Abort, |rank, _| rank.barrier())
+    }
+
+    /// The others wait in a registration.
+    in_registration(context, ranks >= 2) {
+        each_ends(context, Cause::Abort, |rank, _| {
+            let memory = rank.alloc::<u8>(64)?;
+            rank.register(&memory, Rights::ALL).map(drop)
+        })
+    }
+
+    /// The others wait in a deregistration.
+    in_deregistration(context, ranks >= 2) {
+        each_ends(context, Cause::Abort, |rank, window| {
+            rank.deregister_range(window.base()).map(drop)
+        })
+    }
+
+    /// The others put blocks and flush, over and over.
+    in_flush(context, ranks >= 2) {
+        each_ends(context, Cause::Abort, |rank, window| {
+            let block = rank.alloc::<u8>(window.len())?;
+            loop {
+                let peer = after(rank, 1);
+                drop(rank.iput(window, peer, 0, &block)?);
+                rank.flush(peer)?;
+            }
+        })
+    }
+
+    /// The others wait for room in the command queue.
+    in_credits(context, ranks >= 2) {
+        each_ends(context, Cause::Abort, |rank, _| {
+            // The one that aborts does not come to this barrier, so the queue stands still.
+            rank.command(Opcode::Barrier, 0)?;
+            loop {
+                rank.command(Opcode::XOffset, 0)?;
+            }
+        })
+    }
+
+    /// The others wait for one request, and ask for another without waiting.
+    in_wait_and_test(context, ranks >= 2) {
+        each_ends(context, Cause::Abort, |rank, window| {
+            let block = rank.alloc::<u8>(window.len())?;
+            loop {
+                let (first, second) = (after(rank, 1), after(rank, 0));
+                let waited = rank.iget(window, first, 0, &block)?;
+                let tested = rank.iput(window, second, 0, &block)?;
+                rank.wait(waited)?;
+                while !rank.test(&tested)? {}
+            }
+        })
+    }
+
+    /// A rank's program returns an error.
+    by_an_error(context, ranks >= 2) {
+        each_ends(context, Cause::Error, |rank, _| rank.barrier())
+    }
+
+    /// A rank's program panics, in the middle of transfers.
+    by_a_panic(context, ranks >= 2) {
+        each_ends(context, Cause::Panic, |rank, window| {
+            let block = rank.alloc::<u8>(window.len())?;
+            loop {
+                drop(rank.iput(window, after(rank, 1), 0, &block)?);
+                rank.fence()?;
+            }
+        })
+    }
+
+    /// A rank is gone without a word: the others are told, in whatever call they wait.
+    by_a_death(context, ranks >= 2) {
+        let board = context.board();
+        for victim in [0, context.ranks() - 1] {
+            board.reset()?;
+            board.expect(context.ranks())?;
+            let ended = thread::scope(|scope| {
+                let ranks: Vec<_> = (0..context.ranks())
+                    .map(|rank| {
+                        scope.spawn(move || live_or_die(board, rank, context.ranks(), victim))
+                    })
+                    .collect();
+                ranks
+                    .into_iter()
+                    .map(|rank| rank.join())
+                    .collect::<Vec<_>>()
+            });
+            for (rank, ended) in (0..).zip(ended) {
+                let expected = format!("PeerDied of local rank {victim}, or Aborted by it");
+                let is_expected = |error: &Error| match error {
+                    Error::PeerDied { rank } => rank.0 == victim,
+                    Error::Aborted { by, reason } => {
+                        (by.0, *reason) == (victim, AbortReason::DROPPED)
+                    }
+                    _ => false,
+                };
+                match ended {
+                    Err(panic) => resume_unwind(panic),
+                    Ok(Ok(())) if rank == victim => {}
+                    Ok(ended) => fails(GlobalRank(rank), &expected, is_expected, ended)?,
+                }
+            }
+            works_again(context)?;
+        }
+        Ok(())
+    }
+
+    /// Of two ranks that abort, one is told to all, the same to each.
+    by_two(context, ranks >= 3) {
+        let told = Told::default();
+        let ended = context.attempt(Options::default(), context.ranks(), |rank| {
+            rank.barrier()?;
+            if rank.pid().0 < 2 {
+                rank.abort(REASON + rank.pid().0 as u8)?;
+            }
+            let result = rank.barrier();
+            told.note(rank.pid(), result.as_ref().err());
+            Ok(result?)
+        });
+        let first = match &ended {
+            Err(JobError::Failed {
+                rank,
+                source: Error::Aborted { .. },
+                ..
+            }) => *rank,
+            Err(error) => return Err(Failure::new("the run", "Error::Aborted", error)),
+            Ok(_) => return Err(Failure::new("the run", "Error::Aborted", "success")),
+        };
+        holds("who aborted first", "rank 0 or rank 1", first.0 < 2, first)?;
+        for (rank, found) in told.sorted().into_iter().filter(|(rank, _)| rank.0 >= 2) {
+            let expected = Some((first, AbortReason(REASON + first.0 as u8)));
+            same(format_args!("{rank}: what it was told"), expected, found)?;
+        }
+        same(
+            "ranks that were told",
+            context.ranks() as usize,
+            told.sorted().len(),
+        )?;
+        works_again(context)
+    }
+
+    /// After an abort, every call of every rank fails with it, those that need no wait included.
+    is_final(context, ranks >= 2) {
+        let ended = context.attempt(Options::default(), context.ranks(), |rank| {
+            let memory = rank.alloc::<u8>(8)?;
+            let window = rank.register(&memory, Rights::ALL)?;
+            if rank.pid() == GlobalRank(1) {
+                rank.abort(REASON)?;
+            }
+            let me = rank.pid();
+            let first = rank.barrier();
+            for (call, result) in [
+                ("barrier", first),
+                ("barrier again", rank.barrier()),
+                ("put", rank.put(&window, me, 0, &memory)),
+                ("iget", rank.iget(&window, me, 0, &memory).map(drop)),
+                ("register", rank.register(&memory, Rights::ALL).map(drop)),
+                ("flush", rank.flush_all()),
+                ("fence", rank.fence()),
+            ] {
+                let found = result.as_ref().err().and_then(aborted);
+                let expected = Some((GlobalRank(1), AbortReason(REASON)));
+                same(
+                    format_args!("{me}: {call} after the abort"),
+                    expected,
+                    found,
+                )?;
+            }
+            Ok(())
+        });
+        ended_by(ended, GlobalRank(1), Cause::Abort)?;
+        works_again(context)
+    }
+
+    /// Abort after abort, with all kinds of traffic under way: the board works again each time.
+    again_and_again(context, ranks >= 2) {
+        let rounds = context.scale(8, 80);
+        for round in 0..rounds {
+            let culprit = GlobalRank(round % context.ranks());
+            let ended = context.attempt(Options::default(), context.ranks(), |rank| {
+                let memory = rank.alloc::<u8>(3000)?;
+                let window = rank.register(&memory, Rights::ALL)?;
+                let local = rank.alloc::<u8>(3000)?;
+                for turn in 0u32.. {
+                    if rank.pid() == culprit && turn == 3 + round % 5 {
+                        rank.abort(REASON)?;
+                    }
+                    drop(rank.iput(&window, after(rank, turn), 0, &local)?);
+                    drop(rank.iget(&window, after(rank, turn + 1), 0, &local)?);
+                    if turn % 3 == 0 {
+                        rank.barrier()?;
+                    }
+                }
+                Ok(())
+            });
+            ended_by(ended, culprit, Cause::Abort)?;
+        }
+        works_again(context)
+    }
+}
+
+/// Begins a run as `rank`; the victim is gone then, the others wait for it.
+fn live_or_die(board: &Arc<dyn Board>, rank: u32, ranks: u32, victim: u32) -> alcor::Result<()> {
+    let (local, pid) = (LocalRank(rank), GlobalRank(rank));
+    let mut it = Rank::attach(Arc::clone(board), local, pid, ranks, &Options::default())?;
+    if rank == victim {
+        drop(it);
+        return Ok(());
+    }
+    it.barrier()
+}
+
+/// How a rank ends the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    Abort,
+    Error,
+    Panic,
+}
+
+impl Cause {
+    fn reason(self) -> AbortReason {
+        match self {
+            Cause::Abort => AbortReason(REASON),
+            Cause::Error => AbortReason::FAILED,
+            Cause::Panic => AbortReason::PANICKED,
+        }
+    }
+}
+
+/// What the panicking program says, and the failing one.
+const LAST_WORDS: &str = "the last words of a rank";
+
+/// The first rank, then the last, ends the run while all others do `what`: they have to be told
+/// who and why, and the board has to work again.
+fn each_ends(
+    context: &Context,
+    cause: Cause,
+    what: impl Fn(&mut Rank, &Window<u8>) -> alcor::Result<()> + Sync,
+) -> Result<(), Failure> {
+    let bytes = (context.info().node_bytes / 8).min(4096) as usize;
+    for culprit in [GlobalRank(0), GlobalRank(context.ranks() - 1)] {
+        let told = Told::default();
+        let ended = context.attempt(Options::default(), context.ranks(), |rank| {
+            let memory = rank.alloc::<u8>(bytes)?;
+            let window = rank.register(&memory, Rights::ALL)?;
+            if rank.pid() == culprit {
+                idle(rank, 3000)?;
+                match cause {
+                    Cause::Abort => rank.abort(REASON)?,
+                    Cause::Error => return Err(Error::program(LAST_WORDS).into()),
+                    // Past the hook, which would print it.
+                    Cause::Panic => resume_unwind(Box::new(LAST_WORDS)),
+                }
+                return Ok(rank.barrier()?);
+            }
+            let result = what(rank, &window);
+            told.note(rank.pid(), result.as_ref().err());
+            Ok(result?)
+        });
+        ended_by(ended, culprit, cause)?;
+        let told = told.sorted();
+        same(
+            format_args!("ranks that were told of the end by {culprit}"),
+            context.ranks() as usize - 1,
+            told.len(),
+        )?;
+        for (rank, found) in told {
+            let expected = Some((culprit, cause.reason()));
+            same(format_args!("{rank}: what it was told"), expected, found)?;
+        }
+        works_again(context)?;
+    }
+    Ok(())
+}
+
+/// What an error says of an abort.
+fn aborted(error: &Error) -> Option<(GlobalRank, AbortReason)> {
+    match error {
+        Error::Aborted { by, reason } => Some((*by, *reason)),
+        _ => None,
+    }
+}
+
+/// A rank, and what it was told of an abort, if it was.
+type Word = (GlobalRank, Option<(GlobalRank, AbortReason)>);
+
+/// What ranks were told.
+#[derive(Default)]
+struct Told(Mutex<Vec<Word>>);
+
+impl Told {
+    fn note(&self, rank: GlobalRank, error: Option<&Error>) {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        told.push((rank, error.and_then(aborted)));
+    }
+
+    fn sorted(&self) -> Vec<Word> {
+        let mut told = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        told.sort_by_key(|&(rank, _)| rank);
+        told
+    }
+}
+
+/// The run failed for what `culprit` did.
+fn ended_by<T>(
+    ended: Result<Vec<T>, JobError>,
+    culprit: GlobalRank,
+    cause: Cause,
+) -> Result<(), Failure> {
+    let error = match ended {
+        Ok(_) => return Err(Failure::new("the run", "an error", "success")),
+        Err(error) => error,
+    };
+    let is_expected = match (&error, cause) {
+        (JobError::Failed { rank, source, .. }, Cause::Abort) => {
+            *rank == culprit && aborted(source) == Some((culprit, AbortReason(REASON)))
+        }
+        (JobError::Failed { rank, source, .. }, Cause::Error) => {
+            *rank == culprit && source.to_string() == LAST_WORDS
+        }
+        (JobError::Panicked { rank, message, .. }, Cause::Panic) => {
+            *rank == culprit && message == LAST_WORDS
+        }
+        _ => false,
+    };
+    if is_expected {
+        return Ok(());
+    }
+    // A program that found something wrong says it best.
+    match Failure::from_run(error) {
+        Failure::Run(error) => Err(Failure::new(
+            "the run",
+            format_args!("the end by {culprit} ({cause:?})"),
+            error,
+        )),
+        failure => Err(failure),
+    }
+}
+
+/// A new run on the same board is as if nothing had been.
+fn works_again(context: &Context) -> Result<(), Failure> {
+    context.run(|rank| {
+        let me = rank.pid();
+        let memory = rank.alloc_from(&[0u32; 2])?;
+        let window = rank.register(&memory, Rights::ALL)?;
+        let place = format_args!("{me}: slot of the first window after an abort");
+        same(place, 0, window.slot())?;
+        rank.put_slice(&window, after(rank, 1), 1, &[me.0 + 1])?;
+        rank.fence()?;
+        let from = (me.0 + rank.nprocs() - 1) % rank.nprocs();
+        let found = rank.read_vec(&memory)?;
+        same(
+            format_args!("{me}: window in a run after an abort"),
+            vec![0, from + 1],
+            found,
+        )?;
+        let events = rank.events()?;
+        holds(
+            format_args!("{me}: events in a run after an abort"),
+            "none",
+            events.is_empty(),
+            format_args!("{events:?}"),
+        )?;
+        let RegisteredRange { slot, .. } =
+            rank.register_range(alcor::NodeAddr(8192), Some(4), Rights::ALL)?;
+        same(format_args!("{me}: slot of the second window"), 1, slot)
+    })?;
+    Ok(())
+}

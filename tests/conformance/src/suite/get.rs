@@ -1,0 +1,146 @@
+//! Get: every length, every alignment, and nothing else changes.
+
+use alcor::TransferKind::Get;
+use alcor::{GlobalRank, Rights, Transfer, WindowName};
+use rand::Rng;
+
+use crate::context::after;
+use crate::failure::{same, same_bytes};
+use crate::sheet::{Pace, Shape, area, drill, shapes};
+use crate::test::tests;
+
+tests! {
+    get: Rma;
+
+    /// Lengths 0 to 70, all 16 alignments, all under way at once.
+    every_length_and_alignment(context, ranks >= 1) {
+        drill(
+            context,
+            Get,
+            1,
+            Pace::AllAtOnce,
+            shapes(0..=context.scale(70, 300)),
+        )
+    }
+
+    /// Lengths around the first multiples of a packet's payload, all 16 alignments.
+    packet_edges(context, ranks >= 1) {
+        let around = context.scale(6, 20);
+        let packet = context.info().packet_bytes;
+        let edges = (1..=context.scale(3, 5)).map(|packets| packets * packet);
+        let lengths = edges.flat_map(|edge| edge - around.min(edge)..=edge + around);
+        drill(context, Get, 1, Pace::AllAtOnce, shapes(lengths))
+    }
+
+    /// One get after the other, each waited for.
+    one_by_one(context, ranks >= 1) {
+        drill(
+            context,
+            Get,
+            1,
+            Pace::OneByOne,
+            shapes(0..=context.scale(20, 70)),
+        )
+    }
+
+    /// Every rank from every rank in turn, itself included, in lengths of random size.
+    from_each_rank(context, ranks >= 1) {
+        let packet = context.info().packet_bytes;
+        for steps in 0..context.ranks() {
+            let mut rng = context.rng(&[9, u64::from(steps)]);
+            let shapes = (0..context.scale(60, 600)).map(|_| Shape {
+                length: rng.random_range(0..=3 * packet),
+                source: rng.random_range(0..4),
+                target: rng.random_range(0..4),
+            });
+            drill(context, Get, steps, Pace::AllAtOnce, shapes)?;
+        }
+        Ok(())
+    }
+
+    /// A rank gets from itself, at all lengths and alignments.
+    from_self(context, ranks >= 1) {
+        drill(
+            context,
+            Get,
+            0,
+            Pace::AllAtOnce,
+            shapes(0..=context.scale(40, 150)),
+        )
+    }
+
+    /// A block of many packets is one command.
+    large_block(context, ranks >= 1) {
+        let length = area(context) - 64;
+        let shapes = [(0, 0), (1, 0), (0, 3), (2, 1)];
+        let shapes = shapes.map(|(source, target)| Shape {
+            length,
+            source,
+            target,
+        });
+        drill(context, Get, 1, Pace::AllAtOnce, shapes)?;
+        drill(context, Get, 0, Pace::AllAtOnce, shapes)
+    }
+
+    /// Elements of all sizes, by their number.
+    typed(context, ranks >= 1) {
+        context.run(|rank| {
+            let me = rank.pid().0;
+            let doubles = rank.alloc_from(&[0.0, f64::from(me), f64::INFINITY, -0.0])?;
+            let longs = rank.alloc_from(&[u64::from(me) << 40, u64::MAX, 0, 7])?;
+            let (doubles, longs) = (
+                rank.register(&doubles, Rights::READ)?,
+                rank.register(&longs, Rights::READ)?,
+            );
+            rank.barrier()?;
+            let from = after(rank, 1);
+            let place = format_args!("f64 elements at {}", GlobalRank(me));
+            same(
+                place,
+                vec![f64::from(from.0), f64::INFINITY],
+                rank.get_vec(&doubles, from, 1, 2)?,
+            )?;
+            let place = format_args!("u64 elements at {}", GlobalRank(me));
+            same(
+                place,
+                vec![u64::from(from.0) << 40],
+                rank.get_vec(&longs, from, 0, 1)?,
+            )?;
+            rank.barrier()?;
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// A command that names its window by address reaches the same memory, wherever the window
+    /// lies at the target.
+    by_address(context, ranks >= 1) {
+        context.run(|rank| {
+            let me = rank.pid();
+            let _shift = rank.alloc::<u8>(64 * (me.0 as usize + 1))?;
+            let region = rank.alloc_from(&context.noise(&[1, u64::from(me.0)], 40))?;
+            let window = rank.register(&region, Rights::ALL)?;
+            let local = rank.alloc_from(&[0u8; 16])?;
+            let from = after(rank, 1);
+            let request = rank.transfer(Transfer {
+                kind: Get,
+                target: from,
+                window: WindowName::Base(window.base()),
+                offset: 13,
+                local: local.bytes().slice(3..)?.addr(),
+                length: 9,
+            })?;
+            rank.wait(request)?;
+            let mut expected = [0; 16];
+            expected[3..12].copy_from_slice(&context.noise(&[1, u64::from(from.0)], 40)[13..22]);
+            same_bytes(
+                format_args!("{me}: local memory"),
+                &expected,
+                &rank.read_vec(&local)?,
+            )?;
+            rank.barrier()?;
+            Ok(())
+        })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,4 @@
+//! The suite itself: it passes on a board in plain Rust, and fails on boards with a fault.
+
+mod faults;
+mod whole;

@@ -1,0 +1,98 @@
+//! The whole suite on sound boards.
+
+use alcor::soft::{SoftBoard, SoftConfig};
+use alcor_conformance::{Outcome, Settings, Verdict, digest, run_suite, run_test, tests};
+
+fn run(config: SoftConfig, settings: &Settings) -> Vec<Outcome> {
+    let tests: Vec<_> = tests().collect();
+    let open = |_| Ok(SoftBoard::with(config) as _);
+    run_suite(&tests, 2, settings, &open, &|_| {}).unwrap()
+}
+
+fn complaints(outcomes: &[Outcome]) -> Vec<String> {
+    outcomes
+        .iter()
+        .filter(|outcome| outcome.verdict.is_failed())
+        .map(|outcome| {
+            format!(
+                "{} (seed {:#x}) {}",
+                outcome.test.name, outcome.seed, outcome.verdict
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn passes_on_four_ranks() {
+    let outcomes = run(SoftConfig::default(), &Settings::default());
+    assert_eq!(complaints(&outcomes), [""; 0]);
+    assert!(outcomes.iter().all(|outcome| outcome.verdict.is_passed()));
+}
+
+#[test]
+fn passes_on_two_ranks_with_little_of_everything() {
+    let config = SoftConfig {
+        ranks: 2,
+        slots: 4,
+        node_bytes: 65536,
+        commands: 16,
+    };
+    let settings = Settings {
+        seed: 7,
+        ..Settings::default()
+    };
+    assert_eq!(complaints(&run(config, &settings)), [""; 0]);
+}
+
+#[test]
+fn what_a_board_can_not_run_is_skipped_with_its_reason() {
+    let config = SoftConfig {
+        ranks: 1,
+        ..SoftConfig::default()
+    };
+    let outcomes = run(config, &Settings::default());
+    assert_eq!(complaints(&outcomes), [""; 0]);
+    for outcome in &outcomes {
+        match &outcome.verdict {
+            Verdict::Skipped(unmet) => {
+                let reason = unmet.to_string();
+                assert!(
+                    outcome.test.ranks > 1 && reason.contains("needs"),
+                    "{reason}"
+                );
+            }
+            verdict => assert!(outcome.test.ranks == 1 && verdict.is_passed()),
+        }
+    }
+}
+
+#[test]
+fn names_are_unique_and_summaries_are_there() {
+    let mut names: Vec<_> = tests().map(|test| test.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), tests().count());
+    assert!(names.len() > 80, "only {} tests", names.len());
+    assert!(tests().all(|test| test.summary.ends_with('.')));
+}
+
+#[test]
+fn a_test_has_its_seed_from_the_run_and_its_name() {
+    let test = tests().next().unwrap();
+    let seed = |seed| {
+        let settings = Settings {
+            seed,
+            ..Settings::default()
+        };
+        run_test(test, SoftBoard::new(2), &settings).seed
+    };
+    assert_eq!(seed(1), seed(1));
+    assert_ne!(seed(1), seed(2));
+}
+
+#[test]
+fn the_digest_depends_on_names_and_order() {
+    let outcomes = run(SoftConfig::default(), &Settings::default());
+    assert_ne!(digest(&outcomes), digest(outcomes.iter().rev()));
+    assert_ne!(digest(&outcomes), digest(&outcomes[1..]));
+}
