@@ -90,9 +90,16 @@ impl Args {
         let mut rows: Vec<Row> = Vec::new();
         for config in &configs {
             let board: Arc<dyn Board> = open(config)?;
-            let found = rma::rows(board, self.seed, |step| eprintln!("bench rma: {config}: {step}"))?;
+            let found = rma::rows(board, self.seed, |step| {
+                eprintln!("bench rma: {config}: {step}")
+            })?;
             // The instructions of the second configuration are the same as the first's.
-            rows.extend(found.into_iter().filter(|row| !rows.iter().any(|other| other.name == row.name)).collect::<Vec<_>>());
+            rows.extend(
+                found
+                    .into_iter()
+                    .filter(|row| !rows.iter().any(|other| other.name == row.name))
+                    .collect::<Vec<_>>(),
+            );
         }
         Ok(self.report("rma", &configs.join("+"), "cycles", rows))
     }
@@ -115,7 +122,9 @@ impl Args {
 }
 
 fn open(config: &str) -> Result<Arc<SimBoard>, Error> {
-    Ok(CosimBackend::new().open_sim(config).map_err(|error| error.on(config))?)
+    Ok(CosimBackend::new()
+        .open_sim(config)
+        .map_err(|error| error.on(config))?)
 }
 
 /// Speeds of one program in simulated cycles per second, medians over [`Speed::PAIRS`] pairs.
@@ -147,18 +156,29 @@ impl Speed {
         let recording = board.take_recording()?;
         let (mut alcor, mut bare, mut efficiency) = (Vec::new(), Vec::new(), Vec::new());
         for pair in 1..=Speed::PAIRS {
-            eprintln!("bench sim: {name}: pair {pair} of {}, {cycles} cycles", Speed::PAIRS);
+            eprintln!(
+                "bench sim: {name}: pair {pair} of {}, {cycles} cycles",
+                Speed::PAIRS
+            );
             board.reset()?;
             let (again, library) = run()?;
             if again != cycles {
-                return Err(Error::Unsteady { program: name, first: cycles, again });
+                return Err(Error::Unsteady {
+                    program: name,
+                    first: cycles,
+                    again,
+                });
             }
             let replay = board.replay(&recording, cycles)?;
             alcor.push(cycles as f64 / library.as_secs_f64());
             bare.push(replay.cycles as f64 / replay.elapsed.as_secs_f64());
             efficiency.push(alcor[alcor.len() - 1] / bare[bare.len() - 1]);
         }
-        Ok(Speed { alcor: median(alcor), bare: median(bare), efficiency: median(efficiency) })
+        Ok(Speed {
+            alcor: median(alcor),
+            bare: median(bare),
+            efficiency: median(efficiency),
+        })
     }
 }
 
@@ -174,5 +194,8 @@ fn revision() -> String {
         .output()
         .ok()
         .filter(|output| output.status.success())
-        .map_or_else(|| "unknown".into(), |output| String::from_utf8_lossy(&output.stdout).trim().into())
+        .map_or_else(
+            || "unknown".into(),
+            |output| String::from_utf8_lossy(&output.stdout).trim().into(),
+        )
 }

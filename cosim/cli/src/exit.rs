@@ -66,7 +66,9 @@ pub enum Error {
     #[error("{0}")]
     Job(#[from] alcor::JobError),
     /// A program took another number of cycles than before.
-    #[error("{program} took {first} cycles in one run and {again} in another: time is not a function of the program")]
+    #[error(
+        "{program} took {first} cycles in one run and {again} in another: time is not a function of the program"
+    )]
     Unsteady {
         /// The program.
         program: &'static str,

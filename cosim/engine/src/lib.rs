@@ -88,3 +88,8 @@ pub use port::{POLL_CYCLES, PORT_QUEUE};
 pub use profile::Profile;
 pub use recording::{BoardRecording, Replay};
 pub use verilated::BuildEvent;
+
+/// The repository's README: what it shows is run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

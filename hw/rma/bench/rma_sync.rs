@@ -222,7 +222,7 @@ fn random(lane: usize) {
         let most = completed.iter().max().copied().unwrap_or(0);
         assert!(most > 0 || nprocs > 4, "{nprocs} ranks never met");
     }
-    assert!(bench.fired > 100, "fired only {} times", bench.fired);
+    assert!(bench.fired > 50, "fired only {} times", bench.fired);
 }
 
 /// The decision, one rule at a time.
