@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hCCEC2364;
+  localparam logic [31:0] ABI_HASH = 32'h7495AE2B;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -327,7 +327,7 @@ package alcor_abi_pkg;
   localparam int RANK_LAST_ERROR_STATUS_W = 5;
   localparam int RANK_LAST_ERROR_OPCODE_LSB = 8;
   localparam int RANK_LAST_ERROR_OPCODE_W = 8;
-  // Accesses by others that failed this rank's window check.
+  // Packets of others that failed this rank's window check: one for each packet of a refused access.
   localparam logic [11:0] RANK_REFUSED_IN_OFFSET = 12'h420;
   // Commands of this rank that were refused before anything was sent.
   localparam logic [11:0] RANK_REFUSED_OUT_OFFSET = 12'h424;
