@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use alcor_abi::packets::{cq_entry, x_commit};
+use alcor_abi::packets::{cq_entry, x_commit, x_header};
 use alcor_abi::rank;
 use alcor_abi::{Opcode, PacketType, Status, SyncKind};
 use alcor_hw_bench::{Pace, Random, Recipe, Sink, Source, soak};
@@ -625,14 +625,16 @@ fn paper_packets(config: Config) {
             bench.command(Opcode::Put1, word);
             bench.data8(dpid, 1, offset);
             expected.push(vec![paper_word(dpid, 0b001, 2, offset, to), word]);
-            // PUT-n: desaddr, srcaddr, which is any byte address here.
-            let source = bench.rng.random_range(0..NODE_BYTES - 120);
-            bench.command(Opcode::PutN, bases[to as usize]);
-            bench.command(Opcode::PutN, source);
-            bench.data8(dpid, length, offset);
-            let mut packet = vec![paper_word(dpid, 0b010, length + 1, offset, to)];
-            packet.extend((0..length).map(|at| bench.word(source + 4 * at)));
-            expected.push(packet);
+            // PUT-n, from 2 words on: desaddr, srcaddr, which is any byte address here.
+            if length > 1 {
+                let source = bench.rng.random_range(0..NODE_BYTES - 120);
+                bench.command(Opcode::PutN, bases[to as usize]);
+                bench.command(Opcode::PutN, source);
+                bench.data8(dpid, length, offset);
+                let mut packet = vec![paper_word(dpid, 0b010, length + 1, offset, to)];
+                packet.extend((0..length).map(|at| bench.word(source + 4 * at)));
+                expected.push(packet);
+            }
             // GET: desaddr (local), srcaddr (remote).
             bench.command(Opcode::Get, bases[to as usize]);
             bench.command(Opcode::Get, bases[from as usize]);
@@ -734,22 +736,29 @@ fn extended_packets(
     dpid: u32,
     slot: u32,
     id: u32,
-    [mut offset, mut laddr, mut left]: [u32; 3],
+    [offset, mut laddr, mut left]: [u32; 3],
 ) -> Vec<(Vec<u32>, Vec<Option<u8>>)> {
     let kind = if is_get {
         PacketType::Xget
     } else {
         PacketType::Xput
     } as u32;
+    // An offset may pass 2^32, but must not come back into the window.
+    let mut offset = u64::from(offset);
     let mut packets = Vec::new();
     loop {
         // Payload lies as it will at its destination, so the first word may be less than whole.
-        let lane = if is_get { laddr } else { offset } % 4;
+        let lane = if is_get { laddr } else { offset as u32 } % 4;
         let bytes = left.min(bench.config.payload - lane);
         let last = bytes == left;
         let mut heads = vec![
-            dpid << 24 | kind << 21 | u32::from(last) << 20 | bench.me << 8 | slot,
-            offset,
+            dpid << 24
+                | kind << 21
+                | u32::from(last) << 20
+                | x_header::BEYOND.put((offset >> 32) as u32)
+                | bench.me << 8
+                | slot,
+            offset as u32,
             if last { id << 16 | left } else { left },
         ];
         let mut payload = Vec::new();
@@ -764,7 +773,7 @@ fn extended_packets(
         if last {
             return packets;
         }
-        (offset, laddr, left) = (offset + bytes, laddr + bytes, left - bytes);
+        (offset, laddr, left) = (offset + u64::from(bytes), laddr + bytes, left - bytes);
     }
 }
 
@@ -795,15 +804,10 @@ fn extended(config: Config) {
             } else {
                 bench.rng.random_range(0..=NODE_BYTES - length)
             };
-            let offset = if bench.rng.random_bool(0.1) {
-                bench.rng.random()
-            } else {
-                bench.rng.random_range(0..5_000)
-            };
-            let offset = if offset > u32::MAX - length {
-                offset - length
-            } else {
-                offset
+            let offset = match bench.rng.random_range(0..10) {
+                0 => bench.rng.random(),
+                1 => u32::MAX - bench.rng.random_range(0..2 * payload),
+                _ => bench.rng.random_range(0..5_000),
             };
             let (dpid, id) = (
                 bench.rng.random_range(0..bench.nprocs),
@@ -955,6 +959,7 @@ fn refusals(config: Config) {
         (Opcode::Put1, 0x400, 0, [me, 2, 0], Status::BadLength),
         (Opcode::Put1, 0x400, 0, [me, 0, 0], Status::BadLength),
         (Opcode::PutN, 0x400, 0, [me, 31, 0], Status::BadLength),
+        (Opcode::PutN, 0x400, 0, [me, 1, 0], Status::BadLength),
         (Opcode::PutN, 0x400, 0, [me, 0, 0], Status::BadLength),
         (Opcode::PutN, 0x400, 0, [me, 255, 0], Status::BadLength),
         (
@@ -1232,7 +1237,9 @@ fn programs(config: Config) {
             let long = rng.random_bool(0.3);
             let length = rng.random_range(0..if long { 3 * config.payload } else { 40 });
             let size = window.map_or(100, |window| window.size);
-            let offset = match rng.random_range(0..4) {
+            let offset = match rng.random_range(0..5) {
+                // Around 2^32, back to the window's beginning.
+                2 => 0u32.wrapping_sub(rng.random_range(0..=length)),
                 0 => size.saturating_sub(length),
                 1 => (size + rng.random_range(0..3)).saturating_sub(length),
                 _ => rng.random_range(0..=size.saturating_sub(length)),
@@ -1240,7 +1247,9 @@ fn programs(config: Config) {
             let is_get = rng.random();
             let status = match window {
                 None => Status::BadSlot,
-                Some(_) if offset + length > size => Status::OutOfBounds,
+                Some(_) if u64::from(offset) + u64::from(length) > u64::from(size) => {
+                    Status::OutOfBounds
+                }
                 Some(window)
                     if if is_get {
                         window.deny_read
@@ -1252,7 +1261,7 @@ fn programs(config: Config) {
                 }
                 Some(_) => Status::Ok,
             };
-            let remote = window.map_or(0, |window| window.base) + offset;
+            let remote = window.map_or(0, |window| window.base).wrapping_add(offset);
             let laddr = rng.random_range(0..0x8000 - length) + if is_get { 0x8000 } else { 0 };
             // What is read is below, what is written above.
             let (from, to) = if is_get {
@@ -1260,7 +1269,7 @@ fn programs(config: Config) {
             } else {
                 (laddr, remote)
             };
-            let within = from + length <= 0x8000 && to >= 0x8000 && to + length <= RING;
+            let within = from <= 0x8000 - length && to >= 0x8000 && to <= RING - length;
             let paper = rng.random_bool(0.3);
             if paper {
                 // A paper PUT into the first window, of words.

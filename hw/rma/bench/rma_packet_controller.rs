@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use alcor_abi::packets::x_header as x_field;
 use alcor_abi::{PacketType, Status};
 use alcor_hw_bench::{Pace, Random, Sink, Source, soak};
 use rand::Rng;
@@ -264,6 +265,8 @@ struct Bench {
     /// Header words of an answer under way.
     sent: Vec<u32>,
     count: u64,
+    /// Extended packets say that their offset has passed 2^32.
+    beyond: bool,
 }
 
 impl Bench {
@@ -307,6 +310,7 @@ impl Bench {
             refusals: VecDeque::new(),
             sent: Vec::new(),
             count: 0,
+            beyond: false,
         }
     }
 
@@ -315,7 +319,7 @@ impl Bench {
         let Some(window) = self.windows.get(usize::from(slot)).copied().flatten() else {
             return Status::BadSlot;
         };
-        if u64::from(offset) + u64::from(length) > u64::from(window.size) {
+        if self.beyond || u64::from(offset) + u64::from(length) > u64::from(window.size) {
             Status::OutOfBounds
         } else if if is_read {
             window.deny_read
@@ -356,7 +360,15 @@ impl Bench {
     /// Sends a packet and notes what must become of it.
     fn send(&mut self, packet: Packet) {
         self.count += 1;
-        self.heads.extend(packet.heads());
+        let is_extended = matches!(packet, Packet::XPut { .. } | Packet::XGet { .. });
+        self.beyond &= is_extended;
+        let mut heads = packet.heads();
+        heads[0] |= if is_extended {
+            x_field::BEYOND.put(u32::from(self.beyond))
+        } else {
+            0
+        };
+        self.heads.extend(heads);
         match packet {
             Packet::Put {
                 slot,
@@ -806,6 +818,7 @@ fn random(config: Config) {
         bench.tasks_sink.set_pace(chosen[4]);
         for _ in 0..60 {
             let packet = bench.random_packet();
+            bench.beyond = bench.rng.random_bool(0.1);
             bench.send(packet);
             if config.requests && bench.rng.random_bool(0.4) {
                 let ack = Ack {
@@ -930,6 +943,7 @@ fn edges(config: Config) {
         }
         bench.drain();
     }
+    bench.beyond = false;
     // Rights, alone and together.
     for (slot, (deny_read, deny_write)) in [(true, false), (false, true), (true, true)]
         .into_iter()

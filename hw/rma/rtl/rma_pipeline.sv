@@ -354,7 +354,9 @@ module rma_pipeline #(
     pair_status = ST_OK;
     if (ex1_opcode_q == OP_PUT_N && pair_end > 33'(NODE_BYTES)) pair_status = ST_BAD_LOCAL;
     if (ex1_len_q == '0 || ex1_len_q > 8'd30) pair_status = ST_BAD_LENGTH;
+    // PUT-1 is for one word, PUT-n for more.
     if (ex1_opcode_q == OP_PUT_1 && ex1_len_q != 8'd1) pair_status = ST_BAD_LENGTH;
+    if (ex1_opcode_q == OP_PUT_N && ex1_len_q == 8'd1) pair_status = ST_BAD_LENGTH;
     if (ex1_dpid_q >= nprocs_q || 9'(ex1_dpid_q) >= 9'(DESTS)) pair_status = ST_BAD_RANK;
     if (!first_match_q || (ex1_opcode_q == OP_GET && !ex1_match_q)) begin
       pair_status = ST_NOT_REGISTERED;

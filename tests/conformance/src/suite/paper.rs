@@ -139,6 +139,8 @@ tests! {
                     .get(it.local.base(), it.outbox.base(), peer, length, 0)?;
                 it.refused(rank, Status::BadLength, &format!("GET of {length} words"))?;
             }
+            rank.paper().put_n(window, source, peer, 1, 0)?;
+            it.refused(rank, Status::BadLength, "PUT-n of one word")?;
             it.put_n(rank, 5, 9)
         })
     }
