@@ -13,7 +13,7 @@ use clap::{Parser, Subcommand};
 
 use exit::{Ended, Exit};
 
-/// MPI hardware from the command line: simulated boards and real ones.
+/// MPI hardware from the command line, on simulated boards.
 ///
 /// Exit codes: 0 all passed, 1 something failed, 2 the command was wrong, 3 the environment lacks
 /// something (and the message says what, and how to get it).

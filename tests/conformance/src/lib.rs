@@ -26,6 +26,7 @@
 #![warn(missing_docs)]
 
 mod context;
+mod drills;
 mod failure;
 mod noise;
 mod runner;

@@ -2,11 +2,10 @@
 
 use alcor::TransferKind::Put;
 use alcor::{GlobalRank, NodeAddr, Rights, Transfer, WindowName};
-use rand::Rng;
 
 use crate::context::{after, before};
+use crate::drills;
 use crate::failure::{same, same_bytes};
-use crate::sheet::{Pace, Shape, area, drill, shapes};
 use crate::test::tests;
 
 tests! {
@@ -14,72 +13,32 @@ tests! {
 
     /// Lengths 0 to 70, all 16 alignments, all under way at once.
     every_length_and_alignment(context, ranks >= 1) {
-        drill(
-            context,
-            Put,
-            1,
-            Pace::AllAtOnce,
-            shapes(0..=context.scale(70, 300)),
-        )
+        drills::every_length_and_alignment(context, Put)
     }
 
     /// Lengths around the first multiples of a packet's payload, all 16 alignments.
     packet_edges(context, ranks >= 1) {
-        let around = context.scale(6, 20);
-        let packet = context.info().packet_bytes;
-        let edges = (1..=context.scale(3, 5)).map(|packets| packets * packet);
-        let lengths = edges.flat_map(|edge| edge - around.min(edge)..=edge + around);
-        drill(context, Put, 1, Pace::AllAtOnce, shapes(lengths))
+        drills::packet_edges(context, Put)
     }
 
     /// One put after the other, each waited for.
     one_by_one(context, ranks >= 1) {
-        drill(
-            context,
-            Put,
-            1,
-            Pace::OneByOne,
-            shapes(0..=context.scale(20, 70)),
-        )
+        drills::one_by_one(context, Put)
     }
 
     /// Every rank to every rank in turn, itself included, in lengths of random size.
     to_each_rank(context, ranks >= 1) {
-        let packet = context.info().packet_bytes;
-        for steps in 0..context.ranks() {
-            let mut rng = context.rng(&[9, u64::from(steps)]);
-            let shapes = (0..context.scale(60, 600)).map(|_| Shape {
-                length: rng.random_range(0..=3 * packet),
-                source: rng.random_range(0..4),
-                target: rng.random_range(0..4),
-            });
-            drill(context, Put, steps, Pace::AllAtOnce, shapes)?;
-        }
-        Ok(())
+        drills::each_rank(context, Put)
     }
 
     /// A rank puts to itself, at all lengths and alignments.
     to_self(context, ranks >= 1) {
-        drill(
-            context,
-            Put,
-            0,
-            Pace::AllAtOnce,
-            shapes(0..=context.scale(40, 150)),
-        )
+        drills::own_rank(context, Put)
     }
 
     /// A block of many packets is one command.
     large_block(context, ranks >= 1) {
-        let length = area(context) - 64;
-        let shapes = [(0, 0), (1, 0), (0, 3), (2, 1)];
-        let shapes = shapes.map(|(source, target)| Shape {
-            length,
-            source,
-            target,
-        });
-        drill(context, Put, 1, Pace::AllAtOnce, shapes)?;
-        drill(context, Put, 0, Pace::AllAtOnce, shapes)
+        drills::large_block(context, Put)
     }
 
     /// Of all node memory, a put changes the bytes that it is to change.
