@@ -6,11 +6,12 @@ use std::sync::Arc;
 use alcor::{Backends, Board, soft::Soft};
 use alcor_cosim::CosimBackend;
 
+use crate::build;
 use crate::exit::Error;
 
 /// All backends; which one opens a board is for its URI to say.
 pub fn all() -> Backends {
-    Backends::new().with(CosimBackend::new()).with(Soft)
+    Backends::new().with(build::backend()).with(Soft)
 }
 
 /// Opens the board that `uri` names.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use alcor::{Board, Job, Rank};
-use alcor_cosim::{CosimBackend, SimBoard};
+use alcor_cosim::SimBoard;
 use alcor_paper::{Format, Report, Row, load, plot, rma};
 use clap::ValueEnum;
 
+use crate::build;
 use crate::exit::{Ended, Error, Exit};
 
 /// What is measured.
@@ -122,7 +123,7 @@ impl Args {
 }
 
 fn open(config: &str) -> Result<Arc<SimBoard>, Error> {
-    Ok(CosimBackend::new()
+    Ok(build::backend()
         .open_sim(config)
         .map_err(|error| error.on(config))?)
 }

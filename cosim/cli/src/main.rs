@@ -3,6 +3,7 @@
 
 mod backends;
 mod bench;
+mod build;
 mod doctor;
 mod exit;
 mod regress;
