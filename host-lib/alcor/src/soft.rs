@@ -414,11 +414,12 @@ impl SoftRank {
 
     /// The collective command that it is at.
     fn sync_kind(&self) -> Option<SyncKind> {
-        if !self.begun || self.barrier_done || self.registration_done {
+        if !self.begun {
             return None;
         }
         match self.queue.front()?.0 {
-            Opcode::Barrier => Some(SyncKind::Barrier),
+            // The next barrier waits until this one is acknowledged; a registration does not.
+            Opcode::Barrier => (!self.barrier_done).then_some(SyncKind::Barrier),
             Opcode::Register => Some(SyncKind::Register),
             Opcode::Deregister => Some(SyncKind::Deregister),
             _ => None,

@@ -112,6 +112,29 @@ tests! {
         })
     }
 
+    /// A put directly behind the registration of its window, with no wait in between.
+    behind_a_registration(context, ranks >= 1) {
+        context.run(|rank| {
+            let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
+            for round in 0..8 {
+                let inbox = rank.alloc_from(&[0u32; 4])?;
+                rank.barrier()?;
+                rank.command(Opcode::Register, inbox.addr().0)?;
+                rank.paper()
+                    .put_1(inbox.addr(), to, 2, 0x100 * round + me.0)?;
+                rank.barrier()?;
+                same(
+                    format_args!("{me}: memory after round {round}"),
+                    vec![0, 0, 0x100 * round + from.0, 0],
+                    rank.read_vec(&inbox)?,
+                )?;
+                rank.deregister_range(inbox.addr())?;
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
     /// Every rank to every rank, itself included.
     to_each_rank(context, ranks >= 1) {
         let steps = context.ranks();
