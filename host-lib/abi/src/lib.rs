@@ -16,9 +16,9 @@ mod generated;
 pub use generated::*;
 
 /// What the board's MAGIC register holds: `ALCO`.
-pub const MAGIC: u32 = 0x414C_434F;
+pub const MAGIC: u32 = board::MAGIC_VALUE;
 /// The ABI's major version that this library speaks.
-pub const ABI_MAJOR: u32 = 1;
+pub const ABI_MAJOR: u32 = board::ABI_VERSION_MAJOR_VALUE;
 /// Bytes of a page: the board's, or a rank's.
 pub const PAGE_BYTES: u32 = 4096;
 /// Byte offset in the BAR of a local rank's page.

@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h7495AE2B;
+  localparam logic [31:0] ABI_HASH = 32'h4332A152;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -186,12 +186,15 @@ package alcor_abi_pkg;
   localparam int CQ_ENTRY_ID_LSB = 16;
   localparam int CQ_ENTRY_ID_W = 16;
 
-  // 0x414C434F, ALCO. All ones mean a dead link.
+  // ALCO. All ones mean a dead link.
   localparam logic [11:0] BOARD_MAGIC_OFFSET = 12'h000;
+  localparam logic [31:0] BOARD_MAGIC_VALUE = 32'h414C434F;
   // Refuse another major.
   localparam logic [11:0] BOARD_ABI_VERSION_OFFSET = 12'h004;
+  localparam logic [15:0] BOARD_ABI_VERSION_MINOR_VALUE = 16'h0;
   localparam int BOARD_ABI_VERSION_MINOR_LSB = 0;
   localparam int BOARD_ABI_VERSION_MINOR_W = 16;
+  localparam logic [15:0] BOARD_ABI_VERSION_MAJOR_VALUE = 16'h1;
   localparam int BOARD_ABI_VERSION_MAJOR_LSB = 16;
   localparam int BOARD_ABI_VERSION_MAJOR_W = 16;
   // CRC-32 of hw/abi/alcor.rdl as built.

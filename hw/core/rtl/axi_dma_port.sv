@@ -86,7 +86,7 @@ module axi_dma_port #(
   assign bvalid_o  = bvalid_q;
   assign arready_o = !reading_q;
 
-  // What was offered to the memory and not yet granted must stay on offer.
+  // Where both directions want the memory they take turns.
   assign wants_write = writing_q && wvalid_i;
   assign wants_read  = reading_q && room_q != '0;
   assign mem_write_o = wants_write && !(wants_read && turn_q);

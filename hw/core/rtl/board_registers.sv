@@ -87,8 +87,10 @@ module board_registers #(
   always_comb begin
     read_data_o = '0;
     unique case (read_offset_i)
-      BOARD_MAGIC_OFFSET:       read_data_o = 32'h414C434F;
-      BOARD_ABI_VERSION_OFFSET: read_data_o = 32'h0001_0000;
+      BOARD_MAGIC_OFFSET:       read_data_o = BOARD_MAGIC_VALUE;
+      BOARD_ABI_VERSION_OFFSET: begin
+        read_data_o = {BOARD_ABI_VERSION_MAJOR_VALUE, BOARD_ABI_VERSION_MINOR_VALUE};
+      end
       BOARD_ABI_HASH_OFFSET:    read_data_o = ABI_HASH;
       BOARD_REVISION_OFFSET:    read_data_o = REVISION;
       BOARD_CAPABILITIES_OFFSET: read_data_o[BOARD_CAPABILITIES_RMA_LSB] = 1'b1;

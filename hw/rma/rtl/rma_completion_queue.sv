@@ -74,8 +74,11 @@ module rma_completion_queue #(
   assign reply_ready_o = room;
   assign local_ready_o = room && !reply_valid_i;
 
+  // Offered only when there is room: a reply that comes while a local completion waits goes first,
+  // and what is on offer must not change.
   fifo #(.WIDTH(21), .DEPTH(DEPTH)) u_fifo (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(room && (reply_valid_i || local_valid_i)), .ready_o(room),
+      .clk_i(clk_i), .rst_ni(rst_ni),
+      .valid_i(room && (reply_valid_i || local_valid_i)), .ready_o(room),
       .data_i(reply_valid_i ? {reply_status_i, reply_id_i} : {local_status_i, local_id_i}),
       .valid_o(valid), .ready_i(ready), .data_o({status, id}), .empty_o(empty), .usage_o()
   );
