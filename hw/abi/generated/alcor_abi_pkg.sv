@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h4332A152;
+  localparam logic [31:0] ABI_HASH = 32'hAA0C7534;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -90,8 +90,108 @@ package alcor_abi_pkg;
     /// Ranks met in different collective operations, or named different windows.
     ST_MISMATCH = 5'hB,
     /// A paper command's length is not one its packet can carry.
-    ST_BAD_LENGTH = 5'hC
+    ST_BAD_LENGTH = 5'hC,
+    /// The members of a communicator called a collective with different counts.
+    ST_OTHER_COUNT = 5'hD,
+    /// The members of a communicator called a collective with different types.
+    ST_OTHER_TYPE = 5'hE,
+    /// The members of a communicator called a collective with different operations.
+    ST_OTHER_OPERATION = 5'hF,
+    /// The members of a communicator called a collective with different roots.
+    ST_OTHER_ROOT = 5'h10,
+    /// The communicator has no row in the table, the rank is no member of it, or the rank's last collective in it has not ended.
+    ST_BAD_COMMUNICATOR = 5'h11
   } status_e;
+
+  typedef enum logic [3:0] {
+    /// Barrier: only the signatures travel.
+    CO_BARRIER = 4'h0,
+    /// Reduce.
+    CO_REDUCE = 4'h1,
+    /// Allreduce.
+    CO_ALLREDUCE = 4'h2,
+    /// Reduce_scatter.
+    CO_REDUCE_SCATTER = 4'h3,
+    /// Bcast.
+    CO_BCAST = 4'h4,
+    /// Scatter.
+    CO_SCATTER = 4'h5,
+    /// Gather.
+    CO_GATHER = 4'h6,
+    /// Allgather.
+    CO_ALLGATHER = 4'h7
+  } collective_e;
+
+  typedef enum logic [1:0] {
+    /// Binomial tree: partial results go to the root's board only; copies come from it.
+    AL_TREE = 2'h0,
+    /// Recursive doubling: partners exchange all they have.
+    AL_DOUBLING = 2'h1,
+    /// Recursive halving: partners exchange the half that the other one keeps.
+    AL_HALVING = 2'h2
+  } algorithm_e;
+
+  typedef enum logic [3:0] {
+    /// Sum.
+    RO_SUM = 4'h0,
+    /// Minimum.
+    RO_MIN = 4'h1,
+    /// Maximum.
+    RO_MAX = 4'h2,
+    /// Product.
+    RO_PROD = 4'h3,
+    /// Bitwise and.
+    RO_BAND = 4'h4,
+    /// Bitwise or.
+    RO_BOR = 4'h5,
+    /// Bitwise exclusive or.
+    RO_BXOR = 4'h6,
+    /// Of the barrier over all boards: the two lowest 64-bit lanes are added, the others anded.
+    RO_SYNC = 4'h8
+  } operation_e;
+
+  typedef enum logic [2:0] {
+    /// IEEE 754 binary64.
+    DT_F64 = 3'h0,
+    /// IEEE 754 binary32.
+    DT_F32 = 3'h1,
+    /// Signed 64-bit integer.
+    DT_I64 = 3'h2,
+    /// Signed 32-bit integer.
+    DT_I32 = 3'h3,
+    /// Unsigned 64-bit integer.
+    DT_U64 = 3'h4,
+    /// Unsigned 32-bit integer.
+    DT_U32 = 3'h5
+  } datatype_e;
+
+  typedef enum logic [1:0] {
+    /// Data that the stage combines with its own.
+    PK_COMBINE = 2'h0,
+    /// Data that is stored and passed on as it is.
+    PK_COPY = 2'h1,
+    /// The signature of a collective: the last phit of each of its streams.
+    PK_SIGNATURE = 2'h2,
+    /// Room given back in a communicator's window; `position` holds how many phits.
+    PK_CREDIT = 2'h3
+  } phit_kind_e;
+
+  typedef enum logic [2:0] {
+    /// Requests of the RMA coprocessors.
+    VC_REQUEST = 3'h0,
+    /// Requests that have crossed the dateline of their ring.
+    VC_REQUEST_1 = 3'h1,
+    /// Replies of the RMA coprocessors.
+    VC_REPLY = 3'h2,
+    /// Replies that have crossed the dateline of their ring.
+    VC_REPLY_1 = 3'h3,
+    /// Phits of collectives.
+    VC_COLLECTIVE = 3'h4,
+    /// Phits of collectives that have crossed the dateline of their ring.
+    VC_COLLECTIVE_1 = 3'h5,
+    /// Board to board, never stored: an abort. Needs no credit; the low bits of the phit are reason [7:0] and rank [15:8].
+    VC_CONTROL = 3'h7
+  } channel_e;
 
   typedef enum logic [1:0] {
     /// BARRIER.
@@ -185,6 +285,38 @@ package alcor_abi_pkg;
   localparam int CQ_ENTRY_STATUS_W = 5;
   localparam int CQ_ENTRY_ID_LSB = 16;
   localparam int CQ_ENTRY_ID_W = 16;
+  // A phit on a link is PHIT_W bits of data and, above them, this header of 6 bytes and a position of 4 bytes.
+  localparam int NET_LOW_DEST_LSB = 0;
+  localparam int NET_LOW_DEST_W = 16;
+  localparam int NET_LOW_CONTEXT_LSB = 16;
+  localparam int NET_LOW_CONTEXT_W = 5;
+  localparam int NET_LOW_OPCODE_LSB = 21;
+  localparam int NET_LOW_OPCODE_W = 4;
+  localparam int NET_LOW_ALGORITHM_LSB = 25;
+  localparam int NET_LOW_ALGORITHM_W = 2;
+  localparam int NET_LOW_OPERATION_LSB = 27;
+  localparam int NET_LOW_OPERATION_W = 4;
+  localparam int NET_LOW_LAST_LSB = 31;
+  localparam int NET_LOW_LAST_W = 1;
+  // Network header, high half-word
+  localparam int NET_HIGH_STAGE_LSB = 0;
+  localparam int NET_HIGH_STAGE_W = 3;
+  localparam int NET_HIGH_KIND_LSB = 3;
+  localparam int NET_HIGH_KIND_W = 2;
+  localparam int NET_HIGH_PARITY_LSB = 5;
+  localparam int NET_HIGH_PARITY_W = 1;
+  localparam int NET_HIGH_LABEL_LSB = 6;
+  localparam int NET_HIGH_LABEL_W = 8;
+  localparam int NET_HIGH_SIZE_LSB = 14;
+  localparam int NET_HIGH_SIZE_W = 2;
+  // Above the header.
+  localparam int NET_POSITION_WORD_LSB = 0;
+  localparam int NET_POSITION_WORD_W = 28;
+  localparam int NET_POSITION_WORDS_LSB = 28;
+  localparam int NET_POSITION_WORDS_W = 4;
+  // Channel of a link
+  localparam int LINK_CHANNEL_VC_LSB = 0;
+  localparam int LINK_CHANNEL_VC_W = 3;
 
   // ALCO. All ones mean a dead link.
   localparam logic [11:0] BOARD_MAGIC_OFFSET = 12'h000;
@@ -245,6 +377,30 @@ package alcor_abi_pkg;
   localparam logic [11:0] BOARD_CONTROL_OFFSET = 12'h030;
   localparam int BOARD_CONTROL_RESET_LSB = 0;
   localparam int BOARD_CONTROL_RESET_W = 1;
+  // The board's number in its cluster; written before the first rank begins.
+  localparam logic [11:0] BOARD_PLACE_OFFSET = 12'h034;
+  localparam int BOARD_PLACE_BOARD_LSB = 0;
+  localparam int BOARD_PLACE_BOARD_W = 8;
+  // Write only: an entry. After reset no rank has one.
+  localparam logic [11:0] BOARD_FORWARD_OFFSET = 12'h038;
+  localparam int BOARD_FORWARD_RANK_LSB = 0;
+  localparam int BOARD_FORWARD_RANK_W = 8;
+  localparam int BOARD_FORWARD_PORT_LSB = 8;
+  localparam int BOARD_FORWARD_PORT_W = 4;
+  // Write only: the link ports whose links close a ring.
+  localparam logic [11:0] BOARD_DATELINES_OFFSET = 12'h03C;
+  localparam int BOARD_DATELINES_PORTS_LSB = 0;
+  localparam int BOARD_DATELINES_PORTS_W = 8;
+  // Shape of the collective switch; 0 without one.
+  localparam logic [11:0] BOARD_SWITCH_OFFSET = 12'h040;
+  localparam int BOARD_SWITCH_STAGES_LSB = 0;
+  localparam int BOARD_SWITCH_STAGES_W = 4;
+  localparam int BOARD_SWITCH_COMMUNICATORS_LSB = 8;
+  localparam int BOARD_SWITCH_COMMUNICATORS_W = 6;
+  localparam int BOARD_SWITCH_PHIT_LSB = 16;
+  localparam int BOARD_SWITCH_PHIT_W = 8;
+  // Communicators with a collective under way on this board.
+  localparam logic [11:0] BOARD_COLLECTIVES_OFFSET = 12'h044;
   // What a rank is doing: what a watchdog needs to name who waits for what.
   localparam logic [11:0] BOARD_RANK_STATE_OFFSET = 12'h100;
   localparam int BOARD_RANK_STATE_PID_LSB = 0;
@@ -271,6 +427,12 @@ package alcor_abi_pkg;
   localparam int BOARD_RANK_STATE_RX_REPLY_W = 1;
   localparam int BOARD_RANK_STATE_BARRIER_DONE_LSB = 26;
   localparam int BOARD_RANK_STATE_BARRIER_DONE_W = 1;
+  // By local rank: communicators in which the rank's collective has not ended.
+  localparam logic [11:0] BOARD_POSTED_OFFSET = 12'h140;
+  // Phits sent on a link
+  localparam logic [11:0] BOARD_LINK_TX_OFFSET = 12'h180;
+  // Phits received on a link
+  localparam logic [11:0] BOARD_LINK_RX_OFFSET = 12'h1A0;
 
   // Identity
   localparam logic [11:0] RANK_IDENTITY_OFFSET = 12'h400;
@@ -368,5 +530,55 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_CQ_WAKE_OFFSET = 12'h498;
   // Write only; raise the credit cause when RETIRED reaches this count (signed difference).
   localparam logic [11:0] RANK_RETIRED_WAKE_OFFSET = 12'h49C;
+  // Write only, as all operands of collectives; each is kept until written again. Byte address of what this rank gives, a multiple of 4.
+  localparam logic [11:0] RANK_C_SOURCE_OFFSET = 12'h800;
+  // Place in the message of the first word that this rank gives.
+  localparam logic [11:0] RANK_C_FIRST_OFFSET = 12'h804;
+  // How many words this rank gives; in a reduction all give the same.
+  localparam logic [11:0] RANK_C_WORDS_OFFSET = 12'h808;
+  // Byte address for word C_LOW of the message, a multiple of 4.
+  localparam logic [11:0] RANK_C_DESTINATION_OFFSET = 12'h80C;
+  // Place in the message of the first word that this rank keeps.
+  localparam logic [11:0] RANK_C_LOW_OFFSET = 12'h810;
+  // Place behind the last word that this rank keeps; C_LOW where it keeps none.
+  localparam logic [11:0] RANK_C_HIGH_OFFSET = 12'h814;
+  // What the members must agree on beside C_WHAT: the count of elements.
+  localparam logic [11:0] RANK_C_COUNT_OFFSET = 12'h818;
+  // The members must agree on it.
+  localparam logic [11:0] RANK_C_WHAT_OFFSET = 12'h81C;
+  localparam int RANK_C_WHAT_OPCODE_LSB = 0;
+  localparam int RANK_C_WHAT_OPCODE_W = 4;
+  localparam int RANK_C_WHAT_ALGORITHM_LSB = 4;
+  localparam int RANK_C_WHAT_ALGORITHM_W = 2;
+  localparam int RANK_C_WHAT_OPERATION_LSB = 8;
+  localparam int RANK_C_WHAT_OPERATION_W = 4;
+  localparam int RANK_C_WHAT_DATATYPE_LSB = 12;
+  localparam int RANK_C_WHAT_DATATYPE_W = 3;
+  localparam int RANK_C_WHAT_LABEL_LSB = 16;
+  localparam int RANK_C_WHAT_LABEL_W = 8;
+  localparam int RANK_C_WHAT_ROOT_LSB = 24;
+  localparam int RANK_C_WHAT_ROOT_W = 8;
+  // Commits a collective. Its end is an entry in the completion ring.
+  localparam logic [11:0] RANK_C_GO_OFFSET = 12'h820;
+  localparam int RANK_C_GO_ID_LSB = 0;
+  localparam int RANK_C_GO_ID_W = 16;
+  localparam int RANK_C_GO_CONTEXT_LSB = 16;
+  localparam int RANK_C_GO_CONTEXT_W = 5;
+  // Write only: the row that the next writes of this page go to.
+  localparam logic [11:0] RANK_COMM_ROW_OFFSET = 12'h840;
+  localparam int RANK_COMM_ROW_CONTEXT_LSB = 0;
+  localparam int RANK_COMM_ROW_CONTEXT_W = 5;
+  // Write only; written last. A collective of the communicator must not be under way.
+  localparam logic [11:0] RANK_COMM_SHAPE_OFFSET = 12'h844;
+  localparam int RANK_COMM_SHAPE_BOARDS_LSB = 0;
+  localparam int RANK_COMM_SHAPE_BOARDS_W = 8;
+  localparam int RANK_COMM_SHAPE_LABEL_LSB = 8;
+  localparam int RANK_COMM_SHAPE_LABEL_W = 8;
+  localparam int RANK_COMM_SHAPE_MEMBERS_LSB = 16;
+  localparam int RANK_COMM_SHAPE_MEMBERS_W = 16;
+  // Write only: global rank of a rank on the partner board of each stage.
+  localparam logic [11:0] RANK_COMM_PARTNER_OFFSET = 12'h850;
+  localparam int RANK_COMM_PARTNER_RANK_LSB = 0;
+  localparam int RANK_COMM_PARTNER_RANK_W = 16;
 
 endpackage
