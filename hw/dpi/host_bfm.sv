@@ -1,12 +1,23 @@
+`include "assertions.svh"
+
 /// Bus functional model of XDMA: the mailboxes between the host's side and the core, on DPI.
 ///
 /// One call a clock, and one more in a cycle where traffic passes. A call sees the values before the
 /// edge; what it answers is offered in the cycle after it. `alcor_host_tick` carries interrupts and
 /// page writes, `alcor_monitor` the words that pass the coprocessors' streams, `alcor_axi_tick` the
-/// pins of both AXI ports, for the profiles that use them.
+/// pins of both AXI ports, for the profiles that use them, `alcor_link_recv` and `alcor_link_send`
+/// those of the links to other boards.
 module host_bfm #(
     /// Ranks of the board.
-    parameter int unsigned RANKS = 2
+    parameter int unsigned RANKS = 2,
+    /// Link ports.
+    parameter int unsigned LINKS = 0,
+    /// Data bits of a phit.
+    parameter int unsigned PHIT_W = 256,
+    /// Link ports that the pins have room for; derived, not to be set.
+    localparam int unsigned LinkN = LINKS == 0 ? 1 : LINKS,
+    /// Bits of a phit with its header and position; derived, not to be set.
+    localparam int unsigned LinkW = PHIT_W + 80
 ) (
     /// Clock.
     input  logic                        clk_i,
@@ -36,11 +47,35 @@ module host_bfm #(
     /// AXI pins, in the layout of `alcor_axi_tick`'s argument.
     input  bit   [95:0]                 axi_i,
     /// AXI pins, in the layout of its answer.
-    output bit   [319:0]                axi_o
+    output bit   [319:0]                axi_o,
+
+    /// What the board sends: a phit on a link.
+    input  logic [LinkN-1:0]            link_valid_i,
+    /// Its virtual channel.
+    input  logic [LinkN-1:0][2:0]       link_vc_i,
+    /// The phit.
+    input  logic [LinkN-1:0][LinkW-1:0] link_phit_i,
+    /// A credit for what comes in on a link.
+    input  logic [LinkN-1:0]            link_credit_i,
+    /// Its virtual channel.
+    input  logic [LinkN-1:0][2:0]       link_credit_vc_i,
+    /// What the board receives: a phit on a link.
+    output logic [LinkN-1:0]            link_valid_o,
+    /// Its virtual channel.
+    output logic [LinkN-1:0][2:0]       link_vc_o,
+    /// The phit.
+    output logic [LinkN-1:0][LinkW-1:0] link_phit_o,
+    /// A credit for what goes out on a link.
+    output logic [LinkN-1:0]            link_credit_o,
+    /// Its virtual channel.
+    output logic [LinkN-1:0][2:0]       link_credit_vc_o
 );
 
-  localparam int unsigned MoveW = RANKS * 64;
+  // A board with links is told above its page writes whether something arrives.
+  localparam int unsigned MoveW = RANKS * 64 + (LINKS == 0 ? 0 : 64);
   localparam int unsigned MonitorW = 128 + RANKS * 128;
+  localparam int unsigned PortW = PHIT_W + 96;
+  localparam int unsigned CallW = 128 + LinkN * PortW;
 
   import "DPI-C" function void alcor_host_tick(
     input longint unsigned handle, input bit [63:0] in_bits, output bit [MoveW-1:0] out_bits);
@@ -49,10 +84,45 @@ module host_bfm #(
   import "DPI-C" function void alcor_axi_tick(
     input longint unsigned handle, input bit [95:0] in_bits, output bit [319:0] out_bits);
 
+  // A model of a board without links has no link calls at all.
+  if (LINKS != 0) begin : g_links
+    import "DPI-C" function void alcor_link_send(
+      input longint unsigned handle, input bit [CallW-1:0] in_bits, output bit [63:0] out_bits);
+    import "DPI-C" function void alcor_link_recv(
+      input longint unsigned handle, input bit [63:0] in_bits, output bit [CallW-1:0] out_bits);
+
+    function automatic void send();
+      bit [CallW-1:0] call;
+      bit [63:0] unused;
+      call       = '0;
+      call[31:0] = {16'(link_credit_i), 16'(link_valid_i)};
+      for (int unsigned l = 0; l < LinkN; l++) begin
+        call[32+4*l+:3] = link_vc_i[l];
+        call[64+4*l+:3] = link_credit_vc_i[l];
+        if (link_valid_i[l]) call[128+PortW*l+:LinkW] = link_phit_i[l];
+      end
+      alcor_link_send(dpi_handle_i, call, unused);
+    endfunction
+
+    function automatic void receive(output bit [CallW-1:0] call);
+      alcor_link_recv(dpi_handle_i, '0, call);
+    endfunction
+  end else begin : g_links
+    function automatic void send();
+    endfunction
+
+    function automatic void receive(output bit [CallW-1:0] call);
+      call = '0;
+    endfunction
+
+    `ALCOR_ASSERT(a_alone, {link_valid_i, link_vc_i, link_phit_i, link_credit_i, link_credit_vc_i} == '0)
+  end
+
   bit [MoveW-1:0] moves;
   bit [MonitorW-1:0] monitor;
   bit [63:0] unused;
   bit [319:0] pins;
+  bit [CallW-1:0] inward;
 
   always_comb begin
     monitor = '0;
@@ -65,8 +135,13 @@ module host_bfm #(
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      move_valid_o <= '0;
-      axi_o        <= '0;
+      move_valid_o     <= '0;
+      axi_o            <= '0;
+      link_valid_o     <= '0;
+      link_vc_o        <= '0;
+      link_phit_o      <= '0;
+      link_credit_o    <= '0;
+      link_credit_vc_o <= '0;
     end else begin
       alcor_host_tick(dpi_handle_i, 64'(irq_i), moves);
       for (int unsigned r = 0; r < RANKS; r++) begin
@@ -78,6 +153,21 @@ module host_bfm #(
       if (axi_enable_i) begin
         alcor_axi_tick(dpi_handle_i, axi_i, pins);
         axi_o <= pins;
+      end
+      if (LINKS != 0) begin
+        link_valid_o  <= '0;
+        link_credit_o <= '0;
+        if (moves[MoveW-64]) begin
+          g_links.receive(inward);
+          link_valid_o  <= inward[LinkN-1:0];
+          link_credit_o <= inward[16+:LinkN];
+          for (int unsigned l = 0; l < LinkN; l++) begin
+            link_vc_o[l]        <= inward[32+4*l+:3];
+            link_credit_vc_o[l] <= inward[64+4*l+:3];
+            link_phit_o[l]      <= inward[128+PortW*l+:LinkW];
+          end
+        end
+        if ({link_valid_i, link_credit_i} != '0) g_links.send();
       end
     end
   end

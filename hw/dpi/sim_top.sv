@@ -23,7 +23,15 @@ module sim_top #(
     /// Words of each virtual output queue, crosspoint and output memory.
     parameter int unsigned ROUTER_QUEUE_DEPTH = 16,
     /// Cycles from a granted memory read to its data.
-    parameter int unsigned MEM_LATENCY = 1
+    parameter int unsigned MEM_LATENCY = 1,
+    /// Link ports: 0, or 2 for each dimension of the ring or torus.
+    parameter int unsigned LINKS = 0,
+    /// Stages of the collective unit, as many as the boards need to meet pairwise; only with links.
+    parameter int unsigned STAGES = 1,
+    /// Data bits of a phit.
+    parameter int unsigned PHIT_W = 256,
+    /// Phits that a link port holds for each virtual channel.
+    parameter int unsigned VC_DEPTH = 256
 ) (
     /// Clock.
     input  logic            clk_i,
@@ -42,6 +50,8 @@ module sim_top #(
     output logic [31:0]     peek_data_o
 );
 
+  localparam int unsigned LinkN = LINKS == 0 ? 1 : LINKS;
+  localparam int unsigned LinkW = PHIT_W + 80;
   localparam int unsigned DmaW = $clog2(RANKS) + $clog2(NODE_BYTES);
 
   logic [RANKS-1:0] irq, move_valid;
@@ -51,23 +61,39 @@ module sim_top #(
   logic [RANKS-1:0][3:0][31:0] monitor_data;
   bit [95:0] to_host;
   bit [319:0] from_host;
+  // By the direction as the board sees it.
+  logic [LinkN-1:0] valid_in, credit_in, valid_out, credit_out;
+  logic [LinkN-1:0][2:0] vc_in, credit_vc_in, vc_out, credit_vc_out;
+  logic [LinkN-1:0][LinkW-1:0] phit_in, phit_out;
 
   host_bfm #(
-      .RANKS(RANKS)
+      .RANKS (RANKS),
+      .LINKS (LINKS),
+      .PHIT_W(PHIT_W)
   ) u_host_bfm (
-      .clk_i          (clk_i),
-      .rst_ni         (rst_ni),
-      .dpi_handle_i   (dpi_handle_i),
-      .axi_enable_i   (axi_enable_i),
-      .irq_i          (irq),
-      .move_valid_o   (move_valid),
-      .move_offset_o  (move_offset),
-      .move_data_o    (move_data),
-      .monitor_valid_i(monitor_valid),
-      .monitor_last_i (monitor_last),
-      .monitor_data_i (monitor_data),
-      .axi_i          (to_host),
-      .axi_o          (from_host)
+      .clk_i           (clk_i),
+      .rst_ni          (rst_ni),
+      .dpi_handle_i    (dpi_handle_i),
+      .axi_enable_i    (axi_enable_i),
+      .irq_i           (irq),
+      .move_valid_o    (move_valid),
+      .move_offset_o   (move_offset),
+      .move_data_o     (move_data),
+      .monitor_valid_i (monitor_valid),
+      .monitor_last_i  (monitor_last),
+      .monitor_data_i  (monitor_data),
+      .axi_i           (to_host),
+      .axi_o           (from_host),
+      .link_valid_i    (valid_out),
+      .link_vc_i       (vc_out),
+      .link_phit_i     (phit_out),
+      .link_credit_i   (credit_out),
+      .link_credit_vc_i(credit_vc_out),
+      .link_valid_o    (valid_in),
+      .link_vc_o       (vc_in),
+      .link_phit_o     (phit_in),
+      .link_credit_o   (credit_in),
+      .link_credit_vc_o(credit_vc_in)
   );
 
   logic lite_awready, lite_wready, lite_bvalid, lite_arready, lite_rvalid;
@@ -93,50 +119,64 @@ module sim_top #(
       .MM_DEPTH          (MM_DEPTH),
       .ROUTER_INPUT_DEPTH(ROUTER_INPUT_DEPTH),
       .ROUTER_QUEUE_DEPTH(ROUTER_QUEUE_DEPTH),
-      .MEM_LATENCY       (MEM_LATENCY)
+      .MEM_LATENCY       (MEM_LATENCY),
+      .LINKS             (LINKS),
+      .STAGES            (STAGES),
+      .PHIT_W            (PHIT_W),
+      .VC_DEPTH          (VC_DEPTH)
   ) u_core (
-      .clk_i          (clk_i),
-      .rst_ni         (rst_ni),
-      .lite_awvalid_i (from_host[0]),
-      .lite_awready_o (lite_awready),
-      .lite_awaddr_i  (from_host[32+:17]),
-      .lite_wvalid_i  (from_host[1]),
-      .lite_wready_o  (lite_wready),
-      .lite_wdata_i   (from_host[64+:32]),
-      .lite_bvalid_o  (lite_bvalid),
-      .lite_bready_i  (from_host[2]),
-      .lite_arvalid_i (from_host[3]),
-      .lite_arready_o (lite_arready),
-      .lite_araddr_i  (peek_i ? peek_addr_i : from_host[96+:17]),
-      .lite_rvalid_o  (lite_rvalid),
-      .lite_rready_i  (from_host[4]),
-      .lite_rdata_o   (lite_rdata),
-      .peek_o         (peek_data_o),
-      .dma_awvalid_i  (from_host[8]),
-      .dma_awready_o  (dma_awready),
-      .dma_awaddr_i   (from_host[128+:DmaW]),
-      .dma_wvalid_i   (from_host[9]),
-      .dma_wready_o   (dma_wready),
-      .dma_wdata_i    (from_host[192+:32]),
-      .dma_wstrb_i    (from_host[224+:4]),
-      .dma_wlast_i    (from_host[10]),
-      .dma_bvalid_o   (dma_bvalid),
-      .dma_bready_i   (from_host[11]),
-      .dma_arvalid_i  (from_host[12]),
-      .dma_arready_o  (dma_arready),
-      .dma_araddr_i   (from_host[256+:DmaW]),
-      .dma_arlen_i    (from_host[288+:8]),
-      .dma_rvalid_o   (dma_rvalid),
-      .dma_rready_i   (from_host[13]),
-      .dma_rdata_o    (dma_rdata),
-      .dma_rlast_o    (dma_rlast),
-      .irq_o          (irq),
-      .move_valid_i   (move_valid),
-      .move_offset_i  (move_offset),
-      .move_data_i    (move_data),
-      .monitor_valid_o(monitor_valid),
-      .monitor_last_o (monitor_last),
-      .monitor_data_o (monitor_data)
+      .clk_i           (clk_i),
+      .rst_ni          (rst_ni),
+      .lite_awvalid_i  (from_host[0]),
+      .lite_awready_o  (lite_awready),
+      .lite_awaddr_i   (from_host[32+:17]),
+      .lite_wvalid_i   (from_host[1]),
+      .lite_wready_o   (lite_wready),
+      .lite_wdata_i    (from_host[64+:32]),
+      .lite_bvalid_o   (lite_bvalid),
+      .lite_bready_i   (from_host[2]),
+      .lite_arvalid_i  (from_host[3]),
+      .lite_arready_o  (lite_arready),
+      .lite_araddr_i   (peek_i ? peek_addr_i : from_host[96+:17]),
+      .lite_rvalid_o   (lite_rvalid),
+      .lite_rready_i   (from_host[4]),
+      .lite_rdata_o    (lite_rdata),
+      .peek_o          (peek_data_o),
+      .dma_awvalid_i   (from_host[8]),
+      .dma_awready_o   (dma_awready),
+      .dma_awaddr_i    (from_host[128+:DmaW]),
+      .dma_wvalid_i    (from_host[9]),
+      .dma_wready_o    (dma_wready),
+      .dma_wdata_i     (from_host[192+:32]),
+      .dma_wstrb_i     (from_host[224+:4]),
+      .dma_wlast_i     (from_host[10]),
+      .dma_bvalid_o    (dma_bvalid),
+      .dma_bready_i    (from_host[11]),
+      .dma_arvalid_i   (from_host[12]),
+      .dma_arready_o   (dma_arready),
+      .dma_araddr_i    (from_host[256+:DmaW]),
+      .dma_arlen_i     (from_host[288+:8]),
+      .dma_rvalid_o    (dma_rvalid),
+      .dma_rready_i    (from_host[13]),
+      .dma_rdata_o     (dma_rdata),
+      .dma_rlast_o     (dma_rlast),
+      .irq_o           (irq),
+      .move_valid_i    (move_valid),
+      .move_offset_i   (move_offset),
+      .move_data_i     (move_data),
+      .monitor_valid_o (monitor_valid),
+      .monitor_last_o  (monitor_last),
+      .monitor_data_o  (monitor_data),
+      .link_valid_i    (valid_in),
+      .link_vc_i       (vc_in),
+      .link_phit_i     (phit_in),
+      .link_credit_i   (credit_in),
+      .link_credit_vc_i(credit_vc_in),
+      .link_valid_o    (valid_out),
+      .link_vc_o       (vc_out),
+      .link_phit_o     (phit_out),
+      .link_credit_o   (credit_out),
+      .link_credit_vc_o(credit_vc_out)
   );
 
 endmodule

@@ -1,9 +1,8 @@
 //! The backends that the program is built with.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use alcor::{Backends, Board, soft::Soft};
+use alcor::{Backends, Cluster, soft::Soft};
 use alcor_cosim::CosimBackend;
 
 use crate::build;
@@ -14,8 +13,8 @@ pub fn all() -> Backends {
     Backends::new().with(build::backend()).with(Soft)
 }
 
-/// Opens the board that `uri` names.
-pub fn open(uri: &str) -> Result<Arc<dyn Board>, alcor::Error> {
+/// Opens the board or boards that `uri` names.
+pub fn open(uri: &str) -> Result<Cluster, alcor::Error> {
     all().open(uri)
 }
 

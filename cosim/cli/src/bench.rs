@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use alcor::{Board, Job, Rank};
-use alcor_cosim::SimBoard;
+use alcor_cosim::{SimBoard, SimCluster};
+use alcor_paper::collectives::{self, Network, Op, Path, Plan};
 use alcor_paper::{Format, Report, Row, load, plot, rma};
 use clap::ValueEnum;
 
@@ -18,7 +19,11 @@ use crate::exit::{Ended, Error, Exit};
 pub enum Subject {
     /// Tables 7 to 9 of the coprocessor paper, in cycles.
     Rma,
-    /// How fast the simulation runs, beside a bare loop.
+    /// Collectives over joined boards in hardware, beside the physical bound and the same in
+    /// software, in cycles.
+    Collectives,
+    /// How fast the simulation runs: of a board beside a bare loop, of joined boards on one and on
+    /// two threads.
     Sim,
 }
 
@@ -39,7 +44,8 @@ pub struct Args {
     /// What to measure
     #[arg(value_enum)]
     subject: Subject,
-    /// Configuration of hw/core/configs.toml [default: rma2 and rma4 for rma, rma4 for sim]
+    /// Configuration of hw/core/configs.toml [default: rma2 and rma4 for rma, ring4 and torus8 for
+    /// collectives, rma4 for sim]
     #[arg(long, value_name = "NAME")]
     config: Option<String>,
     /// How to print the rows
@@ -48,7 +54,11 @@ pub struct Args {
     /// Seed of the data that is moved
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Also draw the exchange of `bench rma` into this SVG file
+    /// Measure `bench collectives` at 1 MiB and 4 MiB, too
+    #[arg(long)]
+    full: bool,
+    /// Also draw the exchange of `bench rma`, or the rows of `bench collectives`, into this SVG
+    /// file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
@@ -57,10 +67,15 @@ pub struct Args {
 pub fn run(args: &Args) -> Ended {
     let report = match args.subject {
         Subject::Rma => args.rma()?,
+        Subject::Collectives => args.collectives()?,
         Subject::Sim => args.sim()?,
     };
     if let Some(path) = &args.plot {
-        std::fs::write(path, plot::exchange(&report.rows)?).map_err(Error::write(path))?;
+        let picture = match args.subject {
+            Subject::Collectives => plot::collectives(&report)?,
+            Subject::Rma | Subject::Sim => plot::exchange(&report.rows)?,
+        };
+        std::fs::write(path, picture).map_err(Error::write(path))?;
     }
     let format = match args.format {
         Output::Table => Format::Table,
@@ -90,7 +105,7 @@ impl Args {
         };
         let mut rows: Vec<Row> = Vec::new();
         for config in &configs {
-            let board: Arc<dyn Board> = open(config)?;
+            let board: Arc<dyn Board> = Arc::clone(&open(config)?.boards()[0]) as Arc<dyn Board>;
             let found = rma::rows(board, self.seed, |step| {
                 eprintln!("bench rma: {config}: {step}")
             })?;
@@ -105,11 +120,84 @@ impl Args {
         Ok(self.report("rma", &configs.join("+"), "cycles", rows))
     }
 
+    fn collectives(&self) -> Result<Report, Error> {
+        let configs = match &self.config {
+            Some(config) => vec![config.as_str()],
+            None => vec!["ring4", "torus8"],
+        };
+        let mut rows = Vec::new();
+        for config in &configs {
+            let found = self.collectives_of(config)?;
+            // Rows of several configurations need names of their own.
+            rows.extend(found.into_iter().map(|row| match configs.len() {
+                1 => row,
+                _ => row.of(config),
+            }));
+        }
+        Ok(self.report("collectives", &configs.join("+"), "cycles", rows))
+    }
+
+    fn collectives_of(&self, config: &str) -> Result<Vec<Row>, Error> {
+        let measure = |uri: &str, path, ops: &[Op], sizes: &[usize]| {
+            let plan = Plan {
+                path,
+                ops,
+                sizes,
+                seed: self.seed,
+            };
+            measure_collectives(uri, &plan, |row, cycles| {
+                eprintln!("bench collectives: {config}: {row}: {cycles} cycles");
+            })
+        };
+        let mut rows = measure(config, Path::Hardware, &Op::ALL, &collectives::SIZES)?;
+        if self.full {
+            let memory = collectives::STREAM_NODE_BYTES.to_string();
+            let large = with_option(config, "NODE_BYTES", &memory);
+            let (ops, sizes) = (collectives::STREAM_OPS, collectives::STREAM_SIZES);
+            rows.extend(measure(&large, Path::Hardware, &ops, &sizes)?);
+        }
+        let sizes = collectives::SOFTWARE_SIZES;
+        rows.extend(measure(config, Path::Software, &Op::ALL, &sizes)?);
+        Ok(rows)
+    }
+
     fn sim(&self) -> Result<Report, Error> {
         let config = self.config.as_deref().unwrap_or("rma4");
-        let board = open(config)?;
-        let exchange = Speed::measure(&board, "exchange", |rank| load::exchange(rank, 40))?;
-        let put_8 = Speed::measure(&board, "put-8", |rank| load::put_8_stream(rank, 10_000))?;
+        let cluster = open(config)?;
+        match cluster.topology().links() {
+            0 => self.sim_board(config, &cluster.boards()[0]),
+            _ => self.sim_cluster(config),
+        }
+    }
+
+    fn sim_cluster(&self, config: &str) -> Result<Report, Error> {
+        let open_on = |threads| open(&with_option(config, "threads", threads));
+        let (one, two) = (open_on("1")?, open_on("2")?);
+        let idle = Threads::measure("idle", &one, &two, |cluster| {
+            let before = cluster.board_cycles();
+            let elapsed = cluster.idle(IDLE_CYCLES)?;
+            Ok((cluster.board_cycles() - before, elapsed))
+        })?;
+        let load = Threads::measure("allreduce", &one, &two, |cluster| {
+            let job = Job::new(cluster.cluster()?)?;
+            let start = Instant::now();
+            job.run(job.ranks(), |rank| load::allreduce(rank, 40))?;
+            Ok((cluster.board_cycles(), start.elapsed()))
+        })?;
+        let rows = vec![
+            Row::new("idle-1", idle.one).note("one thread, no rank attached"),
+            Row::new("idle-2", idle.two).note("two threads, no rank attached"),
+            Row::new("idle-speedup", idle.speedup).note("two threads / one, median of pairs"),
+            Row::new("allreduce-1", load.one).note("one thread, allreduces of 16 KiB"),
+            Row::new("allreduce-2", load.two).note("two threads, allreduces of 16 KiB"),
+            Row::new("allreduce-speedup", load.speedup).note("two threads / one, median of pairs"),
+        ];
+        Ok(self.report("sim", config, "board-cycles per second", rows))
+    }
+
+    fn sim_board(&self, config: &str, board: &Arc<SimBoard>) -> Result<Report, Error> {
+        let exchange = Speed::measure(board, "exchange", |rank| load::exchange(rank, 40))?;
+        let put_8 = Speed::measure(board, "put-8", |rank| load::put_8_stream(rank, 10_000))?;
         let rows = vec![
             Row::new("alcor", exchange.alcor).note("exchange, H = 1024, through the library"),
             Row::new("bare", exchange.bare).note("the same traffic, preloaded, in a bare C++ loop"),
@@ -122,10 +210,91 @@ impl Args {
     }
 }
 
-fn open(config: &str) -> Result<Arc<SimBoard>, Error> {
-    Ok(build::backend()
+/// The boards of a configuration, which options may follow as in a URI.
+fn open(config: &str) -> Result<Arc<SimCluster>, Error> {
+    let cluster = build::backend()
         .open_sim(config)
-        .map_err(|error| error.on(config))?)
+        .map_err(|error| error.on(config))?;
+    Ok(cluster)
+}
+
+/// `config` with one more option.
+fn with_option(config: &str, name: &str, value: &str) -> String {
+    let separator = if config.contains('?') { '&' } else { '?' };
+    format!("{config}{separator}{name}={value}")
+}
+
+/// Opens boards and measures collectives on them.
+fn measure_collectives(
+    uri: &str,
+    plan: &Plan<'_>,
+    say: impl FnMut(&str, f64),
+) -> Result<Vec<Row>, Error> {
+    let cluster = open(uri)?;
+    let network = network(&cluster, uri)?;
+    Ok(collectives::rows(cluster.cluster()?, &network, plan, say)?)
+}
+
+/// What bounds the collectives of boards that were opened as `config`.
+fn network(cluster: &SimCluster, config: &str) -> Result<Network, Error> {
+    let name = config.split_once('?').map_or(config, |(name, _)| name);
+    let configs = build::backend().configs().map_err(|error| error.on(name))?;
+    let found = configs.get(name).map_err(|error| error.on(name))?;
+    let param = |param: &str, default| {
+        let overridden = cluster.options().params.get(param);
+        let value = overridden.or_else(|| found.params.get(param));
+        value.map_or(default, |&value| value as u32)
+    };
+    Ok(Network {
+        topology: *cluster.topology(),
+        ranks: param("RANKS", 1) * cluster.topology().boards(),
+        phit_bytes: param("PHIT_W", 256) / 8,
+        link_latency: cluster.link_figures().latency,
+    })
+}
+
+/// Cycles that idle boards are stepped for at a time.
+const IDLE_CYCLES: u64 = 20_000;
+
+/// Speeds of the same boards on one and on two threads in board-cycles per second, medians over
+/// [`Speed::PAIRS`] pairs.
+struct Threads {
+    one: f64,
+    two: f64,
+    speedup: f64,
+}
+
+impl Threads {
+    /// Runs `program`, which tells its board-cycles and how long it took, on both in turn.
+    fn measure(
+        name: &'static str,
+        one: &SimCluster,
+        two: &SimCluster,
+        program: impl Fn(&SimCluster) -> Result<(u64, Duration), Error>,
+    ) -> Result<Threads, Error> {
+        let (mut on_one, mut on_two, mut speedup) = (Vec::new(), Vec::new(), Vec::new());
+        for pair in 1..=Speed::PAIRS {
+            eprintln!("bench sim: {name}: pair {pair} of {}", Speed::PAIRS);
+            let (cycles, elapsed) = program(one)?;
+            let (again, elapsed_again) = program(two)?;
+            if again != cycles {
+                return Err(Error::Unsteady {
+                    program: name,
+                    first: cycles,
+                    again,
+                });
+            }
+            let (slow, fast) = (elapsed.as_secs_f64(), elapsed_again.as_secs_f64());
+            on_one.push(cycles as f64 / slow);
+            on_two.push(cycles as f64 / fast);
+            speedup.push(slow / fast);
+        }
+        Ok(Threads {
+            one: median(on_one),
+            two: median(on_two),
+            speedup: median(speedup),
+        })
+    }
 }
 
 /// Speeds of one program in simulated cycles per second, medians over [`Speed::PAIRS`] pairs.
@@ -199,4 +368,52 @@ fn revision() -> String {
             || "unknown".into(),
             |output| String::from_utf8_lossy(&output.stdout).trim().into(),
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_follow_a_name_or_other_options() {
+        assert_eq!(with_option("ring4", "threads", "2"), "ring4?threads=2");
+        assert_eq!(
+            with_option("ring4?away=9", "threads", "2"),
+            "ring4?away=9&threads=2"
+        );
+    }
+
+    #[test]
+    fn small_collectives_on_a_ring_are_near_their_bound() {
+        let plan = Plan {
+            path: Path::Hardware,
+            ops: &[Op::Allreduce, Op::Bcast, Op::Barrier],
+            sizes: &[4, 8],
+            seed: 1,
+        };
+        let rows = measure_collectives("ring4", &plan, |_, _| ()).expect("the boards run");
+        let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "allreduce-4",
+                "allreduce-8",
+                "bcast-4",
+                "bcast-8",
+                "barrier"
+            ]
+        );
+        for row in &rows {
+            let ratio = row.ratio().expect("a bound");
+            assert!((1.0..=1.6).contains(&ratio), "{}: {ratio}", row.name);
+        }
+        let plan = Plan {
+            path: Path::Software,
+            ..plan
+        };
+        let software = measure_collectives("ring4", &plan, |_, _| ()).expect("the boards run");
+        for (hardware, software) in rows.iter().zip(&software) {
+            assert!(software.measured > hardware.measured, "{}", software.name);
+        }
+    }
 }

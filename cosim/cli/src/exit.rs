@@ -133,7 +133,8 @@ fn of_simulation(error: &CosimError) -> Exit {
     match error {
         CosimError::UnknownConfig { .. }
         | CosimError::UnknownOption { .. }
-        | CosimError::BadOption { .. } => Exit::Usage,
+        | CosimError::BadOption { .. }
+        | CosimError::TooManyRanks { .. } => Exit::Usage,
         CosimError::NoRoot { .. } | CosimError::Read { .. } => Exit::Environment,
         CosimError::Build(error) => match **error {
             V::MissingTool { .. }

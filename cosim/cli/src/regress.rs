@@ -11,7 +11,6 @@ use std::fs;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use alcor::identify;
 use alcor_conformance::{Settings, Test, digest, run_suite, tests};
 
 pub use args::Args;
@@ -40,7 +39,7 @@ pub fn run(args: &Args) -> Ended {
 
     // The first board: what it takes to have one is missing now, or not at all.
     let first = backends::open(&args.backend)?;
-    identify(&*first)?;
+    first.identify()?;
     let first = Mutex::new((args.waves != WavesWhen::Always).then_some(first));
     let open = |test: &'static Test| match args.waves {
         WavesWhen::Always => waves::open(args, test),

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use alcor::{Backend, Board, Error};
+use alcor::{Backend, Cluster, Error};
 use verilated::BuildEvent;
 
+use crate::config::{CONFIGS, check_links};
 use crate::model::{self, Shape, repository_root};
-use crate::{Configs, CosimError, Options, SimBoard};
+use crate::{Configs, CosimError, Options, SimCluster};
 
 type Progress = Box<dyn Fn(&str, BuildEvent) + Send + Sync>;
 
@@ -52,20 +53,20 @@ impl CosimBackend {
         Configs::read(&self.find_root()?)
     }
 
-    /// Opens a board as what it is; `rest` is a URI without its scheme.
+    /// Opens boards as what they are; `rest` is a URI without its scheme.
     ///
     /// # Errors
     /// If there is no such configuration or option, or its model can't be built or fails.
-    pub fn open_sim(&self, rest: &str) -> Result<Arc<SimBoard>, CosimError> {
+    pub fn open_sim(&self, rest: &str) -> Result<Arc<SimCluster>, CosimError> {
         let (config, options) = Options::parse(rest)?;
         self.open_named(&uri(rest), config, options)
     }
 
-    /// Opens a board of a configuration with options that were not taken from a URI.
+    /// Opens the boards of a configuration with options that were not taken from a URI.
     ///
     /// # Errors
     /// As [`open_sim`](Self::open_sim).
-    pub fn open_with(&self, config: &str, options: Options) -> Result<Arc<SimBoard>, CosimError> {
+    pub fn open_with(&self, config: &str, options: Options) -> Result<Arc<SimCluster>, CosimError> {
         self.open_named(&uri(config), config, options)
     }
 
@@ -73,17 +74,24 @@ impl CosimBackend {
         &self,
         name: &str,
         config: &str,
-        options: Options,
-    ) -> Result<Arc<SimBoard>, CosimError> {
+        mut options: Options,
+    ) -> Result<Arc<SimCluster>, CosimError> {
         let root = self.find_root()?;
         let configs = Configs::read(&root)?;
-        let mut params = configs.get(config)?.params.clone();
+        let found = configs.get(config)?;
+        let topology = found.topology().map_err(|error| CosimError::BadConfig {
+            path: root.join(CONFIGS),
+            problem: format!("[{config}]: {error}"),
+        })?;
+        options.fill_in(found)?;
+        let mut params = found.params.clone();
         params.extend(
             options
                 .params
                 .iter()
                 .map(|(param, &value)| (param.clone(), value)),
         );
+        check_links(&params, &topology)?;
         let model = model::build(
             &root,
             config,
@@ -91,7 +99,7 @@ impl CosimBackend {
             options.waves.is_some(),
             &self.progress,
         )?;
-        SimBoard::with_model(name, &model, Shape::of(&params), options)
+        SimCluster::with_model(name, &model, Shape::of(&params), topology, options)
     }
 
     fn find_root(&self) -> Result<PathBuf, CosimError> {
@@ -124,9 +132,9 @@ impl Backend for CosimBackend {
         Self::SCHEME
     }
 
-    fn open(&self, rest: &str) -> Result<Arc<dyn Board>, Error> {
-        let board = self.open_sim(rest).map_err(|error| error.on(&uri(rest)))?;
-        Ok(board)
+    fn open(&self, rest: &str) -> Result<Cluster, Error> {
+        let cluster = self.open_sim(rest).map_err(|error| error.on(&uri(rest)))?;
+        cluster.cluster()
     }
 }
 

@@ -2,42 +2,57 @@
 
 use std::sync::Arc;
 
-use alcor::{Board, Error, LocalRank, PageOffset, Port};
+use alcor::{Board, Error, LocalRank, PageOffset, Port, Topology};
 use verilated::Model;
 
 use crate::chip::Chip;
 use crate::clockwork::Clockwork;
 use crate::port::{SimPort, check_register};
-use crate::{BoardRecording, CosimError, Options, Replay, Shape};
+use crate::{BoardRecording, CosimError, Options, Replay, Shape, SimCluster};
 
-/// A board whose core is a model in this process. See the [crate](crate) for how time moves.
+/// A board whose core is a model in this process: one of a [`SimCluster`], or the only one. See the [crate](crate) for
+/// how time moves.
 pub struct SimBoard {
     clockwork: Arc<Clockwork>,
+    number: usize,
     model: Model,
-    shape: Shape,
     options: Options,
 }
 
 impl SimBoard {
-    /// A board over a model of one's own, with the ports of `hw/dpi/sim_top.sv`; it has been reset. Of the options,
-    /// those that concern how a model is built count for nothing here.
+    /// A board alone over a model of one's own, with the ports of `hw/dpi/sim_top.sv`; it has been reset. Of the
+    /// options, those that concern how a model is built count for nothing here.
     ///
     /// # Errors
-    /// If the model lacks a port or a memory, fails, or does not become ready.
+    /// If the model lacks a port or a memory, has links, fails, or does not become ready.
     pub fn with_model(
         name: &str,
         model: &Model,
         shape: Shape,
         options: Options,
     ) -> Result<Arc<Self>, CosimError> {
-        let chip = Chip::new(name, model, shape, &options)?;
-        let clockwork = Arc::new(Clockwork::new(name, chip, options.away));
-        Ok(Arc::new(Self {
-            clockwork,
+        let cluster = SimCluster::with_model(name, model, shape, Topology::single(), options)?;
+        Ok(Arc::clone(&cluster.boards()[0]))
+    }
+
+    pub(crate) fn new(
+        clockwork: &Arc<Clockwork>,
+        number: usize,
+        model: &Model,
+        options: &Options,
+    ) -> Self {
+        Self {
+            clockwork: Arc::clone(clockwork),
+            number,
             model: model.clone(),
-            shape,
-            options,
-        }))
+            options: options.clone(),
+        }
+    }
+
+    /// Its number in its cluster.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.number as u32
     }
 
     /// Its model.
@@ -46,10 +61,10 @@ impl SimBoard {
         &self.model
     }
 
-    /// Ranks and node memory.
+    /// Ranks, node memory and links.
     #[must_use]
     pub fn shape(&self) -> Shape {
-        self.shape
+        self.clockwork.shape()
     }
 
     /// How it was opened.
@@ -61,7 +76,27 @@ impl SimBoard {
     /// Cycles since the last reset.
     #[must_use]
     pub fn now(&self) -> u64 {
-        self.clockwork.with_chip(|chip| chip.now())
+        self.clockwork.with_chip(self.number, |chip| chip.now())
+    }
+
+    /// Digest of the phits and credits that it sent since the last reset; none without links.
+    #[must_use]
+    pub fn link_digest(&self) -> Option<u32> {
+        self.clockwork.with_chip(self.number, |chip| {
+            chip.mailbox().ends().map(|ends| ends.digest())
+        })
+    }
+
+    /// Phits that it sent on each link since the last reset.
+    #[must_use]
+    pub fn link_phits(&self) -> Vec<u64> {
+        let links = self.shape().links as usize;
+        self.clockwork.with_chip(self.number, |chip| {
+            let ends = chip.mailbox().ends();
+            ends.map_or_else(Vec::new, |ends| {
+                (0..links).map(|port| ends.phits(port)).collect()
+            })
+        })
     }
 
     /// Resets the board and records what it is told from then on, until [`take_recording`](Self::take_recording). Each
@@ -70,8 +105,9 @@ impl SimBoard {
     /// # Errors
     /// If a port is attached, or the reset fails.
     pub fn record(&self) -> Result<(), Error> {
-        self.clockwork.reset()?;
-        self.clockwork.with_idle_chip("record", Chip::record)
+        self.clockwork.reset(self.number)?;
+        self.clockwork
+            .with_idle_chip(self.number, "record", Chip::record)
     }
 
     /// What was recorded since the last reset; ends recording.
@@ -79,9 +115,10 @@ impl SimBoard {
     /// # Errors
     /// If a port is attached, or nothing is being recorded.
     pub fn take_recording(&self) -> Result<BoardRecording, Error> {
-        self.clockwork.with_idle_chip("take the recording", |chip| {
-            chip.take_recording().ok_or(CosimError::NotRecording)
-        })
+        self.clockwork
+            .with_idle_chip(self.number, "take the recording", |chip| {
+                chip.take_recording().ok_or(CosimError::NotRecording)
+            })
     }
 
     /// Plays a recording of the same model to a fresh instance in a bare C++ loop, for at most as many cycles as were
@@ -100,7 +137,7 @@ impl SimBoard {
             let mut chip = Chip::new(
                 &format!("{} (bare)", self.name()),
                 &self.model,
-                self.shape,
+                self.shape(),
                 &options,
             )?;
             chip.play(recording, cycles.min(recording.cycles))
@@ -111,36 +148,43 @@ impl SimBoard {
 
 impl Board for SimBoard {
     fn name(&self) -> &str {
-        self.clockwork.name()
+        self.clockwork.name(self.number)
     }
 
     /// Takes no time; while a run is under way, the value is that of whenever time happens to stand still next.
     fn read32(&self, offset: PageOffset) -> Result<u32, Error> {
         check_register(offset, self.name())?;
         self.clockwork
-            .with_chip(|chip| chip.peek(offset.0))
+            .with_chip(self.number, |chip| chip.peek(offset.0))
             .map_err(|error| error.on(self.name()))
     }
 
+    /// Takes no time: it is over the bus, before cycle 0.
+    fn write32(&self, offset: PageOffset, value: u32) -> Result<(), Error> {
+        check_register(offset, self.name())?;
+        self.clockwork
+            .with_idle_chip(self.number, "write a register of the board", |chip| {
+                chip.set(offset.0, value)
+            })
+    }
+
     fn reset(&self) -> Result<(), Error> {
-        self.clockwork.reset()
+        self.clockwork.reset(self.number)
     }
 
     fn expect(&self, ports: u32) -> Result<(), Error> {
-        self.clockwork.expect(ports)
+        self.clockwork.expect(self.number, ports)
     }
 
     fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>, Error> {
-        let (now, backlog) = self.clockwork.attach(rank.0)?;
-        Ok(Box::new(SimPort::new(
-            Arc::clone(&self.clockwork),
-            rank.0,
-            now,
-            backlog,
-        )))
+        let clockwork = Arc::clone(&self.clockwork);
+        Ok(Box::new(SimPort::attach(clockwork, self.number, rank.0)?))
     }
 
     fn traffic_digest(&self) -> Option<u32> {
-        Some(self.clockwork.with_chip(|chip| chip.mailbox().digest()))
+        let digest = self
+            .clockwork
+            .with_chip(self.number, |chip| chip.mailbox().digest());
+        Some(digest)
     }
 }

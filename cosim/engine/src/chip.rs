@@ -1,17 +1,19 @@
 //! A board's model with its mailbox: reset, clock, registers and node memory.
 
 use alcor_abi::board;
-use verilated::{Instance, Memory, Model, Signal};
+use verilated::{Instance, Model, Signal};
 
 use crate::mailbox::Mailbox;
-use crate::model::memory_path;
+use crate::memory::NodeMemory;
 use crate::waves::{Turn, Waves};
-use crate::{BoardRecording, CosimError, Options, Profile, Replay, Shape};
+use crate::{BoardRecording, CosimError, Options, Replay, Shape};
 
 /// Cycles that reset is held.
 const RESET_CYCLES: u64 = 8;
 /// Cycles after reset in which the board has to become ready.
 const READY_CYCLES: u64 = 4096;
+/// Cycles in which the bus has to take a write to the board's page.
+const WRITE_CYCLES: u64 = 64;
 
 /// A write to node memory from the host's side, as recorded.
 #[derive(Debug, Clone)]
@@ -22,12 +24,22 @@ pub(crate) struct MemoryWrite {
     pub(crate) data: Vec<u8>,
 }
 
+/// What a board has done since it was reset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Done {
+    Nothing,
+    /// Registers of its page were written.
+    Set,
+    /// It may have taken part in a run.
+    Run,
+}
+
 /// An instance of a board's model.
 pub(crate) struct Chip {
     name: String,
     model: Model,
     shape: Shape,
-    profile: Profile,
+    options: Options,
     instance: Instance<Mailbox>,
     clk: Signal,
     rst_n: Signal,
@@ -35,13 +47,17 @@ pub(crate) struct Chip {
     peek: Signal,
     peek_addr: Signal,
     peek_data: Signal,
-    memories: Vec<Memory>,
+    memories: Vec<NodeMemory>,
     waves: Waves,
+    done: Done,
+    /// Writes to the board's page since it was reset: byte address and value.
+    settings: Vec<(u32, u32)>,
     /// What a recording that is under way began with.
     start: Option<Start>,
 }
 
 struct Start {
+    settings: Vec<(u32, u32)>,
     memories: Vec<Vec<u8>>,
     writes: Vec<MemoryWrite>,
 }
@@ -54,16 +70,15 @@ impl Chip {
         shape: Shape,
         options: &Options,
     ) -> Result<Self, CosimError> {
-        let mailbox = Mailbox::new(shape.ranks as usize, shape.node_bytes, options.profile);
-        let instance = model.instantiate(name, mailbox)?;
+        let instance = model.instantiate(name, Mailbox::new(shape, options))?;
         let memories = (0..shape.ranks as usize)
-            .map(|rank| instance.memory(&memory_path(rank)))
+            .map(|rank| NodeMemory::find(&instance, rank, shape.banks()))
             .collect::<Result<_, _>>()?;
         let mut chip = Self {
             name: name.into(),
             model: model.clone(),
             shape,
-            profile: options.profile,
+            options: options.clone(),
             clk: model.input("clk_i")?,
             rst_n: model.input("rst_ni")?,
             axi_enable: model.input("axi_enable_i")?,
@@ -73,6 +88,8 @@ impl Chip {
             instance,
             memories,
             waves: Waves::new(options),
+            done: Done::Run,
+            settings: Vec::new(),
             start: None,
         };
         chip.reset()?;
@@ -99,6 +116,8 @@ impl Chip {
     /// Resets the board, and lets it become ready; then it is cycle 0. A model that has failed is replaced by a new one
     /// with the same node memory.
     pub(crate) fn reset(&mut self) -> Result<(), CosimError> {
+        self.done = Done::Run;
+        self.settings.clear();
         self.instance.record_dpi(false);
         if self.instance.failure().is_some() {
             self.replace()?;
@@ -121,26 +140,76 @@ impl Chip {
             self.clock(1)?;
             cycles += 1;
         }
-        self.mailbox_mut().reset();
+        self.begin_time()?;
         if self.start.is_some() {
-            self.record()
-        } else {
-            Ok(())
+            self.record()?;
+        }
+        self.done = Done::Nothing;
+        Ok(())
+    }
+
+    /// Resets the board if it has taken part in a run; if it `is_asked` to, also if its registers were written.
+    pub(crate) fn refresh(&mut self, is_asked: bool) -> Result<(), CosimError> {
+        match self.done {
+            Done::Run => self.reset(),
+            Done::Set if is_asked => self.reset(),
+            _ => Ok(()),
         }
     }
 
+    /// From now on it may take part in a run.
+    pub(crate) fn touch(&mut self) {
+        self.done = Done::Run;
+    }
+
+    /// Writes a register of the board's page over the bus, before time begins; cycles that it takes do not count.
+    pub(crate) fn set(&mut self, address: u32, value: u32) -> Result<(), CosimError> {
+        if self.now() != 0 {
+            return Err(CosimError::SetLate { cycle: self.now() });
+        }
+        self.done = self.done.max(Done::Set);
+        self.drive_setting(address, value)?;
+        self.settings.push((address, value));
+        if let Some(start) = &mut self.start {
+            start.settings.push((address, value));
+            self.instance.record_dpi(true);
+        }
+        Ok(())
+    }
+
+    fn drive_setting(&mut self, address: u32, value: u32) -> Result<(), CosimError> {
+        self.mailbox_mut().set(address, value);
+        self.instance.set(&self.axi_enable, 1)?;
+        let mut cycles = 0;
+        while self.mailbox().is_setting() {
+            if cycles == WRITE_CYCLES {
+                return Err(CosimError::BusStuck { address });
+            }
+            self.clock(1)?;
+            cycles += 1;
+        }
+        let has_link = u64::from(self.mailbox().has_link());
+        self.instance.set(&self.axi_enable, has_link)?;
+        self.begin_time()
+    }
+
+    /// Makes it cycle 0.
+    fn begin_time(&mut self) -> Result<(), CosimError> {
+        if self.mailbox().has_sent() {
+            return Err(CosimError::SentEarly);
+        }
+        self.mailbox_mut().reset();
+        Ok(())
+    }
+
     fn replace(&mut self) -> Result<(), CosimError> {
-        let mailbox = Mailbox::new(
-            self.shape.ranks as usize,
-            self.shape.node_bytes,
-            self.profile,
-        );
+        let mailbox = Mailbox::new(self.shape, &self.options);
         let mut fresh = self.model.instantiate(self.name.as_str(), mailbox)?;
         let mut bytes = Vec::new();
         for memory in &self.memories {
             bytes.resize(memory.len(), 0);
-            self.instance.memory_read(memory, 0, &mut bytes)?;
-            fresh.memory_write(memory, 0, &bytes)?;
+            memory.read(&self.instance, 0, &mut bytes)?;
+            memory.write(&mut fresh, 0, &bytes)?;
         }
         self.instance = fresh;
         Ok(())
@@ -161,8 +230,11 @@ impl Chip {
         }
     }
 
-    /// Moves time until a rank is due. Gives the ranks.
-    pub(crate) fn run(&mut self) -> Result<u32, CosimError> {
+    /// Moves time to `until`, or until ranks are due: those that the mailbox says were woken.
+    pub(crate) fn run(&mut self, until: u64) -> Result<(), CosimError> {
+        if self.now() >= until {
+            return Ok(());
+        }
         self.mailbox_mut().begin();
         loop {
             let now = self.now();
@@ -171,10 +243,9 @@ impl Chip {
                 Some(Turn::Off) => self.instance.trace_stop()?,
                 None => {}
             }
-            self.clock(self.waves.horizon(now))?;
-            let woken = self.mailbox().woken();
-            if woken != 0 {
-                return Ok(woken);
+            self.clock(self.waves.horizon(now).min(until - now))?;
+            if self.mailbox().woken() != 0 || self.now() >= until {
+                return Ok(());
             }
         }
     }
@@ -192,9 +263,7 @@ impl Chip {
 
     /// Copies from node memory, in no time. The range was checked.
     pub(crate) fn load(&self, rank: usize, at: u32, data: &mut [u8]) -> Result<(), CosimError> {
-        Ok(self
-            .instance
-            .memory_read(&self.memories[rank], at as usize, data)?)
+        self.memories[rank].read(&self.instance, at as usize, data)
     }
 
     /// Copies to node memory, in no time. The range was checked.
@@ -208,20 +277,17 @@ impl Chip {
                 data: data.to_vec(),
             });
         }
-        Ok(self
-            .instance
-            .memory_write(&self.memories[rank], at as usize, data)?)
+        self.memories[rank].write(&mut self.instance, at as usize, data)
     }
 
     /// Starts to record what the model is told, and starts anew at each reset.
     pub(crate) fn record(&mut self) -> Result<(), CosimError> {
         let memories = self.memories.iter().map(|memory| {
             let mut bytes = vec![0; memory.len()];
-            self.instance
-                .memory_read(memory, 0, &mut bytes)
-                .map(|()| bytes)
+            memory.read(&self.instance, 0, &mut bytes).map(|()| bytes)
         });
         self.start = Some(Start {
+            settings: self.settings.clone(),
             memories: memories.collect::<Result<_, _>>()?,
             writes: Vec::new(),
         });
@@ -231,10 +297,15 @@ impl Chip {
 
     /// What was recorded; ends recording.
     pub(crate) fn take_recording(&mut self) -> Option<BoardRecording> {
-        let (calls, Start { memories, writes }) =
-            self.instance.take_recording().zip(self.start.take())?;
+        let (calls, start) = self.instance.take_recording().zip(self.start.take())?;
+        let Start {
+            settings,
+            memories,
+            writes,
+        } = start;
         Some(BoardRecording {
             calls,
+            settings,
             memories,
             writes,
             cycles: self.now(),
@@ -247,15 +318,14 @@ impl Chip {
         recording: &BoardRecording,
         cycles: u64,
     ) -> Result<Replay, CosimError> {
+        for &(address, value) in &recording.settings {
+            self.drive_setting(address, value)?;
+        }
         for (memory, bytes) in self.memories.iter().zip(&recording.memories) {
-            self.instance.memory_write(memory, 0, bytes)?;
+            memory.write(&mut self.instance, 0, bytes)?;
         }
         for write in &recording.writes {
-            self.instance.memory_write(
-                &self.memories[write.rank],
-                write.at as usize,
-                &write.data,
-            )?;
+            self.memories[write.rank].write(&mut self.instance, write.at as usize, &write.data)?;
         }
         let result = self.instance.run_bare(&self.clk, cycles, &recording.calls);
         let run = result.map_err(|error| self.failed(error))?;

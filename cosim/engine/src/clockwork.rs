@@ -1,143 +1,222 @@
 //! Time: it stands still while a rank runs host code, and the last rank to wait moves it.
 
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use alcor::{Error, LocalRank};
+use alcor::{Error, LocalRank, Topology};
 
 use crate::chip::Chip;
 use crate::mailbox::{Post, Want};
+use crate::pool::{Pool, Task};
 use crate::seat::{Seat, Woken};
+use crate::seats::Seats;
+use crate::wire::{LinkFigures, Wires};
 use crate::{CosimError, Shape};
 
 /// How a run ended before its ranks did.
 #[derive(Debug, Clone)]
 pub(crate) enum Fate {
     /// A rank's port was dropped before it left.
-    Died(u32),
+    Died { seat: usize },
     /// A rank ran host code for too long, or was never attached.
     Away {
-        rank: u32,
+        seat: usize,
         /// How many waited for it.
         waiting: u32,
     },
-    /// The model failed.
-    Failed(CosimError),
+    /// A board's model failed.
+    Failed { board: usize, error: CosimError },
     /// A wait without a result: a defect of this crate.
     Lost,
 }
 
 /// A run: from the first port to the last.
-#[derive(Default)]
 struct Run {
-    /// How many ports there will be; as many as ranks unless said otherwise.
-    expected: Option<u32>,
+    /// How many ports there will be on each board; as many as ranks unless said otherwise.
+    expected: Box<[Option<u32>]>,
     /// Ranks that were attached in this run.
-    ever: u32,
+    ever: Seats,
     /// Ranks that are attached and have not left.
-    here: u32,
+    here: Seats,
     /// Ranks that wait.
-    waiting: u32,
+    waiting: Seats,
     /// Ranks that died.
-    dead: u32,
+    dead: Seats,
     fate: Option<Fate>,
 }
 
 impl Run {
-    fn has_started(&self, shape: Shape) -> bool {
-        self.ever.count_ones() >= self.expected.unwrap_or(shape.ranks)
+    fn new(boards: usize) -> Self {
+        Self {
+            expected: vec![None; boards].into_boxed_slice(),
+            ever: Seats::default(),
+            here: Seats::default(),
+            waiting: Seats::default(),
+            dead: Seats::default(),
+            fate: None,
+        }
+    }
+
+    /// Whether no rank has been attached yet.
+    fn is_new(&self) -> bool {
+        self.ever.is_empty() && self.fate.is_none()
     }
 }
 
-/// What the lock guards: all that stands still or moves.
+/// Time in windows, at whose ends boards exchange what they have sent each other.
+struct Windows {
+    wires: Wires,
+    /// Edges of a window.
+    length: u64,
+    /// The end of the present one.
+    end: u64,
+}
+
+/// What the lock guards: all that stands still or moves. The boards have locks of their own, for the threads that step
+/// them; who has this lock finds them free.
 struct Time {
-    chip: Chip,
     run: Run,
+    /// Of a board alone, there are none.
+    windows: Option<Windows>,
     /// When time last moved, on the wall's clock.
     moved: Instant,
 }
 
-/// A board's time, and the seats of those who wait for it.
+/// The time of boards, and the seats of those who wait for it.
 pub(crate) struct Clockwork {
-    name: String,
+    names: Box<[String]>,
     shape: Shape,
     has_link: bool,
     away: Duration,
     seats: Box<[Seat]>,
+    pool: Pool,
     time: Mutex<Time>,
 }
 
 impl Clockwork {
-    pub(crate) fn new(name: &str, chip: Chip, away: Duration) -> Self {
-        let shape = chip.shape();
+    /// The time of boards of one shape; there is one at least, and they have been reset.
+    pub(crate) fn new(
+        names: Vec<String>,
+        chips: Vec<Chip>,
+        topology: &Topology,
+        figures: LinkFigures,
+        threads: usize,
+        away: Duration,
+    ) -> Self {
+        let (boards, shape) = (chips.len(), chips[0].shape());
+        let windows = (boards > 1).then(|| Windows {
+            wires: Wires::new(topology, figures),
+            length: figures.window(),
+            end: figures.window(),
+        });
         Self {
-            name: name.into(),
+            names: names.into_boxed_slice(),
             shape,
-            has_link: chip.mailbox().has_link(),
+            has_link: chips[0].mailbox().has_link(),
             away,
-            seats: (0..shape.ranks).map(|_| Seat::default()).collect(),
+            seats: (0..boards * shape.ranks as usize)
+                .map(|_| Seat::default())
+                .collect(),
+            pool: Pool::new(chips, threads),
             time: Mutex::new(Time {
-                chip,
-                run: Run::default(),
+                run: Run::new(boards),
+                windows,
                 moved: Instant::now(),
             }),
         }
     }
 
-    pub(crate) fn name(&self) -> &str {
-        &self.name
+    pub(crate) fn name(&self, board: usize) -> &str {
+        &self.names[board]
     }
 
     pub(crate) fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// Whether accesses travel over a link rather than take no time.
+    /// Whether accesses travel over a link to the host rather than take no time.
     pub(crate) fn has_link(&self) -> bool {
         self.has_link
+    }
+
+    /// The seats of a board's ranks.
+    fn ranks(&self, board: usize) -> Range<usize> {
+        let ranks = self.shape.ranks as usize;
+        board * ranks..(board + 1) * ranks
+    }
+
+    /// The board of a seat, and the rank on it.
+    fn place(&self, seat: usize) -> (usize, usize) {
+        let ranks = self.shape.ranks as usize;
+        (seat / ranks, seat % ranks)
+    }
+
+    /// How many ports a board has had in this run, and will have.
+    fn ports(&self, run: &Run, board: usize) -> (u32, u32) {
+        let had = self.ranks(board).filter(|&seat| run.ever.contains(seat));
+        let expected = run.expected[board].unwrap_or(self.shape.ranks);
+        (had.count() as u32, expected)
+    }
+
+    fn has_started(&self, run: &Run) -> bool {
+        (0..self.names.len()).all(|board| {
+            let (had, expected) = self.ports(run, board);
+            had >= expected
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Time> {
         self.time.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something with the model while time stands still.
-    pub(crate) fn with_chip<T>(&self, action: impl FnOnce(&mut Chip) -> T) -> T {
-        action(&mut self.lock().chip)
+    /// Does something with a board's model while time stands still.
+    pub(crate) fn with_chip<T>(&self, board: usize, action: impl FnOnce(&mut Chip) -> T) -> T {
+        let _time = self.lock();
+        self.pool.with(board, action)
     }
 
-    /// Does something that needs the board for itself.
+    /// Does something that needs the boards for itself.
     pub(crate) fn with_idle_chip<T>(
         &self,
+        board: usize,
         operation: &'static str,
         action: impl FnOnce(&mut Chip) -> Result<T, CosimError>,
     ) -> Result<T, Error> {
-        let mut time = self.lock();
-        self.check_idle(&time.run, operation)?;
-        action(&mut time.chip).map_err(|error| error.on(&self.name))
+        let time = self.lock();
+        self.check_idle(&time.run, board, operation)?;
+        self.pool
+            .with(board, action)
+            .map_err(|error| error.on(&self.names[board]))
     }
 
     /// Resets the board and ends the run; what was expected of a run that has not begun still is.
-    pub(crate) fn reset(&self) -> Result<(), Error> {
+    ///
+    /// Boards that are joined share their time, and credits for each other's buffers: all that have taken part in a run
+    /// are reset together, and the next resets find nothing to do.
+    pub(crate) fn reset(&self, board: usize) -> Result<(), Error> {
         let mut time = self.lock();
-        self.check_idle(&time.run, "reset")?;
-        let expected = if time.run.ever == 0 {
-            time.run.expected
-        } else {
-            None
-        };
-        time.run = Run {
-            expected,
-            ..Run::default()
-        };
-        time.chip.reset().map_err(|error| error.on(&self.name))
+        self.check_idle(&time.run, board, "reset")?;
+        let fresh = Run::new(self.names.len());
+        let old = std::mem::replace(&mut time.run, fresh);
+        if old.ever.is_empty() {
+            time.run.expected = old.expected;
+        }
+        match &mut time.windows {
+            None => self.pool.with(board, Chip::touch),
+            Some(windows) => windows.end = windows.length,
+        }
+        self.pool
+            .each(Task::Reset { asked: board })
+            .map_err(|(board, error)| error.on(&self.names[board]))
     }
 
     /// Begins a run of that many ports.
-    pub(crate) fn expect(&self, ports: u32) -> Result<(), Error> {
+    pub(crate) fn expect(&self, board: usize, ports: u32) -> Result<(), Error> {
         let mut time = self.lock();
-        self.check_idle(&time.run, "begin a run")?;
-        if ports == 0 {
+        self.check_idle(&time.run, board, "begin a run")?;
+        let boards = self.names.len();
+        if ports == 0 && boards == 1 {
             return Err(Error::BadOption {
                 option: "ports",
                 value: 0,
@@ -145,137 +224,217 @@ impl Clockwork {
             });
         }
         if ports > self.shape.ranks {
-            return Err(self.no_such_rank(ports - 1));
+            return Err(self.no_such_rank(board, ports - 1));
         }
-        time.run = Run {
-            expected: Some(ports),
-            ..Run::default()
-        };
+        if !time.run.is_new() {
+            time.run = Run::new(boards);
+        }
+        time.run.expected[board] = Some(ports);
         Ok(())
     }
 
-    fn check_idle(&self, run: &Run, operation: &'static str) -> Result<(), Error> {
-        match run.here.count_ones() {
+    fn check_idle(&self, run: &Run, board: usize, operation: &'static str) -> Result<(), Error> {
+        match run.here.len() {
             0 => Ok(()),
             attached => Err(Error::BoardBusy {
-                board: self.name.clone(),
+                board: self.names[board].clone(),
                 operation,
                 attached,
             }),
         }
     }
 
-    fn no_such_rank(&self, rank: u32) -> Error {
+    fn no_such_rank(&self, board: usize, rank: u32) -> Error {
         Error::NoSuchRank {
-            board: self.name.clone(),
+            board: self.names[board].clone(),
             rank: LocalRank(rank),
             ranks: self.shape.ranks,
         }
     }
 
-    /// Attaches a rank; gives the present time and what an earlier run of the rank's has left to be delivered.
-    pub(crate) fn attach(&self, rank: u32) -> Result<(u64, usize), Error> {
+    /// Attaches a rank; gives its seat, the present time and what an earlier run of the rank's has left to be delivered.
+    pub(crate) fn attach(&self, board: usize, rank: u32) -> Result<(usize, u64, usize), Error> {
         let mut time = self.lock();
-        let Time { chip, run, .. } = &mut *time;
+        let run = &mut time.run;
         if rank >= self.shape.ranks {
-            return Err(self.no_such_rank(rank));
+            return Err(self.no_such_rank(board, rank));
         }
-        if run.ever >> rank & 1 != 0 {
+        let seat = self.ranks(board).start + rank as usize;
+        if run.ever.contains(seat) {
             return Err(Error::RankTaken {
-                board: self.name.clone(),
+                board: self.names[board].clone(),
                 rank: LocalRank(rank),
             });
         }
-        if run.has_started(self.shape) {
-            return Err(CosimError::TooManyPorts {
-                expected: run.ever.count_ones(),
-            }
-            .on(&self.name));
+        let (had, expected) = self.ports(run, board);
+        if had >= expected {
+            return Err(CosimError::TooManyPorts { expected: had }.on(&self.names[board]));
         }
-        run.ever |= 1 << rank;
-        run.here |= 1 << rank;
-        Ok((chip.now(), chip.mailbox().backlog(rank as usize)))
+        run.ever.insert(seat);
+        run.here.insert(seat);
+        for board in 0..self.pool.boards() {
+            self.pool.with(board, Chip::touch);
+        }
+        Ok(self.pool.with(board, |chip| {
+            let backlog = chip.mailbox().backlog(rank as usize);
+            (seat, chip.now(), backlog)
+        }))
+    }
+
+    /// Lets that many cycles pass on all boards, with no rank attached.
+    pub(crate) fn idle(&self, cycles: u64) -> Result<(), Error> {
+        let mut time = self.lock();
+        self.check_idle(&time.run, 0, "pass time")?;
+        let boards = 0..self.pool.boards();
+        let latest = boards.map(|board| {
+            self.pool.with(board, |chip| {
+                chip.touch();
+                chip.now()
+            })
+        });
+        let goal = latest.max().unwrap_or_default() + cycles;
+        let result = self.pass(&mut time, goal);
+        result
+            .map(drop)
+            .map_err(|(board, error)| error.on(&self.names[board]))
     }
 
     /// Hands over what a rank has posted, and waits.
-    pub(crate) fn wait(&self, rank: u32, posts: &mut Vec<Post>, want: Want) -> Result<Woken, Fate> {
-        let index = rank as usize;
-        let seat = &self.seats[index];
+    pub(crate) fn wait(
+        &self,
+        seat: usize,
+        posts: &mut Vec<Post>,
+        want: Want,
+    ) -> Result<Woken, Fate> {
+        let (board, rank) = self.place(seat);
         let called = {
             let mut time = self.lock();
             let time = &mut *time;
-            let mailbox = time.chip.mailbox_mut();
-            mailbox.post(index, posts);
-            if let Some(why) = mailbox.at_once(index, &want) {
-                return Ok(Woken {
-                    cycle: mailbox.now(),
-                    backlog: mailbox.backlog(index),
-                    why,
-                });
+            let begun = self.pool.with(board, |chip| {
+                let mailbox = chip.mailbox_mut();
+                mailbox.post(rank, posts);
+                if let Some(why) = mailbox.at_once(rank, &want) {
+                    return Some(Ok(Woken {
+                        cycle: mailbox.now(),
+                        backlog: mailbox.backlog(rank),
+                        why,
+                    }));
+                }
+                if let Some(fate) = &time.run.fate {
+                    return Some(Err(fate.clone()));
+                }
+                mailbox.wait(rank, want);
+                None
+            });
+            if let Some(result) = begun {
+                return result;
             }
-            if let Some(fate) = &time.run.fate {
-                return Err(fate.clone());
-            }
-            mailbox.wait(index, want);
-            time.run.waiting |= 1 << rank;
-            seat.take();
+            time.run.waiting.insert(seat);
+            self.seats[seat].take();
             self.advance(time)
         };
-        self.call(called);
+        self.call(&called);
         let start = Instant::now();
-        seat.wait(self.away, || self.look_for_the_away(start))
+        self.seats[seat].wait(self.away, || self.look_for_the_away(start))
     }
 
     /// Moves time if all wait. Gives the ranks that are to be called, with their results at their seats.
-    fn advance(&self, time: &mut Time) -> u32 {
-        let Time { chip, run, moved } = time;
-        if run.waiting == 0 || run.here & !run.waiting != 0 {
-            return 0;
-        }
-        if run.fate.is_none() && run.dead != 0 {
-            run.fate = Some(Fate::Died(run.dead.trailing_zeros()));
+    fn advance(&self, time: &mut Time) -> Seats {
+        let run = &mut time.run;
+        if run.waiting.is_empty() || !run.here.minus(&run.waiting).is_empty() {
+            return Seats::default();
         }
         if run.fate.is_none() {
-            if !run.has_started(self.shape) {
-                return 0;
+            run.fate = run.dead.first().map(|seat| Fate::Died { seat });
+        }
+        if run.fate.is_none() {
+            if !self.has_started(run) {
+                return Seats::default();
             }
-            let result = chip.run();
-            *moved = Instant::now();
+            let result = self.pass(time, u64::MAX);
+            time.moved = Instant::now();
             match result {
                 Ok(woken) => {
-                    for rank in ranks(woken) {
-                        let mailbox = chip.mailbox_mut();
-                        let (cycle, backlog) = (mailbox.now(), mailbox.backlog(rank));
-                        let result = mailbox.take(rank).map(|why| Woken {
-                            cycle,
-                            backlog,
-                            why,
+                    for seat in woken.iter() {
+                        let (board, rank) = self.place(seat);
+                        let result = self.pool.with(board, |chip| {
+                            let mailbox = chip.mailbox_mut();
+                            let (cycle, backlog) = (mailbox.now(), mailbox.backlog(rank));
+                            mailbox.take(rank).map(|why| Woken {
+                                cycle,
+                                backlog,
+                                why,
+                            })
                         });
-                        self.seats[rank].serve(result.ok_or(Fate::Lost));
+                        self.seats[seat].serve(result.ok_or(Fate::Lost));
+                        time.run.waiting.remove(seat);
                     }
-                    run.waiting &= !woken;
                     return woken;
                 }
-                Err(error) => run.fate = Some(Fate::Failed(error)),
+                Err((board, error)) => time.run.fate = Some(Fate::Failed { board, error }),
             }
         }
-        self.end(time)
+        self.end(&mut time.run)
+    }
+
+    /// Moves time until ranks are due, which it gives, or all boards are at `goal`.
+    ///
+    /// A board that has woken a rank holds where it is, and the others go on to the end of the window. What happens is
+    /// decided by the boards' times alone, never by which thread is the faster.
+    fn pass(&self, time: &mut Time, goal: u64) -> Result<Seats, (usize, CosimError)> {
+        let Some(windows) = &mut time.windows else {
+            self.pool.each(Task::Run { until: goal })?;
+            return Ok(self.woken());
+        };
+        loop {
+            let until = windows.end.min(goal);
+            self.pool.each(Task::Run { until })?;
+            let woken = self.woken();
+            if !woken.is_empty() {
+                return Ok(woken);
+            }
+            if until == windows.end {
+                windows.wires.exchange(|board, action| {
+                    self.pool
+                        .with(board, |chip| chip.mailbox_mut().with_ends(action));
+                });
+                windows.end += windows.length;
+            }
+            if until == goal {
+                return Ok(woken);
+            }
+        }
+    }
+
+    /// The ranks that are due.
+    fn woken(&self) -> Seats {
+        let mut seats = Seats::default();
+        for board in 0..self.pool.boards() {
+            let first = self.ranks(board).start;
+            let mut woken = self.pool.with(board, |chip| chip.mailbox().woken());
+            while woken != 0 {
+                seats.insert(first + woken.trailing_zeros() as usize);
+                woken &= woken - 1;
+            }
+        }
+        seats
     }
 
     /// Ends all waits with the run's fate.
-    fn end(&self, time: &mut Time) -> u32 {
-        let Time { chip, run, .. } = time;
+    fn end(&self, run: &mut Run) -> Seats {
         let called = std::mem::take(&mut run.waiting);
-        for rank in ranks(called) {
-            chip.mailbox_mut().abandon(rank);
-            self.seats[rank].serve(Err(run.fate.clone().unwrap_or(Fate::Lost)));
+        for seat in called.iter() {
+            let (board, rank) = self.place(seat);
+            self.pool
+                .with(board, |chip| chip.mailbox_mut().abandon(rank));
+            self.seats[seat].serve(Err(run.fate.clone().unwrap_or(Fate::Lost)));
         }
         called
     }
 
-    fn call(&self, called: u32) {
-        for rank in ranks(called) {
-            self.seats[rank].call();
+    fn call(&self, called: &Seats) {
+        for seat in called.iter() {
+            self.seats[seat].call();
         }
     }
 
@@ -288,70 +447,67 @@ impl Clockwork {
             if stood < self.away {
                 return self.away - stood;
             }
-            if time.run.fate.is_none() {
-                let run = &time.run;
-                let away = run.here & !run.waiting;
-                let away = if away == 0 { self.missing(run) } else { away };
-                let (rank, waiting) = (away.trailing_zeros(), run.waiting.count_ones());
-                time.run.fate = Some(Fate::Away { rank, waiting });
+            let run = &mut time.run;
+            if run.fate.is_none() {
+                let away = run.here.minus(&run.waiting).first();
+                // If all that came wait, they wait for one that never came.
+                let seat = away.or_else(|| self.missing(run)).unwrap_or_default();
+                let waiting = run.waiting.len();
+                run.fate = Some(Fate::Away { seat, waiting });
             }
-            self.end(&mut time)
+            self.end(run)
         };
-        self.call(called);
+        self.call(&called);
         self.away
     }
 
-    /// The ranks that were not attached yet.
-    fn missing(&self, run: &Run) -> u32 {
-        !run.ever & ((1u32 << self.shape.ranks) - 1)
+    /// The first rank that has not been attached yet, of the boards that expect more.
+    fn missing(&self, run: &Run) -> Option<usize> {
+        (0..self.names.len()).find_map(|board| {
+            let (had, expected) = self.ports(run, board);
+            let mut missing = self.ranks(board).filter(|&seat| !run.ever.contains(seat));
+            if had < expected { missing.next() } else { None }
+        })
     }
 
     /// A rank leaves the run, or is dead. Moves time if that is what the others wait for.
-    pub(crate) fn depart(&self, rank: u32, is_dead: bool) {
+    pub(crate) fn depart(&self, seat: usize, is_dead: bool) {
         let called = {
             let mut time = self.lock();
             let run = &mut time.run;
-            run.here &= !(1 << rank);
+            run.here.remove(seat);
             if is_dead {
-                run.dead |= 1 << rank;
+                run.dead.insert(seat);
             }
-            let is_over = run.here == 0
-                && (run.has_started(self.shape) || run.dead != 0 || run.fate.is_some());
+            let is_over = run.here.is_empty()
+                && (self.has_started(run) || !run.dead.is_empty() || run.fate.is_some());
             if is_over {
-                time.run = Run::default();
-                0
+                time.run = Run::new(self.names.len());
+                Seats::default()
             } else {
                 self.advance(&mut time)
             }
         };
-        self.call(called);
+        self.call(&called);
     }
 
     /// A fate as the library wants it.
-    pub(crate) fn error(&self, fate: Fate) -> Error {
+    pub(crate) fn error(&self, seat: usize, fate: Fate) -> Error {
         match fate {
-            Fate::Died(rank) => Error::PeerDied {
-                rank: LocalRank(rank),
+            Fate::Died { seat } => Error::PeerDied {
+                rank: LocalRank(self.place(seat).1 as u32),
             },
-            Fate::Away { rank, waiting } => Error::RankAway {
-                board: self.name.clone(),
-                rank: LocalRank(rank),
-                seconds: self.away.as_secs_f64(),
-                waiting,
-            },
-            Fate::Failed(error) => error.on(&self.name),
-            Fate::Lost => CosimError::Lost.on(&self.name),
+            Fate::Away { seat, waiting } => {
+                let (board, rank) = self.place(seat);
+                Error::RankAway {
+                    board: self.names[board].clone(),
+                    rank: LocalRank(rank as u32),
+                    seconds: self.away.as_secs_f64(),
+                    waiting,
+                }
+            }
+            Fate::Failed { board, error } => error.on(&self.names[board]),
+            Fate::Lost => CosimError::Lost.on(&self.names[self.place(seat).0]),
         }
     }
-}
-
-/// The ranks in a mask.
-fn ranks(mut mask: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let rank = mask.trailing_zeros();
-        (mask != 0).then(|| {
-            mask &= mask - 1;
-            rank as usize
-        })
-    })
 }

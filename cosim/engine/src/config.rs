@@ -1,13 +1,17 @@
 //! Named configurations, and what a URI says beside the name.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Deserialize;
+use alcor::Topology;
+use serde::{Deserialize, Deserializer};
 
-use crate::{CosimError, Profile};
+use crate::seats::SEATS;
+use crate::{CosimError, LinkFigures, Profile};
 
 /// Where the configurations stand, from the repository's root.
 pub(crate) const CONFIGS: &str = "hw/core/configs.toml";
@@ -20,6 +24,65 @@ pub struct Config {
     pub summary: String,
     /// Parameters of `sim_top`.
     pub params: BTreeMap<String, u64>,
+    /// Boards in each dimension of a ring or torus; empty for a board alone.
+    #[serde(default)]
+    pub topology: Vec<u32>,
+    /// What the links do, where it is not what links do by default.
+    #[serde(default)]
+    pub link: LinkConfig,
+}
+
+/// What a configuration says of its links.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkConfig {
+    /// `latency`: cycles from a board's pins to its neighbour's.
+    pub latency: Option<u32>,
+    /// `gbps`: gigabits a second, kept in megabits.
+    #[serde(default, rename = "gbps", deserialize_with = "mbps_of_number")]
+    pub mbps: Option<u32>,
+}
+
+impl Config {
+    /// How its boards are joined.
+    ///
+    /// # Errors
+    /// Why `topology` is none.
+    pub fn topology(&self) -> Result<Topology, alcor::Error> {
+        if self.topology.is_empty() {
+            Ok(Topology::single())
+        } else {
+            Topology::torus(&self.topology)
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        for (param, value) in &self.params {
+            if !is_param(param) {
+                return Err(format!("`{param}` is not the name of a parameter"));
+            }
+            check(param, *value)
+                .map_err(|expected| format!("{param} = {value}, expected {expected}"))?;
+        }
+        for needed in [RANKS, NODE_BYTES] {
+            if !self.params.contains_key(needed) {
+                return Err(format!("{needed} is missing"));
+            }
+        }
+        let topology = self.topology().map_err(|error| error.to_string())?;
+        check_links(&self.params, &topology).map_err(|problem| problem.to_string())?;
+        let LinkConfig { latency, mbps } = self.link;
+        if topology.links() == 0 && (latency, mbps) != (None, None) {
+            return Err("link, but there is no topology".into());
+        }
+        if latency.is_some_and(|latency| !LATENCIES.contains(&latency)) {
+            return Err(format!(
+                "link latency = {}, expected {LATENCY_RULE}",
+                latency.unwrap_or_default()
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// The configurations of `hw/core/configs.toml`.
@@ -46,21 +109,9 @@ impl Configs {
         let by_name: BTreeMap<String, Config> =
             toml::from_str(text).map_err(|error| error.to_string())?;
         for (name, config) in &by_name {
-            for (param, value) in &config.params {
-                if !is_param(param) {
-                    return Err(format!(
-                        "[{name}]: `{param}` is not the name of a parameter"
-                    ));
-                }
-                check(param, *value).map_err(|expected| {
-                    format!("[{name}]: {param} = {value}, expected {expected}")
-                })?;
-            }
-            for needed in [RANKS, NODE_BYTES] {
-                if !config.params.contains_key(needed) {
-                    return Err(format!("[{name}]: {needed} is missing"));
-                }
-            }
+            config
+                .check()
+                .map_err(|problem| format!("[{name}]: {problem}"))?;
         }
         Ok(Self { by_name })
     }
@@ -93,6 +144,16 @@ impl Configs {
 
 pub(crate) const RANKS: &str = "RANKS";
 pub(crate) const NODE_BYTES: &str = "NODE_BYTES";
+pub(crate) const LINKS: &str = "LINKS";
+pub(crate) const STAGES: &str = "STAGES";
+pub(crate) const PHIT_W: &str = "PHIT_W";
+
+/// Latencies that a link can have: a cycle ahead is what lets boards be stepped one by one.
+const LATENCIES: RangeInclusive<u32> = 2..=65_536;
+const LATENCY_RULE: &str = "2 to 65536 cycles";
+/// Megabits a second that a link can have.
+const RATES: RangeInclusive<u32> = 1..=10_000_000;
+const RATE_RULE: &str = "gigabits a second, 0.001 to 10000, with three decimals at most";
 
 /// Whether a name looks like a parameter of the model.
 fn is_param(name: &str) -> bool {
@@ -108,8 +169,80 @@ fn check(param: &str, value: u64) -> Result<(), &'static str> {
         NODE_BYTES if !(value.is_power_of_two() && (4096..=1 << 30).contains(&value)) => {
             Err("a power of two from 4096 to 2^30")
         }
+        LINKS if ![0, 2, 4, 6].contains(&value) => Err("0, 2, 4 or 6"),
+        PHIT_W if ![256, 512].contains(&value) => Err("256 or 512"),
         _ => Ok(()),
     }
+}
+
+/// A parameter that does not go with how boards are joined.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Unfit {
+    param: &'static str,
+    value: Option<u64>,
+    expected: String,
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.value {
+            Some(value) => write!(f, "{} = {value}, expected {}", self.param, self.expected),
+            None => write!(f, "{} is missing, expected {}", self.param, self.expected),
+        }
+    }
+}
+
+impl From<Unfit> for CosimError {
+    fn from(unfit: Unfit) -> Self {
+        let value = unfit
+            .value
+            .map_or_else(String::new, |value| value.to_string());
+        bad(unfit.param, &value, &unfit.expected)
+    }
+}
+
+/// Checks parameters against the topology that their boards are to be joined in.
+pub(crate) fn check_links(
+    params: &BTreeMap<String, u64>,
+    topology: &Topology,
+) -> Result<(), Unfit> {
+    let (dims, boards) = (topology.dims(), topology.boards());
+    let require = |param: &'static str, is_right: &dyn Fn(u64) -> bool, expected: String| {
+        let value = params.get(param).copied();
+        if value.is_some_and(is_right) {
+            return Ok(());
+        }
+        Err(Unfit {
+            param,
+            value,
+            expected,
+        })
+    };
+    let links = u64::from(topology.links());
+    if links == 0 {
+        return match params.get(LINKS) {
+            None | Some(0) => Ok(()),
+            Some(_) => require(LINKS, &|_| false, "0 without a topology".into()),
+        };
+    }
+    require(
+        LINKS,
+        &|value| value == links,
+        format!("{links}, two for each dimension of topology {dims:?}"),
+    )?;
+    let stages = u64::from(boards.next_power_of_two().ilog2());
+    require(
+        STAGES,
+        &|value| value == stages,
+        format!("{stages}, as many as {boards} boards need to meet pairwise"),
+    )?;
+    require(PHIT_W, &|_| true, "256 or 512".into())?;
+    let most = u64::from(SEATS / boards);
+    require(
+        RANKS,
+        &|value| value <= most,
+        format!("{most} at most on each of {boards} boards"),
+    )
 }
 
 /// What a URI says beside the configuration: `rma4?profile=gen3x16&waves=run.fst&IN_DEPTH=64`.
@@ -127,13 +260,20 @@ pub struct Options {
     /// `away`: seconds of the wall clock that time may stand still for a rank that is away;
     /// `ALCOR_AWAY_SECONDS`, or 60, unless said otherwise.
     pub away: Duration,
+    /// `threads`: threads that step the boards of a cluster, no more than boards; as many as there are cores unless said
+    /// otherwise. What happens on the boards does not depend on it.
+    pub threads: Option<usize>,
+    /// `link-latency`: cycles that a link takes, instead of what the configuration says.
+    pub link_latency: Option<u32>,
+    /// `link-gbps`: gigabits that a link carries in a second, instead of what the configuration says; kept in megabits.
+    pub link_mbps: Option<u32>,
     /// Names in capitals: parameters of the model, over those of the configuration.
     pub params: BTreeMap<String, u64>,
 }
 
 /// The environment variable with the limit for ranks that are away.
 pub(crate) const AWAY_VARIABLE: &str = "ALCOR_AWAY_SECONDS";
-const KNOWN: &str = "profile, waves, waves-from, waves-to, away";
+const KNOWN: &str = "profile, waves, waves-from, waves-to, away, threads, link-latency, link-gbps";
 
 impl Options {
     /// The options when nothing is said, but for `ALCOR_AWAY_SECONDS`.
@@ -151,8 +291,37 @@ impl Options {
             waves_from: 0,
             waves_to: u64::MAX,
             away,
+            threads: None,
+            link_latency: None,
+            link_mbps: None,
             params: BTreeMap::new(),
         })
+    }
+
+    /// What links between boards do.
+    #[must_use]
+    pub fn link_figures(&self) -> LinkFigures {
+        let LinkFigures { latency, mbps } = LinkFigures::default();
+        LinkFigures {
+            latency: self.link_latency.unwrap_or(latency),
+            mbps: self.link_mbps.unwrap_or(mbps),
+        }
+    }
+
+    /// Takes over what a configuration says where these options say nothing.
+    pub(crate) fn fill_in(&mut self, config: &Config) -> Result<(), CosimError> {
+        if config.topology.is_empty() {
+            let values = [
+                ("link-latency", self.link_latency),
+                ("link-gbps", self.link_mbps),
+            ];
+            if let Some((option, _)) = values.iter().find(|(_, value)| value.is_some()) {
+                return Err(bad(option, "", "a configuration with links beside it"));
+            }
+        }
+        self.link_latency = self.link_latency.or(config.link.latency);
+        self.link_mbps = self.link_mbps.or(config.link.mbps);
+        Ok(())
     }
 
     /// Takes a URI without its scheme apart: the configuration's name, and the options after `?`.
@@ -192,6 +361,21 @@ impl Options {
             "waves-from" => self.waves_from = number(option, value)?,
             "waves-to" => self.waves_to = number(option, value)?,
             "away" => self.away = seconds(option, value)?,
+            "threads" => {
+                let threads = value.parse().ok().filter(|&threads: &usize| threads > 0);
+                self.threads = Some(threads.ok_or_else(|| bad(option, value, "1 or more"))?);
+            }
+            "link-latency" => {
+                let latency = value
+                    .parse()
+                    .ok()
+                    .filter(|cycles| LATENCIES.contains(cycles));
+                self.link_latency = Some(latency.ok_or_else(|| bad(option, value, LATENCY_RULE))?);
+            }
+            "link-gbps" => {
+                let mbps = mbps_of(value).ok_or_else(|| bad(option, value, RATE_RULE))?;
+                self.link_mbps = Some(mbps);
+            }
             _ if is_param(option) => {
                 let number = number(option, value)?;
                 check(option, number).map_err(|expected| bad(option, value, expected))?;
@@ -227,6 +411,26 @@ fn seconds(option: &str, value: &str) -> Result<Duration, CosimError> {
     parsed
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
         .ok_or_else(|| bad(option, value, "seconds, more than 0"))
+}
+
+/// Megabits of a decimal number of gigabits, if they are whole.
+fn mbps_of(gbps: &str) -> Option<u32> {
+    let (whole, part) = gbps.split_once('.').unwrap_or((gbps, ""));
+    let is_number = !whole.is_empty() && part.len() <= 3;
+    let digits = format!("{whole}{part:0<3}");
+    let mbps = digits.parse().ok().filter(|mbps| RATES.contains(mbps))?;
+    (is_number && digits.bytes().all(|digit| digit.is_ascii_digit())).then_some(mbps)
+}
+
+fn mbps_of_number<'de, D: Deserializer<'de>>(number: D) -> Result<Option<u32>, D::Error> {
+    // A decimal number comes out as it was written.
+    let gbps = f64::deserialize(number)?.to_string();
+    match mbps_of(&gbps) {
+        Some(mbps) => Ok(Some(mbps)),
+        None => Err(serde::de::Error::custom(format_args!(
+            "gbps = {gbps}, expected {RATE_RULE}"
+        ))),
+    }
 }
 
 #[cfg(test)]
@@ -280,6 +484,57 @@ mod tests {
         );
         assert!(Configs::parse("[a]\nsummary='s'\nparams={RANKS=2,NODE_BYTES=5000}").is_err());
         assert!(Configs::parse("[a]\nsummary='s'\nparams={ranks=2}").is_err());
+    }
+
+    #[test]
+    fn rates_are_exact() {
+        assert_eq!(mbps_of("95.9"), Some(95_900));
+        assert_eq!((mbps_of("100"), mbps_of("0.001")), (Some(100_000), Some(1)));
+        for bad in ["", "0", ".5", "1.2345", "-1", "1e3", "+1", "10001", "1.+2"] {
+            assert_eq!(mbps_of(bad), None, "{bad}");
+        }
+        let (_, options) = Options::parse("r?link-gbps=97.125&link-latency=40&threads=3").unwrap();
+        let figures = options.link_figures();
+        assert_eq!((figures.latency, figures.mbps), (40, 97_125));
+        assert_eq!(options.threads, Some(3));
+        let says = |rest: &str| Options::parse(rest).unwrap_err().to_string();
+        assert!(says("r?threads=0").contains("1 or more"));
+        assert!(says("r?link-latency=1").contains("2 to 65536"));
+        assert!(says("r?link-gbps=fast").contains("gigabits"));
+    }
+
+    #[test]
+    fn joined_boards_are_checked() {
+        let parse = |topology: &str, params: &str, link: &str| {
+            let params = format!("RANKS=1,NODE_BYTES=4096,PHIT_W=256,{params}");
+            Configs::parse(&format!(
+                "[a]\nsummary='s'\ntopology={topology}\nparams={{{params}}}\n{link}"
+            ))
+        };
+        let configs = parse(
+            "[3,2]",
+            "LINKS=4,STAGES=3",
+            "[a.link]\nlatency=50\ngbps=95.9",
+        );
+        let configs = configs.unwrap();
+        let config = configs.get("a").unwrap();
+        assert_eq!(config.topology().unwrap().boards(), 6);
+        assert_eq!(
+            (config.link.latency, config.link.mbps),
+            (Some(50), Some(95_900))
+        );
+        let says = |topology: &str, params: &str, link: &str| {
+            parse(topology, params, link).unwrap_err().to_string()
+        };
+        assert!(says("[4]", "LINKS=4,STAGES=2", "").contains("expected 2, two for each"));
+        assert!(says("[4]", "STAGES=2", "").contains("LINKS is missing"));
+        assert!(says("[5]", "LINKS=2,STAGES=2", "").contains("[a]: STAGES = 2, expected 3"));
+        assert!(says("[1]", "LINKS=2,STAGES=2", "").contains("two boards at least"));
+        assert!(says("[]", "LINKS=2,STAGES=2", "").contains("without a topology"));
+        assert!(says("[]", "LINKS=0", "[a.link]\nlatency=9").contains("no topology"));
+        assert!(says("[2]", "LINKS=2,STAGES=1", "[a.link]\nlatency=1").contains("2 to 65536"));
+        assert!(says("[2]", "LINKS=2,STAGES=1", "[a.link]\ngbps=1.23456").contains("gigabits"));
+        assert!(says("[2]", "LINKS=2,STAGES=1", "[a.link]\nspeed=1").contains("speed"));
     }
 
     #[test]

@@ -30,16 +30,34 @@ impl Digest {
 
     #[inline]
     pub(crate) fn push(&mut self, cycle: u64, stream: u8, last: bool, word: u32) {
-        let record = &mut self.buffer[self.filled..self.filled + RECORD];
+        let record = self.record(RECORD);
         record[..8].copy_from_slice(&cycle.to_le_bytes());
         record[8] = stream;
         record[9] = u8::from(last);
         record[10..].copy_from_slice(&word.to_le_bytes());
-        self.filled += RECORD;
-        if self.filled == self.buffer.len() {
-            self.hasher.update(&self.buffer);
+    }
+
+    /// A phit: cycle (8, little-endian), port (1), channel (1), its words (4 each, little-endian).
+    pub(crate) fn push_phit(&mut self, cycle: u64, port: u8, channel: u8, words: &[u32]) {
+        let record = self.record(10 + 4 * words.len());
+        record[..8].copy_from_slice(&cycle.to_le_bytes());
+        record[8] = port;
+        record[9] = channel;
+        for (bytes, word) in record[10..].chunks_exact_mut(4).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+    }
+
+    /// Room for a record.
+    #[inline]
+    fn record(&mut self, bytes: usize) -> &mut [u8] {
+        if self.filled + bytes > self.buffer.len() {
+            self.hasher.update(&self.buffer[..self.filled]);
             self.filled = 0;
         }
+        let at = self.filled;
+        self.filled += bytes;
+        &mut self.buffer[at..at + bytes]
     }
 
     /// The digest of all that was pushed since the start.
@@ -63,6 +81,15 @@ mod tests {
             plain.extend_from_slice(&n.to_le_bytes());
             plain.extend_from_slice(&[(n % 8) as u8, u8::from(n % 3 == 0)]);
             plain.extend_from_slice(&(n as u32 * 77).to_le_bytes());
+        }
+        assert_eq!(digest.value(), crc32fast::hash(&plain));
+        for n in 0..2 * RECORDS as u64 {
+            digest.push_phit(n, 3, 5, &[n as u32, 7, 9]);
+            plain.extend_from_slice(&n.to_le_bytes());
+            plain.extend_from_slice(&[3, 5]);
+            for word in [n as u32, 7, 9] {
+                plain.extend_from_slice(&word.to_le_bytes());
+            }
         }
         assert_eq!(digest.value(), crc32fast::hash(&plain));
         digest.restart();

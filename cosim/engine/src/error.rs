@@ -76,6 +76,43 @@ pub enum CosimError {
         /// What STATUS said at the end.
         status: u32,
     },
+    /// A board drove its links before its time began, where nothing carries what it sends.
+    #[error("the board drove its links before it was ready")]
+    SentEarly,
+    /// A register of the board's page was written after time had begun.
+    #[error(
+        "the board's registers are written between a reset and the first cycle, not in cycle {cycle}"
+    )]
+    SetLate {
+        /// The board's time.
+        cycle: u64,
+    },
+    /// The board did not take a register write.
+    #[error("the board does not take the write to {address:#x}")]
+    BusStuck {
+        /// Byte address in the BAR.
+        address: u32,
+    },
+    /// The model and the topology don't fit.
+    #[error("the model has {links} link ports, and a board of the topology {dims:?} has {needed}")]
+    Links {
+        /// Link ports of the model.
+        links: u32,
+        /// The topology's dimensions.
+        dims: Vec<u32>,
+        /// Link ports that it asks for.
+        needed: u32,
+    },
+    /// More ranks than can be told apart.
+    #[error("{boards} boards of {ranks} ranks are more than {most} ranks together")]
+    TooManyRanks {
+        /// Boards.
+        boards: u32,
+        /// Ranks of each.
+        ranks: u32,
+        /// The most there can be.
+        most: u32,
+    },
     /// More ports than the run expects.
     #[error(
         "the run has all of its {expected} ports; a port more belongs to the next run, after all of these are dropped"

@@ -1,16 +1,18 @@
 //! Simulated Alcor boards: time, host port mailboxes, and the Board backend over a Verilated core.
 //!
 //! A URI `cosim:<config>` names a configuration of `hw/core/configs.toml`. [`CosimBackend`] builds its model (or takes
-//! it from the cache) and opens a [`SimBoard`], which the library `alcor` drives like any other board:
+//! it from the cache) and opens a [`SimCluster`] of as many [`SimBoard`]s as the configuration's topology has, which the
+//! library `alcor` drives like any other boards:
 //!
 //! ```no_run
 //! use alcor::{Backend, Cycle, LocalRank, PageOffset};
 //! use alcor_cosim::CosimBackend;
 //!
 //! # fn main() -> Result<(), alcor::Error> {
-//! let board = CosimBackend::new().open("rma2?waves=run.fst&waves-to=5000")?;
+//! let cluster = CosimBackend::new().open("rma2?waves=run.fst&waves-to=5000")?;
+//! let board = &cluster.boards()[0];
 //! board.expect(1)?;
-//! let mut port = board.attach(LocalRank(0))?;
+//! let mut port = board.clone().attach(LocalRank(0))?;
 //! port.write32(PageOffset(0x480), 2)?;
 //! port.wait(Cycle(100))?;
 //! # Ok(())
@@ -44,12 +46,36 @@
 //!
 //! Profile [`Gen3x16`](Profile::Gen3x16) puts a PCIe link in front of the same model, see [`profile`].
 //!
+//! Before time begins, [`Board::write32`](alcor::Board::write32) sets registers of the board's page over the bus; the
+//! cycles that this takes do not count.
+//!
+//! # Boards joined by links
+//!
+//! Boards of a ring or torus share one time. What a board drives on a link in cycle `t` its neighbour sees in cycle
+//! `t + latency` (110 unless said otherwise), a phit later if the wire is still busy with earlier ones: it carries
+//! 95.9 Gb/s, so that a phit with 256 bits of data takes less than a cycle of it, and one with 512 bits 1.54. Credits
+//! take the latency alone.
+//!
+//! So boards need to agree only once in `latency - 1` edges. In such a window each board is stepped for itself, on any of
+//! the threads (option `threads`), until the window ends or a rank of its own is woken, when it holds at that very cycle
+//! while the others go on to the end. When all ranks of all boards wait again, the boards that are not at the end go on;
+//! when all are there, what they have sent is carried to the other ends, and the next window begins. Nothing depends on
+//! which thread is the faster: cycle counts and traffic are the same for any number of threads.
+//!
+//! Boards are reset together: the first reset after a run resets all of them, and those of the others then find nothing
+//! to do. A reset is refused while any board has a port attached.
+//!
 //! # Digest
 //!
 //! `traffic_digest` is the CRC-32 of 14 bytes for each word that passed a stream of a coprocessor since reset: the edge
 //! at the end of its cycle (8 bytes), stream (rank x 4 + 0 for requests sent, 1 replies sent, 2 requests received, 3
 //! replies received), whether it is its packet's last, and the word (4 bytes), numbers little-endian; in the order of
 //! edges and, at one edge, of streams.
+//!
+//! A board with links has a second one, [`SimBoard::link_digest`], of what it sends: for each phit the edge at the end of
+//! its cycle (8 bytes), port (1), channel (1) and its bits in whole words; for each credit the same 14 bytes as above,
+//! with 0x40 + port for the stream, 0 for the last and the channel for the word; in the order of edges, at one edge
+//! phits first, and of ports. Its `traffic_digest` is the CRC-32 of both digests, 4 bytes each.
 //!
 //! # Ends
 //!
@@ -65,22 +91,28 @@ mod backend;
 mod board;
 mod chip;
 mod clockwork;
+mod cluster;
 mod config;
 mod digest;
 mod dma;
 mod error;
 mod link;
 mod mailbox;
+mod memory;
 mod model;
+mod pool;
 mod port;
 pub mod profile;
 mod recording;
 mod seat;
+mod seats;
 mod waves;
+mod wire;
 
 pub use backend::CosimBackend;
 pub use board::SimBoard;
-pub use config::{Config, Configs, Options};
+pub use cluster::SimCluster;
+pub use config::{Config, Configs, LinkConfig, Options};
 pub use error::CosimError;
 pub use mailbox::{EFFECT_CYCLES, SETTLE_CYCLES};
 pub use model::{Shape, repository_root};
@@ -88,6 +120,7 @@ pub use port::{POLL_CYCLES, PORT_QUEUE};
 pub use profile::Profile;
 pub use recording::{BoardRecording, Replay};
 pub use verilated::BuildEvent;
+pub use wire::LinkFigures;
 
 /// The repository's README: what it shows is run.
 #[cfg(doctest)]

@@ -72,14 +72,7 @@ impl Link {
         output: &mut [u32],
     ) -> [Option<Arrival>; 3] {
         let bit = |at: u32| input[0] >> at & 1 != 0;
-        let lite = LiteIn {
-            awready: bit(0),
-            wready: bit(1),
-            bvalid: bit(2),
-            arready: bit(3),
-            rvalid: bit(4),
-            rdata: input[1],
-        };
+        let lite = lite_pins(input);
         let dma = DmaIn {
             awready: bit(8),
             wready: bit(9),
@@ -96,6 +89,43 @@ impl Link {
             stored.map(Arrival::Done),
             loaded.map(Arrival::Done),
         ]
+    }
+}
+
+/// A register write over the same pins that takes no way to the board: it is before time begins.
+pub(crate) struct Setting {
+    lite: LiteMaster,
+}
+
+impl Setting {
+    pub(crate) fn new(address: u32, value: u32) -> Self {
+        let mut lite = LiteMaster::new();
+        lite.push(Access {
+            due: 0,
+            rank: 0,
+            address,
+            write: Some(value),
+        });
+        Self { lite }
+    }
+
+    /// An edge; whether the board has answered, which leaves the pins idle.
+    pub(crate) fn tick(&mut self, input: &[u32], output: &mut [u32]) -> bool {
+        let (lite, answer) = self.lite.tick(0, lite_pins(input));
+        drive(lite, DmaOut::default(), output);
+        answer.is_some()
+    }
+}
+
+fn lite_pins(input: &[u32]) -> LiteIn {
+    let bit = |at: u32| input[0] >> at & 1 != 0;
+    LiteIn {
+        awready: bit(0),
+        wready: bit(1),
+        bvalid: bit(2),
+        arready: bit(3),
+        rvalid: bit(4),
+        rdata: input[1],
     }
 }
 

@@ -3,13 +3,15 @@
 //!
 //! Nothing here locks, allocates or prints while the clock runs, but for what ends a wait.
 
+use crc32fast::Hasher;
 use verilated::{Dpi, Flow};
 
 use crate::axi::Answer;
 use crate::digest::Digest;
-use crate::link::{Arrival, Link};
-use crate::model::{AXI_TICK, HOST_TICK, MONITOR};
-use crate::profile::Profile;
+use crate::link::{Arrival, Link, Setting};
+use crate::model::{AXI_TICK, HOST_TICK, LINK_RECV, LINK_SEND, MONITOR};
+use crate::wire::Ends;
+use crate::{Options, Shape};
 
 /// Cycles after a write was offered until a read sees what it did: it acts at the edge that ends the cycle it is offered
 /// in, and what a register shows of it may come one later.
@@ -119,13 +121,25 @@ pub(crate) struct Mailbox {
     alarm: u64,
     woken: u32,
     link: Option<Box<Link>>,
+    /// A write to the board's page that is under way.
+    setting: Option<Setting>,
+    /// The links to other boards, if there are any.
+    ends: Option<Box<Ends>>,
+    /// The next edge at which something arrives on them.
+    arrival: u64,
     digest: Digest,
 }
 
 const NEVER: u64 = u64::MAX;
 
 impl Mailbox {
-    pub(crate) fn new(ranks: usize, node_bytes: u32, profile: Profile) -> Self {
+    pub(crate) fn new(shape: Shape, options: &Options) -> Self {
+        let Shape {
+            ranks,
+            node_bytes,
+            links,
+            phit_bits,
+        } = shape;
         Self {
             cycle: 0,
             lanes: (0..ranks).map(|_| Lane::default()).collect(),
@@ -134,9 +148,14 @@ impl Mailbox {
             irq: 0,
             alarm: NEVER,
             woken: 0,
-            link: profile
+            link: options
+                .profile
                 .figures()
                 .map(|figures| Box::new(Link::new(figures, node_bytes))),
+            setting: None,
+            ends: (links != 0)
+                .then(|| Box::new(Ends::new(links, phit_bits, options.link_figures()))),
+            arrival: NEVER,
             digest: Digest::new(),
         }
     }
@@ -149,10 +168,15 @@ impl Mailbox {
         if let Some(link) = &mut self.link {
             link.reset();
         }
+        if let Some(ends) = &mut self.ends {
+            ends.reset();
+        }
+        self.setting = None;
         self.digest.restart();
         (
             self.cycle, self.busy, self.armed, self.irq, self.alarm, self.woken,
         ) = (0, 0, 0, 0, NEVER, 0);
+        self.arrival = NEVER;
     }
 
     /// Edges since reset: the present time.
@@ -161,7 +185,41 @@ impl Mailbox {
     }
 
     pub(crate) fn digest(&self) -> u32 {
-        self.digest.value()
+        let Some(ends) = &self.ends else {
+            return self.digest.value();
+        };
+        let mut hasher = Hasher::new();
+        hasher.update(&self.digest.value().to_le_bytes());
+        hasher.update(&ends.digest().to_le_bytes());
+        hasher.finalize()
+    }
+
+    /// The links to other boards.
+    pub(crate) fn ends(&self) -> Option<&Ends> {
+        self.ends.as_deref()
+    }
+
+    /// Changes what is on its way on the links to other boards.
+    pub(crate) fn with_ends(&mut self, action: &mut dyn FnMut(&mut Ends)) {
+        if let Some(ends) = &mut self.ends {
+            action(ends);
+            self.arrival = ends.next();
+        }
+    }
+
+    /// Whether something was sent to other boards that was not carried off.
+    pub(crate) fn has_sent(&self) -> bool {
+        self.ends.as_ref().is_some_and(|ends| ends.has_sent())
+    }
+
+    /// Begins a write to the board's page, whoever else uses the bus.
+    pub(crate) fn set(&mut self, address: u32, value: u32) {
+        self.setting = Some(Setting::new(address, value));
+    }
+
+    /// Whether that write is under way.
+    pub(crate) fn is_setting(&self) -> bool {
+        self.setting.is_some()
     }
 
     pub(crate) fn has_link(&self) -> bool {
@@ -284,6 +342,9 @@ impl Mailbox {
         if self.link.is_some() {
             self.hear(irq);
         }
+        if self.arrival <= self.cycle {
+            output[2 * self.lanes.len()] = 1;
+        }
         self.irq = irq;
         if irq & self.armed != 0 || self.alarm <= self.cycle {
             self.look()
@@ -363,7 +424,26 @@ impl Mailbox {
         }
     }
 
+    fn link_recv(&mut self, output: &mut [u32]) {
+        if let Some(ends) = &mut self.ends {
+            ends.receive(self.cycle, output);
+            self.arrival = ends.next();
+        }
+    }
+
+    fn link_send(&mut self, input: &[u32]) {
+        if let Some(ends) = &mut self.ends {
+            ends.send(self.cycle, input);
+        }
+    }
+
     fn axi_tick(&mut self, input: &[u32], output: &mut [u32]) {
+        if let Some(setting) = &mut self.setting {
+            if setting.tick(input, output) {
+                self.setting = None;
+            }
+            return;
+        }
         let Some(link) = &mut self.link else { return };
         let now = self.cycle;
         let upstream = link.figures.upstream;
@@ -453,6 +533,8 @@ impl Dpi for Mailbox {
             HOST_TICK => return self.tick(input[0] & 0xffff, output),
             MONITOR => self.monitor(input),
             AXI_TICK => self.axi_tick(input, output),
+            LINK_SEND => self.link_send(input),
+            LINK_RECV => self.link_recv(output),
             _ => {}
         }
         Flow::Continue

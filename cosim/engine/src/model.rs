@@ -8,29 +8,39 @@ use std::{env, fs};
 use verilated::{Build, BuildEvent, Model, Toolchain};
 
 use crate::CosimError;
-use crate::config::{CONFIGS, NODE_BYTES, RANKS};
+use crate::config::{CONFIGS, LINKS, NODE_BYTES, PHIT_W, RANKS};
 
 /// The module on top of a simulated board.
 const TOP: &str = "sim_top";
 /// The package that `hw/abi/generate` writes, from `hw`; compiled first.
 const ABI_PACKAGE: &str = "abi/generated/alcor_abi_pkg.sv";
 /// Folders below `hw` whose `files.f` list the sources of a board, in the order of compilation.
-const BLOCKS: &[&str] = &["common", "router", "rma", "core", "dpi"];
+const BLOCKS: &[&str] = &["common", "router", "rma", "fp", "switch", "core", "dpi"];
 /// Where includes are looked for, from `hw`.
 const INCLUDES: &[&str] = &["common/rtl"];
 
-/// The DPI imports of `sim_top`, in the order of their numbers.
-pub(crate) const DPI: [&str; 3] = ["alcor_host_tick", "alcor_monitor", "alcor_axi_tick"];
+/// The DPI imports of `sim_top`, in the order of their numbers; boards without links lack the last two.
+const DPI: [&str; 5] = [
+    "alcor_host_tick",
+    "alcor_monitor",
+    "alcor_axi_tick",
+    "alcor_link_send",
+    "alcor_link_recv",
+];
 /// Number of the import that is called at every edge.
 pub(crate) const HOST_TICK: usize = 0;
 /// Number of the import that sees the traffic.
 pub(crate) const MONITOR: usize = 1;
 /// Number of the import that plays the AXI masters.
 pub(crate) const AXI_TICK: usize = 2;
+/// Number of the import that sees what goes out on the links.
+pub(crate) const LINK_SEND: usize = 3;
+/// Number of the import that brings what comes in on the links.
+pub(crate) const LINK_RECV: usize = 4;
 
-/// The path of a rank's node memory in the model.
-pub(crate) fn memory_path(rank: usize) -> String {
-    format!("sim_top.u_core.g_rank[{rank}].u_memory.mem")
+/// The path of a bank of a rank's node memory in the model.
+pub(crate) fn memory_path(rank: usize, bank: usize) -> String {
+    format!("sim_top.u_core.g_rank[{rank}].u_memory.g_bank[{bank}].mem")
 }
 
 /// What of a model's parameters the host's side must know.
@@ -40,15 +50,36 @@ pub struct Shape {
     pub ranks: u32,
     /// Bytes of each rank's node memory, a power of two.
     pub node_bytes: u32,
+    /// Link ports.
+    pub links: u32,
+    /// Data bits of a phit; of no meaning without links.
+    pub phit_bits: u32,
 }
 
 impl Shape {
-    /// What parameters say of it, which were checked for both.
+    /// What parameters say of it, which were checked.
     pub(crate) fn of(params: &BTreeMap<String, u64>) -> Self {
+        let param = |name: &str| params.get(name).map_or(0, |&value| value as u32);
         Self {
-            ranks: params[RANKS] as u32,
-            node_bytes: params[NODE_BYTES] as u32,
+            ranks: param(RANKS),
+            node_bytes: param(NODE_BYTES),
+            links: param(LINKS),
+            phit_bits: param(PHIT_W),
         }
+    }
+
+    /// Arrays of words that a rank's node memory consists of.
+    pub(crate) fn banks(self) -> usize {
+        if self.links == 0 {
+            1
+        } else {
+            (self.phit_bits / 32) as usize
+        }
+    }
+
+    /// The DPI imports of its model.
+    fn imports(self) -> &'static [&'static str] {
+        if self.links == 0 { &DPI[..3] } else { &DPI }
     }
 }
 
@@ -118,7 +149,7 @@ pub(crate) fn build(
     for (param, &value) in params {
         build = build.param(param, value);
     }
-    for function in DPI {
+    for &function in Shape::of(params).imports() {
         build = build.dpi(function);
     }
     Ok(build.build(&Toolchain::find_in(root)?)?)

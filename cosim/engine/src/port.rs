@@ -18,7 +18,9 @@ pub const PORT_QUEUE: usize = 65_536;
 /// A port of a [`SimBoard`](crate::SimBoard).
 pub(crate) struct SimPort {
     clockwork: Arc<Clockwork>,
+    board: usize,
     rank: u32,
+    seat: usize,
     /// Written, but not handed over.
     posts: Vec<Post>,
     /// Handed over, but not at the board when time last stood still.
@@ -45,22 +47,33 @@ impl Looks {
 }
 
 impl SimPort {
-    /// The port of a rank that was attached.
-    pub(crate) fn new(clockwork: Arc<Clockwork>, rank: u32, now: u64, backlog: usize) -> Self {
-        Self {
+    /// The port of a rank that nobody else has.
+    pub(crate) fn attach(
+        clockwork: Arc<Clockwork>,
+        board: usize,
+        rank: u32,
+    ) -> Result<Self, Error> {
+        let (seat, now, backlog) = clockwork.attach(board, rank)?;
+        Ok(Self {
             clockwork,
+            board,
             rank,
+            seat,
             posts: Vec::new(),
             backlog,
             now,
             looks: Looks::default(),
             has_left: false,
-        }
+        })
+    }
+
+    fn name(&self) -> &str {
+        self.clockwork.name(self.board)
     }
 
     fn check_here(&self) -> Result<(), Error> {
         if self.has_left {
-            Err(CosimError::HasLeft { rank: self.rank }.on(self.clockwork.name()))
+            Err(CosimError::HasLeft { rank: self.rank }.on(self.name()))
         } else {
             Ok(())
         }
@@ -70,7 +83,7 @@ impl SimPort {
         let bytes = self.clockwork.shape().node_bytes;
         if u64::from(at.0) + len as u64 > u64::from(bytes) {
             return Err(Error::BadNodeAddress {
-                board: self.clockwork.name().into(),
+                board: self.name().into(),
                 rank: LocalRank(self.rank),
                 at,
                 length: len as u64,
@@ -81,7 +94,7 @@ impl SimPort {
     }
 
     fn wait_for(&mut self, want: Want) -> Result<Why, Error> {
-        match self.clockwork.wait(self.rank, &mut self.posts, want) {
+        match self.clockwork.wait(self.seat, &mut self.posts, want) {
             Ok(woken) => {
                 if woken.cycle != self.now {
                     self.now = woken.cycle;
@@ -90,7 +103,7 @@ impl SimPort {
                 self.backlog = woken.backlog;
                 Ok(woken.why)
             }
-            Err(fate) => Err(self.clockwork.error(fate)),
+            Err(fate) => Err(self.clockwork.error(self.seat, fate)),
         }
     }
 
@@ -107,18 +120,18 @@ impl SimPort {
 
     fn read(&mut self, page: u32, offset: PageOffset) -> Result<u32, Error> {
         self.check_here()?;
-        check_register(offset, self.clockwork.name())?;
+        check_register(offset, self.name())?;
         let address = page + offset.0;
         if self.clockwork.has_link() {
             return match self.wait_for(Want::Read { address })? {
                 Why::Value(value) => Ok(value),
-                _ => Err(self.clockwork.error(Fate::Lost)),
+                _ => Err(self.clockwork.error(self.seat, Fate::Lost)),
             };
         }
         self.look(|looks| !looks.registers.insert(address))?;
         self.clockwork
-            .with_chip(|chip| chip.peek(address))
-            .map_err(|error| error.on(self.clockwork.name()))
+            .with_chip(self.board, |chip| chip.peek(address))
+            .map_err(|error| error.on(self.name()))
     }
 }
 
@@ -134,7 +147,7 @@ pub(crate) fn check_register(offset: PageOffset, board: &str) -> Result<(), Erro
 impl Port for SimPort {
     fn write32(&mut self, offset: PageOffset, value: u32) -> Result<(), Error> {
         self.check_here()?;
-        check_register(offset, self.clockwork.name())?;
+        check_register(offset, self.name())?;
         if self.posts.len() + self.backlog >= PORT_QUEUE {
             self.wait_for(Want::Room)?;
         }
@@ -167,8 +180,8 @@ impl Port for SimPort {
         self.wait_for(Want::Effect)?;
         let rank = self.rank as usize;
         self.clockwork
-            .with_chip(|chip| chip.store(rank, at.0, data))
-            .map_err(|error| error.on(self.clockwork.name()))
+            .with_chip(self.board, |chip| chip.store(rank, at.0, data))
+            .map_err(|error| error.on(self.name()))
     }
 
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error> {
@@ -186,14 +199,14 @@ impl Port for SimPort {
                     data.copy_from_slice(&bytes);
                     Ok(())
                 }
-                _ => Err(self.clockwork.error(Fate::Lost)),
+                _ => Err(self.clockwork.error(self.seat, Fate::Lost)),
             };
         }
         self.look(|looks| !looks.memory.insert(at.0))?;
         let rank = self.rank as usize;
         self.clockwork
-            .with_chip(|chip| chip.load(rank, at.0, data))
-            .map_err(|error| error.on(self.clockwork.name()))
+            .with_chip(self.board, |chip| chip.load(rank, at.0, data))
+            .map_err(|error| error.on(self.name()))
     }
 
     fn wait(&mut self, deadline: Cycle) -> Result<Wake, Error> {
@@ -220,7 +233,7 @@ impl Port for SimPort {
         }
         let delivered = self.wait_for(Want::Effect);
         self.has_left = true;
-        self.clockwork.depart(self.rank, false);
+        self.clockwork.depart(self.seat, false);
         delivered.map(drop)
     }
 }
@@ -228,7 +241,7 @@ impl Port for SimPort {
 impl Drop for SimPort {
     fn drop(&mut self) {
         if !self.has_left {
-            self.clockwork.depart(self.rank, true);
+            self.clockwork.depart(self.seat, true);
         }
     }
 }

@@ -8,6 +8,8 @@ use crate::chip::MemoryWrite;
 #[derive(Debug, Clone)]
 pub struct BoardRecording {
     pub(crate) calls: verilated::Recording,
+    /// Writes to the board's page before it began.
+    pub(crate) settings: Vec<(u32, u32)>,
     /// Node memory of each rank when recording began.
     pub(crate) memories: Vec<Vec<u8>>,
     pub(crate) writes: Vec<MemoryWrite>,

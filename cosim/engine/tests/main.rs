@@ -1,6 +1,7 @@
 //! Simulated boards over a stand-in for their core, see `sv/stand_in.sv`.
 #![forbid(unsafe_code)]
 
+mod cluster;
 mod ends;
 mod fixture;
 mod link;

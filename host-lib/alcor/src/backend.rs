@@ -1,18 +1,17 @@
 //! Opening a board by its URI.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use crate::{Backend, Board, Error, Result};
+use crate::{Backend, Cluster, Error, Result};
 
 /// The backends that a program was built with.
 ///
 /// # Examples
 /// ```
-/// use alcor::{Backends, identify, soft::Soft};
+/// use alcor::{Backends, soft::Soft};
 ///
-/// let board = Backends::new().with(Soft).open("soft:4")?;
-/// assert_eq!(identify(&*board)?.ranks, 4);
+/// let cluster = Backends::new().with(Soft).open("soft:4")?;
+/// assert_eq!(cluster.ranks()?, 4);
 /// # Ok::<(), alcor::Error>(())
 /// ```
 #[derive(Default)]
@@ -40,11 +39,11 @@ impl Backends {
         self.by_scheme.keys().map(String::as_str)
     }
 
-    /// Opens the board that `uri` (as in `cosim:rma4`) names.
+    /// Opens the board or boards that `uri` (as in `cosim:rma4`) names.
     ///
     /// # Errors
     /// [`Error::UnknownScheme`], or what the backend says.
-    pub fn open(&self, uri: &str) -> Result<Arc<dyn Board>> {
+    pub fn open(&self, uri: &str) -> Result<Cluster> {
         let found = uri
             .split_once(':')
             .and_then(|(scheme, rest)| Some((self.by_scheme.get(scheme)?, rest)));

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::Error;
+use crate::{Cluster, Error};
 
 /// A rank's number on its board, 0 to [`BoardInfo::ranks`] - 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -76,6 +76,18 @@ pub struct BoardInfo {
     pub revision: u32,
     /// Blocks on the board: the CAPABILITIES register.
     pub capabilities: u32,
+    /// Stages of the collective switch; 0 without one.
+    pub stages: u32,
+    /// Rows of the communicator table, that of the barrier included; 0 without a switch.
+    pub communicators: u32,
+}
+
+impl BoardInfo {
+    /// Whether the board has a collective switch.
+    #[must_use]
+    pub fn has_switch(&self) -> bool {
+        alcor_abi::board::capabilities::SWITCH.get(self.capabilities) != 0
+    }
 }
 
 /// Why [`Port::wait`] came back.
@@ -98,6 +110,12 @@ pub trait Board: Send + Sync {
     /// # Errors
     /// When the board can't be reached.
     fn read32(&self, offset: PageOffset) -> Result<u32, Error>;
+
+    /// Writes a register of the board's page; between a reset and the first port's attaching.
+    ///
+    /// # Errors
+    /// When the board can't be reached.
+    fn write32(&self, offset: PageOffset, value: u32) -> Result<(), Error>;
 
     /// Brings every rank, table and router to their state after power-up, once all ports are
     /// dropped. Node memory keeps its contents.
@@ -181,9 +199,9 @@ pub trait Port: Send {
 pub trait Backend: Send + Sync {
     /// The scheme, as in `cosim:rma4`: `cosim`.
     fn scheme(&self) -> &str;
-    /// Opens the board that `rest`, the URI after its scheme and colon, names.
+    /// Opens the board or boards that `rest`, the URI after its scheme and colon, names.
     ///
     /// # Errors
     /// When there is no such board, or its environment lacks something.
-    fn open(&self, rest: &str) -> Result<Arc<dyn Board>, Error>;
+    fn open(&self, rest: &str) -> Result<Cluster, Error>;
 }

@@ -4,9 +4,10 @@ use std::fmt;
 
 use alcor_abi::Status;
 
+use crate::call::{Call, CommunicatorId, Difference, SoftwareReason};
 use crate::transfer::Transfer;
 use crate::watchdog::{Awaited, RankState, describe_watchdog};
-use crate::{Cycle, GlobalRank, LocalRank, NodeAddr};
+use crate::{Cycle, ElementType, GlobalRank, LocalRank, NodeAddr, Operation};
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -317,6 +318,116 @@ pub enum Error {
         found: u32,
     },
 
+    // ------------------------------------------------------------ communicators
+    /// The members of a communicator called a collective differently; told to each of them.
+    #[error(
+        "{rank} called {call}: another member's call differs in its {difference}; all members must call the same collectives in the same order, with the same counts, types, operations and roots"
+    )]
+    CollectivesDiffer {
+        /// Who was told.
+        rank: GlobalRank,
+        /// What it called.
+        call: Call,
+        /// In what the calls differ.
+        difference: Difference,
+    },
+    /// The collective unit refused a collective.
+    #[error("{rank} called {call}: the board answered {}", status.describe())]
+    CollectiveRefused {
+        /// Who called.
+        rank: GlobalRank,
+        /// What it called.
+        call: Call,
+        /// What the board answered.
+        status: Status,
+    },
+    /// A collective that was to be done in hardware can't be.
+    #[error("{rank} called {call}: not in hardware, {reason}; it was called in strict mode")]
+    NotInHardware {
+        /// Who called.
+        rank: GlobalRank,
+        /// What it called.
+        call: Call,
+        /// Why hardware can't do it.
+        reason: SoftwareReason,
+    },
+    /// Floating-point numbers have no bitwise operations.
+    #[error(
+        "{rank}: there is no {operation} of {element}; reduce integers, or choose another operation"
+    )]
+    NoSuchOperation {
+        /// Who called.
+        rank: GlobalRank,
+        /// The operation.
+        operation: Operation,
+        /// The type.
+        element: ElementType,
+    },
+    /// A vector of a collective has not the length that it must have.
+    #[error("{rank} called {call}: its {what} has {found} elements, but must have {expected}")]
+    WrongLength {
+        /// Who called.
+        rank: GlobalRank,
+        /// What it called.
+        call: Call,
+        /// Which vector.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// The length that it must have.
+        expected: usize,
+    },
+    /// Source and destination of a collective overlap, and are not the same place.
+    #[error(
+        "{rank} called {call}: source and destination overlap; use regions of their own, or the same place for the same elements"
+    )]
+    Overlap {
+        /// Who called.
+        rank: GlobalRank,
+        /// What it called.
+        call: Call,
+    },
+    /// A rank that is no member, where a member of a communicator is meant.
+    #[error(
+        "{rank}: {what} {found} is none of the {size} ranks of {communicator}, or stands there twice"
+    )]
+    NoSuchMember {
+        /// Who called.
+        rank: GlobalRank,
+        /// The communicator.
+        communicator: CommunicatorId,
+        /// What the number is.
+        what: &'static str,
+        /// The number.
+        found: u32,
+        /// Members of the communicator.
+        size: u32,
+    },
+    /// A communicator that can't be used so.
+    #[error("{rank}: {communicator}: {rule}")]
+    BadCommunicator {
+        /// Who called.
+        rank: GlobalRank,
+        /// The communicator.
+        communicator: CommunicatorId,
+        /// What is wrong.
+        rule: &'static str,
+    },
+    /// The communicator table's row of the barrier has fewer partners than the run's boards need.
+    #[error(
+        "{rank}: {boards} boards need {needed} stages of the collective switch, which has {stages}; run on fewer boards, or choose a configuration with more stages"
+    )]
+    TooManyBoards {
+        /// Who was to begin.
+        rank: GlobalRank,
+        /// Boards of the run.
+        boards: u32,
+        /// Stages that they need.
+        needed: u32,
+        /// Stages that there are.
+        stages: u32,
+    },
+
     // ------------------------------------------------------------ events
     /// A command write met a full FIFO and was lost.
     #[error(
@@ -445,6 +556,14 @@ impl Error {
             Error::WindowOutOfRange { .. } => Some(Status::BadRange),
             Error::NotRegistered { .. } => Some(Status::NotRegistered),
             Error::CollectiveMismatch { .. } => Some(Status::Mismatch),
+            Error::CollectivesDiffer { difference, .. } => Some(match difference {
+                Difference::Collective | Difference::Members => Status::Mismatch,
+                Difference::Count => Status::OtherCount,
+                Difference::Type => Status::OtherType,
+                Difference::Operation => Status::OtherOperation,
+                Difference::Root => Status::OtherRoot,
+            }),
+            Error::CollectiveRefused { status, .. } => Some(*status),
             Error::RegistrationRefused { status, .. } => *status,
             _ => None,
         }

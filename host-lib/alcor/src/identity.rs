@@ -1,6 +1,6 @@
 //! The ID block: what is checked before anything else is done with a board.
 
-use alcor_abi::board::{self, abi_version, capabilities, geometry, queues};
+use alcor_abi::board::{self, abi_version, capabilities, geometry, queues, switch};
 
 use crate::{Board, BoardInfo, Error, PageOffset, Result};
 
@@ -57,6 +57,10 @@ pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
     }
     let shape = read(board::GEOMETRY)?;
     let depths = read(board::QUEUES)?;
+    let network = match capabilities::SWITCH.get(blocks) {
+        0 => 0,
+        _ => read(board::SWITCH)?,
+    };
     let info = BoardInfo {
         ranks: geometry::RANKS.get(shape),
         links: geometry::LINKS.get(shape),
@@ -67,6 +71,8 @@ pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
         clock_khz: read(board::CLOCK)?,
         revision: read(board::REVISION)?,
         capabilities: blocks,
+        stages: switch::STAGES.get(network),
+        communicators: switch::COMMUNICATORS.get(network),
     };
     let contradiction = |register, found, rule| Error::BadIdentity {
         board: name(),
@@ -87,6 +93,13 @@ pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
             "QUEUES",
             depths,
             "a command queue holds two entries at least",
+        ));
+    }
+    if info.has_switch() && !(2..=32).contains(&info.communicators) {
+        return Err(contradiction(
+            "SWITCH",
+            network,
+            "a communicator table has 2 to 32 rows",
         ));
     }
     Ok(info)

@@ -7,10 +7,11 @@ use std::thread;
 
 use alcor_abi::board;
 
-use crate::progress::ring_bytes;
+use crate::progress::{Place, ring_bytes};
+use crate::rows::{Claims, Rows};
 use crate::{
-    AbortReason, Board, BoardInfo, Error, GlobalRank, LocalRank, PageOffset, Port, Rank, Result,
-    identify,
+    AbortReason, Board, BoardInfo, Cluster, Error, GlobalRank, LocalRank, PageOffset, Port, Rank,
+    Result, Topology,
 };
 
 /// What a rank can be told about how to run.
@@ -23,6 +24,13 @@ pub struct Options {
     /// Entries of the completion ring, a power of two up to 32768: how many transfers may be
     /// under way.
     pub ring_entries: u32,
+    /// Whether collectives that hardware can't do fail instead of running in software.
+    pub strict: bool,
+    /// Whether all collectives run in software, to compare with.
+    pub software_collectives: bool,
+    /// How the run's boards are joined. A [`Job`] takes its cluster's; processes that attach one
+    /// rank each have to agree on it.
+    pub topology: Topology,
 }
 
 impl Default for Options {
@@ -30,6 +38,9 @@ impl Default for Options {
         Options {
             watchdog_cycles: 2_000_000,
             ring_entries: 256,
+            strict: false,
+            software_collectives: false,
+            topology: Topology::single(),
         }
     }
 }
@@ -46,6 +57,27 @@ impl Options {
     #[must_use]
     pub fn ring_entries(mut self, entries: u32) -> Options {
         self.ring_entries = entries;
+        self
+    }
+
+    /// With another [`Options::strict`].
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> Options {
+        self.strict = strict;
+        self
+    }
+
+    /// With another [`Options::software_collectives`].
+    #[must_use]
+    pub fn software_collectives(mut self, software: bool) -> Options {
+        self.software_collectives = software;
+        self
+    }
+
+    /// With another [`Options::topology`].
+    #[must_use]
+    pub fn topology(mut self, topology: Topology) -> Options {
+        self.topology = topology;
         self
     }
 
@@ -125,52 +157,68 @@ enum Failure {
     Panic(String),
 }
 
-/// Runs programs on a board, one thread a rank.
+/// Runs programs on a board or a cluster of boards, one thread a rank.
 ///
 /// It does what a launcher of processes would do with [`Rank::attach`], and nothing more.
 pub struct Job {
-    board: Arc<dyn Board>,
+    cluster: Cluster,
     info: BoardInfo,
     options: Options,
 }
 
 impl Job {
-    /// Checks the board's ID block.
+    /// Checks the boards' ID blocks.
     ///
     /// # Errors
-    /// As [`identify`].
-    pub fn new(board: Arc<dyn Board>) -> Result<Job> {
-        Job::with_options(board, Options::default())
+    /// As [`identify`]; [`Error::BadIdentity`] when boards of a cluster do not fit together.
+    ///
+    /// [`identify`]: crate::identify()
+    pub fn new(cluster: impl Into<Cluster>) -> Result<Job> {
+        Job::with_options(cluster, Options::default())
     }
 
     /// As [`Job::new`], with options of one's own.
     ///
     /// # Errors
-    /// As [`identify`], and [`Error::BadOption`].
-    pub fn with_options(board: Arc<dyn Board>, options: Options) -> Result<Job> {
-        let info = identify(&*board)?;
+    /// As [`Job::new`], and [`Error::BadOption`].
+    pub fn with_options(cluster: impl Into<Cluster>, options: Options) -> Result<Job> {
+        let cluster = cluster.into();
+        let info = cluster.identify()?;
         options.check(&info)?;
+        let options = options.topology(*cluster.topology());
         Ok(Job {
-            board,
+            cluster,
             info,
             options,
         })
     }
 
-    /// What the board says of itself.
+    /// What the boards say of themselves: each of them the same.
     #[must_use]
     pub fn info(&self) -> &BoardInfo {
         &self.info
     }
 
-    /// The board.
+    /// The first board.
     #[must_use]
     pub fn board(&self) -> &Arc<dyn Board> {
-        &self.board
+        &self.cluster.boards()[0]
     }
 
-    /// Resets the board and runs `program` on `ranks` ranks, each on a thread of its own; what
-    /// they return, in order of rank.
+    /// The boards.
+    #[must_use]
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// Ranks of all boards together.
+    #[must_use]
+    pub fn ranks(&self) -> u32 {
+        self.info.ranks * self.cluster.boards().len() as u32
+    }
+
+    /// Resets the boards and runs `program` on `ranks` ranks, each on a thread of its own; what
+    /// they return, in order of rank. Ranks fill one board after the other.
     ///
     /// A program that fails or panics aborts the run: its peers' waits end with
     /// [`Error::Aborted`].
@@ -183,17 +231,25 @@ impl Job {
         F: Fn(&mut Rank) -> Result<T> + Sync,
     {
         let ports = self.attach(ranks).map_err(|source| JobError::NotStarted {
-            board: self.board.name().to_owned(),
+            board: self.cluster.name().to_owned(),
             source,
         })?;
+        let claims: Vec<Claims> = self
+            .cluster
+            .boards()
+            .iter()
+            .map(|_| Claims::default())
+            .collect();
         let ended = thread::scope(|scope| {
             let threads: Vec<_> = (0..ranks)
                 .zip(ports)
                 .map(|(pid, port)| {
-                    let program = &program;
+                    let (program, claims) = (&program, &claims);
                     thread::Builder::new()
                         .name(format!("rank {pid}"))
-                        .spawn_scoped(scope, move || self.run_rank(pid, ranks, port, program))
+                        .spawn_scoped(scope, move || {
+                            self.run_rank(pid, ranks, port, claims, program)
+                        })
                 })
                 .collect();
             let join = |thread: std::io::Result<thread::ScopedJoinHandle<'_, _>>| match thread {
@@ -208,26 +264,14 @@ impl Job {
         self.first_cause(ended)
     }
 
-    /// A port for each rank, of a board fresh from its reset.
+    /// A port for each rank, of boards fresh from their reset.
     fn attach(&self, ranks: u32) -> Result<Vec<Box<dyn Port>>> {
-        if ranks == 0 {
-            return Err(Error::BadOption {
-                option: "ranks",
-                value: 0,
-                rule: "a run has one rank at least",
-            });
-        }
-        if ranks > self.info.ranks {
-            return Err(Error::NoSuchRank {
-                board: self.board.name().to_owned(),
-                rank: LocalRank(ranks - 1),
-                ranks: self.info.ranks,
-            });
-        }
-        self.board.reset()?;
-        self.board.expect(ranks)?;
+        self.cluster.prepare(ranks)?;
         (0..ranks)
-            .map(|local| Arc::clone(&self.board).attach(LocalRank(local)))
+            .map(|rank| {
+                let board = &self.cluster.boards()[(rank / self.info.ranks) as usize];
+                Arc::clone(board).attach(LocalRank(rank % self.info.ranks))
+            })
             .collect()
     }
 
@@ -237,16 +281,22 @@ impl Job {
         pid: u32,
         ranks: u32,
         port: Box<dyn Port>,
+        claims: &[Claims],
         program: &impl Fn(&mut Rank) -> Result<T>,
     ) -> Result<T, Failure> {
-        let mut rank = Rank::begin(
-            port,
-            self.info.clone(),
-            GlobalRank(pid),
-            ranks,
-            &self.options,
-        )
-        .map_err(Failure::Error)?;
+        let board = pid / self.info.ranks;
+        let place = Place {
+            me: GlobalRank(pid),
+            nprocs: ranks,
+            board,
+            cluster: Some(self.cluster.clone()),
+        };
+        let rows = Rows {
+            claims: Some(claims[board as usize].clone()),
+            ..Rows::default()
+        };
+        let mut rank = Rank::begin(port, self.info.clone(), place, rows, &self.options)
+            .map_err(Failure::Error)?;
         // The rank is only used to abort afterwards, so it may be in the middle of anything.
         let (failure, reason) = match catch_unwind(AssertUnwindSafe(|| program(&mut rank))) {
             Ok(Ok(value)) => return rank.finish().map(|()| value).map_err(Failure::Error),
@@ -285,7 +335,7 @@ impl Job {
         if failures.is_empty() {
             return Ok(values);
         }
-        let board = self.board.name().to_owned();
+        let board = self.cluster.name().to_owned();
         Err(match failures.swap_remove(first) {
             (rank, Failure::Error(source)) => JobError::Failed {
                 board,
@@ -300,11 +350,13 @@ impl Job {
         })
     }
 
-    /// The rank whose ABORT the board took first. Ranks of a job are numbered as on the board.
+    /// The rank whose ABORT a board took first.
     fn aborter(&self) -> Option<GlobalRank> {
-        let status = self.board.read32(PageOffset(board::STATUS)).ok()?;
-        (board::status::ABORTED.get(status) != 0)
-            .then(|| GlobalRank(board::status::ABORT_RANK.get(status)))
+        self.cluster.boards().iter().find_map(|board| {
+            let status = board.read32(PageOffset(board::STATUS)).ok()?;
+            (board::status::ABORTED.get(status) != 0)
+                .then(|| GlobalRank(board::status::ABORT_RANK.get(status)))
+        })
     }
 }
 

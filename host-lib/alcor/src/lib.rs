@@ -50,20 +50,32 @@
 mod allocator;
 mod backend;
 mod board;
+mod call;
+mod cluster;
+mod collectives;
+mod communicator;
 mod datatype;
 mod error;
 mod events;
+mod hardware;
 mod identity;
 mod job;
+mod mail;
+mod operation;
 mod paper;
 mod progress;
 mod rank;
 mod region;
 mod registration;
 mod request;
+mod rows;
+mod schedule;
 #[cfg(feature = "soft")]
 pub mod soft;
+mod software;
+mod topology;
 mod transfer;
+mod tree;
 mod watchdog;
 mod window;
 
@@ -74,15 +86,21 @@ pub use backend::Backends;
 pub use board::{
     Backend, Board, BoardInfo, Cycle, GlobalRank, LocalRank, NodeAddr, PageOffset, Port, Wake,
 };
-pub use datatype::Datatype;
+pub use call::{Call, Collective, CommunicatorId, Difference, Path, Receipt, SoftwareReason};
+pub use cluster::Cluster;
+pub use communicator::Communicator;
+pub use datatype::{Datatype, ElementType};
 pub use error::{AbortReason, Error, Result};
 pub use events::{Counters, Events, LastError};
 pub use identity::identify;
 pub use job::{Job, JobError, Options};
+pub use operation::{Operation, Reducible};
 pub use paper::Paper;
 pub use rank::Rank;
 pub use region::Region;
 pub use request::Request;
+pub use topology::Topology;
 pub use transfer::{Transfer, TransferKind, WindowName};
-pub use watchdog::{Awaited, RankState};
+pub use tree::{Stage, Tree, TreeBoard};
+pub use watchdog::{Awaited, AwaitedCollective, RankState};
 pub use window::{RegisteredRange, Rights, Window};

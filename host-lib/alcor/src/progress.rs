@@ -10,13 +10,16 @@ use alcor_abi::rank::{ack, causes, events};
 use alcor_abi::{CQ_ENTRY_BYTES, Opcode, Status, board, packets::cq_entry, rank};
 
 use crate::allocator::Block;
+use crate::call::Path;
 use crate::events::{Events, LastError};
-use crate::request::{Outstanding, Request};
+use crate::hardware::CollectiveUnit;
+use crate::request::{Answered, Asked, Asking, Outstanding, Request};
+use crate::software::{Software, Task};
 use crate::transfer::{Transfer, WindowName};
-use crate::watchdog::{Awaited, RankState};
+use crate::watchdog::{Awaited, AwaitedCollective, RankState};
 use crate::{
-    AbortReason, BoardInfo, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset, Port,
-    Result, Wake,
+    AbortReason, BoardInfo, Cluster, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset,
+    Port, Result, Wake,
 };
 
 /// What would bring a wait further.
@@ -31,6 +34,8 @@ pub(crate) enum Wanted {
     Barrier,
     /// The end of a registration.
     Registration,
+    /// What no interrupt tells of: a collective in software, or one that waits for its turn.
+    Collective,
 }
 
 /// Command writes posted, and those known to have left the queue.
@@ -85,10 +90,17 @@ pub(crate) struct Progress {
     pub(crate) me: GlobalRank,
     nprocs: u32,
     info: BoardInfo,
+    /// The board's number.
+    board: u32,
+    /// The boards of the run, where they are at hand.
+    cluster: Option<Cluster>,
     watchdog_cycles: u64,
     credits: Credits,
     ring: Ring,
     pub(crate) outstanding: Outstanding,
+    pub(crate) unit: CollectiveUnit,
+    /// Collectives in software; none before the first communicator.
+    pub(crate) software: Option<Software>,
     /// X_OFFSET, X_LADDR, X_LENGTH as the hardware has them.
     operands: [Option<u32>; 3],
     irq_enable: u32,
@@ -109,6 +121,16 @@ pub(crate) struct Progress {
     polling_since: Option<Cycle>,
 }
 
+/// Where in a run a rank stands.
+pub(crate) struct Place {
+    pub(crate) me: GlobalRank,
+    pub(crate) nprocs: u32,
+    /// The board's number.
+    pub(crate) board: u32,
+    /// The boards of the run, where they are at hand.
+    pub(crate) cluster: Option<Cluster>,
+}
+
 /// Bytes of node memory that a ring takes, from address 0.
 pub(crate) fn ring_bytes(entries: u32) -> u32 {
     entries * CQ_ENTRY_BYTES
@@ -127,8 +149,7 @@ impl Progress {
     pub(crate) fn start(
         mut port: Box<dyn Port>,
         info: BoardInfo,
-        me: GlobalRank,
-        nprocs: u32,
+        place: Place,
         issuer: u64,
         ring_entries: u32,
         watchdog_cycles: u64,
@@ -140,8 +161,10 @@ impl Progress {
         write(&mut *port, rank::CQ_WAKE, 1)?;
         let mut progress = Progress {
             port,
-            me,
-            nprocs,
+            me: place.me,
+            nprocs: place.nprocs,
+            board: place.board,
+            cluster: place.cluster,
             watchdog_cycles,
             credits: Credits {
                 limit: info.command_credits,
@@ -155,7 +178,9 @@ impl Progress {
                 taken: 0,
                 told: 0,
             },
-            outstanding: Outstanding::new(issuer, me, ring_entries),
+            outstanding: Outstanding::new(issuer, place.me, ring_entries),
+            unit: CollectiveUnit::default(),
+            software: None,
             operands: [None; 3],
             irq_enable: 0,
             cq_wake: 1,
@@ -236,6 +261,21 @@ impl Progress {
         transfer: Transfer,
         held: Option<Arc<Block>>,
     ) -> Result<Request> {
+        self.start_transfer(Asked::Transfer(transfer), transfer, held)
+    }
+
+    /// Posts a put of the library's own, whose failure is nobody's: its target has left the run.
+    pub(crate) fn quiet_put(&mut self, transfer: Transfer) -> Result<()> {
+        self.start_transfer(Asked::Quiet(transfer), transfer, None)
+            .map(drop)
+    }
+
+    fn start_transfer(
+        &mut self,
+        asked: Asked,
+        transfer: Transfer,
+        held: Option<Arc<Block>>,
+    ) -> Result<Request> {
         self.reserve_completion()?;
         for (index, operand) in transfer.operands().into_iter().enumerate() {
             if self.operands[index] != Some(operand) {
@@ -246,12 +286,14 @@ impl Progress {
             self.post(Opcode::XWindow, base.0)?;
         }
         self.reserve(1)?;
-        let Some((id, request)) = self.outstanding.enter(transfer, held) else {
+        let outcome = self.outstanding.outcome(asked);
+        let held = held.into_iter().collect();
+        let Some(id) = self.outstanding.enter(Arc::clone(&outcome), held) else {
             // `reserve_completion` has seen to it that there is a free id.
             return Err(Error::CompletionLost { rank: self.me });
         };
         self.post(transfer.opcode(), transfer.commit(id))?;
-        Ok(request)
+        Ok(Request { outcome })
     }
 
     /// Waits until the ring has room for one more completion.
@@ -266,11 +308,20 @@ impl Progress {
                 },
             )?;
         }
+        self.make_ring_room().map(drop)
+    }
+
+    /// Whether the ring has room for one more completion, once it knows what has been taken.
+    pub(crate) fn make_ring_room(&mut self) -> Result<bool> {
+        let entries = self.ring.entries;
+        if self.outstanding.len() >= entries {
+            return Ok(false);
+        }
         let untold = self.ring.taken.wrapping_sub(self.ring.told);
         if self.outstanding.len() + untold >= entries {
             self.tell_tail()?;
         }
-        Ok(())
+        Ok(true)
     }
 
     // ------------------------------------------------------------ waiting
@@ -289,12 +340,18 @@ impl Progress {
                 return Ok(());
             }
             self.check()?;
+            if self.drive()? {
+                deadline = None;
+                continue;
+            }
             let (began, until) = match deadline {
                 Some(deadline) => deadline,
                 None => *deadline.insert(self.deadline()?),
             };
             self.arm(&want)?;
-            match self.port.wait(until)? {
+            let look = self.next_look()?;
+            match self.port.wait(until.min(look))? {
+                Wake::Deadline if look < until => {}
                 Wake::Interrupt => {
                     self.take_in()?;
                     // An interrupt that never falls must not keep a wait going for ever.
@@ -316,6 +373,107 @@ impl Progress {
         }
     }
 
+    /// Brings collectives in software further; whether anything moved.
+    pub(crate) fn drive(&mut self) -> Result<bool> {
+        // Posting may wait itself, and must find nothing to drive then.
+        let Some(mut software) = self.software.take() else {
+            return Ok(false);
+        };
+        let moved = match software.is_active() {
+            true => match self.port.now() {
+                Ok(now) => software.advance(self, now),
+                Err(error) => Err(error),
+            },
+            false => Ok(false),
+        };
+        self.software = Some(software);
+        moved
+    }
+
+    /// When to look at the mail next.
+    fn next_look(&mut self) -> Result<Cycle> {
+        match &self.software {
+            Some(software) if software.is_active() => {
+                let now = self.port.now()?;
+                Ok(Cycle(now.0.saturating_add(software.pause(now))))
+            }
+            _ => Ok(Cycle(u64::MAX)),
+        }
+    }
+
+    /// Whether no collective is under way.
+    pub(crate) fn collectives_are_over(&self) -> bool {
+        self.unit.is_idle() && !self.has_software()
+    }
+
+    /// Whether no collective of a communicator is under way.
+    pub(crate) fn is_over(&self, communicator: u32, row: Option<u32>) -> bool {
+        let software = self.software.as_ref();
+        row.is_none_or(|row| self.unit.is_idle_in(row))
+            && !software.is_some_and(|software| software.is_active_in(communicator))
+    }
+
+    fn has_software(&self) -> bool {
+        self.software.as_ref().is_some_and(Software::is_active)
+    }
+
+    /// Begins a collective in software; its request, and its number among those of the
+    /// communicator.
+    pub(crate) fn begin_software(&mut self, task: Task, path: Path) -> Result<(Request, u32)> {
+        let now = self.port.now()?;
+        let Some(software) = &mut self.software else {
+            // Communicators are made of the world, which has seen to it.
+            return Err(Error::BadCommunicator {
+                rank: self.me,
+                communicator: task.call.communicator,
+                rule: "it belongs to no run",
+            });
+        };
+        let sequence = software.next_in(task.call.communicator.0);
+        let outcome = self.outstanding.outcome(Asked::Collective(Asking {
+            call: task.call,
+            path,
+            members: Arc::clone(&task.members),
+            context: None,
+            bytes: 0,
+        }));
+        software.begin(task, Arc::clone(&outcome), now);
+        while self.drive()? {}
+        Ok((Request { outcome }, sequence))
+    }
+
+    /// What a wait for requests waits for.
+    pub(crate) fn awaited<'a>(&self, requests: impl Iterator<Item = &'a Request>) -> Awaited {
+        let mut missing = 0;
+        for request in requests.filter(|request| !request.is_known()) {
+            missing += 1;
+            if let Asked::Collective(asking) = &request.outcome.asked {
+                let missing = |software: &Software| software.missing(asking.call.communicator.0);
+                return Awaited::Collective(Box::new(AwaitedCollective {
+                    call: asking.call,
+                    context: asking.context,
+                    members: asking.members.to_vec(),
+                    missing: match asking.context {
+                        None => self.software.as_ref().map_or_else(Vec::new, missing),
+                        Some(_) => Vec::new(),
+                    },
+                }));
+            }
+        }
+        Awaited::Completions { missing }
+    }
+
+    /// What brings `missing` completions or ends of collectives nearer.
+    pub(crate) fn completions(&self, missing: u32) -> Wanted {
+        match (missing, self.outstanding.len()) {
+            (0, _) => Wanted::Nothing,
+            (_, 0) => Wanted::Collective,
+            // Each end may be what something else in the queue waits for.
+            _ if self.unit.has_queue() || self.has_software() => Wanted::Completions(1),
+            (missing, posted) => Wanted::Completions(missing.min(posted)),
+        }
+    }
+
     /// Now, and when a wait that begins now is given up.
     fn deadline(&mut self) -> Result<(Cycle, Cycle)> {
         let now = self.port.now()?;
@@ -331,7 +489,7 @@ impl Progress {
     /// Sees to it that what is wanted raises the interrupt, and nothing else does.
     fn arm(&mut self, want: &Wanted) -> Result<()> {
         let cause = match *want {
-            Wanted::Nothing => 0,
+            Wanted::Nothing | Wanted::Collective => 0,
             Wanted::Completions(more) => {
                 self.wake_at_completion(more)?;
                 causes::COMPLETION.mask()
@@ -374,6 +532,9 @@ impl Progress {
             self.check()?;
             self.wake_at_completion(1)?;
             self.take_in()?;
+            while self.drive()? {
+                self.polling_since = None;
+            }
         }
         if done(self) {
             self.polls = 0;
@@ -449,6 +610,9 @@ impl Progress {
         if self.ring.taken.wrapping_sub(self.ring.told) >= (self.ring.entries / 2).max(1) {
             self.tell_tail()?;
         }
+        if self.unit.has_queue() {
+            self.post_queued()?;
+        }
         Ok(())
     }
 
@@ -456,14 +620,20 @@ impl Progress {
         let entry = self.ring.taken;
         self.ring.taken = entry.wrapping_add(1);
         let status = Status::from_bits(cq_entry::STATUS.get(word));
-        let known =
-            status.is_some_and(|status| self.outstanding.complete(cq_entry::ID.get(word), status));
-        if !known {
-            return Err(Error::BadCompletion {
-                rank: self.me,
-                entry,
-                word,
-            });
+        let answered =
+            status.and_then(|status| self.outstanding.complete(cq_entry::ID.get(word), status));
+        match answered {
+            None => {
+                return Err(Error::BadCompletion {
+                    rank: self.me,
+                    entry,
+                    word,
+                });
+            }
+            Some(Answered {
+                context: Some(context),
+            }) => self.unit.ended(context),
+            Some(_) => {}
         }
         self.credits.retired_is(retired);
         Ok(())
@@ -496,18 +666,13 @@ impl Progress {
 
     fn take_abort(&mut self) -> Result<()> {
         let status = self.port.read_board32(PageOffset(board::STATUS))?;
-        let local = LocalRank(board::status::ABORT_RANK.get(status));
-        let by = if local.0 < board::RANK_STATE_COUNT {
-            self.rank_state(local)?.pid()
-        } else {
-            GlobalRank(local.0)
-        };
+        let by = GlobalRank(board::status::ABORT_RANK.get(status));
         let reason = AbortReason(board::status::ABORT_REASON.get(status) as u8);
         self.aborted = Some((by, reason));
         Ok(())
     }
 
-    /// Ends the run for every rank of the board.
+    /// Ends the run for every rank.
     pub(crate) fn abort(&mut self, reason: AbortReason) -> Result<()> {
         if self.aborted.is_none() {
             self.aborted = Some((self.me, reason));
@@ -559,7 +724,7 @@ impl Progress {
             Err(error) => error,
             Ok(states) => Error::Watchdog {
                 rank: self.me,
-                awaited,
+                awaited: awaited.seen_in(&states),
                 cycles: at.0.saturating_sub(began.0),
                 at,
                 states,
@@ -567,24 +732,55 @@ impl Progress {
         }
     }
 
-    /// What the ranks of this board that take part in the run are doing.
+    /// What the ranks that take part in the run are doing: those of this board, and of the others
+    /// where they are at hand.
     pub(crate) fn rank_states(&mut self) -> Result<Vec<RankState>> {
+        let boards = match &self.cluster {
+            Some(cluster) => cluster.boards().len() as u32,
+            None => 1 + self.board,
+        };
         let mut states = Vec::new();
-        for local in 0..self.info.ranks.min(board::RANK_STATE_COUNT) {
-            let state = self.rank_state(LocalRank(local))?;
-            if state.begun() || local < self.nprocs {
-                states.push(state);
+        for board in 0..boards {
+            for local in 0..self.info.ranks.min(board::RANK_STATE_COUNT) {
+                let Some(state) = self.rank_state(board, LocalRank(local))? else {
+                    continue;
+                };
+                if state.begun() || board * self.info.ranks + local < self.nprocs {
+                    states.push(state);
+                }
             }
         }
         Ok(states)
     }
 
-    fn rank_state(&mut self, local: LocalRank) -> Result<RankState> {
-        let offset = PageOffset(board::RANK_STATE + 4 * local.0);
-        Ok(RankState {
+    fn rank_state(&mut self, board: u32, local: LocalRank) -> Result<Option<RankState>> {
+        let here = board == self.board;
+        let other = self
+            .cluster
+            .as_ref()
+            .and_then(|cluster| cluster.boards().get(board as usize))
+            .cloned();
+        let mut read = |register| {
+            let offset = PageOffset(register + 4 * local.0);
+            match &other {
+                _ if here => self.port.read_board32(offset).map(Some),
+                Some(other) => other.read32(offset).map(Some),
+                None => Ok(None),
+            }
+        };
+        let Some(bits) = read(board::RANK_STATE)? else {
+            return Ok(None);
+        };
+        let posted = match self.info.has_switch() {
+            true => read(board::POSTED)?.unwrap_or(0),
+            false => 0,
+        };
+        Ok(Some(RankState {
+            board,
             local,
-            bits: self.port.read_board32(offset)?,
-        })
+            bits,
+            posted,
+        }))
     }
 
     // ------------------------------------------------------------ small things

@@ -8,12 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use alcor_abi::{Opcode, rank};
 
 use crate::allocator::{Allocator, Block};
-use crate::progress::{Progress, Wanted, ring_bytes};
+use crate::communicator::local_bits;
+use crate::progress::{Place, Progress, Wanted, ring_bytes};
+use crate::rows::{self, Rows};
 use crate::transfer::fits;
 use crate::watchdog::{Awaited, RankState};
 use crate::{
-    AbortReason, Board, BoardInfo, Counters, Cycle, Datatype, Error, Events, GlobalRank, LocalRank,
-    Options, Paper, Port, Region, Result, identify,
+    AbortReason, Board, BoardInfo, Communicator, Counters, Cycle, Datatype, Error, Events,
+    GlobalRank, LocalRank, Options, Paper, Port, Region, Result, identify,
 };
 
 /// One rank of a run: its commands, its node memory, its windows.
@@ -27,6 +29,14 @@ pub struct Rank {
     memory: Allocator,
     /// Memory of registered windows, by slot.
     pub(crate) registered: BTreeMap<u8, Arc<Block>>,
+    pub(crate) options: Options,
+    /// Tells the ranks of this process apart.
+    pub(crate) issuer: u64,
+    /// What it knows of the rows of the board's communicator table.
+    pub(crate) rows: Rows,
+    pub(crate) world: Option<Communicator>,
+    /// The number of the next communicator.
+    pub(crate) next_communicator: u32,
     /// Bytes on their way to or from node memory.
     scratch: Vec<u8>,
     left: bool,
@@ -48,8 +58,10 @@ static ISSUERS: AtomicU64 = AtomicU64::new(0);
 impl Rank {
     /// Attaches to a rank of a board and begins the run, as `pid` of `nprocs`.
     ///
-    /// Whoever starts the processes of a run first calls [`Board::reset`] and [`Board::expect`],
-    /// once a board; each process then attaches its rank, and ends with [`Rank::finish`].
+    /// Whoever starts the processes of a run first calls [`crate::Cluster::prepare`]; each process
+    /// then attaches its rank, with the cluster's topology among its options, and ends with
+    /// [`Rank::finish`]. Where boards are joined by links, `pid` is board × ranks of a board +
+    /// local rank; that of a board alone may be any.
     ///
     /// # Errors
     /// What [`identify`] finds wrong with the board, what the board says, [`Error::BadOption`],
@@ -57,10 +69,10 @@ impl Rank {
     ///
     /// # Examples
     /// ```
-    /// use alcor::{Board, GlobalRank, LocalRank, Options, Rank, soft::SoftBoard};
+    /// use alcor::{Cluster, GlobalRank, LocalRank, Options, Rank, soft::SoftBoard};
     ///
     /// let board = SoftBoard::new(1);
-    /// board.expect(1)?;
+    /// Cluster::from(board.clone()).prepare(1)?;
     /// let mut rank = Rank::attach(board, LocalRank(0), GlobalRank(0), 1, &Options::default())?;
     /// rank.barrier()?;
     /// rank.finish()?;
@@ -75,27 +87,47 @@ impl Rank {
     ) -> Result<Rank> {
         let info = identify(&*board)?;
         options.check(&info)?;
+        let number = match info.has_switch() {
+            true => pid.0 / info.ranks,
+            false => 0,
+        };
+        if info.has_switch() && pid.0 % info.ranks != local.0 {
+            return Err(Error::BadOption {
+                option: "pid",
+                value: u64::from(pid.0),
+                rule: "it must be board × ranks of a board + local rank",
+            });
+        }
+        let place = Place {
+            me: pid,
+            nprocs,
+            board: number,
+            cluster: None,
+        };
         let port = board.attach(local)?;
-        Rank::begin(port, info, pid, nprocs, options)
+        Rank::begin(port, info, place, Rows::default(), options)
     }
 
     /// Begins the run on a port of a board whose ID block has been checked.
     pub(crate) fn begin(
         port: Box<dyn Port>,
         info: BoardInfo,
-        pid: GlobalRank,
-        nprocs: u32,
+        place: Place,
+        rows: Rows,
         options: &Options,
     ) -> Result<Rank> {
+        let Place {
+            me: pid, nprocs, ..
+        } = place;
         fits("rank", u64::from(pid.0), 0xFF)?;
         fits("number of ranks", u64::from(nprocs), 0xFF)?;
+        let issuer = ISSUERS.fetch_add(1, Ordering::Relaxed);
         let memory = Allocator::new(ring_bytes(options.ring_entries), info.node_bytes);
         let progress = Progress::start(
             port,
             info,
-            pid,
-            nprocs,
-            ISSUERS.fetch_add(1, Ordering::Relaxed),
+            place,
+            issuer,
             options.ring_entries,
             options.watchdog_cycles,
         )?;
@@ -103,13 +135,46 @@ impl Rank {
             progress,
             memory,
             registered: BTreeMap::new(),
+            options: *options,
+            issuer,
+            rows,
+            world: None,
+            next_communicator: 1,
             scratch: Vec::new(),
             left: false,
         };
+        rank.write_first_rows()?;
         rank.progress.post(Opcode::SetPid, pid.0)?;
         rank.progress.post(Opcode::SetNprocs, nprocs)?;
         rank.progress.post(Opcode::BeginRun, 0)?;
         Ok(rank)
+    }
+
+    /// The rows of the world and of the barrier over all boards, which the board's first rank
+    /// writes before it does anything else.
+    fn write_first_rows(&mut self) -> Result<()> {
+        let info = self.progress.info();
+        let (ranks, stages, table) = (info.ranks, info.stages, info.communicators);
+        let me = self.pid();
+        if !info.has_switch() || !me.0.is_multiple_of(ranks) {
+            return Ok(());
+        }
+        let members: Vec<GlobalRank> = (0..self.nprocs()).map(GlobalRank).collect();
+        let tree = self.tree(&members);
+        if tree.stages().len() > stages as usize {
+            return Err(Error::TooManyBoards {
+                rank: me,
+                boards: tree.boards().len() as u32,
+                needed: tree.stages().len() as u32,
+                stages,
+            });
+        }
+        if let Some((label, _)) = tree.place(me) {
+            let bits = local_bits(&tree.boards()[label as usize].members, ranks);
+            self.progress.write_row(table - 1, &tree, label, 0)?;
+            self.progress.write_row(rows::WORLD, &tree, label, bits)?;
+        }
+        Ok(())
     }
 
     /// This rank's number in the run.
@@ -144,6 +209,10 @@ impl Rank {
     }
 
     fn end(&mut self) -> Result<()> {
+        self.progress.wait_for(
+            |_| Awaited::Collectives,
+            |progress| progress.completions(u32::from(!progress.collectives_are_over())),
+        )?;
         self.flush_all()?;
         self.progress.post(Opcode::EndRun, 0)?;
         let all = self.progress.queue_depth();
@@ -283,7 +352,7 @@ impl Rank {
         self.flush_all()
     }
 
-    /// Ends the run for every rank of the board: every wait, and every later call of this rank,
+    /// Ends the run for every rank: every wait, and every later call of this rank,
     /// fails with [`Error::Aborted`].
     ///
     /// # Errors
@@ -362,7 +431,8 @@ impl Rank {
         self.progress.events()
     }
 
-    /// What the ranks of this board are doing.
+    /// What the ranks of this board are doing, and, in a [`crate::Job`], those of the other
+    /// boards.
     ///
     /// # Errors
     /// What the backend says.

@@ -7,15 +7,62 @@ use std::sync::{Arc, OnceLock};
 use alcor_abi::Status;
 
 use crate::allocator::Block;
+use crate::call::{Call, Difference, Path, Receipt};
 use crate::transfer::Transfer;
 use crate::{Error, GlobalRank, Result};
 
-/// How a transfer ended, once it has: shared by its [`Request`] and the table of ids.
+/// What a request is for.
+#[derive(Debug, Clone)]
+pub(crate) enum Asked {
+    /// A put or get.
+    Transfer(Transfer),
+    /// A put of the library's own, whose failure is nobody's.
+    Quiet(Transfer),
+    /// A collective.
+    Collective(Asking),
+}
+
+/// A collective under way.
+#[derive(Debug, Clone)]
+pub(crate) struct Asking {
+    pub(crate) call: Call,
+    pub(crate) path: Path,
+    pub(crate) members: Arc<[GlobalRank]>,
+    /// The communicator's row, if hardware does it.
+    pub(crate) context: Option<u32>,
+    /// Bytes of the whole message.
+    pub(crate) bytes: u64,
+}
+
+impl Asked {
+    /// The target, if it is a transfer.
+    fn target(&self) -> Option<GlobalRank> {
+        match self {
+            Asked::Transfer(transfer) | Asked::Quiet(transfer) => Some(transfer.target),
+            Asked::Collective(_) => None,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Asked::Transfer(transfer) | Asked::Quiet(transfer) => u64::from(transfer.length),
+            Asked::Collective(asking) => asking.bytes,
+        }
+    }
+}
+
+/// What a completion answers.
+pub(crate) struct Answered {
+    /// The communicator's row, of a collective.
+    pub(crate) context: Option<u32>,
+}
+
+/// How a transfer or collective ended, once it has: shared by its [`Request`] and the table of ids.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     /// The rank that issued it, told apart from all others of this process.
     issuer: u64,
-    transfer: Transfer,
+    pub(crate) asked: Asked,
     status: OnceLock<Status>,
     claimed: AtomicBool,
 }
@@ -30,30 +77,65 @@ impl Outcome {
         self.claimed.store(true, Ordering::Relaxed);
         match self.status.get() {
             None | Some(Status::Ok) => Ok(()),
-            Some(&status) => Err(Error::Refused {
-                origin,
-                transfer: self.transfer,
-                status,
-            }),
+            Some(&status) => match &self.asked {
+                &Asked::Transfer(transfer) => Err(Error::Refused {
+                    origin,
+                    transfer,
+                    status,
+                }),
+                Asked::Quiet(_) => Ok(()),
+                Asked::Collective(asking) => Err(ended_badly(origin, asking.call, status)),
+            },
         }
     }
 }
 
-/// A non-blocking put or get. Its memory is in use until it is complete.
+fn ended_badly(rank: GlobalRank, call: Call, status: Status) -> Error {
+    let difference = match status {
+        Status::Mismatch => Difference::Collective,
+        Status::OtherCount => Difference::Count,
+        Status::OtherType => Difference::Type,
+        Status::OtherOperation => Difference::Operation,
+        Status::OtherRoot => Difference::Root,
+        _ => return Error::CollectiveRefused { rank, call, status },
+    };
+    Error::CollectivesDiffer {
+        rank,
+        call,
+        difference,
+    }
+}
+
+/// A non-blocking put, get or collective. Its memory is in use until it is complete.
 ///
 /// Hand it to [`crate::Rank::wait`] to learn how it ended. One that is dropped ends all the
 /// same; if it fails, the next flush says so.
 #[derive(Debug)]
 #[must_use = "wait for the request, or flush, before its memory is used"]
 pub struct Request {
-    outcome: Arc<Outcome>,
+    pub(crate) outcome: Arc<Outcome>,
 }
 
 impl Request {
-    /// What was asked.
+    /// What was asked, of a put or get.
     #[must_use]
-    pub fn transfer(&self) -> Transfer {
-        self.outcome.transfer
+    pub fn transfer(&self) -> Option<Transfer> {
+        match &self.outcome.asked {
+            Asked::Transfer(transfer) | Asked::Quiet(transfer) => Some(*transfer),
+            Asked::Collective(_) => None,
+        }
+    }
+
+    /// What was called and which way it is done, of a collective.
+    #[must_use]
+    pub fn receipt(&self) -> Option<Receipt> {
+        match &self.outcome.asked {
+            Asked::Collective(asking) => Some(Receipt {
+                call: asking.call,
+                path: asking.path,
+            }),
+            Asked::Transfer(_) | Asked::Quiet(_) => None,
+        }
     }
 
     pub(crate) fn is_known(&self) -> bool {
@@ -65,10 +147,10 @@ impl Request {
 struct UnderWay {
     outcome: Arc<Outcome>,
     /// Keeps the local memory from being handed out again.
-    _held: Option<Arc<Block>>,
+    _held: Vec<Arc<Block>>,
 }
 
-/// The transfers of a rank that have not completed, by command id.
+/// The transfers and collectives of a rank that have not completed, by command id.
 #[derive(Debug)]
 pub(crate) struct Outstanding {
     issuer: u64,
@@ -109,53 +191,66 @@ impl Outstanding {
         self.bytes
     }
 
-    /// How many are on their way to `target`, or to anybody.
+    /// How many transfers are on their way to `target`, or to anybody.
     pub(crate) fn count(&self, target: Option<GlobalRank>) -> u32 {
         match target {
-            None => self.len(),
+            None => self.to_target.iter().sum(),
             Some(target) => self.to_target.get(target.0 as usize).copied().unwrap_or(0),
         }
     }
 
-    /// Enters a transfer; `None` when all ids are in use. The target fits the hardware's field.
-    pub(crate) fn enter(
-        &mut self,
-        transfer: Transfer,
-        held: Option<Arc<Block>>,
-    ) -> Option<(u16, Request)> {
-        let id = self.free_ids.pop()?;
-        let outcome = Arc::new(Outcome {
+    /// An outcome that is not known yet.
+    pub(crate) fn outcome(&self, asked: Asked) -> Arc<Outcome> {
+        Arc::new(Outcome {
             issuer: self.issuer,
-            transfer,
+            asked,
             status: OnceLock::new(),
             claimed: AtomicBool::new(false),
-        });
-        self.by_id[usize::from(id)] = Some(UnderWay {
-            outcome: Arc::clone(&outcome),
-            _held: held,
-        });
-        self.to_target[transfer.target.0 as usize] += 1;
-        self.bytes += u64::from(transfer.length);
-        Some((id, Request { outcome }))
+        })
     }
 
-    /// Takes in a completion; whether it answers a transfer under way.
-    pub(crate) fn complete(&mut self, id: u32, status: Status) -> bool {
-        let Some(under_way) = self.by_id.get_mut(id as usize).and_then(Option::take) else {
-            return false;
-        };
+    /// Enters what is posted; `None` when all ids are in use. A target fits the hardware's field.
+    pub(crate) fn enter(&mut self, outcome: Arc<Outcome>, held: Vec<Arc<Block>>) -> Option<u16> {
+        let id = self.free_ids.pop()?;
+        if let Some(target) = outcome.asked.target() {
+            self.to_target[target.0 as usize] += 1;
+        }
+        self.bytes += outcome.asked.bytes();
+        self.by_id[usize::from(id)] = Some(UnderWay {
+            outcome,
+            _held: held,
+        });
+        Some(id)
+    }
+
+    /// Takes in a completion; what it answers, if that is under way.
+    pub(crate) fn complete(&mut self, id: u32, status: Status) -> Option<Answered> {
+        let under_way = self.by_id.get_mut(id as usize).and_then(Option::take)?;
         let outcome = under_way.outcome;
         self.free_ids.push(id as u16);
-        self.to_target[outcome.transfer.target.0 as usize] -= 1;
-        self.bytes -= u64::from(outcome.transfer.length);
+        let answered = Answered {
+            context: match &outcome.asked {
+                Asked::Collective(asking) => asking.context,
+                Asked::Transfer(_) | Asked::Quiet(_) => None,
+            },
+        };
+        if let Some(target) = outcome.asked.target() {
+            self.to_target[target.0 as usize] -= 1;
+        }
+        self.bytes -= outcome.asked.bytes();
+        self.settle(outcome, status);
+        Some(answered)
+    }
+
+    /// Makes known how something ended.
+    pub(crate) fn settle(&mut self, outcome: Arc<Outcome>, status: Status) {
         let _ = outcome.status.set(status);
-        if status != Status::Ok {
+        if status != Status::Ok && !matches!(outcome.asked, Asked::Quiet(_)) {
             self.failed.push(outcome);
             if self.failed.len() >= self.sweep_at {
                 self.sweep();
             }
         }
-        true
     }
 
     /// Moves the failures whose requests are gone to `unclaimed`.
@@ -167,7 +262,7 @@ impl Outstanding {
             if Arc::strong_count(&outcome) > 1 {
                 self.failed.push(outcome);
             } else if let Err(error) = outcome.claim(self.origin) {
-                let target = outcome.transfer.target;
+                let target = outcome.asked.target().unwrap_or(self.origin);
                 self.unclaimed.entry(target).or_insert((0, error)).0 += 1;
             }
         }

@@ -24,7 +24,9 @@ use alcor_abi::{
     CQ_ENTRY_BYTES, Field, Opcode, PAPER_MAX_WORDS, PacketType, Status, SyncKind, board, rank,
 };
 
-use crate::{Backend, Board, Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake};
+use crate::{
+    Backend, Board, Cluster, Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake,
+};
 
 /// The shape of a [`SoftBoard`].
 #[derive(Debug, Clone, Copy)]
@@ -59,9 +61,9 @@ impl Backend for Soft {
         "soft"
     }
 
-    fn open(&self, rest: &str) -> Result<Arc<dyn Board>> {
+    fn open(&self, rest: &str) -> Result<Cluster> {
         match rest.parse() {
-            Ok(ranks @ 1..=board::RANK_STATE_COUNT) => Ok(SoftBoard::new(ranks)),
+            Ok(ranks @ 1..=board::RANK_STATE_COUNT) => Ok(SoftBoard::new(ranks).into()),
             _ => Err(Error::Board {
                 board: format!("soft:{rest}"),
                 source: "after `soft:` stands the number of ranks, 1 to 16".into(),
@@ -141,6 +143,11 @@ impl Board for SoftBoard {
 
     fn read32(&self, offset: PageOffset) -> Result<u32> {
         Ok(self.lock().read_board(offset.0))
+    }
+
+    /// The registers that can be written are for boards with links.
+    fn write32(&self, _offset: PageOffset, _value: u32) -> Result<()> {
+        Ok(())
     }
 
     fn reset(&self) -> Result<()> {
@@ -467,7 +474,7 @@ impl SoftRank {
 struct State {
     config: SoftConfig,
     now: u64,
-    /// The local rank that aborted, and its reason.
+    /// The rank that aborted, and its reason.
     aborted: Option<(u32, u32)>,
     expected: u32,
     joined: u32,
@@ -598,7 +605,13 @@ impl State {
         match Opcode::from_bits(opcode) {
             None => it.event(events::BAD_OPCODE),
             Some(Opcode::Abort) => {
-                self.aborted.get_or_insert((index as u32, value & 0xFF));
+                // Ahead of what is queued, its own number included.
+                let queued = it
+                    .queue
+                    .iter()
+                    .find(|&&(opcode, _)| opcode == Opcode::SetPid);
+                let pid = queued.map_or(it.pid, |&(_, pid)| pid);
+                self.aborted.get_or_insert((pid, value & 0xFF));
             }
             Some(Opcode::Data8) => {
                 it.data8_part.push(value & 0xFF);

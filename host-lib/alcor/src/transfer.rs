@@ -5,7 +5,7 @@ use std::fmt;
 use alcor_abi::Opcode;
 use alcor_abi::packets::x_commit;
 
-use crate::progress::{Progress, Wanted};
+use crate::progress::Progress;
 use crate::request::Request;
 use crate::watchdog::Awaited;
 use crate::{Datatype, Error, GlobalRank, NodeAddr, Rank, Region, Result, Window};
@@ -340,8 +340,8 @@ impl Rank {
     /// than a wait may last.
     pub fn test(&mut self, request: &Request) -> Result<bool> {
         self.progress.outstanding.check(request)?;
-        let missing = |_: &Progress| Awaited::Completions { missing: 1 };
-        if !self.progress.poll(missing, |_| request.is_known())? {
+        let awaited = |progress: &Progress| progress.awaited(std::iter::once(request));
+        if !self.progress.poll(awaited, |_| request.is_known())? {
             return Ok(false);
         }
         self.progress.outstanding.claim(request).map(|()| true)
@@ -372,15 +372,12 @@ impl Rank {
                 .count() as u32
         };
         self.progress.wait_for(
-            |_| Awaited::Completions { missing: missing() },
-            |_| match missing() {
-                0 => Wanted::Nothing,
-                missing => Wanted::Completions(missing),
-            },
+            |progress| progress.awaited(requests.iter()),
+            |progress| progress.completions(missing()),
         )
     }
 
-    /// Waits until everything that this rank has sent to `target` is complete.
+    /// Waits until every put to and get from `target` that this rank has started is complete.
     ///
     /// # Errors
     /// [`Error::Unclaimed`] when transfers to it failed whose requests were dropped.
@@ -388,7 +385,7 @@ impl Rank {
         self.complete_all(Some(target))
     }
 
-    /// Waits until everything that this rank has started is complete.
+    /// Waits until every put and get that this rank has started is complete.
     ///
     /// # Errors
     /// As [`Rank::flush`].
@@ -401,10 +398,7 @@ impl Rank {
             |progress| Awaited::Completions {
                 missing: progress.outstanding.count(target),
             },
-            |progress| match progress.outstanding.count(target) {
-                0 => Wanted::Nothing,
-                missing => Wanted::Completions(missing),
-            },
+            |progress| progress.completions(progress.outstanding.count(target)),
         )?;
         self.progress.check()?;
         self.progress.outstanding.take_unclaimed(target)

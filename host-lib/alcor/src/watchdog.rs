@@ -5,7 +5,7 @@ use std::fmt;
 use alcor_abi::SyncKind;
 use alcor_abi::board::rank_state;
 
-use crate::{GlobalRank, LocalRank, NodeAddr};
+use crate::{Call, GlobalRank, LocalRank, NodeAddr};
 
 /// What a rank was waiting for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,9 +36,42 @@ pub enum Awaited {
         /// Its base at this rank.
         base: NodeAddr,
     },
+    /// Collectives that were begun and not waited for.
+    Collectives,
+    /// A collective.
+    Collective(Box<AwaitedCollective>),
+}
+
+/// A collective that a rank was waiting for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AwaitedCollective {
+    /// What this rank called.
+    pub call: Call,
+    /// The communicator's row, if hardware does it.
+    pub context: Option<u32>,
+    /// The members.
+    pub members: Vec<GlobalRank>,
+    /// Members that have not called it: in hardware those that can be seen not to have, in
+    /// software those that nothing has come of; where all have called, those whose messages are
+    /// missing.
+    pub missing: Vec<GlobalRank>,
 }
 
 impl Awaited {
+    /// The same, with what the states of the ranks tell.
+    pub(crate) fn seen_in(mut self, states: &[RankState]) -> Awaited {
+        if let Awaited::Collective(it) = &mut self
+            && let Some(context) = it.context
+        {
+            let absent = states
+                .iter()
+                .filter(|state| state.begun() && state.posted & 1 << context == 0)
+                .map(RankState::pid);
+            it.missing = absent.filter(|rank| it.members.contains(rank)).collect();
+        }
+        self
+    }
+
     fn sync_kind(&self) -> Option<SyncKind> {
         match self {
             Awaited::Barrier => Some(SyncKind::Barrier),
@@ -63,6 +96,8 @@ impl fmt::Display for Awaited {
             Awaited::Barrier => f.write_str("BARRIER"),
             Awaited::Registration { base } => write!(f, "REGISTER of {base}"),
             Awaited::Deregistration { base } => write!(f, "DEREGISTER of {base}"),
+            Awaited::Collectives => f.write_str("its collectives"),
+            Awaited::Collective(it) => write!(f, "{}", it.call),
         }
     }
 }
@@ -70,10 +105,15 @@ impl fmt::Display for Awaited {
 /// What a rank is doing: its RANK_STATE register on the board's page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RankState {
+    /// Which board.
+    pub board: u32,
     /// Which rank of the board.
     pub local: LocalRank,
     /// The register.
     pub bits: u32,
+    /// Its POSTED register: a bit for each row of the communicator table in which its collective
+    /// has not ended.
+    pub posted: u32,
 }
 
 impl RankState {
@@ -135,9 +175,13 @@ impl RankState {
     fn describe(&self, waited_at: Option<SyncKind>) -> String {
         if !self.begun() {
             let outside = "it has not begun the run, or has ended it";
+            let who = match self.board {
+                0 => self.local.to_string(),
+                board => format!("{} of board {board}", self.local),
+            };
             return match waited_at {
-                Some(_) => format!("{} has not come: {outside}", self.local),
-                None => format!("{}: {outside}", self.local),
+                Some(_) => format!("{who} has not come: {outside}"),
+                None => format!("{who}: {outside}"),
             };
         }
         let pid = self.pid();
@@ -160,6 +204,11 @@ fn name(kind: SyncKind) -> &'static str {
     }
 }
 
+/// Whether a text begins with a rank.
+fn names(text: &str, rank: GlobalRank) -> bool {
+    text.starts_with(&format!("{rank} ")) || text.starts_with(&format!("{rank}:"))
+}
+
 /// The text of [`crate::Error::Watchdog`].
 pub(crate) fn describe_watchdog(
     rank: GlobalRank,
@@ -168,7 +217,27 @@ pub(crate) fn describe_watchdog(
     states: &[RankState],
 ) -> String {
     let kind = awaited.sync_kind();
-    let states: Vec<String> = states.iter().map(|state| state.describe(kind)).collect();
+    let missing: &[GlobalRank] = match awaited {
+        Awaited::Collective(it) => &it.missing,
+        _ => &[],
+    };
+    let lags =
+        |state: &&RankState| missing.is_empty() || missing.contains(&state.pid()) || !state.begun();
+    let describe = |state: &RankState| {
+        if !state.begun() || !missing.contains(&state.pid()) {
+            return state.describe(kind);
+        }
+        let at = state.at().map(|at| format!("it waits at {}", name(at)));
+        let does = at.unwrap_or_else(|| state.activity());
+        format!("{} has not come: {does}", state.pid())
+    };
+    let mut states: Vec<String> = states.iter().filter(lags).map(describe).collect();
+    let unseen: Vec<String> = missing
+        .iter()
+        .filter(|&&rank| !states.iter().any(|state| names(state, rank)))
+        .map(|rank| format!("{rank} has not come"))
+        .collect();
+    states.extend(unseen);
     format!(
         "{rank} waited {cycles} cycles for {awaited} in vain: {}; mend the rank that lags, or raise the watchdog",
         states.join("; ")

@@ -6,6 +6,10 @@ module board_registers #(
     parameter int unsigned RANKS = 2,
     /// Link ports.
     parameter int unsigned LINKS = 0,
+    /// Stages of the collective unit, 0 without one.
+    parameter int unsigned STAGES = 0,
+    /// Data bits of a phit.
+    parameter int unsigned PHIT_W = 256,
     /// Slots of each registration table.
     parameter int unsigned SLOTS = 32,
     /// Bytes of each node memory.
@@ -17,7 +21,9 @@ module board_registers #(
     /// Clock in kHz.
     parameter int unsigned CLOCK_KHZ = 250000,
     /// First 32 bits of the source revision, 0 in simulation.
-    parameter logic [31:0] REVISION = 32'h0
+    parameter logic [31:0] REVISION = 32'h0,
+    /// Link ports that there are wires for; derived, not to be set.
+    localparam int unsigned LinkN = (LINKS == 0) ? 1 : LINKS
 ) (
     /// Clock.
     input  logic                   clk_i,
@@ -45,6 +51,35 @@ module board_registers #(
     input  logic [RANKS-1:0][7:0]  abort_reason_i,
     /// The run is aborted.
     output logic                   aborted_o,
+    /// Another board tells of an abort.
+    input  logic                   abort_in_i,
+    /// Its rank and reason.
+    input  logic [15:0]            abort_in_data_i,
+    /// Pulse: the run was aborted; other boards are to be told.
+    output logic                   abort_out_o,
+    /// The rank that aborted, and its reason.
+    output logic [15:0]            abort_out_data_o,
+
+    /// This board's number in its cluster.
+    output logic [7:0]             board_o,
+    /// It was written.
+    output logic                   placed_o,
+    /// A write to the forwarding table.
+    output logic                   forward_write_o,
+    /// Of this rank.
+    output logic [7:0]             forward_rank_o,
+    /// This port leads there.
+    output logic [3:0]             forward_port_o,
+    /// Link ports whose links close a ring.
+    output logic [LinkN-1:0]       dateline_o,
+    /// POSTED of each rank.
+    input  logic [RANKS-1:0][31:0] posted_i,
+    /// COLLECTIVES.
+    input  logic [31:0]            collectives_i,
+    /// A phit was sent, by link port.
+    input  logic [LinkN-1:0]       link_tx_i,
+    /// A phit was received.
+    input  logic [LinkN-1:0]       link_rx_i,
     /// CONTROL.reset is written.
     output logic                   reset_o
 );
@@ -60,9 +95,10 @@ module board_registers #(
   always_comb begin
     abort_rank_d   = abort_rank_q;
     abort_reason_d = abort_reason_q;
+    if (abort_in_i) {abort_rank_d, abort_reason_d} = abort_in_data_i;
     for (int unsigned r = RANKS; r > 0; r--) begin
       if (abort_i[r-1]) begin
-        abort_rank_d   = 8'(r - 1);
+        abort_rank_d   = 8'(32'(board_o) * RANKS + r - 1);
         abort_reason_d = abort_reason_i[r-1];
       end
     end
@@ -74,12 +110,40 @@ module board_registers #(
       aborted_q      <= 1'b0;
       abort_rank_q   <= '0;
       abort_reason_q <= '0;
+      abort_out_o    <= 1'b0;
     end else begin
-      cycle_q <= cycle_q + 1'b1;
+      cycle_q     <= cycle_q + 1'b1;
+      abort_out_o <= !aborted_q && (abort_i != '0 || abort_in_i);
       if (!aborted_q) begin
-        aborted_q      <= |abort_i;
+        aborted_q      <= abort_i != '0 || abort_in_i;
         abort_rank_q   <= abort_rank_d;
         abort_reason_q <= abort_reason_d;
+      end
+    end
+  end
+
+  assign abort_out_data_o = {abort_rank_q, abort_reason_q};
+
+  assign forward_write_o = write_i && write_offset_i == BOARD_FORWARD_OFFSET;
+  assign forward_rank_o  = write_data_i[BOARD_FORWARD_RANK_LSB+:8];
+  assign forward_port_o  = write_data_i[BOARD_FORWARD_PORT_LSB+:4];
+
+  logic [LinkN-1:0][31:0] link_tx_q, link_rx_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      board_o    <= '0;
+      placed_o   <= 1'b0;
+      dateline_o <= '0;
+      link_tx_q  <= '0;
+      link_rx_q  <= '0;
+    end else begin
+      placed_o <= write_i && write_offset_i == BOARD_PLACE_OFFSET;
+      if (write_i && write_offset_i == BOARD_PLACE_OFFSET) board_o <= write_data_i[7:0];
+      if (write_i && write_offset_i == BOARD_DATELINES_OFFSET) dateline_o <= write_data_i[LinkN-1:0];
+      for (int unsigned p = 0; p < LinkN; p++) begin
+        if (link_tx_i[p]) link_tx_q[p] <= link_tx_q[p] + 1'b1;
+        if (link_rx_i[p]) link_rx_q[p] <= link_rx_q[p] + 1'b1;
       end
     end
   end
@@ -93,7 +157,10 @@ module board_registers #(
       end
       BOARD_ABI_HASH_OFFSET:    read_data_o = ABI_HASH;
       BOARD_REVISION_OFFSET:    read_data_o = REVISION;
-      BOARD_CAPABILITIES_OFFSET: read_data_o[BOARD_CAPABILITIES_RMA_LSB] = 1'b1;
+      BOARD_CAPABILITIES_OFFSET: begin
+        read_data_o[BOARD_CAPABILITIES_RMA_LSB]    = 1'b1;
+        read_data_o[BOARD_CAPABILITIES_SWITCH_LSB] = STAGES != 0;
+      end
       BOARD_GEOMETRY_OFFSET: begin
         read_data_o[BOARD_GEOMETRY_RANKS_LSB+:BOARD_GEOMETRY_RANKS_W] = 8'(RANKS);
         read_data_o[BOARD_GEOMETRY_LINKS_LSB+:BOARD_GEOMETRY_LINKS_W] = 8'(LINKS);
@@ -113,9 +180,23 @@ module board_registers #(
       end
       BOARD_CYCLE_LO_OFFSET:    read_data_o = cycle_q[31:0];
       BOARD_CYCLE_HI_OFFSET:    read_data_o = cycle_q[63:32];
+      BOARD_PLACE_OFFSET:       read_data_o = 32'(board_o);
+      BOARD_SWITCH_OFFSET: begin
+        if (STAGES != 0) begin
+          read_data_o[BOARD_SWITCH_STAGES_LSB+:4]        = 4'(STAGES);
+          read_data_o[BOARD_SWITCH_COMMUNICATORS_LSB+:6] = 6'd32;
+          read_data_o[BOARD_SWITCH_PHIT_LSB+:8]          = 8'(PHIT_W / 8);
+        end
+      end
+      BOARD_COLLECTIVES_OFFSET: read_data_o = collectives_i;
       default: begin
         for (int unsigned r = 0; r < RANKS; r++) begin
           if (read_offset_i == BOARD_RANK_STATE_OFFSET + 12'(4 * r)) read_data_o = state_i[r];
+          if (read_offset_i == BOARD_POSTED_OFFSET + 12'(4 * r)) read_data_o = posted_i[r];
+        end
+        for (int unsigned p = 0; p < LINKS; p++) begin
+          if (read_offset_i == BOARD_LINK_TX_OFFSET + 12'(4 * p)) read_data_o = link_tx_q[p];
+          if (read_offset_i == BOARD_LINK_RX_OFFSET + 12'(4 * p)) read_data_o = link_rx_q[p];
         end
       end
     endcase

@@ -1,15 +1,17 @@
 `include "assertions.svh"
 
 import alcor_abi_pkg::*;
+import alcor_switch_pkg::*;
 
-/// One whole board without its vendor parts: coprocessors, crossbar routers, node memory, host port.
+/// One whole board without its vendor parts: coprocessors, crossbar routers, node memory, host port,
+/// and with links the switch that joins it to other boards and computes collectives.
 ///
 /// The simulator and the U280 build instantiate this same module. The host reaches it as a stock
 /// XDMA in memory-mapped mode does: AXI4-Lite for registers, AXI4 for node memory, an interrupt a
 /// rank. `move_*` is a second way to write registers, a write a rank and cycle, which reproduces the
 /// papers' test rigs in simulation; a board ties it off.
 module core #(
-    /// Ranks of the board, 2 to 16.
+    /// Ranks of the board, a power of two up to 16; 1 only with links.
     parameter int unsigned RANKS = 2,
     /// Slots of each registration table.
     parameter int unsigned SLOTS = 32,
@@ -33,6 +35,14 @@ module core #(
     parameter int unsigned ROUTER_QUEUE_DEPTH = 16,
     /// Cycles from a granted memory read to its data.
     parameter int unsigned MEM_LATENCY = 1,
+    /// Link ports: 0, or 2 for each dimension of the cluster.
+    parameter int unsigned LINKS = 0,
+    /// Stages of the collective unit: log2 of the number of boards, rounded up.
+    parameter int unsigned STAGES = 1,
+    /// Data bits of a phit.
+    parameter int unsigned PHIT_W = 256,
+    /// Phits of each input channel of a link.
+    parameter int unsigned VC_DEPTH = 256,
     /// Clock in kHz.
     parameter int unsigned CLOCK_KHZ = 250000,
     /// First 32 bits of the source revision, 0 in simulation.
@@ -40,7 +50,11 @@ module core #(
     /// Address bits of the register BAR; derived, not to be set.
     localparam int unsigned BarW = 17,
     /// Address bits of the board's node memory; derived, not to be set.
-    localparam int unsigned DmaW = $clog2(RANKS) + $clog2(NODE_BYTES)
+    localparam int unsigned DmaW = $clog2(RANKS) + $clog2(NODE_BYTES),
+    /// Link ports that there are wires for; derived, not to be set.
+    localparam int unsigned LinkN = (LINKS == 0) ? 1 : LINKS,
+    /// Bits of a phit with its header; derived, not to be set.
+    localparam int unsigned LinkW = PHIT_W + HeaderW
 ) (
     /// Clock.
     input  logic                     clk_i,
@@ -125,6 +139,27 @@ module core #(
     /// Test rig: its data.
     input  logic [RANKS-1:0][31:0]   move_data_i,
 
+    /// Links: a phit comes.
+    input  logic [LinkN-1:0]            link_valid_i,
+    /// Links: its virtual channel.
+    input  logic [LinkN-1:0][2:0]       link_vc_i,
+    /// Links: the phit.
+    input  logic [LinkN-1:0][LinkW-1:0] link_phit_i,
+    /// Links: a credit comes back.
+    input  logic [LinkN-1:0]            link_credit_i,
+    /// Links: its virtual channel.
+    input  logic [LinkN-1:0][2:0]       link_credit_vc_i,
+    /// Links: a phit leaves.
+    output logic [LinkN-1:0]            link_valid_o,
+    /// Links: its virtual channel.
+    output logic [LinkN-1:0][2:0]       link_vc_o,
+    /// Links: the phit.
+    output logic [LinkN-1:0][LinkW-1:0] link_phit_o,
+    /// Links: a credit is given back.
+    output logic [LinkN-1:0]            link_credit_o,
+    /// Links: its virtual channel.
+    output logic [LinkN-1:0][2:0]       link_credit_vc_o,
+
     /// Monitor: a word passes; per rank request out, reply out, request in, reply in.
     output logic [RANKS-1:0][3:0]       monitor_valid_o,
     /// Monitor: it is its packet's last.
@@ -134,7 +169,14 @@ module core #(
 );
 
   localparam int unsigned NodeW = $clog2(NODE_BYTES);
-  localparam int unsigned RankW = $clog2(RANKS);
+  localparam int unsigned RankW = (RANKS > 1) ? $clog2(RANKS) : 1;
+  localparam int unsigned RankBits = $clog2(RANKS);
+  localparam int unsigned AddrW = NodeW - 2;
+  // The crossbar's ports: the ranks, and with links one that leads to the other boards.
+  localparam int unsigned Ports = RANKS + ((LINKS == 0) ? 0 : 1);
+  localparam int unsigned PortW = $clog2(Ports);
+  localparam int unsigned Dests = (LINKS == 0) ? RANKS : 256;
+  localparam int unsigned Banks = (LINKS == 0) ? 1 : PHIT_W / 32;
 
   // ---------------------------------------------------------------- reset: from outside or CONTROL
 
@@ -220,9 +262,19 @@ module core #(
   logic [RANKS-1:0][7:0] abort_reason;
   logic [RANKS-1:0][31:0] state;
 
+  logic [7:0] board, forward_rank;
+  logic placed, forward_write, abort_in, abort_out;
+  logic [3:0] forward_port;
+  logic [15:0] abort_in_data, abort_out_data;
+  logic [LinkN-1:0] dateline, link_tx, link_rx;
+  logic [RANKS-1:0][31:0] posted;
+  logic [31:0] collectives;
+
   board_registers #(
       .RANKS        (RANKS),
-      .LINKS        (0),
+      .LINKS        (LINKS),
+      .STAGES       ((LINKS == 0) ? 0 : STAGES),
+      .PHIT_W       (PHIT_W),
       .SLOTS        (SLOTS),
       .NODE_BYTES   (NODE_BYTES),
       .PAYLOAD_WORDS(PAYLOAD_WORDS),
@@ -242,6 +294,20 @@ module core #(
       .abort_i       (abort),
       .abort_reason_i(abort_reason),
       .aborted_o     (aborted),
+      .abort_in_i    (abort_in),
+      .abort_in_data_i(abort_in_data),
+      .abort_out_o   (abort_out),
+      .abort_out_data_o(abort_out_data),
+      .board_o       (board),
+      .placed_o      (placed),
+      .forward_write_o(forward_write),
+      .forward_rank_o(forward_rank),
+      .forward_port_o(forward_port),
+      .dateline_o    (dateline),
+      .posted_i      (posted),
+      .collectives_i (collectives),
+      .link_tx_i     (link_tx),
+      .link_rx_i     (link_rx),
       .reset_o       (reset_command)
   );
 
@@ -255,15 +321,26 @@ module core #(
   logic [4:0] verdict;
 
   // By plane, for the routers.
-  logic [1:0][RANKS-1:0] tx_valid, tx_ready, tx_last, rx_valid, rx_ready, rx_last;
-  logic [1:0][RANKS-1:0][31:0] tx_data, rx_data;
+  logic [1:0][Ports-1:0] tx_valid, tx_ready, tx_last, rx_valid, rx_ready, rx_last;
+  logic [1:0][Ports-1:0][31:0] tx_data, rx_data;
 
   logic dma_valid, dma_ready, dma_write;
+  logic [RankW-1:0] dma_rank;
   logic [DmaW-3:0] dma_address;
   logic [31:0] dma_data;
   logic [3:0] dma_strobe;
   logic [RANKS-1:0] dma_rank_ready;
   logic [RANKS-1:0][31:0] mem_data;
+
+  // Collectives: completions, and phits of node memory.
+  logic [RANKS-1:0] complete_valid, complete_ready;
+  logic [RANKS-1:0][4:0] complete_status;
+  logic [RANKS-1:0][15:0] complete_id;
+  logic [RANKS-1:0] phit_want, phit_ready, phit_read, phit_write_valid, phit_write_ready;
+  logic [RANKS-1:0][AddrW-1:0] phit_address, phit_write_address;
+  logic [Banks*32-1:0] phit_write_data;
+  logic [RANKS-1:0][Banks-1:0] phit_write_strobe;
+  logic [RANKS-1:0][Banks*32-1:0] phit_data;
 
   for (genvar r = 0; r < RANKS; r++) begin : g_rank
     logic read_valid, read_ready, write_valid, write_ready;
@@ -275,7 +352,7 @@ module core #(
         .SLOTS        (SLOTS),
         .NODE_BYTES   (NODE_BYTES),
         .PAYLOAD_WORDS(PAYLOAD_WORDS),
-        .DESTS        (RANKS),
+        .DESTS        (Dests),
         .COMMAND_DEPTH(COMMAND_DEPTH),
         .IN_DEPTH     (IN_DEPTH),
         .OUT_DEPTH    (OUT_DEPTH),
@@ -286,13 +363,13 @@ module core #(
     ) u_coprocessor (
         .clk_i            (clk_i),
         .rst_ni           (core_rst_n),
-        .rank_i           (8'(r)),
+        .rank_i           (8'(32'(board) * RANKS + r)),
         .host_clk_i       (clk_i),
         .host_rst_ni      (core_rst_n),
         .command_write_i  (page_write[r] && page_offset[r][11:10] == 2'b00),
         .command_opcode_i (page_offset[r][9:2]),
         .command_data_i   (page_data[r]),
-        .register_write_i (page_write[r] && page_offset[r][11:10] != 2'b00),
+        .register_write_i (page_write[r] && page_offset[r][11:10] == 2'b01),
         .register_offset_i(page_offset[r]),
         .register_data_i  (page_data[r]),
         .read_offset_i    (bar_read_address[11:0]),
@@ -302,6 +379,10 @@ module core #(
         .abort_o          (abort[r]),
         .abort_reason_o   (abort_reason[r]),
         .aborted_i        (aborted),
+        .collective_valid_i (complete_valid[r]),
+        .collective_ready_o (complete_ready[r]),
+        .collective_status_i(complete_status[r]),
+        .collective_id_i    (complete_id[r]),
         .ready_o          (ready[r]),
         .sync_valid_o     (sync_valid[r]),
         .quiet_o          (quiet[r]),
@@ -335,6 +416,7 @@ module core #(
 
     node_memory #(
         .NODE_BYTES(NODE_BYTES),
+        .BANKS     (Banks),
         .LATENCY   (MEM_LATENCY)
     ) u_memory (
         .clk_i          (clk_i),
@@ -347,7 +429,17 @@ module core #(
         .write_address_i(write_address[NodeW-3:0]),
         .write_data_i   (write_word),
         .write_strobe_i (write_strobe),
-        .host_valid_i   (dma_valid && dma_address[DmaW-3-:RankW] == RankW'(r)),
+        .phit_want_i    (phit_want[r]),
+        .phit_ready_o   (phit_ready[r]),
+        .phit_read_i    (phit_read[r]),
+        .phit_address_i (phit_address[r]),
+        .phit_write_valid_i  (phit_write_valid[r]),
+        .phit_write_ready_o  (phit_write_ready[r]),
+        .phit_write_address_i(phit_write_address[r]),
+        .phit_write_data_i   (phit_write_data),
+        .phit_write_strobe_i (phit_write_strobe[r]),
+        .phit_data_o    (phit_data[r]),
+        .host_valid_i   (dma_valid && dma_rank == RankW'(r)),
         .host_ready_o   (dma_rank_ready[r]),
         .host_write_i   (dma_write),
         .host_address_i (dma_address[NodeW-3:0]),
@@ -365,19 +457,31 @@ module core #(
   // ---------------------------------------------------------------- routers, a plane each
 
   logic [1:0] plane_empty;
-  logic [1:0][RANKS-1:0] plane_drop;
-  logic [RANKS-1:0][RankW-1:0] route;
+  logic [1:0][Ports-1:0] plane_drop;
+  logic [Dests-1:0][PortW-1:0] route;
 
-  // On one board the destination's number is its port.
-  for (genvar r = 0; r < RANKS; r++) begin : g_route
-    assign route[r] = RankW'(r);
+  if (LINKS == 0) begin : g_alone
+    // On one board the destination's number is its port.
+    for (genvar r = 0; r < RANKS; r++) begin : g_route
+      assign route[r] = PortW'(r);
+    end
+  end else begin : g_placed
+    // What is not on this board is reached over the links. The table follows the board's number,
+    // which is written once.
+    always_ff @(posedge clk_i) begin
+      if (!core_rst_n || placed) begin
+        for (int unsigned d = 0; d < Dests; d++) begin
+          route[d] <= (8'(d >> RankBits) == board) ? PortW'(d % RANKS) : PortW'(RANKS);
+        end
+      end
+    end
   end
 
   for (genvar p = 0; p < 2; p++) begin : g_plane
     router #(
-        .PORTS           (RANKS),
+        .PORTS           (Ports),
         .WIDTH           (32),
-        .DESTS           (RANKS),
+        .DESTS           (Dests),
         .INPUT_DEPTH     (ROUTER_INPUT_DEPTH),
         .VOQ_DEPTH       (ROUTER_QUEUE_DEPTH),
         .CROSSPOINT_DEPTH(ROUTER_QUEUE_DEPTH),
@@ -399,11 +503,17 @@ module core #(
     );
   end
 
+  logic here, here_phase;
+  logic [4:0] here_verdict;
+  logic [1:0] here_kind;
+  logic [7:0] here_slot;
+
   rma_sync #(
       .RANKS(RANKS)
   ) u_sync (
       .clk_i          (clk_i),
       .rst_ni         (core_rst_n),
+      .first_rank_i   (8'(32'(board) * RANKS)),
       .valid_i        (sync_valid),
       .quiet_i        (quiet),
       .kind_i         (sync_kind),
@@ -413,14 +523,203 @@ module core #(
       .begun_i        (begun),
       .nprocs_i       (nprocs),
       .network_empty_i(&plane_empty),
-      .fire_o         (fire),
-      .fire_phase_o   (fire_phase),
-      .verdict_o      (verdict)
+      .fire_o         (here),
+      .fire_phase_o   (here_phase),
+      .verdict_o      (here_verdict),
+      .kind_o         (here_kind),
+      .slot_o         (here_slot)
   );
+
+  // ---------------------------------------------------------------- other boards
+
+  if (LINKS == 0) begin : g_no_links
+    assign fire       = here;
+    assign fire_phase = here_phase;
+    assign verdict    = here_verdict;
+
+    assign link_valid_o     = '0;
+    assign link_vc_o        = '0;
+    assign link_phit_o      = '0;
+    assign link_credit_o    = '0;
+    assign link_credit_vc_o = '0;
+
+    assign abort_in           = 1'b0;
+    assign abort_in_data      = '0;
+    assign link_tx            = '0;
+    assign link_rx            = '0;
+    assign posted             = '0;
+    assign collectives        = '0;
+    assign complete_valid     = '0;
+    assign complete_status    = '0;
+    assign complete_id        = '0;
+    assign phit_want          = '0;
+    assign phit_read          = '0;
+    assign phit_address       = '0;
+    assign phit_write_valid   = '0;
+    assign phit_write_address = '0;
+    assign phit_write_data    = '0;
+    assign phit_write_strobe  = '0;
+  end else begin : g_links
+    localparam int unsigned Locals = 2 + STAGES;
+
+    logic [Locals-1:0] in_valid, in_ready, out_valid, out_ready;
+    logic [Locals-1:0][LinkW-1:0] in_phit, out_phit;
+    logic [1:0] sent, consumed;
+    logic switch_drop;
+
+    // A plane's packets to other boards leave as phits, those from other boards come back as words.
+    for (genvar p = 0; p < 2; p++) begin : g_uplink
+      uplink_tx #(
+          .PHIT_W(PHIT_W)
+      ) u_tx (
+          .clk_i  (clk_i),
+          .rst_ni (core_rst_n),
+          .valid_i(rx_valid[p][RANKS]),
+          .ready_o(rx_ready[p][RANKS]),
+          .data_i (rx_data[p][RANKS]),
+          .last_i (rx_last[p][RANKS]),
+          .valid_o(in_valid[p]),
+          .ready_i(in_ready[p]),
+          .phit_o (in_phit[p]),
+          .sent_o (sent[p]),
+          .empty_o()
+      );
+
+      uplink_rx #(
+          .PHIT_W(PHIT_W)
+      ) u_rx (
+          .clk_i     (clk_i),
+          .rst_ni    (core_rst_n),
+          .valid_i   (out_valid[p]),
+          .ready_o   (out_ready[p]),
+          .phit_i    (out_phit[p]),
+          .valid_o   (tx_valid[p][RANKS]),
+          .ready_i   (tx_ready[p][RANKS]),
+          .data_o    (tx_data[p][RANKS]),
+          .last_o    (tx_last[p][RANKS]),
+          .consumed_o(consumed[p]),
+          .empty_o   ()
+      );
+    end
+
+    switch_router #(
+        .LINKS   (LINKS),
+        .STAGES  (STAGES),
+        .PHIT_W  (PHIT_W),
+        .VC_DEPTH(VC_DEPTH),
+        .DESTS   (Dests)
+    ) u_switch_router (
+        .clk_i           (clk_i),
+        .rst_ni          (core_rst_n),
+        .forward_write_i (forward_write),
+        .forward_rank_i  (forward_rank),
+        .forward_port_i  (forward_port),
+        .dateline_i      (dateline),
+        .link_valid_i    (link_valid_i),
+        .link_vc_i       (link_vc_i),
+        .link_phit_i     (link_phit_i),
+        .link_credit_i   (link_credit_i),
+        .link_credit_vc_i(link_credit_vc_i),
+        .link_valid_o    (link_valid_o),
+        .link_vc_o       (link_vc_o),
+        .link_phit_o     (link_phit_o),
+        .link_credit_o   (link_credit_o),
+        .link_credit_vc_o(link_credit_vc_o),
+        .local_valid_i   (in_valid),
+        .local_ready_o   (in_ready),
+        .local_phit_i    (in_phit),
+        .local_valid_o   (out_valid),
+        .local_ready_i   (out_ready),
+        .local_phit_o    (out_phit),
+        .control_i       (abort_out),
+        .control_data_i  (abort_out_data),
+        .control_o       (abort_in),
+        .control_data_o  (abort_in_data),
+        .drop_o          (switch_drop),
+        .link_tx_o       (link_tx),
+        .link_rx_o       (link_rx),
+        .idle_o          ()
+    );
+
+    // The windows of the stages have room for what comes.
+    assign out_ready[Locals-1:2] = '1;
+
+    logic [RANKS-1:0] collective_write;
+    logic round, round_ready, result;
+    logic [PHIT_W-1:0] round_data, result_data;
+
+    for (genvar r = 0; r < RANKS; r++) begin : g_write
+      assign collective_write[r] = page_write[r] && page_offset[r][11];
+    end
+
+    collective_unit #(
+        .RANKS      (RANKS),
+        .STAGES     (STAGES),
+        .PHIT_W     (PHIT_W),
+        .NODE_BYTES (NODE_BYTES),
+        .MEM_LATENCY(MEM_LATENCY)
+    ) u_collectives (
+        .clk_i            (clk_i),
+        .rst_ni           (core_rst_n),
+        .write_i          (collective_write),
+        .offset_i         (page_offset),
+        .data_i           (page_data),
+        .posted_o         (posted),
+        .active_o         (collectives),
+        .complete_valid_o (complete_valid),
+        .complete_ready_i (complete_ready),
+        .complete_status_o(complete_status),
+        .complete_id_o    (complete_id),
+        .sync_begin_i     (round),
+        .sync_ready_o     (round_ready),
+        .sync_i           (round_data),
+        .sync_valid_o     (result),
+        .sync_o           (result_data),
+        .read_want_o      (phit_want),
+        .read_valid_o     (phit_read),
+        .read_ready_i     (phit_ready),
+        .read_address_o   (phit_address),
+        .read_data_i      (phit_data),
+        .write_valid_o    (phit_write_valid),
+        .write_ready_i    (phit_write_ready),
+        .write_address_o  (phit_write_address),
+        .write_data_o     (phit_write_data),
+        .write_strobe_o   (phit_write_strobe),
+        .rx_valid_i       (out_valid[Locals-1:2]),
+        .rx_phit_i        (out_phit[Locals-1:2]),
+        .tx_valid_o       (in_valid[Locals-1:2]),
+        .tx_ready_i       (in_ready[Locals-1:2]),
+        .tx_phit_o        (in_phit[Locals-1:2])
+    );
+
+    cluster_sync #(
+        .PHIT_W(PHIT_W)
+    ) u_cluster_sync (
+        .clk_i        (clk_i),
+        .rst_ni       (core_rst_n),
+        .here_i       (here),
+        .phase_i      (here_phase),
+        .verdict_i    (here_verdict),
+        .kind_i       (here_kind),
+        .slot_i       (here_slot),
+        .sent_i       (sent),
+        .consumed_i   (consumed),
+        .round_o      (round),
+        .round_ready_i(round_ready),
+        .round_data_o (round_data),
+        .result_i     (result),
+        .result_data_i(result_data),
+        .fire_o       (fire),
+        .fire_phase_o (fire_phase),
+        .verdict_o    (verdict)
+    );
+
+    // The library fills the forwarding table before anything is sent.
+    `ALCOR_ASSERT(a_switch_no_drop, !switch_drop)
+  end
 
   // ---------------------------------------------------------------- DMA
 
-  logic [RankW-1:0] dma_rank;
   logic [MEM_LATENCY-1:0][RankW-1:0] dma_rank_q;
 
   axi_dma_port #(
@@ -456,7 +755,11 @@ module core #(
       .mem_data_i   (mem_data[dma_rank_q[MEM_LATENCY-1]])
   );
 
-  assign dma_rank  = dma_address[DmaW-3-:RankW];
+  if (RANKS > 1) begin : g_dma_rank
+    assign dma_rank = dma_address[DmaW-3-:RankW];
+  end else begin : g_dma_only
+    assign dma_rank = '0;
+  end
   assign dma_ready = dma_rank_ready[dma_rank];
 
   always_ff @(posedge clk_i) begin
@@ -464,8 +767,10 @@ module core #(
     for (int unsigned i = 1; i < MEM_LATENCY; i++) dma_rank_q[i] <= dma_rank_q[i-1];
   end
 
-  `ALCOR_CHECK_PARAM(g_check_ranks, RANKS >= 2 && RANKS <= 16 && (RANKS & (RANKS - 1)) == 0,
-                     "core: RANKS must be 2, 4, 8 or 16")
+  `ALCOR_CHECK_PARAM(g_check_ranks, RANKS >= 1 && RANKS <= 16 && (RANKS & (RANKS - 1)) == 0 && (RANKS > 1 || LINKS > 0),
+                     "core: RANKS must be 2, 4, 8 or 16, or 1 with links")
+  `ALCOR_CHECK_PARAM(g_check_links, LINKS == 0 || LINKS == 2 || LINKS == 4 || LINKS == 6,
+                     "core: LINKS must be 0, 2, 4 or 6")
   // The coprocessors send to ranks of the run only, so the routers never drop.
   `ALCOR_ASSERT(a_no_drop, plane_drop == '0)
 

@@ -1,104 +1,211 @@
 `include "assertions.svh"
 
-/// Node memory of one rank: a read and a write port for the coprocessor, both shared with the
-/// host's DMA.
+/// Node memory of one rank: words for the coprocessor and the host's DMA, whole phits for the
+/// collective unit; a read and a write in each cycle.
 ///
-/// The coprocessor goes first; a host access that had to wait goes first in the next cycle, so each
-/// side gets at least every second cycle.
+/// The coprocessor goes first, then phits, then the host; whoever had to wait goes first in the next
+/// cycle. A phit begins at any word: its words lie in as many banks, each with an address of its own.
 module node_memory #(
     /// Bytes, a power of two.
     parameter int unsigned NODE_BYTES = 1048576,
+    /// Banks, and words of a phit: a power of two; word w is element w / BANKS of bank w % BANKS.
+    parameter int unsigned BANKS = 1,
     /// Cycles from a granted read to its data, 1 or more.
     parameter int unsigned LATENCY = 1,
     /// Width of a word address; derived, not to be set.
     localparam int unsigned AddrW = $clog2(NODE_BYTES / 4)
 ) (
     /// Clock.
-    input  logic             clk_i,
+    input  logic                   clk_i,
     /// Synchronous reset, active low; contents stay.
-    input  logic             rst_ni,
+    input  logic                   rst_ni,
 
     /// Coprocessor: read.
-    input  logic             read_valid_i,
+    input  logic                   read_valid_i,
     /// It is granted.
-    output logic             read_ready_o,
+    output logic                   read_ready_o,
     /// Word address.
-    input  logic [AddrW-1:0] read_address_i,
+    input  logic [AddrW-1:0]       read_address_i,
     /// Coprocessor: write.
-    input  logic             write_valid_i,
+    input  logic                   write_valid_i,
     /// It is done.
-    output logic             write_ready_o,
+    output logic                   write_ready_o,
     /// Word address.
-    input  logic [AddrW-1:0] write_address_i,
+    input  logic [AddrW-1:0]       write_address_i,
     /// Data.
-    input  logic [31:0]      write_data_i,
+    input  logic [31:0]            write_data_i,
     /// Byte strobes.
-    input  logic [3:0]       write_strobe_i,
+    input  logic [3:0]             write_strobe_i,
+
+    /// Phit: a read is wanted.
+    input  logic                   phit_want_i,
+    /// It can take place; depends on `phit_want_i`, not on `phit_read_i`.
+    output logic                   phit_ready_o,
+    /// It takes place: wanted, and ready here and wherever else it is wanted.
+    input  logic                   phit_read_i,
+    /// Address of its first word.
+    input  logic [AddrW-1:0]       phit_address_i,
+    /// Phit: write.
+    input  logic                   phit_write_valid_i,
+    /// It is done.
+    output logic                   phit_write_ready_o,
+    /// Address of its first word.
+    input  logic [AddrW-1:0]       phit_write_address_i,
+    /// Data.
+    input  logic [BANKS-1:0][31:0] phit_write_data_i,
+    /// Words to be written.
+    input  logic [BANKS-1:0]       phit_write_strobe_i,
+    /// Data of the phit read LATENCY cycles ago.
+    output logic [BANKS-1:0][31:0] phit_data_o,
 
     /// Host: an access.
-    input  logic             host_valid_i,
+    input  logic                   host_valid_i,
     /// It is granted or done.
-    output logic             host_ready_o,
+    output logic                   host_ready_o,
     /// It is a write.
-    input  logic             host_write_i,
+    input  logic                   host_write_i,
     /// Word address.
-    input  logic [AddrW-1:0] host_address_i,
+    input  logic [AddrW-1:0]       host_address_i,
     /// Data to be written.
-    input  logic [31:0]      host_data_i,
+    input  logic [31:0]            host_data_i,
     /// Byte strobes.
-    input  logic [3:0]       host_strobe_i,
+    input  logic [3:0]             host_strobe_i,
 
-    /// Data of the read granted LATENCY cycles ago, to whomever it was granted.
-    output logic [31:0]      data_o
+    /// Data of the word read granted LATENCY cycles ago, to whomever it was granted.
+    output logic [31:0]            data_o
 );
 
-  (* ram_style = "ultra" *)
-  logic [31:0] mem[NODE_BYTES/4]  /*verilator public_flat_rw*/;
+  localparam int unsigned BankW = (BANKS > 1) ? $clog2(BANKS) : 1;
+  localparam int unsigned Shift = $clog2(BANKS);
+  localparam int unsigned RowW = AddrW - Shift;
 
-  logic host_waited_q, host_reads, host_writes;
-  logic read_enable;
+  logic host_waited_q, phit_read_waited_q, phit_write_waited_q;
+  logic host_reads, host_writes, host_read_first, host_write_first;
+  logic word_reads, phit_writes;
   logic [AddrW-1:0] read_address, write_address;
   logic [31:0] write_data;
   logic [3:0] write_strobe;
-  logic [LATENCY-1:0][31:0] data_q;
 
-  assign host_reads    = host_valid_i && !host_write_i && (host_waited_q || !read_valid_i);
-  assign host_writes   = host_valid_i && host_write_i && (host_waited_q || !write_valid_i);
-  assign host_ready_o  = host_reads || host_writes;
-  assign read_ready_o  = !host_reads;
-  assign write_ready_o = !host_writes;
+  assign host_read_first    = host_waited_q && host_valid_i && !host_write_i;
+  assign host_write_first   = host_waited_q && host_valid_i && host_write_i;
+  assign host_reads         = host_read_first || (host_valid_i && !host_write_i && !read_valid_i && !phit_want_i);
+  assign host_writes        = host_write_first
+      || (host_valid_i && host_write_i && !write_valid_i && !phit_write_valid_i);
+  assign host_ready_o       = host_reads || host_writes;
+  assign phit_ready_o       = !host_read_first && (phit_read_waited_q || !read_valid_i);
+  assign phit_write_ready_o = !host_write_first && (phit_write_waited_q || !write_valid_i);
+  assign read_ready_o       = !host_reads && !(phit_want_i && phit_read_waited_q);
+  assign phit_writes        = phit_write_valid_i && phit_write_ready_o;
+  assign write_ready_o      = !host_writes && !phit_writes;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) host_waited_q <= 1'b0;
-    else host_waited_q <= host_valid_i && !host_ready_o;
+    if (!rst_ni) begin
+      host_waited_q       <= 1'b0;
+      phit_read_waited_q  <= 1'b0;
+      phit_write_waited_q <= 1'b0;
+    end else begin
+      host_waited_q       <= host_valid_i && !host_ready_o;
+      phit_read_waited_q  <= phit_want_i && !phit_read_i;
+      phit_write_waited_q <= phit_write_valid_i && !phit_write_ready_o;
+    end
   end
 
-  assign read_enable   = read_valid_i || host_reads;
+  assign word_reads    = (read_valid_i && read_ready_o) || host_reads;
   assign read_address  = host_reads ? host_address_i : read_address_i;
   assign write_address = host_writes ? host_address_i : write_address_i;
   assign write_data    = host_writes ? host_data_i : write_data_i;
 
   always_comb begin
     write_strobe = '0;
-    if (write_valid_i) write_strobe = write_strobe_i;
+    if (write_valid_i && write_ready_o) write_strobe = write_strobe_i;
     if (host_writes) write_strobe = host_strobe_i;
   end
 
+  // Where a phit's first word lies, and what lies there of a word access.
+  logic [BankW-1:0] read_bank, write_bank, phit_bank, phit_write_bank;
+
+  if (BANKS > 1) begin : g_number
+    assign read_bank       = read_address[BankW-1:0];
+    assign write_bank      = write_address[BankW-1:0];
+    assign phit_bank       = phit_address_i[BankW-1:0];
+    assign phit_write_bank = phit_write_address_i[BankW-1:0];
+  end else begin : g_one
+    assign read_bank       = '0;
+    assign write_bank      = '0;
+    assign phit_bank       = '0;
+    assign phit_write_bank = '0;
+  end
+
+  logic [BANKS-1:0][31:0] bank_data;
+  logic [LATENCY-1:0][BankW-1:0] read_bank_q, phit_bank_q;
+
+  for (genvar b = 0; b < BANKS; b++) begin : g_bank
+    (* ram_style = "ultra" *)
+    logic [31:0] mem[NODE_BYTES/4/BANKS]  /*verilator public_flat_rw*/;
+
+    // A word for each cycle of latency.
+    logic [32*LATENCY-1:0] data_q;
+    logic [RowW-1:0] row, write_row;
+    logic [3:0] strobe;
+    logic [31:0] data;
+    logic read;
+    logic [BankW-1:0] part;
+
+    // A bank below the phit's first one holds a word of the next row.
+    assign row  = phit_read_i ? phit_address_i[AddrW-1:Shift] + RowW'({1'b0, phit_bank} > (BankW + 1)'(b))
+                              : read_address[AddrW-1:Shift];
+    assign read = phit_read_i || (word_reads && read_bank == BankW'(b));
+    assign part = BankW'(b) - phit_write_bank;
+
+    always_comb begin
+      strobe    = (write_bank == BankW'(b)) ? write_strobe : '0;
+      write_row = write_address[AddrW-1:Shift];
+      data      = write_data;
+      if (phit_writes) begin
+        strobe    = {4{phit_write_strobe_i[part]}};
+        write_row = phit_write_address_i[AddrW-1:Shift] + RowW'({1'b0, phit_write_bank} > (BankW + 1)'(b));
+        data      = phit_write_data_i[part];
+      end
+    end
+
+    always_ff @(posedge clk_i) begin
+      for (int unsigned i = 0; i < 4; i++) begin
+        if (strobe[i]) mem[write_row][8*i+:8] <= data[8*i+:8];
+      end
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (read) data_q[31:0] <= mem[row];
+      for (int unsigned i = 1; i < LATENCY; i++) data_q[32*i+:32] <= data_q[32*(i-1)+:32];
+    end
+
+    assign bank_data[b] = data_q[32*(LATENCY-1)+:32];
+  end
+
   always_ff @(posedge clk_i) begin
-    for (int unsigned b = 0; b < 4; b++) begin
-      if (write_strobe[b]) mem[write_address][8*b+:8] <= write_data[8*b+:8];
+    if (word_reads) read_bank_q[0] <= read_bank;
+    if (phit_read_i) phit_bank_q[0] <= phit_bank;
+    for (int unsigned i = 1; i < LATENCY; i++) begin
+      read_bank_q[i] <= read_bank_q[i-1];
+      phit_bank_q[i] <= phit_bank_q[i-1];
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (read_enable) data_q[0] <= mem[read_address];
-    for (int unsigned i = 1; i < LATENCY; i++) data_q[i] <= data_q[i-1];
+  if (BANKS > 1) begin : g_turn
+    assign data_o = bank_data[read_bank_q[LATENCY-1]];
+    for (genvar k = 0; k < BANKS; k++) begin : g_word
+      assign phit_data_o[k] = bank_data[BankW'(k) + phit_bank_q[LATENCY-1]];
+    end
+  end else begin : g_straight
+    assign data_o      = bank_data[0];
+    assign phit_data_o = bank_data;
   end
-
-  assign data_o = data_q[LATENCY-1];
 
   `ALCOR_CHECK_PARAM(g_check_bytes, NODE_BYTES >= 16 && (NODE_BYTES & (NODE_BYTES - 1)) == 0,
                      "node_memory: NODE_BYTES must be a power of two, 16 or more")
+  `ALCOR_CHECK_PARAM(g_check_banks, BANKS >= 1 && (BANKS & (BANKS - 1)) == 0,
+                     "node_memory: BANKS must be a power of two")
   `ALCOR_CHECK_PARAM(g_check_latency, LATENCY >= 1, "node_memory: LATENCY must be 1 or more")
+  `ALCOR_IMPLIES(a_read_granted, phit_read_i, phit_want_i && phit_ready_o)
 
 endmodule

@@ -408,6 +408,7 @@ module rma_bench (
     ) u_sync (
         .clk_i          (clk_i),
         .rst_ni         (rst_ni),
+        .first_rank_i   ('0),
         .valid_i        (sync_valid_i[g][SyncRanks[g]-1:0]),
         .quiet_i        (sync_quiet_i[g][SyncRanks[g]-1:0]),
         .kind_i         (sync_kind_i[g][SyncRanks[g]-1:0]),
@@ -419,7 +420,9 @@ module rma_bench (
         .network_empty_i(sync_network_empty_i[g]),
         .fire_o         (sync_fire_o[g]),
         .fire_phase_o   (sync_fire_phase_o[g]),
-        .verdict_o      (sync_verdict_o[g])
+        .verdict_o      (sync_verdict_o[g]),
+        .kind_o         (),
+        .slot_o         ()
     );
   end
 
@@ -439,6 +442,10 @@ module rma_bench (
         .local_ready_o  (ring_local_ready_o[g]),
         .local_status_i (ring_local_status_i[g]),
         .local_id_i     (ring_local_id_i[g]),
+        .collective_valid_i (1'b0),
+        .collective_ready_o (),
+        .collective_status_i('0),
+        .collective_id_i    ('0),
         .base_i         (ring_base_i[g]),
         .log2_entries_i (ring_log2_entries_i[g]),
         .tail_i         (ring_tail_i[g]),

@@ -6,8 +6,8 @@ import alcor_abi_pkg::*;
 ///
 /// An entry is two words, id with status and the count of retired commands, by which the host gets
 /// its credits back. CQ_HEAD moves when both are written, so an entry that is counted can be read.
-/// Two sources: commands that came back from their target, and commands refused before anything was
-/// sent; the first has priority.
+/// Three sources: commands that came back from their target, commands refused before anything was
+/// sent, and collectives; the first has priority, then the second.
 module rma_completion_queue #(
     /// Entries that may wait to be written.
     parameter int unsigned DEPTH = 16
@@ -33,6 +33,14 @@ module rma_completion_queue #(
     input  logic [4:0]  local_status_i,
     /// Command id.
     input  logic [15:0] local_id_i,
+    /// From the collective unit.
+    input  logic        collective_valid_i,
+    /// It is taken.
+    output logic        collective_ready_o,
+    /// Status.
+    input  logic [4:0]  collective_status_i,
+    /// Command id.
+    input  logic [15:0] collective_id_i,
 
     /// Ring's base address.
     input  logic [31:0] base_i,
@@ -73,13 +81,15 @@ module rma_completion_queue #(
 
   assign reply_ready_o = room;
   assign local_ready_o = room && !reply_valid_i;
+  assign collective_ready_o = room && !reply_valid_i && !local_valid_i;
 
   // Offered only when there is room: a reply that comes while a local completion waits goes first,
   // and what is on offer must not change.
   fifo #(.WIDTH(21), .DEPTH(DEPTH)) u_fifo (
       .clk_i(clk_i), .rst_ni(rst_ni),
-      .valid_i(room && (reply_valid_i || local_valid_i)), .ready_o(room),
-      .data_i(reply_valid_i ? {reply_status_i, reply_id_i} : {local_status_i, local_id_i}),
+      .valid_i(room && (reply_valid_i || local_valid_i || collective_valid_i)), .ready_o(room),
+      .data_i(reply_valid_i ? {reply_status_i, reply_id_i} :
+              local_valid_i ? {local_status_i, local_id_i} : {collective_status_i, collective_id_i}),
       .valid_o(valid), .ready_i(ready), .data_o({status, id}), .empty_o(empty), .usage_o()
   );
 

@@ -69,6 +69,14 @@ module rma_coprocessor #(
     output logic [7:0]        abort_reason_o,
     /// The run is aborted, by whomever.
     input  logic              aborted_i,
+    /// A collective of this rank has ended: an entry for its completion ring.
+    input  logic              collective_valid_i,
+    /// It is taken.
+    output logic              collective_ready_o,
+    /// Its status.
+    input  logic [4:0]        collective_status_i,
+    /// Its command id.
+    input  logic [15:0]       collective_id_i,
     /// The registration table is cleared.
     output logic              ready_o,
 
@@ -441,6 +449,10 @@ module rma_coprocessor #(
       .local_ready_o  (local_ready),
       .local_status_i (local_status),
       .local_id_i     (local_id),
+      .collective_valid_i (collective_valid_i),
+      .collective_ready_o (collective_ready_o),
+      .collective_status_i(collective_status_i),
+      .collective_id_i    (collective_id_i),
       .base_i         (cq_base),
       .log2_entries_i (cq_log2_entries),
       .tail_i         (cq_tail),

@@ -18,6 +18,8 @@ module rma_sync #(
     /// Synchronous reset, active low.
     input  logic                  rst_ni,
 
+    /// Number of this board's first rank.
+    input  logic [7:0]            first_rank_i,
     /// A rank is at a collective command.
     input  logic [RANKS-1:0]      valid_i,
     /// None of its traffic is queued or under way.
@@ -42,7 +44,11 @@ module rma_sync #(
     /// The phase it is for.
     output logic                  fire_phase_o,
     /// The verdict of all: the first rank's that is not OK, or MISMATCH.
-    output logic [4:0]            verdict_o
+    output logic [4:0]            verdict_o,
+    /// Rank 0's command: sync_kind_e.
+    output logic [1:0]            kind_o,
+    /// The slot that it is about.
+    output logic [7:0]            slot_o
 );
 
   logic [RANKS-1:0] here_q, phase_q, needed_d, needed_q;
@@ -57,7 +63,7 @@ module rma_sync #(
     needed_d = '0;
     for (int unsigned r = 0; r < RANKS; r++) begin
       for (int unsigned other = 0; other < RANKS; other++) begin
-        if (begun_i[other] && nprocs_i[other] > 8'(r)) needed_d[r] = 1'b1;
+        if (begun_i[other] && {1'b0, nprocs_i[other]} > {1'b0, first_rank_i} + 9'(r)) needed_d[r] = 1'b1;
       end
     end
   end
@@ -99,6 +105,8 @@ module rma_sync #(
   always_ff @(posedge clk_i) begin
     fire_phase_o <= phase_q[0];
     verdict_o    <= verdict;
+    kind_o       <= kind_q[0];
+    slot_o       <= slot_q[0];
     if (!rst_ni) fire_o <= 1'b0;
     else fire_o <= all_here;
   end

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alcor::abi::board;
 use alcor::{
-    Board, BoardInfo, GlobalRank, Job, JobError, LocalRank, NodeAddr, Options, PageOffset, Rank,
-    identify,
+    Board, BoardInfo, Cluster, GlobalRank, Job, JobError, LocalRank, NodeAddr, Options, PageOffset,
+    Rank,
 };
 use rand_chacha::ChaCha8Rng;
 
@@ -31,9 +31,9 @@ pub(crate) struct Traffic {
     pub cycles: u64,
 }
 
-/// What a test's body has at hand: a board, a seed, a tier.
+/// What a test's body has at hand: boards, a seed, a tier.
 pub struct Context {
-    board: Arc<dyn Board>,
+    cluster: Cluster,
     info: BoardInfo,
     seed: u64,
     tier: Tier,
@@ -48,26 +48,32 @@ const CLEARED_AT_END: u32 = 1024;
 const QUICK_MEMORY: u32 = 256 << 10;
 
 impl Context {
-    /// Resets a board and clears its node memory.
-    pub(crate) fn new(board: Arc<dyn Board>, seed: u64, tier: Tier) -> alcor::Result<Context> {
-        board.reset()?;
-        let info = identify(&*board)?;
+    /// Resets boards and clears their node memory.
+    pub(crate) fn new(cluster: Cluster, seed: u64, tier: Tier) -> alcor::Result<Context> {
+        for board in cluster.boards() {
+            board.reset()?;
+        }
+        let info = cluster.identify()?;
         let context = Context {
-            board,
+            cluster,
             info,
             seed,
             tier,
             traffic: Mutex::default(),
         };
-        (0..context.info.ranks).try_for_each(|rank| context.clear(LocalRank(rank)))?;
+        (0..context.ranks()).try_for_each(|rank| context.clear(rank))?;
         Ok(context)
     }
 
     /// What a test before has left must not show: a word is read as a whole where one of its bytes
     /// is put, and so would be in the traffic.
-    fn clear(&self, rank: LocalRank) -> alcor::Result<()> {
-        self.board.expect(1)?;
-        let mut port = Arc::clone(&self.board).attach(rank)?;
+    fn clear(&self, rank: u32) -> alcor::Result<()> {
+        let (number, local) = (rank / self.info.ranks, rank % self.info.ranks);
+        for (other, board) in (0..).zip(self.cluster.boards()) {
+            board.expect(u32::from(other == number))?;
+        }
+        let board = Arc::clone(&self.cluster.boards()[number as usize]);
+        let mut port = board.attach(LocalRank(local))?;
         let zeros = vec![0; self.memory().min(CLEARED_AT_ONCE) as usize];
         let mut at = 0;
         while at < self.memory() {
@@ -87,21 +93,27 @@ impl Context {
         self.scale(bytes.min(QUICK_MEMORY), bytes)
     }
 
-    /// The board.
-    pub(crate) fn board(&self) -> &Arc<dyn Board> {
-        &self.board
+    /// The boards.
+    pub(crate) fn cluster(&self) -> &Cluster {
+        &self.cluster
     }
 
-    /// What the board says of itself.
+    /// The board of a rank, and the rank's number there.
+    pub(crate) fn place(&self, rank: u32) -> (Arc<dyn Board>, LocalRank) {
+        let board = &self.cluster.boards()[(rank / self.info.ranks) as usize];
+        (Arc::clone(board), LocalRank(rank % self.info.ranks))
+    }
+
+    /// What each of the boards says of itself.
     #[must_use]
     pub fn info(&self) -> &BoardInfo {
         &self.info
     }
 
-    /// Ranks of the board.
+    /// Ranks of all boards together.
     #[must_use]
     pub fn ranks(&self) -> u32 {
-        self.info.ranks
+        self.info.ranks * self.cluster.boards().len() as u32
     }
 
     /// The test's own seed.
@@ -157,9 +169,9 @@ impl Context {
         ranks: u32,
         program: impl Fn(&mut Rank) -> Result<T, Failure> + Sync,
     ) -> Result<Vec<T>, JobError> {
-        let ended = Job::with_options(Arc::clone(&self.board), options)
+        let ended = Job::with_options(&self.cluster, options)
             .map_err(|source| JobError::NotStarted {
-                board: self.board.name().to_owned(),
+                board: self.cluster.name().to_owned(),
                 source,
             })?
             .run(ranks, |rank| program(rank).map_err(Failure::into_error));
@@ -171,10 +183,13 @@ impl Context {
     /// needs it asks for it itself.
     fn account(&self) {
         let mut traffic = self.lock();
-        let read = |offset| self.board.read32(PageOffset(offset)).unwrap_or(0);
+        // The clocks of boards that are joined show the same.
+        let first = &self.cluster.boards()[0];
+        let read = |offset| first.read32(PageOffset(offset)).unwrap_or(0);
         let cycles = u64::from(read(board::CYCLE_HI)) << 32 | u64::from(read(board::CYCLE_LO));
         traffic.cycles += cycles;
-        if let Some(digest) = self.board.traffic_digest() {
+        let digests = self.cluster.boards().iter();
+        for digest in digests.filter_map(|board| board.traffic_digest()) {
             let mut hasher = crc32fast::Hasher::new_with_initial(traffic.digest.unwrap_or(0));
             hasher.update(&digest.to_le_bytes());
             traffic.digest = Some(hasher.finalize());

@@ -4,11 +4,11 @@ use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use alcor::{Board, Error, identify};
+use alcor::{Cluster, Error};
 use crc32fast::Hasher;
 
 use crate::test::{Unmet, seed_of};
@@ -87,8 +87,9 @@ pub struct Outcome {
     pub duration: Duration,
 }
 
-/// Runs a test on a board, which is reset first.
-pub fn run_test(test: &'static Test, board: Arc<dyn Board>, settings: &Settings) -> Outcome {
+/// Runs a test on a board or on boards that are joined, which are reset first.
+pub fn run_test(test: &'static Test, boards: impl Into<Cluster>, settings: &Settings) -> Outcome {
+    let cluster = boards.into();
     let start = Instant::now();
     let seed = seed_of(settings.seed, test.name);
     let mut outcome = Outcome {
@@ -99,10 +100,11 @@ pub fn run_test(test: &'static Test, board: Arc<dyn Board>, settings: &Settings)
         digest: None,
         duration: Duration::ZERO,
     };
-    outcome.verdict = match identify(&*board).map(|info| test.check(&info)) {
+    let count = cluster.boards().len() as u32;
+    outcome.verdict = match cluster.identify().map(|info| test.check(&info, count)) {
         Err(error) => Verdict::Failed(Box::new(error.into())),
         Ok(Err(unmet)) => Verdict::Skipped(unmet),
-        Ok(Ok(())) => match Context::new(board, seed, settings.tier) {
+        Ok(Ok(())) => match Context::new(cluster, seed, settings.tier) {
             Err(error) => Verdict::Failed(Box::new(error.into())),
             Ok(context) => {
                 let verdict = run_body(test, &context);
@@ -134,7 +136,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
 
 /// Runs tests on up to `jobs` boards at once; what came of each, in the order of `tests`.
 ///
-/// `open` opens one more board, of which the given test is the first user. `ended` is told of each
+/// `open` opens one more board or cluster, of which the given test is the first user. `ended` is told of each
 /// test as it ends, in no fixed order and from several threads. A board that a test failed on is
 /// not used again.
 ///
@@ -144,26 +146,26 @@ pub fn run_suite(
     tests: &[&'static Test],
     jobs: usize,
     settings: &Settings,
-    open: &(dyn Fn(&'static Test) -> Result<Arc<dyn Board>, Error> + Sync),
+    open: &(dyn Fn(&'static Test) -> Result<Cluster, Error> + Sync),
     ended: &(dyn Fn(&Outcome) + Sync),
 ) -> Result<Vec<Outcome>, Error> {
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
     let outcomes = Mutex::new(Vec::with_capacity(tests.len()));
     let work = || -> Result<(), Error> {
-        let mut kept: Option<Arc<dyn Board>> = None;
+        let mut kept: Option<Cluster> = None;
         while !stop.load(Ordering::Relaxed) {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(test) = tests.get(index) else {
                 break;
             };
-            let board = match kept.take() {
-                Some(board) => board,
+            let cluster = match kept.take() {
+                Some(cluster) => cluster,
                 None => open(test).inspect_err(|_| stop.store(true, Ordering::Relaxed))?,
             };
-            let outcome = run_test(test, Arc::clone(&board), settings);
+            let outcome = run_test(test, &cluster, settings);
             if !outcome.verdict.is_failed() && !settings.own_boards {
-                kept = Some(board);
+                kept = Some(cluster);
             }
             ended(&outcome);
             outcomes

@@ -45,12 +45,12 @@ impl fmt::Display for Capability {
 /// Why a board can't run a test: the test is skipped there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unmet {
-    /// The board has too few ranks.
-    #[error("needs {needed} ranks, the board has {found}")]
+    /// There are too few ranks.
+    #[error("needs {needed} ranks, there are {found}")]
     Ranks {
         /// What the test needs.
         needed: u32,
-        /// What the board has.
+        /// What there is.
         found: u32,
     },
     /// The board lacks a block.
@@ -74,15 +74,16 @@ pub struct Test {
 }
 
 impl Test {
-    /// Whether a board has what the test needs.
+    /// Whether so many boards like this have what the test needs.
     ///
     /// # Errors
     /// What is missing.
-    pub fn check(&self, board: &BoardInfo) -> Result<(), Unmet> {
-        if board.ranks < self.ranks {
+    pub fn check(&self, board: &BoardInfo, boards: u32) -> Result<(), Unmet> {
+        let ranks = board.ranks * boards;
+        if ranks < self.ranks {
             return Err(Unmet::Ranks {
                 needed: self.ranks,
-                found: board.ranks,
+                found: ranks,
             });
         }
         match self.needs.iter().find(|needed| !needed.is_on(board)) {

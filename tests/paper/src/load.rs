@@ -1,6 +1,6 @@
 //! Programs that keep a simulated board busy, for measuring how fast it runs.
 
-use alcor::{GlobalRank, Rank, Rights};
+use alcor::{GlobalRank, Operation, Rank, Rights};
 
 /// Words that each rank sends to each other in a round of [`exchange`].
 pub const EXCHANGE_WORDS: usize = 1024;
@@ -77,6 +77,31 @@ pub fn put_8_stream(rank: &mut Rank, count: u32) -> alcor::Result<()> {
             u64::from(before) << 32 | i as u64,
             "put stream: word {i} at rank {me}"
         );
+    }
+    Ok(())
+}
+
+/// Elements of an [`allreduce`]: 16 KiB.
+pub const ALLREDUCE_ELEMENTS: usize = 2048;
+
+/// `rounds` allreduces over all ranks, one behind the other; checks the last one's result.
+///
+/// # Errors
+/// What ends the run.
+pub fn allreduce(rank: &mut Rank, rounds: u32) -> alcor::Result<()> {
+    let world = rank.world()?;
+    let value = |from: u32, at: usize| u64::from(from + 1) * (at as u64 + 1);
+    let mine: Vec<u64> = (0..ALLREDUCE_ELEMENTS)
+        .map(|at| value(rank.pid().0, at))
+        .collect();
+    let source = rank.alloc_from(&mine)?;
+    let target = rank.alloc::<u64>(ALLREDUCE_ELEMENTS)?;
+    for _ in 0..rounds {
+        world.allreduce(rank, Operation::Sum, &source, &target)?;
+    }
+    for (at, found) in rank.read_vec(&target)?.into_iter().enumerate() {
+        let expected = (0..rank.nprocs()).map(|from| value(from, at)).sum::<u64>();
+        assert_eq!(found, expected, "allreduce: element {at} at {}", rank.pid());
     }
     Ok(())
 }

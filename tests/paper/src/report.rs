@@ -45,6 +45,17 @@ impl Row {
         self.limit = Some(limit);
         self
     }
+    /// Names the configuration that it is of, where a report has several: `ring4/allreduce-8`.
+    #[must_use]
+    pub fn of(mut self, config: &str) -> Row {
+        self.name = format!("{config}/{}", self.name);
+        self
+    }
+    /// How many times the physical bound the figure is.
+    #[must_use]
+    pub fn ratio(&self) -> Option<f64> {
+        self.limit.map(|limit| self.measured / limit)
+    }
     /// Says what the figure is of.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Row {
@@ -106,6 +117,7 @@ impl Report {
         let mut header = vec!["row".to_string(), "measured".to_string()];
         header.extend(paper.then(|| "paper".to_string()));
         header.extend(limit.then(|| "limit".to_string()));
+        header.extend(limit.then(|| "ratio".to_string()));
         header.extend(note.then(|| "note".to_string()));
         let figures = header.len() - usize::from(note);
         table.set_header(header);
@@ -113,6 +125,8 @@ impl Report {
             let mut cells = vec![row.name.clone(), figure(row.measured)];
             cells.extend(paper.then(|| row.paper.map_or(String::new(), figure)));
             cells.extend(limit.then(|| row.limit.map_or(String::new(), figure)));
+            let ratio = |ratio| format!("{ratio:.2}");
+            cells.extend(limit.then(|| row.ratio().map_or(String::new(), ratio)));
             cells.extend(note.then(|| row.note.clone().unwrap_or_default()));
             table.add_row(cells);
         }
@@ -206,6 +220,15 @@ mod tests {
         let table = report().render(Format::Table).unwrap();
         assert!(table.contains("| barrier |        7 |     8 |"), "{table}");
         assert!(table.contains("1.046"), "{table}");
+    }
+
+    #[test]
+    fn the_table_sets_figures_in_relation_to_the_bound() {
+        let table = report().render(Format::Table).unwrap();
+        assert!(table.contains("| limit | ratio |"), "{table}");
+        assert!(table.contains("|     1 |  1.05 |"), "{table}");
+        assert_eq!(report().rows[0].ratio(), None);
+        assert_eq!(Row::new("bcast-8", 1.0).of("ring4").name, "ring4/bcast-8");
     }
 
     #[test]

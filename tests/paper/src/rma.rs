@@ -5,9 +5,7 @@
 //! instruction and then the barrier, the others only the barrier; registration is collective, so
 //! there all ranks execute it.
 
-use std::sync::Arc;
-
-use alcor::{Board, GlobalRank, Job, JobError, NodeAddr, Rank, Region, Rights};
+use alcor::{Cluster, GlobalRank, Job, JobError, NodeAddr, Rank, Region, Rights};
 use alcor_abi::{Opcode, PAPER_MAX_WORDS};
 
 use crate::report::Row;
@@ -59,17 +57,17 @@ impl Family {
     }
 }
 
-/// Measures every row of the tables on `board`, with as many ranks as it has.
+/// Measures every row of the tables on `boards`, with as many ranks as it has.
 ///
 /// # Errors
 /// When a rank fails, or data did not arrive as it was sent.
 pub fn rows(
-    board: Arc<dyn Board>,
+    boards: impl Into<Cluster>,
     seed: u64,
     mut step: impl FnMut(&str) + Send,
 ) -> Result<Vec<Row>, MeasureError> {
-    let job = Job::new(board)?;
-    let ranks = job.info().ranks;
+    let job = Job::new(boards)?;
+    let ranks = job.ranks();
     step("instructions");
     let mut rows = job
         .run(ranks, |rank| instructions(rank, seed))?

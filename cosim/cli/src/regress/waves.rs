@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use alcor::Board;
+use alcor::Cluster;
 use alcor_conformance::{Outcome, Test, run_test};
 
 use super::args::{Args, WavesWhen};
@@ -19,8 +18,8 @@ pub struct Waves {
     pub failed: bool,
 }
 
-/// A board that records the waves of a test.
-pub fn open(args: &Args, test: &Test) -> Result<Arc<dyn Board>, alcor::Error> {
+/// A board, or boards, that record the waves of a test.
+pub fn open(args: &Args, test: &Test) -> Result<Cluster, alcor::Error> {
     let uri = backends::with_waves(&args.backend, &args.waves_file(test.name))
         .map_err(alcor::Error::program)?;
     backends::open(&uri)

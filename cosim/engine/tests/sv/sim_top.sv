@@ -3,6 +3,8 @@ module sim_top #(
   parameter int unsigned RANKS      = 2,
   parameter int unsigned SLOTS      = 32,
   parameter int unsigned NODE_BYTES = 4096,
+  parameter int unsigned LINKS      = 0,
+  parameter int unsigned PHIT_W     = 256,
   parameter int          LOAD       = 0
 ) (
   input  logic        clk_i,
@@ -13,7 +15,11 @@ module sim_top #(
   input  logic [16:0] peek_addr_i,
   output logic [31:0] peek_data_o
 );
-  localparam int unsigned OUT_BITS = 64 * RANKS;
+  localparam int unsigned OUT_BITS = 64 * RANKS + (LINKS == 0 ? 0 : 64);
+  localparam int unsigned LINK_N   = LINKS == 0 ? 1 : LINKS;
+  localparam int unsigned LINK_W   = PHIT_W + 80;
+  localparam int unsigned PORT_W   = PHIT_W + 96;
+  localparam int unsigned CALL_W   = 128 + LINK_N * PORT_W;
   localparam int unsigned MON_BITS = 32 * (4 + 4 * RANKS);
 
   import "DPI-C" function void alcor_host_tick(
@@ -29,11 +35,44 @@ module sim_top #(
   bit   [OUT_BITS-1:0]      offered_q;
   bit   [319:0]             axi_q;
 
+  logic [LINK_N-1:0]             sent, returned, arrived_q, credit_q;
+  logic [LINK_N-1:0][2:0]        sent_vc, returned_vc, arrived_vc_q, credit_vc_q;
+  logic [LINK_N-1:0][LINK_W-1:0] sent_phit, arrived_phit_q;
+
+  if (LINKS != 0) begin : g_links
+    import "DPI-C" function void alcor_link_send(
+      input longint unsigned handle, input bit [CALL_W-1:0] in_bits, output bit [63:0] out_bits);
+    import "DPI-C" function void alcor_link_recv(
+      input longint unsigned handle, input bit [63:0] in_bits, output bit [CALL_W-1:0] out_bits);
+    function automatic void send();
+      bit [CALL_W-1:0] call;
+      bit [63:0]       ignored;
+      call       = '0;
+      call[31:0] = {16'(returned), 16'(sent)};
+      for (int l = 0; l < LINK_N; l++) begin
+        call[32 + 4*l +: 3]           = sent_vc[l];
+        call[64 + 4*l +: 3]           = returned_vc[l];
+        call[128 + PORT_W*l +: LINK_W] = sent_phit[l];
+      end
+      alcor_link_send(dpi_handle_i, call, ignored);
+    endfunction
+    function automatic void receive(output bit [CALL_W-1:0] call);
+      alcor_link_recv(dpi_handle_i, '0, call);
+    endfunction
+  end else begin : g_links
+    function automatic void send();
+    endfunction
+    function automatic void receive(output bit [CALL_W-1:0] call);
+      call = '0;
+    endfunction
+  end
+
   // One block, one order: the tick opens the cycle, so that the others know its number.
   always_ff @(posedge clk_i) begin : p_dpi
     bit [OUT_BITS-1:0] offered;
     bit [63:0]         ignored;
     bit [319:0]        axi;
+    bit [CALL_W-1:0]   arrived;
     alcor_host_tick(dpi_handle_i, {48'b0, 16'(irq)}, offered);
     offered_q <= offered;
     if (|stream_valid) begin
@@ -44,6 +83,21 @@ module sim_top #(
                                     dma_wready, dma_awready, 3'b0, lite_rvalid_q, lite_arready, lite_bvalid_q,
                                     lite_wready, lite_awready}, axi);
       axi_q <= axi;
+    end
+    arrived_q <= '0;
+    credit_q  <= '0;
+    if (LINKS != 0) begin
+      if (offered[OUT_BITS-64]) begin
+        g_links.receive(arrived);
+        arrived_q <= arrived[LINK_N-1:0];
+        credit_q  <= arrived[16 +: LINK_N];
+        for (int l = 0; l < LINK_N; l++) begin
+          arrived_vc_q[l]   <= arrived[32 + 4*l +: 3];
+          credit_vc_q[l]    <= arrived[64 + 4*l +: 3];
+          arrived_phit_q[l] <= arrived[128 + PORT_W*l +: LINK_W];
+        end
+      end
+      if (rst_ni && {sent, returned} != '0) g_links.send();
     end
   end
 
@@ -147,7 +201,9 @@ module sim_top #(
     end
   end
 
-  core_stand_in #(.RANKS(RANKS), .NODE_BYTES(NODE_BYTES), .LOAD(LOAD)) u_core (
+  core_stand_in #(
+    .RANKS(RANKS), .NODE_BYTES(NODE_BYTES), .LINKS(LINKS), .PHIT_W(PHIT_W), .LOAD(LOAD)
+  ) u_core (
     .clk_i         (clk_i),
     .rst_ni        (rst_ni),
     .write_valid_i (write_valid),
@@ -158,6 +214,19 @@ module sim_top #(
     .peek_addr_i   (peek_addr_i),
     .peek_data_o   (peek_data_o),
     .irq_o         (irq),
+    .board_write_i (lite_write && aw_q[16:12] == 0),
+    .board_offset_i(aw_q[11:0]),
+    .board_data_i  (w_q),
+    .sent_o        (sent),
+    .sent_vc_o     (sent_vc),
+    .sent_phit_o   (sent_phit),
+    .returned_o    (returned),
+    .returned_vc_o (returned_vc),
+    .arrived_i     (arrived_q),
+    .arrived_vc_i  (arrived_vc_q),
+    .arrived_phit_i(arrived_phit_q),
+    .credit_i      (credit_q),
+    .credit_vc_i   (credit_vc_q),
     .dma_write_i   (dma_wready && axi_q[9]),
     .dma_strobe_i  (axi_q[227:224]),
     .dma_addr_i    (dma_addr_q),

@@ -1,6 +1,8 @@
 //! The library on the soft board: one binary, a file a subject.
 
 mod allocator;
+mod collectives;
+mod communicators;
 mod ending;
 mod identity;
 mod paper;

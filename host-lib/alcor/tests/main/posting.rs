@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use alcor::abi::packets::x_commit;
-use alcor::abi::{Opcode, command, rank as page};
+use alcor::abi::{Opcode, board, command, rank as page};
 use alcor::soft::SoftBoard;
-use alcor::{Error, GlobalRank, Job, JobError, PageOffset, Rank, Result, Rights};
+use alcor::{
+    ElementType, Error, GlobalRank, Job, JobError, Operation, PageOffset, Path, Rank, Result,
+    Rights, SoftwareReason,
+};
 
 use crate::run;
 use crate::spy::{Access, Log, Spy};
@@ -189,4 +192,180 @@ fn a_completion_that_nobody_asked_for_is_told() {
         Some(Error::BadCompletion { entry: 0, .. })
     ));
     assert!(error.to_string().contains("entry 0 of the completion ring"));
+}
+
+/// Writes to the registers of collectives and communicators.
+fn collective(log: &[Access]) -> Vec<(u32, u32)> {
+    log.iter()
+        .filter_map(|access| match *access {
+            Access::Write(offset, value) if offset >= page::C_SOURCE => Some((offset, value)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A board of so many ranks that says it has a switch, with a table of four rows, and has none:
+/// nothing that is posted to it ends.
+fn feigned_switch(ranks: u32) -> Spy {
+    let mut spy = Spy::new(SoftBoard::new(ranks));
+    let blocks = board::capabilities::RMA.mask() | board::capabilities::SWITCH.mask();
+    spy.lies.insert(board::CAPABILITIES, blocks);
+    let table = board::switch::COMMUNICATORS.put(4) | board::switch::STAGES.put(2);
+    spy.lies.insert(board::SWITCH, table);
+    spy
+}
+
+#[test]
+fn communicators_that_share_a_board_have_different_rows() {
+    let job = Job::new(Arc::new(feigned_switch(4))).unwrap();
+    let rows = job.run(4, |rank| {
+        // There is no switch for the world's row; nothing is called there.
+        let world = rank.world()?;
+        let half = world.split(rank, Some(rank.pid().0 % 2), 0)?.unwrap();
+        // Made of different parents at the same time, for one row is left at most.
+        let alone = half.split(rank, Some(rank.pid().0), 0)?.unwrap();
+        let first = (half.row(), alone.row());
+        alone.free(rank)?;
+        half.free(rank)?;
+        let again = world.dup(rank)?;
+        Ok((first, again.row()))
+    });
+    let halves = [Some(1), Some(2), Some(1), Some(2)];
+    let expected: Vec<_> = halves.iter().map(|&half| ((half, None), Some(1))).collect();
+    assert_eq!(rows.unwrap(), expected);
+}
+
+#[test]
+fn parents_apart_from_each_other_find_different_rows_too() {
+    let mut spy = feigned_switch(4);
+    let table = board::switch::COMMUNICATORS.put(32) | board::switch::STAGES.put(2);
+    spy.lies.insert(board::SWITCH, table);
+    let job = Job::new(Arc::new(spy)).unwrap();
+    let rows = job
+        .run(4, |rank| {
+            let world = rank.world()?;
+            let half = world.split(rank, Some(rank.pid().0 / 2), 0)?.unwrap();
+            let mut rows = vec![half.row()];
+            for _ in 0..14 {
+                rows.push(half.dup(rank)?.row());
+            }
+            Ok(rows)
+        })
+        .unwrap();
+    assert_eq!(rows[0], rows[1]);
+    assert_eq!(rows[2], rows[3]);
+    let mut all: Vec<_> = rows[0].iter().chain(&rows[2]).flatten().collect();
+    assert_eq!(all.len(), 30, "{rows:?}");
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 30, "{rows:?}");
+}
+
+#[test]
+fn a_collective_is_the_operands_that_changed_and_a_go() {
+    let spy = feigned_switch(1);
+    let log = Arc::clone(&spy.log);
+    let job = Job::new(Arc::new(spy)).unwrap();
+    let error = job
+        .run(1, |rank| {
+            let shape =
+                |members| page::comm_shape::BOARDS.put(1) | page::comm_shape::MEMBERS.put(members);
+            // The barrier's row and the world's come before anything else.
+            let first = take(&log);
+            let of_tables = [
+                (page::COMM_ROW, 3),
+                (page::COMM_SHAPE, shape(0)),
+                (page::COMM_ROW, 0),
+                (page::COMM_SHAPE, shape(1)),
+            ];
+            assert_eq!(collective(&first), of_tables);
+            let commands_begin = first
+                .iter()
+                .position(|access| matches!(access, Access::Write(..0x400, _)));
+            let tables_end = first
+                .iter()
+                .rposition(|access| matches!(access, Access::Write(page::COMM_SHAPE, _)));
+            assert!(tables_end < commands_begin);
+
+            let world = rank.world()?;
+            let (one, two) = (world.dup(rank)?, world.dup(rank)?);
+            assert_eq!((one.row(), two.row()), (Some(1), Some(2)));
+            assert_eq!(
+                collective(&take(&log)),
+                [
+                    (page::COMM_ROW, 1),
+                    (page::COMM_SHAPE, shape(1)),
+                    (page::COMM_ROW, 2),
+                    (page::COMM_SHAPE, shape(1)),
+                ]
+            );
+            // There are no more rows.
+            let three = world.dup(rank)?;
+            assert_eq!(three.row(), None);
+            let (sum, receipt) = three.allreduce_vec(rank, Operation::Sum, &[5u32])?;
+            assert_eq!(sum, [5]);
+            assert_eq!(receipt.path, Path::Software(SoftwareReason::NoRow));
+            let refused = three.strict(true).barrier(rank).unwrap_err();
+            assert!(matches!(refused, Error::NotInHardware { .. }), "{refused}");
+            three.free(rank)?;
+            // Nor does hardware know the type.
+            let (_, receipt) = one.allgather_vec(rank, &[5u8])?;
+            assert_eq!(
+                receipt.path,
+                Path::Software(SoftwareReason::Type(ElementType::U8))
+            );
+            assert_eq!(collective(&take(&log)), []);
+
+            let source = rank.alloc_from(&[1.0f64, 2.0, 3.0])?;
+            let destination = rank.alloc::<f64>(3)?;
+            let go = |context, id| {
+                let go = page::c_go::CONTEXT.put(context) | page::c_go::ID.put(id);
+                (page::C_GO, go)
+            };
+            let what = page::c_what::OPCODE.put(2)
+                | page::c_what::ALGORITHM.put(1)
+                | page::c_what::OPERATION.put(2);
+            let max = Operation::Max;
+            drop(world.iallreduce(rank, max, &source, &destination)?);
+            let posted = collective(&take(&log));
+            let id = page::c_go::ID.get(posted[8].1);
+            assert_eq!(
+                posted,
+                [
+                    (page::C_SOURCE, source.addr().0),
+                    (page::C_FIRST, 0),
+                    (page::C_WORDS, 6),
+                    (page::C_DESTINATION, destination.addr().0),
+                    (page::C_LOW, 0),
+                    (page::C_HIGH, 6),
+                    (page::C_COUNT, 3),
+                    (page::C_WHAT, what),
+                    go(0, id),
+                ]
+            );
+            // Another communicator's: nothing has changed but the row.
+            let request = one.iallreduce(rank, max, &source, &destination)?;
+            assert!(
+                request
+                    .receipt()
+                    .is_some_and(|receipt| receipt.is_hardware())
+            );
+            let posted = collective(&take(&log));
+            assert_eq!(posted.len(), 1);
+            assert_eq!(page::c_go::CONTEXT.get(posted[0].1), 1);
+            assert_ne!(page::c_go::ID.get(posted[0].1), id);
+            // The same communicator's waits for its turn.
+            let queued = world.ibarrier(rank)?;
+            assert_eq!(collective(&take(&log)), []);
+            assert!(!rank.test(&queued)?);
+            drop(two.igather(rank, 0, &source, Some(&destination))?);
+            let what = page::c_what::OPCODE.put(6);
+            let posted = collective(&take(&log));
+            assert_eq!(posted[0], (page::C_WHAT, what));
+            assert_eq!(posted.len(), 2);
+            drop((request, queued));
+            Err::<(), _>(Error::program("nothing of it ends"))
+        })
+        .unwrap_err();
+    assert!(error.to_string().ends_with("nothing of it ends"), "{error}");
 }

@@ -44,6 +44,9 @@ impl Board for Spy {
             None => self.below.read32(offset),
         }
     }
+    fn write32(&self, offset: PageOffset, value: u32) -> Result<()> {
+        self.below.write32(offset, value)
+    }
     fn reset(&self) -> Result<()> {
         self.below.reset()
     }

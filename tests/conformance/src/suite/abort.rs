@@ -1,11 +1,11 @@
 //! The end of a run by one rank: all others are told who and why, wherever they wait.
 
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use alcor::{
-    AbortReason, Board, Error, GlobalRank, JobError, LocalRank, Opcode, Options, Rank,
+    AbortReason, Error, GlobalRank, JobError, Opcode, Operation, Options, Rank,
     RegisteredRange, Rights, Window,
 };
 
@@ -53,6 +53,45 @@ tests! {
         })
     }
 
+    /// The others wait in a collective.
+    in_collective(context, ranks >= 2) {
+        each_ends_after(context, Cause::Abort, Rank::world, |rank, _, world| {
+            let vector = rank.alloc::<f64>(20)?;
+            world.allreduce(rank, Operation::Sum, &vector, &vector).map(drop)
+        })
+    }
+
+    /// The others wait in a collective in software.
+    in_software_collective(context, ranks >= 2) {
+        each_ends_after(context, Cause::Panic, Rank::world, |rank, _, world| {
+            let vector = rank.alloc::<u8>(20)?;
+            world.allreduce(rank, Operation::Sum, &vector, &vector).map(drop)
+        })
+    }
+
+    /// The others are in the middle of collectives of two communicators, of which one goes on
+    /// without the one that aborts.
+    in_many_collectives(context, ranks >= 3) {
+        let last = context.ranks() - 1;
+        let prepare = |rank: &mut Rank| {
+            let world = rank.world()?;
+            let ends = rank.pid().0 == 0 || rank.pid().0 == last;
+            let part = world.split(rank, Some(u32::from(ends)), 0)?;
+            Ok((world, part))
+        };
+        each_ends_after(context, Cause::Error, prepare, |rank, _, (world, part)| {
+            let (all, some) = (rank.alloc::<f64>(900)?, rank.alloc::<u32>(900)?);
+            drop(world.iallreduce(rank, Operation::Sum, &all, &all)?);
+            loop {
+                if let Some(part) = part {
+                    part.allreduce(rank, Operation::Max, &some, &some)?;
+                }
+                // Who is alone in its part would not see the end otherwise.
+                rank.flush(after(rank, 1))?;
+            }
+        })
+    }
+
     /// The others wait for room in the command queue.
     in_credits(context, ranks >= 2) {
         each_ends(context, Cause::Abort, |rank, _| {
@@ -96,14 +135,12 @@ tests! {
 
     /// A rank is gone without a word: the others are told, in whatever call they wait.
     by_a_death(context, ranks >= 2) {
-        let board = context.board();
         for victim in [0, context.ranks() - 1] {
-            board.reset()?;
-            board.expect(context.ranks())?;
+            context.cluster().prepare(context.ranks())?;
             let ended = thread::scope(|scope| {
                 let ranks: Vec<_> = (0..context.ranks())
                     .map(|rank| {
-                        scope.spawn(move || live_or_die(board, rank, context.ranks(), victim))
+                        scope.spawn(move || live_or_die(context, rank, victim))
                     })
                     .collect();
                 ranks
@@ -112,9 +149,10 @@ tests! {
                     .collect::<Vec<_>>()
             });
             for (rank, ended) in (0..).zip(ended) {
-                let expected = format!("PeerDied of local rank {victim}, or Aborted by it");
+                let local = context.place(victim).1;
+                let expected = format!("PeerDied of {local}, or Aborted by it");
                 let is_expected = |error: &Error| match error {
-                    Error::PeerDied { rank } => rank.0 == victim,
+                    Error::PeerDied { rank } => *rank == local,
                     Error::Aborted { by, reason } => {
                         (by.0, *reason) == (victim, AbortReason::DROPPED)
                     }
@@ -226,9 +264,10 @@ tests! {
 }
 
 /// Begins a run as `rank`; the victim is gone then, the others wait for it.
-fn live_or_die(board: &Arc<dyn Board>, rank: u32, ranks: u32, victim: u32) -> alcor::Result<()> {
-    let (local, pid) = (LocalRank(rank), GlobalRank(rank));
-    let mut it = Rank::attach(Arc::clone(board), local, pid, ranks, &Options::default())?;
+fn live_or_die(context: &Context, rank: u32, victim: u32) -> alcor::Result<()> {
+    let (board, local) = context.place(rank);
+    let options = Options::default().topology(*context.cluster().topology());
+    let mut it = Rank::attach(board, local, GlobalRank(rank), context.ranks(), &options)?;
     if rank == victim {
         drop(it);
         return Ok(());
@@ -264,12 +303,23 @@ fn each_ends(
     cause: Cause,
     what: impl Fn(&mut Rank, &Window<u8>) -> alcor::Result<()> + Sync,
 ) -> Result<(), Failure> {
+    each_ends_after(context, cause, |_| Ok(()), |rank, window, ()| what(rank, window))
+}
+
+/// The same, after all ranks have prepared for it.
+fn each_ends_after<P>(
+    context: &Context,
+    cause: Cause,
+    prepare: impl Fn(&mut Rank) -> alcor::Result<P> + Sync,
+    what: impl Fn(&mut Rank, &Window<u8>, &P) -> alcor::Result<()> + Sync,
+) -> Result<(), Failure> {
     let bytes = (context.info().node_bytes / 8).min(4096) as usize;
     for culprit in [GlobalRank(0), GlobalRank(context.ranks() - 1)] {
         let told = Told::default();
         let ended = context.attempt(Options::default(), context.ranks(), |rank| {
             let memory = rank.alloc::<u8>(bytes)?;
             let window = rank.register(&memory, Rights::ALL)?;
+            let prepared = prepare(rank)?;
             if rank.pid() == culprit {
                 idle(rank, 3000)?;
                 match cause {
@@ -280,7 +330,7 @@ fn each_ends(
                 }
                 return Ok(rank.barrier()?);
             }
-            let result = what(rank, &window);
+            let result = what(rank, &window, &prepared);
             told.note(rank.pid(), result.as_ref().err());
             Ok(result?)
         });

@@ -95,6 +95,10 @@ impl Board for FaultyBoard {
         })
     }
 
+    fn write32(&self, offset: PageOffset, value: u32) -> Result<(), Error> {
+        self.sound.write32(offset, value)
+    }
+
     fn reset(&self) -> Result<(), Error> {
         self.sound.reset()
     }
@@ -303,7 +307,8 @@ fn catchers(fault: Fault) -> Vec<&'static str> {
         Ok(Arc::new(FaultyBoard {
             sound: SoftBoard::with(config),
             fault,
-        }) as Arc<dyn Board>)
+        })
+        .into())
     };
     let outcomes = run_suite(&tests, 1, &Settings::default(), &open, &|_| {}).unwrap();
     let failed = outcomes

@@ -5,7 +5,7 @@ use alcor_conformance::{Outcome, Settings, Verdict, digest, run_suite, run_test,
 
 fn run(config: SoftConfig, settings: &Settings) -> Vec<Outcome> {
     let tests: Vec<_> = tests().collect();
-    let open = |_| Ok(SoftBoard::with(config) as _);
+    let open = |_| Ok(SoftBoard::with(config).into());
     run_suite(&tests, 2, settings, &open, &|_| {}).unwrap()
 }
 

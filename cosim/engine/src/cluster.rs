@@ -1,0 +1,218 @@
+//! Simulated boards that are joined by links.
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use alcor::{Board, Cluster, Error, Topology};
+use verilated::Model;
+
+use crate::chip::Chip;
+use crate::clockwork::Clockwork;
+use crate::seats::SEATS;
+use crate::{CosimError, LinkFigures, Options, Shape, SimBoard};
+
+/// Boards of one model under one time, joined by links; a board alone is one too. See the [crate](crate) for how time
+/// moves.
+pub struct SimCluster {
+    name: String,
+    clockwork: Arc<Clockwork>,
+    boards: Vec<Arc<SimBoard>>,
+    topology: Topology,
+    options: Options,
+    threads: usize,
+}
+
+impl SimCluster {
+    /// Boards over a model of one's own, with the ports of `hw/dpi/sim_top.sv`; they have been reset. Of the options,
+    /// those that concern how a model is built count for nothing here.
+    ///
+    /// # Errors
+    /// If the model lacks a port or a memory, has more or fewer links than a board of the topology, fails, or does not
+    /// become ready; or if there are more ranks than can be told apart.
+    pub fn with_model(
+        name: &str,
+        model: &Model,
+        shape: Shape,
+        topology: Topology,
+        options: Options,
+    ) -> Result<Arc<Self>, CosimError> {
+        if shape.links != topology.links() {
+            return Err(CosimError::Links {
+                links: shape.links,
+                dims: topology.dims().to_vec(),
+                needed: topology.links(),
+            });
+        }
+        if topology.boards() * shape.ranks > SEATS {
+            return Err(CosimError::TooManyRanks {
+                boards: topology.boards(),
+                ranks: shape.ranks,
+                most: SEATS,
+            });
+        }
+        let numbers = 0..topology.boards();
+        let is_alone = topology.boards() == 1;
+        let of_board = |number: u32| Options {
+            waves: options.waves.as_deref().map(|file| {
+                if is_alone {
+                    file.to_owned()
+                } else {
+                    numbered(file, number)
+                }
+            }),
+            ..options.clone()
+        };
+        let names: Vec<String> = match is_alone {
+            true => vec![name.into()],
+            false => numbers
+                .clone()
+                .map(|number| format!("board {number} of {name}"))
+                .collect(),
+        };
+        let chips = numbers
+            .clone()
+            .zip(&names)
+            .map(|(number, name)| Chip::new(name, model, shape, &of_board(number)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = options.threads.unwrap_or(cores).min(chips.len());
+        let clockwork = Arc::new(Clockwork::new(
+            names,
+            chips,
+            &topology,
+            options.link_figures(),
+            threads,
+            options.away,
+        ));
+        let boards = numbers.map(|number| {
+            Arc::new(SimBoard::new(
+                &clockwork,
+                number as usize,
+                model,
+                &of_board(number),
+            ))
+        });
+        Ok(Arc::new(Self {
+            name: name.into(),
+            boards: boards.collect(),
+            clockwork,
+            topology,
+            options,
+            threads,
+        }))
+    }
+
+    /// The URI that it was opened with.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The boards, in the order of their numbers; there is one at least.
+    #[must_use]
+    pub fn boards(&self) -> &[Arc<SimBoard>] {
+        &self.boards
+    }
+
+    /// How they are joined.
+    #[must_use]
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// What their links do to phits.
+    #[must_use]
+    pub fn link_figures(&self) -> LinkFigures {
+        self.options.link_figures()
+    }
+
+    /// How it was opened.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Threads that step the boards; what happens on them does not depend on it.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// The same boards as the library wants them.
+    ///
+    /// # Errors
+    /// None that is known of: there are as many boards as the topology has.
+    pub fn cluster(&self) -> Result<Cluster, Error> {
+        let boards = self.boards.iter().cloned();
+        let boards: Vec<Arc<dyn Board>> = boards.map(|board| board as Arc<dyn Board>).collect();
+        if self.topology.links() == 0 {
+            return Ok(Cluster::single(Arc::clone(&boards[0])));
+        }
+        Cluster::new(boards, self.topology)
+    }
+
+    /// Cycles that all boards have done since the last reset, together.
+    #[must_use]
+    pub fn board_cycles(&self) -> u64 {
+        self.boards.iter().map(|board| board.now()).sum()
+    }
+
+    /// Digest of all boards' traffic since the last reset, what they sent each other included.
+    #[must_use]
+    pub fn traffic_digest(&self) -> u32 {
+        combined(
+            self.boards
+                .iter()
+                .filter_map(|board| board.traffic_digest()),
+        )
+    }
+
+    /// Digest of what boards sent each other since the last reset.
+    #[must_use]
+    pub fn link_digest(&self) -> u32 {
+        combined(self.boards.iter().filter_map(|board| board.link_digest()))
+    }
+
+    /// Lets that many cycles pass on every board, with no rank attached; gives how long it took. Boards that have been
+    /// left in the middle of a window catch up with the one that is farthest.
+    ///
+    /// # Errors
+    /// If a port is attached, or a model fails.
+    pub fn idle(&self, cycles: u64) -> Result<Duration, Error> {
+        let start = Instant::now();
+        self.clockwork.idle(cycles)?;
+        Ok(start.elapsed())
+    }
+}
+
+fn combined(digests: impl Iterator<Item = u32>) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    digests.for_each(|digest| hasher.update(&digest.to_le_bytes()));
+    hasher.finalize()
+}
+
+/// The file of a board: its number goes before the extension.
+fn numbered(file: &Path, board: u32) -> PathBuf {
+    let extension = match file.extension() {
+        Some(extension) => format!("{board}.{}", extension.to_string_lossy()),
+        None => board.to_string(),
+    };
+    file.with_extension(extension)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waves_of_boards_go_to_files_of_their_own() {
+        assert_eq!(
+            numbered(Path::new("a/run.fst"), 3),
+            Path::new("a/run.3.fst")
+        );
+        assert_eq!(numbered(Path::new("a.b/run"), 0), Path::new("a.b/run.0"));
+    }
+}

@@ -1,0 +1,264 @@
+//! The boards, and the threads that step them.
+//!
+//! A board's step within a window of time depends on that board alone, so that it does not matter who takes it. The
+//! thread that moves time hands out the steps and takes its part of them; workers take the rest, and live as long as
+//! the boards.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::CosimError;
+use crate::chip::Chip;
+
+/// How long a thread that has nothing to do yields before it sleeps.
+const PATIENCE: Duration = Duration::from_micros(100);
+/// How often it looks before the first yield.
+const LOOKS: u32 = 200;
+
+/// What is to be done with every board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Move its time to this point, or until a rank is due.
+    Run { until: u64 },
+    /// Reset it if it has taken part in a run since it was reset last; this board also if its registers were written.
+    Reset { asked: usize },
+}
+
+/// A board, and how its last step ended.
+struct Slot {
+    chip: Chip,
+    result: Result<(), CosimError>,
+}
+
+/// A place to sleep until there is something to do.
+#[derive(Default)]
+struct Bell {
+    is_heard: AtomicBool,
+    sleepers: Mutex<u32>,
+    rung: Condvar,
+}
+
+impl Bell {
+    /// Comes back once `is_so`.
+    fn wait(&self, is_so: impl Fn() -> bool) {
+        for _ in 0..LOOKS {
+            if is_so() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
+            if is_so() {
+                return;
+            }
+            thread::yield_now();
+        }
+        let mut sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
+        *sleepers += 1;
+        // From here on whoever makes it so rings, or it is seen below.
+        self.is_heard.store(true, Ordering::SeqCst);
+        while !is_so() {
+            sleepers = self
+                .rung
+                .wait(sleepers)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        *sleepers -= 1;
+        self.is_heard.store(*sleepers > 0, Ordering::SeqCst);
+    }
+
+    /// Wakes those who sleep; after what they wait for was made so.
+    fn ring(&self) {
+        if self.is_heard.load(Ordering::SeqCst) {
+            let _sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
+            self.rung.notify_all();
+        }
+    }
+}
+
+struct Shared {
+    slots: Box<[Mutex<Slot>]>,
+    task: Mutex<Task>,
+    /// Number of the task, and in the low half the next board for it.
+    next: AtomicU64,
+    /// Boards whose steps have not ended.
+    left: AtomicUsize,
+    stop: AtomicBool,
+    posted: Bell,
+    done: Bell,
+}
+
+const BOARD_MASK: u64 = u32::MAX as u64;
+
+impl Shared {
+    fn slot(&self, board: usize) -> MutexGuard<'_, Slot> {
+        self.slots[board]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has_work(&self) -> bool {
+        self.next.load(Ordering::SeqCst) & BOARD_MASK < self.slots.len() as u64
+    }
+
+    /// Takes a board of the present task. Whoever has one keeps the task from ending, so that it can be looked at.
+    fn claim(&self) -> Option<usize> {
+        let mut next = self.next.load(Ordering::SeqCst);
+        while next & BOARD_MASK < self.slots.len() as u64 {
+            match self.next.compare_exchange_weak(
+                next,
+                next + 1,
+                Ordering::SeqCst,
+                Ordering::SeqCst,
+            ) {
+                Ok(_) => return Some((next & BOARD_MASK) as usize),
+                Err(now) => next = now,
+            }
+        }
+        None
+    }
+
+    fn perform(&self, board: usize, task: Task) {
+        let mut slot = self.slot(board);
+        // What stays if the step does not come back.
+        slot.result = Err(CosimError::Lost);
+        slot.result = match task {
+            Task::Run { until } => slot.chip.run(until),
+            Task::Reset { asked } => slot.chip.refresh(board == asked),
+        };
+    }
+
+    /// Takes part in the present task.
+    fn help(&self) {
+        while let Some(board) = self.claim() {
+            let _ended = Ended(self);
+            let task = *self.task.lock().unwrap_or_else(PoisonError::into_inner);
+            self.perform(board, task);
+        }
+    }
+}
+
+/// Counts a step as ended, however it ends.
+struct Ended<'a>(&'a Shared);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        if self.0.left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.done.ring();
+        }
+    }
+}
+
+/// All boards.
+pub(crate) struct Pool {
+    shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+impl Pool {
+    /// Boards that up to so many threads step, the one that moves time among them.
+    pub(crate) fn new(chips: Vec<Chip>, threads: usize) -> Self {
+        let threads = threads.min(chips.len());
+        let slots = chips.into_iter().map(|chip| {
+            Mutex::new(Slot {
+                chip,
+                result: Ok(()),
+            })
+        });
+        let slots: Box<[_]> = slots.collect();
+        let shared = Arc::new(Shared {
+            next: AtomicU64::new(slots.len() as u64),
+            slots,
+            task: Mutex::new(Task::Run { until: 0 }),
+            left: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+            posted: Bell::default(),
+            done: Bell::default(),
+        });
+        let workers = (1..threads).map_while(|number| {
+            let shared = Arc::clone(&shared);
+            // With fewer threads than asked for, all is the same but slower.
+            thread::Builder::new()
+                .name(format!("boards {number}"))
+                .spawn(move || {
+                    while !shared.stop.load(Ordering::SeqCst) {
+                        shared.help();
+                        shared
+                            .posted
+                            .wait(|| shared.has_work() || shared.stop.load(Ordering::SeqCst));
+                    }
+                })
+                .ok()
+        });
+        Self {
+            workers: workers.collect(),
+            shared,
+        }
+    }
+
+    pub(crate) fn boards(&self) -> usize {
+        self.shared.slots.len()
+    }
+
+    /// Does something with a board that stands still.
+    pub(crate) fn with<T>(&self, board: usize, action: impl FnOnce(&mut Chip) -> T) -> T {
+        action(&mut self.shared.slot(board).chip)
+    }
+
+    /// Does something with every board that needs it, on all threads. Only who has the time calls this.
+    ///
+    /// If several fail, it is the first that did in the boards' own time, and the lowest board of those.
+    pub(crate) fn each(&self, task: Task) -> Result<(), (usize, CosimError)> {
+        let needs = |board: &usize| {
+            self.with(*board, |chip| match task {
+                Task::Run { until } => chip.now() < until,
+                Task::Reset { .. } => true,
+            })
+        };
+        let mut needing = (0..self.boards()).filter(needs);
+        let Some(first) = needing.next() else {
+            return Ok(());
+        };
+        if self.workers.is_empty() || needing.next().is_none() {
+            (first..self.boards()).for_each(|board| self.shared.perform(board, task));
+        } else {
+            self.share(task);
+        }
+        let failed = (0..self.boards()).filter_map(|board| {
+            let mut slot = self.shared.slot(board);
+            let error = std::mem::replace(&mut slot.result, Ok(())).err()?;
+            Some((slot.chip.now(), board, error))
+        });
+        match failed.min_by_key(|&(cycle, board, _)| (cycle, board)) {
+            None => Ok(()),
+            Some((_, board, error)) => Err((board, error)),
+        }
+    }
+
+    fn share(&self, task: Task) {
+        let shared = &*self.shared;
+        *shared.task.lock().unwrap_or_else(PoisonError::into_inner) = task;
+        shared.left.store(self.boards(), Ordering::SeqCst);
+        let number = shared.next.load(Ordering::SeqCst) >> 32;
+        shared
+            .next
+            .store(number.wrapping_add(1) << 32, Ordering::SeqCst);
+        shared.posted.ring();
+        shared.help();
+        shared.done.wait(|| shared.left.load(Ordering::SeqCst) == 0);
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        self.shared.posted.ring();
+        for worker in self.workers.drain(..) {
+            // It has no result that could be lost.
+            let _ = worker.join();
+        }
+    }
+}

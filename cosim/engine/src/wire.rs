@@ -1,0 +1,375 @@
+//! The links between boards: phits under a latency and a rate, and credits the other way.
+//!
+//! What a board drives in cycle `t` its neighbour sees in cycle `t + latency`, so boards need to agree only once in
+//! `latency - 1` edges: what is sent in one such window arrives in a later one. Within a window a board works on its own
+//! ends alone; [`Wires::exchange`] carries what they have sent to the other ends between windows.
+
+use std::collections::VecDeque;
+use std::mem;
+
+use alcor::Topology;
+
+use crate::digest::Digest;
+
+/// Bits of header and position in front of a phit's data.
+const PHIT_EXTRA: u32 = 80;
+/// Words of a phit with 512 bits of data.
+const PHIT_WORDS: usize = (512 + PHIT_EXTRA as usize).div_ceil(32);
+/// Words of a link call ahead of the ports' phits.
+const CALL_HEAD: usize = 4;
+/// Megabits a second in a bit a cycle, at 250 MHz.
+const MBPS_PER_BIT: u64 = 250;
+/// Phits that credits allow on a link: of each of six channels, a buffer.
+const PHITS_BY_CREDITS: usize = 6 * 256;
+
+/// What a link between boards does to a phit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkFigures {
+    /// Cycles from a board's pins to its neighbour's, 2 or more.
+    pub latency: u32,
+    /// Megabits that a link carries in a second.
+    pub mbps: u32,
+}
+
+impl Default for LinkFigures {
+    /// As measured between two U280 boards: 440 ns, 95.9 Gb/s.
+    fn default() -> Self {
+        Self {
+            latency: 110,
+            mbps: 95_900,
+        }
+    }
+}
+
+impl LinkFigures {
+    /// Edges that a board may run ahead of the others.
+    pub(crate) fn window(self) -> u64 {
+        u64::from(self.latency) - 1
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Phit {
+    /// The edge that begins the cycle in which it is on its pins.
+    edge: u64,
+    channel: u32,
+    words: [u32; PHIT_WORDS],
+}
+
+#[derive(Clone, Copy)]
+struct Credit {
+    edge: u64,
+    channel: u32,
+}
+
+/// What is on its way through one direction of a link.
+struct Queues {
+    phits: VecDeque<Phit>,
+    credits: VecDeque<Credit>,
+}
+
+impl Queues {
+    fn new(phits: usize, credits: usize) -> Self {
+        Self {
+            phits: VecDeque::with_capacity(phits),
+            credits: VecDeque::with_capacity(credits),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.phits.clear();
+        self.credits.clear();
+    }
+
+    fn is_empty(&self) -> bool {
+        self.phits.is_empty() && self.credits.is_empty()
+    }
+
+    fn next(&self) -> u64 {
+        let phit = self.phits.front().map_or(NEVER, |phit| phit.edge);
+        let credit = self.credits.front().map_or(NEVER, |credit| credit.edge);
+        phit.min(credit)
+    }
+}
+
+/// A board's end of a link.
+struct End {
+    /// Sent in this window.
+    sent: Queues,
+    /// What the other end has sent.
+    coming: Queues,
+    /// When the wire is free for another phit, in parts of a cycle.
+    free: u64,
+    phits: u64,
+}
+
+const NEVER: u64 = u64::MAX;
+
+/// A board's ends of its links.
+pub(crate) struct Ends {
+    latency: u64,
+    /// Parts that time is counted in, a cycle: bits that the wire carries, times a constant.
+    parts: u64,
+    /// Parts that the wire takes for a phit.
+    phit_parts: u64,
+    /// Words of a phit.
+    phit_words: usize,
+    /// Words that a call has for a port's phit.
+    call_words: usize,
+    ends: Box<[End]>,
+    digest: Digest,
+}
+
+impl Ends {
+    pub(crate) fn new(links: u32, phit_bits: u32, figures: LinkFigures) -> Self {
+        let window = figures.window() as usize;
+        let bits = phit_bits + PHIT_EXTRA;
+        let end = || End {
+            sent: Queues::new(window, window),
+            coming: Queues::new(2 * window + PHITS_BY_CREDITS, 2 * window),
+            free: 0,
+            phits: 0,
+        };
+        Self {
+            latency: figures.latency.into(),
+            parts: figures.mbps.into(),
+            phit_parts: u64::from(bits) * MBPS_PER_BIT,
+            phit_words: bits.div_ceil(32) as usize,
+            call_words: (phit_bits as usize + 96) / 32,
+            ends: (0..links).map(|_| end()).collect(),
+            digest: Digest::new(),
+        }
+    }
+
+    /// Forgets all that is on its way.
+    pub(crate) fn reset(&mut self) {
+        for end in &mut self.ends {
+            end.sent.clear();
+            end.coming.clear();
+            (end.free, end.phits) = (0, 0);
+        }
+        self.digest.restart();
+    }
+
+    /// Digest of all that was sent; see the crate.
+    pub(crate) fn digest(&self) -> u32 {
+        self.digest.value()
+    }
+
+    /// Phits that were sent on a link since reset.
+    pub(crate) fn phits(&self, port: usize) -> u64 {
+        self.ends[port].phits
+    }
+
+    /// Whether something was sent that was not carried off.
+    pub(crate) fn has_sent(&self) -> bool {
+        self.ends.iter().any(|end| !end.sent.is_empty())
+    }
+
+    /// The next edge at which something arrives.
+    pub(crate) fn next(&self) -> u64 {
+        self.ends
+            .iter()
+            .map(|end| end.coming.next())
+            .fold(NEVER, u64::min)
+    }
+
+    /// Takes what the board drove in the cycle that ends at `now`.
+    pub(crate) fn send(&mut self, now: u64, input: &[u32]) {
+        let cycle = now - 1;
+        let (phits, credits) = (input[0] & 0xffff, input[0] >> 16);
+        for port in bits(phits) {
+            let channel = input[1] >> (4 * port) & 7;
+            let at = CALL_HEAD + self.call_words * port;
+            let mut words = [0; PHIT_WORDS];
+            words[..self.phit_words].copy_from_slice(&input[at..at + self.phit_words]);
+            self.digest
+                .push_phit(now, port as u8, channel as u8, &words[..self.phit_words]);
+            let end = &mut self.ends[port];
+            let start = end.free.max(cycle * self.parts);
+            end.free = start + self.phit_parts;
+            end.phits += 1;
+            end.sent.phits.push_back(Phit {
+                edge: start.div_ceil(self.parts) + self.latency,
+                channel,
+                words,
+            });
+        }
+        for port in bits(credits) {
+            let channel = input[2] >> (4 * port) & 7;
+            self.digest.push(now, CREDIT | port as u8, false, channel);
+            self.ends[port].sent.credits.push_back(Credit {
+                edge: cycle + self.latency,
+                channel,
+            });
+        }
+    }
+
+    /// Gives what is on the pins in the cycle that begins at `now`.
+    pub(crate) fn receive(&mut self, now: u64, output: &mut [u32]) {
+        for (port, end) in self.ends.iter_mut().enumerate() {
+            let Queues { phits, credits } = &mut end.coming;
+            if let Some(phit) = phits.front().filter(|phit| phit.edge <= now) {
+                output[0] |= 1 << port;
+                output[1] |= phit.channel << (4 * port);
+                let at = CALL_HEAD + self.call_words * port;
+                output[at..at + self.phit_words].copy_from_slice(&phit.words[..self.phit_words]);
+                phits.pop_front();
+            }
+            if let Some(credit) = credits.front().filter(|credit| credit.edge <= now) {
+                output[0] |= 1 << (16 + port);
+                output[2] |= credit.channel << (4 * port);
+                credits.pop_front();
+            }
+        }
+    }
+}
+
+/// Marks the record of a credit; the port is in the low bits.
+const CREDIT: u8 = 0x40;
+
+fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = mask.trailing_zeros();
+        (mask != 0).then(|| {
+            mask &= mask - 1;
+            bit as usize
+        })
+    })
+}
+
+/// Which end of a link is wired to which.
+pub(crate) struct Wires {
+    /// By board and port: the board and the port at the other end.
+    ends: Vec<(usize, usize, usize, usize)>,
+    hands: Queues,
+}
+
+impl Wires {
+    pub(crate) fn new(topology: &Topology, figures: LinkFigures) -> Self {
+        let window = figures.window() as usize;
+        let ends = (0..topology.boards()).flat_map(|board| {
+            (0..topology.links()).filter_map(move |port| {
+                let (other, back) = topology.neighbour(board, port)?;
+                Some((board as usize, port as usize, other as usize, back as usize))
+            })
+        });
+        Self {
+            ends: ends.collect(),
+            hands: Queues::new(window, window),
+        }
+    }
+
+    /// Carries what boards have sent to the other ends. `with` gives a board's ends to what it is called with.
+    pub(crate) fn exchange(&mut self, mut with: impl FnMut(usize, &mut dyn FnMut(&mut Ends))) {
+        let hands = &mut self.hands;
+        for &(board, port, other, back) in &self.ends {
+            with(board, &mut |ends| {
+                mem::swap(&mut ends.ends[port].sent, hands);
+            });
+            if hands.is_empty() {
+                continue;
+            }
+            with(other, &mut |ends| {
+                let coming = &mut ends.ends[back].coming;
+                coming.phits.extend(hands.phits.drain(..));
+                coming.credits.extend(hands.credits.drain(..));
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIGURES: LinkFigures = LinkFigures {
+        latency: 10,
+        mbps: 95_900,
+    };
+
+    fn call(phits: u32, credits: u32, words: usize) -> Vec<u32> {
+        let mut call = vec![0; words];
+        call[0] = credits << 16 | phits;
+        call
+    }
+
+    /// Boards 0 and 1 of a ring of two, of which board 0 sends `calls`; gives the edges at which port 1 of board 1 hears.
+    fn edges(phit_bits: u32, figures: LinkFigures, sent: &[u64]) -> Vec<u64> {
+        let topology = Topology::torus(&[2]).unwrap();
+        let mut wires = Wires::new(&topology, figures);
+        let mut ends = [
+            Ends::new(2, phit_bits, figures),
+            Ends::new(2, phit_bits, figures),
+        ];
+        let words = CALL_HEAD + 2 * (phit_bits as usize + 96) / 32;
+        for &edge in sent {
+            ends[0].send(edge, &call(1, 0, words));
+        }
+        wires.exchange(|board, act| act(&mut ends[board]));
+        let mut heard = Vec::new();
+        while ends[1].next() != NEVER {
+            let now = ends[1].next();
+            let mut output = vec![0; words];
+            ends[1].receive(now, &mut output);
+            assert_eq!(output[0], 2);
+            heard.push(now);
+        }
+        heard
+    }
+
+    #[test]
+    fn a_phit_takes_the_latency() {
+        // Edge 1 ends cycle 0, in which it was sent; edge 10 begins cycle 10, in which it arrives.
+        assert_eq!(edges(256, FIGURES, &[1, 2, 3, 9]), [10, 11, 12, 18]);
+    }
+
+    #[test]
+    fn the_rate_binds_wide_phits() {
+        // 592 bits at 383.6 bits a cycle: 1.5433 cycles each, and no rounding adds up.
+        let sent: Vec<u64> = (1..=1000).collect();
+        let heard = edges(512, FIGURES, &sent);
+        for (n, &edge) in heard.iter().enumerate() {
+            assert_eq!(edge, (n as u64 * 592 * 250).div_ceil(95_900) + 10);
+        }
+        // After a pause the wire is free.
+        assert_eq!(edges(512, FIGURES, &[1, 2, 100]), [10, 12, 109]);
+        assert_eq!(edges(256, FIGURES, &sent), (10..1010).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn phits_and_credits_keep_their_ports_channels_and_bits() {
+        let topology = Topology::torus(&[3]).unwrap();
+        let mut wires = Wires::new(&topology, FIGURES);
+        let mut ends: Vec<_> = (0..3).map(|_| Ends::new(2, 256, FIGURES)).collect();
+        let mut sent = call(0b11, 0b10, CALL_HEAD + 22);
+        (sent[1], sent[2]) = (0x57, 0x30);
+        for (n, word) in sent[CALL_HEAD..].iter_mut().enumerate() {
+            *word = 0x100 + n as u32;
+        }
+        ends[1].send(1, &sent);
+        assert!(ends[1].has_sent());
+        wires.exchange(|board, act| act(&mut ends[board]));
+        assert!(!ends[1].has_sent());
+        let hear = |ends: &mut Ends| {
+            let mut output = vec![0; CALL_HEAD + 22];
+            ends.receive(9, &mut output);
+            assert_eq!(output[0], 0);
+            ends.receive(10, &mut output);
+            output
+        };
+        // Port 0 of board 1 leads to port 1 of board 2.
+        let heard = hear(&mut ends[2]);
+        assert_eq!(heard[..3], [2, 0x70, 0]);
+        assert_eq!(heard[CALL_HEAD + 11..], sent[CALL_HEAD..CALL_HEAD + 11]);
+        // Port 1 of board 1 leads to port 0 of board 0.
+        let heard = hear(&mut ends[0]);
+        assert_eq!(heard[..3], [1 << 16 | 1, 5, 3]);
+        assert_eq!(
+            heard[CALL_HEAD..CALL_HEAD + 11],
+            sent[CALL_HEAD + 11..CALL_HEAD + 22]
+        );
+        assert_eq!((ends[1].phits(0), ends[1].phits(1)), (1, 1));
+        assert_ne!(ends[1].digest(), 0);
+    }
+}

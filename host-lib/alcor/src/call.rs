@@ -1,0 +1,236 @@
+//! What a collective is called with, and which way it was done.
+
+use std::fmt;
+
+use alcor_abi::Collective as Code;
+
+use crate::{ElementType, GlobalRank, Operation};
+
+/// A collective operation of a communicator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Collective {
+    /// [`crate::Communicator::barrier`]
+    Barrier,
+    /// [`crate::Communicator::reduce`]
+    Reduce,
+    /// [`crate::Communicator::allreduce`]
+    Allreduce,
+    /// [`crate::Communicator::reduce_scatter`]
+    ReduceScatter,
+    /// [`crate::Communicator::bcast`]
+    Bcast,
+    /// [`crate::Communicator::scatter`]
+    Scatter,
+    /// [`crate::Communicator::gather`]
+    Gather,
+    /// [`crate::Communicator::allgather`]
+    Allgather,
+    /// [`crate::Communicator::split`]
+    Split,
+    /// [`crate::Communicator::dup`]
+    Dup,
+    /// [`crate::Communicator::create`]
+    Create,
+    /// [`crate::Communicator::free`]
+    Free,
+}
+
+impl Collective {
+    /// The hardware's code, where the collective unit knows it.
+    pub(crate) fn code(self) -> Option<Code> {
+        Some(match self {
+            Collective::Barrier => Code::Barrier,
+            Collective::Reduce => Code::Reduce,
+            Collective::Allreduce => Code::Allreduce,
+            Collective::ReduceScatter => Code::ReduceScatter,
+            Collective::Bcast => Code::Bcast,
+            Collective::Scatter => Code::Scatter,
+            Collective::Gather => Code::Gather,
+            Collective::Allgather => Code::Allgather,
+            Collective::Split | Collective::Dup | Collective::Create | Collective::Free => {
+                return None;
+            }
+        })
+    }
+}
+
+impl fmt::Display for Collective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Collective::Barrier => "barrier",
+            Collective::Reduce => "reduce",
+            Collective::Allreduce => "allreduce",
+            Collective::ReduceScatter => "reduce_scatter",
+            Collective::Bcast => "bcast",
+            Collective::Scatter => "scatter",
+            Collective::Gather => "gather",
+            Collective::Allgather => "allgather",
+            Collective::Split => "split",
+            Collective::Dup => "dup",
+            Collective::Create => "create",
+            Collective::Free => "free",
+        })
+    }
+}
+
+/// Tells the communicators of a run apart: the same number at all members, 0 for the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CommunicatorId(pub u32);
+
+impl CommunicatorId {
+    /// That of all ranks of the run.
+    pub const WORLD: CommunicatorId = CommunicatorId(0);
+}
+
+impl fmt::Display for CommunicatorId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            CommunicatorId::WORLD => f.write_str("the world"),
+            CommunicatorId(id) => write!(f, "communicator {id}"),
+        }
+    }
+}
+
+/// A collective as a rank called it: what all members have to agree on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    /// Which communicator.
+    pub communicator: CommunicatorId,
+    /// Which collective.
+    pub collective: Collective,
+    /// Elements: of a vector that is reduced or copied, of each member's block in scatter,
+    /// gather, allgather and reduce_scatter.
+    pub count: u32,
+    /// Their type, where there are any.
+    pub element: Option<ElementType>,
+    /// The operation of a reduction.
+    pub operation: Option<Operation>,
+    /// The root of a collective that has one.
+    pub root: Option<GlobalRank>,
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.collective)?;
+        if let Some(element) = self.element {
+            write!(f, " of {} {element}", self.count)?;
+        }
+        if let Some(operation) = self.operation {
+            write!(f, ", {operation}")?;
+        }
+        if let Some(root) = self.root {
+            write!(f, ", root {root}")?;
+        }
+        write!(f, ", in {}", self.communicator)
+    }
+}
+
+/// Why a collective was done in software.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SoftwareReason {
+    /// The boards have no collective switch.
+    NoSwitch,
+    /// The collective unit does not know the type.
+    Type(ElementType),
+    /// The communicator has no row in the boards' tables.
+    NoRow,
+    /// [`crate::Options::software_collectives`] asks for it.
+    Forced,
+}
+
+impl fmt::Display for SoftwareReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SoftwareReason::NoSwitch => f.write_str("the board has no collective switch"),
+            SoftwareReason::Type(element) => {
+                write!(f, "the collective unit does not know {element}")
+            }
+            SoftwareReason::NoRow => f.write_str(
+                "the communicator has no row in the communicator tables; free one that has",
+            ),
+            SoftwareReason::Forced => {
+                f.write_str("`Options::software_collectives` asks for software")
+            }
+        }
+    }
+}
+
+/// Which way a collective was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Path {
+    /// By the collective units in the network.
+    Hardware,
+    /// By the library over put, and why.
+    Software(SoftwareReason),
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Path::Hardware => f.write_str("in hardware"),
+            Path::Software(reason) => write!(f, "in software: {reason}"),
+        }
+    }
+}
+
+/// What a collective call gives back: what was called, and which way it was done.
+///
+/// # Examples
+/// ```
+/// # use alcor::{Job, Operation, Path, SoftwareReason, soft::SoftBoard};
+/// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+/// let world = rank.world()?;
+/// let (sum, receipt) = world.allreduce_vec(rank, Operation::Sum, &[1.5f64, 2.0])?;
+/// assert_eq!(sum, [3.0, 4.0]);
+/// assert_eq!(receipt.path, Path::Software(SoftwareReason::NoSwitch));
+/// # Ok(()) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Receipt {
+    /// What was called.
+    pub call: Call,
+    /// Which way it was done.
+    pub path: Path,
+}
+
+impl Receipt {
+    /// Whether hardware did it.
+    #[must_use]
+    pub fn is_hardware(&self) -> bool {
+        self.path == Path::Hardware
+    }
+}
+
+/// In what the members' calls of a collective differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Difference {
+    /// They called different collectives.
+    Collective,
+    /// With different counts.
+    Count,
+    /// With different types.
+    Type,
+    /// With different operations.
+    Operation,
+    /// With different roots.
+    Root,
+    /// With different lists of members.
+    Members,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Difference::Collective => "collective",
+            Difference::Count => "count",
+            Difference::Type => "type",
+            Difference::Operation => "operation",
+            Difference::Root => "root",
+            Difference::Members => "list of members",
+        })
+    }
+}

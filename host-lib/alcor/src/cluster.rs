@@ -1,0 +1,225 @@
+//! The boards of a run, and how they are joined.
+
+use std::fmt;
+use std::sync::Arc;
+
+use alcor_abi::board::{DATELINES, FORWARD, GEOMETRY, PLACE, datelines, forward, geometry, place};
+
+use crate::{Board, BoardInfo, Error, LocalRank, PageOffset, Result, Topology, identify};
+
+/// The port that stands for the ranks of the board itself.
+const HERE: u32 = 15;
+
+/// Boards joined by links: what a [`crate::Job`] runs on. A board alone is a cluster too.
+///
+/// # Examples
+/// ```
+/// use alcor::{Cluster, soft::SoftBoard};
+///
+/// let cluster = Cluster::from(SoftBoard::new(4));
+/// assert_eq!(cluster.boards().len(), 1);
+/// assert_eq!(cluster.ranks()?, 4);
+/// # Ok::<(), alcor::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Cluster {
+    name: String,
+    boards: Vec<Arc<dyn Board>>,
+    topology: Topology,
+}
+
+impl Cluster {
+    /// A board alone.
+    #[must_use]
+    pub fn single(board: Arc<dyn Board>) -> Cluster {
+        Cluster {
+            name: board.name().to_owned(),
+            boards: vec![board],
+            topology: Topology::single(),
+        }
+    }
+
+    /// Boards in the order of their numbers, joined as `topology` says.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] when there are more or fewer boards than `topology` has.
+    pub fn new(boards: Vec<Arc<dyn Board>>, topology: Topology) -> Result<Cluster> {
+        if boards.len() != topology.boards() as usize {
+            return Err(Error::BadOption {
+                option: "boards",
+                value: boards.len() as u64,
+                rule: "there are as many as the topology has",
+            });
+        }
+        let name = boards.first().map_or("", |board| board.name()).to_owned();
+        Ok(Cluster {
+            name,
+            boards,
+            topology,
+        })
+    }
+
+    /// The boards, in the order of their numbers; there is one at least.
+    #[must_use]
+    pub fn boards(&self) -> &[Arc<dyn Board>] {
+        &self.boards
+    }
+
+    /// How they are joined.
+    #[must_use]
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// A name for messages: the first board's, unless another was given.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same boards by another name: the URI that they were opened with.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>) -> Cluster {
+        self.name = name.into();
+        self
+    }
+
+    /// Brings all boards to their state after power-up and tells each its place, its routes and
+    /// how many of the run's `ranks` it has: what is done before ranks attach. Ranks fill one
+    /// board after the other.
+    ///
+    /// [`crate::Job`] does it; whoever starts ranks as processes of their own
+    /// ([`crate::Rank::attach`]) calls it once a run.
+    ///
+    /// # Errors
+    /// As [`Cluster::identify`]; [`Error::BadOption`] or [`Error::NoSuchRank`] when there are no such
+    /// ranks; what a board says.
+    pub fn prepare(&self, ranks: u32) -> Result<BoardInfo> {
+        let info = self.identify()?;
+        let there = info.ranks * self.boards.len() as u32;
+        if ranks == 0 {
+            return Err(Error::BadOption {
+                option: "ranks",
+                value: 0,
+                rule: "a run has one rank at least",
+            });
+        }
+        if ranks > there {
+            return Err(Error::NoSuchRank {
+                board: self.name().to_owned(),
+                rank: LocalRank(ranks - 1),
+                ranks: there,
+            });
+        }
+        for board in &self.boards {
+            board.reset()?;
+        }
+        for (number, board) in (0..).zip(&self.boards) {
+            if info.has_switch() {
+                self.tell_place(number, &**board, &info)?;
+            }
+            let before = number * info.ranks;
+            board.expect(ranks.saturating_sub(before).min(info.ranks))?;
+        }
+        Ok(info)
+    }
+
+    /// Checks the boards' ID blocks; what they say, which is the same of each.
+    ///
+    /// # Errors
+    /// As [`identify`](crate::identify()); [`Error::BadIdentity`] when the boards differ, or have
+    /// fewer links than the topology needs.
+    pub fn identify(&self) -> Result<BoardInfo> {
+        let Some(first) = self.boards.first() else {
+            return Err(Error::BadOption {
+                option: "boards",
+                value: 0,
+                rule: "a cluster has one board at least",
+            });
+        };
+        let info = identify(&**first)?;
+        let broken = |board: &Arc<dyn Board>, found, rule| Error::BadIdentity {
+            board: board.name().to_owned(),
+            register: "GEOMETRY",
+            found,
+            rule,
+        };
+        for board in &self.boards {
+            let other = identify(&**board)?;
+            if (other.ranks, other.links) != (info.ranks, info.links) {
+                let found = geometry::RANKS.put(other.ranks) | geometry::LINKS.put(other.links);
+                return Err(broken(
+                    board,
+                    found,
+                    "all boards of a cluster have the same ranks and links",
+                ));
+            }
+        }
+        if self.boards.len() > 1 && (!info.has_switch() || info.links < self.topology.links()) {
+            let found = geometry::RANKS.put(info.ranks) | geometry::LINKS.put(info.links);
+            return Err(broken(
+                first,
+                found,
+                "boards of a cluster have a switch, and two links for each dimension",
+            ));
+        }
+        Ok(info)
+    }
+
+    /// Tells a board its number, its routes and its datelines.
+    fn tell_place(&self, number: u32, board: &dyn Board, info: &BoardInfo) -> Result<()> {
+        let write = |register, value| board.write32(PageOffset(register), value);
+        write(PLACE, place::BOARD.put(number))?;
+        let ranks = info.ranks * self.boards.len() as u32;
+        for rank in 0..ranks.min(1 + forward::RANK.max()) {
+            let port = self.topology.route(number, rank / info.ranks);
+            write(
+                FORWARD,
+                forward::RANK.put(rank) | forward::PORT.put(port.unwrap_or(HERE)),
+            )?;
+        }
+        let closing = (0..self.topology.links())
+            .filter(|&port| self.topology.dateline(number, port))
+            .fold(0, |ports, port| ports | 1 << port);
+        write(DATELINES, datelines::PORTS.put(closing))
+    }
+
+    /// Ranks of all boards together, as the boards say.
+    ///
+    /// # Errors
+    /// When a board can't be reached.
+    pub fn ranks(&self) -> Result<u32> {
+        self.boards.iter().try_fold(0, |ranks, board| {
+            let shape = board.read32(PageOffset(GEOMETRY))?;
+            Ok(ranks + geometry::RANKS.get(shape))
+        })
+    }
+}
+
+impl From<Arc<dyn Board>> for Cluster {
+    fn from(board: Arc<dyn Board>) -> Cluster {
+        Cluster::single(board)
+    }
+}
+
+impl<B: Board + 'static> From<Arc<B>> for Cluster {
+    fn from(board: Arc<B>) -> Cluster {
+        Cluster::single(board)
+    }
+}
+
+impl From<&Cluster> for Cluster {
+    fn from(cluster: &Cluster) -> Cluster {
+        cluster.clone()
+    }
+}
+
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.boards.iter().map(|board| board.name()).collect();
+        f.debug_struct("Cluster")
+            .field("boards", &names)
+            .field("topology", &self.topology)
+            .finish()
+    }
+}

@@ -1,0 +1,654 @@
+//! Communicators: ordered sets of ranks.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use alcor_abi::rank::{self, comm_shape};
+
+use crate::call::{Call, Collective, CommunicatorId, Difference, Path, SoftwareReason};
+use crate::mail::{Mail, Shape as MailShape};
+use crate::progress::Progress;
+use crate::rows::{self, Keeper};
+use crate::schedule::Group;
+use crate::software::{Software, Task};
+use crate::watchdog::Awaited;
+use crate::{Error, GlobalRank, Rank, Result, Rights, Tree};
+
+/// An ordered set of ranks of the run, and the collectives among them.
+///
+/// The first is [`Rank::world`]; [`Communicator::split`], [`Communicator::dup`] and
+/// [`Communicator::create`] make others of it, of any ranks in any order. A communicator is a
+/// handle of the rank that made it; its clones are the same communicator.
+///
+/// All members call a communicator's collectives in the same order. Roots, and places in a list
+/// of blocks, are ranks *in the communicator*, 0 to [`Communicator::size`] - 1.
+///
+/// # Hardware and software
+///
+/// On boards with a collective switch (Haghi et al. 2022, section 3), each communicator takes a
+/// row of the communicator table of each of its boards, and its collectives run in the network
+/// once they are posted. Tables have 32 rows, of which one is the barrier's of all boards and one
+/// the world's. What has no row, or is of a type that the collective unit does not know, runs in
+/// software over put, with the same result bit for bit; each call's [`crate::Receipt`] says which
+/// way it went, and in strict mode ([`crate::Options::strict`], [`Communicator::strict`]) what
+/// would run in software fails with [`Error::NotInHardware`] before anything is posted.
+///
+/// Rows are a board's: communicators that share a board need different rows, even where they
+/// share no rank. Ranks of one [`crate::Job`] know all rows in use. Of ranks that are processes
+/// of their own ([`Rank::attach`]), each knows its own communicators alone; there, on boards of
+/// several ranks, each row but a few can only be had by communicators that have members of one
+/// local number on all of their boards: of 2 ranks, each local number has 10 rows, of 4, 6.
+///
+/// Every collective synchronizes: it ends nowhere before every member has called it.
+///
+/// # Examples
+/// ```
+/// use alcor::{Job, Operation, soft::SoftBoard};
+///
+/// let sums = Job::new(SoftBoard::new(4))?.run(4, |rank| {
+///     let world = rank.world()?;
+///     let parity = rank.pid().0 % 2;
+///     let Some(half) = world.split(rank, Some(parity), 0)? else {
+///         return Ok(0);
+///     };
+///     let (sum, _) = half.allreduce_vec(rank, Operation::Sum, &[rank.pid().0])?;
+///     half.free(rank)?;
+///     Ok(sum[0])
+/// })?;
+/// assert_eq!(sums, [2, 4, 2, 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Communicator {
+    pub(crate) shape: Arc<Shape>,
+    pub(crate) strict: bool,
+}
+
+pub(crate) struct Shape {
+    pub(crate) id: CommunicatorId,
+    /// The rank whose handle it is.
+    issuer: u64,
+    pub(crate) members: Arc<[GlobalRank]>,
+    /// This rank's place among them.
+    pub(crate) me: usize,
+    pub(crate) tree: Tree,
+    pub(crate) row: Option<u32>,
+    freed: AtomicBool,
+}
+
+impl fmt::Debug for Communicator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Communicator")
+            .field("id", &self.id())
+            .field("rank", &self.rank())
+            .field("size", &self.size())
+            .field("row", &self.row())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a rank brings to the making of communicators.
+#[derive(Debug, Clone, Copy)]
+struct Offer {
+    color: Option<u32>,
+    key: i32,
+    /// The smallest number that none of its communicators has had.
+    next: u32,
+    /// Rows of its own communicators.
+    used: u32,
+    /// Whether it can claim rows of its board.
+    claims: bool,
+    /// Of the list that it was called with.
+    hash: u32,
+}
+
+impl Offer {
+    fn to_words(self) -> [u32; 6] {
+        [
+            u32::from(self.color.is_some()) | u32::from(self.claims) << 1,
+            self.color.unwrap_or(0),
+            self.key as u32,
+            self.next,
+            self.used,
+            self.hash,
+        ]
+    }
+
+    fn from_words(words: &[u32]) -> Option<Offer> {
+        let &[flags, color, key, next, used, hash] = words else {
+            return None;
+        };
+        Some(Offer {
+            color: (flags & 1 != 0).then_some(color),
+            key: key as i32,
+            next,
+            used,
+            claims: flags & 2 != 0,
+            hash,
+        })
+    }
+}
+
+/// A communicator in the making.
+struct Draft {
+    members: Vec<GlobalRank>,
+    tree: Tree,
+    row: Option<u32>,
+    /// Rows that somebody else has claimed.
+    refused: u32,
+}
+
+/// # Communicators
+impl Rank {
+    /// The communicator of all ranks of the run, in the order of their numbers.
+    ///
+    /// The first call is collective over all ranks of the run: it registers a window of the
+    /// library's own, which takes a slot of the registration tables and at most an eighth of node
+    /// memory. Programs that never call it pay nothing.
+    ///
+    /// # Errors
+    /// [`Error::OutOfNodeMemory`], [`Error::TableFull`], and what ends every wait.
+    pub fn world(&mut self) -> Result<Communicator> {
+        if let Some(world) = &self.world {
+            return Ok(world.clone());
+        }
+        let me = self.pid();
+        let node_bytes = self.progress.info().node_bytes;
+        let mail = MailShape::new(self.nprocs(), node_bytes);
+        let inbox = self.alloc::<u8>(mail.inbox_bytes() as usize)?;
+        let outbox = self.alloc::<u8>(mail.outbox_bytes() as usize)?;
+        self.write(&inbox, 0, &vec![0; mail.counts_bytes() as usize])?;
+        let window = self.register(&inbox, Rights::WRITE)?;
+        let mail = Mail::new(me, mail, window.slot(), inbox, outbox);
+        self.progress.software = Some(Software::new(mail, self.options.watchdog_cycles / 2));
+        let members: Arc<[GlobalRank]> = (0..self.nprocs()).map(GlobalRank).collect();
+        let tree = self.tree(&members);
+        let world = Communicator {
+            shape: Arc::new(Shape {
+                id: CommunicatorId::WORLD,
+                issuer: self.issuer,
+                me: me.0 as usize,
+                members,
+                tree,
+                // Written when the run began.
+                row: self.progress.info().has_switch().then_some(rows::WORLD),
+                freed: AtomicBool::new(false),
+            }),
+            strict: self.options.strict,
+        };
+        self.world = Some(world.clone());
+        Ok(world)
+    }
+
+    pub(crate) fn tree(&self, members: &[GlobalRank]) -> Tree {
+        let ranks = self.progress.info().ranks;
+        Tree::new(members, ranks, &self.options.topology)
+    }
+}
+
+impl Progress {
+    /// Writes a row of the board's communicator table: this board's label and, of its ranks, the
+    /// bits of those that are members.
+    pub(crate) fn write_row(
+        &mut self,
+        row: u32,
+        tree: &Tree,
+        label: u32,
+        local_members: u32,
+    ) -> Result<()> {
+        self.write(rank::COMM_ROW, row)?;
+        for (stage, register) in tree.stages().iter().zip(0..rank::COMM_PARTNER_COUNT) {
+            if let Some(partner) = stage.partner(label) {
+                let partner = tree.leader(partner);
+                self.write(rank::COMM_PARTNER + 4 * register, partner.0)?;
+            }
+        }
+        self.write(
+            rank::COMM_SHAPE,
+            comm_shape::BOARDS.put(tree.boards().len() as u32)
+                | comm_shape::LABEL.put(label)
+                | comm_shape::MEMBERS.put(local_members),
+        )
+    }
+
+    /// Frees a row of the board's communicator table.
+    fn clear_row(&mut self, row: u32) -> Result<()> {
+        self.write(rank::COMM_ROW, row)?;
+        self.write(rank::COMM_SHAPE, 0)
+    }
+}
+
+/// The bits of a board's members by local rank.
+pub(crate) fn local_bits(members: &[GlobalRank], ranks_per_board: u32) -> u32 {
+    members
+        .iter()
+        .fold(0, |bits, member| bits | 1 << (member.0 % ranks_per_board))
+}
+
+impl Communicator {
+    /// The communicator's number, the same at all members.
+    #[must_use]
+    pub fn id(&self) -> CommunicatorId {
+        self.shape.id
+    }
+
+    /// How many members it has.
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        self.shape.members.len() as u32
+    }
+
+    /// This rank's rank in it.
+    #[must_use]
+    pub fn rank(&self) -> u32 {
+        self.shape.me as u32
+    }
+
+    /// Its members, by their ranks in it.
+    #[must_use]
+    pub fn members(&self) -> &[GlobalRank] {
+        &self.shape.members
+    }
+
+    /// The order in which its reductions combine.
+    #[must_use]
+    pub fn tree(&self) -> &Tree {
+        &self.shape.tree
+    }
+
+    /// Its row in the communicator tables, if it has one.
+    #[must_use]
+    pub fn row(&self) -> Option<u32> {
+        self.shape.row
+    }
+
+    /// The same communicator, with strict mode on or off for calls by this handle: what can't be
+    /// done in hardware fails with [`Error::NotInHardware`]. Handles that are made of it have the
+    /// same mode.
+    #[must_use]
+    pub fn strict(&self, strict: bool) -> Communicator {
+        Communicator {
+            shape: Arc::clone(&self.shape),
+            strict,
+        }
+    }
+
+    /// Makes a communicator of all members that name the same color, ordered by their keys and,
+    /// where these are the same, as here. Collective; who names no color gets none.
+    ///
+    /// # Errors
+    /// [`Error::CollectivesDiffer`], [`Error::BadCommunicator`], and what ends every wait.
+    pub fn split(
+        &self,
+        rank: &mut Rank,
+        color: Option<u32>,
+        key: i32,
+    ) -> Result<Option<Communicator>> {
+        self.make(rank, Collective::Split, color, key, 0)
+    }
+
+    /// Makes a communicator of the same members. Collective.
+    ///
+    /// # Errors
+    /// As [`Communicator::split`].
+    pub fn dup(&self, rank: &mut Rank) -> Result<Communicator> {
+        let made = self.make(rank, Collective::Dup, Some(0), self.shape.me as i32, 0)?;
+        // Every member has named the same color.
+        made.ok_or_else(|| self.bad(rank.pid(), "a copy without its own rank"))
+    }
+
+    /// Makes a communicator of `members`, in this order. Collective over this communicator, with
+    /// the same list at each of its members; who is not in the list gets none.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchMember`] when the list has a rank that is no member, or one twice;
+    /// [`Error::CollectivesDiffer`] when lists differ; as [`Communicator::split`].
+    pub fn create(&self, rank: &mut Rank, members: &[GlobalRank]) -> Result<Option<Communicator>> {
+        let known = |member: &GlobalRank| self.shape.members.contains(member);
+        for (index, member) in members.iter().enumerate() {
+            if !known(member) || members[..index].contains(member) {
+                return Err(Error::NoSuchMember {
+                    rank: rank.pid(),
+                    communicator: self.id(),
+                    what: "the list's rank",
+                    found: member.0,
+                    size: self.size(),
+                });
+            }
+        }
+        let me = rank.pid();
+        let place = members.iter().position(|&member| member == me);
+        let hash = members.iter().fold(0x811C_9DC5u32, |hash, member| {
+            (hash ^ (member.0 + 1)).wrapping_mul(0x0100_0193)
+        });
+        let (color, key) = (place.map(|_| 0), place.unwrap_or(0) as i32);
+        self.make(rank, Collective::Create, color, key, hash)
+    }
+
+    /// Ends the communicator, once all its collectives have ended, and gives its row back.
+    /// Collective. Other handles of it are of no more use.
+    ///
+    /// A communicator that is dropped instead keeps its row until the run ends.
+    ///
+    /// # Errors
+    /// [`Error::BadCommunicator`] for the world; [`Error::CollectivesDiffer`], and what ends
+    /// every wait.
+    pub fn free(self, rank: &mut Rank) -> Result<()> {
+        if self.id() == CommunicatorId::WORLD {
+            return Err(self.bad(rank.pid(), "the world lasts as long as the run"));
+        }
+        self.check(rank)?;
+        let (id, row) = (self.id().0, self.row());
+        rank.progress.wait_for(
+            |_| Awaited::Collectives,
+            |progress| progress.completions(u32::from(!progress.is_over(id, row))),
+        )?;
+        self.exchange(rank, Collective::Free, &[])?;
+        self.shape.freed.store(true, Ordering::Relaxed);
+        if let Some(software) = &mut rank.progress.software {
+            software.forget(id);
+        }
+        if let Some(row) = row {
+            rank.rows.mine &= !(1 << row);
+            if row_writer(row, &self.shape.tree, rank) == Some(rank.pid()) {
+                give_up_row(rank, row)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn bad(&self, rank: GlobalRank, rule: &'static str) -> Error {
+        Error::BadCommunicator {
+            rank,
+            communicator: self.id(),
+            rule,
+        }
+    }
+
+    /// Checks that `rank` may use this handle.
+    pub(crate) fn check(&self, rank: &mut Rank) -> Result<()> {
+        if self.shape.issuer != rank.issuer {
+            return Err(self.bad(
+                rank.pid(),
+                "it is the handle of another rank, or of another run",
+            ));
+        }
+        if self.shape.freed.load(Ordering::Relaxed) {
+            return Err(self.bad(rank.pid(), "it has been freed"));
+        }
+        rank.progress.check()
+    }
+
+    pub(crate) fn group(&self) -> Group<'_> {
+        Group {
+            members: &self.shape.members,
+            tree: &self.shape.tree,
+            me: self.shape.me,
+        }
+    }
+
+    /// Words of each member at every member, in the order of the communicator; always in
+    /// software.
+    fn exchange(
+        &self,
+        rank: &mut Rank,
+        collective: Collective,
+        words: &[u32],
+    ) -> Result<Vec<Vec<u32>>> {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let schedule = self.group().allgather(bytes.len());
+        let mut buffer = vec![0; schedule.buffer];
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        let task = Task {
+            call: Call {
+                communicator: self.id(),
+                collective,
+                count: 0,
+                element: None,
+                operation: None,
+                root: None,
+            },
+            members: Arc::clone(&self.shape.members),
+            me: self.shape.me,
+            schedule,
+            combine: None,
+            buffer,
+            source: None,
+            destination: None,
+            _held: Vec::new(),
+        };
+        let path = Path::Software(SoftwareReason::NoSwitch);
+        let (request, sequence) = rank.progress.begin_software(task, path)?;
+        rank.wait(request)?;
+        let result = match &mut rank.progress.software {
+            Some(software) => software.take_result(self.id().0, sequence),
+            None => Vec::new(),
+        };
+        let size = self.shape.members.len();
+        let of = |member: usize| {
+            let at = (member + size - self.shape.me) % size * bytes.len();
+            let words = result[at..at + bytes.len()].as_chunks::<4>().0;
+            words.iter().map(|word| u32::from_le_bytes(*word)).collect()
+        };
+        Ok((0..size).map(of).collect())
+    }
+
+    /// What split, dup and create come to.
+    fn make(
+        &self,
+        rank: &mut Rank,
+        collective: Collective,
+        color: Option<u32>,
+        key: i32,
+        hash: u32,
+    ) -> Result<Option<Communicator>> {
+        self.check(rank)?;
+        let offer = Offer {
+            color,
+            key,
+            next: rank.next_communicator,
+            used: rank.rows.mine,
+            claims: rank.rows.claims.is_some(),
+            hash,
+        };
+        let offers: Vec<Offer> = self
+            .exchange(rank, collective, &offer.to_words())?
+            .iter()
+            .filter_map(|words| Offer::from_words(words))
+            .collect();
+        if offers.iter().any(|other| other.hash != hash) {
+            return Err(Error::CollectivesDiffer {
+                rank: rank.pid(),
+                call: Call {
+                    communicator: self.id(),
+                    collective,
+                    count: 0,
+                    element: None,
+                    operation: None,
+                    root: None,
+                },
+                difference: Difference::Members,
+            });
+        }
+        let id = offers.iter().map(|offer| offer.next).max().unwrap_or(1);
+        rank.next_communicator = id + 1;
+
+        let mut drafts: BTreeMap<u32, Draft> = BTreeMap::new();
+        let mut order: Vec<usize> = (0..offers.len()).collect();
+        order.sort_by_key(|&member| (offers[member].key, member));
+        for member in order {
+            if let Some(color) = offers[member].color {
+                let draft = drafts.entry(color).or_insert_with(|| Draft {
+                    members: Vec::new(),
+                    tree: Tree::new(&[], 1, &crate::Topology::single()),
+                    row: None,
+                    refused: 0,
+                });
+                draft.members.push(self.shape.members[member]);
+            }
+        }
+        for draft in drafts.values_mut() {
+            draft.tree = rank.tree(&draft.members);
+        }
+        self.find_rows(rank, collective, color, &offers, &mut drafts)?;
+
+        let Some(draft) = color.and_then(|color| drafts.remove(&color)) else {
+            return Ok(None);
+        };
+        let me = rank.pid();
+        let Some(place) = draft.members.iter().position(|&member| member == me) else {
+            return Ok(None);
+        };
+        if let Some(row) = draft.row {
+            rank.rows.mine |= 1 << row;
+        }
+        Ok(Some(Communicator {
+            shape: Arc::new(Shape {
+                id: CommunicatorId(id),
+                issuer: rank.issuer,
+                members: draft.members.into(),
+                me: place,
+                tree: draft.tree,
+                row: draft.row,
+                freed: AtomicBool::new(false),
+            }),
+            strict: self.strict,
+        }))
+    }
+
+    /// Gives the communicators in the making their rows, as far as there are any, and writes them
+    /// to the boards' tables. All members come to the same result.
+    fn find_rows(
+        &self,
+        rank: &mut Rank,
+        collective: Collective,
+        color: Option<u32>,
+        offers: &[Offer],
+        drafts: &mut BTreeMap<u32, Draft>,
+    ) -> Result<()> {
+        let info = rank.progress.info();
+        let (ranks, stages, table) = (info.ranks, info.stages, info.communicators);
+        if !info.has_switch() {
+            return Ok(());
+        }
+        let board_of = |member: GlobalRank| member.0 / ranks;
+        let members = &self.shape.members;
+        let mut used: BTreeMap<u32, u32> = BTreeMap::new();
+        for (&member, offer) in members.iter().zip(offers) {
+            *used.entry(board_of(member)).or_default() |= offer.used;
+        }
+        let mut open: Vec<u32> = drafts
+            .iter()
+            .filter(|(_, draft)| draft.tree.stages().len() <= stages as usize)
+            .map(|(&color, _)| color)
+            .collect();
+        // A round for each row that somebody else has claimed.
+        loop {
+            for color in &open {
+                let Some(draft) = drafts.get_mut(color) else {
+                    continue;
+                };
+                let boards = draft.tree.boards();
+                let taken = boards.iter().fold(draft.refused, |taken, board| {
+                    taken | used.get(&board.board).copied().unwrap_or(0)
+                });
+                let common = boards.iter().fold(u32::MAX, |common, board| {
+                    common & local_bits(&board.members, ranks)
+                });
+                let claims = offers.iter().all(|offer| offer.claims);
+                draft.row = rows::choose(table, ranks, taken, common, claims);
+                if let Some(row) = draft.row {
+                    for board in boards {
+                        *used.entry(board.board).or_default() |= 1 << row;
+                    }
+                }
+            }
+            open.retain(|color| drafts.get(color).is_some_and(|draft| draft.row.is_some()));
+            if open.is_empty() {
+                return Ok(());
+            }
+            let mine = color
+                .filter(|color| open.contains(color))
+                .and_then(|color| drafts.get(&color));
+            let written = match mine {
+                Some(draft) => write_own_row(rank, draft)?,
+                None => Written::None,
+            };
+            // Who has heard everybody knows that all rows are written.
+            let said = [u32::from(!matches!(written, Written::Refused))];
+            let heard = self.exchange(rank, collective, &said)?;
+            let failed = |color: &u32| {
+                let mut all = offers.iter().zip(&heard);
+                all.any(|(offer, said)| offer.color == Some(*color) && said[0] == 0)
+            };
+            if let (Written::Row(row), Some(color)) = (written, color)
+                && failed(&color)
+            {
+                give_up_row(rank, row)?;
+            }
+            open.retain(failed);
+            for color in &open {
+                if let Some(draft) = drafts.get_mut(color) {
+                    draft.refused |= draft.row.take().map_or(0, |row| 1 << row);
+                }
+            }
+        }
+    }
+}
+
+/// What a rank did for the row of a communicator in the making.
+enum Written {
+    /// Nothing: another rank of its board does it, or there is no row.
+    None,
+    /// Somebody else had claimed the row.
+    Refused,
+    /// It wrote this row.
+    Row(u32),
+}
+
+/// The member that writes a row on this rank's board, and later frees it: the row's keeper, else
+/// the first.
+fn row_writer(row: u32, tree: &Tree, rank: &Rank) -> Option<GlobalRank> {
+    let (label, _) = tree.place(rank.pid())?;
+    let members = &tree.boards()[label as usize].members;
+    let ranks = rank.progress.info().ranks;
+    let keeps = |member: &&GlobalRank| Keeper::of(row, ranks) == Keeper::Local(member.0 % ranks);
+    members
+        .iter()
+        .find(keeps)
+        .or_else(|| members.first())
+        .copied()
+}
+
+/// Writes the row of the communicator in the making to this rank's board, where this rank has to.
+fn write_own_row(rank: &mut Rank, draft: &Draft) -> Result<Written> {
+    let (Some(row), Some((label, _))) = (draft.row, draft.tree.place(rank.pid())) else {
+        return Ok(Written::None);
+    };
+    if row_writer(row, &draft.tree, rank) != Some(rank.pid()) {
+        return Ok(Written::None);
+    }
+    let ranks = rank.progress.info().ranks;
+    if let Some(claims) = &rank.rows.claims
+        && !claims.take(row)
+    {
+        return Ok(Written::Refused);
+    }
+    let members = &draft.tree.boards()[label as usize].members;
+    let bits = local_bits(members, ranks);
+    rank.progress.write_row(row, &draft.tree, label, bits)?;
+    Ok(Written::Row(row))
+}
+
+/// Frees a row that this rank has written.
+fn give_up_row(rank: &mut Rank, row: u32) -> Result<()> {
+    rank.progress.clear_row(row)?;
+    if let Some(claims) = &rank.rows.claims {
+        // Whoever claims it next may write through another port: this write comes first.
+        rank.progress.read(rank::CAUSES)?;
+        claims.give_back(row);
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! Posting collectives to the collective unit: one a communicator at a time, in order.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use alcor_abi::rank::{self, c_go};
+
+use crate::allocator::Block;
+use crate::progress::Progress;
+use crate::request::{Asked, Asking, Outcome, Request};
+use crate::{Error, Result};
+
+/// Operands of a collective, as the registers from C_SOURCE take them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Operands {
+    /// Address of what this rank gives.
+    pub(crate) source: u32,
+    /// The first word of the message that it gives, and how many.
+    pub(crate) first: u32,
+    pub(crate) words: u32,
+    /// Address of what it keeps.
+    pub(crate) destination: u32,
+    /// The words of the message that it keeps: from, to.
+    pub(crate) low: u32,
+    pub(crate) high: u32,
+    /// What all agree on.
+    pub(crate) count: u32,
+    pub(crate) what: u32,
+}
+
+impl Operands {
+    fn registers(&self) -> [(u32, u32); REGISTERS] {
+        [
+            (rank::C_SOURCE, self.source),
+            (rank::C_FIRST, self.first),
+            (rank::C_WORDS, self.words),
+            (rank::C_DESTINATION, self.destination),
+            (rank::C_LOW, self.low),
+            (rank::C_HIGH, self.high),
+            (rank::C_COUNT, self.count),
+            (rank::C_WHAT, self.what),
+        ]
+    }
+}
+
+const REGISTERS: usize = 8;
+
+#[derive(Debug)]
+struct Queued {
+    context: u32,
+    operands: Operands,
+    outcome: Arc<Outcome>,
+    held: Vec<Arc<Block>>,
+}
+
+/// What a rank has in its collective unit, and what waits for its turn.
+#[derive(Debug, Default)]
+pub(crate) struct CollectiveUnit {
+    /// A bit for each communicator that has a collective in hardware.
+    busy: u32,
+    queue: VecDeque<Queued>,
+    /// Operands as the registers have them.
+    kept: [Option<u32>; REGISTERS],
+}
+
+impl CollectiveUnit {
+    /// Whether something waits for the end of something else.
+    pub(crate) fn has_queue(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// Whether nothing is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.busy == 0 && self.queue.is_empty()
+    }
+
+    /// Whether nothing of a communicator is under way.
+    pub(crate) fn is_idle_in(&self, context: u32) -> bool {
+        self.busy & 1 << context == 0 && self.queue.iter().all(|queued| queued.context != context)
+    }
+
+    /// A communicator's collective has ended.
+    pub(crate) fn ended(&mut self, context: u32) {
+        self.busy &= !(1 << context);
+    }
+}
+
+impl Progress {
+    /// Posts a collective as soon as the communicator's last one has ended.
+    pub(crate) fn post_collective(
+        &mut self,
+        context: u32,
+        operands: Operands,
+        asking: Asking,
+        held: Vec<Arc<Block>>,
+    ) -> Result<Request> {
+        let outcome = self.outstanding.outcome(Asked::Collective(asking));
+        self.unit.queue.push_back(Queued {
+            context,
+            operands,
+            outcome: Arc::clone(&outcome),
+            held,
+        });
+        self.post_queued()?;
+        Ok(Request { outcome })
+    }
+
+    /// Posts what waits and can go: the first of each communicator that has nothing under way.
+    pub(crate) fn post_queued(&mut self) -> Result<()> {
+        let mut passed = self.unit.busy;
+        let mut index = 0;
+        while index < self.unit.queue.len() {
+            let context = 1 << self.unit.queue[index].context;
+            if passed & context == 0 && self.make_ring_room()? {
+                if let Some(queued) = self.unit.queue.remove(index) {
+                    self.go(queued)?;
+                }
+            } else {
+                index += 1;
+            }
+            passed |= context;
+        }
+        Ok(())
+    }
+
+    fn go(&mut self, queued: Queued) -> Result<()> {
+        let Queued {
+            context,
+            operands,
+            outcome,
+            held,
+        } = queued;
+        for (index, (register, value)) in operands.registers().into_iter().enumerate() {
+            if self.unit.kept[index] != Some(value) {
+                self.unit.kept[index] = Some(value);
+                self.write(register, value)?;
+            }
+        }
+        let Some(id) = self.outstanding.enter(outcome, held) else {
+            // There was room in the ring, and so a free id.
+            return Err(Error::CompletionLost { rank: self.me });
+        };
+        self.unit.busy |= 1 << context;
+        self.write(
+            rank::C_GO,
+            c_go::ID.put(u32::from(id)) | c_go::CONTEXT.put(context),
+        )
+    }
+}

@@ -1,0 +1,244 @@
+//! The fixed order in which a reduction combines.
+
+use crate::{GlobalRank, Topology};
+
+/// A board that has members of a communicator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeBoard {
+    /// The board's number.
+    pub board: u32,
+    /// Its members, in ascending local rank.
+    pub members: Vec<GlobalRank>,
+}
+
+/// A stage of the tree: in its order, each `lower` label takes in its `upper` one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stage {
+    /// How far apart the two labels of a pair are.
+    pub distance: u32,
+    /// Pairs: labels 0 to `pairs` - 1 with labels `distance` to `distance + pairs` - 1.
+    pub pairs: u32,
+    /// Labels that take part when all are to have the result: 0 to `labels` - 1. Without a fold,
+    /// each of them exchanges with the label that differs from its own in the bit `distance`, so
+    /// that x\[i\] is x\[0\] for all of them in the end.
+    pub labels: u32,
+}
+
+impl Stage {
+    /// Whether upper labels only fold onto lower ones: the number of labels is no power of two.
+    #[must_use]
+    pub fn is_fold(&self) -> bool {
+        self.pairs < self.distance
+    }
+
+    /// The label that `label` is paired with, if it is.
+    #[must_use]
+    pub fn partner(&self, label: u32) -> Option<u32> {
+        let partner = label ^ self.distance;
+        (label < self.labels && partner < self.labels).then_some(partner)
+    }
+}
+
+/// The fixed tree of a communicator's reductions: their result is a function of it and the data,
+/// whatever the time and the way that anything takes.
+///
+/// First the members' vectors of each board are combined in ascending local rank, from left to
+/// right: ((m0 ∘ m1) ∘ m2) and so on. Then the boards' results are combined over their labels: in
+/// each of [`Tree::stages`], x\[i\] becomes x\[i\] ∘ x\[i + distance\] for all i < `pairs`. x\[0\]
+/// is the result: of reduce, allreduce and reduce_scatter, at every rank.
+///
+/// This is recursive doubling over the boards (Haghi et al. 2022, section 3.2), with the boards
+/// beyond a power of two folded onto the first ones.
+///
+/// Labels 0 and up are the boards in the order of their members of lowest rank in the
+/// communicator, or, on a torus, that order Gray-coded: the one whose partners are fewer links
+/// apart in all, and the first where it is the same.
+///
+/// # Examples
+/// ```
+/// # use alcor::{GlobalRank, Job, soft::SoftBoard};
+/// # Job::new(SoftBoard::new(3))?.run(3, |rank| {
+/// let world = rank.world()?;
+/// let tree = world.tree();
+/// assert_eq!(tree.boards().len(), 1);
+/// assert_eq!(tree.boards()[0].members, [GlobalRank(0), GlobalRank(1), GlobalRank(2)]);
+/// assert!(tree.stages().is_empty());
+/// # Ok(()) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tree {
+    boards: Vec<TreeBoard>,
+    stages: Vec<Stage>,
+}
+
+impl Tree {
+    /// The tree over `members`, in the order of their ranks in the communicator, on boards of
+    /// `ranks_per_board` ranks.
+    pub(crate) fn new(members: &[GlobalRank], ranks_per_board: u32, topology: &Topology) -> Tree {
+        let mut natural: Vec<TreeBoard> = Vec::new();
+        for &member in members {
+            let board = member.0 / ranks_per_board;
+            match natural.iter_mut().find(|known| known.board == board) {
+                Some(known) => known.members.push(member),
+                None => natural.push(TreeBoard {
+                    board,
+                    members: vec![member],
+                }),
+            }
+        }
+        for board in &mut natural {
+            board.members.sort_unstable();
+        }
+        let stages = stages(natural.len() as u32);
+        let coded = gray_coded(&natural);
+        let hops = |boards: &[TreeBoard]| total_hops(boards, &stages, topology);
+        let boards = match hops(&coded) < hops(&natural) {
+            true => coded,
+            false => natural,
+        };
+        Tree { boards, stages }
+    }
+
+    /// The boards that have members, by label.
+    #[must_use]
+    pub fn boards(&self) -> &[TreeBoard] {
+        &self.boards
+    }
+
+    /// The stages over the boards, in their order.
+    #[must_use]
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages
+    }
+
+    /// The label of the board that `member` lies on, and the member's place among those of the
+    /// board.
+    pub(crate) fn place(&self, member: GlobalRank) -> Option<(u32, usize)> {
+        (0..).zip(&self.boards).find_map(|(label, board)| {
+            let place = board.members.binary_search(&member).ok()?;
+            Some((label, place))
+        })
+    }
+
+    /// The member that stands for the board at `label`: the one of lowest local rank.
+    pub(crate) fn leader(&self, label: u32) -> GlobalRank {
+        self.boards[label as usize].members[0]
+    }
+}
+
+/// The stages over so many labels: while there are several, the upper ones fold onto the lowest
+/// power of two below.
+fn stages(labels: u32) -> Vec<Stage> {
+    let mut left = labels;
+    let mut stages: Vec<Stage> = Vec::new();
+    while left > 1 {
+        let distance = left.next_power_of_two() / 2;
+        stages.push(Stage {
+            distance,
+            pairs: left - distance,
+            labels: match stages.last() {
+                // The upper labels of a fold are done; those of an exchange are not.
+                Some(last) if !last.is_fold() => last.labels,
+                _ => left,
+            },
+        });
+        left = distance;
+    }
+    stages
+}
+
+/// The boards such that those next to each other before have labels that differ in one bit.
+fn gray_coded(natural: &[TreeBoard]) -> Vec<TreeBoard> {
+    let mut coded: Vec<(usize, &TreeBoard)> = natural
+        .iter()
+        .enumerate()
+        .map(|(index, board)| (index ^ index >> 1, board))
+        .collect();
+    coded.sort_by_key(|&(code, _)| code);
+    coded.into_iter().map(|(_, board)| board.clone()).collect()
+}
+
+fn total_hops(boards: &[TreeBoard], stages: &[Stage], topology: &Topology) -> u32 {
+    let board = |label: u32| boards[label as usize].board;
+    let of_stage = |stage: &Stage| -> u32 {
+        (0..stage.labels)
+            .filter_map(|label| Some(topology.hops(board(label), board(stage.partner(label)?))))
+            .sum()
+    };
+    stages.iter().map(of_stage).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(dims: &[u32], members: &[u32]) -> Vec<u32> {
+        let members: Vec<GlobalRank> = members.iter().copied().map(GlobalRank).collect();
+        let topology = Topology::torus(dims).expect("it is a torus");
+        let tree = Tree::new(&members, 1, &topology);
+        tree.boards().iter().map(|board| board.board).collect()
+    }
+
+    #[test]
+    fn stages_halve_the_labels() {
+        let shape = |labels| {
+            let stages = stages(labels);
+            stages
+                .iter()
+                .map(|stage| (stage.distance, stage.pairs))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(shape(1), []);
+        assert_eq!(shape(2), [(1, 1)]);
+        assert_eq!(shape(3), [(2, 1), (1, 1)]);
+        assert_eq!(shape(6), [(4, 2), (2, 2), (1, 1)]);
+        assert_eq!(shape(8), [(4, 4), (2, 2), (1, 1)]);
+        for labels in 1..256u32 {
+            assert_eq!(
+                stages(labels).len() as u32,
+                labels.next_power_of_two().ilog2()
+            );
+        }
+    }
+
+    #[test]
+    fn a_ring_is_gray_coded_and_a_torus_of_two_boards_a_dimension_is_not() {
+        assert_eq!(labels(&[4], &[0, 1, 2, 3]), [0, 1, 3, 2]);
+        assert_eq!(
+            labels(&[2, 2, 2], &[0, 1, 2, 3, 4, 5, 6, 7]),
+            [0, 1, 2, 3, 4, 5, 6, 7]
+        );
+        assert_eq!(labels(&[3], &[2, 0, 1]), [2, 0, 1]);
+        assert_eq!(labels(&[5], &[4, 2]), [4, 2]);
+    }
+
+    #[test]
+    fn members_of_a_board_are_in_ascending_order_whatever_the_communicators() {
+        let members: Vec<GlobalRank> = [5, 1, 4, 0].map(GlobalRank).to_vec();
+        let topology = Topology::torus(&[3]).expect("it is a ring");
+        let tree = Tree::new(&members, 2, &topology);
+        assert_eq!(tree.boards()[0].board, 2);
+        assert_eq!(tree.boards()[0].members, [GlobalRank(4), GlobalRank(5)]);
+        assert_eq!(tree.place(GlobalRank(1)), Some((1, 1)));
+        assert_eq!(tree.place(GlobalRank(2)), None);
+        assert_eq!(tree.leader(1), GlobalRank(0));
+    }
+
+    #[test]
+    fn partners_pair_up() {
+        for count in 2..40u32 {
+            let power = 1 << count.ilog2();
+            for stage in stages(count) {
+                for label in 0..count {
+                    let expected = match stage.is_fold() {
+                        true if label >= power => Some(label - power),
+                        true => (label < count - power).then_some(label + power),
+                        false => (label < power).then_some(label ^ stage.distance),
+                    };
+                    assert_eq!(stage.partner(label), expected);
+                }
+            }
+        }
+    }
+}

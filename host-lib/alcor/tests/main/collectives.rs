@@ -1,0 +1,585 @@
+//! Collectives in software, every one against a reference in the documented order.
+
+use std::fmt::Debug;
+
+use alcor::soft::SoftConfig;
+use alcor::{
+    Collective, Communicator, Datatype, Difference, Error, GlobalRank, Operation, Options, Path,
+    Rank, Reducible, Result, SoftwareReason, Status,
+};
+
+use crate::{run, run_with};
+
+/// A number of a type, from noise: special values among them.
+trait Sample: Reducible + Debug {
+    fn sample(noise: u64) -> Self;
+    fn bits(self) -> u64;
+    /// What the operation comes to, worked out another way.
+    fn expected(operation: Operation, a: Self, b: Self) -> Self;
+}
+
+macro_rules! integers {
+    ($($number:ty),*) => {$(
+        impl Sample for $number {
+            fn sample(noise: u64) -> Self {
+                match noise % 8 {
+                    0 => Self::MAX,
+                    1 => Self::MIN,
+                    _ => (noise >> 3) as Self,
+                }
+            }
+            fn bits(self) -> u64 {
+                self as u64
+            }
+            fn expected(operation: Operation, a: Self, b: Self) -> Self {
+                let (wide, other) = (i128::from(a), i128::from(b));
+                (match operation {
+                    Operation::Sum => wide + other,
+                    Operation::Prod => wide.wrapping_mul(other),
+                    Operation::Min => wide.min(other),
+                    Operation::Max => wide.max(other),
+                    Operation::Band => wide & other,
+                    Operation::Bor => wide | other,
+                    Operation::Bxor => wide ^ other,
+                }) as Self
+            }
+        }
+    )*};
+}
+
+macro_rules! floats {
+    ($($number:ty, $bits:ty, $nan:literal);*) => {$(
+        impl Sample for $number {
+            fn sample(noise: u64) -> Self {
+                match noise % 12 {
+                    0 => Self::INFINITY,
+                    1 => Self::NEG_INFINITY,
+                    2 => 0.0,
+                    3 => -0.0,
+                    4 => Self::from_bits(1),
+                    5 => -Self::from_bits($nan | 3),
+                    6 => Self::MAX,
+                    _ => ((noise >> 8) % 20011) as Self * 1.1 - 9000.3,
+                }
+            }
+            fn bits(self) -> u64 {
+                u64::from(self.to_bits())
+            }
+            fn expected(operation: Operation, a: Self, b: Self) -> Self {
+                if a.is_nan() || b.is_nan() {
+                    return Self::from_bits($nan);
+                }
+                let key = |value: Self| (value, !value.is_sign_negative());
+                let first = key(a).partial_cmp(&key(b)) == Some(std::cmp::Ordering::Less);
+                let result = match operation {
+                    Operation::Sum => a + b,
+                    Operation::Prod => a * b,
+                    Operation::Min => if first { a } else { b },
+                    _ => if first { b } else { a },
+                };
+                if result.is_nan() { Self::from_bits($nan) } else { result }
+            }
+        }
+    )*};
+}
+
+integers!(u8, u16, u32, u64, i8, i16, i32, i64);
+floats!(f32, u32, 0x7FC0_0000; f64, u64, 0x7FF8_0000_0000_0000);
+
+fn mix(words: [u64; 3]) -> u64 {
+    words
+        .into_iter()
+        .fold(0x9E37_79B9_7F4A_7C15, |state, word| {
+            let state = (state ^ word).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            state ^ state >> 29
+        })
+}
+
+/// What a rank of the run gives.
+fn vector<T: Sample>(rank: u32, length: usize, seed: u64) -> Vec<T> {
+    (0..length as u64)
+        .map(|index| T::sample(mix([u64::from(rank), index, seed])))
+        .collect()
+}
+
+fn bits<T: Sample>(values: &[T]) -> Vec<u64> {
+    values.iter().map(|value| value.bits()).collect()
+}
+
+/// The members' vectors combined in the documented order.
+fn reduced<T: Sample>(
+    communicator: &Communicator,
+    operation: Operation,
+    length: usize,
+    seed: u64,
+) -> Vec<T> {
+    let join = |a: Vec<T>, b: Vec<T>| -> Vec<T> {
+        let pairs = a.into_iter().zip(b);
+        pairs.map(|(a, b)| T::expected(operation, a, b)).collect()
+    };
+    let tree = communicator.tree();
+    let mut x: Vec<Vec<T>> = tree
+        .boards()
+        .iter()
+        .map(|board| {
+            let vectors = board.members.iter();
+            let vectors = vectors.map(|member| vector(member.0, length, seed));
+            vectors.reduce(join).unwrap()
+        })
+        .collect();
+    for stage in tree.stages() {
+        for i in 0..stage.pairs as usize {
+            x[i] = join(x[i].clone(), x[i + stage.distance as usize].clone());
+        }
+    }
+    x.swap_remove(0)
+}
+
+/// Every collective with every operation and root on vectors of one length.
+fn everything<T: Sample>(
+    rank: &mut Rank,
+    communicator: &Communicator,
+    length: usize,
+    seed: u64,
+) -> Result<()> {
+    let size = communicator.size() as usize;
+    let me = communicator.rank() as usize;
+    let pid = rank.pid().0;
+    let mine = vector::<T>(pid, length, seed);
+    let blocks = vector::<T>(pid, length * size, seed);
+    let of =
+        |member: usize, length: usize| vector::<T>(communicator.members()[member].0, length, seed);
+    let gathered: Vec<T> = (0..size).flat_map(|member| of(member, length)).collect();
+    for &operation in Operation::ALL {
+        if T::IS_FLOAT && operation.is_bitwise() {
+            let error = communicator
+                .allreduce_vec(rank, operation, &mine)
+                .unwrap_err();
+            assert!(matches!(error, Error::NoSuchOperation { .. }), "{error}");
+            continue;
+        }
+        let expected = bits(&reduced::<T>(communicator, operation, length, seed));
+        let (all, receipt) = communicator.allreduce_vec(rank, operation, &mine)?;
+        assert_eq!(bits(&all), expected, "allreduce {operation}");
+        assert_eq!(receipt.path, Path::Software(SoftwareReason::NoSwitch));
+        assert_eq!(receipt.call.collective, Collective::Allreduce);
+        let whole = reduced::<T>(communicator, operation, length * size, seed);
+        let (part, _) = communicator.reduce_scatter_vec(rank, operation, &blocks)?;
+        assert_eq!(bits(&part), bits(&whole[me * length..(me + 1) * length]));
+        let root = (seed as usize + operation as usize) % size;
+        let (at_root, _) = communicator.reduce_vec(rank, operation, root as u32, &mine)?;
+        match at_root {
+            Some(at_root) if me == root => assert_eq!(bits(&at_root), expected),
+            found => assert!(found.is_none() && me != root),
+        }
+    }
+    for root in 0..size as u32 {
+        let mut copy = mine.clone();
+        communicator.bcast_slice(rank, root, &mut copy)?;
+        assert_eq!(bits(&copy), bits(&of(root as usize, length)));
+        let source = (me == root as usize).then_some(&blocks[..]);
+        let (block, _) = communicator.scatter_vec(rank, root, source, length)?;
+        let whole = of(root as usize, length * size);
+        assert_eq!(bits(&block), bits(&whole[me * length..(me + 1) * length]));
+        let (all, _) = communicator.gather_vec(rank, root, &mine)?;
+        assert_eq!(all.is_some(), me == root as usize);
+        if let Some(all) = all {
+            assert_eq!(bits(&all), bits(&gathered));
+        }
+    }
+    let (all, _) = communicator.allgather_vec(rank, &mine)?;
+    assert_eq!(bits(&all), bits(&gathered));
+    communicator.barrier(rank)?;
+    Ok(())
+}
+
+#[test]
+fn every_collective_of_every_type() {
+    for ranks in [1, 2, 3, 4, 7] {
+        run(ranks, |rank| {
+            let world = rank.world()?;
+            for (seed, length) in [(1, 0), (2, 1), (3, 17)] {
+                everything::<f64>(rank, &world, length, seed)?;
+                everything::<f32>(rank, &world, length, seed)?;
+                everything::<i64>(rank, &world, length, seed)?;
+                everything::<i32>(rank, &world, length, seed)?;
+                everything::<u64>(rank, &world, length, seed)?;
+                everything::<u32>(rank, &world, length, seed)?;
+                everything::<i16>(rank, &world, length, seed)?;
+                everything::<u16>(rank, &world, length, seed)?;
+                everything::<i8>(rank, &world, length, seed)?;
+                everything::<u8>(rank, &world, length, seed)?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn vectors_that_are_longer_than_the_rings() {
+    for (ranks, length) in [(2, 20_000), (3, 9_001), (5, 5_000)] {
+        run(ranks, |rank| {
+            let world = rank.world()?;
+            let mine = vector::<f64>(rank.pid().0, length, 9);
+            let (all, _) = world.allreduce_vec(rank, Operation::Sum, &mine)?;
+            let expected = reduced::<f64>(&world, Operation::Sum, length, 9);
+            assert_eq!(bits(&all), bits(&expected));
+            let (all, _) = world.allgather_vec(rank, &mine[..length / 8])?;
+            assert_eq!(all.len(), length / 8 * ranks as usize);
+            let mut copy = mine.clone();
+            world.bcast_slice(rank, 1, &mut copy)?;
+            assert_eq!(bits(&copy), bits(&vector::<f64>(1, length, 9)));
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn small_rings_and_few_completions() {
+    let config = SoftConfig {
+        ranks: 4,
+        node_bytes: 32 << 10,
+        commands: 2,
+        ..SoftConfig::default()
+    };
+    run_with(config, Options::default().ring_entries(2), |rank| {
+        let world = rank.world()?;
+        for seed in 0..3 {
+            everything::<f32>(rank, &world, 301, seed)?;
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn several_are_under_way_at_once_in_any_order() {
+    run(4, |rank| {
+        let world = rank.world()?;
+        let me = rank.pid().0;
+        let pairs = world.split(rank, Some(me / 2), 0)?.unwrap();
+        let ends = world.split(rank, Some(me % 2), -(me as i32))?.unwrap();
+        assert_eq!(ends.members()[0].0, me % 2 + 2);
+        let source = rank.alloc_from(&vector::<i64>(me, 3000, 4))?;
+        let make = |rank: &mut Rank| rank.alloc::<i64>(3000);
+        let (a, b, c, d) = (make(rank)?, make(rank)?, make(rank)?, make(rank)?);
+        // Ranks begin in different orders.
+        let mut requests = Vec::new();
+        let orders = [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0]];
+        for which in orders[me as usize] {
+            requests.push(match which {
+                0 => world.iallreduce(rank, Operation::Sum, &source, &a)?,
+                1 => pairs.iallreduce(rank, Operation::Bxor, &source, &b)?,
+                _ => ends.iallreduce(rank, Operation::Max, &source, &c)?,
+            });
+        }
+        let second = world.iallreduce(rank, Operation::Min, &source, &d)?;
+        let barrier = world.ibarrier(rank)?;
+        assert!(second.receipt().is_some() && second.transfer().is_none());
+        rank.wait(second)?;
+        // A barrier of the RMA kind in between, and puts under way, hold up nothing.
+        rank.barrier()?;
+        rank.wait_all(requests)?;
+        while !rank.test(&barrier)? {}
+        let check = |rank: &mut Rank, communicator: &Communicator, operation, region: &_| {
+            let expected = reduced::<i64>(communicator, operation, 3000, 4);
+            assert_eq!(rank.read_vec(region)?, expected);
+            Ok::<_, Error>(())
+        };
+        check(rank, &world, Operation::Sum, &a)?;
+        check(rank, &pairs, Operation::Bxor, &b)?;
+        check(rank, &ends, Operation::Max, &c)?;
+        check(rank, &world, Operation::Min, &d)
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_request_that_is_dropped_ends_all_the_same() {
+    let sums = run(3, |rank| {
+        let world = rank.world()?;
+        let vector = rank.alloc_from(&[rank.pid().0; 500])?;
+        drop(world.iallreduce(rank, Operation::Sum, &vector, &vector)?);
+        drop(world.ibarrier(rank)?);
+        if rank.pid() == GlobalRank(0) {
+            // Nothing but the end of the run waits for it.
+            return Ok(0);
+        }
+        world.barrier(rank)?;
+        Ok(rank.read_vec(&vector)?[499])
+    });
+    // Rank 0 does not call the last barrier.
+    assert!(sums.is_err());
+
+    let sums = run(3, |rank| {
+        let world = rank.world()?;
+        let vector = rank.alloc_from(&[rank.pid().0; 9000])?;
+        let request = world.iallreduce(rank, Operation::Sum, &vector, &vector)?;
+        if rank.pid() == GlobalRank(0) {
+            // The end of the run completes it.
+            drop(request);
+            return Ok(3);
+        }
+        rank.wait(request)?;
+        Ok(rank.read_vec(&vector)?[8999])
+    });
+    assert_eq!(sums.unwrap(), [3; 3]);
+
+    let sums = run(3, |rank| {
+        let world = rank.world()?;
+        let vector = rank.alloc_from(&[rank.pid().0; 500])?;
+        drop(world.iallreduce(rank, Operation::Sum, &vector, &vector)?);
+        world.barrier(rank)?;
+        rank.fence()?;
+        drop(world.ibarrier(rank)?);
+        Ok(rank.read_vec(&vector)?[499])
+    });
+    assert_eq!(sums.unwrap(), [3; 3]);
+}
+
+/// What each of three ranks is told when the second calls something else.
+fn differ(call: impl Fn(&mut Rank, &Communicator, bool) -> Result<()> + Sync, what: Difference) {
+    run(3, |rank| {
+        let world = rank.world()?;
+        let odd = rank.pid() == GlobalRank(1);
+        match call(rank, &world, odd) {
+            Err(Error::CollectivesDiffer {
+                rank: told,
+                difference,
+                ..
+            }) => {
+                assert_eq!((told, difference), (rank.pid(), what));
+            }
+            other => panic!("{other:?}"),
+        }
+        // The communicator is as good as before.
+        everything::<u32>(rank, &world, 5, 1)
+    })
+    .unwrap();
+}
+
+#[test]
+fn calls_that_differ_are_told_to_every_member() {
+    let sum = Operation::Sum;
+    differ(
+        |rank, world, odd| {
+            if odd {
+                world.barrier(rank).map(drop)
+            } else {
+                world.allreduce_vec(rank, sum, &[1u32]).map(drop)
+            }
+        },
+        Difference::Collective,
+    );
+    differ(
+        |rank, world, odd| {
+            let values = vec![1.0f64; if odd { 20_000 } else { 3 }];
+            world.allreduce_vec(rank, sum, &values).map(drop)
+        },
+        Difference::Count,
+    );
+    differ(
+        |rank, world, odd| {
+            if odd {
+                world.reduce_vec(rank, sum, 0, &[1u32]).map(drop)
+            } else {
+                world.reduce_vec(rank, sum, 0, &[1f32]).map(drop)
+            }
+        },
+        Difference::Type,
+    );
+    differ(
+        |rank, world, odd| {
+            let operation = if odd { Operation::Max } else { sum };
+            world
+                .reduce_scatter_vec(rank, operation, &[1u8; 6])
+                .map(drop)
+        },
+        Difference::Operation,
+    );
+    differ(
+        |rank, world, odd| {
+            let root = u32::from(odd);
+            world.bcast_slice(rank, root, &mut [7u16; 3]).map(drop)
+        },
+        Difference::Root,
+    );
+    differ(
+        |rank, world, odd| {
+            if odd {
+                world.dup(rank).map(drop)
+            } else {
+                world.split(rank, None, 0).map(drop)
+            }
+        },
+        Difference::Collective,
+    );
+    differ(
+        |rank, world, odd| {
+            let list = [GlobalRank(0), GlobalRank(1 + u32::from(odd))];
+            world.create(rank, &list).map(drop)
+        },
+        Difference::Members,
+    );
+}
+
+#[test]
+fn differences_touch_no_destination_and_dropped_ones_are_told_by_flush() {
+    run(2, |rank| {
+        let world = rank.world()?;
+        let vector = rank.alloc_from(&[5u32; 4])?;
+        let count = if rank.pid() == GlobalRank(0) { 3 } else { 4 };
+        let part = vector.slice(..count)?;
+        let request = world.iallreduce(rank, Operation::Sum, &part, &part)?;
+        drop(request);
+        world.barrier(rank)?;
+        assert_eq!(rank.read_vec(&vector)?, [5; 4]);
+        let operation = match rank.pid().0 {
+            0 => Operation::Sum,
+            _ => Operation::Prod,
+        };
+        let error = world.allreduce(rank, operation, &vector, &vector);
+        assert_eq!(error.unwrap_err().status(), Some(Status::OtherOperation));
+        assert_eq!(rank.read_vec(&vector)?, [5; 4]);
+        let error = rank.flush_all().unwrap_err();
+        assert!(
+            matches!(error, Error::Unclaimed { failed: 1, .. }),
+            "{error}"
+        );
+        assert!(
+            error.to_string().contains("differs in its count"),
+            "{error}"
+        );
+        rank.flush_all()
+    })
+    .unwrap();
+}
+
+#[test]
+fn what_a_rank_alone_can_see_is_refused_before_anything_is_posted() {
+    run(2, |rank| {
+        let world = rank.world()?;
+        let (short, long) = (rank.alloc::<f64>(3)?, rank.alloc::<f64>(7)?);
+        let sum = Operation::Sum;
+        let wrong = |result: Result<_>| {
+            let error = result.map(|_: alcor::Receipt| ()).unwrap_err();
+            assert!(matches!(error, Error::WrongLength { .. }), "{error}");
+        };
+        wrong(world.allreduce(rank, sum, &short, &long));
+        wrong(world.reduce_scatter(rank, sum, &long, &short));
+        wrong(world.allgather(rank, &short, &long));
+        if rank.pid() == GlobalRank(0) {
+            wrong(world.reduce(rank, sum, 0, &short, None));
+            wrong(world.scatter(rank, 0, Some(&long), &short));
+            wrong(world.scatter(rank, 0, None, &short));
+        }
+        let error = world.bcast(rank, 2, &short).unwrap_err();
+        assert!(
+            matches!(error, Error::NoSuchMember { found: 2, .. }),
+            "{error}"
+        );
+        let overlapping = world.iallreduce(rank, sum, &long.slice(..4)?, &long.slice(3..)?);
+        assert!(matches!(overlapping, Err(Error::Overlap { .. })));
+        let strict = world.strict(true);
+        let error = strict.barrier(rank).unwrap_err();
+        assert!(
+            error.to_string().contains(
+                "called barrier, in the world: not in hardware, the board has no collective switch"
+            ),
+            "{error}"
+        );
+        everything::<f64>(rank, &world, 3, 5)
+    })
+    .unwrap();
+    let strict = Options::default().strict(true);
+    run_with(SoftConfig::default(), strict, |rank| {
+        let world = rank.world()?;
+        let error = world.barrier(rank).unwrap_err();
+        assert!(matches!(error, Error::NotInHardware { .. }), "{error}");
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_member_that_does_not_come_is_named() {
+    let options = Options::default().watchdog_cycles(5000);
+    let error = run_with(SoftConfig::default(), options, |rank| {
+        let world = rank.world()?;
+        let mine = vector::<f64>(rank.pid().0, 4, 1);
+        match rank.pid().0 {
+            2 => {
+                let until = alcor::Cycle(rank.now()?.0 + 1_000_000);
+                rank.port().wait(until).map(drop)
+            }
+            _ => world.allreduce_vec(rank, Operation::Sum, &mine).map(drop),
+        }
+    })
+    .unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("cycles for allreduce of 4 f64, sum, in the world in vain: "),
+        "{text}"
+    );
+    assert!(
+        text.contains("rank 2 has not come: it is computing"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_rank_that_comes_late_changes_nothing() {
+    run(4, |rank| {
+        let world = rank.world()?;
+        for late in 0..4 {
+            if rank.pid().0 == late {
+                let until = alcor::Cycle(rank.now()?.0 + 30_000);
+                rank.port().wait(until)?;
+            }
+            everything::<f64>(rank, &world, 33, u64::from(late))?;
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn puts_and_collectives_side_by_side() {
+    run(4, |rank| {
+        let world = rank.world()?;
+        let memory = rank.alloc_from(&[0u32; 256])?;
+        let window = rank.register(&memory, alcor::Rights::ALL)?;
+        let local = rank.alloc_from(&[rank.pid().0 + 1; 256])?;
+        for round in 0..20 {
+            let target = GlobalRank((rank.pid().0 + 1) % 4);
+            let put = rank.iput(&window, target, 0, &local)?;
+            everything::<i32>(rank, &world, 7, round)?;
+            rank.wait(put)?;
+            rank.fence()?;
+            let from = (rank.pid().0 + 3) % 4 + 1;
+            assert_eq!(rank.read_vec(&memory)?, [from; 256]);
+        }
+        assert!(rank.events()?.is_empty());
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn collectives_of_types_are_named_in_receipts() {
+    run(1, |rank| {
+        let world = rank.world()?;
+        let (_, receipt) = world.allgather_vec(rank, &[1u8, 2])?;
+        assert_eq!(receipt.call.element, Some(u8::TYPE));
+        assert_eq!(receipt.call.to_string(), "allgather of 2 u8, in the world");
+        assert!(!receipt.is_hardware());
+        assert_eq!(
+            receipt.path.to_string(),
+            "in software: the board has no collective switch"
+        );
+        Ok(())
+    })
+    .unwrap();
+}

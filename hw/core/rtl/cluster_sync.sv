@@ -1,0 +1,125 @@
+`include "assertions.svh"
+
+import alcor_abi_pkg::*;
+import alcor_switch_pkg::*;
+
+/// Barriers and registrations over all boards of a cluster.
+///
+/// A board whose ranks have all come, and on which no packet is left, takes part in a round: an
+/// allreduce of the switch over all boards, which adds the packets that each board has sent to others
+/// and those it has consumed from others. All traffic has landed when two rounds one after the other
+/// give the same sums, and as many packets were consumed as sent: had one been on its way while the
+/// first round was counted, the second would count it (Mattern's four-counter method).
+///
+/// The verdict goes the same way: the lowest status that is not OK on any board, the same for all.
+module cluster_sync #(
+    /// Bits of a phit's data.
+    parameter int unsigned PHIT_W = 256
+) (
+    /// Clock.
+    input  logic              clk_i,
+    /// Synchronous reset, active low.
+    input  logic              rst_ni,
+
+    /// All ranks of this board are here, and all is quiet.
+    input  logic              here_i,
+    /// The phase of the command.
+    input  logic              phase_i,
+    /// The verdict of this board.
+    input  logic [4:0]        verdict_i,
+    /// The command: sync_kind_e.
+    input  logic [1:0]        kind_i,
+    /// The slot that it is about.
+    input  logic [7:0]        slot_i,
+    /// Pulses: a packet to another board was sent, by plane.
+    input  logic [1:0]        sent_i,
+    /// Pulses: a packet from another board was consumed, by plane.
+    input  logic [1:0]        consumed_i,
+
+    /// A round begins.
+    output logic              round_o,
+    /// The switch can.
+    input  logic              round_ready_i,
+    /// What this board gives to it.
+    output logic [PHIT_W-1:0] round_data_o,
+    /// The round is over.
+    input  logic              result_i,
+    /// Its result.
+    input  logic [PHIT_W-1:0] result_data_i,
+
+    /// All ranks of all boards are here, and all is quiet.
+    output logic              fire_o,
+    /// The phase it is for.
+    output logic              fire_phase_o,
+    /// The verdict of all.
+    output logic [4:0]        verdict_o
+);
+
+  logic [63:0] sent_q, consumed_q, sent, consumed, last_sent_q, last_consumed_q;
+  logic busy_q, seen_q, fired_q, fired_phase_q, phase_q;
+  logic agree;
+  logic [21:0] low;
+  logic [31:0] statuses;
+  logic [4:0] verdict;
+
+  // A command that has fired stays on offer for some cycles more.
+  assign round_o = here_i && !busy_q && round_ready_i && !fire_o && !(fired_q && fired_phase_q == phase_i);
+
+  always_comb begin
+    round_data_o = '1;
+    round_data_o[63:0]     = sent_q;
+    round_data_o[127:64]   = consumed_q;
+    round_data_o[128+:22]  = {~kind_i, kind_i, 1'b1, 1'b1, ~slot_i, slot_i};
+    round_data_o[192+:32]  = ~(32'd1 << verdict_i);
+  end
+
+  assign sent     = result_data_i[63:0];
+  assign consumed = result_data_i[127:64];
+  assign low      = result_data_i[128+:22];
+  assign statuses = ~result_data_i[192+:32];
+  assign agree    = seen_q && sent == consumed && sent == last_sent_q && consumed == last_consumed_q;
+
+  always_comb begin
+    verdict = ST_OK;
+    // Where a rank has a reason of its own, its slot says nothing.
+    if ((low[15:8] | low[7:0]) != 8'hFF) verdict = ST_MISMATCH;
+    for (int unsigned i = 31; i > 0; i--) if (statuses[i]) verdict = 5'(i);
+    if ((low[21:20] | low[19:18]) != 2'b11) verdict = ST_MISMATCH;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (round_o) phase_q <= phase_i;
+    fire_phase_o <= phase_q;
+    verdict_o    <= verdict;
+    if (result_i) begin
+      last_sent_q     <= sent;
+      last_consumed_q <= consumed;
+    end
+    if (!rst_ni) begin
+      sent_q        <= '0;
+      consumed_q    <= '0;
+      busy_q        <= 1'b0;
+      seen_q        <= 1'b0;
+      fired_q       <= 1'b0;
+      fired_phase_q <= 1'b0;
+      fire_o        <= 1'b0;
+    end else begin
+      sent_q     <= sent_q + 64'(sent_i[0]) + 64'(sent_i[1]);
+      consumed_q <= consumed_q + 64'(consumed_i[0]) + 64'(consumed_i[1]);
+      fire_o     <= result_i && agree;
+      if (round_o) busy_q <= 1'b1;
+      if (result_i) begin
+        busy_q <= 1'b0;
+        seen_q <= !agree;
+        if (agree) begin
+          fired_q       <= 1'b1;
+          fired_phase_q <= phase_q;
+        end
+      end
+    end
+  end
+
+  `ALCOR_CHECK_PARAM(g_check_phit, PHIT_W >= 256, "cluster_sync: PHIT_W must be 256 or more")
+  `ALCOR_IMPLIES(a_asked, result_i, busy_q)
+
+endmodule

@@ -1,0 +1,120 @@
+import alcor_abi_pkg::*;
+
+/// The operations of a 64-bit lane that take a single stage: sums of integers, minima and maxima,
+/// bitwise operations, and RO_SYNC. The result goes through four more stages, so as to come out
+/// with those of fp_add and fp_mul.
+///
+/// Minima and maxima of all types are one comparison of unsigned numbers. Signed integers are brought
+/// into their order by the sign bit's complement, floating-point numbers by that and by the complement
+/// of all other bits of negative ones: so -0 is below +0, as IEEE 754-2019 minimum and maximum want it.
+/// If an operand is a NaN the result is the quiet NaN with sign and payload zero.
+///
+/// What is not built, and bitwise operations on floating-point numbers, give zero.
+///
+/// `enable_i[s]` says that a pair goes into stage s in this cycle. There is no reset.
+module aglu_single #(
+    /// Operations that are built, bit by operation_e.
+    parameter bit [8:0] OPS = '1,
+    /// Types that are built, bit by datatype_e.
+    parameter bit [5:0] TYPES = '1,
+    /// RO_SYNC adds in this lane; else it is a bitwise and.
+    parameter bit SYNC_SUM = 1'b0
+) (
+    /// Clock.
+    input  logic        clk_i,
+    /// A pair goes into the stage.
+    input  logic [4:0]  enable_i,
+    /// operation_e, with `enable_i[0]`.
+    input  logic [3:0]  operation_i,
+    /// datatype_e.
+    input  logic [2:0]  datatype_i,
+    /// One 64-bit element, or two of 32 bits.
+    input  logic [63:0] a_i,
+    /// The other operand.
+    input  logic [63:0] b_i,
+    /// The result, a cycle after `enable_i[4]`.
+    output logic [63:0] result_o
+);
+
+  // Codes that stand for nothing are not built.
+  localparam bit [15:0] OpsByCode = 16'(OPS);
+  localparam bit [7:0] TypesByCode = 8'(TYPES);
+  // Which parts are built.
+  localparam bit Floats = TYPES[DT_F64] || TYPES[DT_F32];
+  localparam bit Integers = (TYPES & ~(6'd1 << DT_F64) & ~(6'd1 << DT_F32)) != '0;
+  localparam bit Sums = (OPS[RO_SUM] && Integers) || (OPS[RO_SYNC] && SYNC_SUM);
+  localparam bit Orders = OPS[RO_MIN] || OPS[RO_MAX];
+  localparam bit Ands = (OPS[RO_BAND] && Integers) || (OPS[RO_SYNC] && !SYNC_SUM);
+  localparam logic [31:0] SignBit = 32'h8000_0000;
+  localparam logic [63:0] NanF64 = 64'h7FF8_0000_0000_0000;
+  localparam logic [31:0] NanF32 = 32'h7FC0_0000;
+
+  logic [63:0] result1_q, result2_q, result3_q, result4_q;
+
+  // What brings 32 bits into the order of unsigned numbers, exclusive-or.
+  function automatic [31:0] order(input logic is_float, input logic is_signed, input logic negative);
+    order = is_float && negative ? '1 : is_float || is_signed ? SignBit : '0;
+  endfunction
+
+  function automatic is_nan64(input logic [62:0] bits);
+    is_nan64 = bits[62:52] == '1 && bits[51:0] != '0;
+  endfunction
+
+  function automatic is_nan32(input logic [30:0] bits);
+    is_nan32 = bits[30:23] == '1 && bits[22:0] != '0;
+  endfunction
+
+  always_ff @(posedge clk_i) begin
+    if (enable_i[0]) begin : l_result
+      logic built, wide, is_float, is_signed, carry;
+      logic [31:0] low, high;
+      logic a_low, a_high, high_below, high_equal, low_below;
+      logic [31:0] a_high_key, b_high_key, a_low_key, b_low_key;
+      // Types are in pairs: floating-point, signed, unsigned, each of 64 bits first.
+      wide = !datatype_i[0];
+      is_float = Floats && datatype_i[2:1] == DT_F64[2:1];
+      is_signed = Integers && datatype_i[2:1] == DT_I64[2:1];
+      built = OpsByCode[operation_i]
+              && (operation_i == RO_SYNC
+                  || (TypesByCode[datatype_i] && !(is_float && operation_i[3:2] == RO_BAND[3:2])));
+      result1_q <= '0;
+      if (!built) begin
+        // Zero.
+      end else if (Sums && (operation_i == RO_SUM || (SYNC_SUM && operation_i == RO_SYNC))) begin
+        {carry, low} = {1'b0, a_i[31:0]} + {1'b0, b_i[31:0]};
+        high = a_i[63:32] + b_i[63:32] + 32'(carry && (wide || operation_i == RO_SYNC));
+        result1_q <= {high, low};
+      end else if (Orders && (operation_i == RO_MIN || operation_i == RO_MAX)) begin
+        a_high_key = a_i[63:32] ^ order(is_float, is_signed, a_i[63]);
+        b_high_key = b_i[63:32] ^ order(is_float, is_signed, b_i[63]);
+        a_low_key = a_i[31:0] ^ (wide ? {32{is_float && a_i[63]}}
+                                      : order(is_float, is_signed, a_i[31]));
+        b_low_key = b_i[31:0] ^ (wide ? {32{is_float && b_i[63]}}
+                                      : order(is_float, is_signed, b_i[31]));
+        high_below = a_high_key < b_high_key;
+        high_equal = a_high_key == b_high_key;
+        low_below = a_low_key < b_low_key;
+        a_high = (high_below || (wide && high_equal && low_below)) == (operation_i == RO_MIN);
+        a_low = wide ? a_high : low_below == (operation_i == RO_MIN);
+        result1_q <= {a_high ? a_i[63:32] : b_i[63:32], a_low ? a_i[31:0] : b_i[31:0]};
+        if (is_float && wide) begin
+          if (is_nan64(a_i[62:0]) || is_nan64(b_i[62:0])) result1_q <= NanF64;
+        end else if (is_float) begin
+          if (is_nan32(a_i[62:32]) || is_nan32(b_i[62:32])) result1_q[63:32] <= NanF32;
+          if (is_nan32(a_i[30:0]) || is_nan32(b_i[30:0])) result1_q[31:0] <= NanF32;
+        end
+      end else if (Ands && (operation_i == RO_BAND || operation_i == RO_SYNC)) begin
+        result1_q <= a_i & b_i;
+      end else if (OPS[RO_BOR] && Integers && operation_i == RO_BOR) begin
+        result1_q <= a_i | b_i;
+      end else if (OPS[RO_BXOR] && Integers && operation_i == RO_BXOR) begin
+        result1_q <= a_i ^ b_i;
+      end
+    end
+    if (enable_i[1]) result2_q <= result1_q;
+    if (enable_i[2]) result3_q <= result2_q;
+    if (enable_i[3]) result4_q <= result3_q;
+    if (enable_i[4]) result_o <= result4_q;
+  end
+
+endmodule

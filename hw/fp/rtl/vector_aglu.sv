@@ -1,0 +1,147 @@
+`include "assertions.svh"
+
+import alcor_abi_pkg::*;
+import alcor_fp_pkg::*;
+
+/// Vector unit of the collective switch: combines two phits, element by element, into one.
+///
+/// A pair a cycle goes in, with its operation and type; its result comes out AGLU_LATENCY cycles
+/// later, whatever the operation. There is no back-pressure: who sends has room for what is under way.
+///
+/// Elements are 64-bit or 32-bit, the first in the lowest bits. Integers wrap. Floating-point numbers
+/// are IEEE 754 with round to nearest, ties to even, and subnormal numbers. Every NaN result is the
+/// quiet NaN with sign and payload zero. Minimum and maximum are IEEE 754-2019's: a NaN prevails, and
+/// -0 is below +0. RO_SYNC adds in the two lowest 64-bit lanes and is a bitwise and in the others,
+/// whatever the type. Every result is the same bit for bit with the operands exchanged.
+///
+/// OPS and TYPES say which operations are built on which types. What is not built gives zero; so do
+/// bitwise operations on floating-point numbers, and codes that stand for no operation or type. For
+/// RO_SYNC only OPS counts.
+module vector_aglu #(
+    /// Bits of a phit: a multiple of 64, 128 or more.
+    parameter int unsigned PHIT_W = 256,
+    /// Bits of what goes along with a pair.
+    parameter int unsigned TAG_W = 8,
+    /// Operations that are built, bit by operation_e.
+    parameter bit [8:0] OPS = '1,
+    /// Types that are built, bit by datatype_e.
+    parameter bit [5:0] TYPES = '1
+) (
+    /// Clock.
+    input  logic              clk_i,
+    /// Synchronous reset, active low: drops what is under way.
+    input  logic              rst_ni,
+    /// A pair.
+    input  logic              valid_i,
+    /// Its operation: operation_e.
+    input  logic [3:0]        operation_i,
+    /// The type of its elements: datatype_e.
+    input  logic [2:0]        datatype_i,
+    /// First operand.
+    input  logic [PHIT_W-1:0] a_i,
+    /// Second operand.
+    input  logic [PHIT_W-1:0] b_i,
+    /// Goes along.
+    input  logic [TAG_W-1:0]  tag_i,
+    /// A result.
+    output logic              valid_o,
+    /// The result; it stays until the next one.
+    output logic [PHIT_W-1:0] result_o,
+    /// What went along with its pair; it stays as well.
+    output logic [TAG_W-1:0]  tag_o
+);
+
+  // A simulation has this code once, however many units there are: they compile sooner.
+  /* verilator no_inline_module */
+
+  `ALCOR_CHECK_PARAM(g_check_phit, PHIT_W >= 128 && PHIT_W % 64 == 0,
+                     "vector_aglu: PHIT_W must be a multiple of 64, 128 or more")
+  `ALCOR_CHECK_PARAM(g_check_tag, TAG_W >= 1, "vector_aglu: TAG_W must be 1 or more")
+
+  localparam int unsigned Lanes = PHIT_W / 64;
+  localparam int unsigned Last = AGLU_LATENCY - 1;
+  localparam bit Sums = OPS[RO_SUM];
+  localparam bit Products = OPS[RO_PROD];
+
+  // A bit for each stage, of pairs of each kind. Bit 0 is what goes into the first stage now.
+  logic [Last:0] valid, add_f64, add_f32, mul_f64, mul_f32, mul_int64, mul_int32, single;
+  logic [Last:1] valid_q, add_f64_q, add_f32_q;
+  logic [Last:1] mul_f64_q, mul_f32_q, mul_int64_q, mul_int32_q;
+  logic sum, product;
+
+  assign sum = valid_i && operation_i == RO_SUM;
+  assign product = valid_i && operation_i == RO_PROD;
+  assign valid = {valid_q, valid_i};
+  assign add_f64 = {add_f64_q, Sums && TYPES[DT_F64] && sum && datatype_i == DT_F64};
+  assign add_f32 = {add_f32_q, Sums && TYPES[DT_F32] && sum && datatype_i == DT_F32};
+  assign mul_f64 = {mul_f64_q, Products && TYPES[DT_F64] && product && datatype_i == DT_F64};
+  assign mul_f32 = {mul_f32_q, Products && TYPES[DT_F32] && product && datatype_i == DT_F32};
+  assign mul_int64 = {mul_int64_q, Products && product
+                      && ((TYPES[DT_I64] && datatype_i == DT_I64)
+                          || (TYPES[DT_U64] && datatype_i == DT_U64))};
+  assign mul_int32 = {mul_int32_q, Products && product
+                      && ((TYPES[DT_I32] && datatype_i == DT_I32)
+                          || (TYPES[DT_U32] && datatype_i == DT_U32))};
+  // All the rest; aglu_single gives zero for what is no operation.
+  assign single = valid & ~(add_f64 | add_f32 | mul_f64 | mul_f32 | mul_int64 | mul_int32);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      {valid_o, valid_q} <= '0;
+      add_f64_q <= '0;
+      add_f32_q <= '0;
+      mul_f64_q <= '0;
+      mul_f32_q <= '0;
+      mul_int64_q <= '0;
+      mul_int32_q <= '0;
+    end else begin
+      {valid_o, valid_q} <= valid;
+      add_f64_q <= add_f64[Last-1:0];
+      add_f32_q <= add_f32[Last-1:0];
+      mul_f64_q <= mul_f64[Last-1:0];
+      mul_f32_q <= mul_f32[Last-1:0];
+      mul_int64_q <= mul_int64[Last-1:0];
+      mul_int32_q <= mul_int32[Last-1:0];
+    end
+  end
+
+  for (genvar s = 0; s < AGLU_LATENCY; s++) begin : g_tag
+    logic [TAG_W-1:0] tag_d, tag_q;
+    if (s == 0) begin : g_first
+      assign tag_d = tag_i;
+    end else begin : g_next
+      assign tag_d = g_tag[s-1].tag_q;
+    end
+    always_ff @(posedge clk_i) begin
+      if (valid[s]) tag_q <= tag_d;
+    end
+  end
+
+  assign tag_o = g_tag[Last].tag_q;
+
+  for (genvar lane = 0; lane < Lanes; lane++) begin : g_lane
+    aglu #(
+        .OPS     (OPS),
+        .TYPES   (TYPES),
+        .SYNC_SUM(lane < 2)
+    ) u_aglu (
+        .clk_i             (clk_i),
+        .enable_single_i   (single),
+        .enable_add_f64_i  (add_f64),
+        .enable_add_f32_i  (add_f32),
+        .enable_mul_f64_i  (mul_f64),
+        .enable_mul_f32_i  (mul_f32),
+        .enable_mul_int64_i(mul_int64),
+        .enable_mul_int32_i(mul_int32),
+        .operation_i       (operation_i),
+        .datatype_i        (datatype_i),
+        .a_i               (a_i[64*lane+:64]),
+        .b_i               (b_i[64*lane+:64]),
+        .result_o          (result_o[64*lane+:64])
+    );
+  end
+
+  `ALCOR_ASSERT(a_one_kind, $onehot0({add_f64[0], add_f32[0], mul_f64[0], mul_f32[0], mul_int64[0],
+                                      mul_int32[0]}))
+
+endmodule

@@ -1,0 +1,177 @@
+import alcor_abi_pkg::*;
+import alcor_switch_pkg::*;
+
+/// Blocks of the collective unit one by one, and the barrier over all boards: the ports of each begin
+/// with its name.
+module coll_units_bench #(
+    /// Ranks of the board with the table.
+    parameter int unsigned RANKS = 3,
+    /// Its stages.
+    parameter int unsigned STAGES = 7,
+    /// Boards of the barrier.
+    parameter int unsigned BOARDS = 5
+) (
+    /// Clock.
+    input  logic                             clk_i,
+    /// Synchronous reset, active low.
+    input  logic                             rst_ni,
+
+    /// Window: a phit is written.
+    input  logic                             window_push_i,
+    /// Window: its communicator.
+    input  logic [4:0]                       window_push_row_i,
+    /// Window: the phit.
+    input  logic [47:0]                      window_push_data_i,
+    /// Window: its note.
+    input  logic [10:0]                      window_push_note_i,
+    /// Window: communicators with a phit.
+    output logic [31:0]                      window_some_o,
+    /// Window: the communicator looked at.
+    input  logic [4:0]                       window_head_row_i,
+    /// Window: the note of its head.
+    output logic [10:0]                      window_head_note_o,
+    /// Window: its head is taken.
+    input  logic                             window_pop_i,
+    /// Window: the phit taken in the cycle before.
+    output logic [47:0]                      window_data_o,
+
+    /// Pick: candidates.
+    input  logic [31:0]                      pick_candidates_i,
+    /// Pick: the present choice could not be used.
+    input  logic                             pick_failed_i,
+    /// Pick: there is a choice.
+    output logic                             pick_valid_o,
+    /// Pick: the choice.
+    output logic [4:0]                       pick_row_o,
+
+    /// Table: a write.
+    input  logic [RANKS-1:0]                 table_write_i,
+    /// Table: its offset in the page.
+    input  logic [RANKS-1:0][11:0]           table_offset_i,
+    /// Table: its data.
+    input  logic [RANKS-1:0][31:0]           table_data_i,
+    /// Table: a row was written.
+    output logic                             table_written_o,
+    /// Table: which.
+    output logic [4:0]                       table_row_o,
+    /// Table: rows in use.
+    output logic [31:0]                      table_valid_o,
+    /// Table: by rank, communicators that it is a member of.
+    output logic [RANKS-1:0][31:0]           table_member_o,
+    /// Table: labels.
+    output logic [31:0][7:0]                 table_label_o,
+    /// Table: where labels fold.
+    output logic [31:0][7:0]                 table_fold_o,
+    /// Table: stages.
+    output logic [31:0][2:0]                 table_stages_o,
+    /// Table: folded away.
+    output logic [31:0]                      table_upper_o,
+    /// Table: another label is folded onto it.
+    output logic [31:0]                      table_lower_o,
+    /// Table: partners.
+    output logic [STAGES-1:0][31:0][15:0]    table_partner_o,
+
+    /// Barrier, by board: all ranks are here.
+    input  logic [BOARDS-1:0]                sync_here_i,
+    /// Barrier: the phase.
+    input  logic [BOARDS-1:0]                sync_phase_i,
+    /// Barrier: the verdict.
+    input  logic [BOARDS-1:0][4:0]           sync_verdict_i,
+    /// Barrier: the kind.
+    input  logic [BOARDS-1:0][1:0]           sync_kind_i,
+    /// Barrier: the slot.
+    input  logic [BOARDS-1:0][7:0]           sync_slot_i,
+    /// Barrier: packets sent.
+    input  logic [BOARDS-1:0][1:0]           sync_sent_i,
+    /// Barrier: packets consumed.
+    input  logic [BOARDS-1:0][1:0]           sync_consumed_i,
+    /// Barrier: a round begins.
+    output logic [BOARDS-1:0]                sync_round_o,
+    /// Barrier: the switch can.
+    input  logic [BOARDS-1:0]                sync_round_ready_i,
+    /// Barrier: what the board gives.
+    output logic [BOARDS-1:0][255:0]         sync_round_data_o,
+    /// Barrier: the round is over.
+    input  logic [BOARDS-1:0]                sync_result_i,
+    /// Barrier: its result.
+    input  logic [BOARDS-1:0][255:0]         sync_result_data_i,
+    /// Barrier: fire.
+    output logic [BOARDS-1:0]                sync_fire_o,
+    /// Barrier: the phase it is for.
+    output logic [BOARDS-1:0]                sync_fire_phase_o,
+    /// Barrier: the verdict of all.
+    output logic [BOARDS-1:0][4:0]           sync_fire_verdict_o
+);
+
+  coll_window #(
+      .WIDTH (48),
+      .NOTE_W(11)
+  ) u_window (
+      .clk_i      (clk_i),
+      .rst_ni     (rst_ni),
+      .push_i     (window_push_i),
+      .push_row_i (window_push_row_i),
+      .push_data_i(window_push_data_i),
+      .push_note_i(window_push_note_i),
+      .some_o     (window_some_o),
+      .head_row_i (window_head_row_i),
+      .head_note_o(window_head_note_o),
+      .pop_i      (window_pop_i),
+      .data_o     (window_data_o)
+  );
+
+  coll_pick u_pick (
+      .clk_i       (clk_i),
+      .rst_ni      (rst_ni),
+      .candidates_i(pick_candidates_i),
+      .failed_i    (pick_failed_i),
+      .valid_o     (pick_valid_o),
+      .row_o       (pick_row_o)
+  );
+
+  coll_table #(
+      .RANKS (RANKS),
+      .STAGES(STAGES)
+  ) u_table (
+      .clk_i    (clk_i),
+      .rst_ni   (rst_ni),
+      .write_i  (table_write_i),
+      .offset_i (table_offset_i),
+      .data_i   (table_data_i),
+      .written_o(table_written_o),
+      .row_o    (table_row_o),
+      .valid_o  (table_valid_o),
+      .member_o (table_member_o),
+      .label_o  (table_label_o),
+      .fold_o   (table_fold_o),
+      .stages_o (table_stages_o),
+      .upper_o  (table_upper_o),
+      .lower_o  (table_lower_o),
+      .partner_o(table_partner_o)
+  );
+
+  for (genvar b = 0; b < BOARDS; b++) begin : g_board
+    cluster_sync #(
+        .PHIT_W(256)
+    ) u_sync (
+        .clk_i        (clk_i),
+        .rst_ni       (rst_ni),
+        .here_i       (sync_here_i[b]),
+        .phase_i      (sync_phase_i[b]),
+        .verdict_i    (sync_verdict_i[b]),
+        .kind_i       (sync_kind_i[b]),
+        .slot_i       (sync_slot_i[b]),
+        .sent_i       (sync_sent_i[b]),
+        .consumed_i   (sync_consumed_i[b]),
+        .round_o      (sync_round_o[b]),
+        .round_ready_i(sync_round_ready_i[b]),
+        .round_data_o (sync_round_data_o[b]),
+        .result_i     (sync_result_i[b]),
+        .result_data_i(sync_result_data_i[b]),
+        .fire_o       (sync_fire_o[b]),
+        .fire_phase_o (sync_fire_phase_o[b]),
+        .verdict_o    (sync_fire_verdict_o[b])
+    );
+  end
+
+endmodule

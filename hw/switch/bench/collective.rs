@@ -1,0 +1,852 @@
+//! `collective_unit`: several boards with their node memories and a network between them, against the
+//! model of `collective_model.rs`.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::env;
+
+use alcor_abi::{Collective, Datatype, Operation, Status, rank};
+use alcor_hw_bench::{Dut, Pin, Random, Recipe, soak};
+use rand::Rng;
+use rand::seq::{IndexedRandom, SliceRandom};
+
+use crate::collective_model::{Call, Communicator, Part, shape, verdict};
+
+/// Cycles without any movement after which the watch gives up; longer than anybody sleeps.
+const WATCH: u64 = 6000;
+/// The row of the barrier over all boards.
+const SYNC: usize = 31;
+const NODE_BYTES: u64 = 32768;
+const NODE_WORDS: usize = NODE_BYTES as usize / 4;
+/// Words beside a range that should stay as they are.
+const MARGIN: usize = 3;
+
+fn full() -> bool {
+    env::var("ALCOR_FULL").is_ok_and(|value| value == "1")
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    boards: usize,
+    ranks: usize,
+    stages: usize,
+    phit_w: u64,
+}
+
+/// Folds, labels without a partner in a stage, three stages.
+const FIVE: Shape = Shape { boards: 5, ranks: 1, stages: 3, phit_w: 256 };
+/// Several ranks a board.
+const MANY: Shape = Shape { boards: 3, ranks: 4, stages: 2, phit_w: 256 };
+/// Three whole stages, and folds onto four labels.
+const EIGHT: Shape = Shape { boards: 8, ranks: 1, stages: 3, phit_w: 256 };
+/// Wide phits.
+const WIDE: Shape = Shape { boards: 3, ranks: 2, stages: 2, phit_w: 512 };
+
+impl Shape {
+    fn all(self) -> usize {
+        self.boards * self.ranks
+    }
+
+    fn recipe(self) -> Recipe {
+        Recipe::new("collective", "collective_bench")
+            .blocks(&["abi", "common", "fp", "switch"])
+            .source("core/rtl/node_memory.sv")
+            .source("switch/bench/collective_bench.sv")
+            .param("BOARDS", self.boards as u64)
+            .param("RANKS", self.ranks as u64)
+            .param("STAGES", self.stages as u64)
+            .param("PHIT_W", self.phit_w)
+            .param("NODE_BYTES", NODE_BYTES)
+    }
+}
+
+/// How unfriendly the world is: chances in each cycle.
+#[derive(Debug, Clone, Copy)]
+struct Weather {
+    /// A stage can't send.
+    stall: f64,
+    /// What goes from one board to another waits for a while.
+    hold: f64,
+    /// A completion isn't taken.
+    slow: f64,
+    /// The coprocessor reads, or writes.
+    noise: f64,
+    /// A rank doesn't write into its page.
+    idle: f64,
+    /// Longest time that a rank lets pass before it posts.
+    late: u64,
+}
+
+const CALM: Weather = Weather { stall: 0.0, hold: 0.0, slow: 0.0, noise: 0.0, idle: 0.0, late: 0 };
+const WINDY: Weather = Weather { stall: 0.2, hold: 0.02, slow: 0.4, noise: 0.3, idle: 0.3, late: 40 };
+const STORM: Weather = Weather { stall: 0.7, hold: 0.05, slow: 0.9, noise: 0.9, idle: 0.8, late: 600 };
+
+/// Ports, as lanes.
+struct Pins {
+    write: Pin,
+    offset: Pin,
+    data: Pin,
+    posted: Pin,
+    active: Pin,
+    complete_valid: Pin,
+    complete_ready: Pin,
+    complete_status: Pin,
+    complete_id: Pin,
+    sync_begin: Pin,
+    sync_ready: Pin,
+    sync_in: Pin,
+    sync_valid: Pin,
+    sync_out: Pin,
+    stall: Pin,
+    host_valid: Pin,
+    host_ready: Pin,
+    host_write: Pin,
+    host_address: Pin,
+    host_data_in: Pin,
+    host_data_out: Pin,
+    noise: Pin,
+    noise_write: Pin,
+    delay: Pin,
+    hold: Pin,
+    sent: Pin,
+    quiet: Pin,
+}
+
+impl Pins {
+    fn new(dut: &Dut, shape: Shape) -> Self {
+        let (all, boards) = (shape.all(), shape.boards);
+        let by_rank = |name| dut.lanes(name, all);
+        let by_board = |name| dut.lanes(name, boards);
+        Self {
+            write: by_rank("write_i"),
+            offset: by_rank("offset_i"),
+            data: by_rank("data_i"),
+            posted: by_rank("posted_o"),
+            active: by_board("active_o"),
+            complete_valid: by_rank("complete_valid_o"),
+            complete_ready: by_rank("complete_ready_i"),
+            complete_status: by_rank("complete_status_o"),
+            complete_id: by_rank("complete_id_o"),
+            sync_begin: by_board("sync_begin_i"),
+            sync_ready: by_board("sync_ready_o"),
+            sync_in: by_board("sync_i"),
+            sync_valid: by_board("sync_valid_o"),
+            sync_out: by_board("sync_o"),
+            stall: dut.lanes("stall_i", boards * shape.stages),
+            host_valid: by_rank("host_valid_i"),
+            host_ready: by_rank("host_ready_o"),
+            host_write: by_rank("host_write_i"),
+            host_address: by_rank("host_address_i"),
+            host_data_in: by_rank("host_data_i"),
+            host_data_out: by_rank("host_data_o"),
+            noise: by_rank("noise_i"),
+            noise_write: by_rank("noise_write_i"),
+            delay: dut.pin("delay_i"),
+            hold: dut.lanes("hold_i", boards * boards),
+            sent: dut.lanes("sent_o", boards * shape.stages),
+            quiet: dut.pin("quiet_o"),
+        }
+    }
+}
+
+/// A completion.
+#[derive(Debug, Clone, Copy)]
+struct Ended {
+    rank: usize,
+    id: u16,
+    status: u64,
+    cycle: u64,
+}
+
+/// One member of a planned collective.
+#[derive(Debug, Clone, Default)]
+struct Member {
+    rank: usize,
+    id: u16,
+    part: Part,
+    /// Word addresses.
+    source: usize,
+    destination: usize,
+    /// Cycles in which C_GO was written, and its end came.
+    posted: Option<u64>,
+    ended: Option<u64>,
+}
+
+/// A collective that is to take place.
+#[derive(Debug, Clone)]
+struct Plan {
+    communicator: usize,
+    call: Call,
+    members: Vec<Member>,
+    status: Status,
+    /// The message, if it ends well.
+    message: Vec<u32>,
+}
+
+/// The barrier over all boards.
+#[derive(Default)]
+struct Rounds {
+    wanted: usize,
+    values: Vec<Vec<u64>>,
+    /// By board.
+    begun: Vec<usize>,
+    ended: Vec<usize>,
+    ready: Vec<bool>,
+}
+
+struct Cluster {
+    shape: Shape,
+    dut: Dut,
+    pins: Pins,
+    rng: Random,
+    weather: Weather,
+    /// By rank: what each word of its memory should be.
+    memory: Vec<Vec<u32>>,
+    /// By rank: writes into its page that are to come.
+    writes: Vec<VecDeque<(u32, u32)>>,
+    /// By rank: what its operands hold.
+    operands: Vec<BTreeMap<u32, u32>>,
+    /// By rank and id: when C_GO was written.
+    went: BTreeMap<(usize, u16), u64>,
+    ended: Vec<Ended>,
+    held_until: Vec<u64>,
+    rounds: Rounds,
+    next_id: u16,
+    sent: u64,
+    moved: u64,
+}
+
+impl Cluster {
+    fn new(shape: Shape, bench: &'static str) -> Self {
+        let mut dut = Dut::start(&shape.recipe());
+        let pins = Pins::new(&dut, shape);
+        dut.set(pins.delay, 0, 5);
+        dut.reset();
+        let all = shape.all();
+        let mut cluster = Self {
+            shape,
+            dut,
+            pins,
+            rng: Random::new(bench),
+            weather: CALM,
+            memory: vec![vec![0; NODE_WORDS]; all],
+            writes: vec![VecDeque::new(); all],
+            operands: vec![BTreeMap::new(); all],
+            went: BTreeMap::new(),
+            ended: Vec::new(),
+            held_until: vec![0; shape.boards * shape.boards],
+            rounds: Rounds {
+                begun: vec![0; shape.boards],
+                ended: vec![0; shape.boards],
+                ready: vec![false; shape.boards],
+                ..Rounds::default()
+            },
+            next_id: 1,
+            sent: 0,
+            moved: 0,
+        };
+        cluster.scribble(0, NODE_WORDS);
+        cluster
+    }
+
+    // ------------------------------------------------------------------------------- a cycle
+
+    fn tick(&mut self) {
+        let Self { dut, pins, rng, weather, shape, .. } = self;
+        let cycle = dut.cycle();
+        for rank in 0..shape.all() {
+            let write = !self.writes[rank].is_empty() && !rng.random_bool(weather.idle);
+            dut.set(pins.write, rank, u64::from(write));
+            if let (true, Some((offset, data))) = (write, self.writes[rank].pop_front()) {
+                dut.set(pins.offset, rank, u64::from(offset));
+                dut.set(pins.data, rank, u64::from(data));
+                if offset == rank::C_GO {
+                    self.went.insert((rank, data as u16), cycle);
+                }
+                self.moved = cycle;
+            }
+            if weather.slow > 0.0 || weather.noise > 0.0 {
+                dut.set(pins.complete_ready, rank, u64::from(!rng.random_bool(weather.slow)));
+                dut.set(pins.noise, rank, u64::from(rng.random_bool(weather.noise)));
+                dut.set(pins.noise_write, rank, u64::from(rng.random_bool(weather.noise)));
+            } else {
+                dut.set(pins.complete_ready, rank, 1);
+                dut.set(pins.noise, rank, 0);
+                dut.set(pins.noise_write, rank, 0);
+            }
+        }
+        for lane in 0..shape.boards * shape.stages {
+            let stall = weather.stall > 0.0 && rng.random_bool(weather.stall);
+            dut.set(pins.stall, lane, u64::from(stall));
+        }
+        if weather.hold > 0.0 && rng.random_bool(weather.hold) {
+            let lane = rng.random_range(0..self.held_until.len());
+            self.held_until[lane] = cycle + rng.random_range(1..400);
+        }
+        for (lane, &until) in self.held_until.iter().enumerate() {
+            dut.set(pins.hold, lane, u64::from(until > cycle));
+        }
+        self.sync_begin();
+        self.dut.settle();
+        self.sync_end();
+        let Self { dut, pins, shape, .. } = self;
+        for rank in 0..shape.all() {
+            if dut.get(pins.complete_valid, rank) == 1 && dut.was_set(pins.complete_ready, rank) {
+                self.ended.push(Ended {
+                    rank,
+                    id: dut.get(pins.complete_id, rank) as u16,
+                    status: dut.get(pins.complete_status, rank),
+                    cycle,
+                });
+                self.moved = cycle;
+            }
+        }
+        let sent = (0..shape.boards * shape.stages).map(|lane| dut.get(pins.sent, lane)).sum();
+        if sent != self.sent {
+            self.moved = cycle;
+        }
+        self.sent = sent;
+        self.dut.clock();
+    }
+
+    fn ticks(&mut self, cycles: u64) {
+        for _ in 0..cycles {
+            self.tick();
+        }
+    }
+
+    /// Rounds of the barrier: each board begins when it likes, and none ends before all have begun.
+    fn sync_end(&mut self) {
+        let Self { dut, pins, rounds, shape, .. } = self;
+        for board in 0..shape.boards {
+            if dut.get(pins.sync_valid, board) == 1 {
+                let round = rounds.ended[board];
+                assert!(round < rounds.begun[board], "board {board}: a round too many ended");
+                assert!(
+                    rounds.begun.iter().all(|&begun| begun > round),
+                    "board {board}: round {round} ended before all began it"
+                );
+                let sum = rounds.values[round].iter().fold(0u64, |sum, value| sum.wrapping_add(*value));
+                assert_eq!(dut.get(pins.sync_out, board), sum, "board {board}, round {round}");
+                rounds.ended[board] += 1;
+            }
+            rounds.ready[board] = dut.get(pins.sync_ready, board) == 1;
+        }
+    }
+
+    /// Boards that could begin a round in the cycle before may do so.
+    fn sync_begin(&mut self) {
+        let Self { dut, pins, rng, rounds, shape, .. } = self;
+        for board in 0..shape.boards {
+            let begin = rounds.begun[board] == rounds.ended[board]
+                && rounds.begun[board] < rounds.wanted
+                && rounds.ready[board]
+                && rng.random_bool(0.02);
+            dut.set(pins.sync_begin, board, u64::from(begin));
+            if begin {
+                if rounds.values.len() == rounds.begun[board] {
+                    rounds.values.push((0..shape.boards).map(|_| rng.random()).collect());
+                }
+                dut.set(pins.sync_in, board, rounds.values[rounds.begun[board]][board]);
+                rounds.begun[board] += 1;
+            }
+        }
+    }
+
+    fn watch(&self, plans: &[Plan]) {
+        if self.dut.cycle() - self.moved < WATCH {
+            return;
+        }
+        for plan in plans.iter().filter(|plan| plan.members.iter().any(|member| member.ended.is_none())) {
+            eprintln!("communicator {}: {:?}", plan.communicator, plan.call);
+            for member in &plan.members {
+                eprintln!("  {} posted {:?} ended {:?}", member.rank, member.posted, member.ended);
+            }
+        }
+        for board in 0..self.shape.boards {
+            eprintln!("board {board}: active {:08x}", self.dut.get(self.pins.active, board));
+        }
+        panic!("nothing moves");
+    }
+
+    // ------------------------------------------------------------------------------- memory
+
+    /// Host accesses to all memories side by side.
+    fn host(&mut self, first: usize, end: usize, write: bool, mut each: impl FnMut(usize, usize, u32)) {
+        let all = self.shape.all();
+        let mut next = vec![first; all];
+        let mut reading: Vec<Option<usize>> = vec![None; all];
+        while next.iter().any(|&at| at < end) || reading.iter().any(Option::is_some) {
+            let Self { dut, pins, memory, .. } = self;
+            for rank in 0..all {
+                let at = next[rank];
+                dut.set(pins.write, rank, 0);
+                dut.set(pins.noise, rank, 0);
+                dut.set(pins.noise_write, rank, 0);
+                dut.set(pins.host_valid, rank, u64::from(at < end));
+                if at < end {
+                    dut.set(pins.host_write, rank, u64::from(write));
+                    dut.set(pins.host_address, rank, at as u64);
+                    dut.set(pins.host_data_in, rank, u64::from(memory[rank][at]));
+                }
+            }
+            dut.settle();
+            for rank in 0..all {
+                if let Some(at) = reading[rank].take() {
+                    each(rank, at, dut.get(pins.host_data_out, rank) as u32);
+                }
+                if next[rank] < end && dut.get(pins.host_ready, rank) == 1 {
+                    if !write {
+                        reading[rank] = Some(next[rank]);
+                    }
+                    next[rank] += 1;
+                }
+            }
+            dut.clock();
+        }
+        for rank in 0..all {
+            self.dut.set(self.pins.host_valid, rank, 0);
+        }
+        self.moved = self.dut.cycle();
+    }
+
+    /// Writes words that stand for nothing.
+    fn scribble(&mut self, first: usize, end: usize) {
+        for memory in &mut self.memory {
+            self.rng.fill(&mut memory[first..end]);
+        }
+        self.host(first, end, true, |_, _, _| ());
+    }
+
+    /// Compares memories with what they should be; `free` are words that may have become anything.
+    fn check(&mut self, first: usize, end: usize, free: &[(usize, usize, usize)], what: &str) {
+        let mut found = vec![Vec::with_capacity(end - first); self.shape.all()];
+        self.host(first, end, false, |rank, _, value| found[rank].push(value));
+        for &(rank, low, high) in free {
+            for at in low..high {
+                self.memory[rank][at] = found[rank][at - first];
+            }
+        }
+        for (rank, found) in found.iter().enumerate() {
+            for (offset, &value) in found.iter().enumerate() {
+                let at = first + offset;
+                assert!(
+                    value == self.memory[rank][at],
+                    "{what}: rank {rank}, word {at} is {value:08x} and should be {:08x}",
+                    self.memory[rank][at]
+                );
+            }
+        }
+    }
+
+    // ------------------------------------------------------------------------------- programs
+
+    /// Writes the rows of communicators, and of the barrier, and waits until they are there.
+    fn program(&mut self, communicators: &[Communicator]) {
+        for communicator in communicators {
+            for label in 0..communicator.boards.len() {
+                let members = communicator.members(label);
+                let writer = *members.choose(&mut *self.rng).unwrap_or(&0);
+                let row = communicator.row(label, &mut self.rng);
+                self.writes[writer].extend(row);
+            }
+        }
+        self.drain();
+    }
+
+    /// The barrier's row: all boards, no members.
+    fn program_sync(&mut self) {
+        let ranks = (0..self.shape.all()).collect();
+        let communicator = Communicator::new(SYNC, ranks, self.shape.ranks, &mut self.rng);
+        for label in 0..communicator.boards.len() {
+            let mut row = communicator.row(label, &mut self.rng);
+            if let Some(last) = row.last_mut() {
+                last.1 = shape(communicator.boards.len(), label, 0);
+            }
+            self.writes[communicator.boards[label] * self.shape.ranks].extend(row);
+        }
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        while self.writes.iter().any(|writes| !writes.is_empty()) {
+            self.tick();
+        }
+        self.ticks(40);
+    }
+
+    fn id(&mut self) -> u16 {
+        self.next_id = self.next_id.wrapping_add(1);
+        self.next_id
+    }
+
+    /// A plan whose members call it as told; memory from `used` on, by rank.
+    fn plan(
+        &mut self,
+        communicators: &[Communicator],
+        communicator: usize,
+        calls: &[Call],
+        used: &mut [usize],
+    ) -> Option<Plan> {
+        let group = &communicators[communicator];
+        let call = calls[0];
+        let mut members = Vec::new();
+        let mut after = used.to_vec();
+        for (me, &rank) in group.ranks.iter().enumerate() {
+            let part = calls[me].part(group, me);
+            let in_place = calls[me].collective == Collective::Allreduce && self.rng.random_bool(0.3);
+            let source = after[rank] + self.rng.random_range(0..9);
+            after[rank] = source + part.words + MARGIN;
+            let mut destination = source;
+            if !in_place {
+                destination = after[rank] + self.rng.random_range(0..9);
+                after[rank] = destination + (part.high - part.low) + MARGIN;
+            }
+            if after[rank] + MARGIN > NODE_WORDS {
+                return None;
+            }
+            members.push(Member { rank, part, source, destination, ..Member::default() });
+        }
+        used.copy_from_slice(&after);
+        for member in &mut members {
+            member.id = self.id();
+        }
+        let parts: Vec<Part> = members.iter().map(|member| member.part.clone()).collect();
+        let status = verdict(&parts);
+        let mut given = Vec::new();
+        for (member, call) in members.iter().zip(calls) {
+            let data = call.data(member.part.words, &mut self.rng);
+            self.memory[member.rank][member.source..member.source + data.len()].copy_from_slice(&data);
+            given.push(data);
+        }
+        let message =
+            if status == Status::Ok { call.message(group, &given) } else { Vec::new() };
+        Some(Plan { communicator, call, members, status, message })
+    }
+
+    /// The writes of a member's command: operands in any order, those left out that hold it already.
+    fn command(&mut self, context: usize, member: &Member) -> Vec<(u32, u32)> {
+        let part = &member.part;
+        let mut writes = vec![
+            (rank::C_SOURCE, member.source as u32 * 4),
+            (rank::C_FIRST, part.first as u32),
+            (rank::C_WORDS, part.words as u32),
+            (rank::C_DESTINATION, member.destination as u32 * 4),
+            (rank::C_LOW, part.low as u32),
+            (rank::C_HIGH, part.high as u32),
+            (rank::C_COUNT, part.count),
+            (rank::C_WHAT, part.what),
+        ];
+        let held = &mut self.operands[member.rank];
+        writes.retain(|(offset, data)| held.get(offset) != Some(data));
+        held.extend(writes.iter().copied());
+        writes.shuffle(&mut *self.rng);
+        writes.push((rank::C_GO, u32::from(member.id) | (context as u32) << 16));
+        writes
+    }
+
+    /// A command that has to be refused, if one can be thought of: what it is refused with.
+    fn bad_command(&mut self, communicators: &[Communicator], rank: usize, busy: &[Option<usize>]) -> Option<(u16, Status)> {
+        let context = self.rng.random_range(0..SYNC);
+        let mine = communicators
+            .iter()
+            .position(|group| group.context == context && group.ranks.contains(&rank));
+        let mut member = Member { rank, id: self.id(), ..Member::default() };
+        let status = match mine {
+            None => Status::BadCommunicator,
+            Some(group) if busy[group].is_some() => return None,
+            Some(_) => {
+                let beyond = self.rng.random_range(1..5);
+                match self.rng.random_range(0..4) {
+                    0 => {
+                        member.source = NODE_WORDS - 4;
+                        member.part.words = 4 + beyond;
+                    }
+                    1 => {
+                        member.destination = NODE_WORDS - 7;
+                        member.part.low = 9;
+                        member.part.high = 16 + beyond;
+                    }
+                    2 => member.part.words = 1 << 27,
+                    _ => member.destination = NODE_WORDS + beyond - 1,
+                }
+                Status::BadLocal
+            }
+        };
+        let writes = self.command(context, &member);
+        self.writes[rank].extend(writes);
+        Some((member.id, status))
+    }
+
+    /// Lets all plans take place, each rank at its own pace and in its own order, and checks how they
+    /// end.
+    fn run(&mut self, communicators: &[Communicator], plans: &mut [Plan], bad: f64) {
+        let all = self.shape.all();
+        // By rank and communicator: what is to be posted, and what has been.
+        let mut waiting = vec![vec![VecDeque::new(); communicators.len()]; all];
+        for (index, plan) in plans.iter().enumerate() {
+            for (place, member) in plan.members.iter().enumerate() {
+                waiting[member.rank][plan.communicator].push_back((index, place));
+            }
+        }
+        let mut busy = vec![vec![None; communicators.len()]; all];
+        let mut refused: BTreeMap<(usize, u16), Status> = BTreeMap::new();
+        let mut until = vec![0; all];
+        let mut left: usize = plans.iter().map(|plan| plan.members.len()).sum();
+        self.ended.clear();
+        self.moved = self.dut.cycle();
+        while left > 0 || !refused.is_empty() {
+            let cycle = self.dut.cycle();
+            for rank in 0..all {
+                if !self.writes[rank].is_empty() || until[rank] > cycle {
+                    continue;
+                }
+                let free: Vec<usize> = (0..communicators.len())
+                    .filter(|&c| busy[rank][c].is_none() && !waiting[rank][c].is_empty())
+                    .collect();
+                let Some(&c) = free.choose(&mut *self.rng) else { continue };
+                if bad > 0.0 && self.rng.random_bool(bad) {
+                    if let Some((id, status)) = self.bad_command(communicators, rank, &busy[rank]) {
+                        refused.insert((rank, id), status);
+                    }
+                    continue;
+                }
+                let Some((index, place)) = waiting[rank][c].pop_front() else { continue };
+                busy[rank][c] = Some(index);
+                let member = plans[index].members[place].clone();
+                let writes = self.command(communicators[c].context, &member);
+                self.writes[rank].extend(writes);
+                until[rank] = cycle + self.rng.random_range(0..=self.weather.late);
+            }
+            self.tick();
+            for ended in std::mem::take(&mut self.ended) {
+                let at = (ended.rank, ended.id);
+                if let Some(status) = refused.remove(&at) {
+                    assert_eq!(ended.status, status as u64, "a refusal: {ended:?}");
+                    continue;
+                }
+                left -= 1;
+                self.end(communicators, plans, &mut busy, ended);
+            }
+            self.watch(plans);
+        }
+    }
+
+    /// One member's end.
+    fn end(&self, communicators: &[Communicator], plans: &mut [Plan], busy: &mut [Vec<Option<usize>>], ended: Ended) {
+        let found = busy[ended.rank].iter_mut().find(|index| {
+            index.is_some_and(|index| {
+                plans[index].members.iter().any(|member| member.rank == ended.rank && member.id == ended.id)
+            })
+        });
+        let Some(index) = found.and_then(Option::take) else {
+            panic!("nobody waits for {ended:?}");
+        };
+        let plan = &mut plans[index];
+        let context = communicators[plan.communicator].context;
+        assert_eq!(
+            Status::from_bits(ended.status as u32),
+            Some(plan.status),
+            "context {context}, {:?}: {ended:?}",
+            plan.call
+        );
+        for member in &mut plan.members {
+            member.posted = self.went.get(&(member.rank, member.id)).copied();
+            assert!(
+                member.posted.is_some(),
+                "context {context}, {:?}: {ended:?} before rank {} has posted",
+                plan.call,
+                member.rank
+            );
+            if member.rank == ended.rank {
+                member.ended = Some(ended.cycle);
+            }
+        }
+    }
+
+    /// After all plans: puts what they should have written into the model's memories, and compares.
+    fn compare(&mut self, plans: &[Plan], end: usize) {
+        let mut free = Vec::new();
+        for plan in plans {
+            for member in &plan.members {
+                let Part { low, high, .. } = member.part;
+                let to = member.destination;
+                if plan.status == Status::Ok {
+                    self.memory[member.rank][to..to + high - low].copy_from_slice(&plan.message[low..high]);
+                } else {
+                    free.push((member.rank, to, to + high - low));
+                }
+            }
+        }
+        let what: Vec<String> = plans
+            .iter()
+            .map(|plan| format!("{:?} at {:?}", plan.call, plan.members.iter().map(|m| m.destination).collect::<Vec<_>>()))
+            .collect();
+        self.check(0, end, &free, &what.join("\n"));
+    }
+
+    /// Plans for one round of a random program, and how much memory they take.
+    fn random_plans(&mut self, communicators: &[Communicator], most: usize, words: usize, wrong: f64) -> (Vec<Plan>, usize) {
+        let mut used = vec![MARGIN; self.shape.all()];
+        let mut drafts = Vec::new();
+        for _ in 0..self.rng.random_range(1..=most) {
+            let c = self.rng.random_range(0..communicators.len());
+            let n = communicators[c].ranks.len();
+            let call = Call::random(n, words, &mut self.rng);
+            let mut calls = vec![call; n];
+            if self.rng.random_bool(wrong) {
+                self.spoil(&mut calls, words);
+            }
+            drafts.push((c, calls));
+        }
+        // First what lies about, then what is given.
+        self.scribble_model(NODE_WORDS.min(drafts.len() * (words + 40) * 4));
+        let plans: Vec<Plan> = drafts
+            .into_iter()
+            .filter_map(|(c, calls)| self.plan(communicators, c, &calls, &mut used))
+            .collect();
+        let end = used.iter().max().copied().unwrap_or(0) + MARGIN;
+        self.host(0, end, true, |_, _, _| ());
+        (plans, end)
+    }
+
+    fn scribble_model(&mut self, end: usize) {
+        for memory in &mut self.memory {
+            self.rng.fill(&mut memory[..end]);
+        }
+    }
+
+    /// Some members call something else.
+    fn spoil(&mut self, calls: &mut [Call], words: usize) {
+        for _ in 0..self.rng.random_range(1..3) {
+            let members = calls.len();
+            let other = Call::random(members, words, &mut self.rng);
+            let me = self.rng.random_range(0..members);
+            let call = &mut calls[me];
+            match self.rng.random_range(0..6) {
+                0 => *call = other,
+                1 => call.count = (call.count + 1).min(words / members.max(2) / 2),
+                2 => call.root = other.root,
+                3 => call.datatype = match call.datatype {
+                    // A type of the same width, and then any.
+                    Datatype::F64 => Datatype::I64,
+                    Datatype::U32 => Datatype::F32,
+                    _ => Datatype::U32,
+                },
+                4 => call.operation = if call.operation == Operation::Sum { Operation::Max } else { Operation::Sum },
+                _ => call.collective = other.collective,
+            }
+            // Blocks of all must fit still.
+            call.count = call.count.min(words / members / 2);
+        }
+    }
+
+    /// Waits until nothing is under way.
+    fn quiet(&mut self) {
+        loop {
+            let Self { dut, pins, shape, .. } = self;
+            dut.settle();
+            let idle = (0..shape.boards).all(|board| dut.get(pins.active, board) & !(1 << SYNC) == 0);
+            if idle && dut.get(pins.quiet, 0) == 1 {
+                return;
+            }
+            self.tick();
+            self.watch(&[]);
+        }
+    }
+
+    fn world(&mut self, context: usize) -> Communicator {
+        let ranks = (0..self.shape.all()).collect();
+        Communicator::new(context, ranks, self.shape.ranks, &mut self.rng)
+    }
+
+    /// New communicators in some of the rows; the first stays.
+    fn renew(&mut self, communicators: &mut Vec<Communicator>) {
+        let Shape { boards, ranks, .. } = self.shape;
+        let mut contexts: Vec<usize> = (1..SYNC).collect();
+        contexts.shuffle(&mut *self.rng);
+        communicators.truncate(1);
+        for context in contexts.into_iter().take(6) {
+            communicators.push(Communicator::random(context, boards, ranks, &mut self.rng));
+        }
+        self.program(&communicators[1..].to_vec());
+    }
+}
+
+const BARRIER: Call = Call {
+    collective: Collective::Barrier,
+    operation: Operation::Sum,
+    datatype: Datatype::U32,
+    count: 0,
+    root: 0,
+};
+
+/// Random programs: any communicators, any calls, in any order, in any weather.
+fn random(shape: Shape, bench: &'static str, epochs: u64) {
+    let mut cluster = Cluster::new(shape, bench);
+    cluster.program_sync();
+    let mut communicators = vec![cluster.world(0)];
+    cluster.program(&communicators.clone());
+    let mut counts = BTreeMap::new();
+    for epoch in 0..soak(epochs) {
+        cluster.weather = CALM;
+        cluster.renew(&mut communicators);
+        for round in 0..4 {
+            cluster.weather = *[CALM, WINDY, WINDY, STORM].choose(&mut *cluster.rng).unwrap_or(&CALM);
+            let delay = [1, 5, 5, 30][cluster.rng.random_range(0..4)];
+            cluster.dut.set(cluster.pins.delay, 0, delay);
+            cluster.rounds.wanted += 2;
+            let words = [40, 100, 300][cluster.rng.random_range(0..3)];
+            let wrong = if round == 0 { 0.0 } else { 0.2 };
+            let (mut plans, end) = cluster.random_plans(&communicators, 10, words, wrong);
+            if env::var("TALK").is_ok() { eprintln!("epoch {epoch} round {round} cycle {} plans {} {:?}", cluster.dut.cycle(), plans.len(), std::time::SystemTime::now()); }
+            cluster.run(&communicators, &mut plans, if round == 2 { 0.1 } else { 0.0 });
+            cluster.compare(&plans, end);
+            for plan in &plans {
+                *counts.entry(format!("{:?} {:?}", plan.call.collective, plan.status)).or_insert(0u32) += 1;
+            }
+        }
+        // Before rows are written anew, all meet.
+        let world = communicators[..1].to_vec();
+        let calls = vec![BARRIER; world[0].ranks.len()];
+        let mut used = vec![MARGIN; shape.all()];
+        let mut barrier: Vec<Plan> = cluster.plan(&world, 0, &calls, &mut used).into_iter().collect();
+        cluster.run(&world, &mut barrier, 0.0);
+        if env::var("NO_QUIET").is_err() { cluster.quiet(); }
+        if epoch % 8 == 7 {
+            cluster.check(0, NODE_WORDS, &[], "all of memory");
+        }
+    }
+    cluster.check(0, NODE_WORDS, &[], "all of memory");
+    for _ in 0..20_000 {
+        if cluster.rounds.ended.iter().all(|&ended| ended == cluster.rounds.wanted) {
+            break;
+        }
+        cluster.tick();
+    }
+    assert!(cluster.rounds.ended.iter().all(|&ended| ended == cluster.rounds.wanted), "rounds left");
+    println!("{} cycles; {counts:?}", cluster.dut.cycle());
+}
+
+#[test]
+fn collective_random_five() {
+    random(FIVE, "collective_random_five", if full() { 120 } else { env::var("EPOCHS").map_or(14, |e| e.parse().unwrap()) });
+}
+
+#[test]
+fn collective_random_many() {
+    random(MANY, "collective_random_many", if full() { 120 } else { env::var("EPOCHS").map_or(12, |e| e.parse().unwrap()) });
+}
+
+#[test]
+fn collective_random_eight() {
+    if full() {
+        random(EIGHT, "collective_random_eight", 100);
+    }
+}
+
+#[test]
+fn collective_random_wide() {
+    if full() {
+        random(WIDE, "collective_random_wide", 60);
+    }
+}

@@ -1,0 +1,224 @@
+import alcor_abi_pkg::*;
+import alcor_switch_pkg::*;
+
+/// Several collective units with their node memories, and a network between them that keeps order
+/// between two stages and nothing else: it delays phits, and may let those from one board to another
+/// wait, while others overtake them.
+module collective_bench #(
+    /// Boards.
+    parameter int unsigned BOARDS = 4,
+    /// Ranks of a board.
+    parameter int unsigned RANKS = 1,
+    /// Stages.
+    parameter int unsigned STAGES = 2,
+    /// Bits of a phit's data.
+    parameter int unsigned PHIT_W = 256,
+    /// Bytes of each node memory.
+    parameter int unsigned NODE_BYTES = 65536,
+    /// All ranks; derived, not to be set.
+    localparam int unsigned All = BOARDS * RANKS,
+    /// Width of a word address; derived, not to be set.
+    localparam int unsigned AddrW = $clog2(NODE_BYTES / 4)
+) (
+    /// Clock.
+    input  logic                              clk_i,
+    /// Synchronous reset, active low.
+    input  logic                              rst_ni,
+    /// By rank: a write into its page.
+    input  logic [All-1:0]                    write_i,
+    /// Its offset.
+    input  logic [All-1:0][11:0]              offset_i,
+    /// Its data.
+    input  logic [All-1:0][31:0]              data_i,
+    /// By rank: POSTED.
+    output logic [All-1:0][31:0]              posted_o,
+    /// By board: COLLECTIVES.
+    output logic [BOARDS-1:0][31:0]           active_o,
+    /// By rank: a completion is on offer.
+    output logic [All-1:0]                    complete_valid_o,
+    /// It is taken.
+    input  logic [All-1:0]                    complete_ready_i,
+    /// Its status.
+    output logic [All-1:0][4:0]               complete_status_o,
+    /// Its id.
+    output logic [All-1:0][15:0]              complete_id_o,
+    /// By board: the barrier asks for a round.
+    input  logic [BOARDS-1:0]                 sync_begin_i,
+    /// It can have one.
+    output logic [BOARDS-1:0]                 sync_ready_o,
+    /// Low 64 bits of what it gives.
+    input  logic [BOARDS-1:0][63:0]           sync_i,
+    /// The result is there.
+    output logic [BOARDS-1:0]                 sync_valid_o,
+    /// Low 64 bits of it.
+    output logic [BOARDS-1:0][63:0]           sync_o,
+    /// By board: its stages can't send in this cycle.
+    input  logic [BOARDS-1:0][STAGES-1:0]     stall_i,
+    /// By rank: an access from the host's side.
+    input  logic [All-1:0]                    host_valid_i,
+    /// It is done.
+    output logic [All-1:0]                    host_ready_o,
+    /// It is a write.
+    input  logic [All-1:0]                    host_write_i,
+    /// Its word address.
+    input  logic [All-1:0][AddrW-1:0]         host_address_i,
+    /// Its data.
+    input  logic [All-1:0][31:0]              host_data_i,
+    /// A word read in the cycle before.
+    output logic [All-1:0][31:0]              host_data_o,
+    /// By rank: the coprocessor reads something, to no end.
+    input  logic [All-1:0]                    noise_i,
+    /// By rank: the coprocessor writes, but no byte.
+    input  logic [All-1:0]                    noise_write_i,
+    /// Cycles that a phit is under way, at least, 1 or more.
+    input  logic [15:0]                       delay_i,
+    /// By sending and receiving board: what is under way has to wait.
+    input  logic [BOARDS-1:0][BOARDS-1:0]     hold_i,
+    /// By board and stage: phits that it has sent.
+    output logic [BOARDS-1:0][STAGES-1:0][31:0] sent_o,
+    /// No phit is under way.
+    output logic                              quiet_o
+);
+
+  localparam int unsigned W = PHIT_W + HeaderW;
+
+  logic [BOARDS-1:0][STAGES-1:0] tx_valid, tx_ready, rx_valid;
+  logic [BOARDS-1:0][STAGES-1:0][W-1:0] tx_phit, rx_phit;
+  logic [31:0] now_q, sent_q, came_q;
+
+  assign tx_ready = ~stall_i;
+  assign quiet_o  = sent_q == came_q && tx_valid == '0 && rx_valid == '0;
+
+  // The network, as a program: a queue for each stage of two boards, with the time from which on
+  // the phit may arrive.
+  logic [W+31:0] lanes[STAGES*BOARDS*BOARDS][$];
+  int unsigned turn_q[STAGES*BOARDS];
+
+  always @(posedge clk_i) begin : p_network
+    int unsigned dest, from, lane, sent, came;
+    logic found;
+    logic [W+31:0] entry;
+
+    sent = 0;
+    came = 0;
+    for (int unsigned s = 0; s < STAGES; s++) begin
+      for (int unsigned b = 0; b < BOARDS; b++) begin
+        if (rst_ni && tx_valid[b][s] && tx_ready[b][s]) begin
+          dest = 32'(tx_phit[b][s][PHIT_W+NET_LOW_DEST_LSB+:16]) / RANKS;
+          if (dest >= BOARDS) $error("a phit for a board that is not there");
+          else if (3'(s) != tx_phit[b][s][PHIT_W+32+NET_HIGH_STAGE_LSB+:3])
+            $error("a phit of another stage");
+          else lanes[(s * BOARDS + b) * BOARDS + dest].push_back({now_q + 32'(delay_i) - 1, tx_phit[b][s]});
+          sent++;
+          sent_o[b][s] <= sent_o[b][s] + 1;
+        end
+        if (!rst_ni) sent_o[b][s] <= '0;
+      end
+      for (int unsigned d = 0; d < BOARDS; d++) begin
+        found = 1'b0;
+        if (sent_q != came_q || sent != 0) begin
+          for (int unsigned i = 0; i < BOARDS; i++) begin
+            from = (turn_q[s*BOARDS+d] + i) % BOARDS;
+            lane = (s * BOARDS + from) * BOARDS + d;
+            if (!found && !hold_i[from][d] && lanes[lane].size() != 0 && lanes[lane][0][W+:32] <= now_q) begin
+              found = 1'b1;
+              entry = lanes[lane].pop_front();
+              rx_phit[d][s] <= entry[W-1:0];
+              turn_q[s*BOARDS+d] = from + 1;
+              came++;
+            end
+          end
+        end
+        rx_valid[d][s] <= found;
+      end
+    end
+    now_q  <= rst_ni ? now_q + 1 : '0;
+    sent_q <= rst_ni ? sent_q + sent : '0;
+    came_q <= rst_ni ? came_q + came : '0;
+  end
+
+  for (genvar b = 0; b < BOARDS; b++) begin : g_board
+    logic [RANKS-1:0] want, read, ready, write_valid, write_ready;
+    logic [RANKS-1:0][AddrW-1:0] address, write_address;
+    logic [RANKS-1:0][PHIT_W-1:0] data;
+    logic [PHIT_W-1:0] write_data, sync;
+    logic [RANKS-1:0][PHIT_W/32-1:0] write_strobe;
+
+    collective_unit #(
+        .RANKS     (RANKS),
+        .STAGES    (STAGES),
+        .PHIT_W    (PHIT_W),
+        .NODE_BYTES(NODE_BYTES)
+    ) u_unit (
+        .clk_i            (clk_i),
+        .rst_ni           (rst_ni),
+        .write_i          (write_i[b*RANKS+:RANKS]),
+        .offset_i         (offset_i[b*RANKS+:RANKS]),
+        .data_i           (data_i[b*RANKS+:RANKS]),
+        .posted_o         (posted_o[b*RANKS+:RANKS]),
+        .active_o         (active_o[b]),
+        .complete_valid_o (complete_valid_o[b*RANKS+:RANKS]),
+        .complete_ready_i (complete_ready_i[b*RANKS+:RANKS]),
+        .complete_status_o(complete_status_o[b*RANKS+:RANKS]),
+        .complete_id_o    (complete_id_o[b*RANKS+:RANKS]),
+        .sync_begin_i     (sync_begin_i[b]),
+        .sync_ready_o     (sync_ready_o[b]),
+        .sync_i           (PHIT_W'(sync_i[b])),
+        .sync_valid_o     (sync_valid_o[b]),
+        .sync_o           (sync),
+        .read_want_o      (want),
+        .read_valid_o     (read),
+        .read_ready_i     (ready),
+        .read_address_o   (address),
+        .read_data_i      (data),
+        .write_valid_o    (write_valid),
+        .write_ready_i    (write_ready),
+        .write_address_o  (write_address),
+        .write_data_o     (write_data),
+        .write_strobe_o   (write_strobe),
+        .rx_valid_i       (rx_valid[b]),
+        .rx_phit_i        (rx_phit[b]),
+        .tx_valid_o       (tx_valid[b]),
+        .tx_ready_i       (tx_ready[b]),
+        .tx_phit_o        (tx_phit[b])
+    );
+
+    assign sync_o[b] = sync[63:0];
+
+    for (genvar r = 0; r < RANKS; r++) begin : g_rank
+      node_memory #(
+          .NODE_BYTES(NODE_BYTES),
+          .BANKS     (PHIT_W / 32)
+      ) u_memory (
+          .clk_i               (clk_i),
+          .rst_ni              (rst_ni),
+          .read_valid_i        (noise_i[b*RANKS+r]),
+          .read_ready_o        (),
+          .read_address_i      ('0),
+          .write_valid_i       (noise_write_i[b*RANKS+r]),
+          .write_ready_o       (),
+          .write_address_i     ('0),
+          .write_data_i        ('0),
+          .write_strobe_i      ('0),
+          .phit_want_i         (want[r]),
+          .phit_ready_o        (ready[r]),
+          .phit_read_i         (read[r]),
+          .phit_address_i      (address[r]),
+          .phit_write_valid_i  (write_valid[r]),
+          .phit_write_ready_o  (write_ready[r]),
+          .phit_write_address_i(write_address[r]),
+          .phit_write_data_i   (write_data),
+          .phit_write_strobe_i (write_strobe[r]),
+          .phit_data_o         (data[r]),
+          .host_valid_i        (host_valid_i[b*RANKS+r]),
+          .host_ready_o        (host_ready_o[b*RANKS+r]),
+          .host_write_i        (host_write_i[b*RANKS+r]),
+          .host_address_i      (host_address_i[b*RANKS+r]),
+          .host_data_i         (host_data_i[b*RANKS+r]),
+          .host_strobe_i       ('1),
+          .data_o              (host_data_o[b*RANKS+r])
+      );
+    end
+  end
+
+endmodule

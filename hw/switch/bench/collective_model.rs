@@ -1,0 +1,395 @@
+//! What collectives should do: communicators as the library writes them into the table, the ranges of
+//! each collective, the fixed tree of a reduction, and what a mismatch ends with.
+//!
+//! Nothing here is made the way the hardware makes it: partners come from the pairs of each stage,
+//! reductions from the tree, copies from slices.
+
+use alcor_abi::{Algorithm, Collective, Datatype, Operation, Status, rank};
+use alcor_hw_bench::Random;
+use rand::Rng;
+use rand::seq::{IndexedRandom, SliceRandom};
+
+const NAN_64: u64 = 0x7ff8_0000_0000_0000;
+const NAN_32: u32 = 0x7fc0_0000;
+
+pub const DATATYPES: [Datatype; 6] = [
+    Datatype::F64,
+    Datatype::F32,
+    Datatype::I64,
+    Datatype::I32,
+    Datatype::U64,
+    Datatype::U32,
+];
+const ARITHMETIC: [Operation; 4] =
+    [Operation::Sum, Operation::Min, Operation::Max, Operation::Prod];
+const BITWISE: [Operation; 3] = [Operation::Band, Operation::Bor, Operation::Bxor];
+
+// ------------------------------------------------------------------------------------------------
+// Communicators
+// ------------------------------------------------------------------------------------------------
+
+/// A communicator: a row number, its ranks in order, and its boards by label.
+#[derive(Debug, Clone)]
+pub struct Communicator {
+    pub context: usize,
+    pub ranks: Vec<usize>,
+    pub boards: Vec<usize>,
+    per_board: usize,
+}
+
+impl Communicator {
+    /// Any ranks in any order; the boards get labels in any order.
+    pub fn new(context: usize, ranks: Vec<usize>, per_board: usize, rng: &mut Random) -> Self {
+        let mut boards: Vec<usize> = ranks.iter().map(|rank| rank / per_board).collect();
+        boards.sort_unstable();
+        boards.dedup();
+        boards.shuffle(&mut **rng);
+        Self { context, ranks, boards, per_board }
+    }
+
+    /// A random one over all boards of a cluster.
+    pub fn random(context: usize, boards: usize, per_board: usize, rng: &mut Random) -> Self {
+        let mut ranks: Vec<usize> = (0..boards * per_board).collect();
+        ranks.shuffle(&mut **rng);
+        if rng.random_bool(0.7) {
+            ranks.truncate(rng.random_range(1..=ranks.len()));
+        }
+        Self::new(context, ranks, per_board, rng)
+    }
+
+    /// Global ranks of the members on the board with this label, ascending.
+    pub fn members(&self, label: usize) -> Vec<usize> {
+        let mut members: Vec<usize> = self
+            .ranks
+            .iter()
+            .copied()
+            .filter(|rank| rank / self.per_board == self.boards[label])
+            .collect();
+        members.sort_unstable();
+        members
+    }
+
+    fn label(&self, rank: usize) -> usize {
+        let board = rank / self.per_board;
+        self.boards.iter().position(|&other| other == board).unwrap_or(0)
+    }
+
+    /// The writes that make the row on the board with this label.
+    pub fn row(&self, label: usize, rng: &mut Random) -> Vec<(u32, u32)> {
+        let members = self.members(label);
+        let mut writes = vec![(rank::COMM_ROW, self.context as u32)];
+        for (stage, pairs) in pairs(self.boards.len()).into_iter().enumerate() {
+            for (lower, upper) in pairs {
+                let partner = match label {
+                    _ if label == lower => upper,
+                    _ if label == upper => lower,
+                    _ => continue,
+                };
+                // Any rank of the partner's board will do, also one that is no member.
+                let on_board = self.boards[partner] * self.per_board;
+                let rank = on_board + rng.random_range(0..self.per_board);
+                writes.push((rank::COMM_PARTNER + 4 * stage as u32, rank as u32));
+            }
+        }
+        let mask: u32 = members.iter().map(|rank| 1 << (rank % self.per_board)).sum();
+        writes.push((rank::COMM_SHAPE, shape(self.boards.len(), label, mask)));
+        writes
+    }
+}
+
+/// Data of COMM_SHAPE.
+pub fn shape(boards: usize, label: usize, members: u32) -> u32 {
+    boards as u32 | (label as u32) << 8 | members << 16
+}
+
+/// By stage: which labels of `n` meet.
+pub fn pairs(n: usize) -> Vec<Vec<(usize, usize)>> {
+    let (mut stages, mut n) = (Vec::new(), n);
+    while n > 1 {
+        let mut half = 1;
+        while half * 2 < n {
+            half *= 2;
+        }
+        let folded = n - half;
+        stages.push((0..folded).map(|label| (label, label + half)).collect());
+        n = half;
+    }
+    stages
+}
+
+// ------------------------------------------------------------------------------------------------
+// Arithmetic
+// ------------------------------------------------------------------------------------------------
+
+macro_rules! float {
+    ($name:ident, $float:ty, $bits:ty, $nan:expr) => {
+        fn $name(operation: Operation, a: $bits, b: $bits) -> $bits {
+            let (x, y) = (<$float>::from_bits(a), <$float>::from_bits(b));
+            let unordered = x.is_nan() || y.is_nan();
+            // -0 is below +0.
+            let less = x < y || (x == y && x.is_sign_negative());
+            let result = match operation {
+                Operation::Sum => x + y,
+                Operation::Prod => x * y,
+                Operation::Min | Operation::Max if unordered => return $nan,
+                Operation::Min => [y, x][usize::from(less)],
+                Operation::Max => [x, y][usize::from(less)],
+                _ => unreachable!("no operation of floating-point numbers"),
+            };
+            if result.is_nan() { $nan } else { result.to_bits() }
+        }
+    };
+}
+
+float!(f64_of, f64, u64, NAN_64);
+float!(f32_of, f32, u32, NAN_32);
+
+macro_rules! integer {
+    ($name:ident, $int:ty, $bits:ty) => {
+        fn $name(operation: Operation, a: $bits, b: $bits) -> $bits {
+            let (x, y) = (a as $int, b as $int);
+            (match operation {
+                Operation::Sum => x.wrapping_add(y),
+                Operation::Prod => x.wrapping_mul(y),
+                Operation::Min => x.min(y),
+                Operation::Max => x.max(y),
+                Operation::Band => x & y,
+                Operation::Bor => x | y,
+                Operation::Bxor => x ^ y,
+                Operation::Sync => unreachable!("the barrier's own"),
+            }) as $bits
+        }
+    };
+}
+
+integer!(i64_of, i64, u64);
+integer!(i32_of, i32, u32);
+integer!(u64_of, u64, u64);
+integer!(u32_of, u32, u32);
+
+/// Words of an element.
+pub fn width(datatype: Datatype) -> usize {
+    match datatype {
+        Datatype::F64 | Datatype::I64 | Datatype::U64 => 2,
+        Datatype::F32 | Datatype::I32 | Datatype::U32 => 1,
+    }
+}
+
+/// `a op b`, element by element.
+pub fn combine(operation: Operation, datatype: Datatype, a: &[u32], b: &[u32]) -> Vec<u32> {
+    let narrow = |each: fn(Operation, u32, u32) -> u32| {
+        a.iter().zip(b).map(|(&a, &b)| each(operation, a, b)).collect()
+    };
+    let wide = |each: fn(Operation, u64, u64) -> u64| {
+        let join = |words: &[u32]| u64::from(words[1]) << 32 | u64::from(words[0]);
+        a.chunks(2)
+            .zip(b.chunks(2))
+            .map(|(a, b)| each(operation, join(a), join(b)))
+            .flat_map(|result| [result as u32, (result >> 32) as u32])
+            .collect()
+    };
+    match datatype {
+        Datatype::F64 => wide(f64_of),
+        Datatype::I64 => wide(i64_of),
+        Datatype::U64 => wide(u64_of),
+        Datatype::F32 => narrow(f32_of),
+        Datatype::I32 => narrow(i32_of),
+        Datatype::U32 => narrow(u32_of),
+    }
+}
+
+/// A number of a type, as words: mostly of a like size, so that rounding shows the order, now and
+/// then a special one.
+fn element(datatype: Datatype, rng: &mut Random) -> Vec<u32> {
+    let special = rng.random_bool(0.05);
+    let value = rng.random_range(-1.0e6..1.0e6) * 10f64.powi(rng.random_range(-4..4));
+    match datatype {
+        Datatype::F64 => {
+            let any = f64::from_bits(rng.random());
+            let choice = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, -f64::NAN, 5e-324, any];
+            let value = if special { *choice.choose(&mut **rng).unwrap_or(&0.0) } else { value };
+            vec![value.to_bits() as u32, (value.to_bits() >> 32) as u32]
+        }
+        Datatype::F32 => {
+            let any = f32::from_bits(rng.random());
+            let choice = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, -f32::NAN, 1e-45, any];
+            let value =
+                if special { *choice.choose(&mut **rng).unwrap_or(&0.0) } else { value as f32 };
+            vec![value.to_bits()]
+        }
+        _ => (0..width(datatype)).map(|_| if special { u32::MAX } else { rng.random() }).collect(),
+    }
+}
+
+// ------------------------------------------------------------------------------------------------
+// Calls
+// ------------------------------------------------------------------------------------------------
+
+/// A collective as one member calls it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Call {
+    pub collective: Collective,
+    pub operation: Operation,
+    pub datatype: Datatype,
+    /// Elements of a block.
+    pub count: usize,
+    /// The root's place in the communicator.
+    pub root: usize,
+}
+
+/// What a member says with its command.
+#[derive(Debug, Clone, Default)]
+pub struct Part {
+    pub first: usize,
+    pub words: usize,
+    pub low: usize,
+    pub high: usize,
+    pub count: u32,
+    pub what: u32,
+}
+
+impl Call {
+    /// Any call, of up to about `words` words in all.
+    pub fn random(members: usize, words: usize, rng: &mut Random) -> Self {
+        let collective = *Collective::ALL.choose(&mut **rng).unwrap_or(&Collective::Barrier);
+        let datatype = *DATATYPES.choose(&mut **rng).unwrap_or(&Datatype::U32);
+        let mut operations = ARITHMETIC.to_vec();
+        if !matches!(datatype, Datatype::F64 | Datatype::F32) {
+            operations.extend(BITWISE);
+        }
+        let operation = *operations.choose(&mut **rng).unwrap_or(&Operation::Sum);
+        let blocks = if matches!(
+            collective,
+            Collective::Reduce | Collective::Allreduce | Collective::Bcast | Collective::Barrier
+        ) {
+            1
+        } else {
+            members
+        };
+        let most = words / width(datatype) / blocks;
+        let most = if rng.random_bool(0.3) { most.min(9) } else { most };
+        Self {
+            collective,
+            operation,
+            datatype,
+            count: rng.random_range(0..=most),
+            root: rng.random_range(0..members),
+        }
+    }
+
+    pub fn reduces(self) -> bool {
+        use Collective::{Allreduce, Reduce, ReduceScatter};
+        matches!(self.collective, Reduce | Allreduce | ReduceScatter)
+    }
+
+    fn rooted(self) -> bool {
+        use Collective::{Bcast, Gather, Reduce, Scatter};
+        matches!(self.collective, Reduce | Bcast | Scatter | Gather)
+    }
+
+    /// C_WHAT.
+    pub fn what(self, communicator: &Communicator) -> u32 {
+        let algorithm = if self.rooted() { Algorithm::Tree } else { Algorithm::Doubling };
+        let mut what = self.collective as u32 | (algorithm as u32) << 4;
+        if self.reduces() {
+            what |= (self.operation as u32) << 8;
+        }
+        if self.collective != Collective::Barrier {
+            what |= (self.datatype as u32) << 12;
+        }
+        if self.rooted() {
+            let root = communicator.ranks[self.root];
+            what |= (communicator.label(root) as u32) << 16 | (root as u32) << 24;
+        }
+        what
+    }
+
+    /// What the member at place `me` gives and keeps.
+    pub fn part(self, communicator: &Communicator, me: usize) -> Part {
+        let n = self.count * width(self.datatype);
+        let all = n * communicator.ranks.len();
+        let root = me == self.root;
+        let block = me * n..(me + 1) * n;
+        let (given, kept) = match self.collective {
+            Collective::Barrier => (0..0, 0..0),
+            Collective::Reduce => (0..n, if root { 0..n } else { 0..0 }),
+            Collective::Allreduce => (0..n, 0..n),
+            Collective::ReduceScatter => (0..all, block),
+            Collective::Bcast if root => (0..n, 0..0),
+            Collective::Bcast => (0..0, 0..n),
+            Collective::Scatter => (if root { 0..all } else { 0..0 }, block),
+            Collective::Gather => (block, if root { 0..all } else { 0..0 }),
+            Collective::Allgather => (block, 0..all),
+        };
+        Part {
+            first: given.start,
+            words: given.len(),
+            low: kept.start,
+            high: kept.end,
+            count: self.count as u32,
+            what: self.what(communicator),
+        }
+    }
+
+    /// Data for the words that a member gives.
+    pub fn data(self, words: usize, rng: &mut Random) -> Vec<u32> {
+        let mut data = Vec::with_capacity(words + 1);
+        while data.len() < words {
+            data.extend(element(self.datatype, rng));
+        }
+        data.truncate(words);
+        data
+    }
+
+    /// The message, of which every member keeps its range.
+    pub fn message(self, communicator: &Communicator, given: &[Vec<u32>]) -> Vec<u32> {
+        match self.collective {
+            Collective::Barrier => Vec::new(),
+            Collective::Reduce | Collective::Allreduce | Collective::ReduceScatter => {
+                self.tree(communicator, given)
+            }
+            Collective::Bcast | Collective::Scatter => given[self.root].clone(),
+            Collective::Gather | Collective::Allgather => given.concat(),
+        }
+    }
+
+    fn tree(self, communicator: &Communicator, given: &[Vec<u32>]) -> Vec<u32> {
+        let op = |a: &Vec<u32>, b: &Vec<u32>| combine(self.operation, self.datatype, a, b);
+        let place = |rank: usize| {
+            communicator.ranks.iter().position(|&other| other == rank).unwrap_or_default()
+        };
+        let labels = 0..communicator.boards.len();
+        let mut sums: Vec<Vec<u32>> = labels
+            .map(|label| {
+                let members = communicator.members(label);
+                let mut vectors = members.into_iter().map(|rank| given[place(rank)].clone());
+                let first = vectors.next().unwrap_or_default();
+                vectors.fold(first, |sum, next| op(&sum, &next))
+            })
+            .collect();
+        for pairs in pairs(sums.len()) {
+            for (lower, upper) in pairs {
+                sums[lower] = op(&sums[lower], &sums[upper]);
+            }
+        }
+        sums.swap_remove(0)
+    }
+}
+
+/// How a collective ends whose members called it so.
+pub fn verdict(parts: &[Part]) -> Status {
+    let differs = |mask: u32| parts.iter().any(|part| (part.what ^ parts[0].what) & mask != 0);
+    if differs(0x0000_003f) {
+        Status::Mismatch
+    } else if differs(0xffff_0000) {
+        Status::OtherRoot
+    } else if differs(0x0000_7000) {
+        Status::OtherType
+    } else if differs(0x0000_0f00) {
+        Status::OtherOperation
+    } else if parts.iter().any(|part| part.count != parts[0].count) {
+        Status::OtherCount
+    } else {
+        Status::Ok
+    }
+}

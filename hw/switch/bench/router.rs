@@ -1,0 +1,935 @@
+//! `switch_router` alone against an independent model: what goes in comes out once, unmodified, in order,
+//! where the forwarding table says, without interleaving, under credits that are never over-run.
+
+use std::collections::VecDeque;
+
+use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, soak};
+use rand::Rng;
+use rand::seq::IndexedRandom;
+
+/// Channels of a link that store phits.
+pub(crate) const VCS: usize = 6;
+/// The channel of control phits.
+pub(crate) const CONTROL: u64 = 7;
+/// What the forwarding table holds for this board.
+pub(crate) const HERE: u64 = 15;
+/// Bits of data in a phit of these benches; the router looks at none of them.
+const PHIT_W: u64 = 64;
+/// A phit is handled as three lanes of this width.
+const LANE_W: u32 = 48;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Config {
+    pub(crate) links: usize,
+    pub(crate) stages: usize,
+    pub(crate) vc_depth: usize,
+    pub(crate) dests: usize,
+}
+
+pub(crate) const SMALL: Config = Config { links: 2, stages: 1, vc_depth: 2, dests: 8 };
+pub(crate) const MIDDLE: Config = Config { links: 4, stages: 5, vc_depth: 4, dests: 100 };
+pub(crate) const LARGE: Config = Config { links: 6, stages: 3, vc_depth: 16, dests: 256 };
+/// Each stores at least this many packets in the random bench, or it would test little.
+const ALL: [Config; 3] = [SMALL, MIDDLE, LARGE];
+
+impl Config {
+    pub(crate) fn locals(self) -> usize {
+        2 + self.stages
+    }
+
+    fn ports(self) -> usize {
+        self.links + self.locals()
+    }
+
+    pub(crate) fn recipe(self) -> Recipe {
+        Recipe::new("switch_router", "switch_router")
+            .blocks(&["abi", "common"])
+            .source("switch/rtl/switch_router_input.sv")
+            .source("switch/rtl/switch_router_reserve.sv")
+            .source("switch/rtl/switch_router_allocator.sv")
+            .source("switch/rtl/switch_router_eject.sv")
+            .source("switch/rtl/switch_router.sv")
+            .param("LINKS", self.links as u64)
+            .param("STAGES", self.stages as u64)
+            .param("PHIT_W", PHIT_W)
+            .param("VC_DEPTH", self.vc_depth as u64)
+            .param("DESTS", self.dests as u64)
+    }
+
+    /// The class of a local port.
+    pub(crate) fn class(local: usize) -> usize {
+        local.min(2)
+    }
+}
+
+/// A phit as it is on the wires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Phit {
+    pub(crate) data: u64,
+    pub(crate) header: u64,
+    pub(crate) position: u64,
+}
+
+impl Phit {
+    pub(crate) fn dest(self) -> usize {
+        (self.header & 0xffff) as usize
+    }
+
+    pub(crate) fn last(self) -> bool {
+        self.header >> 31 & 1 == 1
+    }
+
+    pub(crate) fn stage(self) -> usize {
+        (self.header >> 32 & 7) as usize
+    }
+
+    pub(crate) fn lanes(self) -> [u64; 3] {
+        [
+            self.data & ((1 << LANE_W) - 1),
+            self.data >> LANE_W | (self.header & 0xffff_ffff) << 16,
+            self.header >> 32 | self.position << 16,
+        ]
+    }
+
+    pub(crate) fn from_lanes(lanes: [u64; 3]) -> Self {
+        Self {
+            data: lanes[0] | (lanes[1] & 0xffff) << 48,
+            header: (lanes[1] >> 16) | (lanes[2] & 0xffff) << 32,
+            position: lanes[2] >> 16,
+        }
+    }
+}
+
+/// Where a phit comes in or goes out: a port (links first) and a channel; local ports have channel 0.
+type Place = (usize, usize);
+
+#[derive(Debug, Clone, Copy)]
+struct Coming {
+    phit: Phit,
+    from: Place,
+    packet: u64,
+    /// Cycle in which it went in.
+    since: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Arrival {
+    cycle: u64,
+    from: Place,
+    latency: u64,
+}
+
+struct Pins {
+    link_valid_in: Pin,
+    link_vc_in: Pin,
+    link_phit_in: Pin,
+    link_credit_in: Pin,
+    link_credit_vc_in: Pin,
+    link_valid_out: Pin,
+    link_vc_out: Pin,
+    link_phit_out: Pin,
+    link_credit_out: Pin,
+    link_credit_vc_out: Pin,
+    local_valid_in: Pin,
+    local_ready_out: Pin,
+    local_phit_in: Pin,
+    local_valid_out: Pin,
+    local_ready_in: Pin,
+    local_phit_out: Pin,
+    control_in: Pin,
+    control_data_in: Pin,
+    control_out: Pin,
+    control_data_out: Pin,
+    drop: Pin,
+    tx: Pin,
+    rx: Pin,
+    idle: Pin,
+}
+
+impl Pins {
+    fn new(dut: &Dut, config: Config) -> Self {
+        let links = |name: &str| dut.lanes(name, config.links);
+        let locals = |name: &str| dut.lanes(name, config.locals());
+        Self {
+            link_valid_in: links("link_valid_i"),
+            link_vc_in: links("link_vc_i"),
+            link_phit_in: dut.lanes("link_phit_i", 3 * config.links),
+            link_credit_in: links("link_credit_i"),
+            link_credit_vc_in: links("link_credit_vc_i"),
+            link_valid_out: links("link_valid_o"),
+            link_vc_out: links("link_vc_o"),
+            link_phit_out: dut.lanes("link_phit_o", 3 * config.links),
+            link_credit_out: links("link_credit_o"),
+            link_credit_vc_out: links("link_credit_vc_o"),
+            local_valid_in: locals("local_valid_i"),
+            local_ready_out: locals("local_ready_o"),
+            local_phit_in: dut.lanes("local_phit_i", 3 * config.locals()),
+            local_valid_out: locals("local_valid_o"),
+            local_ready_in: locals("local_ready_i"),
+            local_phit_out: dut.lanes("local_phit_o", 3 * config.locals()),
+            control_in: dut.pin("control_i"),
+            control_data_in: dut.pin("control_data_i"),
+            control_out: dut.pin("control_o"),
+            control_data_out: dut.pin("control_data_o"),
+            drop: dut.pin("drop_o"),
+            tx: links("link_tx_o"),
+            rx: links("link_rx_o"),
+            idle: dut.pin("idle_o"),
+        }
+    }
+}
+
+/// A queue of phits that wait at an input channel.
+#[derive(Debug, Clone)]
+struct Line {
+    queue: VecDeque<(Phit, u64)>,
+    pace: Pace,
+    /// A local port's offer stands until it is taken.
+    on_offer: bool,
+}
+
+struct Rig {
+    config: Config,
+    dut: Dut,
+    pins: Pins,
+    rng: Random,
+    forward: Vec<Option<u64>>,
+    dateline: u64,
+    /// By port and channel.
+    lines: Vec<Vec<Line>>,
+    /// Credits for what goes in, by link and channel.
+    credits: Vec<[usize; VCS]>,
+    /// Phits of the router that are not credited yet, by link and channel.
+    held: Vec<[usize; VCS]>,
+    /// How willing each link returns credits, by channel; each local port takes phits.
+    sinks: Vec<[Pace; VCS]>,
+    /// By port and channel out, and by source.
+    expected: Vec<[Vec<VecDeque<Coming>>; VCS]>,
+    /// The packet under way, by port and channel out, with its source.
+    under_way: Vec<[Option<(Place, u64)>; VCS]>,
+    inside: usize,
+    packets: u64,
+    drops_due: u64,
+    drops_seen: u64,
+    arrivals: Vec<Vec<Arrival>>,
+    rx_before: u64,
+    control_rx: u64,
+    /// A control phit that is to come in on a link.
+    control_in: Option<(usize, u64)>,
+    /// Control phits that went out: link and data.
+    control_due: VecDeque<(u64, u64)>,
+    control_heard: Vec<u64>,
+}
+
+impl Rig {
+    fn new(config: Config, bench: &'static str) -> Self {
+        let mut dut = Dut::start(&config.recipe());
+        let pins = Pins::new(&dut, config);
+        let mut rng = Random::new(bench);
+        let dateline = rng.random::<u64>() & ((1 << config.links) - 1);
+        let pin = dut.pin("dateline_i");
+        dut.set(pin, 0, dateline);
+        dut.reset();
+        let ports = config.ports();
+        let line = Line { queue: VecDeque::new(), pace: Pace::Always, on_offer: false };
+        let sources = ports * VCS;
+        let mut rig = Self {
+            config,
+            dut,
+            pins,
+            rng,
+            forward: vec![None; config.dests],
+            dateline,
+            lines: vec![vec![line; VCS]; ports],
+            credits: vec![[config.vc_depth; VCS]; config.links],
+            held: vec![[0; VCS]; config.links],
+            sinks: vec![[Pace::Always; VCS]; ports],
+            expected: (0..ports)
+                .map(|_| std::array::from_fn(|_| vec![VecDeque::new(); sources]))
+                .collect(),
+            under_way: vec![[None; VCS]; ports],
+            inside: 0,
+            packets: 0,
+            drops_due: 0,
+            drops_seen: 0,
+            arrivals: vec![Vec::new(); ports],
+            rx_before: 0,
+            control_rx: 0,
+            control_in: None,
+            control_due: VecDeque::new(),
+            control_heard: Vec::new(),
+        };
+        rig.fill_table();
+        rig
+    }
+
+    /// Every link and this board have a destination at least; some entries lead to no link, some are absent.
+    fn fill_table(&mut self) {
+        let links = self.config.links as u64;
+        for rank in 0..self.config.dests {
+            let port = match rank as u64 {
+                link if link < links => Some(link),
+                link if link == links => Some(HERE),
+                _ => match self.rng.random_range(0..8) {
+                    0 => None,
+                    1 => Some(links + self.rng.random_range(0..15 - links)),
+                    2 | 3 => Some(HERE),
+                    _ => Some(self.rng.random_range(0..links)),
+                },
+            };
+            // The last entry stays empty.
+            let port = port.filter(|_| rank + 1 < self.config.dests);
+            self.forward[rank] = port;
+            if let Some(port) = port {
+                self.write_forward(rank, port);
+            }
+        }
+    }
+
+    fn write_forward(&mut self, rank: usize, port: u64) {
+        let [write, place, value] =
+            ["forward_write_i", "forward_rank_i", "forward_port_i"].map(|name| self.dut.pin(name));
+        self.dut.set(write, 0, 1);
+        self.dut.set(place, 0, rank as u64);
+        self.dut.set(value, 0, port);
+        self.dut.clock();
+        self.dut.set(write, 0, 0);
+        self.dut.settle();
+    }
+
+    /// Where a phit that comes in at a place has to go; `None`: nowhere.
+    fn route(&self, from: Place, phit: Phit) -> Option<Place> {
+        let (port, vc) = from;
+        let links = self.config.links;
+        let class = if port < links { vc / 2 } else { Config::class(port - links) };
+        let to = (*self.forward.get(phit.dest())?)?;
+        if to == HERE {
+            return match class {
+                0 | 1 => Some((links + class, 0)),
+                _ if phit.stage() < self.config.stages => Some((links + 2 + phit.stage(), 0)),
+                _ => None,
+            };
+        }
+        let to = to as usize;
+        if to >= links {
+            return None;
+        }
+        let stays = port < links && port / 2 == to / 2;
+        let crossed = (stays && vc % 2 == 1) || self.dateline >> to & 1 == 1;
+        Some((to, 2 * class + usize::from(crossed)))
+    }
+
+    /// A rank that leads where asked: a link, or `None` for this board.
+    fn rank_to(&mut self, link: Option<usize>) -> usize {
+        let port = link.map_or(HERE, |link| link as u64);
+        let ranks: Vec<usize> = (0..self.config.dests)
+            .filter(|&rank| self.forward[rank] == Some(port))
+            .collect();
+        *ranks.choose(&mut *self.rng).expect("every way has a rank")
+    }
+
+    /// Queues a packet.
+    fn send(&mut self, from: Place, dest: usize, stage: usize, length: usize) {
+        let shared = (self.rng.random::<u64>() & 0xffff_7fff_0000) & !(7 << 32);
+        for index in 0..length {
+            let last = u64::from(index + 1 == length);
+            let phit = Phit {
+                data: self.rng.random(),
+                header: shared | dest as u64 | last << 31 | (stage as u64) << 32,
+                position: self.rng.random::<u64>() & 0xffff_ffff,
+            };
+            self.lines[from.0][from.1].queue.push_back((phit, self.packets));
+        }
+        self.packets += 1;
+    }
+
+    fn random_packet(&mut self, from: Place, longest: usize) {
+        let class = if from.0 < self.config.links { from.1 / 2 } else { Config::class(from.0 - self.config.links) };
+        let dest = match self.rng.random_range(0..40) {
+            0 => self.rng.random_range(0..65536),
+            1 => self.config.dests - 1,
+            _ => self.rng.random_range(0..self.config.dests),
+        };
+        let stages = if self.rng.random_ratio(1, 20) { 8 } else { self.config.stages };
+        let stage = self.rng.random_range(0..stages);
+        let length = if class == 2 { 1 } else { self.rng.random_range(1..=longest) };
+        self.send(from, dest, stage, length);
+    }
+
+    fn willing(&mut self, pace: Pace) -> bool {
+        match pace {
+            Pace::Always => true,
+            Pace::Never => false,
+            Pace::Chance(chance) => self.rng.random_bool(chance),
+            Pace::Bursts { .. } => self.rng.random_bool(0.5),
+        }
+    }
+
+    fn set_sinks(&mut self, pace: Pace) {
+        self.sinks.iter_mut().for_each(|sink| *sink = [pace; VCS]);
+    }
+
+    fn set_lines(&mut self, pace: Pace) {
+        self.lines.iter_mut().flatten().for_each(|line| line.pace = pace);
+    }
+
+    fn set_phit(&mut self, pin: Pin, lane: usize, phit: Phit) {
+        for (index, value) in phit.lanes().into_iter().enumerate() {
+            self.dut.set(pin, 3 * lane + index, value);
+        }
+    }
+
+    fn get_phit(&self, pin: Pin, lane: usize) -> Phit {
+        Phit::from_lanes(std::array::from_fn(|index| self.dut.get(pin, 3 * lane + index)))
+    }
+
+    fn cycle(&mut self) {
+        let now = self.dut.cycle();
+        let sent: Vec<Option<usize>> = (0..self.config.links).map(|link| self.drive_link(link)).collect();
+        for link in 0..self.config.links {
+            self.drive_credit(link);
+        }
+        for local in 0..self.config.locals() {
+            self.drive_local(local);
+        }
+        self.dut.settle();
+        self.check_state(now);
+        for link in 0..self.config.links {
+            self.receive_link(link, now);
+        }
+        for local in 0..self.config.locals() {
+            self.receive_local(local, now);
+        }
+        let mut rx = std::mem::take(&mut self.control_rx);
+        for (link, vc) in sent.into_iter().enumerate() {
+            if let Some(vc) = vc {
+                self.enter((link, vc), now);
+                rx |= 1 << link;
+            }
+        }
+        self.rx_before = rx;
+        for local in 0..self.config.locals() {
+            if self.dut.was_set(self.pins.local_valid_in, local)
+                && self.dut.get(self.pins.local_ready_out, local) == 1
+            {
+                self.lines[self.config.links + local][0].on_offer = false;
+                self.enter((self.config.links + local, 0), now);
+            }
+        }
+        let noise = self.rng.random();
+        self.dut.clock();
+        self.dut.set(self.pins.control_in, 0, 0);
+        self.dut.set(self.pins.control_data_in, 0, noise);
+    }
+
+    fn drive_link(&mut self, link: usize) -> Option<usize> {
+        if let Some((_, data)) = self.control_in.take_if(|&mut (at, _)| at == link) {
+            self.dut.set(self.pins.link_valid_in, link, 1);
+            self.dut.set(self.pins.link_vc_in, link, CONTROL);
+            self.set_phit(self.pins.link_phit_in, link, Phit { data, ..Phit::default() });
+            self.control_rx = 1 << link;
+            return None;
+        }
+        let able: Vec<usize> = (0..VCS)
+            .filter(|&vc| {
+                let line = &self.lines[link][vc];
+                !line.queue.is_empty() && self.credits[link][vc] > 0
+            })
+            .collect();
+        let mut chosen = None;
+        if let Some(&vc) = able.choose(&mut *self.rng) {
+            let pace = self.lines[link][vc].pace;
+            if self.willing(pace) {
+                chosen = Some(vc);
+            }
+        }
+        let phit = match chosen {
+            Some(vc) => self.lines[link][vc].queue[0].0,
+            None => Phit { data: self.rng.random(), header: self.rng.random::<u64>() >> 16, position: 0 },
+        };
+        let vc = chosen.unwrap_or_else(|| self.rng.random_range(0..VCS));
+        self.dut.set(self.pins.link_valid_in, link, u64::from(chosen.is_some()));
+        self.dut.set(self.pins.link_vc_in, link, vc as u64);
+        self.set_phit(self.pins.link_phit_in, link, phit);
+        chosen
+    }
+
+    fn drive_credit(&mut self, link: usize) {
+        let able: Vec<usize> = (0..VCS)
+            .filter(|&vc| self.held[link][vc] > 0 && self.sinks[link][vc] != Pace::Never)
+            .collect();
+        let mut chosen = None;
+        if let Some(&vc) = able.choose(&mut *self.rng) {
+            let pace = self.sinks[link][vc];
+            if self.willing(pace) {
+                chosen = Some(vc);
+                self.held[link][vc] -= 1;
+            }
+        }
+        self.dut.set(self.pins.link_credit_in, link, u64::from(chosen.is_some()));
+        let vc = chosen.unwrap_or_else(|| self.rng.random_range(0..VCS));
+        self.dut.set(self.pins.link_credit_vc_in, link, vc as u64);
+    }
+
+    fn drive_local(&mut self, local: usize) {
+        let port = self.config.links + local;
+        let line = &self.lines[port][0];
+        let (pace, on_offer, empty) = (line.pace, line.on_offer, line.queue.is_empty());
+        let offer = on_offer || (!empty && self.willing(pace));
+        let phit = match self.lines[port][0].queue.front() {
+            Some(&(phit, _)) if offer => phit,
+            _ => Phit { data: self.rng.random(), header: self.rng.random::<u64>() >> 16, position: 0 },
+        };
+        self.lines[port][0].on_offer = offer;
+        self.dut.set(self.pins.local_valid_in, local, u64::from(offer));
+        self.set_phit(self.pins.local_phit_in, local, phit);
+        let ready = self.willing(self.sinks[port][0]);
+        self.dut.set(self.pins.local_ready_in, local, u64::from(ready));
+    }
+
+    fn check_state(&mut self, now: u64) {
+        self.drops_seen += self.dut.get(self.pins.drop, 0);
+        assert!(self.drops_seen <= self.drops_due, "cycle {now}: drop_o for no packet");
+        let idle = self.dut.get(self.pins.idle, 0) == 1;
+        assert!(!(idle && self.inside > 0), "cycle {now}: idle_o with {} phits inside", self.inside);
+        let rx = (0..self.config.links).map(|link| self.dut.get(self.pins.rx, link) << link).sum();
+        assert_eq!(self.rx_before, rx, "cycle {now}: link_rx_o");
+        for link in 0..self.config.links {
+            assert_eq!(
+                self.dut.get(self.pins.tx, link),
+                self.dut.get(self.pins.link_valid_out, link),
+                "cycle {now}: link_tx_o of {link}"
+            );
+            if self.dut.get(self.pins.link_credit_out, link) == 1 {
+                let vc = self.dut.get(self.pins.link_credit_vc_out, link) as usize;
+                self.credits[link][vc] += 1;
+                assert!(
+                    self.credits[link][vc] <= self.config.vc_depth,
+                    "cycle {now}: link {link} gives back a credit of channel {vc} too many"
+                );
+            }
+        }
+        if self.dut.get(self.pins.control_out, 0) == 1 {
+            self.control_heard.push(self.dut.get(self.pins.control_data_out, 0));
+        }
+    }
+
+    /// A phit goes in.
+    fn enter(&mut self, from: Place, now: u64) {
+        let Some((phit, packet)) = self.lines[from.0][from.1].queue.pop_front() else {
+            panic!("nothing was queued at {from:?}");
+        };
+        if from.0 < self.config.links {
+            self.credits[from.0][from.1] -= 1;
+        }
+        match self.route(from, phit) {
+            Some(to) => {
+                self.expected[to.0][to.1][from.0 * VCS + from.1]
+                    .push_back(Coming { phit, from, packet, since: now });
+                self.inside += 1;
+            }
+            None => self.drops_due += u64::from(phit.last()),
+        }
+    }
+
+    fn receive_link(&mut self, link: usize, now: u64) {
+        if self.dut.get(self.pins.link_valid_out, link) == 0 {
+            return;
+        }
+        let vc = self.dut.get(self.pins.link_vc_out, link);
+        let phit = self.get_phit(self.pins.link_phit_out, link);
+        if vc == CONTROL {
+            self.control_due.push_back((link as u64, phit.data));
+            return;
+        }
+        let vc = vc as usize;
+        assert!(vc < VCS, "cycle {now}: link {link} sends on channel {vc}");
+        self.held[link][vc] += 1;
+        assert!(
+            self.held[link][vc] <= self.config.vc_depth,
+            "cycle {now}: link {link} over-runs channel {vc}"
+        );
+        self.arrive((link, vc), phit, now);
+    }
+
+    fn receive_local(&mut self, local: usize, now: u64) {
+        if self.dut.get(self.pins.local_valid_out, local) == 0
+            || !self.dut.was_set(self.pins.local_ready_in, local)
+        {
+            return;
+        }
+        let phit = self.get_phit(self.pins.local_phit_out, local);
+        self.arrive((self.config.links + local, 0), phit, now);
+    }
+
+    fn arrive(&mut self, to: Place, phit: Phit, now: u64) {
+        let at = format!("cycle {now}, output {to:?}");
+        let lines = &mut self.expected[to.0][to.1];
+        let coming = match self.under_way[to.0][to.1] {
+            // Within a packet only its own next phit may come.
+            Some((from, packet)) => {
+                let next = lines[from.0 * VCS + from.1].pop_front();
+                next.filter(|next| next.packet == packet && next.phit == phit)
+            }
+            None => {
+                let found = lines
+                    .iter()
+                    .position(|line| line.front().is_some_and(|next| next.phit == phit));
+                found.and_then(|line| lines[line].pop_front())
+            }
+        };
+        let Some(coming) = coming else {
+            panic!("{at}: {phit:x?} is not what may come; under way: {:?}", self.under_way[to.0][to.1]);
+        };
+        self.under_way[to.0][to.1] = (!phit.last()).then_some((coming.from, coming.packet));
+        self.inside -= 1;
+        self.arrivals[to.0].push(Arrival { cycle: now, from: coming.from, latency: now - coming.since });
+    }
+
+    fn run(&mut self, cycles: u64) {
+        for _ in 0..cycles {
+            self.cycle();
+        }
+    }
+
+    fn queued(&self) -> usize {
+        self.lines.iter().flatten().map(|line| line.queue.len()).sum()
+    }
+
+    /// Lets everything arrive, then checks that nothing is left anywhere.
+    fn drain(&mut self) {
+        self.set_sinks(Pace::Always);
+        self.set_lines(Pace::Always);
+        let most = 100 * (self.queued() + self.inside) as u64 + 2000;
+        let start = self.dut.cycle();
+        while self.queued() + self.inside > 0 {
+            assert!(
+                self.dut.cycle() - start < most,
+                "{} phits wait outside, {} inside, and nothing moves",
+                self.queued(),
+                self.inside
+            );
+            self.cycle();
+        }
+        // Credits come back one a cycle for a link, drops are told one a cycle for all.
+        self.run(20 + 6 * self.config.vc_depth as u64 + self.drops_due - self.drops_seen);
+        assert_eq!(self.dut.get(self.pins.idle, 0), 1, "idle_o when all has arrived");
+        assert_eq!(self.drops_seen, self.drops_due, "packets dropped");
+        for (link, credits) in self.credits.iter().enumerate() {
+            assert_eq!(*credits, [self.config.vc_depth; VCS], "credits of link {link}");
+        }
+    }
+
+    fn places(&self) -> Vec<Place> {
+        let links = self.config.links;
+        (0..self.config.ports())
+            .flat_map(|port| (0..if port < links { VCS } else { 1 }).map(move |vc| (port, vc)))
+            .collect()
+    }
+}
+
+#[test]
+fn random() {
+    for config in ALL {
+        let mut rig = Rig::new(config, "switch_router random");
+        let places = rig.places();
+        let paces = [
+            (Pace::Always, Pace::Always, 4),
+            (Pace::Chance(0.3), Pace::Always, 1),
+            (Pace::Always, Pace::Chance(0.3), 9),
+            (Pace::Chance(0.6), Pace::Chance(0.6), 3),
+            (Pace::Chance(0.05), Pace::Chance(0.9), 3),
+        ];
+        for (source, sink, longest) in paces {
+            rig.set_lines(source);
+            rig.set_sinks(sink);
+            for cycle in 0..soak(1500) {
+                if cycle % 8 == 0 {
+                    for &place in &places {
+                        if rig.lines[place.0][place.1].queue.len() < 8 {
+                            rig.random_packet(place, longest);
+                        }
+                    }
+                }
+                rig.cycle();
+            }
+            rig.drain();
+        }
+    }
+}
+
+impl Rig {
+    /// A packet that goes to a link or, for `None`, to this board's port of its class and stage 0.
+    fn send_to(&mut self, from: Place, link: Option<usize>, length: usize) {
+        let dest = self.rank_to(link);
+        self.send(from, dest, 0, length);
+    }
+
+    fn is_collective(&self, from: Place) -> bool {
+        let links = self.config.links;
+        if from.0 < links { from.1 >= 4 } else { from.0 >= links + 2 }
+    }
+
+    /// Arrivals at a port since the last call.
+    fn take_arrivals(&mut self, port: usize) -> Vec<Arrival> {
+        std::mem::take(&mut self.arrivals[port])
+    }
+
+    /// Fills up the queue of a place with packets of a length.
+    fn keep_busy(&mut self, from: Place, link: Option<usize>, length: usize) {
+        while self.lines[from.0][from.1].queue.len() < 4 * length.max(4) {
+            self.send_to(from, link, length);
+        }
+    }
+}
+
+/// Cycles through an idle router.
+const LATENCY: u64 = 4;
+
+#[test]
+fn latency() {
+    let mut rig = Rig::new(LARGE, "switch_router latency");
+    for from in rig.places() {
+        for to in (0..LARGE.links).map(Some).chain([None]) {
+            let length = if rig.is_collective(from) { 1 } else { 3 };
+            rig.send_to(from, to, length);
+            rig.run(20);
+            for port in 0..LARGE.ports() {
+                for arrival in rig.take_arrivals(port) {
+                    assert_eq!((arrival.from, arrival.latency), (from, LATENCY), "to {to:?}");
+                }
+            }
+        }
+    }
+    rig.drain();
+}
+
+/// Every port gives a phit in every cycle, from its first on.
+fn assert_no_bubbles(rig: &mut Rig, ports: impl Iterator<Item = usize>, cycles: u64, what: &str) {
+    for port in ports {
+        let arrivals = rig.take_arrivals(port);
+        let first = arrivals.first().map_or(0, |arrival| arrival.cycle);
+        let last = arrivals.last().map_or(0, |arrival| arrival.cycle);
+        assert_eq!(last - first + 1, arrivals.len() as u64, "{what}: bubbles at output {port}");
+        assert!(arrivals.len() as u64 + 30 > cycles, "{what}: output {port} is slow");
+    }
+}
+
+#[test]
+fn throughput() {
+    let cycles = 400;
+    let mut rig = Rig::new(LARGE, "switch_router throughput");
+    let (links, locals) = (LARGE.links, LARGE.locals());
+    for shift in 0..links {
+        for (vc, length) in [(4, 1), (5, 1), (0, 1), (1, 2), (2, 3), (3, 7)] {
+            for _ in 0..cycles {
+                (0..links).for_each(|link| rig.keep_busy((link, vc), Some((link + shift) % links), length));
+                rig.cycle();
+            }
+            assert_no_bubbles(&mut rig, 0..links, cycles, &format!("shift {shift}, length {length}"));
+            rig.drain();
+            (0..LARGE.ports()).for_each(|port| drop(rig.take_arrivals(port)));
+        }
+    }
+    // Local ports to links, links to local ports, all at once: local k and link k exchange.
+    for length in [1, 3] {
+        for _ in 0..cycles {
+            for k in 0..locals {
+                let class = Config::class(k);
+                let length = if class == 2 { 1 } else { length };
+                rig.keep_busy((links + k, 0), Some(k), length);
+                let dest = rig.rank_to(None);
+                while rig.lines[k][2 * class].queue.len() < 20 {
+                    rig.send((k, 2 * class), dest, k.saturating_sub(2), length);
+                }
+            }
+            rig.cycle();
+        }
+        let ports = (0..locals).chain(links..links + locals);
+        assert_no_bubbles(&mut rig, ports, cycles, &format!("local ports, length {length}"));
+        rig.drain();
+        (0..LARGE.ports()).for_each(|port| drop(rig.take_arrivals(port)));
+    }
+    // An input whose channels lead to different links: the input is busy in every cycle.
+    for _ in 0..cycles {
+        (0..6).for_each(|vc| rig.keep_busy((0, vc), Some(vc), 1));
+        rig.cycle();
+    }
+    let arrived: usize = (0..links).map(|port| rig.take_arrivals(port).len()).sum();
+    assert!(arrived as u64 + 30 > cycles, "one input to all links: {arrived} phits in {cycles} cycles");
+}
+
+/// Many inputs share an output: it is busy in every cycle, and nobody is forgotten.
+#[test]
+fn merging() {
+    let cycles = 3000;
+    for length in [1, 4] {
+        let mut rig = Rig::new(LARGE, "switch_router merging");
+        for to in [Some(2), None] {
+            // All of them have the same output channel; input 0 has two that lead there.
+            let sources: Vec<Place> =
+                (0..LARGE.links).map(|link| (link, 0)).chain([(0, 1), (LARGE.links, 0)]).collect();
+            for _ in 0..cycles {
+                sources.iter().for_each(|&from| rig.keep_busy(from, to, length));
+                rig.cycle();
+            }
+            let port = to.unwrap_or(LARGE.links);
+            let arrivals = rig.take_arrivals(port);
+            if length == 1 {
+                assert_eq!(
+                    arrivals[arrivals.len() - 1].cycle - arrivals[0].cycle + 1,
+                    arrivals.len() as u64,
+                    "bubbles at a shared output"
+                );
+            }
+            // Turns are taken by inputs for a phit, by channels for a packet that waits for another's end:
+            // input 0 has one or two shares.
+            let mut counts = vec![0u64; LARGE.links + 1];
+            let mut by_channel = [0u64; 2];
+            for arrival in &arrivals {
+                counts[arrival.from.0] += 1;
+                if arrival.from.0 == 0 {
+                    by_channel[arrival.from.1] += 1;
+                }
+            }
+            for (counts, ratio) in [(&counts[..1], 1), (&counts[1..], 1), (&counts[..], 2), (&by_channel[..], 1)] {
+                let (least, most) = (counts.iter().min(), counts.iter().max());
+                assert!(
+                    least.zip(most).is_some_and(|(least, most)| 10 * least * ratio > 7 * most),
+                    "length {length}, to {to:?}: shares {counts:?}"
+                );
+            }
+            rig.drain();
+        }
+    }
+}
+
+/// Nobody misses the moments in which an output is free, however the others behave.
+#[test]
+fn no_starvation() {
+    let mut rig = Rig::new(LARGE, "switch_router no_starvation");
+    let places = rig.places();
+    for round in 0..soak(12) {
+        // Everything leads to one link or to this board, at the pace of a few credits.
+        let to = if round % 3 == 0 { None } else { Some(rig.rng.random_range(0..LARGE.links)) };
+        // The link has 95 phits to carry between two packets of a place if all places take turns; an input
+        // does not always offer what an output channel waits for, so it is more.
+        let (pace, bound) =
+            if round % 2 == 0 { (Pace::Always, 800) } else { (Pace::Chance(0.3), 1200) };
+        rig.set_sinks(pace);
+        let mut longest = 0;
+        let length = rig.rng.random_range(1..4);
+        let mut last_seen: Vec<u64> = vec![rig.dut.cycle(); LARGE.ports() * VCS];
+        for _ in 0..1500 {
+            for &from in &places {
+                // A packet follows when the one before has arrived.
+                let index = from.0 * VCS + from.1;
+                let inside = rig.expected.iter().flatten().any(|lines| !lines[index].is_empty());
+                if !inside && rig.lines[from.0][from.1].queue.is_empty() {
+                    let length = if rig.is_collective(from) { 1 } else { length };
+                    rig.send_to(from, to, length);
+                }
+            }
+            rig.cycle();
+            for port in 0..LARGE.ports() {
+                for arrival in rig.take_arrivals(port) {
+                    last_seen[arrival.from.0 * VCS + arrival.from.1] = arrival.cycle;
+                }
+            }
+            for &from in &places {
+                longest = longest.max(rig.dut.cycle() - last_seen[from.0 * VCS + from.1]);
+                assert!(longest <= bound, "round {round}, to {to:?}: {from:?} waits too long");
+            }
+        }
+        eprintln!("to {to:?}, {pace:?}, packets of {length}: longest wait {longest}");
+        rig.drain();
+        (0..LARGE.ports()).for_each(|port| drop(rig.take_arrivals(port)));
+    }
+}
+
+/// Requests that nobody takes stop requests, and nothing else; nor does a link without credits for them.
+#[test]
+fn classes_do_not_meet() {
+    let cycles = 600;
+    let mut rig = Rig::new(LARGE, "switch_router classes_do_not_meet");
+    let links = LARGE.links;
+    rig.sinks[links][0] = Pace::Never;
+    for link in 0..links {
+        rig.sinks[link][0] = Pace::Never;
+        rig.sinks[link][1] = Pace::Never;
+    }
+    for cycle in 0..cycles + 200 {
+        if cycle == 200 {
+            (0..LARGE.ports()).for_each(|port| drop(rig.take_arrivals(port)));
+        }
+        for link in 0..links {
+            rig.keep_busy((link, 0), (link % 2 == 0).then_some((link + 1) % links), 3);
+            rig.keep_busy((link, 1), (link % 2 == 1).then_some((link + 1) % links), 1);
+            rig.keep_busy((link, 2 + 2 * (cycle as usize % 2)), Some((link + 1) % links), 1);
+        }
+        rig.keep_busy((links, 0), Some(0), 2);
+        rig.cycle();
+    }
+    for link in 0..links {
+        let arrivals = rig.take_arrivals(link);
+        assert!(arrivals.iter().all(|arrival| arrival.from.1 >= 2), "requests passed link {link}");
+        assert_eq!(arrivals.len() as u64, cycles, "link {link} is slowed down by requests");
+    }
+    rig.drain();
+}
+
+/// A control phit passes ahead of everything, once on every link, and disturbs no traffic.
+#[test]
+fn control() {
+    let mut rig = Rig::new(LARGE, "switch_router control");
+    let links = LARGE.links;
+    for round in 0..soak(40) {
+        for _ in 0..10 {
+            (0..links).for_each(|link| rig.keep_busy((link, 2), Some((link + 1) % links), 3));
+            rig.cycle();
+        }
+        let data = 0x1000 + round;
+        rig.dut.set(rig.pins.control_in, 0, 1);
+        rig.dut.set(rig.pins.control_data_in, 0, data);
+        rig.cycle();
+        rig.run(4);
+        let heard: Vec<(u64, u64)> = rig.control_due.drain(..).collect();
+        let expected: Vec<(u64, u64)> = (0..links as u64).map(|link| (link, data)).collect();
+        assert_eq!(heard, expected, "round {round}");
+        // One comes in, on a link that is otherwise silent in this cycle.
+        let link = rig.rng.random_range(0..links);
+        rig.control_in = Some((link, data ^ 0xfff));
+        rig.cycle();
+        rig.run(2);
+        assert_eq!(std::mem::take(&mut rig.control_heard), [data ^ 0xfff], "round {round}");
+    }
+    rig.drain();
+}
+
+/// Phits for nowhere go at full rate, their credits come back, and are counted by packet.
+#[test]
+fn dropped() {
+    let mut rig = Rig::new(LARGE, "switch_router dropped");
+    let links = LARGE.links;
+    let cycles = 300;
+    for _ in 0..cycles {
+        for link in 0..links {
+            while rig.lines[link][2].queue.len() < 12 {
+                rig.send((link, 2), LARGE.dests - 1, 0, 4);
+            }
+        }
+        rig.cycle();
+    }
+    assert!(rig.drops_due * 4 + 100 > cycles * links as u64, "slow: {} packets", rig.drops_due);
+    rig.drain();
+    let dest = rig.rank_to(None);
+    for stage in LARGE.stages..8 {
+        rig.send((0, 4), dest, stage, 1);
+        rig.send((links + 2, 0), dest, stage, 1);
+    }
+    rig.send((0, 0), 256, 0, 2);
+    rig.send((links, 0), 0xff00, 0, 2);
+    let before = rig.drops_due;
+    rig.drain();
+    assert_eq!(rig.drops_seen - before, 2 * (8 - LARGE.stages) as u64 + 2);
+}

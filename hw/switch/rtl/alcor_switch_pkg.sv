@@ -1,0 +1,17 @@
+/// What the blocks of the collective switch share.
+package alcor_switch_pkg;
+
+  /// Rows of the communicator table.
+  localparam int unsigned Contexts = 32;
+  /// The row of the barrier over all boards.
+  localparam int unsigned SyncContext = Contexts - 1;
+  /// Phits of a stage's arrival memory, and of its own memory: all windows together.
+  localparam int unsigned Pool = 2048;
+  /// Bits of an address in the pool.
+  localparam int unsigned PoolW = 11;
+  /// Bits of a header and a position, above a phit's data.
+  localparam int unsigned HeaderW = 80;
+  /// Bits of a place in a message, in words.
+  localparam int unsigned PlaceW = 28;
+
+endpackage

@@ -1,0 +1,37 @@
+import alcor_switch_pkg::*;
+
+/// Where a communicator's window lies in the pool of a stage.
+///
+/// A window covers the round trip of a link and the pipelines at its ends (2 x 110 + 40 cycles), and
+/// what is kept back until credits are worth a phit, where a stream is to run at a phit a cycle: 512
+/// for the world, 256 for the next three. Later communicators get less, so that there is a window for
+/// each of 32.
+module coll_place (
+    /// The communicator.
+    input  logic [       4:0] row_i,
+    /// A count of phits.
+    input  logic [PoolW-1:0] count_i,
+    /// The window's phits, less one.
+    output logic [PoolW-1:0] mask_o,
+    /// Place of the phit with this count: the window is a ring.
+    output logic [PoolW-1:0] place_o
+);
+
+  always_comb begin
+    if (row_i == 5'd0) begin
+      mask_o  = PoolW'(511);
+      place_o = '0;
+    end else if (row_i < 5'd4) begin
+      mask_o  = PoolW'(255);
+      place_o = PoolW'(512) + (PoolW'(row_i - 5'd1) << 8);
+    end else if (row_i < 5'd12) begin
+      mask_o  = PoolW'(63);
+      place_o = PoolW'(1280) + (PoolW'(row_i - 5'd4) << 6);
+    end else begin
+      mask_o  = PoolW'(7);
+      place_o = PoolW'(1792) + (PoolW'(row_i - 5'd12) << 3);
+    end
+    place_o = place_o | (count_i & mask_o);
+  end
+
+endmodule

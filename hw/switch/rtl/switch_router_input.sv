@@ -1,0 +1,442 @@
+`include "assertions.svh"
+
+/// Input of the switch's router: the buffers of its channels, and the choice of the one that asks for
+/// an output next.
+///
+/// Phits of all channels lie in one RAM, a ring of DEPTH places for each channel. What the choice needs
+/// to know of a phit (output, channel there, last) lies beside it in LUT RAM, and of the first two phits
+/// of each channel in registers, so that a channel can send a phit in every cycle.
+///
+/// Each cycle the input picks, round robin, a channel whose phit could leave, and offers it to the
+/// allocator in the next cycle. An offer that is not granted gives way to another channel if there is one,
+/// so a channel never waits because of a neighbour. The one exception, for a few cycles only: an offer
+/// that is old or has a reservation stays as long as it can be granted, since an offer that comes and goes
+/// could be overlooked for ever.
+///
+/// A phit pushed in cycle t is offered in t+2, if granted pops then, and is on `data_o` in t+3.
+module switch_router_input #(
+    /// Channels: 6 for a link, 1 for a local port.
+    parameter int unsigned CHANNELS = 6,
+    /// Class of the one channel of a local port: 0 request, 1 reply, 2 collective.
+    parameter int unsigned CLASS = 0,
+    /// Phits for each channel, a power of two, 2 or more.
+    parameter int unsigned DEPTH = 256,
+    /// Bits of a phit with header and position.
+    parameter int unsigned WIDTH = 336,
+    /// 1: phits in block RAM; 0: in LUT RAM.
+    parameter bit BLOCK_RAM = 1'b1
+) (
+    /// Clock.
+    input  logic                     clk_i,
+    /// Synchronous reset, active low; empties the buffers.
+    input  logic                     rst_ni,
+    /// Pulse, every so many cycles: a phit that is first in its channel for two of them is old.
+    input  logic                     tick_i,
+    /// A phit comes; there is room for it, as whoever sends holds credits.
+    input  logic                     push_i,
+    /// Channel it comes on; 0 with one channel.
+    input  logic [              2:0] push_vc_i,
+    /// The phit.
+    input  logic [        WIDTH-1:0] push_phit_i,
+    /// Output it is for; 15: to be dropped.
+    input  logic [              3:0] push_out_i,
+    /// Dateline bit of its channel at the output.
+    input  logic                     push_bit_i,
+    /// It is its packet's last.
+    input  logic                     push_last_i,
+    /// Pulse: a phit left, its place is free.
+    output logic                     credit_o,
+    /// Channel of that phit.
+    output logic [              2:0] credit_vc_o,
+    /// By output (bits [6:3]) and channel (bits [2:0]): there is a credit.
+    input  logic [            127:0] credits_i,
+    /// By output and channel: no packet keeps it.
+    input  logic [            127:0] unlocked_i,
+    /// By output and channel: it is not reserved.
+    input  logic [            127:0] unreserved_i,
+    /// By output: packets wait to begin there.
+    input  logic [             15:0] awaited_i,
+    /// By output: a packet waits here to begin there.
+    output logic [             15:0] await_o,
+    /// A phit is offered to the allocator.
+    output logic                     try_o,
+    /// Its output.
+    output logic [              3:0] try_out_o,
+    /// Its channel there.
+    output logic [              2:0] try_vc_o,
+    /// Dateline bit of the channel it came on.
+    output logic                     try_bit_o,
+    /// It is its packet's last.
+    output logic                     try_last_o,
+    /// The channel there is reserved for it.
+    output logic                     try_next_o,
+    /// It may go.
+    input  logic                     grant_i,
+    /// In the cycle after the grant: the phit.
+    output logic [        WIDTH-1:0] data_o,
+    /// By channel: a packet waits to begin, long or for what others keep, and nothing is reserved for it.
+    output logic [     CHANNELS-1:0] want_o,
+    /// By channel: the output that its first phit is for.
+    output logic [CHANNELS-1:0][3:0] want_out_o,
+    /// By channel: the dateline bit of the channel there.
+    output logic [     CHANNELS-1:0] want_bit_o,
+    /// By channel, pulse: what it wants is reserved for it.
+    input  logic [     CHANNELS-1:0] reserve_i,
+    /// By channel: has a reservation.
+    output logic [     CHANNELS-1:0] next_o,
+    /// Pulse: a packet was dropped.
+    output logic                     drop_o,
+    /// No phit is held.
+    output logic                     empty_o
+);
+
+  `ALCOR_CHECK_PARAM(g_check_channels, CHANNELS == 6 || CHANNELS == 1,
+                     "switch_router_input: CHANNELS must be 6 or 1")
+  `ALCOR_CHECK_PARAM(g_check_depth, DEPTH >= 2 && (DEPTH & (DEPTH - 1)) == 0,
+                     "switch_router_input: DEPTH must be a power of two, 2 or more")
+
+  localparam int unsigned PtrW = $clog2(DEPTH);
+  localparam int unsigned ChanW = (CHANNELS > 1) ? 3 : 1;
+  localparam int unsigned AddrW = $clog2(CHANNELS * DEPTH);
+  localparam int unsigned MetaW = 6;
+  localparam logic [3:0] NoOutput = 4'd15;
+
+  // ---------------------------------------------------------------------------------------------
+  // Channels
+  // ---------------------------------------------------------------------------------------------
+  // `first` is the oldest phit of a channel, `second` the one behind it: {last, bit, out}.
+  logic [CHANNELS-1:0] first_valid, second_valid;
+  logic [CHANNELS-1:0][MetaW-1:0] first_meta, second_meta;
+  logic [CHANNELS-1:0][PtrW-1:0] write_ptr, read_ptr;
+  logic [CHANNELS-1:0] old, closed;
+  // A packet is under way, which keeps its output's channel.
+  logic [CHANNELS-1:0] mine_q;
+  // The output's channel is reserved for the packet that is first.
+  logic [CHANNELS-1:0] next_up_q;
+
+  logic [CHANNELS-1:0] push, pop;
+  logic [MetaW-1:0] push_meta;
+
+  assign push_meta = {push_last_i, push_bit_i, push_out_i};
+
+  for (genvar a = 0; a < CHANNELS; a++) begin : g_channel
+    (* ram_style = "distributed" *)
+    logic [MetaW-1:0] meta_q[DEPTH];
+    logic [PtrW:0] count_q;
+    logic [PtrW-1:0] write_ptr_q, read_ptr_q, third_ptr_q;
+    logic first_valid_q, second_valid_q;
+    logic [MetaW-1:0] first_q, second_q;
+    logic seen_q, old_q;
+
+    assign push[a] = push_i && (CHANNELS == 1 || push_vc_i == 3'(a));
+
+    always_ff @(posedge clk_i) begin
+      if (push[a]) meta_q[write_ptr_q] <= push_meta;
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        count_q <= '0;
+        write_ptr_q <= '0;
+        read_ptr_q <= '0;
+        third_ptr_q <= PtrW'(2);
+        first_valid_q <= 1'b0;
+        second_valid_q <= 1'b0;
+      end else if (push[a] || pop[a]) begin
+        if (push[a]) write_ptr_q <= write_ptr_q + 1'b1;
+        if (pop[a]) begin
+          read_ptr_q  <= read_ptr_q + 1'b1;
+          third_ptr_q <= third_ptr_q + 1'b1;
+        end
+        if (push[a] && !pop[a]) begin
+          count_q <= count_q + 1'b1;
+          first_valid_q <= 1'b1;
+          second_valid_q <= first_valid_q;
+        end else if (pop[a] && !push[a]) begin
+          count_q <= count_q - 1'b1;
+          first_valid_q <= second_valid_q;
+          second_valid_q <= count_q > (PtrW + 1)'(2);
+        end
+      end
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (pop[a]) begin
+        first_q  <= second_valid_q ? second_q : push_meta;
+        second_q <= (count_q > (PtrW + 1)'(2)) ? meta_q[third_ptr_q] : push_meta;
+      end else if (push[a]) begin
+        if (!first_valid_q) first_q <= push_meta;
+        if (!second_valid_q) second_q <= push_meta;
+      end
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        seen_q <= 1'b0;
+        old_q  <= 1'b0;
+      end else if (pop[a]) begin
+        seen_q <= 1'b0;
+        old_q  <= 1'b0;
+      end else if (tick_i) begin
+        seen_q <= first_valid_q;
+        old_q  <= first_valid_q && seen_q;
+      end
+    end
+
+    assign first_valid[a] = first_valid_q;
+    assign second_valid[a] = second_valid_q;
+    assign first_meta[a] = first_q;
+    assign second_meta[a] = second_q;
+    assign write_ptr[a] = write_ptr_q;
+    assign read_ptr[a] = read_ptr_q;
+    assign old[a] = old_q;
+
+    assign want_o[a] = first_valid_q && !mine_q[a] && !next_up_q[a] && first_q[3:0] != NoOutput
+        && (old_q || closed[a]);
+    assign want_out_o[a] = first_q[3:0];
+    assign want_bit_o[a] = first_q[4];
+
+    `ALCOR_IMPLIES(a_credit_kept, push[a], count_q != (PtrW + 1)'(DEPTH))
+    `ALCOR_IMPLIES(a_pop_has_phit, pop[a], first_valid_q)
+    `ALCOR_ASSERT(a_count_first, first_valid_q == (count_q != '0))
+    `ALCOR_ASSERT(a_count_second, second_valid_q == (count_q > (PtrW + 1)'(1)))
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Pick
+  // ---------------------------------------------------------------------------------------------
+  // The offer.
+  logic offer_q, ok_q;
+  logic [CHANNELS-1:0] chan_q;
+  logic [ChanW-1:0] chan_index_q;
+  logic [MetaW-1:0] meta_q;
+  logic [1:0] class_q;
+
+  logic grant;
+  logic [CHANNELS-1:0] able, other, eligible, eligible_other;
+  logic [CHANNELS-1:0] mask_q;
+  logic [2*CHANNELS-1:0] turn, turn_other;
+  logic [CHANNELS-1:0] next, next_other;
+  logic still_ok;
+  // Output and channel of the offer, and of the first two phits of each channel.
+  logic [6:0] place;
+  logic [CHANNELS-1:0][6:0] first_place, second_place;
+
+  assign grant = grant_i || (offer_q && meta_q[3:0] == NoOutput);
+  assign place = {meta_q[3:0], class_q, meta_q[4]};
+
+  for (genvar a = 0; a < CHANNELS; a++) begin : g_place
+    localparam logic [1:0] Class = 2'((CHANNELS == 1) ? CLASS : a / 2);
+
+    assign first_place[a]  = {first_meta[a][3:0], Class, first_meta[a][4]};
+    assign second_place[a] = {second_meta[a][3:0], Class, second_meta[a][4]};
+  end
+
+  // Of the channel on offer the phit behind is looked at, as if the offer were granted. It may follow
+  // where the offer goes if the packet goes on, and where it begins one if nobody waits to be next.
+  always_comb begin
+    able = '0;
+    closed = '0;
+    still_ok = 1'b0;
+    if (first_valid != '0) begin
+      for (int unsigned a = 0; a < CHANNELS; a++) begin
+        if (first_valid[a]) begin
+          closed[a] = !unlocked_i[first_place[a]] || !unreserved_i[first_place[a]];
+          able[a] = credits_i[first_place[a]]
+              && (!closed[a] || mine_q[a] || (next_up_q[a] && unlocked_i[first_place[a]]));
+        end
+        if (offer_q && chan_q[a]) begin
+          able[a] = second_valid[a] && credits_i[second_place[a]]
+              && ((unlocked_i[second_place[a]] && unreserved_i[second_place[a]])
+                  || !meta_q[5]
+                  || (second_meta[a][4:0] == meta_q[4:0] && unreserved_i[place]
+                      && !awaited_i[meta_q[3:0]]));
+        end
+      end
+      still_ok = credits_i[place] && ((unlocked_i[place] && unreserved_i[place])
+          || (mine_q & chan_q) != '0 || ((next_up_q & chan_q) != '0 && unlocked_i[place]));
+    end
+  end
+
+  // The two channels of a class can have the same aim, which is open to them at the same moments only:
+  // they take turns of their own. `other` is for the case that the offer is not granted.
+  assign other = able & ~chan_q;
+
+  if (CHANNELS == 6) begin : g_pairs
+    logic [2:0] odd_was_last_q;
+
+    for (genvar c = 0; c < 3; c++) begin : g_pair
+      assign eligible[2*c] = able[2*c] && !(able[2*c+1] && !odd_was_last_q[c]);
+      assign eligible[2*c+1] = able[2*c+1] && !(able[2*c] && odd_was_last_q[c]);
+      assign eligible_other[2*c] = other[2*c] && !(other[2*c+1] && !odd_was_last_q[c]);
+      assign eligible_other[2*c+1] = other[2*c+1] && !(other[2*c] && odd_was_last_q[c]);
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) odd_was_last_q <= '0;
+      else if (grant) odd_was_last_q[class_q] <= chan_index_q[0];
+    end
+  end else begin : g_no_pair
+    assign eligible = able;
+    assign eligible_other = other;
+  end
+
+  always_comb begin
+    await_o = '0;
+    if (first_valid != '0) begin
+      for (int unsigned a = 0; a < CHANNELS; a++) begin
+        // What is on offer and may go is about to leave, and waits for none.
+        if (first_valid[a] && !mine_q[a] && !(offer_q && ok_q && chan_q[a])) begin
+          await_o[first_meta[a][3:0]] = 1'b1;
+        end
+      end
+    end
+  end
+
+  // The lowest bit of {all, those at or behind the pointer}.
+  always_comb begin
+    turn = '0;
+    turn_other = '0;
+    if (able != '0) begin
+      turn = {eligible, eligible & mask_q};
+      turn = turn & -turn;
+      turn_other = {eligible_other, eligible_other & mask_q};
+      turn_other = turn_other & -turn_other;
+    end
+  end
+  assign next = turn[CHANNELS-1:0] | turn[2*CHANNELS-1:CHANNELS];
+  assign next_other = turn_other[CHANNELS-1:0] | turn_other[2*CHANNELS-1:CHANNELS];
+
+  logic [MetaW-1:0] next_meta, next_other_meta;
+
+  always_comb begin
+    next_meta = '0;
+    next_other_meta = '0;
+    if (able != '0) begin
+      for (int unsigned a = 0; a < CHANNELS; a++) begin
+        if (next[a]) next_meta |= (offer_q && chan_q[a]) ? second_meta[a] : first_meta[a];
+        if (next_other[a]) next_other_meta |= first_meta[a];
+      end
+    end
+  end
+
+  logic load;
+  logic [CHANNELS-1:0] loaded;
+
+  assign load = !offer_q || grant
+      || (next_other != '0 && !(ok_q && still_ok && ((old | next_up_q) & chan_q) != '0));
+  assign loaded = (!offer_q || grant) ? next : next_other;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      offer_q <= 1'b0;
+      ok_q <= 1'b0;
+      mask_q <= '0;
+    end else if (offer_q || able != '0) begin
+      if (load) begin
+        offer_q <= loaded != '0;
+        ok_q <= loaded != '0;
+        if (loaded != '0) mask_q <= ~(loaded | (loaded - 1'b1));
+      end else begin
+        ok_q <= still_ok;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (load && able != '0) begin
+      chan_q <= loaded;
+      meta_q <= (!offer_q || grant) ? next_meta : next_other_meta;
+      chan_index_q <= '0;
+      class_q <= 2'(CLASS);
+      for (int unsigned a = 0; a < CHANNELS; a++) begin
+        if (loaded[a]) chan_index_q <= ChanW'(a);
+        if (loaded[a] && CHANNELS > 1) class_q <= 2'(a / 2);
+      end
+    end
+  end
+
+  assign pop = grant ? chan_q : '0;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      mine_q <= '0;
+      next_up_q <= '0;
+    end else if (grant || reserve_i != '0) begin
+      mine_q <= (mine_q & ~pop) | (meta_q[5] ? '0 : pop);
+      // A packet that leaves in the cycle in which it gets the reservation does not need it.
+      next_up_q <= (next_up_q | reserve_i) & ~pop;
+    end
+  end
+
+  assign try_o = offer_q && ok_q && meta_q[3:0] != NoOutput;
+  assign try_out_o = meta_q[3:0];
+  assign try_vc_o = {class_q, meta_q[4]};
+  assign try_bit_o = (CHANNELS > 1) && chan_index_q[0];
+  assign try_last_o = meta_q[5];
+  assign try_next_o = (next_up_q & chan_q) != '0;
+  assign next_o = next_up_q;
+
+  // ---------------------------------------------------------------------------------------------
+  // Phits
+  // ---------------------------------------------------------------------------------------------
+  logic [AddrW-1:0] write_addr, read_addr;
+
+  if (CHANNELS == 1) begin : g_one_ring
+    assign write_addr = write_ptr[0];
+    assign read_addr  = read_ptr[0];
+  end else begin : g_rings
+    always_comb begin
+      write_addr = '0;
+      if (push_i) write_addr = {push_vc_i, write_ptr[push_vc_i]};
+    end
+    always_comb begin
+      read_addr = '0;
+      if (offer_q) read_addr = {chan_index_q, read_ptr[chan_index_q]};
+    end
+  end
+
+  ram_sdp #(
+      .WIDTH    (WIDTH),
+      .DEPTH    (CHANNELS * DEPTH),
+      .LANES    (1),
+      .BLOCK_RAM(BLOCK_RAM)
+  ) u_phits (
+      .clk_i  (clk_i),
+      .we_i   (push_i),
+      .waddr_i(write_addr),
+      .wdata_i(push_phit_i),
+      .re_i   (offer_q),
+      .raddr_i(read_addr),
+      .rdata_o(data_o)
+  );
+
+  // ---------------------------------------------------------------------------------------------
+  // Credits
+  // ---------------------------------------------------------------------------------------------
+  logic credit_q;
+  logic [2:0] credit_vc_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) credit_q <= 1'b0;
+    else credit_q <= grant;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (grant) credit_vc_q <= 3'(chan_index_q);
+  end
+
+  assign credit_o = credit_q;
+  assign credit_vc_o = credit_vc_q;
+  assign drop_o = offer_q && meta_q[3:0] == NoOutput && meta_q[5];
+  assign empty_o = first_valid == '0;
+
+  `ALCOR_IMPLIES(a_channel_exists, push_i, int'(push_vc_i) < int'(CHANNELS))
+  `ALCOR_IMPLIES(a_offer_onehot, offer_q, $onehot(chan_q))
+  `ALCOR_IMPLIES(a_offer_is_first, offer_q, (chan_q & first_valid) != '0)
+  `ALCOR_IMPLIES(a_grant_if_tried, grant_i, try_o)
+  `ALCOR_IMPLIES(a_reserved_once, reserve_i != '0, (reserve_i & next_up_q) == '0)
+  `ALCOR_ASSERT(a_next_has_not_begun, (next_up_q & mine_q) == '0)
+  `ALCOR_ASSERT(a_next_waits, (next_up_q & ~first_valid) == '0)
+
+endmodule

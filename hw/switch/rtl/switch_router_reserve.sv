@@ -1,0 +1,174 @@
+`include "assertions.svh"
+
+/// Reservation of output channels for packets that wait: what makes the router free of starvation.
+///
+/// The allocator gives a channel to one of those who ask in the cycle in which it is free and has credit.
+/// A packet can miss every such cycle. So this unit walks over the input channels, one a cycle; where
+/// a packet waits long, or for a channel that another packet keeps, it reserves the channel for one of
+/// those who wait for it, round robin. Nobody else begins a packet there until that one has left.
+///
+/// Two cycles from the visit to the reservation, which is void if its packet left in between.
+module switch_router_reserve #(
+    /// Inputs, and as many outputs.
+    parameter int unsigned PORTS = 11,
+    /// Those of them, the first, that are links.
+    parameter int unsigned LINKS = 6
+) (
+    /// Clock.
+    input  logic                       clk_i,
+    /// Synchronous reset, active low.
+    input  logic                       rst_ni,
+    /// By input and its channel: a packet waits to begin. A local input has channel 0 alone.
+    input  logic [PORTS-1:0][5:0]      want_i,
+    /// By input and its channel: the output it is for.
+    input  logic [PORTS-1:0][5:0][3:0] want_out_i,
+    /// By input and its channel: the dateline bit of the channel there.
+    input  logic [PORTS-1:0][5:0]      want_bit_i,
+    /// By input and its channel: has a reservation.
+    input  logic [PORTS-1:0][5:0]      next_i,
+    /// By output and channel: it is not reserved.
+    input  logic [127:0]               unreserved_i,
+    /// The channel `reserve_place_o` is reserved.
+    output logic                       reserve_o,
+    /// Output and channel.
+    output logic [6:0]                 reserve_place_o,
+    /// By input and its channel, pulse: for this one.
+    output logic [PORTS-1:0][5:0]      reserve_for_o,
+    /// The reservation of the channel `cancel_place_o` is void.
+    output logic                       cancel_o,
+    /// Output and channel.
+    output logic [6:0]                 cancel_place_o
+);
+
+  // Input channels of a class: {input, dateline bit}.
+  localparam int unsigned Channels = 2 * PORTS;
+  localparam int unsigned IdW = $clog2(Channels);
+
+  // ---------------------------------------------------------------------------------------------
+  // Walk
+  // ---------------------------------------------------------------------------------------------
+  logic [3:0] port_q;
+  logic [2:0] channel_q;
+  logic [1:0] class_of;
+  logic some;
+  logic visit_q;
+  logic [6:0] place_q;
+
+  assign some = want_i != '0;
+
+  always_comb begin
+    class_of = channel_q[2:1];
+    if (32'(port_q) >= LINKS) class_of = (32'(port_q) < LINKS + 2) ? 2'(port_q - 4'(LINKS)) : 2'd2;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      port_q <= '0;
+      channel_q <= '0;
+      visit_q <= 1'b0;
+    end else begin
+      visit_q <= some && want_i[port_q][channel_q];
+      if (some) begin
+        if (32'(port_q) < LINKS && channel_q != 3'd5) begin
+          channel_q <= channel_q + 1'b1;
+        end else begin
+          channel_q <= '0;
+          port_q <= (port_q == 4'(PORTS - 1)) ? '0 : port_q + 1'b1;
+        end
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (some) begin
+      place_q <= {want_out_i[port_q][channel_q], class_of, want_bit_i[port_q][channel_q]};
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Choice among those who wait for that channel
+  // ---------------------------------------------------------------------------------------------
+  // Whom each channel was reserved for last; turns go on behind. Whatever it holds at first will do.
+  (* ram_style = "distributed" *)
+  logic [IdW-1:0] last_q[128];
+
+  logic [Channels-1:0] wants, chosen, behind;
+  logic [2*Channels-1:0] turn;
+  logic [IdW-1:0] chosen_id;
+
+  for (genvar i = 0; i < PORTS; i++) begin : g_input
+    for (genvar b = 0; b < 2; b++) begin : g_bit
+      always_comb begin
+        wants[2*i+b] = 1'b0;
+        if (visit_q) begin
+          for (int unsigned a = 0; a < 6; a++) begin
+            if (a % 2 == b && (i < LINKS ? 2'(a / 2) == place_q[2:1] : a == 0)) begin
+              wants[2*i+b] = want_i[i][a] && want_out_i[i][a] == place_q[6:3]
+                  && want_bit_i[i][a] == place_q[0]
+                  && (i < LINKS || 2'((i < LINKS + 2) ? i - LINKS : 2) == place_q[2:1]);
+            end
+          end
+        end
+      end
+    end
+  end
+
+  always_comb begin
+    turn = '0;
+    behind = '0;
+    chosen_id = '0;
+    if (wants != '0) begin
+      behind = ~({Channels{1'b1}} >> (IdW'(Channels - 1) - last_q[place_q]));
+      turn = {wants, wants & behind};
+      turn = turn & -turn;
+      for (int unsigned r = 0; r < Channels; r++) begin
+        if (turn[r] || turn[r+Channels]) chosen_id |= IdW'(r);
+      end
+    end
+  end
+
+  assign chosen = turn[Channels-1:0] | turn[2*Channels-1:Channels];
+  assign reserve_o = wants != '0 && unreserved_i[place_q];
+  assign reserve_place_o = place_q;
+
+  always_comb begin
+    reserve_for_o = '0;
+    if (reserve_o) begin
+      for (int unsigned i = 0; i < PORTS; i++) begin
+        for (int unsigned a = 0; a < 6; a++) begin
+          if (i < LINKS) reserve_for_o[i][a] = chosen[2*i+a%2] && 2'(a / 2) == place_q[2:1];
+          else if (a == 0) reserve_for_o[i][a] = chosen[2*i];
+        end
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (reserve_o) last_q[place_q] <= chosen_id;
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Was it still there?
+  // ---------------------------------------------------------------------------------------------
+  logic check_q;
+  logic [6:0] check_place_q;
+  logic [PORTS-1:0][5:0] check_for_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) check_q <= 1'b0;
+    else check_q <= reserve_o;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (reserve_o) begin
+      check_place_q <= place_q;
+      check_for_q   <= reserve_for_o;
+    end
+  end
+
+  assign cancel_o = check_q && (next_i & check_for_q) == '0;
+  assign cancel_place_o = check_place_q;
+
+  `ALCOR_IMPLIES(a_reserved_for_one, reserve_o, $onehot(reserve_for_o))
+
+endmodule

@@ -1,0 +1,114 @@
+`include "assertions.svh"
+
+import alcor_abi_pkg::*;
+
+/// From the network into one plane of the RMA crossbar: packets of phits become packets of 32-bit words
+/// again, a word a cycle, without a gap while phits come.
+///
+/// Handshake of both streams: a word or phit moves when valid and ready are both high at a clock edge.
+/// Valid never waits for ready, and what is offered stays on offer, unchanged, until it is taken. `ready_o`
+/// and `valid_o` come from registers. The first word of a phit taken in cycle t is offered in t+1.
+module uplink_rx #(
+    /// Bits of data in a phit: 64 or more, a power of two, at most 512.
+    parameter  int unsigned PHIT_W = 256,
+    /// Bits of a phit: data, header, position; derived, not to be set.
+    localparam int unsigned W      = PHIT_W + 80
+) (
+    /// Clock.
+    input  logic         clk_i,
+    /// Synchronous reset, active low; empties it.
+    input  logic         rst_ni,
+    /// Phits: one is offered.
+    input  logic         valid_i,
+    /// Phits: there is room.
+    output logic         ready_o,
+    /// Phits: the phit.
+    input  logic [W-1:0] phit_i,
+    /// Words: one is offered.
+    output logic         valid_o,
+    /// Words: it is taken.
+    input  logic         ready_i,
+    /// Words: the word.
+    output logic [31:0]  data_o,
+    /// Words: it is its packet's last.
+    output logic         last_o,
+    /// Pulse: a packet's last word is taken in this cycle.
+    output logic         consumed_o,
+    /// No word is held.
+    output logic         empty_o
+);
+
+  `ALCOR_CHECK_PARAM(g_check_phit, PHIT_W >= 64 && PHIT_W <= 512 && (PHIT_W & (PHIT_W - 1)) == 0,
+                     "uplink_rx: PHIT_W must be 64, 128, 256 or 512")
+
+  localparam int unsigned Words = PHIT_W / 32;
+  localparam int unsigned CountW = $clog2(Words);
+  localparam int unsigned PositionLsb = PHIT_W + 48;
+
+  // The phit whose words are on offer, and the one behind it.
+  logic [Words-1:0][31:0] data_q, next_data_q;
+  logic [CountW-1:0] words_q, next_words_q, word_q;
+  logic last_q, next_last_q;
+  logic valid_q, next_valid_q;
+
+  logic [CountW-1:0] words;
+  logic last, take, done;
+
+  assign words = phit_i[PositionLsb+NET_POSITION_WORDS_LSB+:CountW];
+  assign last = phit_i[PHIT_W+NET_LOW_LAST_LSB];
+  assign take = valid_i && !next_valid_q;
+  assign done = valid_q && ready_i && word_q == words_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      valid_q <= 1'b0;
+      next_valid_q <= 1'b0;
+      word_q <= '0;
+    end else begin
+      if (done || !valid_q) begin
+        valid_q <= next_valid_q || take;
+        next_valid_q <= 1'b0;
+        word_q <= '0;
+      end else begin
+        if (take) next_valid_q <= 1'b1;
+        if (ready_i) word_q <= word_q + 1'b1;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if ((done || !valid_q) && next_valid_q) begin
+      data_q  <= next_data_q;
+      words_q <= next_words_q;
+      last_q  <= next_last_q;
+    end else if ((done || !valid_q) && take) begin
+      data_q  <= phit_i[PHIT_W-1:0];
+      words_q <= words;
+      last_q  <= last;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take) begin
+      next_data_q  <= phit_i[PHIT_W-1:0];
+      next_words_q <= words;
+      next_last_q  <= last;
+    end
+  end
+
+  assign ready_o = !next_valid_q;
+  assign valid_o = valid_q;
+  assign data_o = data_q[word_q];
+  assign last_o = last_q && word_q == words_q;
+  assign consumed_o = valid_q && ready_i && last_o;
+  assign empty_o = !valid_q;
+
+  // Of the header `last` alone is looked at, of the position the number of words.
+  logic unused_fields;
+  assign unused_fields = ^phit_i[W-1:PHIT_W];
+
+  `ALCOR_STABLE(a_in_stable, valid_i, ready_o, phit_i)
+  `ALCOR_STABLE(a_out_stable, valid_o, ready_i, ({last_o, data_o}))
+  `ALCOR_IMPLIES(a_next_behind, next_valid_q, valid_q)
+
+endmodule

@@ -1,0 +1,134 @@
+`include "assertions.svh"
+
+import alcor_abi_pkg::*;
+
+/// From one plane of the RMA crossbar into the network: packets of 32-bit words become packets of phits.
+///
+/// Words fill a phit from below. The phit leaves when it is full or the packet ends, so a long packet is
+/// under way before its end is known. The header holds the destination and `last`, the position how many
+/// words count; all else is 0.
+///
+/// Handshake of both streams: a word or phit moves when valid and ready are both high at a clock edge.
+/// Valid never waits for ready, and what is offered stays on offer, unchanged, until it is taken. All of
+/// `ready_o`, `valid_o` and `phit_o` come from registers. A word a cycle passes as long as phits are taken;
+/// the phit that a word completes in cycle t is offered in t+1.
+module uplink_tx #(
+    /// Bits of data in a phit: 64 or more, a power of two, at most 512.
+    parameter  int unsigned PHIT_W = 256,
+    /// Bits of a phit: data, header, position; derived, not to be set.
+    localparam int unsigned W      = PHIT_W + 80
+) (
+    /// Clock.
+    input  logic         clk_i,
+    /// Synchronous reset, active low; empties it.
+    input  logic         rst_ni,
+    /// Words: one is offered.
+    input  logic         valid_i,
+    /// Words: there is room.
+    output logic         ready_o,
+    /// Words: the word; the first of a packet has the destination, a global rank, in [31:24].
+    input  logic [31:0]  data_i,
+    /// Words: it is its packet's last.
+    input  logic         last_i,
+    /// Phits: one is offered.
+    output logic         valid_o,
+    /// Phits: it is taken.
+    input  logic         ready_i,
+    /// Phits: the phit.
+    output logic [W-1:0] phit_o,
+    /// Pulse: a packet's first word is taken in this cycle.
+    output logic         sent_o,
+    /// No word is held, and no packet is under way.
+    output logic         empty_o
+);
+
+  `ALCOR_CHECK_PARAM(g_check_phit, PHIT_W >= 64 && PHIT_W <= 512 && (PHIT_W & (PHIT_W - 1)) == 0,
+                     "uplink_tx: PHIT_W must be 64, 128, 256 or 512")
+
+  localparam int unsigned Words = PHIT_W / 32;
+  localparam int unsigned CountW = $clog2(Words);
+
+  // The phit that is being filled, and the one on offer.
+  logic [Words-1:0][31:0] fill_q, offer_q;
+  logic [CountW-1:0] count_q, offer_words_q;
+  logic full_q, fill_last_q;
+  logic first_q;
+  logic [7:0] dest_q, offer_dest_q;
+  logic valid_q, offer_last_q;
+
+  logic take, complete, room;
+
+  assign ready_o = !full_q;
+  assign take = valid_i && !full_q;
+  assign complete = take && (last_i || count_q == CountW'(Words - 1));
+  assign room = !valid_q || ready_i;
+  assign sent_o = take && first_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      count_q <= '0;
+      full_q  <= 1'b0;
+      first_q <= 1'b1;
+      valid_q <= 1'b0;
+    end else begin
+      if (take) begin
+        first_q <= last_i;
+        // A full phit that has to wait keeps its count.
+        if (!complete) count_q <= count_q + 1'b1;
+        else if (room) count_q <= '0;
+        full_q <= complete && !room;
+      end else if (full_q && room) begin
+        count_q <= '0;
+        full_q  <= 1'b0;
+      end
+      valid_q <= complete || full_q || (valid_q && !ready_i);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take) begin
+      for (int unsigned w = 0; w < Words; w++) begin
+        if (count_q == CountW'(w)) fill_q[w] <= data_i;
+        else if (count_q == '0) fill_q[w] <= '0;
+      end
+      if (first_q) dest_q <= data_i[31:24];
+      fill_last_q <= last_i;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (room && full_q) begin
+      offer_q <= fill_q;
+      offer_words_q <= count_q;
+      offer_last_q <= fill_last_q;
+      offer_dest_q <= dest_q;
+    end else if (room && complete) begin
+      for (int unsigned w = 0; w < Words; w++) begin
+        if (count_q == CountW'(w)) offer_q[w] <= data_i;
+        else offer_q[w] <= (count_q == '0) ? '0 : fill_q[w];
+      end
+      offer_words_q <= count_q;
+      offer_last_q <= last_i;
+      offer_dest_q <= first_q ? data_i[31:24] : dest_q;
+    end
+  end
+
+  logic [31:0] low, position;
+
+  always_comb begin
+    low = '0;
+    low[NET_LOW_DEST_LSB+:8] = offer_dest_q;
+    low[NET_LOW_LAST_LSB] = offer_last_q;
+    position = '0;
+    position[NET_POSITION_WORDS_LSB+:CountW] = offer_words_q;
+  end
+
+  assign valid_o = valid_q;
+  assign phit_o = {position, 16'd0, low, offer_q};
+  assign empty_o = first_q && !full_q && !valid_q;
+
+  `ALCOR_STABLE(a_in_stable, valid_i, ready_o, ({last_i, data_i}))
+  `ALCOR_STABLE(a_out_stable, valid_o, ready_i, phit_o)
+  `ALCOR_IMPLIES(a_full_waits, full_q, valid_q)
+
+endmodule
