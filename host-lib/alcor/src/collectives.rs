@@ -53,6 +53,9 @@ struct Plan {
 /// The largest position in a message that a phit can carry, in words.
 const MAX_WORDS: u32 = (1 << 28) - 1;
 
+/// Words from which on a reduce_scatter halves recursively where the tree allows it.
+const HALVING_WORDS: u64 = 256;
+
 /// # Collectives
 ///
 /// Vectors are regions of node memory; all members name the same number of elements. The results
@@ -435,6 +438,12 @@ impl Communicator {
         let algorithm = match collective {
             Collective::Reduce | Collective::Bcast | Collective::Scatter | Collective::Gather => {
                 Algorithm::Tree
+            }
+            // Halves what the links carry; a short vector has nothing to halve.
+            Collective::ReduceScatter
+                if words >= HALVING_WORDS && self.tree().orders(self.members()) =>
+            {
+                Algorithm::Halving
             }
             _ => Algorithm::Doubling,
         };

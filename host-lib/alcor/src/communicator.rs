@@ -36,7 +36,9 @@ use crate::{Error, GlobalRank, Rank, Result, Rights, Tree};
 /// would run in software fails with [`Error::NotInHardware`] before anything is posted.
 ///
 /// Rows are a board's: communicators that share a board need different rows, even where they
-/// share no rank. Ranks of one [`crate::Job`] know all rows in use. Of ranks that are processes
+/// share no rank. Ranks of one [`crate::Job`] know all rows in use; when ranks that do not wait for
+/// each other make communicators out of the last rows of a board, which of them gets one is open.
+/// Of ranks that are processes
 /// of their own ([`Rank::attach`]), each knows its own communicators alone; there, on boards of
 /// several ranks, each row but a few can only be had by communicators that have members of one
 /// local number on all of their boards: of 2 ranks, each local number has 10 rows, of 4, 6.

@@ -112,6 +112,20 @@ impl Tree {
         &self.stages
     }
 
+    /// Whether the blocks of `members`, one after the other, lie in the order of the labels, as many
+    /// to each of a power of two of boards: what recursive halving divides.
+    pub(crate) fn orders(&self, members: &[GlobalRank]) -> bool {
+        let each = members.len() / self.boards.len().max(1);
+        self.boards.len() > 1
+            && self.boards.len().is_power_of_two()
+            && self.boards.iter().all(|board| board.members.len() == each)
+            && self
+                .boards
+                .iter()
+                .flat_map(|board| &board.members)
+                .eq(members)
+    }
+
     /// The label of the board that `member` lies on, and the member's place among those of the
     /// board.
     pub(crate) fn place(&self, member: GlobalRank) -> Option<(u32, usize)> {

@@ -85,7 +85,6 @@ struct Pins {
     write: Pin,
     offset: Pin,
     data: Pin,
-    posted: Pin,
     active: Pin,
     complete_valid: Pin,
     complete_ready: Pin,
@@ -120,7 +119,6 @@ impl Pins {
             write: by_rank("write_i"),
             offset: by_rank("offset_i"),
             data: by_rank("data_i"),
-            posted: by_rank("posted_o"),
             active: by_board("active_o"),
             complete_valid: by_rank("complete_valid_o"),
             complete_ready: by_rank("complete_ready_i"),
@@ -211,6 +209,8 @@ struct Cluster {
     held_until: Vec<u64>,
     rounds: Rounds,
     next_id: u16,
+    /// When the first phit of the last timed call was sent, from C_GO on.
+    first_phit: Option<u64>,
     sent: u64,
     moved: u64,
 }
@@ -220,6 +220,7 @@ impl Cluster {
         let mut dut = Dut::start(&shape.recipe());
         let pins = Pins::new(&dut, shape);
         dut.set(pins.delay, 0, 5);
+        //FAULT
         dut.reset();
         let all = shape.all();
         let mut cluster = Self {
@@ -241,6 +242,7 @@ impl Cluster {
                 ..Rounds::default()
             },
             next_id: 1,
+            first_phit: None,
             sent: 0,
             moved: 0,
         };
@@ -493,7 +495,8 @@ impl Cluster {
         let mut after = used.to_vec();
         for (me, &rank) in group.ranks.iter().enumerate() {
             let part = calls[me].part(group, me);
-            let in_place = calls[me].collective == Collective::Allreduce && self.rng.random_bool(0.3);
+            let in_place = calls[me].collective == Collective::Allreduce
+                && (part.words > NODE_WORDS / 3 || self.rng.random_bool(0.3));
             let source = after[rank] + self.rng.random_range(0..9);
             after[rank] = source + part.words + MARGIN;
             let mut destination = source;
@@ -778,6 +781,7 @@ const BARRIER: Call = Call {
     datatype: Datatype::U32,
     count: 0,
     root: 0,
+    halving: false,
 };
 
 /// Random programs: any communicators, any calls, in any order, in any weather.
@@ -848,5 +852,290 @@ fn collective_random_eight() {
 fn collective_random_wide() {
     if full() {
         random(WIDE, "collective_random_wide", 60);
+    }
+}
+
+// ------------------------------------------------------------------------------------------------
+// One thing at a time
+// ------------------------------------------------------------------------------------------------
+
+impl Cluster {
+    /// A communicator of the first rank of each of some boards, labels in the order given.
+    fn first_ranks(&self, context: usize, boards: &[usize]) -> Communicator {
+        Communicator::in_order(context, boards.to_vec(), self.shape.ranks)
+    }
+
+    /// Lets a call take place in which all members write C_GO in the same cycle; gives the cycles from
+    /// there to each member's end, and checks the data.
+    fn timed(&mut self, group: &Communicator, call: Call) -> Vec<u64> {
+        let groups = [group.clone()];
+        let mut used = vec![MARGIN; self.shape.all()];
+        let calls = vec![call; group.ranks.len()];
+        self.quiet();
+        self.ticks(4);
+        let Some(plan) = self.plan(&groups, 0, &calls, &mut used) else {
+            panic!("{call:?} does not fit into node memory");
+        };
+        let end = used.iter().max().copied().unwrap_or(0) + MARGIN;
+        self.host(0, end, true, |_, _, _| ());
+        let mut plans = [plan];
+        let mut go = Vec::new();
+        for member in &plans[0].members {
+            let mut writes = self.command(group.context, member);
+            go.extend(writes.pop().map(|write| (member.rank, write)));
+            self.writes[member.rank].extend(writes);
+        }
+        self.drain();
+        let sent = self.sent();
+        for (rank, write) in go {
+            self.writes[rank].push_back(write);
+        }
+        self.ended.clear();
+        let start = self.dut.cycle();
+        let mut first = None;
+        while plans[0].members.iter().any(|member| member.ended.is_none()) {
+            self.tick();
+            first = first.or((self.sent() != sent).then(|| self.dut.cycle() - 1 - start));
+            for ended in std::mem::take(&mut self.ended) {
+                assert_eq!(ended.status, plans[0].status as u64, "{call:?}");
+                for member in plans[0].members.iter_mut().filter(|member| member.rank == ended.rank) {
+                    member.ended = Some(ended.cycle);
+                }
+            }
+            self.watch(&plans);
+        }
+        self.first_phit = first.map(|seen| seen - 1);
+        self.compare(&plans, end);
+        plans[0].members.iter().filter_map(|member| member.ended).map(|cycle| cycle - start).collect()
+    }
+
+    /// By board: phits sent so far, over all stages.
+    fn sent(&self) -> Vec<u64> {
+        let stages = self.shape.stages;
+        (0..self.shape.boards)
+            .map(|board| (0..stages).map(|s| self.dut.get(self.pins.sent, board * stages + s)).sum())
+            .collect()
+    }
+}
+
+const SUM: Call = Call {
+    collective: Collective::Allreduce,
+    operation: Operation::Sum,
+    datatype: Datatype::F64,
+    count: 1,
+    root: 0,
+    halving: false,
+};
+
+/// Cycles from C_GO to the completion on offer, exactly, with a network of known delay.
+#[test]
+fn collective_latency() {
+    let mut cluster = Cluster::new(FIVE, "collective_latency");
+    let groups = [[0].as_slice(), &[0, 1], &[2, 0, 3], &[0, 1, 2, 3], &[4, 3, 2, 1, 0]];
+    let groups: Vec<Communicator> =
+        groups.iter().zip(0..).map(|(boards, context)| cluster.first_ranks(context, boards)).collect();
+    cluster.program(&groups);
+    for delay in [1, 20, 100] {
+        cluster.dut.set(cluster.pins.delay, 0, delay);
+        for group in &groups {
+            let boards = group.boards.len();
+            let barrier = cluster.timed(group, BARRIER);
+            let first = cluster.first_phit;
+            let sum = cluster.timed(group, SUM);
+            let bcast = cluster.timed(group, Call { collective: Collective::Bcast, ..SUM });
+            println!("{boards} boards, delay {delay}: first {first:?} barrier {barrier:?} allreduce {sum:?} bcast {bcast:?} {:?}", cluster.first_phit);
+        }
+    }
+}
+
+/// A phit a cycle in the steady state.
+#[test]
+fn collective_rate() {
+    let mut cluster = Cluster::new(FIVE, "collective_rate");
+    let groups = [[0, 1].as_slice(), &[0, 1, 2, 3], &[4, 3, 2, 1, 0]];
+    let (few, many) = (100, 600);
+    let phit = FIVE.phit_w as usize / 32;
+    for boards in groups {
+        let group = cluster.first_ranks(0, boards);
+        cluster.program(std::slice::from_ref(&group));
+        for collective in [Collective::Allreduce, Collective::Bcast, Collective::Reduce] {
+            let mut time = |phits| {
+                let count = phits * phit / 2;
+                let times = cluster.timed(&group, Call { collective, count, ..SUM });
+                times.into_iter().max().unwrap_or(0)
+            };
+            let (short, long) = (time(few), time(if collective == Collective::Reduce { 450 } else { many }));
+            println!("{} boards, {collective:?}: {short} {long} {}", boards.len(), long - short);
+        }
+    }
+}
+
+/// Each phit of data is paid back, at the latest at the end: the phits sent are as many as they should
+/// be, and nothing is owed.
+#[test]
+fn collective_credits() {
+    let mut cluster = Cluster::new(FIVE, "collective_credits");
+    let group = cluster.first_ranks(0, &[0, 1]);
+    cluster.program(std::slice::from_ref(&group));
+    for (count, credits) in [(1, 1), (0, 0), (4, 1), (100, 1), (3, 1)] {
+        let phits = (count as u64 * 2).div_ceil(FIVE.phit_w / 32);
+        let before = cluster.sent();
+        cluster.timed(&group, Call { count, ..SUM });
+        cluster.ticks(60);
+        for board in 0..2 {
+            // Data, a signature, what is paid back.
+            let sent = cluster.sent()[board] - before[board];
+            assert_eq!(sent, phits + 1 + credits, "board {board}, {count} elements");
+        }
+    }
+}
+
+/// Messages longer than the windows, of all sizes of window, side by side and one by one.
+#[test]
+fn collective_windows() {
+    let mut cluster = Cluster::new(FIVE, "collective_windows");
+    let groups: Vec<Communicator> = [0, 1, 5, 12, 30].into_iter().map(|context| cluster.world(context)).collect();
+    cluster.program(&groups);
+    for (at, group) in groups.iter().enumerate() {
+        let words = [6000, 2600, 700, 200, 100][at];
+        for &collective in Collective::ALL {
+            let whole = matches!(collective, Collective::Allreduce | Collective::Bcast);
+            if words > 3000 && !whole {
+                continue;
+            }
+            let blocks = if whole || collective == Collective::Reduce { 1 } else { group.ranks.len() };
+            let datatype = Datatype::I32;
+            let count = words / blocks;
+            cluster.weather = CALM;
+            cluster.timed(group, Call { collective, datatype, count, root: 1, halving: true, ..SUM });
+        }
+    }
+    cluster.weather = WINDY;
+    cluster.dut.set(cluster.pins.delay, 0, 120);
+    let mut used = vec![MARGIN; cluster.shape.all()];
+    let mut plans = Vec::new();
+    for c in 0..groups.len() {
+        for _ in 0..3 {
+            let call = Call { count: 300, datatype: Datatype::I32, ..SUM };
+            let call = Call { collective: *[Collective::Bcast, Collective::Reduce, Collective::Allreduce].choose(&mut *cluster.rng).unwrap_or(&Collective::Bcast), ..call };
+            plans.extend(cluster.plan(&groups, c, &vec![call; groups[c].ranks.len()], &mut used));
+        }
+    }
+    cluster.host(0, NODE_WORDS, true, |_, _, _| ());
+    cluster.run(&groups, &mut plans, 0.0);
+    cluster.compare(&plans, NODE_WORDS);
+}
+
+impl Cluster {
+    /// Writes one command, and waits for an end of that id; none for some time is none at all.
+    fn command_ends(&mut self, context: usize, member: &Member, wait: u64) -> Option<u64> {
+        let writes = self.command(context, member);
+        self.writes[member.rank].extend(writes);
+        let mut left = wait;
+        while left > 0 {
+            self.tick();
+            left -= 1;
+            let ended = self.ended.iter().position(|end| end.rank == member.rank && end.id == member.id);
+            if let Some(at) = ended {
+                return Some(self.ended.remove(at).status);
+            }
+        }
+        None
+    }
+}
+
+/// What is refused, and that nothing else is hurt by it.
+#[test]
+fn collective_refusals() {
+    let mut cluster = Cluster::new(FIVE, "collective_refusals");
+    let group = cluster.first_ranks(7, &[1, 0, 2]);
+    cluster.program(std::slice::from_ref(&group));
+    let bad = Some(Status::BadCommunicator as u64);
+    let member = |rank: usize, id: u16| Member {
+        rank,
+        id,
+        part: Part { what: BARRIER.what(&group), ..Part::default() },
+        ..Member::default()
+    };
+    for round in 0..4u16 {
+        let id = 100 * round;
+        // A rank that is no member, a row that was never written.
+        assert_eq!(cluster.command_ends(7, &member(3, id), 60), bad);
+        assert_eq!(cluster.command_ends(8, &member(1, id + 1), 60), bad);
+        assert_eq!(cluster.command_ends(7, &member(1, id + 2), 200), None);
+        // The collective before has not ended.
+        for again in 3..23 {
+            assert_eq!(cluster.command_ends(7, &member(1, id + again), 60), bad);
+        }
+        let beyond = Some(Status::BadLocal as u64);
+        let mut far = member(0, id + 30);
+        far.source = NODE_WORDS - 1;
+        far.part.words = 2;
+        assert_eq!(cluster.command_ends(7, &far, 60), beyond);
+        far.part.words = 0;
+        far.part.high = 9;
+        far.part.low = 7;
+        far.destination = NODE_WORDS - 1;
+        assert_eq!(cluster.command_ends(7, &far, 60), beyond);
+        far.destination = NODE_WORDS;
+        far.part.high = 7;
+        assert_eq!(cluster.command_ends(7, &far, 60), beyond);
+        // Up to the end of memory is within it.
+        far.destination = NODE_WORDS - 2;
+        far.source = NODE_WORDS - 1;
+        far.id += 1;
+        assert_eq!(cluster.command_ends(7, &far, 200), None);
+        assert_eq!(cluster.command_ends(7, &member(2, id + 40), 200), Some(0));
+        cluster.ticks(50);
+        let mut ends: Vec<_> = cluster.ended.drain(..).map(|end| (end.rank, end.id, end.status)).collect();
+        ends.sort_unstable();
+        assert_eq!(ends, [(0, id + 31, 0), (1, id + 2, 0)]);
+    }
+    // A row that was freed has no members.
+    for rank in [0, 1, 2] {
+        cluster.writes[rank].extend([(rank::COMM_ROW, 7), (rank::COMM_SHAPE, 0)]);
+    }
+    cluster.drain();
+    for rank in [0, 1, 2] {
+        assert_eq!(cluster.command_ends(7, &member(rank, 999), 60), bad);
+    }
+}
+
+/// One member calls something else: the status of each difference, the first of several, at all.
+#[test]
+fn collective_mismatches() {
+    let mut cluster = Cluster::new(FIVE, "collective_mismatches");
+    let groups = vec![cluster.first_ranks(3, &[0, 1, 2, 3, 4])];
+    cluster.program(&groups);
+    let reduce = Call { collective: Collective::Reduce, count: 20, ..SUM };
+    let spoilt = [
+        (Call { count: 19, ..reduce }, Status::OtherCount),
+        (Call { operation: Operation::Max, ..reduce }, Status::OtherOperation),
+        (Call { datatype: Datatype::I64, ..reduce }, Status::OtherType),
+        (Call { root: 3, ..reduce }, Status::OtherRoot),
+        (Call { collective: Collective::Bcast, ..reduce }, Status::Mismatch),
+        (Call { collective: Collective::Gather, count: 4, ..reduce }, Status::Mismatch),
+        (BARRIER, Status::Mismatch),
+        (Call { collective: Collective::Allreduce, ..reduce }, Status::Mismatch),
+        (Call { count: 3, operation: Operation::Min, ..reduce }, Status::OtherOperation),
+        (Call { count: 3, operation: Operation::Min, datatype: Datatype::F32, ..reduce }, Status::OtherType),
+        (Call { count: 3, datatype: Datatype::F32, root: 2, ..reduce }, Status::OtherRoot),
+        (Call { collective: Collective::Bcast, count: 3, datatype: Datatype::F32, root: 2, ..reduce }, Status::Mismatch),
+    ];
+    let members = groups[0].ranks.len();
+    for (other, status) in spoilt {
+        for who in 0..members {
+            let mut calls = vec![reduce; members];
+            calls[who] = other;
+            let mut used = vec![MARGIN; cluster.shape.all()];
+            // The next collective of the communicator is as if nothing had been.
+            let wrong = cluster.plan(&groups, 0, &calls, &mut used);
+            let right = cluster.plan(&groups, 0, &vec![reduce; members], &mut used);
+            let mut plans: Vec<Plan> = wrong.into_iter().chain(right).collect();
+            assert_eq!(plans[0].status, status, "{other:?}");
+            cluster.host(0, 400, true, |_, _, _| ());
+            cluster.run(&groups, &mut plans, 0.0);
+            cluster.compare(&plans, 400);
+        }
     }
 }

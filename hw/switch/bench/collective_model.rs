@@ -38,12 +38,35 @@ pub struct Communicator {
 }
 
 impl Communicator {
-    /// Any ranks in any order; the boards get labels in any order.
+    /// Any ranks in any order; the boards get labels in any order, or in that of the ranks, which
+    /// recursive halving wants.
     pub fn new(context: usize, ranks: Vec<usize>, per_board: usize, rng: &mut Random) -> Self {
         let mut boards: Vec<usize> = ranks.iter().map(|rank| rank / per_board).collect();
         boards.sort_unstable();
         boards.dedup();
         boards.shuffle(&mut **rng);
+        let mut communicator = Self { context, ranks, boards, per_board };
+        if rng.random_bool(0.5) {
+            let label = |rank: &usize| communicator.label(*rank);
+            let mut ranks = communicator.ranks.clone();
+            ranks.sort_by_key(label);
+            communicator.ranks = ranks;
+        }
+        communicator
+    }
+
+    /// Whether each board's blocks lie together, in the order of labels, and are as many: where the
+    /// boards are a power of two, recursive halving needs it. It does not take place elsewhere.
+    fn halves(&self) -> bool {
+        let (ranks, boards) = (self.ranks.len(), self.boards.len());
+        let in_order = |(place, &rank): (usize, &usize)| self.label(rank) == place * boards / ranks;
+        !boards.is_power_of_two()
+            || (ranks % boards == 0 && self.ranks.iter().enumerate().all(in_order))
+    }
+
+    /// These ranks, one a board, labels in the same order.
+    pub fn in_order(context: usize, boards: Vec<usize>, per_board: usize) -> Self {
+        let ranks = boards.iter().map(|board| board * per_board).collect();
         Self { context, ranks, boards, per_board }
     }
 
@@ -235,6 +258,8 @@ pub struct Call {
     pub count: usize,
     /// The root's place in the communicator.
     pub root: usize,
+    /// A reduce_scatter by recursive halving, where the communicator lets it.
+    pub halving: bool,
 }
 
 /// What a member says with its command.
@@ -274,12 +299,8 @@ impl Call {
             datatype,
             count: rng.random_range(0..=most),
             root: rng.random_range(0..members),
+            halving: rng.random_bool(0.7),
         }
-    }
-
-    pub fn reduces(self) -> bool {
-        use Collective::{Allreduce, Reduce, ReduceScatter};
-        matches!(self.collective, Reduce | Allreduce | ReduceScatter)
     }
 
     fn rooted(self) -> bool {
@@ -289,9 +310,14 @@ impl Call {
 
     /// C_WHAT.
     pub fn what(self, communicator: &Communicator) -> u32 {
-        let algorithm = if self.rooted() { Algorithm::Tree } else { Algorithm::Doubling };
+        let halves = self.collective == Collective::ReduceScatter && communicator.halves();
+        let algorithm = match self.collective {
+            _ if self.rooted() => Algorithm::Tree,
+            _ if self.halving && halves => Algorithm::Halving,
+            _ => Algorithm::Doubling,
+        };
         let mut what = self.collective as u32 | (algorithm as u32) << 4;
-        if self.reduces() {
+        if matches!(self.collective, Collective::Reduce | Collective::Allreduce | Collective::ReduceScatter) {
             what |= (self.operation as u32) << 8;
         }
         if self.collective != Collective::Barrier {

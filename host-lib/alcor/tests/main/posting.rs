@@ -222,9 +222,10 @@ fn communicators_that_share_a_board_have_different_rows() {
         // There is no switch for the world's row; nothing is called there.
         let world = rank.world()?;
         let half = world.split(rank, Some(rank.pid().0 % 2), 0)?.unwrap();
-        // Made of different parents at the same time, for one row is left at most.
+        // Made of different parents at the same time, when no row is left.
         let alone = half.split(rank, Some(rank.pid().0), 0)?.unwrap();
         let first = (half.row(), alone.row());
+        rank.barrier()?;
         alone.free(rank)?;
         half.free(rank)?;
         let again = world.dup(rank)?;
