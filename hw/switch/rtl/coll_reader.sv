@@ -251,7 +251,8 @@ module coll_reader #(
 
   // ---------------------------------------------------------------- memory
 
-  assign given = !copies_i[pick] ? members : members & (RANKS'(1) << who);
+  // A signature is of all members.
+  assign given = (signs || !copies_i[pick]) ? members : members & (RANKS'(1) << who);
 
   logic request_q;
   logic [RANKS-1:0] wanted_q, given_q;

@@ -77,7 +77,7 @@ const FAULTS: [Fault; 19] = [
 ];
 
 struct FaultyBoard {
-    sound: Arc<SoftBoard>,
+    sound: Arc<dyn Board>,
     fault: Fault,
 }
 
