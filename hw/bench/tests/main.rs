@@ -34,11 +34,11 @@ mod rma_sync;
 mod router;
 #[path = "../../common/bench/rr_arbiter.rs"]
 mod rr_arbiter;
-#[path = "../../fp/bench/vector_aglu.rs"]
-mod vector_aglu;
-#[path = "../../switch/bench/uplink.rs"]
-mod uplink;
 #[path = "../../switch/bench/router.rs"]
 mod switch_router;
 #[path = "../../switch/bench/router_network.rs"]
 mod switch_router_network;
+#[path = "../../switch/bench/uplink.rs"]
+mod uplink;
+#[path = "../../fp/bench/vector_aglu.rs"]
+mod vector_aglu;

@@ -256,9 +256,10 @@ impl Cluster {
         let Self { dut, pins, rng, weather, shape, .. } = self;
         let cycle = dut.cycle();
         for rank in 0..shape.all() {
-            let write = !self.writes[rank].is_empty() && !rng.random_bool(weather.idle);
-            dut.set(pins.write, rank, u64::from(write));
-            if let (true, Some((offset, data))) = (write, self.writes[rank].pop_front()) {
+            let writes = &mut self.writes[rank];
+            let write = if rng.random_bool(weather.idle) { None } else { writes.pop_front() };
+            dut.set(pins.write, rank, u64::from(write.is_some()));
+            if let Some((offset, data)) = write {
                 dut.set(pins.offset, rank, u64::from(offset));
                 dut.set(pins.data, rank, u64::from(data));
                 if offset == rank::C_GO {

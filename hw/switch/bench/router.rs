@@ -26,9 +26,24 @@ pub(crate) struct Config {
     pub(crate) dests: usize,
 }
 
-pub(crate) const SMALL: Config = Config { links: 2, stages: 1, vc_depth: 2, dests: 8 };
-pub(crate) const MIDDLE: Config = Config { links: 4, stages: 5, vc_depth: 4, dests: 100 };
-pub(crate) const LARGE: Config = Config { links: 6, stages: 3, vc_depth: 16, dests: 256 };
+pub(crate) const SMALL: Config = Config {
+    links: 2,
+    stages: 1,
+    vc_depth: 2,
+    dests: 8,
+};
+pub(crate) const MIDDLE: Config = Config {
+    links: 4,
+    stages: 5,
+    vc_depth: 4,
+    dests: 100,
+};
+pub(crate) const LARGE: Config = Config {
+    links: 6,
+    stages: 3,
+    vc_depth: 16,
+    dests: 256,
+};
 /// Each stores at least this many packets in the random bench, or it would test little.
 const ALL: [Config; 3] = [SMALL, MIDDLE, LARGE];
 
@@ -231,7 +246,11 @@ impl Rig {
         dut.set(pin, 0, dateline);
         dut.reset();
         let ports = config.ports();
-        let line = Line { queue: VecDeque::new(), pace: Pace::Always, on_offer: false };
+        let line = Line {
+            queue: VecDeque::new(),
+            pace: Pace::Always,
+            on_offer: false,
+        };
         let sources = ports * VCS;
         let mut rig = Self {
             config,
@@ -301,7 +320,11 @@ impl Rig {
     fn route(&self, from: Place, phit: Phit) -> Option<Place> {
         let (port, vc) = from;
         let links = self.config.links;
-        let class = if port < links { vc / 2 } else { Config::class(port - links) };
+        let class = if port < links {
+            vc / 2
+        } else {
+            Config::class(port - links)
+        };
         let to = (*self.forward.get(phit.dest())?)?;
         if to == HERE {
             return match class {
@@ -338,21 +361,35 @@ impl Rig {
                 header: shared | dest as u64 | last << 31 | (stage as u64) << 32,
                 position: self.rng.random::<u64>() & 0xffff_ffff,
             };
-            self.lines[from.0][from.1].queue.push_back((phit, self.packets));
+            self.lines[from.0][from.1]
+                .queue
+                .push_back((phit, self.packets));
         }
         self.packets += 1;
     }
 
     fn random_packet(&mut self, from: Place, longest: usize) {
-        let class = if from.0 < self.config.links { from.1 / 2 } else { Config::class(from.0 - self.config.links) };
+        let class = if from.0 < self.config.links {
+            from.1 / 2
+        } else {
+            Config::class(from.0 - self.config.links)
+        };
         let dest = match self.rng.random_range(0..40) {
             0 => self.rng.random_range(0..65536),
             1 => self.config.dests - 1,
             _ => self.rng.random_range(0..self.config.dests),
         };
-        let stages = if self.rng.random_ratio(1, 20) { 8 } else { self.config.stages };
+        let stages = if self.rng.random_ratio(1, 20) {
+            8
+        } else {
+            self.config.stages
+        };
         let stage = self.rng.random_range(0..stages);
-        let length = if class == 2 { 1 } else { self.rng.random_range(1..=longest) };
+        let length = if class == 2 {
+            1
+        } else {
+            self.rng.random_range(1..=longest)
+        };
         self.send(from, dest, stage, length);
     }
 
@@ -370,7 +407,10 @@ impl Rig {
     }
 
     fn set_lines(&mut self, pace: Pace) {
-        self.lines.iter_mut().flatten().for_each(|line| line.pace = pace);
+        self.lines
+            .iter_mut()
+            .flatten()
+            .for_each(|line| line.pace = pace);
     }
 
     fn set_phit(&mut self, pin: Pin, lane: usize, phit: Phit) {
@@ -380,12 +420,16 @@ impl Rig {
     }
 
     fn get_phit(&self, pin: Pin, lane: usize) -> Phit {
-        Phit::from_lanes(std::array::from_fn(|index| self.dut.get(pin, 3 * lane + index)))
+        Phit::from_lanes(std::array::from_fn(|index| {
+            self.dut.get(pin, 3 * lane + index)
+        }))
     }
 
     fn cycle(&mut self) {
         let now = self.dut.cycle();
-        let sent: Vec<Option<usize>> = (0..self.config.links).map(|link| self.drive_link(link)).collect();
+        let sent: Vec<Option<usize>> = (0..self.config.links)
+            .map(|link| self.drive_link(link))
+            .collect();
         for link in 0..self.config.links {
             self.drive_credit(link);
         }
@@ -426,7 +470,14 @@ impl Rig {
         if let Some((_, data)) = self.control_in.take_if(|&mut (at, _)| at == link) {
             self.dut.set(self.pins.link_valid_in, link, 1);
             self.dut.set(self.pins.link_vc_in, link, CONTROL);
-            self.set_phit(self.pins.link_phit_in, link, Phit { data, ..Phit::default() });
+            self.set_phit(
+                self.pins.link_phit_in,
+                link,
+                Phit {
+                    data,
+                    ..Phit::default()
+                },
+            );
             self.control_rx = 1 << link;
             return None;
         }
@@ -445,10 +496,15 @@ impl Rig {
         }
         let phit = match chosen {
             Some(vc) => self.lines[link][vc].queue[0].0,
-            None => Phit { data: self.rng.random(), header: self.rng.random::<u64>() >> 16, position: 0 },
+            None => Phit {
+                data: self.rng.random(),
+                header: self.rng.random::<u64>() >> 16,
+                position: 0,
+            },
         };
         let vc = chosen.unwrap_or_else(|| self.rng.random_range(0..VCS));
-        self.dut.set(self.pins.link_valid_in, link, u64::from(chosen.is_some()));
+        self.dut
+            .set(self.pins.link_valid_in, link, u64::from(chosen.is_some()));
         self.dut.set(self.pins.link_vc_in, link, vc as u64);
         self.set_phit(self.pins.link_phit_in, link, phit);
         chosen
@@ -466,7 +522,8 @@ impl Rig {
                 self.held[link][vc] -= 1;
             }
         }
-        self.dut.set(self.pins.link_credit_in, link, u64::from(chosen.is_some()));
+        self.dut
+            .set(self.pins.link_credit_in, link, u64::from(chosen.is_some()));
         let vc = chosen.unwrap_or_else(|| self.rng.random_range(0..VCS));
         self.dut.set(self.pins.link_credit_vc_in, link, vc as u64);
     }
@@ -478,21 +535,36 @@ impl Rig {
         let offer = on_offer || (!empty && self.willing(pace));
         let phit = match self.lines[port][0].queue.front() {
             Some(&(phit, _)) if offer => phit,
-            _ => Phit { data: self.rng.random(), header: self.rng.random::<u64>() >> 16, position: 0 },
+            _ => Phit {
+                data: self.rng.random(),
+                header: self.rng.random::<u64>() >> 16,
+                position: 0,
+            },
         };
         self.lines[port][0].on_offer = offer;
-        self.dut.set(self.pins.local_valid_in, local, u64::from(offer));
+        self.dut
+            .set(self.pins.local_valid_in, local, u64::from(offer));
         self.set_phit(self.pins.local_phit_in, local, phit);
         let ready = self.willing(self.sinks[port][0]);
-        self.dut.set(self.pins.local_ready_in, local, u64::from(ready));
+        self.dut
+            .set(self.pins.local_ready_in, local, u64::from(ready));
     }
 
     fn check_state(&mut self, now: u64) {
         self.drops_seen += self.dut.get(self.pins.drop, 0);
-        assert!(self.drops_seen <= self.drops_due, "cycle {now}: drop_o for no packet");
+        assert!(
+            self.drops_seen <= self.drops_due,
+            "cycle {now}: drop_o for no packet"
+        );
         let idle = self.dut.get(self.pins.idle, 0) == 1;
-        assert!(!(idle && self.inside > 0), "cycle {now}: idle_o with {} phits inside", self.inside);
-        let rx = (0..self.config.links).map(|link| self.dut.get(self.pins.rx, link) << link).sum();
+        assert!(
+            !(idle && self.inside > 0),
+            "cycle {now}: idle_o with {} phits inside",
+            self.inside
+        );
+        let rx = (0..self.config.links)
+            .map(|link| self.dut.get(self.pins.rx, link) << link)
+            .sum();
         assert_eq!(self.rx_before, rx, "cycle {now}: link_rx_o");
         for link in 0..self.config.links {
             assert_eq!(
@@ -510,7 +582,8 @@ impl Rig {
             }
         }
         if self.dut.get(self.pins.control_out, 0) == 1 {
-            self.control_heard.push(self.dut.get(self.pins.control_data_out, 0));
+            self.control_heard
+                .push(self.dut.get(self.pins.control_data_out, 0));
         }
     }
 
@@ -524,8 +597,12 @@ impl Rig {
         }
         match self.route(from, phit) {
             Some(to) => {
-                self.expected[to.0][to.1][from.0 * VCS + from.1]
-                    .push_back(Coming { phit, from, packet, since: now });
+                self.expected[to.0][to.1][from.0 * VCS + from.1].push_back(Coming {
+                    phit,
+                    from,
+                    packet,
+                    since: now,
+                });
                 self.inside += 1;
             }
             None => self.drops_due += u64::from(phit.last()),
@@ -579,11 +656,18 @@ impl Rig {
             }
         };
         let Some(coming) = coming else {
-            panic!("{at}: {phit:x?} is not what may come; under way: {:?}", self.under_way[to.0][to.1]);
+            panic!(
+                "{at}: {phit:x?} is not what may come; under way: {:?}",
+                self.under_way[to.0][to.1]
+            );
         };
         self.under_way[to.0][to.1] = (!phit.last()).then_some((coming.from, coming.packet));
         self.inside -= 1;
-        self.arrivals[to.0].push(Arrival { cycle: now, from: coming.from, latency: now - coming.since });
+        self.arrivals[to.0].push(Arrival {
+            cycle: now,
+            from: coming.from,
+            latency: now - coming.since,
+        });
     }
 
     fn run(&mut self, cycles: u64) {
@@ -593,7 +677,11 @@ impl Rig {
     }
 
     fn queued(&self) -> usize {
-        self.lines.iter().flatten().map(|line| line.queue.len()).sum()
+        self.lines
+            .iter()
+            .flatten()
+            .map(|line| line.queue.len())
+            .sum()
     }
 
     /// Lets everything arrive, then checks that nothing is left anywhere.
@@ -613,10 +701,17 @@ impl Rig {
         }
         // Credits come back one a cycle for a link, drops are told one a cycle for all.
         self.run(20 + 6 * self.config.vc_depth as u64 + self.drops_due - self.drops_seen);
-        assert_eq!(self.dut.get(self.pins.idle, 0), 1, "idle_o when all has arrived");
+        assert_eq!(
+            self.dut.get(self.pins.idle, 0),
+            1,
+            "idle_o when all has arrived"
+        );
         assert_eq!(self.drops_seen, self.drops_due, "packets dropped");
         for (link, credits) in self.credits.iter().enumerate() {
-            assert_eq!(*credits, [self.config.vc_depth; VCS], "credits of link {link}");
+            assert_eq!(
+                *credits, [self.config.vc_depth; VCS],
+                "credits of link {link}"
+            );
         }
     }
 
@@ -667,7 +762,11 @@ impl Rig {
 
     fn is_collective(&self, from: Place) -> bool {
         let links = self.config.links;
-        if from.0 < links { from.1 >= 4 } else { from.0 >= links + 2 }
+        if from.0 < links {
+            from.1 >= 4
+        } else {
+            from.0 >= links + 2
+        }
     }
 
     /// Arrivals at a port since the last call.
@@ -696,7 +795,11 @@ fn latency() {
             rig.run(20);
             for port in 0..LARGE.ports() {
                 for arrival in rig.take_arrivals(port) {
-                    assert_eq!((arrival.from, arrival.latency), (from, LATENCY), "to {to:?}");
+                    assert_eq!(
+                        (arrival.from, arrival.latency),
+                        (from, LATENCY),
+                        "to {to:?}"
+                    );
                 }
             }
         }
@@ -710,8 +813,15 @@ fn assert_no_bubbles(rig: &mut Rig, ports: impl Iterator<Item = usize>, cycles: 
         let arrivals = rig.take_arrivals(port);
         let first = arrivals.first().map_or(0, |arrival| arrival.cycle);
         let last = arrivals.last().map_or(0, |arrival| arrival.cycle);
-        assert_eq!(last - first + 1, arrivals.len() as u64, "{what}: bubbles at output {port}");
-        assert!(arrivals.len() as u64 + 30 > cycles, "{what}: output {port} is slow");
+        assert_eq!(
+            last - first + 1,
+            arrivals.len() as u64,
+            "{what}: bubbles at output {port}"
+        );
+        assert!(
+            arrivals.len() as u64 + 30 > cycles,
+            "{what}: output {port} is slow"
+        );
     }
 }
 
@@ -723,10 +833,17 @@ fn throughput() {
     for shift in 0..links {
         for (vc, length) in [(4, 1), (5, 1), (0, 1), (1, 2), (2, 3), (3, 7)] {
             for _ in 0..cycles {
-                (0..links).for_each(|link| rig.keep_busy((link, vc), Some((link + shift) % links), length));
+                (0..links).for_each(|link| {
+                    rig.keep_busy((link, vc), Some((link + shift) % links), length)
+                });
                 rig.cycle();
             }
-            assert_no_bubbles(&mut rig, 0..links, cycles, &format!("shift {shift}, length {length}"));
+            assert_no_bubbles(
+                &mut rig,
+                0..links,
+                cycles,
+                &format!("shift {shift}, length {length}"),
+            );
             rig.drain();
             (0..LARGE.ports()).for_each(|port| drop(rig.take_arrivals(port)));
         }
@@ -746,7 +863,12 @@ fn throughput() {
             rig.cycle();
         }
         let ports = (0..locals).chain(links..links + locals);
-        assert_no_bubbles(&mut rig, ports, cycles, &format!("local ports, length {length}"));
+        assert_no_bubbles(
+            &mut rig,
+            ports,
+            cycles,
+            &format!("local ports, length {length}"),
+        );
         rig.drain();
         (0..LARGE.ports()).for_each(|port| drop(rig.take_arrivals(port)));
     }
@@ -756,7 +878,10 @@ fn throughput() {
         rig.cycle();
     }
     let arrived: usize = (0..links).map(|port| rig.take_arrivals(port).len()).sum();
-    assert!(arrived as u64 + 30 > cycles, "one input to all links: {arrived} phits in {cycles} cycles");
+    assert!(
+        arrived as u64 + 30 > cycles,
+        "one input to all links: {arrived} phits in {cycles} cycles"
+    );
 }
 
 /// Many inputs share an output: it is busy in every cycle, and nobody is forgotten.
@@ -767,10 +892,14 @@ fn merging() {
         let mut rig = Rig::new(LARGE, "switch_router merging");
         for to in [Some(2), None] {
             // All of them have the same output channel; input 0 has two that lead there.
-            let sources: Vec<Place> =
-                (0..LARGE.links).map(|link| (link, 0)).chain([(0, 1), (LARGE.links, 0)]).collect();
+            let sources: Vec<Place> = (0..LARGE.links)
+                .map(|link| (link, 0))
+                .chain([(0, 1), (LARGE.links, 0)])
+                .collect();
             for _ in 0..cycles {
-                sources.iter().for_each(|&from| rig.keep_busy(from, to, length));
+                sources
+                    .iter()
+                    .for_each(|&from| rig.keep_busy(from, to, length));
                 rig.cycle();
             }
             let port = to.unwrap_or(LARGE.links);
@@ -784,7 +913,7 @@ fn merging() {
             }
             // Turns are taken by inputs for a phit, by channels for a packet that waits for another's end:
             // input 0 has one or two shares.
-            let mut counts = vec![0u64; LARGE.links + 1];
+            let mut counts = [0u64; LARGE.links + 1];
             let mut by_channel = [0u64; 2];
             for arrival in &arrivals {
                 counts[arrival.from.0] += 1;
@@ -792,10 +921,17 @@ fn merging() {
                     by_channel[arrival.from.1] += 1;
                 }
             }
-            for (counts, ratio) in [(&counts[..1], 1), (&counts[1..], 1), (&counts[..], 2), (&by_channel[..], 1)] {
+            for (counts, ratio) in [
+                (&counts[..1], 1),
+                (&counts[1..], 1),
+                (&counts[..], 2),
+                (&by_channel[..], 1),
+            ] {
                 let (least, most) = (counts.iter().min(), counts.iter().max());
                 assert!(
-                    least.zip(most).is_some_and(|(least, most)| 10 * least * ratio > 7 * most),
+                    least
+                        .zip(most)
+                        .is_some_and(|(least, most)| 10 * least * ratio > 7 * most),
                     "length {length}, to {to:?}: shares {counts:?}"
                 );
             }
@@ -811,11 +947,18 @@ fn no_starvation() {
     let places = rig.places();
     for round in 0..soak(12) {
         // Everything leads to one link or to this board, at the pace of a few credits.
-        let to = if round % 3 == 0 { None } else { Some(rig.rng.random_range(0..LARGE.links)) };
+        let to = if round % 3 == 0 {
+            None
+        } else {
+            Some(rig.rng.random_range(0..LARGE.links))
+        };
         // The link has 95 phits to carry between two packets of a place if all places take turns; an input
         // does not always offer what an output channel waits for, so it is more.
-        let (pace, bound) =
-            if round % 2 == 0 { (Pace::Always, 800) } else { (Pace::Chance(0.3), 1200) };
+        let (pace, bound) = if round % 2 == 0 {
+            (Pace::Always, 800)
+        } else {
+            (Pace::Chance(0.3), 1200)
+        };
         rig.set_sinks(pace);
         let mut longest = 0;
         let length = rig.rng.random_range(1..4);
@@ -824,7 +967,11 @@ fn no_starvation() {
             for &from in &places {
                 // A packet follows when the one before has arrived.
                 let index = from.0 * VCS + from.1;
-                let inside = rig.expected.iter().flatten().any(|lines| !lines[index].is_empty());
+                let inside = rig
+                    .expected
+                    .iter()
+                    .flatten()
+                    .any(|lines| !lines[index].is_empty());
                 if !inside && rig.lines[from.0][from.1].queue.is_empty() {
                     let length = if rig.is_collective(from) { 1 } else { length };
                     rig.send_to(from, to, length);
@@ -838,7 +985,10 @@ fn no_starvation() {
             }
             for &from in &places {
                 longest = longest.max(rig.dut.cycle() - last_seen[from.0 * VCS + from.1]);
-                assert!(longest <= bound, "round {round}, to {to:?}: {from:?} waits too long");
+                assert!(
+                    longest <= bound,
+                    "round {round}, to {to:?}: {from:?} waits too long"
+                );
             }
         }
         eprintln!("to {to:?}, {pace:?}, packets of {length}: longest wait {longest}");
@@ -865,15 +1015,26 @@ fn classes_do_not_meet() {
         for link in 0..links {
             rig.keep_busy((link, 0), (link % 2 == 0).then_some((link + 1) % links), 3);
             rig.keep_busy((link, 1), (link % 2 == 1).then_some((link + 1) % links), 1);
-            rig.keep_busy((link, 2 + 2 * (cycle as usize % 2)), Some((link + 1) % links), 1);
+            rig.keep_busy(
+                (link, 2 + 2 * (cycle as usize % 2)),
+                Some((link + 1) % links),
+                1,
+            );
         }
         rig.keep_busy((links, 0), Some(0), 2);
         rig.cycle();
     }
     for link in 0..links {
         let arrivals = rig.take_arrivals(link);
-        assert!(arrivals.iter().all(|arrival| arrival.from.1 >= 2), "requests passed link {link}");
-        assert_eq!(arrivals.len() as u64, cycles, "link {link} is slowed down by requests");
+        assert!(
+            arrivals.iter().all(|arrival| arrival.from.1 >= 2),
+            "requests passed link {link}"
+        );
+        assert_eq!(
+            arrivals.len() as u64,
+            cycles,
+            "link {link} is slowed down by requests"
+        );
     }
     rig.drain();
 }
@@ -901,7 +1062,11 @@ fn control() {
         rig.control_in = Some((link, data ^ 0xfff));
         rig.cycle();
         rig.run(2);
-        assert_eq!(std::mem::take(&mut rig.control_heard), [data ^ 0xfff], "round {round}");
+        assert_eq!(
+            std::mem::take(&mut rig.control_heard),
+            [data ^ 0xfff],
+            "round {round}"
+        );
     }
     rig.drain();
 }
@@ -920,7 +1085,11 @@ fn dropped() {
         }
         rig.cycle();
     }
-    assert!(rig.drops_due * 4 + 100 > cycles * links as u64, "slow: {} packets", rig.drops_due);
+    assert!(
+        rig.drops_due * 4 + 100 > cycles * links as u64,
+        "slow: {} packets",
+        rig.drops_due
+    );
     rig.drain();
     let dest = rig.rank_to(None);
     for stage in LARGE.stages..8 {

@@ -51,7 +51,7 @@ impl Shape {
     fn peer(self, board: usize, port: usize) -> usize {
         let mut place = self.place(board);
         let (dimension, size) = (port / 2, self.size[port / 2]);
-        let step = if port % 2 == 0 { 1 } else { size - 1 };
+        let step = if port.is_multiple_of(2) { 1 } else { size - 1 };
         place[dimension] = (place[dimension] + step) % size;
         self.board(place)
     }
@@ -81,7 +81,11 @@ impl Shape {
         (0..self.config.links)
             .filter(|port| {
                 let (here, size) = (place[port / 2], self.size[port / 2]);
-                if port % 2 == 0 { here + 1 == size } else { here == 0 }
+                if port % 2 == 0 {
+                    here + 1 == size
+                } else {
+                    here == 0
+                }
             })
             .map(|port| 1 << port)
             .sum()
@@ -106,10 +110,24 @@ struct Deadlock {
 
 impl fmt::Display for Deadlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "deadlock: nothing has moved since cycle {}; held are", self.cycle)?;
-        for Blocked { board, port, vc, phits } in &self.blocked {
+        write!(
+            f,
+            "deadlock: nothing has moved since cycle {}; held are",
+            self.cycle
+        )?;
+        for Blocked {
+            board,
+            port,
+            vc,
+            phits,
+        } in &self.blocked
+        {
             let class = ["request", "reply", "collective"][vc / 2];
-            write!(f, " [board {board} port {port} {class}.{}: {phits}]", vc % 2)?;
+            write!(
+                f,
+                " [board {board} port {port} {class}.{}: {phits}]",
+                vc % 2
+            )?;
         }
         Ok(())
     }
@@ -173,7 +191,9 @@ struct Network {
 
 impl Network {
     fn new(shape: Shape, bench: &'static str) -> Self {
-        let boards = (0..shape.boards()).map(|board| Board::new(shape, board)).collect();
+        let boards = (0..shape.boards())
+            .map(|board| Board::new(shape, board))
+            .collect();
         Self {
             shape,
             boards,
@@ -200,7 +220,10 @@ impl Network {
                 position: self.rng.random::<u64>() >> 32,
             };
             self.boards[from].queue[port].push_back(phit);
-            self.expected.entry([from, port, to, out]).or_default().push_back(phit);
+            self.expected
+                .entry([from, port, to, out])
+                .or_default()
+                .push_back(phit);
         }
         self.outstanding += length as u64;
     }
@@ -253,10 +276,18 @@ impl Network {
                 held.iter()
                     .enumerate()
                     .filter(|&(_, &phits)| phits > 0)
-                    .map(move |(vc, &phits)| Blocked { board, port, vc, phits })
+                    .map(move |(vc, &phits)| Blocked {
+                        board,
+                        port,
+                        vc,
+                        phits,
+                    })
             })
         });
-        Deadlock { cycle: self.moved_at, blocked: blocked.collect() }
+        Deadlock {
+            cycle: self.moved_at,
+            blocked: blocked.collect(),
+        }
     }
 
     fn links_out(&mut self, board: usize) {
@@ -266,7 +297,10 @@ impl Network {
             let state = &mut self.boards[board];
             if state.dut.get(state.pins.link_credit_out, port) == 1 {
                 let vc = state.dut.get(state.pins.link_credit_vc_out, port);
-                assert!(state.held[port][vc as usize] > 0, "board {board}: a credit for nothing");
+                assert!(
+                    state.held[port][vc as usize] > 0,
+                    "board {board}: a credit for nothing"
+                );
                 state.held[port][vc as usize] -= 1;
                 self.boards[peer].credits[there].push_back((at, vc));
             }
@@ -291,13 +325,27 @@ impl Network {
                 continue;
             }
             let phit = state.phit(state.pins.local_phit_out, port);
-            let from = ((phit.data >> 56) as usize, (phit.data >> 48 & 0xff) as usize);
+            let from = (
+                (phit.data >> 56) as usize,
+                (phit.data >> 48 & 0xff) as usize,
+            );
             if let Some(before) = state.under_way[port] {
-                assert_eq!(before, from, "board {board} port {port}: packets interleave");
+                assert_eq!(
+                    before, from,
+                    "board {board} port {port}: packets interleave"
+                );
             }
             state.under_way[port] = (!phit.last()).then_some(from);
-            let next = self.expected.get_mut(&[from.0, from.1, board, port]).and_then(VecDeque::pop_front);
-            assert_eq!(next, Some(phit), "cycle {}: board {board} port {port}", self.now);
+            let next = self
+                .expected
+                .get_mut(&[from.0, from.1, board, port])
+                .and_then(VecDeque::pop_front);
+            assert_eq!(
+                next,
+                Some(phit),
+                "cycle {}: board {board} port {port}",
+                self.now
+            );
             self.outstanding -= 1;
             self.delivered += 1;
             self.moved_at = self.now;
@@ -312,15 +360,19 @@ impl Network {
         let now = self.now;
         let state = &mut self.boards[board];
         for port in 0..self.shape.config.links {
-            let due = state.phits[port].pop_front_if(|&mut (at, _)| at == now);
-            state.dut.set(state.pins.link_valid_in, port, u64::from(due.is_some()));
+            let due = take_due(&mut state.phits[port], now);
+            state
+                .dut
+                .set(state.pins.link_valid_in, port, u64::from(due.is_some()));
             if let Some((_, (vc, phit))) = due {
                 state.dut.set(state.pins.link_vc_in, port, vc);
                 state.set_phit(state.pins.link_phit_in, port, phit);
                 state.held[port][vc as usize] += 1;
             }
-            let due = state.credits[port].pop_front_if(|&mut (at, _)| at == now);
-            state.dut.set(state.pins.link_credit_in, port, u64::from(due.is_some()));
+            let due = take_due(&mut state.credits[port], now);
+            state
+                .dut
+                .set(state.pins.link_credit_in, port, u64::from(due.is_some()));
             if let Some((_, vc)) = due {
                 state.dut.set(state.pins.link_credit_vc_in, port, vc);
             }
@@ -329,7 +381,9 @@ impl Network {
             let phit = state.queue[port].front().copied();
             // An offer stands until it is taken.
             let offer = state.offered[port] || (phit.is_some() && self.rng.random_ratio(7, 8));
-            state.dut.set(state.pins.local_valid_in, port, u64::from(offer));
+            state
+                .dut
+                .set(state.pins.local_valid_in, port, u64::from(offer));
             state.offered[port] = offer;
             if let Some(phit) = phit.filter(|_| offer) {
                 state.set_phit(state.pins.local_phit_in, port, phit);
@@ -345,7 +399,9 @@ impl Network {
                 1 => true,
                 _ => self.rng.random_bool(0.7),
             };
-            state.dut.set(state.pins.local_ready_in, port, u64::from(ready));
+            state
+                .dut
+                .set(state.pins.local_ready_in, port, u64::from(ready));
         }
     }
 
@@ -373,8 +429,15 @@ impl Network {
             self.cycle(false)?;
         }
         for (board, state) in self.boards.iter().enumerate() {
-            assert_eq!(state.dut.get(state.pins.idle, 0), 1, "board {board} is not idle");
-            assert!(state.held.iter().flatten().all(|&held| held == 0), "board {board} keeps credits");
+            assert_eq!(
+                state.dut.get(state.pins.idle, 0),
+                1,
+                "board {board} is not idle"
+            );
+            assert!(
+                state.held.iter().flatten().all(|&held| held == 0),
+                "board {board} keeps credits"
+            );
         }
         Ok(())
     }
@@ -432,7 +495,9 @@ impl Board {
     }
 
     fn phit(&self, pin: Pin, lane: usize) -> Phit {
-        Phit::from_lanes(std::array::from_fn(|index| self.dut.get(pin, 3 * lane + index)))
+        Phit::from_lanes(std::array::from_fn(|index| {
+            self.dut.get(pin, 3 * lane + index)
+        }))
     }
 
     fn set_phit(&mut self, pin: Pin, lane: usize, phit: Phit) {
@@ -448,9 +513,24 @@ fn soak(share: u64) -> u64 {
     share * if full { 10_000_000 } else { 200_000 } / 100
 }
 
-const RING: Shape = Shape { config: SMALL, size: [5, 1, 1], latency: 3, datelines: true };
-const TORUS_2D: Shape = Shape { config: MIDDLE, size: [4, 3, 1], latency: 2, datelines: true };
-const TORUS_3D: Shape = Shape { config: LARGE, size: [2, 2, 2], latency: 7, datelines: true };
+const RING: Shape = Shape {
+    config: SMALL,
+    size: [5, 1, 1],
+    latency: 3,
+    datelines: true,
+};
+const TORUS_2D: Shape = Shape {
+    config: MIDDLE,
+    size: [4, 3, 1],
+    latency: 2,
+    datelines: true,
+};
+const TORUS_3D: Shape = Shape {
+    config: LARGE,
+    size: [2, 2, 2],
+    latency: 7,
+    datelines: true,
+};
 
 fn soak_shape(shape: Shape, share: u64, bench: &'static str) {
     let mut network = Network::new(shape, bench);
@@ -461,7 +541,10 @@ fn soak_shape(shape: Shape, share: u64, bench: &'static str) {
             panic!("{deadlock}");
         }
     }
-    eprintln!("{bench}: {} phits in {} cycles", network.delivered, network.now);
+    eprintln!(
+        "{bench}: {} phits in {} cycles",
+        network.delivered, network.now
+    );
 }
 
 #[test]
@@ -492,8 +575,13 @@ fn ring_of_strides() {
 /// The watch can see a deadlock: without datelines there is one, in a ring of channels of bit 0.
 #[test]
 fn no_dateline_no_progress() {
-    let mut network =
-        Network::new(Shape { datelines: false, ..RING }, "switch_router no_dateline_no_progress");
+    let mut network = Network::new(
+        Shape {
+            datelines: false,
+            ..RING
+        },
+        "switch_router no_dateline_no_progress",
+    );
     network.stride = Some(2);
     let Err(deadlock) = network.run(50_000) else {
         panic!("no deadlock without datelines: the soak has no teeth");
@@ -511,4 +599,10 @@ fn no_dateline_no_progress() {
         (0..2).any(|port| [0, 2, 4].into_iter().any(|vc| full(port, vc))),
         "{deadlock}"
     );
+}
+
+/// What arrives in this cycle.
+fn take_due<T>(under_way: &mut VecDeque<(u64, T)>, now: u64) -> Option<(u64, T)> {
+    let arrives = under_way.front().is_some_and(|&(at, _)| at == now);
+    if arrives { under_way.pop_front() } else { None }
 }

@@ -38,7 +38,9 @@ fn phits(packet: &[u64], words: usize) -> Vec<Lanes> {
 fn packet(rng: &mut Random) -> Vec<u64> {
     let longest = if rng.random() { 4 } else { 40 };
     let length = rng.random_range(1..longest);
-    (0..length).map(|_| u64::from(rng.random::<u32>())).collect()
+    (0..length)
+        .map(|_| u64::from(rng.random::<u32>()))
+        .collect()
 }
 
 struct Pins {
@@ -71,7 +73,10 @@ const PACES: [(Pace, Pace); 5] = [
     (Pace::Chance(0.4), Pace::Always),
     (Pace::Always, Pace::Chance(0.1)),
     (Pace::Chance(0.5), Pace::Chance(0.5)),
-    (Pace::Bursts { on: 40, off: 20 }, Pace::Bursts { on: 10, off: 30 }),
+    (
+        Pace::Bursts { on: 40, off: 20 },
+        Pace::Bursts { on: 10, off: 30 },
+    ),
 ];
 
 #[test]
@@ -94,19 +99,29 @@ fn tx() {
                 if queued < 200 && cycle < soak(2000) {
                     let packet = packet(&mut rng);
                     for (index, &data) in packet.iter().enumerate() {
-                        source.push(Word { data, last: index + 1 == packet.len() });
+                        source.push(Word {
+                            data,
+                            last: index + 1 == packet.len(),
+                        });
                     }
                     let all = phits(&packet, words);
                     let count = all.len();
                     for (index, phit) in all.into_iter().enumerate() {
                         expected.push_back((phit, index + 1 == count));
-                        let length = if index + 1 < count { words } else { packet.len() - index * words };
+                        let length = if index + 1 < count {
+                            words
+                        } else {
+                            packet.len() - index * words
+                        };
                         complete.push_back(length);
                     }
                     queued += packet.len();
                 }
                 let offer = source.offer(&mut *rng).copied();
-                let word = offer.unwrap_or(Word { data: u64::from(rng.random::<u32>()), last: rng.random() });
+                let word = offer.unwrap_or(Word {
+                    data: u64::from(rng.random::<u32>()),
+                    last: rng.random(),
+                });
                 dut.set(pins.valid_in, 0, u64::from(offer.is_some()));
                 dut.set(data, 0, word.data);
                 dut.set(last, 0, u64::from(word.last));
@@ -115,17 +130,27 @@ fn tx() {
                 dut.settle();
                 // A phit is on offer in the cycle after its last word, unless one is in its way.
                 let due = complete.front().is_some_and(|&length| accepted >= length);
-                assert_eq!(dut.get(pins.valid_out, 0) == 1, due, "cycle {cycle}: valid_o");
+                assert_eq!(
+                    dut.get(pins.valid_out, 0) == 1,
+                    due,
+                    "cycle {cycle}: valid_o"
+                );
                 let held = accepted > 0 || !begins;
                 assert_eq!(dut.get(pins.empty, 0) == 0, held, "cycle {cycle}: empty_o");
                 if due && ready {
-                    let phit: Lanes = (0..2 * words + 5).map(|lane| dut.get(lanes, lane)).collect();
+                    let phit: Lanes = (0..2 * words + 5)
+                        .map(|lane| dut.get(lanes, lane))
+                        .collect();
                     let next = expected.pop_front().map(|(phit, _)| phit);
                     assert_eq!(Some(phit), next, "cycle {cycle}, {phit_w} bits");
                     accepted -= complete.pop_front().unwrap_or(0);
                 }
                 let take = offer.is_some() && dut.get(pins.ready_out, 0) == 1;
-                assert_eq!(dut.get(sent, 0) == 1, take && begins, "cycle {cycle}: sent_o");
+                assert_eq!(
+                    dut.get(sent, 0) == 1,
+                    take && begins,
+                    "cycle {cycle}: sent_o"
+                );
                 if take {
                     source.take(true);
                     accepted += 1;
@@ -134,7 +159,10 @@ fn tx() {
                     stalled = 0;
                 } else if offer.is_some() {
                     stalled += 1;
-                    assert!(sink_pace != Pace::Always, "cycle {cycle}: a word waits for nothing");
+                    assert!(
+                        sink_pace != Pace::Always,
+                        "cycle {cycle}: a word waits for nothing"
+                    );
                 }
                 assert!(stalled < 2000, "cycle {cycle}: stuck");
                 dut.clock();
@@ -163,7 +191,10 @@ fn rx() {
                 if queued < 20 && cycle < soak(2000) {
                     let packet = packet(&mut rng);
                     for (index, &data) in packet.iter().enumerate() {
-                        expected.push_back(Word { data, last: index + 1 == packet.len() });
+                        expected.push_back(Word {
+                            data,
+                            last: index + 1 == packet.len(),
+                        });
                     }
                     for mut phit in phits(&packet, words) {
                         // Of the header only `last` counts, of the position only the number of words.
@@ -177,25 +208,46 @@ fn rx() {
                 let offer = source.offer(&mut *rng).cloned();
                 dut.set(pins.valid_in, 0, u64::from(offer.is_some()));
                 for lane in 0..2 * words + 5 {
-                    let value = offer.as_ref().map_or_else(|| rng.random(), |phit| phit[lane]);
+                    let value = offer
+                        .as_ref()
+                        .map_or_else(|| rng.random(), |phit| phit[lane]);
                     dut.set(lanes, lane, value);
                 }
                 let ready = sink.ready(&mut *rng);
                 dut.set(pins.ready_in, 0, u64::from(ready));
                 dut.settle();
-                assert_eq!(dut.get(pins.valid_out, 0) == 1, inside > 0, "cycle {cycle}: valid_o");
-                assert_eq!(dut.get(pins.empty, 0) == 1, inside == 0, "cycle {cycle}: empty_o");
+                assert_eq!(
+                    dut.get(pins.valid_out, 0) == 1,
+                    inside > 0,
+                    "cycle {cycle}: valid_o"
+                );
+                assert_eq!(
+                    dut.get(pins.empty, 0) == 1,
+                    inside == 0,
+                    "cycle {cycle}: empty_o"
+                );
                 let mut ended = false;
                 if inside > 0 {
-                    let word = Word { data: dut.get(data, 0), last: dut.get(last, 0) == 1 };
-                    assert_eq!(Some(&word), expected.front(), "cycle {cycle}, {phit_w} bits");
+                    let word = Word {
+                        data: dut.get(data, 0),
+                        last: dut.get(last, 0) == 1,
+                    };
+                    assert_eq!(
+                        Some(&word),
+                        expected.front(),
+                        "cycle {cycle}, {phit_w} bits"
+                    );
                     if ready {
                         expected.pop_front();
                         inside -= 1;
                         ended = word.last;
                     }
                 }
-                assert_eq!(dut.get(consumed, 0) == 1, ended, "cycle {cycle}: consumed_o");
+                assert_eq!(
+                    dut.get(consumed, 0) == 1,
+                    ended,
+                    "cycle {cycle}: consumed_o"
+                );
                 if let Some(phit) = offer.filter(|_| dut.get(pins.ready_out, 0) == 1) {
                     source.take(true);
                     queued -= 1;

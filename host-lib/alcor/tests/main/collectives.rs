@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 use alcor::soft::SoftConfig;
 use alcor::{
-    Collective, Communicator, Datatype, Difference, Error, GlobalRank, Operation, Options, Path,
-    Rank, Reducible, Result, SoftwareReason, Status,
+    Awaited, Collective, Communicator, Datatype, Difference, Error, GlobalRank, Operation, Options,
+    Path, Rank, Reducible, Result, SoftwareReason, Status,
 };
 
 use crate::{run, run_with};
@@ -582,4 +582,58 @@ fn collectives_of_types_are_named_in_receipts() {
         Ok(())
     })
     .unwrap();
+}
+
+#[test]
+fn a_member_that_does_not_come_is_named_in_every_collective() {
+    for ranks in [2, 3, 5] {
+        for what in 0..4 {
+            let config = SoftConfig {
+                ranks,
+                ..SoftConfig::default()
+            };
+            let patience = 20_000;
+            let options = Options::default().watchdog_cycles(patience);
+            let error = run_with(config, options, |rank| {
+                let communicator = match what % 2 {
+                    0 => rank.world()?,
+                    _ => rank.world()?.dup(rank)?,
+                };
+                rank.barrier()?;
+                if rank.pid().0 == ranks - 1 {
+                    let until = alcor::Cycle(rank.now()?.0 + 4 * patience);
+                    rank.port().wait(until)?;
+                }
+                match what {
+                    0 => communicator.barrier(rank).map(drop),
+                    1 => {
+                        let mine = vector::<u16>(rank.pid().0, 4, 1);
+                        communicator
+                            .allreduce_vec(rank, Operation::Sum, &mine)
+                            .map(drop)
+                    }
+                    2 => {
+                        let mut mine = vector::<u32>(rank.pid().0, 4, 1);
+                        communicator.bcast_slice(rank, 0, &mut mine).map(drop)
+                    }
+                    _ => communicator.gather_vec(rank, 1, &[1u8]).map(drop),
+                }
+            })
+            .unwrap_err();
+            match error.error() {
+                Some(Error::Watchdog {
+                    awaited: Awaited::Collective(awaited),
+                    cycles,
+                    ..
+                }) => {
+                    assert_eq!(awaited.missing, [GlobalRank(ranks - 1)], "{error}");
+                    assert_eq!(awaited.call.communicator.0, what % 2);
+                    assert!((patience..patience + 2000).contains(cycles), "{error}");
+                }
+                _ => panic!("{error}"),
+            }
+            let expected = format!("rank {} has not come: it is computing", ranks - 1);
+            assert!(error.to_string().contains(&expected), "{error}");
+        }
+    }
 }

@@ -1,0 +1,91 @@
+//! `coll_pick`: choices are candidates, everybody gets a turn, and who can't use it costs the others
+//! little.
+
+use alcor_hw_bench::{Random, soak};
+use rand::Rng;
+
+use crate::coll_units::block;
+use crate::rma::Block;
+
+/// A cycle: shows the candidates and whether the present choice is of no use; gives the choice.
+fn cycle(block: &mut Block, candidates: u32, useless: impl Fn(usize) -> bool) -> Option<usize> {
+    block.set("candidates_i", candidates);
+    block.settle();
+    let choice = block.is("valid_o").then(|| block.get("row_o") as usize);
+    block.set("failed_i", choice.is_some_and(useless));
+    block.settle();
+    block.clock();
+    choice
+}
+
+/// A choice is made from the candidates of the cycle before.
+#[test]
+fn coll_pick_random() {
+    let mut rng = Random::new("coll_pick_random");
+    let mut block = block("pick");
+    let mut before = 0u32;
+    for _ in 0..soak(20_000) {
+        let candidates = match rng.random_range(0..4) {
+            0 => 0,
+            1 => 1 << rng.random_range(0..32),
+            _ => rng.random::<u32>() & rng.random::<u32>(),
+        };
+        let useless: u32 = rng.random();
+        let choice = cycle(&mut block, candidates, |row| useless >> row & 1 == 1);
+        assert_eq!(choice.is_some(), before != 0);
+        assert!(choice.is_none_or(|row| before >> row & 1 == 1), "{choice:?} of {before:08x}");
+        before = candidates;
+    }
+}
+
+/// Candidates that can always go take turns; those that never can get a look now and then, and no more.
+#[test]
+fn coll_pick_fair() {
+    let mut rng = Random::new("coll_pick_fair");
+    let mut block = block("pick");
+    for _ in 0..soak(200) {
+        let good: u32 = rng.random::<u32>() & rng.random::<u32>() & rng.random::<u32>();
+        let bad: u32 = rng.random::<u32>() & rng.random::<u32>() & !good;
+        if good == 0 {
+            continue;
+        }
+        let (goods, bads) = (good.count_ones(), bad.count_ones());
+        // A cycle without candidates wakes all.
+        cycle(&mut block, 0, |_| false);
+        cycle(&mut block, good | bad, |_| false);
+        let (mut turns, mut lost, mut gap) = ([0u32; 32], 0, [0u32; 32]);
+        let cycles = 40 * goods + 4 * bads;
+        for at in 0..cycles {
+            let choice = cycle(&mut block, good | bad, |row| bad >> row & 1 == 1);
+            let Some(row) = choice else { panic!("no choice") };
+            lost += bad >> row & 1;
+            turns[row] += 1;
+            for other in (0..32).filter(|other| good >> other & 1 == 1) {
+                gap[other] = if other == row { 0 } else { gap[other] + 1 };
+                // A turn of all, with at most a look each at those that can't.
+                assert!(gap[other] <= goods + bads + 2, "{other} waits since {} cycles at {at}", gap[other]);
+            }
+        }
+        // They nap from their first look on: two, since a choice is made a cycle ahead.
+        assert!(lost <= 2 * bads + 2, "{lost} of {cycles} cycles for {bads} that can't go, {goods} that can");
+        let counts: Vec<u32> = (0..32).filter(|row| good >> row & 1 == 1).map(|row| turns[row]).collect();
+        let (least, most) = (counts.iter().min(), counts.iter().max());
+        assert!(most.zip(least).is_some_and(|(most, least)| most - least <= 4), "{counts:?}");
+    }
+}
+
+/// Nobody sleeps for ever: a candidate that is alone, or whose like are all asleep, is looked at.
+#[test]
+fn coll_pick_wakes() {
+    let mut block = block("pick");
+    for row in 0..32usize {
+        for _ in 0..20 {
+            cycle(&mut block, 1 << row, |_| true);
+        }
+        let seen = (0..4).filter(|_| cycle(&mut block, 1 << row, |_| true) == Some(row)).count();
+        assert_eq!(seen, 4);
+        let two = 1u32 << row | 1 << ((row + 5) % 32);
+        let seen = (0..40).filter(|_| cycle(&mut block, two, |_| true) == Some(row)).count();
+        assert!((15..=25).contains(&seen), "{seen}");
+    }
+}

@@ -1,0 +1,159 @@
+//! `coll_table`: what it derives from a row, for all numbers of boards and labels, against the pairs of
+//! each stage; and rows that several ranks write at the same time.
+
+use std::collections::VecDeque;
+
+use alcor_abi::rank;
+use alcor_hw_bench::{Random, soak};
+use rand::Rng;
+
+use crate::coll_units::{RANKS, STAGES, block};
+use crate::collective_model::{pairs, shape};
+use crate::rma::Block;
+
+/// Cycles between a write of COMM_SHAPE and that in which the row is there, when nobody else writes.
+const LATENCY: u64 = 2;
+
+fn write(block: &mut Block, writes: &[Option<(u32, u32)>]) {
+    for (by, write) in writes.iter().enumerate() {
+        block.set_part("write_i", by, RANKS, write.is_some());
+        let (offset, data) = write.unwrap_or((0xfff, u32::MAX));
+        block.set_part("offset_i", by, RANKS, offset);
+        block.set_part("data_i", by, RANKS, data);
+    }
+    block.settle();
+    block.clock();
+    block.settle();
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Row {
+    row: usize,
+    boards: usize,
+    label: usize,
+    members: u32,
+    partners: Vec<u32>,
+}
+
+impl Row {
+    fn random(row: usize, rng: &mut Random) -> Self {
+        let boards = rng.random_range(1..=128);
+        Self {
+            row,
+            boards,
+            label: rng.random_range(0..boards),
+            members: rng.random_range(0..1 << RANKS),
+            partners: (0..STAGES).map(|_| rng.random_range(0..1 << 16)).collect(),
+        }
+    }
+
+    fn writes(&self) -> Vec<(u32, u32)> {
+        let mut writes = vec![(rank::COMM_ROW, self.row as u32)];
+        for (stage, &partner) in (0..).zip(&self.partners) {
+            writes.push((rank::COMM_PARTNER + 4 * stage, partner));
+        }
+        writes.push((rank::COMM_SHAPE, shape(self.boards, self.label, self.members)));
+        writes
+    }
+
+    fn check(&self, block: &mut Block) {
+        let Row { row, boards, label, .. } = *self;
+        let stages = pairs(boards);
+        // Where the boards are no power of two, the first stage folds the upper labels away.
+        let folds = !boards.is_power_of_two();
+        let upper = folds && stages[0].iter().any(|&(_, upper)| upper == label);
+        let lower = folds && stages[0].iter().any(|&(lower, _)| lower == label);
+        let fold = if folds { boards - stages[0].len() } else { 0 };
+        let found = (
+            block.get("valid_o") >> row & 1 == 1,
+            block.get_part("label_o", row, 32) as usize,
+            block.get_part("fold_o", row, 32) as usize,
+            block.get_part("stages_o", row, 32) as usize,
+            block.get("upper_o") >> row & 1 == 1,
+            block.get("lower_o") >> row & 1 == 1,
+        );
+        assert_eq!(found, (true, label, fold, stages.len(), upper, lower), "{self:?}");
+        for by in 0..RANKS {
+            let member = block.get_part("member_o", by, RANKS) >> row & 1;
+            assert_eq!(member, u64::from(self.members >> by & 1), "{self:?}");
+        }
+        for (stage, &partner) in self.partners.iter().enumerate() {
+            assert_eq!(block.get_part("partner_o", stage * 32 + row, STAGES * 32), u64::from(partner));
+        }
+    }
+}
+
+#[test]
+fn coll_table_derived() {
+    let mut rng = Random::new("coll_table_derived");
+    let mut block = block("table");
+    for boards in 1..=128 {
+        for label in 0..boards {
+            let mut row = Row::random(rng.random_range(0..32), &mut rng);
+            (row.boards, row.label) = (boards, label);
+            let by = rng.random_range(0..RANKS);
+            // Not every partner every time: it is one cycle each.
+            let mut writes = row.writes();
+            if label > 3 {
+                writes = vec![writes[0], writes[STAGES + 1]];
+                row.partners.clear();
+            }
+            for write_one in writes {
+                let mut lanes = [None; RANKS];
+                lanes[by] = Some(write_one);
+                write(&mut block, &lanes);
+            }
+            for _ in 0..LATENCY {
+                assert!(!block.is("written_o"));
+                write(&mut block, &[None; RANKS]);
+            }
+            assert!(block.is("written_o"));
+            assert_eq!(block.get("row_o"), row.row as u64);
+            row.check(&mut block);
+        }
+    }
+}
+
+/// Ranks write rows at the same time; other writes of the page are none of the table's.
+#[test]
+fn coll_table_together() {
+    let mut rng = Random::new("coll_table_together");
+    let mut block = block("table");
+    for _ in 0..soak(150) {
+        let mut numbers: Vec<usize> = (0..32).collect();
+        let rows: Vec<Row> = (0..RANKS)
+            .map(|_| {
+                let number = numbers.swap_remove(rng.random_range(0..numbers.len()));
+                Row::random(number, &mut rng)
+            })
+            .collect();
+        let mut queues: Vec<VecDeque<_>> = rows.iter().map(|row| row.writes().into()).collect();
+        let pace = [1.0, 0.5][rng.random_range(0..2)];
+        let mut written = Vec::new();
+        for _ in 0..150 {
+            let lanes: Vec<_> = queues
+                .iter_mut()
+                .map(|queue| match rng.random_bool(pace) {
+                    true => queue.pop_front(),
+                    // The operands of collectives lie just below.
+                    false => rng.random_bool(0.5).then(|| (rank::C_SOURCE + 4 * rng.random_range(0..9), 77)),
+                })
+                .collect();
+            write(&mut block, &lanes);
+            if block.is("written_o") {
+                written.push(block.get("row_o") as usize);
+            }
+        }
+        written.sort_unstable();
+        let mut expected: Vec<usize> = rows.iter().map(|row| row.row).collect();
+        expected.sort_unstable();
+        assert_eq!(written, expected);
+        rows.iter().for_each(|row| row.check(&mut block));
+        // A row with no boards is free.
+        let freed = rows[0].row;
+        write(&mut block, &[Some((rank::COMM_ROW, freed as u32)), None, None]);
+        write(&mut block, &[Some((rank::COMM_SHAPE, 0)), None, None]);
+        (0..5).for_each(|_| write(&mut block, &[None; RANKS]));
+        assert_eq!(block.get("valid_o") >> freed & 1, 0);
+    }
+}

@@ -1,0 +1,27 @@
+//! What the benches of the collective unit's blocks share: the model that has them all.
+
+use alcor_hw_bench::Recipe;
+
+use crate::rma::Block;
+
+/// Ranks of the board with the table.
+pub const RANKS: usize = 3;
+/// Its stages.
+pub const STAGES: usize = 7;
+/// Boards of the barrier.
+pub const BOARDS: usize = 5;
+
+/// The ports that begin with `prefix`.
+pub fn block(prefix: &'static str) -> Block {
+    let recipe = Recipe::new("coll_units", "coll_units_bench")
+        .blocks(&["abi", "common", "fp", "switch"])
+        .source("core/rtl/cluster_sync.sv")
+        .source("switch/bench/coll_units_bench.sv")
+        .param("RANKS", RANKS as u64)
+        .param("STAGES", STAGES as u64)
+        .param("BOARDS", BOARDS as u64);
+    #[allow(unused_mut)]
+    let mut block = Block::of(&recipe, prefix, 1, 0);
+    //UNITFAULT
+    block
+}
