@@ -157,7 +157,9 @@ impl Args {
             rows.extend(measure(&large, Path::Hardware, &ops, &sizes)?);
         }
         let sizes = collectives::SOFTWARE_SIZES;
-        rows.extend(measure(config, Path::Software, &Op::ALL, &sizes)?);
+        let software = measure(config, Path::Software, &Op::ALL, &sizes)?;
+        let compared = collectives::compared(software, &rows);
+        rows.extend(compared);
         Ok(rows)
     }
 

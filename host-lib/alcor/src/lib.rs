@@ -1,4 +1,5 @@
-//! One host library for MPI hardware: ranks, windows, put, get, barrier over any board.
+//! One host library for MPI hardware: ranks, windows, put, get, barrier and collectives over any
+//! boards.
 //!
 //! ```
 //! use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
@@ -26,11 +27,14 @@
 //!
 //! | | |
 //! |---|---|
+//! | [`Cluster`] | a board, or boards that are joined as a [`Topology`] says |
 //! | [`Job`] | a run with its ranks as threads of this process |
 //! | [`Rank`] | one rank of a run: all operations; a process may attach a single one |
 //! | [`Region`] | a piece of a rank's node memory, given back when its last handle goes |
 //! | [`Window`] | memory that all ranks registered together, and that `put` and `get` name |
-//! | [`Request`] | a non-blocking put or get under way |
+//! | [`Communicator`] | ranks of the run in an order, and the collectives among them |
+//! | [`Tree`] | the order in which a reduction combines |
+//! | [`Request`] | a non-blocking put, get or collective under way |
 //! | [`Paper`] | the commands of the RMA coprocessor paper, in its own units |
 //! | [`Error`] | what can go wrong, each with what was asked, what was found, and where |
 //!

@@ -73,7 +73,12 @@ impl Bench {
             .param("LATENCY", latency as u64);
         let mut dut = Dut::start(&recipe);
         dut.reset();
-        Self { dut, banks, latency, memory: vec![0; WORDS] }
+        Self {
+            dut,
+            banks,
+            latency,
+            memory: vec![0; WORDS],
+        }
     }
 
     fn pin(&self, name: &str) -> Pin {
@@ -84,16 +89,37 @@ impl Bench {
     fn run(&mut self, rng: &mut Random, cycles: u64, chances: [f64; 6]) {
         let banks = self.banks;
         let pins: Vec<Pin> = [
-            "read_valid_i", "read_ready_o", "read_address_i", "write_valid_i", "write_ready_o", "write_address_i",
-            "write_data_i", "write_strobe_i", "phit_want_i", "phit_ready_o", "phit_read_i", "phit_address_i",
-            "phit_write_valid_i", "phit_write_ready_o", "phit_write_address_i", "phit_write_strobe_i",
-            "host_valid_i", "host_ready_o", "host_write_i", "host_address_i", "host_data_i", "host_strobe_i", "data_o",
+            "read_valid_i",
+            "read_ready_o",
+            "read_address_i",
+            "write_valid_i",
+            "write_ready_o",
+            "write_address_i",
+            "write_data_i",
+            "write_strobe_i",
+            "phit_want_i",
+            "phit_ready_o",
+            "phit_read_i",
+            "phit_address_i",
+            "phit_write_valid_i",
+            "phit_write_ready_o",
+            "phit_write_address_i",
+            "phit_write_strobe_i",
+            "host_valid_i",
+            "host_ready_o",
+            "host_write_i",
+            "host_address_i",
+            "host_data_i",
+            "host_strobe_i",
+            "data_o",
         ]
         .into_iter()
         .map(|name| self.pin(name))
         .collect();
-        let (data_in, data_out) =
-            (self.dut.lanes("phit_write_data_i", banks), self.dut.lanes("phit_data_o", banks));
+        let (data_in, data_out) = (
+            self.dut.lanes("phit_write_data_i", banks),
+            self.dut.lanes("phit_data_o", banks),
+        );
         let [mut read, mut write, mut phit, mut phit_write, mut host] = [Request::default(); 5];
         let mut host_writes = false;
         // Reads under way, with what they should give.
@@ -119,10 +145,22 @@ impl Bench {
             let value: u32 = rng.random();
             let host_value: u32 = rng.random();
             let values: Vec<u32> = (0..banks).map(|_| rng.random()).collect();
-            for (pin, request) in [(0, read), (3, write), (8, phit), (12, phit_write), (16, host)] {
+            for (pin, request) in [
+                (0, read),
+                (3, write),
+                (8, phit),
+                (12, phit_write),
+                (16, host),
+            ] {
                 dut.set(pins[pin], 0, u64::from(request.on));
             }
-            for (pin, request) in [(2, read), (5, write), (11, phit), (14, phit_write), (19, host)] {
+            for (pin, request) in [
+                (2, read),
+                (5, write),
+                (11, phit),
+                (14, phit_write),
+                (19, host),
+            ] {
                 dut.set(pins[pin], 0, request.address as u64);
             }
             dut.set(pins[6], 0, u64::from(value));
@@ -149,15 +187,21 @@ impl Bench {
             if phits.front().is_some_and(|&(due, _)| due == cycle)
                 && let Some((_, expected)) = phits.pop_front()
             {
-                let found: Vec<u32> = (0..banks).map(|lane| dut.get(data_out, lane) as u32).collect();
+                let found: Vec<u32> = (0..banks)
+                    .map(|lane| dut.get(data_out, lane) as u32)
+                    .collect();
                 assert_eq!(found, expected, "a phit");
             }
             let due = cycle + self.latency as u64;
             // Reads give what was there before the writes of the same cycle.
             let (mut reads, mut writes) = (0, 0);
             let host_at = host.address;
-            let (read_at, phit_at, write_at, phit_write_at) =
-                (read.address, phit.address, write.address, phit_write.address);
+            let (read_at, phit_at, write_at, phit_write_at) = (
+                read.address,
+                phit.address,
+                write.address,
+                phit_write.address,
+            );
             let host_strobe = host.strobe;
             if read.settle(granted[0], LONG_PATIENCE, "a read") {
                 words.push_back((due, memory[read_at]));
@@ -177,7 +221,9 @@ impl Bench {
             }
             assert!(reads <= 1, "{reads} reads in a cycle");
             let mut store = |at: usize, strobe: u64, value: u32| {
-                let mask = (0..4).filter(|byte| strobe >> byte & 1 == 1).fold(0, |mask, byte| mask | 0xff << (8 * byte));
+                let mask = (0..4)
+                    .filter(|byte| strobe >> byte & 1 == 1)
+                    .fold(0, |mask, byte| mask | 0xff << (8 * byte));
                 memory[at] = memory[at] & !mask | value & mask;
             };
             if host_over && host_writes {
@@ -204,13 +250,25 @@ impl Bench {
 
     /// Gives every word a value.
     fn fill(&mut self, rng: &mut Random) {
-        let [valid, ready, write, address, data, strobe] =
-            ["host_valid_i", "host_ready_o", "host_write_i", "host_address_i", "host_data_i", "host_strobe_i"]
-                .map(|name| self.pin(name));
+        let [valid, ready, write, address, data, strobe] = [
+            "host_valid_i",
+            "host_ready_o",
+            "host_write_i",
+            "host_address_i",
+            "host_data_i",
+            "host_strobe_i",
+        ]
+        .map(|name| self.pin(name));
         for at in 0..WORDS {
             let value: u32 = rng.random();
             self.memory[at] = value;
-            for (pin, value) in [(valid, 1), (write, 1), (address, at as u64), (data, u64::from(value)), (strobe, 15)] {
+            for (pin, value) in [
+                (valid, 1),
+                (write, 1),
+                (address, at as u64),
+                (data, u64::from(value)),
+                (strobe, 15),
+            ] {
                 self.dut.set(pin, 0, value);
             }
             self.dut.settle();

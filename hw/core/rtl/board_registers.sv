@@ -194,7 +194,7 @@ module board_registers #(
           if (read_offset_i == BOARD_RANK_STATE_OFFSET + 12'(4 * r)) read_data_o = state_i[r];
           if (read_offset_i == BOARD_POSTED_OFFSET + 12'(4 * r)) read_data_o = posted_i[r];
         end
-        for (int unsigned p = 0; p < LINKS; p++) begin
+        for (int unsigned p = 0; p < LinkN; p++) begin
           if (read_offset_i == BOARD_LINK_TX_OFFSET + 12'(4 * p)) read_data_o = link_tx_q[p];
           if (read_offset_i == BOARD_LINK_RX_OFFSET + 12'(4 * p)) read_data_o = link_rx_q[p];
         end

@@ -34,11 +34,21 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        Self { block: block("sync"), boards: vec![Board::default(); BOARDS], rounds: 0 }
+        Self {
+            block: block("sync"),
+            boards: vec![Board::default(); BOARDS],
+            rounds: 0,
+        }
     }
 
     /// A cycle. `sent` and `consumed` are pulses by board; gives who fires, with phase and verdict.
-    fn cycle(&mut self, sent: &[u64], consumed: &[u64], delay: &mut impl FnMut() -> u64, ready: &[bool]) -> Vec<Option<(bool, u64)>> {
+    fn cycle(
+        &mut self,
+        sent: &[u64],
+        consumed: &[u64],
+        delay: &mut impl FnMut() -> u64,
+        ready: &[bool],
+    ) -> Vec<Option<(bool, u64)>> {
         let Self { block, boards, .. } = self;
         let now = block.cycle();
         // What all have given: the two lowest lanes are added, the others anded.
@@ -80,7 +90,10 @@ impl Bench {
         block.settle();
         for (at, board) in boards.iter_mut().enumerate() {
             if block.get_part("round_o", at, BOARDS) == 1 {
-                assert!(board.here && board.given.is_none(), "board {at} begins a round that it can't");
+                assert!(
+                    board.here && board.given.is_none(),
+                    "board {at} begins a round that it can't"
+                );
                 let mut given = [0; 4];
                 for (lane, value) in given.iter_mut().enumerate() {
                     *value = block.get_part("round_data_o", at * 4 + lane, BOARDS * 4);
@@ -105,7 +118,11 @@ impl Bench {
 /// What a barrier ends with.
 fn verdict(boards: &[Board]) -> u64 {
     let first = &boards[0];
-    let least = boards.iter().map(|board| board.verdict).filter(|&verdict| verdict != 0).min();
+    let least = boards
+        .iter()
+        .map(|board| board.verdict)
+        .filter(|&verdict| verdict != 0)
+        .min();
     if boards.iter().any(|board| board.kind != first.kind) {
         Status::Mismatch as u64
     } else if let Some(least) = least {
@@ -129,9 +146,21 @@ fn cluster_sync_random() {
         let odd = rng.random_bool(0.3);
         for board in &mut bench.boards {
             board.phase = phase;
-            board.verdict = if odd && rng.random_bool(0.4) { rng.random_range(0..18) } else { 0 };
-            board.kind = if odd && rng.random_bool(0.1) { rng.random_range(0..KINDS) } else { 1 };
-            board.slot = if odd && rng.random_bool(0.2) { rng.random_range(0..256) } else { 9 };
+            board.verdict = if odd && rng.random_bool(0.4) {
+                rng.random_range(0..18)
+            } else {
+                0
+            };
+            board.kind = if odd && rng.random_bool(0.1) {
+                rng.random_range(0..KINDS)
+            } else {
+                1
+            };
+            board.slot = if odd && rng.random_bool(0.2) {
+                rng.random_range(0..256)
+            } else {
+                9
+            };
         }
         let expected = verdict(&bench.boards);
         // Each board comes at a time of its own, and sends until then.
@@ -139,7 +168,10 @@ fn cluster_sync_random() {
         // Packets under way, by receiver and plane: when they arrive.
         let mut flying: Vec<[VecDeque<u64>; 2]> = vec![Default::default(); BOARDS];
         let mut awake = vec![0u64; BOARDS];
-        let (far, chain) = ([3, 30, 200][rng.random_range(0..3)], rng.random_range(0.0..0.8));
+        let (far, chain) = (
+            [3, 30, 200][rng.random_range(0..3)],
+            rng.random_range(0.0..0.8),
+        );
         let mut fired = [None; BOARDS];
         let start = bench.block.cycle();
         let mut complete = None;
@@ -148,13 +180,22 @@ fn cluster_sync_random() {
             let (mut sent, mut consumed) = ([0; BOARDS], [0; BOARDS]);
             for at in 0..BOARDS {
                 for plane in 0..2 {
-                    if flying[at][plane].front().is_some_and(|&due| due <= now) && rng.random_bool(0.5) {
+                    if flying[at][plane].front().is_some_and(|&due| due <= now)
+                        && rng.random_bool(0.5)
+                    {
                         flying[at][plane].pop_front();
                         consumed[at] |= 1 << plane;
                         // It may have to be answered.
-                        awake[at] = now + 2 + if rng.random_bool(chain) { rng.random_range(1..40) } else { 0 };
+                        awake[at] = now
+                            + 2
+                            + if rng.random_bool(chain) {
+                                rng.random_range(1..40)
+                            } else {
+                                0
+                            };
                     }
-                    let active = now < comes[at] || (awake[at] > now + 2 && chain > 0.0 && now < 600);
+                    let active =
+                        now < comes[at] || (awake[at] > now + 2 && chain > 0.0 && now < 600);
                     if active && rng.random_bool(0.1) {
                         let to = (at + rng.random_range(1..BOARDS)) % BOARDS;
                         let due = now + rng.random_range(1..=far);
@@ -163,7 +204,10 @@ fn cluster_sync_random() {
                         sent[at] |= 1 << plane;
                     }
                 }
-                bench.boards[at].here = now >= comes[at] && awake[at] <= now && sent[at] == 0 && consumed[at] == 0
+                bench.boards[at].here = now >= comes[at]
+                    && awake[at] <= now
+                    && sent[at] == 0
+                    && consumed[at] == 0
                     && fired[at].is_none_or(|when| now < when + 3);
             }
             let under_way = flying.iter().flatten().any(|queue| !queue.is_empty());
@@ -176,17 +220,30 @@ fn cluster_sync_random() {
             for (at, fire) in fires.into_iter().enumerate() {
                 let Some((its, verdict)) = fire else { continue };
                 assert!(fired[at].is_none(), "board {at} fires twice");
-                assert!(complete.is_some_and(|(when, _)| when < now), "board {at} fires early");
-                assert_eq!((its, verdict), (phase, expected), "board {at}: {:?}", bench.boards);
+                assert!(
+                    complete.is_some_and(|(when, _)| when < now),
+                    "board {at} fires early"
+                );
+                assert_eq!(
+                    (its, verdict),
+                    (phase, expected),
+                    "board {at}: {:?}",
+                    bench.boards
+                );
                 fired[at] = Some(now);
             }
             assert!(now < 20_000, "no barrier");
-            early += u64::from(complete.is_none() && bench.boards.iter().any(|board| board.given.is_some()));
+            early += u64::from(
+                complete.is_none() && bench.boards.iter().any(|board| board.given.is_some()),
+            );
         }
         // At most the round under way, which counted too early, and two whole ones.
         if let Some((_, before)) = complete {
             let more = bench.rounds - before;
-            assert!(more <= 3 * BOARDS as u64, "{more} parts in rounds after all was quiet");
+            assert!(
+                more <= 3 * BOARDS as u64,
+                "{more} parts in rounds after all was quiet"
+            );
         }
         for board in &mut bench.boards {
             board.here = false;
@@ -196,7 +253,10 @@ fn cluster_sync_random() {
             assert!(fires.iter().all(Option::is_none));
         }
     }
-    assert!(early > 1000, "rounds were hardly ever too early: {early} cycles");
+    assert!(
+        early > 1000,
+        "rounds were hardly ever too early: {early} cycles"
+    );
 }
 
 /// Where nothing was ever under way, a barrier takes two rounds, neither more nor less.
@@ -245,8 +305,15 @@ fn cluster_sync_counts() {
     let mut fired = 0;
     let rounds = bench.rounds;
     for _ in 0..40 {
-        fired += bench.cycle(&quiet, &quiet, &mut || 0, &[true; BOARDS]).iter().flatten().count();
+        fired += bench
+            .cycle(&quiet, &quiet, &mut || 0, &[true; BOARDS])
+            .iter()
+            .flatten()
+            .count();
     }
     assert_eq!(fired, BOARDS);
-    assert!(bench.rounds - rounds >= BOARDS as u64 + 1, "fired in the first round that agrees");
+    assert!(
+        bench.rounds - rounds >= BOARDS as u64 + 1,
+        "fired in the first round that agrees"
+    );
 }

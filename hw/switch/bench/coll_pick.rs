@@ -33,7 +33,10 @@ fn coll_pick_random() {
         let useless: u32 = rng.random();
         let choice = cycle(&mut block, candidates, |row| useless >> row & 1 == 1);
         assert_eq!(choice.is_some(), before != 0);
-        assert!(choice.is_none_or(|row| before >> row & 1 == 1), "{choice:?} of {before:08x}");
+        assert!(
+            choice.is_none_or(|row| before >> row & 1 == 1),
+            "{choice:?} of {before:08x}"
+        );
         before = candidates;
     }
 }
@@ -57,20 +60,36 @@ fn coll_pick_fair() {
         let cycles = 40 * goods + 4 * bads;
         for at in 0..cycles {
             let choice = cycle(&mut block, good | bad, |row| bad >> row & 1 == 1);
-            let Some(row) = choice else { panic!("no choice") };
+            let Some(row) = choice else {
+                panic!("no choice")
+            };
             lost += bad >> row & 1;
             turns[row] += 1;
             for other in (0..32).filter(|other| good >> other & 1 == 1) {
                 gap[other] = if other == row { 0 } else { gap[other] + 1 };
                 // A turn of all, with at most a look each at those that can't.
-                assert!(gap[other] <= goods + bads + 2, "{other} waits since {} cycles at {at}", gap[other]);
+                assert!(
+                    gap[other] <= goods + bads + 2,
+                    "{other} waits since {} cycles at {at}",
+                    gap[other]
+                );
             }
         }
         // They nap from their first look on: two, since a choice is made a cycle ahead.
-        assert!(lost <= 2 * bads + 2, "{lost} of {cycles} cycles for {bads} that can't go, {goods} that can");
-        let counts: Vec<u32> = (0..32).filter(|row| good >> row & 1 == 1).map(|row| turns[row]).collect();
+        assert!(
+            lost <= 2 * bads + 2,
+            "{lost} of {cycles} cycles for {bads} that can't go, {goods} that can"
+        );
+        let counts: Vec<u32> = (0..32)
+            .filter(|row| good >> row & 1 == 1)
+            .map(|row| turns[row])
+            .collect();
         let (least, most) = (counts.iter().min(), counts.iter().max());
-        assert!(most.zip(least).is_some_and(|(most, least)| most - least <= 4), "{counts:?}");
+        assert!(
+            most.zip(least)
+                .is_some_and(|(most, least)| most - least <= 4),
+            "{counts:?}"
+        );
     }
 }
 
@@ -82,10 +101,14 @@ fn coll_pick_wakes() {
         for _ in 0..20 {
             cycle(&mut block, 1 << row, |_| true);
         }
-        let seen = (0..4).filter(|_| cycle(&mut block, 1 << row, |_| true) == Some(row)).count();
+        let seen = (0..4)
+            .filter(|_| cycle(&mut block, 1 << row, |_| true) == Some(row))
+            .count();
         assert_eq!(seen, 4);
         let two = 1u32 << row | 1 << ((row + 5) % 32);
-        let seen = (0..40).filter(|_| cycle(&mut block, two, |_| true) == Some(row)).count();
+        let seen = (0..40)
+            .filter(|_| cycle(&mut block, two, |_| true) == Some(row))
+            .count();
         assert!((15..=25).contains(&seen), "{seen}");
     }
 }

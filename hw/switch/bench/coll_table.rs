@@ -7,8 +7,7 @@ use alcor_abi::rank;
 use alcor_hw_bench::{Random, soak};
 use rand::Rng;
 
-use crate::coll_units::{RANKS, STAGES, block};
-use crate::collective_model::{pairs, shape};
+use crate::coll_units::{RANKS, STAGES, block, pairs, shape};
 use crate::rma::Block;
 
 /// Cycles between a write of COMM_SHAPE and that in which the row is there, when nobody else writes.
@@ -52,12 +51,17 @@ impl Row {
         for (stage, &partner) in (0..).zip(&self.partners) {
             writes.push((rank::COMM_PARTNER + 4 * stage, partner));
         }
-        writes.push((rank::COMM_SHAPE, shape(self.boards, self.label, self.members)));
+        writes.push((
+            rank::COMM_SHAPE,
+            shape(self.boards, self.label, self.members),
+        ));
         writes
     }
 
     fn check(&self, block: &mut Block) {
-        let Row { row, boards, label, .. } = *self;
+        let Row {
+            row, boards, label, ..
+        } = *self;
         let stages = pairs(boards);
         // Where the boards are no power of two, the first stage folds the upper labels away.
         let folds = !boards.is_power_of_two();
@@ -72,13 +76,20 @@ impl Row {
             block.get("upper_o") >> row & 1 == 1,
             block.get("lower_o") >> row & 1 == 1,
         );
-        assert_eq!(found, (true, label, fold, stages.len(), upper, lower), "{self:?}");
+        assert_eq!(
+            found,
+            (true, label, fold, stages.len(), upper, lower),
+            "{self:?}"
+        );
         for by in 0..RANKS {
             let member = block.get_part("member_o", by, RANKS) >> row & 1;
             assert_eq!(member, u64::from(self.members >> by & 1), "{self:?}");
         }
         for (stage, &partner) in self.partners.iter().enumerate() {
-            assert_eq!(block.get_part("partner_o", stage * 32 + row, STAGES * 32), u64::from(partner));
+            assert_eq!(
+                block.get_part("partner_o", stage * 32 + row, STAGES * 32),
+                u64::from(partner)
+            );
         }
     }
 }
@@ -136,7 +147,9 @@ fn coll_table_together() {
                 .map(|queue| match rng.random_bool(pace) {
                     true => queue.pop_front(),
                     // The operands of collectives lie just below.
-                    false => rng.random_bool(0.5).then(|| (rank::C_SOURCE + 4 * rng.random_range(0..9), 77)),
+                    false => rng
+                        .random_bool(0.5)
+                        .then(|| (rank::C_SOURCE + 4 * rng.random_range(0..9), 77)),
                 })
                 .collect();
             write(&mut block, &lanes);
@@ -151,7 +164,10 @@ fn coll_table_together() {
         rows.iter().for_each(|row| row.check(&mut block));
         // A row with no boards is free.
         let freed = rows[0].row;
-        write(&mut block, &[Some((rank::COMM_ROW, freed as u32)), None, None]);
+        write(
+            &mut block,
+            &[Some((rank::COMM_ROW, freed as u32)), None, None],
+        );
         write(&mut block, &[Some((rank::COMM_SHAPE, 0)), None, None]);
         (0..5).for_each(|_| write(&mut block, &[None; RANKS]));
         assert_eq!(block.get("valid_o") >> freed & 1, 0);

@@ -20,8 +20,25 @@ pub fn block(prefix: &'static str) -> Block {
         .param("RANKS", RANKS as u64)
         .param("STAGES", STAGES as u64)
         .param("BOARDS", BOARDS as u64);
-    #[allow(unused_mut)]
-    let mut block = Block::of(&recipe, prefix, 1, 0);
-    //UNITFAULT
-    block
+    Block::of(&recipe, prefix, 1, 0)
+}
+
+/// Data of COMM_SHAPE.
+pub fn shape(boards: usize, label: usize, members: u32) -> u32 {
+    boards as u32 | (label as u32) << 8 | members << 16
+}
+
+/// By stage: which labels of `n` meet.
+pub fn pairs(n: usize) -> Vec<Vec<(usize, usize)>> {
+    let (mut stages, mut n) = (Vec::new(), n);
+    while n > 1 {
+        let mut half = 1;
+        while half * 2 < n {
+            half *= 2;
+        }
+        let folded = n - half;
+        stages.push((0..folded).map(|label| (label, label + half)).collect());
+        n = half;
+    }
+    stages
 }

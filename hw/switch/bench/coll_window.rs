@@ -26,18 +26,26 @@ fn coll_window_random() {
     let (mut full, mut both, mut most) = (0, 0, vec![0; 32]);
     for phase in 0..soak(60) {
         // Some phases fill, some empty, some are about few rings.
-        let (fill, empty) = [(0.9, 0.2), (0.2, 0.9), (0.7, 0.7), (1.0, 0.0), (1.0, 1.0)][phase as usize % 5];
+        let (fill, empty) =
+            [(0.9, 0.2), (0.2, 0.9), (0.7, 0.7), (1.0, 0.0), (1.0, 1.0)][phase as usize % 5];
         let rows: Vec<usize> = match phase % 3 {
             0 => (0..32).collect(),
             1 => vec![rng.random_range(0..32)],
             _ => (0..3).map(|_| rng.random_range(0..32)).collect(),
         };
         for _ in 0..700 {
-            let some: u64 = (0..32).filter(|&row| !rings[row].is_empty()).map(|row| 1 << row).sum();
+            let some: u64 = (0..32)
+                .filter(|&row| !rings[row].is_empty())
+                .map(|row| 1 << row)
+                .sum();
             // The row looked at, which may be empty.
             let head = rows[rng.random_range(0..rows.len())];
             let pop = !rings[head].is_empty() && rng.random_bool(empty);
-            let row = if rng.random_bool(0.5) { head } else { rows[rng.random_range(0..rows.len())] };
+            let row = if rng.random_bool(0.5) {
+                head
+            } else {
+                rows[rng.random_range(0..rows.len())]
+            };
             let push = rings[row].len() < size(row) && rng.random_bool(fill);
             let (data, note) = (rng.random::<u64>() >> 16, rng.random_range(0..1u64 << 11));
             block.set("head_row_i", head as u64);
@@ -67,6 +75,15 @@ fn coll_window_random() {
             }
         }
     }
-    assert!(full > 100 && both > 100, "{full} times full, {both} times emptied and written at once");
-    assert!(most.iter().enumerate().filter(|&(row, &most)| most == size(row)).count() > 10);
+    assert!(
+        full > 100 && both > 100,
+        "{full} times full, {both} times emptied and written at once"
+    );
+    assert!(
+        most.iter()
+            .enumerate()
+            .filter(|&(row, &most)| most == size(row))
+            .count()
+            > 10
+    );
 }

@@ -81,61 +81,84 @@ module collective_bench #(
 );
 
   localparam int unsigned W = PHIT_W + HeaderW;
+  // Phits from a board to another of a stage; more than all windows together let through.
+  localparam int unsigned Depth = 2048;
 
   logic [BOARDS-1:0][STAGES-1:0] tx_valid, tx_ready, rx_valid;
   logic [BOARDS-1:0][STAGES-1:0][W-1:0] tx_phit, rx_phit;
-  logic [31:0] now_q, sent_q, came_q;
+  logic [STAGES-1:0][BOARDS-1:0][BOARDS-1:0] waits;
+  logic [31:0] now_q;
 
   assign tx_ready = ~stall_i;
-  assign quiet_o  = sent_q == came_q && tx_valid == '0 && rx_valid == '0;
+  assign quiet_o  = tx_valid == '0 && waits == '0;
 
-  // The network, as a program: a queue for each stage of two boards, with the time from which on
-  // the phit may arrive.
-  logic [W+31:0] lanes[STAGES*BOARDS*BOARDS][$];
-  int unsigned turn_q[STAGES*BOARDS];
+  for (genvar s = 0; s < STAGES; s++) begin : g_stage
+    logic [BOARDS-1:0][BOARDS-1:0] some, took;
+    logic [BOARDS-1:0][BOARDS-1:0][W-1:0] front;
 
-  always @(posedge clk_i) begin : p_network
-    int unsigned dest, from, lane, sent, came;
-    logic found;
-    logic [W+31:0] entry;
+    for (genvar b = 0; b < BOARDS; b++) begin : g_from
+      logic [15:0] dest;
+      assign dest = tx_phit[b][s][PHIT_W+NET_LOW_DEST_LSB+:16] / 16'(RANKS);
 
-    sent = 0;
-    came = 0;
-    for (int unsigned s = 0; s < STAGES; s++) begin
-      for (int unsigned b = 0; b < BOARDS; b++) begin
-        if (rst_ni && tx_valid[b][s] && tx_ready[b][s]) begin
-          dest = 32'(tx_phit[b][s][PHIT_W+NET_LOW_DEST_LSB+:16]) / RANKS;
-          if (dest >= BOARDS) $error("a phit for a board that is not there");
-          else if (3'(s) != tx_phit[b][s][PHIT_W+32+NET_HIGH_STAGE_LSB+:3])
-            $error("a phit of another stage");
-          else lanes[(s * BOARDS + b) * BOARDS + dest].push_back({now_q + 32'(delay_i) - 1, tx_phit[b][s]});
-          sent++;
+      always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+          sent_o[b][s] <= '0;
+        end else if (tx_valid[b][s] && tx_ready[b][s]) begin
           sent_o[b][s] <= sent_o[b][s] + 1;
+          if (dest >= 16'(BOARDS)) $error("a phit for a board that is not there");
+          if (tx_phit[b][s][PHIT_W+32+NET_HIGH_STAGE_LSB+:3] != 3'(s)) $error("a phit of another stage");
         end
-        if (!rst_ni) sent_o[b][s] <= '0;
       end
-      for (int unsigned d = 0; d < BOARDS; d++) begin
-        found = 1'b0;
-        if (sent_q != came_q || sent != 0) begin
-          for (int unsigned i = 0; i < BOARDS; i++) begin
-            from = (turn_q[s*BOARDS+d] + i) % BOARDS;
-            lane = (s * BOARDS + from) * BOARDS + d;
-            if (!found && !hold_i[from][d] && lanes[lane].size() != 0 && lanes[lane][0][W+:32] <= now_q) begin
-              found = 1'b1;
-              entry = lanes[lane].pop_front();
-              rx_phit[d][s] <= entry[W-1:0];
-              turn_q[s*BOARDS+d] = from + 1;
-              came++;
+
+      // What is under way from one board to another, each with the time from which on it may arrive.
+      for (genvar d = 0; d < BOARDS; d++) begin : g_to
+        logic [W-1:0] phits[Depth];
+        logic [31:0] dues[Depth];
+        logic [31:0] head_q, tail_q;
+
+        assign some[d][b]  = head_q != tail_q && dues[head_q%Depth] <= now_q && !hold_i[b][d];
+        assign front[d][b] = phits[head_q%Depth];
+
+        always_ff @(posedge clk_i) begin
+          if (!rst_ni) begin
+            head_q <= '0;
+            tail_q <= '0;
+          end else begin
+            if (tx_valid[b][s] && tx_ready[b][s] && dest == 16'(d)) begin
+              phits[tail_q%Depth] <= tx_phit[b][s];
+              dues[tail_q%Depth]  <= now_q + 32'(delay_i);
+              tail_q              <= tail_q + 1;
+              if (tail_q - head_q == Depth) $error("the bench's network has no room");
             end
+            if (took[d][b]) head_q <= head_q + 1;
           end
         end
-        rx_valid[d][s] <= found;
+
+        assign waits[s][b][d] = head_q != tail_q;
       end
     end
-    now_q  <= rst_ni ? now_q + 1 : '0;
-    sent_q <= rst_ni ? sent_q + sent : '0;
-    came_q <= rst_ni ? came_q + came : '0;
+
+    // To a board: who has something for it takes turns.
+    for (genvar d = 0; d < BOARDS; d++) begin : g_arrive
+      logic [((BOARDS > 1) ? $clog2(BOARDS) : 1)-1:0] from;
+
+      rr_arbiter #(
+          .N(BOARDS)
+      ) u_turn (
+          .clk_i    (clk_i),
+          .rst_ni   (rst_ni),
+          .req_i    (some[d]),
+          .advance_i(1'b1),
+          .valid_o  (rx_valid[d][s]),
+          .grant_o  (took[d]),
+          .index_o  (from)
+      );
+
+      assign rx_phit[d][s] = front[d][from];
+    end
   end
+
+  always_ff @(posedge clk_i) now_q <= rst_ni ? now_q + 1 : '0;
 
   for (genvar b = 0; b < BOARDS; b++) begin : g_board
     logic [RANKS-1:0] want, read, ready, write_valid, write_ready;

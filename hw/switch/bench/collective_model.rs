@@ -9,6 +9,8 @@ use alcor_hw_bench::Random;
 use rand::Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
 
+use crate::coll_units::{pairs, shape};
+
 const NAN_64: u64 = 0x7ff8_0000_0000_0000;
 const NAN_32: u32 = 0x7fc0_0000;
 
@@ -20,8 +22,12 @@ pub const DATATYPES: [Datatype; 6] = [
     Datatype::U64,
     Datatype::U32,
 ];
-const ARITHMETIC: [Operation; 4] =
-    [Operation::Sum, Operation::Min, Operation::Max, Operation::Prod];
+const ARITHMETIC: [Operation; 4] = [
+    Operation::Sum,
+    Operation::Min,
+    Operation::Max,
+    Operation::Prod,
+];
 const BITWISE: [Operation; 3] = [Operation::Band, Operation::Bor, Operation::Bxor];
 
 // ------------------------------------------------------------------------------------------------
@@ -45,7 +51,12 @@ impl Communicator {
         boards.sort_unstable();
         boards.dedup();
         boards.shuffle(&mut **rng);
-        let mut communicator = Self { context, ranks, boards, per_board };
+        let mut communicator = Self {
+            context,
+            ranks,
+            boards,
+            per_board,
+        };
         if rng.random_bool(0.5) {
             let label = |rank: &usize| communicator.label(*rank);
             let mut ranks = communicator.ranks.clone();
@@ -67,7 +78,12 @@ impl Communicator {
     /// These ranks, one a board, labels in the same order.
     pub fn in_order(context: usize, boards: Vec<usize>, per_board: usize) -> Self {
         let ranks = boards.iter().map(|board| board * per_board).collect();
-        Self { context, ranks, boards, per_board }
+        Self {
+            context,
+            ranks,
+            boards,
+            per_board,
+        }
     }
 
     /// A random one over all boards of a cluster.
@@ -94,7 +110,10 @@ impl Communicator {
 
     fn label(&self, rank: usize) -> usize {
         let board = rank / self.per_board;
-        self.boards.iter().position(|&other| other == board).unwrap_or(0)
+        self.boards
+            .iter()
+            .position(|&other| other == board)
+            .unwrap_or(0)
     }
 
     /// The writes that make the row on the board with this label.
@@ -114,30 +133,13 @@ impl Communicator {
                 writes.push((rank::COMM_PARTNER + 4 * stage as u32, rank as u32));
             }
         }
-        let mask: u32 = members.iter().map(|rank| 1 << (rank % self.per_board)).sum();
+        let mask: u32 = members
+            .iter()
+            .map(|rank| 1 << (rank % self.per_board))
+            .sum();
         writes.push((rank::COMM_SHAPE, shape(self.boards.len(), label, mask)));
         writes
     }
-}
-
-/// Data of COMM_SHAPE.
-pub fn shape(boards: usize, label: usize, members: u32) -> u32 {
-    boards as u32 | (label as u32) << 8 | members << 16
-}
-
-/// By stage: which labels of `n` meet.
-pub fn pairs(n: usize) -> Vec<Vec<(usize, usize)>> {
-    let (mut stages, mut n) = (Vec::new(), n);
-    while n > 1 {
-        let mut half = 1;
-        while half * 2 < n {
-            half *= 2;
-        }
-        let folded = n - half;
-        stages.push((0..folded).map(|label| (label, label + half)).collect());
-        n = half;
-    }
-    stages
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -159,7 +161,11 @@ macro_rules! float {
                 Operation::Max => [x, y][usize::from(less)],
                 _ => unreachable!("no operation of floating-point numbers"),
             };
-            if result.is_nan() { $nan } else { result.to_bits() }
+            if result.is_nan() {
+                $nan
+            } else {
+                result.to_bits()
+            }
         }
     };
 }
@@ -201,7 +207,10 @@ pub fn width(datatype: Datatype) -> usize {
 /// `a op b`, element by element.
 pub fn combine(operation: Operation, datatype: Datatype, a: &[u32], b: &[u32]) -> Vec<u32> {
     let narrow = |each: fn(Operation, u32, u32) -> u32| {
-        a.iter().zip(b).map(|(&a, &b)| each(operation, a, b)).collect()
+        a.iter()
+            .zip(b)
+            .map(|(&a, &b)| each(operation, a, b))
+            .collect()
     };
     let wide = |each: fn(Operation, u64, u64) -> u64| {
         let join = |words: &[u32]| u64::from(words[1]) << 32 | u64::from(words[0]);
@@ -229,18 +238,43 @@ fn element(datatype: Datatype, rng: &mut Random) -> Vec<u32> {
     match datatype {
         Datatype::F64 => {
             let any = f64::from_bits(rng.random());
-            let choice = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, -f64::NAN, 5e-324, any];
-            let value = if special { *choice.choose(&mut **rng).unwrap_or(&0.0) } else { value };
+            let choice = [
+                0.0,
+                -0.0,
+                f64::INFINITY,
+                f64::NEG_INFINITY,
+                -f64::NAN,
+                5e-324,
+                any,
+            ];
+            let value = if special {
+                *choice.choose(&mut **rng).unwrap_or(&0.0)
+            } else {
+                value
+            };
             vec![value.to_bits() as u32, (value.to_bits() >> 32) as u32]
         }
         Datatype::F32 => {
             let any = f32::from_bits(rng.random());
-            let choice = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, -f32::NAN, 1e-45, any];
-            let value =
-                if special { *choice.choose(&mut **rng).unwrap_or(&0.0) } else { value as f32 };
+            let choice = [
+                0.0,
+                -0.0,
+                f32::INFINITY,
+                f32::NEG_INFINITY,
+                -f32::NAN,
+                1e-45,
+                any,
+            ];
+            let value = if special {
+                *choice.choose(&mut **rng).unwrap_or(&0.0)
+            } else {
+                value as f32
+            };
             vec![value.to_bits()]
         }
-        _ => (0..width(datatype)).map(|_| if special { u32::MAX } else { rng.random() }).collect(),
+        _ => (0..width(datatype))
+            .map(|_| if special { u32::MAX } else { rng.random() })
+            .collect(),
     }
 }
 
@@ -276,7 +310,9 @@ pub struct Part {
 impl Call {
     /// Any call, of up to about `words` words in all.
     pub fn random(members: usize, words: usize, rng: &mut Random) -> Self {
-        let collective = *Collective::ALL.choose(&mut **rng).unwrap_or(&Collective::Barrier);
+        let collective = *Collective::ALL
+            .choose(&mut **rng)
+            .unwrap_or(&Collective::Barrier);
         let datatype = *DATATYPES.choose(&mut **rng).unwrap_or(&Datatype::U32);
         let mut operations = ARITHMETIC.to_vec();
         if !matches!(datatype, Datatype::F64 | Datatype::F32) {
@@ -292,7 +328,11 @@ impl Call {
             members
         };
         let most = words / width(datatype) / blocks;
-        let most = if rng.random_bool(0.3) { most.min(9) } else { most };
+        let most = if rng.random_bool(0.3) {
+            most.min(9)
+        } else {
+            most
+        };
         Self {
             collective,
             operation,
@@ -317,7 +357,10 @@ impl Call {
             _ => Algorithm::Doubling,
         };
         let mut what = self.collective as u32 | (algorithm as u32) << 4;
-        if matches!(self.collective, Collective::Reduce | Collective::Allreduce | Collective::ReduceScatter) {
+        if matches!(
+            self.collective,
+            Collective::Reduce | Collective::Allreduce | Collective::ReduceScatter
+        ) {
             what |= (self.operation as u32) << 8;
         }
         if self.collective != Collective::Barrier {
@@ -382,7 +425,11 @@ impl Call {
     fn tree(self, communicator: &Communicator, given: &[Vec<u32>]) -> Vec<u32> {
         let op = |a: &Vec<u32>, b: &Vec<u32>| combine(self.operation, self.datatype, a, b);
         let place = |rank: usize| {
-            communicator.ranks.iter().position(|&other| other == rank).unwrap_or_default()
+            communicator
+                .ranks
+                .iter()
+                .position(|&other| other == rank)
+                .unwrap_or_default()
         };
         let labels = 0..communicator.boards.len();
         let mut sums: Vec<Vec<u32>> = labels
@@ -404,7 +451,11 @@ impl Call {
 
 /// How a collective ends whose members called it so.
 pub fn verdict(parts: &[Part]) -> Status {
-    let differs = |mask: u32| parts.iter().any(|part| (part.what ^ parts[0].what) & mask != 0);
+    let differs = |mask: u32| {
+        parts
+            .iter()
+            .any(|part| (part.what ^ parts[0].what) & mask != 0)
+    };
     if differs(0x0000_003f) {
         Status::Mismatch
     } else if differs(0xffff_0000) {

@@ -20,6 +20,8 @@ module coll_copy #(
     /// Synchronous reset, active low.
     input  logic                             rst_ni,
 
+    /// Parity of each communicator's collective.
+    input  logic [31:0]                      parity_i,
     /// This board's label in each communicator.
     input  logic [31:0][7:0]                 label_i,
     /// Labels from here up are folded.
@@ -107,6 +109,8 @@ module coll_copy #(
     input  logic                             keep_ready_i,
     /// The phit's communicator.
     output logic [4:0]                       out_row_o,
+    /// The parity of its collective.
+    output logic                             out_parity_o,
     /// It is a signature.
     output logic                             out_signature_o,
     /// The label it is for.
@@ -246,7 +250,7 @@ module coll_copy #(
 
   // ---------------------------------------------------------------- on its way
 
-  logic taken_q, taken_here_q, taken_holds_q, taken_signature_q;
+  logic taken_q, taken_parity_q, taken_here_q, taken_holds_q, taken_signature_q;
   logic [4:0] taken_row_q;
   logic [7:0] taken_target_q;
   logic [STAGES-1:0] taken_mask_q, taken_from_q;
@@ -260,6 +264,7 @@ module coll_copy #(
     else taken_q <= take;
     if (take) begin
       taken_row_q       <= row;
+      taken_parity_q    <= parity_i[row];
       taken_here_q      <= here;
       taken_holds_q     <= is_reader || passes;
       taken_signature_q <= signature;
@@ -302,18 +307,18 @@ module coll_copy #(
   logic kept_q;
 
   fifo #(
-      .WIDTH(5 + 1 + 8 + STAGES + 2 + PlaceW + 4 + PHIT_W),
+      .WIDTH(5 + 1 + 1 + 8 + STAGES + 2 + PlaceW + 4 + PHIT_W),
       .DEPTH(Depth)
   ) u_out (
       .clk_i  (clk_i),
       .rst_ni (rst_ni),
       .valid_i(taken_q),
       .ready_o(),
-      .data_i ({taken_row_q, taken_signature_q, taken_target_q, taken_mask_q, taken_here_q, taken_holds_q,
+      .data_i ({taken_row_q, taken_parity_q, taken_signature_q, taken_target_q, taken_mask_q, taken_here_q, taken_holds_q,
                 word, words, data}),
       .valid_o(out_valid),
       .ready_i(done),
-      .data_o ({out_row_o, out_signature_o, out_label_o, out_mask, out_here, out_holds, out_word_o,
+      .data_o ({out_row_o, out_parity_o, out_signature_o, out_label_o, out_mask, out_here, out_holds, out_word_o,
                 out_words_o, out_data_o}),
       .empty_o(),
       .usage_o()

@@ -4,7 +4,8 @@
 /// cycle before it is looked at.
 ///
 /// A choice that could not be used takes a nap, in which others come first, so that a communicator
-/// that waits costs the others next to nothing; naps end when nobody else is a candidate.
+/// that waits costs the others next to nothing; naps end when nobody else is a candidate, and every
+/// 16 cycles, so that nobody is passed over for long.
 module coll_pick (
     /// Clock.
     input  logic        clk_i,
@@ -23,10 +24,11 @@ module coll_pick (
   logic [31:0] awake, behind, chosen, above_q, nap_d, nap_q;
   logic [31:0] chosen_q;
   logic [4:0] row;
+  logic [3:0] time_q;
 
   always_comb begin
-    nap_d = nap_q;
-    if (failed_i) nap_d = nap_q | chosen_q;
+    nap_d = (time_q == '0) ? '0 : nap_q;
+    if (failed_i) nap_d = nap_d | chosen_q;
     awake = candidates_i & ~nap_d;
     if (awake == '0) begin
       awake = candidates_i;
@@ -47,11 +49,13 @@ module coll_pick (
       valid_o  <= 1'b0;
       row_o    <= '0;
       nap_q    <= '0;
+      time_q   <= '0;
       above_q  <= '0;
       chosen_q <= '0;
     end else begin
       valid_o  <= candidates_i != '0;
       nap_q    <= nap_d;
+      time_q   <= time_q + 1'b1;
       chosen_q <= chosen;
       if (candidates_i != '0) begin
         row_o   <= row;

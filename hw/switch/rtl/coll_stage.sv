@@ -167,6 +167,8 @@ module coll_stage #(
     input  logic [4:0]                  send_row_i,
     /// It is a signature.
     input  logic                        send_signature_i,
+    /// The parity of its collective.
+    input  logic                        send_parity_i,
     /// The label it is for.
     input  logic [7:0]                  send_label_i,
     /// Its place.
@@ -543,6 +545,8 @@ module coll_stage #(
   logic [$clog2(TxDepth+1)-1:0] taps_q;
   logic [1:0] tx_kind;
   logic [7:0] tx_label;
+  // A collective may have ended here, and the next one begun, before its last phits have left.
+  logic tap_parity, tx_parity;
   logic from_copy, tx_free, tx_some;
   logic [31:0] tx_low, tx_position;
   logic [15:0] tx_high;
@@ -550,17 +554,17 @@ module coll_stage #(
   assign tx_room = taps_q != ($clog2(TxDepth + 1))'(TxDepth);
 
   fifo #(
-      .WIDTH(6 + TokenW),
+      .WIDTH(7 + TokenW),
       .DEPTH(TxDepth)
   ) u_taps (
       .clk_i  (clk_i),
       .rst_ni (rst_ni),
       .valid_i(in_valid_i && in_send),
       .ready_o(),
-      .data_i ({in_row_i, in_signature_i, in_word_i, in_words_i, in_data_i}),
+      .data_i ({parity_i[in_row_i], in_row_i, in_signature_i, in_word_i, in_words_i, in_data_i}),
       .valid_o(tap_valid),
       .ready_i(tap_ready),
-      .data_o ({tap_row, tap_signature, tap_token}),
+      .data_o ({tap_parity, tap_row, tap_signature, tap_token}),
       .empty_o(),
       .usage_o()
   );
@@ -589,6 +593,7 @@ module coll_stage #(
     tx_kind  = tap_signature ? PK_SIGNATURE : PK_COMBINE;
     tx_label = '1;
     tx_token = tap_token;
+    tx_parity = tap_parity;
     if (pay_valid) begin
       tx_row   = pay_row;
       tx_kind  = PK_CREDIT;
@@ -597,7 +602,8 @@ module coll_stage #(
     end else if (from_copy) begin
       tx_row   = send_row_i;
       tx_kind  = send_signature_i ? PK_SIGNATURE : PK_COPY;
-      tx_label = send_label_i;
+      tx_label  = send_label_i;
+      tx_parity = send_parity_i;
       tx_token = {send_word_i, send_words_i, send_data_i};
     end
   end
@@ -625,7 +631,7 @@ module coll_stage #(
     tx_low[NET_LOW_LAST_LSB]                 = 1'b1;
     tx_high[NET_HIGH_STAGE_LSB+:3]           = 3'(STAGE);
     tx_high[NET_HIGH_KIND_LSB+:2]            = tx_kind;
-    tx_high[NET_HIGH_PARITY_LSB]             = parity_i[tx_row];
+    tx_high[NET_HIGH_PARITY_LSB]             = tx_parity;
     tx_high[NET_HIGH_LABEL_LSB+:8]           = tx_label;
     tx_position[NET_POSITION_WORD_LSB+:PlaceW] = tx_token[PHIT_W+4+:PlaceW];
     tx_position[NET_POSITION_WORDS_LSB+:4]   = tx_token[PHIT_W+:4];

@@ -365,7 +365,7 @@ module collective_unit #(
   logic [STAGES-1:0][3:0] result_words, copy_words;
   logic [STAGES-1:0][PHIT_W-1:0] result_data, copy_data;
   logic [STAGES-1:0][7:0] copy_label;
-  logic copying, reader_valid, reader_ready, reader_signature, keep_valid, keep_ready, out_signature;
+  logic copying, reader_valid, reader_ready, reader_signature, keep_valid, keep_ready, out_parity, out_signature;
   logic [4:0] copying_row, reader_row, look_row, out_row;
   logic [7:0] out_label;
   logic [PlaceW-1:0] reader_word, out_word;
@@ -508,6 +508,7 @@ module collective_unit #(
         .send_ready_o      (send_ready[s]),
         .send_row_i        (out_row),
         .send_signature_i  (out_signature),
+        .send_parity_i     (out_parity),
         .send_label_i      (out_label),
         .send_word_i       (out_word),
         .send_words_i      (out_words),
@@ -531,6 +532,7 @@ module collective_unit #(
   ) u_copy (
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),
+      .parity_i          (parity_q),
       .label_i           (label),
       .fold_i            (fold),
       .stages_i          (stages),
@@ -572,6 +574,7 @@ module collective_unit #(
       .keep_valid_o      (keep_valid),
       .keep_ready_i      (keep_ready),
       .out_row_o         (out_row),
+      .out_parity_o      (out_parity),
       .out_signature_o   (out_signature),
       .out_label_o       (out_label),
       .out_word_o        (out_word),

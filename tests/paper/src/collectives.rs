@@ -299,11 +299,31 @@ pub fn rows(
             let row = Row::new(name, cycles);
             rows.push(match plan.path {
                 Path::Hardware => row.limit(network.limit(op, bytes).cycles() as f64),
-                Path::Software => row.note("by the library over put"),
+                Path::Software => row,
             });
         }
     }
     Ok(rows)
+}
+
+/// Says of each row in `software` how many times as long it takes as the same in `hardware`.
+#[must_use]
+pub fn compared(software: Vec<Row>, hardware: &[Row]) -> Vec<Row> {
+    let same = |row: &Row| {
+        let (_, op, bytes) = parse_name(&row.name)?;
+        let name = row_name(Path::Hardware, op, bytes);
+        hardware.iter().find(|other| other.name == name)
+    };
+    software
+        .into_iter()
+        .map(|row| match same(&row) {
+            Some(other) => {
+                let gain = row.measured / other.measured;
+                row.note(format!("{gain:.1} times as long as in hardware"))
+            }
+            None => row,
+        })
+        .collect()
 }
 
 /// Where the ranks of a job agree on a cycle.
@@ -565,6 +585,18 @@ mod tests {
         for name in ["allreduce", "barrier-8", "exchange-4x4-H8", "bcast-x"] {
             assert_eq!(parse_name(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn software_is_compared_with_the_same_in_hardware() {
+        let software = ["software-bcast-8", "software-bcast-64"].map(|name| Row::new(name, 500.0));
+        let hardware = [Row::new("reduce-8", 5.0), Row::new("bcast-8", 250.0)];
+        let rows = compared(software.to_vec(), &hardware);
+        assert_eq!(
+            rows[0].note.as_deref(),
+            Some("2.0 times as long as in hardware")
+        );
+        assert_eq!(rows[1].note, None);
     }
 
     #[test]

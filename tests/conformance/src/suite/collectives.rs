@@ -40,14 +40,18 @@ tests! {
                     for collective in REDUCTIONS {
                         number += 2;
                         let flavour = [Flavour::Special, Flavour::Plain][number as usize / 2 % 2];
-                        driver.run(rank, world, &Case {
-                            operation,
-                            count: 1 + number as usize % 11,
-                            root: number as u32 % world.size(),
-                            flavour,
-                            number,
-                            ..Case::new(collective, element)
-                        })?;
+                        driver.run(
+                            rank,
+                            world,
+                            &Case {
+                                operation,
+                                count: 1 + number as usize % 11,
+                                root: number as u32 % world.size(),
+                                flavour,
+                                number,
+                                ..Case::new(collective, element)
+                            },
+                        )?;
                     }
                 }
             }
@@ -65,7 +69,12 @@ tests! {
                     for _ in 0..elements {
                         number += 2;
                         let element = HARDWARE[number as usize / 2 % HARDWARE.len()];
-                        let case = Case { root, number, count: 6, ..Case::new(collective, element) };
+                        let case = Case {
+                            root,
+                            number,
+                            count: 6,
+                            ..Case::new(collective, element)
+                        };
                         driver.run(rank, world, &case)?;
                     }
                 }
@@ -79,7 +88,9 @@ tests! {
         on_world(context, |driver, rank, world| {
             let counts = context.scale(
                 vec![0, 1, 2, 3, 7, 8, 9, 16, 33, 65],
-                (0..40).chain([63, 64, 65, 127, 128, 129, 255, 256, 257]).collect(),
+                (0..40)
+                    .chain([63, 64, 65, 127, 128, 129, 255, 256, 257])
+                    .collect(),
             );
             let mut number = 0;
             for count in counts {
@@ -87,7 +98,12 @@ tests! {
                     number += 2;
                     let element = HARDWARE[number as usize / 2 % HARDWARE.len()];
                     let root = (number / 2) as u32 % world.size();
-                    let case = Case { count, root, number, ..Case::new(collective, element) };
+                    let case = Case {
+                        count,
+                        root,
+                        number,
+                        ..Case::new(collective, element)
+                    };
                     driver.run(rank, world, &case)?;
                 }
             }
@@ -100,13 +116,23 @@ tests! {
         let most = context.memory() as usize / 8;
         on_world(context, |driver, rank, world| {
             let mut number = 0;
-            let lengths = context.scale(vec![9_001, 18_600], vec![4096, 9_001, 16_384, 18_600, 30_000]);
+            let lengths = context.scale(
+                vec![9_001, 18_600],
+                vec![4096, 9_001, 16_384, 18_600, 30_000],
+            );
             for bytes in lengths {
                 for collective in ALL {
                     number += 2;
                     let element = HARDWARE[number as usize / 2 % HARDWARE.len()];
-                    let case = Case { count: bytes, number, ..Case::new(collective, element) };
-                    let case = Case { root: number as u32 % world.size(), ..case };
+                    let case = Case {
+                        count: bytes,
+                        number,
+                        ..Case::new(collective, element)
+                    };
+                    let case = Case {
+                        root: number as u32 % world.size(),
+                        ..case
+                    };
                     driver.run(rank, world, &case.within(bytes.min(most), world.size()))?;
                 }
             }
@@ -123,7 +149,11 @@ tests! {
             let cases = context.scale(&few[..], &ALL[..]);
             for (number, &collective) in (0..).zip(cases) {
                 let element = [ElementType::F64, ElementType::U32][number as usize % 2];
-                let case = Case { count: most, number: 2 * number, ..Case::new(collective, element) };
+                let case = Case {
+                    count: most,
+                    number: 2 * number,
+                    ..Case::new(collective, element)
+                };
                 driver.run(rank, world, &case.within(most, world.size()))?;
             }
             Ok(())
@@ -137,25 +167,37 @@ tests! {
             for source in 0..8 {
                 for collective in ALL {
                     let destinations = match context.scale(true, false) {
-                        true => (source * 3 + number as usize) % 8..(source * 3 + number as usize) % 8 + 1,
+                        true => {
+                            (source * 3 + number as usize) % 8
+                                ..(source * 3 + number as usize) % 8 + 1
+                        }
                         false => 0..8,
                     };
                     for destination in destinations {
                         number += 2;
-                        driver.run(rank, world, &Case {
-                            shift: (source, destination),
-                            count: 7 + number as usize % 13,
-                            root: number as u32 % world.size(),
-                            number,
-                            ..Case::new(collective, ElementType::I32)
-                        })?;
+                        driver.run(
+                            rank,
+                            world,
+                            &Case {
+                                shift: (source, destination),
+                                count: 7 + number as usize % 13,
+                                root: number as u32 % world.size(),
+                                number,
+                                ..Case::new(collective, ElementType::I32)
+                            },
+                        )?;
                     }
                 }
             }
             // Elements of 8 bytes begin at even words only.
             for collective in ALL {
                 number += 2;
-                let case = Case { shift: (3, 2), count: 11, number, ..Case::new(collective, ElementType::F64) };
+                let case = Case {
+                    shift: (3, 2),
+                    count: 11,
+                    number,
+                    ..Case::new(collective, ElementType::F64)
+                };
                 driver.run(rank, world, &case)?;
             }
             Ok(())
@@ -180,8 +222,17 @@ tests! {
                     if number / 2 % 3 != 0 && context.scale(true, false) && count < 13 {
                         continue;
                     }
-                    let case = Case { count, number, in_place: true, shift: (number as usize / 2 % 5, 0), ..Case::new(collective, element) };
-                    let case = Case { root: number as u32 % world.size(), ..case };
+                    let case = Case {
+                        count,
+                        number,
+                        in_place: true,
+                        shift: (number as usize / 2 % 5, 0),
+                        ..Case::new(collective, element)
+                    };
+                    let case = Case {
+                        root: number as u32 % world.size(),
+                        ..case
+                    };
                     driver.run(rank, world, &case)?;
                 }
             }
@@ -196,13 +247,17 @@ tests! {
             for element in [ElementType::F64, ElementType::F32] {
                 for operation in operations(element) {
                     number += 2;
-                    driver.run(rank, world, &Case {
-                        operation,
-                        count: context.scale(400, 1500),
-                        flavour: Flavour::Special,
-                        number,
-                        ..Case::new(Collective::Allreduce, element)
-                    })?;
+                    driver.run(
+                        rank,
+                        world,
+                        &Case {
+                            operation,
+                            count: context.scale(400, 1500),
+                            flavour: Flavour::Special,
+                            number,
+                            ..Case::new(Collective::Allreduce, element)
+                        },
+                    )?;
                 }
             }
             Ok(())
@@ -214,10 +269,16 @@ tests! {
         let rounds = context.scale(30, 300);
         on_world(context, |driver, rank, world| {
             for number in 0..rounds {
-                let barrier = Case { number: 2 * number, ..Case::new(Collective::Barrier, ElementType::U32) };
+                let barrier = Case {
+                    number: 2 * number,
+                    ..Case::new(Collective::Barrier, ElementType::U32)
+                };
                 driver.run(rank, world, &barrier)?;
                 if number % 5 == 0 {
-                    let case = Case { number: 2 * number, ..Case::new(ALL[number as usize / 5 % ALL.len()], ElementType::U64) };
+                    let case = Case {
+                        number: 2 * number,
+                        ..Case::new(ALL[number as usize / 5 % ALL.len()], ElementType::U64)
+                    };
                     driver.run(rank, world, &case)?;
                 }
             }
@@ -230,8 +291,19 @@ tests! {
         let rounds = context.scale(12, 200);
         on_world(context, |driver, rank, world| {
             let cases = |_| {
-                let sum = Case { count: 40, number: 2, ..Case::new(Collective::Allreduce, ElementType::F64) };
-                [sum, Case { collective: Collective::ReduceScatter, count: 3, ..sum }]
+                let sum = Case {
+                    count: 40,
+                    number: 2,
+                    ..Case::new(Collective::Allreduce, ElementType::F64)
+                };
+                [
+                    sum,
+                    Case {
+                        collective: Collective::ReduceScatter,
+                        count: 3,
+                        ..sum
+                    },
+                ]
             };
             driver.run_all(rank, world, (0..rounds).flat_map(cases))
         })
@@ -245,15 +317,28 @@ tests! {
                 for collective in ALL {
                     number += 2;
                     let operation = Operation::ALL[number as usize / 2 % Operation::ALL.len()];
-                    let case = Case { operation, count: 13, number, shift: (1, 3), ..Case::new(collective, element) };
-                    let case = Case { root: number as u32 % world.size(), ..case };
+                    let case = Case {
+                        operation,
+                        count: 13,
+                        number,
+                        shift: (1, 3),
+                        ..Case::new(collective, element)
+                    };
+                    let case = Case {
+                        root: number as u32 % world.size(),
+                        ..case
+                    };
                     driver.run(rank, world, &case)?;
                 }
             }
             // Hardware and software take turns.
             for number in 0..6u64 {
-                let element = [ElementType::U8, ElementType::F32, ElementType::I16][number as usize % 3];
-                let case = Case { number: 1000 + 2 * number, ..Case::new(Collective::Allreduce, element) };
+                let element =
+                    [ElementType::U8, ElementType::F32, ElementType::I16][number as usize % 3];
+                let case = Case {
+                    number: 1000 + 2 * number,
+                    ..Case::new(Collective::Allreduce, element)
+                };
                 driver.run(rank, world, &case)?;
             }
             Ok(())
@@ -282,7 +367,11 @@ tests! {
             same("scatter_vec", vec![me * 10 + size - 1], block)?;
             let all: Vec<u64> = (0..size).flat_map(|member| [member + 1, 7]).collect();
             let (gathered, _) = world.gather_vec(rank, root, &mine)?;
-            same("gather_vec", (world.rank() == root).then(|| all.clone()), gathered)?;
+            same(
+                "gather_vec",
+                (world.rank() == root).then(|| all.clone()),
+                gathered,
+            )?;
             let (gathered, _) = world.allgather_vec(rank, &mine)?;
             same("allgather_vec", all, gathered)
         })
@@ -292,31 +381,112 @@ tests! {
     differences(context, ranks >= 2) {
         on_world(context, |driver, rank, world| {
             let size = world.size();
-            let usual = |collective| Case { count: 6, root: 0, ..Case::new(collective, ElementType::U32) };
+            let usual = |collective| Case {
+                count: 6,
+                root: 0,
+                ..Case::new(collective, ElementType::U32)
+            };
             let sum = usual(Collective::Allreduce);
             let pairs = [
                 (Difference::Collective, sum, usual(Collective::Barrier)),
-                (Difference::Collective, usual(Collective::Bcast), usual(Collective::Scatter)),
+                (
+                    Difference::Collective,
+                    usual(Collective::Bcast),
+                    usual(Collective::Scatter),
+                ),
                 (Difference::Collective, usual(Collective::Allgather), sum),
                 (Difference::Count, sum, Case { count: 7, ..sum }),
                 (Difference::Count, sum, Case { count: 600, ..sum }),
                 (Difference::Count, sum, Case { count: 0, ..sum }),
-                (Difference::Count, usual(Collective::Gather), Case { count: 1, ..usual(Collective::Gather) }),
-                (Difference::Count, usual(Collective::Bcast), Case { count: 60, ..usual(Collective::Bcast) }),
-                (Difference::Type, sum, Case { element: ElementType::I32, ..sum }),
-                (Difference::Type, usual(Collective::Bcast), Case { element: ElementType::F32, ..usual(Collective::Bcast) }),
-                (Difference::Operation, sum, Case { operation: Operation::Max, ..sum }),
-                (Difference::Operation, usual(Collective::ReduceScatter), Case { operation: Operation::Bxor, ..usual(Collective::ReduceScatter) }),
-                (Difference::Root, usual(Collective::Reduce), Case { root: size - 1, ..usual(Collective::Reduce) }),
-                (Difference::Root, usual(Collective::Bcast), Case { root: size - 1, ..usual(Collective::Bcast) }),
-                (Difference::Root, usual(Collective::Scatter), Case { root: 1, ..usual(Collective::Scatter) }),
-                (Difference::Root, usual(Collective::Gather), Case { root: 1, ..usual(Collective::Gather) }),
+                (
+                    Difference::Count,
+                    usual(Collective::Gather),
+                    Case {
+                        count: 1,
+                        ..usual(Collective::Gather)
+                    },
+                ),
+                (
+                    Difference::Count,
+                    usual(Collective::Bcast),
+                    Case {
+                        count: 60,
+                        ..usual(Collective::Bcast)
+                    },
+                ),
+                (
+                    Difference::Type,
+                    sum,
+                    Case {
+                        element: ElementType::I32,
+                        ..sum
+                    },
+                ),
+                (
+                    Difference::Type,
+                    usual(Collective::Bcast),
+                    Case {
+                        element: ElementType::F32,
+                        ..usual(Collective::Bcast)
+                    },
+                ),
+                (
+                    Difference::Operation,
+                    sum,
+                    Case {
+                        operation: Operation::Max,
+                        ..sum
+                    },
+                ),
+                (
+                    Difference::Operation,
+                    usual(Collective::ReduceScatter),
+                    Case {
+                        operation: Operation::Bxor,
+                        ..usual(Collective::ReduceScatter)
+                    },
+                ),
+                (
+                    Difference::Root,
+                    usual(Collective::Reduce),
+                    Case {
+                        root: size - 1,
+                        ..usual(Collective::Reduce)
+                    },
+                ),
+                (
+                    Difference::Root,
+                    usual(Collective::Bcast),
+                    Case {
+                        root: size - 1,
+                        ..usual(Collective::Bcast)
+                    },
+                ),
+                (
+                    Difference::Root,
+                    usual(Collective::Scatter),
+                    Case {
+                        root: 1,
+                        ..usual(Collective::Scatter)
+                    },
+                ),
+                (
+                    Difference::Root,
+                    usual(Collective::Gather),
+                    Case {
+                        root: 1,
+                        ..usual(Collective::Gather)
+                    },
+                ),
             ];
             for (number, (difference, most, other)) in (0..).zip(pairs) {
                 let odd = number % size;
                 let case = if world.rank() == odd { other } else { most };
                 differs(rank, world, &case, difference)?;
-                let case = Case { number: 2 * u64::from(number), ..usual(ALL[number as usize % ALL.len()]) };
+                let case = Case {
+                    number: 2 * u64::from(number),
+                    ..usual(ALL[number as usize % ALL.len()])
+                };
                 driver.run(rank, world, &case)?;
             }
             Ok(())
@@ -328,41 +498,138 @@ tests! {
         on_world(context, |driver, rank, world| {
             let me = rank.pid();
             let size = world.size();
-            let (short, long) = (rank.alloc::<f64>(3)?, rank.alloc::<f64>(3 * size as usize + 1)?);
+            let (short, long) = (
+                rank.alloc::<f64>(3)?,
+                rank.alloc::<f64>(3 * size as usize + 1)?,
+            );
             let sum = Operation::Sum;
             for root in [size, size + 1, u32::MAX] {
-                let no_root = |error: &Error| matches!(error, Error::NoSuchMember { what: "root", found, .. } if *found == root);
+                let no_root = |error: &Error| {
+                    matches!(
+                        error,
+                        Error::NoSuchMember { what: "root", found, .. } if *found == root
+                    )
+                };
                 let place = format!("{me}: root {root}");
-                fails(&place, "NoSuchMember", no_root, world.bcast(rank, root, &short))?;
-                fails(&place, "NoSuchMember", no_root, world.reduce(rank, sum, root, &short, Some(&short)))?;
-                fails(&place, "NoSuchMember", no_root, world.gather(rank, root, &short, None))?;
-                fails(&place, "NoSuchMember", no_root, world.scatter(rank, root, None, &short))?;
+                fails(
+                    &place,
+                    "NoSuchMember",
+                    no_root,
+                    world.bcast(rank, root, &short),
+                )?;
+                fails(
+                    &place,
+                    "NoSuchMember",
+                    no_root,
+                    world.reduce(rank, sum, root, &short, Some(&short)),
+                )?;
+                fails(
+                    &place,
+                    "NoSuchMember",
+                    no_root,
+                    world.gather(rank, root, &short, None),
+                )?;
+                fails(
+                    &place,
+                    "NoSuchMember",
+                    no_root,
+                    world.scatter(rank, root, None, &short),
+                )?;
             }
             for operation in [Operation::Band, Operation::Bor, Operation::Bxor] {
                 let place = format!("{me}: {operation} of f64");
-                let none = |error: &Error| matches!(error, Error::NoSuchOperation { operation: found, .. } if *found == operation);
-                fails(&place, "NoSuchOperation", none, world.allreduce(rank, operation, &short, &short))?;
-                fails(&place, "NoSuchOperation", none, world.reduce(rank, operation, 0, &short, Some(&short)))?;
+                let none = |error: &Error| {
+                    matches!(
+                        error,
+                        Error::NoSuchOperation { operation: found, .. } if *found == operation
+                    )
+                };
+                fails(
+                    &place,
+                    "NoSuchOperation",
+                    none,
+                    world.allreduce(rank, operation, &short, &short),
+                )?;
+                fails(
+                    &place,
+                    "NoSuchOperation",
+                    none,
+                    world.reduce(rank, operation, 0, &short, Some(&short)),
+                )?;
                 let whole = long.slice(..3 * size as usize)?;
-                fails(&place, "NoSuchOperation", none, world.reduce_scatter(rank, operation, &whole, &short))?;
+                fails(
+                    &place,
+                    "NoSuchOperation",
+                    none,
+                    world.reduce_scatter(rank, operation, &whole, &short),
+                )?;
             }
             let wrong = |error: &Error| matches!(error, Error::WrongLength { .. });
             let place = format!("{me}: vectors of the wrong length");
-            fails(&place, "WrongLength", wrong, world.allreduce(rank, sum, &short, &long))?;
-            fails(&place, "WrongLength", wrong, world.reduce_scatter(rank, sum, &long, &short))?;
-            fails(&place, "WrongLength", wrong, world.allgather(rank, &short, &long))?;
+            fails(
+                &place,
+                "WrongLength",
+                wrong,
+                world.allreduce(rank, sum, &short, &long),
+            )?;
+            fails(
+                &place,
+                "WrongLength",
+                wrong,
+                world.reduce_scatter(rank, sum, &long, &short),
+            )?;
+            fails(
+                &place,
+                "WrongLength",
+                wrong,
+                world.allgather(rank, &short, &long),
+            )?;
             if world.rank() == 0 {
-                fails(&place, "WrongLength", wrong, world.reduce(rank, sum, 0, &short, None))?;
-                fails(&place, "WrongLength", wrong, world.gather(rank, 0, &short, None))?;
-                fails(&place, "WrongLength", wrong, world.scatter(rank, 0, None, &short))?;
-                fails(&place, "WrongLength", wrong, world.scatter(rank, 0, Some(&long), &short))?;
+                fails(
+                    &place,
+                    "WrongLength",
+                    wrong,
+                    world.reduce(rank, sum, 0, &short, None),
+                )?;
+                fails(
+                    &place,
+                    "WrongLength",
+                    wrong,
+                    world.gather(rank, 0, &short, None),
+                )?;
+                fails(
+                    &place,
+                    "WrongLength",
+                    wrong,
+                    world.scatter(rank, 0, None, &short),
+                )?;
+                fails(
+                    &place,
+                    "WrongLength",
+                    wrong,
+                    world.scatter(rank, 0, Some(&long), &short),
+                )?;
             }
             let overlaps = |error: &Error| matches!(error, Error::Overlap { .. });
             let (low, high) = (long.slice(..3)?, long.slice(1..4)?);
             let place = format!("{me}: overlapping vectors");
-            fails(&place, "Overlap", overlaps, world.allreduce(rank, sum, &low, &high))?;
-            fails(&place, "Overlap", overlaps, world.allreduce(rank, sum, &high, &low))?;
-            driver.run_all(rank, world, ALL.map(|collective| Case::new(collective, ElementType::F64)))
+            fails(
+                &place,
+                "Overlap",
+                overlaps,
+                world.allreduce(rank, sum, &low, &high),
+            )?;
+            fails(
+                &place,
+                "Overlap",
+                overlaps,
+                world.allreduce(rank, sum, &high, &low),
+            )?;
+            driver.run_all(
+                rank,
+                world,
+                ALL.map(|collective| Case::new(collective, ElementType::F64)),
+            )
         })
     }
 
@@ -377,24 +644,43 @@ tests! {
             let local = rank.alloc::<u8>(length)?;
             let gotten = rank.alloc::<u8>(length)?;
             for round in 0..rounds {
-                rank.write(&local, 0, &context.noise(&[1, u64::from(me.0), round], length))?;
+                rank.write(
+                    &local,
+                    0,
+                    &context.noise(&[1, u64::from(me.0), round], length),
+                )?;
                 rank.barrier()?;
                 let put = rank.iput(&window, after(rank, 1), 0, &local)?;
-                let case = Case { number: 2 * round, count: 30, ..Case::new(ALL[round as usize % ALL.len()], ElementType::F64) };
+                let case = Case {
+                    number: 2 * round,
+                    count: 30,
+                    ..Case::new(ALL[round as usize % ALL.len()], ElementType::F64)
+                };
                 let under_way = driver.start(rank, world, &case)?;
                 rank.wait(put).at("a put among collectives")?;
                 driver.finish(rank, under_way)?;
                 rank.fence()?;
                 let get = rank.iget(&window, after(rank, 2), 0, &gotten)?;
-                let case = Case { number: 2 * round, ..Case::new(Collective::Allreduce, ElementType::U64) };
+                let case = Case {
+                    number: 2 * round,
+                    ..Case::new(Collective::Allreduce, ElementType::U64)
+                };
                 driver.run(rank, world, &case)?;
                 rank.wait(get).at("a get among collectives")?;
                 let from = after(rank, rank.nprocs() - 1);
                 let expected = context.noise(&[1, u64::from(from.0), round], length);
-                same_bytes(format_args!("{me}: put by {from}"), &expected, &rank.read_vec(&inbox)?)?;
+                same_bytes(
+                    format_args!("{me}: put by {from}"),
+                    &expected,
+                    &rank.read_vec(&inbox)?,
+                )?;
                 let of = after(rank, 1);
                 let expected = context.noise(&[1, u64::from(of.0), round], length);
-                same_bytes(format_args!("{me}: get of what {of} put"), &expected, &rank.read_vec(&gotten)?)?;
+                same_bytes(
+                    format_args!("{me}: get of what {of} put"),
+                    &expected,
+                    &rank.read_vec(&gotten)?,
+                )?;
             }
             Ok(())
         })
@@ -403,12 +689,17 @@ tests! {
     /// Many requests of one communicator: waited for in any order, tested, or dropped.
     requests(context, ranks >= 1) {
         on_world(context, |driver, rank, world| {
-            let cases: Vec<Case> = (0..12u64).map(|number| Case {
-                number: 2 * number,
-                count: 9,
-                root: number as u32 % world.size(),
-                ..Case::new(ALL[number as usize % ALL.len()], HARDWARE[number as usize % HARDWARE.len()])
-            }).collect();
+            let cases: Vec<Case> = (0..12u64)
+                .map(|number| Case {
+                    number: 2 * number,
+                    count: 9,
+                    root: number as u32 % world.size(),
+                    ..Case::new(
+                        ALL[number as usize % ALL.len()],
+                        HARDWARE[number as usize % HARDWARE.len()],
+                    )
+                })
+                .collect();
             let mut under_way = Vec::new();
             for case in &cases {
                 under_way.push(driver.start(rank, world, case)?);
@@ -429,7 +720,11 @@ tests! {
             drop(world.iallreduce(rank, Operation::Sum, &other, &other)?);
             world.barrier(rank)?;
             let size = world.size();
-            same("a vector whose requests were dropped", vec![size; 50], rank.read_vec(&vector)?)?;
+            same(
+                "a vector whose requests were dropped",
+                vec![size; 50],
+                rank.read_vec(&vector)?,
+            )?;
             rank.flush_all()?;
             Ok(())
         })
@@ -443,7 +738,14 @@ pub(super) fn on_world(
 ) -> Result<(), Failure> {
     context.run(|rank| {
         let world = rank.world()?;
-        what(Driver { context, forced: false }, rank, &world)
+        what(
+            Driver {
+                context,
+                forced: false,
+            },
+            rank,
+            &world,
+        )
     })?;
     Ok(())
 }
@@ -458,28 +760,44 @@ fn differs(
 ) -> Result<(), Failure> {
     let me = rank.pid();
     let size = communicator.size() as usize;
-    let elements = if case.has_blocks() { size * case.count } else { case.count };
+    let elements = if case.has_blocks() {
+        size * case.count
+    } else {
+        case.count
+    };
     let (gives, keeps) = match case.collective {
         Collective::ReduceScatter | Collective::Scatter => (elements, case.count),
         Collective::Gather | Collective::Allgather => (case.count, elements),
         _ => (elements, elements),
     };
-    let place = format!("{me}: {} of {} {}, root {}", case.collective, case.count, case.element, case.root);
+    let place = format!(
+        "{me}: {} of {} {}, root {}",
+        case.collective, case.count, case.element, case.root
+    );
     let result = sample::with_type!(case.element, T => {
         let (from, to) = (rank.alloc::<T>(gives)?, rank.alloc::<T>(keeps + 16)?);
         rank.write(&to.bytes(), 0, &vec![0x5A; (keeps + 16) * bytes_of(case.element)])?;
         let result = call::<T>(rank, communicator, case, &from, &to.slice(8..8 + keeps)?);
         let found = rank.read_vec(&to.bytes())?;
         let (guard, end) = (8 * bytes_of(case.element), found.len());
-        let outside: Vec<u8> = found[..guard].iter().chain(&found[end - guard..]).copied().collect();
-        same_bytes(format_args!("{place}: what is around its destination"), &vec![0x5A; 2 * guard], &outside)?;
+        let outside = [&found[..guard], &found[end - guard..]].concat();
+        let around = format_args!("{place}: what is around its destination");
+        same_bytes(around, &vec![0x5A; 2 * guard], &outside)?;
         result
     });
     let told = |error: &Error| {
-        matches!(error, Error::CollectivesDiffer { rank, difference: found, call } if *rank == me && *found == difference
-            && call.collective == case.collective)
+        matches!(
+            error,
+            Error::CollectivesDiffer { rank, difference: found, call }
+                if *rank == me && *found == difference && call.collective == case.collective
+        )
     };
-    fails(&place, &format!("CollectivesDiffer in the {difference}"), told, result)
+    fails(
+        &place,
+        &format!("CollectivesDiffer in the {difference}"),
+        told,
+        result,
+    )
 }
 
 fn call<T: sample::Sample>(
@@ -494,9 +812,13 @@ fn call<T: sample::Sample>(
     match case.collective {
         Collective::Allreduce => communicator.allreduce(rank, operation, source, destination),
         Collective::Reduce => communicator.reduce(rank, operation, root, source, Some(destination)),
-        Collective::ReduceScatter => communicator.reduce_scatter(rank, operation, source, destination),
+        Collective::ReduceScatter => {
+            communicator.reduce_scatter(rank, operation, source, destination)
+        }
         Collective::Bcast => communicator.bcast(rank, root, destination),
-        Collective::Scatter => communicator.scatter(rank, root, at_root.then_some(source), destination),
+        Collective::Scatter => {
+            communicator.scatter(rank, root, at_root.then_some(source), destination)
+        }
         Collective::Gather => communicator.gather(rank, root, source, Some(destination)),
         Collective::Allgather => communicator.allgather(rank, source, destination),
         _ => communicator.barrier(rank),

@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 
 use alcor::{
-    Collective, Communicator, CommunicatorId, Difference, ElementType, Error, GlobalRank, Operation,
-    Options, Path, Rank, SoftwareReason, Stage,
+    Collective, Communicator, CommunicatorId, Difference, ElementType, Error, GlobalRank,
+    Operation, Options, Path, Rank, SoftwareReason, Stage,
 };
 use rand::Rng;
 use rand::seq::SliceRandom;
@@ -28,8 +28,11 @@ tests! {
                 for backwards in [false, true] {
                     let key = |of: u32| if backwards { -(of as i32) } else { 0 };
                     let made = world.split(rank, Some(me % colors), key(me))?;
-                    let mut members: Vec<GlobalRank> =
-                        everybody.clone().filter(|of| of % colors == me % colors).map(GlobalRank).collect();
+                    let mut members: Vec<GlobalRank> = everybody
+                        .clone()
+                        .filter(|of| of % colors == me % colors)
+                        .map(GlobalRank)
+                        .collect();
                     if backwards {
                         members.reverse();
                     }
@@ -40,11 +43,24 @@ tests! {
             }
             // Only even ranks name a color, and keys matter more than places.
             let color = me.is_multiple_of(2).then_some(9);
-            let made = world.split(rank, color, if me == 0 { i32::MAX } else { i32::MIN + me as i32 })?;
-            let mut members: Vec<GlobalRank> = everybody.filter(|of| of % 2 == 0).map(GlobalRank).collect();
+            let made = world.split(
+                rank,
+                color,
+                if me == 0 {
+                    i32::MAX
+                } else {
+                    i32::MIN + me as i32
+                },
+            )?;
+            let mut members: Vec<GlobalRank> =
+                everybody.filter(|of| of % 2 == 0).map(GlobalRank).collect();
             members.rotate_left(1);
             match color {
-                None => same(format_args!("{}: a split without a color", rank.pid()), true, made.is_none())?,
+                None => same(
+                    format_args!("{}: a split without a color", rank.pid()),
+                    true,
+                    made.is_none(),
+                )?,
                 Some(_) => {
                     let made = expect_members(rank, made, &members)?;
                     a_few(driver, rank, &made, 5)?;
@@ -65,7 +81,11 @@ tests! {
                     let members = &order[..size as usize];
                     let made = world.create(rank, members)?;
                     if !members.contains(&rank.pid()) {
-                        same(format_args!("{}: a communicator of others", rank.pid()), true, made.is_none())?;
+                        same(
+                            format_args!("{}: a communicator of others", rank.pid()),
+                            true,
+                            made.is_none(),
+                        )?;
                         continue;
                     }
                     let made = expect_members(rank, made, members)?;
@@ -73,7 +93,12 @@ tests! {
                     for (turn, collective) in (0..).zip(ALL) {
                         let element = HARDWARE[(turn + size as usize) % HARDWARE.len()];
                         let number = number * 100 + 2 * turn as u64 + 1000 * u64::from(size);
-                        let case = Case { count: 11, number, root: turn as u32 % size, ..Case::new(collective, element) };
+                        let case = Case {
+                            count: 11,
+                            number,
+                            root: turn as u32 % size,
+                            ..Case::new(collective, element)
+                        };
                         driver.run(rank, &made, &case)?;
                     }
                     made.free(rank)?;
@@ -96,7 +121,12 @@ tests! {
                 let made = expect_members(rank, made, &order)?;
                 tree_is_documented(context, &made)?;
                 for (turn, collective) in (0..).zip(ALL) {
-                    let case = Case { number: 2 * turn, count: 9, root: turn as u32 % made.size(), ..Case::new(collective, ElementType::F32) };
+                    let case = Case {
+                        number: 2 * turn,
+                        count: 9,
+                        root: turn as u32 % made.size(),
+                        ..Case::new(collective, ElementType::F32)
+                    };
                     driver.run(rank, &made, &case)?;
                 }
                 made.free(rank)?;
@@ -121,7 +151,11 @@ tests! {
                         let number = 100 * round + 10 * which + 2 * turn;
                         let collective = ALL[(round + turn + which) as usize % ALL.len()];
                         let element = HARDWARE[(round + which) as usize % HARDWARE.len()];
-                        let case = Case { number, count: 17, ..Case::new(collective, element) };
+                        let case = Case {
+                            number,
+                            count: 17,
+                            ..Case::new(collective, element)
+                        };
                         under_way.push(driver.start(rank, communicator, &case)?);
                     }
                 }
@@ -131,8 +165,7 @@ tests! {
                 }
             }
             pairs.free(rank)?;
-            halves.free(rank)
-                .at("freeing")
+            halves.free(rank).at("freeing")
         })
     }
 
@@ -141,11 +174,23 @@ tests! {
         on_world(context, |driver, rank, world| {
             let copy = world.dup(rank)?;
             let copy = expect_members(rank, Some(copy), world.members())?;
-            holds("the copy's number", "another than the world's", copy.id() != world.id(), copy.id())?;
-            let case = |number| Case { number, count: 21, ..Case::new(Collective::Allreduce, ElementType::F64) };
+            holds(
+                "the copy's number",
+                "another than the world's",
+                copy.id() != world.id(),
+                copy.id(),
+            )?;
+            let case = |number| Case {
+                number,
+                count: 21,
+                ..Case::new(Collective::Allreduce, ElementType::F64)
+            };
             for round in 0..4 {
                 let (first, second) = match rank.pid().0 % 2 {
-                    0 => (driver.start(rank, world, &case(round * 10))?, driver.start(rank, &copy, &case(round * 10 + 4))?),
+                    0 => (
+                        driver.start(rank, world, &case(round * 10))?,
+                        driver.start(rank, &copy, &case(round * 10 + 4))?,
+                    ),
                     _ => {
                         let second = driver.start(rank, &copy, &case(round * 10 + 4))?;
                         (driver.start(rank, world, &case(round * 10))?, second)
@@ -168,9 +213,19 @@ tests! {
             let other = copy.clone();
             copy.free(rank)?;
             let bad = |error: &Error| matches!(error, Error::BadCommunicator { .. });
-            fails("a barrier of a freed communicator", "BadCommunicator", bad, other.barrier(rank))?;
+            fails(
+                "a barrier of a freed communicator",
+                "BadCommunicator",
+                bad,
+                other.barrier(rank),
+            )?;
             fails("freeing again", "BadCommunicator", bad, other.free(rank))?;
-            fails("freeing the world", "BadCommunicator", bad, world.clone().free(rank))?;
+            fails(
+                "freeing the world",
+                "BadCommunicator",
+                bad,
+                world.clone().free(rank),
+            )?;
             a_few(driver, rank, world, 1)
         })
     }
@@ -180,14 +235,34 @@ tests! {
         let handles = Mutex::new(Vec::new());
         context.run(|rank| {
             let world = rank.world()?;
-            let lock = || handles.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let lock = || {
+                handles
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner)
+            };
             lock().push((rank.pid(), world.clone()));
             rank.barrier()?;
-            let foreign = lock().iter().find(|(of, _)| *of != rank.pid()).map(|(_, handle)| handle.clone());
+            let foreign = lock()
+                .iter()
+                .find(|(of, _)| *of != rank.pid())
+                .map(|(_, handle)| handle.clone());
             let bad = |error: &Error| matches!(error, Error::BadCommunicator { .. });
-            fails("the handle of another rank", "BadCommunicator", bad, expect(foreign)?.barrier(rank))?;
+            fails(
+                "the handle of another rank",
+                "BadCommunicator",
+                bad,
+                expect(foreign)?.barrier(rank),
+            )?;
             rank.barrier()?;
-            a_few(Driver { context, forced: false }, rank, &world, 1)
+            a_few(
+                Driver {
+                    context,
+                    forced: false,
+                },
+                rank,
+                &world,
+                1,
+            )
         })?;
         Ok(())
     }
@@ -198,20 +273,56 @@ tests! {
             let last = GlobalRank(rank.nprocs() - 1);
             let none = |error: &Error| matches!(error, Error::NoSuchMember { .. });
             let stranger = GlobalRank(rank.nprocs());
-            fails("a rank that is none", "NoSuchMember", none, world.create(rank, &[last, stranger]))?;
-            fails("a rank twice", "NoSuchMember", none, world.create(rank, &[last, GlobalRank(0), last]))?;
+            fails(
+                "a rank that is none",
+                "NoSuchMember",
+                none,
+                world.create(rank, &[last, stranger]),
+            )?;
+            fails(
+                "a rank twice",
+                "NoSuchMember",
+                none,
+                world.create(rank, &[last, GlobalRank(0), last]),
+            )?;
             let list = match rank.pid() == last {
                 true => [GlobalRank(0), last],
                 false => [last, GlobalRank(0)],
             };
-            let differ = |error: &Error| matches!(error, Error::CollectivesDiffer { difference: Difference::Members, .. });
-            fails("lists that differ", "CollectivesDiffer", differ, world.create(rank, &list))?;
-            let differ = |error: &Error| matches!(error, Error::CollectivesDiffer { difference: Difference::Collective, .. });
+            let differ = |error: &Error| {
+                matches!(
+                    error,
+                    Error::CollectivesDiffer {
+                        difference: Difference::Members,
+                        ..
+                    }
+                )
+            };
+            fails(
+                "lists that differ",
+                "CollectivesDiffer",
+                differ,
+                world.create(rank, &list),
+            )?;
+            let differ = |error: &Error| {
+                matches!(
+                    error,
+                    Error::CollectivesDiffer {
+                        difference: Difference::Collective,
+                        ..
+                    }
+                )
+            };
             let result = match rank.pid() == last {
                 true => world.dup(rank).map(drop),
                 false => world.split(rank, None, 0).map(drop),
             };
-            fails("a split that meets a dup", "CollectivesDiffer", differ, result)?;
+            fails(
+                "a split that meets a dup",
+                "CollectivesDiffer",
+                differ,
+                result,
+            )?;
             a_few(driver, rank, world, 1)
         })
     }
@@ -231,8 +342,14 @@ tests! {
             let mut used = vec![0, rows as u32 - 1];
             while has_switch && used.len() < rows {
                 let newest = expect(made.last().cloned())?;
-                let row = newest.row().ok_or_else(|| Failure::new("a row", "one that is free", "none"))?;
-                same(format_args!("whether row {row} is in use already"), false, used.contains(&row))?;
+                let row = newest
+                    .row()
+                    .ok_or_else(|| Failure::new("a row", "one that is free", "none"))?;
+                same(
+                    format_args!("whether row {row} is in use already"),
+                    false,
+                    used.contains(&row),
+                )?;
                 used.push(row);
                 if used.len() < rows {
                     made.push(made[0].dup(rank)?);
@@ -241,7 +358,10 @@ tests! {
             let without = made[0].dup(rank)?;
             same("row of one too many", None, without.row())?;
             for (number, collective) in (0..).zip(ALL) {
-                let case = Case { number: 2 * number, ..Case::new(collective, ElementType::F64) };
+                let case = Case {
+                    number: 2 * number,
+                    ..Case::new(collective, ElementType::F64)
+                };
                 driver.run(rank, &without, &case)?;
             }
             let strict = without.strict(true);
@@ -276,7 +396,10 @@ tests! {
                 let me = rank.pid().0;
                 let key = if backwards { -(me as i32) } else { me as i32 };
                 let made = expect(world.split(rank, Some((me + round) % colors), key)?)?;
-                let case = Case { number: 2 * u64::from(round), ..Case::new(Collective::Allreduce, ElementType::F64) };
+                let case = Case {
+                    number: 2 * u64::from(round),
+                    ..Case::new(Collective::Allreduce, ElementType::F64)
+                };
                 driver.run(rank, &made, &case)?;
                 if context.info().has_switch() {
                     holds("a communicator's row", "one", made.row().is_some(), "none")?;
@@ -292,13 +415,19 @@ tests! {
         let has_switch = context.info().has_switch();
         context.run_with(Options::default().strict(true), context.ranks(), |rank| {
             let world = rank.world()?;
-            let driver = Driver { context, forced: false };
+            let driver = Driver {
+                context,
+                forced: false,
+            };
             let bytes = rank.alloc::<u8>(8)?;
             let reason = match has_switch {
                 true => SoftwareReason::Type(ElementType::U8),
                 false => SoftwareReason::NoSwitch,
             };
-            not_in_hardware(world.allreduce(rank, Operation::Sum, &bytes, &bytes), reason)?;
+            not_in_hardware(
+                world.allreduce(rank, Operation::Sum, &bytes, &bytes),
+                reason,
+            )?;
             not_in_hardware(world.bcast(rank, 0, &bytes), reason)?;
             if has_switch {
                 a_few(driver, rank, &world, 1)?;
@@ -307,7 +436,10 @@ tests! {
             }
             // By this handle it is allowed.
             a_few(driver, rank, &world.strict(false), 10)?;
-            let case = Case { number: 20, ..Case::new(Collective::Allreduce, ElementType::U8) };
+            let case = Case {
+                number: 20,
+                ..Case::new(Collective::Allreduce, ElementType::U8)
+            };
             driver.run(rank, &world.strict(false), &case)
         })?;
         Ok(())
@@ -318,25 +450,40 @@ tests! {
         let options = Options::default().software_collectives(true);
         context.run_with(options, context.ranks(), |rank| {
             let world = rank.world()?;
-            let driver = Driver { context, forced: true };
+            let driver = Driver {
+                context,
+                forced: true,
+            };
             let mut number = 0;
             for element in HARDWARE {
                 for operation in operations(element) {
                     number += 2;
                     let collective = ALL[number as usize / 2 % 3];
-                    driver.run(rank, &world, &Case {
-                        operation,
-                        count: 10,
-                        root: number as u32 % world.size(),
-                        flavour: Flavour::Special,
-                        number,
-                        ..Case::new(collective, element)
-                    })?;
+                    driver.run(
+                        rank,
+                        &world,
+                        &Case {
+                            operation,
+                            count: 10,
+                            root: number as u32 % world.size(),
+                            flavour: Flavour::Special,
+                            number,
+                            ..Case::new(collective, element)
+                        },
+                    )?;
                 }
             }
             for (turn, collective) in (0..).zip(ALL) {
-                let case = Case { number: 500 + 2 * turn, count: 3000, ..Case::new(collective, ElementType::F32) };
-                driver.run(rank, &world, &case.within(context.memory() as usize / 16, world.size()))?;
+                let case = Case {
+                    number: 500 + 2 * turn,
+                    count: 3000,
+                    ..Case::new(collective, ElementType::F32)
+                };
+                driver.run(
+                    rank,
+                    &world,
+                    &case.within(context.memory() as usize / 16, world.size()),
+                )?;
             }
             Ok(())
         })?;
@@ -356,11 +503,28 @@ fn expect_members(
 ) -> Result<Communicator, Failure> {
     let me = rank.pid();
     let made = expect(made)?;
-    same(format_args!("{me}: members of {}", made.id()), members, made.members())?;
-    same(format_args!("{me}: size of {}", made.id()), members.len() as u32, made.size())?;
+    same(
+        format_args!("{me}: members of {}", made.id()),
+        members,
+        made.members(),
+    )?;
+    same(
+        format_args!("{me}: size of {}", made.id()),
+        members.len() as u32,
+        made.size(),
+    )?;
     let place = members.iter().position(|&member| member == me);
-    same(format_args!("{me}: rank in {}", made.id()), place, Some(made.rank() as usize))?;
-    holds("its number", "not the world's", made.id() != CommunicatorId::WORLD, made.id())?;
+    same(
+        format_args!("{me}: rank in {}", made.id()),
+        place,
+        Some(made.rank() as usize),
+    )?;
+    holds(
+        "its number",
+        "not the world's",
+        made.id() != CommunicatorId::WORLD,
+        made.id(),
+    )?;
     Ok(made)
 }
 
@@ -371,18 +535,35 @@ fn a_few(
     communicator: &Communicator,
     number: u64,
 ) -> Result<(), Failure> {
-    for (turn, collective) in [Collective::Allreduce, Collective::Bcast, Collective::Allgather].into_iter().enumerate() {
-        driver.run(rank, communicator, &Case {
-            root: number as u32 % communicator.size(),
-            count: 1 + number as usize % 7,
-            number: 1_000_000 + 10 * number + 2 * turn as u64,
-            ..Case::new(collective, HARDWARE[(number as usize + turn) % HARDWARE.len()])
-        })?;
+    for (turn, collective) in [
+        Collective::Allreduce,
+        Collective::Bcast,
+        Collective::Allgather,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        driver.run(
+            rank,
+            communicator,
+            &Case {
+                root: number as u32 % communicator.size(),
+                count: 1 + number as usize % 7,
+                number: 1_000_000 + 10 * number + 2 * turn as u64,
+                ..Case::new(
+                    collective,
+                    HARDWARE[(number as usize + turn) % HARDWARE.len()],
+                )
+            },
+        )?;
     }
     Ok(())
 }
 
-fn not_in_hardware(result: alcor::Result<alcor::Receipt>, reason: SoftwareReason) -> Result<(), Failure> {
+fn not_in_hardware(
+    result: alcor::Result<alcor::Receipt>,
+    reason: SoftwareReason,
+) -> Result<(), Failure> {
     let is = |error: &Error| matches!(error, Error::NotInHardware { reason: found, .. } if *found == reason);
     let expected = format!("NotInHardware: {}", Path::Software(reason));
     fails("a call in strict mode", &expected, is, result)
@@ -399,7 +580,11 @@ fn tree_is_documented(context: &Context, communicator: &Communicator) -> Result<
             .map(GlobalRank)
             .filter(|rank| communicator.members().contains(rank))
             .collect();
-        same(format_args!("members of board {}", board.board), &of_board, &board.members)?;
+        same(
+            format_args!("members of board {}", board.board),
+            &of_board,
+            &board.members,
+        )?;
         listed.extend(of_board);
     }
     let mut members = communicator.members().to_vec();
@@ -413,6 +598,14 @@ fn tree_is_documented(context: &Context, communicator: &Communicator) -> Result<
         stages.push((distance, labels - distance));
         labels = distance;
     }
-    let found: Vec<_> = tree.stages().iter().map(|&Stage { distance, pairs, .. }| (distance, pairs)).collect();
+    let found: Vec<_> = tree
+        .stages()
+        .iter()
+        .map(
+            |&Stage {
+                 distance, pairs, ..
+             }| (distance, pairs),
+        )
+        .collect();
     same("stages, as distances and pairs", stages, found)
 }

@@ -4,8 +4,8 @@ use std::panic::resume_unwind;
 use std::thread;
 
 use alcor::{
-    AbortReason, Awaited, Collective, Communicator, ElementType, Error, GlobalRank, JobError, Options,
-    Rank, Region, Request, Rights, Window,
+    AbortReason, Awaited, Collective, Communicator, ElementType, Error, GlobalRank, JobError,
+    Options, Rank, Region, Request, Rights, Window,
 };
 use rand::Rng;
 use rand::seq::SliceRandom;
@@ -28,12 +28,19 @@ tests! {
     last_to_come(context, ranks >= 2) {
         let all = ALL.into_iter().chain([Collective::Barrier]);
         let collectives: Vec<Collective> = match context.scale(true, false) {
-            true => all.clone().step_by(2).chain([Collective::Barrier]).collect(),
+            true => all
+                .clone()
+                .step_by(2)
+                .chain([Collective::Barrier])
+                .collect(),
             false => all.collect(),
         };
         let times = context.run(|rank| {
             let world = rank.world()?;
-            let driver = Driver { context, forced: false };
+            let driver = Driver {
+                context,
+                forced: false,
+            };
             let mut times = Vec::new();
             for late in 0..rank.nprocs() {
                 for (number, &collective) in (0..).zip(&collectives) {
@@ -43,7 +50,11 @@ tests! {
                         nap(rank, 900)?;
                     }
                     let root = (late + number) % world.size();
-                    let case = Case { root, number: 2 * u64::from(number), ..Case::new(collective, ElementType::F64) };
+                    let case = Case {
+                        root,
+                        number: 2 * u64::from(number),
+                        ..Case::new(collective, ElementType::F64)
+                    };
                     let posted = rank.now()?.0;
                     driver.run(rank, &world, &case)?;
                     times.push((posted, rank.now()?.0));
@@ -55,7 +66,10 @@ tests! {
         for round in 0..rounds {
             let last = times.iter().map(|of| of[round].0).max().unwrap_or(0);
             for (rank, of) in (0..).map(GlobalRank).zip(&times) {
-                let place = format!("{rank}: when it left {} {round}", collectives[round % collectives.len()]);
+                let place = format!(
+                    "{rank}: when it left {} {round}",
+                    collectives[round % collectives.len()]
+                );
                 let expected = format!("not before {last}, when the last came");
                 holds(place, expected, of[round].1 >= last, of[round].1)?;
             }
@@ -68,7 +82,10 @@ tests! {
         for round in 0..context.scale(3, 20) {
             context.run(|rank| {
                 let world = rank.world()?;
-                let driver = Driver { context, forced: false };
+                let driver = Driver {
+                    context,
+                    forced: false,
+                };
                 let mut rng = context.rng(&[1, round, u64::from(rank.pid().0)]);
                 // The first time there are none.
                 let most = [0, 60, 2000][round as usize % 3];
@@ -101,18 +118,34 @@ tests! {
         Ok(())
     }
 
-    /// The same with all collectives in software.
-    software_mixes(context, ranks >= 2) {
-        for number in 0..context.scale(1, 10) {
-            mix(context, 1000 + number, Options::default().software_collectives(true))?;
+    /// Many communicators of the same boards, each with several long vectors under way.
+    crowds(context, ranks >= 2) {
+        for number in 0..context.scale(2, 20) {
+            crowd(context, number)?;
         }
         Ok(())
     }
 
-    /// The same with few entries in the completion ring.
+    /// Mixes with all collectives in software.
+    software_mixes(context, ranks >= 2) {
+        for number in 0..context.scale(1, 10) {
+            mix(
+                context,
+                1000 + number,
+                Options::default().software_collectives(true),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Mixes with few entries in the completion ring.
     small_rings(context, ranks >= 2) {
         for number in 0..context.scale(2, 20) {
-            mix(context, 2000 + number, Options::default().ring_entries(1 << (1 + number % 3)))?;
+            mix(
+                context,
+                2000 + number,
+                Options::default().ring_entries(1 << (1 + number % 3)),
+            )?;
         }
         Ok(())
     }
@@ -140,7 +173,9 @@ tests! {
                 context.cluster().prepare(context.ranks())?;
                 let ended: Vec<_> = thread::scope(|scope| {
                     let ranks: Vec<_> = (0..context.ranks())
-                        .map(|rank| scope.spawn(move || live_or_die(context, rank, victim, element)))
+                        .map(|rank| {
+                            scope.spawn(move || live_or_die(context, rank, victim, element))
+                        })
                         .collect();
                     ranks.into_iter().map(|rank| rank.join()).collect()
                 });
@@ -149,7 +184,9 @@ tests! {
                     let expected = format!("PeerDied of {local}, or Aborted by it");
                     let is_expected = |error: &Error| match error {
                         Error::PeerDied { rank } => *rank == local,
-                        Error::Aborted { by, reason } => (by.0, *reason) == (victim, AbortReason::DROPPED),
+                        Error::Aborted { by, reason } => {
+                            (by.0, *reason) == (victim, AbortReason::DROPPED)
+                        }
                         _ => false,
                     };
                     match ended {
@@ -157,7 +194,12 @@ tests! {
                         Ok(Ok(())) if rank == victim => {}
                         Ok(Ok(())) => fails(GlobalRank(rank), &expected, is_expected, Ok(()))?,
                         Ok(Err(Failure::Library { source, .. })) => {
-                            fails(GlobalRank(rank), &expected, is_expected, Err::<(), _>(source))?;
+                            fails(
+                                GlobalRank(rank),
+                                &expected,
+                                is_expected,
+                                Err::<(), _>(source),
+                            )?;
                         }
                         Ok(Err(failure)) => return Err(failure),
                     }
@@ -200,9 +242,16 @@ fn mix(context: &Context, number: u64, options: Options) -> Result<(), Failure> 
         let bytes = CELL * rank.nprocs() as usize;
         let (inbox, outbox) = (rank.alloc::<u8>(bytes)?, rank.alloc::<u8>(CELL)?);
         rank.write(&inbox, 0, &vec![0; bytes])?;
-        rank.write(&outbox, 0, &context.noise(&[3, number, u64::from(me.0)], CELL))?;
+        rank.write(
+            &outbox,
+            0,
+            &context.noise(&[3, number, u64::from(me.0)], CELL),
+        )?;
         let mix = Mix {
-            driver: Driver { context, forced: options.software_collectives },
+            driver: Driver {
+                context,
+                forced: options.software_collectives,
+            },
             number,
             inbox: rank.register(&inbox, Rights::WRITE)?,
             outbox: rank.register(&outbox, Rights::READ)?,
@@ -211,6 +260,56 @@ fn mix(context: &Context, number: u64, options: Options) -> Result<(), Failure> 
         };
         for batch in 0..batches {
             mix.batch(rank, &communicators, batch)?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Pairs, triples and more of the same ranks, all of them reducing at the same time.
+fn crowd(context: &Context, number: u64) -> Result<(), Failure> {
+    const VECTORS: u64 = 5;
+    const COMMUNICATORS: u64 = 6;
+    context.run(|rank| {
+        let world = rank.world()?;
+        let driver = Driver {
+            context,
+            forced: false,
+        };
+        // What all ranks agree on.
+        let mut shared = context.rng(&[7, number]);
+        let mut communicators = Vec::new();
+        for _ in 0..COMMUNICATORS {
+            let mut order: Vec<GlobalRank> = (0..rank.nprocs()).map(GlobalRank).collect();
+            order.shuffle(&mut shared);
+            order.truncate(shared.random_range(2..=order.len().clamp(2, 4)));
+            communicators.extend(world.create(rank, &order)?);
+        }
+        communicators.push(world);
+        let mut rng = context.rng(&[8, number, u64::from(rank.pid().0)]);
+        let room = context.memory() as usize / 2 / ((COMMUNICATORS + 1) * VECTORS) as usize;
+        let mut under_way = Vec::new();
+        for turn in 0..VECTORS {
+            communicators.shuffle(&mut rng);
+            for communicator in &communicators {
+                let collective = match number % 2 {
+                    0 => Collective::Allreduce,
+                    _ => [Collective::Allreduce, Collective::Bcast][turn as usize % 2],
+                };
+                let id = u64::from(communicator.id().0);
+                let case = Case {
+                    count: 300,
+                    in_place: true,
+                    number: 1000 * number + 50 * id + 2 * turn,
+                    ..Case::new(collective, ElementType::I64)
+                };
+                let case = case.within(room / 2, communicator.size());
+                under_way.push(driver.start(rank, communicator, &case)?);
+            }
+        }
+        under_way.shuffle(&mut rng);
+        for it in under_way {
+            driver.finish(rank, it)?;
         }
         Ok(())
     })?;
@@ -241,7 +340,11 @@ impl Mix<'_> {
                     root: rng.random_range(0..communicator.size()),
                     shift: (rng.random_range(0..8), rng.random_range(0..8)),
                     in_place: collective == Collective::Allreduce && rng.random_bool(0.3),
-                    flavour: if rng.random_bool(0.5) { Flavour::Plain } else { Flavour::Special },
+                    flavour: if rng.random_bool(0.5) {
+                        Flavour::Plain
+                    } else {
+                        Flavour::Special
+                    },
                     number: self.number * 100_000 + batch * 1000 + id * 50 + 2 * turn,
                     ..Case::new(collective, element)
                 }
@@ -250,7 +353,12 @@ impl Mix<'_> {
             .collect()
     }
 
-    fn batch(&self, rank: &mut Rank, communicators: &[Communicator], batch: u64) -> Result<(), Failure> {
+    fn batch(
+        &self,
+        rank: &mut Rank,
+        communicators: &[Communicator],
+        batch: u64,
+    ) -> Result<(), Failure> {
         let context = self.driver.context;
         let me = rank.pid();
         let mut rng = context.rng(&[5, self.number, batch, u64::from(me.0)]);
@@ -263,7 +371,8 @@ impl Mix<'_> {
                 (communicator, cases)
             })
             .collect();
-        let data = |origin: GlobalRank| context.noise(&[6, self.number, batch, u64::from(origin.0)], CELL);
+        let data =
+            |origin: GlobalRank| context.noise(&[6, self.number, batch, u64::from(origin.0)], CELL);
         rank.write(&self.given, 0, &data(me))?;
         rank.barrier()?;
 
@@ -301,7 +410,11 @@ impl Mix<'_> {
         rank.fence()?;
         let found = rank.read_vec(&self.gotten)?;
         let expected = context.noise(&[3, self.number, u64::from(peer.0)], CELL);
-        same_bytes(format_args!("{me}: get from {peer} in mix {}", self.number), &expected, &found)?;
+        same_bytes(
+            format_args!("{me}: get from {peer} in mix {}", self.number),
+            &expected,
+            &found,
+        )?;
         let found = rank.read_vec(self.inbox.region())?;
         for (origin, found) in (0..).map(GlobalRank).zip(found.chunks(CELL)) {
             let place = format_args!("{me}: put by {origin} in mix {}", self.number);
@@ -348,7 +461,10 @@ fn in_vain(
             true => world,
             false => world.dup(rank)?,
         };
-        let driver = Driver { context, forced: false };
+        let driver = Driver {
+            context,
+            forced: false,
+        };
         rank.barrier()?;
         if rank.pid() == absent {
             // By then the others have given up.
@@ -365,16 +481,38 @@ fn in_vain(
         },
     };
     let message = error.to_string();
-    let Error::Watchdog { awaited: Awaited::Collective(awaited), cycles, .. } = error else {
-        return Err(Failure::new("the run", "Error::Watchdog of a collective", message));
+    let Error::Watchdog {
+        awaited: Awaited::Collective(awaited),
+        cycles,
+        ..
+    } = error
+    else {
+        return Err(Failure::new(
+            "the run",
+            "Error::Watchdog of a collective",
+            message,
+        ));
     };
     let number = u32::from(!of_world);
-    same("the collective that was awaited", collective, awaited.call.collective)?;
+    same(
+        "the collective that was awaited",
+        collective,
+        awaited.call.collective,
+    )?;
     same("its communicator", number, awaited.call.communicator.0)?;
-    let name = if of_world { "in the world".to_owned() } else { format!("in communicator {number}") };
+    let name = if of_world {
+        "in the world".to_owned()
+    } else {
+        format!("in communicator {number}")
+    };
     let missing = format!("{absent} has not come");
     for words in [name, missing] {
-        holds("what the watchdog says", &words, message.contains(&words), &message)?;
+        holds(
+            "what the watchdog says",
+            &words,
+            message.contains(&words),
+            &message,
+        )?;
     }
     // In software it is all whose messages are missing, those that wait themselves included.
     let is_hardware = awaited.context.is_some();
@@ -394,7 +532,12 @@ fn in_vain(
 }
 
 /// Begins a run as `rank`; the victim is gone in the middle of it.
-fn live_or_die(context: &Context, rank: u32, victim: u32, element: ElementType) -> Result<(), Failure> {
+fn live_or_die(
+    context: &Context,
+    rank: u32,
+    victim: u32,
+    element: ElementType,
+) -> Result<(), Failure> {
     let (board, local) = context.place(rank);
     let options = Options::default().topology(*context.cluster().topology());
     let mut it = Rank::attach(board, local, GlobalRank(rank), context.ranks(), &options)?;
@@ -424,9 +567,20 @@ fn live_or_die(context: &Context, rank: u32, victim: u32, element: ElementType) 
 fn works_again(context: &Context) -> Result<(), Failure> {
     context.run(|rank| {
         let world = rank.world()?;
-        let driver = Driver { context, forced: false };
-        let cases = [Collective::Allreduce, Collective::Bcast, Collective::Barrier];
-        driver.run_all(rank, &world, cases.map(|collective| Case::new(collective, ElementType::F64)))
+        let driver = Driver {
+            context,
+            forced: false,
+        };
+        let cases = [
+            Collective::Allreduce,
+            Collective::Bcast,
+            Collective::Barrier,
+        ];
+        driver.run_all(
+            rank,
+            &world,
+            cases.map(|collective| Case::new(collective, ElementType::F64)),
+        )
     })?;
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Calls a collective, and compares every byte that it may and may not change.
 
 use alcor::{
-    Call, Collective, Communicator, ElementType, GlobalRank, Operation, Path, PageOffset, Rank, Region,
-    Request, SoftwareReason,
+    Call, Collective, Communicator, Cycle, ElementType, GlobalRank, Operation, PageOffset, Path,
+    Rank, Region, Request, SoftwareReason,
 };
 
 use super::sample::{Flavour, HARDWARE, Sample, bytes_of, reduced, vector, with_type};
@@ -65,12 +65,19 @@ impl Case {
 
     pub(in crate::suite) fn has_blocks(&self) -> bool {
         use Collective::{Allgather, Gather, ReduceScatter, Scatter};
-        matches!(self.collective, ReduceScatter | Scatter | Gather | Allgather)
+        matches!(
+            self.collective,
+            ReduceScatter | Scatter | Gather | Allgather
+        )
     }
 
     /// Elements of the whole message.
     fn elements(&self, size: usize) -> usize {
-        if self.has_blocks() { size * self.count } else { self.count }
+        if self.has_blocks() {
+            size * self.count
+        } else {
+            self.count
+        }
     }
 
     /// With at most so many bytes of a message.
@@ -101,9 +108,18 @@ impl<T: Sample> Area<T> {
         let vector = around.slice(from..from + length)?;
         let whole = around.bytes();
         let holds: Vec<u8> = (0..whole.len() as u64)
-            .map(|at| (at.wrapping_mul(0x9E37_79B9).wrapping_add(seed.wrapping_mul(31)) >> 5) as u8)
+            .map(|at| {
+                (at.wrapping_mul(0x9E37_79B9)
+                    .wrapping_add(seed.wrapping_mul(31))
+                    >> 5) as u8
+            })
             .collect();
-        Ok(Area { at: from * T::BYTES as usize, whole, holds, vector })
+        Ok(Area {
+            at: from * T::BYTES as usize,
+            whole,
+            holds,
+            vector,
+        })
     }
 
     /// From now on it is to hold these, from an element on.
@@ -119,7 +135,11 @@ impl<T: Sample> Area<T> {
     }
 
     fn into_check(self, what: &'static str) -> Check {
-        Check { what, whole: self.whole, holds: self.holds }
+        Check {
+            what,
+            whole: self.whole,
+            holds: self.holds,
+        }
     }
 }
 
@@ -198,9 +218,15 @@ impl Driver<'_> {
             count: if is_barrier { 0 } else { case.count as u32 },
             element: (!is_barrier).then_some(case.element),
             operation: case.reduces().then_some(case.operation),
-            root: case.has_root().then(|| communicator.members()[case.root as usize]),
+            root: case
+                .has_root()
+                .then(|| communicator.members()[case.root as usize]),
         };
-        let members: Vec<u32> = communicator.members().iter().map(|member| member.0).collect();
+        let members: Vec<u32> = communicator
+            .members()
+            .iter()
+            .map(|member| member.0)
+            .collect();
         let place = format!(
             "{}: {call} of ranks {members:?}, number {}, shift {:?}{}",
             rank.pid(),
@@ -214,7 +240,13 @@ impl Driver<'_> {
             with_type!(case.element, T => self.post::<T>(rank, communicator, case, &place)?)
         };
         let path = self.path(communicator, case);
-        Ok(UnderWay { request, place, checks, call, path })
+        Ok(UnderWay {
+            request,
+            place,
+            checks,
+            call,
+            path,
+        })
     }
 
     fn post<T: Sample>(
@@ -243,9 +275,18 @@ impl Driver<'_> {
         };
         let given: Vec<T> = self.data(case, members[me], gives);
         // What it is to have in the end, and where that stands in the message.
-        let result = || reduced(communicator.tree(), case.operation, |member| self.data::<T>(case, member, elements));
+        let result = || {
+            reduced(communicator.tree(), case.operation, |member| {
+                self.data::<T>(case, member, elements)
+            })
+        };
         let of_root = || self.data::<T>(case, members[root], elements);
-        let gathered = || members.iter().flat_map(|&member| self.data::<T>(case, member, count)).collect();
+        let gathered = || {
+            members
+                .iter()
+                .flat_map(|&member| self.data::<T>(case, member, count))
+                .collect()
+        };
         let (kept, low): (Vec<T>, usize) = match case.collective {
             Allreduce => (result(), 0),
             Reduce if at_root => (result(), 0),
@@ -303,8 +344,18 @@ impl Driver<'_> {
     }
 
     /// Waits for a collective, and compares.
-    pub(in crate::suite) fn finish(&self, rank: &mut Rank, under_way: UnderWay) -> Result<(), Failure> {
-        let UnderWay { request, place, checks, call, path } = under_way;
+    pub(in crate::suite) fn finish(
+        &self,
+        rank: &mut Rank,
+        under_way: UnderWay,
+    ) -> Result<(), Failure> {
+        let UnderWay {
+            request,
+            place,
+            checks,
+            call,
+            path,
+        } = under_way;
         let receipt = request.receipt();
         rank.wait(request).at(&place)?;
         same(
@@ -336,10 +387,16 @@ impl Driver<'_> {
 /// Waits for so many cycles, at least, whatever the hardware wants to tell.
 pub(in crate::suite) fn nap(rank: &mut Rank, cycles: u64) -> Result<(), Failure> {
     let until = rank.now()?.0 + cycles;
-    while rank.now()?.0 < until {
-        // A wait ends at once while an interrupt is pending; reading a register takes time.
-        rank.port().read32(PageOffset(alcor::abi::rank::IDENTITY))?;
-        rank.port().wait(alcor::Cycle(0))?;
+    loop {
+        let now = rank.now()?.0;
+        if now >= until {
+            return Ok(());
+        }
+        rank.port().wait(Cycle(until))?;
+        if rank.now()?.0 == now {
+            // A wait ends at once while an interrupt is pending; reading a register takes time.
+            rank.port().read32(PageOffset(alcor::abi::rank::IDENTITY))?;
+            rank.port().wait(Cycle(now))?;
+        }
     }
-    Ok(())
 }

@@ -33,9 +33,15 @@ pub(in crate::suite) trait Sample: Reducible + Debug {
 }
 
 /// So many numbers.
-pub(in crate::suite) fn vector<T: Sample>(mut rng: ChaCha8Rng, flavour: Flavour, length: usize) -> Vec<T> {
+pub(in crate::suite) fn vector<T: Sample>(
+    mut rng: ChaCha8Rng,
+    flavour: Flavour,
+    length: usize,
+) -> Vec<T> {
     let mut number = || match flavour {
-        Flavour::Special if rng.random_bool(0.5) => T::SPECIAL[rng.random_range(0..T::SPECIAL.len())],
+        Flavour::Special if rng.random_bool(0.5) => {
+            T::SPECIAL[rng.random_range(0..T::SPECIAL.len())]
+        }
         _ => T::plain(&mut rng),
     };
     (0..length).map(|_| number()).collect()
@@ -172,8 +178,12 @@ pub(in crate::suite) const HARDWARE: [ElementType; 6] = [
 ];
 
 /// The others.
-pub(in crate::suite) const SHORT: [ElementType; 4] =
-    [ElementType::U8, ElementType::U16, ElementType::I8, ElementType::I16];
+pub(in crate::suite) const SHORT: [ElementType; 4] = [
+    ElementType::U8,
+    ElementType::U16,
+    ElementType::I8,
+    ElementType::I16,
+];
 
 pub(in crate::suite) fn is_float(element: ElementType) -> bool {
     matches!(element, ElementType::F64 | ElementType::F32)
