@@ -4,12 +4,24 @@
 mod axi_dma_port;
 #[path = "../../core/bench/axi_lite_port.rs"]
 mod axi_lite_port;
+#[path = "../../switch/bench/cluster_sync.rs"]
+mod cluster_sync;
+#[path = "../../switch/bench/coll_pick.rs"]
+mod coll_pick;
+#[path = "../../switch/bench/coll_table.rs"]
+mod coll_table;
+#[path = "../../switch/bench/coll_units.rs"]
+mod coll_units;
+#[path = "../../switch/bench/coll_window.rs"]
+mod coll_window;
 #[path = "../../core/bench/core.rs"]
 mod core;
 #[path = "../../common/bench/fifo.rs"]
 mod fifo;
 #[path = "../../common/bench/fifo_async.rs"]
 mod fifo_async;
+#[path = "../../core/bench/node_memory.rs"]
+mod node_memory;
 #[path = "../../common/bench/ram_sdp.rs"]
 mod ram_sdp;
 #[path = "../../rma/bench/rma.rs"]
