@@ -49,15 +49,13 @@ enum Fault {
     ForgetsCount,
     /// All roots agree.
     ForgetsRoot,
-    /// Row 5 is row 6.
+    /// Row 3 is row 1.
     ConfusesRows,
     /// A rank of a communicator of some of a board's ranks is left out.
     ForgetsMember,
-    /// Two collectives of different communicators end in each other's place.
-    SwapsCompletions,
 }
 
-const FAULTS: [Fault; 18] = [
+const FAULTS: [Fault; 17] = [
     Fault::FlipsBitOfReduction,
     Fault::FlipsBitOfFewReductions,
     Fault::LosesSignOfZero,
@@ -75,7 +73,6 @@ const FAULTS: [Fault; 18] = [
     Fault::ForgetsRoot,
     Fault::ConfusesRows,
     Fault::ForgetsMember,
-    Fault::SwapsCompletions,
 ];
 
 struct FaultyBoard {
@@ -173,9 +170,9 @@ impl FaultyPort {
             (Fault::ForgetsRoot, page::C_WHAT) => {
                 value & !c_what::ROOT.mask() & !c_what::LABEL.mask()
             }
-            (Fault::ConfusesRows, page::COMM_ROW) if value == 5 => 6,
-            (Fault::ConfusesRows, page::C_GO) if c_go::CONTEXT.get(value) == 5 => {
-                value & !c_go::CONTEXT.mask() | c_go::CONTEXT.put(6)
+            (Fault::ConfusesRows, page::COMM_ROW) if value == 3 => 1,
+            (Fault::ConfusesRows, page::C_GO) if c_go::CONTEXT.get(value) == 3 => {
+                value & !c_go::CONTEXT.mask() | c_go::CONTEXT.put(1)
             }
             (Fault::ForgetsMember, page::COMM_SHAPE) => {
                 let members = comm_shape::MEMBERS.get(value);
@@ -246,7 +243,6 @@ impl FaultyPort {
     /// Looks at completions on their way to the library.
     fn look_at_ring(&mut self, data: &mut [u8]) -> Result<(), Error> {
         const ENTRY: usize = CQ_ENTRY_BYTES as usize;
-        let mut last: Option<usize> = None;
         for at in (0..data.len() / ENTRY).map(|entry| entry * ENTRY) {
             let word = |data: &[u8]| {
                 u32::from_le_bytes([data[at], data[at + 1], data[at + 2], data[at + 3]])
@@ -269,12 +265,6 @@ impl FaultyPort {
             };
             let first = first & !cq_entry::STATUS.mask() | cq_entry::STATUS.put(spoilt);
             data[at..at + 4].copy_from_slice(&first.to_le_bytes());
-            if let (Fault::SwapsCompletions, Some(other)) = (self.fault, last.take()) {
-                for byte in 0..ENTRY {
-                    data.swap(at + byte, other + byte);
-                }
-            }
-            last = Some(at);
         }
         Ok(())
     }
