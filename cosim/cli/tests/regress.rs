@@ -47,10 +47,10 @@ fn what_is_skipped_is_counted_with_its_reason() {
     assert_eq!(output.status.code(), Some(0));
     let text = stdout(&output);
     assert!(
-        text.contains("skipped 1: needs 3 ranks, the board has 2"),
+        text.contains("skipped 2: needs 3 ranks, there are 2"),
         "{text}"
     );
-    assert!(text.contains(" 1 skipped"), "{text}");
+    assert!(text.contains(" 2 skipped"), "{text}");
 
     let output = alcor(&[
         "regress",
