@@ -86,7 +86,7 @@ module axi_dma_port #(
   assign bvalid_o  = bvalid_q;
   assign arready_o = !reading_q;
 
-  // Where both directions want the memory they take turns.
+  // Where both directions want the memory they take turns; an access that waits stays in front.
   assign wants_write = writing_q && wvalid_i;
   assign wants_read  = reading_q && room_q != '0;
   assign mem_write_o = wants_write && !(wants_read && turn_q);
@@ -118,7 +118,7 @@ module axi_dma_port #(
       if (bvalid_q && bready_i) bvalid_q <= 1'b0;
       if (arvalid_i && arready_o) reading_q <= 1'b1;
       if (read_done && last_read) reading_q <= 1'b0;
-      if (mem_valid_o && mem_ready_i) turn_q <= mem_write_o;
+      if (mem_valid_o) turn_q <= mem_write_o == mem_ready_i;
       room_q   <= room_d;
       flight_q <= LATENCY'({flight_q, read_done});
     end
@@ -143,6 +143,7 @@ module axi_dma_port #(
       .data_o({rlast_o, rdata_o}), .empty_o(), .usage_o()
   );
 
+  `ALCOR_STABLE(a_access_stable, mem_valid_o, mem_ready_i, ({mem_write_o, mem_address_o}))
   `ALCOR_IMPLIES(a_buffer_room, flight_q[LATENCY-1], buffer_ready)
 
 endmodule

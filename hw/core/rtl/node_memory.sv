@@ -3,8 +3,8 @@
 /// Node memory of one rank: words for the coprocessor and the host's DMA, whole phits for the
 /// collective unit; a read and a write in each cycle.
 ///
-/// The coprocessor goes first, then phits, then the host; whoever had to wait goes first in the next
-/// cycle. A phit begins at any word: its words lie in as many banks, each with an address of its own.
+/// Who asks in the same cycle takes turns, reads and writes each for themselves. A phit begins at any
+/// word: its words lie in as many banks, each with an address of its own.
 module node_memory #(
     /// Bytes, a power of two.
     parameter int unsigned NODE_BYTES = 1048576,
@@ -79,45 +79,58 @@ module node_memory #(
   localparam int unsigned Shift = $clog2(BANKS);
   localparam int unsigned RowW = AddrW - Shift;
 
-  logic host_waited_q, phit_read_waited_q, phit_write_waited_q;
-  logic host_reads, host_writes, host_read_first, host_write_first;
-  logic word_reads, phit_writes;
+  // Who asks: the coprocessor, a phit, the host.
+  logic [2:0] read_asks, read_grant, write_asks, write_grant;
+  logic host_reads, host_writes, word_reads, phit_writes;
   logic [AddrW-1:0] read_address, write_address;
   logic [31:0] write_data;
   logic [3:0] write_strobe;
 
-  assign host_read_first    = host_waited_q && host_valid_i && !host_write_i;
-  assign host_write_first   = host_waited_q && host_valid_i && host_write_i;
-  assign host_reads         = host_read_first || (host_valid_i && !host_write_i && !read_valid_i && !phit_want_i);
-  assign host_writes        = host_write_first
-      || (host_valid_i && host_write_i && !write_valid_i && !phit_write_valid_i);
+  assign read_asks  = {host_valid_i && !host_write_i, phit_want_i, read_valid_i};
+  assign write_asks = {host_valid_i && host_write_i, phit_write_valid_i, write_valid_i};
+
+  rr_arbiter #(
+      .N(3)
+  ) u_reads (
+      .clk_i    (clk_i),
+      .rst_ni   (rst_ni),
+      .req_i    (read_asks),
+      // A phit keeps its turn until it can be read everywhere.
+      .advance_i(!read_grant[1] || phit_read_i),
+      .valid_o  (),
+      .grant_o  (read_grant),
+      .index_o  ()
+  );
+
+  rr_arbiter #(
+      .N(3)
+  ) u_writes (
+      .clk_i    (clk_i),
+      .rst_ni   (rst_ni),
+      .req_i    (write_asks),
+      .advance_i(1'b1),
+      .valid_o  (),
+      .grant_o  (write_grant),
+      .index_o  ()
+  );
+
+  assign read_ready_o       = read_grant[0];
+  assign phit_ready_o       = read_grant[1];
+  assign host_reads         = read_grant[2];
+  assign write_ready_o      = write_grant[0];
+  assign phit_writes        = write_grant[1];
+  assign phit_write_ready_o = phit_writes;
+  assign host_writes        = write_grant[2];
   assign host_ready_o       = host_reads || host_writes;
-  assign phit_ready_o       = !host_read_first && (phit_read_waited_q || !read_valid_i);
-  assign phit_write_ready_o = !host_write_first && (phit_write_waited_q || !write_valid_i);
-  assign read_ready_o       = !host_reads && !(phit_want_i && phit_read_waited_q);
-  assign phit_writes        = phit_write_valid_i && phit_write_ready_o;
-  assign write_ready_o      = !host_writes && !phit_writes;
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      host_waited_q       <= 1'b0;
-      phit_read_waited_q  <= 1'b0;
-      phit_write_waited_q <= 1'b0;
-    end else begin
-      host_waited_q       <= host_valid_i && !host_ready_o;
-      phit_read_waited_q  <= phit_want_i && !phit_read_i;
-      phit_write_waited_q <= phit_write_valid_i && !phit_write_ready_o;
-    end
-  end
-
-  assign word_reads    = (read_valid_i && read_ready_o) || host_reads;
+  assign word_reads    = read_grant[0] || host_reads;
   assign read_address  = host_reads ? host_address_i : read_address_i;
   assign write_address = host_writes ? host_address_i : write_address_i;
   assign write_data    = host_writes ? host_data_i : write_data_i;
 
   always_comb begin
     write_strobe = '0;
-    if (write_valid_i && write_ready_o) write_strobe = write_strobe_i;
+    if (write_grant[0]) write_strobe = write_strobe_i;
     if (host_writes) write_strobe = host_strobe_i;
   end
 
