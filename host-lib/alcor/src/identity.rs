@@ -2,6 +2,7 @@
 
 use alcor_abi::board::{self, abi_version, capabilities, geometry, queues, switch};
 
+use crate::progress::TRANSFER_WRITES;
 use crate::{Board, BoardInfo, Error, PageOffset, Result};
 
 /// Checks a board's ID block and returns what it says.
@@ -87,12 +88,12 @@ pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
             "a board has a rank at least",
         ));
     }
-    // A paper command is two writes, which must fit together.
-    if info.command_credits < 2 {
+    // The writes of a command are posted together.
+    if info.command_credits < TRANSFER_WRITES {
         return Err(contradiction(
             "QUEUES",
             depths,
-            "a command queue holds two entries at least",
+            "a command queue holds five entries at least",
         ));
     }
     if info.has_switch() && !(2..=32).contains(&info.communicators) {

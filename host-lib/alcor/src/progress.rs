@@ -140,6 +140,8 @@ pub(crate) fn ring_bytes(entries: u32) -> u32 {
 const READY_POLL: u64 = 64;
 /// Polls, or wakes of one wait, between two looks at the clock.
 const LOOK_AT_CLOCK: u32 = 64;
+/// Command writes of an extended command at most: operands, window, commit.
+pub(crate) const TRANSFER_WRITES: u32 = OPERANDS.len() as u32 + 2;
 const OPERANDS: [Opcode; 3] = [Opcode::XOffset, Opcode::XLaddr, Opcode::XLength];
 /// What every wait ends at.
 const ALWAYS: u32 = causes::ABORTED.mask() | causes::EVENT.mask();
@@ -238,9 +240,8 @@ impl Progress {
         self.write(alcor_abi::command(opcode), data)
     }
 
-    /// Waits until `commands` writes can be posted.
+    /// Waits until `commands` writes can be posted, [`TRANSFER_WRITES`] at most.
     pub(crate) fn reserve(&mut self, commands: u32) -> Result<()> {
-        let commands = commands.min(self.credits.limit);
         if self.credits.free() >= commands {
             return Ok(());
         }
@@ -276,7 +277,7 @@ impl Progress {
         transfer: Transfer,
         held: Option<Arc<Block>>,
     ) -> Result<Request> {
-        self.reserve_completion()?;
+        self.reserve_transfer()?;
         for (index, operand) in transfer.operands().into_iter().enumerate() {
             if self.operands[index] != Some(operand) {
                 self.post(OPERANDS[index], operand)?;
@@ -285,21 +286,26 @@ impl Progress {
         if let WindowName::Base(base) = transfer.window {
             self.post(Opcode::XWindow, base.0)?;
         }
-        self.reserve(1)?;
         let outcome = self.outstanding.outcome(asked);
         let held = held.into_iter().collect();
         let Some(id) = self.outstanding.enter(Arc::clone(&outcome), held) else {
-            // `reserve_completion` has seen to it that there is a free id.
+            // `reserve_transfer` has seen to it that there is a free id.
             return Err(Error::CompletionLost { rank: self.me });
         };
         self.post(transfer.opcode(), transfer.commit(id))?;
         Ok(Request { outcome })
     }
 
-    /// Waits until the ring has room for one more completion.
-    fn reserve_completion(&mut self) -> Result<()> {
-        let entries = self.ring.entries;
-        if self.outstanding.len() >= entries {
+    /// Waits until an extended command can be posted as a whole, and the ring has room for its
+    /// completion: whatever waits brings collectives in software further, which post commands of
+    /// their own, and these must not come between the writes of this one.
+    fn reserve_transfer(&mut self) -> Result<()> {
+        loop {
+            self.reserve(TRANSFER_WRITES)?;
+            if self.make_ring_room()? {
+                return Ok(());
+            }
+            let entries = self.ring.entries;
             self.wait_for(
                 |_| Awaited::RingRoom,
                 |progress| match progress.outstanding.len() < entries {
@@ -308,7 +314,6 @@ impl Progress {
                 },
             )?;
         }
-        self.make_ring_room().map(drop)
     }
 
     /// Whether the ring has room for one more completion, once it knows what has been taken.

@@ -69,6 +69,7 @@ impl Rank {
         word_aligned(base)?;
         let awaited = Awaited::Registration { base };
         self.progress.check()?;
+        self.progress.reserve(2)?;
         if let Some(bytes) = bytes {
             self.progress.post(Opcode::WindowSize, bytes)?;
         }

@@ -11,6 +11,11 @@ import alcor_switch_pkg::*;
 /// give the same sums, and as many packets were consumed as sent: had one been on its way while the
 /// first round was counted, the second would count it (Mattern's four-counter method).
 ///
+/// Boards get the result of the second round at times of their own, and ranks of one that has it may send
+/// at once what only holds after the command, a put into the new window above all. So requests of other
+/// boards wait while a round may be the second. A request that was under way before is waited for by no
+/// more than a round: it makes that round's sums differ.
+///
 /// The verdict goes the same way: the lowest status that is not OK on any board, the same for all.
 module cluster_sync #(
     /// Bits of a phit's data.
@@ -47,6 +52,9 @@ module cluster_sync #(
     /// Its result.
     input  logic [PHIT_W-1:0] result_data_i,
 
+    /// A request that comes from another board now may be of after the command, and has to wait.
+    output logic              hold_o,
+
     /// All ranks of all boards are here, and all is quiet.
     output logic              fire_o,
     /// The phase it is for.
@@ -56,7 +64,7 @@ module cluster_sync #(
 );
 
   logic [63:0] sent_q, consumed_q, sent, consumed, last_sent_q, last_consumed_q;
-  logic busy_q, seen_q, fired_q, fired_phase_q, phase_q;
+  logic busy_q, seen_q, balanced_q, fired_q, fired_phase_q, phase_q;
   logic agree;
   logic [21:0] low;
   logic [31:0] statuses;
@@ -79,6 +87,8 @@ module cluster_sync #(
   assign statuses = ~result_data_i[192+:32];
   assign agree    = seen_q && sent == consumed && sent == last_sent_q && consumed == last_consumed_q;
 
+  assign hold_o   = busy_q && seen_q && balanced_q;
+
   always_comb begin
     verdict = ST_OK;
     // Where a rank has a reason of its own, its slot says nothing.
@@ -94,6 +104,7 @@ module cluster_sync #(
     if (result_i) begin
       last_sent_q     <= sent;
       last_consumed_q <= consumed;
+      balanced_q      <= sent == consumed;
     end
     if (!rst_ni) begin
       sent_q        <= '0;

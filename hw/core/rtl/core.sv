@@ -565,7 +565,7 @@ module core #(
     logic [Locals-1:0] in_valid, in_ready, out_valid, out_ready;
     logic [Locals-1:0][LinkW-1:0] in_phit, out_phit;
     logic [1:0] sent, consumed;
-    logic switch_drop;
+    logic hold, switch_drop;
 
     // A plane's packets to other boards leave as phits, those from other boards come back as words.
     for (genvar p = 0; p < 2; p++) begin : g_uplink
@@ -590,6 +590,7 @@ module core #(
       ) u_rx (
           .clk_i     (clk_i),
           .rst_ni    (core_rst_n),
+          .hold_i    (hold && p == 0),
           .valid_i   (out_valid[p]),
           .ready_o   (out_ready[p]),
           .phit_i    (out_phit[p]),
@@ -709,6 +710,7 @@ module core #(
         .round_data_o (round_data),
         .result_i     (result),
         .result_data_i(result_data),
+        .hold_o       (hold),
         .fire_o       (fire),
         .fire_phase_o (fire_phase),
         .verdict_o    (verdict)

@@ -28,6 +28,8 @@ struct Board {
     /// What it gave to the round that it is in, and when its result comes.
     given: Option<[u64; 4]>,
     due: Option<u64>,
+    /// Requests have to wait in this cycle.
+    holds: bool,
 }
 
 struct Bench {
@@ -106,6 +108,7 @@ impl Bench {
                 board.given = Some(given);
                 self.rounds += 1;
             }
+            board.holds = block.get_part("hold_o", at, BOARDS) == 1;
         }
         let fires = (0..BOARDS)
             .map(|at| {
@@ -140,7 +143,8 @@ fn verdict(boards: &[Board]) -> u64 {
 }
 
 /// Traffic until all boards are quiet; packets may wait long, wake their receivers, and make these send
-/// again. A barrier must not fire before the last has landed.
+/// again. A barrier must not fire before the last has landed. Where one board has fired, the others hold up
+/// requests until they have.
 #[test]
 fn cluster_sync_random() {
     let mut rng = Random::new("cluster_sync_random");
@@ -185,7 +189,9 @@ fn cluster_sync_random() {
             let (mut sent, mut consumed) = ([0; BOARDS], [0; BOARDS]);
             for at in 0..BOARDS {
                 for plane in 0..2 {
-                    if flying[at][plane].front().is_some_and(|&due| due <= now)
+                    let may_come = plane == 1 || !bench.boards[at].holds;
+                    if may_come
+                        && flying[at][plane].front().is_some_and(|&due| due <= now)
                         && rng.random_bool(0.5)
                     {
                         flying[at][plane].pop_front();
@@ -236,6 +242,14 @@ fn cluster_sync_random() {
                     bench.boards
                 );
                 fired[at] = Some(now);
+            }
+            if fired.iter().any(Option::is_some) {
+                for at in 0..BOARDS {
+                    assert!(
+                        fired[at].is_some() || bench.boards[at].holds,
+                        "board {at} does not wait for the end"
+                    );
+                }
             }
             assert!(now < 20_000, "no barrier");
             early += u64::from(

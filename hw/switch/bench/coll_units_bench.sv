@@ -96,6 +96,7 @@ module coll_units_bench #(
     /// Barrier: its result.
     input  logic [BOARDS-1:0][255:0]         sync_result_data_i,
     /// Barrier: fire.
+    output logic [BOARDS-1:0]                sync_hold_o,
     output logic [BOARDS-1:0]                sync_fire_o,
     /// Barrier: the phase it is for.
     output logic [BOARDS-1:0]                sync_fire_phase_o,
@@ -168,6 +169,7 @@ module coll_units_bench #(
         .round_data_o (sync_round_data_o[b]),
         .result_i     (sync_result_i[b]),
         .result_data_i(sync_result_data_i[b]),
+        .hold_o       (sync_hold_o[b]),
         .fire_o       (sync_fire_o[b]),
         .fire_phase_o (sync_fire_phase_o[b]),
         .verdict_o    (sync_fire_verdict_o[b])

@@ -178,6 +178,8 @@ fn rx() {
         let (mut dut, pins) = start("uplink_rx", phit_w);
         let (data, last, consumed) = (dut.pin("data_o"), dut.pin("last_o"), dut.pin("consumed_o"));
         let lanes = dut.lanes("phit_i", 2 * words + 5);
+        let hold = dut.pin("hold_i");
+        let mut held = false;
         let mut rng = Random::new("uplink rx");
         for (source_pace, sink_pace) in PACES {
             let (mut source, mut sink) = (Source::new(source_pace), Sink::new(sink_pace));
@@ -215,7 +217,14 @@ fn rx() {
                 }
                 let ready = sink.ready(&mut *rng);
                 dut.set(pins.ready_in, 0, u64::from(ready));
+                // For a while now and then.
+                held = rng.random_bool(if held { 0.9 } else { 0.01 });
+                dut.set(hold, 0, u64::from(held));
                 dut.settle();
+                assert!(
+                    !held || dut.get(pins.ready_out, 0) == 0,
+                    "cycle {cycle}: takes a phit while held"
+                );
                 assert_eq!(
                     dut.get(pins.valid_out, 0) == 1,
                     inside > 0,

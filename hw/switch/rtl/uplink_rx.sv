@@ -6,8 +6,8 @@ import alcor_abi_pkg::*;
 /// again, a word a cycle, without a gap while phits come.
 ///
 /// Handshake of both streams: a word or phit moves when valid and ready are both high at a clock edge.
-/// Valid never waits for ready, and what is offered stays on offer, unchanged, until it is taken. `ready_o`
-/// and `valid_o` come from registers. The first word of a phit taken in cycle t is offered in t+1.
+/// Valid never waits for ready, and what is offered stays on offer, unchanged, until it is taken. `valid_o`
+/// comes from a register, `ready_o` from one and `hold_i`. The first word of a phit taken in cycle t is offered in t+1.
 module uplink_rx #(
     /// Bits of data in a phit: 64 or more, a power of two, at most 512.
     parameter  int unsigned PHIT_W = 256,
@@ -18,6 +18,8 @@ module uplink_rx #(
     input  logic         clk_i,
     /// Synchronous reset, active low; empties it.
     input  logic         rst_ni,
+    /// No phit may be taken.
+    input  logic         hold_i,
     /// Phits: one is offered.
     input  logic         valid_i,
     /// Phits: there is room.
@@ -56,7 +58,7 @@ module uplink_rx #(
 
   assign words = phit_i[PositionLsb+NET_POSITION_WORDS_LSB+:CountW];
   assign last = phit_i[PHIT_W+NET_LOW_LAST_LSB];
-  assign take = valid_i && !next_valid_q;
+  assign take = valid_i && ready_o;
   assign done = valid_q && ready_i && word_q == words_q;
 
   always_ff @(posedge clk_i) begin
@@ -96,7 +98,7 @@ module uplink_rx #(
     end
   end
 
-  assign ready_o = !next_valid_q;
+  assign ready_o = !next_valid_q && !hold_i;
   assign valid_o = valid_q;
   assign data_o = data_q[word_q];
   assign last_o = last_q && word_q == words_q;

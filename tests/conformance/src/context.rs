@@ -9,8 +9,8 @@ use alcor::{
 };
 use rand_chacha::ChaCha8Rng;
 
-use crate::Failure;
 use crate::noise::{generator, noise};
+use crate::{Failure, Settings};
 
 /// How thorough a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,6 +37,7 @@ pub struct Context {
     info: BoardInfo,
     seed: u64,
     tier: Tier,
+    options: Options,
     traffic: Mutex<Traffic>,
 }
 
@@ -49,7 +50,7 @@ const QUICK_MEMORY: u32 = 256 << 10;
 
 impl Context {
     /// Resets boards and clears their node memory.
-    pub(crate) fn new(cluster: Cluster, seed: u64, tier: Tier) -> alcor::Result<Context> {
+    pub(crate) fn new(cluster: Cluster, seed: u64, settings: &Settings) -> alcor::Result<Context> {
         for board in cluster.boards() {
             board.reset()?;
         }
@@ -58,7 +59,8 @@ impl Context {
             cluster,
             info,
             seed,
-            tier,
+            tier: settings.tier,
+            options: Options::default().watchdog_cycles(settings.watchdog_cycles),
             traffic: Mutex::default(),
         };
         (0..context.ranks()).try_for_each(|rank| context.clear(rank))?;
@@ -148,7 +150,7 @@ impl Context {
         &self,
         program: impl Fn(&mut Rank) -> Result<T, Failure> + Sync,
     ) -> Result<Vec<T>, Failure> {
-        self.run_with(Options::default(), self.ranks(), program)
+        self.run_with(self.options, self.ranks(), program)
     }
 
     /// Runs `program` on so many ranks.

@@ -8,14 +8,14 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use alcor::{Cluster, Error};
+use alcor::{Cluster, Error, Options};
 use crc32fast::Hasher;
 
 use crate::test::{Unmet, seed_of};
 use crate::{Context, Failure, Test, Tier};
 
 /// What a run of the suite is given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The run's seed, from which every test's own derives.
     pub seed: u64,
@@ -23,6 +23,19 @@ pub struct Settings {
     pub tier: Tier,
     /// Whether every test gets a board that was opened for it.
     pub own_boards: bool,
+    /// After how many cycles a wait in vain ends, where a test has no limit of its own.
+    pub watchdog_cycles: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            seed: 0,
+            tier: Tier::default(),
+            own_boards: false,
+            watchdog_cycles: Options::default().watchdog_cycles,
+        }
+    }
 }
 
 /// How a test ended.
@@ -104,7 +117,7 @@ pub fn run_test(test: &'static Test, boards: impl Into<Cluster>, settings: &Sett
     outcome.verdict = match cluster.identify().map(|info| test.check(&info, count)) {
         Err(error) => Verdict::Failed(Box::new(error.into())),
         Ok(Err(unmet)) => Verdict::Skipped(unmet),
-        Ok(Ok(())) => match Context::new(cluster, seed, settings.tier) {
+        Ok(Ok(())) => match Context::new(cluster, seed, settings) {
             Err(error) => Verdict::Failed(Box::new(error.into())),
             Ok(context) => {
                 let verdict = run_body(test, &context);

@@ -85,7 +85,7 @@ impl Args {
         Settings {
             seed: self.seed,
             tier: if self.full { Tier::Full } else { Tier::Quick },
-            own_boards: false,
+            ..Settings::default()
         }
     }
 

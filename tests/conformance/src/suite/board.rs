@@ -46,8 +46,8 @@ tests! {
         sane(
             "command_credits",
             info.command_credits,
-            "2 at least",
-            info.command_credits >= 2,
+            "5 at least",
+            info.command_credits >= 5,
         )?;
         sane(
             "clock_khz",
