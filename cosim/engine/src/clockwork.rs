@@ -494,9 +494,13 @@ impl Clockwork {
     /// A fate as the library wants it.
     pub(crate) fn error(&self, seat: usize, fate: Fate) -> Error {
         match fate {
-            Fate::Died { seat } => Error::PeerDied {
-                rank: LocalRank(self.place(seat).1 as u32),
-            },
+            Fate::Died { seat } => {
+                let (board, rank) = self.place(seat);
+                Error::PeerDied {
+                    board: self.names[board].clone(),
+                    rank: LocalRank(rank as u32),
+                }
+            }
             Fate::Away { seat, waiting } => {
                 let (board, rank) = self.place(seat);
                 Error::RankAway {

@@ -233,7 +233,10 @@ fn a_death_on_one_board_ends_the_waits_on_all() {
     });
     for (seat, end) in ends.iter().enumerate() {
         match end.as_ref().unwrap_err() {
-            Error::PeerDied { rank } => assert_eq!((rank.0, seat != 3), (1, true)),
+            Error::PeerDied { board, rank } => {
+                assert_eq!((rank.0, seat != 3), (1, true));
+                assert!(board.starts_with("board 1 of "), "{board}");
+            }
             Error::BadOption { .. } => assert_eq!(seat, 3),
             other => panic!("{other}"),
         }

@@ -23,14 +23,19 @@ fn a_death_ends_all_waits() {
         // Nothing waits any more, but what takes no time still works.
         assert!(matches!(
             port.wait(Cycle(100_000)),
-            Err(Error::PeerDied { rank: LocalRank(2) })
+            Err(Error::PeerDied {
+                rank: LocalRank(2),
+                ..
+            })
         ));
         assert!(port.read32(RETIRED).is_ok());
         Err::<(), _>(error)
     });
     for (rank, end) in ends.iter().enumerate() {
         match end.as_ref().unwrap_err() {
-            Error::PeerDied { rank: LocalRank(2) } => assert_ne!(rank, 2),
+            Error::PeerDied {
+                rank: LocalRank(2), ..
+            } => assert_ne!(rank, 2),
             Error::BadOption { .. } => assert_eq!(rank, 2),
             other => panic!("{other}"),
         }
@@ -57,11 +62,17 @@ fn the_lowest_of_the_dead_is_named() {
         });
         assert!(matches!(
             ends[0],
-            Err(Error::PeerDied { rank: LocalRank(1) })
+            Err(Error::PeerDied {
+                rank: LocalRank(1),
+                ..
+            })
         ));
         assert!(matches!(
             ends[2],
-            Err(Error::PeerDied { rank: LocalRank(1) })
+            Err(Error::PeerDied {
+                rank: LocalRank(1),
+                ..
+            })
         ));
     }
 }

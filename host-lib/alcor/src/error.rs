@@ -180,8 +180,12 @@ pub enum Error {
         node_bytes: u32,
     },
     /// A peer is gone: its process or thread ended without leaving the run.
-    #[error("{rank} died: its port was dropped before it left the run; look for its own error")]
+    #[error(
+        "{board}: {rank} died: its port was dropped before it left the run; look for its own error"
+    )]
     PeerDied {
+        /// The board that it was on.
+        board: String,
         /// The local rank that died.
         rank: LocalRank,
     },

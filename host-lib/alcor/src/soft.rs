@@ -112,6 +112,13 @@ impl SoftBoard {
         })
     }
 
+    fn peer_died(&self, rank: LocalRank) -> Error {
+        Error::PeerDied {
+            board: self.name.clone(),
+            rank,
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -212,7 +219,7 @@ impl SoftPort {
         let mut state = self.board.lock();
         state.now += 1;
         match state.died {
-            Some(rank) => Err(Error::PeerDied { rank }),
+            Some(rank) => Err(self.board.peer_died(rank)),
             None => Ok(state),
         }
     }
@@ -275,7 +282,7 @@ impl Port for SoftPort {
             state.advance(self.index);
             self.board.changed.notify_all();
             if let Some(rank) = state.died {
-                break Err(Error::PeerDied { rank });
+                break Err(self.board.peer_died(rank));
             }
             if state.interrupt(self.index) {
                 break Ok(Wake::Interrupt);

@@ -95,8 +95,9 @@ module coll_units_bench #(
     input  logic [BOARDS-1:0]                sync_result_i,
     /// Barrier: its result.
     input  logic [BOARDS-1:0][255:0]         sync_result_data_i,
-    /// Barrier: fire.
+    /// Barrier: requests have to wait.
     output logic [BOARDS-1:0]                sync_hold_o,
+    /// Barrier: fire.
     output logic [BOARDS-1:0]                sync_fire_o,
     /// Barrier: the phase it is for.
     output logic [BOARDS-1:0]                sync_fire_phase_o,

@@ -19,7 +19,11 @@ module coll_reader #(
     /// Width of a word address in node memory.
     parameter int unsigned ADDR_W = 18,
     /// Cycles from a granted memory read to its data.
-    parameter int unsigned MEM_LATENCY = 1
+    parameter int unsigned MEM_LATENCY = 1,
+    /// Operations that its vector units have, bit by operation_e.
+    parameter bit [8:0] OPS = '1,
+    /// Types that they have, bit by datatype_e.
+    parameter bit [5:0] TYPES = '1
 ) (
     /// Clock.
     input  logic                          clk_i,
@@ -368,7 +372,9 @@ module coll_reader #(
 
     vector_aglu #(
         .PHIT_W(PHIT_W),
-        .TAG_W (TagW)
+        .TAG_W (TagW),
+        .OPS   (OPS),
+        .TYPES (TYPES)
     ) u_aglu (
         .clk_i      (clk_i),
         .rst_ni     (rst_ni),

@@ -21,7 +21,11 @@ module coll_stage #(
     /// Stages of the unit.
     parameter int unsigned STAGES = 3,
     /// Bits of a phit's data.
-    parameter int unsigned PHIT_W = 256
+    parameter int unsigned PHIT_W = 256,
+    /// Operations that its vector unit has, bit by operation_e.
+    parameter bit [8:0] OPS = '1,
+    /// Types that it has, bit by datatype_e.
+    parameter bit [5:0] TYPES = '1
 ) (
     /// Clock.
     input  logic                        clk_i,
@@ -378,7 +382,9 @@ module coll_stage #(
 
   vector_aglu #(
       .PHIT_W(PHIT_W),
-      .TAG_W (TagW)
+      .TAG_W (TagW),
+      .OPS   (OPS),
+      .TYPES (TYPES)
   ) u_aglu (
       .clk_i      (clk_i),
       .rst_ni     (rst_ni),

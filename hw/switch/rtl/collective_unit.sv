@@ -22,6 +22,11 @@ module collective_unit #(
     parameter int unsigned NODE_BYTES = 1048576,
     /// Cycles from a granted memory read to its data.
     parameter int unsigned MEM_LATENCY = 1,
+    /// Operations that its vector units have, bit by operation_e: those of the programs that it is for, and
+    /// RO_BAND, RO_BOR for signatures, RO_SYNC for barriers.
+    parameter bit [8:0] OPS = '1,
+    /// Types that they have, bit by datatype_e; DT_U32 for signatures.
+    parameter bit [5:0] TYPES = '1,
     /// Width of a word address in node memory; derived, not to be set.
     localparam int unsigned AddrW = $clog2(NODE_BYTES / 4)
 ) (
@@ -383,7 +388,9 @@ module collective_unit #(
       .STAGES     (STAGES),
       .PHIT_W     (PHIT_W),
       .ADDR_W     (AddrW),
-      .MEM_LATENCY(MEM_LATENCY)
+      .MEM_LATENCY(MEM_LATENCY),
+      .OPS        (OPS),
+      .TYPES      (TYPES)
   ) u_reader (
       .clk_i           (clk_i),
       .rst_ni          (rst_ni),
@@ -437,7 +444,9 @@ module collective_unit #(
     coll_stage #(
         .STAGE (s),
         .STAGES(STAGES),
-        .PHIT_W(PHIT_W)
+        .PHIT_W(PHIT_W),
+        .OPS   (OPS),
+        .TYPES (TYPES)
     ) u_stage (
         .clk_i             (clk_i),
         .rst_ni            (rst_ni),

@@ -18,7 +18,10 @@ impl Told {
     fn note(&self, error: Error) -> Error {
         let copy = match error {
             Error::Aborted { by, reason } => Error::Aborted { by, reason },
-            Error::PeerDied { rank } => Error::PeerDied { rank },
+            Error::PeerDied { ref board, rank } => Error::PeerDied {
+                board: board.clone(),
+                rank,
+            },
             ref other => panic!("{other}"),
         };
         self.0.lock().unwrap().push(copy);
@@ -304,8 +307,14 @@ fn texts_of_backend_errors() {
     assert!(away.to_string().starts_with(
         "cosim:rma4: local rank 1 has been outside the library for 10.0 s while 3 of its peers"
     ));
-    let died = Error::PeerDied { rank: LocalRank(3) };
-    assert!(died.to_string().starts_with("local rank 3 died"));
+    let died = Error::PeerDied {
+        board: "board 2 of cosim:ring3".into(),
+        rank: LocalRank(3),
+    };
+    assert!(
+        died.to_string()
+            .starts_with("board 2 of cosim:ring3: local rank 3 died")
+    );
     let board = Error::Board {
         board: "xdma:0".into(),
         source: "no such device".into(),

@@ -149,10 +149,10 @@ tests! {
                     .collect::<Vec<_>>()
             });
             for (rank, ended) in (0..).zip(ended) {
-                let local = context.place(victim).1;
-                let expected = format!("PeerDied of {local}, or Aborted by it");
+                let (board, local) = context.place(victim);
+                let expected = format!("PeerDied of {}: {local}, or Aborted by it", board.name());
                 let is_expected = |error: &Error| match error {
-                    Error::PeerDied { rank } => *rank == local,
+                    Error::PeerDied { board: on, rank } => (on.as_str(), *rank) == (board.name(), local),
                     Error::Aborted { by, reason } => {
                         (by.0, *reason) == (victim, AbortReason::DROPPED)
                     }
