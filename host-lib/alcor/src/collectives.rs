@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use alcor_abi::Algorithm;
 use alcor_abi::rank::c_what;
+use alcor_abi::{Algorithm, Datatype as Code};
 
 use crate::allocator::Block;
 use crate::call::{Call, Collective, Path, Receipt, SoftwareReason};
 use crate::hardware::Operands;
 use crate::operation::{Combine, combine_bytes};
-use crate::request::{Asking, Request};
+use crate::request::{Asked, Asking, Request};
 use crate::schedule::Schedule;
 use crate::software::Task;
 use crate::transfer::fits;
@@ -500,21 +500,10 @@ impl Communicator {
 
     fn start_hardware(&self, rank: &mut Rank, plan: Plan, row: u32) -> Result<Request> {
         let words = |elements: usize| (elements * plan.element_bytes / 4) as u32;
-        let call = &plan.call;
-        let label = call
-            .root
-            .and_then(|root| self.tree().place(root))
-            .map_or(0, |(label, _)| label);
-        let what = c_what::OPCODE.put(call.collective.code().map_or(0, |code| code as u32))
-            | c_what::ALGORITHM.put(plan.algorithm as u32)
-            | c_what::OPERATION.put(call.operation.map_or(0, Operation::code))
-            | c_what::DATATYPE.put(
-                call.element
-                    .and_then(|element| element.hardware())
-                    .map_or(0, |code| code as u32),
-            )
-            | c_what::LABEL.put(label)
-            | c_what::ROOT.put(call.root.map_or(0, |root| root.0));
+        let what = self.what(&plan);
+        if let Some(software) = &mut rank.progress.software {
+            software.skip(self.id().0);
+        }
         let (source, first, given) = match &plan.gives {
             Some((piece, (from, to))) => (piece.at.0, words(*from), words(to - from)),
             None => (0, 0, 0),
@@ -530,7 +519,7 @@ impl Communicator {
             destination,
             low,
             high,
-            count: call.count,
+            count: plan.call.count,
             what,
         };
         let asking = Asking {
@@ -541,11 +530,37 @@ impl Communicator {
             bytes: (plan.elements * plan.element_bytes) as u64,
         };
         rank.progress
-            .post_collective(row, operands, asking, plan.held())
+            .post_collective(row, operands, Asked::Collective(asking), plan.held())
+    }
+
+    /// What all members have to agree on, beside the count.
+    fn what(&self, plan: &Plan) -> u32 {
+        let call = &plan.call;
+        let datatype = match call.element {
+            None => 0,
+            Some(element) => element.hardware().unwrap_or(Code::Software) as u32,
+        };
+        let label = call
+            .root
+            .and_then(|root| self.tree().place(root))
+            .map_or(0, |(label, _)| label);
+        c_what::OPCODE.put(call.collective.code().map_or(0, |code| code as u32))
+            | c_what::ALGORITHM.put(plan.algorithm as u32)
+            | c_what::OPERATION.put(call.operation.map_or(0, Operation::code))
+            | c_what::DATATYPE.put(datatype)
+            | c_what::LABEL.put(label)
+            | c_what::ROOT.put(call.root.map_or(0, |root| root.0))
+    }
+
+    /// Row and operands of what tells the collective units of a collective in software.
+    pub(crate) fn herald(&self, rank: &Rank, count: u32, what: u32) -> Option<(u32, Operands)> {
+        let row = self.row().filter(|_| !rank.options.software_collectives)?;
+        Some((row, Operands::signature(count, what)))
     }
 
     fn start_software(&self, rank: &mut Rank, plan: Plan, path: Path) -> Result<Request> {
         let schedule = self.schedule(&plan);
+        let herald = self.herald(rank, plan.call.count, self.what(&plan));
         let task = Task {
             call: plan.call,
             members: Arc::clone(&self.shape.members),
@@ -562,7 +577,7 @@ impl Communicator {
             ),
             _held: plan.held(),
         };
-        let (request, _) = rank.progress.begin_software(task, path)?;
+        let (request, _) = rank.progress.begin_software(task, path, herald)?;
         Ok(request)
     }
 

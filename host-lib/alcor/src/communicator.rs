@@ -5,7 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use alcor_abi::rank::{self, comm_shape};
+use alcor_abi::rank::{self, c_what, comm_shape};
+use alcor_abi::{Algorithm, Collective as Code};
 
 use crate::call::{Call, Collective, CommunicatorId, Difference, Path, SoftwareReason};
 use crate::mail::{Mail, Shape as MailShape};
@@ -422,7 +423,11 @@ impl Communicator {
             _held: Vec::new(),
         };
         let path = Path::Software(SoftwareReason::NoSwitch);
-        let (request, sequence) = rank.progress.begin_software(task, path)?;
+        let what = c_what::OPCODE.put(Code::Software as u32)
+            | c_what::ALGORITHM.put(Algorithm::Doubling as u32);
+        let (request, sequence) =
+            rank.progress
+                .begin_software(task, path, self.herald(rank, 0, what))?;
         rank.wait(request)?;
         let result = match &mut rank.progress.software {
             Some(software) => software.take_result(self.id().0, sequence),

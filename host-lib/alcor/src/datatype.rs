@@ -36,7 +36,7 @@ pub enum ElementType {
 impl ElementType {
     /// The collective unit's code, where it knows the type.
     pub(crate) fn hardware(self) -> Option<Code> {
-        Code::from_bits(self as u32)
+        Code::from_bits(self as u32).filter(|&code| code != Code::Software)
     }
 }
 

@@ -7,7 +7,7 @@ use alcor_abi::rank::{self, c_go};
 
 use crate::allocator::Block;
 use crate::progress::Progress;
-use crate::request::{Asked, Asking, Outcome, Request};
+use crate::request::{Asked, Outcome, Request};
 use crate::{Error, Result};
 
 /// Operands of a collective, as the registers from C_SOURCE take them.
@@ -29,6 +29,20 @@ pub(crate) struct Operands {
 }
 
 impl Operands {
+    /// Those of a member that gives and keeps nothing.
+    pub(crate) fn signature(count: u32, what: u32) -> Operands {
+        Operands {
+            source: 0,
+            first: 0,
+            words: 0,
+            destination: 0,
+            low: 0,
+            high: 0,
+            count,
+            what,
+        }
+    }
+
     fn registers(&self) -> [(u32, u32); REGISTERS] {
         [
             (rank::C_SOURCE, self.source),
@@ -91,10 +105,10 @@ impl Progress {
         &mut self,
         context: u32,
         operands: Operands,
-        asking: Asking,
+        asked: Asked,
         held: Vec<Arc<Block>>,
     ) -> Result<Request> {
-        let outcome = self.outstanding.outcome(Asked::Collective(asking));
+        let outcome = self.outstanding.outcome(asked);
         self.unit.queue.push_back(Queued {
             context,
             operands,

@@ -12,7 +12,7 @@ use alcor_abi::{CQ_ENTRY_BYTES, Opcode, Status, board, packets::cq_entry, rank};
 use crate::allocator::Block;
 use crate::call::Path;
 use crate::events::{Events, LastError};
-use crate::hardware::CollectiveUnit;
+use crate::hardware::{CollectiveUnit, Operands};
 use crate::request::{Answered, Asked, Asking, Outstanding, Request};
 use crate::software::{Software, Task};
 use crate::transfer::{Transfer, WindowName};
@@ -423,9 +423,23 @@ impl Progress {
     }
 
     /// Begins a collective in software; its request, and its number among those of the
-    /// communicator.
-    pub(crate) fn begin_software(&mut self, task: Task, path: Path) -> Result<(Request, u32)> {
+    /// communicator. Where the communicator has a row, the herald posted there finds members that
+    /// called what hardware does.
+    pub(crate) fn begin_software(
+        &mut self,
+        task: Task,
+        path: Path,
+        herald: Option<(u32, Operands)>,
+    ) -> Result<(Request, u32)> {
         let now = self.port.now()?;
+        let herald = match herald {
+            Some((context, operands)) => {
+                let asked = Asked::Herald { context };
+                let request = self.post_collective(context, operands, asked, Vec::new())?;
+                Some(request.outcome)
+            }
+            None => None,
+        };
         let Some(software) = &mut self.software else {
             // Communicators are made of the world, which has seen to it.
             return Err(Error::BadCommunicator {
@@ -442,7 +456,7 @@ impl Progress {
             context: None,
             bytes: 0,
         }));
-        software.begin(task, Arc::clone(&outcome), now);
+        software.begin(task, Arc::clone(&outcome), herald, now);
         while self.drive()? {}
         Ok((Request { outcome }, sequence))
     }

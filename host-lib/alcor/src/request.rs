@@ -20,6 +20,8 @@ pub(crate) enum Asked {
     Quiet(Transfer),
     /// A collective.
     Collective(Asking),
+    /// What tells the collective units of a collective in software that has a row.
+    Herald { context: u32 },
 }
 
 /// A collective under way.
@@ -39,7 +41,7 @@ impl Asked {
     fn target(&self) -> Option<GlobalRank> {
         match self {
             Asked::Transfer(transfer) | Asked::Quiet(transfer) => Some(transfer.target),
-            Asked::Collective(_) => None,
+            Asked::Collective(_) | Asked::Herald { .. } => None,
         }
     }
 
@@ -47,6 +49,7 @@ impl Asked {
         match self {
             Asked::Transfer(transfer) | Asked::Quiet(transfer) => u64::from(transfer.length),
             Asked::Collective(asking) => asking.bytes,
+            Asked::Herald { .. } => 0,
         }
     }
 }
@@ -72,6 +75,10 @@ impl Outcome {
         self.status.get().is_some()
     }
 
+    pub(crate) fn status(&self) -> Option<Status> {
+        self.status.get().copied()
+    }
+
     /// The outcome as its owner gets it; `Ok` as long as it is not known.
     fn claim(&self, origin: GlobalRank) -> Result<()> {
         self.claimed.store(true, Ordering::Relaxed);
@@ -83,7 +90,7 @@ impl Outcome {
                     transfer,
                     status,
                 }),
-                Asked::Quiet(_) => Ok(()),
+                Asked::Quiet(_) | Asked::Herald { .. } => Ok(()),
                 Asked::Collective(asking) => Err(ended_badly(origin, asking.call, status)),
             },
         }
@@ -122,7 +129,7 @@ impl Request {
     pub fn transfer(&self) -> Option<Transfer> {
         match &self.outcome.asked {
             Asked::Transfer(transfer) | Asked::Quiet(transfer) => Some(*transfer),
-            Asked::Collective(_) => None,
+            Asked::Collective(_) | Asked::Herald { .. } => None,
         }
     }
 
@@ -134,7 +141,7 @@ impl Request {
                 call: asking.call,
                 path: asking.path,
             }),
-            Asked::Transfer(_) | Asked::Quiet(_) => None,
+            Asked::Transfer(_) | Asked::Quiet(_) | Asked::Herald { .. } => None,
         }
     }
 
@@ -231,6 +238,7 @@ impl Outstanding {
         let answered = Answered {
             context: match &outcome.asked {
                 Asked::Collective(asking) => asking.context,
+                Asked::Herald { context } => Some(*context),
                 Asked::Transfer(_) | Asked::Quiet(_) => None,
             },
         };
@@ -245,7 +253,8 @@ impl Outstanding {
     /// Makes known how something ended.
     pub(crate) fn settle(&mut self, outcome: Arc<Outcome>, status: Status) {
         let _ = outcome.status.set(status);
-        if status != Status::Ok && !matches!(outcome.asked, Asked::Quiet(_)) {
+        let is_own = matches!(outcome.asked, Asked::Quiet(_) | Asked::Herald { .. });
+        if status != Status::Ok && !is_own {
             self.failed.push(outcome);
             if self.failed.len() >= self.sweep_at {
                 self.sweep();

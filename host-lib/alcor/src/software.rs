@@ -3,7 +3,9 @@
 //! Every collective has two parts that run side by side: an agreement, in which the members find
 //! out by dissemination whether all called the same (and whether all have come), and the
 //! [`Schedule`] that moves the data. It ends when both have; when the calls differ, with what they
-//! differ in, at every member alike and with no destination touched. Those of a communicator run
+//! differ in, at every member alike and with no destination touched. Where the communicator has a
+//! row, a herald in hardware has to agree as well: a member that called something hardware does
+//! would never be heard of otherwise. Those of a communicator run
 //! one after the other.
 //!
 //! A rank that waits for long tells all members that it is here, and so do those who hear it: what
@@ -102,6 +104,8 @@ pub(crate) struct Task {
 struct Active {
     task: Task,
     outcome: Arc<Outcome>,
+    /// What the collective units say of the members' calls, where they are asked.
+    herald: Option<Arc<Outcome>>,
     signature: Signature,
     /// How far the members are apart that speak in this round of the agreement.
     distance: usize,
@@ -122,7 +126,7 @@ pub(crate) struct Software {
     mail: Mail,
     active: BTreeMap<(u32, u32), Active>,
     arrived: HashMap<(Label, GlobalRank), VecDeque<Vec<u8>>>,
-    /// The next sequence number, by communicator.
+    /// The next sequence number, by communicator: of all its collectives, in hardware too.
     next: BTreeMap<u32, u32>,
     results: BTreeMap<(u32, u32), Vec<u8>>,
     /// Members that something has come of, by collective.
@@ -151,11 +155,15 @@ impl Software {
     }
 
     /// Begins a collective.
-    pub(crate) fn begin(&mut self, task: Task, outcome: Arc<Outcome>, now: Cycle) {
+    pub(crate) fn begin(
+        &mut self,
+        task: Task,
+        outcome: Arc<Outcome>,
+        herald: Option<Arc<Outcome>>,
+        now: Cycle,
+    ) {
         let communicator = task.call.communicator.0;
-        let next = self.next.entry(communicator).or_default();
-        let sequence = *next;
-        *next += 1;
+        let sequence = self.take_number(communicator);
         let signature = Signature::of(&task.call);
         self.moved = now;
         self.active.insert(
@@ -163,6 +171,7 @@ impl Software {
             Active {
                 task,
                 outcome,
+                herald,
                 signature,
                 distance: 1,
                 spoken: false,
@@ -172,6 +181,22 @@ impl Software {
                 announced: false,
             },
         );
+    }
+
+    fn take_number(&mut self, communicator: u32) -> u32 {
+        let next = self.next.entry(communicator).or_default();
+        let sequence = *next;
+        *next += 1;
+        sequence
+    }
+
+    /// A collective of the communicator is done in hardware: what came for it in software was
+    /// sent by a member whose call differed.
+    pub(crate) fn skip(&mut self, communicator: u32) {
+        let key = (communicator, self.take_number(communicator));
+        self.arrived
+            .retain(|(label, _), _| (label.communicator, label.sequence) != key);
+        self.here.remove(&key);
     }
 
     /// The sequence number that the communicator's next collective gets.
@@ -397,6 +422,13 @@ impl Active {
 
     /// How it ended, once it has.
     fn ended(&self) -> Option<Status> {
+        let heralded = match &self.herald {
+            Some(herald) => herald.status()?,
+            None => Status::Ok,
+        };
+        if heralded != Status::Ok {
+            return Some(heralded);
+        }
         match self.agreed()? {
             Status::Ok => {
                 let all = self.done == self.task.schedule.steps.len() && self.unsent == [0; 3];

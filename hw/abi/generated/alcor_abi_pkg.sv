@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hAA0C7534;
+  localparam logic [31:0] ABI_HASH = 32'h52C31268;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -119,7 +119,9 @@ package alcor_abi_pkg;
     /// Gather.
     CO_GATHER = 4'h6,
     /// Allgather.
-    CO_ALLGATHER = 4'h7
+    CO_ALLGATHER = 4'h7,
+    /// Of the library's own, done in software: nothing but its signature is compared.
+    CO_SOFTWARE = 4'hF
   } collective_e;
 
   typedef enum logic [1:0] {
@@ -162,7 +164,9 @@ package alcor_abi_pkg;
     /// Unsigned 64-bit integer.
     DT_U64 = 3'h4,
     /// Unsigned 32-bit integer.
-    DT_U32 = 3'h5
+    DT_U32 = 3'h5,
+    /// A type that hardware does not know: nothing but the signature is compared.
+    DT_SOFTWARE = 3'h7
   } datatype_e;
 
   typedef enum logic [1:0] {

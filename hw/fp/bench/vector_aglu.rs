@@ -106,6 +106,7 @@ fn reference(operation: Operation, datatype: Datatype, lane: usize, a: u64, b: u
         Datatype::I32 => halves(signed32),
         Datatype::U64 => unsigned64(operation, a, b),
         Datatype::U32 => halves(unsigned32),
+        Datatype::Software => 0,
     }
 }
 
@@ -618,7 +619,7 @@ fn fp_random() {
     for &datatype in Datatype::ALL {
         for &operation in Operation::ALL {
             let elements = match datatype {
-                Datatype::F64 | Datatype::I64 | Datatype::U64 => 4,
+                Datatype::F64 | Datatype::I64 | Datatype::U64 | Datatype::Software => 4,
                 Datatype::F32 | Datatype::I32 | Datatype::U32 => 8,
             };
             let is_float = Format::of(datatype).is_some();

@@ -124,13 +124,14 @@ module coll_writer #(
 
   always_comb begin
     status = ST_OK;
+    // The algorithm follows from what is called: where that differs too, that is what to tell.
+    if (what_differs[RANK_C_WHAT_ALGORITHM_LSB+:2] != '0) status = ST_MISMATCH;
     if (differs[63:32] != '0) status = ST_OTHER_COUNT;
     if (what_differs[RANK_C_WHAT_OPERATION_LSB+:4] != '0) status = ST_OTHER_OPERATION;
     if (what_differs[RANK_C_WHAT_DATATYPE_LSB+:3] != '0) status = ST_OTHER_TYPE;
     if (what_differs[RANK_C_WHAT_LABEL_LSB+:8] != '0 || what_differs[RANK_C_WHAT_ROOT_LSB+:8] != '0)
       status = ST_OTHER_ROOT;
-    if (what_differs[RANK_C_WHAT_OPCODE_LSB+:4] != '0 || what_differs[RANK_C_WHAT_ALGORITHM_LSB+:2] != '0)
-      status = ST_MISMATCH;
+    if (what_differs[RANK_C_WHAT_OPCODE_LSB+:4] != '0) status = ST_MISMATCH;
   end
 
   logic [4:0] second_row_q;

@@ -430,6 +430,35 @@ tests! {
                         ..usual(Collective::Bcast)
                     },
                 ),
+                // Types that software knows, and hardware does not.
+                (
+                    Difference::Type,
+                    sum,
+                    Case {
+                        element: ElementType::I8,
+                        ..sum
+                    },
+                ),
+                (
+                    Difference::Type,
+                    Case {
+                        element: ElementType::U16,
+                        ..usual(Collective::ReduceScatter)
+                    },
+                    usual(Collective::ReduceScatter),
+                ),
+                (
+                    Difference::Count,
+                    Case {
+                        element: ElementType::I16,
+                        ..sum
+                    },
+                    Case {
+                        element: ElementType::I16,
+                        count: 60,
+                        ..sum
+                    },
+                ),
                 (
                     Difference::Operation,
                     sum,
