@@ -1,4 +1,4 @@
-//! The README's figures are those that `alcor bench rma` measures.
+//! The README's figures are those that `alcor bench` measures.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -11,10 +11,12 @@ fn rows(text: &str) -> Vec<Vec<&str>> {
         .collect()
 }
 
-#[test]
-fn the_papers_tables_are_as_measured() {
+/// What a benchmark gives, by row.
+fn measure(arguments: &[&str]) -> BTreeMap<String, serde_json::Value> {
     let output = Command::new(env!("CARGO_BIN_EXE_alcor"))
-        .args(["bench", "rma", "--format", "json"])
+        .arg("bench")
+        .args(arguments)
+        .args(["--format", "json"])
         .output()
         .expect("alcor runs");
     assert!(
@@ -23,31 +25,55 @@ fn the_papers_tables_are_as_measured() {
         String::from_utf8_lossy(&output.stderr)
     );
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let figures: BTreeMap<&str, (f64, Option<f64>)> = report["rows"]
-        .as_array()
-        .expect("rows")
-        .iter()
-        .map(|row| {
-            let name = row["name"].as_str().expect("a name");
-            (
-                name,
-                (
-                    row["measured"].as_f64().expect("a figure"),
-                    row["paper"].as_f64(),
-                ),
-            )
-        })
-        .collect();
+    let rows = report["rows"].as_array().expect("rows");
+    rows.iter()
+        .map(|row| (row["name"].as_str().expect("a name").into(), row.clone()))
+        .collect()
+}
 
+#[test]
+fn the_collectives_are_as_measured() {
+    let figures = measure(&["collectives", "--config", "torus8"]);
+    let mut compared = 0;
+    for row in rows(include_str!("../../../README.md")) {
+        let [bytes, ref cells @ ..] = row[..] else {
+            continue;
+        };
+        let bytes = bytes.replace(',', "");
+        if bytes.parse::<u32>().is_err() || cells.len() != 6 {
+            continue;
+        }
+        let names = ["allreduce", "bcast"].into_iter().flat_map(|op| {
+            let name = format!("{op}-{bytes}");
+            [
+                (name.clone(), "measured"),
+                (name.clone(), "limit"),
+                (format!("software-{name}"), "measured"),
+            ]
+        });
+        for (&shown, (name, what)) in cells.iter().zip(names) {
+            if shown != "–" {
+                let found = figures[&name][what].as_f64().expect("a figure");
+                assert_eq!(
+                    shown.replace(',', ""),
+                    found.to_string(),
+                    "README, {what} of row {name}"
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert_eq!(compared, 3 * 6 + 4, "figures found in the README");
+}
+
+#[test]
+fn the_papers_tables_are_as_measured() {
+    let figures = measure(&["rma"]);
     let readme = include_str!("../../../README.md");
     let mut compared = 0;
     let mut compare = |shown: &str, name: &str, paper: bool| {
-        let (measured, papers) = figures[name];
-        let expected = if paper {
-            papers.expect("the paper's figure")
-        } else {
-            measured
-        };
+        let what = if paper { "paper" } else { "measured" };
+        let expected = figures[name][what].as_f64().expect("a figure");
         let decimals = shown
             .split_once('.')
             .map_or(0, |(_, decimals)| decimals.len());
