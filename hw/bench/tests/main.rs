@@ -14,6 +14,10 @@ mod coll_table;
 mod coll_units;
 #[path = "../../switch/bench/coll_window.rs"]
 mod coll_window;
+#[path = "../../switch/bench/collective.rs"]
+mod collective;
+#[path = "../../switch/bench/collective_model.rs"]
+mod collective_model;
 #[path = "../../core/bench/core.rs"]
 mod core;
 #[path = "../../common/bench/fifo.rs"]

@@ -28,7 +28,7 @@ pub fn shape(boards: usize, label: usize, members: u32) -> u32 {
     boards as u32 | (label as u32) << 8 | members << 16
 }
 
-/// By stage: which labels of `n` meet.
+/// By stage: the pairs of the tree over `n` labels.
 pub fn pairs(n: usize) -> Vec<Vec<(usize, usize)>> {
     let (mut stages, mut n) = (Vec::new(), n);
     while n > 1 {

@@ -465,11 +465,14 @@ impl Cluster {
         }
         for board in 0..self.shape.boards {
             eprintln!(
-                "board {board}: active {:08x}",
-                self.dut.get(self.pins.active, board)
+                "board {board}: active {:08x}, rounds begun {} ended {}, can begin: {}",
+                self.dut.get(self.pins.active, board),
+                self.rounds.begun[board],
+                self.rounds.ended[board],
+                self.rounds.ready[board],
             );
         }
-        panic!("nothing moves");
+        panic!("nothing moves since cycle {}", self.moved);
     }
 
     // ------------------------------------------------------------------------------- memory
@@ -487,7 +490,11 @@ impl Cluster {
         let mut reading: Vec<Option<usize>> = vec![None; all];
         while next.iter().any(|&at| at < end) || reading.iter().any(Option::is_some) {
             let Self {
-                dut, pins, memory, ..
+                dut,
+                pins,
+                memory,
+                shape,
+                ..
             } = self;
             for rank in 0..all {
                 let at = next[rank];
@@ -501,7 +508,13 @@ impl Cluster {
                     dut.set(pins.host_data_in, rank, u64::from(memory[rank][at]));
                 }
             }
+            for board in 0..shape.boards {
+                dut.set(pins.sync_begin, board, 0);
+            }
             dut.settle();
+            // A round that has begun goes on.
+            self.sync_end();
+            let Self { dut, pins, .. } = self;
             for rank in 0..all {
                 if let Some(at) = reading[rank].take() {
                     each(rank, at, dut.get(pins.host_data_out, rank) as u32);
@@ -866,13 +879,14 @@ impl Cluster {
             drafts.push((c, calls));
         }
         // First what lies about, then what is given.
-        self.scribble_model(NODE_WORDS.min(drafts.len() * (words + 40) * 4));
+        let scribbled = NODE_WORDS.min(drafts.len() * (words + 40) * 4);
+        self.scribble_model(scribbled);
         let plans: Vec<Plan> = drafts
             .into_iter()
             .filter_map(|(c, calls)| self.plan(communicators, c, &calls, &mut used))
             .collect();
         let end = used.iter().max().copied().unwrap_or(0) + MARGIN;
-        self.host(0, end, true, |_, _, _| ());
+        self.host(0, end.max(scribbled), true, |_, _, _| ());
         (plans, end)
     }
 
@@ -937,14 +951,29 @@ impl Cluster {
         Communicator::new(context, ranks, self.shape.ranks, &mut self.rng)
     }
 
-    /// New communicators in some of the rows; the first stays.
+    /// New communicators in some of the rows; the first stays. Rows of the others are freed, or written
+    /// anew as they are.
     fn renew(&mut self, communicators: &mut Vec<Communicator>) {
         let Shape { boards, ranks, .. } = self.shape;
         let mut contexts: Vec<usize> = (1..SYNC).collect();
         contexts.shuffle(&mut *self.rng);
-        communicators.truncate(1);
+        let old = communicators.split_off(1);
         for context in contexts.into_iter().take(6) {
             communicators.push(Communicator::random(context, boards, ranks, &mut self.rng));
+        }
+        for group in old {
+            let next = communicators
+                .iter()
+                .find(|next| next.context == group.context);
+            for &board in &group.boards {
+                if !next.is_some_and(|next| next.boards.contains(&board)) {
+                    let writer = board * ranks + self.rng.random_range(0..ranks);
+                    self.writes[writer].extend([
+                        (rank::COMM_ROW, group.context as u32),
+                        (rank::COMM_SHAPE, 0),
+                    ]);
+                }
+            }
         }
         self.program(&communicators[1..].to_vec());
     }
@@ -1146,6 +1175,49 @@ const SUM: Call = Call {
     halving: false,
 };
 
+/// Cycles from the write of C_GO, which all members write at once, to each member's completion, by the
+/// budget of the unit's document. `late` are the cycles by which the first member's signature sets out
+/// later than the others'.
+fn latency(boards: usize, delay: u64, late: u64) -> Vec<u64> {
+    // Through a stage alone, or where the partner's phit is there already; from port to window and
+    // through; from the end on one board to that on the board folded onto it.
+    let (through, exchange, back) = (9, 11 + delay, 5 + delay);
+    let alone = 14;
+    let mut at = vec![0; boards];
+    at[0] = if boards > 1 { late } else { 0 };
+    let folded = |label: usize, n: usize| !boards.is_power_of_two() && label >= n;
+    let power = if boards.is_power_of_two() {
+        boards
+    } else {
+        boards.next_power_of_two() / 2
+    };
+    for label in power..boards {
+        let lower = label - power;
+        at[lower] = (at[lower] + through).max(at[label] + exchange);
+    }
+    if power < boards {
+        for other in &mut at[boards - power..power] {
+            *other += through;
+        }
+    }
+    let mut distance = power / 2;
+    while distance > 0 {
+        at = (0..boards)
+            .map(|label| match folded(label, power) {
+                true => 0,
+                false => (at[label] + through).max(at[label ^ distance] + exchange),
+            })
+            .collect();
+        distance /= 2;
+    }
+    (0..boards)
+        .map(|label| match folded(label, power) {
+            true => alone + at[label - power] + back,
+            false => alone + at[label],
+        })
+        .collect()
+}
+
 /// Cycles from C_GO to the completion on offer, exactly, with a network of known delay.
 #[test]
 fn collective_latency() {
@@ -1163,64 +1235,79 @@ fn collective_latency() {
         .map(|(boards, context)| cluster.first_ranks(context, boards))
         .collect();
     cluster.program(&groups);
-    for delay in [1, 20, 100] {
+    for delay in [1, 20, 110] {
         cluster.dut.set(cluster.pins.delay, 0, delay);
         for group in &groups {
             let boards = group.boards.len();
-            let barrier = cluster.timed(group, BARRIER);
-            let first = cluster.first_phit;
-            let sum = cluster.timed(group, SUM);
-            let bcast = cluster.timed(
-                group,
-                Call {
-                    collective: Collective::Bcast,
-                    ..SUM
-                },
-            );
-            println!(
-                "{boards} boards, delay {delay}: first {first:?} barrier {barrier:?} allreduce {sum:?} bcast {bcast:?} {:?}",
-                cluster.first_phit
-            );
+            for collective in [
+                Collective::Barrier,
+                Collective::Allreduce,
+                Collective::Bcast,
+            ] {
+                let call = match collective {
+                    Collective::Barrier => BARRIER,
+                    _ => Call { collective, ..SUM },
+                };
+                let cycles = cluster.timed(group, call);
+                // The root of a bcast lets its copies go before its signature.
+                let late = if collective == Collective::Bcast {
+                    6
+                } else {
+                    0
+                };
+                let what = format!("{collective:?}, {boards} boards, delay {delay}");
+                assert_eq!(cycles, latency(boards, delay, late), "{what}");
+                if boards.is_power_of_two() && late == 0 {
+                    let stages = u64::from(boards.ilog2());
+                    assert_eq!(cycles, vec![14 + stages * (11 + delay); boards], "{what}");
+                }
+                // On the port: data a cycle before the signature.
+                let first = 10 - u64::from(collective == Collective::Allreduce);
+                assert_eq!(cluster.first_phit, (boards > 1).then_some(first), "{what}");
+            }
         }
     }
 }
 
-/// A phit a cycle in the steady state.
+/// A phit a cycle in the steady state, in the world, over links of the longest delay: what `more` phits
+/// of data add to a collective is their number, and what the credits paid on the same port take.
 #[test]
 fn collective_rate() {
     let mut cluster = Cluster::new(FIVE, "collective_rate");
     let groups = [[0, 1].as_slice(), &[0, 1, 2, 3], &[4, 3, 2, 1, 0]];
-    let (few, many) = (100, 600);
     let phit = FIVE.phit_w as usize / 32;
+    // Both beyond half a window; the longer one nearly fills node memory.
+    let (few, many) = (300, 1000);
+    // A quarter of the world's window.
+    let batch = 128;
+    let more = (many - few) as u64;
+    let credits = (many as u64).div_ceil(batch) - few as u64 / batch;
     for boards in groups {
         let group = cluster.first_ranks(0, boards);
         cluster.program(std::slice::from_ref(&group));
-        for collective in [Collective::Allreduce, Collective::Bcast, Collective::Reduce] {
-            let mut time = |phits| {
-                let count = phits * phit / 2;
-                let times = cluster.timed(
-                    &group,
-                    Call {
+        for delay in [5, 110] {
+            cluster.dut.set(cluster.pins.delay, 0, delay);
+            for collective in [Collective::Allreduce, Collective::Bcast] {
+                let mut time = |phits| {
+                    let call = Call {
                         collective,
-                        count,
+                        count: phits * phit / 2,
                         ..SUM
-                    },
+                    };
+                    cluster.timed(&group, call).into_iter().max().unwrap_or(0)
+                };
+                let cycles = time(many) - time(few);
+                // A bcast's root pays no credits, and whoever passes its phits on sends nothing else.
+                let most = match collective {
+                    Collective::Bcast => more,
+                    _ => more + credits,
+                };
+                assert!(
+                    (more..=most).contains(&cycles),
+                    "{} boards, {collective:?}, delay {delay}: {more} phits more in {cycles} cycles",
+                    boards.len()
                 );
-                times.into_iter().max().unwrap_or(0)
-            };
-            let (short, long) = (
-                time(few),
-                time(if collective == Collective::Reduce {
-                    450
-                } else {
-                    many
-                }),
-            );
-            println!(
-                "{} boards, {collective:?}: {short} {long} {}",
-                boards.len(),
-                long - short
-            );
+            }
         }
     }
 }

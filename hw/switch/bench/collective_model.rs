@@ -120,18 +120,14 @@ impl Communicator {
     pub fn row(&self, label: usize, rng: &mut Random) -> Vec<(u32, u32)> {
         let members = self.members(label);
         let mut writes = vec![(rank::COMM_ROW, self.context as u32)];
-        for (stage, pairs) in pairs(self.boards.len()).into_iter().enumerate() {
-            for (lower, upper) in pairs {
-                let partner = match label {
-                    _ if label == lower => upper,
-                    _ if label == upper => lower,
-                    _ => continue,
-                };
-                // Any rank of the partner's board will do, also one that is no member.
-                let on_board = self.boards[partner] * self.per_board;
-                let rank = on_board + rng.random_range(0..self.per_board);
-                writes.push((rank::COMM_PARTNER + 4 * stage as u32, rank as u32));
-            }
+        for (stage, partner) in partners(self.boards.len(), label).into_iter().enumerate() {
+            let Some(partner) = partner else {
+                continue;
+            };
+            // Any rank of the partner's board will do, also one that is no member.
+            let on_board = self.boards[partner] * self.per_board;
+            let rank = on_board + rng.random_range(0..self.per_board);
+            writes.push((rank::COMM_PARTNER + 4 * stage as u32, rank as u32));
         }
         let mask: u32 = members
             .iter()
@@ -140,6 +136,22 @@ impl Communicator {
         writes.push((rank::COMM_SHAPE, shape(self.boards.len(), label, mask)));
         writes
     }
+}
+
+/// By stage: whom a label of `n` exchanges with. A fold has the pairs of the tree; in the stages after
+/// it all that are left exchange, so the labels beyond the tree's pairs meet at the same distance.
+fn partners(n: usize, label: usize) -> Vec<Option<usize>> {
+    let mut left = n;
+    let partner = |pairs: Vec<(usize, usize)>| {
+        let distance = pairs[0].1 - pairs[0].0;
+        if left.is_power_of_two() {
+            return (label < left).then_some(label ^ distance);
+        }
+        left = distance;
+        let pair = pairs.iter().find(|pair| pair.0 == label || pair.1 == label);
+        pair.map(|&(lower, upper)| lower + upper - label)
+    };
+    pairs(n).into_iter().map(partner).collect()
 }
 
 // ------------------------------------------------------------------------------------------------

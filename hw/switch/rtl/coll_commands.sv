@@ -27,7 +27,7 @@ module coll_commands #(
 
     /// Communicators in which the rank's collective has not ended.
     output logic [31:0]       posted_o,
-    /// A collective has ended.
+    /// A collective of the rank has ended: its completion is taken.
     input  logic              end_i,
     /// Its communicator.
     input  logic [4:0]        end_row_i,

@@ -2,10 +2,10 @@ import alcor_switch_pkg::*;
 
 /// Where a communicator's window lies in the pool of a stage.
 ///
-/// A window covers the round trip of a link and the pipelines at its ends (2 x 110 + 40 cycles), and
-/// what is kept back until credits are worth a phit, where a stream is to run at a phit a cycle: 512
-/// for the world, 256 for the next three. Later communicators get less, so that there is a window for
-/// each of 32.
+/// Where a stream is to run at a phit a cycle, a window covers the round trip of a link and the
+/// pipelines at its ends (2 x 110 + 40 cycles), and what is kept back until credits are worth a phit:
+/// that takes 512, which the world has. The next three communicators get 256, enough for three
+/// quarters of that rate, and later ones less, so that there is a window for each of 32.
 module coll_place (
     /// The communicator.
     input  logic [       4:0] row_i,

@@ -155,7 +155,7 @@ module collective_unit #(
         .data_i          (data_i[r]),
         .member_i        (member[r] & rows),
         .posted_o        (posted_o[r]),
-        .end_i           (end_valid),
+        .end_i           (ended_valid[r] && ended_ready[r]),
         .end_row_i       (end_row),
         .refused_valid_o (refused_valid[r]),
         .refused_ready_i (refused_ready[r]),
@@ -177,6 +177,8 @@ module collective_unit #(
         .keep_id_o       (ended_id[r])
     );
 
+    // For a rank its collective has ended once it has its completion: what it posts then must not be
+    // refused because a neighbour has yet to take its own.
     // What has ended goes first; a completion on offer stays, since a refusal waits for a gap.
     assign complete_valid_o[r]  = ended_valid[r] || refused_valid[r];
     assign complete_status_o[r] = ended_valid[r] ? ended_status : refused_status[r];
