@@ -157,7 +157,6 @@ module switch_router #(
   logic [Ports-1:0][3:0] pass_from;
   logic [LINKS-1:0][2:0] pass_vc;
   logic [Ports-1:0] credit;
-  logic [Ports-1:0][2:0] credit_vc;
   logic [127:0] credits, unlocked, unreserved;
   logic [Ports-1:0] input_empty, output_empty, input_drop;
   logic [Ports-1:0][15:0] await;
@@ -186,8 +185,8 @@ module switch_router #(
   end
   assign tick = age_q == '0;
 
-  logic [Ports-1:0][5:0] want, want_bit, next, reserve_for;
-  logic [Ports-1:0][5:0][3:0] want_out;
+  logic [Ports-1:0][5:0] want, next, reserve_for;
+  logic [Ports-1:0][5:0][5:0] first;
 
   // ---------------------------------------------------------------------------------------------
   // Inputs, with route computation
@@ -282,8 +281,7 @@ module switch_router #(
           .grant_i     (grant[i]),
           .data_o      (crossing[i]),
           .want_o      (want[i]),
-          .want_out_o  (want_out[i]),
-          .want_bit_o  (want_bit[i]),
+          .first_o     (first[i]),
           .reserve_i   (reserve_for[i]),
           .next_o      (next[i]),
           .drop_o      (input_drop[i]),
@@ -331,8 +329,7 @@ module switch_router #(
           .grant_i     (grant[i]),
           .data_o      (crossing[i]),
           .want_o      (want[i][0]),
-          .want_out_o  (want_out[i][0]),
-          .want_bit_o  (want_bit[i][0]),
+          .first_o     (first[i][0]),
           .reserve_i   (reserve_for[i][0]),
           .next_o      (next[i][0]),
           .drop_o      (input_drop[i]),
@@ -340,8 +337,7 @@ module switch_router #(
       );
 
       assign want[i][5:1] = '0;
-      assign want_out[i][5:1] = '0;
-      assign want_bit[i][5:1] = '0;
+      assign first[i][5:1] = '0;
       assign next[i][5:1] = '0;
 
       always_ff @(posedge clk_i) begin
@@ -359,7 +355,9 @@ module switch_router #(
 
       assign local_ready_o[Local] = ready_q;
 
-      `ALCOR_STABLE(a_local_in_stable, local_valid_i[Local], local_ready_o[Local], local_phit_i[Local])
+      // Of the data whoever offers them makes sure: to look at all costs simulations much.
+      `ALCOR_STABLE(a_local_in_stable, local_valid_i[Local], local_ready_o[Local],
+                    local_phit_i[Local][W-1:PHIT_W])
       `ALCOR_ASSERT(a_one_channel, gave_vc == '0 || !gave)
     end
   end
@@ -378,7 +376,6 @@ module switch_router #(
 
   for (genvar x = 0; x < LINKS; x++) begin : g_credit
     assign credit[x] = link_credit_i[x];
-    assign credit_vc[x] = link_credit_vc_i[x];
   end
 
   switch_router_allocator #(
@@ -401,7 +398,7 @@ module switch_router #(
       .pass_from_o    (pass_from),
       .pass_vc_o      (pass_vc),
       .credit_i       (credit),
-      .credit_vc_i    (credit_vc),
+      .credit_vc_i    (link_credit_vc_i),
       .credits_o      (credits),
       .unlocked_o     (unlocked),
       .unreserved_o   (unreserved),
@@ -418,8 +415,7 @@ module switch_router #(
       .clk_i          (clk_i),
       .rst_ni         (rst_ni),
       .want_i         (want),
-      .want_out_i     (want_out),
-      .want_bit_i     (want_bit),
+      .first_i        (first),
       .next_i         (next),
       .unreserved_i   (unreserved),
       .reserve_o      (reserve),
@@ -432,7 +428,7 @@ module switch_router #(
   // ---------------------------------------------------------------------------------------------
   // Switch traversal
   // ---------------------------------------------------------------------------------------------
-  logic [Ports-1:0][W-1:0] crossed  /*verilator split_var*/;
+  logic [Ports-1:0][W-1:0] crossed;
 
   for (genvar x = 0; x < Ports; x++) begin : g_cross
     always_comb begin
@@ -470,33 +466,35 @@ module switch_router #(
     if (control_q[0]) control_data_q[1] <= control_data_q[0];
   end
 
-  for (genvar x = 0; x < LINKS; x++) begin : g_link_out
-    logic valid_q;
-    logic [2:0] vc_q;
-    logic [W-1:0] phit_q;
+  logic [LINKS-1:0] link_valid_q;
+  logic [LINKS-1:0][2:0] link_vc_q;
+  logic [LINKS-1:0][W-1:0] link_phit_d, link_phit_q;
 
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni) valid_q <= 1'b0;
-      else valid_q <= pass[x] || control_q[1];
-    end
-
-    always_ff @(posedge clk_i) begin
-      if (control_q[1]) begin
-        vc_q   <= 3'(VC_CONTROL);
-        phit_q <= W'(control_data_q[1]);
-      end else if (pass[x]) begin
-        vc_q   <= pass_vc[x];
-        phit_q <= crossed[x];
-      end
-    end
-
-    assign link_valid_o[x] = valid_q;
-    assign link_vc_o[x] = vc_q;
-    assign link_phit_o[x] = phit_q;
-    assign output_empty[x] = !valid_q;
-
-    `ALCOR_IMPLIES(a_control_in_gap, control_q[1], !pass[x])
+  always_comb begin
+    link_phit_d = '0;
+    if (control_q[1]) link_phit_d = {LINKS{W'(control_data_q[1])}};
+    else if (pass[LINKS-1:0] != '0) link_phit_d = crossed[LINKS-1:0];
   end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) link_valid_q <= '0;
+    else link_valid_q <= control_q[1] ? '1 : pass[LINKS-1:0];
+  end
+
+  // All at once: a link that sends nothing need not keep what it sent.
+  always_ff @(posedge clk_i) begin
+    if (control_q[1] || pass[LINKS-1:0] != '0) begin
+      link_vc_q   <= control_q[1] ? {LINKS{3'(VC_CONTROL)}} : pass_vc;
+      link_phit_q <= link_phit_d;
+    end
+  end
+
+  assign link_valid_o = link_valid_q;
+  assign link_vc_o = link_vc_q;
+  assign link_phit_o = link_phit_q;
+  assign output_empty[LINKS-1:0] = ~link_valid_q;
+
+  `ALCOR_IMPLIES(a_control_in_gap, control_q[1], pass[LINKS-1:0] == '0)
 
   for (genvar k = 0; k < Locals; k++) begin : g_local_out
     switch_router_eject #(
@@ -513,7 +511,6 @@ module switch_router #(
         .credit_o(credit[LINKS+k])
     );
 
-    assign credit_vc[LINKS+k] = (k == 0) ? 3'd0 : (k == 1) ? 3'd2 : 3'd4;
     assign output_empty[LINKS+k] = !local_valid_o[k];
   end
 

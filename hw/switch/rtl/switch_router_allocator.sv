@@ -48,8 +48,8 @@ module switch_router_allocator #(
     output logic [LINKS-1:0][2:0] pass_vc_o,
     /// Outputs: a credit comes back.
     input  logic [PORTS-1:0]      credit_i,
-    /// Outputs: the channel it is for.
-    input  logic [PORTS-1:0][2:0] credit_vc_i,
+    /// Link outputs: the channel it is for.
+    input  logic [LINKS-1:0][2:0] credit_vc_i,
     /// By output and channel: there is a credit.
     output logic [127:0]          credits_o,
     /// By output and channel: no packet keeps it.
@@ -70,16 +70,24 @@ module switch_router_allocator #(
   localparam logic [127:0] Nowhere = {8'hff, 120'd0};
   localparam int unsigned CountW = $clog2(VC_DEPTH + LOCAL_DEPTH + 1);
 
+  // State is in vectors over all outputs, or over all channels of an output, and is touched only when a
+  // phit or a credit passes: an idle router costs a simulation little.
   logic [127:0] credits_q, locked_q, reserved_q;
   logic [PORTS-1:0][PORTS-1:0] request, given;
-  logic [PORTS-1:0] taken;
 
-  // What went to each output in the cycle before.
-  logic [PORTS-1:0] pass_q;
+  // What goes to each output, and what went in the cycle before.
+  logic [PORTS-1:0] taken, taken_bit, taken_last;
+  logic [PORTS-1:0][2:0] taken_vc;
+  logic [PORTS-1:0][3:0] taken_from;
+  logic [PORTS-1:0] pass_q, pass_bit_q, pass_locked_q, pass_spent_q;
   logic [PORTS-1:0][2:0] pass_vc_q;
   logic [PORTS-1:0][3:0] pass_from_q;
-  logic [PORTS-1:0] pass_spent_q, pass_locked_q, pass_bit_q;
   logic [PORTS-1:0][PORTS-1:0] pass_given_q;
+
+  // By output and channel: a phit goes, and what of it; a credit comes; the last credit goes.
+  logic [127:0] take, take_last, take_next, give, spent;
+  // Channels that there are.
+  logic [127:0] exists;
 
   // An offer is out of date if the phit before took its channel's last credit, or began a packet
   // of another input channel there.
@@ -102,18 +110,17 @@ module switch_router_allocator #(
   end
 
   for (genvar x = 0; x < PORTS; x++) begin : g_output
-    localparam int unsigned Channels = (x < LINKS) ? 6 : 1;
     // The class of a local output is fixed: 0 request, 1 reply, else collective.
     localparam int unsigned Local = (x < LINKS) ? 0 : x - LINKS;
     localparam int unsigned Class = (Local < 2) ? Local : 2;
-    localparam int unsigned FirstVc = (x < LINKS) ? 0 : 2 * Class;
     localparam int unsigned Depth = (x < LINKS) ? VC_DEPTH : LOCAL_DEPTH;
 
-    // Turns are taken among the channels of the output, and in each channel among the inputs: with one
+    // -------------------------------------------------------------------------------------------
+    // Turns
+    // -------------------------------------------------------------------------------------------
+    // They are taken among the channels of the output, and in each channel among the inputs: with one
     // pointer for all, what passes on one channel could decide over and over who is next on another.
-    logic [Channels*PORTS-1:0] mask;
-    logic [2:0] vc_next;
-    logic [PORTS-1:0] next_asks, next_mask;
+    logic [PORTS-1:0] next_asks, next_behind;
     logic [3*PORTS-1:0] turn;
     logic [PORTS-1:0] winner;
     logic [2:0] vc;
@@ -129,14 +136,8 @@ module switch_router_allocator #(
       from_bit = 1'b0;
       ends_reservation = 1'b0;
       winner = '0;
-      next_asks = '0;
-      next_mask = '0;
       if (request[x] != '0 && !(stall_links_i && x < LINKS)) begin
-        for (int unsigned i = 0; i < PORTS; i++) next_asks[i] = try_vc_i[i] == vc_next;
-        for (int unsigned v = 0; v < Channels; v++) begin
-          if (vc_next == 3'(FirstVc + v)) next_mask |= mask[v*PORTS+:PORTS];
-        end
-        turn = {request[x], request[x] & next_asks, request[x] & next_asks & next_mask};
+        turn = {request[x], request[x] & next_asks, request[x] & next_asks & next_behind};
         turn = turn & -turn;
         winner = turn[PORTS-1:0] | turn[2*PORTS-1:PORTS] | turn[3*PORTS-1:2*PORTS];
         for (int unsigned i = 0; i < PORTS; i++) begin
@@ -151,10 +152,30 @@ module switch_router_allocator #(
       end
     end
 
-    if (Channels > 1) begin : g_vc_turns
+    assign given[x] = winner;
+    assign taken[x] = winner != '0;
+    assign taken_vc[x] = vc;
+    assign taken_from[x] = from;
+    assign taken_last[x] = last;
+    assign taken_bit[x] = from_bit;
+
+    if (x < LINKS) begin : g_vc_turns
       logic [5:0] vc_asks, vc_mask_q;
       logic [11:0] vc_turn;
       logic [2:0] vc_next_d, vc_next_q;
+      // Inputs behind the last that had each channel.
+      logic [6*PORTS-1:0] mask_q;
+
+      always_comb begin
+        next_asks = '0;
+        next_behind = '0;
+        if (request[x] != '0) begin
+          for (int unsigned i = 0; i < PORTS; i++) next_asks[i] = try_vc_i[i] == vc_next_q;
+          for (int unsigned v = 0; v < 6; v++) begin
+            if (vc_next_q == 3'(v)) next_behind |= mask_q[v*PORTS+:PORTS];
+          end
+        end
+      end
 
       // The channel whose turn it is next is that of a request of this cycle: most of those that are not
       // granted come again.
@@ -164,7 +185,7 @@ module switch_router_allocator #(
         vc_next_d = vc_next_q;
         if (request[x] != '0) begin
           for (int unsigned i = 0; i < PORTS; i++) begin
-            if (request[x][i]) vc_asks[try_vc_i[i]] = 1'b1;
+            if (request[x][i]) vc_asks |= 6'(8'd1 << try_vc_i[i]);
           end
           vc_turn = {vc_asks, vc_asks & vc_mask_q};
           vc_turn = vc_turn & -vc_turn;
@@ -179,111 +200,150 @@ module switch_router_allocator #(
         if (!rst_ni) begin
           vc_next_q <= '0;
           vc_mask_q <= '0;
+          mask_q <= '0;
         end else if (request[x] != '0) begin
           vc_next_q <= vc_next_d;
           // Behind the one that is next.
           for (int unsigned v = 0; v < 6; v++) vc_mask_q[v] <= 3'(v) > vc_next_d;
+          for (int unsigned v = 0; v < 6; v++) begin
+            if (take[8*x+v]) mask_q[v*PORTS+:PORTS] <= ~(winner | (winner - 1'b1));
+          end
+        end
+      end
+    end else begin : g_one_vc
+      logic [PORTS-1:0] mask_q;
+
+      assign next_asks = '1;
+      assign next_behind = mask_q;
+
+      always_ff @(posedge clk_i) begin
+        if (!rst_ni) mask_q <= '0;
+        else if (taken[x]) mask_q <= ~(winner | (winner - 1'b1));
+      end
+    end
+
+    // -------------------------------------------------------------------------------------------
+    // Credits
+    // -------------------------------------------------------------------------------------------
+    if (x < LINKS) begin : g_link_credits
+      logic [6*CountW-1:0] count_q;
+      // The count is 1.
+      logic [5:0] one_q;
+
+      assign exists[8*x+:8] = 8'h3f;
+
+      assign take[8*x+:8] = taken[x] ? 8'd1 << vc : '0;
+      assign spent[8*x+:8] = take[8*x+:8] & {2'd0, one_q} & ~give[8*x+:8];
+      assign give[8*x+:8] = credit_i[x] ? 8'd1 << credit_vc_i[x] : '0;
+
+      always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+          count_q <= {6{CountW'(Depth)}};
+          one_q   <= {6{Depth == 1}};
+        end else if (taken[x] || credit_i[x]) begin
+          for (int unsigned v = 0; v < 6; v++) begin
+            if (take[8*x+v] && !give[8*x+v]) begin
+              count_q[v*CountW+:CountW] <= count_q[v*CountW+:CountW] - 1'b1;
+              one_q[v] <= count_q[v*CountW+:CountW] == CountW'(2);
+            end else if (give[8*x+v] && !take[8*x+v]) begin
+              count_q[v*CountW+:CountW] <= count_q[v*CountW+:CountW] + 1'b1;
+              one_q[v] <= count_q[v*CountW+:CountW] == '0;
+            end
+          end
         end
       end
 
-      assign vc_next = vc_next_q;
-    end else begin : g_one_vc
-      assign vc_next = 3'(FirstVc);
-    end
+      // Of the channels that a phit or a credit is for, not of all: that costs simulations less.
+      logic [CountW-1:0] take_count, give_count;
+      assign take_count = count_q[32'(vc)*CountW+:CountW];
+      assign give_count = count_q[32'(credit_vc_i[x])*CountW+:CountW];
 
-    assign given[x] = winner;
-    assign taken[x] = winner != '0;
-
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni) pass_q[x] <= 1'b0;
-      else pass_q[x] <= taken[x];
-    end
-
-    always_ff @(posedge clk_i) begin
-      if (taken[x]) begin
-        pass_vc_q[x] <= vc;
-        pass_from_q[x] <= from;
-        pass_given_q[x] <= winner;
-        pass_bit_q[x] <= from_bit;
-        pass_locked_q[x] <= !last;
-      end
-    end
-
-    // -------------------------------------------------------------------------------------------
-    // Channels: their credits, and whether a packet keeps them
-    // -------------------------------------------------------------------------------------------
-    logic [Channels-1:0] spent;
-
-    for (genvar v = 0; v < Channels; v++) begin : g_channel
-      localparam int unsigned Place = 8 * x + FirstVc + v;
-
-      logic [PORTS-1:0] mask_q;
+      `ALCOR_IMPLIES(a_credit_not_overrun, taken[x], take_count != '0)
+      `ALCOR_IMPLIES(a_credit_not_twice, credit_i[x],
+                     give_count != CountW'(Depth) || take[8*x+32'(credit_vc_i[x])])
+      `ALCOR_IMPLIES(a_credits_exact, credit_i[x],
+                     credits_q[8*x+32'(credit_vc_i[x])] == (give_count != '0))
+    end else begin : g_local_credits
       logic [CountW-1:0] count_q;
       logic one_q;
-      logic take, give;
 
-      assign take = taken[x] && vc == 3'(FirstVc + v);
-      assign give = credit_i[x] && credit_vc_i[x] == 3'(FirstVc + v);
-      assign spent[v] = take && one_q && !give;
+      assign exists[8*x+:8] = 8'd1 << (2 * Class);
+      assign take[8*x+:8] = taken[x] ? 8'd1 << (2 * Class) : '0;
+      assign spent[8*x+:8] = (taken[x] && one_q && !credit_i[x]) ? 8'd1 << (2 * Class) : '0;
+      assign give[8*x+:8] = credit_i[x] ? 8'd1 << (2 * Class) : '0;
 
       always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
           count_q <= CountW'(Depth);
-          one_q <= Depth == 1;
-          credits_q[Place] <= 1'b1;
-        end else if (take && !give) begin
+          one_q   <= Depth == 1;
+        end else if (taken[x] && !credit_i[x]) begin
           count_q <= count_q - 1'b1;
-          one_q <= count_q == CountW'(2);
-          credits_q[Place] <= !one_q;
-        end else if (give && !take) begin
+          one_q   <= count_q == CountW'(2);
+        end else if (credit_i[x] && !taken[x]) begin
           count_q <= count_q + 1'b1;
-          one_q <= count_q == '0;
-          credits_q[Place] <= 1'b1;
+          one_q   <= count_q == '0;
         end
       end
 
-      always_ff @(posedge clk_i) begin
-        if (!rst_ni) mask_q <= '0;
-        else if (take) mask_q <= ~(winner | (winner - 1'b1));
-      end
-      assign mask[v*PORTS+:PORTS] = mask_q;
-
-      always_ff @(posedge clk_i) begin
-        if (!rst_ni) locked_q[Place] <= 1'b0;
-        else if (take) locked_q[Place] <= !last;
-      end
-
-      always_ff @(posedge clk_i) begin
-        if (!rst_ni) reserved_q[Place] <= 1'b0;
-        else if (reserve_i && reserve_place_i == 7'(Place)) reserved_q[Place] <= 1'b1;
-        else if (cancel_i && cancel_place_i == 7'(Place)) reserved_q[Place] <= 1'b0;
-        else if (take && ends_reservation) reserved_q[Place] <= 1'b0;
-      end
-
-      `ALCOR_IMPLIES(a_credit_not_overrun, take, count_q != '0)
-      `ALCOR_IMPLIES(a_credit_not_twice, give, count_q != CountW'(Depth) || take)
-      `ALCOR_ASSERT(a_credits_exact, credits_q[Place] == (count_q != '0))
+      `ALCOR_IMPLIES(a_credit_not_overrun, taken[x], count_q != '0)
+      `ALCOR_IMPLIES(a_credit_not_twice, credit_i[x], count_q != CountW'(Depth) || taken[x])
+      `ALCOR_IMPLIES(a_credits_exact, taken[x] || credit_i[x],
+                     credits_q[8*x+2*Class] == (count_q != '0))
     end
 
-    always_ff @(posedge clk_i) begin
-      if (taken[x]) pass_spent_q[x] <= spent != '0;
+    assign take_last[8*x+:8] = {8{last}};
+    assign take_next[8*x+:8] = {8{ends_reservation}};
+  end
+
+  if (PORTS < 16) begin : g_no_output
+    localparam int unsigned None = 8 * (16 - PORTS);
+
+    assign exists[127-:None] = '0;
+    assign take[127-:None] = '0;
+    assign take_last[127-:None] = '0;
+    assign take_next[127-:None] = '0;
+    assign give[127-:None] = '0;
+    assign spent[127-:None] = '0;
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Channels: whether there is a credit, whether a packet keeps them, whether they are reserved
+  // ---------------------------------------------------------------------------------------------
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) credits_q <= exists;
+    else if (taken != '0 || credit_i != '0) credits_q <= (credits_q & ~spent) | (give & exists);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) locked_q <= '0;
+    else if (taken != '0) locked_q <= (locked_q & ~take) | (take & ~take_last & exists);
+  end
+
+  logic [127:0] reserving, cancelling;
+
+  assign reserving  = reserve_i ? 128'd1 << reserve_place_i : '0;
+  assign cancelling = cancel_i ? 128'd1 << cancel_place_i : '0;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) reserved_q <= '0;
+    else if (taken != '0 || reserve_i || cancel_i) begin
+      reserved_q <= (reserved_q & ~(take & take_next) & ~cancelling) | (reserving & exists);
     end
   end
 
-  // Places that are no channel.
-  for (genvar p = 0; p < 128; p++) begin : g_place
-    localparam int unsigned Out = p / 8;
-    localparam int unsigned Class = (Out < LINKS + 2) ? Out - LINKS : 2;
-    localparam bit IsChannel = (Out < LINKS) ? p % 8 < 6 : Out < PORTS && p % 8 == 2 * Class;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) pass_q <= '0;
+    else pass_q <= taken;
+  end
 
-    if (!IsChannel) begin : g_none
-      always_ff @(posedge clk_i) begin
-        if (!rst_ni) begin
-          credits_q[p] <= 1'b0;
-          locked_q[p] <= 1'b0;
-          reserved_q[p] <= 1'b0;
-        end
-      end
+  always_ff @(posedge clk_i) begin
+    if (taken != '0) begin
+      pass_vc_q <= taken_vc;
+      pass_from_q <= taken_from;
+      pass_given_q <= given;
+      pass_bit_q <= taken_bit;
+      pass_locked_q <= ~taken_last;
+      for (int unsigned x = 0; x < PORTS; x++) pass_spent_q[x] <= spent[8*x+:8] != '0;
     end
   end
 

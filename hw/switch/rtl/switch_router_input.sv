@@ -76,10 +76,8 @@ module switch_router_input #(
     output logic [        WIDTH-1:0] data_o,
     /// By channel: a packet waits to begin, long or for what others keep, and nothing is reserved for it.
     output logic [     CHANNELS-1:0] want_o,
-    /// By channel: the output that its first phit is for.
-    output logic [CHANNELS-1:0][3:0] want_out_o,
-    /// By channel: the dateline bit of the channel there.
-    output logic [     CHANNELS-1:0] want_bit_o,
+    /// By channel: where its first phit is for, {last, dateline bit of the channel there, output}.
+    output logic [CHANNELS-1:0][5:0] first_o,
     /// By channel, pulse: what it wants is reserved for it.
     input  logic [     CHANNELS-1:0] reserve_i,
     /// By channel: has a reservation.
@@ -104,11 +102,13 @@ module switch_router_input #(
   // ---------------------------------------------------------------------------------------------
   // Channels
   // ---------------------------------------------------------------------------------------------
-  // `first` is the oldest phit of a channel, `second` the one behind it: {last, bit, out}.
-  logic [CHANNELS-1:0] first_valid, second_valid;
-  logic [CHANNELS-1:0][MetaW-1:0] first_meta, second_meta;
-  logic [CHANNELS-1:0][PtrW-1:0] write_ptr, read_ptr;
-  logic [CHANNELS-1:0] old, closed;
+  // `first` is the oldest phit of a channel, `second` the one behind it: {last, bit, out}. State of all
+  // channels lies in vectors that change only with a phit: an idle input costs a simulation little.
+  logic [CHANNELS-1:0] first_valid_q, second_valid_q;
+  logic [CHANNELS-1:0][MetaW-1:0] first_q, second_q;
+  logic [CHANNELS-1:0][PtrW-1:0] write_ptr_q, read_ptr_q;
+  logic [CHANNELS-1:0][PtrW:0] count_q;
+  logic [CHANNELS-1:0] seen_q, old_q, closed;
   // A packet is under way, which keeps its output's channel.
   logic [CHANNELS-1:0] mine_q;
   // The output's channel is reserved for the packet that is first.
@@ -116,91 +116,88 @@ module switch_router_input #(
 
   logic [CHANNELS-1:0] push, pop;
   logic [MetaW-1:0] push_meta;
+  logic grant;
 
   assign push_meta = {push_last_i, push_bit_i, push_out_i};
 
-  for (genvar a = 0; a < CHANNELS; a++) begin : g_channel
-    (* ram_style = "distributed" *)
-    logic [MetaW-1:0] meta_q[DEPTH];
-    logic [PtrW:0] count_q;
-    logic [PtrW-1:0] write_ptr_q, read_ptr_q, third_ptr_q;
-    logic first_valid_q, second_valid_q;
-    logic [MetaW-1:0] first_q, second_q;
-    logic seen_q, old_q;
-
-    assign push[a] = push_i && (CHANNELS == 1 || push_vc_i == 3'(a));
-
-    always_ff @(posedge clk_i) begin
-      if (push[a]) meta_q[write_ptr_q] <= push_meta;
-    end
-
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni) begin
-        count_q <= '0;
-        write_ptr_q <= '0;
-        read_ptr_q <= '0;
-        third_ptr_q <= PtrW'(2);
-        first_valid_q <= 1'b0;
-        second_valid_q <= 1'b0;
-      end else if (push[a] || pop[a]) begin
-        if (push[a]) write_ptr_q <= write_ptr_q + 1'b1;
-        if (pop[a]) begin
-          read_ptr_q  <= read_ptr_q + 1'b1;
-          third_ptr_q <= third_ptr_q + 1'b1;
-        end
-        if (push[a] && !pop[a]) begin
-          count_q <= count_q + 1'b1;
-          first_valid_q <= 1'b1;
-          second_valid_q <= first_valid_q;
-        end else if (pop[a] && !push[a]) begin
-          count_q <= count_q - 1'b1;
-          first_valid_q <= second_valid_q;
-          second_valid_q <= count_q > (PtrW + 1)'(2);
-        end
-      end
-    end
-
-    always_ff @(posedge clk_i) begin
-      if (pop[a]) begin
-        first_q  <= second_valid_q ? second_q : push_meta;
-        second_q <= (count_q > (PtrW + 1)'(2)) ? meta_q[third_ptr_q] : push_meta;
-      end else if (push[a]) begin
-        if (!first_valid_q) first_q <= push_meta;
-        if (!second_valid_q) second_q <= push_meta;
-      end
-    end
-
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni) begin
-        seen_q <= 1'b0;
-        old_q  <= 1'b0;
-      end else if (pop[a]) begin
-        seen_q <= 1'b0;
-        old_q  <= 1'b0;
-      end else if (tick_i) begin
-        seen_q <= first_valid_q;
-        old_q  <= first_valid_q && seen_q;
-      end
-    end
-
-    assign first_valid[a] = first_valid_q;
-    assign second_valid[a] = second_valid_q;
-    assign first_meta[a] = first_q;
-    assign second_meta[a] = second_q;
-    assign write_ptr[a] = write_ptr_q;
-    assign read_ptr[a] = read_ptr_q;
-    assign old[a] = old_q;
-
-    assign want_o[a] = first_valid_q && !mine_q[a] && !next_up_q[a] && first_q[3:0] != NoOutput
-        && (old_q || closed[a]);
-    assign want_out_o[a] = first_q[3:0];
-    assign want_bit_o[a] = first_q[4];
-
-    `ALCOR_IMPLIES(a_credit_kept, push[a], count_q != (PtrW + 1)'(DEPTH))
-    `ALCOR_IMPLIES(a_pop_has_phit, pop[a], first_valid_q)
-    `ALCOR_ASSERT(a_count_first, first_valid_q == (count_q != '0))
-    `ALCOR_ASSERT(a_count_second, second_valid_q == (count_q > (PtrW + 1)'(1)))
+  if (CHANNELS == 1) begin : g_push_one
+    assign push = push_i;
+  end else begin : g_push
+    assign push = push_i ? CHANNELS'(8'd1 << push_vc_i) : '0;
   end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      count_q <= '0;
+      write_ptr_q <= '0;
+      read_ptr_q <= '0;
+      first_valid_q <= '0;
+      second_valid_q <= '0;
+    end else if (push_i || grant) begin
+      for (int unsigned a = 0; a < CHANNELS; a++) begin
+        if (push[a]) write_ptr_q[a] <= write_ptr_q[a] + 1'b1;
+        if (pop[a]) read_ptr_q[a] <= read_ptr_q[a] + 1'b1;
+        if (push[a] && !pop[a]) begin
+          count_q[a] <= count_q[a] + 1'b1;
+          first_valid_q[a] <= 1'b1;
+          second_valid_q[a] <= first_valid_q[a];
+        end else if (pop[a] && !push[a]) begin
+          count_q[a] <= count_q[a] - 1'b1;
+          first_valid_q[a] <= second_valid_q[a];
+          second_valid_q[a] <= count_q[a] > (PtrW + 1)'(2);
+        end
+      end
+    end
+  end
+
+  // One phit comes and one goes in a cycle, so one RAM does for all channels.
+  (* ram_style = "distributed" *)
+  logic [MetaW-1:0] meta_ram_q[CHANNELS*DEPTH];
+  logic [AddrW-1:0] write_addr, read_addr, third_addr;
+  logic [MetaW-1:0] third;
+
+  always_ff @(posedge clk_i) begin
+    if (push_i) meta_ram_q[write_addr] <= push_meta;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (push_i || grant) begin
+      for (int unsigned a = 0; a < CHANNELS; a++) begin
+        if (pop[a]) begin
+          first_q[a]  <= second_valid_q[a] ? second_q[a] : push_meta;
+          second_q[a] <= (count_q[a] > (PtrW + 1)'(2)) ? third : push_meta;
+        end else if (push[a]) begin
+          if (!first_valid_q[a]) first_q[a] <= push_meta;
+          if (!second_valid_q[a]) second_q[a] <= push_meta;
+        end
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      seen_q <= '0;
+      old_q  <= '0;
+    end else if (tick_i) begin
+      seen_q <= first_valid_q & ~pop;
+      old_q  <= first_valid_q & seen_q & ~pop;
+    end else if (grant) begin
+      seen_q <= seen_q & ~pop;
+      old_q  <= old_q & ~pop;
+    end
+  end
+
+  always_comb begin
+    want_o = '0;
+    if (first_valid_q != '0) begin
+      for (int unsigned a = 0; a < CHANNELS; a++) begin
+        want_o[a] = first_valid_q[a] && !mine_q[a] && !next_up_q[a] && first_q[a][3:0] != NoOutput
+            && (old_q[a] || closed[a]);
+      end
+    end
+  end
+
+  assign first_o = first_q;
 
   // ---------------------------------------------------------------------------------------------
   // Pick
@@ -212,7 +209,6 @@ module switch_router_input #(
   logic [MetaW-1:0] meta_q;
   logic [1:0] class_q;
 
-  logic grant;
   logic [CHANNELS-1:0] able, other, eligible, eligible_other;
   logic [CHANNELS-1:0] mask_q;
   logic [2*CHANNELS-1:0] turn, turn_other;
@@ -225,31 +221,28 @@ module switch_router_input #(
   assign grant = grant_i || (offer_q && meta_q[3:0] == NoOutput);
   assign place = {meta_q[3:0], class_q, meta_q[4]};
 
-  for (genvar a = 0; a < CHANNELS; a++) begin : g_place
-    localparam logic [1:0] Class = 2'((CHANNELS == 1) ? CLASS : a / 2);
-
-    assign first_place[a]  = {first_meta[a][3:0], Class, first_meta[a][4]};
-    assign second_place[a] = {second_meta[a][3:0], Class, second_meta[a][4]};
-  end
-
   // Of the channel on offer the phit behind is looked at, as if the offer were granted. It may follow
   // where the offer goes if the packet goes on, and where it begins one if nobody waits to be next.
   always_comb begin
     able = '0;
     closed = '0;
     still_ok = 1'b0;
-    if (first_valid != '0) begin
+    first_place = '0;
+    second_place = '0;
+    if (first_valid_q != '0) begin
       for (int unsigned a = 0; a < CHANNELS; a++) begin
-        if (first_valid[a]) begin
+        if (first_valid_q[a]) begin
+          first_place[a] = {first_q[a][3:0], 2'((CHANNELS == 1) ? CLASS : a / 2), first_q[a][4]};
           closed[a] = !unlocked_i[first_place[a]] || !unreserved_i[first_place[a]];
           able[a] = credits_i[first_place[a]]
               && (!closed[a] || mine_q[a] || (next_up_q[a] && unlocked_i[first_place[a]]));
         end
         if (offer_q && chan_q[a]) begin
-          able[a] = second_valid[a] && credits_i[second_place[a]]
+          second_place[a] = {second_q[a][3:0], 2'((CHANNELS == 1) ? CLASS : a / 2), second_q[a][4]};
+          able[a] = second_valid_q[a] && credits_i[second_place[a]]
               && ((unlocked_i[second_place[a]] && unreserved_i[second_place[a]])
                   || !meta_q[5]
-                  || (second_meta[a][4:0] == meta_q[4:0] && unreserved_i[place]
+                  || (second_q[a][4:0] == meta_q[4:0] && unreserved_i[place]
                       && !awaited_i[meta_q[3:0]]));
         end
       end
@@ -264,12 +257,24 @@ module switch_router_input #(
 
   if (CHANNELS == 6) begin : g_pairs
     logic [2:0] odd_was_last_q;
+    logic [CHANNELS-1:0] yields;
 
-    for (genvar c = 0; c < 3; c++) begin : g_pair
-      assign eligible[2*c] = able[2*c] && !(able[2*c+1] && !odd_was_last_q[c]);
-      assign eligible[2*c+1] = able[2*c+1] && !(able[2*c] && odd_was_last_q[c]);
-      assign eligible_other[2*c] = other[2*c] && !(other[2*c+1] && !odd_was_last_q[c]);
-      assign eligible_other[2*c+1] = other[2*c+1] && !(other[2*c] && odd_was_last_q[c]);
+    // The one of a pair that was last yields.
+    assign yields = {
+      odd_was_last_q[2], !odd_was_last_q[2],
+      odd_was_last_q[1], !odd_was_last_q[1],
+      odd_was_last_q[0], !odd_was_last_q[0]
+    };
+
+    always_comb begin
+      eligible = '0;
+      eligible_other = '0;
+      if (able != '0) begin
+        for (int unsigned a = 0; a < 6; a++) begin
+          eligible[a] = able[a] && !(able[a^1] && yields[a]);
+          eligible_other[a] = other[a] && !(other[a^1] && yields[a]);
+        end
+      end
     end
 
     always_ff @(posedge clk_i) begin
@@ -283,11 +288,11 @@ module switch_router_input #(
 
   always_comb begin
     await_o = '0;
-    if (first_valid != '0) begin
+    if (first_valid_q != '0) begin
       for (int unsigned a = 0; a < CHANNELS; a++) begin
         // What is on offer and may go is about to leave, and waits for none.
-        if (first_valid[a] && !mine_q[a] && !(offer_q && ok_q && chan_q[a])) begin
-          await_o[first_meta[a][3:0]] = 1'b1;
+        if (first_valid_q[a] && !mine_q[a] && !(offer_q && ok_q && chan_q[a])) begin
+          await_o[first_q[a][3:0]] = 1'b1;
         end
       end
     end
@@ -314,8 +319,8 @@ module switch_router_input #(
     next_other_meta = '0;
     if (able != '0) begin
       for (int unsigned a = 0; a < CHANNELS; a++) begin
-        if (next[a]) next_meta |= (offer_q && chan_q[a]) ? second_meta[a] : first_meta[a];
-        if (next_other[a]) next_other_meta |= first_meta[a];
+        if (next[a]) next_meta |= (offer_q && chan_q[a]) ? second_q[a] : first_q[a];
+        if (next_other[a]) next_other_meta |= first_q[a];
       end
     end
   end
@@ -324,7 +329,7 @@ module switch_router_input #(
   logic [CHANNELS-1:0] loaded;
 
   assign load = !offer_q || grant
-      || (next_other != '0 && !(ok_q && still_ok && ((old | next_up_q) & chan_q) != '0));
+      || (next_other != '0 && !(ok_q && still_ok && ((old_q | next_up_q) & chan_q) != '0));
   assign loaded = (!offer_q || grant) ? next : next_other;
 
   always_ff @(posedge clk_i) begin
@@ -380,20 +385,33 @@ module switch_router_input #(
   // ---------------------------------------------------------------------------------------------
   // Phits
   // ---------------------------------------------------------------------------------------------
-  logic [AddrW-1:0] write_addr, read_addr;
-
   if (CHANNELS == 1) begin : g_one_ring
-    assign write_addr = write_ptr[0];
-    assign read_addr  = read_ptr[0];
+    assign write_addr = write_ptr_q[0];
+    assign read_addr  = read_ptr_q[0];
+    assign third_addr = read_ptr_q[0] + AddrW'(2);
   end else begin : g_rings
+    logic [PtrW-1:0] third_ptr;
+
     always_comb begin
       write_addr = '0;
-      if (push_i) write_addr = {push_vc_i, write_ptr[push_vc_i]};
+      if (push_i) write_addr = {push_vc_i, write_ptr_q[push_vc_i]};
     end
+
     always_comb begin
-      read_addr = '0;
-      if (offer_q) read_addr = {chan_index_q, read_ptr[chan_index_q]};
+      read_addr  = '0;
+      third_ptr  = '0;
+      third_addr = '0;
+      if (offer_q) begin
+        read_addr  = {chan_index_q, read_ptr_q[chan_index_q]};
+        third_ptr  = read_ptr_q[chan_index_q] + PtrW'(2);
+        third_addr = {chan_index_q, third_ptr};
+      end
     end
+  end
+
+  always_comb begin
+    third = '0;
+    if (offer_q) third = meta_ram_q[third_addr];
   end
 
   ram_sdp #(
@@ -429,14 +447,23 @@ module switch_router_input #(
   assign credit_o = credit_q;
   assign credit_vc_o = credit_vc_q;
   assign drop_o = offer_q && meta_q[3:0] == NoOutput && meta_q[5];
-  assign empty_o = first_valid == '0;
+  assign empty_o = first_valid_q == '0;
 
+  // Of the channel that a phit comes to or leaves, not of all: that costs simulations less.
+  logic [ChanW-1:0] push_index;
+  assign push_index = ChanW'(push_vc_i);
+
+  `ALCOR_IMPLIES(a_credit_kept, push_i, count_q[push_index] != (PtrW + 1)'(DEPTH))
+  `ALCOR_IMPLIES(a_count_first, push_i, first_valid_q[push_index] == (count_q[push_index] != '0))
+  `ALCOR_IMPLIES(a_pop_has_phit, grant, count_q[chan_index_q] != '0)
+  `ALCOR_IMPLIES(a_count_second, grant,
+                 second_valid_q[chan_index_q] == (count_q[chan_index_q] > (PtrW + 1)'(1)))
   `ALCOR_IMPLIES(a_channel_exists, push_i, int'(push_vc_i) < int'(CHANNELS))
-  `ALCOR_IMPLIES(a_offer_onehot, offer_q, $onehot(chan_q))
-  `ALCOR_IMPLIES(a_offer_is_first, offer_q, (chan_q & first_valid) != '0)
+  `ALCOR_IMPLIES(a_offer_onehot, offer_q, chan_q == CHANNELS'(1) << chan_index_q)
+  `ALCOR_IMPLIES(a_offer_is_first, offer_q, (chan_q & first_valid_q) != '0)
   `ALCOR_IMPLIES(a_grant_if_tried, grant_i, try_o)
-  `ALCOR_IMPLIES(a_reserved_once, reserve_i != '0, (reserve_i & next_up_q) == '0)
+  `ALCOR_ASSERT(a_reserved_once, (reserve_i & next_up_q) == '0)
   `ALCOR_ASSERT(a_next_has_not_begun, (next_up_q & mine_q) == '0)
-  `ALCOR_ASSERT(a_next_waits, (next_up_q & ~first_valid) == '0)
+  `ALCOR_ASSERT(a_next_waits, (next_up_q & ~first_valid_q) == '0)
 
 endmodule

@@ -20,10 +20,8 @@ module switch_router_reserve #(
     input  logic                       rst_ni,
     /// By input and its channel: a packet waits to begin. A local input has channel 0 alone.
     input  logic [PORTS-1:0][5:0]      want_i,
-    /// By input and its channel: the output it is for.
-    input  logic [PORTS-1:0][5:0][3:0] want_out_i,
-    /// By input and its channel: the dateline bit of the channel there.
-    input  logic [PORTS-1:0][5:0]      want_bit_i,
+    /// By input and its channel: where its first phit is for, {last, dateline bit there, output}.
+    input  logic [PORTS-1:0][5:0][5:0] first_i,
     /// By input and its channel: has a reservation.
     input  logic [PORTS-1:0][5:0]      next_i,
     /// By output and channel: it is not reserved.
@@ -81,7 +79,7 @@ module switch_router_reserve #(
 
   always_ff @(posedge clk_i) begin
     if (some) begin
-      place_q <= {want_out_i[port_q][channel_q], class_of, want_bit_i[port_q][channel_q]};
+      place_q <= {first_i[port_q][channel_q][3:0], class_of, first_i[port_q][channel_q][4]};
     end
   end
 
@@ -96,17 +94,14 @@ module switch_router_reserve #(
   logic [2*Channels-1:0] turn;
   logic [IdW-1:0] chosen_id;
 
-  for (genvar i = 0; i < PORTS; i++) begin : g_input
-    for (genvar b = 0; b < 2; b++) begin : g_bit
-      always_comb begin
-        wants[2*i+b] = 1'b0;
-        if (visit_q) begin
-          for (int unsigned a = 0; a < 6; a++) begin
-            if (a % 2 == b && (i < LINKS ? 2'(a / 2) == place_q[2:1] : a == 0)) begin
-              wants[2*i+b] = want_i[i][a] && want_out_i[i][a] == place_q[6:3]
-                  && want_bit_i[i][a] == place_q[0]
-                  && (i < LINKS || 2'((i < LINKS + 2) ? i - LINKS : 2) == place_q[2:1]);
-            end
+  always_comb begin
+    wants = '0;
+    if (visit_q) begin
+      for (int unsigned i = 0; i < PORTS; i++) begin
+        for (int unsigned a = 0; a < ((i < LINKS) ? 6 : 1); a++) begin
+          if (want_i[i][a] && first_i[i][a][3:0] == place_q[6:3] && first_i[i][a][4] == place_q[0]
+              && 2'((i < LINKS) ? a / 2 : (i < LINKS + 2) ? i - LINKS : 2) == place_q[2:1]) begin
+            wants[2*i+a%2] = 1'b1;
           end
         end
       end
