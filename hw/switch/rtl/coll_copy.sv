@@ -130,16 +130,21 @@ module coll_copy #(
 
   // ---------------------------------------------------------------- whose turn it is
 
-  logic [Sources-1:0] soon, turn_d, turn_q;
+  logic [Sources-1:0] soon, awake, turn_d, turn_q, nap_q;
+  logic [1:0] time_q;
+  logic failed;
 
-  assign soon = {reader_valid_i, result_valid_i, copy_soon_i};
+  // A source whose phit could not go takes a nap, in which others come first: a turn that is not used is
+  // lost to all of them.
+  assign soon  = {reader_valid_i, result_valid_i, copy_soon_i};
+  assign awake = soon & ~nap_q;
 
   rr_arbiter #(
       .N(Sources)
   ) u_turn (
       .clk_i    (clk_i),
       .rst_ni   (rst_ni),
-      .req_i    (soon),
+      .req_i    ((awake != '0) ? awake : soon),
       .advance_i(1'b1),
       .valid_o  (),
       .grant_o  (turn_d),
@@ -147,8 +152,16 @@ module coll_copy #(
   );
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) turn_q <= '0;
-    else turn_q <= turn_d;
+    if (!rst_ni) begin
+      turn_q <= '0;
+      nap_q  <= '0;
+      time_q <= '0;
+    end else begin
+      turn_q <= turn_d;
+      time_q <= time_q + 1'b1;
+      if (time_q == '0 || awake == '0) nap_q <= '0;
+      else if (failed) nap_q <= nap_q | turn_q;
+    end
   end
 
   // ---------------------------------------------------------------- where it goes
@@ -238,6 +251,7 @@ module coll_copy #(
   // The reader took its credits when it read; signatures need none.
   assign room = (is_reader || signature || (mask & ~look_credit_i) == '0) && count_q != DepthW'(Depth);
   assign take = valid && room;
+  assign failed = !take && count_q != DepthW'(Depth);
 
   // A copy that goes on to other boards; results keep their order with their signature by themselves.
   logic passes;
