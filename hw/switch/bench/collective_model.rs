@@ -212,7 +212,7 @@ integer!(u32_of, u32, u32);
 pub fn width(datatype: Datatype) -> usize {
     match datatype {
         Datatype::F64 | Datatype::I64 | Datatype::U64 => 2,
-        Datatype::F32 | Datatype::I32 | Datatype::U32 => 1,
+        Datatype::F32 | Datatype::I32 | Datatype::U32 | Datatype::Software => 1,
     }
 }
 
@@ -238,7 +238,7 @@ pub fn combine(operation: Operation, datatype: Datatype, a: &[u32], b: &[u32]) -
         Datatype::U64 => wide(u64_of),
         Datatype::F32 => narrow(f32_of),
         Datatype::I32 => narrow(i32_of),
-        Datatype::U32 => narrow(u32_of),
+        Datatype::U32 | Datatype::Software => narrow(u32_of),
     }
 }
 
@@ -392,7 +392,7 @@ impl Call {
         let root = me == self.root;
         let block = me * n..(me + 1) * n;
         let (given, kept) = match self.collective {
-            Collective::Barrier => (0..0, 0..0),
+            Collective::Barrier | Collective::Software => (0..0, 0..0),
             Collective::Reduce => (0..n, if root { 0..n } else { 0..0 }),
             Collective::Allreduce => (0..n, 0..n),
             Collective::ReduceScatter => (0..all, block),
@@ -425,7 +425,7 @@ impl Call {
     /// The message, of which every member keeps its range.
     pub fn message(self, communicator: &Communicator, given: &[Vec<u32>]) -> Vec<u32> {
         match self.collective {
-            Collective::Barrier => Vec::new(),
+            Collective::Barrier | Collective::Software => Vec::new(),
             Collective::Reduce | Collective::Allreduce | Collective::ReduceScatter => {
                 self.tree(communicator, given)
             }
