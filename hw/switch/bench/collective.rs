@@ -983,7 +983,7 @@ impl Cluster {
             }
             self.drain();
         }
-        self.program(&communicators[1..].to_vec());
+        self.program(&communicators[1..]);
     }
 }
 
@@ -1336,9 +1336,9 @@ fn collective_credits() {
         let before = cluster.sent();
         cluster.timed(&group, Call { count, ..SUM });
         cluster.ticks(60);
-        for board in 0..2 {
+        for (board, (after, before)) in cluster.sent().iter().zip(before).enumerate().take(2) {
             // Data, a signature, what is paid back.
-            let sent = cluster.sent()[board] - before[board];
+            let sent = after - before;
             assert_eq!(sent, phits + 1 + credits, "board {board}, {count} elements");
         }
     }
