@@ -1406,6 +1406,27 @@ fn collective_windows() {
     cluster.compare(&plans, NODE_WORDS);
 }
 
+/// Recursive halving with the middle at all words of a phit.
+#[test]
+fn collective_halving() {
+    let mut cluster = Cluster::new(FIVE, "collective_halving");
+    let groups = [[3, 1].as_slice(), &[4, 0, 1, 3]];
+    for (boards, context) in groups.into_iter().zip(2..) {
+        let group = cluster.first_ranks(context, boards);
+        cluster.program(std::slice::from_ref(&group));
+        for count in 0..=2 * FIVE.phit_w as usize / 32 {
+            let call = Call {
+                collective: Collective::ReduceScatter,
+                datatype: Datatype::I32,
+                count,
+                halving: true,
+                ..SUM
+            };
+            cluster.timed(&group, call);
+        }
+    }
+}
+
 impl Cluster {
     /// Writes one command, and waits for an end of that id; none for some time is none at all.
     fn command_ends(&mut self, context: usize, member: &Member, wait: u64) -> Option<u64> {
