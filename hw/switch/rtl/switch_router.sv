@@ -1,4 +1,5 @@
 `include "assertions.svh"
+`include "simulation.svh"
 
 import alcor_abi_pkg::*;
 
@@ -117,6 +118,7 @@ module switch_router #(
   localparam int unsigned LinkIndexW = $clog2(LINKS);
   localparam int unsigned High = PHIT_W + 32;
   localparam logic [3:0] Here = 4'd15;
+  localparam logic [15:0] LinkPorts = 16'((1 << LINKS) - 1);
   localparam logic [3:0] NoOutput = 4'd15;
   // A local input's queue covers the six cycles from a phit's acceptance to its credit's return.
   localparam int unsigned InjectDepth = 8;
@@ -157,7 +159,7 @@ module switch_router #(
   logic [Ports-1:0][3:0] pass_from;
   logic [LINKS-1:0][2:0] pass_vc;
   logic [Ports-1:0] credit;
-  logic [127:0] credits, unlocked, unreserved;
+  logic [127:0] credits, unlocked, unreserved, open;
   logic [Ports-1:0] input_empty, output_empty, input_drop;
   logic [Ports-1:0][15:0] await;
   logic [15:0] awaited_d, awaited_q;
@@ -166,7 +168,7 @@ module switch_router #(
 
   always_comb begin
     awaited_d = '0;
-    if (input_empty != '1) begin
+    if (`ALCOR_AWAKE(input_empty != '1)) begin
       for (int unsigned i = 0; i < Ports; i++) awaited_d |= await[i];
     end
   end
@@ -231,13 +233,14 @@ module switch_router #(
       port = '0;
       out = NoOutput;
       bit_next = 1'b0;
-      if (push) begin
+      if (`ALCOR_AWAKE(push)) begin
         known = 32'(dest) < DESTS && forward_valid_q[dest[DestW-1:0]];
         port = forward_q[dest[DestW-1:0]];
         if (known && port == Here) begin
-          if (class_of != 2'd2) out = 4'(LINKS) + 4'(class_of);
-          else if (32'(stage) < STAGES) out = 4'(LINKS + 2) + 4'(stage);
-        end else if (known && 32'(port) < LINKS) begin
+          for (int unsigned k = 0; k < Locals; k++) begin
+            if (k < 2 ? class_of == 2'(k) : class_of == 2'd2 && stage == 3'(k - 2)) out = 4'(LINKS + k);
+          end
+        end else if (known && LinkPorts[port]) begin
           out = port;
           // The bit lives in one ring: another dimension begins with 0.
           bit_next = dateline_i[port[LinkIndexW-1:0]]
@@ -270,6 +273,7 @@ module switch_router #(
           .credits_i   (credits),
           .unlocked_i  (unlocked),
           .unreserved_i(unreserved),
+          .open_i      (open),
           .awaited_i   (awaited_q),
           .await_o     (await[i]),
           .try_o       (try[i]),
@@ -318,6 +322,7 @@ module switch_router #(
           .credits_i   (credits),
           .unlocked_i  (unlocked),
           .unreserved_i(unreserved),
+          .open_i      (open),
           .awaited_i   (awaited_q),
           .await_o     (await[i]),
           .try_o       (try[i]),
@@ -402,6 +407,7 @@ module switch_router #(
       .credits_o      (credits),
       .unlocked_o     (unlocked),
       .unreserved_o   (unreserved),
+      .open_o         (open),
       .reserve_i      (reserve),
       .reserve_place_i(reserve_place),
       .cancel_i       (cancel),
@@ -433,7 +439,7 @@ module switch_router #(
   for (genvar x = 0; x < Ports; x++) begin : g_cross
     always_comb begin
       crossed[x] = '0;
-      if (pass[x]) begin
+      if (`ALCOR_AWAKE(pass[x])) begin
         unique case (pass_from[x])
           4'd0: crossed[x] = crossing[0];
           4'd1: crossed[x] = crossing[1];
@@ -473,7 +479,7 @@ module switch_router #(
   always_comb begin
     link_phit_d = '0;
     if (control_q[1]) link_phit_d = {LINKS{W'(control_data_q[1])}};
-    else if (pass[LINKS-1:0] != '0) link_phit_d = crossed[LINKS-1:0];
+    else if (`ALCOR_AWAKE(pass[LINKS-1:0] != '0)) link_phit_d = crossed[LINKS-1:0];
   end
 
   always_ff @(posedge clk_i) begin
@@ -483,7 +489,7 @@ module switch_router #(
 
   // All at once: a link that sends nothing need not keep what it sent.
   always_ff @(posedge clk_i) begin
-    if (control_q[1] || pass[LINKS-1:0] != '0) begin
+    if (`ALCOR_AWAKE(control_q[1] || pass[LINKS-1:0] != '0)) begin
       link_vc_q   <= control_q[1] ? {LINKS{3'(VC_CONTROL)}} : pass_vc;
       link_phit_q <= link_phit_d;
     end
@@ -526,7 +532,7 @@ module switch_router #(
 
   always_comb begin
     control_in_data = '0;
-    if (link_control != '0) begin
+    if (`ALCOR_AWAKE(link_control != '0)) begin
       for (int unsigned i = LINKS; i > 0; i--) begin
         if (link_control[i-1]) control_in_data = link_phit_i[i-1][15:0];
       end

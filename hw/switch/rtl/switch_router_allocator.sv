@@ -1,4 +1,5 @@
 `include "assertions.svh"
+`include "simulation.svh"
 
 /// Allocation of the router's outputs: who sends on which output in this cycle, who keeps an output's
 /// channel until its packet has passed, and the credits.
@@ -56,6 +57,8 @@ module switch_router_allocator #(
     output logic [127:0]          unlocked_o,
     /// By output and channel: it is not reserved.
     output logic [127:0]          unreserved_o,
+    /// By output and channel: all three.
+    output logic [127:0]          open_o,
     /// The channel `reserve_place_i` is reserved.
     input  logic                  reserve_i,
     /// Output and channel.
@@ -74,9 +77,11 @@ module switch_router_allocator #(
   // phit or a credit passes: an idle router costs a simulation little.
   logic [127:0] credits_q, locked_q, reserved_q;
   logic [PORTS-1:0][PORTS-1:0] request, given;
+  // By channel and input: an offer is for it.
+  logic [5:0][PORTS-1:0] try_is;
 
   // What goes to each output, and what went in the cycle before.
-  logic [PORTS-1:0] taken, taken_bit, taken_last;
+  logic [PORTS-1:0] taken, taken_bit, taken_last, taken_spends;
   logic [PORTS-1:0][2:0] taken_vc;
   logic [PORTS-1:0][3:0] taken_from;
   logic [PORTS-1:0] pass_q, pass_bit_q, pass_locked_q, pass_spent_q;
@@ -93,11 +98,13 @@ module switch_router_allocator #(
   // of another input channel there.
   always_comb begin
     request = '0;
-    if (try_i != '0) begin
+    try_is = '0;
+    if (`ALCOR_AWAKE(try_i != '0)) begin
       for (int unsigned i = 0; i < PORTS; i++) begin
-        if (try_i[i]) begin
+        if (`ALCOR_AWAKE(try_i[i])) begin
+          for (int unsigned v = 0; v < 6; v++) try_is[v][i] = try_vc_i[i] == 3'(v);
           for (int unsigned x = 0; x < PORTS; x++) begin
-            if (try_out_i[i] == 4'(x)) begin
+            if (try_i[i] && try_out_i[i] == 4'(x)) begin
               request[x][i] = !(pass_q[x] && pass_vc_q[x] == try_vc_i[i]
                   && (pass_spent_q[x]
                       || (pass_locked_q[x]
@@ -121,39 +128,78 @@ module switch_router_allocator #(
     // They are taken among the channels of the output, and in each channel among the inputs: with one
     // pointer for all, what passes on one channel could decide over and over who is next on another.
     logic [PORTS-1:0] next_asks, next_behind;
-    logic [3*PORTS-1:0] turn;
+    logic [PORTS-1:0] turn, urgent, upto, upto_turn, upto_urgent;
     logic [PORTS-1:0] winner;
     logic [2:0] vc;
     logic [3:0] from;
     logic last, from_bit, ends_reservation;
 
-    // The lowest bit of {all, those of the channel whose turn it is, those of them behind its last}.
+    // Who may ask for a link in this cycle.
+    logic [PORTS-1:0] asks;
+
+    assign asks = (stall_links_i && x < LINKS) ? '0 : request[x];
+
+    // The lowest of those behind the last of the channel whose turn it is, else of those of that channel,
+    // else of all. What is known of the winner's phit comes from the offers, side by side with their choice.
     always_comb begin
       turn = '0;
+      urgent = '0;
+      upto = '0;
+      upto_turn = '0;
+      upto_urgent = '0;
       vc = '0;
       from = '0;
       last = 1'b0;
       from_bit = 1'b0;
       ends_reservation = 1'b0;
       winner = '0;
-      if (request[x] != '0 && !(stall_links_i && x < LINKS)) begin
-        turn = {request[x], request[x] & next_asks, request[x] & next_asks & next_behind};
-        turn = turn & -turn;
-        winner = turn[PORTS-1:0] | turn[2*PORTS-1:PORTS] | turn[3*PORTS-1:2*PORTS];
+      if (`ALCOR_AWAKE(asks != '0)) begin
+        turn = asks & next_asks;
+        urgent = turn & next_behind;
+        // Bit i: some bit up to i. In this form, without a carry, it takes two levels of LUTs.
+        upto = asks | asks << 1;
+        upto |= upto << 2;
+        upto |= upto << 4;
+        upto |= upto << 8;
+        upto_turn = turn | turn << 1;
+        upto_turn |= upto_turn << 2;
+        upto_turn |= upto_turn << 4;
+        upto_turn |= upto_turn << 8;
+        upto_urgent = urgent | urgent << 1;
+        upto_urgent |= upto_urgent << 2;
+        upto_urgent |= upto_urgent << 4;
+        upto_urgent |= upto_urgent << 8;
+        winner = urgent & ~(upto_urgent << 1);
+        if (!upto_urgent[PORTS-1]) winner |= turn & ~(upto_turn << 1);
+        if (!upto_turn[PORTS-1]) winner |= asks & ~(upto << 1);
         for (int unsigned i = 0; i < PORTS; i++) begin
           if (winner[i]) begin
             vc |= try_vc_i[i];
             from |= 4'(i);
-            last |= try_last_i[i];
-            from_bit |= try_bit_i[i];
-            ends_reservation |= try_next_i[i];
           end
         end
+        last = (winner & try_last_i) != '0;
+        from_bit = (winner & try_bit_i) != '0;
+        ends_reservation = (winner & try_next_i) != '0;
+      end
+    end
+
+    // Behind the winner.
+    logic [PORTS-1:0] behind_winner;
+
+    always_comb begin
+      behind_winner = '0;
+      if (`ALCOR_AWAKE(asks != '0)) begin
+        behind_winner = winner << 1;
+        behind_winner |= behind_winner << 1;
+        behind_winner |= behind_winner << 2;
+        behind_winner |= behind_winner << 4;
+        behind_winner |= behind_winner << 8;
       end
     end
 
     assign given[x] = winner;
-    assign taken[x] = winner != '0;
+    assign taken[x] = asks != '0;
     assign taken_vc[x] = vc;
     assign taken_from[x] = from;
     assign taken_last[x] = last;
@@ -161,7 +207,7 @@ module switch_router_allocator #(
 
     if (x < LINKS) begin : g_vc_turns
       logic [5:0] vc_asks, vc_mask_q;
-      logic [11:0] vc_turn;
+      logic [5:0] vc_behind, vc_win;
       logic [2:0] vc_next_d, vc_next_q;
       // Inputs behind the last that had each channel.
       logic [6*PORTS-1:0] mask_q;
@@ -169,7 +215,7 @@ module switch_router_allocator #(
       always_comb begin
         next_asks = '0;
         next_behind = '0;
-        if (request[x] != '0) begin
+        if (`ALCOR_AWAKE(request[x] != '0)) begin
           for (int unsigned i = 0; i < PORTS; i++) next_asks[i] = try_vc_i[i] == vc_next_q;
           for (int unsigned v = 0; v < 6; v++) begin
             if (vc_next_q == 3'(v)) next_behind |= mask_q[v*PORTS+:PORTS];
@@ -181,17 +227,19 @@ module switch_router_allocator #(
       // granted come again.
       always_comb begin
         vc_asks = '0;
-        vc_turn = '0;
-        vc_next_d = vc_next_q;
-        if (request[x] != '0) begin
-          for (int unsigned i = 0; i < PORTS; i++) begin
-            if (request[x][i]) vc_asks |= 6'(8'd1 << try_vc_i[i]);
+        vc_behind = '0;
+        vc_win = '0;
+        vc_next_d = '0;
+        if (`ALCOR_AWAKE(request[x] != '0)) begin
+          for (int unsigned v = 0; v < 6; v++) vc_asks[v] = (request[x] & try_is[v]) != '0;
+          // The lowest of those behind the last, or of all.
+          vc_behind = (vc_asks & vc_mask_q) != '0 ? vc_asks & vc_mask_q : vc_asks;
+          vc_win = vc_behind;
+          for (int unsigned v = 1; v < 6; v++) begin
+            if ((vc_behind & 6'((1 << v) - 1)) != '0) vc_win[v] = 1'b0;
           end
-          vc_turn = {vc_asks, vc_asks & vc_mask_q};
-          vc_turn = vc_turn & -vc_turn;
-          vc_next_d = '0;
           for (int unsigned v = 0; v < 6; v++) begin
-            if (vc_turn[v] || vc_turn[v+6]) vc_next_d |= 3'(v);
+            if (vc_win[v]) vc_next_d |= 3'(v);
           end
         end
       end
@@ -204,9 +252,11 @@ module switch_router_allocator #(
         end else if (request[x] != '0) begin
           vc_next_q <= vc_next_d;
           // Behind the one that is next.
-          for (int unsigned v = 0; v < 6; v++) vc_mask_q[v] <= 3'(v) > vc_next_d;
           for (int unsigned v = 0; v < 6; v++) begin
-            if (take[8*x+v]) mask_q[v*PORTS+:PORTS] <= ~(winner | (winner - 1'b1));
+            vc_mask_q[v] <= (vc_win & 6'((1 << v) - 1)) != '0;
+          end
+          for (int unsigned v = 0; v < 6; v++) begin
+            if (take[8*x+v]) mask_q[v*PORTS+:PORTS] <= behind_winner;
           end
         end
       end
@@ -218,7 +268,7 @@ module switch_router_allocator #(
 
       always_ff @(posedge clk_i) begin
         if (!rst_ni) mask_q <= '0;
-        else if (taken[x]) mask_q <= ~(winner | (winner - 1'b1));
+        else if (taken[x]) mask_q <= behind_winner;
       end
     end
 
@@ -232,22 +282,42 @@ module switch_router_allocator #(
 
       assign exists[8*x+:8] = 8'h3f;
 
-      assign take[8*x+:8] = taken[x] ? 8'd1 << vc : '0;
+      logic [5:0] vc_taken;
+
+      always_comb begin
+        vc_taken = '0;
+        if (`ALCOR_AWAKE(asks != '0)) begin
+          for (int unsigned v = 0; v < 6; v++) vc_taken[v] = (winner & try_is[v]) != '0;
+        end
+      end
+      assign take[8*x+:8] = {2'd0, vc_taken};
       assign spent[8*x+:8] = take[8*x+:8] & {2'd0, one_q} & ~give[8*x+:8];
+
+      // By input: its phit takes the last credit if it goes.
+      logic [PORTS-1:0] spends;
+
+      always_comb begin
+        spends = '0;
+        if (`ALCOR_AWAKE(request[x] != '0)) begin
+          for (int unsigned v = 0; v < 6; v++) begin
+            if (one_q[v] && !give[8*x+v]) spends |= try_is[v];
+          end
+        end
+      end
+      assign taken_spends[x] = (winner & spends) != '0;
       assign give[8*x+:8] = credit_i[x] ? 8'd1 << credit_vc_i[x] : '0;
 
       always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
           count_q <= {6{CountW'(Depth)}};
           one_q   <= {6{Depth == 1}};
-        end else if (taken[x] || credit_i[x]) begin
+        end else if (`ALCOR_AWAKE(taken[x] || credit_i[x])) begin
           for (int unsigned v = 0; v < 6; v++) begin
-            if (take[8*x+v] && !give[8*x+v]) begin
-              count_q[v*CountW+:CountW] <= count_q[v*CountW+:CountW] - 1'b1;
-              one_q[v] <= count_q[v*CountW+:CountW] == CountW'(2);
-            end else if (give[8*x+v] && !take[8*x+v]) begin
-              count_q[v*CountW+:CountW] <= count_q[v*CountW+:CountW] + 1'b1;
-              one_q[v] <= count_q[v*CountW+:CountW] == '0;
+            // The grant comes late in the cycle, so the sum does not depend on it.
+            if (take[8*x+v] != give[8*x+v]) begin
+              count_q[v*CountW+:CountW] <= count_q[v*CountW+:CountW]
+                  + (give[8*x+v] ? CountW'(1) : '1);
+              one_q[v] <= count_q[v*CountW+:CountW] == (give[8*x+v] ? '0 : CountW'(2));
             end
           end
         end
@@ -271,17 +341,15 @@ module switch_router_allocator #(
       assign take[8*x+:8] = taken[x] ? 8'd1 << (2 * Class) : '0;
       assign spent[8*x+:8] = (taken[x] && one_q && !credit_i[x]) ? 8'd1 << (2 * Class) : '0;
       assign give[8*x+:8] = credit_i[x] ? 8'd1 << (2 * Class) : '0;
+      assign taken_spends[x] = taken[x] && one_q && !credit_i[x];
 
       always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
           count_q <= CountW'(Depth);
           one_q   <= Depth == 1;
-        end else if (taken[x] && !credit_i[x]) begin
-          count_q <= count_q - 1'b1;
-          one_q   <= count_q == CountW'(2);
-        end else if (credit_i[x] && !taken[x]) begin
-          count_q <= count_q + 1'b1;
-          one_q   <= count_q == '0;
+        end else if (taken[x] != credit_i[x]) begin
+          count_q <= count_q + (credit_i[x] ? CountW'(1) : '1);
+          one_q   <= count_q == (credit_i[x] ? '0 : CountW'(2));
         end
       end
 
@@ -311,12 +379,12 @@ module switch_router_allocator #(
   // ---------------------------------------------------------------------------------------------
   always_ff @(posedge clk_i) begin
     if (!rst_ni) credits_q <= exists;
-    else if (taken != '0 || credit_i != '0) credits_q <= (credits_q & ~spent) | (give & exists);
+    else if (`ALCOR_AWAKE(taken != '0 || credit_i != '0)) credits_q <= (credits_q & ~spent) | (give & exists);
   end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) locked_q <= '0;
-    else if (taken != '0) locked_q <= (locked_q & ~take) | (take & ~take_last & exists);
+    else if (`ALCOR_AWAKE(taken != '0)) locked_q <= (locked_q & ~take) | (take & ~take_last & exists);
   end
 
   logic [127:0] reserving, cancelling;
@@ -326,7 +394,7 @@ module switch_router_allocator #(
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) reserved_q <= '0;
-    else if (taken != '0 || reserve_i || cancel_i) begin
+    else if (`ALCOR_AWAKE(taken != '0 || reserve_i || cancel_i)) begin
       reserved_q <= (reserved_q & ~(take & take_next) & ~cancelling) | (reserving & exists);
     end
   end
@@ -337,19 +405,19 @@ module switch_router_allocator #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (taken != '0) begin
+    if (`ALCOR_AWAKE(taken != '0)) begin
       pass_vc_q <= taken_vc;
       pass_from_q <= taken_from;
       pass_given_q <= given;
       pass_bit_q <= taken_bit;
       pass_locked_q <= ~taken_last;
-      for (int unsigned x = 0; x < PORTS; x++) pass_spent_q[x] <= spent[8*x+:8] != '0;
+      pass_spent_q <= taken_spends;
     end
   end
 
   always_comb begin
     grant_o = '0;
-    if (try_i != '0) begin
+    if (`ALCOR_AWAKE(try_i != '0)) begin
       for (int unsigned x = 0; x < PORTS; x++) grant_o |= given[x];
     end
   end
@@ -360,6 +428,7 @@ module switch_router_allocator #(
   assign credits_o = credits_q | Nowhere;
   assign unlocked_o = ~locked_q;
   assign unreserved_o = ~reserved_q;
+  assign open_o = (credits_q | Nowhere) & ~locked_q & ~reserved_q;
 
   `ALCOR_IMPLIES(a_reserve_once, reserve_i, !reserved_q[reserve_place_i])
   for (genvar x = 0; x < PORTS; x++) begin : g_check

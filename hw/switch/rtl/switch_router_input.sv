@@ -1,4 +1,5 @@
 `include "assertions.svh"
+`include "simulation.svh"
 
 /// Input of the switch's router: the buffers of its channels, and the choice of the one that asks for
 /// an output next.
@@ -54,6 +55,8 @@ module switch_router_input #(
     input  logic [            127:0] unlocked_i,
     /// By output and channel: it is not reserved.
     input  logic [            127:0] unreserved_i,
+    /// By output and channel: all three.
+    input  logic [            127:0] open_i,
     /// By output: packets wait to begin there.
     input  logic [             15:0] awaited_i,
     /// By output: a packet waits here to begin there.
@@ -133,18 +136,15 @@ module switch_router_input #(
       read_ptr_q <= '0;
       first_valid_q <= '0;
       second_valid_q <= '0;
-    end else if (push_i || grant) begin
+    end else if (`ALCOR_AWAKE(push_i || grant)) begin
       for (int unsigned a = 0; a < CHANNELS; a++) begin
         if (push[a]) write_ptr_q[a] <= write_ptr_q[a] + 1'b1;
         if (pop[a]) read_ptr_q[a] <= read_ptr_q[a] + 1'b1;
-        if (push[a] && !pop[a]) begin
-          count_q[a] <= count_q[a] + 1'b1;
-          first_valid_q[a] <= 1'b1;
-          second_valid_q[a] <= first_valid_q[a];
-        end else if (pop[a] && !push[a]) begin
-          count_q[a] <= count_q[a] - 1'b1;
-          first_valid_q[a] <= second_valid_q[a];
-          second_valid_q[a] <= count_q[a] > (PtrW + 1)'(2);
+        // The grant comes late in the cycle, so the sum does not depend on it.
+        if (push[a] != pop[a]) begin
+          count_q[a] <= count_q[a] + (push[a] ? (PtrW + 1)'(1) : '1);
+          first_valid_q[a] <= push[a] || second_valid_q[a];
+          second_valid_q[a] <= push[a] ? first_valid_q[a] : count_q[a] > (PtrW + 1)'(2);
         end
       end
     end
@@ -161,7 +161,7 @@ module switch_router_input #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (push_i || grant) begin
+    if (`ALCOR_AWAKE(push_i || grant)) begin
       for (int unsigned a = 0; a < CHANNELS; a++) begin
         if (pop[a]) begin
           first_q[a]  <= second_valid_q[a] ? second_q[a] : push_meta;
@@ -178,18 +178,15 @@ module switch_router_input #(
     if (!rst_ni) begin
       seen_q <= '0;
       old_q  <= '0;
-    end else if (tick_i) begin
-      seen_q <= first_valid_q & ~pop;
-      old_q  <= first_valid_q & seen_q & ~pop;
-    end else if (grant) begin
-      seen_q <= seen_q & ~pop;
-      old_q  <= old_q & ~pop;
+    end else if (`ALCOR_AWAKE(tick_i || grant)) begin
+      seen_q <= (tick_i ? first_valid_q : seen_q) & ~pop;
+      old_q  <= (tick_i ? first_valid_q & seen_q : old_q) & ~pop;
     end
   end
 
   always_comb begin
     want_o = '0;
-    if (first_valid_q != '0) begin
+    if (`ALCOR_AWAKE(first_valid_q != '0)) begin
       for (int unsigned a = 0; a < CHANNELS; a++) begin
         want_o[a] = first_valid_q[a] && !mine_q[a] && !next_up_q[a] && first_q[a][3:0] != NoOutput
             && (old_q[a] || closed[a]);
@@ -209,11 +206,8 @@ module switch_router_input #(
   logic [MetaW-1:0] meta_q;
   logic [1:0] class_q;
 
-  logic [CHANNELS-1:0] able, other, eligible, eligible_other;
-  logic [CHANNELS-1:0] mask_q;
-  logic [2*CHANNELS-1:0] turn, turn_other;
-  logic [CHANNELS-1:0] next, next_other;
-  logic still_ok;
+  logic [CHANNELS-1:0] able, other;
+  logic still_ok, follows;
   // Output and channel of the offer, and of the first two phits of each channel.
   logic [6:0] place;
   logic [CHANNELS-1:0][6:0] first_place, second_place;
@@ -227,23 +221,25 @@ module switch_router_input #(
     able = '0;
     closed = '0;
     still_ok = 1'b0;
+    follows = 1'b0;
     first_place = '0;
     second_place = '0;
-    if (first_valid_q != '0) begin
+    if (`ALCOR_AWAKE(first_valid_q != '0)) begin
+      follows = unreserved_i[place] && !awaited_i[meta_q[3:0]];
       for (int unsigned a = 0; a < CHANNELS; a++) begin
-        if (first_valid_q[a]) begin
+        if (`ALCOR_AWAKE(first_valid_q[a])) begin
           first_place[a] = {first_q[a][3:0], 2'((CHANNELS == 1) ? CLASS : a / 2), first_q[a][4]};
           closed[a] = !unlocked_i[first_place[a]] || !unreserved_i[first_place[a]];
-          able[a] = credits_i[first_place[a]]
+          able[a] = first_valid_q[a] && credits_i[first_place[a]]
               && (!closed[a] || mine_q[a] || (next_up_q[a] && unlocked_i[first_place[a]]));
         end
-        if (offer_q && chan_q[a]) begin
+        if (`ALCOR_AWAKE(offer_q && chan_q[a])) begin
           second_place[a] = {second_q[a][3:0], 2'((CHANNELS == 1) ? CLASS : a / 2), second_q[a][4]};
-          able[a] = second_valid_q[a] && credits_i[second_place[a]]
-              && ((unlocked_i[second_place[a]] && unreserved_i[second_place[a]])
-                  || !meta_q[5]
-                  || (second_q[a][4:0] == meta_q[4:0] && unreserved_i[place]
-                      && !awaited_i[meta_q[3:0]]));
+          if (offer_q && chan_q[a]) begin
+            able[a] = second_valid_q[a] && (open_i[second_place[a]]
+                || (credits_i[second_place[a]]
+                    && (!meta_q[5] || (second_q[a][4:0] == meta_q[4:0] && follows))));
+          end
         end
       end
       still_ok = credits_i[place] && ((unlocked_i[place] && unreserved_i[place])
@@ -251,44 +247,12 @@ module switch_router_input #(
     end
   end
 
-  // The two channels of a class can have the same aim, which is open to them at the same moments only:
-  // they take turns of their own. `other` is for the case that the offer is not granted.
+  // `other` is for the case that the offer is not granted.
   assign other = able & ~chan_q;
-
-  if (CHANNELS == 6) begin : g_pairs
-    logic [2:0] odd_was_last_q;
-    logic [CHANNELS-1:0] yields;
-
-    // The one of a pair that was last yields.
-    assign yields = {
-      odd_was_last_q[2], !odd_was_last_q[2],
-      odd_was_last_q[1], !odd_was_last_q[1],
-      odd_was_last_q[0], !odd_was_last_q[0]
-    };
-
-    always_comb begin
-      eligible = '0;
-      eligible_other = '0;
-      if (able != '0) begin
-        for (int unsigned a = 0; a < 6; a++) begin
-          eligible[a] = able[a] && !(able[a^1] && yields[a]);
-          eligible_other[a] = other[a] && !(other[a^1] && yields[a]);
-        end
-      end
-    end
-
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni) odd_was_last_q <= '0;
-      else if (grant) odd_was_last_q[class_q] <= chan_index_q[0];
-    end
-  end else begin : g_no_pair
-    assign eligible = able;
-    assign eligible_other = other;
-  end
 
   always_comb begin
     await_o = '0;
-    if (first_valid_q != '0) begin
+    if (`ALCOR_AWAKE(first_valid_q != '0)) begin
       for (int unsigned a = 0; a < CHANNELS; a++) begin
         // What is on offer and may go is about to leave, and waits for none.
         if (first_valid_q[a] && !mine_q[a] && !(offer_q && ok_q && chan_q[a])) begin
@@ -298,50 +262,124 @@ module switch_router_input #(
     end
   end
 
-  // The lowest bit of {all, those at or behind the pointer}.
-  always_comb begin
-    turn = '0;
-    turn_other = '0;
-    if (able != '0) begin
-      turn = {eligible, eligible & mask_q};
-      turn = turn & -turn;
-      turn_other = {eligible_other, eligible_other & mask_q};
-      turn_other = turn_other & -turn_other;
-    end
-  end
-  assign next = turn[CHANNELS-1:0] | turn[2*CHANNELS-1:CHANNELS];
-  assign next_other = turn_other[CHANNELS-1:0] | turn_other[2*CHANNELS-1:CHANNELS];
-
+  // The choice: with the offer granted, or none made, and with it not granted. Its index is the
+  // channel's.
+  logic [CHANNELS-1:0] next, next_other;
   logic [MetaW-1:0] next_meta, next_other_meta;
+  logic take, load;
+
+  if (CHANNELS == 6) begin : g_pairs
+    // The two channels of a class can have the same aim, which is open to them at the same moments only:
+    // they take turns of their own. So at most one of each pair is eligible.
+    logic [2:0] odd_was_last_q, odd, other_odd;
+    logic [2:0] ahead, other_ahead, any, other_any, win, other_win;
+    logic [3*MetaW-1:0] pair_meta, other_meta;
+    // Channels behind the last choice, and behind the next.
+    logic [5:0] mask_q, next_mask, next_other_mask;
+
+    for (genvar c = 0; c < 3; c++) begin : g_pair
+      assign any[c] = able[2*c] || able[2*c+1];
+      assign odd[c] = able[2*c+1] && !(able[2*c] && odd_was_last_q[c]);
+      assign ahead[c] = odd[c] ? mask_q[2*c+1] : able[2*c] && mask_q[2*c];
+      assign other_any[c] = other[2*c] || other[2*c+1];
+      assign other_odd[c] = other[2*c+1] && !(other[2*c] && odd_was_last_q[c]);
+      assign other_ahead[c] = other_odd[c] ? mask_q[2*c+1] : other[2*c] && mask_q[2*c];
+    end
+
+    // The first of those behind the pointer, or of all.
+    always_comb begin
+      win = '0;
+      other_win = '0;
+      pair_meta = '0;
+      other_meta = '0;
+      next = '0;
+      next_other = '0;
+      next_meta = '0;
+      next_other_meta = '0;
+      next_mask = '0;
+      next_other_mask = '0;
+      if (`ALCOR_AWAKE(able != '0)) begin
+        win[0] = ahead[0] || (any[0] && ahead == '0);
+        win[1] = !ahead[0] && (ahead[1] || (any[1] && !any[0] && !ahead[2]));
+        win[2] = ahead[1:0] == '0 && (ahead[2] || (any[2] && any[1:0] == '0));
+        other_win[0] = other_ahead[0] || (other_any[0] && other_ahead == '0);
+        other_win[1] = !other_ahead[0]
+            && (other_ahead[1] || (other_any[1] && !other_any[0] && !other_ahead[2]));
+        other_win[2] = other_ahead[1:0] == '0
+            && (other_ahead[2] || (other_any[2] && other_any[1:0] == '0));
+        for (int unsigned c = 0; c < 3; c++) begin
+          next[2*c] = win[c] && !odd[c];
+          next[2*c+1] = win[c] && odd[c];
+          next_other[2*c] = other_win[c] && !other_odd[c];
+          next_other[2*c+1] = other_win[c] && other_odd[c];
+          if (odd[c]) pair_meta[c*MetaW+:MetaW] = (offer_q && chan_q[2*c+1]) ? second_q[2*c+1] : first_q[2*c+1];
+          else pair_meta[c*MetaW+:MetaW] = (offer_q && chan_q[2*c]) ? second_q[2*c] : first_q[2*c];
+          other_meta[c*MetaW+:MetaW] = other_odd[c] ? first_q[2*c+1] : first_q[2*c];
+          if (win[c]) next_meta |= pair_meta[c*MetaW+:MetaW];
+          if (other_win[c]) next_other_meta |= other_meta[c*MetaW+:MetaW];
+        end
+        // Behind the choice.
+        next_mask = {
+          win != '0 && !(win[2] && odd[2]), win[1] || win[0],
+          win[0] || (win[1] && !odd[1]), win[0], win[0] && !odd[0], 1'b0
+        };
+        next_other_mask = {
+          other_win != '0 && !(other_win[2] && other_odd[2]), other_win[1] || other_win[0],
+          other_win[0] || (other_win[1] && !other_odd[1]), other_win[0], other_win[0] && !other_odd[0], 1'b0
+        };
+      end
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) odd_was_last_q <= '0;
+      else if (grant) odd_was_last_q[class_q] <= chan_index_q[0];
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) mask_q <= '0;
+      else if (able != '0 && load) mask_q <= take ? next_mask : next_other_mask;
+    end
+  end else begin : g_no_pair
+    assign next = able;
+    assign next_other = other;
+    assign next_meta = (offer_q && chan_q[0]) ? second_q[0] : first_q[0];
+    assign next_other_meta = first_q[0];
+  end
+
+  // The grant comes late in the cycle: both cases are worked out before it.
+  logic keep;
+  logic [ChanW-1:0] next_index, next_other_index;
+  logic [1:0] next_class, next_other_class;
 
   always_comb begin
-    next_meta = '0;
-    next_other_meta = '0;
-    if (able != '0) begin
+    next_index = '0;
+    next_other_index = '0;
+    next_class = 2'(CLASS);
+    next_other_class = 2'(CLASS);
+    if (`ALCOR_AWAKE(able != '0)) begin
       for (int unsigned a = 0; a < CHANNELS; a++) begin
-        if (next[a]) next_meta |= (offer_q && chan_q[a]) ? second_q[a] : first_q[a];
-        if (next_other[a]) next_other_meta |= first_q[a];
+        if (next[a]) next_index |= ChanW'(a);
+        if (next_other[a]) next_other_index |= ChanW'(a);
+      end
+      if (CHANNELS > 1) begin
+        next_class = 2'(next_index >> 1);
+        next_other_class = 2'(next_other_index >> 1);
       end
     end
   end
 
-  logic load;
-  logic [CHANNELS-1:0] loaded;
-
-  assign load = !offer_q || grant
-      || (next_other != '0 && !(ok_q && still_ok && ((old_q | next_up_q) & chan_q) != '0));
-  assign loaded = (!offer_q || grant) ? next : next_other;
+  assign take = !offer_q || grant;
+  assign keep = other == '0 || (ok_q && still_ok && ((old_q | next_up_q) & chan_q) != '0);
+  assign load = take || !keep;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       offer_q <= 1'b0;
       ok_q <= 1'b0;
-      mask_q <= '0;
-    end else if (offer_q || able != '0) begin
+    end else if (`ALCOR_AWAKE(offer_q || able != '0)) begin
       if (load) begin
-        offer_q <= loaded != '0;
-        ok_q <= loaded != '0;
-        if (loaded != '0) mask_q <= ~(loaded | (loaded - 1'b1));
+        offer_q <= take ? able != '0 : 1'b1;
+        ok_q <= take ? able != '0 : 1'b1;
       end else begin
         ok_q <= still_ok;
       end
@@ -349,15 +387,11 @@ module switch_router_input #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (load && able != '0) begin
-      chan_q <= loaded;
-      meta_q <= (!offer_q || grant) ? next_meta : next_other_meta;
-      chan_index_q <= '0;
-      class_q <= 2'(CLASS);
-      for (int unsigned a = 0; a < CHANNELS; a++) begin
-        if (loaded[a]) chan_index_q <= ChanW'(a);
-        if (loaded[a] && CHANNELS > 1) class_q <= 2'(a / 2);
-      end
+    if (able != '0 && load) begin
+      chan_q <= take ? next : next_other;
+      meta_q <= take ? next_meta : next_other_meta;
+      chan_index_q <= take ? next_index : next_other_index;
+      class_q <= take ? next_class : next_other_class;
     end
   end
 
@@ -367,7 +401,7 @@ module switch_router_input #(
     if (!rst_ni) begin
       mine_q <= '0;
       next_up_q <= '0;
-    end else if (grant || reserve_i != '0) begin
+    end else if (`ALCOR_AWAKE(grant || reserve_i != '0)) begin
       mine_q <= (mine_q & ~pop) | (meta_q[5] ? '0 : pop);
       // A packet that leaves in the cycle in which it gets the reservation does not need it.
       next_up_q <= (next_up_q | reserve_i) & ~pop;
@@ -394,14 +428,14 @@ module switch_router_input #(
 
     always_comb begin
       write_addr = '0;
-      if (push_i) write_addr = {push_vc_i, write_ptr_q[push_vc_i]};
+      if (`ALCOR_AWAKE(push_i)) write_addr = {push_vc_i, write_ptr_q[push_vc_i]};
     end
 
     always_comb begin
       read_addr  = '0;
       third_ptr  = '0;
       third_addr = '0;
-      if (offer_q) begin
+      if (`ALCOR_AWAKE(offer_q)) begin
         read_addr  = {chan_index_q, read_ptr_q[chan_index_q]};
         third_ptr  = read_ptr_q[chan_index_q] + PtrW'(2);
         third_addr = {chan_index_q, third_ptr};
@@ -411,7 +445,7 @@ module switch_router_input #(
 
   always_comb begin
     third = '0;
-    if (offer_q) third = meta_ram_q[third_addr];
+    if (`ALCOR_AWAKE(offer_q)) third = meta_ram_q[third_addr];
   end
 
   ram_sdp #(

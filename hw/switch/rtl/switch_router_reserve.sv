@@ -1,4 +1,5 @@
 `include "assertions.svh"
+`include "simulation.svh"
 
 /// Reservation of output channels for packets that wait: what makes the router free of starvation.
 ///
@@ -47,16 +48,30 @@ module switch_router_reserve #(
   // ---------------------------------------------------------------------------------------------
   logic [3:0] port_q;
   logic [2:0] channel_q;
-  logic [1:0] class_of;
   logic some;
-  logic visit_q;
-  logic [6:0] place_q;
+  logic visit_d, visit_q;
+  logic [6:0] place_d, place_q;
 
   assign some = want_i != '0;
 
+  // Whom the walk is at, and what is wanted there.
   always_comb begin
-    class_of = channel_q[2:1];
-    if (32'(port_q) >= LINKS) class_of = (32'(port_q) < LINKS + 2) ? 2'(port_q - 4'(LINKS)) : 2'd2;
+    visit_d = 1'b0;
+    place_d = '0;
+    if (`ALCOR_AWAKE(some)) begin
+      for (int unsigned i = 0; i < PORTS; i++) begin
+        for (int unsigned a = 0; a < ((i < LINKS) ? 6 : 1); a++) begin
+          if (port_q == 4'(i) && channel_q == 3'(a)) begin
+            visit_d |= want_i[i][a];
+            place_d |= {
+              first_i[i][a][3:0],
+              2'((i < LINKS) ? a / 2 : (i < LINKS + 2) ? i - LINKS : 2),
+              first_i[i][a][4]
+            };
+          end
+        end
+      end
+    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -65,7 +80,7 @@ module switch_router_reserve #(
       channel_q <= '0;
       visit_q <= 1'b0;
     end else begin
-      visit_q <= some && want_i[port_q][channel_q];
+      visit_q <= visit_d;
       if (some) begin
         if (32'(port_q) < LINKS && channel_q != 3'd5) begin
           channel_q <= channel_q + 1'b1;
@@ -78,9 +93,7 @@ module switch_router_reserve #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (some) begin
-      place_q <= {first_i[port_q][channel_q][3:0], class_of, first_i[port_q][channel_q][4]};
-    end
+    if (`ALCOR_AWAKE(some)) place_q <= place_d;
   end
 
   // ---------------------------------------------------------------------------------------------
@@ -91,12 +104,12 @@ module switch_router_reserve #(
   logic [IdW-1:0] last_q[128];
 
   logic [Channels-1:0] wants, chosen, behind;
-  logic [2*Channels-1:0] turn;
+  logic [Channels-1:0] urgent, upto, upto_urgent;
   logic [IdW-1:0] chosen_id;
 
   always_comb begin
     wants = '0;
-    if (visit_q) begin
+    if (`ALCOR_AWAKE(visit_q)) begin
       for (int unsigned i = 0; i < PORTS; i++) begin
         for (int unsigned a = 0; a < ((i < LINKS) ? 6 : 1); a++) begin
           if (want_i[i][a] && first_i[i][a][3:0] == place_q[6:3] && first_i[i][a][4] == place_q[0]
@@ -108,22 +121,37 @@ module switch_router_reserve #(
     end
   end
 
+  // The lowest of those behind the last, else of all.
   always_comb begin
-    turn = '0;
     behind = '0;
+    urgent = '0;
+    upto = '0;
+    upto_urgent = '0;
+    chosen = '0;
     chosen_id = '0;
-    if (wants != '0) begin
-      behind = ~({Channels{1'b1}} >> (IdW'(Channels - 1) - last_q[place_q]));
-      turn = {wants, wants & behind};
-      turn = turn & -turn;
+    if (`ALCOR_AWAKE(wants != '0)) begin
+      behind = ({Channels{1'b1}} << last_q[place_q]) << 1;
+      urgent = wants & behind;
+      // Bit r: some bit up to r; without a carry, to be few levels of LUTs.
+      upto = wants | wants << 1;
+      upto |= upto << 2;
+      upto |= upto << 4;
+      upto |= upto << 8;
+      upto |= upto << 16;
+      upto_urgent = urgent | urgent << 1;
+      upto_urgent |= upto_urgent << 2;
+      upto_urgent |= upto_urgent << 4;
+      upto_urgent |= upto_urgent << 8;
+      upto_urgent |= upto_urgent << 16;
+      chosen = urgent & ~(upto_urgent << 1);
+      if (!upto_urgent[Channels-1]) chosen |= wants & ~(upto << 1);
       for (int unsigned r = 0; r < Channels; r++) begin
-        if (turn[r] || turn[r+Channels]) chosen_id |= IdW'(r);
+        if (chosen[r]) chosen_id |= IdW'(r);
       end
     end
   end
 
-  assign chosen = turn[Channels-1:0] | turn[2*Channels-1:Channels];
-  assign reserve_o = wants != '0 && unreserved_i[place_q];
+  assign reserve_o = visit_q && wants != '0 && unreserved_i[place_q];
   assign reserve_place_o = place_q;
 
   always_comb begin

@@ -1,0 +1,16 @@
+// What is for the speed of simulations alone.
+//
+//   ALCOR_AWAKE(condition)    In simulation the condition, in hardware true. For guards around work whose
+//                             results are the same without the guard, as nothing is asked for: a simulator
+//                             skips the work, and in hardware the guard would make paths longer.
+
+`ifndef ALCOR_SIMULATION_SVH
+`define ALCOR_SIMULATION_SVH
+
+`ifdef SYNTHESIS
+`define ALCOR_AWAKE(condition_) 1'b1
+`else
+`define ALCOR_AWAKE(condition_) (condition_)
+`endif
+
+`endif
