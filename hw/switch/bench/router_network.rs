@@ -507,10 +507,13 @@ impl Board {
     }
 }
 
-/// Phits of a soak: a share of the quick tier's 200,000, or of the full tier's ten million.
-fn soak(share: u64) -> u64 {
-    let full = env::var("ALCOR_FULL").is_ok_and(|value| value == "1");
-    share * if full { 10_000_000 } else { 200_000 } / 100
+/// Phits of a soak, in the quick tier and in the full one.
+fn soak(quick: u64, full: u64) -> u64 {
+    if env::var("ALCOR_FULL").is_ok_and(|value| value == "1") {
+        full
+    } else {
+        quick
+    }
 }
 
 const RING: Shape = Shape {
@@ -532,12 +535,12 @@ const TORUS_3D: Shape = Shape {
     datelines: true,
 };
 
-fn soak_shape(shape: Shape, share: u64, bench: &'static str) {
+fn soak_shape(shape: Shape, phits: u64, bench: &'static str) {
     let mut network = Network::new(shape, bench);
     // Saturated first, then at a load that leaves gaps.
     for (load, part) in [(1.0, 3), (0.05, 1)] {
         network.load = load;
-        if let Err(deadlock) = network.run(soak(share) * part / 4) {
+        if let Err(deadlock) = network.run(phits * part / 4) {
             panic!("{deadlock}");
         }
     }
@@ -549,17 +552,19 @@ fn soak_shape(shape: Shape, share: u64, bench: &'static str) {
 
 #[test]
 fn ring() {
-    soak_shape(RING, 15, "switch_router ring");
+    soak_shape(RING, soak(30_000, 1_500_000), "switch_router ring");
 }
 
 #[test]
 fn torus_2d() {
-    soak_shape(TORUS_2D, 40, "switch_router torus_2d");
+    soak_shape(TORUS_2D, soak(80_000, 4_000_000), "switch_router torus_2d");
 }
 
+/// In the full tier ten million phits of all classes.
 #[test]
 fn torus_3d() {
-    soak_shape(TORUS_3D, 40, "switch_router torus_3d");
+    let phits = soak(80_000, 10_000_000);
+    soak_shape(TORUS_3D, phits, "switch_router torus_3d");
 }
 
 /// The traffic that `no_dateline_no_progress` locks up, with datelines.
@@ -567,7 +572,7 @@ fn torus_3d() {
 fn ring_of_strides() {
     let mut network = Network::new(RING, "switch_router ring_of_strides");
     network.stride = Some(2);
-    if let Err(deadlock) = network.run(soak(5)) {
+    if let Err(deadlock) = network.run(soak(10_000, 500_000)) {
         panic!("{deadlock}");
     }
 }
