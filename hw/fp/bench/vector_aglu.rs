@@ -90,7 +90,7 @@ integer_reference!(unsigned64, u64, u64);
 integer_reference!(unsigned32, u32, u32);
 
 /// What a lane makes of 64 bits of each operand.
-fn reference(operation: Operation, datatype: Datatype, lane: usize, a: u64, b: u64) -> u64 {
+pub fn reference(operation: Operation, datatype: Datatype, lane: usize, a: u64, b: u64) -> u64 {
     if operation == Operation::Sync {
         return if lane < 2 { a.wrapping_add(b) } else { a & b };
     }

@@ -10,9 +10,7 @@ use rand::Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
 
 use crate::coll_units::{pairs, shape};
-
-const NAN_64: u64 = 0x7ff8_0000_0000_0000;
-const NAN_32: u32 = 0x7fc0_0000;
+use crate::vector_aglu::reference;
 
 pub const DATATYPES: [Datatype; 6] = [
     Datatype::F64,
@@ -158,56 +156,6 @@ fn partners(n: usize, label: usize) -> Vec<Option<usize>> {
 // Arithmetic
 // ------------------------------------------------------------------------------------------------
 
-macro_rules! float {
-    ($name:ident, $float:ty, $bits:ty, $nan:expr) => {
-        fn $name(operation: Operation, a: $bits, b: $bits) -> $bits {
-            let (x, y) = (<$float>::from_bits(a), <$float>::from_bits(b));
-            let unordered = x.is_nan() || y.is_nan();
-            // -0 is below +0.
-            let less = x < y || (x == y && x.is_sign_negative());
-            let result = match operation {
-                Operation::Sum => x + y,
-                Operation::Prod => x * y,
-                Operation::Min | Operation::Max if unordered => return $nan,
-                Operation::Min => [y, x][usize::from(less)],
-                Operation::Max => [x, y][usize::from(less)],
-                _ => unreachable!("no operation of floating-point numbers"),
-            };
-            if result.is_nan() {
-                $nan
-            } else {
-                result.to_bits()
-            }
-        }
-    };
-}
-
-float!(f64_of, f64, u64, NAN_64);
-float!(f32_of, f32, u32, NAN_32);
-
-macro_rules! integer {
-    ($name:ident, $int:ty, $bits:ty) => {
-        fn $name(operation: Operation, a: $bits, b: $bits) -> $bits {
-            let (x, y) = (a as $int, b as $int);
-            (match operation {
-                Operation::Sum => x.wrapping_add(y),
-                Operation::Prod => x.wrapping_mul(y),
-                Operation::Min => x.min(y),
-                Operation::Max => x.max(y),
-                Operation::Band => x & y,
-                Operation::Bor => x | y,
-                Operation::Bxor => x ^ y,
-                Operation::Sync => unreachable!("the barrier's own"),
-            }) as $bits
-        }
-    };
-}
-
-integer!(i64_of, i64, u64);
-integer!(i32_of, i32, u32);
-integer!(u64_of, u64, u64);
-integer!(u32_of, u32, u32);
-
 /// Words of an element.
 pub fn width(datatype: Datatype) -> usize {
     match datatype {
@@ -218,28 +166,17 @@ pub fn width(datatype: Datatype) -> usize {
 
 /// `a op b`, element by element.
 pub fn combine(operation: Operation, datatype: Datatype, a: &[u32], b: &[u32]) -> Vec<u32> {
-    let narrow = |each: fn(Operation, u32, u32) -> u32| {
-        a.iter()
-            .zip(b)
-            .map(|(&a, &b)| each(operation, a, b))
-            .collect()
+    let join = |words: &[u32]| {
+        let words = words.iter().rev();
+        words.fold(0, |value, &word| value << 32 | u64::from(word))
     };
-    let wide = |each: fn(Operation, u64, u64) -> u64| {
-        let join = |words: &[u32]| u64::from(words[1]) << 32 | u64::from(words[0]);
-        a.chunks(2)
-            .zip(b.chunks(2))
-            .map(|(a, b)| each(operation, join(a), join(b)))
-            .flat_map(|result| [result as u32, (result >> 32) as u32])
-            .collect()
-    };
-    match datatype {
-        Datatype::F64 => wide(f64_of),
-        Datatype::I64 => wide(i64_of),
-        Datatype::U64 => wide(u64_of),
-        Datatype::F32 => narrow(f32_of),
-        Datatype::I32 => narrow(i32_of),
-        Datatype::U32 | Datatype::Software => narrow(u32_of),
-    }
+    let lanes = a.chunks(2).zip(b.chunks(2)).enumerate();
+    let mut result: Vec<u32> = lanes
+        .map(|(lane, (a, b))| reference(operation, datatype, lane, join(a), join(b)))
+        .flat_map(|lane| [lane as u32, (lane >> 32) as u32])
+        .collect();
+    result.truncate(a.len());
+    result
 }
 
 /// A number of a type, as words: mostly of a like size, so that rounding shows the order, now and
