@@ -807,6 +807,33 @@ fn latency() {
     rig.drain();
 }
 
+/// Phits that the queue of a local input holds, and a local output.
+const LOCAL_IN: usize = 8;
+const LOCAL_OUT: usize = 4;
+
+/// An input takes as many phits as it has room for, and no more, while nothing leaves.
+#[test]
+fn room() {
+    let mut rig = Rig::new(LARGE, "switch_router room");
+    for from in rig.places() {
+        for to in [Some(1), None] {
+            rig.set_sinks(Pace::Never);
+            for _ in 0..120 {
+                rig.keep_busy(from, to, 1);
+                rig.cycle();
+            }
+            let input = if from.0 < LARGE.links {
+                LARGE.vc_depth
+            } else {
+                LOCAL_IN
+            };
+            let output = if to.is_none() { LOCAL_OUT } else { 0 };
+            assert_eq!(rig.inside, input + output, "from {from:?} to {to:?}");
+            rig.drain();
+        }
+    }
+}
+
 /// Every port gives a phit in every cycle, from its first on.
 fn assert_no_bubbles(rig: &mut Rig, ports: impl Iterator<Item = usize>, cycles: u64, what: &str) {
     for port in ports {
