@@ -323,6 +323,16 @@ tests! {
                 differ,
                 result,
             )?;
+            let result = match rank.pid() == last {
+                true => world.barrier(rank).map(drop),
+                false => world.dup(rank).map(drop),
+            };
+            fails(
+                "a dup that meets a barrier",
+                "CollectivesDiffer",
+                differ,
+                result,
+            )?;
             a_few(driver, rank, world, 1)
         })
     }
