@@ -552,9 +552,11 @@ impl Communicator {
             | c_what::ROOT.put(call.root.map_or(0, |root| root.0))
     }
 
-    /// Row and operands of what tells the collective units of a collective in software.
+    /// Row and operands of what tells the collective units of a collective in software; `None`
+    /// where they are not asked, or nobody could differ.
     pub(crate) fn herald(&self, rank: &Rank, count: u32, what: u32) -> Option<(u32, Operands)> {
-        let row = self.row().filter(|_| !rank.options.software_collectives)?;
+        let is_asked = !rank.options.software_collectives && self.size() > 1;
+        let row = self.row().filter(|_| is_asked)?;
         Some((row, Operands::signature(count, what)))
     }
 

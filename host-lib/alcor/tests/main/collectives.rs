@@ -241,7 +241,7 @@ fn small_rings_and_few_completions() {
     let config = SoftConfig {
         ranks: 4,
         node_bytes: 32 << 10,
-        commands: 2,
+        commands: 5,
         ..SoftConfig::default()
     };
     run_with(config, Options::default().ring_entries(2), |rank| {

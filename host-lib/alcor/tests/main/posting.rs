@@ -6,8 +6,8 @@ use alcor::abi::packets::x_commit;
 use alcor::abi::{Opcode, board, command, rank as page};
 use alcor::soft::SoftBoard;
 use alcor::{
-    ElementType, Error, GlobalRank, Job, JobError, Operation, PageOffset, Path, Rank, Result,
-    Rights, SoftwareReason,
+    Board, ElementType, Error, GlobalRank, Job, JobError, Operation, Options, PageOffset, Path,
+    Rank, Result, Rights, SoftwareReason,
 };
 
 use crate::run;
@@ -215,9 +215,18 @@ fn feigned_switch(ranks: u32) -> Spy {
     spy
 }
 
+/// A job that posts nothing to the switch, but gives communicators their rows.
+fn in_software(spy: Spy) -> Job {
+    Job::with_options(
+        Arc::new(spy) as Arc<dyn Board>,
+        Options::default().software_collectives(true),
+    )
+    .unwrap()
+}
+
 #[test]
 fn communicators_that_share_a_board_have_different_rows() {
-    let job = Job::new(Arc::new(feigned_switch(4))).unwrap();
+    let job = in_software(feigned_switch(4));
     let rows = job.run(4, |rank| {
         // There is no switch for the world's row; nothing is called there.
         let world = rank.world()?;
@@ -241,7 +250,7 @@ fn parents_apart_from_each_other_find_different_rows_too() {
     let mut spy = feigned_switch(4);
     let table = board::switch::COMMUNICATORS.put(32) | board::switch::STAGES.put(2);
     spy.lies.insert(board::SWITCH, table);
-    let job = Job::new(Arc::new(spy)).unwrap();
+    let job = in_software(spy);
     let rows = job
         .run(4, |rank| {
             let world = rank.world()?;
