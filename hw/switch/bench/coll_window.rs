@@ -8,7 +8,7 @@ use rand::Rng;
 use crate::coll_units::block;
 
 /// Phits of a communicator's window.
-fn size(row: usize) -> usize {
+pub fn size(row: usize) -> usize {
     match row {
         0 => 512,
         1..4 => 256,

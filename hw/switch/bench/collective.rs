@@ -10,6 +10,7 @@ use rand::Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
 
 use crate::coll_units::shape;
+use crate::coll_window::size;
 use crate::collective_model::{Call, Communicator, Part, verdict};
 
 /// Cycles without any movement after which the watch gives up; longer than anybody sleeps.
@@ -874,9 +875,16 @@ impl Cluster {
         for _ in 0..self.rng.random_range(1..=most) {
             let c = self.rng.random_range(0..communicators.len());
             let n = communicators[c].ranks.len();
+            let differ = self.rng.random_bool(wrong);
+            // Those who disagree end for sure where the windows hold the whole message.
+            let window = size(communicators[c].context) - 4;
+            let words = match differ {
+                true => words.min(window * self.shape.phit_w as usize / 32),
+                false => words,
+            };
             let call = Call::random(n, words, &mut self.rng);
             let mut calls = vec![call; n];
-            if self.rng.random_bool(wrong) {
+            if differ {
                 self.spoil(&mut calls, words);
             }
             drafts.push((c, calls));
@@ -1620,6 +1628,33 @@ fn collective_mismatches() {
             cluster.host(0, 400, true, |_, _, _| ());
             cluster.run(&groups, &mut plans, 0.0);
             cluster.compare(&plans, 400);
+        }
+    }
+}
+
+/// Two members that take each other for the root, or themselves, give a stage data that nobody meets. It
+/// must have room: with messages of up to a window, less four phits, all still end.
+#[test]
+fn collective_mismatches_long() {
+    let mut cluster = Cluster::new(FIVE, "collective_mismatches_long");
+    for context in [1, 4, 12] {
+        let groups = vec![cluster.first_ranks(context, &[0, 1])];
+        cluster.program(&groups);
+        let phits = size(context) - 4;
+        for roots in [[0, 1], [1, 0]] {
+            let calls = roots.map(|root| Call {
+                collective: Collective::Reduce,
+                count: phits * FIVE.phit_w as usize / 64,
+                root,
+                ..SUM
+            });
+            let mut used = vec![MARGIN; cluster.shape.all()];
+            let plan = cluster.plan(&groups, 0, &calls, &mut used);
+            let mut plans: Vec<Plan> = plan.into_iter().collect();
+            assert_eq!(plans[0].status, Status::OtherRoot);
+            cluster.host(0, NODE_WORDS, true, |_, _, _| ());
+            cluster.run(&groups, &mut plans, 0.0);
+            cluster.compare(&plans, NODE_WORDS);
         }
     }
 }
