@@ -1414,6 +1414,29 @@ fn collective_windows() {
     cluster.compare(&plans, NODE_WORDS);
 }
 
+/// Ports that can seldom send: copies that pass through a board wait there, and signatures behind them.
+#[test]
+fn collective_stalled() {
+    let mut cluster = Cluster::new(FIVE, "collective_stalled");
+    let group = cluster.first_ranks(0, &[1, 4, 0, 2]);
+    cluster.program(std::slice::from_ref(&group));
+    cluster.weather = Weather {
+        stall: 0.85,
+        ..CALM
+    };
+    for round in 0..soak(12) {
+        for collective in [Collective::Bcast, Collective::Allgather, Collective::Gather] {
+            let call = Call {
+                collective,
+                count: 40,
+                root: round as usize % 4,
+                ..SUM
+            };
+            cluster.timed(&group, call);
+        }
+    }
+}
+
 /// Recursive halving with the middle at all words of a phit.
 #[test]
 fn collective_halving() {
