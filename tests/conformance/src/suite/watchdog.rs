@@ -26,13 +26,14 @@ tests! {
         })
     }
 
-    /// A wait that is long, but not too long, ends well. (What is left is for the barrier itself,
-    /// which takes a thousand cycles and more where boards are far apart.)
+    /// A wait that is long, but not too long, ends well.
     patience(context, ranks >= 2) {
         let options = Options::default().watchdog_cycles(PATIENCE);
         context.run_with(options, context.ranks(), |rank| {
             for late in (0..rank.nprocs()).map(GlobalRank) {
                 if rank.pid() == late {
+                    // What is left is for the barrier, which takes a thousand cycles and more
+                    // where boards are far apart.
                     idle(rank, PATIENCE / 2)?;
                 }
                 rank.barrier()?;
