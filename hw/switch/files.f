@@ -7,6 +7,7 @@ switch/rtl/alcor_switch_pkg.sv
 switch/rtl/uplink_tx.sv
 switch/rtl/uplink_rx.sv
 switch/rtl/coll_place.sv
+switch/rtl/coll_first.sv
 switch/rtl/coll_pick.sv
 switch/rtl/coll_table.sv
 switch/rtl/coll_commands.sv

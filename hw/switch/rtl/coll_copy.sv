@@ -1,4 +1,4 @@
-`include "assertions.svh"
+`include "simulation.svh"
 
 import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
@@ -9,6 +9,9 @@ import alcor_switch_pkg::*;
 /// copied. It takes a phit a cycle from one of them, in turn, and gives it at once to all that it is
 /// for, each of which takes it when it can. Copies spread over the stages in ascending order: what
 /// came in stage s goes on to later stages only, so copies never wait for each other in a circle.
+///
+/// Where copies go is known for each communicator from when its collective begins: all that it has are
+/// for the same label. Copies of members that disagree go the same way, or end here.
 module coll_copy #(
     /// Stages.
     parameter int unsigned STAGES = 3,
@@ -22,19 +25,15 @@ module coll_copy #(
 
     /// Parity of each communicator's collective.
     input  logic [31:0]                      parity_i,
-    /// This board's label in each communicator.
-    input  logic [31:0][7:0]                 label_i,
-    /// Labels from here up are folded.
-    input  logic [31:0][7:0]                 fold_i,
-    /// Stages that the communicator has.
-    input  logic [31:0][2:0]                 stages_i,
     /// This board's label is folded away.
     input  logic [31:0]                      upper_i,
     /// Another one is folded onto this board's.
     input  logic [31:0]                      lower_i,
-    /// By stage: copies of the reader that are for all boards go to this stage's partner.
+    /// By stage: copies go to this stage's partner.
     input  logic [STAGES-1:0][31:0]          spreads_i,
-    /// Label that the reader's copies are for.
+    /// Copies are for this board too.
+    input  logic [31:0]                      here_i,
+    /// Label that copies are for.
     input  logic [31:0][7:0]                 target_i,
 
     /// The reader has taken a phit that will come here.
@@ -81,8 +80,6 @@ module coll_copy #(
     input  logic [STAGES-1:0][4:0]           copy_row_i,
     /// It is a signature.
     input  logic [STAGES-1:0]                copy_signature_i,
-    /// The label it is for.
-    input  logic [STAGES-1:0][7:0]           copy_label_i,
     /// In the cycle after: its place.
     input  logic [STAGES-1:0][PlaceW-1:0]    copy_word_i,
     /// In the cycle after: its words, less one.
@@ -126,7 +123,6 @@ module coll_copy #(
   localparam int unsigned Sources = 2 * STAGES + 1;
   localparam int unsigned Depth = 4;
   localparam int unsigned DepthW = $clog2(Depth + 1);
-  localparam logic [7:0] All = '1;
 
   // ---------------------------------------------------------------- whose turn it is
 
@@ -168,83 +164,52 @@ module coll_copy #(
 
   logic valid, signature, is_arrival, is_reader, here, room, take;
   logic [4:0] row;
-  logic [7:0] target;
-  logic [STAGES-1:0] from, mask, later;
-  logic [7:0] away, proxy;
-  logic [2:0] stages;
+  logic [STAGES-1:0] from, mask, spread, later;
   logic [DepthW-1:0] count_q;
 
   always_comb begin
-    valid      = 1'b0;
-    signature  = 1'b0;
-    is_arrival = 1'b0;
-    is_reader  = 1'b0;
-    row        = '0;
-    target     = All;
-    from       = '0;
+    valid     = 1'b0;
+    signature = 1'b0;
+    row       = '0;
     for (int unsigned s = 0; s < STAGES; s++) begin
-      if (turn_q[s]) begin
-        valid      = copy_valid_i[s];
-        signature  = copy_signature_i[s];
-        is_arrival = 1'b1;
-        row        = copy_row_i[s];
-        target     = copy_label_i[s];
-        from[s]    = 1'b1;
-      end
-      if (turn_q[STAGES+s]) begin
-        valid     = result_valid_i[s];
-        signature = result_signature_i[s];
-        row       = result_row_i[s];
-      end
+      valid = valid | (turn_q[s] & copy_valid_i[s]) | (turn_q[STAGES+s] & result_valid_i[s]);
+      signature = signature | (turn_q[s] & copy_signature_i[s]) | (turn_q[STAGES+s] & result_signature_i[s]);
+      row = row | ({5{turn_q[s]}} & copy_row_i[s]) | ({5{turn_q[STAGES+s]}} & result_row_i[s]);
     end
-    if (turn_q[2*STAGES]) begin
-      valid     = reader_valid_i;
-      signature = reader_signature_i;
-      is_reader = 1'b1;
-      row       = reader_row_i;
-      target    = target_i[reader_row_i];
-    end
+    valid     = valid | (turn_q[2*STAGES] & reader_valid_i);
+    signature = signature | (turn_q[2*STAGES] & reader_signature_i);
+    row       = row | ({5{turn_q[2*STAGES]}} & reader_row_i);
   end
 
+  assign from       = turn_q[STAGES-1:0];
+  assign is_arrival = from != '0;
+  assign is_reader  = turn_q[2*STAGES];
   assign look_row_o = row;
-  assign stages     = stages_i[row];
-  // A folded label is reached through the one it is folded onto.
-  assign proxy      = (fold_i[row] != '0 && target >= fold_i[row]) ? target - fold_i[row] : target;
-  assign away       = proxy ^ label_i[row];
 
-  // Stages after the one it came from.
+  // Stages after the one it came from; as a folded label is reached in stage 0, that comes after all others.
   always_comb begin
-    later = '0;
     for (int unsigned s = 0; s < STAGES; s++) begin
-      later[s] = 3'(s) < stages && !(s == 0 && fold_i[row] != '0);
+      spread[s] = spreads_i[s][row];
+      later[s]  = 1'b1;
       for (int unsigned t = s; t < STAGES; t++) begin
         if (from[t]) later[s] = 1'b0;
       end
     end
+    later[0] = !from[0] && lower_i[row];
   end
 
   always_comb begin
-    mask = '0;
-    here = target == All || target == label_i[row];
+    here = 1'b1;
     if (is_reader) begin
-      for (int unsigned s = 0; s < STAGES; s++) mask[s] = spreads_i[s][row];
-    end else if (!is_arrival || signature) begin
+      mask = spread;
+      here = here_i[row];
+    end else if (is_arrival && !signature) begin
+      mask = spread & later & {STAGES{!upper_i[row]}};
+      here = here_i[row];
+    end else begin
       // A result, or the end of one: the label folded onto this one has a right to it.
+      mask    = '0;
       mask[0] = lower_i[row] && !is_arrival;
-      here    = 1'b1;
-    end else if (upper_i[row]) begin
-      mask = '0;
-    end else if (target == All) begin
-      mask    = later;
-      mask[0] = mask[0] || (lower_i[row] && !from[0]);
-    end else if (!here) begin
-      if (away == '0) mask[0] = 1'b1;
-      else begin
-        // Stage s changes bit stages - 1 - s of the label: the highest bit that differs comes first.
-        for (int unsigned s = STAGES; s > 0; s--) begin
-          if (3'(s - 1) < stages && away[3'(stages - 3'(s))]) mask = STAGES'(1) << (s - 1);
-        end
-      end
     end
   end
 
@@ -266,9 +231,9 @@ module coll_copy #(
 
   logic taken_q, taken_parity_q, taken_here_q, taken_holds_q, taken_signature_q;
   logic [4:0] taken_row_q;
-  logic [7:0] taken_target_q;
   logic [STAGES-1:0] taken_mask_q, taken_from_q;
-  logic taken_arrival_q;
+  logic taken_arrival_q, taken_result_q;
+  logic [7:0] taken_target;
   logic [PlaceW-1:0] word, taken_word_q;
   logic [3:0] words, taken_words_q;
   logic [PHIT_W-1:0] data, taken_data_q;
@@ -282,10 +247,10 @@ module coll_copy #(
       taken_here_q      <= here;
       taken_holds_q     <= is_reader || passes;
       taken_signature_q <= signature;
-      taken_target_q    <= target;
       taken_mask_q      <= mask;
       taken_from_q      <= from;
       taken_arrival_q   <= is_arrival;
+      taken_result_q    <= !is_arrival && !is_reader;
       if (is_reader) begin
         taken_word_q  <= reader_word_i;
         taken_words_q <= reader_words_i;
@@ -316,6 +281,9 @@ module coll_copy #(
     end
   end
 
+  // Results are for all.
+  assign taken_target = taken_result_q ? '1 : target_i[taken_row_q];
+
   logic out_valid, out_here, out_holds, done;
   logic [STAGES-1:0] out_mask, sent_q;
   logic kept_q;
@@ -328,7 +296,7 @@ module coll_copy #(
       .rst_ni (rst_ni),
       .valid_i(taken_q),
       .ready_o(),
-      .data_i ({taken_row_q, taken_parity_q, taken_signature_q, taken_target_q, taken_mask_q, taken_here_q, taken_holds_q,
+      .data_i ({taken_row_q, taken_parity_q, taken_signature_q, taken_target, taken_mask_q, taken_here_q, taken_holds_q,
                 word, words, data}),
       .valid_o(out_valid),
       .ready_i(done),
@@ -343,40 +311,51 @@ module coll_copy #(
   assign done         = out_valid && (out_mask & ~sent_q & ~send_ready_i) == '0
       && (!out_here || kept_q || keep_ready_i);
 
-  // Copies for other boards that a communicator has in here, or at the reader on their way to here.
-  logic [31:0][5:0] held_q;
+  // Copies for other boards that a communicator has in here, or at the reader on their way to here. What
+  // comes is counted a cycle late, and known in between.
+  logic [31:0][5:0] held_q, held;
+  logic [31:0] some_q, entered_q, asked_q;
   logic enters, leaves;
 
-  assign enters = take && passes;
-  assign leaves = done && out_holds;
-
-  logic [31:0][5:0] held;
+  assign enters  = take && passes;
+  assign leaves  = done && out_holds;
+  assign holds_o = some_q | entered_q | asked_q;
 
   always_comb begin
     held = held_q;
-    if (enters || reader_hold_i || leaves) begin
+    if (`ALCOR_AWAKE(entered_q != '0 || asked_q != '0)) begin
+      /* verilator unroll_disable */
       for (int unsigned c = 0; c < Contexts; c++) begin
-        held[c] = held_q[c] + 6'(enters && row == 5'(c))
-            + 6'(reader_hold_i && reader_hold_row_i == 5'(c)) - 6'(leaves && out_row_o == 5'(c));
+        if (`ALCOR_AWAKE(entered_q[c] || asked_q[c])) held[c] = held_q[c] + 6'(entered_q[c]) + 6'(asked_q[c]);
       end
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      count_q <= '0;
-      sent_q  <= '0;
-      kept_q  <= 1'b0;
-      held_q  <= '0;
-      holds_o <= '0;
+      count_q   <= '0;
+      sent_q    <= '0;
+      kept_q    <= 1'b0;
+      held_q    <= '0;
+      some_q    <= '0;
+      entered_q <= '0;
+      asked_q   <= '0;
     end else begin
       count_q <= count_q + DepthW'(take) - DepthW'(done);
       sent_q  <= done ? '0 : sent_q | (send_valid_o & send_ready_i);
       kept_q  <= !done && (kept_q || (keep_valid_o && keep_ready_i));
-      if (enters || reader_hold_i || leaves) begin
+      entered_q <= 32'(enters) << row;
+      asked_q   <= 32'(reader_hold_i) << reader_hold_row_i;
+      if (`ALCOR_AWAKE(entered_q != '0 || asked_q != '0 || leaves)) begin
+        /* verilator unroll_disable */
         for (int unsigned c = 0; c < Contexts; c++) begin
-          held_q[c]  <= held[c];
-          holds_o[c] <= held[c] != '0;
+          if (leaves && out_row_o == 5'(c)) begin
+            held_q[c] <= held[c] - 1'b1;
+            some_q[c] <= held[c] != 6'd1;
+          end else if (`ALCOR_AWAKE(entered_q[c] || asked_q[c])) begin
+            held_q[c] <= held[c];
+            some_q[c] <= held[c] != '0;
+          end
         end
       end
     end

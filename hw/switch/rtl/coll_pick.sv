@@ -1,4 +1,4 @@
-`include "assertions.svh"
+`include "simulation.svh"
 
 /// Chooses one of 32 communicators in turn: a registered choice, made from the candidates of the
 /// cycle before it is looked at.
@@ -21,50 +21,46 @@ module coll_pick (
     output logic [ 4:0] row_o
 );
 
-  logic [31:0] awake, behind, chosen, above_q, nap_d, nap_q;
-  logic [31:0] chosen_q;
-  logic [4:0] row;
+  // Whether the present choice could be used is known late. Until then both answers are worked out: who
+  // comes first among those awake, with and without the present choice, or among all if nobody is awake.
+  logic [31:0] candidates, awake, self, above_q, nap_q;
+  logic higher_some, used_some, failed_some, above_some, some;
+  logic [4:0] higher, used_first, failed_first, above, first, used_row, failed_row, all_row, row;
   logic [3:0] time_q;
 
-  always_comb begin
-    nap_d = (time_q == '0) ? '0 : nap_q;
-    if (failed_i) nap_d = nap_d | chosen_q;
-    awake = candidates_i & ~nap_d;
-    if (awake == '0) begin
-      awake = candidates_i;
-      nap_d = '0;
-    end
-    behind = awake & above_q;
-    chosen = (behind != '0) ? (behind & (~behind + 1'b1)) : (awake & (~awake + 1'b1));
-  end
+  // Nothing moves while nobody asks.
+  assign candidates = `ALCOR_AWAKE(candidates_i != '0) ? candidates_i : '0;
+  assign awake      = candidates & ~nap_q;
+  assign self       = 32'd1 << row_o;
 
-  assign row[0] = |(chosen & 32'hAAAA_AAAA);
-  assign row[1] = |(chosen & 32'hCCCC_CCCC);
-  assign row[2] = |(chosen & 32'hF0F0_F0F0);
-  assign row[3] = |(chosen & 32'hFF00_FF00);
-  assign row[4] = |(chosen & 32'hFFFF_0000);
+  coll_first u_higher (.request_i(awake & above_q), .valid_o(higher_some), .row_o(higher));
+  coll_first u_used (.request_i(awake), .valid_o(used_some), .row_o(used_first));
+  coll_first u_failed (.request_i(awake & ~self), .valid_o(failed_some), .row_o(failed_first));
+  coll_first u_above (.request_i(candidates & above_q), .valid_o(above_some), .row_o(above));
+  coll_first u_any (.request_i(candidates), .valid_o(some), .row_o(first));
+
+  assign all_row    = above_some ? above : first;
+  assign used_row   = higher_some ? higher : used_some ? used_first : all_row;
+  assign failed_row = higher_some ? higher : failed_some ? failed_first : all_row;
+  assign row        = failed_i ? failed_row : used_row;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      valid_o  <= 1'b0;
-      row_o    <= '0;
-      nap_q    <= '0;
-      time_q   <= '0;
-      above_q  <= '0;
-      chosen_q <= '0;
+      valid_o <= 1'b0;
+      row_o   <= '0;
+      nap_q   <= '0;
+      time_q  <= '0;
+      above_q <= '0;
     end else begin
-      valid_o  <= candidates_i != '0;
-      nap_q    <= nap_d;
-      time_q   <= time_q + 1'b1;
-      chosen_q <= chosen;
-      if (candidates_i != '0) begin
+      valid_o <= some;
+      time_q  <= time_q + 1'b1;
+      if (some) begin
         row_o   <= row;
-        // The ones above the choice.
-        above_q <= ~(chosen | (chosen - 1'b1));
+        above_q <= 32'hFFFF_FFFE << row;
       end
+      if (time_q == '0 || !(failed_i ? failed_some : used_some)) nap_q <= '0;
+      if (failed_i && failed_some) nap_q <= ((time_q == '0) ? '0 : nap_q) | self;
     end
   end
-
-  `ALCOR_ASSERT(a_one, $onehot0(chosen_q))
 
 endmodule

@@ -1,4 +1,5 @@
 `include "assertions.svh"
+`include "simulation.svh"
 
 import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
@@ -152,8 +153,8 @@ module coll_reader #(
   logic [RANKS-1:0] members, given;
   logic [RankW-1:0] first_member, next_member, who;
   logic more_members;
-  logic [PlaceW-1:0] total, place, left, first;
-  logic signs, ends, empty, to_copy, room, credits;
+  logic [PlaceW-1:0] total, place, next_place, left, first;
+  logic signs, ends, empty, done, another, to_copy, room, credits;
   logic [CopyW-1:0] copies_q;
   logic request_ready;
 
@@ -185,7 +186,6 @@ module coll_reader #(
         first = source_first_i[r];
       end
     end
-    if (copies_i[pick] && !members[who]) total = '0;
     if (is_sync) begin
       total = PlaceW'(Words);
       first = '0;
@@ -195,8 +195,12 @@ module coll_reader #(
   assign place   = place_q[pick];
   assign left    = total - place;
   assign signs   = signing_q[pick];
-  assign empty   = place >= total;
+  assign empty   = place >= total || (copies_i[pick] && !members[who] && !is_sync);
   assign ends    = left <= PlaceW'(Words);
+  // With this phit, or as there is none.
+  assign done       = empty || ends;
+  assign another    = done && copies_i[pick] && more_members;
+  assign next_place = another ? '0 : place + PlaceW'(Words);
   assign to_copy = lonely_i[pick] || (copies_i[pick] && !signs);
 
   always_comb begin
@@ -231,24 +235,26 @@ module coll_reader #(
       reading_q <= '0;
       signing_q <= '0;
     end else begin
-      if (fire && signs) reading_q[pick] <= 1'b0;
-      if (step || (fire && !signs)) begin
-        place_q[pick] <= place + PlaceW'(Words);
-        // Data that ends here, or was none: the next member, or the signature.
-        if (step || ends) begin
-          if (copies_i[pick] && more_members) begin
-            who_q[pick]   <= next_member;
-            place_q[pick] <= '0;
-          end else begin
-            signing_q[pick] <= 1'b1;
+      if (`ALCOR_AWAKE(moved || begin_i)) begin
+        /* verilator unroll_disable */
+        for (int unsigned c = 0; c < Contexts; c++) begin
+          if (moved && pick == 5'(c)) begin
+            if (signs) begin
+              reading_q[c] <= 1'b0;
+            end else begin
+              place_q[c] <= next_place;
+              // Data that ends here, or was none: the next member, or the signature.
+              if (another) who_q[c] <= next_member;
+              if (done && !another) signing_q[c] <= 1'b1;
+            end
+          end
+          if (begin_i && begin_row_i == 5'(c)) begin
+            reading_q[c] <= 1'b1;
+            signing_q[c] <= 1'b0;
+            place_q[c]   <= '0;
+            who_q[c]     <= '0;
           end
         end
-      end
-      if (begin_i) begin
-        reading_q[begin_row_i] <= 1'b1;
-        signing_q[begin_row_i] <= 1'b0;
-        place_q[begin_row_i]   <= '0;
-        who_q[begin_row_i]     <= '0;
       end
     end
   end

@@ -1,4 +1,5 @@
 `include "assertions.svh"
+`include "simulation.svh"
 
 import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
@@ -140,8 +141,6 @@ module coll_stage #(
     input  logic                        copy_take_i,
     /// It is a signature.
     output logic                        copy_signature_o,
-    /// The label it is for.
-    output logic [7:0]                  copy_label_o,
     /// In the cycle after: its place.
     output logic [PlaceW-1:0]           copy_word_o,
     /// In the cycle after: its words, less one.
@@ -200,6 +199,10 @@ module coll_stage #(
   localparam int unsigned ResultDepth = 32;
   localparam int unsigned TokenW = PlaceW + 4 + PHIT_W;
   localparam int unsigned TagW = 5 + 1 + 1 + PlaceW + 4;
+  // Phits of each window, less one, as in coll_place.
+  localparam logic [Contexts*PoolW-1:0] Masks = {
+    {20{PoolW'(7)}}, {8{PoolW'(63)}}, {3{PoolW'(255)}}, {1{PoolW'(511)}}
+  };
 
   // ---------------------------------------------------------------- arrivals
 
@@ -222,14 +225,13 @@ module coll_stage #(
   logic head_pop, own_pop;
   logic [1:0] head_kind;
   logic head_parity, own_signature;
-  logic [7:0] head_label;
   logic [TokenW-1:0] head_token, own_token;
   logic pick_valid;
   logic [4:0] pick;
 
   coll_window #(
       .WIDTH (TokenW),
-      .NOTE_W(11)
+      .NOTE_W(3)
   ) u_arrivals (
       .clk_i      (clk_i),
       .rst_ni     (rst_ni),
@@ -237,10 +239,10 @@ module coll_stage #(
       .push_row_i (rx_row),
       .push_data_i({rx_position[NET_POSITION_WORD_LSB+:PlaceW], rx_position[NET_POSITION_WORDS_LSB+:4],
                     rx_data}),
-      .push_note_i({rx_high[NET_HIGH_LABEL_LSB+:8], rx_high[NET_HIGH_PARITY_LSB], rx_kind}),
+      .push_note_i({rx_high[NET_HIGH_PARITY_LSB], rx_kind}),
       .some_o     (arrived),
       .head_row_i (pick),
-      .head_note_o({head_label, head_parity, head_kind}),
+      .head_note_o({head_parity, head_kind}),
       .pop_i      (head_pop),
       .data_o     (head_token)
   );
@@ -287,9 +289,13 @@ module coll_stage #(
     if (!rst_ni) begin
       passed_q <= '0;
     end else begin
-      if (pick_valid && active_i[pick] && arrived[pick] && !is_copy) passed_q[pick] <= 1'b1;
-      if (head_pop) passed_q[pick] <= 1'b0;
-      if (end_i) passed_q[end_row_i] <= 1'b0;
+      if (`ALCOR_AWAKE(pick_valid || end_i)) begin
+        /* verilator unroll_disable */
+        for (int unsigned c = 0; c < Contexts; c++) begin
+          if (ready && arrived[pick] && !is_copy && pick == 5'(c)) passed_q[c] <= 1'b1;
+          if ((head_pop && pick == 5'(c)) || (end_i && end_row_i == 5'(c))) passed_q[c] <= 1'b0;
+        end
+      end
     end
   end
 
@@ -347,7 +353,6 @@ module coll_stage #(
   assign copy_row_o       = pick;
   assign copy_valid_o     = is_copy;
   assign copy_signature_o = head_kind == PK_SIGNATURE;
-  assign copy_label_o     = head_label;
   assign copy_soon_o      = copyable != '0;
   assign {copy_word_o, copy_words_o, copy_data_o} = head_token;
   assign head_pop         = (is_copy && copy_take_i) || drop_head || (combine && is_match);
@@ -355,11 +360,11 @@ module coll_stage #(
 
   // ---------------------------------------------------------------- combining
 
-  logic fire_q, fire_alone_q, fire_signature_q;
+  logic fire_q, fire_alone_q, fire_signature_q, fire_final_q;
   logic [4:0] fire_row_q;
   logic out_final;
-  logic [3:0] operation;
-  logic [2:0] datatype;
+  logic [3:0] operation_q;
+  logic [2:0] datatype_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) fire_q <= 1'b0;
@@ -367,16 +372,15 @@ module coll_stage #(
     if (combine) begin
       fire_alone_q     <= is_alone;
       fire_signature_q <= combine_signature;
+      fire_final_q     <= final_i[pick];
       fire_row_q       <= pick;
-    end
-  end
-
-  always_comb begin
-    operation = what_i[fire_row_q][RANK_C_WHAT_OPERATION_LSB+:4];
-    datatype  = what_i[fire_row_q][RANK_C_WHAT_DATATYPE_LSB+:3];
-    if (fire_alone_q || fire_signature_q) begin
-      operation = fire_alone_q ? RO_BOR : RO_BAND;
-      datatype  = DT_U64;
+      if (is_alone || combine_signature) begin
+        operation_q <= is_alone ? RO_BOR : RO_BAND;
+        datatype_q  <= DT_U64;
+      end else begin
+        operation_q <= what_i[pick][RANK_C_WHAT_OPERATION_LSB+:4];
+        datatype_q  <= what_i[pick][RANK_C_WHAT_DATATYPE_LSB+:3];
+      end
     end
   end
 
@@ -389,11 +393,11 @@ module coll_stage #(
       .clk_i      (clk_i),
       .rst_ni     (rst_ni),
       .valid_i    (fire_q),
-      .operation_i(operation),
-      .datatype_i (datatype),
+      .operation_i(operation_q),
+      .datatype_i (datatype_q),
       .a_i        (own_token[PHIT_W-1:0]),
       .b_i        (fire_alone_q ? own_token[PHIT_W-1:0] : head_token[PHIT_W-1:0]),
-      .tag_i      ({final_i[fire_row_q], fire_row_q, fire_signature_q, own_token[PHIT_W+:PlaceW+4]}),
+      .tag_i      ({fire_final_q, fire_row_q, fire_signature_q, own_token[PHIT_W+:PlaceW+4]}),
       .valid_o    (out_valid_o),
       .result_o   (out_data_o),
       .tag_o      ({out_final, out_row_o, out_signature_o, out_word_o, out_words_o})
@@ -403,7 +407,8 @@ module coll_stage #(
 
   logic [$clog2(ResultDepth+1)-1:0] results_q;
 
-  assign result_room = results_q != ($clog2(ResultDepth + 1))'(ResultDepth);
+  // A power of two: full is the highest bit.
+  assign result_room = !results_q[$clog2(ResultDepth)];
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -432,113 +437,195 @@ module coll_stage #(
 
   // ---------------------------------------------------------------- credits
 
-  // Each count has one writer; what is left is their difference.
-  logic [31:0][PoolW-1:0] returned_q, tapped_q, copied_q, read_q;
-  logic [31:0][PoolW-1:0] reserved_q, freed_q;
-  logic [31:0][PoolW-1:0] unsent_q, unkept_q;
-  logic unsent, unkept;
-  logic [31:0][PoolW-1:0] popped_q, paid_q;
-  logic [31:0] owes_q;
-
-  // One each for the three that may use a credit in the same cycle.
-  localparam int unsigned Users = 3;
-
-  logic [PoolW-1:0] pick_mask, ask_mask, look_mask, read_mask;
-  logic [PoolW-1:0] ask_left, look_left, read_left;
-
-  coll_place u_pick_place (.row_i(pick), .count_i('0), .mask_o(pick_mask), .place_o());
-  coll_place u_ask_place (.row_i(ask_row_i), .count_i('0), .mask_o(ask_mask), .place_o());
-  coll_place u_look_place (.row_i(look_row_i), .count_i('0), .mask_o(look_mask), .place_o());
-  coll_place u_read_place (.row_i(read_row_i), .count_i('0), .mask_o(read_mask), .place_o());
-
-  // Two places of each window are kept for signatures.
-  assign ask_left = ask_mask - 1'b1 + returned_q[ask_row_i] - tapped_q[ask_row_i] + unsent_q[ask_row_i]
-      - copied_q[ask_row_i] - read_q[ask_row_i];
-  assign look_left = look_mask - 1'b1 + returned_q[look_row_i] - tapped_q[look_row_i] + unsent_q[look_row_i]
-      - copied_q[look_row_i] - read_q[look_row_i];
-  assign read_left = read_mask - 1'b1 + returned_q[read_row_i] - tapped_q[read_row_i] + unsent_q[read_row_i]
-      - copied_q[read_row_i] - read_q[read_row_i];
-
-  logic tx_room, ask_sends, ask_keeps, ask_credit;
+  // What changes a count is kept for a cycle and counted in the next. A look at a count must find enough
+  // beside what is kept.
+  logic tapped_q, copied_q, read_q, reserved_q, returned_q, unsent_q, unkept_q, freed_q, popped_q;
+  logic [4:0] ask_row_q, look_row_q, read_row_q, returned_row_q, in_row_q, pick_row_q;
+  logic [PoolW-1:0] returned_count_q;
+  logic tx_room, ask_sends, ask_keeps, unsent, unkept;
 
   assign ask_sends = ask_signature_i ? sends_signature_i[ask_row_i] : sends_i[ask_row_i];
   assign ask_keeps = ask_signature_i ? keeps_signature_i[ask_row_i] : keeps_i[ask_row_i];
-  assign ask_credit = ask_left >= PoolW'(Users);
-  assign ask_room_o = (ask_credit || ask_signature_i) && tx_room
-      && PoolW'(reserved_q[ask_row_i] - freed_q[ask_row_i] - unkept_q[ask_row_i]) < ask_mask;
-  assign look_credit_o = look_left >= PoolW'(Users);
-  assign read_credit_o = read_left >= PoolW'(Users);
 
   // Room was taken for sending and for keeping, since a token's place is known only when it comes.
   assign unsent = in_valid_i && !in_signature_i && sends_i[in_row_i] && !in_theirs;
   assign unkept = in_valid_i && !in_signature_i && keeps_i[in_row_i] && !in_mine;
 
-  logic pay_valid, pay_taken;
-  logic [4:0] pay_row;
-  logic [31:0] pay_one;
-  logic [PoolW-1:0] popped_next, pay_batch;
-  logic counts;
-
-  // A credit phit is worth a quarter of its window.
-  assign counts      = head_pop && head_kind != PK_SIGNATURE;
-  assign popped_next = popped_q[pick] + 1'b1;
-  assign pay_batch   = (pick_mask >> 2) + 1'b1;
-
-  always_comb begin
-    pay_one = owes_q & (~owes_q + 1'b1);
-    pay_row = {|(pay_one & 32'hFFFF_0000), |(pay_one & 32'hFF00_FF00), |(pay_one & 32'hF0F0_F0F0),
-               |(pay_one & 32'hCCCC_CCCC), |(pay_one & 32'hAAAA_AAAA)};
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      tapped_q   <= 1'b0;
+      copied_q   <= 1'b0;
+      read_q     <= 1'b0;
+      reserved_q <= 1'b0;
+      returned_q <= 1'b0;
+      unsent_q   <= 1'b0;
+      unkept_q   <= 1'b0;
+      freed_q    <= 1'b0;
+      popped_q   <= 1'b0;
+    end else begin
+      tapped_q   <= ask_take_i && ask_sends && !ask_signature_i;
+      copied_q   <= look_take_i;
+      read_q     <= read_take_i;
+      reserved_q <= ask_take_i && ask_keeps;
+      returned_q <= rx_credit;
+      unsent_q   <= unsent;
+      unkept_q   <= unkept;
+      freed_q    <= own_pop;
+      popped_q   <= head_pop && head_kind != PK_SIGNATURE;
+    end
+    ask_row_q  <= ask_row_i;
+    look_row_q <= look_row_i;
+    read_row_q <= read_row_i;
+    in_row_q   <= in_row_i;
+    pick_row_q <= pick;
+    if (rx_credit) begin
+      returned_row_q   <= rx_row;
+      returned_count_q <= rx_position[NET_POSITION_WORD_LSB+:PoolW];
+    end
   end
 
-  assign pay_valid = owes_q != '0;
+  // One each for the three that may use a credit in the same cycle.
+  localparam int unsigned Users = 3;
+
+  // Phits that may be sent, and whether they are enough for the users of one cycle, or of two.
+  logic [31:0][PoolW-1:0] left_q, left;
+  logic [31:0] once_q, once, twice_q, twice;
+  // Phits in the own window or on their way there, and whether one more has room, or two.
+  logic [31:0][PoolW-1:0] stored_q, stored;
+  logic [31:0] one_q, one, two_q, two;
+  // Phits taken out of the window of arrivals that have not been paid back; those that are due.
+  logic [31:0][PoolW-1:0] unpaid_q, unpaid;
+  logic [31:0] owes_q, owes;
+  // Of which communicators they change.
+  logic [31:0] left_moves, stored_moves, unpaid_moves;
+  logic pay_valid_q, pay_taken, pay_some;
+  logic [4:0] pay_row_q, pay_next;
+
+  assign left_moves   = (32'(tapped_q) << ask_row_q) | (32'(copied_q) << look_row_q) | (32'(read_q) << read_row_q)
+      | (32'(returned_q) << returned_row_q) | (32'(unsent_q) << in_row_q) | (32'(row_written_i) << row_i);
+  assign stored_moves = (32'(reserved_q) << ask_row_q) | (32'(unkept_q) << in_row_q) | (32'(freed_q) << pick_row_q);
+  assign unpaid_moves = (32'(popped_q) << pick_row_q) | (32'(pay_taken) << pay_row_q) | (32'(end_i) << end_row_i)
+      | (32'(row_written_i) << row_i);
+
+  always_comb begin
+    left  = left_q;
+    once  = once_q;
+    twice = twice_q;
+    if (`ALCOR_AWAKE(left_moves != '0)) begin
+      /* verilator unroll_disable */
+      for (int unsigned c = 0; c < Contexts; c++) begin
+        if (`ALCOR_AWAKE(left_moves[c])) begin
+          left[c] = left_q[c] + ((returned_q && returned_row_q == 5'(c)) ? returned_count_q : PoolW'(0))
+              + (PoolW'(unsent_q && in_row_q == 5'(c)) - PoolW'(tapped_q && ask_row_q == 5'(c))
+                 - PoolW'(copied_q && look_row_q == 5'(c)) - PoolW'(read_q && read_row_q == 5'(c)));
+          // Two places of each window are kept for signatures.
+          if (row_written_i && row_i == 5'(c)) left[c] = Masks[c*PoolW+:PoolW] - 1'b1;
+          once[c]  = left[c] >= PoolW'(Users);
+          twice[c] = left[c] >= PoolW'(2 * Users);
+        end
+      end
+    end
+  end
+
+  always_comb begin
+    stored = stored_q;
+    one    = one_q;
+    two    = two_q;
+    if (`ALCOR_AWAKE(stored_moves != '0)) begin
+      /* verilator unroll_disable */
+      for (int unsigned c = 0; c < Contexts; c++) begin
+        if (`ALCOR_AWAKE(stored_moves[c])) begin
+          stored[c] = stored_q[c] + (PoolW'(reserved_q && ask_row_q == 5'(c))
+              - PoolW'(unkept_q && in_row_q == 5'(c)) - PoolW'(freed_q && pick_row_q == 5'(c)));
+          one[c] = stored[c] < Masks[c*PoolW+:PoolW];
+          two[c] = stored[c] < Masks[c*PoolW+:PoolW] - 1'b1;
+        end
+      end
+    end
+  end
+
+  always_comb begin
+    unpaid = unpaid_q;
+    owes   = owes_q;
+    if (`ALCOR_AWAKE(unpaid_moves != '0)) begin
+      /* verilator unroll_disable */
+      for (int unsigned c = 0; c < Contexts; c++) begin
+        if (`ALCOR_AWAKE(unpaid_moves[c])) begin
+          if (pay_taken && pay_row_q == 5'(c)) begin
+            unpaid[c] = '0;
+            owes[c]   = 1'b0;
+          end
+          if (popped_q && pick_row_q == 5'(c)) unpaid[c] = unpaid[c] + 1'b1;
+          // A credit phit is worth a quarter of its window. At its end a collective returns what is left, so
+          // that the next one, and whoever gets the row after it, finds windows whole.
+          if (unpaid[c] > (Masks[c*PoolW+:PoolW] >> 2)) owes[c] = 1'b1;
+          if (end_i && end_row_i == 5'(c) && unpaid[c] != '0) owes[c] = 1'b1;
+          if (row_written_i && row_i == 5'(c)) begin
+            unpaid[c] = '0;
+            owes[c]   = 1'b0;
+          end
+        end
+      end
+    end
+  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      returned_q <= '0;
-      tapped_q   <= '0;
-      copied_q   <= '0;
-      read_q     <= '0;
-      reserved_q <= '0;
-      freed_q    <= '0;
-      unsent_q   <= '0;
-      unkept_q   <= '0;
-      popped_q   <= '0;
-      paid_q     <= '0;
-      owes_q     <= '0;
+      /* verilator unroll_disable */
+      for (int unsigned c = 0; c < Contexts; c++) left_q[c] <= Masks[c*PoolW+:PoolW] - 1'b1;
+      once_q   <= '1;
+      twice_q  <= '1;
+      stored_q <= '0;
+      one_q    <= '1;
+      two_q    <= '1;
+      unpaid_q <= '0;
+      owes_q   <= '0;
     end else begin
-      if (rx_credit)
-        returned_q[rx_row] <= returned_q[rx_row] + PoolW'(rx_position[NET_POSITION_WORD_LSB+:PoolW]);
-      if (ask_take_i && ask_sends && !ask_signature_i) tapped_q[ask_row_i] <= tapped_q[ask_row_i] + 1'b1;
-      if (look_take_i) copied_q[look_row_i] <= copied_q[look_row_i] + 1'b1;
-      if (read_take_i) read_q[read_row_i] <= read_q[read_row_i] + 1'b1;
-      if (ask_take_i && ask_keeps) reserved_q[ask_row_i] <= reserved_q[ask_row_i] + 1'b1;
-      if (unsent) unsent_q[in_row_i] <= unsent_q[in_row_i] + 1'b1;
-      if (unkept) unkept_q[in_row_i] <= unkept_q[in_row_i] + 1'b1;
-      if (own_pop) freed_q[pick] <= freed_q[pick] + 1'b1;
-      if (pay_taken) begin
-        paid_q[pay_row] <= popped_q[pay_row];
-        owes_q[pay_row] <= 1'b0;
+      if (`ALCOR_AWAKE(left_moves != '0)) begin
+        left_q  <= left;
+        once_q  <= once;
+        twice_q <= twice;
       end
-      if (counts) begin
-        popped_q[pick] <= popped_next;
-        // What is being paid now is owed no longer.
-        if (PoolW'(popped_next - paid_q[pick]) >= pay_batch && !(pay_taken && pay_row == pick))
-          owes_q[pick] <= 1'b1;
+      if (`ALCOR_AWAKE(stored_moves != '0)) begin
+        stored_q <= stored;
+        one_q    <= one;
+        two_q    <= two;
       end
-      // At its end a collective returns what is left, so that the next one, and whoever gets the row
-      // after it, finds windows whole.
-      if (end_i && popped_q[end_row_i] != paid_q[end_row_i]) owes_q[end_row_i] <= 1'b1;
-      if (row_written_i) begin
-        returned_q[row_i] <= '0;
-        tapped_q[row_i]   <= '0;
-        unsent_q[row_i]   <= '0;
-        copied_q[row_i]   <= '0;
-        read_q[row_i]     <= '0;
-        popped_q[row_i]   <= '0;
-        paid_q[row_i]     <= '0;
-        owes_q[row_i]     <= 1'b0;
+      if (`ALCOR_AWAKE(unpaid_moves != '0)) begin
+        unpaid_q <= unpaid;
+        owes_q   <= owes;
       end
     end
+  end
+
+  // Whether any of what is kept is of the communicator that is looked at.
+  logic ask_kept, look_kept, read_kept, ask_credit, ask_place;
+
+  assign ask_kept  = (tapped_q && ask_row_q == ask_row_i) || (copied_q && look_row_q == ask_row_i)
+      || (read_q && read_row_q == ask_row_i);
+  assign look_kept = (tapped_q && ask_row_q == look_row_i) || (copied_q && look_row_q == look_row_i)
+      || (read_q && read_row_q == look_row_i);
+  assign read_kept = (tapped_q && ask_row_q == read_row_i) || (copied_q && look_row_q == read_row_i)
+      || (read_q && read_row_q == read_row_i);
+
+  assign ask_credit    = ask_kept ? twice_q[ask_row_i] : once_q[ask_row_i];
+  assign look_credit_o = look_kept ? twice_q[look_row_i] : once_q[look_row_i];
+  assign read_credit_o = read_kept ? twice_q[read_row_i] : once_q[read_row_i];
+  assign ask_place     = (reserved_q && ask_row_q == ask_row_i) ? two_q[ask_row_i] : one_q[ask_row_i];
+  assign ask_room_o    = (ask_credit || ask_signature_i) && tx_room && ask_place;
+
+  // Who is paid next is known a cycle before.
+  coll_first u_pay (.request_i(owes_q), .valid_o(pay_some), .row_o(pay_next));
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      pay_valid_q <= 1'b0;
+    end else if (!pay_valid_q) begin
+      pay_valid_q <= pay_some && !(row_written_i && row_i == pay_next);
+    end else if (pay_taken || (row_written_i && row_i == pay_row_q)) begin
+      pay_valid_q <= 1'b0;
+    end
+    if (!pay_valid_q) pay_row_q <= pay_next;
   end
 
   assign owes_o = owes_q;
@@ -557,7 +644,8 @@ module coll_stage #(
   logic [31:0] tx_low, tx_position;
   logic [15:0] tx_high;
 
-  assign tx_room = taps_q != ($clog2(TxDepth + 1))'(TxDepth);
+  // A power of two: full is the highest bit.
+  assign tx_room = !taps_q[$clog2(TxDepth)];
 
   fifo #(
       .WIDTH(7 + TokenW),
@@ -577,10 +665,10 @@ module coll_stage #(
 
   // Credits first: they are few. Taps and copies take turns.
   assign tx_free      = !tx_valid_o || tx_ready_i;
-  assign tx_some      = pay_valid || tap_valid || send_valid_i;
-  assign from_copy    = !pay_valid && send_valid_i && (!tap_valid || turn_q);
-  assign pay_taken    = pay_valid && tx_free;
-  assign tap_ready    = !pay_valid && !from_copy && tx_free;
+  assign tx_some      = pay_valid_q || tap_valid || send_valid_i;
+  assign from_copy    = !pay_valid_q && send_valid_i && (!tap_valid || turn_q);
+  assign pay_taken    = pay_valid_q && tx_free;
+  assign tap_ready    = !pay_valid_q && !from_copy && tx_free;
   assign send_ready_o = from_copy && tx_free;
 
   always_ff @(posedge clk_i) begin
@@ -589,8 +677,8 @@ module coll_stage #(
       turn_q <= 1'b0;
     end else begin
       taps_q <= taps_q + ($clog2(TxDepth + 1))'(ask_take_i && ask_sends)
-          - ($clog2(TxDepth + 1))'(tap_valid && tap_ready) - ($clog2(TxDepth + 1))'(unsent);
-      if (tx_some && tx_free && !pay_valid) turn_q <= !from_copy;
+          - ($clog2(TxDepth + 1))'(tap_valid && tap_ready) - ($clog2(TxDepth + 1))'(unsent_q);
+      if (tx_some && tx_free && !pay_valid_q) turn_q <= !from_copy;
     end
   end
 
@@ -600,11 +688,11 @@ module coll_stage #(
     tx_label = '1;
     tx_token = tap_token;
     tx_parity = tap_parity;
-    if (pay_valid) begin
-      tx_row   = pay_row;
+    if (pay_valid_q) begin
+      tx_row   = pay_row_q;
       tx_kind  = PK_CREDIT;
       tx_token = '0;
-      tx_token[PHIT_W+4+:PoolW] = popped_q[pay_row] - paid_q[pay_row];
+      tx_token[PHIT_W+4+:PoolW] = unpaid_q[pay_row_q];
     end else if (from_copy) begin
       tx_row   = send_row_i;
       tx_kind  = send_signature_i ? PK_SIGNATURE : PK_COPY;

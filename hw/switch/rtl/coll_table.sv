@@ -109,7 +109,10 @@ module coll_table #(
     end
     if (busy) begin
       for (int unsigned s = 0; s < STAGES; s++) begin
-        if (offset == RANK_COMM_PARTNER_OFFSET[5:0] + 6'(4 * s)) partner_o[s][row] <= data[15:0];
+        /* verilator unroll_disable */
+        for (int unsigned c = 0; c < Contexts; c++) begin
+          if (offset == RANK_COMM_PARTNER_OFFSET[5:0] + 6'(4 * s) && row == 5'(c)) partner_o[s][c] <= data[15:0];
+        end
       end
       shape_row_q <= row;
       boards_q    <= data[RANK_COMM_SHAPE_BOARDS_LSB+:8];
@@ -143,13 +146,18 @@ module coll_table #(
     written_o <= shape_q;
     row_o     <= shape_row_q;
     if (shape_q) begin
-      valid_o[shape_row_q]  <= boards_q != '0;
-      label_o[shape_row_q]  <= label_q;
-      fold_o[shape_row_q]   <= folds ? power : 8'd0;
-      stages_o[shape_row_q] <= stages;
-      upper_o[shape_row_q]  <= folds && label_q >= power;
-      lower_o[shape_row_q]  <= folds && label_q < boards_q - power;
-      for (int unsigned r = 0; r < RANKS; r++) member_o[r][shape_row_q] <= members_q[r];
+      /* verilator unroll_disable */
+      for (int unsigned c = 0; c < Contexts; c++) begin
+        if (shape_row_q == 5'(c)) begin
+          valid_o[c]  <= boards_q != '0;
+          label_o[c]  <= label_q;
+          fold_o[c]   <= folds ? power : 8'd0;
+          stages_o[c] <= stages;
+          upper_o[c]  <= folds && label_q >= power;
+          lower_o[c]  <= folds && label_q < boards_q - power;
+          for (int unsigned r = 0; r < RANKS; r++) member_o[r][c] <= members_q[r];
+        end
+      end
     end
     if (!rst_ni) begin
       valid_o   <= '0;

@@ -39,7 +39,7 @@ module coll_window #(
 );
 
   logic [31:0][PoolW-1:0] write_q, read_q;
-  logic [PoolW-1:0] write_at, read_at, read_next, write_mask;
+  logic [PoolW-1:0] write_at, read_at, read_next, write_next, write_mask;
   logic drained;
 
   (* ram_style = "distributed" *)
@@ -59,8 +59,9 @@ module coll_window #(
       .place_o(read_at)
   );
 
-  assign read_next = read_q[head_row_i] + 1'b1;
-  assign drained   = read_next == write_q[head_row_i];
+  assign write_next = write_q[push_row_i] + 1'b1;
+  assign read_next  = read_q[head_row_i] + 1'b1;
+  assign drained    = read_next == write_q[head_row_i];
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -69,12 +70,22 @@ module coll_window #(
       read_q  <= '0;
     end else begin
       if (pop_i) begin
-        read_q[head_row_i] <= read_next;
-        if (drained) some_o[head_row_i] <= 1'b0;
+        /* verilator unroll_disable */
+        for (int unsigned c = 0; c < Contexts; c++) begin
+          if (head_row_i == 5'(c)) begin
+            read_q[c] <= read_next;
+            if (drained) some_o[c] <= 1'b0;
+          end
+        end
       end
       if (push_i) begin
-        write_q[push_row_i] <= write_q[push_row_i] + 1'b1;
-        some_o[push_row_i]  <= 1'b1;
+        /* verilator unroll_disable */
+        for (int unsigned c = 0; c < Contexts; c++) begin
+          if (push_row_i == 5'(c)) begin
+            write_q[c] <= write_next;
+            some_o[c]  <= 1'b1;
+          end
+        end
       end
     end
   end

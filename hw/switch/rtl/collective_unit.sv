@@ -189,7 +189,7 @@ module collective_unit #(
 
   // ---------------------------------------------------------------- control
 
-  logic [31:0] active_q, parity_q, copies_q, lonely_q, alone_q, all_here;
+  logic [31:0] active_q, parity_q, copies_q, here_q, lonely_q, alone_q, all_here;
   logic [STAGES-1:0][31:0] final_q, takes, sends_q, keeps_q, sends_signature_q, keeps_signature_q, spreads_q;
   logic [31:0][15:0] what_q;
   logic [31:0] halves_q;
@@ -289,7 +289,7 @@ module collective_unit #(
     end
   end
 
-  // Where the reader's copies go: to all partners, or towards the root.
+  // Where copies go from here: to all partners, or towards the root.
   always_comb begin
     begin_spreads = '0;
     if (begin_upper) begin
@@ -330,16 +330,24 @@ module collective_unit #(
       end
     end
     if (begin_q) begin
-      copies_q[begin_row_q] <= copies;
-      halves_q[begin_row_q] <= begin_halves;
-      what_q[begin_row_q]   <= what[15:0];
-      target_q[begin_row_q] <= (what[RANK_C_WHAT_OPCODE_LSB+:4] == CO_GATHER) ? what[RANK_C_WHAT_LABEL_LSB+:8] : '1;
-      for (int unsigned s = 0; s < STAGES; s++) begin
-        sends_q[s][begin_row_q]   <= begin_sends[s];
-        keeps_q[s][begin_row_q]   <= begin_keeps[s];
-        spreads_q[s][begin_row_q] <= begin_spreads[s];
-        middle_q[s][begin_row_q]  <= begin_middle[s];
-        high_q[s][begin_row_q]    <= begin_high[s];
+      /* verilator unroll_disable */
+      for (int unsigned c = 0; c < Contexts; c++) begin
+        if (begin_row_q == 5'(c)) begin
+          copies_q[c] <= copies;
+          halves_q[c] <= begin_halves;
+          what_q[c]   <= what[15:0];
+          // Where copies are for one label, this board keeps them if that is its own.
+          here_q[c]   <= what[RANK_C_WHAT_OPCODE_LSB+:4] != CO_GATHER
+              || what[RANK_C_WHAT_LABEL_LSB+:8] == begin_label;
+          target_q[c] <= (what[RANK_C_WHAT_OPCODE_LSB+:4] == CO_GATHER) ? what[RANK_C_WHAT_LABEL_LSB+:8] : '1;
+          for (int unsigned s = 0; s < STAGES; s++) begin
+            sends_q[s][c]   <= begin_sends[s];
+            keeps_q[s][c]   <= begin_keeps[s];
+            spreads_q[s][c] <= begin_spreads[s];
+            middle_q[s][c]  <= begin_middle[s];
+            high_q[s][c]    <= begin_high[s];
+          end
+        end
       end
     end
     if (row_written) begin
@@ -371,7 +379,6 @@ module collective_unit #(
   logic [STAGES-1:0][PlaceW-1:0] result_word, copy_word;
   logic [STAGES-1:0][3:0] result_words, copy_words;
   logic [STAGES-1:0][PHIT_W-1:0] result_data, copy_data;
-  logic [STAGES-1:0][7:0] copy_label;
   logic copying, reader_valid, reader_ready, reader_signature, keep_valid, keep_ready, out_parity, out_signature;
   logic [4:0] copying_row, reader_row, look_row, out_row;
   logic [7:0] out_label;
@@ -504,7 +511,6 @@ module collective_unit #(
         .copy_valid_o      (copy_valid[s]),
         .copy_take_i       (copy_take[s]),
         .copy_signature_o  (copy_signature[s]),
-        .copy_label_o      (copy_label[s]),
         .copy_word_o       (copy_word[s]),
         .copy_words_o      (copy_words[s]),
         .copy_data_o       (copy_data[s]),
@@ -544,12 +550,10 @@ module collective_unit #(
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),
       .parity_i          (parity_q),
-      .label_i           (label),
-      .fold_i            (fold),
-      .stages_i          (stages),
       .upper_i           (upper),
       .lower_i           (lower),
       .spreads_i         (spreads_q),
+      .here_i            (here_q),
       .target_i          (target_q),
       .reader_hold_i     (copying),
       .reader_hold_row_i (copying_row),
@@ -572,7 +576,6 @@ module collective_unit #(
       .copy_take_o       (copy_take),
       .copy_row_i        (copy_row),
       .copy_signature_i  (copy_signature),
-      .copy_label_i      (copy_label),
       .copy_word_i       (copy_word),
       .copy_words_i      (copy_words),
       .copy_data_i       (copy_data),
