@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h52C31268;
+  localparam logic [31:0] ABI_HASH = 32'h7878D0D1;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -309,8 +309,6 @@ package alcor_abi_pkg;
   localparam int NET_HIGH_KIND_W = 2;
   localparam int NET_HIGH_PARITY_LSB = 5;
   localparam int NET_HIGH_PARITY_W = 1;
-  localparam int NET_HIGH_LABEL_LSB = 6;
-  localparam int NET_HIGH_LABEL_W = 8;
   localparam int NET_HIGH_SIZE_LSB = 14;
   localparam int NET_HIGH_SIZE_W = 2;
   // Above the header.

@@ -134,35 +134,35 @@ struct Arrival {
     latency: u64,
 }
 
-struct Pins {
-    link_valid_in: Pin,
-    link_vc_in: Pin,
-    link_phit_in: Pin,
-    link_credit_in: Pin,
-    link_credit_vc_in: Pin,
-    link_valid_out: Pin,
-    link_vc_out: Pin,
-    link_phit_out: Pin,
-    link_credit_out: Pin,
-    link_credit_vc_out: Pin,
-    local_valid_in: Pin,
-    local_ready_out: Pin,
-    local_phit_in: Pin,
-    local_valid_out: Pin,
-    local_ready_in: Pin,
-    local_phit_out: Pin,
-    control_in: Pin,
-    control_data_in: Pin,
-    control_out: Pin,
-    control_data_out: Pin,
-    drop: Pin,
-    tx: Pin,
-    rx: Pin,
-    idle: Pin,
+pub(crate) struct Pins {
+    pub(crate) link_valid_in: Pin,
+    pub(crate) link_vc_in: Pin,
+    pub(crate) link_phit_in: Pin,
+    pub(crate) link_credit_in: Pin,
+    pub(crate) link_credit_vc_in: Pin,
+    pub(crate) link_valid_out: Pin,
+    pub(crate) link_vc_out: Pin,
+    pub(crate) link_phit_out: Pin,
+    pub(crate) link_credit_out: Pin,
+    pub(crate) link_credit_vc_out: Pin,
+    pub(crate) local_valid_in: Pin,
+    pub(crate) local_ready_out: Pin,
+    pub(crate) local_phit_in: Pin,
+    pub(crate) local_valid_out: Pin,
+    pub(crate) local_ready_in: Pin,
+    pub(crate) local_phit_out: Pin,
+    pub(crate) control_in: Pin,
+    pub(crate) control_data_in: Pin,
+    pub(crate) control_out: Pin,
+    pub(crate) control_data_out: Pin,
+    pub(crate) drop: Pin,
+    pub(crate) tx: Pin,
+    pub(crate) rx: Pin,
+    pub(crate) idle: Pin,
 }
 
 impl Pins {
-    fn new(dut: &Dut, config: Config) -> Self {
+    pub(crate) fn new(dut: &Dut, config: Config) -> Self {
         let links = |name: &str| dut.lanes(name, config.links);
         let locals = |name: &str| dut.lanes(name, config.locals());
         Self {

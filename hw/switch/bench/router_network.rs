@@ -10,7 +10,7 @@ use std::fmt;
 use alcor_hw_bench::{Dut, Pin, Random};
 use rand::Rng;
 
-use crate::switch_router::{CONTROL, Config, HERE, LARGE, MIDDLE, Phit, SMALL, VCS};
+use crate::switch_router::{CONTROL, Config, HERE, LARGE, MIDDLE, Phit, Pins, SMALL, VCS};
 
 /// Cycles without any movement after which the watch gives up; far longer than any sink sleeps.
 const WATCH: u64 = 4000;
@@ -131,27 +131,6 @@ impl fmt::Display for Deadlock {
         }
         Ok(())
     }
-}
-
-struct Pins {
-    link_valid_in: Pin,
-    link_vc_in: Pin,
-    link_phit_in: Pin,
-    link_credit_in: Pin,
-    link_credit_vc_in: Pin,
-    link_valid_out: Pin,
-    link_vc_out: Pin,
-    link_phit_out: Pin,
-    link_credit_out: Pin,
-    link_credit_vc_out: Pin,
-    local_valid_in: Pin,
-    local_ready_out: Pin,
-    local_phit_in: Pin,
-    local_valid_out: Pin,
-    local_ready_in: Pin,
-    local_phit_out: Pin,
-    drop: Pin,
-    idle: Pin,
 }
 
 /// A stream of phits under way between two boards, or of credits back.
@@ -459,28 +438,7 @@ impl Board {
             dut.clock();
         }
         dut.set(write, 0, 0);
-        let links = |name: &str| dut.lanes(name, config.links);
-        let locals = |name: &str| dut.lanes(name, config.locals());
-        let pins = Pins {
-            link_valid_in: links("link_valid_i"),
-            link_vc_in: links("link_vc_i"),
-            link_phit_in: dut.lanes("link_phit_i", 3 * config.links),
-            link_credit_in: links("link_credit_i"),
-            link_credit_vc_in: links("link_credit_vc_i"),
-            link_valid_out: links("link_valid_o"),
-            link_vc_out: links("link_vc_o"),
-            link_phit_out: dut.lanes("link_phit_o", 3 * config.links),
-            link_credit_out: links("link_credit_o"),
-            link_credit_vc_out: links("link_credit_vc_o"),
-            local_valid_in: locals("local_valid_i"),
-            local_ready_out: locals("local_ready_o"),
-            local_phit_in: dut.lanes("local_phit_i", 3 * config.locals()),
-            local_valid_out: locals("local_valid_o"),
-            local_ready_in: locals("local_ready_i"),
-            local_phit_out: dut.lanes("local_phit_o", 3 * config.locals()),
-            drop: dut.pin("drop_o"),
-            idle: dut.pin("idle_o"),
-        };
+        let pins = Pins::new(&dut, config);
         Self {
             dut,
             pins,

@@ -33,8 +33,6 @@ module coll_copy #(
     input  logic [STAGES-1:0][31:0]          spreads_i,
     /// Copies are for this board too.
     input  logic [31:0]                      here_i,
-    /// Label that copies are for.
-    input  logic [31:0][7:0]                 target_i,
 
     /// The reader has taken a phit that will come here.
     input  logic                             reader_hold_i,
@@ -110,8 +108,6 @@ module coll_copy #(
     output logic                             out_parity_o,
     /// It is a signature.
     output logic                             out_signature_o,
-    /// The label it is for.
-    output logic [7:0]                       out_label_o,
     /// Its place.
     output logic [PlaceW-1:0]                out_word_o,
     /// Its words, less one.
@@ -232,8 +228,7 @@ module coll_copy #(
   logic taken_q, taken_parity_q, taken_here_q, taken_holds_q, taken_signature_q;
   logic [4:0] taken_row_q;
   logic [STAGES-1:0] taken_mask_q, taken_from_q;
-  logic taken_arrival_q, taken_result_q;
-  logic [7:0] taken_target;
+  logic taken_arrival_q;
   logic [PlaceW-1:0] word, taken_word_q;
   logic [3:0] words, taken_words_q;
   logic [PHIT_W-1:0] data, taken_data_q;
@@ -250,7 +245,6 @@ module coll_copy #(
       taken_mask_q      <= mask;
       taken_from_q      <= from;
       taken_arrival_q   <= is_arrival;
-      taken_result_q    <= !is_arrival && !is_reader;
       if (is_reader) begin
         taken_word_q  <= reader_word_i;
         taken_words_q <= reader_words_i;
@@ -281,26 +275,23 @@ module coll_copy #(
     end
   end
 
-  // Results are for all.
-  assign taken_target = taken_result_q ? '1 : target_i[taken_row_q];
-
   logic out_valid, out_here, out_holds, done;
   logic [STAGES-1:0] out_mask, sent_q;
   logic kept_q;
 
   fifo #(
-      .WIDTH(5 + 1 + 1 + 8 + STAGES + 2 + PlaceW + 4 + PHIT_W),
+      .WIDTH(5 + 1 + 1 + STAGES + 2 + PlaceW + 4 + PHIT_W),
       .DEPTH(Depth)
   ) u_out (
       .clk_i  (clk_i),
       .rst_ni (rst_ni),
       .valid_i(taken_q),
       .ready_o(),
-      .data_i ({taken_row_q, taken_parity_q, taken_signature_q, taken_target, taken_mask_q, taken_here_q, taken_holds_q,
+      .data_i ({taken_row_q, taken_parity_q, taken_signature_q, taken_mask_q, taken_here_q, taken_holds_q,
                 word, words, data}),
       .valid_o(out_valid),
       .ready_i(done),
-      .data_o ({out_row_o, out_parity_o, out_signature_o, out_label_o, out_mask, out_here, out_holds, out_word_o,
+      .data_o ({out_row_o, out_parity_o, out_signature_o, out_mask, out_here, out_holds, out_word_o,
                 out_words_o, out_data_o}),
       .empty_o(),
       .usage_o()

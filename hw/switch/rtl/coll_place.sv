@@ -17,20 +17,13 @@ module coll_place (
     output logic [PoolW-1:0] place_o
 );
 
+  assign mask_o = alcor_switch_pkg::WindowMasks[row_i*PoolW+:PoolW];
+
   always_comb begin
-    if (row_i == 5'd0) begin
-      mask_o  = PoolW'(511);
-      place_o = '0;
-    end else if (row_i < 5'd4) begin
-      mask_o  = PoolW'(255);
-      place_o = PoolW'(512) + (PoolW'(row_i - 5'd1) << 8);
-    end else if (row_i < 5'd12) begin
-      mask_o  = PoolW'(63);
-      place_o = PoolW'(1280) + (PoolW'(row_i - 5'd4) << 6);
-    end else begin
-      mask_o  = PoolW'(7);
-      place_o = PoolW'(1792) + (PoolW'(row_i - 5'd12) << 3);
-    end
+    if (row_i == 5'd0) place_o = '0;
+    else if (row_i < 5'd4) place_o = PoolW'(512) + (PoolW'(row_i - 5'd1) << 8);
+    else if (row_i < 5'd12) place_o = PoolW'(1280) + (PoolW'(row_i - 5'd4) << 6);
+    else place_o = PoolW'(1792) + (PoolW'(row_i - 5'd12) << 3);
     place_o = place_o | (count_i & mask_o);
   end
 

@@ -172,8 +172,6 @@ module coll_stage #(
     input  logic                        send_signature_i,
     /// The parity of its collective.
     input  logic                        send_parity_i,
-    /// The label it is for.
-    input  logic [7:0]                  send_label_i,
     /// Its place.
     input  logic [PlaceW-1:0]           send_word_i,
     /// Its words, less one.
@@ -199,10 +197,6 @@ module coll_stage #(
   localparam int unsigned ResultDepth = 32;
   localparam int unsigned TokenW = PlaceW + 4 + PHIT_W;
   localparam int unsigned TagW = 5 + 1 + 1 + PlaceW + 4;
-  // Phits of each window, less one, as in coll_place.
-  localparam logic [Contexts*PoolW-1:0] Masks = {
-    {20{PoolW'(7)}}, {8{PoolW'(63)}}, {3{PoolW'(255)}}, {1{PoolW'(511)}}
-  };
 
   // ---------------------------------------------------------------- arrivals
 
@@ -519,7 +513,7 @@ module coll_stage #(
               + (PoolW'(unsent_q && in_row_q == 5'(c)) - PoolW'(tapped_q && ask_row_q == 5'(c))
                  - PoolW'(copied_q && look_row_q == 5'(c)) - PoolW'(read_q && read_row_q == 5'(c)));
           // Two places of each window are kept for signatures.
-          if (row_written_i && row_i == 5'(c)) left[c] = Masks[c*PoolW+:PoolW] - 1'b1;
+          if (row_written_i && row_i == 5'(c)) left[c] = alcor_switch_pkg::WindowMasks[c*PoolW+:PoolW] - 1'b1;
           once[c]  = left[c] >= PoolW'(Users);
           twice[c] = left[c] >= PoolW'(2 * Users);
         end
@@ -537,8 +531,8 @@ module coll_stage #(
         if (`ALCOR_AWAKE(stored_moves[c])) begin
           stored[c] = stored_q[c] + (PoolW'(reserved_q && ask_row_q == 5'(c))
               - PoolW'(unkept_q && in_row_q == 5'(c)) - PoolW'(freed_q && pick_row_q == 5'(c)));
-          one[c] = stored[c] < Masks[c*PoolW+:PoolW];
-          two[c] = stored[c] < Masks[c*PoolW+:PoolW] - 1'b1;
+          one[c] = stored[c] < alcor_switch_pkg::WindowMasks[c*PoolW+:PoolW];
+          two[c] = stored[c] < alcor_switch_pkg::WindowMasks[c*PoolW+:PoolW] - 1'b1;
         end
       end
     end
@@ -558,7 +552,7 @@ module coll_stage #(
           if (popped_q && pick_row_q == 5'(c)) unpaid[c] = unpaid[c] + 1'b1;
           // A credit phit is worth a quarter of its window. At its end a collective returns what is left, so
           // that the next one, and whoever gets the row after it, finds windows whole.
-          if (unpaid[c] > (Masks[c*PoolW+:PoolW] >> 2)) owes[c] = 1'b1;
+          if (unpaid[c] > (alcor_switch_pkg::WindowMasks[c*PoolW+:PoolW] >> 2)) owes[c] = 1'b1;
           if (end_i && end_row_i == 5'(c) && unpaid[c] != '0) owes[c] = 1'b1;
           if (row_written_i && row_i == 5'(c)) begin
             unpaid[c] = '0;
@@ -572,7 +566,7 @@ module coll_stage #(
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       /* verilator unroll_disable */
-      for (int unsigned c = 0; c < Contexts; c++) left_q[c] <= Masks[c*PoolW+:PoolW] - 1'b1;
+      for (int unsigned c = 0; c < Contexts; c++) left_q[c] <= alcor_switch_pkg::WindowMasks[c*PoolW+:PoolW] - 1'b1;
       once_q   <= '1;
       twice_q  <= '1;
       stored_q <= '0;
@@ -637,7 +631,6 @@ module coll_stage #(
   logic [TokenW-1:0] tap_token, tx_token;
   logic [$clog2(TxDepth+1)-1:0] taps_q;
   logic [1:0] tx_kind;
-  logic [7:0] tx_label;
   // A collective may have ended here, and the next one begun, before its last phits have left.
   logic tap_parity, tx_parity;
   logic from_copy, tx_free, tx_some;
@@ -685,7 +678,6 @@ module coll_stage #(
   always_comb begin
     tx_row   = tap_row;
     tx_kind  = tap_signature ? PK_SIGNATURE : PK_COMBINE;
-    tx_label = '1;
     tx_token = tap_token;
     tx_parity = tap_parity;
     if (pay_valid_q) begin
@@ -696,7 +688,6 @@ module coll_stage #(
     end else if (from_copy) begin
       tx_row   = send_row_i;
       tx_kind  = send_signature_i ? PK_SIGNATURE : PK_COPY;
-      tx_label  = send_label_i;
       tx_parity = send_parity_i;
       tx_token = {send_word_i, send_words_i, send_data_i};
     end
@@ -726,7 +717,6 @@ module coll_stage #(
     tx_high[NET_HIGH_STAGE_LSB+:3]           = 3'(STAGE);
     tx_high[NET_HIGH_KIND_LSB+:2]            = tx_kind;
     tx_high[NET_HIGH_PARITY_LSB]             = tx_parity;
-    tx_high[NET_HIGH_LABEL_LSB+:8]           = tx_label;
     tx_position[NET_POSITION_WORD_LSB+:PlaceW] = tx_token[PHIT_W+4+:PlaceW];
     tx_position[NET_POSITION_WORDS_LSB+:4]   = tx_token[PHIT_W+:4];
   end
@@ -735,6 +725,21 @@ module coll_stage #(
   `ALCOR_CHECK_PARAM(g_check_stage, STAGE < STAGES, "coll_stage: STAGE must be less than STAGES")
   // Room was taken before, so no token is ever lost.
   `ALCOR_ASSERT(a_taps, taps_q <= ($clog2(TxDepth + 1))'(TxDepth))
+  // A look at a count says yes only where enough is left beside what is still to be counted.
+  logic [PoolW-1:0] ask_pending, look_pending, read_pending;
+  assign ask_pending  = PoolW'(tapped_q && ask_row_q == ask_row_i) + PoolW'(copied_q && look_row_q == ask_row_i)
+      + PoolW'(read_q && read_row_q == ask_row_i);
+  assign look_pending = PoolW'(tapped_q && ask_row_q == look_row_i) + PoolW'(copied_q && look_row_q == look_row_i)
+      + PoolW'(read_q && read_row_q == look_row_i);
+  assign read_pending = PoolW'(tapped_q && ask_row_q == read_row_i) + PoolW'(copied_q && look_row_q == read_row_i)
+      + PoolW'(read_q && read_row_q == read_row_i);
+  `ALCOR_IMPLIES(a_ask_credit, ask_take_i && ask_sends && !ask_signature_i,
+                 left_q[ask_row_i] >= ask_pending + PoolW'(Users))
+  `ALCOR_IMPLIES(a_look_credit, look_take_i, left_q[look_row_i] >= look_pending + PoolW'(Users))
+  `ALCOR_IMPLIES(a_read_credit, read_take_i, left_q[read_row_i] >= read_pending + PoolW'(Users))
+  `ALCOR_IMPLIES(a_ask_place, ask_take_i && ask_keeps,
+                 stored_q[ask_row_i] + PoolW'(reserved_q && ask_row_q == ask_row_i)
+                     < alcor_switch_pkg::WindowMasks[ask_row_i*PoolW+:PoolW])
   // Two phits that meet are of the same place, unless the members disagree.
   `ALCOR_IMPLIES(a_same_kind, fire_q && !fire_alone_q && fire_signature_q,
                  own_token[PHIT_W+:PlaceW+4] == head_token[PHIT_W+:PlaceW+4])

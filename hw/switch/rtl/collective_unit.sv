@@ -195,7 +195,6 @@ module collective_unit #(
   logic [31:0] halves_q;
   logic [STAGES-1:0][31:0] high_q;
   logic [STAGES-1:0][31:0][PlaceW-1:0] middle_q;
-  logic [31:0][7:0] target_q;
   logic begin_q, sync_wanted_q;
   logic [31:0] begin_one, begin_one_q;
 
@@ -339,7 +338,6 @@ module collective_unit #(
           // Where copies are for one label, this board keeps them if that is its own.
           here_q[c]   <= what[RANK_C_WHAT_OPCODE_LSB+:4] != CO_GATHER
               || what[RANK_C_WHAT_LABEL_LSB+:8] == begin_label;
-          target_q[c] <= (what[RANK_C_WHAT_OPCODE_LSB+:4] == CO_GATHER) ? what[RANK_C_WHAT_LABEL_LSB+:8] : '1;
           for (int unsigned s = 0; s < STAGES; s++) begin
             sends_q[s][c]   <= begin_sends[s];
             keeps_q[s][c]   <= begin_keeps[s];
@@ -381,7 +379,6 @@ module collective_unit #(
   logic [STAGES-1:0][PHIT_W-1:0] result_data, copy_data;
   logic copying, reader_valid, reader_ready, reader_signature, keep_valid, keep_ready, out_parity, out_signature;
   logic [4:0] copying_row, reader_row, look_row, out_row;
-  logic [7:0] out_label;
   logic [PlaceW-1:0] reader_word, out_word;
   logic [3:0] reader_words, out_words;
   logic [PHIT_W-1:0] reader_data, out_data;
@@ -526,7 +523,6 @@ module collective_unit #(
         .send_row_i        (out_row),
         .send_signature_i  (out_signature),
         .send_parity_i     (out_parity),
-        .send_label_i      (out_label),
         .send_word_i       (out_word),
         .send_words_i      (out_words),
         .send_data_i       (out_data),
@@ -554,7 +550,6 @@ module collective_unit #(
       .lower_i           (lower),
       .spreads_i         (spreads_q),
       .here_i            (here_q),
-      .target_i          (target_q),
       .reader_hold_i     (copying),
       .reader_hold_row_i (copying_row),
       .reader_valid_i    (reader_valid),
@@ -590,7 +585,6 @@ module collective_unit #(
       .out_row_o         (out_row),
       .out_parity_o      (out_parity),
       .out_signature_o   (out_signature),
-      .out_label_o       (out_label),
       .out_word_o        (out_word),
       .out_words_o       (out_words),
       .out_data_o        (out_data)
