@@ -66,8 +66,9 @@ const HALVING_WORDS: u64 = 256;
 /// complete. Several may be under way, of one communicator or of several; those of one
 /// communicator run in the order of their calls.
 ///
-/// Each fails with [`Error::CollectivesDiffer`] at every member when the members' calls differ,
-/// and has touched no destination then in software; with [`Error::WrongLength`],
+/// Each fails with [`Error::CollectivesDiffer`] at every member when the members' calls differ
+/// (over long messages in hardware: with [`Options::checked`](crate::Options::checked)), and has
+/// touched no destination then in software; with [`Error::WrongLength`],
 /// [`Error::NoSuchMember`] (the root), [`Error::NoSuchOperation`], [`Error::Overlap`],
 /// [`Error::BadCommunicator`] and, in strict mode, [`Error::NotInHardware`] before anything is
 /// posted; with [`Error::Watchdog`], which names the members that have not come;
@@ -529,8 +530,15 @@ impl Communicator {
             context: Some(row),
             bytes: (plan.elements * plan.element_bytes) as u64,
         };
-        rank.progress
-            .post_collective(row, operands, Asked::Collective(asking), plan.held())
+        let asked = Asked::Collective(asking);
+        match rank.options.checked && self.size() > 1 {
+            true => rank
+                .progress
+                .post_checked(row, operands, asked, plan.held()),
+            false => rank
+                .progress
+                .post_collective(row, operands, asked, plan.held()),
+        }
     }
 
     /// What all members have to agree on, beside the count.

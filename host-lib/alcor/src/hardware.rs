@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use alcor_abi::Status;
 use alcor_abi::rank::{self, c_go};
 
 use crate::allocator::Block;
@@ -65,6 +66,8 @@ struct Queued {
     operands: Operands,
     outcome: Arc<Outcome>,
     held: Vec<Arc<Block>>,
+    /// What has to end well before this is posted.
+    herald: Option<Arc<Outcome>>,
 }
 
 /// What a rank has in its collective unit, and what waits for its turn.
@@ -108,23 +111,59 @@ impl Progress {
         asked: Asked,
         held: Vec<Arc<Block>>,
     ) -> Result<Request> {
+        self.post_after(None, context, operands, asked, held)
+    }
+
+    /// Posts a collective after a herald of it, which has the same signature and no data; where
+    /// members differ, the herald says so, and the collective ends as it did without being posted.
+    pub(crate) fn post_checked(
+        &mut self,
+        context: u32,
+        operands: Operands,
+        asked: Asked,
+        held: Vec<Arc<Block>>,
+    ) -> Result<Request> {
+        let signature = Operands::signature(operands.count, operands.what);
+        let herald = Asked::Herald { context };
+        let herald = self.post_after(None, context, signature, herald, Vec::new())?;
+        self.post_after(Some(herald.outcome), context, operands, asked, held)
+    }
+
+    fn post_after(
+        &mut self,
+        herald: Option<Arc<Outcome>>,
+        context: u32,
+        operands: Operands,
+        asked: Asked,
+        held: Vec<Arc<Block>>,
+    ) -> Result<Request> {
         let outcome = self.outstanding.outcome(asked);
         self.unit.queue.push_back(Queued {
             context,
             operands,
             outcome: Arc::clone(&outcome),
             held,
+            herald,
         });
         self.post_queued()?;
         Ok(Request { outcome })
     }
 
-    /// Posts what waits and can go: the first of each communicator that has nothing under way.
+    /// Posts what waits and can go: the first of each communicator that has nothing under way. Ends
+    /// what was announced in vain.
     pub(crate) fn post_queued(&mut self) -> Result<()> {
         let mut passed = self.unit.busy;
         let mut index = 0;
         while index < self.unit.queue.len() {
-            let context = 1 << self.unit.queue[index].context;
+            let queued = &self.unit.queue[index];
+            let context = 1 << queued.context;
+            let heralded = queued.herald.as_ref().and_then(|herald| herald.status());
+            if let Some(status) = heralded.filter(|&status| status != Status::Ok) {
+                if let Some(queued) = self.unit.queue.remove(index) {
+                    self.outstanding.settle(queued.outcome, status);
+                }
+                continue;
+            }
             if passed & context == 0 && self.make_ring_room()? {
                 if let Some(queued) = self.unit.queue.remove(index) {
                     self.go(queued)?;
@@ -143,6 +182,7 @@ impl Progress {
             operands,
             outcome,
             held,
+            herald: _,
         } = queued;
         for (index, (register, value)) in operands.registers().into_iter().enumerate() {
             if self.unit.kept[index] != Some(value) {

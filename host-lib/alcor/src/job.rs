@@ -28,6 +28,12 @@ pub struct Options {
     pub strict: bool,
     /// Whether all collectives run in software, to compare with.
     pub software_collectives: bool,
+    /// Whether members of a collective first agree on what they called, for the time of a
+    /// collective without data. Without it, those that differ over a message that is longer than
+    /// the hardware's windows (16 KiB in the world, less in other communicators) may wait for each
+    /// other until the watchdog; shorter ones are told in any case. All ranks have to have the
+    /// same.
+    pub checked: bool,
     /// How the run's boards are joined. A [`Job`] takes its cluster's; processes that attach one
     /// rank each have to agree on it.
     pub topology: Topology,
@@ -40,6 +46,7 @@ impl Default for Options {
             ring_entries: 256,
             strict: false,
             software_collectives: false,
+            checked: false,
             topology: Topology::single(),
         }
     }
@@ -71,6 +78,13 @@ impl Options {
     #[must_use]
     pub fn software_collectives(mut self, software: bool) -> Options {
         self.software_collectives = software;
+        self
+    }
+
+    /// With another [`Options::checked`].
+    #[must_use]
+    pub fn checked(mut self, checked: bool) -> Options {
+        self.checked = checked;
         self
     }
 

@@ -238,8 +238,15 @@ pub(crate) fn describe_watchdog(
         .map(|rank| format!("{rank} has not come"))
         .collect();
     states.extend(unseen);
+    // In hardware, members that all have called may still wait for each other.
+    let advice = match awaited {
+        Awaited::Collective(it) if it.context.is_some() && missing.is_empty() => {
+            "no member is missing, so see with `Options::checked` whether they called the same, or raise the watchdog"
+        }
+        _ => "mend the rank that lags, or raise the watchdog",
+    };
     format!(
-        "{rank} waited {cycles} cycles for {awaited} in vain: {}; mend the rank that lags, or raise the watchdog",
+        "{rank} waited {cycles} cycles for {awaited} in vain: {}; {advice}",
         states.join("; ")
     )
 }

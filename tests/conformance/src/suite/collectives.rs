@@ -4,7 +4,7 @@
 pub(super) mod drive;
 pub(super) mod sample;
 
-use alcor::{Collective, Communicator, Difference, ElementType, Error, Operation, Rank};
+use alcor::{Collective, Communicator, Difference, ElementType, Error, Operation, Options, Rank};
 
 use crate::context::after;
 use crate::failure::{At, fails, same, same_bytes};
@@ -520,6 +520,57 @@ tests! {
             }
             Ok(())
         })
+    }
+
+    /// Where members first agree on what they called, those that differ over messages longer than
+    /// any window are told too, and all that is called alike is as without.
+    checked(context, ranks >= 2) {
+        let options = Options::default().checked(true);
+        context.run_with(options, context.ranks(), |rank| {
+            let driver = Driver { context, forced: false };
+            let world = rank.world()?;
+            let size = world.size();
+            // More than the 508 phits that the world's window takes unpaid.
+            let all = 4320;
+            let long = |collective| Case {
+                // Scatter and the like have a block of it for each member.
+                count: match collective {
+                    Collective::Reduce | Collective::Allreduce | Collective::Bcast => all,
+                    _ => all / size as usize,
+                },
+                root: 0,
+                ..Case::new(collective, ElementType::U32)
+            };
+            let rooted = |collective| {
+                let last = Case { root: size - 1, ..long(collective) };
+                (Difference::Root, long(collective), last)
+            };
+            let sum = long(Collective::Allreduce);
+            let pairs = [
+                rooted(Collective::Reduce),
+                rooted(Collective::Bcast),
+                rooted(Collective::Scatter),
+                rooted(Collective::Gather),
+                (Difference::Count, sum, Case { count: all - 1, ..sum }),
+                (Difference::Count, sum, Case { count: 1, ..sum }),
+                (Difference::Type, sum, Case { element: ElementType::I32, ..sum }),
+                (Difference::Type, sum, Case { element: ElementType::I16, ..sum }),
+                (Difference::Operation, sum, Case { operation: Operation::Max, ..sum }),
+                (Difference::Collective, sum, long(Collective::Bcast)),
+                (Difference::Collective, long(Collective::Allgather), long(Collective::ReduceScatter)),
+                (Difference::Collective, sum, long(Collective::Barrier)),
+            ];
+            for (number, (difference, most, other)) in (0..).zip(pairs) {
+                let odd = number % size;
+                let case = if world.rank() == odd { other } else { most };
+                differs(rank, &world, &case, difference)?;
+                let collective = ALL[number as usize % ALL.len()];
+                let case = Case { number: 2 * u64::from(number), ..long(collective) };
+                driver.run(rank, &world, &case)?;
+            }
+            Ok(())
+        })?;
+        Ok(())
     }
 
     /// What a rank alone can see to be wrong is refused before anything is posted.
