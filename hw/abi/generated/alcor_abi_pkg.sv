@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h7878D0D1;
+  localparam logic [31:0] ABI_HASH = 32'h58F6E799;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -206,6 +206,40 @@ package alcor_abi_pkg;
     SK_DEREGISTER = 2'h2
   } sync_kind_e;
 
+  typedef enum logic [3:0] {
+    /// Request: find the first entry that matches, and delete it.
+    AO_MATCH = 4'h0,
+    /// Request: find the first entry that matches.
+    AO_PROBE = 4'h1,
+    /// Command: enter insert mode; valid in match mode.
+    AO_START_INSERT = 4'h2,
+    /// Command: append an entry; valid in insert mode while a cell is free.
+    AO_INSERT = 4'h3,
+    /// Command: back to match mode; valid in insert mode.
+    AO_STOP_INSERT = 4'h4,
+    /// Command: delete all entries, and back to match mode; valid in both modes.
+    AO_RESET = 4'h5,
+    /// Command: delete the first entry with a tag; valid in both modes.
+    AO_CANCEL = 4'h6
+  } alpu_op_e;
+
+  typedef enum logic [2:0] {
+    /// Insert mode has begun; the value is the number of free cells.
+    AR_START_ACKNOWLEDGE = 3'h0,
+    /// An entry matched and is deleted; the value is its tag.
+    AR_MATCH_SUCCESS = 3'h1,
+    /// No entry matched.
+    AR_MATCH_FAILURE = 3'h2,
+    /// An entry matches; the value is its tag.
+    AR_PROBE_SUCCESS = 3'h3,
+    /// No entry matches.
+    AR_PROBE_FAILURE = 3'h4,
+    /// The entry is deleted; the value is its tag.
+    AR_CANCEL_SUCCESS = 3'h5,
+    /// No entry has the tag.
+    AR_CANCEL_FAILURE = 3'h6
+  } alpu_result_e;
+
   // Paper, figure 6. Payload follows: length - 1 words.
   localparam int PUT_HEADER_SLOT_LSB = 0;
   localparam int PUT_HEADER_SLOT_W = 8;
@@ -319,6 +353,25 @@ package alcor_abi_pkg;
   // Channel of a link
   localparam int LINK_CHANNEL_VC_LSB = 0;
   localparam int LINK_CHANNEL_VC_W = 3;
+  // Of requests and AO_INSERT three words follow: match bits 31 to 0, mask bits 31 to 0, and alpu_high. A mask bit that is set matches either value; in a unit for posted receives an entry has mask bits, in one for unexpected messages a request has them, and those of the other are not looked at.
+  localparam int ALPU_COMMAND_OP_LSB = 0;
+  localparam int ALPU_COMMAND_OP_W = 4;
+  localparam int ALPU_COMMAND_ID_LSB = 8;
+  localparam int ALPU_COMMAND_ID_W = 8;
+  localparam int ALPU_COMMAND_TAG_LSB = 16;
+  localparam int ALPU_COMMAND_TAG_W = 16;
+  // Matching unit: word 3 of a request or command
+  localparam int ALPU_HIGH_MATCH_HIGH_LSB = 0;
+  localparam int ALPU_HIGH_MATCH_HIGH_W = 10;
+  localparam int ALPU_HIGH_MASK_HIGH_LSB = 16;
+  localparam int ALPU_HIGH_MASK_HIGH_W = 10;
+  // One for each request, AO_START_INSERT and AO_CANCEL; AO_INSERT, AO_STOP_INSERT, AO_RESET and commands that are discarded have none.
+  localparam int ALPU_RESULT_VALUE_LSB = 0;
+  localparam int ALPU_RESULT_VALUE_W = 16;
+  localparam int ALPU_RESULT_ID_LSB = 16;
+  localparam int ALPU_RESULT_ID_W = 8;
+  localparam int ALPU_RESULT_KIND_LSB = 24;
+  localparam int ALPU_RESULT_KIND_W = 3;
 
   // ALCO. All ones mean a dead link.
   localparam logic [11:0] BOARD_MAGIC_OFFSET = 12'h000;

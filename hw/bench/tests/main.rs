@@ -1,5 +1,9 @@
 //! The benches of all hardware blocks, each of which lives beside its block.
 
+#[path = "../../alpu/bench/alpu.rs"]
+mod alpu;
+#[path = "../../alpu/bench/alpu_model.rs"]
+mod alpu_model;
 #[path = "../../core/bench/axi_dma_port.rs"]
 mod axi_dma_port;
 #[path = "../../core/bench/axi_lite_port.rs"]

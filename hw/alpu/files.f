@@ -1,0 +1,5 @@
+alpu/rtl/alpu_upto.sv
+alpu/rtl/alpu_cell.sv
+alpu/rtl/alpu_block.sv
+alpu/rtl/alpu_array.sv
+alpu/rtl/alpu.sv

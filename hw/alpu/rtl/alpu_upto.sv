@@ -1,0 +1,47 @@
+`include "assertions.svh"
+
+/// For each place of a vector: whether a bit is set there or anywhere above it.
+///
+/// Both questions about the list have this form: who is the first (nothing set above), and who may move
+/// (something empty at or above). Bits are looked at in groups of four, and `above_i` joins at the very
+/// end, since it comes last: two levels of logic from the bits to `any_o`, one from `above_i` to `upto_o`.
+module alpu_upto #(
+    /// Bits, 1 or more.
+    parameter int unsigned WIDTH = 16
+) (
+    /// The vector; its highest bit is the list's head.
+    input  logic [WIDTH-1:0] bits_i,
+    /// A bit is set in a part of the list above this one.
+    input  logic             above_i,
+    /// A bit is set here or above.
+    output logic [WIDTH-1:0] upto_o,
+    /// A bit is set in this vector.
+    output logic             any_o
+);
+
+  `ALCOR_CHECK_PARAM(g_check_width, WIDTH >= 1, "alpu_upto: WIDTH must be 1 or more")
+
+  localparam int unsigned Groups = (WIDTH + 3) / 4;
+  localparam int unsigned Padded = 4 * Groups;
+
+  // Within the group; then of all higher groups.
+  logic [Padded-1:0] bits, local_upto, higher;
+  logic [Groups-1:0] group;
+
+  assign bits = Padded'(bits_i);
+  assign local_upto = bits | ((bits >> 1) & {Groups{4'b0111}}) | ((bits >> 2) & {Groups{4'b0011}})
+      | ((bits >> 3) & {Groups{4'b0001}});
+
+  for (genvar g = 0; g < Groups; g++) begin : g_group
+    assign group[g] = local_upto[4*g];
+    if (g + 1 < Groups) begin : g_higher
+      assign higher[4*g+:4] = {4{|group[Groups-1:g+1]}};
+    end else begin : g_highest
+      assign higher[4*g+:4] = '0;
+    end
+  end
+
+  assign upto_o = local_upto[WIDTH-1:0] | higher[WIDTH-1:0] | {WIDTH{above_i}};
+  assign any_o  = |group;
+
+endmodule
