@@ -7,18 +7,74 @@ use alcor_abi::{AlpuOp, AlpuResult};
 use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
 
-use crate::alpu_model::{Answer, Command, MATCH_W, Model, Request};
+use crate::alpu_model::{Answer, Command, Model, Request};
 
-/// Cells, and cells of a block.
-const SHAPES: [(usize, usize); 6] = [(256, 8), (256, 16), (256, 32), (128, 8), (128, 16), (128, 32)];
-/// Results that the unit has room for.
-const RESULTS: u64 = 8;
+/// Parameters of a unit.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    cells: usize,
+    block: usize,
+    match_w: usize,
+    tag_w: usize,
+    results: u64,
+}
+
+impl Shape {
+    const fn new(cells: usize, block: usize) -> Self {
+        Self {
+            cells,
+            block,
+            match_w: 42,
+            tag_w: 16,
+            results: 8,
+        }
+    }
+
+    /// All match bits.
+    fn bits(self) -> u64 {
+        (1 << self.match_w) - 1
+    }
+
+    /// All tag bits.
+    fn tags(self) -> u16 {
+        u16::MAX >> (16 - self.tag_w)
+    }
+}
+
+/// Those of the paper.
+const SHAPES: [Shape; 6] = [
+    Shape::new(256, 8),
+    Shape::new(256, 16),
+    Shape::new(256, 32),
+    Shape::new(128, 8),
+    Shape::new(128, 16),
+    Shape::new(128, 32),
+];
+/// Small ones, which are full and empty all the time, and whose widths are odd.
+const SMALL: [Shape; 3] = [
+    Shape {
+        match_w: 5,
+        tag_w: 3,
+        results: 4,
+        ..Shape::new(6, 2)
+    },
+    Shape {
+        match_w: 1,
+        tag_w: 1,
+        results: 4,
+        ..Shape::new(4, 4)
+    },
+    Shape {
+        match_w: 9,
+        tag_w: 5,
+        results: 5,
+        ..Shape::new(24, 8)
+    },
+];
 /// Cycles from a request to its result.
 const LATENCY: u64 = 4;
 /// Cycles within which all is decided that can be, once something has changed for what is held.
 const SETTLE: u64 = 8;
-/// Match bits.
-const BITS: u64 = (1 << MATCH_W) - 1;
 
 fn full() -> bool {
     env::var("ALCOR_FULL").is_ok_and(|value| value == "1")
@@ -45,8 +101,7 @@ struct Due {
 struct Bench {
     dut: Dut,
     pins: Pins,
-    block: u64,
-    cells: usize,
+    shape: Shape,
     model: Model,
     requests: Source<Request>,
     commands: Source<Command>,
@@ -64,6 +119,8 @@ struct Bench {
     troubled: u64,
     /// The command that takes longer than a cycle, since when.
     slow: Option<u64>,
+    /// When a result was last on offer.
+    last_offer: u64,
     /// The command of the last cycle, with whether it may have found no cell.
     last_command: Option<(Command, bool)>,
     /// Requests and commands taken.
@@ -76,13 +133,15 @@ struct Bench {
 }
 
 impl Bench {
-    fn new((cells, block): (usize, usize), posted: bool) -> Self {
+    fn new(shape: Shape, posted: bool) -> Self {
         let recipe = Recipe::new("alpu", "alpu")
             .blocks(&["abi", "common", "alpu"])
-            .param("CELLS", cells as u64)
-            .param("BLOCK", block as u64)
+            .param("CELLS", shape.cells as u64)
+            .param("BLOCK", shape.block as u64)
             .param("POSTED", posted.into())
-            .param("RESULTS", RESULTS);
+            .param("MATCH_W", shape.match_w as u64)
+            .param("TAG_W", shape.tag_w as u64)
+            .param("RESULTS", shape.results);
         let mut dut = Dut::start(&recipe);
         let pin = |name: &str| dut.pin(name);
         let pins = Pins {
@@ -121,9 +180,8 @@ impl Bench {
         Self {
             dut,
             pins,
-            block: block as u64,
-            cells,
-            model: Model::new(cells, posted),
+            shape,
+            model: Model::new(shape.cells, posted),
             requests: Source::new(Pace::Always),
             commands: Source::new(Pace::Always),
             sink: Sink::new(Pace::Always),
@@ -134,6 +192,7 @@ impl Bench {
             leaving: VecDeque::new(),
             troubled: 0,
             slow: None,
+            last_offer: 0,
             last_command: None,
             operations: 0,
             cycle: 100,
@@ -148,7 +207,7 @@ impl Bench {
         self.dut.set(self.pins.request[0], 0, 0);
         self.dut.set(self.pins.command[0], 0, 0);
         self.dut.reset();
-        self.model = Model::new(self.cells, posted);
+        self.model = Model::new(self.shape.cells, posted);
         self.requests.clear();
         self.commands.clear();
         self.due.clear();
@@ -164,7 +223,10 @@ impl Bench {
     fn expect(&mut self, from: u64, to: u64) {
         // A result is only owed when there is room for it.
         for answer in self.model.answers() {
-            if matches!(answer.kind, AlpuResult::MatchSuccess | AlpuResult::CancelSuccess) {
+            if matches!(
+                answer.kind,
+                AlpuResult::MatchSuccess | AlpuResult::CancelSuccess
+            ) {
                 self.leaving.push_back(0);
             }
             self.due.push_back(Due { answer, from, to });
@@ -180,7 +242,7 @@ impl Bench {
         let op = AlpuOp::from_bits(command.op.into());
         let discarded = self.dut.get(self.pins.discarded, 0) as u32;
         let insert = op == Some(AlpuOp::Insert) && self.model.inserting();
-        let full = if self.model.len() == self.cells {
+        let full = if self.model.len() == self.shape.cells {
             true
         } else {
             // A cell is surely free once the result that tells so is on offer.
@@ -200,17 +262,17 @@ impl Bench {
             "discarded commands, cycle {at}: {command:?}"
         );
         // Room for one result more may have to be waited for.
-        let room = self.owed;
+        let (room, block) = (self.owed, self.shape.block as u64);
         let (from, to) = match op {
             Some(AlpuOp::StartInsert) => (at + LATENCY + 1, at + LATENCY + 1),
-            Some(AlpuOp::Cancel) => (at + self.block + 5, at + self.block + 7),
+            Some(AlpuOp::Cancel) => (at + block + 5, at + block + 7),
             _ => (at + 3, at + SETTLE),
         };
         let waits = slow && (holds || troubled);
         self.expect(from, if waits { to + SETTLE } else { to });
         if slow && op != Some(AlpuOp::Reset) {
             self.owed += 1;
-            if room >= RESULTS {
+            if room >= self.shape.results {
                 // When there is room is known when a result is taken.
                 if let Some(due) = self.due.back_mut() {
                     due.to = u64::MAX;
@@ -254,7 +316,7 @@ impl Bench {
         self.dut.set(result[1], 0, ready.into());
         self.dut.settle();
         self.apply_command();
-        let at = self.cycle;
+        let (at, block, room) = (self.cycle, self.shape.block as u64, self.shape.results);
 
         // What the unit is ready for.
         let command_ready = self.dut.get(command[1], 0) == 1;
@@ -263,14 +325,11 @@ impl Bench {
         }
         match self.slow {
             None => assert!(command_ready, "no command is under way, cycle {at}"),
-            Some(since) if self.owed <= RESULTS => {
-                let free = self.taken.back().copied().unwrap_or(0).max(since);
-                assert!(
-                    at <= free + self.block + 3 * SETTLE,
-                    "the command of cycle {since} does not end"
-                );
-            }
-            Some(_) => {}
+            // It may wait for room as long as there are results to be taken.
+            Some(since) => assert!(
+                at <= since.max(self.last_offer) + block + 3 * SETTLE,
+                "the command of cycle {since} does not end"
+            ),
         }
         let request_ready = self.dut.get(request[1], 0) == 1;
         if self.model.holds() {
@@ -279,7 +338,7 @@ impl Bench {
         if self.slow.is_none() && at > self.troubled {
             assert_eq!(
                 request_ready,
-                self.owed < RESULTS,
+                self.owed < room,
                 "ready for a request, cycle {at}, {} owed",
                 self.owed
             );
@@ -291,6 +350,7 @@ impl Bench {
 
         // Results.
         if self.dut.get(result[0], 0) == 1 {
+            self.last_offer = at;
             let Some(&Due { answer, from, to }) = self.due.front() else {
                 panic!("a result that nobody has asked for, cycle {at}");
             };
@@ -308,7 +368,10 @@ impl Bench {
                     "{answer:?} is offered in cycle {at}, and due in {from} to {to}, {after} at the earliest"
                 );
                 self.offered = true;
-                if matches!(answer.kind, AlpuResult::MatchSuccess | AlpuResult::CancelSuccess) {
+                if matches!(
+                    answer.kind,
+                    AlpuResult::MatchSuccess | AlpuResult::CancelSuccess
+                ) {
                     self.leaving.pop_front();
                 }
             }
@@ -324,7 +387,7 @@ impl Bench {
                 if let Some(last) = self.due.back_mut()
                     && last.to == u64::MAX
                 {
-                    last.to = at + self.block + 3 * SETTLE;
+                    last.to = at + block + 3 * SETTLE;
                 }
                 if let Some(log) = &mut self.log {
                     log.push((at, found));
@@ -373,7 +436,7 @@ impl Bench {
         let command = self.commands.take(command_ready);
         self.command_taken = command.is_some();
         if let Some(command) = command {
-            let full = self.model.len() + self.leaving.len() >= self.cells;
+            let full = self.model.len() + self.leaving.len() >= self.shape.cells;
             self.last_command = Some((command, full));
             self.operations += 1;
         }
@@ -406,6 +469,7 @@ impl Bench {
 
 /// What entries and requests look like for a while.
 struct Style {
+    shape: Shape,
     /// Match bits that entries and requests are made from.
     kinds: Vec<u64>,
     /// Chance of a bit that differs.
@@ -424,16 +488,19 @@ struct Style {
 }
 
 impl Style {
-    fn random(rng: &mut Random, cells: usize) -> Self {
+    fn random(rng: &mut Random, shape: Shape) -> Self {
         let most = [1, 4, 40][rng.random_range(0..3)];
         let kinds = rng.random_range(1..=most);
         Self {
-            kinds: (0..kinds).map(|_| rng.random::<u64>() & BITS).collect(),
+            shape,
+            kinds: (0..kinds)
+                .map(|_| rng.random::<u64>() & shape.bits())
+                .collect(),
             near: [0.0, 0.2, 0.7][rng.random_range(0..3)],
             wild: [0.0, 0.2, 0.9][rng.random_range(0..3)],
             probes: [0.0, 0.2, 0.9][rng.random_range(0..3)],
-            tags: [4, 64, u16::MAX][rng.random_range(0..3)],
-            burst: [1, 4, 30, cells][rng.random_range(0..4)],
+            tags: [4, 64, u16::MAX][rng.random_range(0..3)].min(shape.tags()),
+            burst: [1, 4, 30, shape.cells][rng.random_range(0..4)],
             cancel: [0.0, 0.02, 0.2][rng.random_range(0..3)],
             reset: [0.0, 0.0, 0.01][rng.random_range(0..3)],
             invalid: [0.0, 0.05, 0.3][rng.random_range(0..3)],
@@ -444,7 +511,7 @@ impl Style {
     fn bits(&self, rng: &mut Random) -> u64 {
         let mut bits = self.kinds[rng.random_range(0..self.kinds.len())];
         if rng.random_bool(self.near) {
-            bits ^= 1 << rng.random_range(0..MATCH_W);
+            bits ^= 1 << rng.random_range(0..self.shape.match_w);
         }
         bits
     }
@@ -454,12 +521,18 @@ impl Style {
             return 0;
         }
         match rng.random_range(0..5) {
-            0 => BITS,
-            1 => 1 << rng.random_range(0..MATCH_W),
+            0 => self.shape.bits(),
+            1 => 1 << rng.random_range(0..self.shape.match_w),
             // A field, as of a source or a tag.
-            2 => (BITS >> rng.random_range(0..MATCH_W)) & (BITS << rng.random_range(0..MATCH_W)),
-            3 => BITS & !(1 << rng.random_range(0..MATCH_W)),
-            _ => rng.random::<u64>() & BITS,
+            2 => {
+                let (low, high) = (
+                    rng.random_range(0..self.shape.match_w),
+                    rng.random_range(0..self.shape.match_w),
+                );
+                (self.shape.bits() >> low) & (self.shape.bits() << high)
+            }
+            3 => self.shape.bits() & !(1 << rng.random_range(0..self.shape.match_w)),
+            _ => rng.random::<u64>() & self.shape.bits(),
         }
     }
 
@@ -473,10 +546,10 @@ impl Style {
         // Often for an entry that is there, or is so but for a bit.
         if model.len() > 0 && rng.random_bool(0.5) {
             let (bits, mask, _) = model.entry(rng.random_range(0..model.len()));
-            let any = rng.random::<u64>() & (mask | request.mask) & BITS;
+            let any = rng.random::<u64>() & (mask | request.mask) & self.shape.bits();
             request.bits = bits ^ any;
             if rng.random_bool(0.2) {
-                request.bits ^= 1 << rng.random_range(0..MATCH_W);
+                request.bits ^= 1 << rng.random_range(0..self.shape.match_w);
             }
         }
         request
@@ -487,7 +560,7 @@ impl Style {
         if op == AlpuOp::Cancel as u8 && model.len() > 0 && rng.random_bool(0.8) {
             tag = model.entry(rng.random_range(0..model.len())).2;
             if rng.random_bool(0.1) {
-                tag ^= 1 << rng.random_range(0..16);
+                tag ^= 1 << rng.random_range(0..self.shape.tag_w);
             }
         }
         Command {
@@ -537,7 +610,7 @@ fn pace(rng: &mut Random) -> Pace {
 fn random(bench: &mut Bench, rng: &mut Random, operations: u64, posted: bool) {
     let (mut most, mut least_since_most) = (0, usize::MAX);
     while bench.operations < operations {
-        let style = Style::random(rng, bench.cells);
+        let style = Style::random(rng, bench.shape);
         bench.requests.set_pace(pace(rng));
         bench.commands.set_pace(pace(rng));
         bench.sink.set_pace(pace(rng));
@@ -550,7 +623,8 @@ fn random(bench: &mut Bench, rng: &mut Random, operations: u64, posted: bool) {
             }
             if ops.is_empty() && pause == 0 {
                 ops = style.commands(rng).into();
-                pause = rng.random_range(0..=style.pause) * rng.random_range(0..=bench.cells / 16);
+                pause = rng.random_range(0..=style.pause)
+                    * rng.random_range(0..=bench.shape.cells.div_ceil(16));
             }
             if bench.commands.is_empty() {
                 if let Some(op) = ops.pop_front() {
@@ -562,7 +636,7 @@ fn random(bench: &mut Bench, rng: &mut Random, operations: u64, posted: bool) {
             }
             bench.step(rng);
             most = most.max(bench.model.len());
-            if most == bench.cells {
+            if most == bench.shape.cells {
                 least_since_most = least_since_most.min(bench.model.len());
             }
         }
@@ -574,32 +648,323 @@ fn random(bench: &mut Bench, rng: &mut Random, operations: u64, posted: bool) {
             bench.reset(posted);
         }
     }
-    let stop = Style::random(rng, bench.cells).command(rng, &bench.model, AlpuOp::StopInsert as u8);
+    let stop = Style::random(rng, bench.shape).command(rng, &bench.model, AlpuOp::StopInsert as u8);
     bench.commands.push(stop);
     bench.finish(rng);
-    assert_eq!(most, bench.cells, "the list was never full");
+    assert_eq!(most, bench.shape.cells, "the list was never full");
     assert_eq!(least_since_most, 0, "the list was never empty again");
 }
 
-fn random_of(posted: bool, name: &'static str) {
+fn random_of(shapes: &[Shape], posted: bool, name: &'static str) {
     let mut rng = Random::new(name);
-    let operations = if full() { 1_000_000 } else { 40_000 };
-    for shape in SHAPES {
+    let operations = soak(if full() { 1_000_000 } else { 100_000 });
+    for &shape in shapes {
         let mut bench = Bench::new(shape, posted);
-        random(&mut bench, &mut rng, soak(operations), posted);
+        random(&mut bench, &mut rng, operations, posted);
         println!(
             "{} cells, blocks of {}: {} operations in {} cycles",
-            shape.0, shape.1, bench.operations, bench.cycle
+            shape.cells, shape.block, bench.operations, bench.cycle
         );
     }
 }
 
 #[test]
 fn alpu_posted_random() {
-    random_of(true, "alpu_posted_random");
+    random_of(&SHAPES, true, "alpu_posted_random");
 }
 
 #[test]
 fn alpu_unexpected_random() {
-    random_of(false, "alpu_unexpected_random");
+    random_of(&SHAPES, false, "alpu_unexpected_random");
+}
+
+#[test]
+fn alpu_small_random() {
+    random_of(&SMALL, true, "alpu_small_random");
+    random_of(&SMALL, false, "alpu_small_random");
+}
+
+// ------------------------------------------------------------------------------------------------
+// One thing at a time
+// ------------------------------------------------------------------------------------------------
+
+fn command(op: AlpuOp, tag: u16, bits: u64) -> Command {
+    Command {
+        op: op as u8,
+        id: tag as u8,
+        tag,
+        bits,
+        mask: 0,
+    }
+}
+
+fn request(bits: u64) -> Request {
+    Request {
+        probe: false,
+        id: bits as u8,
+        bits,
+        mask: 0,
+    }
+}
+
+/// Cycles between the first and the last of so many events, one by one.
+fn interval(cycles: &[u64]) -> f64 {
+    (cycles[cycles.len() - 1] - cycles[0]) as f64 / (cycles.len() - 1) as f64
+}
+
+impl Bench {
+    /// Appends entries; gives the cycles in which the insertions were taken.
+    fn fill(&mut self, rng: &mut Random, bits: impl Iterator<Item = u64>) -> Vec<u64> {
+        self.commands.push(command(AlpuOp::StartInsert, 0, 0));
+        for (tag, bits) in (0..).zip(bits) {
+            let tag = tag & self.shape.tags();
+            self.commands.push(command(AlpuOp::Insert, tag, bits));
+        }
+        self.commands.push(command(AlpuOp::StopInsert, 0, 0));
+        let mut cycles = Vec::new();
+        while !self.commands.is_empty() {
+            self.step(rng);
+            if self.command_taken {
+                cycles.push(self.cycle - 1);
+            }
+        }
+        self.finish(rng);
+        cycles.pop();
+        cycles.remove(0);
+        cycles
+    }
+
+    /// Requests in as many cycles as it takes; cycles in which they were taken, and in which their results were.
+    fn requests(
+        &mut self,
+        rng: &mut Random,
+        bits: impl Iterator<Item = u64>,
+    ) -> (Vec<u64>, Vec<(u64, Answer)>) {
+        self.log = Some(Vec::new());
+        self.requests.extend(bits.map(request));
+        let mut cycles = Vec::new();
+        while !self.requests.is_empty() {
+            self.step(rng);
+            if self.request_taken {
+                cycles.push(self.cycle - 1);
+            }
+        }
+        self.finish(rng);
+        (cycles, self.log.take().unwrap_or_default())
+    }
+}
+
+/// Intervals and latencies, in cycles.
+fn figures(posted: bool, name: &'static str) {
+    let mut rng = Random::new(name);
+    for shape in SHAPES {
+        let cells = shape.cells as u64;
+        let mut bench = Bench::new(shape, posted);
+        let rng = &mut rng;
+
+        let different: Vec<u64> = (0..cells).map(|at| at * 0x01_0001_0001).collect();
+        let inserts = bench.fill(rng, different.iter().copied());
+        let insert = interval(&inserts);
+        // From the tail, so that there are holes above; each entry that is hit is another one.
+        let (taken, answers) = bench.requests(rng, different.iter().rev().copied());
+        let results: Vec<u64> = answers.iter().map(|answer| answer.0).collect();
+        let apart = interval(&taken).max(interval(&results));
+        let latencies: Vec<u64> = taken.iter().zip(&results).map(|(a, b)| b - a).collect();
+        let latency = latencies.iter().copied().max().unwrap_or(0);
+        assert!(latencies.iter().all(|&cycles| cycles == latency));
+        let tags: Vec<u64> = answers.iter().map(|answer| answer.1.value).collect();
+        assert_eq!(tags, (0..cells).rev().collect::<Vec<u64>>());
+
+        bench.fill(rng, (0..cells).map(|_| 7));
+        let (taken, answers) = bench.requests(rng, (0..cells).map(|_| 7));
+        let results: Vec<u64> = answers.iter().map(|answer| answer.0).collect();
+        let same = interval(&taken).max(interval(&results));
+        let tags: Vec<u64> = answers.iter().map(|answer| answer.1.value).collect();
+        assert_eq!(tags, (0..cells).collect::<Vec<u64>>());
+
+        // All fail.
+        let (taken, answers) = bench.requests(rng, 0..cells);
+        let results: Vec<u64> = answers.iter().map(|answer| answer.0).collect();
+        let failing = interval(&taken).max(interval(&results));
+
+        // A request and an insertion in each cycle.
+        bench.commands.push(command(AlpuOp::StartInsert, 0, 0));
+        for tag in 0..4 {
+            bench.commands.push(command(AlpuOp::Insert, tag, 9));
+        }
+        bench.finish(rng);
+        for tag in 0..1000 {
+            bench.commands.push(command(AlpuOp::Insert, tag, 9));
+            bench.requests.push(request(9));
+        }
+        for _ in 0..1000 {
+            bench.step(rng);
+            assert!(bench.request_taken && bench.command_taken);
+        }
+        bench.commands.push(command(AlpuOp::Reset, 0, 0));
+        bench.finish(rng);
+
+        // What is held, from the insertion that ends it.
+        let mut held = [0; 9];
+        for (at, held) in held.iter_mut().enumerate() {
+            bench.commands.push(command(AlpuOp::StartInsert, 0, 0));
+            bench.finish(rng);
+            bench.requests.push(request(3));
+            for _ in 0..20 + at {
+                bench.step(rng);
+            }
+            bench.log = Some(Vec::new());
+            bench.commands.push(command(AlpuOp::Insert, 1, 3));
+            bench.step(rng);
+            assert!(bench.command_taken);
+            let since = bench.cycle - 1;
+            bench.finish(rng);
+            *held = bench.log.take().unwrap_or_default()[0].0 - since;
+            bench.commands.push(command(AlpuOp::StopInsert, 0, 0));
+            bench.finish(rng);
+        }
+        let (soonest, latest) = (held.iter().min(), held.iter().max());
+        assert_eq!((soonest, latest), (Some(&4), Some(&6)));
+
+        // A start and a cancellation, by themselves.
+        let mut slow = [0; 2];
+        for (slow, op) in slow.iter_mut().zip([AlpuOp::StartInsert, AlpuOp::Cancel]) {
+            bench.log = Some(Vec::new());
+            bench.commands.push(command(op, 1, 0));
+            bench.step(rng);
+            let since = bench.cycle - 1;
+            bench.finish(rng);
+            *slow = bench.log.take().unwrap_or_default()[0].0 - since;
+        }
+        assert_eq!(slow, [LATENCY + 1, shape.block as u64 + 5]);
+
+        println!(
+            "| {cells}/{} | {apart} | {same} | {failing} | {insert} | {latency} | {} | {} |",
+            shape.block, slow[0], slow[1]
+        );
+        assert_eq!(
+            (apart, same, failing, insert, latency),
+            (1.0, 1.0, 1.0, 1.0, LATENCY)
+        );
+    }
+}
+
+#[test]
+fn alpu_posted_figures() {
+    figures(true, "alpu_posted_figures");
+}
+
+#[test]
+fn alpu_unexpected_figures() {
+    figures(false, "alpu_unexpected_figures");
+}
+
+/// What the unit is in the middle of.
+fn situations() -> Vec<Vec<Command>> {
+    let (start, stop) = (
+        command(AlpuOp::StartInsert, 1, 0),
+        command(AlpuOp::StopInsert, 2, 0),
+    );
+    let (insert, cancel) = (command(AlpuOp::Insert, 3, 5), command(AlpuOp::Cancel, 3, 0));
+    let reset = command(AlpuOp::Reset, 4, 0);
+    vec![
+        vec![],
+        vec![start],
+        vec![cancel],
+        vec![reset],
+        vec![start, insert],
+        vec![start, insert, insert, cancel],
+        vec![start, insert, stop],
+        vec![start, insert, stop, start],
+        vec![start, stop, cancel],
+        vec![start, reset],
+        vec![start, start, stop, stop, insert],
+    ]
+}
+
+/// RESET behind every command and a number of cycles, with requests that match, fail, and are held; and
+/// `rst_ni` likewise. Behind it the unit is as new.
+#[test]
+fn alpu_reset_anywhere() {
+    let mut rng = Random::new("alpu_reset_anywhere");
+    let rng = &mut rng;
+    for shape in [SHAPES[3], SMALL[0], SMALL[1]] {
+        let mut bench = Bench::new(shape, true);
+        let most = shape.bits().min(5);
+        for situation in situations() {
+            for delay in 0..shape.block + 14 {
+                for requests in 0..6 {
+                    for ready in [true, false] {
+                        for pin in [false, true] {
+                            bench.fill(rng, [5 & most, 5 & most, 1].into_iter());
+                            bench
+                                .sink
+                                .set_pace(if ready { Pace::Always } else { Pace::Never });
+                            bench.requests.extend(
+                                [5 & most, 0, 5 & most, 1, 0, 5 & most]
+                                    .map(request)
+                                    .into_iter()
+                                    .take(requests),
+                            );
+                            bench
+                                .commands
+                                .extend(situation.iter().map(|command| Command {
+                                    tag: command.tag & shape.tags(),
+                                    ..*command
+                                }));
+                            for _ in 0..delay {
+                                bench.step(rng);
+                            }
+                            if pin {
+                                bench.reset(true);
+                            } else {
+                                bench.commands.push(command(AlpuOp::Reset, 0, 0));
+                            }
+                            bench.finish(rng);
+                            assert_eq!(bench.model.len(), 0);
+                            assert!(!bench.model.inserting());
+                        }
+                    }
+                }
+            }
+        }
+        // As new: it holds as many entries as ever.
+        bench.fill(rng, (0..shape.cells as u64).map(|_| 1));
+        let (_, answers) = bench.requests(rng, (0..=shape.cells as u64).map(|_| 1));
+        assert!(
+            answers
+                .iter()
+                .take(shape.cells)
+                .all(|answer| answer.1.kind == AlpuResult::MatchSuccess)
+        );
+        assert_eq!(answers[shape.cells].1.kind, AlpuResult::MatchFailure);
+    }
+}
+
+/// Entries deleted from every place, by a match or by a cancellation, while the list is full.
+#[test]
+fn alpu_every_place() {
+    let mut rng = Random::new("alpu_every_place");
+    let rng = &mut rng;
+    for (shape, posted) in [(SHAPES[3], true), (SHAPES[5], false), (SMALL[2], true)] {
+        let mut bench = Bench::new(shape, posted);
+        bench.fill(rng, (0..shape.cells as u64).map(|at| at & shape.bits()));
+        for _ in 0..3 * shape.cells {
+            let at = rng.random_range(0..shape.cells);
+            let (bits, _, tag) = bench.model.entry(at);
+            if rng.random_bool(0.5) {
+                bench.requests.push(request(bits));
+            } else {
+                bench.commands.push(command(AlpuOp::Cancel, tag, 0));
+            }
+            let pause = rng.random_range(0..4);
+            for _ in 0..pause {
+                bench.step(rng);
+            }
+            bench.finish(rng);
+            let bits = rng.random::<u64>() & shape.bits();
+            bench.fill(rng, [bits].into_iter());
+            assert_eq!(bench.model.len(), shape.cells);
+        }
+    }
 }

@@ -8,9 +8,6 @@ use std::collections::VecDeque;
 
 use alcor_abi::{AlpuOp, AlpuResult};
 
-/// Match bits of the units under test.
-pub const MATCH_W: usize = 42;
-
 /// A request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Request {
@@ -145,7 +142,11 @@ impl Model {
     fn decide(&mut self) {
         while let Some(&request) = self.held.front() {
             let at = self.list.iter().position(|entry| {
-                let mask = if self.posted { entry.mask } else { request.mask };
+                let mask = if self.posted {
+                    entry.mask
+                } else {
+                    request.mask
+                };
                 (entry.bits ^ request.bits) & !mask == 0
             });
             let (kind, value) = match (at, request.probe) {

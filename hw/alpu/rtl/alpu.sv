@@ -28,7 +28,8 @@ module alpu #(
     parameter int unsigned TAG_W = 16,
     /// Bits that come back with the result.
     parameter int unsigned ID_W = 8,
-    /// Results that there is room for before one is taken; from 6 on, a request can be taken in each cycle.
+    /// Results that there is room for before one is taken, 4 or more; from 6 on, a request can be taken in
+    /// each cycle.
     parameter int unsigned RESULTS = 8,
     /// Width of the number of entries; derived, not to be set.
     localparam int unsigned CountW = $clog2(CELLS + 1),
@@ -364,7 +365,8 @@ module alpu #(
     end
   end
 
-  `ALCOR_CHECK_PARAM(g_check_results, RESULTS >= 2, "alpu: RESULTS must be 2 or more")
+  // Three for what is held; one for a CANCEL, which would else wait for STOP INSERT behind it.
+  `ALCOR_CHECK_PARAM(g_check_results, RESULTS >= 4, "alpu: RESULTS must be 4 or more")
   `ALCOR_CHECK_PARAM(g_check_widths, MATCH_W >= 1 && TAG_W >= 1 && ID_W >= 1,
                      "alpu: MATCH_W, TAG_W and ID_W must be 1 or more")
 

@@ -58,8 +58,13 @@ module alpu_cell #(
   end
 
   // A LUT compares two bits; whether all pairs are equal is the carry of a sum, which takes no more LUTs.
+  logic [2*Half-1:0] padded;
   logic [Half-1:0] pairs, sum;
-  assign pairs = equal[Half-1:0] & {{(2 * Half - MATCH_W) {1'b1}}, equal[MATCH_W-1:Half]};
+  always_comb begin
+    padded = '1;
+    padded[MATCH_W-1:0] = equal;
+  end
+  assign pairs = padded[Half-1:0] & padded[2*Half-1:Half];
   assign {hit_o, sum} = {1'b0, pairs} + 1'b1;
 
 endmodule
