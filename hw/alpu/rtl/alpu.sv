@@ -126,7 +126,7 @@ module alpu #(
   // Room for a result is set aside for each request that is taken, so that nothing that is under way ever
   // has to wait.
   logic room_q, owe, pay;
-  logic [OwedW-1:0] owed_d, owed_q;
+  logic [OwedW-1:0] owed_d, owed_q, results_held;
 
   assign quiet           = !again1_q && !again2_q && !v3_q;
   assign request_ready_o = (state_q == StRun || state_q == StStarting) && quiet && room_q;
@@ -271,6 +271,9 @@ module alpu #(
   // ------------------------------------------------------------------------------------- the list
   logic remove, removed;
   logic [TAG_W-1:0] tag;
+`ifdef FORMAL
+  logic [CELLS*(1+2*MATCH_W+TAG_W)-1:0] f_cells;
+`endif
 
   assign remove  = (turn && !probe2_q && !start2_q) || state_q == StDelete;
   assign removed = remove && found;
@@ -297,6 +300,9 @@ module alpu #(
       .tag_o         (tag),
       .scan_i        (scanning),
       .scan_load_i   (state_q == StLoad),
+`ifdef FORMAL
+      .cells_o       (f_cells),
+`endif
       .scan_tag_i    (scan_tag_q)
   );
 
@@ -344,7 +350,7 @@ module alpu #(
       .ready_i(result_ready_i),
       .data_o ({result_kind_o, result_id_o, result_value_o}),
       .empty_o(),
-      .usage_o()
+      .usage_o(results_held)
   );
 
   assign owe = take || start || (state_q == StCancel && state_d == StLoad);
@@ -377,9 +383,14 @@ module alpu #(
   `ALCOR_STABLE(a_result_stable, result_valid_o, result_ready_i,
                 {result_kind_o, result_id_o, result_value_o})
   `ALCOR_IMPLIES(a_result_has_room, result_q, result_ready)
+  `ALCOR_ASSERT(a_owed, owed_q >= results_held)
   `ALCOR_ASSERT(a_one_is_first, (2'(first1_q) + 2'(first2_q) + 2'(first3_q)) <= 2'd1)
   `ALCOR_ASSERT(a_first_is_one, (!first1_q || v1_q) && (!first2_q || v2_q) && (!first3_q || v3_q))
   `ALCOR_NEXT(a_no_failure, decided && inserting_o, kind_q != AR_MATCH_FAILURE && kind_q != AR_PROBE_FAILURE)
   `ALCOR_IMPLIES(a_count, removed, count_o != '0)
+
+`ifdef FORMAL
+  `include "alpu_properties.svh"
+`endif
 
 endmodule

@@ -52,6 +52,10 @@ module alpu_array #(
     input  logic               scan_i,
     /// First cycle of a search.
     input  logic               scan_load_i,
+`ifdef FORMAL
+    /// What is in the cells: {valid, match, mask, tag} of each.
+    output logic [CELLS*(1+2*MATCH_W+TAG_W)-1:0] cells_o,
+`endif
     /// The tag that is searched for.
     input  logic [  TAG_W-1:0] scan_tag_i
 );
@@ -127,6 +131,9 @@ module alpu_array #(
         .taken_o       (taken),
         .match_o       (match),
         .mask_o        (mask),
+`ifdef FORMAL
+        .cells_o(cells_o[b*BLOCK*(1+2*MATCH_W+TAG_W)+:BLOCK*(1+2*MATCH_W+TAG_W)]),
+`endif
         .up_tag_o      (tag)
     );
   end

@@ -73,6 +73,10 @@ module alpu_block #(
     output logic               taken_o,
     output logic [MATCH_W-1:0] match_o,
     output logic [MATCH_W-1:0] mask_o,
+`ifdef FORMAL
+    /// What is in the cells: {valid, match, mask, tag} of each.
+    output logic [BLOCK*(1+2*MATCH_W+TAG_W)-1:0] cells_o,
+`endif
     output logic [  TAG_W-1:0] up_tag_o
 );
 
@@ -81,7 +85,9 @@ module alpu_block #(
 
   localparam int unsigned Top = BLOCK - 1;
 
-  logic [MATCH_W-1:0] request_q, request_mask_q;
+  // Copies, one a block: they must not be taken for one and the same.
+  (* keep = "true" *) logic [MATCH_W-1:0] request_q;
+  (* keep = "true" *) logic [MATCH_W-1:0] request_mask_q;
   logic [BLOCK-1:0] valid_q, hit_q, win_q;
   logic [BLOCK-1:0] hit, candidate, win, keep, move, hole_upto, found_upto, lower_taken;
   logic [BLOCK*TAG_W-1:0] tags;
@@ -157,6 +163,9 @@ module alpu_block #(
         .hit_o         (equals)
     );
     assign hit[i] = `ALCOR_AWAKE(busy_i) && equals;
+`ifdef FORMAL
+    assign cells_o[i*(1+2*MATCH_W+TAG_W)+:1+2*MATCH_W+TAG_W] = {valid_q[i], match, mask, tags[i*TAG_W+:TAG_W]};
+`endif
   end
 
   assign valid_o  = keep[Top];

@@ -1,0 +1,219 @@
+// What is proven of `alpu`, included at its end where FORMAL is defined. A list as a plain queue of entries
+// follows what the unit does, and says in each cycle what that has to be.
+
+localparam int unsigned EntryW = 2 * MATCH_W + TAG_W;
+localparam int unsigned AtW = $clog2(CELLS + 1);
+
+// Reset in the first cycle, and what is offered stays on offer.
+logic f_started = 1'b0;
+always_ff @(posedge clk_i) f_started <= 1'b1;
+always @(posedge clk_i) begin
+  assume (rst_ni == f_started);
+  if (rst_ni && $past(rst_ni)) begin
+    if ($past(request_valid_i && !request_ready_o)) begin
+      assume (request_valid_i && $stable({request_probe_i, request_id_i, request_match_i, request_mask_i}));
+    end
+    if ($past(command_valid_i && !command_ready_o)) begin
+      assume (command_valid_i
+          && $stable({command_op_i, command_id_i, command_tag_i, command_match_i, command_mask_i}));
+    end
+  end
+end
+
+// ------------------------------------------------------------------------------------------ the list
+// Entry 0 is the head. An entry that was inserted in the cycle before is fresh: the request that is decided
+// was compared before it was there.
+logic [CELLS*EntryW-1:0] f_list_d, f_list_q;
+logic [AtW-1:0] f_count_d, f_count_q;
+logic f_fresh_q;
+// Mask bits of the entry that is inserted, and of the request that is decided.
+logic [MATCH_W-1:0] f_mask, f_request_mask;
+if (POSTED) begin : g_f_posted
+  assign f_mask         = command_mask_i;
+  assign f_request_mask = '0;
+end else begin : g_f_unexpected
+  assign f_mask         = '0;
+  assign f_request_mask = g_unexpected.mask2_q;
+end
+
+logic f_hit, f_hit_fresh, f_tag_hit;
+logic [AtW-1:0] f_at, f_tag_at;
+logic [TAG_W-1:0] f_tag, f_won_q;
+
+always_comb begin
+  f_hit       = 1'b0;
+  f_hit_fresh = 1'b0;
+  f_tag_hit   = 1'b0;
+  f_at        = '0;
+  f_tag_at    = '0;
+  f_tag       = '0;
+  for (int i = CELLS - 1; i >= 0; i--) begin
+    if (AtW'(i) < f_count_q) begin
+      if (((f_list_q[i*EntryW+MATCH_W+TAG_W+:MATCH_W] ^ match2_q)
+          & ~(f_list_q[i*EntryW+TAG_W+:MATCH_W] | f_request_mask)) == '0) begin
+        f_hit_fresh = 1'b1;
+        if (!(f_fresh_q && AtW'(i + 1) == f_count_q)) begin
+          f_hit = 1'b1;
+          f_at  = AtW'(i);
+          f_tag = f_list_q[i*EntryW+:TAG_W];
+        end
+      end
+      if (f_list_q[i*EntryW+:TAG_W] == scan_tag_q) begin
+        f_tag_hit = 1'b1;
+        f_tag_at  = AtW'(i);
+      end
+    end
+  end
+end
+
+logic f_remove;
+logic [AtW-1:0] f_remove_at, f_rest;
+assign f_remove    = (state_q == StDelete) ? f_tag_hit : turn && !start2_q && !probe2_q && f_hit;
+assign f_remove_at = (state_q == StDelete) ? f_tag_at : f_at;
+assign f_rest      = f_count_q - AtW'(f_remove);
+
+always_comb begin
+  f_list_d  = f_list_q;
+  f_count_d = f_rest;
+  for (int i = 0; i < CELLS; i++) begin
+    if (f_remove && AtW'(i) >= f_remove_at && i + 1 < CELLS) begin
+      f_list_d[i*EntryW+:EntryW] = f_list_q[((i+1)%CELLS)*EntryW+:EntryW];
+    end
+  end
+  for (int i = 0; i < CELLS; i++) begin
+    if (insert && AtW'(i) == f_rest) begin
+      f_list_d[i*EntryW+:EntryW] = {command_match_i, f_mask, command_tag_i};
+    end
+  end
+  if (insert) f_count_d = f_rest + 1'b1;
+  if (clear) f_count_d = '0;
+end
+
+always_ff @(posedge clk_i) begin
+  f_list_q  <= f_list_d;
+  f_count_q <= f_count_d;
+  f_fresh_q <= insert;
+  f_won_q   <= (state_q == StDelete) ? (f_tag_hit ? scan_tag_q : '0) : f_tag;
+  if (!rst_ni) begin
+    f_count_q <= '0;
+    f_fresh_q <= 1'b0;
+  end
+end
+
+// The cells from the highest on, without the holes, are the list: the order is kept, and no entry is lost
+// or doubled.
+logic f_same;
+logic [AtW-1:0] f_n;
+always_comb begin
+  f_same = 1'b1;
+  f_n    = '0;
+  for (int c = CELLS - 1; c >= 0; c--) begin
+    if (f_cells[c*(EntryW+1)+EntryW]) begin
+      f_same = f_same && f_n < f_count_q
+          && f_cells[c*(EntryW+1)+:EntryW] == EntryW'(f_list_q >> (32'(f_n) * EntryW));
+      f_n    = f_n + 1'b1;
+    end
+  end
+  f_same = f_same && f_n == f_count_q;
+end
+`ALCOR_ASSERT(p_list, f_same)
+`ALCOR_ASSERT(p_count, count_o == f_count_q)
+
+// The first in list order wins; a tag that is searched for is found if it is there.
+`ALCOR_IMPLIES(p_found, turn && !start2_q, found == f_hit)
+`ALCOR_IMPLIES(p_found_tag, state_q == StDelete, found == f_tag_hit)
+`ALCOR_IMPLIES(p_tag, result_q && (kind_q == AR_MATCH_SUCCESS || kind_q == AR_PROBE_SUCCESS || kind_q == AR_CANCEL_SUCCESS),
+               value == ValueW'(f_won_q))
+// The number of free cells is exact when it is told.
+`ALCOR_IMPLIES(p_free, result_q && kind_q == AR_START_ACKNOWLEDGE, 32'(value) == CELLS - 32'(f_count_q))
+// In insert mode nothing fails; in match mode a request fails only where no entry at all matches.
+`ALCOR_IMPLIES(p_no_failure, inserting_o && decided, found || start2_q)
+`ALCOR_IMPLIES(p_real_failure, decided && !found && !start2_q, !f_hit_fresh)
+// An insertion that is taken has a cell.
+`ALCOR_IMPLIES(p_room, insert, f_count_q < AtW'(CELLS))
+
+// ------------------------------------------------------------------------- requests under way
+// Each that was taken, in the order in which it was: decided in that order, each once.
+logic [3*ID_W-1:0] f_ids_d, f_ids_q;
+logic [1:0] f_under_d, f_under_q, f_left;
+logic f_in, f_out;
+logic [ID_W-1:0] f_in_id;
+assign f_in    = take || start;
+assign f_in_id = start ? command_id_q : request_id_i;
+assign f_out   = decided;
+assign f_left  = f_under_q - 2'(f_out);
+always_comb begin
+  f_ids_d = f_out ? f_ids_q >> ID_W : f_ids_q;
+  for (int i = 0; i < 3; i++) begin
+    if (f_in && f_left == 2'(i)) f_ids_d[i*ID_W+:ID_W] = f_in_id;
+  end
+  f_under_d = f_left + 2'(f_in);
+end
+always_ff @(posedge clk_i) begin
+  f_ids_q   <= f_ids_d;
+  f_under_q <= f_under_d;
+  if (!rst_ni) f_under_q <= '0;
+end
+
+// In which order the places are decided: from the one that is first, or else from place 2.
+logic [2:0] f_v;
+logic [3*ID_W-1:0] f_places, f_ring;
+logic [1:0] f_ring_n;
+always_comb begin
+  f_v      = {v3_q, v1_q, v2_q};
+  f_places = {id3_q, id1_q, id2_q};
+  if (first3_q) begin
+    f_v      = {v1_q, v2_q, v3_q};
+    f_places = {id1_q, id2_q, id3_q};
+  end else if (first1_q) begin
+    f_v      = {v2_q, v3_q, v1_q};
+    f_places = {id2_q, id3_q, id1_q};
+  end
+  f_ring   = '0;
+  f_ring_n = '0;
+  for (int i = 2; i >= 0; i--) begin
+    if (f_v[i]) begin
+      f_ring   = (f_ring << ID_W) | (3 * ID_W)'(f_places[i*ID_W+:ID_W]);
+      f_ring_n = f_ring_n + 1'b1;
+    end
+  end
+end
+logic f_ring_same;
+always_comb begin
+  f_ring_same = f_ring_n == f_under_q;
+  for (int i = 0; i < 3; i++) begin
+    if (2'(i) < f_under_q && f_ring[i*ID_W+:ID_W] != f_ids_q[i*ID_W+:ID_W]) f_ring_same = 1'b0;
+  end
+end
+`ALCOR_ASSERT(p_requests, f_ring_same)
+`ALCOR_IMPLIES(p_in_order, decided, f_under_q != '0 && id2_q == f_ids_q[ID_W-1:0])
+// Room is set aside for the results of all that is under way, no more and no less.
+`ALCOR_ASSERT(p_owed, 32'(owed_q) == 32'(f_under_q) + 32'(result_q) + 32'(results_held)
+              + 32'(state_q == StLoad || state_q == StScan || state_q == StDelete))
+`ALCOR_ASSERT(p_owed_range, owed_q <= OwedW'(RESULTS))
+`ALCOR_ASSERT(p_room_known, room_q == (owed_q != OwedW'(RESULTS)))
+
+`ifdef FORMAL_BOUNDED
+// As seen at the ports: once an acknowledgement has been on offer, no failure is until STOP INSERT or RESET has
+// been taken.
+logic f_inserting_q;
+always_ff @(posedge clk_i) begin
+  if (result_valid_o && result_kind_o == AR_START_ACKNOWLEDGE) f_inserting_q <= 1'b1;
+  if (command_valid_i && command_ready_o && (command_op_i == AO_STOP_INSERT || command_op_i == AO_RESET)) begin
+    f_inserting_q <= 1'b0;
+  end
+  if (!rst_ni) f_inserting_q <= 1'b0;
+end
+`ALCOR_IMPLIES(p_no_failure_offered, f_inserting_q && result_valid_o,
+               result_kind_o != AR_MATCH_FAILURE && result_kind_o != AR_PROBE_FAILURE)
+`endif
+
+// --------------------------------------------------------------------- what makes it inductive
+`ALCOR_IMPLIES(p_first, v3_q, first1_q || first2_q || first3_q || again1_q || again2_q)
+`ALCOR_ASSERT(p_again, (!again1_q || v1_q) && (!again2_q || v2_q))
+`ALCOR_IMPLIES(p_start_once, (v1_q && start1_q) || (v2_q && start2_q), state_q == StStarting && !inserting_o)
+`ALCOR_IMPLIES(p_starting, state_q == StStarting, !inserting_o && ((v1_q && start1_q) ^ (v2_q && start2_q)))
+`ALCOR_IMPLIES(p_start, state_q == StStart, !inserting_o)
+`ALCOR_IMPLIES(p_reset_mode, state_q == StReset, !inserting_o)
+`ALCOR_IMPLIES(p_search, state_q == StLoad || state_q == StScan || state_q == StDelete,
+               inserting_o || f_under_q == '0)
