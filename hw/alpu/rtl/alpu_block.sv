@@ -84,6 +84,7 @@ module alpu_block #(
                      "alpu_block: BLOCK must be a power of two from 2")
 
   localparam int unsigned Top = BLOCK - 1;
+  localparam int unsigned Triples = (TAG_W + 2) / 3;
 
   // Copies, one a block: they must not be taken for one and the same.
   (* keep = "true" *) logic [MATCH_W-1:0] request_q;
@@ -196,7 +197,16 @@ module alpu_block #(
       for (int unsigned i = 0; i < BLOCK; i++) tag_o |= tags[i*TAG_W+:TAG_W] & {TAG_W{win_q[i]}};
     end
   end
-  assign equal = tag_o == scan_tag_i;
+
+  // As cells compare: a LUT for three bits, and a carry.
+  logic [3*Triples-1:0] difference;
+  logic [Triples-1:0] same, sum;
+  always_comb begin
+    difference = '0;
+    difference[TAG_W-1:0] = tag_o ^ scan_tag_i;
+    for (int unsigned t = 0; t < Triples; t++) same[t] = difference[3*t+:3] == '0;
+  end
+  assign {equal, sum} = {1'b0, same} + 1'b1;
 
   `ALCOR_ASSERT(a_one_winner, (win & (win - 1'b1)) == '0)
 

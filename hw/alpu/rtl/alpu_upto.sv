@@ -4,7 +4,7 @@
 ///
 /// Both questions about the list have this form: who is the first (nothing set above), and who may move
 /// (something empty at or above). Bits are looked at in groups of four, and `above_i` joins at the very
-/// end, since it comes last: two levels of logic from the bits to `any_o`, one from `above_i` to `upto_o`.
+/// end, since it comes last.
 module alpu_upto #(
     /// Bits, 1 or more.
     parameter int unsigned WIDTH = 16
@@ -23,6 +23,7 @@ module alpu_upto #(
 
   localparam int unsigned Groups = (WIDTH + 3) / 4;
   localparam int unsigned Padded = 4 * Groups;
+  localparam int unsigned Triples = (WIDTH + 2) / 3;
 
   // Within the group; then of all higher groups.
   logic [Padded-1:0] bits, local_upto, higher;
@@ -42,6 +43,18 @@ module alpu_upto #(
   end
 
   assign upto_o = local_upto[WIDTH-1:0] | higher[WIDTH-1:0] | {WIDTH{above_i}};
-  assign any_o  = |group;
+
+  // Whether none at all is set is the carry of a sum over groups of three, which takes no more LUTs.
+  logic [Triples-1:0] clear, sum;
+  logic none;
+  for (genvar t = 0; t < Triples; t++) begin : g_triple
+    if (3 * t + 3 <= WIDTH) begin : g_whole
+      assign clear[t] = bits_i[3*t+:3] == '0;
+    end else begin : g_rest
+      assign clear[t] = bits_i[WIDTH-1:3*t] == '0;
+    end
+  end
+  assign {none, sum} = {1'b0, clear} + 1'b1;
+  assign any_o = !none;
 
 endmodule
