@@ -31,7 +31,11 @@ module sim_top #(
     /// Data bits of a phit.
     parameter int unsigned PHIT_W = 256,
     /// Phits that a link port holds for each virtual channel.
-    parameter int unsigned VC_DEPTH = 256
+    parameter int unsigned VC_DEPTH = 256,
+    /// Cells of the matching unit in each rank's page, 0 for none.
+    parameter int unsigned ALPU_CELLS = 0,
+    /// Cells of a block of it.
+    parameter int unsigned ALPU_BLOCK = 16
 ) (
     /// Clock.
     input  logic            clk_i,
@@ -123,7 +127,9 @@ module sim_top #(
       .LINKS             (LINKS),
       .STAGES            (STAGES),
       .PHIT_W            (PHIT_W),
-      .VC_DEPTH          (VC_DEPTH)
+      .VC_DEPTH          (VC_DEPTH),
+      .ALPU_CELLS        (ALPU_CELLS),
+      .ALPU_BLOCK        (ALPU_BLOCK)
   ) u_core (
       .clk_i           (clk_i),
       .rst_ni          (rst_ni),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use alcor::{Board, Job, Rank};
 use alcor_cosim::{SimBoard, SimCluster};
 use alcor_paper::collectives::{self, Network, Op, Path, Plan};
-use alcor_paper::{Format, Report, Row, load, plot, rma};
+use alcor_paper::{Format, Report, Row, alpu, load, plot, rma};
 use clap::ValueEnum;
 
 use crate::build;
@@ -19,6 +19,8 @@ use crate::exit::{Ended, Error, Exit};
 pub enum Subject {
     /// Tables 7 to 9 of the coprocessor paper, in cycles.
     Rma,
+    /// The matching unit: cycles from match to match, insert to insert, and request to result.
+    Alpu,
     /// Collectives over joined boards in hardware, beside the physical bound and the same in
     /// software, in cycles.
     Collectives,
@@ -45,7 +47,7 @@ pub struct Args {
     #[arg(value_enum)]
     subject: Subject,
     /// Configuration of hw/core/configs.toml [default: rma2 and rma4 for rma, ring4 and torus8 for
-    /// collectives, rma4 for sim]
+    /// collectives, alpu128 and alpu256 with blocks of 8, 16 and 32 for alpu, rma4 for sim]
     #[arg(long, value_name = "NAME")]
     config: Option<String>,
     /// How to print the rows
@@ -67,13 +69,14 @@ pub struct Args {
 pub fn run(args: &Args) -> Ended {
     let report = match args.subject {
         Subject::Rma => args.rma()?,
+        Subject::Alpu => args.alpu()?,
         Subject::Collectives => args.collectives()?,
         Subject::Sim => args.sim()?,
     };
     if let Some(path) = &args.plot {
         let picture = match args.subject {
             Subject::Collectives => plot::collectives(&report)?,
-            Subject::Rma | Subject::Sim => plot::exchange(&report.rows)?,
+            Subject::Rma | Subject::Alpu | Subject::Sim => plot::exchange(&report.rows)?,
         };
         std::fs::write(path, picture).map_err(Error::write(path))?;
     }
@@ -118,6 +121,24 @@ impl Args {
             );
         }
         Ok(self.report("rma", &configs.join("+"), "cycles", rows))
+    }
+
+    fn alpu(&self) -> Result<Report, Error> {
+        let configs = match &self.config {
+            Some(config) => vec![config.clone()],
+            None => ["alpu256", "alpu128"]
+                .into_iter()
+                .flat_map(|name| ["8", "16", "32"].map(|cells| (name, cells)))
+                .map(|(name, cells)| with_option(name, "ALPU_BLOCK", cells))
+                .collect(),
+        };
+        let mut rows = Vec::new();
+        for config in &configs {
+            eprintln!("bench alpu: {config}");
+            rows.extend(alpu::rows(open(config)?.cluster()?)?);
+        }
+        let config = self.config.as_deref().unwrap_or("alpu256+alpu128");
+        Ok(self.report("alpu", config, "cycles", rows))
     }
 
     fn collectives(&self) -> Result<Report, Error> {

@@ -67,6 +67,38 @@ fn the_collectives_are_as_measured() {
 }
 
 #[test]
+fn the_matching_unit_is_as_measured() {
+    let units = ["alpu128", "alpu256"].map(|config| measure(&["alpu", "--config", config]));
+    let mut compared = 0;
+    for row in rows(include_str!("../../../README.md")) {
+        let [what, ref cells @ ..] = row[..] else {
+            continue;
+        };
+        let name = match what {
+            "from match to match" => "match-interval",
+            "from match to match, all of the same kind" => "match-interval-same",
+            "from insert to insert" => "insert-interval",
+            "from a request to its result" => "match-latency",
+            _ => continue,
+        };
+        assert_eq!(cells.len(), 4, "{what}");
+        for ((shown, unit), size) in cells.chunks(2).zip(&units).zip([128, 256]) {
+            let row = &unit[&format!("{name}-{size}-16")];
+            for (&shown, what) in shown.iter().zip(["measured", "paper"]) {
+                let found = row[what].as_f64().expect("a figure");
+                assert_eq!(
+                    shown,
+                    found.to_string(),
+                    "README, {what} of {name}-{size}-16"
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert_eq!(compared, 4 * 4, "figures found in the README");
+}
+
+#[test]
 fn the_papers_tables_are_as_measured() {
     let figures = measure(&["rma"]);
     let readme = include_str!("../../../README.md");

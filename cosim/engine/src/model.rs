@@ -15,7 +15,9 @@ const TOP: &str = "sim_top";
 /// The package that `hw/abi/generate` writes, from `hw`; compiled first.
 const ABI_PACKAGE: &str = "abi/generated/alcor_abi_pkg.sv";
 /// Folders below `hw` whose `files.f` list the sources of a board, in the order of compilation.
-const BLOCKS: &[&str] = &["common", "router", "rma", "fp", "switch", "core", "dpi"];
+const BLOCKS: &[&str] = &[
+    "common", "router", "rma", "fp", "switch", "alpu", "core", "dpi",
+];
 /// Where includes are looked for, from `hw`.
 const INCLUDES: &[&str] = &["common/rtl"];
 

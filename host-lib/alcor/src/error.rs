@@ -204,6 +204,17 @@ pub enum Error {
         waiting: u32,
     },
 
+    /// The matching unit gave a result of no known kind.
+    #[error(
+        "{rank}: the matching unit's result 0x{word:08x} is of no known kind; the bitstream is broken"
+    )]
+    BadAlpuResult {
+        /// Whose unit.
+        rank: GlobalRank,
+        /// ALPU_RESULT.
+        word: u32,
+    },
+
     // ------------------------------------------------------------ the end of a run
     /// A wait was longer than the watchdog allows.
     #[error("{}", describe_watchdog(*rank, awaited, *cycles, states))]

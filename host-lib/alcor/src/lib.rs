@@ -35,6 +35,7 @@
 //! | [`Communicator`] | ranks of the run in an order, and the collectives among them |
 //! | [`Tree`] | the order in which a reduction combines |
 //! | [`Request`] | a non-blocking put, get or collective under way |
+//! | [`Alpu`] | a matching unit, driven by the host |
 //! | [`Paper`] | the commands of the RMA coprocessor paper, in its own units |
 //! | [`Error`] | what can go wrong, each with what was asked, what was found, and where |
 //!
@@ -52,6 +53,7 @@
 #![warn(missing_docs)]
 
 mod allocator;
+mod alpu;
 mod backend;
 mod board;
 mod call;
@@ -86,6 +88,7 @@ mod window;
 pub use alcor_abi as abi;
 pub use alcor_abi::{Opcode, Status, SyncKind};
 
+pub use alpu::{Alpu, AlpuAnswer, AlpuFinding, AlpuKind, AlpuShape, MATCH_BITS, Pattern};
 pub use backend::Backends;
 pub use board::{
     Backend, Board, BoardInfo, Cycle, GlobalRank, LocalRank, NodeAddr, PageOffset, Port, Wake,

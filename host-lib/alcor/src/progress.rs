@@ -136,6 +136,8 @@ pub(crate) fn ring_bytes(entries: u32) -> u32 {
     entries * CQ_ENTRY_BYTES
 }
 
+/// Cycles between two looks at a register that raises no interrupt.
+const REGISTER_POLL: u64 = 8;
 /// Cycles between two looks at STATUS while a board gets ready.
 const READY_POLL: u64 = 64;
 /// Polls, or wakes of one wait, between two looks at the clock.
@@ -374,6 +376,40 @@ impl Progress {
                     }
                     return Err(self.watchdog(awaited, began, until));
                 }
+            }
+        }
+    }
+
+    /// Waits until a register that raises no interrupt is as it should be; its value then.
+    pub(crate) fn wait_for_register(
+        &mut self,
+        register: u32,
+        awaited: &Awaited,
+        done: impl Fn(u32) -> bool,
+    ) -> Result<u32> {
+        let mut deadline = None;
+        loop {
+            let value = self.read(register)?;
+            if done(value) {
+                return Ok(value);
+            }
+            self.check()?;
+            if self.drive()? {
+                deadline = None;
+                continue;
+            }
+            let (began, until) = match deadline {
+                Some(deadline) => deadline,
+                None => *deadline.insert(self.deadline()?),
+            };
+            let now = self.port.now()?;
+            if now >= until {
+                return Err(self.watchdog(awaited.clone(), began, now));
+            }
+            self.arm(&Wanted::Nothing)?;
+            let look = Cycle(now.0.saturating_add(REGISTER_POLL));
+            if let Wake::Interrupt = self.port.wait(look.min(until))? {
+                self.take_in()?;
             }
         }
     }

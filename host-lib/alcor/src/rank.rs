@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use alcor_abi::{Opcode, rank};
 
 use crate::allocator::{Allocator, Block};
+use crate::alpu::AlpuState;
 use crate::communicator::local_bits;
 use crate::progress::{Place, Progress, Wanted, ring_bytes};
 use crate::rows::{self, Rows};
@@ -37,6 +38,8 @@ pub struct Rank {
     pub(crate) world: Option<Communicator>,
     /// The number of the next communicator.
     pub(crate) next_communicator: u32,
+    /// What it knows of the matching unit in its page.
+    pub(crate) alpu: AlpuState,
     /// Bytes on their way to or from node memory.
     scratch: Vec<u8>,
     left: bool,
@@ -140,6 +143,7 @@ impl Rank {
             rows,
             world: None,
             next_communicator: 1,
+            alpu: AlpuState::default(),
             scratch: Vec::new(),
             left: false,
         };

@@ -15,6 +15,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod alpu;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -24,6 +26,7 @@ use alcor_abi::{
     CQ_ENTRY_BYTES, Field, Opcode, PAPER_MAX_WORDS, PacketType, Status, SyncKind, board, rank,
 };
 
+use self::alpu::SoftAlpu;
 use crate::{
     Backend, Board, Cluster, Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake,
 };
@@ -105,7 +108,7 @@ impl SoftBoard {
                 joined: 0,
                 died: None,
                 ranks: (0..config.ranks)
-                    .map(|_| SoftRank::new(&config, memory()))
+                    .map(|number| SoftRank::new(&config, number, memory()))
                     .collect(),
             }),
             changed: Condvar::new(),
@@ -166,8 +169,8 @@ impl Board for SoftBoard {
         state.died = None;
         state.expected = 0;
         state.joined = 0;
-        for rank in &mut state.ranks {
-            *rank = SoftRank::new(&config, std::mem::take(&mut rank.memory));
+        for (number, rank) in (0..).zip(&mut state.ranks) {
+            *rank = SoftRank::new(&config, number, std::mem::take(&mut rank.memory));
         }
         Ok(())
     }
@@ -372,10 +375,11 @@ struct SoftRank {
     epoch_began: Option<u64>,
     epoch_cycles: u32,
     irq_enable: u32,
+    alpu: SoftAlpu,
 }
 
 impl SoftRank {
-    fn new(config: &SoftConfig, memory: Vec<u8>) -> SoftRank {
+    fn new(config: &SoftConfig, number: u32, memory: Vec<u8>) -> SoftRank {
         SoftRank {
             memory,
             attached: false,
@@ -409,6 +413,7 @@ impl SoftRank {
             epoch_began: None,
             epoch_cycles: 0,
             irq_enable: 0,
+            alpu: SoftAlpu::of(number),
         }
     }
 
@@ -524,7 +529,9 @@ impl State {
             board::MAGIC => alcor_abi::MAGIC,
             board::ABI_VERSION => board::abi_version::MAJOR.put(alcor_abi::ABI_MAJOR),
             board::ABI_HASH => alcor_abi::ABI_HASH,
-            board::CAPABILITIES => board::capabilities::RMA.mask(),
+            board::CAPABILITIES => {
+                board::capabilities::RMA.mask() | board::capabilities::ALPU.mask()
+            }
             board::GEOMETRY => {
                 board::geometry::RANKS.put(self.config.ranks)
                     | board::geometry::SLOTS.put(self.config.slots)
@@ -582,7 +589,7 @@ impl State {
             rank::REFUSED_IN => it.refused_in,
             rank::REFUSED_OUT => it.refused_out,
             rank::BARRIERS => it.barriers,
-            _ => 0,
+            _ => it.alpu.read(offset),
         }
     }
 
@@ -602,7 +609,7 @@ impl State {
             rank::CQ_TAIL => it.cq_tail = value,
             rank::CQ_WAKE => it.cq_wake = value,
             rank::RETIRED_WAKE => it.retired_wake = value,
-            _ => debug_assert!(offset < 0x1000, "offset {offset:#x} at {now}"),
+            _ => it.alpu.write(offset, value, now),
         }
     }
 

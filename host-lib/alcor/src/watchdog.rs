@@ -40,6 +40,10 @@ pub enum Awaited {
     Collectives,
     /// A collective.
     Collective(Box<AwaitedCollective>),
+    /// Room in a FIFO of the matching unit.
+    AlpuRoom,
+    /// An answer of the matching unit.
+    AlpuAnswer,
 }
 
 /// A collective that a rank was waiting for.
@@ -98,6 +102,8 @@ impl fmt::Display for Awaited {
             Awaited::Deregistration { base } => write!(f, "DEREGISTER of {base}"),
             Awaited::Collectives => f.write_str("its collectives"),
             Awaited::Collective(it) => write!(f, "{}", it.call),
+            Awaited::AlpuRoom => f.write_str("room in a FIFO of the matching unit"),
+            Awaited::AlpuAnswer => f.write_str("an answer of the matching unit"),
         }
     }
 }

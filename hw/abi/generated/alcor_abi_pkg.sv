@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h58F6E799;
+  localparam logic [31:0] ABI_HASH = 32'hB2E5D2CD;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -635,5 +635,65 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_COMM_PARTNER_OFFSET = 12'h850;
   localparam int RANK_COMM_PARTNER_RANK_LSB = 0;
   localparam int RANK_COMM_PARTNER_RANK_W = 16;
+  // Write only, as all operands of the matching unit; each is kept until written again. Match bits 31 to 0.
+  localparam logic [11:0] RANK_ALPU_MATCH_OFFSET = 12'hC00;
+  // Write only; mask bits 31 to 0.
+  localparam logic [11:0] RANK_ALPU_MASK_OFFSET = 12'hC04;
+  // Write only; alpu_high.
+  localparam logic [11:0] RANK_ALPU_HIGH_OFFSET = 12'hC08;
+  // Write only; alpu_command. Puts a request into the header FIFO, anything else into the command FIFO. One that meets a full FIFO is lost: ALPU_DONE tells what has left them.
+  localparam logic [11:0] RANK_ALPU_GO_OFFSET = 12'hC0C;
+  // Write only, any value: drops the result that is shown.
+  localparam logic [11:0] RANK_ALPU_POP_OFFSET = 12'hC10;
+  localparam int RANK_ALPU_POP_ANY_LSB = 0;
+  localparam int RANK_ALPU_POP_ANY_W = 1;
+  // Write only. While it is shut, requests and commands stay in their FIFOs, so that they can be filled and then taken as fast as the unit takes them. Open after reset.
+  localparam logic [11:0] RANK_ALPU_GATE_OFFSET = 12'hC14;
+  localparam int RANK_ALPU_GATE_OPEN_LSB = 0;
+  localparam int RANK_ALPU_GATE_OPEN_W = 1;
+  // 0 without one.
+  localparam logic [11:0] RANK_ALPU_SHAPE_OFFSET = 12'hC20;
+  localparam int RANK_ALPU_SHAPE_CELLS_LSB = 0;
+  localparam int RANK_ALPU_SHAPE_CELLS_W = 16;
+  localparam int RANK_ALPU_SHAPE_BLOCK_LSB = 16;
+  localparam int RANK_ALPU_SHAPE_BLOCK_W = 8;
+  localparam int RANK_ALPU_SHAPE_POSTED_LSB = 24;
+  localparam int RANK_ALPU_SHAPE_POSTED_W = 1;
+  // Matching unit: state
+  localparam logic [11:0] RANK_ALPU_STATE_OFFSET = 12'hC24;
+  localparam int RANK_ALPU_STATE_ENTRIES_LSB = 0;
+  localparam int RANK_ALPU_STATE_ENTRIES_W = 16;
+  localparam int RANK_ALPU_STATE_INSERTING_LSB = 16;
+  localparam int RANK_ALPU_STATE_INSERTING_W = 1;
+  localparam int RANK_ALPU_STATE_RESULT_LSB = 17;
+  localparam int RANK_ALPU_STATE_RESULT_W = 1;
+  localparam int RANK_ALPU_STATE_LOST_LSB = 18;
+  localparam int RANK_ALPU_STATE_LOST_W = 1;
+  // Commands that were not valid in the unit's mode, since reset.
+  localparam logic [11:0] RANK_ALPU_DISCARDED_OFFSET = 12'hC28;
+  // alpu_result, the oldest that has not been dropped; of no meaning without one.
+  localparam logic [11:0] RANK_ALPU_RESULT_OFFSET = 12'hC2C;
+  // Modulo 65536 cycles.
+  localparam logic [11:0] RANK_ALPU_TIMES_OFFSET = 12'hC30;
+  localparam int RANK_ALPU_TIMES_TAKEN_LSB = 0;
+  localparam int RANK_ALPU_TIMES_TAKEN_W = 16;
+  localparam int RANK_ALPU_TIMES_OFFERED_LSB = 16;
+  localparam int RANK_ALPU_TIMES_OFFERED_W = 16;
+  // What has left the FIFOs since reset, modulo 65536; how credits come back.
+  localparam logic [11:0] RANK_ALPU_DONE_OFFSET = 12'hC34;
+  localparam int RANK_ALPU_DONE_REQUESTS_LSB = 0;
+  localparam int RANK_ALPU_DONE_REQUESTS_W = 16;
+  localparam int RANK_ALPU_DONE_COMMANDS_LSB = 16;
+  localparam int RANK_ALPU_DONE_COMMANDS_W = 16;
+  // Modulo 65536 cycles.
+  localparam logic [11:0] RANK_ALPU_COMMAND_TIMES_OFFSET = 12'hC38;
+  localparam int RANK_ALPU_COMMAND_TIMES_FIRST_LSB = 0;
+  localparam int RANK_ALPU_COMMAND_TIMES_FIRST_W = 16;
+  localparam int RANK_ALPU_COMMAND_TIMES_LAST_LSB = 16;
+  localparam int RANK_ALPU_COMMAND_TIMES_LAST_W = 16;
+  // Entries of each FIFO: requests, commands and results that there is room for.
+  localparam logic [11:0] RANK_ALPU_FIFOS_OFFSET = 12'hC3C;
+  localparam int RANK_ALPU_FIFOS_DEPTH_LSB = 0;
+  localparam int RANK_ALPU_FIFOS_DEPTH_W = 16;
 
 endpackage

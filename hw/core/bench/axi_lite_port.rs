@@ -9,7 +9,9 @@ use rand::Rng;
 /// The model with the blocks of `hw/core`.
 pub fn start() -> Dut {
     let recipe = Recipe::new("core-blocks", "core_bench")
-        .blocks(&["abi", "common", "router", "rma", "fp", "switch", "core"])
+        .blocks(&[
+            "abi", "common", "router", "rma", "fp", "switch", "alpu", "core",
+        ])
         .source("core/bench/core_bench.sv");
     Dut::start(&recipe)
 }

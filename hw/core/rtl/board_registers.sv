@@ -10,6 +10,8 @@ module board_registers #(
     parameter int unsigned STAGES = 0,
     /// Data bits of a phit.
     parameter int unsigned PHIT_W = 256,
+    /// Cells of each rank's matching unit, 0 without one.
+    parameter int unsigned ALPU_CELLS = 0,
     /// Slots of each registration table.
     parameter int unsigned SLOTS = 32,
     /// Bytes of each node memory.
@@ -159,6 +161,7 @@ module board_registers #(
       BOARD_REVISION_OFFSET:    read_data_o = REVISION;
       BOARD_CAPABILITIES_OFFSET: begin
         read_data_o[BOARD_CAPABILITIES_RMA_LSB]    = 1'b1;
+        read_data_o[BOARD_CAPABILITIES_ALPU_LSB]   = ALPU_CELLS != 0;
         read_data_o[BOARD_CAPABILITIES_SWITCH_LSB] = STAGES != 0;
       end
       BOARD_GEOMETRY_OFFSET: begin

@@ -43,6 +43,11 @@ module core #(
     parameter int unsigned PHIT_W = 256,
     /// Phits of each input channel of a link.
     parameter int unsigned VC_DEPTH = 256,
+    /// Cells of the matching unit in each rank's page, 0 for none: of posted receives at even ranks, of
+    /// unexpected messages at odd ones.
+    parameter int unsigned ALPU_CELLS = 0,
+    /// Cells of a block of it.
+    parameter int unsigned ALPU_BLOCK = 16,
     /// Clock in kHz.
     parameter int unsigned CLOCK_KHZ = 250000,
     /// First 32 bits of the source revision, 0 in simulation.
@@ -196,7 +201,7 @@ module core #(
   logic bar_write, bar_ready;
   logic [BarW-1:0] bar_write_address, bar_read_address;
   logic [31:0] bar_write_data, bar_read_data, board_read_data;
-  logic [RANKS-1:0][31:0] rank_read_data;
+  logic [RANKS-1:0][31:0] rank_read_data, alpu_read_data;
 
   axi_lite_port #(
       .ADDR_W(BarW)
@@ -230,7 +235,7 @@ module core #(
   always_comb begin
     bar_read_data = (bar_read_address[BarW-1:12] == '0) ? board_read_data : '0;
     for (int unsigned r = 0; r < RANKS; r++) begin
-      if (bar_read_address[BarW-1:12] == 5'(r + 1)) bar_read_data = rank_read_data[r];
+      if (bar_read_address[BarW-1:12] == 5'(r + 1)) bar_read_data = rank_read_data[r] | alpu_read_data[r];
     end
   end
 
@@ -275,6 +280,7 @@ module core #(
       .LINKS        (LINKS),
       .STAGES       ((LINKS == 0) ? 0 : STAGES),
       .PHIT_W       (PHIT_W),
+      .ALPU_CELLS   (ALPU_CELLS),
       .SLOTS        (SLOTS),
       .NODE_BYTES   (NODE_BYTES),
       .PAYLOAD_WORDS(PAYLOAD_WORDS),
@@ -447,6 +453,24 @@ module core #(
         .host_strobe_i  (dma_strobe),
         .data_o         (mem_data[r])
     );
+
+    if (ALPU_CELLS != 0) begin : g_alpu
+      alpu_port #(
+          .CELLS (ALPU_CELLS),
+          .BLOCK (ALPU_BLOCK),
+          .POSTED(r % 2 == 0)
+      ) u_alpu_port (
+          .clk_i         (clk_i),
+          .rst_ni        (core_rst_n),
+          .write_i       (page_write[r] && page_offset[r][11:10] == 2'b11),
+          .write_offset_i(page_offset[r]),
+          .write_data_i  (page_data[r]),
+          .read_offset_i (bar_read_address[11:0]),
+          .read_data_o   (alpu_read_data[r])
+      );
+    end else begin : g_no_alpu
+      assign alpu_read_data[r] = '0;
+    end
 
     assign monitor_valid_o[r] = {rx_valid[1][r] && rx_ready[1][r], rx_valid[0][r] && rx_ready[0][r],
                                  tx_valid[1][r] && tx_ready[1][r], tx_valid[0][r] && tx_ready[0][r]};
@@ -650,7 +674,7 @@ module core #(
     logic [PHIT_W-1:0] round_data, result_data;
 
     for (genvar r = 0; r < RANKS; r++) begin : g_write
-      assign collective_write[r] = page_write[r] && page_offset[r][11];
+      assign collective_write[r] = page_write[r] && page_offset[r][11:10] == 2'b10;
     end
 
     collective_unit #(

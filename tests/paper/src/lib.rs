@@ -4,6 +4,7 @@
 //! it moved before it gives a figure.
 #![forbid(unsafe_code)]
 
+pub mod alpu;
 pub mod collectives;
 pub mod load;
 pub mod plot;

@@ -1,0 +1,140 @@
+//! The matching unit beside the prototype of its paper (Brightwell et al. 2005, section V and
+//! tables IV and V).
+//!
+//! Cycles are read from the times that the unit puts beside its results. Requests and commands are
+//! posted behind a shut gate, so that the unit takes them at its own pace, whatever the host's way
+//! to its registers costs.
+
+use alcor::{AlpuFinding, AlpuKind, AlpuShape, Cluster, Error, Job, Pattern, Rank};
+
+use crate::report::Row;
+use crate::rma::MeasureError;
+
+/// Cycles of the prototype's pipeline, of which nothing overlaps: cells, block, cycles.
+const PAPER_LATENCY: [(u32, u32, f64); 6] = [
+    (256, 8, 7.0),
+    (256, 16, 7.0),
+    (256, 32, 6.0),
+    (128, 8, 7.0),
+    (128, 16, 6.0),
+    (128, 32, 6.0),
+];
+/// Cycles from insert to insert in the prototype.
+const PAPER_INSERT: f64 = 2.0;
+
+/// Measures the unit of each rank; rows of a unit for unexpected messages have the prefix
+/// `unexpected-`.
+///
+/// # Errors
+/// When a rank fails, or the unit finds what it should not.
+pub fn rows(boards: impl Into<Cluster>) -> Result<Vec<Row>, MeasureError> {
+    let job = Job::new(boards)?;
+    let rows = job.run(job.ranks(), measure)?;
+    Ok(rows.into_iter().flatten().collect())
+}
+
+fn measure(rank: &mut Rank) -> Result<Vec<Row>, Error> {
+    let shape = rank.alpu()?.shape();
+    let many = shape.fifo.min(shape.cells) as u16;
+    let paper = PAPER_LATENCY
+        .into_iter()
+        .find(|&(cells, block, _)| (cells, block) == (shape.cells, shape.block))
+        .map(|(_, _, cycles)| cycles);
+    let name = |what: &str| {
+        let AlpuShape { cells, block, .. } = shape;
+        match shape.kind {
+            AlpuKind::Posted => format!("{what}-{cells}-{block}"),
+            AlpuKind::Unexpected => format!("unexpected-{what}-{cells}-{block}"),
+        }
+    };
+    let different = |number: u16| u64::from(number) << 20 | u64::from(!number);
+    Ok(vec![
+        Row::new(
+            name("match-interval"),
+            matches(rank, many, different)?.interval,
+        )
+        .paper(paper)
+        .limit(1.0),
+        Row::new(
+            name("match-interval-same"),
+            matches(rank, many, |_| 42)?.interval,
+        )
+        .paper(paper)
+        .limit(1.0),
+        Row::new(name("insert-interval"), inserts(rank, many)?)
+            .paper(PAPER_INSERT)
+            .limit(1.0),
+        Row::new(name("match-latency"), matches(rank, 1, different)?.latency)
+            .paper(paper)
+            .note("5 at most is aimed at"),
+    ])
+}
+
+struct Pace {
+    /// Cycles from a result to the next.
+    interval: f64,
+    /// The most cycles from a request to its result.
+    latency: f64,
+}
+
+/// Matches as many requests as entries, in the order of the list.
+fn matches(rank: &mut Rank, many: u16, bits: impl Fn(u16) -> u64) -> Result<Pace, Error> {
+    let me = rank.pid();
+    let mut alpu = rank.alpu()?;
+    alpu.start_insert(0)?;
+    alpu.answer()?;
+    for tag in 0..many {
+        alpu.insert(Pattern::exact(bits(tag)), tag)?;
+    }
+    alpu.stop_insert()?;
+    alpu.settle()?;
+    alpu.gate(false)?;
+    for tag in 0..many {
+        alpu.post_match(tag as u8, Pattern::exact(bits(tag)))?;
+    }
+    alpu.gate(true)?;
+    let mut answers = Vec::new();
+    for tag in 0..many {
+        let answer = alpu.answer()?;
+        if answer.finding != (AlpuFinding::Matched { tag }) {
+            return Err(Error::program(format!(
+                "{me}: the matching unit answered {:?} where it should have matched tag {tag}",
+                answer.finding
+            )));
+        }
+        answers.push(answer);
+    }
+    let span = match &answers[..] {
+        [first, .., last] => f64::from(last.offered.wrapping_sub(first.offered)),
+        _ => 0.0,
+    };
+    let latency = answers.iter().map(|answer| answer.latency()).max();
+    Ok(Pace {
+        interval: span / f64::from(many.max(2) - 1),
+        latency: f64::from(latency.unwrap_or_default()),
+    })
+}
+
+/// Cycles from an insert to the next.
+fn inserts(rank: &mut Rank, many: u16) -> Result<f64, Error> {
+    let me = rank.pid();
+    let mut alpu = rank.alpu()?;
+    alpu.start_insert(0)?;
+    alpu.answer()?;
+    alpu.gate(false)?;
+    for tag in 0..many {
+        alpu.insert(Pattern::exact(u64::from(tag)), tag)?;
+    }
+    alpu.gate(true)?;
+    alpu.settle()?;
+    let (first, last) = alpu.command_times()?;
+    let entries = alpu.entries()?;
+    if entries != u32::from(many) {
+        return Err(Error::program(format!(
+            "{me}: the matching unit holds {entries} entries where {many} were inserted"
+        )));
+    }
+    alpu.reset()?;
+    alpu.settle()?;
+    Ok(f64::from(last.wrapping_sub(first)) / f64::from(many - 1))
+}
