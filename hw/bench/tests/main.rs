@@ -28,6 +28,8 @@ mod core;
 mod fifo;
 #[path = "../../common/bench/fifo_async.rs"]
 mod fifo_async;
+#[path = "../../nic/bench/match_queue.rs"]
+mod match_queue;
 #[path = "../../core/bench/node_memory.rs"]
 mod node_memory;
 #[path = "../../common/bench/ram_sdp.rs"]

@@ -1,0 +1,378 @@
+`include "assertions.svh"
+
+import alcor_abi_pkg::*;
+import alcor_nic_pkg::*;
+
+/// A queue of match entries, kept whole as a linked list in RAM, whose head lies in a matching unit, too.
+///
+/// A search asks the matching unit first, whose result takes the same time whatever its length, and then
+/// walks what is not in the unit, an entry a cycle. Entries move into the unit in batches, from the
+/// list's head on, once the queue is long enough for the unit to be worth it.
+///
+/// One operation at a time: a search, a probe or a removal ends with a result, which is taken in the cycle
+/// in which it is there; an append has none.
+module match_queue #(
+    /// Entries that there is room for.
+    parameter int unsigned DEPTH = 1024,
+    /// Cells of the matching unit.
+    parameter int unsigned CELLS = 128,
+    /// Cells of a block of it.
+    parameter int unsigned BLOCK = 16,
+    /// 1: of posted receives, an entry has mask bits; 0: of unexpected messages, a search has them.
+    parameter bit POSTED = 1'b1,
+    /// Match bits.
+    parameter int unsigned MATCH_W = 42,
+    /// Entries that wait for the unit before one that is asked for has to wait for them.
+    parameter int unsigned BATCH = 8,
+    /// Width of an entry's number; derived, not to be set.
+    localparam int unsigned EntryW = $clog2(DEPTH),
+    /// Width of a number of entries; derived, not to be set.
+    localparam int unsigned CountW = $clog2(DEPTH + 1)
+) (
+    /// Clock.
+    input  logic               clk_i,
+    /// Synchronous reset, active low; empties the queue.
+    input  logic               rst_ni,
+    /// Length of the queue from which on entries are moved into the unit; all ones: never.
+    input  logic [       15:0] threshold_i,
+
+    /// Operation: one is offered.
+    input  logic               op_valid_i,
+    /// Operation: it is taken.
+    output logic               op_ready_o,
+    /// Operation: one of match_op_e.
+    input  logic [        1:0] op_i,
+    /// Operation: match bits, of all but a removal.
+    input  logic [MATCH_W-1:0] op_match_i,
+    /// Operation: mask bits; a bit that is set matches either value.
+    input  logic [MATCH_W-1:0] op_mask_i,
+    /// Operation: the entry, of an append, which must not be in the queue, and of a removal, which must.
+    input  logic [ EntryW-1:0] op_entry_i,
+
+    /// Result: pulse.
+    output logic               result_valid_o,
+    /// Result: an entry matched, or is removed.
+    output logic               result_found_o,
+    /// Result: which.
+    output logic [ EntryW-1:0] result_entry_o,
+    /// Result: the matching unit found it.
+    output logic               result_unit_o,
+
+    /// Entries in the queue.
+    output logic [ CountW-1:0] count_o
+);
+
+  typedef enum logic [3:0] {
+    StIdle,
+    StAsk, StWait,          // the unit is asked, its result is awaited
+    StWalk,                 // what is not in the unit, an entry a cycle
+    StUnlink,               // an entry leaves the list
+    StCancel, StCancelled,  // the unit is told that an entry goes
+    StStart, StStarted,     // insert mode
+    StInsert, StStop
+  } state_e;
+
+  localparam int unsigned CellW = $clog2(CELLS + 1);
+  localparam int unsigned BatchW = $clog2(BATCH + 1);
+  localparam int unsigned Patience = 15;
+
+  state_e state_d, state_q;
+  logic [1:0] op_q;
+  logic [MATCH_W-1:0] match_q, mask_q;
+  logic [EntryW-1:0] entry_q;
+  logic take, append;
+
+  // ------------------------------------------------------------------------------------------- the list
+  // The first `cells_q` entries are in the unit; `rest_q` more follow, from `split_q` on.
+  logic [EntryW-1:0] head_q, tail_q, split_q, at_q, raddr, next, prev, gone_next, gone_prev;
+  logic [EntryW-1:0] next_q, prev_q;
+  logic [CellW-1:0] cells_q;
+  logic [CountW-1:0] rest_q, left_q;
+  logic [MATCH_W-1:0] body_match, body_mask, differs;
+  logic hit, unlink, in_unit_q, walked_q, is_head, is_tail;
+
+  assign count_o = CountW'(cells_q) + rest_q;
+
+  ram_sdp #(
+      .WIDTH(MATCH_W),
+      .DEPTH(DEPTH)
+  ) u_match (
+      .clk_i  (clk_i),
+      .we_i   (append),
+      .waddr_i(op_entry_i),
+      .wdata_i(op_match_i),
+      .re_i   (1'b1),
+      .raddr_i(raddr),
+      .rdata_o(body_match)
+  );
+
+  if (POSTED) begin : g_mask
+    ram_sdp #(
+        .WIDTH(MATCH_W),
+        .DEPTH(DEPTH)
+    ) u_mask (
+        .clk_i  (clk_i),
+        .we_i   (append),
+        .waddr_i(op_entry_i),
+        .wdata_i(op_mask_i),
+        .re_i   (1'b1),
+        .raddr_i(raddr),
+        .rdata_o(body_mask)
+    );
+  end else begin : g_no_mask
+    assign body_mask = mask_q;
+  end
+
+  // An append writes behind the tail, an entry that leaves writes around itself.
+  assign append    = take && op_i == MoAppend;
+  assign unlink    = state_q == StUnlink;
+  assign gone_next = walked_q ? next_q : next;
+  assign gone_prev = walked_q ? prev_q : prev;
+  assign is_head   = entry_q == head_q;
+  assign is_tail   = entry_q == tail_q;
+
+  ram_sdp #(
+      .WIDTH(EntryW),
+      .DEPTH(DEPTH)
+  ) u_next (
+      .clk_i  (clk_i),
+      .we_i   ((append && count_o != '0) || (unlink && !is_head)),
+      .waddr_i(unlink ? gone_prev : tail_q),
+      .wdata_i(unlink ? gone_next : op_entry_i),
+      .re_i   (1'b1),
+      .raddr_i(raddr),
+      .rdata_o(next)
+  );
+
+  ram_sdp #(
+      .WIDTH(EntryW),
+      .DEPTH(DEPTH)
+  ) u_prev (
+      .clk_i  (clk_i),
+      .we_i   (append || (unlink && !is_tail)),
+      .waddr_i(unlink ? gone_next : op_entry_i),
+      .wdata_i(unlink ? gone_prev : tail_q),
+      .re_i   (1'b1),
+      .raddr_i(raddr),
+      .rdata_o(prev)
+  );
+
+  assign differs = (body_match ^ match_q) & ~body_mask;
+  assign hit     = differs == '0;
+
+  // ------------------------------------------------------------------------------------------- the unit
+  logic request_valid, request_ready, command_valid, command_ready, answer_valid;
+  logic [3:0] command_op;
+  logic [2:0] answer_kind;
+  logic [EntryW-1:0] answer_entry, command_tag;
+  logic [MATCH_W-1:0] request_match, request_mask;
+  logic searches, asks, success;
+  // The unit's tags are entries, and wide enough for its number of free cells.
+  localparam int unsigned TagW = (EntryW > CellW) ? EntryW : CellW;
+  logic [TagW-1:0] answer_value;
+
+  alpu #(
+      .CELLS  (CELLS),
+      .BLOCK  (BLOCK),
+      .POSTED (POSTED),
+      .MATCH_W(MATCH_W),
+      .TAG_W  (TagW),
+      .ID_W   (1)
+  ) u_alpu (
+      .clk_i          (clk_i),
+      .rst_ni         (rst_ni),
+      .request_valid_i(request_valid),
+      .request_ready_o(request_ready),
+      .request_probe_i((state_q == StIdle ? op_i : op_q) == MoProbe),
+      .request_id_i   (1'b0),
+      .request_match_i(request_match),
+      .request_mask_i (request_mask),
+      .command_valid_i(command_valid),
+      .command_ready_o(command_ready),
+      .command_op_i   (command_op),
+      .command_id_i   (1'b0),
+      .command_tag_i  (TagW'(command_tag)),
+      .command_match_i(body_match),
+      .command_mask_i (body_mask),
+      .result_valid_o (answer_valid),
+      .result_ready_i (1'b1),
+      .result_kind_o  (answer_kind),
+      .result_id_o    (),
+      .result_value_o (answer_value),
+      .count_o        (),
+      .inserting_o    (),
+      .discarded_o    ()
+  );
+
+  assign answer_entry  = EntryW'(answer_value);
+  assign success       = answer_kind == AR_MATCH_SUCCESS || answer_kind == AR_PROBE_SUCCESS
+                      || answer_kind == AR_CANCEL_SUCCESS;
+  assign searches      = op_i == MoSearch || op_i == MoProbe;
+  assign asks          = take && searches && cells_q != '0;
+  assign request_valid = asks || state_q == StAsk;
+  assign request_match = (state_q == StIdle) ? op_match_i : match_q;
+  assign request_mask  = (state_q == StIdle) ? op_mask_i : mask_q;
+  assign command_tag   = (state_q == StCancel) ? entry_q : at_q;
+  assign command_valid = state_q == StCancel || state_q == StStart || state_q == StInsert || state_q == StStop;
+
+  always_comb begin
+    unique case (state_q)
+      StCancel: command_op = AO_CANCEL;
+      StStart:  command_op = AO_START_INSERT;
+      StInsert: command_op = AO_INSERT;
+      default:  command_op = AO_STOP_INSERT;
+    endcase
+  end
+
+  // ----------------------------------------------------------------------------------------- what next
+  // A batch goes when enough entries wait, or when nothing has been asked for for a while. Whether it can is
+  // known a cycle late, so an operation that waits has its turn between two batches.
+  logic fits, fits_q, batch, enough, last, insert;
+  logic [BatchW-1:0] moved_q;
+  logic [3:0] idle_q;
+
+  assign fits   = rest_q != '0 && cells_q != CellW'(CELLS) && 32'(count_o) >= 32'(threshold_i) && threshold_i != '1;
+  assign batch  = fits_q && rest_q != '0 && (rest_q >= CountW'(BATCH) || idle_q == 4'(Patience));
+  assign enough = op_valid_i && moved_q == BatchW'(BATCH);
+  assign insert = state_q == StInsert && command_ready;
+  assign last   = rest_q == CountW'(1) || cells_q == CellW'(CELLS - 1) || enough;
+
+  assign op_ready_o = state_q == StIdle && !batch;
+  assign take       = op_valid_i && op_ready_o;
+
+  logic found, failed;
+
+  always_comb begin
+    state_d = state_q;
+    raddr   = split_q;
+    found   = 1'b0;
+    failed  = 1'b0;
+    unique case (state_q)
+      StIdle: begin
+        if (batch) begin
+          state_d = StStart;
+        end else if (take) begin
+          unique case (op_i)
+            MoAppend: ;
+            MoRemove: state_d = (cells_q != '0) ? StCancel : StCancelled;
+            default: begin
+              if (cells_q != '0) state_d = request_ready ? StWait : StAsk;
+              else if (rest_q != '0) state_d = StWalk;
+              else failed = 1'b1;
+            end
+          endcase
+        end
+      end
+      StAsk: if (request_ready) state_d = StWait;
+      StWait: begin
+        if (answer_valid) begin
+          if (success) begin
+            raddr   = answer_entry;
+            found   = 1'b1;
+            state_d = (op_q == MoProbe) ? StIdle : StUnlink;
+          end else if (rest_q != '0) begin
+            state_d = StWalk;
+          end else begin
+            failed  = 1'b1;
+            state_d = StIdle;
+          end
+        end
+      end
+      StWalk: begin
+        raddr = next;
+        if (hit) begin
+          found   = 1'b1;
+          state_d = (op_q == MoProbe) ? StIdle : StUnlink;
+        end else if (left_q == CountW'(1)) begin
+          failed  = 1'b1;
+          state_d = StIdle;
+        end
+      end
+      StUnlink: state_d = StIdle;
+      StCancel: if (command_ready) state_d = StCancelled;
+      StCancelled: begin
+        raddr = entry_q;
+        if (answer_valid || cells_q == '0) begin
+          found   = 1'b1;
+          state_d = StUnlink;
+        end
+      end
+      StStart: if (command_ready) state_d = StStarted;
+      StStarted: if (answer_valid) state_d = StInsert;
+      StInsert: begin
+        raddr = command_ready ? next : at_q;
+        if (command_ready && last) state_d = StStop;
+      end
+      StStop: if (command_ready) state_d = StIdle;
+      default: state_d = StIdle;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take) begin
+      op_q    <= op_i;
+      match_q <= op_match_i;
+      mask_q  <= op_mask_i;
+    end
+    // Where the RAMs' outputs are of, and what they were a cycle ago.
+    at_q     <= raddr;
+    next_q   <= next;
+    prev_q   <= prev;
+    walked_q <= state_q == StWalk;
+    left_q   <= (state_q == StWalk) ? left_q - 1'b1 : rest_q;
+    fits_q   <= fits && state_q == StIdle;
+    moved_q  <= (state_q == StInsert) ? moved_q + BatchW'(insert && moved_q != BatchW'(BATCH)) : '0;
+    if (state_q == StIdle && take) entry_q <= op_entry_i;
+    if (state_q == StWait) begin
+      entry_q   <= answer_entry;
+      in_unit_q <= 1'b1;
+    end
+    if (state_q == StWalk) begin
+      entry_q   <= at_q;
+      in_unit_q <= 1'b0;
+    end
+    if (state_q == StCancelled) in_unit_q <= answer_valid && success;
+
+    if (append) begin
+      tail_q <= op_entry_i;
+      if (count_o == '0) head_q <= op_entry_i;
+      if (rest_q == '0) split_q <= op_entry_i;
+    end
+    if (unlink) begin
+      if (is_head) head_q <= gone_next;
+      if (is_tail) tail_q <= gone_prev;
+      if (!in_unit_q && entry_q == split_q) split_q <= gone_next;
+    end
+    if (insert) split_q <= next;
+
+    result_found_o <= found;
+    result_entry_o <= (state_q == StWait) ? answer_entry : (state_q == StWalk) ? at_q : entry_q;
+    result_unit_o  <= state_q == StWait || (state_q == StCancelled && answer_valid && success);
+
+    if (!rst_ni) begin
+      state_q        <= StIdle;
+      cells_q        <= '0;
+      rest_q         <= '0;
+      idle_q         <= '0;
+      result_valid_o <= 1'b0;
+    end else begin
+      state_q        <= state_d;
+      result_valid_o <= found || failed;
+      cells_q        <= cells_q + CellW'(insert) - CellW'(unlink && in_unit_q);
+      rest_q         <= rest_q + CountW'(append) - CountW'(insert) - CountW'(unlink && !in_unit_q);
+      if (state_q != StIdle || take) idle_q <= '0;
+      else if (idle_q != 4'(Patience)) idle_q <= idle_q + 1'b1;
+    end
+  end
+
+  `ALCOR_CHECK_PARAM(g_check_batch, BATCH >= 1, "match_queue: BATCH must be 1 or more")
+  `ALCOR_CHECK_PARAM(g_check_depth, DEPTH >= 2, "match_queue: DEPTH must be 2 or more")
+
+  `ALCOR_STABLE(a_op_stable, op_valid_i, op_ready_o, {op_i, op_match_i, op_mask_i, op_entry_i})
+  `ALCOR_IMPLIES(a_append_has_room, append, count_o != CountW'(DEPTH))
+  `ALCOR_IMPLIES(a_remove_has_entry, take && op_i == MoRemove, count_o != '0)
+  // Nobody else inserts, so the unit has room for what is counted to fit.
+  `ALCOR_IMPLIES(a_unit_has_room, state_q == StStarted && answer_valid,
+                 answer_value == TagW'(CELLS) - TagW'(cells_q))
+
+endmodule
