@@ -83,6 +83,7 @@ tests! {
             for id in 0..some {
                 unit.alpu.post_match(id as u8, Pattern::exact(9))?;
             }
+            unit.nothing()?;
             unit.alpu.gate(true)?;
             for tag in 0..some {
                 let answer = unit.alpu.answer()?;
