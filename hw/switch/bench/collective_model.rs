@@ -84,6 +84,20 @@ impl Communicator {
         }
     }
 
+    /// Ranks of these boards, labels in the same order: of each board those with these numbers.
+    pub fn blocks(context: usize, boards: Vec<usize>, each: &[usize], per_board: usize) -> Self {
+        let ranks = boards
+            .iter()
+            .flat_map(|&board| each.iter().map(move |rank| board * per_board + rank))
+            .collect();
+        Self {
+            context,
+            ranks,
+            boards,
+            per_board,
+        }
+    }
+
     /// A random one over all boards of a cluster.
     pub fn random(context: usize, boards: usize, per_board: usize, rng: &mut Random) -> Self {
         let mut ranks: Vec<usize> = (0..boards * per_board).collect();
@@ -241,7 +255,7 @@ pub struct Call {
     pub count: usize,
     /// The root's place in the communicator.
     pub root: usize,
-    /// A reduce_scatter by recursive halving, where the communicator lets it.
+    /// A reduce_scatter by recursive halving, or a scatter by halves, where the communicator lets it.
     pub halving: bool,
 }
 
@@ -299,10 +313,13 @@ impl Call {
 
     /// C_WHAT.
     pub fn what(self, communicator: &Communicator) -> u32 {
-        let halves = self.collective == Collective::ReduceScatter && communicator.halves();
+        let divided = matches!(
+            self.collective,
+            Collective::ReduceScatter | Collective::Scatter
+        );
         let algorithm = match self.collective {
+            _ if divided && self.halving && communicator.halves() => Algorithm::Halving,
             _ if self.rooted() => Algorithm::Tree,
-            _ if self.halving && halves => Algorithm::Halving,
             _ => Algorithm::Doubling,
         };
         let mut what = self.collective as u32 | (algorithm as u32) << 4;
@@ -405,7 +422,7 @@ pub fn verdict(parts: &[Part]) -> Status {
             .iter()
             .any(|part| (part.what ^ parts[0].what) & mask != 0)
     };
-    if differs(0x0000_003f) {
+    if differs(0x0000_000f) {
         Status::Mismatch
     } else if differs(0xffff_0000) {
         Status::OtherRoot
@@ -415,6 +432,8 @@ pub fn verdict(parts: &[Part]) -> Status {
         Status::OtherOperation
     } else if parts.iter().any(|part| part.count != parts[0].count) {
         Status::OtherCount
+    } else if differs(0x0000_0030) {
+        Status::Mismatch
     } else {
         Status::Ok
     }
