@@ -113,7 +113,7 @@ impl Tree {
     }
 
     /// Whether the blocks of `members`, one after the other, lie in the order of the labels, as many
-    /// to each of a power of two of boards: what recursive halving divides.
+    /// to each of a power of two of boards: what recursive halving, and a scatter by halves, divide.
     pub(crate) fn orders(&self, members: &[GlobalRank]) -> bool {
         let each = members.len() / self.boards.len().max(1);
         self.boards.len() > 1

@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hB2E5D2CD;
+  localparam logic [31:0] ABI_HASH = 32'h45AADF46;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -129,7 +129,7 @@ package alcor_abi_pkg;
     AL_TREE = 2'h0,
     /// Recursive doubling: partners exchange all they have.
     AL_DOUBLING = 2'h1,
-    /// Recursive halving: partners exchange the half that the other one keeps.
+    /// Recursive halving: partners exchange the half that the other one keeps; a scatter's root gives each half of the boards its own half.
     AL_HALVING = 2'h2
   } algorithm_e;
 
