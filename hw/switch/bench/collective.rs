@@ -1599,8 +1599,9 @@ fn collective_parts_eight() {
     }
 }
 
-/// Cycles of messages that are read in parts of one chunk, exactly, until the last member has ended: the
-/// signature follows the other half through all stages, or the whole message through the first one.
+/// Messages that are read in parts of one chunk. Cycles until the last member has ended, exactly: the
+/// signature follows the other half through all stages, or the whole message through the first one. And
+/// phits sent, by all boards together, exactly.
 #[test]
 fn collective_parts_latency() {
     let mut cluster = Cluster::new(FIVE, "collective_parts_latency");
@@ -1618,9 +1619,26 @@ fn collective_parts_latency() {
                         halving: true,
                         ..SUM
                     };
+                    cluster.quiet();
+                    let before: u64 = cluster.sent().iter().sum();
                     let last = cluster.timed(&group, call).into_iter().max().unwrap_or(0);
+                    cluster.ticks(60);
+                    let phits = cluster.sent().iter().sum::<u64>() - before;
                     let (stages, exchange) = (u64::from(boards.len().ilog2()), 11 + delay);
                     let half = half as u64;
+                    // A signature of each board in each stage; what arrives in a stage is paid back at once.
+                    let all = boards.len() as u64;
+                    let data = match collective {
+                        Collective::ReduceScatter => (0..stages)
+                            .map(|stage| all * (half.div_ceil(1 << stage) + 1))
+                            .sum(),
+                        _ => (all - 1) * (half + 1),
+                    };
+                    assert_eq!(
+                        phits,
+                        data + all * stages,
+                        "{collective:?}, {stages} stages, {half}"
+                    );
                     // Where copies go before a signature, it waits until they have left.
                     let (sent, kept) = match (collective, stages) {
                         (Collective::ReduceScatter, _) => (0, 0),

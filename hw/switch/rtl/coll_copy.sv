@@ -201,7 +201,7 @@ module coll_copy #(
     mask = '0;
     if (is_reader) begin
       for (int unsigned s = 0; s < STAGES; s++) mask[s] = spread[s] && !reader_part_i[(s == 0) ? 1 : 0];
-      here = here_i[row] && !reader_part_i[0];
+      here = here_i[row];
     end else if (is_arrival && !signature) begin
       mask = spread & later & {STAGES{!upper_i[row]}};
       here = here_i[row];
