@@ -2,6 +2,7 @@
 // follows what the unit does, and says in each cycle what that has to be.
 
 localparam int unsigned EntryW = 2 * MATCH_W + TAG_W;
+localparam int unsigned RequestW = 2 * MATCH_W + 1 + ID_W;
 localparam int unsigned AtW = $clog2(CELLS + 1);
 
 // Reset in the first cycle, and what is offered stays on offer.
@@ -27,13 +28,19 @@ logic [CELLS*EntryW-1:0] f_list_d, f_list_q;
 logic [AtW-1:0] f_count_d, f_count_q;
 logic f_fresh_q;
 // Mask bits of the entry that is inserted, and of the request that is decided.
-logic [MATCH_W-1:0] f_mask, f_request_mask;
+logic [MATCH_W-1:0] f_mask, f_mask0, f_mask1, f_request_mask, f_mask3;
 if (POSTED) begin : g_f_posted
   assign f_mask         = command_mask_i;
+  assign f_mask0        = '0;
+  assign f_mask1        = '0;
   assign f_request_mask = '0;
+  assign f_mask3        = '0;
 end else begin : g_f_unexpected
   assign f_mask         = '0;
+  assign f_mask0        = request_mask_i;
+  assign f_mask1        = g_unexpected.mask1_q;
   assign f_request_mask = g_unexpected.mask2_q;
+  assign f_mask3        = g_unexpected.mask3_q;
 end
 
 logic f_hit, f_hit_fresh, f_tag_hit;
@@ -134,46 +141,50 @@ end
 
 // ------------------------------------------------------------------------- requests under way
 // Each that was taken, in the order in which it was: decided in that order, each once.
-logic [3*ID_W-1:0] f_ids_d, f_ids_q;
+logic [3*RequestW-1:0] f_requests_d, f_requests_q;
 logic [1:0] f_under_d, f_under_q, f_left;
 logic f_in, f_out;
-logic [ID_W-1:0] f_in_id;
+logic [RequestW-1:0] f_in_request, f_place1, f_place2, f_place3;
 assign f_in    = take || start;
-assign f_in_id = start ? command_id_q : request_id_i;
+// Of START INSERT only the id counts.
+assign f_in_request = start ? {{2 * MATCH_W + 1{1'b0}}, command_id_q} : {f_mask0, request_match_i, request_probe_i, request_id_i};
+assign f_place1 = (v1_q && start1_q) ? {{2 * MATCH_W + 1{1'b0}}, id1_q} : {f_mask1, match1_q, probe1_q, id1_q};
+assign f_place2 = (v2_q && start2_q) ? {{2 * MATCH_W + 1{1'b0}}, id2_q} : {f_request_mask, match2_q, probe2_q, id2_q};
+assign f_place3 = {f_mask3, match3_q, probe3_q, id3_q};
 assign f_out   = decided;
 assign f_left  = f_under_q - 2'(f_out);
 always_comb begin
-  f_ids_d = f_out ? f_ids_q >> ID_W : f_ids_q;
+  f_requests_d = f_out ? f_requests_q >> RequestW : f_requests_q;
   for (int i = 0; i < 3; i++) begin
-    if (f_in && f_left == 2'(i)) f_ids_d[i*ID_W+:ID_W] = f_in_id;
+    if (f_in && f_left == 2'(i)) f_requests_d[i*RequestW+:RequestW] = f_in_request;
   end
   f_under_d = f_left + 2'(f_in);
 end
 always_ff @(posedge clk_i) begin
-  f_ids_q   <= f_ids_d;
-  f_under_q <= f_under_d;
+  f_requests_q <= f_requests_d;
+  f_under_q    <= f_under_d;
   if (!rst_ni) f_under_q <= '0;
 end
 
 // In which order the places are decided: from the one that is first, or else from place 2.
 logic [2:0] f_v;
-logic [3*ID_W-1:0] f_places, f_ring;
+logic [3*RequestW-1:0] f_places, f_ring;
 logic [1:0] f_ring_n;
 always_comb begin
   f_v      = {v3_q, v1_q, v2_q};
-  f_places = {id3_q, id1_q, id2_q};
+  f_places = {f_place3, f_place1, f_place2};
   if (first3_q) begin
     f_v      = {v1_q, v2_q, v3_q};
-    f_places = {id1_q, id2_q, id3_q};
+    f_places = {f_place1, f_place2, f_place3};
   end else if (first1_q) begin
     f_v      = {v2_q, v3_q, v1_q};
-    f_places = {id2_q, id3_q, id1_q};
+    f_places = {f_place2, f_place3, f_place1};
   end
   f_ring   = '0;
   f_ring_n = '0;
   for (int i = 2; i >= 0; i--) begin
     if (f_v[i]) begin
-      f_ring   = (f_ring << ID_W) | (3 * ID_W)'(f_places[i*ID_W+:ID_W]);
+      f_ring   = (f_ring << RequestW) | (3 * RequestW)'(f_places[i*RequestW+:RequestW]);
       f_ring_n = f_ring_n + 1'b1;
     end
   end
@@ -182,11 +193,25 @@ logic f_ring_same;
 always_comb begin
   f_ring_same = f_ring_n == f_under_q;
   for (int i = 0; i < 3; i++) begin
-    if (2'(i) < f_under_q && f_ring[i*ID_W+:ID_W] != f_ids_q[i*ID_W+:ID_W]) f_ring_same = 1'b0;
+    if (2'(i) < f_under_q && f_ring[i*RequestW+:RequestW] != f_requests_q[i*RequestW+:RequestW]) f_ring_same = 1'b0;
   end
 end
 `ALCOR_ASSERT(p_requests, f_ring_same)
-`ALCOR_IMPLIES(p_in_order, decided, f_under_q != '0 && id2_q == f_ids_q[ID_W-1:0])
+`ALCOR_IMPLIES(p_in_order, decided, f_under_q != '0 && f_place2 == f_requests_q[RequestW-1:0])
+// RESET, and CANCEL in match mode, come behind all that was taken before them.
+`ALCOR_IMPLIES(p_reset_behind, clear, f_under_q == '0)
+`ALCOR_IMPLIES(p_search_behind, (state_q == StLoad || state_q == StScan || state_q == StDelete) && !inserting_o,
+               f_under_q == '0)
+// In insert mode CANCEL comes when the first request that is held has seen every entry, and none matches.
+logic f_head_hit;
+always_comb begin
+  f_head_hit = 1'b0;
+  for (int i = 0; i < CELLS; i++) begin
+    if (AtW'(i) < f_count_q && ((f_list_q[i*EntryW+MATCH_W+TAG_W+:MATCH_W] ^ f_requests_q[ID_W+1+:MATCH_W])
+        & ~(f_list_q[i*EntryW+TAG_W+:MATCH_W] | f_requests_q[ID_W+1+MATCH_W+:MATCH_W])) == '0) f_head_hit = 1'b1;
+  end
+end
+`ALCOR_IMPLIES(p_search_settled, state_q == StLoad && f_under_q != '0, !f_head_hit)
 // Room is set aside for the results of all that is under way, no more and no less.
 `ALCOR_ASSERT(p_owed, 32'(owed_q) == 32'(f_under_q) + 32'(result_q) + 32'(results_held)
               + 32'(state_q == StLoad || state_q == StScan || state_q == StDelete))
@@ -215,5 +240,3 @@ end
 `ALCOR_IMPLIES(p_starting, state_q == StStarting, !inserting_o && ((v1_q && start1_q) ^ (v2_q && start2_q)))
 `ALCOR_IMPLIES(p_start, state_q == StStart, !inserting_o)
 `ALCOR_IMPLIES(p_reset_mode, state_q == StReset, !inserting_o)
-`ALCOR_IMPLIES(p_search, state_q == StLoad || state_q == StScan || state_q == StDelete,
-               inserting_o || f_under_q == '0)
