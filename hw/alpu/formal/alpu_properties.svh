@@ -198,6 +198,10 @@ always_comb begin
 end
 `ALCOR_ASSERT(p_requests, f_ring_same)
 `ALCOR_IMPLIES(p_in_order, decided, f_under_q != '0 && f_place2 == f_requests_q[RequestW-1:0])
+// A result has the id of what it is of.
+logic [ID_W-1:0] f_id_q;
+always_ff @(posedge clk_i) f_id_q <= (state_q == StDelete) ? command_id_q : f_requests_q[ID_W-1:0];
+`ALCOR_IMPLIES(p_id, result_q, result_id_q == f_id_q)
 // RESET, and CANCEL in match mode, come behind all that was taken before them.
 `ALCOR_IMPLIES(p_reset_behind, clear, f_under_q == '0)
 `ALCOR_IMPLIES(p_search_behind, (state_q == StLoad || state_q == StScan || state_q == StDelete) && !inserting_o,
