@@ -223,17 +223,21 @@ end
 `ALCOR_ASSERT(p_room_known, room_q == (owed_q != OwedW'(RESULTS)))
 
 `ifdef FORMAL_BOUNDED
-// As seen at the ports: once an acknowledgement has been on offer, no failure is until STOP INSERT or RESET has
-// been taken.
-logic f_inserting_q;
+// As seen at the ports: once an acknowledgement has been taken, no failure is on offer until the STOP INSERT or
+// RESET that belongs to it has been taken; which may be before the acknowledgement is.
+logic [3:0] f_begun_q, f_ended_q;
 always_ff @(posedge clk_i) begin
-  if (result_valid_o && result_kind_o == AR_START_ACKNOWLEDGE) f_inserting_q <= 1'b1;
-  if (command_valid_i && command_ready_o && (command_op_i == AO_STOP_INSERT || command_op_i == AO_RESET)) begin
-    f_inserting_q <= 1'b0;
+  if (result_valid_o && result_ready_i && result_kind_o == AR_START_ACKNOWLEDGE) f_begun_q <= f_begun_q + 1'b1;
+  if (command_valid_i && command_ready_o && inserting_o
+      && (command_op_i == AO_STOP_INSERT || command_op_i == AO_RESET)) begin
+    f_ended_q <= f_ended_q + 1'b1;
   end
-  if (!rst_ni) f_inserting_q <= 1'b0;
+  if (!rst_ni) begin
+    f_begun_q <= '0;
+    f_ended_q <= '0;
+  end
 end
-`ALCOR_IMPLIES(p_no_failure_offered, f_inserting_q && result_valid_o,
+`ALCOR_IMPLIES(p_no_failure_offered, f_begun_q > f_ended_q && result_valid_o,
                result_kind_o != AR_MATCH_FAILURE && result_kind_o != AR_PROBE_FAILURE)
 `endif
 
