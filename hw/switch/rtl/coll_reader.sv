@@ -227,8 +227,9 @@ module coll_reader #(
   assign chunk_ends = parts && (place & chunk) == chunk;
   assign signs   = signing_q[pick];
   assign beyond  = place + PlaceW'(Words);
-  assign empty   = place >= total || (copies_i[pick] && !members[who] && !is_sync);
-  assign ends    = total <= beyond;
+  // Written as strict comparisons, which are a carry chain and no more.
+  assign empty   = !(place < total) || (copies_i[pick] && !members[who] && !is_sync);
+  assign ends    = !(beyond < total);
   // With this phit, or as there is none.
   assign done       = empty || ends;
   // In parts, one member's words are copied.
