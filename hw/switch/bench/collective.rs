@@ -1476,12 +1476,12 @@ fn divided(group: &Communicator, words: usize, rng: &mut Random) -> Call {
 
 /// Messages that are read in parts: ends at any word, up to and beyond several chunks of each size, which
 /// are a quarter of a window; any root; one by one, and side by side; in any weather.
-fn parts(shape: Shape, bench: &'static str, groups: &[(usize, &[usize], &[usize])]) {
+fn parts(shape: Shape, bench: &'static str, groups: &[(usize, &[usize], &[usize], bool)]) {
     let mut cluster = Cluster::new(shape, bench);
     let groups: Vec<Communicator> = groups
         .iter()
-        .map(|&(context, boards, each)| {
-            Communicator::blocks(context, boards.to_vec(), each, shape.ranks)
+        .map(|&(context, boards, each, gray)| {
+            Communicator::blocks(context, boards.to_vec(), each, gray, shape.ranks)
         })
         .collect();
     cluster.program(&groups);
@@ -1560,26 +1560,28 @@ fn parts(shape: Shape, bench: &'static str, groups: &[(usize, &[usize], &[usize]
 
 #[test]
 fn collective_parts_five() {
-    let groups: [(usize, &[usize], &[usize]); 6] = [
-        (0, &[4, 0, 1, 3], &[0]),
-        (1, &[2, 3], &[0]),
-        (5, &[1, 4], &[0]),
-        (12, &[3, 0, 2, 4], &[0]),
-        (30, &[0, 4], &[0]),
+    let groups: [(usize, &[usize], &[usize], bool); 8] = [
+        (0, &[4, 0, 1, 3], &[0], false),
+        (1, &[2, 3], &[0], false),
+        (5, &[1, 4], &[0], false),
+        (12, &[3, 0, 2, 4], &[0], false),
+        (30, &[0, 4], &[0], false),
+        (3, &[0, 4, 2, 1], &[0], true),
+        (20, &[1, 2, 4, 3], &[0], true),
         // No power of two, so not divided.
-        (7, &[1, 3, 2], &[0]),
+        (7, &[1, 3, 2], &[0], false),
     ];
     parts(FIVE, "collective_parts_five", &groups);
 }
 
 #[test]
 fn collective_parts_many() {
-    let groups: [(usize, &[usize], &[usize]); 4] = [
-        (0, &[2, 0], &[0, 1, 2, 3]),
-        (2, &[1, 2], &[3]),
-        (9, &[0, 1], &[1, 3]),
+    let groups: [(usize, &[usize], &[usize], bool); 4] = [
+        (0, &[2, 0], &[0, 1, 2, 3], false),
+        (2, &[1, 2], &[3], false),
+        (9, &[0, 1], &[1, 3], false),
         // All on one board.
-        (14, &[1], &[0, 2]),
+        (14, &[1], &[0, 2], false),
     ];
     parts(MANY, "collective_parts_many", &groups);
 }
@@ -1587,11 +1589,11 @@ fn collective_parts_many() {
 #[test]
 fn collective_parts_eight() {
     if full() {
-        let groups: [(usize, &[usize], &[usize]); 4] = [
-            (0, &[5, 0, 1, 3, 2, 7, 6, 4], &[0]),
-            (3, &[0, 1, 2, 3, 4, 5, 6, 7], &[0]),
-            (6, &[7, 2, 4, 1], &[0]),
-            (20, &[7, 6, 5, 4, 3, 2, 1, 0], &[0]),
+        let groups: [(usize, &[usize], &[usize], bool); 4] = [
+            (0, &[5, 0, 1, 3, 2, 7, 6, 4], &[0], false),
+            (3, &[0, 1, 2, 3, 4, 5, 6, 7], &[0], true),
+            (6, &[7, 2, 4, 1], &[0], true),
+            (20, &[7, 6, 5, 4, 3, 2, 1, 0], &[0], true),
         ];
         parts(EIGHT, "collective_parts_eight", &groups);
     } else {

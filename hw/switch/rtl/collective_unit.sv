@@ -268,8 +268,8 @@ module collective_unit #(
   end
 
   // Recursive halving: the words that this board answers for are halved from stage to stage; the
-  // boards' blocks lie in the order of their labels. A scatter's copies are divided in stage 0 only.
-  logic begin_halving, begin_halves, begin_parts;
+  // boards' blocks lie in the order of their labels, or of numbers whose Gray codes are the labels. A scatter's copies are divided in stage 0 only.
+  logic begin_gray, begin_halving, begin_halves, begin_parts;
   logic [RankW-1:0] begin_who;
   logic [PlaceW-1:0] total, block, half, start;
   logic [STAGES-1:0][PlaceW-1:0] begin_middle;
@@ -278,7 +278,8 @@ module collective_unit #(
   always_comb begin
     total = '0;
     for (int unsigned r = RANKS; r > 0; r--) if (member[r-1][begin_row_q]) total = what_words[r-1];
-    begin_halving = what[RANK_C_WHAT_ALGORITHM_LSB+:2] == AL_HALVING && begin_fold == '0;
+    begin_gray    = what[RANK_C_WHAT_ALGORITHM_LSB+:2] == AL_GRAY;
+    begin_halving = (what[RANK_C_WHAT_ALGORITHM_LSB+:2] == AL_HALVING || begin_gray) && begin_fold == '0;
     begin_halves  = begin_halving && what[RANK_C_WHAT_OPCODE_LSB+:4] == CO_REDUCE_SCATTER;
     begin_parts   = (begin_halves || (begin_halving && what[RANK_C_WHAT_OPCODE_LSB+:4] == CO_SCATTER))
         && begin_stages != '0;
@@ -294,6 +295,8 @@ module collective_unit #(
       half            = block << 3'(begin_stages - 3'(s + 1));
       begin_middle[s] = start + half;
       begin_high[s]   = begin_label[3'(begin_stages - 3'(s + 1))];
+      // A bit of a Gray code is the sum of the number's bit and the one above it.
+      if (s > 0) begin_high[s] = begin_high[s] ^ (begin_gray && begin_high[s-1]);
       if (begin_high[s]) start = begin_middle[s];
     end
   end
