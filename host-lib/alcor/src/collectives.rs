@@ -438,14 +438,18 @@ impl Communicator {
         fits("words of a collective", words, MAX_WORDS)?;
         // Halves what the links carry; a short vector has nothing to halve. Members who agree about the
         // rest agree about it too.
-        let halves = words >= HALVING_WORDS && self.tree().orders(self.members());
-        let algorithm = match collective {
-            Collective::ReduceScatter | Collective::Scatter if halves => Algorithm::Halving,
+        let halving = match collective {
+            Collective::ReduceScatter | Collective::Scatter if words >= HALVING_WORDS => {
+                self.tree().halving(self.members())
+            }
+            _ => None,
+        };
+        let algorithm = halving.unwrap_or(match collective {
             Collective::Reduce | Collective::Bcast | Collective::Scatter | Collective::Gather => {
                 Algorithm::Tree
             }
             _ => Algorithm::Doubling,
-        };
+        });
         Ok(Plan {
             call: Call {
                 communicator: self.id(),
