@@ -348,6 +348,8 @@ impl Unit<'_> {
     fn start(&mut self) -> Result<u32, Failure> {
         self.alpu.start_insert(0xFE)?;
         let answer = self.alpu.answer()?;
+        // Nothing else is under way.
+        holds("cycles of START INSERT", "a few", answer.latency() < 64, answer.latency())?;
         match answer.finding {
             AlpuFinding::Inserting { free } if answer.id == 0xFE => Ok(free),
             _ => Err(Failure::new("START INSERT", "its acknowledgement", format_args!("{answer:?}"))),
