@@ -60,6 +60,7 @@ mod call;
 mod cluster;
 mod collectives;
 mod communicator;
+mod credits;
 mod datatype;
 mod error;
 mod events;

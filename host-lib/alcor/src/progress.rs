@@ -11,6 +11,7 @@ use alcor_abi::{CQ_ENTRY_BYTES, Opcode, Status, board, packets::cq_entry, rank};
 
 use crate::allocator::Block;
 use crate::call::Path;
+use crate::credits::{Credits, after};
 use crate::events::{Events, LastError};
 use crate::hardware::{CollectiveUnit, Operands};
 use crate::request::{Answered, Asked, Asking, Outstanding, Request};
@@ -38,37 +39,6 @@ pub(crate) enum Wanted {
     Collective,
 }
 
-/// Command writes posted, and those known to have left the queue.
-#[derive(Debug)]
-struct Credits {
-    limit: u32,
-    posted: u32,
-    retired: u32,
-}
-
-impl Credits {
-    fn free(&self) -> u32 {
-        match self.all_retired() {
-            true => self.limit,
-            false => self
-                .limit
-                .saturating_sub(self.posted.wrapping_sub(self.retired)),
-        }
-    }
-
-    /// Also when commands were posted that are not counted here.
-    fn all_retired(&self) -> bool {
-        !after(self.posted, self.retired)
-    }
-
-    /// Takes in a count of RETIRED, unless it is older than the one known.
-    fn retired_is(&mut self, count: u32) {
-        if after(count, self.retired) {
-            self.retired = count;
-        }
-    }
-}
-
 /// The completion ring in node memory.
 #[derive(Debug)]
 struct Ring {
@@ -78,11 +48,6 @@ struct Ring {
     taken: u32,
     /// Entries taken as CQ_TAIL has it.
     told: u32,
-}
-
-/// Whether count `a` is after count `b`.
-fn after(a: u32, b: u32) -> bool {
-    a.wrapping_sub(b) as i32 > 0
 }
 
 pub(crate) struct Progress {
@@ -170,11 +135,7 @@ impl Progress {
             board: place.board,
             cluster: place.cluster,
             watchdog_cycles,
-            credits: Credits {
-                limit: info.command_credits,
-                posted: 0,
-                retired: 0,
-            },
+            credits: Credits::of(info.command_credits, 0),
             info,
             ring: Ring {
                 base: NodeAddr(0),
@@ -201,22 +162,15 @@ impl Progress {
         progress.wait_until_ready()?;
         // A run before this one has left its count.
         let retired = progress.read(rank::RETIRED)?;
-        progress.credits.posted = retired;
-        progress.credits.retired = retired;
+        progress.credits = Credits::of(progress.credits.limit, retired);
         Ok(progress)
     }
 
     fn wait_until_ready(&mut self) -> Result<()> {
-        let (began, deadline) = self.deadline()?;
-        while board::status::READY.get(self.port.read_board32(PageOffset(board::STATUS))?) == 0 {
-            let now = self.port.now()?;
-            if now >= deadline {
-                return Err(self.watchdog(Awaited::Ready, began, now));
-            }
-            let look = Cycle(now.0.saturating_add(READY_POLL));
-            self.port.wait(look.min(deadline))?;
-        }
-        Ok(())
+        self.look_until(READY_POLL, &Awaited::Ready, |progress| {
+            let status = progress.port.read_board32(PageOffset(board::STATUS))?;
+            Ok((board::status::READY.get(status) != 0).then_some(()))
+        })
     }
 
     // ------------------------------------------------------------ the way out
@@ -228,7 +182,7 @@ impl Progress {
             Opcode::Data8 | Opcode::Abort => {}
             _ => {
                 self.reserve(1)?;
-                self.credits.posted = self.credits.posted.wrapping_add(1);
+                self.credits.post();
             }
         }
         match opcode {
@@ -387,28 +341,37 @@ impl Progress {
         awaited: &Awaited,
         done: impl Fn(u32) -> bool,
     ) -> Result<u32> {
-        let mut deadline = None;
-        loop {
-            let value = self.read(register)?;
+        self.look_until(REGISTER_POLL, awaited, |progress| {
+            while progress.drive()? {}
+            let value = progress.read(register)?;
             if done(value) {
-                return Ok(value);
+                return Ok(Some(value));
             }
-            self.check()?;
-            if self.drive()? {
-                deadline = None;
-                continue;
+            progress.check()?;
+            // Driving may have waited for something else.
+            progress.arm(&Wanted::Nothing)?;
+            Ok(None)
+        })
+    }
+
+    /// Looks every so many cycles for what no interrupt tells of, until it is there.
+    fn look_until<T>(
+        &mut self,
+        every: u64,
+        awaited: &Awaited,
+        mut look: impl FnMut(&mut Progress) -> Result<Option<T>>,
+    ) -> Result<T> {
+        let (began, deadline) = self.deadline()?;
+        loop {
+            if let Some(found) = look(self)? {
+                return Ok(found);
             }
-            let (began, until) = match deadline {
-                Some(deadline) => deadline,
-                None => *deadline.insert(self.deadline()?),
-            };
             let now = self.port.now()?;
-            if now >= until {
+            if now >= deadline {
                 return Err(self.watchdog(awaited.clone(), began, now));
             }
-            self.arm(&Wanted::Nothing)?;
-            let look = Cycle(now.0.saturating_add(REGISTER_POLL));
-            if let Wake::Interrupt = self.port.wait(look.min(until))? {
+            let again = Cycle(now.0.saturating_add(every));
+            if let Wake::Interrupt = self.port.wait(again.min(deadline))? {
                 self.take_in()?;
             }
         }
