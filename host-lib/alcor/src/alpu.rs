@@ -1,10 +1,14 @@
 //! Direct access to a matching unit, for those who study or reuse it.
 
+use std::fmt;
+
 use alcor_abi::board::capabilities;
 use alcor_abi::packets::{alpu_command, alpu_high, alpu_result};
-use alcor_abi::rank::{self, alpu_command_times, alpu_done, alpu_shape, alpu_state, alpu_times};
+use alcor_abi::rank::{self, alpu_command_times, alpu_shape, alpu_state, alpu_times};
 use alcor_abi::{AlpuOp, AlpuResult};
 
+use crate::credits::{Credits, after};
+use crate::progress::Progress;
 use crate::transfer::fits;
 use crate::watchdog::Awaited;
 use crate::{Error, Rank, Result};
@@ -110,25 +114,41 @@ impl AlpuAnswer {
 }
 
 /// What a rank knows of its matching unit.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug)]
 pub(crate) struct AlpuState {
-    shape: Option<AlpuShape>,
+    shape: AlpuShape,
     requests: Credits,
     commands: Credits,
     /// ALPU_MATCH, ALPU_MASK, ALPU_HIGH as the hardware has them.
     operands: [Option<u32>; 3],
 }
 
-/// What was put into a FIFO, and what is known to have left it, modulo 65536.
-#[derive(Debug, Clone, Copy, Default)]
-struct Credits {
-    posted: u16,
-    taken: u16,
-}
-
-impl Credits {
-    fn in_use(self) -> u32 {
-        u32::from(self.posted.wrapping_sub(self.taken))
+impl AlpuState {
+    fn find(progress: &mut Progress) -> Result<AlpuState> {
+        let found = progress.info().capabilities;
+        if capabilities::ALPU.get(found) == 0 {
+            return Err(Error::MissingCapability {
+                board: format!("the board of {}", progress.me),
+                capability: "matching unit",
+                found,
+            });
+        }
+        let word = progress.read(rank::ALPU_SHAPE)?;
+        let fifo = progress.read(rank::ALPU_FIFOS)?;
+        Ok(AlpuState {
+            shape: AlpuShape {
+                cells: alpu_shape::CELLS.get(word),
+                block: alpu_shape::BLOCK.get(word),
+                kind: match alpu_shape::POSTED.get(word) {
+                    0 => AlpuKind::Unexpected,
+                    _ => AlpuKind::Posted,
+                },
+                fifo,
+            },
+            requests: Credits::of(fifo, progress.read(rank::ALPU_REQUESTS_DONE)?),
+            commands: Credits::of(fifo, progress.read(rank::ALPU_COMMANDS_DONE)?),
+            operands: [None; 3],
+        })
     }
 }
 
@@ -166,10 +186,17 @@ impl Credits {
 /// })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Alpu<'a> {
-    rank: &'a mut Rank,
-    shape: AlpuShape,
+    progress: &'a mut Progress,
+    state: &'a mut AlpuState,
+}
+
+impl fmt::Debug for Alpu<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Alpu")
+            .field("shape", &self.state.shape)
+            .finish_non_exhaustive()
+    }
 }
 
 /// # Direct access to the matching unit
@@ -179,47 +206,14 @@ impl Rank {
     /// # Errors
     /// [`Error::MissingCapability`] where the board has none; what the backend says.
     pub fn alpu(&mut self) -> Result<Alpu<'_>> {
-        let shape = match self.alpu.shape {
-            Some(shape) => shape,
-            None => self.find_alpu()?,
+        let state = match self.alpu.take() {
+            Some(state) => state,
+            None => AlpuState::find(&mut self.progress)?,
         };
-        Ok(Alpu { rank: self, shape })
-    }
-
-    fn find_alpu(&mut self) -> Result<AlpuShape> {
-        let found = self.board().capabilities;
-        if capabilities::ALPU.get(found) == 0 {
-            return Err(Error::MissingCapability {
-                board: format!("the board of {}", self.pid()),
-                capability: "matching unit",
-                found,
-            });
-        }
-        let word = self.progress.read(rank::ALPU_SHAPE)?;
-        let shape = AlpuShape {
-            cells: alpu_shape::CELLS.get(word),
-            block: alpu_shape::BLOCK.get(word),
-            kind: match alpu_shape::POSTED.get(word) {
-                0 => AlpuKind::Unexpected,
-                _ => AlpuKind::Posted,
-            },
-            fifo: self.progress.read(rank::ALPU_FIFOS)?,
-        };
-        let taken = self.progress.read(rank::ALPU_DONE)?;
-        let fresh = |field: alcor_abi::Field| {
-            let count = field.get(taken) as u16;
-            Credits {
-                posted: count,
-                taken: count,
-            }
-        };
-        self.alpu = AlpuState {
-            shape: Some(shape),
-            requests: fresh(alpu_done::REQUESTS),
-            commands: fresh(alpu_done::COMMANDS),
-            operands: [None; 3],
-        };
-        Ok(shape)
+        Ok(Alpu {
+            state: self.alpu.insert(state),
+            progress: &mut self.progress,
+        })
     }
 }
 
@@ -229,7 +223,7 @@ impl Alpu<'_> {
     /// What the unit is.
     #[must_use]
     pub fn shape(&self) -> AlpuShape {
-        self.shape
+        self.state.shape
     }
 
     /// Posts a match.
@@ -297,7 +291,9 @@ impl Alpu<'_> {
     /// [`Error::Watchdog`] when none comes, as for a match that is held in insert mode.
     pub fn answer(&mut self) -> Result<AlpuAnswer> {
         let has_result = |state| alpu_state::RESULT.get(state) != 0;
-        self.wait(rank::ALPU_STATE, Awaited::AlpuAnswer, has_result)?;
+        let awaited = &Awaited::AlpuAnswer;
+        self.progress
+            .wait_for_register(rank::ALPU_STATE, awaited, has_result)?;
         self.take()
     }
 
@@ -306,7 +302,7 @@ impl Alpu<'_> {
     /// # Errors
     /// What the backend says.
     pub fn try_answer(&mut self) -> Result<Option<AlpuAnswer>> {
-        match alpu_state::RESULT.get(self.rank.progress.read(rank::ALPU_STATE)?) {
+        match alpu_state::RESULT.get(self.progress.read(rank::ALPU_STATE)?) {
             0 => Ok(None),
             _ => self.take().map(Some),
         }
@@ -317,9 +313,13 @@ impl Alpu<'_> {
     /// # Errors
     /// As [`Alpu`] in general; [`Error::Watchdog`] where the gate is shut.
     pub fn settle(&mut self) -> Result<()> {
-        let posted = self.rank.alpu.commands.posted;
-        let is_taken = |taken| alpu_done::COMMANDS.get(taken) as u16 == posted;
-        self.wait(rank::ALPU_DONE, Awaited::AlpuRoom, is_taken)?;
+        let posted = self.state.commands.posted;
+        let done = self.progress.wait_for_register(
+            rank::ALPU_COMMANDS_DONE,
+            &Awaited::AlpuCommands,
+            |done| !after(posted, done),
+        )?;
+        self.state.commands.retired_is(done);
         Ok(())
     }
 
@@ -329,7 +329,7 @@ impl Alpu<'_> {
     /// # Errors
     /// What the backend says.
     pub fn gate(&mut self, open: bool) -> Result<()> {
-        self.rank.progress.write(rank::ALPU_GATE, u32::from(open))
+        self.progress.write(rank::ALPU_GATE, u32::from(open))
     }
 
     /// Entries in the list.
@@ -337,7 +337,7 @@ impl Alpu<'_> {
     /// # Errors
     /// What the backend says.
     pub fn entries(&mut self) -> Result<u32> {
-        let state = self.rank.progress.read(rank::ALPU_STATE)?;
+        let state = self.progress.read(rank::ALPU_STATE)?;
         Ok(alpu_state::ENTRIES.get(state))
     }
 
@@ -346,7 +346,7 @@ impl Alpu<'_> {
     /// # Errors
     /// What the backend says.
     pub fn is_inserting(&mut self) -> Result<bool> {
-        let state = self.rank.progress.read(rank::ALPU_STATE)?;
+        let state = self.progress.read(rank::ALPU_STATE)?;
         Ok(alpu_state::INSERTING.get(state) != 0)
     }
 
@@ -356,7 +356,7 @@ impl Alpu<'_> {
     /// # Errors
     /// What the backend says.
     pub fn discarded(&mut self) -> Result<u32> {
-        self.rank.progress.read(rank::ALPU_DISCARDED)
+        self.progress.read(rank::ALPU_DISCARDED)
     }
 
     /// When the unit took the first and the last command since the gate was opened, in cycles modulo
@@ -365,7 +365,7 @@ impl Alpu<'_> {
     /// # Errors
     /// What the backend says.
     pub fn command_times(&mut self) -> Result<(u16, u16)> {
-        let times = self.rank.progress.read(rank::ALPU_COMMAND_TIMES)?;
+        let times = self.progress.read(rank::ALPU_COMMAND_TIMES)?;
         Ok((
             alpu_command_times::FIRST.get(times) as u16,
             alpu_command_times::LAST.get(times) as u16,
@@ -393,10 +393,10 @@ impl Alpu<'_> {
         for ((register, value), kept) in registers
             .into_iter()
             .zip(values)
-            .zip(&mut self.rank.alpu.operands)
+            .zip(&mut self.state.operands)
         {
             if *kept != Some(value) {
-                self.rank.progress.write(register, value)?;
+                self.progress.write(register, value)?;
                 *kept = Some(value);
             }
         }
@@ -404,42 +404,27 @@ impl Alpu<'_> {
     }
 
     fn post(&mut self, op: AlpuOp, id: u8, tag: u16) -> Result<()> {
-        let is_request = matches!(op, AlpuOp::Match | AlpuOp::Probe);
-        self.rank.progress.check()?;
-        if self.credits(is_request).in_use() >= self.shape.fifo {
-            let (posted, depth) = (self.credits(is_request).posted, self.shape.fifo);
-            let field = match is_request {
-                true => alpu_done::REQUESTS,
-                false => alpu_done::COMMANDS,
-            };
-            let free = |taken| u32::from(posted.wrapping_sub(field.get(taken) as u16)) < depth;
-            let taken = self.wait(rank::ALPU_DONE, Awaited::AlpuRoom, free)?;
-            self.rank.alpu.requests.taken = alpu_done::REQUESTS.get(taken) as u16;
-            self.rank.alpu.commands.taken = alpu_done::COMMANDS.get(taken) as u16;
+        self.progress.check()?;
+        let (credits, register) = match op {
+            AlpuOp::Match | AlpuOp::Probe => (&mut self.state.requests, rank::ALPU_REQUESTS_DONE),
+            _ => (&mut self.state.commands, rank::ALPU_COMMANDS_DONE),
+        };
+        if credits.free() == 0 {
+            let known = credits.retired;
+            let done = self
+                .progress
+                .wait_for_register(register, &Awaited::AlpuRoom, |done| after(done, known))?;
+            credits.retired_is(done);
         }
-        let credits = self.credits(is_request);
-        credits.posted = credits.posted.wrapping_add(1);
+        credits.post();
         let command = alpu_command::OP.put(op as u32)
             | alpu_command::ID.put(u32::from(id))
             | alpu_command::TAG.put(u32::from(tag));
-        self.rank.progress.write(rank::ALPU_GO, command)
-    }
-
-    fn credits(&mut self, of_requests: bool) -> &mut Credits {
-        match of_requests {
-            true => &mut self.rank.alpu.requests,
-            false => &mut self.rank.alpu.commands,
-        }
-    }
-
-    fn wait(&mut self, register: u32, awaited: Awaited, done: impl Fn(u32) -> bool) -> Result<u32> {
-        self.rank
-            .progress
-            .wait_for_register(register, &awaited, done)
+        self.progress.write(rank::ALPU_GO, command)
     }
 
     fn take(&mut self) -> Result<AlpuAnswer> {
-        let progress = &mut self.rank.progress;
+        let progress = &mut *self.progress;
         let word = progress.read(rank::ALPU_RESULT)?;
         let times = progress.read(rank::ALPU_TIMES)?;
         progress.write(rank::ALPU_POP, 0)?;
@@ -455,7 +440,7 @@ impl Alpu<'_> {
             Some(AlpuResult::CancelFailure) => AlpuFinding::NotCancelled,
             None => {
                 return Err(Error::BadAlpuResult {
-                    rank: self.rank.pid(),
+                    rank: self.progress.me,
                     word,
                 });
             }

@@ -39,7 +39,7 @@ pub struct Rank {
     /// The number of the next communicator.
     pub(crate) next_communicator: u32,
     /// What it knows of the matching unit in its page.
-    pub(crate) alpu: AlpuState,
+    pub(crate) alpu: Option<AlpuState>,
     /// Bytes on their way to or from node memory.
     scratch: Vec<u8>,
     left: bool,
@@ -143,7 +143,7 @@ impl Rank {
             rows,
             world: None,
             next_communicator: 1,
-            alpu: AlpuState::default(),
+            alpu: None,
             scratch: Vec::new(),
             left: false,
         };

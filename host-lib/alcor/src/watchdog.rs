@@ -42,6 +42,8 @@ pub enum Awaited {
     Collective(Box<AwaitedCollective>),
     /// Room in a FIFO of the matching unit.
     AlpuRoom,
+    /// The matching unit to have carried out its commands.
+    AlpuCommands,
     /// An answer of the matching unit.
     AlpuAnswer,
 }
@@ -103,6 +105,7 @@ impl fmt::Display for Awaited {
             Awaited::Collectives => f.write_str("its collectives"),
             Awaited::Collective(it) => write!(f, "{}", it.call),
             Awaited::AlpuRoom => f.write_str("room in a FIFO of the matching unit"),
+            Awaited::AlpuCommands => f.write_str("the matching unit to carry out its commands"),
             Awaited::AlpuAnswer => f.write_str("an answer of the matching unit"),
         }
     }

@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hB2E5D2CD;
+  localparam logic [31:0] ABI_HASH = 32'hA0377B37;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -353,14 +353,14 @@ package alcor_abi_pkg;
   // Channel of a link
   localparam int LINK_CHANNEL_VC_LSB = 0;
   localparam int LINK_CHANNEL_VC_W = 3;
-  // Of requests and AO_INSERT three words follow: match bits 31 to 0, mask bits 31 to 0, and alpu_high. A mask bit that is set matches either value; in a unit for posted receives an entry has mask bits, in one for unexpected messages a request has them, and those of the other are not looked at.
+  // Commits a request or command; match and mask bits of requests and AO_INSERT are operands that are written before it. A mask bit that is set matches either value; in a unit for posted receives an entry has mask bits, in one for unexpected messages a request has them, and those of the other are not looked at.
   localparam int ALPU_COMMAND_OP_LSB = 0;
   localparam int ALPU_COMMAND_OP_W = 4;
   localparam int ALPU_COMMAND_ID_LSB = 8;
   localparam int ALPU_COMMAND_ID_W = 8;
   localparam int ALPU_COMMAND_TAG_LSB = 16;
   localparam int ALPU_COMMAND_TAG_W = 16;
-  // Matching unit: word 3 of a request or command
+  // Matching unit: high match and mask bits
   localparam int ALPU_HIGH_MATCH_HIGH_LSB = 0;
   localparam int ALPU_HIGH_MATCH_HIGH_W = 10;
   localparam int ALPU_HIGH_MASK_HIGH_LSB = 16;
@@ -641,7 +641,7 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_ALPU_MASK_OFFSET = 12'hC04;
   // Write only; alpu_high.
   localparam logic [11:0] RANK_ALPU_HIGH_OFFSET = 12'hC08;
-  // Write only; alpu_command. Puts a request into the header FIFO, anything else into the command FIFO. One that meets a full FIFO is lost: ALPU_DONE tells what has left them.
+  // Write only; alpu_command. Puts a request into the header FIFO, anything else into the command FIFO. One that meets a full FIFO is lost: ALPU_REQUESTS_DONE and ALPU_COMMANDS_DONE tell what has left them.
   localparam logic [11:0] RANK_ALPU_GO_OFFSET = 12'hC0C;
   // Write only, any value: drops the result that is shown.
   localparam logic [11:0] RANK_ALPU_POP_OFFSET = 12'hC10;
@@ -679,12 +679,8 @@ package alcor_abi_pkg;
   localparam int RANK_ALPU_TIMES_TAKEN_W = 16;
   localparam int RANK_ALPU_TIMES_OFFERED_LSB = 16;
   localparam int RANK_ALPU_TIMES_OFFERED_W = 16;
-  // What has left the FIFOs since reset, modulo 65536; how credits come back.
-  localparam logic [11:0] RANK_ALPU_DONE_OFFSET = 12'hC34;
-  localparam int RANK_ALPU_DONE_REQUESTS_LSB = 0;
-  localparam int RANK_ALPU_DONE_REQUESTS_W = 16;
-  localparam int RANK_ALPU_DONE_COMMANDS_LSB = 16;
-  localparam int RANK_ALPU_DONE_COMMANDS_W = 16;
+  // Requests that the unit has taken since reset; how credits come back.
+  localparam logic [11:0] RANK_ALPU_REQUESTS_DONE_OFFSET = 12'hC34;
   // Modulo 65536 cycles.
   localparam logic [11:0] RANK_ALPU_COMMAND_TIMES_OFFSET = 12'hC38;
   localparam int RANK_ALPU_COMMAND_TIMES_FIRST_LSB = 0;
@@ -695,5 +691,7 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_ALPU_FIFOS_OFFSET = 12'hC3C;
   localparam int RANK_ALPU_FIFOS_DEPTH_LSB = 0;
   localparam int RANK_ALPU_FIFOS_DEPTH_W = 16;
+  // Commands that the unit has carried out since reset; how credits come back.
+  localparam logic [11:0] RANK_ALPU_COMMANDS_DONE_OFFSET = 12'hC40;
 
 endpackage

@@ -208,7 +208,8 @@ module alpu_port #(
   // been carried out when the unit can take another one.
   logic [15:0] request_time[2**IdW];
   logic [15:0] command_time[2**IdW];
-  logic [15:0] requests_q, commands_q, first_q, last_q;
+  logic [31:0] requests_q, commands_q;
+  logic [15:0] first_q, last_q;
   logic fresh_q, busy_q, request_take, command_take, of_command;
 
   assign request_take = request_valid && request_ready;
@@ -230,8 +231,8 @@ module alpu_port #(
       fresh_q    <= 1'b1;
     end else begin
       now_q      <= now_q + 1'b1;
-      requests_q <= requests_q + 16'(request_take);
-      commands_q <= commands_q + 16'(busy_q && command_ready);
+      requests_q <= requests_q + 32'(request_take);
+      commands_q <= commands_q + 32'(busy_q && command_ready);
       busy_q     <= command_take || (busy_q && !command_ready);
       fresh_q    <= !gate_q || (fresh_q && !command_take);
     end
@@ -254,10 +255,8 @@ module alpu_port #(
       RANK_ALPU_DISCARDED_OFFSET: read_data_o = discarded;
       RANK_ALPU_RESULT_OFFSET:    read_data_o = shown;
       RANK_ALPU_TIMES_OFFSET:     read_data_o = times;
-      RANK_ALPU_DONE_OFFSET: begin
-        read_data_o[RANK_ALPU_DONE_REQUESTS_LSB+:16] = requests_q;
-        read_data_o[RANK_ALPU_DONE_COMMANDS_LSB+:16] = commands_q;
-      end
+      RANK_ALPU_REQUESTS_DONE_OFFSET: read_data_o = requests_q;
+      RANK_ALPU_COMMANDS_DONE_OFFSET: read_data_o = commands_q;
       RANK_ALPU_COMMAND_TIMES_OFFSET: begin
         read_data_o[RANK_ALPU_COMMAND_TIMES_FIRST_LSB+:16] = first_q;
         read_data_o[RANK_ALPU_COMMAND_TIMES_LAST_LSB+:16]  = last_q;

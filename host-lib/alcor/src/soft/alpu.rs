@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use alcor_abi::packets::{alpu_command, alpu_high, alpu_result};
-use alcor_abi::rank::{self, alpu_command_times, alpu_done, alpu_shape, alpu_state, alpu_times};
+use alcor_abi::rank::{self, alpu_command_times, alpu_shape, alpu_state, alpu_times};
 use alcor_abi::{AlpuOp, AlpuResult};
 
 use crate::Pattern;
@@ -67,10 +67,8 @@ impl SoftAlpu {
             rank::ALPU_DISCARDED => self.discarded,
             rank::ALPU_RESULT => shown.map_or(0, |&(result, _)| result),
             rank::ALPU_TIMES => shown.map_or(0, |&(_, times)| times),
-            rank::ALPU_DONE => {
-                alpu_done::REQUESTS.put(self.taken[0] & 0xFFFF)
-                    | alpu_done::COMMANDS.put(self.taken[1] & 0xFFFF)
-            }
+            rank::ALPU_REQUESTS_DONE => self.taken[0],
+            rank::ALPU_COMMANDS_DONE => self.taken[1],
             rank::ALPU_COMMAND_TIMES => {
                 let (first, last) = self.times.unwrap_or_default();
                 alpu_command_times::FIRST.put(first as u32 & 0xFFFF)
