@@ -94,7 +94,7 @@ module alpu_port #(
   ) u_requests (
       .clk_i  (clk_i),
       .rst_ni (rst_ni),
-      .valid_i(put_request),
+      .valid_i(put_request && room_request),
       .ready_o(room_request),
       .data_i ({op == AO_PROBE, id, match, mask}),
       .valid_o(request_held),
@@ -111,7 +111,7 @@ module alpu_port #(
   ) u_commands (
       .clk_i  (clk_i),
       .rst_ni (rst_ni),
-      .valid_i(put_command),
+      .valid_i(put_command && room_command),
       .ready_o(room_command),
       .data_i ({op, id, tag, match, mask}),
       .valid_o(command_held),
