@@ -288,13 +288,22 @@ impl Alpu<'_> {
     /// Waits for the oldest answer that has not been taken, and takes it.
     ///
     /// # Errors
-    /// [`Error::Watchdog`] when none comes, as for a match that is held in insert mode.
+    /// [`Error::Watchdog`] when none comes, as for a match that is held in insert mode;
+    /// [`Error::CommandLost`] once something was posted past this handle, and met a full FIFO.
     pub fn answer(&mut self) -> Result<AlpuAnswer> {
-        let has_result = |state| alpu_state::RESULT.get(state) != 0;
+        let settled =
+            |state| alpu_state::RESULT.get(state) != 0 || alpu_state::LOST.get(state) != 0;
         let awaited = &Awaited::AlpuAnswer;
-        self.progress
-            .wait_for_register(rank::ALPU_STATE, awaited, has_result)?;
-        self.take()
+        let state = self
+            .progress
+            .wait_for_register(rank::ALPU_STATE, awaited, settled)?;
+        match alpu_state::LOST.get(state) {
+            0 => self.take(),
+            _ => Err(Error::CommandLost {
+                rank: self.progress.me,
+                told_by: "ALPU_STATE.lost",
+            }),
+        }
     }
 
     /// The oldest answer, if there is one.

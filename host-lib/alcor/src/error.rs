@@ -446,11 +446,13 @@ pub enum Error {
     // ------------------------------------------------------------ events
     /// A command write met a full FIFO and was lost.
     #[error(
-        "{rank}: EVENTS.overflow: a command write met a full FIFO and was lost; posting past `Rank::command` spoils the count of credits"
+        "{rank}: {told_by}: a command write met a full FIFO and was lost; posting past the library spoils its count of credits"
     )]
     CommandLost {
         /// Whose.
         rank: GlobalRank,
+        /// The field that says so, be it of the rank or of its matching unit.
+        told_by: &'static str,
     },
     /// The completion ring was full and a completion was lost.
     #[error(

@@ -709,7 +709,8 @@ impl Progress {
         let rank = self.me;
         let told = |event: alcor_abi::Field| event.get(self.faults) != 0;
         let (event, error) = if told(events::OVERFLOW) {
-            (events::OVERFLOW, Error::CommandLost { rank })
+            let told_by = "EVENTS.overflow";
+            (events::OVERFLOW, Error::CommandLost { rank, told_by })
         } else if told(events::CQ_OVERFLOW) {
             (events::CQ_OVERFLOW, Error::CompletionLost { rank })
         } else if told(events::MALFORMED) {

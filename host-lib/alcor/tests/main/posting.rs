@@ -164,7 +164,8 @@ fn a_lost_command_is_told_by_the_next_call() {
             matches!(
                 error,
                 Error::CommandLost {
-                    rank: GlobalRank(0)
+                    rank: GlobalRank(0),
+                    ..
                 }
             ),
             "{error}"

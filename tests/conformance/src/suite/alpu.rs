@@ -1,6 +1,9 @@
 //! The matching unit, driven by the host: each rank its own.
 
-use alcor::{Alpu, AlpuFinding, AlpuKind, Error, MATCH_BITS, Options, Pattern, Rank};
+use alcor::abi::AlpuOp;
+use alcor::abi::packets::alpu_command;
+use alcor::abi::rank::{self as page, alpu_state};
+use alcor::{Alpu, AlpuFinding, AlpuKind, Error, MATCH_BITS, Options, PageOffset, Pattern, Rank};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
@@ -212,6 +215,31 @@ tests! {
             same("entries", 0, unit.alpu.entries()?)?;
             unit.expect_match(Pattern::exact(1), None)
         })
+    }
+
+    /// Each FIFO takes as many as it says; one more is lost, and an answer that is waited for says so.
+    lost(context, ranks >= 1) {
+        context.run(|rank| {
+            let me = rank.pid();
+            let mut alpu = rank.alpu()?;
+            let depth = alpu.shape().fifo;
+            alpu.gate(false)?;
+            let go = |rank: &mut Rank, op: AlpuOp| {
+                let word = alpu_command::OP.put(op as u32);
+                rank.port().write32(PageOffset(page::ALPU_GO), word)
+            };
+            for _ in 0..depth {
+                go(rank, AlpuOp::Probe)?;
+                go(rank, AlpuOp::Cancel)?;
+            }
+            let state = rank.port().read32(PageOffset(page::ALPU_STATE))?;
+            same("lost while there is room", 0, alpu_state::LOST.get(state))?;
+            go(rank, if me.0 % 2 == 0 { AlpuOp::Probe } else { AlpuOp::Cancel })?;
+            let is_lost = |error: &Error| matches!(error, Error::CommandLost { rank, .. } if *rank == me);
+            fails("an answer once something was lost", "CommandLost", is_lost, rank.alpu()?.answer())?;
+            Ok(())
+        })?;
+        Ok(())
     }
 
     /// Patterns of more bits than there are are refused, and an answer that never comes ends in the
