@@ -508,17 +508,7 @@ tests! {
                     },
                 ),
             ];
-            for (number, (difference, most, other)) in (0..).zip(pairs) {
-                let odd = number % size;
-                let case = if world.rank() == odd { other } else { most };
-                differs(rank, world, &case, difference)?;
-                let case = Case {
-                    number: 2 * u64::from(number),
-                    ..usual(ALL[number as usize % ALL.len()])
-                };
-                driver.run(rank, world, &case)?;
-            }
-            Ok(())
+            in_turn(&driver, rank, world, &pairs, usual)
         })
     }
 
@@ -560,14 +550,7 @@ tests! {
                 (Difference::Collective, long(Collective::Allgather), long(Collective::ReduceScatter)),
                 (Difference::Collective, sum, long(Collective::Barrier)),
             ];
-            for (number, (difference, most, other)) in (0..).zip(pairs) {
-                let odd = number % size;
-                let case = if world.rank() == odd { other } else { most };
-                differs(rank, &world, &case, difference)?;
-                let collective = ALL[number as usize % ALL.len()];
-                let case = Case { number: 2 * u64::from(number), ..long(collective) };
-                driver.run(rank, &world, &case)?;
-            }
+            in_turn(&driver, rank, &world, &pairs, long)?;
             Ok(())
         })?;
         Ok(())
@@ -827,6 +810,28 @@ pub(super) fn on_world(
             &world,
         )
     })?;
+    Ok(())
+}
+
+/// One pair of calls after another that differ, by the member that calls the second in turn; after
+/// each the communicator works again, with a call of `works`.
+fn in_turn(
+    driver: &Driver<'_>,
+    rank: &mut Rank,
+    world: &Communicator,
+    pairs: &[(Difference, Case, Case)],
+    works: impl Fn(Collective) -> Case,
+) -> Result<(), Failure> {
+    for (number, &(difference, most, other)) in (0..).zip(pairs) {
+        let odd = number % world.size();
+        let case = if world.rank() == odd { other } else { most };
+        differs(rank, world, &case, difference)?;
+        let case = Case {
+            number: 2 * u64::from(number),
+            ..works(ALL[number as usize % ALL.len()])
+        };
+        driver.run(rank, world, &case)?;
+    }
     Ok(())
 }
 
