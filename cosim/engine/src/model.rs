@@ -12,12 +12,11 @@ use crate::config::{CONFIGS, LINKS, NODE_BYTES, PHIT_W, RANKS};
 
 /// The module on top of a simulated board.
 const TOP: &str = "sim_top";
-/// The package that `hw/abi/generate` writes, from `hw`; compiled first.
-const ABI_PACKAGE: &str = "abi/generated/alcor_abi_pkg.sv";
-/// Folders below `hw` whose `files.f` list the sources of a board, in the order of compilation.
-const BLOCKS: &[&str] = &[
-    "common", "router", "rma", "fp", "switch", "alpu", "core", "dpi",
-];
+/// The list of the blocks that `core` consists of, from `hw`: folders whose `files.f` list sources, in the
+/// order of compilation.
+const BLOCKS: &str = "core/blocks";
+/// The block around it.
+const AROUND: &str = "dpi";
 /// Where includes are looked for, from `hw`.
 const INCLUDES: &[&str] = &["common/rtl"];
 
@@ -111,15 +110,19 @@ pub fn repository_root() -> Result<PathBuf, CosimError> {
     found.ok_or(CosimError::NoRoot { start })
 }
 
-/// The sources of a board, in the order of compilation.
+/// The sources of a board, in the order of compilation. A model's key in the cache covers this list, and so the
+/// blocks and their order.
 fn sources(hw: &Path) -> Result<Vec<PathBuf>, CosimError> {
-    let mut sources = vec![hw.join(ABI_PACKAGE)];
-    for block in BLOCKS {
-        let path = hw.join(block).join("files.f");
-        let text = fs::read_to_string(&path).map_err(|source| CosimError::Read {
-            path: path.clone(),
+    let read = |path: PathBuf| {
+        fs::read_to_string(&path).map_err(|source| CosimError::Read {
+            path,
             source: Arc::new(source),
-        })?;
+        })
+    };
+    let mut sources = Vec::new();
+    let blocks = read(hw.join(BLOCKS))?;
+    for block in blocks.split_whitespace().chain([AROUND]) {
+        let text = read(hw.join(block).join("files.f"))?;
         for line in text.lines().map(str::trim) {
             let is_source = !line.is_empty() && !line.starts_with("//") && !line.starts_with('#');
             let source = hw.join(line);

@@ -39,6 +39,18 @@ impl Recipe {
         self
     }
 
+    /// Adds the blocks that `core` consists of, `hw/core/blocks`.
+    ///
+    /// # Panics
+    /// If the list cannot be read.
+    #[must_use]
+    pub fn core(mut self) -> Self {
+        let text = read(&hardware().join("core/blocks"));
+        self.blocks
+            .extend(text.split_whitespace().map(str::to_owned));
+        self
+    }
+
     /// Adds a file, its path relative to `hw/`.
     #[must_use]
     pub fn source(mut self, path: &str) -> Self {
@@ -74,12 +86,14 @@ fn hardware() -> PathBuf {
     workspace().join("hw")
 }
 
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
 /// The files that a file list names: one path per line relative to `hw/`, comments behind `//` or `#`.
 fn file_list(block: &str) -> Vec<PathBuf> {
-    let path = hardware().join(block).join("files.f");
-    let text =
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    text.lines()
+    read(&hardware().join(block).join("files.f"))
+        .lines()
         .map(|line| {
             line.split("//")
                 .next()

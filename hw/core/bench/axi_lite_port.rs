@@ -9,9 +9,7 @@ use rand::Rng;
 /// The model with the blocks of `hw/core`.
 pub fn start() -> Dut {
     let recipe = Recipe::new("core-blocks", "core_bench")
-        .blocks(&[
-            "abi", "common", "router", "rma", "fp", "switch", "alpu", "core",
-        ])
+        .core()
         .source("core/bench/core_bench.sv");
     Dut::start(&recipe)
 }

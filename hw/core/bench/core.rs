@@ -30,9 +30,7 @@ struct Board {
 impl Board {
     fn start(name: &'static str, node_bytes: u32, parameters: &[(&str, u64)]) -> Self {
         let mut recipe = Recipe::new(name, "core")
-            .blocks(&[
-                "abi", "common", "router", "rma", "fp", "switch", "alpu", "core",
-            ])
+            .core()
             .param("RANKS", RANKS as u64)
             .param("NODE_BYTES", u64::from(node_bytes));
         for &(parameter, value) in parameters {
