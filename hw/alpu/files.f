@@ -1,3 +1,4 @@
+alpu/rtl/alpu_all.sv
 alpu/rtl/alpu_upto.sv
 alpu/rtl/alpu_cell.sv
 alpu/rtl/alpu_block.sv

@@ -198,15 +198,20 @@ module alpu_block #(
     end
   end
 
-  // As cells compare: a LUT for three bits, and a carry.
+  // A LUT compares three bits.
   logic [3*Triples-1:0] difference;
-  logic [Triples-1:0] same, sum;
+  logic [Triples-1:0] same;
   always_comb begin
     difference = '0;
     difference[TAG_W-1:0] = tag_o ^ scan_tag_i;
     for (int unsigned t = 0; t < Triples; t++) same[t] = difference[3*t+:3] == '0;
   end
-  assign {equal, sum} = {1'b0, same} + 1'b1;
+  alpu_all #(
+      .WIDTH(Triples)
+  ) u_same (
+      .bits_i(same),
+      .all_o (equal)
+  );
 
   `ALCOR_ASSERT(a_one_winner, (win & (win - 1'b1)) == '0)
 

@@ -57,14 +57,19 @@ module alpu_cell #(
     assign equal  = ~(request_i ^ match_o) | request_mask_i;
   end
 
-  // A LUT compares two bits; whether all pairs are equal is the carry of a sum, which takes no more LUTs.
+  // A LUT compares two bits.
   logic [2*Half-1:0] padded;
-  logic [Half-1:0] pairs, sum;
+  logic [  Half-1:0] pairs;
   always_comb begin
     padded = '1;
     padded[MATCH_W-1:0] = equal;
   end
   assign pairs = padded[Half-1:0] & padded[2*Half-1:Half];
-  assign {hit_o, sum} = {1'b0, pairs} + 1'b1;
+  alpu_all #(
+      .WIDTH(Half)
+  ) u_all (
+      .bits_i(pairs),
+      .all_o (hit_o)
+  );
 
 endmodule

@@ -44,8 +44,8 @@ module alpu_upto #(
 
   assign upto_o = local_upto[WIDTH-1:0] | higher[WIDTH-1:0] | {WIDTH{above_i}};
 
-  // Whether none at all is set is the carry of a sum over groups of three, which takes no more LUTs.
-  logic [Triples-1:0] clear, sum;
+  // Whether any is set at all: a LUT looks at three.
+  logic [Triples-1:0] clear;
   logic none;
   for (genvar t = 0; t < Triples; t++) begin : g_triple
     if (3 * t + 3 <= WIDTH) begin : g_whole
@@ -54,7 +54,12 @@ module alpu_upto #(
       assign clear[t] = bits_i[WIDTH-1:3*t] == '0;
     end
   end
-  assign {none, sum} = {1'b0, clear} + 1'b1;
+  alpu_all #(
+      .WIDTH(Triples)
+  ) u_none (
+      .bits_i(clear),
+      .all_o (none)
+  );
   assign any_o = !none;
 
 endmodule
