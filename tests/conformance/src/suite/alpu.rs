@@ -217,6 +217,35 @@ tests! {
         })
     }
 
+    /// The library posts what there is room for, waits with more, and goes on once there is room again.
+    room(context, ranks >= 1) {
+        let options = Options::default().watchdog_cycles(PATIENCE);
+        context.run_with(options, context.ranks(), |rank| {
+            let me = rank.pid();
+            let number = me.0;
+            let mut unit = Unit { number, alpu: rank.alpu()? };
+            let depth = unit.alpu.shape().fifo;
+            let in_vain = |error: &Error| matches!(error, Error::Watchdog { rank, .. } if *rank == me);
+            for round in 0..4 {
+                let (finding, post): (_, fn(&mut Alpu<'_>, u8) -> alcor::Result<()>) = match round % 2 {
+                    0 => (AlpuFinding::NotFound, |alpu, id| alpu.post_probe(id, ANY)),
+                    _ => (AlpuFinding::NotCancelled, |alpu, id| alpu.cancel(id, 1)),
+                };
+                unit.alpu.gate(false)?;
+                for id in 0..depth as u8 {
+                    post(&mut unit.alpu, id)?;
+                }
+                fails("one more than there is room for", "Watchdog", in_vain, post(&mut unit.alpu, 0xFF))?;
+                unit.alpu.gate(true)?;
+                for id in 0..depth as u8 {
+                    unit.expect(id, finding)?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
     /// Each FIFO takes as many as it says; one more is lost, and an answer that is waited for says so.
     lost(context, ranks >= 1) {
         context.run(|rank| {
