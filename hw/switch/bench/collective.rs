@@ -250,6 +250,8 @@ struct Cluster {
     went: BTreeMap<(usize, u16), u64>,
     ended: Vec<Ended>,
     held_until: Vec<u64>,
+    /// A board's stage that can't send at all, as a lane.
+    closed: Option<usize>,
     rounds: Rounds,
     next_id: u16,
     /// When the first phit of the last timed call was sent, from C_GO on.
@@ -277,6 +279,7 @@ impl Cluster {
             went: BTreeMap::new(),
             ended: Vec::new(),
             held_until: vec![0; shape.boards * shape.boards],
+            closed: None,
             rounds: Rounds {
                 begun: vec![0; shape.boards],
                 ended: vec![0; shape.boards],
@@ -340,7 +343,8 @@ impl Cluster {
         }
         for lane in 0..shape.boards * shape.stages {
             let stall = weather.stall > 0.0 && rng.random_bool(weather.stall);
-            dut.set(pins.stall, lane, u64::from(stall));
+            let closed = self.closed == Some(lane);
+            dut.set(pins.stall, lane, u64::from(stall || closed));
         }
         if weather.hold > 0.0 && rng.random_bool(weather.hold) {
             let lane = rng.random_range(0..self.held_until.len());
@@ -1434,6 +1438,145 @@ fn collective_stalled() {
             };
             cluster.timed(&group, call);
         }
+    }
+}
+
+impl Cluster {
+    /// One collective after another in the same row, where the port of one stage of the board of `who` is
+    /// closed, and another communicator's phits wait there, when that member posts the first one. Gives
+    /// whether it has ended the first one before any phit of it left by that port.
+    fn after(
+        &mut self,
+        groups: &[Communicator],
+        calls: [Call; 3],
+        who: usize,
+        stage: usize,
+    ) -> bool {
+        let mut used = vec![MARGIN; self.shape.all()];
+        let mut plans: Vec<Plan> = Vec::new();
+        for (call, c) in calls.into_iter().zip([0, 1, 0]) {
+            let calls = vec![call; groups[c].ranks.len()];
+            plans.extend(self.plan(groups, c, &calls, &mut used));
+        }
+        assert_eq!(plans.len(), 3, "{calls:?} do not fit into node memory");
+        let end = used.iter().max().copied().unwrap_or(0) + MARGIN;
+        self.host(0, end, true, |_, _, _| ());
+        let board = groups[0].ranks[who] / self.shape.ranks;
+        self.closed = Some(board * self.shape.stages + stage);
+        let all: Vec<usize> = (0..groups[0].ranks.len()).collect();
+        let others: Vec<usize> = all.iter().copied().filter(|&me| me != who).collect();
+        let mut busy = vec![vec![None; groups.len()]; self.shape.all()];
+        self.ended.clear();
+        let mut early = false;
+        for (index, members) in [(0, &others), (1, &all), (0, &vec![who])] {
+            for &me in members {
+                self.post(groups, &plans, &mut busy, index, me);
+            }
+            for _ in 0..300 {
+                self.step(groups, &mut plans, &mut busy);
+                early = plans[0].members[who].ended.is_some();
+            }
+        }
+        self.closed = None;
+        while plans
+            .iter()
+            .any(|plan| plan.members.iter().any(|member| member.ended.is_none()))
+        {
+            self.step(groups, &mut plans, &mut busy);
+            self.watch(&plans);
+        }
+        self.compare(&plans, end);
+        self.quiet();
+        early
+    }
+
+    /// A cycle; who ends the first of three plans posts the last.
+    fn step(
+        &mut self,
+        groups: &[Communicator],
+        plans: &mut [Plan],
+        busy: &mut [Vec<Option<usize>>],
+    ) {
+        self.tick();
+        for ended in std::mem::take(&mut self.ended) {
+            self.end(groups, plans, busy, ended);
+            let first = &plans[0].members;
+            let found = first
+                .iter()
+                .position(|member| member.rank == ended.rank && member.id == ended.id);
+            if let Some(me) = found {
+                self.post(groups, plans, busy, 2, me);
+            }
+        }
+    }
+
+    fn post(
+        &mut self,
+        groups: &[Communicator],
+        plans: &[Plan],
+        busy: &mut [Vec<Option<usize>>],
+        index: usize,
+        me: usize,
+    ) {
+        let (c, member) = (plans[index].communicator, plans[index].members[me].clone());
+        busy[member.rank][c] = Some(index);
+        let writes = self.command(groups[c].context, &member);
+        self.writes[member.rank].extend(writes);
+    }
+}
+
+/// A board that has ended a collective may begin the next one while its last phits of the first one wait at
+/// a port behind those of another communicator. None of the next one may overtake them.
+#[test]
+fn collective_next() {
+    let mut cluster = Cluster::new(FIVE, "collective_next");
+    let sets = [[3, 1].as_slice(), &[4, 0, 1, 3], &[2, 0, 4, 3, 1]];
+    for (set, boards) in sets.into_iter().enumerate() {
+        let groups = [12 + set, 4 + set].map(|context| cluster.first_ranks(context, boards));
+        cluster.program(&groups);
+        let stages = boards.len().next_power_of_two().ilog2() as usize;
+        let mut early = 0;
+        for &collective in Collective::ALL {
+            for stage in 0..stages {
+                let who = cluster.rng.random_range(0..boards.len());
+                let copies = [
+                    Collective::Bcast,
+                    Collective::Scatter,
+                    Collective::Gather,
+                    Collective::Allgather,
+                ];
+                let next = *copies
+                    .choose(&mut *cluster.rng)
+                    .unwrap_or(&Collective::Bcast);
+                let most = 3 * FIVE.phit_w as usize / 64;
+                let call = Call {
+                    root: cluster.rng.random_range(0..boards.len()),
+                    halving: true,
+                    ..SUM
+                };
+                let calls = [
+                    Call {
+                        collective,
+                        count: cluster.rng.random_range(0..most),
+                        ..call
+                    },
+                    Call { count: 100, ..call },
+                    Call {
+                        collective: next,
+                        count: cluster.rng.random_range(1..most),
+                        root: if next == Collective::Gather {
+                            call.root
+                        } else {
+                            who
+                        },
+                        ..call
+                    },
+                ];
+                early += usize::from(cluster.after(&groups, calls, who, stage));
+            }
+        }
+        println!("{boards:?}: {early}");
+        assert!(early >= 3, "{boards:?}: {early}");
     }
 }
 

@@ -73,6 +73,8 @@ module coll_stage #(
     input  logic [4:0]                  end_row_i,
     /// Credits are due for the communicator: its next signature waits.
     output logic [31:0]                 owes_o,
+    /// Its signature waits here for its turn to leave: its next collective waits.
+    output logic [31:0]                 leaving_o,
 
     /// The stage before asks for room, for this communicator.
     input  logic [4:0]                  ask_row_i,
@@ -631,7 +633,6 @@ module coll_stage #(
   logic [TokenW-1:0] tap_token, tx_token;
   logic [$clog2(TxDepth+1)-1:0] taps_q;
   logic [1:0] tx_kind;
-  // A collective may have ended here, and the next one begun, before its last phits have left.
   logic tap_parity, tx_parity;
   logic from_copy, tx_free, tx_some;
   logic [31:0] tx_low, tx_position;
@@ -655,6 +656,18 @@ module coll_stage #(
       .empty_o(),
       .usage_o()
   );
+
+  // A signature is the last that leaves through the taps for its collective. The collective may have ended here
+  // before, since that takes the partner's signature, not this one. Copies of the next one do not go through the
+  // taps and would overtake it; at the partner it would lie behind them, and they wait for it.
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      leaving_o <= '0;
+    end else begin
+      if (in_valid_i && in_send && in_signature_i) leaving_o[in_row_i] <= 1'b1;
+      if (tap_valid && tap_ready && tap_signature) leaving_o[tap_row] <= 1'b0;
+    end
+  end
 
   // Credits first: they are few. Taps and copies take turns.
   assign tx_free      = !tx_valid_o || tx_ready_i;
@@ -740,6 +753,23 @@ module coll_stage #(
   `ALCOR_IMPLIES(a_ask_place, ask_take_i && ask_keeps,
                  stored_q[ask_row_i] + PoolW'(reserved_q && ask_row_q == ask_row_i)
                      < alcor_switch_pkg::WindowMasks[ask_row_i*PoolW+:PoolW])
+  // What comes of a collective comes before anything of the next one: its signature is the last.
+  logic [31:0] fresh_q, came_parity_q, came_signature_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      fresh_q <= '1;
+    end else begin
+      if (rx_valid_i && !rx_credit) begin
+        fresh_q[rx_row]          <= 1'b0;
+        came_parity_q[rx_row]    <= rx_high[NET_HIGH_PARITY_LSB];
+        came_signature_q[rx_row] <= rx_kind == PK_SIGNATURE;
+      end
+      if (row_written_i) fresh_q[row_i] <= 1'b1;
+    end
+  end
+  `ALCOR_IMPLIES(a_in_turn, rx_valid_i && !rx_credit && !fresh_q[rx_row],
+                 came_signature_q[rx_row] == (came_parity_q[rx_row] != rx_high[NET_HIGH_PARITY_LSB]))
+  `ALCOR_IMPLIES(a_one_leaves, in_valid_i && in_send && in_signature_i, !leaving_o[in_row_i])
   // Two phits that meet are of the same place, unless the members disagree.
   `ALCOR_IMPLIES(a_same_kind, fire_q && !fire_alone_q && fire_signature_q,
                  own_token[PHIT_W+:PlaceW+4] == head_token[PHIT_W+:PlaceW+4])

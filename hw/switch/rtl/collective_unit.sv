@@ -196,6 +196,8 @@ module collective_unit #(
   logic [STAGES-1:0][31:0] high_q;
   logic [STAGES-1:0][31:0][PlaceW-1:0] middle_q;
   logic begin_q, sync_wanted_q;
+  logic [STAGES-1:0][31:0] leaving;
+  logic [31:0] leaving_any, leaving_q;
   logic [31:0] begin_one, begin_one_q;
 
   always_comb begin
@@ -203,8 +205,17 @@ module collective_unit #(
     for (int unsigned r = 0; r < RANKS; r++) all_here = all_here & (posted_o[r] | ~member[r]);
     // The barrier's row has no members; its board asks for it.
     all_here[SyncContext] = rows[SyncContext] && sync_wanted_q && !active_q[SyncContext] && !begin_one_q[SyncContext];
+    // Nothing of a collective may overtake the last phits of the one before.
+    all_here  = all_here & ~leaving_q;
     begin_one = all_here & (~all_here + 1'b1);
   end
+
+  always_comb begin
+    leaving_any = '0;
+    for (int unsigned s = 0; s < STAGES; s++) leaving_any = leaving_any | leaving[s];
+  end
+
+  always_ff @(posedge clk_i) leaving_q <= rst_ni ? leaving_any : '0;
 
   assign sync_ready_o = rows[SyncContext] && !sync_wanted_q && !active_q[SyncContext] && !begin_one_q[SyncContext];
 
@@ -476,6 +487,7 @@ module collective_unit #(
         .end_i             (end_valid),
         .end_row_i         (end_row),
         .owes_o            (owes[s]),
+        .leaving_o         (leaving[s]),
         .ask_row_i         (ask_row[s]),
         .ask_room_o        (ask_room[s]),
         .ask_take_i        (ask_take[s]),
