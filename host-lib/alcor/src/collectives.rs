@@ -53,7 +53,7 @@ struct Plan {
 /// The largest position in a message that a phit can carry, in words.
 const MAX_WORDS: u32 = (1 << 28) - 1;
 
-/// Words from which on a reduce_scatter halves recursively where the tree allows it.
+/// Words from which on a reduce_scatter or a scatter halves where the tree allows it.
 const HALVING_WORDS: u64 = 256;
 
 /// # Collectives
@@ -436,18 +436,20 @@ impl Communicator {
         };
         let words = blocks as u64 * count as u64 * u64::from(T::BYTES) / 4;
         fits("words of a collective", words, MAX_WORDS)?;
-        let algorithm = match collective {
+        // Halves what the links carry; a short vector has nothing to halve. Members who agree about the
+        // rest agree about it too.
+        let halving = match collective {
+            Collective::ReduceScatter | Collective::Scatter if words >= HALVING_WORDS => {
+                self.tree().halving(self.members())
+            }
+            _ => None,
+        };
+        let algorithm = halving.unwrap_or(match collective {
             Collective::Reduce | Collective::Bcast | Collective::Scatter | Collective::Gather => {
                 Algorithm::Tree
             }
-            // Halves what the links carry; a short vector has nothing to halve.
-            Collective::ReduceScatter
-                if words >= HALVING_WORDS && self.tree().orders(self.members()) =>
-            {
-                Algorithm::Halving
-            }
             _ => Algorithm::Doubling,
-        };
+        });
         Ok(Plan {
             call: Call {
                 communicator: self.id(),

@@ -1,5 +1,7 @@
 //! The fixed order in which a reduction combines.
 
+use alcor_abi::Algorithm;
+
 use crate::{GlobalRank, Topology};
 
 /// A board that has members of a communicator.
@@ -112,18 +114,26 @@ impl Tree {
         &self.stages
     }
 
-    /// Whether the blocks of `members`, one after the other, lie in the order of the labels, as many
-    /// to each of a power of two of boards: what recursive halving divides.
-    pub(crate) fn orders(&self, members: &[GlobalRank]) -> bool {
-        let each = members.len() / self.boards.len().max(1);
-        self.boards.len() > 1
-            && self.boards.len().is_power_of_two()
-            && self.boards.iter().all(|board| board.members.len() == each)
-            && self
-                .boards
-                .iter()
-                .flat_map(|board| &board.members)
-                .eq(members)
+    /// How to divide the blocks of `members`, one after the other: they lie in the order of the labels, or
+    /// of the numbers whose Gray codes the labels are, as many to each of a power of two of boards. `None`
+    /// where they lie in no such order: recursive halving, and a scatter by halves, need it.
+    pub(crate) fn halving(&self, members: &[GlobalRank]) -> Option<Algorithm> {
+        let boards = self.boards.len();
+        let each = members.len() / boards.max(1);
+        let divides = boards > 1
+            && boards.is_power_of_two()
+            && self.boards.iter().all(|board| board.members.len() == each);
+        let lies = |label: fn(usize) -> usize| {
+            let in_order = (0..boards).flat_map(|index| &self.boards[label(index)].members);
+            divides && in_order.eq(members)
+        };
+        if lies(|index| index) {
+            Some(Algorithm::Halving)
+        } else if lies(|index| index ^ index >> 1) {
+            Some(Algorithm::Gray)
+        } else {
+            None
+        }
     }
 
     /// The label of the board that `member` lies on, and the member's place among those of the
@@ -225,6 +235,24 @@ mod tests {
         );
         assert_eq!(labels(&[3], &[2, 0, 1]), [2, 0, 1]);
         assert_eq!(labels(&[5], &[4, 2]), [4, 2]);
+    }
+
+    #[test]
+    fn blocks_divide_in_the_order_of_labels_or_of_their_gray_codes() {
+        let halving = |dims: &[u32], ranks_per_board, members: &[u32]| {
+            let members: Vec<GlobalRank> = members.iter().copied().map(GlobalRank).collect();
+            let topology = Topology::torus(dims).expect("it is a torus");
+            Tree::new(&members, ranks_per_board, &topology).halving(&members)
+        };
+        let natural = Some(Algorithm::Halving);
+        assert_eq!(halving(&[2, 2], 1, &[0, 1, 2, 3]), natural);
+        assert_eq!(halving(&[2], 2, &[0, 1, 2, 3]), natural);
+        assert_eq!(halving(&[4], 1, &[0, 1, 2, 3]), Some(Algorithm::Gray));
+        // Blocks of a board that don't lie together, or are more than another's; boards that fold; one board.
+        assert_eq!(halving(&[2], 2, &[0, 2, 1, 3]), None);
+        assert_eq!(halving(&[2], 2, &[0, 1, 2]), None);
+        assert_eq!(halving(&[3], 1, &[0, 1, 2]), None);
+        assert_eq!(halving(&[2], 2, &[0, 1]), None);
     }
 
     #[test]

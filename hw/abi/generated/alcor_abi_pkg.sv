@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hA0377B37;
+  localparam logic [31:0] ABI_HASH = 32'hC7E05639;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -129,8 +129,10 @@ package alcor_abi_pkg;
     AL_TREE = 2'h0,
     /// Recursive doubling: partners exchange all they have.
     AL_DOUBLING = 2'h1,
-    /// Recursive halving: partners exchange the half that the other one keeps.
-    AL_HALVING = 2'h2
+    /// Recursive halving: partners exchange the half that the other one keeps; a scatter's root gives each half of the boards its own half.
+    AL_HALVING = 2'h2,
+    /// The same where labels are Gray-coded: the i-th board of the message's order has label i xor i / 2.
+    AL_GRAY = 2'h3
   } algorithm_e;
 
   typedef enum logic [3:0] {

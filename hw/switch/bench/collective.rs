@@ -11,7 +11,7 @@ use rand::seq::{IndexedRandom, SliceRandom};
 
 use crate::coll_units::shape;
 use crate::coll_window::size;
-use crate::collective_model::{Call, Communicator, Part, verdict};
+use crate::collective_model::{Call, Communicator, Part, verdict, width};
 
 /// Cycles without any movement after which the watch gives up; longer than anybody sleeps.
 const WATCH: u64 = 6000;
@@ -1597,6 +1597,205 @@ fn collective_halving() {
                 ..SUM
             };
             cluster.timed(&group, call);
+        }
+    }
+}
+
+/// Both collectives whose messages are read in parts, of about so many words.
+fn divided(group: &Communicator, words: usize, rng: &mut Random) -> Call {
+    let collective = [Collective::ReduceScatter, Collective::Scatter];
+    let datatype = [Datatype::I32, Datatype::F64];
+    let datatype = *datatype.choose(&mut **rng).unwrap_or(&Datatype::I32);
+    let members = group.ranks.len();
+    Call {
+        collective: *collective.choose(&mut **rng).unwrap_or(&collective[0]),
+        datatype,
+        count: words / members / width(datatype),
+        root: rng.random_range(0..members),
+        halving: true,
+        ..SUM
+    }
+}
+
+/// Messages that are read in parts: ends at any word, up to and beyond several chunks of each size, which
+/// are a quarter of a window; any root; one by one, and side by side; in any weather.
+fn parts(shape: Shape, bench: &'static str, groups: &[(usize, &[usize], &[usize], bool)]) {
+    let mut cluster = Cluster::new(shape, bench);
+    let groups: Vec<Communicator> = groups
+        .iter()
+        .map(|&(context, boards, each, gray)| {
+            Communicator::blocks(context, boards.to_vec(), each, gray, shape.ranks)
+        })
+        .collect();
+    cluster.program(&groups);
+    let phit = shape.phit_w as usize / 32;
+    let any_weather = |cluster: &mut Cluster| {
+        cluster.weather = *[CALM, CALM, WINDY, STORM]
+            .choose(&mut *cluster.rng)
+            .unwrap_or(&CALM);
+        let delay = [1, 5, 30, 120][cluster.rng.random_range(0..4)];
+        cluster.dut.set(cluster.pins.delay, 0, delay);
+    };
+    // Words of both halves about some chunks, or fewer; what the members give and keep has to fit.
+    let any_call = |cluster: &mut Cluster, group: &Communicator| {
+        let chunk = size(group.context) / 4 * phit;
+        let each = NODE_WORDS / shape.ranks.min(2) - 200;
+        let most = each * group.ranks.len() / (group.ranks.len() + 1);
+        let words = match cluster.rng.random_bool(0.3) {
+            true => cluster.rng.random_range(0..6 * phit),
+            false => {
+                let chunks = cluster.rng.random_range(1..=6);
+                chunks * chunk + cluster.rng.random_range(0..4 * phit) - 2 * phit
+            }
+        };
+        divided(group, words.min(most), &mut cluster.rng)
+    };
+    for group in &groups {
+        for _ in 0..soak(16) {
+            any_weather(&mut cluster);
+            let call = any_call(&mut cluster, group);
+            cluster.timed(group, call);
+        }
+    }
+    for _ in 0..soak(8) {
+        any_weather(&mut cluster);
+        let mut used = vec![MARGIN; cluster.shape.all()];
+        let mut plans = Vec::new();
+        for _ in 0..12 {
+            let c = cluster.rng.random_range(0..groups.len());
+            let call = any_call(&mut cluster, &groups[c]);
+            plans.extend(cluster.plan(&groups, c, &vec![call; groups[c].ranks.len()], &mut used));
+        }
+        cluster.host(0, NODE_WORDS, true, |_, _, _| ());
+        cluster.run(&groups, &mut plans, 0.0);
+        cluster.compare(&plans, NODE_WORDS);
+    }
+    // Members that disagree, with messages that windows hold; the next collective is as if nothing had been.
+    for (c, group) in groups.iter().enumerate() {
+        for _ in 0..soak(12) {
+            any_weather(&mut cluster);
+            let words = (size(group.context) - 4) * phit;
+            let call = divided(group, words, &mut cluster.rng);
+            let mut calls = vec![call; group.ranks.len()];
+            let who = cluster.rng.random_range(0..calls.len());
+            let other = &mut calls[who];
+            match cluster.rng.random_range(0..5) {
+                0 => other.halving = false,
+                1 => other.count /= 2,
+                2 => other.root = (other.root + 1) % group.ranks.len(),
+                3 => other.collective = Collective::Scatter,
+                _ => other.collective = Collective::Allreduce,
+            }
+            let right = Call {
+                count: call.count.min(10),
+                ..call
+            };
+            let mut used = vec![MARGIN; cluster.shape.all()];
+            let wrong = cluster.plan(&groups, c, &calls, &mut used);
+            let right = cluster.plan(&groups, c, &vec![right; calls.len()], &mut used);
+            let mut plans: Vec<Plan> = wrong.into_iter().chain(right).collect();
+            cluster.host(0, NODE_WORDS, true, |_, _, _| ());
+            cluster.run(&groups, &mut plans, 0.0);
+            cluster.compare(&plans, NODE_WORDS);
+        }
+    }
+}
+
+#[test]
+fn collective_parts_five() {
+    let groups: [(usize, &[usize], &[usize], bool); 8] = [
+        (0, &[4, 0, 1, 3], &[0], false),
+        (1, &[2, 3], &[0], false),
+        (5, &[1, 4], &[0], false),
+        (12, &[3, 0, 2, 4], &[0], false),
+        (30, &[0, 4], &[0], false),
+        (3, &[0, 4, 2, 1], &[0], true),
+        (20, &[1, 2, 4, 3], &[0], true),
+        // No power of two, so not divided.
+        (7, &[1, 3, 2], &[0], false),
+    ];
+    parts(FIVE, "collective_parts_five", &groups);
+}
+
+#[test]
+fn collective_parts_many() {
+    let groups: [(usize, &[usize], &[usize], bool); 4] = [
+        (0, &[2, 0], &[0, 1, 2, 3], false),
+        (2, &[1, 2], &[3], false),
+        (9, &[0, 1], &[1, 3], false),
+        // All on one board.
+        (14, &[1], &[0, 2], false),
+    ];
+    parts(MANY, "collective_parts_many", &groups);
+}
+
+#[test]
+fn collective_parts_eight() {
+    if full() {
+        let groups: [(usize, &[usize], &[usize], bool); 4] = [
+            (0, &[5, 0, 1, 3, 2, 7, 6, 4], &[0], false),
+            (3, &[0, 1, 2, 3, 4, 5, 6, 7], &[0], true),
+            (6, &[7, 2, 4, 1], &[0], true),
+            (20, &[7, 6, 5, 4, 3, 2, 1, 0], &[0], true),
+        ];
+        parts(EIGHT, "collective_parts_eight", &groups);
+    } else {
+        println!("left out: ALCOR_FULL is not 1");
+    }
+}
+
+/// Messages that are read in parts of one chunk. Cycles until the last member has ended, exactly: the
+/// signature follows the other half through all stages, or the whole message through the first one. And
+/// phits sent, by all boards together, exactly.
+#[test]
+fn collective_parts_latency() {
+    let mut cluster = Cluster::new(FIVE, "collective_parts_latency");
+    let groups = [[2, 1].as_slice(), &[0, 1, 2, 3]];
+    for (boards, context) in groups.into_iter().zip(0..) {
+        let group = cluster.first_ranks(context, boards);
+        cluster.program(std::slice::from_ref(&group));
+        for delay in [20, 110] {
+            cluster.dut.set(cluster.pins.delay, 0, delay);
+            for half in [1, 2, 30, 64] {
+                for collective in [Collective::ReduceScatter, Collective::Scatter] {
+                    let call = Call {
+                        collective,
+                        count: 2 * half * FIVE.phit_w as usize / 64 / boards.len(),
+                        halving: true,
+                        ..SUM
+                    };
+                    cluster.quiet();
+                    let before: u64 = cluster.sent().iter().sum();
+                    let last = cluster.timed(&group, call).into_iter().max().unwrap_or(0);
+                    cluster.ticks(60);
+                    let phits = cluster.sent().iter().sum::<u64>() - before;
+                    let (stages, exchange) = (u64::from(boards.len().ilog2()), 11 + delay);
+                    let half = half as u64;
+                    // A signature of each board in each stage; what arrives in a stage is paid back at once.
+                    let all = boards.len() as u64;
+                    let data = match collective {
+                        Collective::ReduceScatter => (0..stages)
+                            .map(|stage| all * (half.div_ceil(1 << stage) + 1))
+                            .sum(),
+                        _ => (all - 1) * (half + 1),
+                    };
+                    assert_eq!(
+                        phits,
+                        data + all * stages,
+                        "{collective:?}, {stages} stages, {half}"
+                    );
+                    // Where copies go before a signature, it waits until they have left.
+                    let (sent, kept) = match (collective, stages) {
+                        (Collective::ReduceScatter, _) => (0, 0),
+                        (_, 1) => (6, 13),
+                        _ => (6, 14),
+                    };
+                    let other = 14 + stages * exchange + half - 1 + sent;
+                    let whole = 14 + 9 + (stages - 1) * exchange + 2 * half + kept;
+                    let what = format!("{collective:?}, {stages} stages, delay {delay}, {half}");
+                    assert_eq!(last, other.max(whole), "{what}");
+                }
+            }
         }
     }
 }

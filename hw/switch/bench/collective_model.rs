@@ -42,8 +42,8 @@ pub struct Communicator {
 }
 
 impl Communicator {
-    /// Any ranks in any order; the boards get labels in any order, or in that of the ranks, which
-    /// recursive halving wants.
+    /// Any ranks in any order; the boards get labels in any order, or in that of the ranks, or so that these
+    /// are in the order of Gray codes, which recursive halving wants.
     pub fn new(context: usize, ranks: Vec<usize>, per_board: usize, rng: &mut Random) -> Self {
         let mut boards: Vec<usize> = ranks.iter().map(|rank| rank / per_board).collect();
         boards.sort_unstable();
@@ -56,21 +56,41 @@ impl Communicator {
             per_board,
         };
         if rng.random_bool(0.5) {
-            let label = |rank: &usize| communicator.label(*rank);
-            let mut ranks = communicator.ranks.clone();
-            ranks.sort_by_key(label);
-            communicator.ranks = ranks;
+            communicator.sort(rng.random_bool(0.5));
         }
         communicator
     }
 
-    /// Whether each board's blocks lie together, in the order of labels, and are as many: where the
-    /// boards are a power of two, recursive halving needs it. It does not take place elsewhere.
-    fn halves(&self) -> bool {
+    /// Puts the ranks in the order of their boards' labels, or of the numbers whose Gray codes these are.
+    fn sort(&mut self, gray: bool) {
+        let boards = self.boards.len();
+        let number = |rank: &usize| {
+            let label = self.label(*rank);
+            let coded = (0..boards).position(|number| number ^ (number / 2) == label);
+            if gray { coded.unwrap_or(label) } else { label }
+        };
+        let mut ranks = self.ranks.clone();
+        ranks.sort_by_key(number);
+        self.ranks = ranks;
+    }
+
+    /// Where each board's blocks lie together, in the order of labels or of the numbers whose Gray codes
+    /// these are, and are as many: how they are halved. Where the boards are no power of two, halving does
+    /// not take place, whatever is said.
+    fn halving(&self) -> Option<Algorithm> {
         let (ranks, boards) = (self.ranks.len(), self.boards.len());
-        let in_order = |(place, &rank): (usize, &usize)| self.label(rank) == place * boards / ranks;
-        !boards.is_power_of_two()
-            || (ranks % boards == 0 && self.ranks.iter().enumerate().all(in_order))
+        let lies = |label: fn(usize) -> usize| {
+            let mut labels = (0..ranks).map(|place| label(place * boards / ranks));
+            let found = self.ranks.iter().map(|&rank| self.label(rank));
+            ranks % boards == 0 && found.eq(&mut labels)
+        };
+        if !boards.is_power_of_two() || lies(|number| number) {
+            Some(Algorithm::Halving)
+        } else if lies(|number| number ^ (number / 2)) {
+            Some(Algorithm::Gray)
+        } else {
+            None
+        }
     }
 
     /// These ranks, one a board, labels in the same order.
@@ -82,6 +102,29 @@ impl Communicator {
             boards,
             per_board,
         }
+    }
+
+    /// Ranks of these boards, labels in the same order, or Gray-coded: of each board those with these
+    /// numbers.
+    pub fn blocks(
+        context: usize,
+        boards: Vec<usize>,
+        each: &[usize],
+        gray: bool,
+        per_board: usize,
+    ) -> Self {
+        let ranks = boards
+            .iter()
+            .flat_map(|&board| each.iter().map(move |rank| board * per_board + rank))
+            .collect();
+        let mut communicator = Self {
+            context,
+            ranks,
+            boards,
+            per_board,
+        };
+        communicator.sort(gray);
+        communicator
     }
 
     /// A random one over all boards of a cluster.
@@ -241,7 +284,7 @@ pub struct Call {
     pub count: usize,
     /// The root's place in the communicator.
     pub root: usize,
-    /// A reduce_scatter by recursive halving, where the communicator lets it.
+    /// A reduce_scatter by recursive halving, or a scatter by halves, where the communicator lets it.
     pub halving: bool,
 }
 
@@ -299,12 +342,16 @@ impl Call {
 
     /// C_WHAT.
     pub fn what(self, communicator: &Communicator) -> u32 {
-        let halves = self.collective == Collective::ReduceScatter && communicator.halves();
-        let algorithm = match self.collective {
-            _ if self.rooted() => Algorithm::Tree,
-            _ if self.halving && halves => Algorithm::Halving,
-            _ => Algorithm::Doubling,
+        let halving = match self.collective {
+            Collective::ReduceScatter | Collective::Scatter if self.halving => {
+                communicator.halving()
+            }
+            _ => None,
         };
+        let algorithm = halving.unwrap_or(match self.collective {
+            _ if self.rooted() => Algorithm::Tree,
+            _ => Algorithm::Doubling,
+        });
         let mut what = self.collective as u32 | (algorithm as u32) << 4;
         if matches!(
             self.collective,
@@ -405,7 +452,7 @@ pub fn verdict(parts: &[Part]) -> Status {
             .iter()
             .any(|part| (part.what ^ parts[0].what) & mask != 0)
     };
-    if differs(0x0000_003f) {
+    if differs(0x0000_000f) {
         Status::Mismatch
     } else if differs(0xffff_0000) {
         Status::OtherRoot
@@ -415,6 +462,8 @@ pub fn verdict(parts: &[Part]) -> Status {
         Status::OtherOperation
     } else if parts.iter().any(|part| part.count != parts[0].count) {
         Status::OtherCount
+    } else if differs(0x0000_0030) {
+        Status::Mismatch
     } else {
         Status::Ok
     }

@@ -44,6 +44,8 @@ module coll_copy #(
     output logic                             reader_ready_o,
     /// Its communicator.
     input  logic [4:0]                       reader_row_i,
+    /// It is for the other half of the boards, beyond stage 0, or for the own one.
+    input  logic [1:0]                       reader_part_i,
     /// It is a signature.
     input  logic                             reader_signature_i,
     /// Its place.
@@ -196,15 +198,15 @@ module coll_copy #(
 
   always_comb begin
     here = 1'b1;
+    mask = '0;
     if (is_reader) begin
-      mask = spread;
+      for (int unsigned s = 0; s < STAGES; s++) mask[s] = spread[s] && !reader_part_i[(s == 0) ? 1 : 0];
       here = here_i[row];
     end else if (is_arrival && !signature) begin
       mask = spread & later & {STAGES{!upper_i[row]}};
       here = here_i[row];
     end else begin
       // A result, or the end of one: the label folded onto this one has a right to it.
-      mask    = '0;
       mask[0] = lower_i[row] && !is_arrival;
     end
   end

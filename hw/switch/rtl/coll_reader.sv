@@ -10,6 +10,11 @@ import alcor_fp_pkg::*;
 /// In a reduction the members' phits of the same place are combined in ascending local rank before
 /// anything leaves the board. Copies are read member by member. Each communicator's data is followed
 /// by its signature. What is read has room where it goes: a communicator without room is passed over.
+///
+/// Where data is divided between this board's half of the boards and the other half, it is read in parts:
+/// a chunk for the other half, a chunk for the own one, in turn, and each half's last phit is followed by
+/// a signature. So the partner of stage 0 has all that is for it, and the signature, as early as can be;
+/// and what both keep meets there, since partners read the same chunks at about the same time.
 module coll_reader #(
     /// Ranks of the board.
     parameter int unsigned RANKS = 1,
@@ -24,7 +29,9 @@ module coll_reader #(
     /// Operations that its vector units have, bit by operation_e.
     parameter bit [8:0] OPS = '1,
     /// Types that they have, bit by datatype_e.
-    parameter bit [5:0] TYPES = '1
+    parameter bit [5:0] TYPES = '1,
+    /// Bits of a rank's number on the board; derived, not to be set.
+    localparam int unsigned RankW = (RANKS > 1) ? $clog2(RANKS) : 1
 ) (
     /// Clock.
     input  logic                          clk_i,
@@ -35,6 +42,8 @@ module coll_reader #(
     input  logic                          begin_i,
     /// Its communicator.
     input  logic [4:0]                    begin_row_i,
+    /// The member whose words are copied first.
+    input  logic [RankW-1:0]              begin_who_i,
     /// By rank: communicators that it is a member of.
     input  logic [RANKS-1:0][31:0]        member_i,
     /// The collective only copies.
@@ -43,6 +52,10 @@ module coll_reader #(
     input  logic [31:0]                   lonely_i,
     /// By stage: copies from here go to this stage's partner.
     input  logic [STAGES-1:0][31:0]       spreads_i,
+    /// Data is read in parts.
+    input  logic [31:0]                   parts_i,
+    /// Then: this board's half is the upper one.
+    input  logic [31:0]                   high_i,
     /// Credits are owed in the communicator.
     input  logic [31:0]                   owes_i,
     /// The copy unit holds phits of the communicator.
@@ -84,6 +97,8 @@ module coll_reader #(
     output logic                          ask_take_o,
     /// For a signature.
     output logic                          ask_signature_o,
+    /// Of which part, as `out_part_o`.
+    output logic [1:0]                    ask_part_o,
     /// By stage: a credit is left for a copy.
     input  logic [STAGES-1:0]             credit_i,
     /// It is used.
@@ -102,6 +117,8 @@ module coll_reader #(
     input  logic                          copy_ready_i,
     /// Its communicator, and that of the token to stage 0.
     output logic [4:0]                    out_row_o,
+    /// It is for the other half of the boards, or for the own one; neither where nothing is divided.
+    output logic [1:0]                    out_part_o,
     /// It is a signature.
     output logic                          out_signature_o,
     /// Its place.
@@ -112,6 +129,8 @@ module coll_reader #(
     output logic [PHIT_W-1:0]             out_data_o,
     /// Of the copy on offer: its communicator.
     output logic [4:0]                    copy_row_o,
+    /// Its part.
+    output logic [1:0]                    copy_part_o,
     /// It is a signature.
     output logic                          copy_signature_o,
     /// Its place.
@@ -123,14 +142,14 @@ module coll_reader #(
 );
 
   localparam int unsigned Words = PHIT_W / 32;
-  localparam int unsigned RankW = (RANKS > 1) ? $clog2(RANKS) : 1;
+  localparam int unsigned WordW = $clog2(Words);
   localparam int unsigned CopyDepth = 32;
   localparam int unsigned CopyW = $clog2(CopyDepth + 1);
-  localparam int unsigned TagW = 7 + PlaceW + 4;
+  localparam int unsigned TagW = 9 + PlaceW + 4;
 
   // ---------------------------------------------------------------- who is next
 
-  logic [31:0] reading_q, signing_q;
+  logic [31:0] reading_q, signing_q, own_q;
   logic [31:0][PlaceW-1:0] place_q;
   logic [31:0][RankW-1:0] who_q;
   logic pick_valid;
@@ -153,8 +172,10 @@ module coll_reader #(
   logic [RANKS-1:0] members, given;
   logic [RankW-1:0] first_member, next_member, who;
   logic more_members;
-  logic [PlaceW-1:0] total, place, next_place, left, first;
+  logic [PlaceW-1:0] words, total, place, beyond, next_place, first, base, chunk;
   logic signs, ends, empty, done, another, to_copy, room, credits;
+  logic parts, own, chunk_ends;
+  logic [1:0] part;
   logic [CopyW-1:0] copies_q;
   logic request_ready;
 
@@ -178,35 +199,56 @@ module coll_reader #(
   assign who = copies_i[pick] ? who_q[pick] : first_member;
 
   always_comb begin
-    total = source_words_i[0];
+    words = source_words_i[0];
     first = source_first_i[0];
     for (int unsigned r = 1; r < RANKS; r++) begin
       if (who == RankW'(r)) begin
-        total = source_words_i[r];
+        words = source_words_i[r];
         first = source_first_i[r];
       end
     end
     if (is_sync) begin
-      total = PlaceW'(Words);
+      words = PlaceW'(Words);
       first = '0;
     end
   end
 
+  // Both halves are as long, and so are their chunks: a quarter of the communicator's window. So what the
+  // partner sends of a chunk has room there until this board has sent its own and comes to read what it
+  // keeps of it: neither waits for the other. Places are within the half.
+  assign parts = parts_i[pick];
+  assign own   = own_q[pick];
+  assign part  = {parts && own, parts && !own};
+  assign total = parts ? words >> 1 : words;
+  assign base  = (parts && own == high_i[pick]) ? words >> 1 : '0;
+  assign chunk = PlaceW'(alcor_switch_pkg::WindowMasks[pick*PoolW+:PoolW] >> 2) << WordW;
+
   assign place   = place_q[pick];
-  assign left    = total - place;
+  assign chunk_ends = parts && (place & chunk) == chunk;
   assign signs   = signing_q[pick];
-  assign empty   = place >= total || (copies_i[pick] && !members[who] && !is_sync);
-  assign ends    = left <= PlaceW'(Words);
+  assign beyond  = place + PlaceW'(Words);
+  // Written as strict comparisons, which are a carry chain and no more.
+  assign empty   = !(place < total) || (copies_i[pick] && !members[who] && !is_sync);
+  assign ends    = !(beyond < total);
   // With this phit, or as there is none.
   assign done       = empty || ends;
-  assign another    = done && copies_i[pick] && more_members;
-  assign next_place = another ? '0 : place + PlaceW'(Words);
+  // In parts, one member's words are copied.
+  assign another    = done && copies_i[pick] && more_members && !parts;
+  // From the other half's chunk back to the beginning of the own half's.
+  assign next_place = another ? '0
+      : (part[0] && (done || chunk_ends)) ? place & ~chunk : beyond;
   assign to_copy = lonely_i[pick] || (copies_i[pick] && !signs);
+
+  logic [STAGES-1:0] spread;
+  always_comb begin
+    // The other half is beyond stage 0, the own one beyond the stages after it.
+    for (int unsigned s = 0; s < STAGES; s++) spread[s] = spreads_i[s][pick] && !part[(s == 0) ? 1 : 0];
+  end
 
   always_comb begin
     credits = 1'b1;
     for (int unsigned s = 0; s < STAGES; s++) begin
-      if (spreads_i[s][pick] && !credit_i[s]) credits = 1'b0;
+      if (spread[s] && !credit_i[s]) credits = 1'b0;
     end
   end
 
@@ -223,12 +265,8 @@ module coll_reader #(
   assign ask_row_o       = pick;
   assign ask_take_o      = fire && !to_copy;
   assign ask_signature_o = signs;
+  assign ask_part_o      = part;
   assign credit_take_o   = {STAGES{fire && to_copy && !signs && !lonely_i[pick]}} & spread;
-
-  logic [STAGES-1:0] spread;
-  always_comb begin
-    for (int unsigned s = 0; s < STAGES; s++) spread[s] = spreads_i[s][pick];
-  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -240,19 +278,26 @@ module coll_reader #(
         for (int unsigned c = 0; c < Contexts; c++) begin
           if (moved && pick == 5'(c)) begin
             if (signs) begin
-              reading_q[c] <= 1'b0;
+              if (part[0]) begin
+                own_q[c]     <= 1'b1;
+                signing_q[c] <= 1'b0;
+              end else begin
+                reading_q[c] <= 1'b0;
+              end
             end else begin
               place_q[c] <= next_place;
               // Data that ends here, or was none: the next member, or the signature.
               if (another) who_q[c] <= next_member;
               if (done && !another) signing_q[c] <= 1'b1;
+              else if (chunk_ends) own_q[c] <= !own;
             end
           end
           if (begin_i && begin_row_i == 5'(c)) begin
             reading_q[c] <= 1'b1;
             signing_q[c] <= 1'b0;
             place_q[c]   <= '0;
-            who_q[c]     <= '0;
+            who_q[c]     <= begin_who_i;
+            own_q[c]     <= 1'b0;
           end
         end
       end
@@ -281,10 +326,10 @@ module coll_reader #(
     if (fire) begin
       wanted_q      <= (signs || is_sync) ? '0 : given;
       given_q       <= is_sync ? RANKS'(1) : given;
-      request_tag_q <= {to_copy, pick, signs, signs ? PlaceW'(0) : first + place,
-                        signs ? 4'd0 : ends ? 4'(left - 1'b1) : 4'(Words - 1)};
+      request_tag_q <= {part, to_copy, pick, signs, signs ? PlaceW'(0) : first + base + place,
+                        signs ? 4'd0 : ends ? 4'(total) - 4'(place) - 4'd1 : 4'(Words - 1)};
       for (int unsigned r = 0; r < RANKS; r++)
-        read_address_o[r] <= source_address_i[r] + ADDR_W'(place);
+        read_address_o[r] <= source_address_i[r] + ADDR_W'(base + place);
     end
   end
 
@@ -398,7 +443,7 @@ module coll_reader #(
 
   logic out_copies;
 
-  assign {out_copies, out_row_o, out_signature_o, out_word_o, out_words_o} = sum_tag[RANKS-1];
+  assign {out_part_o, out_copies, out_row_o, out_signature_o, out_word_o, out_words_o} = sum_tag[RANKS-1];
   assign out_data_o  = sum[RANKS-1];
   assign out_valid_o = sum_valid[RANKS-1] && !out_copies;
 
@@ -410,10 +455,10 @@ module coll_reader #(
       .rst_ni (rst_ni),
       .valid_i(sum_valid[RANKS-1] && out_copies),
       .ready_o(),
-      .data_i ({out_row_o, out_signature_o, out_word_o, out_words_o, out_data_o}),
+      .data_i ({out_part_o, out_row_o, out_signature_o, out_word_o, out_words_o, out_data_o}),
       .valid_o(copy_valid_o),
       .ready_i(copy_ready_i),
-      .data_o ({copy_row_o, copy_signature_o, copy_word_o, copy_words_o, copy_data_o}),
+      .data_o ({copy_part_o, copy_row_o, copy_signature_o, copy_word_o, copy_words_o, copy_data_o}),
       .empty_o(),
       .usage_o()
   );

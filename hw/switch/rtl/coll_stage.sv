@@ -84,12 +84,16 @@ module coll_stage #(
     input  logic                        ask_take_i,
     /// For a signature.
     input  logic                        ask_signature_i,
+    /// Of which part, as `in_part_i`.
+    input  logic [1:0]                  ask_part_i,
     /// From the stage before: a token, which has room.
     input  logic                        in_valid_i,
     /// Its communicator.
     input  logic [4:0]                  in_row_i,
     /// It is a signature.
     input  logic                        in_signature_i,
+    /// Then: it is only sent, since what is sent ends before what is kept, or only kept.
+    input  logic [1:0]                  in_part_i,
     /// Its place in the message.
     input  logic [PlaceW-1:0]           in_word_i,
     /// Its words, less one.
@@ -249,8 +253,8 @@ module coll_stage #(
   assign in_high   = in_word_i + PlaceW'(in_words_i) >= middle_i[in_row_i];
   assign in_mine   = !halves_i[in_row_i] || (high_i[in_row_i] ? in_high : in_low);
   assign in_theirs = !halves_i[in_row_i] || (high_i[in_row_i] ? in_low : in_high);
-  assign in_keep   = in_signature_i ? keeps_signature_i[in_row_i] : keeps_i[in_row_i] && in_mine;
-  assign in_send   = in_signature_i ? sends_signature_i[in_row_i] : sends_i[in_row_i] && in_theirs;
+  assign in_keep   = in_signature_i ? keeps_signature_i[in_row_i] && !in_part_i[0] : keeps_i[in_row_i] && in_mine;
+  assign in_send   = in_signature_i ? sends_signature_i[in_row_i] && !in_part_i[1] : sends_i[in_row_i] && in_theirs;
 
   coll_window #(
       .WIDTH (TokenW),
@@ -440,8 +444,8 @@ module coll_stage #(
   logic [PoolW-1:0] returned_count_q;
   logic tx_room, ask_sends, ask_keeps, unsent, unkept;
 
-  assign ask_sends = ask_signature_i ? sends_signature_i[ask_row_i] : sends_i[ask_row_i];
-  assign ask_keeps = ask_signature_i ? keeps_signature_i[ask_row_i] : keeps_i[ask_row_i];
+  assign ask_sends = ask_signature_i ? sends_signature_i[ask_row_i] && !ask_part_i[1] : sends_i[ask_row_i];
+  assign ask_keeps = ask_signature_i ? keeps_signature_i[ask_row_i] && !ask_part_i[0] : keeps_i[ask_row_i];
 
   // Room was taken for sending and for keeping, since a token's place is known only when it comes.
   assign unsent = in_valid_i && !in_signature_i && sends_i[in_row_i] && !in_theirs;

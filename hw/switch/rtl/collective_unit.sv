@@ -99,6 +99,8 @@ module collective_unit #(
     output logic [STAGES-1:0][PHIT_W+HeaderW-1:0]    tx_phit_o
 );
 
+  localparam int unsigned RankW = (RANKS > 1) ? $clog2(RANKS) : 1;
+
   // ---------------------------------------------------------------- communicators
 
   logic row_written;
@@ -192,7 +194,7 @@ module collective_unit #(
   logic [31:0] active_q, parity_q, copies_q, here_q, lonely_q, alone_q, all_here;
   logic [STAGES-1:0][31:0] final_q, takes, sends_q, keeps_q, sends_signature_q, keeps_signature_q, spreads_q;
   logic [31:0][15:0] what_q;
-  logic [31:0] halves_q;
+  logic [31:0] halves_q, parts_q;
   logic [STAGES-1:0][31:0] high_q;
   logic [STAGES-1:0][31:0][PlaceW-1:0] middle_q;
   logic begin_q, sync_wanted_q;
@@ -277,8 +279,9 @@ module collective_unit #(
   end
 
   // Recursive halving: the words that this board answers for are halved from stage to stage; the
-  // boards' blocks lie in the order of their labels.
-  logic begin_halves;
+  // boards' blocks lie in the order of their labels, or of numbers whose Gray codes are the labels. A scatter's copies are divided in stage 0 only.
+  logic begin_gray, begin_halving, begin_halves, begin_parts;
+  logic [RankW-1:0] begin_who;
   logic [PlaceW-1:0] total, block, half, start;
   logic [STAGES-1:0][PlaceW-1:0] begin_middle;
   logic [STAGES-1:0] begin_high;
@@ -286,8 +289,16 @@ module collective_unit #(
   always_comb begin
     total = '0;
     for (int unsigned r = RANKS; r > 0; r--) if (member[r-1][begin_row_q]) total = what_words[r-1];
-    begin_halves = what[RANK_C_WHAT_OPCODE_LSB+:4] == CO_REDUCE_SCATTER
-        && what[RANK_C_WHAT_ALGORITHM_LSB+:2] == AL_HALVING && begin_fold == '0;
+    begin_gray    = what[RANK_C_WHAT_ALGORITHM_LSB+:2] == AL_GRAY;
+    begin_halving = (what[RANK_C_WHAT_ALGORITHM_LSB+:2] == AL_HALVING || begin_gray) && begin_fold == '0;
+    begin_halves  = begin_halving && what[RANK_C_WHAT_OPCODE_LSB+:4] == CO_REDUCE_SCATTER;
+    begin_parts   = (begin_halves || (begin_halving && what[RANK_C_WHAT_OPCODE_LSB+:4] == CO_SCATTER))
+        && begin_stages != '0;
+    // The root is the member that gives something.
+    begin_who = '0;
+    for (int unsigned r = RANKS; r > 0; r--) begin
+      if (begin_parts && member[r-1][begin_row_q] && what_words[r-1] != '0) begin_who = RankW'(r - 1);
+    end
     block = total >> begin_stages;
     start = '0;
     half  = '0;
@@ -295,6 +306,8 @@ module collective_unit #(
       half            = block << 3'(begin_stages - 3'(s + 1));
       begin_middle[s] = start + half;
       begin_high[s]   = begin_label[3'(begin_stages - 3'(s + 1))];
+      // A bit of a Gray code is the sum of the number's bit and the one above it.
+      if (s > 0) begin_high[s] = begin_high[s] ^ (begin_gray && begin_high[s-1]);
       if (begin_high[s]) start = begin_middle[s];
     end
   end
@@ -345,6 +358,7 @@ module collective_unit #(
         if (begin_row_q == 5'(c)) begin
           copies_q[c] <= copies;
           halves_q[c] <= begin_halves;
+          parts_q[c]  <= begin_parts;
           what_q[c]   <= what[15:0];
           // Where copies are for one label, this board keeps them if that is its own.
           here_q[c]   <= what[RANK_C_WHAT_OPCODE_LSB+:4] != CO_GATHER
@@ -379,6 +393,7 @@ module collective_unit #(
   logic [31:0] owes_any, holds;
   logic [STAGES:0] in_valid, in_signature, ask_room, ask_take, ask_signature;
   logic [STAGES:0][4:0] in_row, ask_row;
+  logic [STAGES:0][1:0] in_part, ask_part;
   logic [STAGES:0][PlaceW-1:0] in_word;
   logic [STAGES:0][3:0] in_words;
   logic [STAGES:0][PHIT_W-1:0] in_data;
@@ -390,6 +405,7 @@ module collective_unit #(
   logic [STAGES-1:0][PHIT_W-1:0] result_data, copy_data;
   logic copying, reader_valid, reader_ready, reader_signature, keep_valid, keep_ready, out_parity, out_signature;
   logic [4:0] copying_row, reader_row, look_row, out_row;
+  logic [1:0] reader_part;
   logic [PlaceW-1:0] reader_word, out_word;
   logic [3:0] reader_words, out_words;
   logic [PHIT_W-1:0] reader_data, out_data;
@@ -413,10 +429,13 @@ module collective_unit #(
       .rst_ni          (rst_ni),
       .begin_i         (begin_q),
       .begin_row_i     (begin_row_q),
+      .begin_who_i     (begin_who),
       .member_i        (member),
       .copies_i        (copies_q),
       .lonely_i        (lonely_q),
       .spreads_i       (spreads_q),
+      .parts_i         (parts_q),
+      .high_i          (high_q[0]),
       .owes_i          (owes_any),
       .copy_holds_i    (holds),
       .source_row_o    (source_row),
@@ -436,6 +455,7 @@ module collective_unit #(
       .ask_room_i      (ask_room[0]),
       .ask_take_o      (ask_take[0]),
       .ask_signature_o (ask_signature[0]),
+      .ask_part_o      (ask_part[0]),
       .credit_i        (read_credit),
       .credit_take_o   (read_take),
       .copying_o       (copying),
@@ -444,11 +464,13 @@ module collective_unit #(
       .copy_valid_o    (reader_valid),
       .copy_ready_i    (reader_ready),
       .out_row_o       (in_row[0]),
+      .out_part_o      (in_part[0]),
       .out_signature_o (in_signature[0]),
       .out_word_o      (in_word[0]),
       .out_words_o     (in_words[0]),
       .out_data_o      (in_data[0]),
       .copy_row_o      (reader_row),
+      .copy_part_o     (reader_part),
       .copy_signature_o(reader_signature),
       .copy_word_o     (reader_word),
       .copy_words_o    (reader_words),
@@ -492,9 +514,11 @@ module collective_unit #(
         .ask_room_o        (ask_room[s]),
         .ask_take_i        (ask_take[s]),
         .ask_signature_i   (ask_signature[s]),
+        .ask_part_i        (ask_part[s]),
         .in_valid_i        (in_valid[s]),
         .in_row_i          (in_row[s]),
         .in_signature_i    (in_signature[s]),
+        .in_part_i         (in_part[s]),
         .in_word_i         (in_word[s]),
         .in_words_i        (in_words[s]),
         .in_data_i         (in_data[s]),
@@ -547,6 +571,9 @@ module collective_unit #(
 
     // Results leave through the stage's own FIFO.
     assign in_valid[s+1] = out_valid[s] && !final_q[s][in_row[s+1]];
+    // The reader's parts are told apart in stage 0 only.
+    assign in_part[s+1]  = '0;
+    assign ask_part[s+1] = '0;
   end
 
   assign ask_room[STAGES] = 1'b0;
@@ -567,6 +594,7 @@ module collective_unit #(
       .reader_valid_i    (reader_valid),
       .reader_ready_o    (reader_ready),
       .reader_row_i      (reader_row),
+      .reader_part_i     (reader_part),
       .reader_signature_i(reader_signature),
       .reader_word_i     (reader_word),
       .reader_words_i    (reader_words),
