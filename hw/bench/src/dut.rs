@@ -17,6 +17,7 @@ pub struct Recipe {
     sources: Vec<PathBuf>,
     params: Vec<(String, u64)>,
     trace: bool,
+    quick: bool,
 }
 
 impl Recipe {
@@ -29,6 +30,7 @@ impl Recipe {
             sources: Vec::new(),
             params: Vec::new(),
             trace: false,
+            quick: false,
         }
     }
 
@@ -69,6 +71,14 @@ impl Recipe {
     #[must_use]
     pub fn waves(mut self, on: bool) -> Self {
         self.trace = on;
+        self
+    }
+
+    /// Whether the model is built in a short time, and is slow: for a large one that runs for some
+    /// thousand cycles.
+    #[must_use]
+    pub fn quick(mut self, on: bool) -> Self {
+        self.quick = on;
         self
     }
 }
@@ -147,7 +157,11 @@ impl Dut {
             .top(&recipe.top)
             .include_dir(hardware().join("common/rtl"))
             .trace(recipe.trace)
-            .optimise(Optimise::Fast);
+            .optimise(if recipe.quick {
+                Optimise::Debug
+            } else {
+                Optimise::Fast
+            });
         for block in &recipe.blocks {
             build = build.sources(file_list(block));
         }

@@ -15,6 +15,10 @@ module collective_bench #(
     parameter int unsigned PHIT_W = 256,
     /// Bytes of each node memory.
     parameter int unsigned NODE_BYTES = 65536,
+    /// Operations that the units have, bit by operation_e.
+    parameter int unsigned OPS = 511,
+    /// Types that they have, bit by datatype_e.
+    parameter int unsigned TYPES = 63,
     /// All ranks; derived, not to be set.
     localparam int unsigned All = BOARDS * RANKS,
     /// Width of a word address; derived, not to be set.
@@ -171,7 +175,9 @@ module collective_bench #(
         .RANKS     (RANKS),
         .STAGES    (STAGES),
         .PHIT_W    (PHIT_W),
-        .NODE_BYTES(NODE_BYTES)
+        .NODE_BYTES(NODE_BYTES),
+        .OPS       (9'(OPS)),
+        .TYPES     (6'(TYPES))
     ) u_unit (
         .clk_i            (clk_i),
         .rst_ni           (rst_ni),

@@ -412,7 +412,7 @@ module coll_reader #(
 
     always_comb begin
       operation = RO_BOR;
-      datatype  = DT_U64;
+      datatype  = DT_U32;
       if (both && sum_tag[r-1][PlaceW+4]) begin
         operation = RO_BAND;
       end else if (both) begin

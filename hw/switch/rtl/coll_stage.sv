@@ -376,7 +376,7 @@ module coll_stage #(
       fire_row_q       <= pick;
       if (is_alone || combine_signature) begin
         operation_q <= is_alone ? RO_BOR : RO_BAND;
-        datatype_q  <= DT_U64;
+        datatype_q  <= DT_U32;
       end else begin
         operation_q <= what_i[pick][RANK_C_WHAT_OPERATION_LSB+:4];
         datatype_q  <= what_i[pick][RANK_C_WHAT_DATATYPE_LSB+:3];
@@ -740,6 +740,14 @@ module coll_stage #(
 
   `ALCOR_CHECK_PARAM(g_check_phit, PHIT_W == 256 || PHIT_W == 512, "coll_stage: PHIT_W must be 256 or 512")
   `ALCOR_CHECK_PARAM(g_check_stage, STAGE < STAGES, "coll_stage: STAGE must be less than STAGES")
+  // A chunk of a message read in parts goes out while as much as a credit is worth, less one, has not been paid
+  // back of the chunk before, and then the reader asks for what its own half's takes.
+  for (genvar c = 0; c < Contexts; c++) begin : g_window
+    localparam int unsigned Mask = 32'(alcor_switch_pkg::WindowMasks[c*PoolW+:PoolW]);
+    `ALCOR_CHECK_PARAM(g_check_parts, Mask >= 2 * (Mask / 4) + 2 + Users,
+                       "coll_stage: a window must be 8 phits or more")
+  end
+
   // Room was taken before, so no token is ever lost.
   `ALCOR_ASSERT(a_taps, taps_q <= ($clog2(TxDepth + 1))'(TxDepth))
   // A look at a count says yes only where enough is left beside what is still to be counted.

@@ -279,7 +279,8 @@ module collective_unit #(
   end
 
   // Recursive halving: the words that this board answers for are halved from stage to stage; the
-  // boards' blocks lie in the order of their labels, or of numbers whose Gray codes are the labels. A scatter's copies are divided in stage 0 only.
+  // boards' blocks lie in the order of their labels, or of numbers whose Gray codes are the labels. A
+  // scatter's copies are divided in stage 0 only.
   logic begin_gray, begin_halving, begin_halves, begin_parts;
   logic [RankW-1:0] begin_who;
   logic [PlaceW-1:0] total, block, half, start;
