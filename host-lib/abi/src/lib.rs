@@ -32,7 +32,7 @@ pub const fn command(opcode: Opcode) -> u32 {
     4 * opcode as u32
 }
 /// Bytes of a completion ring entry.
-pub const CQ_ENTRY_BYTES: u32 = 8;
+pub const CQ_ENTRY_BYTES: u32 = 16;
 /// Payload words that one of the paper's packets can carry.
 pub const PAPER_MAX_WORDS: u32 = 30;
 

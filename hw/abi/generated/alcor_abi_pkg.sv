@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hC7E05639;
+  localparam logic [31:0] ABI_HASH = 32'hA96AA6C0;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -44,10 +44,24 @@ package alcor_abi_pkg;
     /// Commit an extended put; data is x_commit.
     OP_X_PUT = 8'h24,
     /// Commit an extended get; data is x_commit.
-    OP_X_GET = 8'h25
+    OP_X_GET = 8'h25,
+    /// Operand of messages: x_tag. Kept until written again.
+    OP_X_TAG = 8'h26,
+    /// Commit an eager message of X_LENGTH bytes at X_LADDR, at most a fragment (MESSAGES); data is x_message with the rank that it goes to. Completes when a receive has taken it.
+    OP_X_SEND = 8'h28,
+    /// Commit a message by rendezvous: only its announcement travels, and the receiver's engine fetches the X_LENGTH bytes at X_LADDR, which must stay as they are until it completes. Data is x_message with the rank that it goes to.
+    OP_X_ANNOUNCE = 8'h29,
+    /// Post a receive into the X_LENGTH bytes at X_LADDR; data is x_message with the source. Completes when the message is there.
+    OP_X_RECEIVE = 8'h2A,
+    /// Look for an unexpected message; data is x_message with the source. Completes at once, with ST_OK and the message's source, tag and length, or with ST_NOT_FOUND.
+    OP_X_PROBE = 8'h2B,
+    /// Cancel the posted receive with the id in data[15:0]: it completes with ST_CANCELLED unless a message has matched it. Nothing completes for X_CANCEL itself.
+    OP_X_CANCEL = 8'h2C
   } opcode_e;
 
   typedef enum logic [2:0] {
+    /// A message or its announcement, to be matched (request plane).
+    PT_MESSAGE = 3'h0,
     /// Paper, table 4: put of one word.
     PT_PUT_1 = 3'h1,
     /// Paper, table 4: put of n words.
@@ -100,7 +114,17 @@ package alcor_abi_pkg;
     /// The members of a communicator called a collective with different roots.
     ST_OTHER_ROOT = 5'h10,
     /// The communicator has no row in the table, the rank is no member of it, or the rank's last collective in it has not ended.
-    ST_BAD_COMMUNICATOR = 5'h11
+    ST_BAD_COMMUNICATOR = 5'h11,
+    /// The target has no room for one more unexpected message, or not from this source; the message is gone.
+    ST_NO_ROOM = 5'h12,
+    /// The message is longer than the receive; what fits has been received.
+    ST_TRUNCATED = 5'h13,
+    /// The receive was cancelled.
+    ST_CANCELLED = 5'h14,
+    /// No unexpected message matches.
+    ST_NOT_FOUND = 5'h15,
+    /// The id of a message or receive is not below the depth of the queues (MESSAGES), or a receive has it already.
+    ST_BAD_ID = 5'h16
   } status_e;
 
   typedef enum logic [3:0] {
@@ -280,8 +304,10 @@ package alcor_abi_pkg;
   localparam int X_HEADER_SLOT_W = 8;
   localparam int X_HEADER_SRC_LSB = 8;
   localparam int X_HEADER_SRC_W = 8;
-  localparam int X_HEADER_ZERO_LSB = 16;
-  localparam int X_HEADER_ZERO_W = 3;
+  localparam int X_HEADER_HIGH_LSB = 16;
+  localparam int X_HEADER_HIGH_W = 2;
+  localparam int X_HEADER_MESSAGE_LSB = 18;
+  localparam int X_HEADER_MESSAGE_W = 1;
   localparam int X_HEADER_BEYOND_LSB = 19;
   localparam int X_HEADER_BEYOND_W = 1;
   localparam int X_HEADER_LAST_LSB = 20;
@@ -296,8 +322,10 @@ package alcor_abi_pkg;
   localparam int X_LENGTH_ID_LSB = 16;
   localparam int X_LENGTH_ID_W = 16;
   // Followed by the local byte address at the origin (word 1) and x_length (word 2: id and payload bytes). Payload follows, aligned as the local address is.
-  localparam int X_DATA_ZERO_LSB = 0;
-  localparam int X_DATA_ZERO_W = 20;
+  localparam int X_DATA_STATUS_LSB = 0;
+  localparam int X_DATA_STATUS_W = 5;
+  localparam int X_DATA_MESSAGE_LSB = 19;
+  localparam int X_DATA_MESSAGE_W = 1;
   localparam int X_DATA_LAST_LSB = 20;
   localparam int X_DATA_LAST_W = 1;
   localparam int X_DATA_PTYPE_LSB = 21;
@@ -320,9 +348,11 @@ package alcor_abi_pkg;
   localparam int X_COMMIT_SLOT_W = 8;
   localparam int X_COMMIT_DPID_LSB = 24;
   localparam int X_COMMIT_DPID_W = 8;
-  // An entry is two words in node memory; word 1 is the number of commands retired (see RETIRED) when it was written.
+  // An entry is four words in node memory; word 1 is the number of commands retired (see RETIRED) when it was written. Of a receive or probe, word 2 is the message's tag and word 3 its length in bytes, whatever was received of it; else they are left as they are.
   localparam int CQ_ENTRY_STATUS_LSB = 0;
   localparam int CQ_ENTRY_STATUS_W = 5;
+  localparam int CQ_ENTRY_SOURCE_LSB = 8;
+  localparam int CQ_ENTRY_SOURCE_W = 8;
   localparam int CQ_ENTRY_ID_LSB = 16;
   localparam int CQ_ENTRY_ID_W = 16;
   // A phit on a link is PHIT_W bits of data and, above them, this header of 6 bytes and a position of 4 bytes.
@@ -374,6 +404,33 @@ package alcor_abi_pkg;
   localparam int ALPU_RESULT_ID_W = 8;
   localparam int ALPU_RESULT_KIND_LSB = 24;
   localparam int ALPU_RESULT_KIND_W = 3;
+  // Operand of X_TAG
+  localparam int X_TAG_TAG_LSB = 0;
+  localparam int X_TAG_TAG_W = 26;
+  localparam int X_TAG_ANY_SOURCE_LSB = 30;
+  localparam int X_TAG_ANY_SOURCE_W = 1;
+  localparam int X_TAG_ANY_TAG_LSB = 31;
+  localparam int X_TAG_ANY_TAG_W = 1;
+  // Written by the host to commit it. The id of a message or receive is below the depth of the queues (MESSAGES), and no other one of the rank's messages or receives under way has it.
+  localparam int X_MESSAGE_ID_LSB = 0;
+  localparam int X_MESSAGE_ID_W = 16;
+  localparam int X_MESSAGE_CONTEXT_LSB = 16;
+  localparam int X_MESSAGE_CONTEXT_W = 8;
+  localparam int X_MESSAGE_RANK_LSB = 24;
+  localparam int X_MESSAGE_RANK_W = 8;
+  // Followed by the tag (word 1), the length in bytes (word 2) and the sender's command id (word 3). An eager message's payload follows, its first byte in lane 0.
+  localparam int MESSAGE_CONTEXT_LSB = 0;
+  localparam int MESSAGE_CONTEXT_W = 8;
+  localparam int MESSAGE_SRC_LSB = 8;
+  localparam int MESSAGE_SRC_W = 8;
+  localparam int MESSAGE_ZERO_LSB = 16;
+  localparam int MESSAGE_ZERO_W = 4;
+  localparam int MESSAGE_ANNOUNCE_LSB = 20;
+  localparam int MESSAGE_ANNOUNCE_W = 1;
+  localparam int MESSAGE_PTYPE_LSB = 21;
+  localparam int MESSAGE_PTYPE_W = 3;
+  localparam int MESSAGE_DPID_LSB = 24;
+  localparam int MESSAGE_DPID_W = 8;
 
   // ALCO. All ones mean a dead link.
   localparam logic [11:0] BOARD_MAGIC_OFFSET = 12'h000;
@@ -398,6 +455,8 @@ package alcor_abi_pkg;
   localparam int BOARD_CAPABILITIES_ALPU_W = 1;
   localparam int BOARD_CAPABILITIES_SWITCH_LSB = 2;
   localparam int BOARD_CAPABILITIES_SWITCH_W = 1;
+  localparam int BOARD_CAPABILITIES_MESSAGES_LSB = 3;
+  localparam int BOARD_CAPABILITIES_MESSAGES_W = 1;
   // Geometry
   localparam logic [11:0] BOARD_GEOMETRY_OFFSET = 12'h014;
   localparam int BOARD_GEOMETRY_RANKS_LSB = 0;
@@ -458,6 +517,18 @@ package alcor_abi_pkg;
   localparam int BOARD_SWITCH_PHIT_W = 8;
   // Communicators with a collective under way on this board.
   localparam logic [11:0] BOARD_COLLECTIVES_OFFSET = 12'h044;
+  // Shape of each rank's message engine; 0 without one. Fragment i of the unexpected message buffer is at byte NODE_MEMORY - (depth - i) * fragment of node memory.
+  localparam logic [11:0] BOARD_MESSAGES_OFFSET = 12'h048;
+  localparam int BOARD_MESSAGES_DEPTH_LSB = 0;
+  localparam int BOARD_MESSAGES_DEPTH_W = 16;
+  localparam int BOARD_MESSAGES_FRAGMENT_LSB = 16;
+  localparam int BOARD_MESSAGES_FRAGMENT_W = 16;
+  // One for posted receives, one for unexpected messages.
+  localparam logic [11:0] BOARD_MATCHING_OFFSET = 12'h04C;
+  localparam int BOARD_MATCHING_CELLS_LSB = 0;
+  localparam int BOARD_MATCHING_CELLS_W = 16;
+  localparam int BOARD_MATCHING_BLOCK_LSB = 16;
+  localparam int BOARD_MATCHING_BLOCK_W = 8;
   // What a rank is doing: what a watchdog needs to name who waits for what.
   localparam logic [11:0] BOARD_RANK_STATE_OFFSET = 12'h100;
   localparam int BOARD_RANK_STATE_PID_LSB = 0;
@@ -543,6 +614,8 @@ package alcor_abi_pkg;
   localparam int RANK_EVENTS_MALFORMED_W = 1;
   localparam int RANK_EVENTS_MISMATCH_LSB = 6;
   localparam int RANK_EVENTS_MISMATCH_W = 1;
+  localparam int RANK_EVENTS_NO_ROOM_LSB = 7;
+  localparam int RANK_EVENTS_NO_ROOM_W = 1;
   // Of the newest refused or dropped paper command.
   localparam logic [11:0] RANK_LAST_ERROR_OFFSET = 12'h41C;
   localparam int RANK_LAST_ERROR_STATUS_LSB = 0;
@@ -637,6 +710,36 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_COMM_PARTNER_OFFSET = 12'h850;
   localparam int RANK_COMM_PARTNER_RANK_LSB = 0;
   localparam int RANK_COMM_PARTNER_RANK_W = 16;
+  // Write only; length of the queue from which on entries are moved into its matching unit; all ones: never.
+  localparam logic [11:0] RANK_POSTED_THRESHOLD_OFFSET = 12'hA00;
+  localparam logic [15:0] RANK_POSTED_THRESHOLD_LENGTH_VALUE = 16'h5;
+  localparam int RANK_POSTED_THRESHOLD_LENGTH_LSB = 0;
+  localparam int RANK_POSTED_THRESHOLD_LENGTH_W = 16;
+  // Write only; as POSTED_THRESHOLD.
+  localparam logic [11:0] RANK_UNEXPECTED_THRESHOLD_OFFSET = 12'hA04;
+  localparam logic [15:0] RANK_UNEXPECTED_THRESHOLD_LENGTH_VALUE = 16'h5;
+  localparam int RANK_UNEXPECTED_THRESHOLD_LENGTH_LSB = 0;
+  localparam int RANK_UNEXPECTED_THRESHOLD_LENGTH_W = 16;
+  // Write only; how many unexpected messages of each source are held at most: one more is refused with ST_NO_ROOM. After reset there is no limit but the room.
+  localparam logic [11:0] RANK_MESSAGE_QUOTA_OFFSET = 12'hA08;
+  localparam int RANK_MESSAGE_QUOTA_MESSAGES_LSB = 0;
+  localparam int RANK_MESSAGE_QUOTA_MESSAGES_W = 16;
+  // Lengths of the message queues
+  localparam logic [11:0] RANK_MESSAGE_QUEUES_OFFSET = 12'hA20;
+  localparam int RANK_MESSAGE_QUEUES_POSTED_LSB = 0;
+  localparam int RANK_MESSAGE_QUEUES_POSTED_W = 16;
+  localparam int RANK_MESSAGE_QUEUES_UNEXPECTED_LSB = 16;
+  localparam int RANK_MESSAGE_QUEUES_UNEXPECTED_W = 16;
+  // Messages whose receive the matching unit found, since reset.
+  localparam logic [11:0] RANK_POSTED_BY_UNIT_OFFSET = 12'hA24;
+  // Messages whose receive was found by walking the header store, since reset.
+  localparam logic [11:0] RANK_POSTED_BY_WALK_OFFSET = 12'hA28;
+  // Receives whose message the matching unit found, since reset.
+  localparam logic [11:0] RANK_UNEXPECTED_BY_UNIT_OFFSET = 12'hA2C;
+  // Receives whose message was found by walking the header store, since reset.
+  localparam logic [11:0] RANK_UNEXPECTED_BY_WALK_OFFSET = 12'hA30;
+  // For want of room, since reset.
+  localparam logic [11:0] RANK_MESSAGES_REFUSED_OFFSET = 12'hA34;
   // Write only, as all operands of the matching unit; each is kept until written again. Match bits 31 to 0.
   localparam logic [11:0] RANK_ALPU_MATCH_OFFSET = 12'hC00;
   // Write only; mask bits 31 to 0.
