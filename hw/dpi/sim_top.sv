@@ -32,6 +32,14 @@ module sim_top #(
     parameter int unsigned PHIT_W = 256,
     /// Phits that a link port holds for each virtual channel.
     parameter int unsigned VC_DEPTH = 256,
+    /// Posted receives, and as many unexpected messages, that a rank's message engine has room for.
+    parameter int unsigned MESSAGES = 256,
+    /// Bytes of a fragment of its unexpected message buffer: an eager message at most.
+    parameter int unsigned FRAGMENT = 256,
+    /// Cells of each of its matching units.
+    parameter int unsigned MATCH_CELLS = 16,
+    /// Cells of a block of them.
+    parameter int unsigned MATCH_BLOCK = 8,
     /// Cells of the matching unit in each rank's page, 0 for none.
     parameter int unsigned ALPU_CELLS = 0,
     /// Cells of a block of it.
@@ -128,6 +136,10 @@ module sim_top #(
       .STAGES            (STAGES),
       .PHIT_W            (PHIT_W),
       .VC_DEPTH          (VC_DEPTH),
+      .MESSAGES          (MESSAGES),
+      .FRAGMENT          (FRAGMENT),
+      .MATCH_CELLS       (MATCH_CELLS),
+      .MATCH_BLOCK       (MATCH_BLOCK),
       .ALPU_CELLS        (ALPU_CELLS),
       .ALPU_BLOCK        (ALPU_BLOCK)
   ) u_core (

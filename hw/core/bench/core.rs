@@ -32,7 +32,9 @@ impl Board {
         let mut recipe = Recipe::new(name, "core")
             .core()
             .param("RANKS", RANKS as u64)
-            .param("NODE_BYTES", u64::from(node_bytes));
+            .param("NODE_BYTES", u64::from(node_bytes))
+            .param("MESSAGES", 16)
+            .param("FRAGMENT", 64);
         for &(parameter, value) in parameters {
             recipe = recipe.param(parameter, value);
         }

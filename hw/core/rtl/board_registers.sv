@@ -12,6 +12,14 @@ module board_registers #(
     parameter int unsigned PHIT_W = 256,
     /// Cells of each rank's matching unit, 0 without one.
     parameter int unsigned ALPU_CELLS = 0,
+    /// Posted receives of each rank's message engine.
+    parameter int unsigned MESSAGES = 256,
+    /// Bytes of a fragment of its unexpected message buffer.
+    parameter int unsigned FRAGMENT = 256,
+    /// Cells of each of its matching units.
+    parameter int unsigned MATCH_CELLS = 16,
+    /// Cells of a block of them.
+    parameter int unsigned MATCH_BLOCK = 8,
     /// Slots of each registration table.
     parameter int unsigned SLOTS = 32,
     /// Bytes of each node memory.
@@ -162,6 +170,7 @@ module board_registers #(
       BOARD_CAPABILITIES_OFFSET: begin
         read_data_o[BOARD_CAPABILITIES_RMA_LSB]    = 1'b1;
         read_data_o[BOARD_CAPABILITIES_ALPU_LSB]   = ALPU_CELLS != 0;
+        read_data_o[BOARD_CAPABILITIES_MESSAGES_LSB] = MESSAGES != 0;
         read_data_o[BOARD_CAPABILITIES_SWITCH_LSB] = STAGES != 0;
       end
       BOARD_GEOMETRY_OFFSET: begin
@@ -184,6 +193,14 @@ module board_registers #(
       BOARD_CYCLE_LO_OFFSET:    read_data_o = cycle_q[31:0];
       BOARD_CYCLE_HI_OFFSET:    read_data_o = cycle_q[63:32];
       BOARD_PLACE_OFFSET:       read_data_o = 32'(board_o);
+      BOARD_MESSAGES_OFFSET: begin
+        read_data_o[BOARD_MESSAGES_DEPTH_LSB+:16]    = 16'(MESSAGES);
+        read_data_o[BOARD_MESSAGES_FRAGMENT_LSB+:16] = 16'(FRAGMENT);
+      end
+      BOARD_MATCHING_OFFSET: begin
+        read_data_o[BOARD_MATCHING_CELLS_LSB+:16] = 16'(MATCH_CELLS);
+        read_data_o[BOARD_MATCHING_BLOCK_LSB+:8]  = 8'(MATCH_BLOCK);
+      end
       BOARD_SWITCH_OFFSET: begin
         if (STAGES != 0) begin
           read_data_o[BOARD_SWITCH_STAGES_LSB+:4]        = 4'(STAGES);

@@ -43,6 +43,14 @@ module core #(
     parameter int unsigned PHIT_W = 256,
     /// Phits of each input channel of a link.
     parameter int unsigned VC_DEPTH = 256,
+    /// Posted receives, and as many unexpected messages, that a rank's message engine has room for.
+    parameter int unsigned MESSAGES = 256,
+    /// Bytes of a fragment of its unexpected message buffer: an eager message at most.
+    parameter int unsigned FRAGMENT = 256,
+    /// Cells of each of its matching units.
+    parameter int unsigned MATCH_CELLS = 16,
+    /// Cells of a block of them.
+    parameter int unsigned MATCH_BLOCK = 8,
     /// Cells of the matching unit in each rank's page, 0 for none: of posted receives at even ranks, of
     /// unexpected messages at odd ones.
     parameter int unsigned ALPU_CELLS = 0,
@@ -281,6 +289,10 @@ module core #(
       .STAGES       ((LINKS == 0) ? 0 : STAGES),
       .PHIT_W       (PHIT_W),
       .ALPU_CELLS   (ALPU_CELLS),
+      .MESSAGES     (MESSAGES),
+      .FRAGMENT     (FRAGMENT),
+      .MATCH_CELLS  (MATCH_CELLS),
+      .MATCH_BLOCK  (MATCH_BLOCK),
       .SLOTS        (SLOTS),
       .NODE_BYTES   (NODE_BYTES),
       .PAYLOAD_WORDS(PAYLOAD_WORDS),
@@ -364,6 +376,10 @@ module core #(
         .OUT_DEPTH    (OUT_DEPTH),
         .HEAD_DEPTH   (HEAD_DEPTH),
         .MM_DEPTH     (MM_DEPTH),
+        .MESSAGES     (MESSAGES),
+        .FRAGMENT     (FRAGMENT),
+        .MATCH_CELLS  (MATCH_CELLS),
+        .MATCH_BLOCK  (MATCH_BLOCK),
         .MEM_LATENCY  (MEM_LATENCY),
         .ASYNC_HOST   (1'b0)
     ) u_coprocessor (
@@ -378,6 +394,7 @@ module core #(
         .register_write_i (page_write[r] && page_offset[r][11:10] == 2'b01),
         .register_offset_i(page_offset[r]),
         .register_data_i  (page_data[r]),
+        .message_write_i  (page_write[r] && page_offset[r][11:9] == 3'b101),
         .read_offset_i    (bar_read_address[11:0]),
         .read_data_o      (rank_read_data[r]),
         .irq_o            (irq_o[r]),
@@ -674,7 +691,7 @@ module core #(
     logic [PHIT_W-1:0] round_data, result_data;
 
     for (genvar r = 0; r < RANKS; r++) begin : g_write
-      assign collective_write[r] = page_write[r] && page_offset[r][11:10] == 2'b10;
+      assign collective_write[r] = page_write[r] && page_offset[r][11:9] == 3'b100;
     end
 
     collective_unit #(

@@ -127,7 +127,7 @@ impl Bench {
         }
         if writes && grant {
             let (address, data) = (block.word("write_address_o"), block.word("write_data_o"));
-            let slot = self.base / 4 + 2 * (self.head % size);
+            let slot = self.base / 4 + 4 * (self.head % size);
             assert!(
                 filled(self.tail) < size,
                 "{place}: an entry is overwritten that the host has not taken"
@@ -171,7 +171,7 @@ impl Bench {
             let count = self.rng.random_range(1..=shown.wrapping_sub(self.tail));
             for _ in 0..count {
                 let (completion, retired) = self.entries.pop_front().expect("a counted entry");
-                let slot = (self.base / 4 + 2 * (self.tail % size)) as usize;
+                let slot = (self.base / 4 + 4 * (self.tail % size)) as usize;
                 let first = self.memory[slot];
                 assert_eq!(
                     (cq_entry::STATUS.get(first), cq_entry::ID.get(first)),
@@ -204,9 +204,10 @@ fn random(lane: usize) {
     ];
     for log2 in [0, 1, 2, 4, 6] {
         for _ in 0..soak(6) {
-            let base = 8 * bench
-                .rng
-                .random_range(0..(MEMORY_WORDS as u32 / 2 - (1 << log2)));
+            let base = 16
+                * bench
+                    .rng
+                    .random_range(0..(MEMORY_WORDS as u32 / 4 - (1 << log2)));
             bench.set_ring(base, log2);
             bench.memory.fill(0xffff_ffff);
             let mut pace = || paces[bench.rng.random_range(0..paces.len())];

@@ -113,7 +113,7 @@ impl Bench {
     fn new(config: Config, name: &'static str) -> Self {
         let mut rng = Random::new(name);
         let recipe = Recipe::new("rma-coprocessor", "rma_coprocessor_bench")
-            .blocks(&["abi", "common", "rma"])
+            .blocks(&["abi", "common", "nic", "alpu", "rma"])
             .source("rma/bench/rma_coprocessor_bench.sv");
         let block = Block::of(&recipe, "cop", LANES, config.lane);
         let memory = (0..NODE_BYTES).map(|_| rng.random()).collect();
@@ -545,7 +545,7 @@ impl Bench {
         let head = self.read(rank::CQ_HEAD);
         let mut entries = Vec::new();
         while self.cq_tail != head {
-            let first = self.word(RING + 8 * (self.cq_tail % (1 << RING_LOG2)));
+            let first = self.word(RING + 16 * (self.cq_tail % (1 << RING_LOG2)));
             entries.push((cq_entry::ID.get(first), cq_entry::STATUS.get(first)));
             self.cq_tail = self.cq_tail.wrapping_add(1);
         }

@@ -88,6 +88,7 @@ module rma_coprocessor_bench (
         .register_write_i (cop_register_write_i[g]),
         .register_offset_i(cop_register_offset_i[g]),
         .register_data_i  (cop_register_data_i[g]),
+        .message_write_i  (1'b0),
         .read_offset_i    (cop_read_offset_i[g]),
         .read_data_o      (cop_read_data_o[g]),
         .irq_o            (cop_irq_o[g]),

@@ -1,9 +1,11 @@
 `include "assertions.svh"
 
 import alcor_abi_pkg::*;
+import alcor_nic_pkg::*;
 
 /// RMA coprocessor of one rank (Ziavras et al. 2006): puts, gets, registration, barrier.
 ///
+/// With a message engine (MESSAGES) also two-sided messages.
 /// From the host come writes into a 4 KiB page; to and from the router go packets on two planes,
 /// requests and replies, which share nothing but the ports of node memory. The doc beside this file
 /// has the picture and the latency of each stage.
@@ -26,6 +28,14 @@ module rma_coprocessor #(
     parameter int unsigned HEAD_DEPTH = 16,
     /// Tasks of each MM Interface FIFO.
     parameter int unsigned MM_DEPTH = 16,
+    /// Posted receives, and as many unexpected messages, that there is room for; 0: no message engine.
+    parameter int unsigned MESSAGES = 0,
+    /// Bytes of a fragment of the unexpected message buffer.
+    parameter int unsigned FRAGMENT = 256,
+    /// Cells of each matching unit of the message engine.
+    parameter int unsigned MATCH_CELLS = 16,
+    /// Cells of a block of them.
+    parameter int unsigned MATCH_BLOCK = 8,
     /// Cycles from a granted memory read to its data.
     parameter int unsigned MEM_LATENCY = 1,
     /// 1: commands are written in the clock domain of `host_clk_i`; registers stay in that of `clk_i`.
@@ -54,6 +64,8 @@ module rma_coprocessor #(
     input  logic [11:0]       register_offset_i,
     /// Host: its data.
     input  logic [31:0]       register_data_i,
+    /// Host: a write to a register of the message engine, with the same offset and data.
+    input  logic              message_write_i,
     /// Host: register to be read.
     input  logic [11:0]       read_offset_i,
     /// Host: its value, in the same cycle.
@@ -201,11 +213,89 @@ module rma_coprocessor #(
   logic [7:0] result_slot, refused_opcode;
   logic pipeline_busy, sending;
 
+  // ---------------------------------------------------------------- to and from the message engine
+
+  logic message_valid, message_ready, announce;
+  logic [1:0] message_command;
+  logic [7:0] message_rank, message_context;
+  logic [31:0] message_tag, message_address, message_length;
+  logic [15:0] message_id;
+  logic fetch_lookup;
+  logic [9:0] fetch_id;
+  logic [31:0] fetch_base, fetch_size;
+  logic arrival_valid, arrival_announce, verdict_valid, verdict_ready;
+  logic [7:0] arrival_source, arrival_context;
+  logic [25:0] arrival_tag;
+  logic [31:0] arrival_length, verdict_address, verdict_bytes;
+  logic [15:0] arrival_id, verdict_receive;
+  logic [1:0] verdict;
+  logic stored;
+  logic [1:0] delivered;
+  logic [1:0][15:0] delivered_receive;
+  logic [1:0][4:0] delivered_status;
+  logic copy_valid, copy_ready;
+  logic [31:0] copy_from, copy_to;
+  logic [15:0] copy_bytes, copy_receive;
+  logic engine_ack_valid, engine_ack_ready;
+  logic [7:0] engine_ack_rank;
+  logic [15:0] engine_ack_id;
+  logic received_valid, received_ready;
+  logic [4:0] received_status;
+  logic [15:0] received_id;
+  logic [7:0] received_source;
+  logic [25:0] received_tag;
+  logic [31:0] received_length;
+  logic messages_ready, messages_idle, no_room, table_ready;
+  logic [31:0] register_read, message_read;
+
+  // ---------------------------------------------------------------- who sends requests
+
+  // The pipeline and the engine's fetches take turns, a packet each.
+  logic pipeline_head_valid, pipeline_head_ready, pipeline_task_valid, pipeline_task_ready;
+  logic engine_head_valid, engine_head_ready, engine_task_valid, engine_task_ready;
+  logic [31:0] pipeline_head, engine_head, pipeline_task_address;
+  logic [2:0] pipeline_task_heads;
+  logic [CountW-1:0] pipeline_task_words;
+  logic engine_turn_d, engine_turn_q, open_d, open_q;
+
+  assign head_valid[Request]   = engine_turn_q ? engine_head_valid : pipeline_head_valid;
+  assign head[Request]         = engine_turn_q ? engine_head : pipeline_head;
+  assign task_valid[Request]   = engine_turn_q ? engine_task_valid : pipeline_task_valid;
+  assign task_heads[Request]   = engine_turn_q ? 3'd4 : pipeline_task_heads;
+  assign task_words[Request]   = engine_turn_q ? '0 : pipeline_task_words;
+  assign task_address[Request] = engine_turn_q ? '0 : pipeline_task_address;
+  assign pipeline_head_ready   = !engine_turn_q && head_ready[Request];
+  assign pipeline_task_ready   = !engine_turn_q && task_ready[Request];
+  assign engine_head_ready     = engine_turn_q && head_ready[Request];
+  assign engine_task_ready     = engine_turn_q && task_ready[Request];
+
+  // A packet is open from its first header word to its task.
+  always_comb begin
+    open_d = open_q;
+    if (head_valid[Request] && head_ready[Request]) open_d = 1'b1;
+    if (task_valid[Request] && task_ready[Request]) open_d = 1'b0;
+    engine_turn_d = engine_turn_q;
+    // What is on offer stays on offer until it is taken.
+    if (!open_d && (!head_valid[Request] || head_ready[Request])) engine_turn_d = engine_head_valid && !engine_turn_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      open_q        <= 1'b0;
+      engine_turn_q <= 1'b0;
+    end else begin
+      open_q        <= open_d;
+      engine_turn_q <= engine_turn_d;
+    end
+  end
+
   rma_pipeline #(
       .SLOTS        (SLOTS),
       .NODE_BYTES   (NODE_BYTES),
       .PAYLOAD_WORDS(PAYLOAD_WORDS),
-      .DESTS        (DESTS)
+      .DESTS        (DESTS),
+      .MESSAGES     (MESSAGES),
+      .FRAGMENT     (FRAGMENT)
   ) u_pipeline (
       .clk_i              (clk_i),
       .rst_ni             (rst_ni),
@@ -218,6 +308,16 @@ module rma_coprocessor #(
       .data8_ready_o      (data8_ready),
       .data8_i            (data8),
       .table_ready_i      (ready_o),
+      .message_valid_o    (message_valid),
+      .message_ready_i    (message_ready),
+      .message_command_o  (message_command),
+      .message_rank_o     (message_rank),
+      .message_context_o  (message_context),
+      .message_tag_o      (message_tag),
+      .message_address_o  (message_address),
+      .message_length_o   (message_length),
+      .message_id_o       (message_id),
+      .announce_o         (announce),
       .lookup_o           (lookup),
       .lookup_key_o       (lookup_key),
       .match_i            (match),
@@ -230,14 +330,14 @@ module rma_coprocessor #(
       .op_size_o          (op_size),
       .op_deny_o          (op_deny),
       .op_commit_o        (op_commit),
-      .head_valid_o       (head_valid[Request]),
-      .head_ready_i       (head_ready[Request]),
-      .head_o             (head[Request]),
-      .task_valid_o       (task_valid[Request]),
-      .task_ready_i       (task_ready[Request]),
-      .task_heads_o       (task_heads[Request]),
-      .task_words_o       (task_words[Request]),
-      .task_address_o     (task_address[Request]),
+      .head_valid_o       (pipeline_head_valid),
+      .head_ready_i       (pipeline_head_ready),
+      .head_o             (pipeline_head),
+      .task_valid_o       (pipeline_task_valid),
+      .task_ready_i       (pipeline_task_ready),
+      .task_heads_o       (pipeline_task_heads),
+      .task_words_o       (pipeline_task_words),
+      .task_address_o     (pipeline_task_address),
       .completion_valid_o (local_valid),
       .completion_ready_i (local_ready),
       .completion_status_o(local_status),
@@ -273,7 +373,7 @@ module rma_coprocessor #(
   ) u_registration_table (
       .clk_i          (clk_i),
       .rst_ni         (rst_ni),
-      .ready_o        (ready_o),
+      .ready_o        (table_ready),
       .lookup_i       (lookup),
       .key_i          (lookup_key),
       .match_o        (match),
@@ -351,6 +451,38 @@ module rma_coprocessor #(
   ) u_receive_requests (
       .clk_i               (clk_i),
       .rst_ni              (rst_ni),
+      .rank_i              (rank_i),
+      .ack_valid_i         (engine_ack_valid),
+      .ack_ready_o         (engine_ack_ready),
+      .ack_rank_i          (engine_ack_rank),
+      .ack_id_i            (engine_ack_id),
+      .fetch_lookup_o      (fetch_lookup),
+      .fetch_id_o          (fetch_id),
+      .fetch_base_i        (fetch_base),
+      .fetch_size_i        (fetch_size),
+      .arrival_valid_o     (arrival_valid),
+      .arrival_announce_o  (arrival_announce),
+      .arrival_source_o    (arrival_source),
+      .arrival_context_o   (arrival_context),
+      .arrival_tag_o       (arrival_tag),
+      .arrival_length_o    (arrival_length),
+      .arrival_id_o        (arrival_id),
+      .verdict_valid_i     (verdict_valid),
+      .verdict_ready_o     (verdict_ready),
+      .verdict_i           (verdict),
+      .verdict_address_i   (verdict_address),
+      .verdict_bytes_i     (verdict_bytes),
+      .verdict_receive_i   (verdict_receive),
+      .copy_valid_i        (copy_valid),
+      .copy_ready_o        (copy_ready),
+      .copy_from_i         (copy_from),
+      .copy_to_i           (copy_to),
+      .copy_bytes_i        (copy_bytes),
+      .copy_receive_i      (copy_receive),
+      .stored_o            (stored),
+      .delivered_o         (delivered[Request]),
+      .delivered_receive_o (delivered_receive[Request]),
+      .delivered_status_o  (delivered_status[Request]),
       .in_valid_i          (rx_valid_i[Request]),
       .in_ready_o          (rx_ready_o[Request]),
       .in_data_i           (rx_data_i[Request]),
@@ -395,6 +527,38 @@ module rma_coprocessor #(
   ) u_receive_replies (
       .clk_i               (clk_i),
       .rst_ni              (rst_ni),
+      .rank_i              (rank_i),
+      .ack_valid_i         (1'b0),
+      .ack_ready_o         (),
+      .ack_rank_i          ('0),
+      .ack_id_i            ('0),
+      .fetch_lookup_o      (),
+      .fetch_id_o          (),
+      .fetch_base_i        ('0),
+      .fetch_size_i        ('0),
+      .arrival_valid_o     (),
+      .arrival_announce_o  (),
+      .arrival_source_o    (),
+      .arrival_context_o   (),
+      .arrival_tag_o       (),
+      .arrival_length_o    (),
+      .arrival_id_o        (),
+      .verdict_valid_i     (1'b0),
+      .verdict_ready_o     (),
+      .verdict_i           ('0),
+      .verdict_address_i   ('0),
+      .verdict_bytes_i     ('0),
+      .verdict_receive_i   ('0),
+      .copy_valid_i        (1'b0),
+      .copy_ready_o        (),
+      .copy_from_i         ('0),
+      .copy_to_i           ('0),
+      .copy_bytes_i        ('0),
+      .copy_receive_i      ('0),
+      .stored_o            (),
+      .delivered_o         (delivered[Reply]),
+      .delivered_receive_o (delivered_receive[Reply]),
+      .delivered_status_o  (delivered_status[Reply]),
       .in_valid_i          (rx_valid_i[Reply]),
       .in_ready_o          (rx_ready_o[Reply]),
       .in_data_i           (rx_data_i[Reply]),
@@ -453,6 +617,13 @@ module rma_coprocessor #(
       .collective_ready_o (collective_ready_o),
       .collective_status_i(collective_status_i),
       .collective_id_i    (collective_id_i),
+      .message_valid_i(received_valid),
+      .message_ready_o(received_ready),
+      .message_status_i(received_status),
+      .message_id_i   (received_id),
+      .message_source_i(received_source),
+      .message_tag_i  (received_tag),
+      .message_length_i(received_length),
       .base_i         (cq_base),
       .log2_entries_i (cq_log2_entries),
       .tail_i         (cq_tail),
@@ -475,7 +646,7 @@ module rma_coprocessor #(
       .write_offset_i   (register_offset_i),
       .write_data_i     (register_data_i),
       .read_offset_i    (read_offset_i),
-      .read_data_o      (read_data_o),
+      .read_data_o      (register_read),
       .irq_o            (irq_o),
       .written_i        (written),
       .overflow_i       (overflow),
@@ -491,6 +662,7 @@ module rma_coprocessor #(
       .dropped_type_i   (refused_in_type),
       .malformed_i      (|malformed),
       .mismatch_i       (mismatch),
+      .no_room_i        (no_room),
       .barrier_done_i   (barrier_done),
       .result_valid_i   (result_valid),
       .result_status_i  (result_status),
@@ -513,7 +685,9 @@ module rma_coprocessor #(
       .barrier_pending_o(barrier_pending)
   );
 
-  assign quiet_o = !sending && (&reads_idle) && (&receives_idle) && cq_idle;
+  assign read_data_o = register_read | message_read;
+  assign ready_o     = table_ready && messages_ready;
+  assign quiet_o     = !sending && (&reads_idle) && (&receives_idle) && cq_idle && messages_idle;
 
   always_comb begin
     state_o = '0;
@@ -529,6 +703,125 @@ module rma_coprocessor #(
     state_o[BOARD_RANK_STATE_RX_REQUEST_LSB]    = !receives_idle[Request];
     state_o[BOARD_RANK_STATE_RX_REPLY_LSB]      = !receives_idle[Reply];
     state_o[BOARD_RANK_STATE_BARRIER_DONE_LSB]  = barrier_pending;
+  end
+
+  // ---------------------------------------------------------------- messages
+
+  if (MESSAGES != 0) begin : g_messages
+    message_engine #(
+        .DEPTH        (MESSAGES),
+        .CELLS        (MATCH_CELLS),
+        .BLOCK        (MATCH_BLOCK),
+        .FRAGMENT     (FRAGMENT),
+        .NODE_BYTES   (NODE_BYTES),
+        .PAYLOAD_WORDS(PAYLOAD_WORDS)
+    ) u_message_engine (
+        .clk_i              (clk_i),
+        .rst_ni             (rst_ni),
+        .rank_i             (rank_i),
+        .ready_o            (messages_ready),
+        .idle_o             (messages_idle),
+        .register_write_i   (message_write_i),
+        .register_offset_i  (register_offset_i),
+        .register_data_i    (register_data_i),
+        .read_offset_i      (read_offset_i),
+        .read_data_o        (message_read),
+        .no_room_o          (no_room),
+        .command_valid_i    (message_valid),
+        .command_ready_o    (message_ready),
+        .command_i          (message_command),
+        .command_rank_i     (message_rank),
+        .command_context_i  (message_context),
+        .command_tag_i      (message_tag),
+        .command_address_i  (message_address),
+        .command_length_i   (message_length),
+        .command_id_i       (message_id),
+        .announce_i         (announce),
+        .fetch_lookup_i     (fetch_lookup),
+        .fetch_id_i         (fetch_id),
+        .fetch_base_o       (fetch_base),
+        .fetch_size_o       (fetch_size),
+        .arrival_valid_i    (arrival_valid),
+        .arrival_announce_i (arrival_announce),
+        .arrival_source_i   (arrival_source),
+        .arrival_context_i  (arrival_context),
+        .arrival_tag_i      (arrival_tag),
+        .arrival_length_i   (arrival_length),
+        .arrival_id_i       (arrival_id),
+        .verdict_valid_o    (verdict_valid),
+        .verdict_ready_i    (verdict_ready),
+        .verdict_o          (verdict),
+        .verdict_address_o  (verdict_address),
+        .verdict_bytes_o    (verdict_bytes),
+        .verdict_receive_o  (verdict_receive),
+        .stored_i           (stored),
+        .direct_i           (delivered[Request]),
+        .direct_receive_i   (delivered_receive[Request]),
+        .moved_i            (delivered[Reply]),
+        .moved_receive_i    (delivered_receive[Reply]),
+        .moved_status_i     (delivered_status[Reply]),
+        .copy_valid_o       (copy_valid),
+        .copy_ready_i       (copy_ready),
+        .copy_from_o        (copy_from),
+        .copy_to_o          (copy_to),
+        .copy_bytes_o       (copy_bytes),
+        .copy_receive_o     (copy_receive),
+        .head_valid_o       (engine_head_valid),
+        .head_ready_i       (engine_head_ready),
+        .head_o             (engine_head),
+        .task_valid_o       (engine_task_valid),
+        .task_ready_i       (engine_task_ready),
+        .ack_valid_o        (engine_ack_valid),
+        .ack_ready_i        (engine_ack_ready),
+        .ack_rank_o         (engine_ack_rank),
+        .ack_id_o           (engine_ack_id),
+        .completion_valid_o (received_valid),
+        .completion_ready_i (received_ready),
+        .completion_status_o(received_status),
+        .completion_id_o    (received_id),
+        .completion_source_o(received_source),
+        .completion_tag_o   (received_tag),
+        .completion_length_o(received_length)
+    );
+  end else begin : g_no_messages
+    // What comes all the same is refused.
+    assign messages_ready    = 1'b1;
+    assign messages_idle     = 1'b1;
+    assign message_read      = '0;
+    assign no_room           = 1'b0;
+    assign message_ready     = 1'b1;
+    assign fetch_base        = '0;
+    assign fetch_size        = '0;
+    assign verdict_valid     = 1'b1;
+    assign verdict           = MvRefuse;
+    assign verdict_address   = '0;
+    assign verdict_bytes     = '0;
+    assign verdict_receive   = '0;
+    assign copy_valid        = 1'b0;
+    assign copy_from         = '0;
+    assign copy_to           = '0;
+    assign copy_bytes        = '0;
+    assign copy_receive      = '0;
+    assign engine_head_valid = 1'b0;
+    assign engine_head       = '0;
+    assign engine_task_valid = 1'b0;
+    assign engine_ack_valid  = 1'b0;
+    assign engine_ack_rank   = '0;
+    assign engine_ack_id     = '0;
+    assign received_valid    = 1'b0;
+    assign received_status   = '0;
+    assign received_id       = '0;
+    assign received_source   = '0;
+    assign received_tag      = '0;
+    assign received_length   = '0;
+
+    logic unused_messages;
+    assign unused_messages = ^{
+      message_write_i, message_valid, announce, message_command, message_rank, message_context, message_tag, message_address,
+      message_length, message_id, fetch_lookup, fetch_id, arrival_valid, arrival_announce, arrival_source, arrival_context,
+      arrival_tag, arrival_length, arrival_id, verdict_ready, stored, delivered, delivered_receive, delivered_status, copy_ready,
+      engine_ack_ready, received_ready, engine_head_ready, engine_task_ready
+    };
   end
 
   // ---------------------------------------------------------------- ports of node memory

@@ -13,7 +13,7 @@ module rma_mm_write #(
     /// Width of a task's word count.
     parameter int unsigned COUNT_W = 8,
     /// Width of a note.
-    parameter int unsigned NOTE_W = 29
+    parameter int unsigned NOTE_W = 31
 ) (
     /// Clock.
     input  logic               clk_i,

@@ -1,6 +1,7 @@
 `include "assertions.svh"
 
 import alcor_abi_pkg::*;
+import alcor_nic_pkg::*;
 
 /// Packet controller of one plane: turns the header words of received packets into memory tasks.
 ///
@@ -10,8 +11,12 @@ import alcor_abi_pkg::*;
 /// of an extended command is always answered, by XDATA or by XACK; acknowledgements of finished
 /// writes come back in on `ack_*` and leave here, so the reply plane has a single author.
 ///
+/// A message waits here for the message engine's verdict, which says where its payload goes. What the
+/// engine wants copied from one place in memory to another becomes an XDATA packet to this rank itself,
+/// as if it had asked for it.
+///
 /// Header words arrive one a cycle: a PUT packet takes 2 cycles, XPUT 4, XACK 2, XDATA 4, GET 3,
-/// XGET 8.
+/// XGET 8, a message 5 and the time to its verdict.
 module rma_packet_controller #(
     /// 1: request plane, which answers; 0: reply plane.
     parameter bit REQUESTS = 1'b1,
@@ -24,6 +29,8 @@ module rma_packet_controller #(
     input  logic              clk_i,
     /// Synchronous reset, active low.
     input  logic              rst_ni,
+    /// This rank's number on the network.
+    input  logic [7:0]        rank_i,
 
     /// Head FIFO: a header word is offered.
     input  logic              head_valid_i,
@@ -45,6 +52,55 @@ module rma_packet_controller #(
     /// Denied rights: bit 0 remote reads, bit 1 remote writes.
     input  logic [1:0]        deny_i,
 
+    /// Request plane: the message that an XGET fetches; look it up.
+    output logic              fetch_lookup_o,
+    /// Its id.
+    output logic [9:0]        fetch_id_o,
+    /// A cycle later, until the next lookup: its byte address.
+    input  logic [31:0]       fetch_base_i,
+    /// Its bytes.
+    input  logic [31:0]       fetch_size_i,
+
+    /// Request plane: a message is here, and waits for a verdict.
+    output logic              arrival_valid_o,
+    /// It is an announcement.
+    output logic              arrival_announce_o,
+    /// Its source.
+    output logic [7:0]        arrival_source_o,
+    /// Its context.
+    output logic [7:0]        arrival_context_o,
+    /// Its tag.
+    output logic [25:0]       arrival_tag_o,
+    /// Its length in bytes.
+    output logic [31:0]       arrival_length_o,
+    /// Its sender's command id.
+    output logic [15:0]       arrival_id_o,
+    /// The verdict is there.
+    input  logic              verdict_valid_i,
+    /// It is taken.
+    output logic              verdict_ready_o,
+    /// One of message_verdict_e.
+    input  logic [1:0]        verdict_i,
+    /// Byte address that the payload goes to.
+    input  logic [31:0]       verdict_address_i,
+    /// Bytes of the payload that go there.
+    input  logic [31:0]       verdict_bytes_i,
+    /// Id of the receive, of MvDirect.
+    input  logic [15:0]       verdict_receive_i,
+
+    /// Request plane: the payload of a message is to be copied to its receive buffer.
+    input  logic              copy_valid_i,
+    /// It is taken.
+    output logic              copy_ready_o,
+    /// From this byte address.
+    input  logic [31:0]       copy_from_i,
+    /// To this byte address.
+    input  logic [31:0]       copy_to_i,
+    /// Bytes.
+    input  logic [15:0]       copy_bytes_i,
+    /// Id of the receive.
+    input  logic [15:0]       copy_receive_i,
+
     /// Write task.
     output logic              write_valid_o,
     /// It is taken.
@@ -59,11 +115,13 @@ module rma_packet_controller #(
     output logic [1:0]        write_end_lane_o,
     /// It carries a note.
     output logic              write_noted_o,
+    /// Note: one of note_kind_e.
+    output logic [1:0]        note_kind_o,
     /// Note: whom to answer (request plane).
     output logic [7:0]        note_rank_o,
     /// Note: status.
     output logic [4:0]        note_status_o,
-    /// Note: command id.
+    /// Note: id of the command, or of the receive.
     output logic [15:0]       note_id_o,
 
     /// Request plane: an acknowledgement is to be sent.
@@ -111,7 +169,7 @@ module rma_packet_controller #(
   localparam int unsigned PayloadBytes = 4 * PAYLOAD_WORDS;
   localparam int unsigned ByteW = CountW + 2;
 
-  typedef enum logic [3:0] {
+  typedef enum logic [4:0] {
     Idle,
     PaperCheck,
     GetHeader2,
@@ -126,7 +184,13 @@ module rma_packet_controller #(
     AckTask,
     ReplyHead,
     ReplyLaddr,
-    ReplyLength
+    ReplyLength,
+    MessageTag,
+    MessageLength,
+    MessageId,
+    MessageVerdict,
+    MessageTask,
+    MessageRest
   } state_e;
 
   state_e state_d, state_q;
@@ -147,17 +211,27 @@ module rma_packet_controller #(
   assign beyond        = (header_type == PT_XPUT || header_type == PT_XGET) &&
                          header_q[X_HEADER_BEYOND_LSB];
 
+  // An XGET of the message engine, and in answer to it, or a copy, XDATA.
+  logic is_fetch, is_moved;
+
+  assign is_fetch       = REQUESTS && header_type == PT_XGET && header_q[X_HEADER_MESSAGE_LSB];
+  assign is_moved       = !REQUESTS && header_type == PT_XDATA && header_q[X_DATA_MESSAGE_LSB];
+  assign fetch_lookup_o = take_header && REQUESTS;
+  assign fetch_id_o     = {head_i[X_HEADER_HIGH_LSB+:X_HEADER_HIGH_W], head_i[X_HEADER_SLOT_LSB+:X_HEADER_SLOT_W]};
+
   // ---------------------------------------------------------------- the check, for every access
 
   // First and last byte as offsets in the window: what the packet itself says for a paper packet,
   // the whole command's end for an extended one.
-  logic [4:0] status;
+  logic [4:0] status, moved_status_q;
 
   always_comb begin
     status = ST_OK;
     if (is_get ? deny_i[0] : deny_i[1]) status = ST_DENIED;
     if (end_q > 34'(size_i) || beyond) status = ST_OUT_OF_BOUNDS;
     if (!registered_i) status = ST_BAD_SLOT;
+    // What a fetch names is its sender's, who alone could have made it smaller since.
+    if (is_fetch) status = (end_q > 34'(fetch_size_i)) ? ST_OUT_OF_BOUNDS : ST_OK;
   end
 
   // The paper's units are words.
@@ -191,6 +265,27 @@ module rma_packet_controller #(
     piece_end_lane = piece[1:0] + piece_align - 2'd1;
   end
 
+  // ---------------------------------------------------------------- payload of a message
+
+  logic [1:0] verdict_q;
+  logic [ByteW-1:0] kept_q;
+  logic [ByteW-1:0] whole_round, kept_round;
+  logic [CountW-1:0] whole_words, kept_words;
+
+  assign whole_round = left_q[ByteW-1:0] + ByteW'(3);
+  assign whole_words = header_q[MESSAGE_ANNOUNCE_LSB] ? '0 : whole_round[ByteW-1:2];
+  assign kept_round  = kept_q + ByteW'(3);
+  assign kept_words  = kept_round[ByteW-1:2];
+
+  assign arrival_valid_o    = state_q == MessageVerdict;
+  assign verdict_ready_o    = state_q == MessageVerdict && verdict_valid_i;
+  assign arrival_announce_o = header_q[MESSAGE_ANNOUNCE_LSB];
+  assign arrival_source_o   = header_q[MESSAGE_SRC_LSB+:MESSAGE_SRC_W];
+  assign arrival_context_o  = header_q[MESSAGE_CONTEXT_LSB+:MESSAGE_CONTEXT_W];
+  assign arrival_tag_o      = offset_q[X_TAG_TAG_LSB+:X_TAG_TAG_W];
+  assign arrival_length_o   = left_q;
+  assign arrival_id_o       = laddr_q[15:0];
+
   // ---------------------------------------------------------------- states
 
   logic answers_ready;
@@ -208,11 +303,13 @@ module rma_packet_controller #(
     write_address_o  = address_q;
     write_end_lane_o = piece_end_lane;
     write_noted_o    = header_last;
+    note_kind_o      = NkCommand;
     note_rank_o      = header_q[X_HEADER_SRC_LSB+:X_HEADER_SRC_W];
     note_status_o    = status;
     note_id_o        = left_q[X_LENGTH_ID_LSB+:X_LENGTH_ID_W];
 
     ack_ready_o          = 1'b0;
+    copy_ready_o         = 1'b0;
     reply_head_valid_o   = 1'b0;
     reply_head_o         = '0;
     reply_task_valid_o   = 1'b0;
@@ -238,6 +335,9 @@ module rma_packet_controller #(
           reply_head_valid_o = reply_task_ready_i;
           reply_task_valid_o = reply_head_ready_i;
           ack_ready_o        = answers_ready;
+        end else if (REQUESTS && copy_valid_i) begin
+          copy_ready_o = 1'b1;
+          state_d      = ReplyHead;
         end else if (head_valid_i) begin
           take_header = 1'b1;
           // Only the header is at hand: enough for a paper PUT's bounds.
@@ -247,9 +347,10 @@ module rma_packet_controller #(
             PT_GET:  if (REQUESTS) state_d = GetHeader2; else malformed_o = 1'b1;
             PT_XPUT: if (REQUESTS) state_d = XOffset; else malformed_o = 1'b1;
             PT_XGET: if (REQUESTS) state_d = XOffset; else malformed_o = 1'b1;
+            PT_MESSAGE: if (REQUESTS) state_d = MessageTag; else malformed_o = 1'b1;
             PT_XDATA: if (!REQUESTS) state_d = DataAddress; else malformed_o = 1'b1;
             PT_XACK: if (!REQUESTS) state_d = AckTask; else malformed_o = 1'b1;
-            default: malformed_o = 1'b1;
+            default: ;
           endcase
         end
       end
@@ -314,7 +415,7 @@ module rma_packet_controller #(
             refused_o = status != ST_OK;
             state_d   = Idle;
           end
-        end else if (status == ST_OK) begin
+        end else if (status == ST_OK || (is_fetch && header_last)) begin
           state_d = ReplyHead;
         end else if (!header_last) begin
           refused_o = 1'b1;
@@ -337,6 +438,8 @@ module rma_packet_controller #(
         reply_head_o[X_DATA_DPID_LSB+:X_DATA_DPID_W] = header_q[X_HEADER_SRC_LSB+:X_HEADER_SRC_W];
         reply_head_o[X_DATA_PTYPE_LSB+:X_DATA_PTYPE_W] = PT_XDATA;
         reply_head_o[X_DATA_LAST_LSB] = header_last;
+        reply_head_o[X_DATA_MESSAGE_LSB] = is_fetch;
+        reply_head_o[X_DATA_STATUS_LSB+:X_DATA_STATUS_W] = moved_status_q;
         reply_head_valid_o = 1'b1;
         if (reply_head_ready_i) state_d = ReplyLaddr;
       end
@@ -351,11 +454,12 @@ module rma_packet_controller #(
         if (header_last) begin
           reply_head_o[X_LENGTH_ID_LSB+:X_LENGTH_ID_W] = left_q[X_LENGTH_ID_LSB+:X_LENGTH_ID_W];
         end
-        reply_head_o[X_LENGTH_LENGTH_LSB+:X_LENGTH_LENGTH_W] = 16'(piece);
+        // A fetch that asks for more than there is gets nothing.
+        reply_head_o[X_LENGTH_LENGTH_LSB+:X_LENGTH_LENGTH_W] = (moved_status_q == ST_OK) ? 16'(piece) : '0;
         reply_head_valid_o   = reply_task_ready_i;
         reply_task_valid_o   = reply_head_ready_i;
         reply_task_heads_o   = 3'd3;
-        reply_task_words_o   = piece_words;
+        reply_task_words_o   = (moved_status_q == ST_OK) ? piece_words : '0;
         reply_task_address_o = address_q - 32'(laddr_q[1:0]);
         if (answers_ready) state_d = Idle;
       end
@@ -375,7 +479,8 @@ module rma_packet_controller #(
         write_valid_o   = 1'b1;
         write_drop_o    = 1'b0;
         write_address_o = laddr_q;
-        note_status_o   = ST_OK;
+        note_kind_o     = is_moved ? NkDelivered : NkCommand;
+        note_status_o   = is_moved ? header_q[X_DATA_STATUS_LSB+:X_DATA_STATUS_W] : ST_OK;
         if (write_ready_i) state_d = Idle;
       end
 
@@ -386,6 +491,64 @@ module rma_packet_controller #(
         write_noted_o = 1'b1;
         note_status_o = header_q[X_ACK_STATUS_LSB+:X_ACK_STATUS_W];
         note_id_o     = header_q[X_ACK_ID_LSB+:X_ACK_ID_W];
+        if (write_ready_i) state_d = Idle;
+      end
+
+      MessageTag: begin
+        take = 1'b1;
+        if (head_valid_i) state_d = MessageLength;
+      end
+
+      MessageLength: begin
+        take = 1'b1;
+        if (head_valid_i) state_d = MessageId;
+      end
+
+      MessageId: begin
+        take = 1'b1;
+        if (head_valid_i) state_d = MessageVerdict;
+      end
+
+      MessageVerdict: if (verdict_valid_i) state_d = MessageTask;
+
+      MessageTask: begin
+        write_valid_o    = 1'b1;
+        write_drop_o     = 1'b0;
+        write_words_o    = kept_words;
+        write_end_lane_o = kept_q[1:0] - 2'd1;
+        write_noted_o    = 1'b1;
+        note_id_o        = laddr_q[15:0];
+        state_d          = Idle;
+        unique case (verdict_q)
+          MvNone: begin
+            write_valid_o = whole_words != '0;
+            write_drop_o  = 1'b1;
+            write_words_o = whole_words;
+            write_noted_o = 1'b0;
+          end
+          MvStore: note_kind_o = NkStored;
+          MvDirect: begin
+            note_kind_o   = NkDelivered;
+            write_noted_o = kept_words == whole_words;
+            if (!write_noted_o) state_d = MessageRest;
+          end
+          default: begin
+            write_drop_o  = 1'b1;
+            write_words_o = whole_words;
+            note_status_o = ST_NO_ROOM;
+          end
+        endcase
+        if (write_valid_o && !write_ready_i) state_d = MessageTask;
+      end
+
+      MessageRest: begin
+        // Beyond the receive buffer's end.
+        write_valid_o = 1'b1;
+        write_drop_o  = 1'b1;
+        write_words_o = whole_words - kept_words;
+        write_noted_o = 1'b1;
+        note_kind_o   = NkDelivered;
+        note_id_o     = laddr_q[15:0];
         if (write_ready_i) state_d = Idle;
       end
 
@@ -409,14 +572,34 @@ module rma_packet_controller #(
     end
     if (head_valid_i) begin
       unique case (state_q)
-        XOffset:              offset_q <= head_i;
-        XLength, DataLength:  left_q <= head_i;
-        XLaddr, DataAddress:  laddr_q <= head_i;
+        XOffset, MessageTag:  offset_q <= head_i;
+        XLength, DataLength, MessageLength: left_q <= head_i;
+        XLaddr, DataAddress, MessageId: laddr_q <= head_i;
         GetHeader2:           answer_q <= head_i;
         default: ;
       endcase
     end
-    if (state_q == XLength || state_q == GetHeader2) address_q <= base_i + offset_q;
+    if (state_q == XLength || state_q == GetHeader2) address_q <= (is_fetch ? fetch_base_i : base_i) + offset_q;
+    if (state_q == XCheck) moved_status_q <= is_fetch ? status : ST_OK;
+    if (state_q == MessageVerdict && verdict_valid_i) begin
+      verdict_q <= verdict_i;
+      kept_q    <= verdict_bytes_i[ByteW-1:0];
+      address_q <= verdict_address_i;
+      // Who is told: the receive, where the payload goes to it; else the sender's command.
+      if (verdict_i == MvDirect) laddr_q <= 32'(verdict_receive_i);
+    end
+    if (copy_ready_o) begin
+      // As an XGET of a message that this rank has sent to itself.
+      header_q                                         <= '0;
+      header_q[X_HEADER_PTYPE_LSB+:X_HEADER_PTYPE_W]   <= PT_XGET;
+      header_q[X_HEADER_LAST_LSB]                      <= 1'b1;
+      header_q[X_HEADER_MESSAGE_LSB]                   <= 1'b1;
+      header_q[X_HEADER_SRC_LSB+:X_HEADER_SRC_W]       <= rank_i;
+      left_q                                           <= {copy_receive_i, copy_bytes_i};
+      laddr_q                                          <= copy_to_i;
+      address_q                                        <= copy_from_i;
+      moved_status_q                                   <= ST_OK;
+    end
   end
 
   `ALCOR_STABLE(a_write_stable, write_valid_o, write_ready_i,

@@ -1,6 +1,7 @@
 `include "assertions.svh"
 
 import alcor_abi_pkg::*;
+import alcor_nic_pkg::*;
 
 /// The coprocessor's five-stage pipeline: IF, ID, OR, EX1, EX2.
 ///
@@ -9,7 +10,8 @@ import alcor_abi_pkg::*;
 /// command and sends a packet's first header word; EX2 sends its second word and the memory task.
 /// The paper's PUT and GET are two commands long and use both execution stages; all others are done
 /// in EX1. Extended commands stay in EX1 and cut their transfer into packets there, a header word a
-/// cycle. Collective commands (BARRIER, REGISTER, DEREGISTER) wait in EX1 until `sync_fire_i`.
+/// cycle; a message is one packet. Receives, probes and cancellations go from EX1 to the message engine.
+/// Collective commands (BARRIER, REGISTER, DEREGISTER) wait in EX1 until `sync_fire_i`.
 ///
 /// Stages are valid/ready: a stage moves when the next is free or moves itself.
 module rma_pipeline #(
@@ -21,6 +23,10 @@ module rma_pipeline #(
     parameter int unsigned PAYLOAD_WORDS = 128,
     /// Ranks that the network reaches: 0 to DESTS-1.
     parameter int unsigned DESTS = 256,
+    /// Ids of messages and receives: 0 to MESSAGES-1, a power of two; 0 without a message engine.
+    parameter int unsigned MESSAGES = 256,
+    /// Bytes of an eager message at most.
+    parameter int unsigned FRAGMENT = 256,
     /// Width of a slot number; derived, not to be set.
     localparam int unsigned SlotW = $clog2(SLOTS),
     /// Width of a task's word count; derived, not to be set.
@@ -91,6 +97,27 @@ module rma_pipeline #(
     output logic [CountW-1:0] task_words_o,
     /// Byte address in node memory of the first payload word's byte 0.
     output logic [31:0]       task_address_o,
+
+    /// Message engine: a command.
+    output logic              message_valid_o,
+    /// It is taken.
+    input  logic              message_ready_i,
+    /// One of message_command_e.
+    output logic [1:0]        message_command_o,
+    /// Its source.
+    output logic [7:0]        message_rank_o,
+    /// Its context.
+    output logic [7:0]        message_context_o,
+    /// x_tag.
+    output logic [31:0]       message_tag_o,
+    /// Byte address of its buffer.
+    output logic [31:0]       message_address_o,
+    /// Bytes of its buffer.
+    output logic [31:0]       message_length_o,
+    /// Its id.
+    output logic [15:0]       message_id_o,
+    /// Pulse: a message in this buffer is announced under this id.
+    output logic              announce_o,
 
     /// A command was refused here: its completion.
     output logic              completion_valid_o,
@@ -256,7 +283,7 @@ module rma_pipeline #(
   logic begun_q, phase_q;
   logic size_given_q;
   logic [31:0] size_q;
-  logic [31:0] x_offset_q, x_laddr_q, x_length_q;
+  logic [31:0] x_offset_q, x_laddr_q, x_length_q, x_tag_q;
   logic x_window_q, x_window_match_q;
   logic [7:0] x_window_slot_q;
   logic first_match_q;
@@ -274,6 +301,7 @@ module rma_pipeline #(
         OP_X_OFFSET:    x_offset_q <= ex1_data_q;
         OP_X_LADDR:     x_laddr_q <= ex1_data_q;
         OP_X_LENGTH:    x_length_q <= ex1_data_q;
+        OP_X_TAG:       x_tag_q <= ex1_data_q;
         OP_X_WINDOW: begin
           x_window_match_q <= ex1_match_q;
           x_window_slot_q  <= ex1_slot;
@@ -327,9 +355,9 @@ module rma_pipeline #(
     unique case (ex1_opcode_q)
       OP_BARRIER, OP_REGISTER, OP_DEREGISTER: is_sync = 1'b1;
       OP_PUT_1, OP_PUT_N, OP_GET: is_pair = ex1_second_q;
-      OP_X_PUT, OP_X_GET: is_x = 1'b1;
+      OP_X_PUT, OP_X_GET, OP_X_SEND, OP_X_ANNOUNCE, OP_X_RECEIVE, OP_X_PROBE, OP_X_CANCEL: is_x = 1'b1;
       OP_SET_PID, OP_SET_NPROCS, OP_BEGIN_RUN, OP_END_RUN, OP_WINDOW_SIZE, OP_X_OFFSET,
-      OP_X_LADDR, OP_X_LENGTH, OP_X_WINDOW: ;
+      OP_X_LADDR, OP_X_LENGTH, OP_X_WINDOW, OP_X_TAG: ;
       default: is_known = 1'b0;
     endcase
   end
@@ -456,14 +484,26 @@ module rma_pipeline #(
   logic [32:0] cut_offset, go_offset_d, go_offset_q;
   logic [31:0] go_laddr_d, go_laddr_q, go_left_d, go_left_q;
   logic [1:0] cut_align;
-  logic [32:0] cut_aligned, local_end;
+  logic [CountW+2:0] cut_aligned;
+  logic [32:0] local_end;
   logic [CountW+1:0] piece_d, piece_q;
   logic [CountW+1:0] piece_aligned;
   logic [4:0] x_status_d, x_status_q;
   logic x_step, x_head_valid, x_task_valid, x_final;
   logic [31:0] x_head;
   logic [7:0] x_slot, x_dpid;
+  // A transfer goes to a window, a message to whoever matches it, anything else to this rank's engine.
+  logic x_is_transfer, x_is_message, x_is_eager, x_is_cancel, x_has_buffer, x_names_rank, x_id_bad;
+  logic [15:0] x_id;
 
+  assign x_is_transfer = ex1_opcode_q == OP_X_PUT || ex1_opcode_q == OP_X_GET;
+  assign x_is_eager    = ex1_opcode_q == OP_X_SEND;
+  assign x_is_message  = x_is_eager || ex1_opcode_q == OP_X_ANNOUNCE;
+  assign x_is_cancel   = ex1_opcode_q == OP_X_CANCEL;
+  assign x_has_buffer  = ex1_opcode_q != OP_X_PROBE;
+  assign x_names_rank  = x_is_transfer || x_is_message || !x_tag_q[X_TAG_ANY_SOURCE_LSB];
+  assign x_id          = ex1_data_q[X_COMMIT_ID_LSB+:X_COMMIT_ID_W];
+  assign x_id_bad      = MESSAGES == 0 || (x_id >> $clog2(MESSAGES)) != '0;
   assign x_is_get = ex1_opcode_q == OP_X_GET;
   assign x_dpid   = ex1_data_q[X_COMMIT_DPID_LSB+:X_COMMIT_DPID_W];
   assign x_slot   = x_window_q ? x_window_slot_q : ex1_data_q[X_COMMIT_SLOT_LSB+:X_COMMIT_SLOT_W];
@@ -474,21 +514,25 @@ module rma_pipeline #(
     cut_laddr   = x_first_q ? x_laddr_q : go_laddr_q;
     cut_left    = x_first_q ? x_length_q : go_left_q;
     // Payload is laid out as it will lie in the memory that it is written to.
+    // Of what is no transfer nothing looks at it.
     cut_align   = x_is_get ? cut_laddr[1:0] : cut_offset[1:0];
-    cut_aligned = {1'b0, cut_left} + 33'(cut_align);
+    // Of the low bits alone: whether a higher one is set is known before their sum.
+    cut_aligned = {1'b0, cut_left[CountW+1:0]} + (CountW + 3)'(cut_align);
     x_last_d    = x_last_q;
     piece_d     = piece_q;
     x_status_d  = x_status_q;
     local_end   = {1'b0, x_laddr_q} + {1'b0, x_length_q};
     if (x_state_q == XCut) begin
-      x_last_d = cut_aligned <= 33'(PayloadBytes);
+      x_last_d = (cut_left[31:CountW+2] == '0 && cut_aligned <= (CountW + 3)'(PayloadBytes)) || !x_is_transfer;
       piece_d  = x_last_d ? cut_left[CountW+1:0] : (CountW + 2)'(PayloadBytes) -
                  (CountW + 2)'(cut_align);
       if (x_first_q) begin
         x_status_d = ST_OK;
-        if (local_end > 33'(NODE_BYTES)) x_status_d = ST_BAD_LOCAL;
-        if (x_dpid >= nprocs_q || 9'(x_dpid) >= 9'(DESTS)) x_status_d = ST_BAD_RANK;
-        if (x_window_q && !x_window_match_q) x_status_d = ST_NOT_REGISTERED;
+        if (local_end > 33'(NODE_BYTES) && x_has_buffer) x_status_d = ST_BAD_LOCAL;
+        if (x_is_eager && x_length_q > 32'(FRAGMENT)) x_status_d = ST_BAD_LENGTH;
+        if (!x_is_transfer && x_id_bad) x_status_d = ST_BAD_ID;
+        if ((x_dpid >= nprocs_q || 9'(x_dpid) >= 9'(DESTS)) && x_names_rank) x_status_d = ST_BAD_RANK;
+        if (x_window_q && !x_window_match_q && x_is_transfer) x_status_d = ST_NOT_REGISTERED;
         if (!begun_q) x_status_d = ST_NOT_BEGUN;
       end
     end
@@ -503,6 +547,8 @@ module rma_pipeline #(
     x_head       = '0;
     x_step       = 1'b0;
     x_done       = 1'b0;
+    announce_o      = 1'b0;
+    message_valid_o = 1'b0;
     go_offset_d  = go_offset_q;
     go_laddr_d   = go_laddr_q;
     go_left_d    = go_left_q;
@@ -517,12 +563,20 @@ module rma_pipeline #(
           go_left_d   = cut_left;
         end
         XHead: begin
-          if (x_status_q != ST_OK) begin
+          if (x_is_cancel) begin
+            // A receive that cannot be there has nothing to be cancelled.
+            message_valid_o = begun_q && !x_id_bad;
+            x_done          = message_ready_i || !message_valid_o;
+          end else if (x_status_q != ST_OK) begin
             completion_valid_o = 1'b1;
             x_done             = completion_ready_i;
+          end else if (!x_is_transfer && !x_is_message) begin
+            message_valid_o = 1'b1;
+            x_done          = message_ready_i;
           end else begin
             x_head_valid = 1'b1;
             x_state_d    = XOffset;
+            announce_o   = x_is_message && !x_is_eager;
           end
           x_head[X_HEADER_DPID_LSB+:X_HEADER_DPID_W] = x_dpid;
           x_head[X_HEADER_PTYPE_LSB+:X_HEADER_PTYPE_W] = x_is_get ? PT_XGET : PT_XPUT;
@@ -530,22 +584,29 @@ module rma_pipeline #(
           x_head[X_HEADER_BEYOND_LSB] = go_offset_q[32];
           x_head[X_HEADER_SRC_LSB+:X_HEADER_SRC_W] = rank_i;
           x_head[X_HEADER_SLOT_LSB+:X_HEADER_SLOT_W] = x_slot;
+          if (x_is_message) begin
+            x_head                                     = '0;
+            x_head[MESSAGE_DPID_LSB+:MESSAGE_DPID_W]   = x_dpid;
+            x_head[MESSAGE_PTYPE_LSB+:MESSAGE_PTYPE_W] = PT_MESSAGE;
+            x_head[MESSAGE_ANNOUNCE_LSB]               = !x_is_eager;
+            x_head[MESSAGE_SRC_LSB+:MESSAGE_SRC_W]     = rank_i;
+            x_head[MESSAGE_CONTEXT_LSB+:MESSAGE_CONTEXT_W] = message_context_o;
+          end
         end
         XOffset: begin
           x_head_valid = 1'b1;
-          x_head       = go_offset_q[31:0];
+          x_head       = x_is_message ? 32'(x_tag_q[X_TAG_TAG_LSB+:X_TAG_TAG_W]) : go_offset_q[31:0];
           x_state_d    = XLength;
         end
         XLength: begin
           x_head_valid = 1'b1;
-          x_head       = x_last_q ? {ex1_data_q[X_COMMIT_ID_LSB+:X_COMMIT_ID_W], go_left_q[15:0]} :
-                         go_left_q;
+          x_head       = (x_last_q && x_is_transfer) ? {x_id, go_left_q[15:0]} : go_left_q;
           x_state_d    = XLaddr;
-          x_final      = !x_is_get;
+          x_final      = !x_is_get && !x_is_message;
         end
         XLaddr: begin
           x_head_valid = 1'b1;
-          x_head       = go_laddr_q;
+          x_head       = x_is_message ? 32'(x_id) : go_laddr_q;
           x_final      = 1'b1;
         end
         default: x_state_d = XCut;
@@ -568,9 +629,17 @@ module rma_pipeline #(
     end
   end
 
-  assign x_taken             = is_x && x_done;
+  assign x_taken             = is_x && x_is_transfer && x_done;
   assign completion_status_o = x_status_q;
-  assign completion_id_o     = ex1_data_q[X_COMMIT_ID_LSB+:X_COMMIT_ID_W];
+  assign completion_id_o     = x_id;
+
+  assign message_command_o = x_is_cancel ? McCancel : (ex1_opcode_q == OP_X_PROBE) ? McProbe : McReceive;
+  assign message_rank_o    = ex1_data_q[X_MESSAGE_RANK_LSB+:X_MESSAGE_RANK_W];
+  assign message_context_o = ex1_data_q[X_MESSAGE_CONTEXT_LSB+:X_MESSAGE_CONTEXT_W];
+  assign message_tag_o     = x_tag_q;
+  assign message_address_o = x_laddr_q;
+  assign message_length_o  = x_length_q;
+  assign message_id_o      = x_id;
 
   always_ff @(posedge clk_i) begin
     go_offset_q <= go_offset_d;
@@ -640,7 +709,7 @@ module rma_pipeline #(
     pair_header[PUT_HEADER_SLOT_LSB+:PUT_HEADER_SLOT_W] = pair_slot;
   end
 
-  assign go_align      = go_offset_q[1:0];
+  assign go_align      = x_is_transfer ? go_offset_q[1:0] : 2'd0;
   assign go_source     = go_laddr_q - 32'(go_align);
   assign piece_aligned = piece_q + (CountW + 2)'(go_align) + (CountW + 2)'(3);
 
@@ -650,8 +719,9 @@ module rma_pipeline #(
     head_valid_o   = ex1_sends_head;
     head_o         = is_pair ? pair_header : x_head;
     task_valid_o   = x_task_valid && head_ready_i;
-    task_heads_o   = x_is_get ? 3'd4 : 3'd3;
-    task_words_o   = (x_is_get || piece_q == '0) ? '0 : piece_aligned[CountW+1:2];
+    task_heads_o   = (x_is_get || x_is_message) ? 3'd4 : 3'd3;
+    task_words_o   = piece_aligned[CountW+1:2];
+    if (x_is_get || (x_is_message && !x_is_eager) || piece_q == '0) task_words_o = '0;
     task_address_o = go_source;
     if (ex2_valid_q) begin
       head_valid_o   = ex2_has_word && task_ready_i;
@@ -676,6 +746,8 @@ module rma_pipeline #(
                  head_valid_o && head_ready_i)
   `ALCOR_IMPLIES(a_x_task_with_head, task_valid_o && task_ready_i && !ex2_valid_q,
                  head_valid_o && head_ready_i)
+  `ALCOR_CHECK_PARAM(g_check_fragment, MESSAGES == 0 || FRAGMENT <= PayloadBytes,
+                     "rma_pipeline: an eager message must fit into a packet")
   `ALCOR_IMPLIES(a_fire_expected, fires, is_sync)
 
 endmodule

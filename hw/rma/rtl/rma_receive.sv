@@ -1,6 +1,7 @@
 `include "assertions.svh"
 
 import alcor_abi_pkg::*;
+import alcor_nic_pkg::*;
 
 /// Receiving side of one plane: from the router's output into node memory.
 ///
@@ -25,6 +26,8 @@ module rma_receive #(
     input  logic              clk_i,
     /// Synchronous reset, active low.
     input  logic              rst_ni,
+    /// This rank's number on the network.
+    input  logic [7:0]        rank_i,
 
     /// From the router: a word is offered.
     input  logic              in_valid_i,
@@ -76,6 +79,69 @@ module rma_receive #(
     /// Byte address of byte 0 of the first payload word.
     output logic [31:0]       reply_task_address_o,
 
+    /// Request plane: an acknowledgement that the message engine sends.
+    input  logic              ack_valid_i,
+    /// It is taken.
+    output logic              ack_ready_o,
+    /// To whom.
+    input  logic [7:0]        ack_rank_i,
+    /// Command id.
+    input  logic [15:0]       ack_id_i,
+    /// Request plane: the message that an XGET fetches; look it up.
+    output logic              fetch_lookup_o,
+    /// Its id.
+    output logic [9:0]        fetch_id_o,
+    /// A cycle later, until the next lookup: its byte address.
+    input  logic [31:0]       fetch_base_i,
+    /// Its bytes.
+    input  logic [31:0]       fetch_size_i,
+    /// Request plane: a message is here, and waits for a verdict.
+    output logic              arrival_valid_o,
+    /// It is an announcement.
+    output logic              arrival_announce_o,
+    /// Its source.
+    output logic [7:0]        arrival_source_o,
+    /// Its context.
+    output logic [7:0]        arrival_context_o,
+    /// Its tag.
+    output logic [25:0]       arrival_tag_o,
+    /// Its length in bytes.
+    output logic [31:0]       arrival_length_o,
+    /// Its sender's command id.
+    output logic [15:0]       arrival_id_o,
+    /// The verdict is there.
+    input  logic              verdict_valid_i,
+    /// It is taken.
+    output logic              verdict_ready_o,
+    /// One of message_verdict_e.
+    input  logic [1:0]        verdict_i,
+    /// Byte address that the payload goes to.
+    input  logic [31:0]       verdict_address_i,
+    /// Bytes of the payload that go there.
+    input  logic [31:0]       verdict_bytes_i,
+    /// Id of the receive, of MvDirect.
+    input  logic [15:0]       verdict_receive_i,
+    /// Request plane: the payload of a message is to be copied to its receive buffer.
+    input  logic              copy_valid_i,
+    /// It is taken.
+    output logic              copy_ready_o,
+    /// From this byte address.
+    input  logic [31:0]       copy_from_i,
+    /// To this byte address.
+    input  logic [31:0]       copy_to_i,
+    /// Bytes.
+    input  logic [15:0]       copy_bytes_i,
+    /// Id of the receive.
+    input  logic [15:0]       copy_receive_i,
+    /// Pulse: a message's payload lies in its fragment.
+    output logic              stored_o,
+    /// Pulse: a message's payload lies in the receive buffer.
+    output logic              delivered_o,
+    /// Id of the receive.
+    output logic [15:0]       delivered_receive_o,
+    /// Its status.
+    output logic [4:0]        delivered_status_o,
+
     /// Reply plane: an extended command of this rank is complete.
     output logic              completion_valid_o,
     /// It is entered.
@@ -99,7 +165,7 @@ module rma_receive #(
     output logic              idle_o
 );
 
-  localparam int unsigned NoteW = 8 + 5 + 16;
+  localparam int unsigned NoteW = 2 + 8 + 5 + 16;
 
   // ---------------------------------------------------------------- headers apart from payload
 
@@ -123,7 +189,7 @@ module rma_receive #(
         unique case (in_type)
           PT_GET:           heads_left_d = 3'd1;
           PT_XPUT, PT_XDATA: heads_left_d = 3'd2;
-          PT_XGET:          heads_left_d = 3'd3;
+          PT_XGET, PT_MESSAGE: heads_left_d = 3'd3;
           default:          heads_left_d = 3'd0;
         endcase
       end
@@ -168,7 +234,10 @@ module rma_receive #(
   logic [NoteW-1:0] task_note, note;
   logic note_valid, note_ready, writes_idle, controller_idle, acks_empty;
   logic ack_valid, ack_ready;
-  logic [NoteW-1:0] ack;
+  logic [7:0] ack_rank;
+  logic [4:0] ack_status;
+  logic [15:0] ack_id;
+  logic [1:0] note_kind;
 
   rma_packet_controller #(
       .REQUESTS     (REQUESTS),
@@ -176,6 +245,7 @@ module rma_receive #(
   ) u_packet_controller (
       .clk_i               (clk_i),
       .rst_ni              (rst_ni),
+      .rank_i              (rank_i),
       .head_valid_i        (head_valid),
       .head_ready_o        (head_ready),
       .head_i              (head),
@@ -185,6 +255,29 @@ module rma_receive #(
       .base_i              (base_i),
       .size_i              (size_i),
       .deny_i              (deny_i),
+      .fetch_lookup_o      (fetch_lookup_o),
+      .fetch_id_o          (fetch_id_o),
+      .fetch_base_i        (fetch_base_i),
+      .fetch_size_i        (fetch_size_i),
+      .arrival_valid_o     (arrival_valid_o),
+      .arrival_announce_o  (arrival_announce_o),
+      .arrival_source_o    (arrival_source_o),
+      .arrival_context_o   (arrival_context_o),
+      .arrival_tag_o       (arrival_tag_o),
+      .arrival_length_o    (arrival_length_o),
+      .arrival_id_o        (arrival_id_o),
+      .verdict_valid_i     (verdict_valid_i),
+      .verdict_ready_o     (verdict_ready_o),
+      .verdict_i           (verdict_i),
+      .verdict_address_i   (verdict_address_i),
+      .verdict_bytes_i     (verdict_bytes_i),
+      .verdict_receive_i   (verdict_receive_i),
+      .copy_valid_i        (copy_valid_i),
+      .copy_ready_o        (copy_ready_o),
+      .copy_from_i         (copy_from_i),
+      .copy_to_i           (copy_to_i),
+      .copy_bytes_i        (copy_bytes_i),
+      .copy_receive_i      (copy_receive_i),
       .write_valid_o       (task_valid),
       .write_ready_i       (task_ready),
       .write_drop_o        (task_drop),
@@ -192,14 +285,15 @@ module rma_receive #(
       .write_address_o     (task_address),
       .write_end_lane_o    (task_end_lane),
       .write_noted_o       (task_noted),
+      .note_kind_o         (task_note[30:29]),
       .note_rank_o         (task_note[28:21]),
       .note_status_o       (task_note[20:16]),
       .note_id_o           (task_note[15:0]),
       .ack_valid_i         (ack_valid),
       .ack_ready_o         (ack_ready),
-      .ack_rank_i          (ack[28:21]),
-      .ack_status_i        (ack[20:16]),
-      .ack_id_i            (ack[15:0]),
+      .ack_rank_i          (ack_rank),
+      .ack_status_i        (ack_status),
+      .ack_id_i            (ack_id),
       .reply_head_valid_o  (reply_head_valid_o),
       .reply_head_ready_i  (reply_head_ready_i),
       .reply_head_o        (reply_head_o),
@@ -247,22 +341,52 @@ module rma_receive #(
 
   // ---------------------------------------------------------------- what becomes of a note
 
+  // The message engine always has room for the notes that it waits for.
+  assign note_kind           = note[30:29];
+  assign stored_o            = note_valid && note_kind == NkStored;
+  assign delivered_o         = note_valid && note_kind == NkDelivered;
+  assign delivered_receive_o = note[15:0];
+  assign delivered_status_o  = note[20:16];
+
   if (REQUESTS) begin : g_acknowledge
+    logic own_room, own_ack_valid, own_ack_ready, own, own_q, holds_q;
+    logic [28:0] own_ack;
+
     // Room for a note of every task that can be under way while the controller waits for a place in
     // the task queue: the queue must be able to empty itself then.
-    fifo #(.WIDTH(NoteW), .DEPTH(2 * MM_DEPTH)) u_ack_fifo (
-        .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(note_valid), .ready_o(note_ready), .data_i(note),
-        .valid_o(ack_valid), .ready_i(ack_ready), .data_o(ack), .empty_o(acks_empty), .usage_o()
+    fifo #(.WIDTH(29), .DEPTH(2 * MM_DEPTH)) u_ack_fifo (
+        .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(note_valid && note_kind == NkCommand), .ready_o(own_room),
+        .data_i(note[28:0]), .valid_o(own_ack_valid), .ready_i(own_ack_ready), .data_o(own_ack),
+        .empty_o(acks_empty), .usage_o()
     );
+    assign note_ready          = note_kind != NkCommand || own_room;
+    // What is on offer stays on offer until it is taken.
+    assign own                 = holds_q ? own_q : own_ack_valid;
+    assign ack_valid           = own_ack_valid || ack_valid_i;
+    assign own_ack_ready       = ack_ready && own;
+    assign ack_ready_o         = ack_ready && !own;
+    assign ack_rank            = own ? own_ack[28:21] : ack_rank_i;
+    assign ack_status          = own ? own_ack[20:16] : ST_OK;
+    assign ack_id              = own ? own_ack[15:0] : ack_id_i;
+
+    always_ff @(posedge clk_i) begin
+      own_q <= own;
+      if (!rst_ni) holds_q <= 1'b0;
+      else holds_q <= ack_valid && !ack_ready;
+    end
+
     assign completion_valid_o  = 1'b0;
     assign completion_status_o = '0;
     assign completion_id_o     = '0;
   end else begin : g_complete
     assign ack_valid           = 1'b0;
-    assign ack                 = '0;
+    assign ack_ready_o         = 1'b0;
+    assign ack_rank            = '0;
+    assign ack_status          = '0;
+    assign ack_id              = '0;
     assign acks_empty          = 1'b1;
-    assign completion_valid_o  = note_valid;
-    assign note_ready          = completion_ready_i;
+    assign completion_valid_o  = note_valid && note_kind == NkCommand;
+    assign note_ready          = note_kind != NkCommand || completion_ready_i;
     assign completion_status_o = note[20:16];
     assign completion_id_o     = note[15:0];
   end

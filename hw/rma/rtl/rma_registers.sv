@@ -50,6 +50,8 @@ module rma_registers (
     input  logic        malformed_i,
     /// Ranks met in different collective operations.
     input  logic        mismatch_i,
+    /// Pulse: a message is refused for want of room.
+    input  logic        no_room_i,
     /// A barrier is complete.
     input  logic        barrier_done_i,
     /// A registration has ended.
@@ -126,7 +128,7 @@ module rma_registers (
   // ---------------------------------------------------------------- what happened
 
   logic barrier_q, registration_q;
-  logic [6:0] events_d, events_q;
+  logic [7:0] events_d, events_q;
   logic [31:0] retired_q, barriers_q, refused_in_q, refused_out_q;
   logic [3:0] passed_q;
   logic [3:0][31:0] words_q;
@@ -138,7 +140,7 @@ module rma_registers (
 
   always_comb begin
     events_d = events_q;
-    if (ack_events) events_d &= ~write_data_i[6:0];
+    if (ack_events) events_d &= ~write_data_i[7:0];
     events_d[RANK_EVENTS_OVERFLOW_LSB]    |= overflow_i;
     events_d[RANK_EVENTS_BAD_OPCODE_LSB]  |= bad_opcode_i;
     events_d[RANK_EVENTS_REFUSED_LSB]     |= refused_i;
@@ -146,6 +148,7 @@ module rma_registers (
     events_d[RANK_EVENTS_CQ_OVERFLOW_LSB] |= cq_overflow_i;
     events_d[RANK_EVENTS_MALFORMED_LSB]   |= malformed_i;
     events_d[RANK_EVENTS_MISMATCH_LSB]    |= mismatch_i;
+    events_d[RANK_EVENTS_NO_ROOM_LSB]     |= no_room_i;
   end
 
   always_ff @(posedge clk_i) begin
@@ -254,7 +257,7 @@ module rma_registers (
         read_data_o[RANK_REG_RESULT_COUNT_LSB+:16]  = result_count_q;
       end
       RANK_EPOCH_CYCLES_OFFSET:     read_data_o = epoch_q;
-      RANK_EVENTS_OFFSET:           read_data_o[6:0] = events_q;
+      RANK_EVENTS_OFFSET:           read_data_o[7:0] = events_q;
       RANK_LAST_ERROR_OFFSET: begin
         read_data_o[RANK_LAST_ERROR_STATUS_LSB+:5] = error_status_q;
         read_data_o[RANK_LAST_ERROR_OPCODE_LSB+:8] = error_opcode_q;

@@ -1,0 +1,453 @@
+`include "assertions.svh"
+
+import alcor_abi_pkg::*;
+import alcor_nic_pkg::*;
+
+/// Brings the messages that have met a receive into its buffer, and tells the host and the sender.
+///
+/// One half begins: a payload that lies in a fragment is copied to the receive buffer by an XDATA packet
+/// to this rank itself; an announced one is fetched from its sender by XGET packets, which are cut as
+/// those of a host's get are. The other half ends: when the last byte is in memory it enters the
+/// completion, sends the sender an acknowledgement of its command, and frees both entries. Up to
+/// FLIGHTS copies and fetches are under way at once.
+module message_delivery #(
+    /// Posted receives, and unexpected messages, that there is room for; a power of two.
+    parameter int unsigned DEPTH = 256,
+    /// Bytes of a fragment of the unexpected message buffer, a power of two.
+    parameter int unsigned FRAGMENT = 256,
+    /// Bytes of node memory, a power of two.
+    parameter int unsigned NODE_BYTES = 1048576,
+    /// Payload words of an extended packet, a power of two.
+    parameter int unsigned PAYLOAD_WORDS = 128,
+    /// Messages that may be on their way into receive buffers without a stay in a fragment.
+    parameter int unsigned DIRECT = 8,
+    /// Copies and fetches that may be under way.
+    parameter int unsigned FLIGHTS = 8,
+    /// Width of an entry; derived, not to be set.
+    localparam int unsigned EntryW = $clog2(DEPTH)
+) (
+    /// Clock.
+    input  logic              clk_i,
+    /// Synchronous reset, active low.
+    input  logic              rst_ni,
+    /// This rank's number on the network.
+    input  logic [7:0]        rank_i,
+    /// Nothing is under way.
+    output logic              idle_o,
+
+    /// A receive is written to its entry.
+    input  logic              receive_write_i,
+    /// Which.
+    input  logic [EntryW-1:0] receive_entry_i,
+    /// Its buffer: byte address.
+    input  logic [31:0]       receive_address_i,
+    /// Its buffer: bytes.
+    input  logic [31:0]       receive_length_i,
+    /// A message is written to its entry.
+    input  logic              message_write_i,
+    /// Which.
+    input  logic [EntryW-1:0] message_entry_i,
+    /// It is an announcement.
+    input  logic              message_announce_i,
+    /// Its source.
+    input  logic [7:0]        message_source_i,
+    /// Its tag.
+    input  logic [25:0]       message_tag_i,
+    /// Its length in bytes.
+    input  logic [31:0]       message_length_i,
+    /// Its sender's command id.
+    input  logic [15:0]       message_id_i,
+
+    /// Pulse: a receive and a message have met; there is always room.
+    input  logic              pair_valid_i,
+    /// The receive.
+    input  logic [EntryW-1:0] pair_receive_i,
+    /// The message.
+    input  logic [EntryW-1:0] pair_message_i,
+    /// Its payload goes to the receive buffer at once.
+    input  logic              pair_direct_i,
+    /// Payloads sent to fragments up to and with this one, modulo 4096.
+    input  logic [11:0]       pair_stored_i,
+
+    /// Pulse: a payload lies in its fragment.
+    input  logic              stored_i,
+    /// Pulse: a payload that went directly lies in the receive buffer; there is always room.
+    input  logic              direct_i,
+    /// The receive.
+    input  logic [EntryW-1:0] direct_receive_i,
+    /// Pulse: a payload that was copied or fetched lies in the receive buffer; there is always room.
+    input  logic              moved_i,
+    /// The receive.
+    input  logic [EntryW-1:0] moved_receive_i,
+    /// Its status.
+    input  logic [4:0]        moved_status_i,
+
+    /// Copy: one is offered.
+    output logic              copy_valid_o,
+    /// It is taken.
+    input  logic              copy_ready_i,
+    /// Byte address of the fragment.
+    output logic [31:0]       copy_from_o,
+    /// Byte address of the receive buffer.
+    output logic [31:0]       copy_to_o,
+    /// Bytes.
+    output logic [15:0]       copy_bytes_o,
+    /// The receive.
+    output logic [EntryW-1:0] copy_receive_o,
+
+    /// Request plane: header word of a fetch.
+    output logic              head_valid_o,
+    /// It is taken.
+    input  logic              head_ready_i,
+    /// The word.
+    output logic [31:0]       head_o,
+    /// Request plane: task, with a packet's last header word.
+    output logic              task_valid_o,
+    /// It is taken.
+    input  logic              task_ready_i,
+
+    /// Completion of a receive.
+    output logic              completion_valid_o,
+    /// It is entered.
+    input  logic              completion_ready_i,
+    /// Its status.
+    output logic [4:0]        completion_status_o,
+    /// The receive.
+    output logic [EntryW-1:0] completion_id_o,
+    /// The message's source.
+    output logic [7:0]        completion_source_o,
+    /// Its tag.
+    output logic [25:0]       completion_tag_o,
+    /// Its length in bytes.
+    output logic [31:0]       completion_length_o,
+
+    /// Acknowledgement for the sender.
+    output logic              ack_valid_o,
+    /// It is taken.
+    input  logic              ack_ready_i,
+    /// The sender.
+    output logic [7:0]        ack_rank_o,
+    /// Its command id.
+    output logic [15:0]       ack_id_o,
+
+    /// A pair's entries are to be freed.
+    output logic              retire_valid_o,
+    /// They are.
+    input  logic              retire_ready_i,
+    /// The receive.
+    output logic [EntryW-1:0] retire_receive_o,
+    /// The message.
+    output logic [EntryW-1:0] retire_message_o,
+    /// The message's source.
+    output logic [7:0]        retire_source_o,
+    /// Pulse: one that went directly has ended.
+    output logic              direct_done_o
+);
+
+  localparam int unsigned PayloadBytes = 4 * PAYLOAD_WORDS;
+  localparam int unsigned PieceW = $clog2(PayloadBytes + 1);
+  localparam int unsigned FragmentW = $clog2(FRAGMENT);
+  localparam int unsigned FlightW = $clog2(FLIGHTS + 1);
+  localparam int unsigned MessageW = 1 + 8 + 26 + 32 + 16;
+  localparam logic [31:0] Buffer = 32'(NODE_BYTES - DEPTH * FRAGMENT);
+
+  // ------------------------------------------------------------------------------------------- entries
+  logic [EntryW-1:0] receive_raddr, message_raddr;
+  logic receive_read, message_read;
+  logic [31:0] address, capacity, length;
+  logic [EntryW-1:0] peer;
+  logic announce;
+  logic [7:0] source;
+  logic [25:0] tag;
+  logic [15:0] sender_id;
+
+  ram_sdp #(
+      .WIDTH(64),
+      .DEPTH(DEPTH)
+  ) u_receives (
+      .clk_i  (clk_i),
+      .we_i   (receive_write_i),
+      .waddr_i(receive_entry_i),
+      .wdata_i({receive_address_i, receive_length_i}),
+      .re_i   (receive_read),
+      .raddr_i(receive_raddr),
+      .rdata_o({address, capacity})
+  );
+
+  ram_sdp #(
+      .WIDTH(MessageW),
+      .DEPTH(DEPTH)
+  ) u_messages (
+      .clk_i  (clk_i),
+      .we_i   (message_write_i),
+      .waddr_i(message_entry_i),
+      .wdata_i({message_announce_i, message_source_i, message_tag_i, message_length_i, message_id_i}),
+      .re_i   (message_read),
+      .raddr_i(message_raddr),
+      .rdata_o({announce, source, tag, length, sender_id})
+  );
+
+  // The message that a receive has met.
+  ram_sdp #(
+      .WIDTH(EntryW),
+      .DEPTH(DEPTH)
+  ) u_peers (
+      .clk_i  (clk_i),
+      .we_i   (pair_valid_i),
+      .waddr_i(pair_receive_i),
+      .wdata_i(pair_message_i),
+      .re_i   (receive_read),
+      .raddr_i(receive_raddr),
+      .rdata_o(peer)
+  );
+
+  // --------------------------------------------------------------------------------- what waits to begin
+  logic pair_valid, pair_ready, pair_room;
+  logic [EntryW-1:0] pair_receive, pair_message;
+  // While a pair waits its message's entry is taken, and so is that of each payload that is stored meanwhile:
+  // these are 1024 at most, so the count is never mistaken for one of the past.
+  logic [11:0] pair_stored, landed_q, ahead;
+
+  fifo #(.WIDTH(2 * EntryW + 12), .DEPTH(DEPTH), .BLOCK_RAM(DEPTH >= 128)) u_pairs (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(pair_valid_i && !pair_direct_i), .ready_o(pair_room),
+      .data_i({pair_receive_i, pair_message_i, pair_stored_i}), .valid_o(pair_valid), .ready_i(pair_ready),
+      .data_o({pair_receive, pair_message, pair_stored}), .empty_o(), .usage_o()
+  );
+
+  // ----------------------------------------------------------------------------------- what waits to end
+  logic direct_valid, direct_ready, direct_room, moved_valid, moved_ready, moved_room;
+  logic [EntryW-1:0] direct_receive, moved_receive;
+  logic [4:0] moved_status;
+
+  fifo #(.WIDTH(EntryW), .DEPTH(DIRECT)) u_direct (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(direct_i), .ready_o(direct_room), .data_i(direct_receive_i),
+      .valid_o(direct_valid), .ready_i(direct_ready), .data_o(direct_receive), .empty_o(), .usage_o()
+  );
+
+  fifo #(.WIDTH(5 + EntryW), .DEPTH(FLIGHTS)) u_moved (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(moved_i), .ready_o(moved_room),
+      .data_i({moved_status_i, moved_receive_i}), .valid_o(moved_valid), .ready_i(moved_ready),
+      .data_o({moved_status, moved_receive}), .empty_o(), .usage_o()
+  );
+
+  // ------------------------------------------------------------------------------------------------ end
+  typedef enum logic [1:0] {
+    EndIdle,
+    EndPeer,     // the receive and whom it has met
+    EndMessage,  // the message
+    EndTell      // host, sender and matcher are told
+  } end_e;
+
+  end_e end_d, end_q;
+  logic [4:0] status_q;
+  logic [EntryW-1:0] end_receive_q, end_message_q;
+  logic [2:0] told_d, told_q, tells;
+  logic empty_valid, end_reads, takes_direct, takes_moved, takes_empty;
+  logic [EntryW-1:0] empty_receive_q;
+
+  assign takes_moved  = end_q == EndIdle && moved_valid;
+  assign takes_direct = end_q == EndIdle && !moved_valid && direct_valid;
+  assign takes_empty  = end_q == EndIdle && !moved_valid && !direct_valid && empty_valid;
+  assign moved_ready  = takes_moved;
+  assign direct_ready = takes_direct;
+  assign end_reads    = takes_moved || takes_direct || takes_empty || end_q == EndPeer;
+
+  assign completion_valid_o = end_q == EndTell && !told_q[0];
+  assign ack_valid_o        = end_q == EndTell && !told_q[1];
+  assign retire_valid_o     = end_q == EndTell && !told_q[2];
+  assign tells              = {retire_valid_o && retire_ready_i, ack_valid_o && ack_ready_i,
+                               completion_valid_o && completion_ready_i};
+  assign told_d             = (end_q == EndTell) ? told_q | tells : '0;
+
+  always_comb begin
+    end_d = end_q;
+    unique case (end_q)
+      EndIdle:    if (end_reads) end_d = EndPeer;
+      EndPeer:    end_d = EndMessage;
+      EndMessage: end_d = EndTell;
+      EndTell:    if (told_d == '1) end_d = EndIdle;
+      default:    end_d = EndIdle;
+    endcase
+  end
+
+  logic [7:0] end_source_q;
+  logic [25:0] end_tag_q;
+  logic [31:0] end_length_q, end_capacity_q;
+  logic [15:0] end_id_q;
+
+  always_ff @(posedge clk_i) begin
+    if (end_q == EndIdle) begin
+      status_q      <= takes_moved ? moved_status : ST_OK;
+      end_receive_q <= takes_moved ? moved_receive : takes_direct ? direct_receive : empty_receive_q;
+    end
+    if (end_q == EndPeer) begin
+      end_message_q  <= peer;
+      end_capacity_q <= capacity;
+    end
+    if (end_q == EndMessage) begin
+      end_source_q <= source;
+      end_tag_q    <= tag;
+      end_length_q <= length;
+      end_id_q     <= sender_id;
+      if (status_q == ST_OK && length > end_capacity_q) status_q <= ST_TRUNCATED;
+    end
+    if (!rst_ni) begin
+      end_q  <= EndIdle;
+      told_q <= '0;
+    end else begin
+      end_q  <= end_d;
+      told_q <= told_d;
+    end
+  end
+
+  assign completion_status_o = status_q;
+  assign completion_id_o     = end_receive_q;
+  assign completion_source_o = end_source_q;
+  assign completion_tag_o    = end_tag_q;
+  assign completion_length_o = end_length_q;
+  assign ack_rank_o          = end_source_q;
+  assign ack_id_o            = end_id_q;
+  assign retire_receive_o    = end_receive_q;
+  assign retire_message_o    = end_message_q;
+  assign retire_source_o     = end_source_q;
+  assign direct_done_o       = takes_direct;
+
+  // ---------------------------------------------------------------------------------------------- begin
+  typedef enum logic [3:0] {
+    BeginIdle,
+    BeginRead,   // both entries
+    BeginEmpty,  // nothing is to be moved
+    BeginCopy,
+    BeginCut,    // how much of what is left goes into the next packet
+    BeginHead, BeginOffset, BeginLength, BeginAddress
+  } begin_e;
+
+  begin_e begin_d, begin_q;
+  logic begins, begin_reads, last_d, last_q, steps, done;
+  logic [EntryW-1:0] begin_receive_q, begin_message_q;
+  logic [7:0] begin_source_q;
+  logic [15:0] begin_id_q;
+  logic [31:0] to_q, left_q, offset_q, bytes;
+  logic [PieceW-1:0] piece_d, piece_q;
+  logic [32:0] aligned;
+  logic [FlightW-1:0] flights_q;
+
+  // The payload of the oldest pair lies in its fragment, as all before it do.
+  assign ahead       = landed_q - pair_stored;
+  assign begins      = begin_q == BeginIdle && pair_valid && !ahead[11] && flights_q != FlightW'(FLIGHTS);
+  assign begin_reads = begins && !end_reads;
+  assign pair_ready  = begin_reads;
+
+  assign receive_raddr = takes_moved ? moved_receive : takes_direct ? direct_receive :
+                         takes_empty ? empty_receive_q : pair_receive;
+  assign receive_read  = takes_moved || takes_direct || takes_empty || begin_reads;
+  assign message_raddr = (end_q == EndPeer) ? peer : pair_message;
+  assign message_read  = end_q == EndPeer || begin_reads;
+
+  assign bytes   = (length > capacity) ? capacity : length;
+  assign aligned = {1'b0, left_q} + 33'(to_q[1:0]);
+  assign last_d  = aligned <= 33'(PayloadBytes);
+  assign piece_d = last_d ? left_q[PieceW-1:0] : PieceW'(PayloadBytes) - PieceW'(to_q[1:0]);
+
+  always_comb begin
+    begin_d      = begin_q;
+    steps        = 1'b0;
+    done         = 1'b0;
+    head_valid_o = 1'b0;
+    head_o       = '0;
+    task_valid_o = 1'b0;
+    unique case (begin_q)
+      BeginIdle: if (begin_reads) begin_d = BeginRead;
+      BeginRead: begin
+        begin_d = announce ? BeginCut : BeginCopy;
+        if (bytes == '0) begin_d = BeginEmpty;
+      end
+      BeginEmpty: if (takes_empty) begin_d = BeginIdle;
+      BeginCopy: begin
+        done = copy_ready_i;
+        if (copy_ready_i) begin_d = BeginIdle;
+      end
+      BeginCut: begin_d = BeginHead;
+      BeginHead: begin
+        head_valid_o                                   = 1'b1;
+        head_o[X_HEADER_DPID_LSB+:X_HEADER_DPID_W]     = begin_source_q;
+        head_o[X_HEADER_PTYPE_LSB+:X_HEADER_PTYPE_W]   = PT_XGET;
+        head_o[X_HEADER_LAST_LSB]                      = last_q;
+        head_o[X_HEADER_MESSAGE_LSB]                   = 1'b1;
+        head_o[X_HEADER_HIGH_LSB+:X_HEADER_HIGH_W]     = begin_id_q[9:8];
+        head_o[X_HEADER_SRC_LSB+:X_HEADER_SRC_W]       = rank_i;
+        head_o[X_HEADER_SLOT_LSB+:X_HEADER_SLOT_W]     = begin_id_q[7:0];
+        if (head_ready_i) begin_d = BeginOffset;
+      end
+      BeginOffset: begin
+        head_valid_o = 1'b1;
+        head_o       = offset_q;
+        if (head_ready_i) begin_d = BeginLength;
+      end
+      BeginLength: begin
+        head_valid_o = 1'b1;
+        head_o       = last_q ? {16'(begin_receive_q), left_q[15:0]} : left_q;
+        if (head_ready_i) begin_d = BeginAddress;
+      end
+      BeginAddress: begin
+        head_valid_o = task_ready_i;
+        head_o       = to_q;
+        task_valid_o = head_ready_i;
+        steps        = head_ready_i && task_ready_i;
+        done         = steps && last_q;
+        if (steps) begin_d = last_q ? BeginIdle : BeginCut;
+      end
+      default: begin_d = BeginIdle;
+    endcase
+  end
+
+  assign empty_valid     = begin_q == BeginEmpty;
+  assign empty_receive_q = begin_receive_q;
+  assign copy_valid_o    = begin_q == BeginCopy;
+  assign copy_from_o     = Buffer + (32'(begin_message_q) << FragmentW);
+  assign copy_to_o       = to_q;
+  assign copy_bytes_o    = left_q[15:0];
+  assign copy_receive_o  = begin_receive_q;
+
+  always_ff @(posedge clk_i) begin
+    if (begin_reads) begin
+      begin_receive_q <= pair_receive;
+      begin_message_q <= pair_message;
+    end
+    if (begin_q == BeginRead) begin
+      begin_source_q <= source;
+      begin_id_q     <= sender_id;
+      to_q           <= address;
+      left_q         <= bytes;
+      offset_q       <= '0;
+    end
+    if (begin_q == BeginCut) begin
+      last_q  <= last_d;
+      piece_q <= piece_d;
+    end
+    if (steps) begin
+      to_q     <= to_q + 32'(piece_q);
+      left_q   <= left_q - 32'(piece_q);
+      offset_q <= offset_q + 32'(piece_q);
+    end
+    if (!rst_ni) begin
+      begin_q   <= BeginIdle;
+      flights_q <= '0;
+      landed_q  <= '0;
+    end else begin
+      begin_q   <= begin_d;
+      flights_q <= flights_q + FlightW'(done) - FlightW'(takes_moved);
+      landed_q  <= landed_q + 12'(stored_i);
+    end
+  end
+
+  assign idle_o = begin_q == BeginIdle && end_q == EndIdle && !pair_valid && !direct_valid && !moved_valid &&
+                  flights_q == '0;
+
+  `ALCOR_ASSERT(a_pair_room, !pair_valid_i || pair_direct_i || pair_room)
+  `ALCOR_IMPLIES(a_direct_room, direct_i, direct_room)
+  `ALCOR_IMPLIES(a_moved_room, moved_i, moved_room)
+  `ALCOR_STABLE(a_copy_stable, copy_valid_o, copy_ready_i, {copy_from_o, copy_to_o, copy_bytes_o, copy_receive_o})
+  `ALCOR_STABLE(a_ack_stable, ack_valid_o, ack_ready_i, {ack_rank_o, ack_id_o})
+
+endmodule
