@@ -30,6 +30,8 @@ mod fifo;
 mod fifo_async;
 #[path = "../../nic/bench/match_queue.rs"]
 mod match_queue;
+#[path = "../../nic/bench/message_engine.rs"]
+mod message_engine;
 #[path = "../../core/bench/node_memory.rs"]
 mod node_memory;
 #[path = "../../common/bench/ram_sdp.rs"]
@@ -42,6 +44,8 @@ mod rma_command_queue;
 mod rma_completion_queue;
 #[path = "../../rma/bench/rma_coprocessor.rs"]
 mod rma_coprocessor;
+#[path = "../../rma/bench/rma_messages.rs"]
+mod rma_messages;
 #[path = "../../rma/bench/rma_mm_read.rs"]
 mod rma_mm_read;
 #[path = "../../rma/bench/rma_mm_write.rs"]

@@ -1,0 +1,1506 @@
+//! `message_engine` against MPI's rules of matching: the bench is the coprocessor around it, which has messages wait
+//! for their verdicts, writes payloads in the order of the verdicts, copies, fetches, and takes completions and
+//! acknowledgements, all at random paces.
+//!
+//! The engine does one thing at a time, so the model can follow it: a command happens when it is taken, a message
+//! when its verdict shows, and a pair's entries are free from the cycle on in which its acknowledgement shows.
+
+use std::collections::VecDeque;
+
+use alcor_abi::packets::{x_header, x_length, x_tag};
+use alcor_abi::{PacketType, Status, rank};
+use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, Source, soak};
+use rand::Rng;
+use rand::seq::IndexedRandom;
+
+/// Messages that may be on their way into receive buffers without a stay in a fragment; copies and fetches likewise.
+const UNDER_WAY: usize = 8;
+/// The unit is never used; there is no quota.
+const NEVER: u32 = 0xffff;
+/// This rank.
+const ME: u32 = 9;
+
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    depth: usize,
+    cells: usize,
+    block: usize,
+    fragment: u32,
+    node_bytes: u32,
+    payload_words: u32,
+}
+
+const TINY: Shape = Shape {
+    depth: 8,
+    cells: 4,
+    block: 2,
+    fragment: 16,
+    node_bytes: 4096,
+    payload_words: 16,
+};
+const SMALL: Shape = Shape {
+    depth: 64,
+    cells: 16,
+    block: 8,
+    fragment: 64,
+    node_bytes: 65536,
+    payload_words: 16,
+};
+
+/// Commands, as `alcor_nic_pkg` has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Op {
+    Receive,
+    Probe,
+    Cancel,
+}
+
+/// Verdicts, as `alcor_nic_pkg` has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Nothing,
+    Store,
+    Direct,
+    Refuse,
+}
+
+impl Verdict {
+    fn of(bits: u64) -> Self {
+        [Self::Nothing, Self::Store, Self::Direct, Self::Refuse][bits as usize]
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Command {
+    op: Op,
+    source: Option<u8>,
+    context: u8,
+    tag: Option<u32>,
+    address: u32,
+    capacity: u32,
+    id: u16,
+}
+
+impl Command {
+    fn takes(&self, message: &Message) -> bool {
+        self.context == message.context
+            && self.source.is_none_or(|source| source == message.source)
+            && self.tag.is_none_or(|tag| tag == message.tag)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Message {
+    announce: bool,
+    source: u8,
+    context: u8,
+    tag: u32,
+    length: u32,
+    /// The sender's command.
+    id: u16,
+}
+
+/// A message that is held.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    message: Message,
+    /// The fragment that its payload goes to, and its place among all that went to fragments.
+    stored: Option<(u32, u64)>,
+}
+
+/// What a pair waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Direct,
+    Empty,
+    Copy,
+    Fetch,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    receive: Command,
+    held: Held,
+    way: Way,
+}
+
+/// Status, id, source, tag, length.
+type Completion = (u32, u32, u32, u32, u32);
+
+/// Cycles in which things showed for the first time, or were taken, last.
+#[derive(Debug, Clone, Copy, Default)]
+struct Times {
+    arrival: u64,
+    verdict: u64,
+    command: u64,
+    copy: u64,
+    head: u64,
+    note: u64,
+    completion: u64,
+    ack: u64,
+}
+
+/// How often what happened.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    refused_full: u64,
+    refused_quota: u64,
+    direct: u64,
+    direct_limit: u64,
+    copies: u64,
+    fetches: u64,
+    empty: u64,
+    truncated: u64,
+    cancelled: u64,
+    found: u64,
+    not_found: u64,
+    bad_id: u64,
+    by_message: u64,
+    by_receive: u64,
+}
+
+struct Bench {
+    dut: Dut,
+    pins: Vec<(&'static str, Pin)>,
+    shape: Shape,
+    rng: Random,
+    commands: Source<Command>,
+    arrivals: Source<Message>,
+    verdicts: Sink,
+    copies: Sink,
+    heads: Sink,
+    tasks: Sink,
+    acks: Sink,
+    completions: Sink,
+    notes: Sink,
+    answers: Sink,
+    registers: VecDeque<(u32, u32)>,
+
+    quota: u32,
+    /// Oldest first.
+    posted: Vec<Command>,
+    unexpected: Vec<Held>,
+    /// Met, and not free again.
+    pairs: Vec<Pair>,
+    /// Pairs that are to be begun, in order.
+    begin: VecDeque<Pair>,
+    /// Fragments that messages with a payload there hold.
+    fragments: Vec<(u32, u8, u16)>,
+    /// Payloads whose writes are under way, in order: of a receive, or to a fragment.
+    writes: VecDeque<Option<u16>>,
+    /// Payloads sent to fragments, and those that lie there.
+    stored: [u64; 2],
+    /// Payloads sent to receive buffers, those that lie there, and those whose pairs are free.
+    direct: [u64; 3],
+    /// Copies and fetches under way: the receive.
+    flights: Vec<u16>,
+    /// Words of the fetch under way; at the end of a packet its task goes with it.
+    words: VecDeque<(u32, bool)>,
+    expected: Vec<Completion>,
+    expected_acks: Vec<(u32, u32)>,
+    /// Cycle and source of pairs freed lately.
+    freed: VecDeque<(u64, u8)>,
+    shown_verdict: bool,
+    shown_ack: bool,
+    shown: [bool; 3],
+    times: Times,
+    tally: Tally,
+    refusals: u64,
+    no_room: u64,
+    /// Tags are drawn from so many.
+    tags: usize,
+    /// Fetches may fail.
+    fail: bool,
+    /// Most messages find a receive at once, and their payload takes long.
+    rush: bool,
+}
+
+const SOURCES: [u8; 5] = [0, 1, 7, 128, 255];
+const CONTEXTS: [u8; 3] = [0, 1, 200];
+const TAGS: [u32; 8] = [
+    0,
+    1,
+    5,
+    1 << 25,
+    (1 << 26) - 1,
+    (1 << 25) | 1,
+    1 << 24,
+    1 << 16,
+];
+
+impl Bench {
+    fn new(shape: Shape, name: &'static str) -> Self {
+        let recipe = Recipe::new("message_engine", "message_engine")
+            .blocks(&["abi", "common", "alpu", "nic"])
+            .param("DEPTH", shape.depth as u64)
+            .param("CELLS", shape.cells as u64)
+            .param("BLOCK", shape.block as u64)
+            .param("FRAGMENT", shape.fragment.into())
+            .param("NODE_BYTES", shape.node_bytes.into())
+            .param("PAYLOAD_WORDS", shape.payload_words.into());
+        let dut = Dut::start(&recipe);
+        let mut bench = Self {
+            dut,
+            pins: Vec::new(),
+            shape,
+            rng: Random::new(name),
+            commands: Source::new(Pace::Always),
+            arrivals: Source::new(Pace::Always),
+            verdicts: Sink::new(Pace::Always),
+            copies: Sink::new(Pace::Always),
+            heads: Sink::new(Pace::Always),
+            tasks: Sink::new(Pace::Always),
+            acks: Sink::new(Pace::Always),
+            completions: Sink::new(Pace::Always),
+            notes: Sink::new(Pace::Always),
+            answers: Sink::new(Pace::Always),
+            registers: VecDeque::new(),
+            quota: NEVER,
+            posted: Vec::new(),
+            unexpected: Vec::new(),
+            pairs: Vec::new(),
+            begin: VecDeque::new(),
+            fragments: Vec::new(),
+            writes: VecDeque::new(),
+            stored: [0; 2],
+            direct: [0; 3],
+            flights: Vec::new(),
+            words: VecDeque::new(),
+            expected: Vec::new(),
+            expected_acks: Vec::new(),
+            freed: VecDeque::new(),
+            shown_verdict: false,
+            shown_ack: false,
+            shown: [false; 3],
+            times: Times::default(),
+            tally: Tally::default(),
+            refusals: 0,
+            no_room: 0,
+            tags: TAGS.len(),
+            fail: false,
+            rush: false,
+        };
+        for name in [
+            "register_write_i",
+            "command_valid_i",
+            "announce_i",
+            "fetch_lookup_i",
+            "arrival_valid_i",
+            "verdict_ready_i",
+            "stored_i",
+            "direct_i",
+            "moved_i",
+            "copy_ready_i",
+            "head_ready_i",
+            "task_ready_i",
+            "ack_ready_i",
+            "completion_ready_i",
+        ] {
+            bench.set(name, 0u64);
+        }
+        bench.set("rank_i", ME);
+        bench.dut.reset();
+        bench.set("rank_i", ME);
+        for _ in 0..2_000 {
+            bench.dut.settle();
+            if bench.is("ready_o") {
+                break;
+            }
+            bench.dut.clock();
+        }
+        assert!(bench.is("ready_o"), "the tables are never cleared");
+        bench
+    }
+
+    fn pin(&mut self, name: &'static str) -> Pin {
+        if let Some(&(_, pin)) = self.pins.iter().find(|(known, _)| *known == name) {
+            return pin;
+        }
+        let pin = self.dut.pin(name);
+        self.pins.push((name, pin));
+        pin
+    }
+
+    fn set(&mut self, name: &'static str, value: impl Into<u64>) {
+        let pin = self.pin(name);
+        self.dut.set(pin, 0, value.into());
+    }
+
+    fn get(&mut self, name: &'static str) -> u64 {
+        let pin = self.pin(name);
+        self.dut.get(pin, 0)
+    }
+
+    fn word(&mut self, name: &'static str) -> u32 {
+        self.get(name) as u32
+    }
+
+    fn is(&mut self, name: &'static str) -> bool {
+        self.get(name) == 1
+    }
+
+    fn place(&self) -> String {
+        format!("cycle {}, {:?}", self.dut.cycle(), self.shape)
+    }
+
+    fn read(&mut self, register: u32) -> u32 {
+        self.set("read_offset_i", register);
+        self.dut.settle();
+        self.word("read_data_o")
+    }
+
+    // -------------------------------------------------------------------------------------- the model
+
+    fn held(&self, source: u8) -> u32 {
+        let unexpected = self.unexpected.iter().map(|held| held.message.source);
+        let pairs = self.pairs.iter().map(|pair| pair.held.message.source);
+        unexpected.chain(pairs).filter(|&at| at == source).count() as u32
+    }
+
+    fn total(&self) -> usize {
+        self.unexpected.len() + self.pairs.len()
+    }
+
+    /// What a pair is told with once its payload is there.
+    fn tell(&mut self, pair: &Pair, status: u32) {
+        let Message {
+            source,
+            tag,
+            length,
+            id,
+            ..
+        } = pair.held.message;
+        let truncated = length > pair.receive.capacity;
+        let status = match status {
+            0 if truncated => Status::Truncated as u32,
+            status => status,
+        };
+        self.tally.truncated += u64::from(truncated);
+        let receive = u32::from(pair.receive.id);
+        self.expected
+            .push((status, receive, source.into(), tag, length));
+        self.expected_acks.push((source.into(), id.into()));
+    }
+
+    fn met(&mut self, receive: Command, held: Held, direct: bool) {
+        let kept = held.message.length.min(receive.capacity);
+        let way = if direct {
+            Way::Direct
+        } else if kept == 0 {
+            Way::Empty
+        } else if held.message.announce {
+            Way::Fetch
+        } else {
+            Way::Copy
+        };
+        let pair = Pair { receive, held, way };
+        self.pairs.push(pair);
+        match way {
+            Way::Direct => self.tally.direct += 1,
+            Way::Empty => {
+                self.tally.empty += 1;
+                self.tell(&pair, 0);
+            }
+            Way::Copy | Way::Fetch => self.begin.push_back(pair),
+        }
+    }
+
+    fn result(&mut self, status: Status, id: u16, found: Option<Message>) {
+        let (source, tag, length) = found.map_or((0, 0, 0), |message| {
+            (message.source.into(), message.tag, message.length)
+        });
+        self.expected
+            .push((status as u32, id.into(), source, tag, length));
+    }
+
+    fn commanded(&mut self, command: Command) {
+        let id = command.id;
+        match command.op {
+            Op::Receive => {
+                let mut taken = self
+                    .posted
+                    .iter()
+                    .chain(self.pairs.iter().map(|p| &p.receive));
+                if taken.any(|receive| receive.id == id) {
+                    self.tally.bad_id += 1;
+                    return self.result(Status::BadId, id, None);
+                }
+                let place = self
+                    .unexpected
+                    .iter()
+                    .position(|held| command.takes(&held.message));
+                match place {
+                    Some(place) => {
+                        self.tally.by_receive += 1;
+                        let held = self.unexpected.remove(place);
+                        self.met(command, held, false);
+                    }
+                    None => self.posted.push(command),
+                }
+            }
+            Op::Probe => {
+                let found = self
+                    .unexpected
+                    .iter()
+                    .find(|held| command.takes(&held.message));
+                let found = found.map(|held| held.message);
+                self.tally.found += u64::from(found.is_some());
+                self.tally.not_found += u64::from(found.is_none());
+                let status = if found.is_some() {
+                    Status::Ok
+                } else {
+                    Status::NotFound
+                };
+                self.result(status, id, found);
+            }
+            Op::Cancel => {
+                if let Some(place) = self.posted.iter().position(|receive| receive.id == id) {
+                    self.tally.cancelled += 1;
+                    self.posted.remove(place);
+                    self.result(Status::Cancelled, id, None);
+                }
+            }
+        }
+    }
+
+    /// A verdict shows.
+    fn judged(&mut self, message: Message) {
+        let now = self.dut.cycle();
+        let place = format!("{}: {message:x?}", self.place());
+        let verdict = Verdict::of(self.get("verdict_o"));
+        let (address, bytes) = (self.word("verdict_address_o"), self.word("verdict_bytes_o"));
+        let receive = self.word("verdict_receive_o");
+        // Pairs that were free when it was looked at count no more: 2 cycles ago where it is refused, else 4 or more.
+        let late = |cycles: u64| move |&&(at, _): &&(u64, u8)| at + cycles > now;
+        let cycles = if verdict == Verdict::Refuse { 2 } else { 4 };
+        let total = self.total() + self.freed.iter().filter(late(cycles)).count();
+        let same = |entry: &&(u64, u8)| entry.1 == message.source;
+        let held = self.held(message.source)
+            + self.freed.iter().filter(late(cycles)).filter(same).count() as u32;
+        let over_quota = self.quota != NEVER && held >= self.quota;
+        if verdict == Verdict::Refuse {
+            assert!(
+                over_quota || total >= self.shape.depth,
+                "{place}: refused with {total} and {held}"
+            );
+            self.refusals += 1;
+            self.tally.refused_full += u64::from(!over_quota);
+            self.tally.refused_quota += u64::from(over_quota);
+            return;
+        }
+        assert!(
+            total < self.shape.depth && !over_quota,
+            "{place}: no room for it, {total} and {held} of {}",
+            self.quota
+        );
+        let found = self
+            .posted
+            .iter()
+            .position(|receive| receive.takes(&message));
+        let has_payload = !message.announce && message.length > 0;
+        let mut stored = None;
+        if verdict == Verdict::Store {
+            let first = u64::from(self.shape.node_bytes)
+                - self.shape.depth as u64 * u64::from(self.shape.fragment);
+            let inside = u64::from(address) >= first && address < self.shape.node_bytes;
+            assert!(
+                inside && address % self.shape.fragment == 0 && bytes == message.length,
+                "{place}: {bytes} bytes to {address:#x}"
+            );
+            assert!(
+                self.fragments.iter().all(|&(at, ..)| at != address),
+                "{place}: the fragment at {address:#x} is taken"
+            );
+            self.fragments.push((address, message.source, message.id));
+            self.stored[0] += 1;
+            stored = Some((address, self.stored[0]));
+        }
+        let held = Held { message, stored };
+        let Some(found) = found else {
+            let expected = if has_payload {
+                Verdict::Store
+            } else {
+                Verdict::Nothing
+            };
+            assert_eq!(verdict, expected, "{place}");
+            self.unexpected.push(held);
+            return;
+        };
+        let command = self.posted.remove(found);
+        self.tally.by_message += 1;
+        let kept = message.length.min(command.capacity);
+        if !has_payload || kept == 0 {
+            assert_eq!(verdict, Verdict::Nothing, "{place} to {command:x?}");
+        } else if !command.address.is_multiple_of(4) {
+            assert_eq!(verdict, Verdict::Store, "{place} to {command:x?}");
+        } else if verdict == Verdict::Direct {
+            let under_way = self.direct[0] - self.direct[1];
+            assert!(
+                under_way < UNDER_WAY as u64,
+                "{place}: {under_way} under way"
+            );
+            assert_eq!(
+                (address, bytes, receive),
+                (command.address, kept, command.id.into()),
+                "{place} to {command:x?}"
+            );
+            self.direct[0] += 1;
+        } else {
+            assert_eq!(verdict, Verdict::Store, "{place} to {command:x?}");
+            let under_way = self.direct[0] - self.direct[2];
+            assert!(
+                under_way >= UNDER_WAY as u64,
+                "{place}: stored with {under_way} under way"
+            );
+            self.tally.direct_limit += 1;
+        }
+        self.met(command, held, verdict == Verdict::Direct);
+    }
+
+    /// The words of the fetch of a message, cut so that each packet but the last ends at a payload's end.
+    fn fetch(&self, pair: &Pair) -> VecDeque<(u32, bool)> {
+        let message = pair.held.message;
+        let mut left = message.length.min(pair.receive.capacity);
+        let (mut to, mut offset) = (pair.receive.address, 0);
+        let mut words = VecDeque::new();
+        loop {
+            let most = 4 * self.shape.payload_words - to % 4;
+            let last = left <= most;
+            let piece = left.min(most);
+            let head = u32::from(message.source) << 24
+                | (PacketType::Xget as u32) << 21
+                | x_header::LAST.put(u32::from(last))
+                | x_header::MESSAGE.put(1)
+                | x_header::HIGH.put(u32::from(message.id) >> 8)
+                | x_header::SRC.put(ME)
+                | x_header::SLOT.put(u32::from(message.id) & 0xff);
+            let length = if last {
+                x_length::ID.put(pair.receive.id.into()) | left
+            } else {
+                left
+            };
+            words.extend([(head, false), (offset, false), (length, false), (to, true)]);
+            if last {
+                return words;
+            }
+            (to, left, offset) = (to.wrapping_add(piece), left - piece, offset + piece);
+        }
+    }
+
+    // -------------------------------------------------------------------------------------- a cycle
+
+    fn drive(&mut self) {
+        let noise: u64 = self.rng.random();
+        let register = self.registers.pop_front();
+        self.set("register_write_i", register.is_some());
+        self.set(
+            "register_offset_i",
+            register.map_or(noise, |(offset, _)| offset.into()),
+        );
+        self.set(
+            "register_data_i",
+            register.map_or(noise, |(_, data)| data.into()),
+        );
+        let command = self.commands.offer(&mut *self.rng).copied();
+        self.set("command_valid_i", command.is_some());
+        let fields = command.map_or([noise; 7], |command| {
+            let any = x_tag::ANY_SOURCE.put(command.source.is_none().into())
+                | x_tag::ANY_TAG.put(command.tag.is_none().into());
+            // What any value will do for is not looked at.
+            let tag = any | command.tag.unwrap_or((noise as u32) & ((1 << 26) - 1));
+            [
+                command.op as u64,
+                command.source.unwrap_or(noise as u8).into(),
+                command.context.into(),
+                tag.into(),
+                command.address.into(),
+                command.capacity.into(),
+                command.id.into(),
+            ]
+        });
+        let names = [
+            "command_i",
+            "command_rank_i",
+            "command_context_i",
+            "command_tag_i",
+            "command_address_i",
+            "command_length_i",
+            "command_id_i",
+        ];
+        for (name, value) in names.into_iter().zip(fields) {
+            self.set(name, value);
+        }
+        let message = self.arrivals.offer(&mut *self.rng).copied();
+        self.set("arrival_valid_i", message.is_some());
+        let fields = message.map_or([noise; 6], |message| {
+            [
+                message.announce.into(),
+                message.source.into(),
+                message.context.into(),
+                message.tag.into(),
+                message.length.into(),
+                message.id.into(),
+            ]
+        });
+        let names = [
+            "arrival_announce_i",
+            "arrival_source_i",
+            "arrival_context_i",
+            "arrival_tag_i",
+            "arrival_length_i",
+            "arrival_id_i",
+        ];
+        for (name, value) in names.into_iter().zip(fields) {
+            self.set(name, value);
+        }
+        for (name, sink) in [
+            ("verdict_ready_i", &mut self.verdicts),
+            ("copy_ready_i", &mut self.copies),
+            ("head_ready_i", &mut self.heads),
+            ("task_ready_i", &mut self.tasks),
+            ("ack_ready_i", &mut self.acks),
+            ("completion_ready_i", &mut self.completions),
+        ]
+        .map(|(name, sink)| (name, sink.ready(&mut *self.rng)))
+        {
+            self.set(name, sink);
+        }
+    }
+
+    /// A payload is written, in the order of the verdicts; another, copied or fetched, in any order.
+    fn write(&mut self) {
+        let now = self.dut.cycle();
+        let noise: u64 = self.rng.random();
+        let write = if self.notes.ready(&mut *self.rng) {
+            self.writes.pop_front()
+        } else {
+            None
+        };
+        self.set("stored_i", write == Some(None));
+        self.set("direct_i", write.flatten().is_some());
+        self.set("direct_receive_i", write.flatten().map_or(noise, u64::from));
+        match write {
+            Some(None) => {
+                self.stored[1] += 1;
+                self.times.note = now;
+            }
+            Some(Some(id)) => {
+                self.direct[1] += 1;
+                self.times.note = now;
+                self.delivered(id, 0);
+            }
+            None => {}
+        }
+        let answers = self.answers.ready(&mut *self.rng) && !self.flights.is_empty();
+        let mut moved = None;
+        if answers {
+            let place = self.rng.random_range(0..self.flights.len());
+            let id = self.flights.remove(place);
+            let failed = self.fail && self.rng.random_bool(0.1);
+            let status = if failed {
+                Status::OutOfBounds as u32
+            } else {
+                0
+            };
+            moved = Some((id, status));
+            self.times.note = now;
+            self.delivered(id, status);
+        }
+        self.set("moved_i", moved.is_some());
+        self.set("moved_receive_i", moved.map_or(noise, |(id, _)| id.into()));
+        self.set(
+            "moved_status_i",
+            moved.map_or(noise, |(_, status)| status.into()),
+        );
+    }
+
+    fn delivered(&mut self, id: u16, status: u32) {
+        let pair = *self
+            .pairs
+            .iter()
+            .find(|pair| pair.receive.id == id)
+            .expect("a pair");
+        self.tell(&pair, status);
+    }
+
+    fn cycle(&mut self) {
+        self.drive();
+        self.write();
+        self.dut.settle();
+        let now = self.dut.cycle();
+        let place = self.place();
+
+        // What shows for the first time.
+        let shows = [
+            self.is("copy_valid_o"),
+            self.is("head_valid_o"),
+            self.is("completion_valid_o"),
+        ];
+        for (at, shows) in shows.into_iter().enumerate() {
+            if shows && !self.shown[at] {
+                *[
+                    &mut self.times.copy,
+                    &mut self.times.head,
+                    &mut self.times.completion,
+                ][at] = now;
+            }
+            self.shown[at] = shows;
+        }
+        if self.is("arrival_valid_i") && self.times.arrival <= self.times.verdict {
+            self.times.arrival = now;
+        }
+
+        // An acknowledgement: its pair's entries are free for whatever begins from now on.
+        if self.is("ack_valid_o") {
+            let ack = (self.word("ack_rank_o"), self.word("ack_id_o"));
+            if !self.shown_ack {
+                self.times.ack = now;
+                let is_it = |pair: &Pair| {
+                    let message = pair.held.message;
+                    (u32::from(message.source), u32::from(message.id)) == ack
+                };
+                let found = self.pairs.iter().position(is_it);
+                let pair =
+                    self.pairs.remove(found.unwrap_or_else(|| {
+                        panic!("{place}: an acknowledgement of nothing, {ack:x?}")
+                    }));
+                self.direct[2] += u64::from(pair.way == Way::Direct);
+                let message = pair.held.message;
+                self.fragments
+                    .retain(|&(_, source, id)| (source, id) != (message.source, message.id));
+                self.freed.push_back((now, message.source));
+                if self.freed.len() > 4 {
+                    self.freed.pop_front();
+                }
+            }
+            self.shown_ack = true;
+            if self.is("ack_ready_i") {
+                let found = self
+                    .expected_acks
+                    .iter()
+                    .position(|&expected| expected == ack);
+                let found = found.unwrap_or_else(|| {
+                    panic!(
+                        "{place}: acknowledged {ack:x?} of {:x?}",
+                        self.expected_acks
+                    )
+                });
+                self.expected_acks.swap_remove(found);
+                self.shown_ack = false;
+            }
+        }
+
+        // A payload that is being written is the coprocessor's, and not quiet there.
+        if self.is("idle_o") && !self.is("direct_i") {
+            assert!(
+                self.expected.is_empty()
+                    && self.expected_acks.is_empty()
+                    && self.begin.is_empty()
+                    && self.words.is_empty()
+                    && self.flights.is_empty()
+                    && !self.is("command_valid_i")
+                    && !self.is("arrival_valid_i"),
+                "{place}: idle with {:?}, {:?}, {:?}",
+                self.expected,
+                self.begin,
+                self.flights
+            );
+        }
+        self.no_room += u64::from(self.is("no_room_o"));
+
+        // Commands and messages, one at a time.
+        let taken = self.is("command_ready_o");
+        if let Some(command) = self.commands.take(taken) {
+            self.times.command = now;
+            self.commanded(command);
+        }
+        if self.is("verdict_valid_o") {
+            assert!(self.is("arrival_valid_i"), "{place}: a verdict on nothing");
+            let message = Message {
+                announce: self.is("arrival_announce_i"),
+                source: self.get("arrival_source_i") as u8,
+                context: self.get("arrival_context_i") as u8,
+                tag: self.word("arrival_tag_i"),
+                length: self.word("arrival_length_i"),
+                id: self.get("arrival_id_i") as u16,
+            };
+            if !self.shown_verdict {
+                self.times.verdict = now;
+                self.judged(message);
+            }
+            self.shown_verdict = true;
+            let ready = self.is("verdict_ready_i");
+            if self.arrivals.take(ready).is_some() {
+                self.shown_verdict = false;
+                match Verdict::of(self.get("verdict_o")) {
+                    Verdict::Store => self.writes.push_back(None),
+                    Verdict::Direct => {
+                        let id = self.get("verdict_receive_o") as u16;
+                        self.writes.push_back(Some(id));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.moved(&place);
+        self.completed(&place);
+        self.dut.clock();
+    }
+
+    /// Copies and the words of fetches, in the order in which the pairs met.
+    fn moved(&mut self, place: &str) {
+        if self.is("copy_valid_o") {
+            let found = [
+                self.word("copy_from_o"),
+                self.word("copy_to_o"),
+                self.word("copy_bytes_o"),
+                self.word("copy_receive_o"),
+            ];
+            let pair = *self.begin.front().expect("a pair to be copied");
+            let (from, number) = pair.held.stored.unwrap_or((0, u64::MAX));
+            let kept = pair.held.message.length.min(pair.receive.capacity);
+            let expected = [from, pair.receive.address, kept, pair.receive.id.into()];
+            assert_eq!((pair.way, found), (Way::Copy, expected), "{place}");
+            assert!(
+                number <= self.stored[1],
+                "{place}: copied before it was stored"
+            );
+            if self.is("copy_ready_i") {
+                self.begin.pop_front();
+                self.tally.copies += 1;
+                self.flights.push(pair.receive.id);
+            }
+        }
+        let head = self.is("head_valid_o") && self.is("head_ready_i");
+        let task = self.is("task_valid_o") && self.is("task_ready_i");
+        assert!(head || !task, "{place}: a task without its word");
+        if head {
+            if self.words.is_empty() {
+                let pair = *self.begin.front().expect("a pair to be fetched");
+                assert_eq!(pair.way, Way::Fetch, "{place}");
+                self.words = self.fetch(&pair);
+                self.tally.fetches += 1;
+            }
+            let expected = self.words.pop_front();
+            let found = (self.word("head_o"), task);
+            assert_eq!(Some(found), expected, "{place}: {:x?}", self.begin.front());
+            if self.words.is_empty() {
+                let pair = self.begin.pop_front().expect("a pair");
+                self.flights.push(pair.receive.id);
+            }
+        }
+        assert!(
+            self.flights.len() <= UNDER_WAY,
+            "{place}: {} copies and fetches under way",
+            self.flights.len()
+        );
+    }
+
+    fn completed(&mut self, place: &str) {
+        if self.is("completion_valid_o") && self.is("completion_ready_i") {
+            let found = (
+                self.word("completion_status_o"),
+                self.word("completion_id_o"),
+                self.word("completion_source_o"),
+                self.word("completion_tag_o"),
+                self.word("completion_length_o"),
+            );
+            let at = self.expected.iter().position(|&expected| expected == found);
+            let at = at
+                .unwrap_or_else(|| panic!("{place}: completed {found:x?} of {:x?}", self.expected));
+            self.expected.remove(at);
+        }
+    }
+
+    // -------------------------------------------------------------------------------------- stimuli
+
+    fn message(&mut self) -> Message {
+        let announce = self.rng.random_bool(if self.rush { 0.05 } else { 0.3 });
+        let most = if announce {
+            match self.rng.random_range(0..20) {
+                0 => 5_000,
+                _ => 10 * self.shape.payload_words,
+            }
+        } else {
+            self.shape.fragment
+        };
+        let payload = 4 * self.shape.payload_words;
+        let length = match self.rng.random_range(0..9) {
+            0 => 0,
+            1 => most,
+            // Around the end of a packet.
+            2 if announce => payload * self.rng.random_range(1..3) - self.rng.random_range(0..6),
+            _ => self.rng.random_range(0..=most),
+        };
+        loop {
+            let message = Message {
+                announce,
+                source: *SOURCES.choose(&mut *self.rng).expect("some"),
+                context: *CONTEXTS.choose(&mut *self.rng).expect("some"),
+                tag: TAGS[self.rng.random_range(0..self.tags)],
+                length,
+                id: self
+                    .rng
+                    .random_range(0..if announce { 1024 } else { 65_535 }),
+            };
+            let same = |held: &Held| {
+                (held.message.source, held.message.id) == (message.source, message.id)
+            };
+            if !self.unexpected.iter().any(same) && !self.pairs.iter().any(|pair| same(&pair.held))
+            {
+                return message;
+            }
+        }
+    }
+
+    fn command(&mut self, receives: f64) -> Command {
+        let op = match self.rng.random_bool(receives) {
+            true => Op::Receive,
+            false if self.rng.random() => Op::Probe,
+            false => Op::Cancel,
+        };
+        let depth = self.shape.depth as u16;
+        let mut id = self.rng.random_range(0..depth);
+        // Mostly one that no receive has.
+        for _ in 0..20 {
+            let posted = self.posted.iter().any(|receive| receive.id == id);
+            let taken = posted || self.pairs.iter().any(|pair| pair.receive.id == id);
+            let wanted = match op {
+                Op::Receive => !taken || self.rng.random_bool(0.02),
+                Op::Probe => true,
+                Op::Cancel => posted || self.rng.random_bool(0.1),
+            };
+            if wanted {
+                break;
+            }
+            id = self.rng.random_range(0..depth);
+        }
+        let address = self.rng.random_range(0..self.shape.node_bytes);
+        let capacity = match self.rng.random_range(0..10) {
+            0 => 0,
+            1..=3 => self.rng.random_range(0..=self.shape.fragment),
+            4 => 1 << 20,
+            _ => self.rng.random_range(0..12 * self.shape.payload_words),
+        };
+        let any = if self.rush { 0.9 } else { 0.2 };
+        let (any_source, any_tag) = (self.rng.random_bool(any), self.rng.random_bool(any));
+        Command {
+            op,
+            source: (!any_source).then(|| *SOURCES.choose(&mut *self.rng).expect("some")),
+            context: *CONTEXTS.choose(&mut *self.rng).expect("some"),
+            tag: (!any_tag).then(|| TAGS[self.rng.random_range(0..self.tags)]),
+            address: if self.rng.random_bool(if self.rush { 0.95 } else { 0.6 }) {
+                address & !3
+            } else {
+                address
+            },
+            capacity,
+            id,
+        }
+    }
+
+    fn register(&mut self, register: u32, value: u32) {
+        self.registers.push_back((register, value));
+    }
+
+    fn set_paces(&mut self) {
+        let paces = [
+            Pace::Always,
+            Pace::Always,
+            Pace::Chance(0.5),
+            Pace::Chance(0.1),
+            Pace::Bursts { on: 40, off: 40 },
+        ];
+        let mut pace = || paces[self.rng.random_range(0..paces.len())];
+        let chosen: [Pace; 10] = std::array::from_fn(|_| pace());
+        self.commands.set_pace(chosen[0]);
+        self.arrivals.set_pace(chosen[1]);
+        for (sink, pace) in [
+            &mut self.verdicts,
+            &mut self.copies,
+            &mut self.heads,
+            &mut self.tasks,
+            &mut self.acks,
+            &mut self.completions,
+            &mut self.notes,
+            &mut self.answers,
+        ]
+        .into_iter()
+        .zip(&chosen[2..])
+        {
+            sink.set_pace(*pace);
+        }
+    }
+
+    fn at_ease(&mut self) {
+        self.commands.set_pace(Pace::Always);
+        self.arrivals.set_pace(Pace::Always);
+        for sink in [
+            &mut self.verdicts,
+            &mut self.copies,
+            &mut self.heads,
+            &mut self.tasks,
+            &mut self.acks,
+            &mut self.completions,
+            &mut self.notes,
+            &mut self.answers,
+        ] {
+            sink.set_pace(Pace::Always);
+        }
+    }
+
+    fn quiet(&self) -> bool {
+        self.commands.is_empty()
+            && self.arrivals.is_empty()
+            && self.registers.is_empty()
+            && self.writes.is_empty()
+            && self.pairs.is_empty()
+            && self.begin.is_empty()
+            && self.flights.is_empty()
+            && self.expected.is_empty()
+            && self.expected_acks.is_empty()
+    }
+
+    /// Until nothing is under way.
+    fn settle(&mut self) {
+        let start = self.dut.cycle();
+        loop {
+            self.cycle();
+            if self.quiet() && self.is("idle_o") {
+                break;
+            }
+            assert!(
+                self.dut.cycle() < start + 20_000,
+                "{}: left are {:?}, {:?}, {:?}, {:?}",
+                self.place(),
+                self.pairs,
+                self.begin,
+                self.flights,
+                self.expected
+            );
+        }
+        for _ in 0..20 {
+            self.cycle();
+        }
+        let queues = self.read(rank::MESSAGE_QUEUES);
+        assert_eq!(
+            (queues & 0xffff, queues >> 16),
+            (self.posted.len() as u32, self.unexpected.len() as u32),
+            "{}",
+            self.place()
+        );
+    }
+
+    /// Takes back what is posted and receives what is unexpected.
+    fn clean(&mut self) {
+        self.at_ease();
+        self.settle();
+        while let Some(receive) = self.posted.first().copied() {
+            self.commands.push(Command {
+                op: Op::Cancel,
+                ..receive
+            });
+            self.settle();
+        }
+        while let Some(held) = self.unexpected.first().copied() {
+            let id = self.rng.random_range(0..self.shape.depth) as u16;
+            self.commands.push(Command {
+                op: Op::Receive,
+                source: None,
+                context: held.message.context,
+                tag: None,
+                address: 64,
+                capacity: 1 << 20,
+                id,
+            });
+            self.settle();
+        }
+        let found: [u64; 4] = [
+            rank::POSTED_BY_UNIT,
+            rank::POSTED_BY_WALK,
+            rank::UNEXPECTED_BY_UNIT,
+            rank::UNEXPECTED_BY_WALK,
+        ]
+        .map(|register| self.read(register).into());
+        assert_eq!(
+            (found[0] + found[1], found[2] + found[3]),
+            (self.tally.by_message, self.tally.by_receive)
+        );
+        assert_eq!(u64::from(self.read(rank::MESSAGES_REFUSED)), self.refusals);
+        assert_eq!(self.no_room, self.refusals);
+        assert!(self.fragments.is_empty());
+    }
+}
+
+fn random(shape: Shape, rounds: u64) {
+    let mut bench = Bench::new(shape, "message_engine_random");
+    bench.fail = true;
+    for round in 0..rounds {
+        bench.set_paces();
+        bench.tags = bench.rng.random_range(1..=TAGS.len());
+        // Which side is ahead.
+        let mut commands = *[0.02, 0.1, 0.4, 0.9].choose(&mut *bench.rng).expect("some");
+        let mut arrivals = *[0.02, 0.1, 0.4, 0.9].choose(&mut *bench.rng).expect("some");
+        bench.rush = round % 5 == 4;
+        if bench.rush {
+            (commands, arrivals) = (0.9, 0.3);
+            bench.at_ease();
+            bench.notes.set_pace(Pace::Chance(0.01));
+        }
+        let receives = *[0.6, 0.95].choose(&mut *bench.rng).expect("some");
+        for cycle in 0..800 {
+            if cycle % 100 == 0 {
+                let thresholds = [0, 1, 3, shape.cells as u32, NEVER, NEVER];
+                let some = *thresholds.choose(&mut *bench.rng).expect("some");
+                let register = [rank::POSTED_THRESHOLD, rank::UNEXPECTED_THRESHOLD]
+                    [bench.rng.random_range(0..2)];
+                bench.register(register, some);
+            }
+            if bench.commands.len() < 2 && bench.rng.random_bool(commands) {
+                let command = bench.command(receives);
+                bench.commands.push(command);
+            }
+            // Ids are chosen knowing all that is there, so one message at a time.
+            if bench.arrivals.is_empty() && bench.rng.random_bool(arrivals) {
+                let message = bench.message();
+                bench.arrivals.push(message);
+            }
+            bench.cycle();
+        }
+        bench.at_ease();
+        bench.settle();
+        if round % 4 == 3 {
+            bench.clean();
+        }
+        let quotas = [0, 1, shape.depth as u32 / 2, NEVER, NEVER, NEVER];
+        let quota = *quotas.choose(&mut *bench.rng).expect("some");
+        bench.register(rank::MESSAGE_QUOTA, quota);
+        bench.settle();
+        bench.quota = quota;
+    }
+    bench.clean();
+    let tally = bench.tally;
+    let often = [
+        tally.refused_full,
+        tally.refused_quota,
+        tally.direct,
+        tally.copies,
+        tally.fetches,
+        tally.empty,
+        tally.truncated,
+        tally.cancelled,
+        tally.found,
+        tally.not_found,
+        tally.bad_id,
+        tally.by_message,
+        tally.by_receive,
+    ];
+    assert!(often.iter().all(|&some| some > rounds / 8), "{tally:?}");
+    assert!(
+        shape.depth <= UNDER_WAY || tally.direct_limit > rounds / 20,
+        "{tally:?}"
+    );
+    let found = [
+        rank::POSTED_BY_UNIT,
+        rank::POSTED_BY_WALK,
+        rank::UNEXPECTED_BY_UNIT,
+        rank::UNEXPECTED_BY_WALK,
+    ]
+    .map(|register| bench.read(register));
+    assert!(
+        found.iter().all(|&some| u64::from(some) > rounds / 8),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn message_engine_random() {
+    random(TINY, soak(400));
+    random(SMALL, soak(600));
+}
+
+/// A message without a payload, for whoever wants the context and tag.
+const PLAIN: Message = Message {
+    announce: true,
+    source: 1,
+    context: 0,
+    tag: 0,
+    length: 0,
+    id: 0,
+};
+
+/// The store holds as many messages as it is deep, one more is refused, and all entries serve again.
+#[test]
+fn message_engine_full() {
+    for shape in [TINY, SMALL] {
+        let mut bench = Bench::new(shape, "message_engine_full");
+        for _ in 0..3 {
+            for number in 0..shape.depth as u16 + 3 {
+                bench.arrivals.push(Message {
+                    announce: false,
+                    length: 4,
+                    id: number,
+                    ..PLAIN
+                });
+            }
+            bench.settle();
+            assert_eq!(bench.unexpected.len(), shape.depth);
+            bench.clean();
+        }
+        assert_eq!(bench.refusals, 9);
+    }
+}
+
+/// Messages and commands that both always wait have their turns one after the other.
+#[test]
+fn message_engine_turns() {
+    let mut bench = Bench::new(SMALL, "message_engine_turns");
+    let count = SMALL.depth / 2;
+    for number in 0..count as u16 {
+        bench.arrivals.push(Message {
+            id: number,
+            ..PLAIN
+        });
+        bench.commands.push(Command {
+            op: Op::Probe,
+            source: None,
+            context: 1,
+            tag: None,
+            address: 0,
+            capacity: 0,
+            id: number,
+        });
+    }
+    while !bench.arrivals.is_empty() && !bench.commands.is_empty() {
+        bench.cycle();
+        let left = [bench.arrivals.len(), bench.commands.len()];
+        assert!(left[0].abs_diff(left[1]) <= 1, "{left:?}");
+    }
+    bench.settle();
+    bench.clean();
+}
+
+/// No more than so many copies and fetches are under way, and the next begins when one of them has ended.
+#[test]
+fn message_engine_flights() {
+    for announce in [false, true] {
+        let mut bench = Bench::new(SMALL, "message_engine_flights");
+        bench.answers.set_pace(Pace::Never);
+        let count = 3 * UNDER_WAY as u16;
+        for id in 0..count {
+            bench.arrivals.push(Message {
+                announce,
+                length: 33,
+                id,
+                ..PLAIN
+            });
+        }
+        for id in 0..count {
+            bench.commands.push(Command {
+                op: Op::Receive,
+                source: None,
+                context: 0,
+                tag: None,
+                address: 64,
+                capacity: 64,
+                id,
+            });
+        }
+        for _ in 0..1_000 {
+            bench.cycle();
+        }
+        assert_eq!(bench.flights.len(), UNDER_WAY);
+        bench.clean();
+    }
+}
+
+/// What this rank has announced is found by those who fetch it.
+#[test]
+fn message_engine_announced() {
+    let mut bench = Bench::new(SMALL, "message_engine_announced");
+    let mut announced = vec![None; SMALL.depth];
+    for _ in 0..soak(2_000) {
+        let id = bench.rng.random_range(0..SMALL.depth);
+        let (base, size): (u32, u32) = bench.rng.random();
+        let announce = bench.rng.random_bool(0.3);
+        bench.set("announce_i", announce);
+        // A probe that is taken in the same cycle announces nothing.
+        let probes = bench.rng.random_bool(0.5);
+        bench.set("command_valid_i", probes);
+        bench.set("command_i", Op::Probe as u64);
+        bench.set("completion_ready_i", 1u64);
+        bench.set("command_id_i", id as u64);
+        bench.set("command_address_i", base);
+        bench.set("command_length_i", size);
+        let asked = bench.rng.random_range(0..SMALL.depth);
+        bench.set("fetch_lookup_i", 1u64);
+        bench.set("fetch_id_i", asked as u64);
+        bench.dut.settle();
+        bench.dut.clock();
+        bench.set("announce_i", 0u64);
+        bench.set("command_valid_i", 0u64);
+        bench.set("fetch_lookup_i", 0u64);
+        for _ in 0..3 {
+            bench.dut.settle();
+            if let Some(known) = announced[asked] {
+                let found = (bench.word("fetch_base_o"), bench.word("fetch_size_o"));
+                assert_eq!(found, known, "{asked}");
+            }
+            bench.dut.clock();
+        }
+        if announce {
+            announced[id] = Some((base, size));
+        }
+    }
+}
+
+/// Exact cycles, as the document has them.
+#[test]
+fn message_engine_latency() {
+    let mut bench = Bench::new(SMALL, "message_engine_latency");
+    let receive = |id, tag| Command {
+        op: Op::Receive,
+        source: Some(1),
+        context: 0,
+        tag: Some(tag),
+        address: 64,
+        capacity: 64,
+        id,
+    };
+    let eager = |id, tag| Message {
+        announce: false,
+        length: 8,
+        tag,
+        id,
+        ..PLAIN
+    };
+    fn judge(bench: &mut Bench, message: Message) -> u64 {
+        bench.arrivals.push(message);
+        bench.settle();
+        bench.times.verdict - bench.times.arrival
+    }
+    fn take(bench: &mut Bench, command: Command) {
+        bench.commands.push(command);
+        bench.settle();
+    }
+    let thresholds = |bench: &mut Bench, value| {
+        bench.register(rank::POSTED_THRESHOLD, value);
+        bench.register(rank::UNEXPECTED_THRESHOLD, value);
+        bench.settle();
+        for _ in 0..200 {
+            bench.cycle();
+        }
+    };
+
+    // Messages to their verdicts.
+    thresholds(&mut bench, NEVER);
+    assert_eq!(judge(&mut bench, eager(1, 1)), 4, "no receive is posted");
+    bench.clean();
+    for id in 0..20 {
+        take(&mut bench, receive(id, u32::from(id)));
+    }
+    assert_eq!(judge(&mut bench, eager(2, 99)), 4 + 20, "none fits");
+    for tag in [12, 5, 0] {
+        assert_eq!(
+            judge(&mut bench, eager(3, tag)),
+            5 + u64::from(tag),
+            "by walking"
+        );
+        // From the write of the last byte to completion and acknowledgement.
+        let times = bench.times;
+        assert_eq!(
+            (times.completion - times.note, times.ack - times.note),
+            (4, 4)
+        );
+    }
+    thresholds(&mut bench, 0);
+    for tag in [13, 1] {
+        assert_eq!(judge(&mut bench, eager(4, tag)), 8, "by the unit");
+    }
+    bench.clean();
+    bench.quota = 0;
+    bench.register(rank::MESSAGE_QUOTA, 0);
+    bench.settle();
+    assert_eq!(judge(&mut bench, eager(4, 1)), 2, "refused");
+    bench.quota = NEVER;
+    bench.register(rank::MESSAGE_QUOTA, NEVER);
+    bench.settle();
+
+    // Receives to what their messages need.
+    thresholds(&mut bench, NEVER);
+    for tag in 0..20 {
+        judge(&mut bench, eager(tag, tag.into()));
+    }
+    for tag in [12, 5, 0] {
+        take(&mut bench, receive(0, tag));
+        let times = bench.times;
+        assert_eq!(times.copy - times.command, 6 + u64::from(tag), "by walking");
+        assert_eq!(times.completion - times.note, 4);
+    }
+    thresholds(&mut bench, 0);
+    take(&mut bench, receive(0, 13));
+    assert_eq!(bench.times.copy - bench.times.command, 9, "by the unit");
+    bench.clean();
+    thresholds(&mut bench, NEVER);
+    judge(
+        &mut bench,
+        Message {
+            announce: true,
+            length: 500,
+            ..eager(1, 1)
+        },
+    );
+    let fetched = Command {
+        capacity: 500,
+        ..receive(0, 1)
+    };
+    bench.commands.push(fetched);
+    bench.cycle();
+    let begun = bench.times.command;
+    while !bench.is("head_valid_o") {
+        bench.cycle();
+    }
+    assert_eq!(bench.times.head - begun, 7);
+    let mut taken = Vec::new();
+    while !bench.words.is_empty() {
+        let before = bench.words.len();
+        bench.cycle();
+        if bench.words.len() < before {
+            taken.push(bench.dut.cycle());
+        }
+    }
+    bench.settle();
+    // The first word was taken already.
+    for packet in taken[3..].chunks_exact(4).collect::<Vec<_>>().windows(2) {
+        assert_eq!(packet[1][0] - packet[0][0], 5, "a packet each fifth cycle");
+    }
+
+    // Both together: nothing to be moved, a probe, a cancelled receive.
+    take(&mut bench, receive(0, 1));
+    judge(&mut bench, PLAIN.with_tag(1));
+    assert_eq!(bench.times.completion - bench.times.verdict, 5);
+    let probe = Command {
+        op: Op::Probe,
+        ..receive(0, 1)
+    };
+    take(&mut bench, probe);
+    assert_eq!(bench.times.completion - bench.times.command, 3, "not found");
+    judge(&mut bench, eager(1, 1));
+    take(&mut bench, probe);
+    assert_eq!(bench.times.completion - bench.times.command, 4, "found");
+    take(&mut bench, receive(5, 9));
+    take(
+        &mut bench,
+        Command {
+            op: Op::Cancel,
+            ..receive(5, 9)
+        },
+    );
+    assert_eq!(bench.times.completion - bench.times.command, 4, "cancelled");
+}
+
+impl Message {
+    fn with_tag(self, tag: u32) -> Self {
+        Self { tag, ..self }
+    }
+}

@@ -1,0 +1,1305 @@
+//! Two coprocessors with message engines, which send messages to each other and to themselves: by eager packets into
+//! receive buffers, by a stay in a fragment, by rendezvous; with puts and gets beside them. Node memories, hosts and the
+//! network, which stalls at random, are the bench's.
+//!
+//! Who gets what does not depend on the pace: messages in the order in which they come into a rank, and receives in the
+//! order of its commands, have one pairing in which nobody passes anybody. So the model pairs them as they show up, and
+//! each completion must be of the pair that the model has.
+
+use std::collections::{HashMap, VecDeque};
+
+use alcor_abi::packets::{cq_entry, message, x_commit, x_header, x_message, x_tag};
+use alcor_abi::{Opcode, PacketType, Status, board, command, rank};
+use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, Source, soak};
+use rand::Rng;
+
+const RANKS: usize = 2;
+const NODE_BYTES: u32 = 65_536;
+/// Ids of messages and receives, and entries of each queue.
+const MESSAGES: u32 = 32;
+const FRAGMENT: u32 = 64;
+const REQUEST: usize = 0;
+const REPLY: usize = 1;
+/// Where the completion ring is, and its size.
+const RING: u32 = 0xe000;
+const RING_LOG2: u32 = 6;
+/// Room for the buffer of each receive, and of each message that is sent.
+const ROOM: u32 = 768;
+const RECEIVES: u32 = 0;
+const SENDS: u32 = 0x6000;
+/// A window: what is put lands in its first half, and comes from its second.
+const WINDOW: u32 = 0xc000;
+const BLOCK: u32 = 512;
+/// Messages that a rank has under way at most; as many receives; together with those of cleaning up less than ids.
+const SENDS_AT_MOST: usize = 10;
+const RECEIVES_AT_MOST: usize = 18;
+
+/// The coprocessors' sizes.
+#[derive(Debug, Clone, Copy)]
+struct Config {
+    payload: u32,
+    commands: u32,
+    fifo: u64,
+    head: u64,
+    tasks: u64,
+    latency: usize,
+}
+
+const USUAL: Config = Config {
+    payload: 512,
+    commands: 64,
+    fifo: 512,
+    head: 16,
+    tasks: 16,
+    latency: 1,
+};
+const SMALLEST: Config = Config {
+    payload: 64,
+    commands: 8,
+    fifo: 4,
+    head: 5,
+    tasks: 2,
+    latency: 3,
+};
+
+/// An entry of the completion ring: id, status, source, tag, length.
+type Entry = (u32, u32, u32, u32, u32);
+
+/// One rank and what is around it.
+struct Node {
+    memory: Vec<u8>,
+    flight: VecDeque<Option<u32>>,
+    /// Writes by the host: offset in the page, data.
+    host: Source<(u32, u32)>,
+    commands: u32,
+    read_grants: Sink,
+    write_grants: Sink,
+    sinks: [Sink; 2],
+    sources: [Source<(u32, bool)>; 2],
+    tail: u32,
+    /// Words that it sends, and when they have crossed the network; a packet stays together.
+    network: [VecDeque<(u32, bool, u64)>; 2],
+    /// Whose packet is coming in.
+    from: [Option<usize>; 2],
+    /// Packets that came in, as they came in.
+    received: [VecDeque<Vec<u32>>; 2],
+    partial: [Vec<u32>; 2],
+}
+
+struct Bench {
+    config: Config,
+    dut: Dut,
+    pins: HashMap<(&'static str, usize), Pin>,
+    rng: Random,
+    nodes: [Node; RANKS],
+    network_depth: usize,
+    /// Cycles that a word takes from one rank to the other.
+    crossing: u64,
+    here: VecDeque<Option<bool>>,
+    /// Cycles of the first word of a packet out of, and into, each rank's planes, newest last.
+    out: [[Vec<u64>; 2]; RANKS],
+    into: [[Vec<u64>; 2]; RANKS],
+}
+
+impl Bench {
+    fn new(config: Config, name: &'static str) -> Self {
+        let mut rng = Random::new(name);
+        let recipe = Recipe::new("rma-messages", "rma_messages_bench")
+            .blocks(&["abi", "common", "nic", "alpu", "rma"])
+            .source("rma/bench/rma_messages_bench.sv")
+            .param("PAYLOAD_WORDS", u64::from(config.payload / 4))
+            .param("COMMAND_DEPTH", config.commands.into())
+            .param("IN_DEPTH", config.fifo)
+            .param("OUT_DEPTH", config.fifo)
+            .param("HEAD_DEPTH", config.head)
+            .param("MM_DEPTH", config.tasks)
+            .param("MEM_LATENCY", config.latency as u64);
+        let mut dut = Dut::start(&recipe);
+        dut.reset();
+        let nodes = std::array::from_fn(|_| Node {
+            memory: (0..NODE_BYTES).map(|_| rng.random()).collect(),
+            flight: vec![None; config.latency].into(),
+            host: Source::new(Pace::Always),
+            commands: 0,
+            read_grants: Sink::new(Pace::Always),
+            write_grants: Sink::new(Pace::Always),
+            sinks: [Sink::new(Pace::Always), Sink::new(Pace::Always)],
+            sources: [Source::new(Pace::Always), Source::new(Pace::Always)],
+            tail: 0,
+            network: Default::default(),
+            from: [None; 2],
+            received: Default::default(),
+            partial: Default::default(),
+        });
+        let mut bench = Self {
+            config,
+            dut,
+            pins: HashMap::new(),
+            rng,
+            nodes,
+            network_depth: 8,
+            crossing: 4,
+            here: VecDeque::from([None, None]),
+            out: Default::default(),
+            into: Default::default(),
+        };
+        bench.run_until("the tables to be cleared", |bench| {
+            (0..RANKS).all(|at| bench.is(at, "ready_o"))
+        });
+        bench
+    }
+
+    fn pin(&mut self, name: &'static str, parts: usize) -> Pin {
+        let Self { dut, pins, .. } = self;
+        *pins
+            .entry((name, parts))
+            .or_insert_with(|| dut.lanes(name, RANKS * parts))
+    }
+
+    fn set(&mut self, at: usize, name: &'static str, value: impl Into<u64>) {
+        let pin = self.pin(name, 1);
+        self.dut.set(pin, at, value.into());
+    }
+
+    fn set_plane(&mut self, at: usize, plane: usize, name: &'static str, value: impl Into<u64>) {
+        let pin = self.pin(name, 2);
+        self.dut.set(pin, 2 * at + plane, value.into());
+    }
+
+    fn word(&mut self, at: usize, name: &'static str) -> u32 {
+        let pin = self.pin(name, 1);
+        self.dut.get(pin, at) as u32
+    }
+
+    fn is(&mut self, at: usize, name: &'static str) -> bool {
+        self.word(at, name) == 1
+    }
+
+    fn plane(&mut self, at: usize, plane: usize, name: &'static str) -> u32 {
+        let pin = self.pin(name, 2);
+        self.dut.get(pin, 2 * at + plane) as u32
+    }
+
+    fn read(&mut self, at: usize, register: u32) -> u32 {
+        self.set(at, "read_offset_i", register);
+        self.dut.settle();
+        self.word(at, "read_data_o")
+    }
+
+    fn command(&mut self, at: usize, opcode: Opcode, data: u32) {
+        self.nodes[at].host.push((command(opcode), data));
+    }
+
+    fn register(&mut self, at: usize, register: u32, data: u32) {
+        self.nodes[at].host.push((register, data));
+    }
+
+    /// A command of messages: target or source, context, tag, id, and its buffer's address and length.
+    fn message(
+        &mut self,
+        at: usize,
+        opcode: Opcode,
+        [rank, context, tag, id]: [u32; 4],
+        [address, length]: [u32; 2],
+    ) {
+        self.command(at, Opcode::XLaddr, address);
+        self.command(at, Opcode::XLength, length);
+        self.command(at, Opcode::XTag, tag);
+        self.command(
+            at,
+            opcode,
+            x_message::RANK.put(rank) | x_message::CONTEXT.put(context) | x_message::ID.put(id),
+        );
+    }
+
+    fn begin(&mut self) {
+        for at in 0..RANKS {
+            self.register(at, rank::CQ_BASE, RING);
+            self.register(at, rank::CQ_SIZE, RING_LOG2);
+            self.register(at, rank::CQ_TAIL, 0);
+            self.command(at, Opcode::SetNprocs, RANKS as u32);
+            self.command(at, Opcode::BeginRun, 0);
+        }
+    }
+
+    // -------------------------------------------------------------------------------------- a cycle
+
+    fn host(&mut self, at: usize) {
+        let noise: u64 = self.rng.random();
+        let retired = self.read(at, rank::RETIRED);
+        let most = self.config.commands;
+        let node = &mut self.nodes[at];
+        let credit = node.commands.wrapping_sub(retired) < most;
+        let offer = node.host.offer(&mut *self.rng).copied();
+        let offer = offer.filter(|&(offset, _)| offset >= 0x400 || credit);
+        let command = offer.filter(|&(offset, _)| offset < 0x400);
+        let register = offer.filter(|&(offset, _)| (0x400..0x800).contains(&offset));
+        let message = offer.filter(|&(offset, _)| offset >= 0xa00);
+        let written = register.or(message);
+        self.set(at, "command_write_i", command.is_some());
+        self.set(
+            at,
+            "command_opcode_i",
+            command.map_or(noise, |(offset, _)| u64::from(offset / 4)),
+        );
+        self.set(
+            at,
+            "command_data_i",
+            command.map_or(noise, |(_, data)| data.into()),
+        );
+        self.set(at, "register_write_i", register.is_some());
+        self.set(at, "message_write_i", message.is_some());
+        self.set(
+            at,
+            "register_offset_i",
+            written.map_or(noise, |(offset, _)| offset.into()),
+        );
+        self.set(
+            at,
+            "register_data_i",
+            written.map_or(noise, |(_, data)| data.into()),
+        );
+        // What is written is taken: the bus knows no other way.
+        if offer.is_some() {
+            self.nodes[at].host.take(true);
+            self.nodes[at].commands += u32::from(command.is_some());
+        }
+    }
+
+    /// Words that have crossed the network come to their rank, a packet at a time.
+    fn cross(&mut self, at: usize, plane: usize) {
+        let now = self.dut.cycle();
+        let waits = |node: &Node| match node.network[plane].front() {
+            Some(&(word, last, due)) if due <= now => Some((word, last)),
+            _ => None,
+        };
+        while self.nodes[at].sources[plane].len() < 2 {
+            let start = self.rng.random_range(0..RANKS);
+            let from = self.nodes[at].from[plane].or_else(|| {
+                (0..RANKS)
+                    .map(|other| (start + other) % RANKS)
+                    .find(|&other| {
+                        // Somebody whose packet is on its way to the other rank keeps its words for that one.
+                        let taken = self.nodes[1 - at].from[plane] == Some(other);
+                        waits(&self.nodes[other])
+                            .is_some_and(|(word, _)| !taken && word >> 24 == at as u32)
+                    })
+            });
+            let Some(from) = from else { return };
+            let Some((word, last)) = waits(&self.nodes[from]) else {
+                return;
+            };
+            self.nodes[from].network[plane].pop_front();
+            self.nodes[at].sources[plane].push((word, last));
+            self.nodes[at].from[plane] = (!last).then_some(from);
+        }
+    }
+
+    fn cycle(&mut self) {
+        let fire = self.here.pop_front().flatten();
+        for at in 0..RANKS {
+            self.host(at);
+            let noise: u64 = self.rng.random();
+            for plane in 0..2 {
+                self.cross(at, plane);
+                let node = &mut self.nodes[at];
+                let room = node.network[plane].len() < self.network_depth;
+                let ready = node.sinks[plane].ready(&mut *self.rng) && room;
+                let offer = node.sources[plane].offer(&mut *self.rng).copied();
+                self.set_plane(at, plane, "tx_ready_i", ready);
+                self.set_plane(at, plane, "rx_valid_i", offer.is_some());
+                self.set_plane(
+                    at,
+                    plane,
+                    "rx_data_i",
+                    offer.map_or(noise, |(word, _)| word.into()),
+                );
+                self.set_plane(
+                    at,
+                    plane,
+                    "rx_last_i",
+                    offer.map_or(noise & 1, |(_, last)| last.into()),
+                );
+            }
+            let node = &mut self.nodes[at];
+            let read = node.read_grants.ready(&mut *self.rng);
+            let write = node.write_grants.ready(&mut *self.rng);
+            let landing = node.flight.pop_front().flatten();
+            self.set(at, "read_ready_i", read);
+            self.set(at, "write_ready_i", write);
+            self.set(at, "read_word_i", landing.map_or(noise, u64::from));
+            self.set(at, "sync_fire_i", fire.is_some());
+            self.set(at, "sync_fire_phase_i", fire.unwrap_or_default());
+        }
+        self.dut.settle();
+        let now = self.dut.cycle();
+        for at in 0..RANKS {
+            for plane in 0..2 {
+                self.pass(at, plane, now);
+            }
+            self.access(at);
+        }
+        let all = (0..RANKS).all(|at| self.is(at, "sync_valid_o") && self.is(at, "quiet_o"));
+        let empty = self.nodes.iter().all(|node| {
+            node.network.iter().all(VecDeque::is_empty) && node.sources.iter().all(Source::is_empty)
+        });
+        let phase = self.is(0, "sync_phase_o");
+        self.here.push_back((all && empty).then_some(phase));
+        self.dut.clock();
+    }
+
+    fn pass(&mut self, at: usize, plane: usize, now: u64) {
+        let sent =
+            self.plane(at, plane, "tx_valid_o") == 1 && self.plane(at, plane, "tx_ready_i") == 1;
+        if sent {
+            let word = self.plane(at, plane, "tx_data_o");
+            let last = self.plane(at, plane, "tx_last_o") == 1;
+            let due = now + self.crossing;
+            self.nodes[at].network[plane].push_back((word, last, due));
+            self.out[at][plane].push(now);
+        }
+        let ready = self.plane(at, plane, "rx_ready_o") == 1;
+        let node = &mut self.nodes[at];
+        if let Some((word, last)) = node.sources[plane].take(ready) {
+            self.into[at][plane].push(now);
+            node.partial[plane].push(word);
+            let words = node.partial[plane].len() as u32;
+            // A message may be done before its payload is there, where nobody wants that.
+            let heads = &node.partial[plane];
+            let is_message = plane == REQUEST && heads[0] >> 21 & 7 == PacketType::Message as u32;
+            if is_message && words == 4 {
+                node.received[plane].push_back(heads.clone());
+            }
+            if is_message && last {
+                let announced = message::ANNOUNCE.get(heads[0]) == 1;
+                let payload = if announced { 0 } else { heads[2].div_ceil(4) };
+                assert_eq!(words, 4 + payload, "rank {at}: {heads:08x?}");
+            }
+            if last {
+                let packet = std::mem::take(&mut node.partial[plane]);
+                if !is_message {
+                    node.received[plane].push_back(packet);
+                }
+            }
+        }
+    }
+
+    fn access(&mut self, at: usize) {
+        let read = self.is(at, "read_valid_o") && self.is(at, "read_ready_i");
+        let address = self.word(at, "read_address_o").wrapping_mul(4);
+        let word = read.then(|| self.load(at, address));
+        self.nodes[at].flight.push_back(word);
+        if self.is(at, "write_valid_o") && self.is(at, "write_ready_i") {
+            let address = self.word(at, "write_address_o").wrapping_mul(4);
+            let strobe = self.word(at, "write_strobe_o");
+            let word = self.word(at, "write_word_o");
+            assert!(address < NODE_BYTES, "rank {at}: a write to {address:#x}");
+            for (lane, byte) in word.to_le_bytes().into_iter().enumerate() {
+                if strobe >> lane & 1 == 1 {
+                    self.nodes[at].memory[address as usize + lane] = byte;
+                }
+            }
+        }
+    }
+
+    fn load(&self, at: usize, address: u32) -> u32 {
+        u32::from_le_bytes(std::array::from_fn(|lane| {
+            self.nodes[at].memory[((address + lane as u32) % NODE_BYTES) as usize]
+        }))
+    }
+
+    fn run_until(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> bool) {
+        let start = self.dut.cycle();
+        loop {
+            self.dut.settle();
+            if done(self) {
+                return;
+            }
+            assert!(
+                self.dut.cycle() < start + 60_000,
+                "{:?}: waited in vain for {what}",
+                self.config
+            );
+            self.cycle();
+        }
+    }
+
+    /// Until all commands are done and nothing is under way.
+    fn drain(&mut self) {
+        self.run_until("quiet", Self::is_quiet);
+    }
+
+    fn is_quiet(&mut self) -> bool {
+        (0..RANKS).all(|at| {
+            let commands = self.nodes[at].commands;
+            let state = self.word(at, "state_o");
+            self.nodes[at].host.is_empty()
+                && self.read(at, rank::RETIRED) == commands
+                && self.is(at, "quiet_o")
+                && board::rank_state::COMMANDS.get(state) == 0
+                && self.nodes[at].network.iter().all(VecDeque::is_empty)
+                && self.nodes[at].sources.iter().all(Source::is_empty)
+        })
+    }
+
+    /// Entries that the host of a rank has not taken.
+    fn completions(&mut self, at: usize) -> Vec<Entry> {
+        let head = self.read(at, rank::CQ_HEAD);
+        let mut entries = Vec::new();
+        let mut tail = self.nodes[at].tail;
+        while tail != head {
+            let place = RING + 16 * (tail % (1 << RING_LOG2));
+            let first = self.load(at, place);
+            entries.push((
+                cq_entry::ID.get(first),
+                cq_entry::STATUS.get(first),
+                cq_entry::SOURCE.get(first),
+                self.load(at, place + 8),
+                self.load(at, place + 12),
+            ));
+            tail = tail.wrapping_add(1);
+        }
+        if tail != self.nodes[at].tail {
+            self.nodes[at].tail = tail;
+            self.register(at, rank::CQ_TAIL, tail);
+        }
+        entries
+    }
+
+    /// The same, of commands that have no more than a status.
+    fn statuses(&mut self, at: usize) -> Vec<(u32, u32)> {
+        let entries = self.completions(at).into_iter();
+        entries.map(|(id, status, ..)| (id, status)).collect()
+    }
+
+    fn set_paces(&mut self) {
+        let paces = [
+            Pace::Always,
+            Pace::Always,
+            Pace::Chance(0.5),
+            Pace::Chance(0.2),
+            Pace::Bursts { on: 20, off: 20 },
+        ];
+        for node in &mut self.nodes {
+            let mut pace = || paces[self.rng.random_range(0..paces.len())];
+            node.host.set_pace(pace());
+            node.read_grants.set_pace(pace());
+            node.write_grants.set_pace(pace());
+            for plane in 0..2 {
+                node.sinks[plane].set_pace(pace());
+                node.sources[plane].set_pace(pace());
+            }
+        }
+        self.network_depth = self.rng.random_range(1..10);
+        self.crossing = self.rng.random_range(1..6);
+    }
+
+    fn bytes(&self, at: usize, address: u32, length: u32) -> Vec<u8> {
+        self.nodes[at].memory[address as usize..(address + length) as usize].to_vec()
+    }
+}
+
+// ------------------------------------------------------------------------------------------------ the model
+
+#[derive(Debug, Clone)]
+struct Sent {
+    from: usize,
+    id: u32,
+    context: u32,
+    tag: u32,
+    announced: bool,
+    data: Vec<u8>,
+}
+
+#[derive(Debug, Clone)]
+struct Receive {
+    id: u32,
+    source: Option<usize>,
+    context: u32,
+    tag: Option<u32>,
+    address: u32,
+    capacity: u32,
+}
+
+impl Receive {
+    fn takes(&self, message: &Sent) -> bool {
+        self.context == message.context
+            && self.source.is_none_or(|source| source == message.from)
+            && self.tag.is_none_or(|tag| tag == message.tag)
+    }
+}
+
+/// What the model knows of a rank.
+#[derive(Default)]
+struct Known {
+    /// Messages that it has sent and that have not completed.
+    sent: Vec<Sent>,
+    posted: Vec<Receive>,
+    /// Messages that have come in.
+    unexpected: Vec<Sent>,
+    /// Receives that have met a message, and not completed.
+    met: Vec<(Receive, Sent)>,
+    /// Puts and gets: id, and what is to be where.
+    moves: Vec<(u32, usize, u32, Vec<u8>)>,
+    /// Memory as it is to be.
+    memory: Vec<u8>,
+}
+
+/// How often what happened.
+#[derive(Debug, Default, Clone, Copy)]
+struct Tally {
+    own: u64,
+    empty: u64,
+    truncated: u64,
+    fetches: u64,
+    in_packets: u64,
+    copies: u64,
+    direct: u64,
+    moves: u64,
+}
+
+struct Program {
+    bench: Bench,
+    known: [Known; RANKS],
+    tally: Tally,
+    next_move: u32,
+}
+
+const TAGS: [u32; 4] = [0, 7, 1 << 25, (1 << 26) - 1];
+const CONTEXTS: [u32; 2] = [0, 200];
+
+impl Program {
+    fn free_id(&mut self, at: usize) -> u32 {
+        let known = &self.known[at];
+        loop {
+            let id = self.bench.rng.random_range(0..MESSAGES);
+            let taken = known.sent.iter().any(|sent| sent.id == id)
+                || known.posted.iter().any(|receive| receive.id == id)
+                || known.met.iter().any(|(receive, _)| receive.id == id);
+            if !taken {
+                return id;
+            }
+        }
+    }
+
+    fn send(&mut self, at: usize, to: usize, context: u32, tag: u32) {
+        let announced = self.bench.rng.random_bool(0.4);
+        let most = if announced { 700 } else { FRAGMENT };
+        let length = match self.bench.rng.random_range(0..6) {
+            0 => 0,
+            1 => most,
+            _ => self.bench.rng.random_range(0..=most),
+        };
+        let id = self.free_id(at);
+        let address = SENDS + ROOM * id + self.bench.rng.random_range(0..8);
+        let data = self.bench.bytes(at, address, length);
+        let opcode = if announced {
+            Opcode::XAnnounce
+        } else {
+            Opcode::XSend
+        };
+        self.bench
+            .message(at, opcode, [to as u32, context, tag, id], [address, length]);
+        self.tally.own += u64::from(at == to);
+        self.tally.empty += u64::from(length == 0);
+        self.known[at].sent.push(Sent {
+            from: at,
+            id,
+            context,
+            tag,
+            announced,
+            data,
+        });
+    }
+
+    fn receive(&mut self, at: usize, source: Option<usize>, context: u32, tag: Option<u32>) {
+        let id = self.free_id(at);
+        let aligned = self.bench.rng.random_bool(0.6);
+        let offset = if aligned {
+            4 * self.bench.rng.random_range(0..4)
+        } else {
+            self.bench.rng.random_range(0..16)
+        };
+        let capacity = match self.bench.rng.random_range(0..8) {
+            0 => 0,
+            1..=3 => self.bench.rng.random_range(0..=FRAGMENT),
+            _ => self.bench.rng.random_range(0..=720),
+        };
+        let receive = Receive {
+            id,
+            source,
+            context,
+            tag,
+            address: RECEIVES + ROOM * id + 16 + offset,
+            capacity,
+        };
+        let word = tag.unwrap_or_else(|| self.bench.rng.random_range(0..1 << 26))
+            | x_tag::ANY_SOURCE.put(source.is_none().into())
+            | x_tag::ANY_TAG.put(tag.is_none().into());
+        // A source that will not be looked at may be any.
+        let named = source.map_or_else(|| self.bench.rng.random_range(0..256), |at| at as u32);
+        self.bench.message(
+            at,
+            Opcode::XReceive,
+            [named, context, word, id],
+            [receive.address, capacity],
+        );
+        let known = &mut self.known[at];
+        match known.unexpected.iter().position(|m| receive.takes(m)) {
+            Some(place) => {
+                let message = known.unexpected.remove(place);
+                known.met.push((receive, message));
+            }
+            None => known.posted.push(receive),
+        }
+    }
+
+    /// A put or get of the window, in blocks of its own.
+    fn transfer(&mut self, at: usize) {
+        let other = self.bench.rng.random_range(0..RANKS);
+        let block = BLOCK * (4 * at as u32 + self.bench.rng.random_range(0..4));
+        let taken = self.known[at]
+            .moves
+            .iter()
+            .any(|&(_, _, place, _)| (place - WINDOW) / BLOCK == block / BLOCK);
+        if taken {
+            return;
+        }
+        let shift = self.bench.rng.random_range(0..4);
+        let length = self.bench.rng.random_range(0..BLOCK - 4);
+        let id = 1_000 + self.next_move;
+        self.next_move = (self.next_move + 1) % 1_000;
+        let source = WINDOW + 0x1000 + self.bench.rng.random_range(0..0x1000 - BLOCK);
+        // A get lands here, a put there; only this rank's gets and puts land in these blocks of either.
+        let is_get = self.bench.rng.random();
+        let place = WINDOW + block + shift;
+        let (opcode, offset, laddr, from, to) = if is_get {
+            (Opcode::XGet, source - WINDOW, place, other, at)
+        } else {
+            (Opcode::XPut, place - WINDOW, source, at, other)
+        };
+        let data = self.bench.bytes(from, source, length);
+        self.bench.command(at, Opcode::XOffset, offset);
+        self.bench.command(at, Opcode::XLaddr, laddr);
+        self.bench.command(at, Opcode::XLength, length);
+        self.bench.command(
+            at,
+            opcode,
+            x_commit::DPID.put(other as u32) | x_commit::SLOT.put(0) | x_commit::ID.put(id),
+        );
+        self.known[at].moves.push((id, to, place, data));
+        self.tally.moves += 1;
+    }
+
+    fn step(&mut self) {
+        self.bench.cycle();
+        for at in 0..RANKS {
+            self.look(at);
+            self.complete(at);
+        }
+    }
+
+    /// Packets that came in.
+    fn look(&mut self, at: usize) {
+        while let Some(packet) = self.bench.nodes[at].received[REQUEST].pop_front() {
+            let kind = packet[0] >> 21 & 7;
+            if kind == PacketType::Message as u32 {
+                let from = (packet[0] >> 8 & 0xff) as usize;
+                let sent = self.known[from].sent.iter();
+                let mut sent = sent.filter(|sent| sent.id == packet[3]);
+                let message = sent.next().expect("a message that was sent").clone();
+                assert_eq!(packet[1], message.tag);
+                assert_eq!(packet[2], message.data.len() as u32);
+                assert_eq!(packet[0] & 0xff, message.context);
+                assert_eq!(packet[0] >> 20 & 1, u32::from(message.announced));
+                let known = &mut self.known[at];
+                match known.posted.iter().position(|r| r.takes(&message)) {
+                    Some(place) => {
+                        let receive = known.posted.remove(place);
+                        known.met.push((receive, message));
+                    }
+                    None => known.unexpected.push(message),
+                }
+            } else if kind == PacketType::Xget as u32 && x_header::MESSAGE.get(packet[0]) == 1 {
+                self.tally.fetches += 1;
+                self.tally.in_packets += u64::from(x_header::LAST.get(packet[0]) == 0);
+            }
+        }
+        while let Some(packet) = self.bench.nodes[at].received[REPLY].pop_front() {
+            let is_data = packet[0] >> 21 & 7 == PacketType::Xdata as u32;
+            if is_data && packet[0] >> 19 & 1 == 1 && packet[0] >> 20 & 1 == 1 {
+                let id = packet[2] >> 16;
+                let met = self.known[at].met.iter();
+                let mut met = met.filter(|(receive, _)| receive.id == id);
+                let (_, message) = met.next().expect("a receive that has met its message");
+                self.tally.copies += u64::from(!message.announced);
+            }
+        }
+    }
+
+    fn complete(&mut self, at: usize) {
+        for entry in self.bench.completions(at) {
+            let (id, status, source, tag, length) = entry;
+            let place = format!("rank {at}, cycle {}: {entry:x?}", self.bench.dut.cycle());
+            if id >= 1_000 {
+                let moves = &mut self.known[at].moves;
+                let found = moves.iter().position(|&(known, ..)| known == id);
+                let (_, to, address, data) = moves.remove(found.expect("a put or get"));
+                assert_eq!(status, 0, "{place}");
+                assert!(
+                    self.bench.bytes(to, address, data.len() as u32) == data,
+                    "{place}"
+                );
+                let range = address as usize..address as usize + data.len();
+                self.known[to].memory[range].copy_from_slice(&data);
+                continue;
+            }
+            let known = &mut self.known[at];
+            if let Some(found) = known.sent.iter().position(|sent| sent.id == id) {
+                let sent = known.sent.remove(found);
+                assert_eq!((status, source), (0, 0), "{place}: {sent:x?}");
+                // Nothing waits for it any more.
+                let waits = self.known.iter().any(|known| {
+                    known
+                        .unexpected
+                        .iter()
+                        .any(|m| (m.from, m.id) == (at, sent.id))
+                });
+                assert!(!waits, "{place}: sent, and nobody has it");
+                continue;
+            }
+            let found = known.met.iter().position(|(receive, _)| receive.id == id);
+            let found = found.unwrap_or_else(|| panic!("{place}: nothing is known of it"));
+            let (receive, message) = known.met.remove(found);
+            let whole = message.data.len() as u32;
+            let kept = whole.min(receive.capacity);
+            let expected = if kept < whole {
+                Status::Truncated as u32
+            } else {
+                0
+            };
+            assert_eq!(
+                (status, source, tag, length),
+                (expected, message.from as u32, message.tag, whole),
+                "{place}: {receive:x?}"
+            );
+            let data = &message.data[..kept as usize];
+            assert!(
+                self.bench.bytes(at, receive.address, kept) == data,
+                "{place}: {receive:x?}, {message:x?}"
+            );
+            let start = receive.address as usize;
+            self.known[at].memory[start..start + kept as usize].copy_from_slice(data);
+            self.tally.truncated += u64::from(kept < whole);
+            self.tally.direct += u64::from(!message.announced && kept > 0);
+        }
+    }
+
+    fn run_until(&mut self, what: &str, done: impl Fn(&mut Self) -> bool) {
+        let start = self.bench.dut.cycle();
+        while !done(self) {
+            self.step();
+            assert!(
+                self.bench.dut.cycle() < start + 40_000,
+                "{:?}: waited in vain for {what}; met {:?}, posted {:?}, unexpected {:?}, sent {:?}",
+                self.bench.config,
+                self.known.each_ref().map(|known| known.met.clone()),
+                self.known.each_ref().map(|known| known.posted.clone()),
+                self.known.each_ref().map(|known| known.unexpected.clone()),
+                self.known.each_ref().map(|known| known.sent.clone()),
+            );
+        }
+    }
+
+    /// Everything under way ends; then messages for all receives, and receives for all messages.
+    fn clean(&mut self) {
+        loop {
+            self.run_until("the end", |program| {
+                program
+                    .known
+                    .iter()
+                    .all(|known| known.met.is_empty() && known.moves.is_empty())
+                    && program.bench.is_quiet()
+            });
+            let lonely = (0..RANKS).find(|&at| !self.known[at].posted.is_empty());
+            if let Some(at) = lonely {
+                let receive = self.known[at].posted[0].clone();
+                let from = receive.source.unwrap_or(1 - at);
+                let tag = receive.tag.unwrap_or(TAGS[1]);
+                self.send(from, at, receive.context, tag);
+                continue;
+            }
+            let lonely = (0..RANKS).find(|&at| !self.known[at].unexpected.is_empty());
+            let Some(at) = lonely else { break };
+            let context = self.known[at].unexpected[0].context;
+            self.receive(at, None, context, None);
+        }
+        self.run_until("all sends", |program| {
+            program.known.iter().all(|known| known.sent.is_empty())
+        });
+        for at in 0..RANKS {
+            let wrong = (0..RING as usize)
+                .find(|&byte| self.bench.nodes[at].memory[byte] != self.known[at].memory[byte]);
+            assert_eq!(wrong, None, "rank {at}: the first wrong byte in memory");
+            let queues = self.bench.read(at, rank::MESSAGE_QUEUES);
+            assert_eq!(queues, 0, "rank {at}: nothing waits");
+        }
+    }
+}
+
+/// Random messages between the ranks and to themselves, with puts and gets beside them, over a network that stalls.
+fn programs(config: Config, rounds: u64) {
+    let mut bench = Bench::new(config, "rma_messages_programs");
+    bench.begin();
+    for at in 0..RANKS {
+        // As many as each may have under way: so nothing is ever refused.
+        bench.register(at, rank::MESSAGE_QUOTA, 1 + SENDS_AT_MOST as u32);
+        bench.command(at, Opcode::WindowSize, 0x2000);
+        bench.command(at, Opcode::Register, WINDOW);
+    }
+    bench.run_until("the registration", |bench| {
+        (0..RANKS).all(|at| rank::reg_result::COUNT.get(bench.read(at, rank::REG_RESULT)) == 1)
+    });
+    let known = std::array::from_fn(|at| Known {
+        memory: bench.nodes[at].memory.clone(),
+        ..Known::default()
+    });
+    let mut program = Program {
+        bench,
+        known,
+        tally: Tally::default(),
+        next_move: 0,
+    };
+    for round in 0..rounds {
+        program.bench.set_paces();
+        let thresholds = [0, 1, 4, 0xffff];
+        for at in 0..RANKS {
+            for register in [rank::POSTED_THRESHOLD, rank::UNEXPECTED_THRESHOLD] {
+                let value = thresholds[program.bench.rng.random_range(0..4)];
+                program.bench.register(at, register, value);
+            }
+        }
+        // Which side is ahead, and whether puts and gets go along.
+        let paces = [0.01, 0.05, 0.2];
+        let mut pace = || paces[program.bench.rng.random_range(0..3)];
+        let (sends, receives, moves) = (pace(), pace(), pace());
+        let tags = program.bench.rng.random_range(1..=TAGS.len());
+        for _ in 0..800 {
+            for at in 0..RANKS {
+                let known = &program.known[at];
+                let (sent, moved) = (known.sent.len(), known.moves.len());
+                let received = known.posted.len() + known.met.len();
+                let busy = program.bench.nodes[at].host.len() > 12;
+                let rng = &mut program.bench.rng;
+                let tag = TAGS[rng.random_range(0..tags)];
+                let context = CONTEXTS[rng.random_range(0..2)];
+                let peer = rng.random_range(0..RANKS);
+                if sent < SENDS_AT_MOST && !busy && rng.random_bool(sends) {
+                    program.send(at, peer, context, tag);
+                } else if received < RECEIVES_AT_MOST && !busy && rng.random_bool(receives) {
+                    let source = (!rng.random_bool(0.3)).then_some(peer);
+                    let tag = (!rng.random_bool(0.3)).then_some(tag);
+                    program.receive(at, source, context, tag);
+                } else if moved < 4 && !busy && rng.random_bool(moves / 4.0) {
+                    program.transfer(at);
+                }
+            }
+            program.step();
+        }
+        if round % 4 == 3 {
+            program.clean();
+        }
+    }
+    program.clean();
+    let tally = program.tally;
+    let often = [
+        tally.own,
+        tally.empty,
+        tally.truncated,
+        tally.fetches,
+        tally.in_packets,
+        tally.copies,
+        tally.direct.saturating_sub(tally.copies),
+        tally.moves,
+    ];
+    assert!(often.iter().all(|&some| some > rounds / 8), "{tally:?}");
+    for at in 0..RANKS {
+        assert_eq!(program.bench.read(at, rank::EVENTS), 0);
+        assert_eq!(program.bench.read(at, rank::MESSAGES_REFUSED), 0);
+        assert_eq!(program.bench.read(at, rank::REFUSED_IN), 0);
+        assert_eq!(program.bench.read(at, rank::REFUSED_OUT), 0);
+        let found = [
+            rank::POSTED_BY_UNIT,
+            rank::POSTED_BY_WALK,
+            rank::UNEXPECTED_BY_UNIT,
+            rank::UNEXPECTED_BY_WALK,
+        ]
+        .map(|register| u64::from(program.bench.read(at, register)));
+        assert!(found.iter().all(|&some| some > rounds / 8), "{found:?}");
+    }
+}
+
+#[test]
+fn rma_messages_programs() {
+    programs(USUAL, soak(150));
+    programs(SMALLEST, soak(300));
+}
+
+// ------------------------------------------------------------------------------------------------ one by one
+
+/// Of a message that rank 0 sends to rank 1: context, tag.
+const CONTEXT: u32 = 3;
+const TAG: u32 = 0x012_3456;
+
+/// What is refused before anything is sent, and what has nothing to find.
+#[test]
+fn rma_messages_refusals() {
+    let mut bench = Bench::new(SMALLEST, "rma_messages_refusals");
+    for at in 0..RANKS {
+        bench.register(at, rank::CQ_BASE, RING);
+        bench.register(at, rank::CQ_SIZE, RING_LOG2);
+        bench.register(at, rank::CQ_TAIL, 0);
+    }
+    let of = |status: Status| status as u32;
+    bench.message(0, Opcode::XSend, [1, CONTEXT, TAG, 4], [0, 4]);
+    bench.message(0, Opcode::XReceive, [1, CONTEXT, TAG, 5], [0, 4]);
+    bench.message(0, Opcode::XCancel, [1, CONTEXT, TAG, 5], [0, 4]);
+    bench.drain();
+    let not_begun = of(Status::NotBegun);
+    assert_eq!(bench.statuses(0), [(4, not_begun), (5, not_begun)]);
+    bench.begin();
+    bench.drain();
+    bench.nodes[0].tail = 0;
+    bench.nodes[1].tail = 0;
+    let any = x_tag::ANY_SOURCE.put(1);
+    let cases = [
+        (Opcode::XSend, [2, CONTEXT, TAG, 1], [0, 4], Status::BadRank),
+        (
+            Opcode::XSend,
+            [1, CONTEXT, TAG, 1],
+            [0, FRAGMENT + 1],
+            Status::BadLength,
+        ),
+        (
+            Opcode::XSend,
+            [1, CONTEXT, TAG, MESSAGES],
+            [0, 4],
+            Status::BadId,
+        ),
+        (
+            Opcode::XSend,
+            [1, CONTEXT, TAG, 1],
+            [NODE_BYTES - 3, 4],
+            Status::BadLocal,
+        ),
+        // A source that is looked at must be one; any source need not.
+        (
+            Opcode::XAnnounce,
+            [255, CONTEXT, any, 1],
+            [0, 4],
+            Status::BadRank,
+        ),
+        (
+            Opcode::XAnnounce,
+            [1, CONTEXT, TAG, 1 << 15],
+            [0, 4],
+            Status::BadId,
+        ),
+        (
+            Opcode::XAnnounce,
+            [1, CONTEXT, TAG, 1],
+            [0, NODE_BYTES + 1],
+            Status::BadLocal,
+        ),
+        (
+            Opcode::XReceive,
+            [2, CONTEXT, TAG, 1],
+            [0, 4],
+            Status::BadRank,
+        ),
+        (
+            Opcode::XReceive,
+            [0, CONTEXT, TAG, MESSAGES],
+            [0, 4],
+            Status::BadId,
+        ),
+        (
+            Opcode::XReceive,
+            [0, CONTEXT, TAG, 1],
+            [NODE_BYTES, 1],
+            Status::BadLocal,
+        ),
+        (
+            Opcode::XProbe,
+            [9, CONTEXT, TAG, 1],
+            [0, 4],
+            Status::BadRank,
+        ),
+        (
+            Opcode::XProbe,
+            [0, CONTEXT, TAG, MESSAGES],
+            [0, 4],
+            Status::BadId,
+        ),
+        // A probe has no buffer.
+        (
+            Opcode::XProbe,
+            [9, CONTEXT, any, 1],
+            [NODE_BYTES, 4],
+            Status::NotFound,
+        ),
+    ];
+    for (opcode, what, buffer, status) in cases {
+        bench.message(0, opcode, what, buffer);
+        bench.drain();
+        let expected = (what[3], of(status));
+        assert_eq!(bench.statuses(0), [expected], "{opcode:?} {what:x?}");
+    }
+    assert!(bench.nodes[0].received[REQUEST].is_empty());
+    assert!(bench.nodes[1].received[REQUEST].is_empty());
+    // Nothing to be cancelled, within the ids and beyond them: nothing completes.
+    for id in [3, MESSAGES, 0xffff] {
+        bench.command(0, Opcode::XCancel, id);
+    }
+    bench.drain();
+    assert_eq!(bench.statuses(0), []);
+    // Nor does an id beyond them name the receive whose id it is modulo their number.
+    bench.message(0, Opcode::XReceive, [1, CONTEXT, TAG, 0], [0x100, 8]);
+    bench.command(0, Opcode::XCancel, MESSAGES);
+    bench.command(0, Opcode::XCancel, 1 << 15);
+    bench.drain();
+    assert_eq!(bench.read(0, rank::MESSAGE_QUEUES), 1);
+    bench.command(0, Opcode::XCancel, 0);
+    bench.drain();
+    assert_eq!(bench.statuses(0), [(0, of(Status::Cancelled))]);
+    // A window that is named is for the next put or get, whatever messages are between.
+    bench.command(0, Opcode::XWindow, 0x100);
+    bench.message(0, Opcode::XSend, [0, CONTEXT, TAG + 1, 8], [0, 4]);
+    bench.message(0, Opcode::XReceive, [0, CONTEXT, TAG + 1, 9], [0x100, 4]);
+    bench.command(0, Opcode::XPut, x_commit::ID.put(77));
+    bench.drain();
+    let mut statuses = bench.statuses(0);
+    statuses.sort_unstable();
+    assert_eq!(statuses, [(8, 0), (9, 0), (77, of(Status::NotRegistered))]);
+    // An id that a receive has; then that receive is taken back, and its id is free.
+    bench.message(0, Opcode::XReceive, [1, CONTEXT, TAG, 6], [0x100, 8]);
+    bench.message(0, Opcode::XReceive, [1, CONTEXT, TAG, 6], [0x200, 8]);
+    bench.drain();
+    assert_eq!(bench.statuses(0), [(6, of(Status::BadId))]);
+    assert_eq!(bench.read(0, rank::MESSAGE_QUEUES), 1);
+    bench.command(0, Opcode::XCancel, 6);
+    bench.drain();
+    assert_eq!(bench.statuses(0), [(6, of(Status::Cancelled))]);
+    bench.message(0, Opcode::XReceive, [1, CONTEXT, TAG, 6], [0x300, 8]);
+    bench.drain();
+    // A message takes it; a probe finds the next.
+    let data = bench.bytes(1, 0x500, 8);
+    for (id, length) in [(1, 8), (2, 7)] {
+        bench.message(1, Opcode::XSend, [0, CONTEXT, TAG, id], [0x500, length]);
+    }
+    bench.drain();
+    assert_eq!(bench.completions(0), [(6, 0, 1, TAG, 8)]);
+    assert_eq!(bench.bytes(0, 0x300, 8), data);
+    assert_eq!(bench.statuses(1), [(1, 0)]);
+    for _ in 0..2 {
+        bench.message(0, Opcode::XProbe, [0, CONTEXT, TAG | any, 9], [0, 0]);
+        bench.drain();
+        assert_eq!(bench.completions(0), [(9, 0, 1, TAG, 7)]);
+    }
+    bench.message(0, Opcode::XProbe, [0, CONTEXT, TAG, 9], [0, 0]);
+    bench.drain();
+    assert_eq!(bench.statuses(0), [(9, of(Status::NotFound))]);
+    assert_eq!(bench.read(0, rank::EVENTS), 0);
+}
+
+/// Messages beyond a quota, and beyond the store's room, are refused and told; those held before are received.
+#[test]
+fn rma_messages_no_room() {
+    for config in [USUAL, SMALLEST] {
+        let mut bench = Bench::new(config, "rma_messages_no_room");
+        bench.begin();
+        bench.register(1, rank::MESSAGE_QUOTA, 2);
+        let no_room = Status::NoRoom as u32;
+        let mut data = Vec::new();
+        for id in 0..5 {
+            let opcode = [Opcode::XSend, Opcode::XAnnounce][id as usize % 2];
+            let address = 0x1000 + 100 * id;
+            bench.message(0, opcode, [1, CONTEXT, id, id], [address, 61]);
+            data.push(bench.bytes(0, address, 61));
+        }
+        bench.drain();
+        let refused: Vec<_> = (2..5).map(|id| (id, no_room)).collect();
+        assert_eq!(bench.statuses(0), refused, "{config:?}");
+        assert_eq!(bench.read(1, rank::MESSAGES_REFUSED), 3);
+        assert_eq!(bench.read(1, rank::EVENTS), rank::events::NO_ROOM.put(1));
+        // The quota is by source: another one's messages are held.
+        bench.message(1, Opcode::XSend, [1, CONTEXT, 9, 31], [0x1000, 8]);
+        bench.drain();
+        assert_eq!(bench.read(1, rank::MESSAGE_QUEUES), 3 << 16);
+        bench.register(1, rank::MESSAGE_QUOTA, 0xffff);
+        // What there is room for in all.
+        for id in 2..31 {
+            bench.message(0, Opcode::XSend, [1, CONTEXT, id, id], [0x2000, 64]);
+        }
+        bench.drain();
+        assert_eq!(bench.read(1, rank::MESSAGE_QUEUES), MESSAGES << 16);
+        bench.message(0, Opcode::XSend, [1, CONTEXT, 50, 31], [0x2000, 64]);
+        bench.drain();
+        assert_eq!(bench.statuses(0), [(31, no_room)], "{config:?}");
+        assert_eq!(bench.read(1, rank::MESSAGES_REFUSED), 4);
+        // In order, whoever sent it: the first two are those before the quota.
+        let any = x_tag::ANY_SOURCE.put(1) | x_tag::ANY_TAG.put(1);
+        for id in 0..MESSAGES {
+            bench.message(
+                1,
+                Opcode::XReceive,
+                [0, CONTEXT, any, id % 31],
+                [0x4001, 64],
+            );
+            bench.drain();
+            let received = bench.completions(1);
+            let (source, tag, length) = match id {
+                0 | 1 => (0, id, 61),
+                2 => (1, 9, 8),
+                _ => (0, id - 1, 64),
+            };
+            let own: Vec<_> = received.iter().filter(|entry| entry.0 != 31).collect();
+            assert_eq!(own, [&(id % 31, 0, source, tag, length)], "{config:?}");
+            if let Some(data) = data.get(id as usize).filter(|_| id < 2) {
+                assert_eq!(&bench.bytes(1, 0x4001, 61), data);
+            }
+        }
+        assert_eq!(bench.read(1, rank::MESSAGE_QUEUES), 0);
+        let done: Vec<_> = (0..31).map(|id| (id, 0)).collect();
+        assert_eq!(bench.statuses(0), done);
+    }
+}
+
+/// A fetch that asks for more than there is, because its sender has announced something shorter under the same id since,
+/// gets nothing, and says so.
+#[test]
+fn rma_messages_shrunk() {
+    let mut bench = Bench::new(SMALLEST, "rma_messages_shrunk");
+    bench.begin();
+    bench.message(0, Opcode::XAnnounce, [1, CONTEXT, TAG, 5], [0x1000, 300]);
+    bench.message(0, Opcode::XAnnounce, [1, CONTEXT, TAG, 5], [0x1000, 299]);
+    bench.drain();
+    let before = bench.bytes(1, 0x2000, 300);
+    bench.message(1, Opcode::XReceive, [0, CONTEXT, TAG, 1], [0x2000, 300]);
+    bench.drain();
+    let status = Status::OutOfBounds as u32;
+    assert_eq!(bench.completions(1), [(1, status, 0, TAG, 300)]);
+    assert_eq!(bench.bytes(1, 0x2000, 300), before);
+    bench.message(1, Opcode::XReceive, [0, CONTEXT, TAG, 1], [0x2000, 300]);
+    bench.drain();
+    assert_eq!(bench.completions(1), [(1, 0, 0, TAG, 299)]);
+    assert_eq!(bench.bytes(1, 0x2000, 299), bench.bytes(0, 0x1000, 299));
+    assert_eq!(bench.statuses(0), [(5, 0), (5, 0)]);
+    // What the refused fetch has left behind does not come into a copy.
+    bench.message(0, Opcode::XAnnounce, [1, CONTEXT, TAG, 5], [0x1000, 300]);
+    bench.message(0, Opcode::XAnnounce, [1, CONTEXT, TAG, 5], [0x1000, 0]);
+    bench.message(1, Opcode::XSend, [0, CONTEXT, TAG, 3], [0x3000, 33]);
+    bench.message(1, Opcode::XReceive, [0, CONTEXT, TAG, 1], [0x2000, 300]);
+    bench.drain();
+    assert_eq!(bench.completions(1), [(1, status, 0, TAG, 300)]);
+    bench.message(0, Opcode::XReceive, [1, CONTEXT, TAG, 2], [0x2001, 64]);
+    bench.drain();
+    assert_eq!(bench.completions(0)[1..], [(2, 0, 1, TAG, 33)]);
+    assert_eq!(bench.bytes(0, 0x2001, 33), bench.bytes(1, 0x3000, 33));
+}
+
+/// A copy does not wait for the end of what comes in beside it.
+#[test]
+fn rma_messages_turns() {
+    let mut bench = Bench::new(USUAL, "rma_messages_turns");
+    bench.begin();
+    bench.message(0, Opcode::XSend, [1, CONTEXT, TAG, 1], [0x1000, 40]);
+    bench.command(0, Opcode::XLength, 0);
+    bench.drain();
+    // Puts to a window that is not there: a header after the other, and an acknowledgement each.
+    for _ in 0..400 {
+        bench.command(0, Opcode::XPut, x_commit::DPID.put(1));
+    }
+    for _ in 0..200 {
+        bench.cycle();
+    }
+    bench.message(1, Opcode::XReceive, [0, CONTEXT, TAG, 1], [0x2001, 64]);
+    let start = bench.dut.cycle();
+    bench.run_until("the copy", |bench| bench.read(1, rank::CQ_HEAD) == 1);
+    let cycles = bench.dut.cycle() - start;
+    assert!(cycles < 200, "{cycles} cycles");
+    assert!(!bench.nodes[0].host.is_empty(), "puts still come in");
+    assert_eq!(bench.bytes(1, 0x2001, 40), bench.bytes(0, 0x1000, 40));
+}
+
+/// Cycles of a message from the write of its commit, or with `posted` false of its receive's: its first word out, and into
+/// the receiver; the acknowledgement out, and into the sender; the entry in the receiver's and in the sender's ring. Four
+/// cycles are between the ranks, as through the routers of a board.
+fn timed(bench: &mut Bench, opcode: Opcode, length: u32, posted: bool) -> [u64; 6] {
+    let receive = |bench: &mut Bench| {
+        bench.message(1, Opcode::XReceive, [0, CONTEXT, TAG, 1], [0x1000, length]);
+    };
+    if posted {
+        receive(bench);
+        bench.drain();
+    }
+    for rank in 0..RANKS {
+        bench.out[rank] = Default::default();
+        bench.into[rank] = Default::default();
+    }
+    let heads = [0, 1].map(|at| bench.read(at, rank::CQ_HEAD));
+    bench.message(0, opcode, [1, CONTEXT, TAG, 2], [0x2000, length]);
+    let mut start = bench.dut.cycle() + 3;
+    if !posted {
+        bench.drain();
+        receive(bench);
+        start = bench.dut.cycle() + 3;
+    }
+    let done = [1, 0].map(|at| {
+        bench.run_until("the completion", |bench| {
+            bench.read(at, rank::CQ_HEAD) == heads[at] + 1
+        });
+        bench.dut.cycle() - start
+    });
+    bench.drain();
+    for at in 0..RANKS {
+        bench.completions(at);
+    }
+    bench.drain();
+    assert_eq!(
+        bench.bytes(1, 0x1000, length),
+        bench.bytes(0, 0x2000, length)
+    );
+    let last = |times: &[u64]| times.last().map_or(0, |&at| at.saturating_sub(start));
+    let first = |times: &[u64]| times.first().map_or(0, |&at| at.saturating_sub(start));
+    [
+        first(&bench.out[0][REQUEST]),
+        first(&bench.into[1][REQUEST]),
+        last(&bench.out[1][REPLY]),
+        last(&bench.into[0][REPLY]),
+        done[0],
+        done[1],
+    ]
+}
+
+/// The budgets of hw/nic/doc/nic.md.
+#[test]
+fn rma_messages_latency() {
+    let mut bench = Bench::new(USUAL, "rma_messages_latency");
+    bench.network_depth = 64;
+    bench.begin();
+    bench.drain();
+    for (opcode, length, posted, expected) in [
+        (Opcode::XSend, 0, true, [11, 15, 33, 37, 35, 43]),
+        (Opcode::XSend, 8, true, [11, 15, 36, 40, 38, 46]),
+        (Opcode::XSend, 64, true, [11, 15, 50, 54, 52, 60]),
+        (Opcode::XSend, 0, false, [0, 0, 17, 21, 19, 27]),
+        (Opcode::XSend, 8, false, [0, 0, 35, 39, 37, 45]),
+        (Opcode::XAnnounce, 8, true, [11, 15, 68, 72, 70, 78]),
+        (Opcode::XAnnounce, 512, true, [11, 15, 194, 198, 196, 204]),
+        (Opcode::XAnnounce, 8, false, [0, 0, 52, 56, 54, 62]),
+    ] {
+        let found = timed(&mut bench, opcode, length, posted);
+        assert_eq!(found, expected, "{opcode:?} of {length}, posted {posted}");
+    }
+}

@@ -1,0 +1,131 @@
+/// Bench top for two coprocessors with message engines. Lane g of a packed port belongs to rank g; node
+/// memories, the network between the two and their hosts are the bench's.
+module rma_messages_bench #(
+    /// Payload words of an extended packet.
+    parameter int unsigned PAYLOAD_WORDS = 128,
+    /// Entries of the Instruction, Data and Data8 FIFOs.
+    parameter int unsigned COMMAND_DEPTH = 64,
+    /// Words of each In FIFO.
+    parameter int unsigned IN_DEPTH = 512,
+    /// Words of each Out FIFO.
+    parameter int unsigned OUT_DEPTH = 512,
+    /// Words of each Head FIFO.
+    parameter int unsigned HEAD_DEPTH = 16,
+    /// Tasks of each MM Interface FIFO.
+    parameter int unsigned MM_DEPTH = 16,
+    /// Cycles from a granted memory read to its data.
+    parameter int unsigned MEM_LATENCY = 1
+) (
+    /// Clock.
+    input  logic                  clk_i,
+    /// Reset.
+    input  logic                  rst_ni,
+
+    input  logic [1:0]            command_write_i,
+    input  logic [1:0][7:0]       command_opcode_i,
+    input  logic [1:0][31:0]      command_data_i,
+    input  logic [1:0]            register_write_i,
+    input  logic [1:0]            message_write_i,
+    input  logic [1:0][11:0]      register_offset_i,
+    input  logic [1:0][31:0]      register_data_i,
+    input  logic [1:0][11:0]      read_offset_i,
+    output logic [1:0][31:0]      read_data_o,
+    output logic [1:0][31:0]      state_o,
+    output logic [1:0]            ready_o,
+    output logic [1:0]            sync_valid_o,
+    output logic [1:0]            quiet_o,
+    output logic [1:0]            sync_phase_o,
+    input  logic [1:0]            sync_fire_i,
+    input  logic [1:0]            sync_fire_phase_i,
+    output logic [1:0][1:0]       tx_valid_o,
+    input  logic [1:0][1:0]       tx_ready_i,
+    output logic [1:0][1:0][31:0] tx_data_o,
+    output logic [1:0][1:0]       tx_last_o,
+    input  logic [1:0][1:0]       rx_valid_i,
+    output logic [1:0][1:0]       rx_ready_o,
+    input  logic [1:0][1:0][31:0] rx_data_i,
+    input  logic [1:0][1:0]       rx_last_i,
+    output logic [1:0]            read_valid_o,
+    input  logic [1:0]            read_ready_i,
+    output logic [1:0][29:0]      read_address_o,
+    input  logic [1:0][31:0]      read_word_i,
+    output logic [1:0]            write_valid_o,
+    input  logic [1:0]            write_ready_i,
+    output logic [1:0][29:0]      write_address_o,
+    output logic [1:0][31:0]      write_word_o,
+    output logic [1:0][3:0]       write_strobe_o
+);
+
+  for (genvar g = 0; g < 2; g++) begin : g_coprocessor
+    rma_coprocessor #(
+        .SLOTS        (4),
+        .NODE_BYTES   (65536),
+        .DESTS        (2),
+        .PAYLOAD_WORDS(PAYLOAD_WORDS),
+        .COMMAND_DEPTH(COMMAND_DEPTH),
+        .IN_DEPTH     (IN_DEPTH),
+        .OUT_DEPTH    (OUT_DEPTH),
+        .HEAD_DEPTH   (HEAD_DEPTH),
+        .MM_DEPTH     (MM_DEPTH),
+        .MESSAGES     (32),
+        .FRAGMENT     (64),
+        .MATCH_CELLS  (16),
+        .MATCH_BLOCK  (8),
+        .MEM_LATENCY  (MEM_LATENCY)
+    ) u_coprocessor (
+        .clk_i              (clk_i),
+        .rst_ni             (rst_ni),
+        .rank_i             (8'(g)),
+        .host_clk_i         (clk_i),
+        .host_rst_ni        (rst_ni),
+        .command_write_i    (command_write_i[g]),
+        .command_opcode_i   (command_opcode_i[g]),
+        .command_data_i     (command_data_i[g]),
+        .register_write_i   (register_write_i[g]),
+        .register_offset_i  (register_offset_i[g]),
+        .register_data_i    (register_data_i[g]),
+        .message_write_i    (message_write_i[g]),
+        .read_offset_i      (read_offset_i[g]),
+        .read_data_o        (read_data_o[g]),
+        .irq_o              (),
+        .state_o            (state_o[g]),
+        .abort_o            (),
+        .abort_reason_o     (),
+        .aborted_i          (1'b0),
+        .collective_valid_i (1'b0),
+        .collective_ready_o (),
+        .collective_status_i('0),
+        .collective_id_i    ('0),
+        .ready_o            (ready_o[g]),
+        .sync_valid_o       (sync_valid_o[g]),
+        .quiet_o            (quiet_o[g]),
+        .sync_kind_o        (),
+        .sync_status_o      (),
+        .sync_slot_o        (),
+        .sync_phase_o       (sync_phase_o[g]),
+        .sync_fire_i        (sync_fire_i[g]),
+        .sync_fire_phase_i  (sync_fire_phase_i[g]),
+        .sync_verdict_i     ('0),
+        .begun_o            (),
+        .nprocs_o           (),
+        .tx_valid_o         (tx_valid_o[g]),
+        .tx_ready_i         (tx_ready_i[g]),
+        .tx_data_o          (tx_data_o[g]),
+        .tx_last_o          (tx_last_o[g]),
+        .rx_valid_i         (rx_valid_i[g]),
+        .rx_ready_o         (rx_ready_o[g]),
+        .rx_data_i          (rx_data_i[g]),
+        .rx_last_i          (rx_last_i[g]),
+        .read_valid_o       (read_valid_o[g]),
+        .read_ready_i       (read_ready_i[g]),
+        .read_address_o     (read_address_o[g]),
+        .read_word_i        (read_word_i[g]),
+        .write_valid_o      (write_valid_o[g]),
+        .write_ready_i      (write_ready_i[g]),
+        .write_address_o    (write_address_o[g]),
+        .write_word_o       (write_word_o[g]),
+        .write_strobe_o     (write_strobe_o[g])
+    );
+  end
+
+endmodule
