@@ -80,6 +80,12 @@ pub struct BoardInfo {
     pub stages: u32,
     /// Rows of the communicator table, that of the barrier included; 0 without a switch.
     pub communicators: u32,
+    /// Entries of each queue of a message engine; 0 without one.
+    pub message_depth: u32,
+    /// Bytes of a message that travels at once; of longer ones, the receiver fetches the data.
+    pub fragment_bytes: u32,
+    /// Cells of each matching unit of a message engine.
+    pub matching_cells: u32,
 }
 
 impl BoardInfo {
@@ -87,6 +93,19 @@ impl BoardInfo {
     #[must_use]
     pub fn has_switch(&self) -> bool {
         alcor_abi::board::capabilities::SWITCH.get(self.capabilities) != 0
+    }
+
+    /// Whether the board has message engines.
+    #[must_use]
+    pub fn has_messages(&self) -> bool {
+        alcor_abi::board::capabilities::MESSAGES.get(self.capabilities) != 0
+    }
+
+    /// Where the unexpected message buffer begins, which reaches to the end of node memory: the
+    /// end, without a message engine.
+    pub(crate) fn usable_bytes(&self) -> u32 {
+        self.node_bytes
+            .saturating_sub(self.message_depth * self.fragment_bytes)
     }
 }
 

@@ -10,6 +10,7 @@ use alcor_abi::{Algorithm, Collective as Code};
 
 use crate::call::{Call, Collective, CommunicatorId, Difference, Path, SoftwareReason};
 use crate::mail::{Mail, Shape as MailShape};
+use crate::messages::{self, Contexts};
 use crate::progress::Progress;
 use crate::rows::{self, Keeper};
 use crate::schedule::Group;
@@ -78,6 +79,8 @@ pub(crate) struct Shape {
     pub(crate) me: usize,
     pub(crate) tree: Tree,
     pub(crate) row: Option<u32>,
+    /// That of its messages, unless none was left.
+    pub(crate) context: Option<u8>,
     freed: AtomicBool,
 }
 
@@ -105,24 +108,30 @@ struct Offer {
     claims: bool,
     /// Of the list that it was called with.
     hash: u32,
+    /// Of its own communicators.
+    contexts: Contexts,
 }
 
+/// Words of an [`Offer`] before its contexts.
+const OFFER: usize = 6;
+
 impl Offer {
-    fn to_words(self) -> [u32; 6] {
-        [
+    fn to_words(self) -> Vec<u32> {
+        let mut words = vec![
             u32::from(self.color.is_some()) | u32::from(self.claims) << 1,
             self.color.unwrap_or(0),
             self.key as u32,
             self.next,
             self.used,
             self.hash,
-        ]
+        ];
+        words.extend(self.contexts.to_words());
+        words
     }
 
     fn from_words(words: &[u32]) -> Option<Offer> {
-        let &[flags, color, key, next, used, hash] = words else {
-            return None;
-        };
+        let (words, contexts) = words.split_first_chunk::<OFFER>()?;
+        let &[flags, color, key, next, used, hash] = words;
         Some(Offer {
             color: (flags & 1 != 0).then_some(color),
             key: key as i32,
@@ -130,6 +139,7 @@ impl Offer {
             used,
             claims: flags & 2 != 0,
             hash,
+            contexts: Contexts::from_words(contexts.try_into().ok()?),
         })
     }
 }
@@ -177,6 +187,7 @@ impl Rank {
                 tree,
                 // Written when the run began.
                 row: self.progress.info().has_switch().then_some(rows::WORLD),
+                context: Some(messages::WORLD),
                 freed: AtomicBool::new(false),
             }),
             strict: self.options.strict,
@@ -333,7 +344,7 @@ impl Communicator {
     /// Ends the communicator, once all its collectives have ended, and gives its row back.
     /// Collective. Other handles of it are of no more use.
     ///
-    /// A communicator that is dropped instead keeps its row until the run ends.
+    /// A communicator that is dropped instead keeps its row, and its context, until the run ends.
     ///
     /// # Errors
     /// [`Error::BadCommunicator`] for the world; [`Error::CollectivesDiffer`], and what ends
@@ -352,6 +363,9 @@ impl Communicator {
         self.shape.freed.store(true, Ordering::Relaxed);
         if let Some(software) = &mut rank.progress.software {
             software.forget(id);
+        }
+        if let Some(context) = self.shape.context {
+            rank.contexts.give_back(context);
         }
         if let Some(row) = row {
             rank.rows.mine &= !(1 << row);
@@ -459,6 +473,7 @@ impl Communicator {
             used: rank.rows.mine,
             claims: rank.rows.claims.is_some(),
             hash,
+            contexts: rank.contexts,
         };
         let offers: Vec<Offer> = self
             .exchange(rank, collective, &offer.to_words())?
@@ -481,6 +496,12 @@ impl Communicator {
         }
         let id = offers.iter().map(|offer| offer.next).max().unwrap_or(1);
         rank.next_communicator = id + 1;
+        // Those made now share no rank, so they share a context.
+        let mut taken = rank.contexts;
+        for offer in &offers {
+            taken.join(&offer.contexts);
+        }
+        let context = taken.free(id);
 
         let mut drafts: BTreeMap<u32, Draft> = BTreeMap::new();
         let mut order: Vec<usize> = (0..offers.len()).collect();
@@ -511,6 +532,9 @@ impl Communicator {
         if let Some(row) = draft.row {
             rank.rows.mine |= 1 << row;
         }
+        if let Some(context) = context {
+            rank.contexts.take(context);
+        }
         Ok(Some(Communicator {
             shape: Arc::new(Shape {
                 id: CommunicatorId(id),
@@ -519,6 +543,7 @@ impl Communicator {
                 me: place,
                 tree: draft.tree,
                 row: draft.row,
+                context,
                 freed: AtomicBool::new(false),
             }),
             strict: self.strict,

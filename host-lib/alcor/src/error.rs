@@ -7,7 +7,9 @@ use alcor_abi::Status;
 use crate::call::{Call, CommunicatorId, Difference, SoftwareReason};
 use crate::transfer::Transfer;
 use crate::watchdog::{Awaited, RankState, describe_watchdog};
-use crate::{Cycle, ElementType, GlobalRank, LocalRank, NodeAddr, Operation};
+use crate::{
+    Cycle, ElementType, GlobalRank, LocalRank, Message, MessageStatus, NodeAddr, Operation,
+};
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -264,6 +266,55 @@ pub enum Error {
     ForeignRequest {
         /// The rank it was handed to.
         rank: GlobalRank,
+    },
+
+    // ------------------------------------------------------------ messages
+    /// A message was longer than its receive; what fits has been received.
+    #[error(
+        "{rank}: {receive}: the message from {} with tag {} has {} bytes, of which the first {} were received; receive into a larger region, or probe for the length first",
+        found.pid, found.tag, found.length, receive.length
+    )]
+    Truncated {
+        /// Who received.
+        rank: GlobalRank,
+        /// What was asked.
+        receive: Message,
+        /// What was found.
+        found: MessageStatus,
+    },
+    /// The hardware refused a message, a receive or a probe.
+    #[error("{rank}: {message} was refused: {} {}", status.describe(), advice(*status))]
+    MessageRefused {
+        /// Who asked.
+        rank: GlobalRank,
+        /// What was asked.
+        message: Message,
+        /// Why it was refused.
+        status: Status,
+    },
+    /// A request that is no receive was handed to what takes receives alone.
+    #[error("{rank}: the request is no receive; only receives can be cancelled, and have a status")]
+    NotAReceive {
+        /// The rank it was handed to.
+        rank: GlobalRank,
+    },
+    /// The queues or the ring are too short for messages among so many ranks.
+    #[error(
+        "{rank}: messages among {ranks} ranks need {needed} command ids, and there are {found}: less than the queues' depth ({depth}), and three quarters of `Options::ring_entries` ({ring}); have a longer ring, fewer ranks, or a configuration with deeper queues"
+    )]
+    MessageRoom {
+        /// Who was to send or receive.
+        rank: GlobalRank,
+        /// Ranks of the run.
+        ranks: u32,
+        /// Ids that messages need.
+        needed: u32,
+        /// Ids that there are for messages.
+        found: u32,
+        /// Entries of a queue.
+        depth: u32,
+        /// Entries of the completion ring.
+        ring: u32,
     },
 
     // ------------------------------------------------------------ windows and collectives
@@ -567,6 +618,8 @@ impl Error {
     pub fn status(&self) -> Option<Status> {
         match self {
             Error::Refused { status, .. } => Some(*status),
+            Error::MessageRefused { status, .. } => Some(*status),
+            Error::Truncated { .. } => Some(Status::Truncated),
             Error::Unclaimed { first, .. } => first.status(),
             Error::TableFull { .. } => Some(Status::TableFull),
             Error::DuplicateWindow { .. } => Some(Status::Duplicate),

@@ -1,6 +1,8 @@
 //! The ID block: what is checked before anything else is done with a board.
 
-use alcor_abi::board::{self, abi_version, capabilities, geometry, queues, switch};
+use alcor_abi::board::{
+    self, abi_version, capabilities, geometry, matching, messages, queues, switch,
+};
 
 use crate::progress::TRANSFER_WRITES;
 use crate::{Board, BoardInfo, Error, PageOffset, Result};
@@ -62,6 +64,10 @@ pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
         0 => 0,
         _ => read(board::SWITCH)?,
     };
+    let (engine, cells) = match capabilities::MESSAGES.get(blocks) {
+        0 => (0, 0),
+        _ => (read(board::MESSAGES)?, read(board::MATCHING)?),
+    };
     let info = BoardInfo {
         ranks: geometry::RANKS.get(shape),
         links: geometry::LINKS.get(shape),
@@ -74,6 +80,9 @@ pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
         capabilities: blocks,
         stages: switch::STAGES.get(network),
         communicators: switch::COMMUNICATORS.get(network),
+        message_depth: messages::DEPTH.get(engine),
+        fragment_bytes: messages::FRAGMENT.get(engine),
+        matching_cells: matching::CELLS.get(cells),
     };
     let contradiction = |register, found, rule| Error::BadIdentity {
         board: name(),
@@ -101,6 +110,18 @@ pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
             "SWITCH",
             network,
             "a communicator table has 2 to 32 rows",
+        ));
+    }
+    let depths = 1..=1024;
+    if info.has_messages()
+        && (!info.message_depth.is_power_of_two()
+            || !depths.contains(&info.message_depth)
+            || info.message_depth * info.fragment_bytes >= info.node_bytes)
+    {
+        return Err(contradiction(
+            "MESSAGES",
+            engine,
+            "the depth is a power of two up to 1024, and the unexpected message buffer fits into node memory",
         ));
     }
     Ok(info)

@@ -22,7 +22,7 @@ pub struct Options {
     /// way.
     pub watchdog_cycles: u64,
     /// Entries of the completion ring, a power of two up to 32768: how many transfers may be
-    /// under way.
+    /// under way. Three quarters of them may be messages and posted receives.
     pub ring_entries: u32,
     /// Whether collectives that hardware can't do fail instead of running in software.
     pub strict: bool,
@@ -104,8 +104,10 @@ impl Options {
         if !self.ring_entries.is_power_of_two() || self.ring_entries > 1 << 15 {
             return Err(bad("it must be a power of two, at most 32768"));
         }
-        if ring_bytes(self.ring_entries) > info.node_bytes {
-            return Err(bad("the ring must fit into node memory, 8 bytes an entry"));
+        if ring_bytes(self.ring_entries) > info.usable_bytes() {
+            return Err(bad(
+                "the ring must fit into node memory, 16 bytes an entry, below the unexpected message buffer",
+            ));
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! One host library for MPI hardware: ranks, windows, put, get, barrier and collectives over any
-//! boards.
+//! One host library for MPI hardware: ranks, windows, put, get, barrier, collectives and messages
+//! over any boards.
 //!
 //! ```
 //! use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
@@ -34,7 +34,8 @@
 //! | [`Window`] | memory that all ranks registered together, and that `put` and `get` name |
 //! | [`Communicator`] | ranks of the run in an order, and the collectives among them |
 //! | [`Tree`] | the order in which a reduction combines |
-//! | [`Request`] | a non-blocking put, get or collective under way |
+//! | [`Request`] | a non-blocking put, get, collective, send or receive under way |
+//! | [`Message`] | what [`Rank::send`] and [`Rank::recv`] exchange, matched by the hardware |
 //! | [`Alpu`] | a matching unit, driven by the host |
 //! | [`Paper`] | the commands of the RMA coprocessor paper, in its own units |
 //! | [`Error`] | what can go wrong, each with what was asked, what was found, and where |
@@ -68,6 +69,7 @@ mod hardware;
 mod identity;
 mod job;
 mod mail;
+mod messages;
 mod operation;
 mod paper;
 mod progress;
@@ -102,6 +104,7 @@ pub use error::{AbortReason, Error, Result};
 pub use events::{Counters, Events, LastError};
 pub use identity::identify;
 pub use job::{Job, JobError, Options};
+pub use messages::{MatchCounters, Message, MessageKind, MessageStatus, Source, TAG_UB, Tag};
 pub use operation::{Operation, Reducible};
 pub use paper::Paper;
 pub use rank::Rank;
@@ -110,5 +113,5 @@ pub use request::Request;
 pub use topology::Topology;
 pub use transfer::{Transfer, TransferKind, WindowName};
 pub use tree::{Stage, Tree, TreeBoard};
-pub use watchdog::{Awaited, AwaitedCollective, RankState};
+pub use watchdog::{Awaited, AwaitedCollective, AwaitedMessage, RankState};
 pub use window::{RegisteredRange, Rights, Window};

@@ -14,10 +14,11 @@ use crate::call::Path;
 use crate::credits::{Credits, after};
 use crate::events::{Events, LastError};
 use crate::hardware::{CollectiveUnit, Operands};
-use crate::request::{Answered, Asked, Asking, Outstanding, Request};
+use crate::messages::{Message, Messages};
+use crate::request::{Answered, Asked, Asking, Ended, Outstanding, Request};
 use crate::software::{Software, Task};
 use crate::transfer::{Transfer, WindowName};
-use crate::watchdog::{Awaited, AwaitedCollective, RankState};
+use crate::watchdog::{Awaited, AwaitedCollective, AwaitedMessage, RankState};
 use crate::{
     AbortReason, BoardInfo, Cluster, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset,
     Port, Result, Wake,
@@ -64,10 +65,11 @@ pub(crate) struct Progress {
     ring: Ring,
     pub(crate) outstanding: Outstanding,
     pub(crate) unit: CollectiveUnit,
+    pub(crate) messages: Messages,
     /// Collectives in software; none before the first communicator.
     pub(crate) software: Option<Software>,
-    /// X_OFFSET, X_LADDR, X_LENGTH as the hardware has them.
-    operands: [Option<u32>; 3],
+    /// X_OFFSET, X_LADDR, X_LENGTH, X_TAG as the hardware has them.
+    operands: [Option<u32>; 4],
     irq_enable: u32,
     cq_wake: u32,
     retired_wake: Option<u32>,
@@ -107,9 +109,15 @@ const REGISTER_POLL: u64 = 8;
 const READY_POLL: u64 = 64;
 /// Polls, or wakes of one wait, between two looks at the clock.
 const LOOK_AT_CLOCK: u32 = 64;
-/// Command writes of an extended command at most: operands, window, commit.
-pub(crate) const TRANSFER_WRITES: u32 = OPERANDS.len() as u32 + 2;
-const OPERANDS: [Opcode; 3] = [Opcode::XOffset, Opcode::XLaddr, Opcode::XLength];
+/// Command writes of an extended command at most: three operands, window, commit.
+pub(crate) const TRANSFER_WRITES: u32 = 5;
+/// Those of a transfer come first.
+const OPERANDS: [Opcode; 4] = [
+    Opcode::XOffset,
+    Opcode::XLaddr,
+    Opcode::XLength,
+    Opcode::XTag,
+];
 /// What every wait ends at.
 const ALWAYS: u32 = causes::ABORTED.mask() | causes::EVENT.mask();
 
@@ -128,6 +136,10 @@ impl Progress {
         write(&mut *port, rank::CQ_BASE, 0)?;
         write(&mut *port, rank::CQ_TAIL, 0)?;
         write(&mut *port, rank::CQ_WAKE, 1)?;
+        let messages = Messages::new(&info, place.nprocs, ring_entries);
+        if info.has_messages() {
+            write(&mut *port, rank::MESSAGE_QUOTA, messages.credit())?;
+        }
         let mut progress = Progress {
             port,
             me: place.me,
@@ -136,17 +148,17 @@ impl Progress {
             cluster: place.cluster,
             watchdog_cycles,
             credits: Credits::of(info.command_credits, 0),
-            info,
             ring: Ring {
                 base: NodeAddr(0),
                 entries: ring_entries,
                 taken: 0,
                 told: 0,
             },
-            outstanding: Outstanding::new(issuer, place.me, ring_entries),
+            outstanding: Outstanding::new(issuer, place.me, ring_entries, info.message_depth),
             unit: CollectiveUnit::default(),
+            messages,
             software: None,
-            operands: [None; 3],
+            operands: [None; 4],
             irq_enable: 0,
             cq_wake: 1,
             retired_wake: None,
@@ -158,6 +170,7 @@ impl Progress {
             aborted: None,
             polls: 0,
             polling_since: None,
+            info,
         };
         progress.wait_until_ready()?;
         // A run before this one has left its count.
@@ -185,15 +198,24 @@ impl Progress {
                 self.credits.post();
             }
         }
+        if let Some(index) = OPERANDS.iter().position(|&operand| operand == opcode) {
+            self.operands[index] = Some(data);
+        }
         match opcode {
-            Opcode::XOffset => self.operands[0] = Some(data),
-            Opcode::XLaddr => self.operands[1] = Some(data),
-            Opcode::XLength => self.operands[2] = Some(data),
             Opcode::Barrier => self.barriers += 1,
             Opcode::Register | Opcode::Deregister => self.registrations += 1,
             _ => {}
         }
         self.write(alcor_abi::command(opcode), data)
+    }
+
+    /// Posts an operand, unless the hardware has it.
+    pub(crate) fn operand(&mut self, operand: Opcode, data: u32) -> Result<()> {
+        let index = OPERANDS.iter().position(|&known| known == operand);
+        match index.and_then(|index| self.operands[index]) {
+            Some(kept) if kept == data => Ok(()),
+            _ => self.post(operand, data),
+        }
     }
 
     /// Waits until `commands` writes can be posted, [`TRANSFER_WRITES`] at most.
@@ -234,10 +256,8 @@ impl Progress {
         held: Option<Arc<Block>>,
     ) -> Result<Request> {
         self.reserve_transfer()?;
-        for (index, operand) in transfer.operands().into_iter().enumerate() {
-            if self.operands[index] != Some(operand) {
-                self.post(OPERANDS[index], operand)?;
-            }
+        for (operand, data) in OPERANDS.into_iter().zip(transfer.operands()) {
+            self.operand(operand, data)?;
         }
         if let WindowName::Base(base) = transfer.window {
             self.post(Opcode::XWindow, base.0)?;
@@ -253,9 +273,9 @@ impl Progress {
     }
 
     /// Waits until an extended command can be posted as a whole, and the ring has room for its
-    /// completion: whatever waits brings collectives in software further, which post commands of
-    /// their own, and these must not come between the writes of this one.
-    fn reserve_transfer(&mut self) -> Result<()> {
+    /// completion: whatever waits brings collectives in software and waiting messages further,
+    /// which post commands of their own, and these must not come between the writes of this one.
+    pub(crate) fn reserve_transfer(&mut self) -> Result<()> {
         loop {
             self.reserve(TRANSFER_WRITES)?;
             if self.make_ring_room()? {
@@ -266,7 +286,11 @@ impl Progress {
                 |_| Awaited::RingRoom,
                 |progress| match progress.outstanding.len() < entries {
                     true => Wanted::Nothing,
-                    false => Wanted::Completions((entries / 2).max(1)),
+                    // What a message waits for may never come.
+                    false => {
+                        let others = entries.saturating_sub(progress.messages.under_way());
+                        Wanted::Completions((entries / 2).min(others).max(1))
+                    }
                 },
             )?;
         }
@@ -377,11 +401,12 @@ impl Progress {
         }
     }
 
-    /// Brings collectives in software further; whether anything moved.
+    /// Brings collectives in software and waiting messages further; whether anything moved.
     pub(crate) fn drive(&mut self) -> Result<bool> {
+        let posted = self.post_messages()?;
         // Posting may wait itself, and must find nothing to drive then.
         let Some(mut software) = self.software.take() else {
-            return Ok(false);
+            return Ok(posted);
         };
         let moved = match software.is_active() {
             true => match self.port.now() {
@@ -391,17 +416,19 @@ impl Progress {
             false => Ok(false),
         };
         self.software = Some(software);
-        moved
+        Ok(moved? | posted)
     }
 
-    /// When to look at the mail next.
+    /// When to look at the mail next, or for messages.
     fn next_look(&mut self) -> Result<Cycle> {
+        let messages = self.messages.next_look();
         match &self.software {
             Some(software) if software.is_active() => {
                 let now = self.port.now()?;
-                Ok(Cycle(now.0.saturating_add(software.pause(now))))
+                let mail = Cycle(now.0.saturating_add(software.pause(now)));
+                Ok(mail.min(messages))
             }
-            _ => Ok(Cycle(u64::MAX)),
+            _ => Ok(messages),
         }
     }
 
@@ -465,6 +492,9 @@ impl Progress {
         let mut missing = 0;
         for request in requests.filter(|request| !request.is_known()) {
             missing += 1;
+            if let Some(&message) = request.outcome.asked.message() {
+                return self.awaited_message(message);
+            }
             if let Asked::Collective(asking) = &request.outcome.asked {
                 let missing = |software: &Software| software.missing(asking.call.communicator.0);
                 return Awaited::Collective(Box::new(AwaitedCollective {
@@ -481,19 +511,30 @@ impl Progress {
         Awaited::Completions { missing }
     }
 
+    /// A wait for a message.
+    pub(crate) fn awaited_message(&self, message: Message) -> Awaited {
+        Awaited::Message(Box::new(AwaitedMessage {
+            message,
+            waiting: self.messages.waiting(),
+            queues: None,
+        }))
+    }
+
     /// What brings `missing` completions or ends of collectives nearer.
     pub(crate) fn completions(&self, missing: u32) -> Wanted {
         match (missing, self.outstanding.len()) {
             (0, _) => Wanted::Nothing,
             (_, 0) => Wanted::Collective,
             // Each end may be what something else in the queue waits for.
-            _ if self.unit.has_queue() || self.has_software() => Wanted::Completions(1),
+            _ if self.unit.has_queue() || self.has_software() || self.messages.has_queue() => {
+                Wanted::Completions(1)
+            }
             (missing, posted) => Wanted::Completions(missing.min(posted)),
         }
     }
 
     /// Now, and when a wait that begins now is given up.
-    fn deadline(&mut self) -> Result<(Cycle, Cycle)> {
+    pub(crate) fn deadline(&mut self) -> Result<(Cycle, Cycle)> {
         let now = self.port.now()?;
         Ok((now, Cycle(now.0.saturating_add(self.patience()))))
     }
@@ -505,7 +546,7 @@ impl Progress {
     }
 
     /// Sees to it that what is wanted raises the interrupt, and nothing else does.
-    fn arm(&mut self, want: &Wanted) -> Result<()> {
+    pub(crate) fn arm(&mut self, want: &Wanted) -> Result<()> {
         let cause = match *want {
             Wanted::Nothing | Wanted::Collective => 0,
             Wanted::Completions(more) => {
@@ -555,10 +596,15 @@ impl Progress {
             }
         }
         if done(self) {
-            self.polls = 0;
-            self.polling_since = None;
+            self.asked_with_success();
             return Ok(true);
         }
+        self.asked_in_vain(awaited)?;
+        Ok(false)
+    }
+
+    /// Fails when what did not come has been asked for longer than a wait may last.
+    pub(crate) fn asked_in_vain(&mut self, awaited: impl Fn(&Progress) -> Awaited) -> Result<()> {
         self.polls += 1;
         if self.polls.is_multiple_of(LOOK_AT_CLOCK) {
             let now = self.port.now()?;
@@ -567,13 +613,19 @@ impl Progress {
                 return Err(self.watchdog(awaited(self), since, now));
             }
         }
-        Ok(false)
+        Ok(())
+    }
+
+    /// What was asked for has come.
+    pub(crate) fn asked_with_success(&mut self) {
+        self.polls = 0;
+        self.polling_since = None;
     }
 
     // ------------------------------------------------------------ the way in
 
     /// Takes in everything that is pending.
-    fn take_in(&mut self) -> Result<()> {
+    pub(crate) fn take_in(&mut self) -> Result<()> {
         let pending = self.read(rank::CAUSES)?;
         let is = |cause: alcor_abi::Field| cause.get(pending) != 0;
         if is(causes::EVENT) {
@@ -620,8 +672,9 @@ impl Progress {
             let at = NodeAddr(self.ring.base.0 + index * CQ_ENTRY_BYTES);
             let bytes = &mut bytes[..(run * CQ_ENTRY_BYTES) as usize];
             self.port.read_memory(at, bytes)?;
-            for entry in bytes.as_chunks::<4>().0.chunks_exact(2) {
-                self.take_completion(u32::from_le_bytes(entry[0]), u32::from_le_bytes(entry[1]))?;
+            for entry in bytes.as_chunks::<{ CQ_ENTRY_BYTES as usize }>().0 {
+                let word = |index| u32::from_le_bytes(entry.as_chunks::<4>().0[index]);
+                self.take_completion([word(0), word(1), word(2), word(3)])?;
             }
             new -= run;
         }
@@ -634,12 +687,19 @@ impl Progress {
         Ok(())
     }
 
-    fn take_completion(&mut self, word: u32, retired: u32) -> Result<()> {
+    fn take_completion(&mut self, [word, retired, tag, length]: [u32; 4]) -> Result<()> {
         let entry = self.ring.taken;
         self.ring.taken = entry.wrapping_add(1);
         let status = Status::from_bits(cq_entry::STATUS.get(word));
-        let answered =
-            status.and_then(|status| self.outstanding.complete(cq_entry::ID.get(word), status));
+        let answered = status.and_then(|status| {
+            let ended = Ended {
+                status,
+                source: GlobalRank(cq_entry::SOURCE.get(word)),
+                tag,
+                length,
+            };
+            self.outstanding.complete(cq_entry::ID.get(word), ended)
+        });
         match answered {
             None => {
                 return Err(Error::BadCompletion {
@@ -648,10 +708,14 @@ impl Progress {
                     word,
                 });
             }
-            Some(Answered {
-                context: Some(context),
-            }) => self.unit.ended(context),
-            Some(_) => {}
+            Some(Answered { context, message }) => {
+                if let Some(context) = context {
+                    self.unit.ended(context);
+                }
+                if let Some(message) = message {
+                    self.messages.ended(&message);
+                }
+            }
         }
         self.credits.retired_is(retired);
         Ok(())
@@ -738,12 +802,16 @@ impl Progress {
         }
     }
 
-    fn watchdog(&mut self, awaited: Awaited, began: Cycle, at: Cycle) -> Error {
-        match self.rank_states() {
+    pub(crate) fn watchdog(&mut self, awaited: Awaited, began: Cycle, at: Cycle) -> Error {
+        let queues = match awaited {
+            Awaited::Message(_) => self.read(rank::MESSAGE_QUEUES),
+            _ => Ok(0),
+        };
+        match queues.and_then(|queues| Ok((queues, self.rank_states()?))) {
             Err(error) => error,
-            Ok(states) => Error::Watchdog {
+            Ok((queues, states)) => Error::Watchdog {
                 rank: self.me,
-                awaited: awaited.seen_in(&states),
+                awaited: awaited.seen_in(queues, &states),
                 cycles: at.0.saturating_sub(began.0),
                 at,
                 states,

@@ -10,6 +10,7 @@ use alcor_abi::{Opcode, rank};
 use crate::allocator::{Allocator, Block};
 use crate::alpu::AlpuState;
 use crate::communicator::local_bits;
+use crate::messages::Contexts;
 use crate::progress::{Place, Progress, Wanted, ring_bytes};
 use crate::rows::{self, Rows};
 use crate::transfer::fits;
@@ -38,6 +39,8 @@ pub struct Rank {
     pub(crate) world: Option<Communicator>,
     /// The number of the next communicator.
     pub(crate) next_communicator: u32,
+    /// Contexts of its communicators' messages.
+    pub(crate) contexts: Contexts,
     /// What it knows of the matching unit in its page.
     pub(crate) alpu: Option<AlpuState>,
     /// Bytes on their way to or from node memory.
@@ -125,7 +128,7 @@ impl Rank {
         fits("rank", u64::from(pid.0), 0xFF)?;
         fits("number of ranks", u64::from(nprocs), 0xFF)?;
         let issuer = ISSUERS.fetch_add(1, Ordering::Relaxed);
-        let memory = Allocator::new(ring_bytes(options.ring_entries), info.node_bytes);
+        let memory = Allocator::new(ring_bytes(options.ring_entries), info.usable_bytes());
         let progress = Progress::start(
             port,
             info,
@@ -143,6 +146,7 @@ impl Rank {
             rows,
             world: None,
             next_communicator: 1,
+            contexts: Contexts::default(),
             alpu: None,
             scratch: Vec::new(),
             left: false,
@@ -199,10 +203,11 @@ impl Rank {
         self.progress.info()
     }
 
-    /// Completes what this rank has started, and leaves the run.
+    /// Completes what this rank has started, and leaves the run: messages that it sent have to be
+    /// received, receives that wait are cancelled.
     ///
     /// # Errors
-    /// As [`Rank::flush_all`]; the rank has aborted the run and left it then.
+    /// As [`Rank::flush_all`]; [`Error::Watchdog`] when a message is not received; the rank has aborted the run and left it then.
     pub fn finish(mut self) -> Result<()> {
         let ended = self.end();
         if ended.is_err() {
@@ -217,6 +222,7 @@ impl Rank {
             |_| Awaited::Collectives,
             |progress| progress.completions(u32::from(!progress.collectives_are_over())),
         )?;
+        self.progress.end_messages()?;
         self.flush_all()?;
         self.progress.post(Opcode::EndRun, 0)?;
         let all = self.progress.queue_depth();
@@ -394,14 +400,22 @@ impl Rank {
     /// A barrier or registration that is posted so is acknowledged by the next call that waits.
     ///
     /// # Errors
-    /// [`Error::ReservedCommand`] for the commits of extended commands, whose ids the library
-    /// hands out: see [`Rank::transfer`]; what ends every wait.
+    /// [`Error::ReservedCommand`] for the commits of extended commands and messages, whose ids the
+    /// library hands out: see [`Rank::transfer`]; what ends every wait.
     pub fn command(&mut self, opcode: Opcode, data: u32) -> Result<()> {
-        if matches!(opcode, Opcode::XPut | Opcode::XGet) {
+        let instead = match opcode {
+            Opcode::XPut | Opcode::XGet => "`Rank::transfer`",
+            Opcode::XSend | Opcode::XAnnounce => "`Rank::isend`",
+            Opcode::XReceive => "`Rank::irecv`",
+            Opcode::XProbe => "`Rank::iprobe`",
+            Opcode::XCancel => "`Rank::cancel`",
+            _ => "",
+        };
+        if !instead.is_empty() {
             return Err(Error::ReservedCommand {
                 rank: self.pid(),
                 opcode,
-                instead: "`Rank::transfer`",
+                instead,
             });
         }
         self.progress.check()?;

@@ -1,4 +1,4 @@
-//! Puts and gets under way: which command ids are in use, and who is told how they ended.
+//! What is under way: which command ids are in use, and who is told how it ended.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,6 +8,7 @@ use alcor_abi::Status;
 
 use crate::allocator::Block;
 use crate::call::{Call, Difference, Path, Receipt};
+use crate::messages::{Message, MessageKind, MessageStatus};
 use crate::transfer::Transfer;
 use crate::{Error, GlobalRank, Result};
 
@@ -22,6 +23,12 @@ pub(crate) enum Asked {
     Collective(Asking),
     /// What tells the collective units of a collective in software that has a row.
     Herald { context: u32 },
+    /// A message, a receive or a probe. `members` are the ranks as the call counts them, where it
+    /// does not count those of the run.
+    Message {
+        message: Message,
+        members: Option<Arc<[GlobalRank]>>,
+    },
 }
 
 /// A collective under way.
@@ -41,7 +48,15 @@ impl Asked {
     fn target(&self) -> Option<GlobalRank> {
         match self {
             Asked::Transfer(transfer) | Asked::Quiet(transfer) => Some(transfer.target),
-            Asked::Collective(_) | Asked::Herald { .. } => None,
+            Asked::Collective(_) | Asked::Herald { .. } | Asked::Message { .. } => None,
+        }
+    }
+
+    /// The message, if it is one.
+    pub(crate) fn message(&self) -> Option<&Message> {
+        match self {
+            Asked::Message { message, .. } => Some(message),
+            _ => None,
         }
     }
 
@@ -50,6 +65,7 @@ impl Asked {
             Asked::Transfer(transfer) | Asked::Quiet(transfer) => u64::from(transfer.length),
             Asked::Collective(asking) => asking.bytes,
             Asked::Herald { .. } => 0,
+            Asked::Message { message, .. } => u64::from(message.length),
         }
     }
 }
@@ -58,33 +74,80 @@ impl Asked {
 pub(crate) struct Answered {
     /// The communicator's row, of a collective.
     pub(crate) context: Option<u32>,
+    pub(crate) message: Option<Message>,
 }
 
-/// How a transfer or collective ended, once it has: shared by its [`Request`] and the table of ids.
+/// What a completion says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended {
+    pub(crate) status: Status,
+    /// Of a receive or probe: the message's source, tag and length.
+    pub(crate) source: GlobalRank,
+    pub(crate) tag: u32,
+    pub(crate) length: u32,
+}
+
+impl From<Status> for Ended {
+    fn from(status: Status) -> Ended {
+        Ended {
+            status,
+            source: GlobalRank(0),
+            tag: 0,
+            length: 0,
+        }
+    }
+}
+
+/// How a transfer, collective or message ended, once it has: shared by its [`Request`] and the table of ids.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     /// The rank that issued it, told apart from all others of this process.
     issuer: u64,
     pub(crate) asked: Asked,
-    status: OnceLock<Status>,
+    /// Its command id, once it has been posted.
+    id: OnceLock<u16>,
+    ended: OnceLock<Ended>,
     claimed: AtomicBool,
 }
 
 impl Outcome {
     pub(crate) fn is_known(&self) -> bool {
-        self.status.get().is_some()
+        self.ended.get().is_some()
     }
 
     pub(crate) fn status(&self) -> Option<Status> {
-        self.status.get().copied()
+        self.ended.get().map(|ended| ended.status)
+    }
+
+    pub(crate) fn id(&self) -> Option<u16> {
+        self.id.get().copied()
+    }
+
+    /// What was found, of a receive or probe that has ended.
+    fn message_status(&self) -> Option<MessageStatus> {
+        let Asked::Message { message, members } = &self.asked else {
+            return None;
+        };
+        let ended = self.ended.get()?;
+        if message.kind == MessageKind::Send {
+            return None;
+        }
+        let found = MessageStatus {
+            source: ended.source.0,
+            pid: ended.source,
+            tag: ended.tag,
+            length: ended.length,
+            cancelled: ended.status == Status::Cancelled,
+        };
+        Some(found.counted(members.as_deref()))
     }
 
     /// The outcome as its owner gets it; `Ok` as long as it is not known.
     fn claim(&self, origin: GlobalRank) -> Result<()> {
         self.claimed.store(true, Ordering::Relaxed);
-        match self.status.get() {
-            None | Some(Status::Ok) => Ok(()),
-            Some(&status) => match &self.asked {
+        match self.status() {
+            None | Some(Status::Ok | Status::Cancelled | Status::NotFound) => Ok(()),
+            Some(status) => match &self.asked {
                 &Asked::Transfer(transfer) => Err(Error::Refused {
                     origin,
                     transfer,
@@ -92,6 +155,18 @@ impl Outcome {
                 }),
                 Asked::Quiet(_) | Asked::Herald { .. } => Ok(()),
                 Asked::Collective(asking) => Err(ended_badly(origin, asking.call, status)),
+                &Asked::Message { message, .. } => Err(match (status, self.message_status()) {
+                    (Status::Truncated, Some(found)) => Error::Truncated {
+                        rank: origin,
+                        receive: message,
+                        found,
+                    },
+                    _ => Error::MessageRefused {
+                        rank: origin,
+                        message,
+                        status,
+                    },
+                }),
             },
         }
     }
@@ -113,7 +188,7 @@ fn ended_badly(rank: GlobalRank, call: Call, status: Status) -> Error {
     }
 }
 
-/// A non-blocking put, get or collective. Its memory is in use until it is complete.
+/// A non-blocking put, get, collective, send or receive. Its memory is in use until it is complete.
 ///
 /// Hand it to [`crate::Rank::wait`] to learn how it ended. One that is dropped ends all the
 /// same; if it fails, the next flush says so.
@@ -129,8 +204,20 @@ impl Request {
     pub fn transfer(&self) -> Option<Transfer> {
         match &self.outcome.asked {
             Asked::Transfer(transfer) | Asked::Quiet(transfer) => Some(*transfer),
-            Asked::Collective(_) | Asked::Herald { .. } => None,
+            Asked::Collective(_) | Asked::Herald { .. } | Asked::Message { .. } => None,
         }
+    }
+
+    /// What was asked, of a send or receive.
+    #[must_use]
+    pub fn message(&self) -> Option<Message> {
+        self.outcome.asked.message().copied()
+    }
+
+    /// What was received, of a receive that is complete.
+    #[must_use]
+    pub fn message_status(&self) -> Option<MessageStatus> {
+        self.outcome.message_status()
     }
 
     /// What was called and which way it is done, of a collective.
@@ -141,7 +228,9 @@ impl Request {
                 call: asking.call,
                 path: asking.path,
             }),
-            Asked::Transfer(_) | Asked::Quiet(_) | Asked::Herald { .. } => None,
+            Asked::Transfer(_) | Asked::Quiet(_) | Asked::Herald { .. } | Asked::Message { .. } => {
+                None
+            }
         }
     }
 
@@ -157,13 +246,19 @@ struct UnderWay {
     _held: Vec<Arc<Block>>,
 }
 
-/// The transfers and collectives of a rank that have not completed, by command id.
+/// What a rank has under way, by command id. The ids below the depth of the queues of messages are
+/// those of messages, receives and probes, and all others have the ids behind them, so that neither
+/// takes the others' ids away.
 #[derive(Debug)]
 pub(crate) struct Outstanding {
     issuer: u64,
     origin: GlobalRank,
     by_id: Vec<Option<UnderWay>>,
+    under_way: u32,
+    /// The first id that is no message's.
+    behind_messages: u32,
     free_ids: Vec<u16>,
+    free_message_ids: Vec<u16>,
     to_target: Vec<u32>,
     bytes: u64,
     /// Outcomes of failed transfers that their owners have not claimed yet.
@@ -174,13 +269,20 @@ pub(crate) struct Outstanding {
 }
 
 impl Outstanding {
-    /// Room for `capacity` transfers, at most 65536.
-    pub(crate) fn new(issuer: u64, origin: GlobalRank, capacity: u32) -> Outstanding {
+    /// Room for `capacity` transfers, and for as many messages as the queues are deep: together
+    /// at most 65536.
+    pub(crate) fn new(issuer: u64, origin: GlobalRank, capacity: u32, depth: u32) -> Outstanding {
         Outstanding {
             issuer,
             origin,
-            by_id: (0..capacity).map(|_| None).collect(),
-            free_ids: (0..capacity).rev().map(|id| id as u16).collect(),
+            by_id: (0..depth + capacity).map(|_| None).collect(),
+            under_way: 0,
+            behind_messages: depth,
+            free_ids: (depth..depth + capacity)
+                .rev()
+                .map(|id| id as u16)
+                .collect(),
+            free_message_ids: (0..depth).rev().map(|id| id as u16).collect(),
             to_target: vec![0; 256],
             bytes: 0,
             failed: Vec::new(),
@@ -190,7 +292,7 @@ impl Outstanding {
     }
 
     pub(crate) fn len(&self) -> u32 {
-        (self.by_id.len() - self.free_ids.len()) as u32
+        self.under_way
     }
 
     /// Bytes of all transfers under way.
@@ -211,14 +313,20 @@ impl Outstanding {
         Arc::new(Outcome {
             issuer: self.issuer,
             asked,
-            status: OnceLock::new(),
+            id: OnceLock::new(),
+            ended: OnceLock::new(),
             claimed: AtomicBool::new(false),
         })
     }
 
     /// Enters what is posted; `None` when all ids are in use. A target fits the hardware's field.
     pub(crate) fn enter(&mut self, outcome: Arc<Outcome>, held: Vec<Arc<Block>>) -> Option<u16> {
-        let id = self.free_ids.pop()?;
+        let id = match outcome.asked.message() {
+            None => self.free_ids.pop()?,
+            Some(_) => self.free_message_ids.pop()?,
+        };
+        let _ = outcome.id.set(id);
+        self.under_way += 1;
         if let Some(target) = outcome.asked.target() {
             self.to_target[target.0 as usize] += 1;
         }
@@ -231,30 +339,40 @@ impl Outstanding {
     }
 
     /// Takes in a completion; what it answers, if that is under way.
-    pub(crate) fn complete(&mut self, id: u32, status: Status) -> Option<Answered> {
+    pub(crate) fn complete(&mut self, id: u32, ended: Ended) -> Option<Answered> {
         let under_way = self.by_id.get_mut(id as usize).and_then(Option::take)?;
         let outcome = under_way.outcome;
-        self.free_ids.push(id as u16);
+        match id < self.behind_messages {
+            true => self.free_message_ids.push(id as u16),
+            false => self.free_ids.push(id as u16),
+        }
+        self.under_way -= 1;
         let answered = Answered {
             context: match &outcome.asked {
                 Asked::Collective(asking) => asking.context,
                 Asked::Herald { context } => Some(*context),
-                Asked::Transfer(_) | Asked::Quiet(_) => None,
+                Asked::Transfer(_) | Asked::Quiet(_) | Asked::Message { .. } => None,
             },
+            message: outcome.asked.message().copied(),
         };
         if let Some(target) = outcome.asked.target() {
             self.to_target[target.0 as usize] -= 1;
         }
         self.bytes -= outcome.asked.bytes();
-        self.settle(outcome, status);
+        self.settle(outcome, ended);
         Some(answered)
     }
 
     /// Makes known how something ended.
-    pub(crate) fn settle(&mut self, outcome: Arc<Outcome>, status: Status) {
-        let _ = outcome.status.set(status);
+    pub(crate) fn settle(&mut self, outcome: Arc<Outcome>, ended: impl Into<Ended>) {
+        let ended = ended.into();
+        let _ = outcome.ended.set(ended);
         let is_own = matches!(outcome.asked, Asked::Quiet(_) | Asked::Herald { .. });
-        if status != Status::Ok && !is_own {
+        let is_well = matches!(
+            ended.status,
+            Status::Ok | Status::Cancelled | Status::NotFound
+        );
+        if !is_well && !is_own {
             self.failed.push(outcome);
             if self.failed.len() >= self.sweep_at {
                 self.sweep();
@@ -294,6 +412,28 @@ impl Outstanding {
                 first: Box::new(first),
             }),
         }
+    }
+
+    /// The first send, receive or probe under way.
+    pub(crate) fn first_message(&self, kind: MessageKind) -> Option<Message> {
+        self.messages()
+            .filter_map(|outcome| outcome.asked.message())
+            .find(|message| message.kind == kind)
+            .copied()
+    }
+
+    /// Receives under way.
+    pub(crate) fn receives(&self) -> Vec<Arc<Outcome>> {
+        let is_receive = |outcome: &&Arc<Outcome>| {
+            let message = outcome.asked.message();
+            message.is_some_and(|message| message.kind == MessageKind::Receive)
+        };
+        self.messages().filter(is_receive).cloned().collect()
+    }
+
+    fn messages(&self) -> impl Iterator<Item = &Arc<Outcome>> {
+        let ids = &self.by_id[..self.behind_messages as usize];
+        ids.iter().flatten().map(|under_way| &under_way.outcome)
     }
 
     /// Checks that this rank issued the request.

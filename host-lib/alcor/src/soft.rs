@@ -16,17 +16,19 @@
 //! ```
 
 mod alpu;
+mod messages;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use alcor_abi::packets::{cq_entry, x_commit};
+use alcor_abi::packets::{cq_entry, x_commit, x_message};
 use alcor_abi::rank::{ack, causes, events, identity, last_error, reg_result};
 use alcor_abi::{
     CQ_ENTRY_BYTES, Field, Opcode, PAPER_MAX_WORDS, PacketType, Status, SyncKind, board, rank,
 };
 
 use self::alpu::SoftAlpu;
+use self::messages::SoftMessages;
 use crate::{
     Backend, Board, Cluster, Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake,
 };
@@ -42,6 +44,10 @@ pub struct SoftConfig {
     pub node_bytes: u32,
     /// Entries of a command queue.
     pub commands: u32,
+    /// Entries of each queue of a message engine, a power of two up to 1024; 0 for none.
+    pub message_depth: u32,
+    /// Bytes of a message that travels at once.
+    pub fragment_bytes: u32,
 }
 
 impl Default for SoftConfig {
@@ -51,6 +57,8 @@ impl Default for SoftConfig {
             slots: 32,
             node_bytes: 1 << 20,
             commands: 64,
+            message_depth: 64,
+            fragment_bytes: 256,
         }
     }
 }
@@ -376,6 +384,7 @@ struct SoftRank {
     epoch_cycles: u32,
     irq_enable: u32,
     alpu: SoftAlpu,
+    messages: SoftMessages,
 }
 
 impl SoftRank {
@@ -414,6 +423,7 @@ impl SoftRank {
             epoch_cycles: 0,
             irq_enable: 0,
             alpu: SoftAlpu::of(number),
+            messages: SoftMessages::default(),
         }
     }
 
@@ -451,17 +461,19 @@ impl SoftRank {
     }
 
     fn complete(&mut self, id: u32, status: Status) {
+        let entry = cq_entry::ID.put(id) | cq_entry::STATUS.put(status as u32);
+        self.enter(&[entry, self.retired]);
+    }
+
+    /// Writes a ring entry, of which words that are not given stay as they are.
+    fn enter(&mut self, words: &[u32]) {
         let entries = 1 << self.cq_log2;
         if self.cq_head.wrapping_sub(self.cq_tail) >= entries {
             self.event(events::CQ_OVERFLOW);
             return;
         }
-        let words = [
-            cq_entry::ID.put(id) | cq_entry::STATUS.put(status as u32),
-            self.retired,
-        ];
         let at = u64::from(self.cq_base) + u64::from(self.cq_head % entries * CQ_ENTRY_BYTES);
-        for (index, word) in words.into_iter().enumerate() {
+        for (index, word) in words.iter().enumerate() {
             let at = at as usize + 4 * index;
             if let Some(place) = self.memory.get_mut(at..at + 4) {
                 place.copy_from_slice(&word.to_le_bytes());
@@ -480,6 +492,12 @@ impl SoftRank {
             | bit(causes::EVENT, self.events != 0)
             | bit(causes::CREDIT, reached(self.retired, self.retired_wake))
     }
+}
+
+/// The rank whose PID is `pid`, once it has said so.
+fn target_of(ranks: &[SoftRank], pid: u32) -> Option<usize> {
+    let is = |rank: &SoftRank| rank.nprocs > 0 && rank.pid == pid;
+    ranks.iter().position(is)
 }
 
 #[derive(Debug)]
@@ -530,7 +548,14 @@ impl State {
             board::ABI_VERSION => board::abi_version::MAJOR.put(alcor_abi::ABI_MAJOR),
             board::ABI_HASH => alcor_abi::ABI_HASH,
             board::CAPABILITIES => {
-                board::capabilities::RMA.mask() | board::capabilities::ALPU.mask()
+                let has_messages = u32::from(self.config.message_depth > 0);
+                board::capabilities::RMA.mask()
+                    | board::capabilities::ALPU.mask()
+                    | board::capabilities::MESSAGES.put(has_messages)
+            }
+            board::MESSAGES => {
+                board::messages::DEPTH.put(self.config.message_depth)
+                    | board::messages::FRAGMENT.put(self.config.fragment_bytes)
             }
             board::GEOMETRY => {
                 board::geometry::RANKS.put(self.config.ranks)
@@ -589,7 +614,10 @@ impl State {
             rank::REFUSED_IN => it.refused_in,
             rank::REFUSED_OUT => it.refused_out,
             rank::BARRIERS => it.barriers,
-            _ => it.alpu.read(offset),
+            _ => {
+                let engine = it.messages.read(offset);
+                engine.unwrap_or_else(|| it.alpu.read(offset))
+            }
         }
     }
 
@@ -609,6 +637,7 @@ impl State {
             rank::CQ_TAIL => it.cq_tail = value,
             rank::CQ_WAKE => it.cq_wake = value,
             rank::RETIRED_WAKE => it.retired_wake = value,
+            rank::MESSAGE_QUOTA => it.messages.write(offset, value),
             _ => it.alpu.write(offset, value, now),
         }
     }
@@ -672,8 +701,16 @@ impl State {
         match opcode {
             Opcode::Barrier | Opcode::Register | Opcode::Deregister => return false,
             Opcode::Put1 | Opcode::PutN | Opcode::Get => return self.serve_paper(index, opcode),
+            // On its way until its target takes part in the run.
+            Opcode::XSend | Opcode::XAnnounce => {
+                let target = x_message::RANK.get(data);
+                if target < it.nprocs && target_of(&self.ranks, target).is_none() {
+                    return false;
+                }
+            }
             _ => {}
         }
+        let it = &mut self.ranks[index];
         it.pop();
         match opcode {
             Opcode::SetPid => it.pid = data & 0xFF,
@@ -685,6 +722,15 @@ impl State {
             Opcode::XLaddr => it.operands[1] = data,
             Opcode::XLength => it.operands[2] = data,
             Opcode::XWindow => it.x_window = Some(data),
+            Opcode::XTag => it.messages.tag = data,
+            Opcode::XSend
+            | Opcode::XAnnounce
+            | Opcode::XReceive
+            | Opcode::XProbe
+            | Opcode::XCancel => match self.config.message_depth {
+                0 => it.event(events::BAD_OPCODE),
+                _ => self.message(index, opcode, data),
+            },
             _ => {
                 let put = opcode == Opcode::XPut;
                 let status = self.extended(index, put, data).err().unwrap_or(Status::Ok);
@@ -724,8 +770,9 @@ impl State {
 
     /// The rank whose PID is `dpid`.
     fn target(&self, dpid: u32) -> Result<usize, Status> {
-        let is = |rank: &SoftRank| rank.begun && rank.pid == dpid;
-        self.ranks.iter().position(is).ok_or(Status::BadRank)
+        target_of(&self.ranks, dpid)
+            .filter(|&index| self.ranks[index].begun)
+            .ok_or(Status::BadRank)
     }
 
     /// Checks an access at its target; its address there.

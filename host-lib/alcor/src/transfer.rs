@@ -364,7 +364,50 @@ impl Rank {
         claims.fold(Ok(()), Result::and)
     }
 
-    fn wait_for_all(&mut self, requests: &[Request]) -> Result<()> {
+    /// Waits until one of `requests` is complete; the first that is, by its place. Hand it to
+    /// [`Rank::wait`] to learn how it ended.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] when there is no request; as [`Rank::wait`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, Source, soft::SoftBoard};
+    /// Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    ///     let places = rank.alloc::<u8>(2)?;
+    ///     let mut requests = Vec::new();
+    ///     for tag in 0..2 {
+    ///         let place = places.slice(tag..tag + 1)?;
+    ///         requests.push(rank.irecv(Source::Any, tag as u32, &place)?);
+    ///     }
+    ///     rank.send(GlobalRank(0), 1, &[5u8])?;
+    ///     let first = rank.wait_any(&requests)?;
+    ///     assert_eq!(first, 1);
+    ///     assert_eq!(rank.wait_message(requests.swap_remove(first))?.tag, 1);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn wait_any(&mut self, requests: &[Request]) -> Result<usize> {
+        for request in requests {
+            self.progress.outstanding.check(request)?;
+        }
+        let known = || requests.iter().position(Request::is_known);
+        self.progress.wait_for(
+            |progress| progress.awaited(requests.iter()),
+            |progress| {
+                let is_over = requests.is_empty() || known().is_some();
+                progress.completions(u32::from(!is_over))
+            },
+        )?;
+        known().ok_or(Error::OutOfRange {
+            what: "number of requests to wait for one of",
+            value: 0,
+            limit: 0,
+        })
+    }
+
+    pub(crate) fn wait_for_all(&mut self, requests: &[Request]) -> Result<()> {
         let missing = || {
             requests
                 .iter()

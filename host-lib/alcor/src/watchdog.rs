@@ -4,8 +4,9 @@ use std::fmt;
 
 use alcor_abi::SyncKind;
 use alcor_abi::board::rank_state;
+use alcor_abi::rank::message_queues;
 
-use crate::{Call, GlobalRank, LocalRank, NodeAddr};
+use crate::{Call, GlobalRank, LocalRank, Message, NodeAddr};
 
 /// What a rank was waiting for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub enum Awaited {
     Collectives,
     /// A collective.
     Collective(Box<AwaitedCollective>),
+    /// The end of a send, a receive or a probe.
+    Message(Box<AwaitedMessage>),
     /// Room in a FIFO of the matching unit.
     AlpuRoom,
     /// The matching unit to have carried out its commands.
@@ -63,9 +66,27 @@ pub struct AwaitedCollective {
     pub missing: Vec<GlobalRank>,
 }
 
+/// A send, receive or probe that a rank was waiting for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AwaitedMessage {
+    /// What was asked.
+    pub message: Message,
+    /// Messages that this rank is to send and receives that it is to post, which wait for others
+    /// of its own to end.
+    pub waiting: u32,
+    /// Receives that are posted at this rank, and unexpected messages that lie there.
+    pub queues: Option<(u32, u32)>,
+}
+
 impl Awaited {
-    /// The same, with what the states of the ranks tell.
-    pub(crate) fn seen_in(mut self, states: &[RankState]) -> Awaited {
+    /// The same, with what MESSAGE_QUEUES and the states of the ranks tell.
+    pub(crate) fn seen_in(mut self, queues: u32, states: &[RankState]) -> Awaited {
+        if let Awaited::Message(it) = &mut self {
+            it.queues = Some((
+                message_queues::POSTED.get(queues),
+                message_queues::UNEXPECTED.get(queues),
+            ));
+        }
         if let Awaited::Collective(it) = &mut self
             && let Some(context) = it.context
         {
@@ -104,6 +125,17 @@ impl fmt::Display for Awaited {
             Awaited::Deregistration { base } => write!(f, "DEREGISTER of {base}"),
             Awaited::Collectives => f.write_str("its collectives"),
             Awaited::Collective(it) => write!(f, "{}", it.call),
+            Awaited::Message(it) => {
+                write!(f, "{}", it.message)?;
+                if let Some((posted, unexpected)) = it.queues {
+                    write!(
+                        f,
+                        " ({posted} receives posted, {unexpected} unexpected messages"
+                    )?;
+                    write!(f, ", {} more of its own wait for their turn)", it.waiting)?;
+                }
+                Ok(())
+            }
             Awaited::AlpuRoom => f.write_str("room in a FIFO of the matching unit"),
             Awaited::AlpuCommands => f.write_str("the matching unit to carry out its commands"),
             Awaited::AlpuAnswer => f.write_str("an answer of the matching unit"),
@@ -251,6 +283,9 @@ pub(crate) fn describe_watchdog(
     let advice = match awaited {
         Awaited::Collective(it) if it.context.is_some() && missing.is_empty() => {
             "no member is missing, so see with `Options::checked` whether they called the same, or raise the watchdog"
+        }
+        Awaited::Message(_) => {
+            "see that each message has its receive with the same communicator, tag and ranks, or raise the watchdog"
         }
         _ => "mend the rank that lags, or raise the watchdog",
     };

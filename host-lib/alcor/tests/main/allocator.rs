@@ -4,8 +4,12 @@ use proptest::prelude::*;
 
 use crate::run_with;
 
-const RING_BYTES: u32 = 256 * 8;
+const RING_BYTES: u32 = 256 * 16;
 const NODE_BYTES: u32 = 64 * 1024;
+/// Unexpected messages.
+const BUFFER_BYTES: u32 = 64 * 256;
+/// What there is to be had.
+const END: u32 = NODE_BYTES - BUFFER_BYTES;
 
 fn one_rank() -> SoftConfig {
     SoftConfig {
@@ -55,14 +59,14 @@ proptest! {
                 pieces.sort_unstable();
                 for &(start, bytes) in &pieces {
                     assert_eq!(start % 64, 0);
-                    assert!(start >= RING_BYTES && start + bytes <= NODE_BYTES);
+                    assert!(start >= RING_BYTES && start + bytes <= END);
                 }
                 for pair in pieces.windows(2) {
                     assert!(pair[0].0 + pair[0].1.max(1) <= pair[1].0, "{pieces:?}");
                 }
             }
             drop(held);
-            let all = rank.alloc::<u8>((NODE_BYTES - RING_BYTES) as usize)?;
+            let all = rank.alloc::<u8>((END - RING_BYTES) as usize)?;
             assert_eq!(all.addr(), NodeAddr(RING_BYTES));
             Ok(())
         })

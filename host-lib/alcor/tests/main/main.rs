@@ -5,6 +5,7 @@ mod collectives;
 mod communicators;
 mod ending;
 mod identity;
+mod messages;
 mod paper;
 mod posting;
 mod requests;

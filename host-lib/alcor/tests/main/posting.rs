@@ -43,7 +43,10 @@ fn a_put_is_at_most_four_writes_and_no_read() {
         let window = rank.register(&memory, Rights::ALL)?;
         let source = rank.alloc_from(&[1u64, 2, 3])?;
         let me = rank.pid();
-        let commit = |id| x_commit::SLOT.put(0) | x_commit::DPID.put(0) | x_commit::ID.put(id);
+        // Ids below the depth of the queues are the messages'.
+        let depth = rank.board().message_depth;
+        let commit =
+            |id| x_commit::SLOT.put(0) | x_commit::DPID.put(0) | x_commit::ID.put(depth + id);
         let (at, part) = (source.addr().0, source.slice(1..2)?);
         take(log);
 
@@ -80,7 +83,7 @@ fn a_put_is_at_most_four_writes_and_no_read() {
                 Access::Write(page::IRQ_ENABLE, 0b011_001),
                 Access::Wait,
                 Access::Read(page::CAUSES),
-                Access::ReadMemory(0, 24),
+                Access::ReadMemory(0, 48),
             ]
         );
 
@@ -93,7 +96,7 @@ fn a_put_is_at_most_four_writes_and_no_read() {
                 Access::Write(page::CQ_WAKE, 4),
                 Access::Wait,
                 Access::Read(page::CAUSES),
-                Access::ReadMemory(24, 8),
+                Access::ReadMemory(48, 16),
             ]
         );
         Ok(())

@@ -1,0 +1,257 @@
+//! The message engines of a soft board: two lists, and the rules.
+
+use std::collections::VecDeque;
+
+use alcor_abi::packets::{cq_entry, x_message, x_tag};
+use alcor_abi::rank::{self, events, message_queues};
+use alcor_abi::{Opcode, Status};
+
+use super::{State, target_of};
+
+/// A posted receive, or a probe.
+#[derive(Debug, Clone, Copy)]
+struct Receive {
+    id: u32,
+    rank: u32,
+    context: u32,
+    /// X_TAG.
+    tag: u32,
+    at: u32,
+    length: u32,
+}
+
+impl Receive {
+    fn is_for(&self, message: &Message) -> bool {
+        let any_source = x_tag::ANY_SOURCE.get(self.tag) != 0;
+        let any_tag = x_tag::ANY_TAG.get(self.tag) != 0;
+        self.context == message.context
+            && (any_source || self.rank == message.source)
+            && (any_tag || x_tag::TAG.get(self.tag) == message.tag)
+    }
+}
+
+/// Where the bytes of a message are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// At this address of the sender's memory.
+    Sender(u32),
+    /// In this fragment of the receiver's unexpected message buffer.
+    Fragment(u32),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Message {
+    /// The sender's place on the board, and its number in the run.
+    sender: usize,
+    source: u32,
+    id: u32,
+    context: u32,
+    tag: u32,
+    length: u32,
+    place: Place,
+}
+
+/// A message engine. It walks its queues.
+#[derive(Debug, Default)]
+pub(super) struct SoftMessages {
+    pub(super) tag: u32,
+    posted: VecDeque<Receive>,
+    unexpected: VecDeque<Message>,
+    quota: Option<u32>,
+    posted_by_walk: u32,
+    unexpected_by_walk: u32,
+    refused: u32,
+}
+
+impl SoftMessages {
+    pub(super) fn read(&self, offset: u32) -> Option<u32> {
+        Some(match offset {
+            rank::MESSAGE_QUEUES => {
+                message_queues::POSTED.put(self.posted.len() as u32)
+                    | message_queues::UNEXPECTED.put(self.unexpected.len() as u32)
+            }
+            rank::POSTED_BY_WALK => self.posted_by_walk,
+            rank::UNEXPECTED_BY_WALK => self.unexpected_by_walk,
+            rank::MESSAGES_REFUSED => self.refused,
+            _ => return None,
+        })
+    }
+
+    pub(super) fn write(&mut self, offset: u32, value: u32) {
+        if offset == rank::MESSAGE_QUOTA {
+            self.quota = Some(value);
+        }
+    }
+
+    /// Whether one more unexpected message of this source may lie here.
+    fn has_room(&self, source: u32, depth: u32) -> bool {
+        let of_source = |message: &&Message| message.source == source;
+        let held = self.unexpected.iter().filter(of_source).count() as u32;
+        self.unexpected.len() < depth as usize && self.quota.is_none_or(|quota| held < quota)
+    }
+
+    /// A fragment that no message lies in.
+    fn free_fragment(&self, depth: u32) -> u32 {
+        let is_free = |fragment: &u32| {
+            let place = Place::Fragment(*fragment);
+            self.unexpected.iter().all(|message| message.place != place)
+        };
+        (0..depth).find(is_free).unwrap_or(0)
+    }
+}
+
+impl State {
+    /// Serves a command of the message engine.
+    pub(super) fn message(&mut self, index: usize, opcode: Opcode, data: u32) {
+        if opcode == Opcode::XCancel {
+            let it = &mut self.ranks[index];
+            let id = data & 0xFFFF;
+            if let Some(place) = it.messages.posted.iter().position(|other| other.id == id) {
+                it.messages.posted.remove(place);
+                it.complete(id, Status::Cancelled);
+            }
+            return;
+        }
+        let it = &self.ranks[index];
+        let receive = Receive {
+            id: x_message::ID.get(data),
+            rank: x_message::RANK.get(data),
+            context: x_message::CONTEXT.get(data),
+            tag: it.messages.tag,
+            at: it.operands[1],
+            length: it.operands[2],
+        };
+        if let Err(status) = self.check_message(index, opcode, &receive) {
+            let it = &mut self.ranks[index];
+            it.refused_out += 1;
+            it.complete(receive.id, status);
+            return;
+        }
+        match opcode {
+            Opcode::XProbe => self.probe(index, &receive),
+            Opcode::XReceive => self.receive(index, receive),
+            _ => {
+                let message = Message {
+                    sender: index,
+                    source: self.ranks[index].pid,
+                    id: receive.id,
+                    context: receive.context,
+                    tag: x_tag::TAG.get(receive.tag),
+                    length: receive.length,
+                    place: Place::Sender(receive.at),
+                };
+                let eager = opcode == Opcode::XSend;
+                match target_of(&self.ranks, receive.rank) {
+                    Some(target) => self.arrive(target, message, eager),
+                    None => self.ranks[index].complete(receive.id, Status::BadRank),
+                }
+            }
+        }
+    }
+
+    fn check_message(&self, index: usize, opcode: Opcode, it: &Receive) -> Result<(), Status> {
+        let rank = &self.ranks[index];
+        let any_source = x_tag::ANY_SOURCE.get(it.tag) != 0;
+        let comes_in = matches!(opcode, Opcode::XReceive | Opcode::XProbe);
+        let held = rank.messages.posted.iter().any(|other| other.id == it.id);
+        if !rank.begun {
+            Err(Status::NotBegun)
+        } else if it.rank >= rank.nprocs && !(comes_in && any_source) {
+            Err(Status::BadRank)
+        } else if it.id >= self.config.message_depth || held {
+            Err(Status::BadId)
+        } else if opcode == Opcode::XProbe {
+            Ok(())
+        } else if u64::from(it.at) + u64::from(it.length) > u64::from(self.config.node_bytes) {
+            Err(Status::BadLocal)
+        } else if opcode == Opcode::XSend && it.length > self.config.fragment_bytes {
+            Err(Status::BadLength)
+        } else if opcode == Opcode::XReceive
+            && rank.messages.posted.len() >= self.config.message_depth as usize
+        {
+            Err(Status::NoRoom)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// A message comes to its target.
+    fn arrive(&mut self, target: usize, mut message: Message, eager: bool) {
+        let depth = self.config.message_depth;
+        let it = &mut self.ranks[target];
+        let posted = &mut it.messages.posted;
+        if let Some(place) = posted.iter().position(|other| other.is_for(&message)) {
+            let receive = posted.remove(place);
+            it.messages.posted_by_walk += 1;
+            if let Some(receive) = receive {
+                self.take(target, &receive, &message);
+            }
+            return;
+        }
+        if !it.messages.has_room(message.source, depth) {
+            it.messages.refused += 1;
+            it.event(events::NO_ROOM);
+            self.ranks[message.sender].complete(message.id, Status::NoRoom);
+            return;
+        }
+        if let (true, Place::Sender(at)) = (eager, message.place) {
+            let fragment = it.messages.free_fragment(depth);
+            message.place = Place::Fragment(fragment);
+            let there = self.fragment(fragment);
+            self.copy(message.sender, at, target, there, message.length);
+        }
+        self.ranks[target].messages.unexpected.push_back(message);
+    }
+
+    fn receive(&mut self, index: usize, receive: Receive) {
+        let it = &mut self.ranks[index].messages;
+        let found = it.unexpected.iter().position(|other| receive.is_for(other));
+        match found.and_then(|place| it.unexpected.remove(place)) {
+            None => it.posted.push_back(receive),
+            Some(message) => {
+                it.unexpected_by_walk += 1;
+                self.take(index, &receive, &message);
+            }
+        }
+    }
+
+    fn probe(&mut self, index: usize, probe: &Receive) {
+        let it = &mut self.ranks[index];
+        let mut unexpected = it.messages.unexpected.iter();
+        match unexpected.find(|other| probe.is_for(other)).copied() {
+            None => it.complete(probe.id, Status::NotFound),
+            Some(message) => self.found(index, probe.id, Status::Ok, &message),
+        }
+    }
+
+    /// A receive takes a message, and both complete.
+    fn take(&mut self, index: usize, receive: &Receive, message: &Message) {
+        let length = message.length.min(receive.length);
+        match message.place {
+            Place::Sender(at) => self.copy(message.sender, at, index, receive.at, length),
+            Place::Fragment(fragment) => {
+                let there = self.fragment(fragment);
+                self.copy(index, there, index, receive.at, length);
+            }
+        }
+        let status = match message.length > receive.length {
+            true => Status::Truncated,
+            false => Status::Ok,
+        };
+        self.found(index, receive.id, status, message);
+        self.ranks[message.sender].complete(message.id, Status::Ok);
+    }
+
+    fn found(&mut self, index: usize, id: u32, status: Status, message: &Message) {
+        let entry = cq_entry::ID.put(id)
+            | cq_entry::SOURCE.put(message.source)
+            | cq_entry::STATUS.put(status as u32);
+        let it = &mut self.ranks[index];
+        it.enter(&[entry, it.retired, message.tag, message.length]);
+    }
+
+    /// Address of a fragment of the unexpected message buffer.
+    fn fragment(&self, fragment: u32) -> u32 {
+        self.config.node_bytes - (self.config.message_depth - fragment) * self.config.fragment_bytes
+    }
+}

@@ -1,0 +1,652 @@
+use std::sync::{Arc, Mutex};
+
+use alcor::abi::packets::{x_message, x_tag};
+use alcor::abi::{Opcode, board, command, rank as page};
+use alcor::soft::{SoftBoard, SoftConfig};
+use alcor::{
+    Awaited, Error, GlobalRank, Job, MessageKind, Options, Rank, Request, Result, Rights, Source,
+    Status, TAG_UB, Tag,
+};
+
+use crate::spy::{Access, Spy};
+use crate::{right, run, run_with};
+
+const ZERO: GlobalRank = GlobalRank(0);
+const ONE: GlobalRank = GlobalRank(1);
+
+fn config(ranks: u32, message_depth: u32) -> SoftConfig {
+    SoftConfig {
+        ranks,
+        message_depth,
+        ..SoftConfig::default()
+    }
+}
+
+fn pattern(length: usize, seed: u32) -> Vec<u8> {
+    (0..length as u32)
+        .map(|place| (place * 7 + seed * 31 + place / 251) as u8)
+        .collect()
+}
+
+#[test]
+fn every_length_to_everybody_and_to_oneself() {
+    run(3, |rank| {
+        for length in [0, 1, 3, 4, 255, 256, 257, 5000] {
+            for steps in 0..rank.nprocs() {
+                let to = GlobalRank((rank.pid().0 + steps) % rank.nprocs());
+                let from = GlobalRank((rank.pid().0 + rank.nprocs() - steps) % rank.nprocs());
+                let place = rank.alloc_from(&vec![0xEE; length + 8])?;
+                let receive = rank.irecv(from, 9, &place.slice(3..3 + length)?)?;
+                rank.send(to, 9, &pattern(length, rank.pid().0))?;
+                let status = rank.wait_message(receive)?;
+                assert_eq!(
+                    (status.source, status.pid, status.tag),
+                    (from.0, from, 9),
+                    "{length}"
+                );
+                assert_eq!(status.count::<u8>(), Some(length));
+                let found = rank.read_vec(&place)?;
+                assert_eq!(found[3..3 + length], pattern(length, from.0));
+                assert_eq!(found[..3], [0xEE; 3]);
+                assert_eq!(found[3 + length..], [0xEE; 5]);
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn unexpected_messages_wait_in_order_and_are_found_by_probes() {
+    run(2, |rank| {
+        if rank.pid() == ONE {
+            for tag in [5, 6, 5] {
+                rank.send(ZERO, tag, &[tag, tag + 1])?;
+            }
+            rank.send(ZERO, 7, &[1u8, 2, 3])?;
+            return rank.barrier();
+        }
+        rank.barrier()?;
+        assert_eq!(rank.iprobe(ONE, 8)?, None);
+        let first = rank.probe(Source::Any, 6)?;
+        assert_eq!(
+            (first.source, first.tag, first.count::<u32>()),
+            (1, 6, Some(2))
+        );
+        let odd = rank.iprobe(ONE, 7)?.unwrap();
+        assert_eq!((odd.length, odd.count::<u32>()), (3, None));
+        assert_eq!(rank.match_counters()?.unexpected, 4);
+        let mut values = [0u32; 2];
+        let mut tags = Vec::new();
+        for _ in 0..3 {
+            tags.push(rank.recv(Source::Any, Tag::Any, &mut values)?.tag);
+            assert_eq!(values[1], values[0] + 1);
+        }
+        assert_eq!(tags, [5, 6, 5]);
+        let mut words = [9u16; 3];
+        assert_eq!(rank.recv(ONE, 7, &mut words)?.length, 3);
+        // The half of an element is not copied.
+        assert_eq!(words, [0x0201, 9, 9]);
+        let counters = rank.match_counters()?;
+        assert_eq!((counters.unexpected, counters.refused), (0, 0));
+        assert_eq!(counters.unexpected_by_unit + counters.unexpected_by_walk, 4);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_message_that_is_too_long_is_cut_and_told() {
+    run(1, |rank| {
+        for length in [8usize, 1000] {
+            for expected in [false, true] {
+                let place = rank.alloc_from(&[0xEEu8; 8])?;
+                let data = rank.alloc_from(&pattern(length, 1))?;
+                let fits = place.slice(1..6)?;
+                let (receive, send) = match expected {
+                    true => {
+                        let receive = rank.irecv(ZERO, 4, &fits)?;
+                        (receive, rank.isend(ZERO, 4, &data)?)
+                    }
+                    false => {
+                        let send = rank.isend(ZERO, 4, &data)?;
+                        (rank.irecv(ZERO, 4, &fits)?, send)
+                    }
+                };
+                let error = rank.wait_message(receive).unwrap_err();
+                let Error::Truncated { receive, found, .. } = &error else {
+                    panic!("{error}");
+                };
+                assert_eq!((receive.length, found.length), (5, length as u32));
+                assert_eq!(error.status(), Some(Status::Truncated));
+                assert_eq!(
+                    error.to_string(),
+                    format!(
+                        "rank 0: receive of 5 bytes from rank 0, tag 4, context 0: the message from rank 0 with \
+                         tag 4 has {length} bytes, of which the first 5 were received; receive into a larger \
+                         region, or probe for the length first"
+                    )
+                );
+                rank.wait(send)?;
+                let found = rank.read_vec(&place)?;
+                assert_eq!(found[1..6], pattern(length, 1)[..5]);
+                assert_eq!((found[0], &found[6..]), (0xEE, &[0xEE; 2][..]));
+            }
+        }
+        rank.send(ZERO, 1, &[1u32, 2, 3])?;
+        let mut values = [0; 2];
+        assert!(rank.recv(ZERO, 1, &mut values).is_err());
+        assert_eq!(values, [1, 2]);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_cancelled_receive_ends_once() {
+    run(1, |rank| {
+        let place = rank.alloc::<u32>(1)?;
+        let receive = rank.irecv(Source::Any, Tag::Any, &place)?;
+        rank.cancel(&receive)?;
+        assert!(rank.wait_message(receive)?.cancelled);
+
+        // Too late.
+        let receive = rank.irecv(Source::Any, 3, &place)?;
+        rank.send(ZERO, 3, &[7u32])?;
+        rank.cancel(&receive)?;
+        let status = rank.wait_message(receive)?;
+        assert!(!status.cancelled);
+        assert_eq!((status.tag, rank.read_vec(&place)?), (3, vec![7]));
+
+        // What waits in the library, and what is behind it.
+        let receives: Vec<Request> = (0..200)
+            .map(|tag| rank.irecv(ZERO, tag, &place))
+            .collect::<Result<_>>()?;
+        for receive in receives.iter().skip(1) {
+            rank.cancel(receive)?;
+            rank.cancel(receive)?;
+        }
+        rank.send(ZERO, 0, &[8u32])?;
+        for (tag, receive) in (0..).zip(receives) {
+            let status = rank.wait_message(receive)?;
+            assert_eq!(status.cancelled, tag > 0);
+        }
+        let send = rank.isend(ZERO, 0, &place)?;
+        let error = rank.cancel(&send).unwrap_err();
+        assert!(
+            matches!(error, Error::NotAReceive { rank: ZERO }),
+            "{error}"
+        );
+        rank.recv(ZERO, 0, &mut [0u32])?;
+        rank.wait(send)
+    })
+    .unwrap();
+}
+
+#[test]
+fn more_messages_than_there_is_room_for() {
+    for (ranks, depth, ring) in [(2, 4, 256), (2, 64, 8), (3, 8, 16), (4, 64, 256)] {
+        let options = Options::default().ring_entries(ring);
+        run_with(config(ranks, depth), options, |rank| {
+            let to = right(rank);
+            let data = rank.alloc_from(&(0..300).collect::<Vec<u32>>())?;
+            let mut sends = Vec::new();
+            for number in 0..300 {
+                sends.push(rank.isend(to, 1, &data.slice(number..=number)?)?);
+            }
+            rank.barrier()?;
+            for number in 0..300 {
+                let mut value = [0];
+                rank.recv(Source::Any, 1, &mut value)?;
+                assert_eq!(value[0], number);
+            }
+            rank.wait_all(sends)?;
+            assert_eq!(rank.match_counters()?.refused, 0);
+            rank.barrier()
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn one_that_does_not_receive_holds_up_nobody_else() {
+    run(3, |rank| match rank.pid().0 {
+        0 => {
+            let data = rank.alloc_from(&[5u32; 100])?;
+            let mut sends = Vec::new();
+            for number in 0..100 {
+                sends.push(rank.isend(ONE, 0, &data.slice(number..=number)?)?);
+            }
+            for number in 0..100u32 {
+                rank.send(GlobalRank(2), 0, &[number])?;
+            }
+            // Puts, gets and collectives go on, too.
+            let world = rank.world()?;
+            world.barrier(rank)?;
+            rank.recv(GlobalRank(2), 0, &mut [0u8])?;
+            rank.send(ONE, 1, &[0u8])?;
+            rank.wait_all(sends)
+        }
+        1 => {
+            let world = rank.world()?;
+            world.barrier(rank)?;
+            let mut count = 0;
+            while count < 100 {
+                count += 1;
+                rank.recv(ZERO, 0, &mut [0u32])?;
+            }
+            rank.recv(ZERO, 1, &mut [0u8]).map(drop)
+        }
+        _ => {
+            for number in 0..100 {
+                let mut value = [0u32];
+                rank.recv(ZERO, 0, &mut value)?;
+                assert_eq!(value[0], number);
+            }
+            let world = rank.world()?;
+            world.barrier(rank)?;
+            rank.send(ZERO, 0, &[0u8])
+        }
+    })
+    .unwrap();
+}
+
+#[test]
+fn receives_beyond_the_queue_get_their_messages_though_others_wait() {
+    for depth in [4, 16, 64] {
+        run_with(config(2, depth), Options::default(), |rank| {
+            let to = right(rank);
+            let places = rank.alloc::<u32>(200)?;
+            let receives: Vec<Request> = (0..200)
+                .map(|tag| rank.irecv(to, tag as u32, &places.slice(tag..=tag)?))
+                .collect::<Result<_>>()?;
+            // The last first.
+            for tag in (0..200).rev() {
+                rank.send(to, tag, &[tag])?;
+            }
+            for (tag, receive) in (0..).zip(receives).collect::<Vec<_>>().into_iter().rev() {
+                assert_eq!(rank.wait_message(receive)?.tag, tag);
+            }
+            assert_eq!(rank.read_vec(&places)?, (0..200).collect::<Vec<u32>>());
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn a_probe_leaves_out_what_a_waiting_receive_is_for() {
+    run_with(config(1, 8), Options::default(), |rank| {
+        let places = rank.alloc::<u32>(20)?;
+        let mut receives: Vec<Request> = (0..20)
+            .map(|tag| rank.irecv(ZERO, tag as u32, &places.slice(tag..=tag)?))
+            .collect::<Result<_>>()?;
+        rank.send(ZERO, 19, &[1u32])?;
+        rank.send(ZERO, 19, &[2u32])?;
+        let second = rank.probe(ZERO, 19)?;
+        assert_eq!(second.length, 4);
+        let mut value = [0];
+        rank.recv(ZERO, 19, &mut value)?;
+        assert_eq!(value, [2]);
+        assert!(rank.test(&receives[19])?);
+        assert_eq!(rank.read_vec(&places)?[19], 1);
+        rank.wait_message(receives.swap_remove(19)).map(drop)
+    })
+    .unwrap();
+}
+
+#[test]
+fn communicators_are_apart_and_count_their_own_ranks() {
+    run(4, |rank| {
+        let world = rank.world()?;
+        let me = rank.pid().0;
+        // Backwards.
+        let Some(turned) = world.split(rank, Some(0), -(me as i32))? else {
+            panic!("all are members");
+        };
+        assert_eq!(turned.rank(), 3 - me);
+        let to = (turned.rank() + 1) % 4;
+        turned.send(rank, to, 1, &[me])?;
+        world.send(rank, (me + 1) % 4, 1, &[me + 100])?;
+        rank.send(GlobalRank((me + 1) % 4), 1, &[me + 200])?;
+        let mut value = [0];
+        assert_eq!(turned.iprobe(rank, to, Tag::Any)?, None);
+        let status = turned.probe(rank, Source::Any, Tag::Any)?;
+        let from = (turned.rank() + 3) % 4;
+        assert_eq!((status.source, status.pid.0), (from, 3 - from));
+        let place = rank.alloc::<u32>(1)?;
+        let receive = turned.irecv(rank, from, 1, &place)?;
+        let status = rank.wait_message(receive)?;
+        assert_eq!((status.source, status.pid.0), (from, 3 - from));
+        assert_eq!(rank.read_vec(&place)?, [3 - from]);
+        // Those of the world are the run's.
+        for expected in [100, 200] {
+            let status = rank.recv((me + 3) % 4, 1, &mut value)?;
+            assert_eq!(
+                (status.source, value[0]),
+                ((me + 3) % 4, (me + 3) % 4 + expected)
+            );
+        }
+        let error = turned.send(rank, 4, 1, &[0u8]).unwrap_err();
+        assert!(
+            matches!(error, Error::NoSuchMember { found: 4, .. }),
+            "{error}"
+        );
+        turned.free(rank)
+    })
+    .unwrap();
+}
+
+#[test]
+fn contexts_end_and_come_back() {
+    run(2, |rank| {
+        let world = rank.world()?;
+        let mut held = Vec::new();
+        for _ in 1..256 {
+            held.push(world.dup(rank)?);
+        }
+        let more = world.dup(rank)?;
+        let error = more.send(rank, 0, 0, &[0u8]).unwrap_err();
+        assert!(matches!(error, Error::BadCommunicator { .. }), "{error}");
+        // All else goes on.
+        more.barrier(rank)?;
+        held.swap_remove(17).free(rank)?;
+        let again = world.dup(rank)?;
+        again.send(rank, rank.pid().0, 0, &[3u8])?;
+        let mut value = [0u8];
+        for other in held.iter().take(3) {
+            assert_eq!(other.iprobe(rank, Source::Any, Tag::Any)?, None);
+        }
+        again.recv(rank, Source::Any, 0, &mut value)?;
+        assert_eq!(value, [3]);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn what_can_not_be_is_refused_before_anything_is_posted() {
+    run(2, |rank| {
+        let place = rank.alloc::<u8>(1)?;
+        let error = rank.isend(ONE, TAG_UB + 1, &place).unwrap_err();
+        assert!(
+            matches!(error, Error::OutOfRange { what: "tag", .. }),
+            "{error}"
+        );
+        assert!(rank.irecv(ONE, TAG_UB + 1, &place).is_err());
+        let error = rank.send(GlobalRank(2), 0, &[0u8]).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::NoSuchMember {
+                    found: 2,
+                    size: 2,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+        assert!(rank.iprobe(2, 0).is_err());
+        for opcode in [
+            Opcode::XSend,
+            Opcode::XReceive,
+            Opcode::XProbe,
+            Opcode::XCancel,
+        ] {
+            assert!(rank.command(opcode, 0).is_err());
+        }
+        // The largest tag is one.
+        rank.send(rank.pid(), TAG_UB, &[1u8])?;
+        assert_eq!(rank.recv(Source::Any, Tag::Any, &mut [0u8])?.tag, TAG_UB);
+        Ok(())
+    })
+    .unwrap();
+
+    run_with(config(1, 0), Options::default(), |rank| {
+        let error = rank.send(ZERO, 0, &[0u8]).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::MissingCapability {
+                    capability: "message engine",
+                    ..
+                }
+            ),
+            "{error}"
+        );
+        assert!(rank.match_counters().is_err());
+        Ok(())
+    })
+    .unwrap();
+
+    for (ranks, depth, ring) in [(4, 4, 256), (4, 64, 4), (1, 64, 1)] {
+        let options = Options::default().ring_entries(ring);
+        run_with(config(ranks, depth), options, |rank| {
+            let nothing = rank.alloc::<u8>(0)?;
+            let error = rank.irecv(0, 0, &nothing).unwrap_err();
+            assert!(matches!(error, Error::MessageRoom { .. }), "{error}");
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn a_request_for_a_message_belongs_to_its_rank() {
+    let left_over: Mutex<Option<Request>> = Mutex::new(None);
+    run(2, |rank| {
+        if rank.pid() == ZERO {
+            let place = rank.alloc::<u8>(1)?;
+            *left_over.lock().unwrap() = Some(rank.irecv(Source::Any, 0, &place)?);
+        }
+        rank.barrier()?;
+        if rank.pid() == ONE {
+            let request = left_over.lock().unwrap().take().unwrap();
+            let foreign = |error| matches!(error, Error::ForeignRequest { .. });
+            assert!(foreign(rank.cancel(&request).unwrap_err()));
+            assert!(foreign(rank.wait_any(&[request]).unwrap_err()));
+        }
+        rank.barrier()
+    })
+    .unwrap();
+}
+
+#[test]
+fn the_watchdog_says_which_message_did_not_come() {
+    let options = Options::default().watchdog_cycles(5000);
+    let stuck = |program: fn(&mut Rank) -> Result<()>| {
+        run_with(config(2, 64), options, program).unwrap_err()
+    };
+    let error = stuck(|rank| match rank.pid() {
+        ZERO => rank.recv(1, 5, &mut [0u8]).map(drop),
+        _ => rank.send(ZERO, 6, &[1u8]),
+    });
+    let Some(Error::Watchdog {
+        awaited: Awaited::Message(it),
+        ..
+    }) = error.error()
+    else {
+        panic!("{error}");
+    };
+    let kind = it.message.kind;
+    assert!(
+        matches!(kind, MessageKind::Receive | MessageKind::Send),
+        "{error}"
+    );
+    assert!(error.to_string().contains("tag "), "{error}");
+
+    let error = stuck(|rank| match rank.pid() {
+        ZERO => rank.recv(Source::Any, Tag::Any, &mut [0u8]).map(drop),
+        _ => rank.barrier(),
+    });
+    let text = error.to_string();
+    assert!(
+        text.contains("for receive of 1 bytes from any rank, any tag, context 0 (1 receives posted, 0 unexpected messages, 0 more of its own wait for their turn) in vain")
+            || text.contains("for BARRIER in vain"),
+        "{text}"
+    );
+
+    for kind in [0, 1] {
+        let error = run_with(config(1, 64), options, |rank| match kind {
+            0 => rank.probe(Source::Any, 3).map(drop),
+            _ => loop {
+                if rank.iprobe(Source::Any, 3)?.is_some() {
+                    return Ok(());
+                }
+            },
+        })
+        .unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("probe for a message from any rank, tag 3, context 0"),
+            "{error}"
+        );
+    }
+
+    // A message that nobody receives.
+    let error = run_with(config(1, 64), options, |rank| rank.send(ZERO, 3, &[0u8])).unwrap_err();
+    assert!(
+        error.to_string().contains(
+            "for send of 1 bytes to rank 0, tag 3, context 0 (0 receives posted, 1 unexpected"
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_rank_ends_with_receives_that_nothing_came_for() {
+    run(2, |rank| {
+        let place = rank.alloc::<u32>(100)?;
+        for tag in 0..100 {
+            drop(rank.irecv(Source::Any, tag as u32, &place.slice(tag..=tag)?)?);
+        }
+        // Requests that are dropped, and received later.
+        let data = rank.alloc_from(&[1u32, 2])?;
+        drop(rank.isend(right(rank), 500, &data)?);
+        rank.recv(Source::Any, 500, &mut [0u32; 2]).map(drop)
+    })
+    .unwrap();
+}
+
+#[test]
+fn messages_and_puts_share_the_ring() {
+    for ring in [4, 8, 256] {
+        let options = Options::default().ring_entries(ring);
+        run_with(config(2, 64), options, |rank| {
+            let inbox = rank.alloc_from(&[0u32; 50])?;
+            let window = rank.register(&inbox, Rights::ALL)?;
+            let to = right(rank);
+            let place = rank.alloc::<u32>(1)?;
+            let receives: Vec<Request> = (0..100)
+                .map(|tag| rank.irecv(to, tag, &place))
+                .collect::<Result<_>>()?;
+            for place in 0..50 {
+                rank.put_slice(&window, to, place, &[place as u32])?;
+                let staged = rank.alloc_from(&[place as u32])?;
+                drop(rank.iput(&window, to, place, &staged)?);
+            }
+            rank.fence()?;
+            assert_eq!(rank.read_vec(&inbox)?, (0..50).collect::<Vec<u32>>());
+            for tag in 0..100 {
+                rank.send(to, tag, &[tag])?;
+            }
+            rank.wait_all(receives)
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn what_a_message_writes() {
+    let spy = Spy::new(SoftBoard::new(1));
+    let log = Arc::clone(&spy.log);
+    Job::new(Arc::new(spy))
+        .unwrap()
+        .run(1, |rank| {
+            let take = || -> Vec<(u32, u32)> {
+                let log = std::mem::take(&mut *log.lock().unwrap());
+                let writes = log.into_iter().filter_map(|access| match access {
+                    Access::Write(offset, value) => Some((offset, value)),
+                    _ => None,
+                });
+                writes.collect()
+            };
+            assert!(take().contains(&(page::MESSAGE_QUOTA, 64)));
+            let data = rank.alloc::<u8>(1000)?;
+            let message = |context, id| {
+                x_message::RANK.put(0) | x_message::CONTEXT.put(context) | x_message::ID.put(id)
+            };
+            let at = data.addr().0;
+            let receive = rank.irecv(0, Tag::Any, &data)?;
+            assert_eq!(
+                take(),
+                [
+                    (command(Opcode::XLaddr), at),
+                    (command(Opcode::XLength), 1000),
+                    (command(Opcode::XTag), x_tag::ANY_TAG.mask()),
+                    (command(Opcode::XReceive), message(0, 0)),
+                ]
+            );
+            let cancelled = rank.irecv(Source::Any, 7, &data)?;
+            let tag = x_tag::ANY_SOURCE.mask() | x_tag::TAG.put(7);
+            assert_eq!(
+                take(),
+                [
+                    (command(Opcode::XTag), tag),
+                    (command(Opcode::XReceive), message(0, 1)),
+                ]
+            );
+            rank.cancel(&cancelled)?;
+            assert_eq!(take(), [(command(Opcode::XCancel), 1)]);
+            // Longer than a fragment.
+            let send = rank.isend(ZERO, 5, &data.slice(..257)?)?;
+            assert_eq!(
+                take(),
+                [
+                    (command(Opcode::XLength), 257),
+                    (command(Opcode::XTag), 5),
+                    (command(Opcode::XAnnounce), message(0, 2)),
+                ]
+            );
+            rank.wait_all([send, receive, cancelled])?;
+            take();
+            let send = rank.isend(ZERO, 5, &data.slice(..256)?)?;
+            assert_eq!(
+                take(),
+                [
+                    (command(Opcode::XLength), 256),
+                    (command(Opcode::XSend), message(0, 2)),
+                ]
+            );
+            rank.recv(Source::Any, Tag::Any, &mut [0u8; 256])?;
+            rank.wait(send)?;
+            rank.match_thresholds(Some(9), None)?;
+            let thresholds = take();
+            assert!(thresholds.ends_with(&[
+                (page::POSTED_THRESHOLD, 9),
+                (page::UNEXPECTED_THRESHOLD, 0xFFFF)
+            ]));
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_board_whose_queues_can_not_be_is_refused() {
+    for engine in [0x0100_0003, 0x0100_0000, 0xFFFF_0400] {
+        let mut spy = Spy::new(SoftBoard::new(1));
+        spy.lies.insert(board::MESSAGES, engine);
+        let error = Job::new(Arc::new(spy)).err().unwrap();
+        assert!(
+            matches!(
+                error,
+                Error::BadIdentity {
+                    register: "MESSAGES",
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    }
+}
