@@ -17,6 +17,8 @@ pub enum Capability {
     Alpu,
     /// The collective switch.
     Switch,
+    /// Message engines.
+    Messages,
 }
 
 impl Capability {
@@ -27,6 +29,7 @@ impl Capability {
             Capability::Rma => capabilities::RMA,
             Capability::Alpu => capabilities::ALPU,
             Capability::Switch => capabilities::SWITCH,
+            Capability::Messages => capabilities::MESSAGES,
         };
         field.get(board.capabilities) != 0
     }
@@ -38,6 +41,7 @@ impl fmt::Display for Capability {
             Capability::Rma => "RMA coprocessor",
             Capability::Alpu => "matching unit",
             Capability::Switch => "collective switch",
+            Capability::Messages => "message engine",
         })
     }
 }

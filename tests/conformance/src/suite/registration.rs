@@ -322,7 +322,7 @@ tests! {
 
 /// Where windows of one word lie: past the ring, a word apart so that edges matter.
 fn word(index: u32) -> NodeAddr {
-    NodeAddr(4096 + 8 * index)
+    NodeAddr(8192 + 8 * index)
 }
 
 fn register_word(rank: &mut Rank, index: u32) -> alcor::Result<RegisteredRange> {

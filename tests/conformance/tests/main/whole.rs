@@ -36,6 +36,8 @@ fn passes_on_two_ranks_with_little_of_everything() {
         slots: 4,
         node_bytes: 65536,
         commands: 16,
+        message_depth: 16,
+        fragment_bytes: 64,
     };
     let settings = Settings {
         seed: 7,
