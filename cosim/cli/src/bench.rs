@@ -5,10 +5,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use alcor::abi::board::capabilities;
 use alcor::{Board, Job, Rank};
 use alcor_cosim::{SimBoard, SimCluster};
 use alcor_paper::collectives::{self, Network, Op, Path, Plan};
-use alcor_paper::{Format, Report, Row, alpu, load, plot, rma};
+use alcor_paper::{Format, Report, Row, alpu, load, messages, plot, rma};
 use clap::ValueEnum;
 
 use crate::build;
@@ -19,7 +20,8 @@ use crate::exit::{Ended, Error, Exit};
 pub enum Subject {
     /// Tables 7 to 9 of the coprocessor paper, in cycles.
     Rma,
-    /// The matching unit: cycles from match to match, insert to insert, and request to result.
+    /// The matching unit: cycles from match to match, insert to insert, and request to result; and
+    /// messages that it matches: their rate, and their latency over the length of its queues.
     Alpu,
     /// Collectives over joined boards in hardware, beside the physical bound and the same in
     /// software, in cycles.
@@ -47,7 +49,8 @@ pub struct Args {
     #[arg(value_enum)]
     subject: Subject,
     /// Configuration of hw/core/configs.toml [default: rma2 and rma4 for rma, ring4 and torus8 for
-    /// collectives, alpu128 and alpu256 with blocks of 8, 16 and 32 for alpu, rma4 for sim]
+    /// collectives, rma4 for sim; for alpu the matching units of alpu128 and alpu256 with blocks of
+    /// 8, 16 and 32, and messages on mpi2 and rma4]
     #[arg(long, value_name = "NAME")]
     config: Option<String>,
     /// How to print the rows
@@ -59,8 +62,8 @@ pub struct Args {
     /// Measure `bench collectives` at 1 MiB and 4 MiB, too
     #[arg(long)]
     full: bool,
-    /// Also draw the exchange of `bench rma`, or the rows of `bench collectives`, into this SVG
-    /// file
+    /// Also draw the exchange of `bench rma`, the queues of `bench alpu`, or the rows of
+    /// `bench collectives`, into this SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
@@ -76,7 +79,8 @@ pub fn run(args: &Args) -> Ended {
     if let Some(path) = &args.plot {
         let picture = match args.subject {
             Subject::Collectives => plot::collectives(&report)?,
-            Subject::Rma | Subject::Alpu | Subject::Sim => plot::exchange(&report.rows)?,
+            Subject::Alpu => plot::queues(&report)?,
+            Subject::Rma | Subject::Sim => plot::exchange(&report.rows)?,
         };
         std::fs::write(path, picture).map_err(Error::write(path))?;
     }
@@ -130,14 +134,29 @@ impl Args {
                 .into_iter()
                 .flat_map(|name| ["8", "16", "32"].map(|cells| (name, cells)))
                 .map(|(name, cells)| with_option(name, "ALPU_BLOCK", cells))
+                .chain(["mpi2", "rma4"].map(str::to_owned))
                 .collect(),
         };
         let mut rows = Vec::new();
         for config in &configs {
             eprintln!("bench alpu: {config}");
-            rows.extend(alpu::rows(open(config)?.cluster()?)?);
+            let cluster = open(config)?.cluster()?;
+            // A bare unit is what its board is for.
+            if capabilities::ALPU.get(cluster.identify()?.capabilities) != 0 {
+                rows.extend(alpu::rows(cluster)?);
+                continue;
+            }
+            let found = messages::rows(cluster, |step| eprintln!("bench alpu: {config}: {step}"))?;
+            // Of two boards, each has its own rate.
+            rows.extend(found.into_iter().map(|row| match configs.len() {
+                1 => row,
+                _ => row.of(config),
+            }));
         }
-        let config = self.config.as_deref().unwrap_or("alpu256+alpu128");
+        let config = self
+            .config
+            .as_deref()
+            .unwrap_or("alpu256+alpu128+mpi2+rma4");
         Ok(self.report("alpu", config, "cycles", rows))
     }
 

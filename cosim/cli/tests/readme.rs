@@ -3,9 +3,18 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// The cells of every table row of `text`.
-fn rows(text: &str) -> Vec<Vec<&str>> {
-    text.lines()
+const README: &str = include_str!("../../../README.md");
+
+/// The cells of every table row below a heading.
+fn rows(heading: &str) -> Vec<Vec<&'static str>> {
+    let (_, text) = README
+        .split_once(&format!("## {heading}\n"))
+        .expect("the heading");
+    let section = text
+        .split_once("\n## ")
+        .map_or(text, |(section, _)| section);
+    section
+        .lines()
         .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"))
         .map(|line| line.split(" | ").collect())
         .collect()
@@ -35,7 +44,7 @@ fn measure(arguments: &[&str]) -> BTreeMap<String, serde_json::Value> {
 fn the_collectives_are_as_measured() {
     let figures = measure(&["collectives", "--config", "torus8"]);
     let mut compared = 0;
-    for row in rows(include_str!("../../../README.md")) {
+    for row in rows("Collectives computed in the network") {
         let [bytes, ref cells @ ..] = row[..] else {
             continue;
         };
@@ -70,7 +79,7 @@ fn the_collectives_are_as_measured() {
 fn the_matching_unit_is_as_measured() {
     let units = ["alpu128", "alpu256"].map(|config| measure(&["alpu", "--config", config]));
     let mut compared = 0;
-    for row in rows(include_str!("../../../README.md")) {
+    for row in rows("The matching unit, measured") {
         let [what, ref cells @ ..] = row[..] else {
             continue;
         };
@@ -99,9 +108,36 @@ fn the_matching_unit_is_as_measured() {
 }
 
 #[test]
+fn messages_are_as_measured() {
+    let figures = measure(&["alpu", "--config", "mpi2"]);
+    let mut compared = 0;
+    for row in rows("Messages matched in hardware") {
+        let [passed, posted, posted_walk, unexpected, unexpected_walk] = row[..] else {
+            continue;
+        };
+        if passed.parse::<u32>().is_err() {
+            continue;
+        }
+        for (shown, name) in [
+            (posted, format!("preposted-{passed}-100")),
+            (posted_walk, format!("list-preposted-{passed}-100")),
+            (unexpected, format!("unexpected-{passed}")),
+            (unexpected_walk, format!("list-unexpected-{passed}")),
+        ] {
+            let found = figures[&name]["measured"].as_f64().expect("a figure");
+            assert_eq!(shown, found.to_string(), "README, row {name}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 4 * 7, "figures found in the README");
+    let long = &figures["preposted-0-100-8192"]["measured"];
+    assert_eq!(long.as_f64(), Some(2173.0), "README, 8,192 bytes");
+    assert!(README.contains("8,192 bytes take 2,173 cycles"));
+}
+
+#[test]
 fn the_papers_tables_are_as_measured() {
     let figures = measure(&["rma"]);
-    let readme = include_str!("../../../README.md");
     let mut compared = 0;
     let mut compare = |shown: &str, name: &str, paper: bool| {
         let what = if paper { "paper" } else { "measured" };
@@ -116,7 +152,7 @@ fn the_papers_tables_are_as_measured() {
         );
         compared += 1;
     };
-    for row in rows(readme) {
+    for row in rows("The coprocessor paper's tables, measured") {
         match row[..] {
             [
                 name @ ("barrier" | "register" | "deregister"),

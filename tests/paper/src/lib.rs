@@ -7,6 +7,7 @@
 pub mod alpu;
 pub mod collectives;
 pub mod load;
+pub mod messages;
 pub mod plot;
 pub mod report;
 pub mod rma;

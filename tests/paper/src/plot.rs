@@ -1,4 +1,5 @@
-//! Reports as pictures: the exchange of table 9, and the time of collectives over their size.
+//! Reports as pictures: the exchange of table 9, the time of collectives over their size, and that of a
+//! message over the length of its queue.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -87,6 +88,115 @@ fn draw(
         .draw()?;
     area.present()?;
     drop(chart);
+    drop(area);
+    Ok(())
+}
+
+/// Draws the rows of `alcor bench alpu` that are of queues as an SVG, a panel for posted receives and
+/// one for unexpected messages: cycles over the queue's length, with the matching units and without.
+///
+/// # Errors
+/// What the drawing library says, and when there is no such row.
+pub fn queues(report: &Report) -> Result<String, PlotError> {
+    let mut panels = [
+        ("Posted receives", Vec::<Curve>::new()),
+        ("Unexpected messages", Vec::new()),
+    ];
+    for row in &report.rows {
+        let name = row.name.rsplit('/').next().unwrap_or(&row.name);
+        let (way, name) = match name.strip_prefix("list-") {
+            Some(rest) => ("walked", rest),
+            None => ("matching unit", name),
+        };
+        let parts: Vec<&str> = name.split('-').collect();
+        let (panel, length, curve) = match parts[..] {
+            ["preposted", length, percent] => (0, length, format!("{way}, {percent} % in front")),
+            ["unexpected", length] => (1, length, way.to_owned()),
+            _ => continue,
+        };
+        let Ok(length) = length.parse::<f64>() else {
+            continue;
+        };
+        let curves = &mut panels[panel].1;
+        match curves.iter_mut().find(|other| other.name == curve) {
+            Some(other) => other.points.push((length, row.measured)),
+            None => curves.push(Curve {
+                name: curve,
+                points: vec![(length, row.measured)],
+            }),
+        }
+    }
+    if panels.iter().any(|(_, curves)| curves.is_empty()) {
+        return Err(PlotError::NoRows(
+            "preposted-<length>-<percent> and unexpected-<length>",
+            "alpu",
+        ));
+    }
+    let mut svg = String::new();
+    draw_queues(&panels, &mut svg).map_err(|error| PlotError::Draw(error.to_string()))?;
+    Ok(svg)
+}
+
+/// Cycles over length.
+struct Curve {
+    name: String,
+    points: Vec<Point>,
+}
+
+fn draw_queues(
+    panels: &[(&str, Vec<Curve>)],
+    svg: &mut String,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let area = SVGBackend::with_string(svg, (960, 380)).into_drawing_area();
+    area.fill(&WHITE)?;
+    let most = panels
+        .iter()
+        .flat_map(|(_, curves)| curves.iter().flat_map(|curve| &curve.points))
+        .fold((1f64, 1f64), |most, point| {
+            (most.0.max(point.0), most.1.max(point.1))
+        });
+    for ((title, curves), place) in panels.iter().zip(area.split_evenly((1, panels.len()))) {
+        let mut chart = ChartBuilder::on(&place)
+            .caption(*title, ("sans-serif", 18))
+            .margin(10)
+            .x_label_area_size(38)
+            .y_label_area_size(52)
+            .build_cartesian_2d(0f64..most.0, 0f64..1.1 * most.1)?;
+        chart
+            .configure_mesh()
+            .x_desc("entries in the queue")
+            .y_desc("cycles, barrier included")
+            .x_label_formatter(&|x| format!("{x:.0}"))
+            .y_label_formatter(&|y| format!("{y:.0}"))
+            .light_line_style(WHITE)
+            .draw()?;
+        let (mut walked, mut unit) = (0, 0);
+        for curve in curves {
+            let (place, colour) = match curve.name.starts_with("walked") {
+                true => (&mut walked, RGBColor(220, 50, 32)),
+                false => (&mut unit, RGBColor(0, 90, 181)),
+            };
+            // The curves of a colour become paler.
+            let colour = colour.mix(1.0 - 0.3 * f64::from(*place));
+            *place += 1;
+            chart
+                .draw_series(
+                    LineSeries::new(curve.points.iter().copied(), colour.stroke_width(2))
+                        .point_size(2),
+                )?
+                .label(&curve.name)
+                .legend(move |(x, y)| {
+                    PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2))
+                });
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperLeft)
+            .background_style(WHITE)
+            .border_style(BLACK.mix(0.3))
+            .draw()?;
+    }
+    area.present()?;
     drop(area);
     Ok(())
 }
@@ -321,6 +431,25 @@ mod tests {
         let barrier = vec![Row::new("barrier", 278.0)];
         assert!(matches!(
             collectives(&report(barrier)),
+            Err(PlotError::NoRows(..))
+        ));
+    }
+
+    #[test]
+    fn queues_have_a_panel_for_each_kind() {
+        let names = ["preposted-0-50", "list-preposted-8-100", "unexpected-8"];
+        let rows = names.map(|name| Row::new(name, 50.0).of("mpi2"));
+        let picture = queues(&report(rows.to_vec())).unwrap();
+        for text in [
+            "Posted receives",
+            "Unexpected messages",
+            "walked, 100 %",
+            "matching unit",
+        ] {
+            assert!(picture.contains(text), "{text}: {picture}");
+        }
+        assert!(matches!(
+            queues(&report(rows[..2].to_vec())),
             Err(PlotError::NoRows(..))
         ));
     }
