@@ -1,0 +1,165 @@
+//! BARs: registers, and memory that is reached without a DMA engine.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::nodes::Mapping;
+use crate::{BarOffset, Error, Result};
+
+/// A mapped BAR: volatile accesses of 32 bits, and of 64 where the design behind it takes them (the bypass
+/// BAR's; the registers behind a 32-bit bridge do not).
+///
+/// A bus that nobody answers on reads all ones. With [`Bar::watch`], a read that gives all ones looks at a
+/// register that never does, and a dead link becomes an error in place of a value.
+///
+/// # Examples
+/// ```
+/// use xdma::standin::{Memory, StandIn};
+/// use xdma::{BarOffset, Error};
+///
+/// const ID: BarOffset = BarOffset(0);
+/// let standin = StandIn::new(Memory::new(0x1000))?;
+/// let card = standin.machine().only_card()?;
+/// let registers = card.user_bar()?;
+/// registers.write32(ID, 0x1234)?;
+/// let registers = registers.watch(ID, 0x1234)?;
+///
+/// registers.write32(BarOffset(8), 7)?;
+/// assert_eq!(registers.read32(BarOffset(8))?, 7);
+/// standin.remove_by_surprise();
+/// assert!(matches!(registers.read32(BarOffset(8)), Err(Error::DeadLink { .. })));
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Bar {
+    memory: Box<dyn Mapping>,
+    node: PathBuf,
+    /// A register, and what it reads as long as the card answers.
+    watched: Option<BarOffset>,
+}
+
+impl fmt::Debug for Bar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bar")
+            .field("node", &self.node)
+            .field("bytes", &self.bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Bar {
+    pub(crate) fn new(memory: Box<dyn Mapping>, node: PathBuf) -> Bar {
+        Bar {
+            memory,
+            node,
+            watched: None,
+        }
+    }
+
+    /// Bytes that are mapped.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.memory.bytes() as u64
+    }
+
+    /// The node behind it.
+    #[must_use]
+    pub fn node(&self) -> &Path {
+        &self.node
+    }
+
+    /// Checks that the register at `offset`, which never changes, reads `value`, and looks at it again
+    /// whenever a read gives all ones.
+    ///
+    /// # Errors
+    /// [`Error::DeadLink`] when it reads all ones, [`Error::WrongId`] when it reads anything else, and those
+    /// of [`Bar::read32`].
+    pub fn watch(mut self, offset: BarOffset, value: u32) -> Result<Bar> {
+        self.watched = Some(offset);
+        match self.read32(offset)? {
+            found if found == value => Ok(self),
+            found => Err(Error::WrongId {
+                node: self.node,
+                offset,
+                expected: value,
+                found,
+            }),
+        }
+    }
+
+    /// Reads 32 bits.
+    ///
+    /// # Errors
+    /// [`Error::Beyond`] and [`Error::Misaligned`] without an access; [`Error::DeadLink`].
+    pub fn read32(&self, offset: BarOffset) -> Result<u32> {
+        let value = self.memory.read32(self.place(offset, 4)?);
+        if value == u32::MAX {
+            self.check()?;
+        }
+        Ok(value)
+    }
+
+    /// Writes 32 bits. The bus takes a write without an answer: it has arrived once a read behind it has come back.
+    ///
+    /// # Errors
+    /// [`Error::Beyond`] and [`Error::Misaligned`], without an access.
+    pub fn write32(&self, offset: BarOffset, value: u32) -> Result<()> {
+        self.memory.write32(self.place(offset, 4)?, value);
+        Ok(())
+    }
+
+    /// Reads 64 bits as one access.
+    ///
+    /// # Errors
+    /// As [`Bar::read32`].
+    pub fn read64(&self, offset: BarOffset) -> Result<u64> {
+        let value = self.memory.read64(self.place(offset, 8)?);
+        if value == u64::MAX {
+            self.check()?;
+        }
+        Ok(value)
+    }
+
+    /// Writes 64 bits as one access, which a write-combining mapping may join with its neighbours.
+    ///
+    /// # Errors
+    /// As [`Bar::write32`].
+    pub fn write64(&self, offset: BarOffset, value: u64) -> Result<()> {
+        self.memory.write64(self.place(offset, 8)?, value);
+        Ok(())
+    }
+
+    /// Looks whether the card still answers; does nothing without [`Bar::watch`].
+    ///
+    /// # Errors
+    /// [`Error::DeadLink`].
+    pub fn check(&self) -> Result<()> {
+        match self.watched {
+            Some(offset) if self.memory.read32(self.place(offset, 4)?) == u32::MAX => {
+                Err(Error::DeadLink {
+                    node: self.node.clone(),
+                    offset,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn place(&self, offset: BarOffset, bytes: u64) -> Result<usize> {
+        if !offset.0.is_multiple_of(bytes) {
+            return Err(Error::Misaligned {
+                node: self.node.clone(),
+                at: crate::At::bytes(offset.0, bytes),
+                multiple: bytes,
+            });
+        }
+        match offset.0.checked_add(bytes) {
+            Some(end) if end <= self.bytes() => Ok(offset.0 as usize),
+            _ => Err(Error::Beyond {
+                node: self.node.clone(),
+                offset,
+                bytes,
+                size: self.bytes(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! DMA channels: bulk transfers between host memory and the card's addresses.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use memmap2::MmapMut;
+use nix::errno::Errno;
+
+use crate::node::Node;
+use crate::nodes::Dma;
+use crate::{At, CardAddr, Doing, Error, Result};
+
+/// Host addresses of a buffer's data and card addresses agree below this.
+const PAGE: u64 = 4096;
+/// Bytes that a channel copies through its own buffer at a time.
+const PIECE: usize = 1 << 20;
+/// Bytes that the system moves in one call at most: INT_MAX in whole pages.
+const MOST: usize = 0x7fff_f000;
+
+/// Memory that the driver can pin: whole pages of its own, writable, zero at first, and with its data at the
+/// same place in a page as on the card, so that no alignment that a core asks for can fail.
+///
+/// # Examples
+/// ```
+/// use xdma::{CardAddr, DmaBuffer};
+///
+/// let mut buffer = DmaBuffer::facing(CardAddr(0x1_0004), 3)?;
+/// buffer.copy_from_slice(&[1, 2, 3]);
+/// assert_eq!(buffer.as_ptr() as usize % 4096, 4);
+/// # Ok::<(), xdma::Error>(())
+/// ```
+pub struct DmaBuffer {
+    pages: MmapMut,
+    begin: usize,
+    length: usize,
+}
+
+impl fmt::Debug for DmaBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DmaBuffer")
+            .field("length", &self.length)
+            .finish_non_exhaustive()
+    }
+}
+
+impl DmaBuffer {
+    /// A buffer of `length` bytes for transfers that begin at `card`, or at any address that is as far into a
+    /// page of 4 KiB.
+    ///
+    /// # Errors
+    /// [`Error::Node`] when there is no memory.
+    pub fn facing(card: CardAddr, length: usize) -> Result<DmaBuffer> {
+        let begin = (card.0 % PAGE) as usize;
+        let pages = begin
+            .checked_add(length)
+            .ok_or_else(|| Errno::ENOMEM.into())
+            .and_then(|bytes| MmapMut::map_anon(bytes.max(1)));
+        match pages {
+            Ok(pages) => Ok(DmaBuffer {
+                pages,
+                begin,
+                length,
+            }),
+            Err(source) => Err(Error::Node {
+                node: PathBuf::from("DMA"),
+                doing: Doing::Allocate,
+                at: At::bytes(card.0, length as u64),
+                source,
+            }),
+        }
+    }
+}
+
+impl std::ops::Deref for DmaBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.pages[self.begin..self.begin + self.length]
+    }
+}
+
+impl std::ops::DerefMut for DmaBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.pages[self.begin..self.begin + self.length]
+    }
+}
+
+/// A channel from the host to the card.
+///
+/// # Examples
+/// ```
+/// use xdma::CardAddr;
+/// use xdma::standin::{Memory, StandIn};
+///
+/// let standin = StandIn::new(Memory::new(0x1_0000))?;
+/// let card = standin.machine().only_card()?;
+/// card.h2c(0)?.write(CardAddr(0x101), b"any length, any alignment")?;
+/// let mut found = [0; 10];
+/// card.c2h(0)?.read(CardAddr(0x101), &mut found)?;
+/// assert_eq!(&found, b"any length");
+/// # Ok::<(), xdma::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct H2c(Channel);
+
+/// A channel from the card to the host; see [`H2c`].
+#[derive(Debug)]
+pub struct C2h(Channel);
+
+impl H2c {
+    pub(crate) fn new(io: Box<dyn Dma>, node: Node) -> Result<H2c> {
+        Ok(H2c(Channel::new(io, node)?))
+    }
+
+    /// Writes `data`, which may lie in any memory, to `to`: through a buffer of this channel's, in pieces of 1 MiB.
+    ///
+    /// # Errors
+    /// As [`H2c::write_buffer`]; what of `data` is on the card then is not known.
+    pub fn write(&mut self, to: CardAddr, data: &[u8]) -> Result<()> {
+        let Channel {
+            io, node, staging, ..
+        } = &mut self.0;
+        for (at, part) in parts(to, data.len(), PIECE) {
+            let staged = staging.facing(at, part.len(), node)?;
+            staged.copy_from_slice(&data[part]);
+            node.transfer(Doing::Write, at, staged.len(), || io.pwrite(staged, at.0))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a buffer to `to` without a copy.
+    ///
+    /// # Errors
+    /// [`Error::BufferAlignment`] when the buffer does not face `to`; [`Error::Short`],
+    /// [`Error::TransferTimedOut`], [`Error::Gone`], [`Error::Node`].
+    pub fn write_buffer(&mut self, to: CardAddr, buffer: &DmaBuffer) -> Result<()> {
+        self.0.faces(to, buffer)?;
+        let Channel { io, node, .. } = &mut self.0;
+        for (at, part) in parts(to, buffer.len(), MOST) {
+            let bytes = &buffer[part];
+            node.transfer(Doing::Write, at, bytes.len(), || io.pwrite(bytes, at.0))?;
+        }
+        Ok(())
+    }
+
+    /// The node behind it.
+    #[must_use]
+    pub fn node(&self) -> &Path {
+        self.0.node.path()
+    }
+}
+
+impl C2h {
+    pub(crate) fn new(io: Box<dyn Dma>, node: Node) -> Result<C2h> {
+        Ok(C2h(Channel::new(io, node)?))
+    }
+
+    /// Reads what is at `from` into `data`, which may lie in any memory: through a buffer of this channel's, in
+    /// pieces of 1 MiB.
+    ///
+    /// # Errors
+    /// As [`H2c::write_buffer`]; some of `data` may have been read then.
+    pub fn read(&mut self, from: CardAddr, data: &mut [u8]) -> Result<()> {
+        let Channel {
+            io, node, staging, ..
+        } = &mut self.0;
+        for (at, part) in parts(from, data.len(), PIECE) {
+            let staged = staging.facing(at, part.len(), node)?;
+            node.transfer(Doing::Read, at, part.len(), || io.pread(staged, at.0))?;
+            data[part].copy_from_slice(staged);
+        }
+        Ok(())
+    }
+
+    /// Reads what is at `from` into a buffer without a copy.
+    ///
+    /// # Errors
+    /// As [`H2c::write_buffer`].
+    pub fn read_buffer(&mut self, from: CardAddr, buffer: &mut DmaBuffer) -> Result<()> {
+        self.0.faces(from, buffer)?;
+        let Channel { io, node, .. } = &mut self.0;
+        for (at, part) in parts(from, buffer.len(), MOST) {
+            let bytes = &mut buffer[part];
+            node.transfer(Doing::Read, at, bytes.len(), || io.pread(bytes, at.0))?;
+        }
+        Ok(())
+    }
+
+    /// The node behind it.
+    #[must_use]
+    pub fn node(&self) -> &Path {
+        self.0.node.path()
+    }
+}
+
+/// The calls that a transfer takes: `most` bytes each, a multiple of a page, so that all begin as far into one.
+/// (An address that wraps is beyond what the system takes as a file's offset, so its first call fails.)
+fn parts(
+    at: CardAddr,
+    length: usize,
+    most: usize,
+) -> impl Iterator<Item = (CardAddr, Range<usize>)> {
+    (0..length).step_by(most).map(move |begin| {
+        let end = length.min(begin + most);
+        (CardAddr(at.0.wrapping_add(begin as u64)), begin..end)
+    })
+}
+
+struct Channel {
+    io: Box<dyn Dma>,
+    node: Node,
+    /// What the low bits of both addresses must agree in.
+    alignment: u64,
+    staging: Staging,
+}
+
+impl fmt::Debug for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Channel")
+            .field("node", &self.node)
+            .field("alignment", &self.alignment)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Channel {
+    fn new(io: Box<dyn Dma>, node: Node) -> Result<Channel> {
+        let alignment = io
+            .alignment()
+            .map_err(|source| node.error(Doing::Open, At::NODE, source))?;
+        Ok(Channel {
+            io,
+            node,
+            alignment: alignment.max(1),
+            staging: Staging(None),
+        })
+    }
+
+    fn faces(&self, card: CardAddr, buffer: &DmaBuffer) -> Result<()> {
+        let host = buffer.as_ptr() as u64;
+        if host % self.alignment == card.0 % self.alignment {
+            return Ok(());
+        }
+        Err(Error::BufferAlignment {
+            node: self.node.path().to_owned(),
+            at: At::bytes(card.0, buffer.len() as u64),
+            buffer: host,
+            alignment: self.alignment,
+        })
+    }
+}
+
+/// A channel's own buffer, there from its first use on.
+struct Staging(Option<DmaBuffer>);
+
+impl Staging {
+    /// A place for `length` bytes, a piece at most, as far into a page as `card`.
+    fn facing(&mut self, card: CardAddr, length: usize, node: &Node) -> Result<&mut [u8]> {
+        let buffer =
+            match self.0.take() {
+                Some(buffer) => buffer,
+                None => DmaBuffer::facing(CardAddr(0), PIECE + PAGE as usize).map_err(|error| {
+                    match error {
+                        Error::Node {
+                            doing, at, source, ..
+                        } => node.error(doing, at, source),
+                        other => other,
+                    }
+                })?,
+            };
+        let begin = (card.0 % PAGE) as usize;
+        Ok(&mut self.0.insert(buffer)[begin..begin + length])
+    }
+}

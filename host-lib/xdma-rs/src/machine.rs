@@ -1,0 +1,197 @@
+//! The machine: which cards it has, and its PCI bus.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::card::{Card, read_card};
+use crate::nodes::{Nodes, System};
+use crate::{At, Doing, Error, PciAddress, Result};
+
+/// PCI vendor of Xilinx, and of AMD's cards with its parts.
+const XILINX: u16 = 0x10ee;
+
+/// A machine with cards, by its sysfs and its device nodes.
+///
+/// # Examples
+/// ```no_run
+/// for card in xdma::Machine::local().cards()? {
+///     println!("{} {:04x}:{:04x}, {}", card.address(), card.vendor(), card.device(), card.driver());
+/// }
+/// # Ok::<(), xdma::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Machine {
+    sys: PathBuf,
+    dev: PathBuf,
+    nodes: Arc<dyn Nodes>,
+}
+
+impl Machine {
+    /// The machine that this program runs on.
+    #[must_use]
+    pub fn local() -> Machine {
+        Machine::at("/sys", "/dev", Arc::new(System))
+    }
+
+    /// A machine whose sysfs and device nodes lie elsewhere, opened by `nodes`.
+    #[must_use]
+    pub fn at(sys: impl Into<PathBuf>, dev: impl Into<PathBuf>, nodes: Arc<dyn Nodes>) -> Machine {
+        Machine {
+            sys: sys.into(),
+            dev: dev.into(),
+            nodes,
+        }
+    }
+
+    /// The cards of Xilinx and AMD, with whatever driver, and all others that the XDMA driver has taken, by address.
+    ///
+    /// # Errors
+    /// [`Error::Node`] when sysfs can't be read, [`Error::Malformed`].
+    pub fn cards(&self) -> Result<Vec<Card>> {
+        let mut cards = Vec::new();
+        for name in list(&self.devices())? {
+            let Ok(address) = name.parse::<PciAddress>() else {
+                continue;
+            };
+            // A card may leave while it is looked at.
+            let Some(card) = read_card(self, address)? else {
+                continue;
+            };
+            if card.vendor() == XILINX || card.driver().is_xdma() {
+                cards.push(card);
+            }
+        }
+        cards.sort_by_key(Card::address);
+        Ok(cards)
+    }
+
+    /// The card at `address`, whoever made it.
+    ///
+    /// # Errors
+    /// [`Error::NoCard`], and those of [`Machine::cards`].
+    pub fn card(&self, address: PciAddress) -> Result<Card> {
+        match read_card(self, address)? {
+            Some(card) => Ok(card),
+            None => Err(Error::NoCard {
+                address,
+                present: self.cards()?.iter().map(Card::address).collect(),
+            }),
+        }
+    }
+
+    /// The only card there is.
+    ///
+    /// # Errors
+    /// [`Error::NotOne`], and those of [`Machine::cards`].
+    pub fn only_card(&self) -> Result<Card> {
+        let mut cards = self.cards()?;
+        match (cards.pop(), cards.is_empty()) {
+            (Some(card), true) => Ok(card),
+            (last, _) => Err(Error::NotOne {
+                present: cards.iter().chain(&last).map(Card::address).collect(),
+            }),
+        }
+    }
+
+    /// Takes the function off the bus, as before its design is replaced. What is open of it fails from then on.
+    ///
+    /// # Errors
+    /// [`Error::NoCard`], [`Error::Node`].
+    pub fn remove(&self, address: PciAddress) -> Result<()> {
+        let folder = self.folder(address);
+        if !folder.exists() {
+            self.card(address)?;
+        }
+        write(&folder.join("remove"), "1")
+    }
+
+    /// Has the kernel look for functions that have come, on all buses.
+    ///
+    /// # Errors
+    /// [`Error::Node`].
+    pub fn rescan(&self) -> Result<()> {
+        write(&self.sys.join("bus/pci/rescan"), "1")
+    }
+
+    /// A hot reset of the bus that the function is alone on. Registers and tables of the design lose their
+    /// state, and what is under way is lost, so nothing of the card should be open.
+    ///
+    /// # Errors
+    /// [`Error::NoReset`] when the kernel offers none, as where other functions share the bus; [`Error::NoCard`],
+    /// [`Error::Node`].
+    pub fn hot_reset(&self, address: PciAddress) -> Result<()> {
+        let folder = self.folder(address);
+        self.card(address)?;
+        let (reset, method) = (folder.join("reset"), folder.join("reset_method"));
+        let no = |why| Err(Error::NoReset { address, why });
+        if !reset.exists() {
+            return no("the kernel offers no reset for it; remove it and rescan, or reboot");
+        }
+        if !method.exists() {
+            return no(
+                "the kernel does not let a method be chosen (5.15 and later do), and its own choice may leave the design as it is",
+            );
+        }
+        let offered = read(&method)?;
+        if !offered.split_whitespace().any(|name| name == "bus") {
+            return no("a reset of its bus is not offered, since other functions share it");
+        }
+        write(&method, "bus")?;
+        let reset = write(&reset, "1");
+        // As it was, also when the reset has failed.
+        write(&method, &offered)?;
+        reset
+    }
+
+    pub(crate) fn nodes(&self) -> &Arc<dyn Nodes> {
+        &self.nodes
+    }
+
+    pub(crate) fn dev(&self) -> &Path {
+        &self.dev
+    }
+
+    pub(crate) fn sys(&self) -> &Path {
+        &self.sys
+    }
+
+    pub(crate) fn folder(&self, address: PciAddress) -> PathBuf {
+        self.devices().join(address.to_string())
+    }
+
+    fn devices(&self) -> PathBuf {
+        self.sys.join("bus/pci/devices")
+    }
+}
+
+fn failed(doing: Doing, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let node = path.to_owned();
+    move |source| Error::Node {
+        node,
+        doing,
+        at: At::NODE,
+        source,
+    }
+}
+
+/// Names in a folder; none where there is no such folder.
+pub(crate) fn list(path: &Path) -> Result<Vec<String>> {
+    let entries = match fs::read_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(failed(Doing::Read, path))?,
+    };
+    entries
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect::<io::Result<_>>()
+        .map_err(failed(Doing::Read, path))
+}
+
+pub(crate) fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(failed(Doing::Read, path))
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).map_err(failed(Doing::Write, path))
+}

@@ -1,0 +1,590 @@
+//! Device nodes served in this process, for tests without a card.
+//!
+//! A [`StandIn`] has a sysfs tree of its own in a scratch folder and serves the nodes of one card, with the driver's manners: mappings longer
+//! than the BAR, buffers that can't be pinned or are misaligned, events that are flags, and, on request, short counts, any error number,
+//! and a card that goes away. What is behind the nodes is a [`Device`]: [`Memory`], or a simulated design.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+
+use crate::nodes::{Dma, EventNode, Mapping, Nodes, Way};
+use crate::{At, Doing, Error, Machine, PciAddress, Result};
+
+/// Where the card sits.
+const ADDRESS: &str = "0000:3b:00.0";
+/// The driver's number for it: not 0, which a program might take for granted.
+const NUMBER: u32 = 2;
+
+/// The design behind the nodes.
+pub trait Device: Send + Sync {
+    /// Reads a register.
+    fn read32(&self, offset: u64) -> u32;
+    /// Writes a register.
+    fn write32(&self, offset: u64, value: u32);
+    /// Reads memory for a DMA engine; whether there is memory.
+    fn read(&self, at: u64, buffer: &mut [u8]) -> bool;
+    /// Writes memory for a DMA engine; whether there is memory.
+    fn write(&self, at: u64, data: &[u8]) -> bool;
+}
+
+/// A design of nothing but memory: registers that keep what is written to them, and a memory that starts at 0.
+#[derive(Debug)]
+pub struct Memory {
+    registers: Mutex<HashMap<u64, u32>>,
+    bytes: Mutex<Vec<u8>>,
+}
+
+impl Memory {
+    /// With `bytes` of memory.
+    #[must_use]
+    pub fn new(bytes: usize) -> Memory {
+        Memory {
+            registers: Mutex::default(),
+            bytes: Mutex::new(vec![0; bytes]),
+        }
+    }
+}
+
+/// Where `length` bytes at `at` are among `all`.
+fn within(at: u64, length: usize, all: usize) -> Option<std::ops::Range<usize>> {
+    let begin = usize::try_from(at).ok()?;
+    let end = begin.checked_add(length)?;
+    (end <= all).then_some(begin..end)
+}
+
+impl Device for Memory {
+    fn read32(&self, offset: u64) -> u32 {
+        lock(&self.registers).get(&offset).copied().unwrap_or(0)
+    }
+    fn write32(&self, offset: u64, value: u32) {
+        lock(&self.registers).insert(offset, value);
+    }
+    fn read(&self, at: u64, buffer: &mut [u8]) -> bool {
+        let bytes = lock(&self.bytes);
+        let place = within(at, buffer.len(), bytes.len());
+        place.is_some_and(|place| {
+            buffer.copy_from_slice(&bytes[place]);
+            true
+        })
+    }
+    fn write(&self, at: u64, data: &[u8]) -> bool {
+        let mut bytes = lock(&self.bytes);
+        let place = within(at, data.len(), bytes.len());
+        place.is_some_and(|place| {
+            bytes[place].copy_from_slice(data);
+            true
+        })
+    }
+}
+
+/// What the card of a stand-in has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Bytes of the BAR of the design's registers; 0 for none.
+    pub user_bytes: u64,
+    /// Bytes of the bypass BAR, which reaches the memory; 0 for none.
+    pub bypass_bytes: u64,
+    /// DMA channels each way.
+    pub channels: u32,
+    /// User interrupts.
+    pub events: u32,
+    /// What host and card addresses must agree in.
+    pub alignment: u64,
+}
+
+impl Default for Shape {
+    /// 64 KiB of registers, no bypass, one channel each way, 16 interrupts, an alignment of 64.
+    fn default() -> Shape {
+        Shape {
+            user_bytes: 0x1_0000,
+            bypass_bytes: 0,
+            channels: 1,
+            events: 16,
+            alignment: 64,
+        }
+    }
+}
+
+/// A call on a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Call {
+    /// Opening or mapping it.
+    Open,
+    /// `pread`, `pwrite`, or the read of an event.
+    Move,
+    /// Polling an event.
+    Poll,
+}
+
+/// What a call does in place of what it should.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Fails with this error number. 512 is what the driver's own ERESTARTSYS looks like.
+    Errno(i32),
+    /// Moves so many bytes, no more than were asked for.
+    Short(usize),
+}
+
+/// The nodes of one card.
+pub struct StandIn {
+    shared: Arc<Shared>,
+}
+
+impl fmt::Debug for StandIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shared.fmt(f)
+    }
+}
+
+struct Shared {
+    tree: tempfile::TempDir,
+    shape: Shape,
+    device: Box<dyn Device>,
+    state: Mutex<State>,
+    /// An event's flag was set, or the card is gone.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    gone: bool,
+    flags: HashMap<String, bool>,
+    faults: HashMap<(String, Call), VecDeque<Fault>>,
+    calls: HashMap<String, Vec<(u64, usize)>>,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StandIn")
+            .field("tree", &self.tree.path())
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A test that panics must not turn its neighbours' failures into other ones.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl StandIn {
+    /// Serves the nodes of a card of the usual shape.
+    ///
+    /// # Errors
+    /// [`Error::Node`] when the scratch folder can't be made.
+    pub fn new(device: impl Device + 'static) -> Result<StandIn> {
+        StandIn::with(Shape::default(), device)
+    }
+
+    /// Serves the nodes of a card.
+    ///
+    /// # Errors
+    /// [`Error::Node`] when the scratch folder can't be made.
+    pub fn with(shape: Shape, device: impl Device + 'static) -> Result<StandIn> {
+        let tree = tempfile::tempdir().and_then(|tree| {
+            plant(tree.path(), shape)?;
+            Ok(tree)
+        });
+        let tree = tree.map_err(|source| Error::Node {
+            node: std::env::temp_dir(),
+            doing: Doing::Write,
+            at: At::NODE,
+            source,
+        })?;
+        Ok(StandIn {
+            shared: Arc::new(Shared {
+                tree,
+                shape,
+                device: Box::new(device),
+                state: Mutex::default(),
+                changed: Condvar::new(),
+            }),
+        })
+    }
+
+    /// The machine whose only card this is.
+    #[must_use]
+    pub fn machine(&self) -> Machine {
+        Machine::at(
+            self.sys(),
+            "/dev",
+            Arc::new(Served(Arc::clone(&self.shared))),
+        )
+    }
+
+    /// Where the card sits.
+    #[must_use]
+    pub fn address(&self) -> PciAddress {
+        ADDRESS.parse().expect("an address, as the tests check")
+    }
+
+    /// What opens its nodes, for a look at a node's own manners.
+    #[must_use]
+    pub fn nodes(&self) -> impl Nodes + use<> {
+        Served(Arc::clone(&self.shared))
+    }
+
+    /// The root of its sysfs: plain files, for tests to read and change.
+    #[must_use]
+    pub fn sys(&self) -> PathBuf {
+        self.shared.tree.path().to_owned()
+    }
+
+    /// Raises a user interrupt.
+    pub fn interrupt(&self, event: u32) {
+        let mut state = lock(&self.shared.state);
+        state.flags.insert(format!("events_{event}"), true);
+        self.shared.changed.notify_all();
+    }
+
+    /// Has the next call of this kind on a node (`h2c_0`) fail; several wait for their turn.
+    pub fn fail(&self, node: &str, call: Call, fault: Fault) {
+        let mut state = lock(&self.shared.state);
+        let faults = state.faults.entry((node.to_owned(), call)).or_default();
+        faults.push_back(fault);
+    }
+
+    /// Faults that no call has met yet.
+    #[must_use]
+    pub fn faults_left(&self) -> usize {
+        lock(&self.shared.state)
+            .faults
+            .values()
+            .map(VecDeque::len)
+            .sum()
+    }
+
+    /// The transfers that a node was asked for, address and length, failed ones too.
+    #[must_use]
+    pub fn transfers(&self, node: &str) -> Vec<(u64, usize)> {
+        lock(&self.shared.state)
+            .calls
+            .get(node)
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    /// The card no longer answers, and the kernel has not noticed: registers read ones, transfers fail.
+    pub fn remove_by_surprise(&self) {
+        lock(&self.shared.state).gone = true;
+        self.shared.changed.notify_all();
+    }
+
+    /// The card is gone, and the kernel knows.
+    ///
+    /// # Errors
+    /// [`Error::Node`] when its folder can't be removed.
+    pub fn unplug(&self) -> Result<()> {
+        self.remove_by_surprise();
+        let folder = self.sys().join("bus/pci/devices").join(ADDRESS);
+        fs::remove_dir_all(&folder).map_err(|source| Error::Node {
+            node: folder,
+            doing: Doing::Write,
+            at: At::NODE,
+            source,
+        })
+    }
+}
+
+/// Writes the part of sysfs that is read here.
+fn plant(sys: &Path, shape: Shape) -> io::Result<()> {
+    let folder = sys.join("bus/pci/devices").join(ADDRESS);
+    let class = folder.join("xdma");
+    fs::create_dir_all(&class)?;
+    fs::create_dir_all(sys.join("bus/pci/drivers/xdma"))?;
+    fs::create_dir_all(sys.join("module/xdma"))?;
+    fs::write(sys.join("module/xdma/version"), "2025.2.0\n")?;
+    fs::write(sys.join("bus/pci/rescan"), "")?;
+    std::os::unix::fs::symlink("../../drivers/xdma", folder.join("driver"))?;
+    for (name, text) in [
+        ("vendor", "0x10ee\n"),
+        ("device", "0x903f\n"),
+        ("remove", ""),
+        ("reset", ""),
+        ("reset_method", "flr bus\n"),
+    ] {
+        fs::write(folder.join(name), text)?;
+    }
+    let bars = [shape.user_bytes, 0x1_0000, shape.bypass_bytes];
+    let mut first = 0xf000_0000;
+    let mut resources = String::new();
+    for bytes in bars.into_iter().filter(|&bytes| bytes != 0) {
+        resources += &format!(
+            "{first:#018x} {:#018x} {:#018x}\n",
+            first + bytes - 1,
+            0x40200
+        );
+        first += bytes.next_power_of_two();
+    }
+    let lines = resources.lines().count();
+    resources += &format!("{0:#018x} {0:#018x} {0:#018x}\n", 0).repeat(13 - lines);
+    fs::write(folder.join("resource"), resources)?;
+
+    let mut nodes = vec!["control".to_owned()];
+    nodes.extend((shape.user_bytes != 0).then(|| "user".to_owned()));
+    nodes.extend((shape.bypass_bytes != 0).then(|| "bypass".to_owned()));
+    for channel in 0..shape.channels {
+        nodes.extend([format!("h2c_{channel}"), format!("c2h_{channel}")]);
+    }
+    nodes.extend((0..shape.events).map(|event| format!("events_{event}")));
+    for node in nodes {
+        fs::create_dir(class.join(format!("xdma{NUMBER}_{node}")))?;
+    }
+    Ok(())
+}
+
+#[derive(Debug)]
+struct Served(Arc<Shared>);
+
+impl Served {
+    /// The node's name, once nothing is against opening it.
+    fn open(&self, path: &Path) -> io::Result<String> {
+        let prefix = format!("/dev/xdma{NUMBER}_");
+        let name = path
+            .to_string_lossy()
+            .strip_prefix(&prefix)
+            .map(str::to_owned);
+        let name = name.ok_or(Errno::ENOENT)?;
+        self.0.meets(&name, Call::Open, 0)?;
+        if lock(&self.0.state).gone {
+            return Err(Errno::ENODEV.into());
+        }
+        Ok(name)
+    }
+}
+
+impl Shared {
+    /// The fault that a call meets: an error, or fewer bytes.
+    fn meets(&self, node: &str, call: Call, bytes: usize) -> io::Result<usize> {
+        let mut state = lock(&self.state);
+        let faults = state.faults.get_mut(&(node.to_owned(), call));
+        match faults.and_then(VecDeque::pop_front) {
+            None => Ok(bytes),
+            Some(Fault::Errno(errno)) => Err(io::Error::from_raw_os_error(errno)),
+            Some(Fault::Short(most)) => Ok(bytes.min(most)),
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        lock(&self.state).gone
+    }
+}
+
+impl Nodes for Served {
+    fn map(&self, path: &Path, bytes: usize) -> io::Result<Box<dyn Mapping>> {
+        let name = self.open(path)?;
+        let there = match name.as_str() {
+            "user" => self.0.shape.user_bytes,
+            "bypass" => self.0.shape.bypass_bytes,
+            _ => return Err(Errno::ENODEV.into()),
+        };
+        if bytes == 0 || bytes as u64 > there {
+            return Err(Errno::EINVAL.into());
+        }
+        Ok(Box::new(Mapped {
+            shared: Arc::clone(&self.0),
+            bytes,
+            is_memory: name == "bypass",
+        }))
+    }
+
+    fn dma(&self, path: &Path, way: Way) -> io::Result<Box<dyn Dma>> {
+        Ok(Box::new(Channel {
+            shared: Arc::clone(&self.0),
+            name: self.open(path)?,
+            way,
+        }))
+    }
+
+    fn event(&self, path: &Path) -> io::Result<Box<dyn EventNode>> {
+        Ok(Box::new(Flag {
+            shared: Arc::clone(&self.0),
+            name: self.open(path)?,
+        }))
+    }
+}
+
+struct Mapped {
+    shared: Arc<Shared>,
+    bytes: usize,
+    is_memory: bool,
+}
+
+impl Mapped {
+    /// Whether anybody answers.
+    fn answers(&self, offset: usize, bytes: usize) -> bool {
+        !self.shared.is_gone() && within(offset as u64, bytes, self.bytes).is_some()
+    }
+}
+
+impl Mapping for Mapped {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn read32(&self, offset: usize) -> u32 {
+        let mut bytes = [0; 4];
+        match self.answers(offset, 4) {
+            true if !self.is_memory => self.shared.device.read32(offset as u64),
+            true if self.shared.device.read(offset as u64, &mut bytes) => u32::from_le_bytes(bytes),
+            _ => u32::MAX,
+        }
+    }
+
+    fn write32(&self, offset: usize, value: u32) {
+        match self.answers(offset, 4) {
+            true if !self.is_memory => self.shared.device.write32(offset as u64, value),
+            true => {
+                _ = self
+                    .shared
+                    .device
+                    .write(offset as u64, &value.to_le_bytes())
+            }
+            false => {}
+        }
+    }
+
+    fn read64(&self, offset: usize) -> u64 {
+        let high = offset
+            .checked_add(4)
+            .map_or(u32::MAX, |offset| self.read32(offset));
+        u64::from(high) << 32 | u64::from(self.read32(offset))
+    }
+
+    fn write64(&self, offset: usize, value: u64) {
+        if self.answers(offset, 8) {
+            self.write32(offset, value as u32);
+            self.write32(offset + 4, (value >> 32) as u32);
+        }
+    }
+}
+
+struct Channel {
+    shared: Arc<Shared>,
+    name: String,
+    way: Way,
+}
+
+impl Channel {
+    /// What comes before any transfer: how many bytes it will move.
+    fn begin(&self, way: Way, host: *const u8, bytes: usize, at: u64) -> io::Result<usize> {
+        let mut state = lock(&self.shared.state);
+        let calls = state.calls.entry(self.name.clone()).or_default();
+        calls.push((at, bytes));
+        drop(state);
+        let moved = self.shared.meets(&self.name, Call::Move, bytes)?;
+        if self.shared.is_gone() {
+            return Err(Errno::EIO.into());
+        }
+        // The system's own check of a file's offset, the driver's of the engine, and of the addresses.
+        let alignment = self.shared.shape.alignment;
+        if i64::try_from(at).is_err()
+            || way != self.way
+            || bytes == 0
+            || host as u64 % alignment != at % alignment
+        {
+            return Err(Errno::EINVAL.into());
+        }
+        if !is_writable(host as usize, bytes)? {
+            return Err(Errno::EFAULT.into());
+        }
+        Ok(moved)
+    }
+}
+
+/// Whether memory could be pinned for writing.
+fn is_writable(begin: usize, bytes: usize) -> io::Result<bool> {
+    let end = begin + bytes;
+    let mut covered = begin;
+    for line in fs::read_to_string("/proc/self/maps")?.lines() {
+        let mut fields = line.split_whitespace();
+        let range = fields.next().and_then(|range| range.split_once('-'));
+        let (Some((first, last)), Some(rights)) = (range, fields.next()) else {
+            continue;
+        };
+        let parse = |text| usize::from_str_radix(text, 16).unwrap_or(0);
+        if (parse(first)..parse(last)).contains(&covered) && rights.contains('w') {
+            covered = parse(last);
+        }
+    }
+    Ok(covered >= end)
+}
+
+impl Dma for Channel {
+    fn alignment(&self) -> io::Result<u64> {
+        Ok(self.shared.shape.alignment)
+    }
+
+    fn pread(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        let bytes = self.begin(Way::FromCard, buffer.as_ptr(), buffer.len(), at)?;
+        match self.shared.device.read(at, &mut buffer[..bytes]) {
+            true => Ok(bytes),
+            false => Err(Errno::EIO.into()),
+        }
+    }
+
+    fn pwrite(&self, buffer: &[u8], at: u64) -> io::Result<usize> {
+        let bytes = self.begin(Way::ToCard, buffer.as_ptr(), buffer.len(), at)?;
+        match self.shared.device.write(at, &buffer[..bytes]) {
+            true => Ok(bytes),
+            false => Err(Errno::EIO.into()),
+        }
+    }
+}
+
+struct Flag {
+    shared: Arc<Shared>,
+    name: String,
+}
+
+impl Flag {
+    /// Waits for the flag or the end; whether it is set.
+    fn wait(&self, timeout: Option<Duration>) -> io::Result<bool> {
+        let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut state = lock(&self.shared.state);
+        loop {
+            if state.gone {
+                return Err(Errno::ENODEV.into());
+            }
+            if state.flags.get(&self.name) == Some(&true) {
+                return Ok(true);
+            }
+            let changed = &self.shared.changed;
+            state = match end.map(|end| end.saturating_duration_since(Instant::now())) {
+                Some(Duration::ZERO) => return Ok(false),
+                Some(left) => {
+                    let waited = changed.wait_timeout(state, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+}
+
+impl EventNode for Flag {
+    fn poll(&self, timeout: Option<Duration>) -> io::Result<bool> {
+        self.shared.meets(&self.name, Call::Poll, 0)?;
+        self.wait(timeout)
+    }
+
+    fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.len() != 4 {
+            return Err(Errno::EPROTO.into());
+        }
+        let bytes = self.shared.meets(&self.name, Call::Move, 4)?;
+        self.wait(None)?;
+        lock(&self.shared.state)
+            .flags
+            .insert(self.name.clone(), false);
+        buffer.copy_from_slice(&1_u32.to_le_bytes());
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,318 @@
+//! What goes wrong, one by one, and what is said then.
+
+use std::time::Duration;
+
+use xdma::standin::{Call, Fault, Memory, StandIn};
+use xdma::{BarOffset, CardAddr, Doing, Error};
+
+const EPERM: i32 = 1;
+const EINTR: i32 = 4;
+const EIO: i32 = 5;
+const EACCES: i32 = 13;
+const EBUSY: i32 = 16;
+const ENODEV: i32 = 19;
+const EINVAL: i32 = 22;
+const ETIMEDOUT: i32 = 110;
+const RESTART: i32 = 512;
+
+fn standin() -> StandIn {
+    StandIn::new(Memory::new(4 << 20)).expect("a stand-in")
+}
+
+fn write(standin: &StandIn) -> Result<(), Error> {
+    let card = standin.machine().only_card()?;
+    card.h2c(0)?.write(CardAddr(0x40), &[1; 100])
+}
+
+fn read(standin: &StandIn) -> Result<(), Error> {
+    let card = standin.machine().only_card()?;
+    card.c2h(0)?.read(CardAddr(0x40), &mut [0; 100])
+}
+
+#[test]
+fn a_short_count_is_an_error() {
+    for short in [0, 1, 64, 99] {
+        let standin = standin();
+        standin.fail("h2c_0", Call::Move, Fault::Short(short));
+        let error = write(&standin).expect_err("short");
+        assert!(
+            matches!(&error, Error::Short { done, doing: Doing::Write, node, .. }
+                if *done == short as u64 && node.ends_with("xdma2_h2c_0")),
+            "{error}"
+        );
+        assert_eq!(standin.transfers("h2c_0").len(), 1, "not tried again");
+        standin.fail("c2h_0", Call::Move, Fault::Short(short));
+        assert!(matches!(
+            read(&standin),
+            Err(Error::Short {
+                doing: Doing::Read,
+                ..
+            })
+        ));
+        write(&standin).expect("the next one");
+    }
+}
+
+#[test]
+fn a_short_count_in_the_middle_ends_all() {
+    let standin = standin();
+    let card = standin.machine().only_card().expect("the card");
+    let piece = 1 << 20;
+    standin.fail("h2c_0", Call::Move, Fault::Short(piece));
+    standin.fail("h2c_0", Call::Move, Fault::Short(piece - 1));
+    let error = card
+        .h2c(0)
+        .expect("a channel")
+        .write(CardAddr(0), &vec![1; 3 * piece])
+        .expect_err("short");
+    assert!(error.to_string().contains("0x100000"), "{error}");
+    assert_eq!(
+        (standin.transfers("h2c_0").len(), standin.faults_left()),
+        (2, 0)
+    );
+}
+
+#[test]
+fn a_signal_is_nobodys_business_until_it_is() {
+    let standin = standin();
+    for _ in 0..16 {
+        standin.fail("h2c_0", Call::Move, Fault::Errno(EINTR));
+        standin.fail("c2h_0", Call::Move, Fault::Errno(EINTR));
+    }
+    write(&standin).expect("a write");
+    read(&standin).expect("a read");
+    assert_eq!(standin.transfers("h2c_0").len(), 17);
+    for _ in 0..17 {
+        standin.fail("h2c_0", Call::Move, Fault::Errno(EINTR));
+    }
+    assert!(
+        matches!(write(&standin), Err(Error::Node { .. })),
+        "no end of them"
+    );
+}
+
+#[test]
+fn a_time_out_is_not_tried_again() {
+    for errno in [ETIMEDOUT, RESTART] {
+        let standin = standin();
+        standin.fail("h2c_0", Call::Move, Fault::Errno(errno));
+        standin.fail("c2h_0", Call::Move, Fault::Errno(errno));
+        assert!(matches!(
+            write(&standin),
+            Err(Error::TransferTimedOut {
+                doing: Doing::Write,
+                ..
+            })
+        ));
+        let error = read(&standin).expect_err("a time-out");
+        assert!(error.to_string().contains("c2h_timeout"), "{error}");
+        assert_eq!(
+            (
+                standin.transfers("h2c_0").len(),
+                standin.transfers("c2h_0").len()
+            ),
+            (1, 1)
+        );
+    }
+}
+
+#[test]
+fn other_errors_keep_their_number_and_say_where() {
+    for (errno, hint) in [
+        (EBUSY, "another transfer"),
+        (EIO, "100 bytes at 0x40"),
+        (ENODEV, "has left the bus"),
+    ] {
+        let standin = standin();
+        standin.fail("h2c_0", Call::Move, Fault::Errno(errno));
+        let error = write(&standin).expect_err("an error");
+        assert!(
+            matches!(&error, Error::Node { source, .. } if source.raw_os_error() == Some(errno)),
+            "{error}"
+        );
+        assert!(
+            error.to_string().contains(hint) && error.to_string().contains("xdma2_h2c_0"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_node_that_cannot_be_opened_says_why() {
+    let standin = standin();
+    let card = standin.machine().only_card().expect("the card");
+    for (node, errno, hint) in [
+        ("h2c_0", EACCES, "udev"),
+        ("c2h_0", EPERM, "udev"),
+        ("events_0", EBUSY, "opening"),
+        ("user", EINVAL, "longer than the BAR"),
+    ] {
+        standin.fail(node, Call::Open, Fault::Errno(errno));
+        let error = match node {
+            "h2c_0" => card.h2c(0).map(|_| ()),
+            "c2h_0" => card.c2h(0).map(|_| ()),
+            "user" => card.user_bar().map(|_| ()),
+            _ => card.event(0).map(|_| ()),
+        };
+        let error = error.expect_err("an error").to_string();
+        assert!(error.contains(hint) && error.contains(node), "{error}");
+    }
+    assert_eq!(standin.faults_left(), 0);
+}
+
+#[test]
+fn memory_that_is_not_there_is_an_error() {
+    let standin = standin();
+    let card = standin.machine().only_card().expect("the card");
+    for at in [4 << 20, (4 << 20) - 1, u64::MAX / 2, u64::MAX] {
+        let error = card
+            .h2c(0)
+            .expect("a channel")
+            .write(CardAddr(at), &[1, 2])
+            .expect_err("beyond");
+        assert!(matches!(error, Error::Node { .. }), "{error}");
+        assert!(
+            card.c2h(0)
+                .expect("a channel")
+                .read(CardAddr(at), &mut [1, 2])
+                .is_err()
+        );
+    }
+}
+
+#[test]
+fn events_fail_and_are_interrupted() {
+    let standin = standin();
+    let mut event = standin
+        .machine()
+        .only_card()
+        .expect("the card")
+        .event(0)
+        .expect("an event");
+    standin.fail("events_0", Call::Poll, Fault::Errno(EINTR));
+    assert!(!event.wait(Some(Duration::from_millis(1))).expect("nothing"));
+    standin.interrupt(0);
+    standin.fail("events_0", Call::Move, Fault::Errno(EINTR));
+    assert!(event.wait(None).expect("an event"));
+    standin.interrupt(0);
+    standin.fail("events_0", Call::Move, Fault::Short(2));
+    assert!(matches!(
+        event.wait(None),
+        Err(Error::Short { done: 2, .. })
+    ));
+    standin.fail("events_0", Call::Poll, Fault::Errno(EIO));
+    assert!(matches!(
+        event.wait(None),
+        Err(Error::Node {
+            doing: Doing::Poll,
+            ..
+        })
+    ));
+    assert_eq!(standin.faults_left(), 0);
+}
+
+#[test]
+fn a_last_look_comes_after_the_time_is_over() {
+    let standin = standin();
+    let mut event = standin
+        .machine()
+        .only_card()
+        .expect("the card")
+        .event(0)
+        .expect("an event");
+    let mut looks = 0;
+    let status = || {
+        looks += 1;
+        Ok::<_, Error>((looks == 2).then_some(()))
+    };
+    event
+        .until(Some(Duration::ZERO), status)
+        .expect("the second look");
+    let nothing = || Ok::<Option<()>, Error>(None);
+    let error = event
+        .until(Some(Duration::from_millis(1)), nothing)
+        .expect_err("nothing");
+    assert!(
+        matches!(error, Error::NoEvent { after, .. } if after == Duration::from_millis(1)),
+        "{error}"
+    );
+}
+
+#[test]
+fn ones_are_a_value_as_long_as_the_card_answers() {
+    let standin = standin();
+    let card = standin.machine().only_card().expect("the card");
+    let registers = card.user_bar().expect("a BAR");
+    registers.write32(BarOffset(0), 0xabcd).expect("a write");
+    registers.write32(BarOffset(4), u32::MAX).expect("a write");
+    let error = card
+        .user_bar()
+        .expect("a BAR")
+        .watch(BarOffset(0), 0xabce)
+        .expect_err("another design");
+    assert!(
+        matches!(
+            error,
+            Error::WrongId {
+                expected: 0xabce,
+                found: 0xabcd,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let registers = registers.watch(BarOffset(0), 0xabcd).expect("the design");
+    assert_eq!(registers.read32(BarOffset(4)).expect("a value"), u32::MAX);
+    registers.check().expect("an answer");
+    standin.remove_by_surprise();
+    registers
+        .write32(BarOffset(8), 1)
+        .expect("writes are not answered");
+    for result in [
+        registers.read32(BarOffset(4)),
+        registers.read32(BarOffset(8)),
+    ] {
+        assert!(matches!(
+            result,
+            Err(Error::DeadLink {
+                offset: BarOffset(0),
+                ..
+            })
+        ));
+    }
+    assert!(registers.read64(BarOffset(8)).is_err() && registers.check().is_err());
+    assert!(card.user_bar().is_err());
+}
+
+#[test]
+fn a_card_that_is_pulled_out_ends_all_that_is_open() {
+    let standin = standin();
+    let machine = standin.machine();
+    let card = machine.only_card().expect("the card");
+    let (mut to, mut from) = (
+        card.h2c(0).expect("a channel"),
+        card.c2h(0).expect("a channel"),
+    );
+    let mut event = card.event(0).expect("an event");
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| event.wait(None));
+        std::thread::sleep(Duration::from_millis(2));
+        standin.unplug().expect("gone");
+        // Before or after the kernel knew.
+        let error = waiting.join().expect("no panic").expect_err("gone");
+        assert!(
+            matches!(error, Error::Gone { .. } | Error::Node { .. }),
+            "{error}"
+        );
+    });
+    let gone = |result: Result<(), Error>| matches!(result, Err(Error::Gone { address }) if address == standin.address());
+    assert!(gone(to.write(CardAddr(0), &[1])));
+    assert!(gone(from.read(CardAddr(0), &mut [1])));
+    assert!(gone(event.wait(None).map(|_| ())));
+    assert!(gone(card.user_bar().map(|_| ())));
+    assert!(!card.is_present());
+    assert!(matches!(
+        machine.card(standin.address()),
+        Err(Error::NoCard { .. })
+    ));
+}

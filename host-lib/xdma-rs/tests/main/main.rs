@@ -1,0 +1,6 @@
+//! The crate against its stand-in: every error path, and transfers of any length and alignment.
+
+mod discovery;
+mod faults;
+mod resets;
+mod transfers;
