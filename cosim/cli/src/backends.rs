@@ -4,13 +4,19 @@ use std::path::Path;
 
 use alcor::{Backends, Cluster, soft::Soft};
 use alcor_cosim::CosimBackend;
+use alcor_standin::StandInBackend;
+use alcor_xdma::XdmaBackend;
 
 use crate::build;
 use crate::exit::Error;
 
 /// All backends; which one opens a board is for its URI to say.
 pub fn all() -> Backends {
-    Backends::new().with(build::backend()).with(Soft)
+    Backends::new()
+        .with(XdmaBackend::new())
+        .with(build::backend())
+        .with(StandInBackend::over(build::backend()))
+        .with(Soft)
 }
 
 /// Opens the board or boards that `uri` names.

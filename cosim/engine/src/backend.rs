@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use alcor::{Backend, Cluster, Error};
-use verilated::BuildEvent;
+use alcor::{Backend, Cluster, Error, Topology};
+use verilated::{BuildEvent, Model};
 
 use crate::config::{CONFIGS, check_links};
 use crate::model::{self, Shape, repository_root};
-use crate::{Configs, CosimError, Options, SimCluster};
+use crate::{Configs, CosimError, FreeBoard, Options, SimCluster};
 
 type Progress = Box<dyn Fn(&str, BuildEvent) + Send + Sync>;
 
@@ -70,12 +70,41 @@ impl CosimBackend {
         self.open_named(&uri(config), config, options)
     }
 
+    /// Opens the board of `rest`, as `rma2` or `rma4?RANKS=2`, without a clock that stands still for host code.
+    ///
+    /// # Errors
+    /// As [`open_sim`](Self::open_sim), and when there is more than one board.
+    pub fn open_free(&self, rest: &str) -> Result<FreeBoard, CosimError> {
+        let (config, options) = Options::parse(rest)?;
+        let (model, shape, topology, options) = self.model(config, options)?;
+        if topology.boards() != 1 {
+            return Err(CosimError::BadConfig {
+                path: self.find_root()?.join(CONFIGS),
+                problem: format!(
+                    "[{config}] has {} boards, and one was asked for",
+                    topology.boards()
+                ),
+            });
+        }
+        FreeBoard::new(&uri(rest), &model, shape, &options)
+    }
+
     fn open_named(
         &self,
         name: &str,
         config: &str,
-        mut options: Options,
+        options: Options,
     ) -> Result<Arc<SimCluster>, CosimError> {
+        let (model, shape, topology, options) = self.model(config, options)?;
+        SimCluster::with_model(name, &model, shape, topology, options)
+    }
+
+    /// The model of a configuration, and what is known of it.
+    fn model(
+        &self,
+        config: &str,
+        mut options: Options,
+    ) -> Result<(Model, Shape, Topology, Options), CosimError> {
         let root = self.find_root()?;
         let configs = Configs::read(&root)?;
         let found = configs.get(config)?;
@@ -99,7 +128,7 @@ impl CosimBackend {
             options.waves.is_some(),
             &self.progress,
         )?;
-        SimCluster::with_model(name, &model, Shape::of(&params), topology, options)
+        Ok((model, Shape::of(&params), topology, options))
     }
 
     fn find_root(&self) -> Result<PathBuf, CosimError> {

@@ -177,6 +177,12 @@ impl Chip {
         Ok(())
     }
 
+    /// Writes a register of the board's page over the bus, whenever that is. Time begins anew.
+    pub(crate) fn write(&mut self, address: u32, value: u32) -> Result<(), CosimError> {
+        self.done = Done::Run;
+        self.drive_setting(address, value)
+    }
+
     fn drive_setting(&mut self, address: u32, value: u32) -> Result<(), CosimError> {
         self.mailbox_mut().set(address, value);
         self.instance.set(&self.axi_enable, 1)?;

@@ -302,6 +302,11 @@ impl Mailbox {
         self.busy = 0;
     }
 
+    /// Levels of the interrupts in the cycle before the last edge.
+    pub(crate) fn levels(&self) -> u32 {
+        self.irq
+    }
+
     /// The ranks that the last edge woke.
     pub(crate) fn woken(&self) -> u32 {
         self.woken

@@ -7,10 +7,14 @@ use std::path::{Path, PathBuf};
 use crate::machine::{Machine, list, read};
 use crate::node::Node;
 use crate::nodes::Way;
-use crate::{At, Bar, C2h, Doing, Error, Event, H2c, PciAddress, Result};
+use crate::{At, Bar, BarOffset, C2h, Doing, Error, Event, H2c, PciAddress, Result};
 
 /// BARs that a function may have.
 const BARS: usize = 6;
+/// What a mapping is made of.
+const PAGE: u64 = 4096;
+/// Why there is no node for the design's registers.
+const NO_USER: &str = "the design has no AXI4-Lite master";
 /// The module, and the prefix of its nodes.
 const XDMA: &str = "xdma";
 
@@ -180,11 +184,34 @@ impl Card {
     /// # Errors
     /// [`Error::Driver`], [`Error::NoNode`], [`Error::Gone`], [`Error::Node`].
     pub fn user_bar(&self) -> Result<Bar> {
-        self.bar(
-            "user",
-            self.layout().user,
-            "the design has no AXI4-Lite master",
-        )
+        let bar = self.layout().user;
+        self.bar("user", 0, bar.map_or(0, |bar| self.bars[bar]), NO_USER)
+    }
+
+    /// Maps a part of the registers of the design: `bytes` from `first`, both multiples of 4096. A process that holds no more
+    /// than this can't touch the rest.
+    ///
+    /// # Errors
+    /// As [`Card::user_bar`]; [`Error::Misaligned`], [`Error::Beyond`].
+    pub fn user_pages(&self, first: BarOffset, bytes: u64) -> Result<Bar> {
+        let node = self.node("user", NO_USER)?.into_path();
+        let size = self.layout().user.map_or(0, |bar| self.bars[bar]);
+        if !first.0.is_multiple_of(PAGE) || !bytes.is_multiple_of(PAGE) {
+            return Err(Error::Misaligned {
+                node,
+                at: At::bytes(first.0, bytes),
+                multiple: PAGE,
+            });
+        }
+        if first.0.checked_add(bytes).is_none_or(|end| end > size) {
+            return Err(Error::Beyond {
+                node,
+                offset: first,
+                bytes,
+                size,
+            });
+        }
+        self.bar("user", first.0, bytes, NO_USER)
     }
 
     /// Maps the design's memory: write-combined, so that neighbouring writes become one packet, where this process may
@@ -196,11 +223,13 @@ impl Card {
         let bar = self.layout().bypass;
         if let (Some(bar), true) = (bar, self.driver.is_xdma()) {
             let combined = self.folder().join(format!("resource{bar}_wc"));
-            if let Ok(memory) = self.machine.nodes().map(&combined, self.bytes_of(bar)) {
+            let bytes = usize::try_from(self.bars[bar]).unwrap_or(usize::MAX);
+            if let Ok(memory) = self.machine.nodes().map(&combined, 0, bytes) {
                 return Ok(Bar::new(memory, combined));
             }
         }
-        self.bar("bypass", bar, "the design has no bypass port")
+        let bytes = bar.map_or(0, |bar| self.bars[bar]);
+        self.bar("bypass", 0, bytes, "the design has no bypass port")
     }
 
     /// Opens a channel from the host to the card.
@@ -242,17 +271,13 @@ impl Card {
         Ok(Event::new(opened(io, &node)?, node))
     }
 
-    fn bar(&self, name: &str, bar: Option<usize>, advice: &'static str) -> Result<Bar> {
+    fn bar(&self, name: &str, first: u64, bytes: u64, advice: &'static str) -> Result<Bar> {
         let node = self.node(name, advice)?;
-        let bytes = bar.map_or(0, |bar| self.bytes_of(bar));
-        match self.machine.nodes().map(node.path(), bytes) {
+        let length = usize::try_from(bytes).unwrap_or(usize::MAX);
+        match self.machine.nodes().map(node.path(), first, length) {
             Ok(memory) => Ok(Bar::new(memory, node.into_path())),
-            Err(source) => Err(node.error(Doing::Map, At::bytes(0, bytes as u64), source)),
+            Err(source) => Err(node.error(Doing::Map, At::bytes(first, bytes), source)),
         }
-    }
-
-    fn bytes_of(&self, bar: usize) -> usize {
-        usize::try_from(self.bars[bar]).unwrap_or(usize::MAX)
     }
 
     fn node(&self, name: &str, advice: &'static str) -> Result<Node> {

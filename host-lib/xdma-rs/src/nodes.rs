@@ -14,11 +14,11 @@ pub use system::System;
 
 /// Opens device nodes.
 pub trait Nodes: Debug + Send + Sync {
-    /// Maps `bytes` of the BAR behind a node.
+    /// Maps `bytes` from `first`, a multiple of a page, of the BAR behind a node.
     ///
     /// # Errors
     /// What the system says; EINVAL when the BAR is shorter.
-    fn map(&self, path: &Path, bytes: usize) -> io::Result<Box<dyn Mapping>>;
+    fn map(&self, path: &Path, first: u64, bytes: usize) -> io::Result<Box<dyn Mapping>>;
 
     /// Opens a DMA channel.
     ///

@@ -32,6 +32,12 @@ pub trait Device: Send + Sync {
     fn read(&self, at: u64, buffer: &mut [u8]) -> bool;
     /// Writes memory for a DMA engine; whether there is memory.
     fn write(&self, at: u64, data: &[u8]) -> bool;
+
+    /// Where time moves only while it is waited for, as in a simulation: moves it by a little, for somebody waits for
+    /// an event, and says which interrupts were raised since the last call, a bit for each.
+    fn pass(&self) -> Option<u32> {
+        None
+    }
 }
 
 /// A design of nothing but memory: registers that keep what is written to them, and a memory that starts at 0.
@@ -378,18 +384,20 @@ impl Shared {
 }
 
 impl Nodes for Served {
-    fn map(&self, path: &Path, bytes: usize) -> io::Result<Box<dyn Mapping>> {
+    fn map(&self, path: &Path, first: u64, bytes: usize) -> io::Result<Box<dyn Mapping>> {
         let name = self.open(path)?;
         let there = match name.as_str() {
             "user" => self.0.shape.user_bytes,
             "bypass" => self.0.shape.bypass_bytes,
             _ => return Err(Errno::ENODEV.into()),
         };
-        if bytes == 0 || bytes as u64 > there {
+        let end = first.checked_add(bytes as u64);
+        if bytes == 0 || !first.is_multiple_of(4096) || end.is_none_or(|end| end > there) {
             return Err(Errno::EINVAL.into());
         }
         Ok(Box::new(Mapped {
             shared: Arc::clone(&self.0),
+            first,
             bytes,
             is_memory: name == "bypass",
         }))
@@ -413,14 +421,16 @@ impl Nodes for Served {
 
 struct Mapped {
     shared: Arc<Shared>,
+    first: u64,
     bytes: usize,
     is_memory: bool,
 }
 
 impl Mapped {
-    /// Whether anybody answers.
-    fn answers(&self, offset: usize, bytes: usize) -> bool {
-        !self.shared.is_gone() && within(offset as u64, bytes, self.bytes).is_some()
+    /// Where an access is in the BAR, if anybody answers.
+    fn place(&self, offset: usize, bytes: usize) -> Option<u64> {
+        let is_there = !self.shared.is_gone() && within(offset as u64, bytes, self.bytes).is_some();
+        is_there.then(|| self.first + offset as u64)
     }
 }
 
@@ -431,23 +441,20 @@ impl Mapping for Mapped {
 
     fn read32(&self, offset: usize) -> u32 {
         let mut bytes = [0; 4];
-        match self.answers(offset, 4) {
-            true if !self.is_memory => self.shared.device.read32(offset as u64),
-            true if self.shared.device.read(offset as u64, &mut bytes) => u32::from_le_bytes(bytes),
+        let device = &self.shared.device;
+        match self.place(offset, 4) {
+            Some(place) if !self.is_memory => device.read32(place),
+            Some(place) if device.read(place, &mut bytes) => u32::from_le_bytes(bytes),
             _ => u32::MAX,
         }
     }
 
     fn write32(&self, offset: usize, value: u32) {
-        match self.answers(offset, 4) {
-            true if !self.is_memory => self.shared.device.write32(offset as u64, value),
-            true => {
-                _ = self
-                    .shared
-                    .device
-                    .write(offset as u64, &value.to_le_bytes())
-            }
-            false => {}
+        let device = &self.shared.device;
+        match self.place(offset, 4) {
+            Some(place) if !self.is_memory => device.write32(place, value),
+            Some(place) => _ = device.write(place, &value.to_le_bytes()),
+            None => {}
         }
     }
 
@@ -459,7 +466,7 @@ impl Mapping for Mapped {
     }
 
     fn write64(&self, offset: usize, value: u64) {
-        if self.answers(offset, 8) {
+        if self.place(offset, 8).is_some() {
             self.write32(offset, value as u32);
             self.write32(offset + 4, (value >> 32) as u32);
         }
@@ -555,6 +562,21 @@ impl Flag {
             }
             if state.flags.get(&self.name) == Some(&true) {
                 return Ok(true);
+            }
+            if end.is_none_or(|end| Instant::now() < end) {
+                drop(state);
+                let raised = self.shared.device.pass();
+                state = lock(&self.shared.state);
+                if let Some(raised) = raised {
+                    for event in (0..32).filter(|event| raised >> event & 1 != 0) {
+                        state.flags.insert(format!("events_{event}"), true);
+                    }
+                    continue;
+                }
+                // While the lock was not held, the flag may have been set.
+                if state.gone || state.flags.get(&self.name) == Some(&true) {
+                    continue;
+                }
             }
             let changed = &self.shared.changed;
             state = match end.map(|end| end.saturating_duration_since(Instant::now())) {

@@ -26,9 +26,9 @@ mod request {
 }
 
 impl Nodes for System {
-    fn map(&self, path: &Path, bytes: usize) -> io::Result<Box<dyn Mapping>> {
+    fn map(&self, path: &Path, first: u64, bytes: usize) -> io::Result<Box<dyn Mapping>> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
-        let memory = MmapOptions::new().len(bytes).map_raw(&file)?;
+        let memory = MmapOptions::new().offset(first).len(bytes).map_raw(&file)?;
         Ok(Box::new(Bar(memory)))
     }
 
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_mapping_is_read_and_written_by_words() {
         let file = file(4096);
-        let bar = System.map(file.path(), 4096).expect("a mapping");
+        let bar = System.map(file.path(), 0, 4096).expect("a mapping");
         bar.write32(4, 0x0403_0201);
         bar.write64(4088, 0x0807_0605_0403_0201);
         assert_eq!((bar.read32(4), bar.read32(8)), (0x0403_0201, 0));
@@ -161,9 +161,18 @@ mod tests {
     }
 
     #[test]
+    fn a_mapping_may_begin_at_any_page() {
+        let file = file(3 * 4096);
+        let whole = System.map(file.path(), 0, 3 * 4096).expect("a mapping");
+        let page = System.map(file.path(), 4096, 4096).expect("a mapping");
+        page.write32(8, 3);
+        assert_eq!((whole.read32(4096 + 8), page.bytes()), (3, 4096));
+    }
+
+    #[test]
     fn what_is_beyond_or_between_reads_ones() {
         let file = file(4096);
-        let bar = System.map(file.path(), 4096).expect("a mapping");
+        let bar = System.map(file.path(), 0, 4096).expect("a mapping");
         for offset in [4096, 4094, 2, usize::MAX - 3, usize::MAX] {
             bar.write32(offset, 5);
             assert_eq!(bar.read32(offset), u32::MAX, "{offset:#x}");

@@ -191,6 +191,34 @@ fn registers_are_where_they_should_be() {
 }
 
 #[test]
+fn pages_are_a_part_of_the_registers() {
+    let standin = standin();
+    let card = standin.machine().only_card().expect("the card");
+    let (whole, pages) = (card.user_bar(), card.user_pages(BarOffset(0x2000), 0x2000));
+    let (whole, pages) = (whole.expect("a BAR"), pages.expect("pages"));
+    pages.write32(BarOffset(0x1004), 9).expect("a word");
+    assert_eq!(whole.read32(BarOffset(0x3004)).expect("a word"), 9);
+    assert!(matches!(
+        pages.read32(BarOffset(0x2000)),
+        Err(Error::Beyond { .. })
+    ));
+    let refused = |first, bytes| {
+        card.user_pages(BarOffset(first), bytes)
+            .expect_err("no such pages")
+    };
+    assert!(matches!(refused(0x800, 0x1000), Error::Misaligned { .. }));
+    assert!(matches!(refused(0x1000, 0x800), Error::Misaligned { .. }));
+    assert!(matches!(
+        refused(0xf000, 0x2000),
+        Error::Beyond { size: 0x1_0000, .. }
+    ));
+    assert!(matches!(
+        refused(u64::MAX - 0xfff, 0x1000),
+        Error::Beyond { .. }
+    ));
+}
+
+#[test]
 fn an_event_wakes_who_waits() {
     let standin = standin();
     let card = standin.machine().only_card().expect("the card");

@@ -1,0 +1,447 @@
+//! The backend for boards over stand-in nodes: what it does, and what it says when something goes wrong.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use alcor::abi::board::{CONTROL, MAGIC, STATUS};
+use alcor::abi::rank::{ACK_EVENTS, CAUSES, IRQ_ENABLE, causes};
+use alcor::abi::rank_page;
+use alcor::{
+    Backend, Board, Cluster, Cycle, Error, GlobalRank, Job, JobError, LocalRank, NodeAddr,
+    PageOffset, Rights, Wake, identify,
+};
+use alcor_cosim::CosimBackend;
+use alcor_standin::StandInBackend;
+use alcor_xdma::{XdmaBackend, XdmaError};
+use xdma::standin::{Call, Device, Fault, Memory, StandIn};
+
+fn served() -> StandIn {
+    StandInBackend::new()
+        .serve("rma2")
+        .expect("a simulated board")
+}
+
+fn open(standin: &StandIn) -> Cluster {
+    StandInBackend::backend(standin)
+        .open("auto")
+        .expect("the board")
+}
+
+fn board(standin: &StandIn) -> Arc<dyn Board> {
+    Arc::clone(&open(standin).boards()[0])
+}
+
+/// What the backend says, if it is it that says something.
+fn cause(error: &Error) -> Option<&XdmaError> {
+    match error {
+        Error::Board { source, .. } => source.downcast_ref(),
+        _ => None,
+    }
+}
+
+#[test]
+fn ranks_put_and_send() {
+    let standin = served();
+    let received = Job::new(open(&standin))
+        .expect("a job")
+        .run(2, |rank| {
+            let (me, inbox) = (rank.pid().0, rank.alloc::<u32>(4)?);
+            let window = rank.register(&inbox, Rights::ALL)?;
+            rank.put_slice(&window, GlobalRank(1 - me), 0, &[me; 4])?;
+            rank.fence()?;
+            let mut found = [9];
+            if me == 0 {
+                rank.send(GlobalRank(1), 3, &[7_u32])?;
+            } else {
+                rank.recv(GlobalRank(0), 3, &mut found)?;
+            }
+            Ok((rank.read_vec(&inbox)?, found[0]))
+        })
+        .expect("a run");
+    assert_eq!(received, [(vec![1; 4], 9), (vec![0; 4], 7)]);
+    assert!(!standin.transfers("h2c_0").is_empty() && !standin.transfers("c2h_1").is_empty());
+}
+
+#[test]
+fn a_board_is_identified_reset_and_opened_by_its_address() {
+    let standin = served();
+    let backend = StandInBackend::backend(&standin);
+    let cluster = backend
+        .open(&standin.address().to_string())
+        .expect("the board");
+    let board = &cluster.boards()[0];
+    assert_eq!(board.name(), "xdma:0000:3b:00.0");
+    assert_eq!(identify(&**board).expect("ours").ranks, 2);
+    assert!(board.traffic_digest().is_none());
+    board.reset().expect("a reset");
+    assert_eq!(board.read32(PageOffset(STATUS)).expect("a register") & 1, 1);
+
+    for (rest, says) in [
+        ("rma2", "names no card"),
+        ("0000:01:00.0", "no PCI function"),
+        ("", "xdma:auto"),
+    ] {
+        let error = backend.open(rest).expect_err("no such card").to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn memory_ends_where_it_ends() {
+    let standin = served();
+    let board = board(&standin);
+    let bytes = identify(&*board).expect("ours").node_bytes;
+    board.expect(2).expect("a run");
+    let mut ports: Vec<_> = (0..2)
+        .map(|rank| Arc::clone(&board).attach(LocalRank(rank)).expect("a port"))
+        .collect();
+    for (rank, port) in (0..).zip(&mut ports) {
+        port.write_memory(NodeAddr(bytes - 3), &[rank, 2, 3])
+            .expect("the last bytes");
+        port.write_memory(NodeAddr(0), &[4 + rank])
+            .expect("the first byte");
+        let beyond = port.write_memory(NodeAddr(bytes - 3), &[0; 4]);
+        assert!(matches!(
+            beyond,
+            Err(Error::BadNodeAddress { length: 4, .. })
+        ));
+        assert!(matches!(
+            port.read_memory(NodeAddr(u32::MAX), &mut [0]),
+            Err(Error::BadNodeAddress { .. })
+        ));
+    }
+    for (rank, port) in (0..).zip(&mut ports) {
+        let (mut last, mut first) = ([0; 3], [0]);
+        port.read_memory(NodeAddr(bytes - 3), &mut last)
+            .expect("the last bytes");
+        port.read_memory(NodeAddr(0), &mut first)
+            .expect("the first byte");
+        assert_eq!((last, first), ([rank, 2, 3], [4 + rank]));
+        port.leave().expect("the end");
+    }
+}
+
+#[test]
+fn a_wait_ends_at_its_deadline() {
+    let standin = served();
+    let board = board(&standin);
+    board.expect(1).expect("a run");
+    let mut port = board.attach(LocalRank(0)).expect("a port");
+    let now = port.now().expect("the time");
+    for cycles in [0, 10, 100_000] {
+        let deadline = Cycle(port.now().expect("the time").0 + cycles);
+        assert_eq!(port.wait(deadline).expect("a wait"), Wake::Deadline);
+        assert!(port.now().expect("the time") >= deadline);
+    }
+    assert!(port.now().expect("the time").0 - now.0 >= 100_010);
+    port.leave().expect("the end");
+}
+
+#[test]
+fn each_rank_has_one_holder() {
+    let standin = served();
+    let (first, second) = (board(&standin), board(&standin));
+    first.expect(2).expect("a run");
+    let port = Arc::clone(&first).attach(LocalRank(1)).expect("a port");
+    // In this process.
+    assert!(matches!(
+        Arc::clone(&first).attach(LocalRank(1)),
+        Err(Error::RankTaken {
+            rank: LocalRank(1),
+            ..
+        })
+    ));
+    assert!(matches!(
+        Arc::clone(&first).attach(LocalRank(2)),
+        Err(Error::NoSuchRank { ranks: 2, .. })
+    ));
+    assert!(matches!(
+        first.reset(),
+        Err(Error::BoardBusy { attached: 1, .. })
+    ));
+    assert!(matches!(first.expect(3), Err(Error::BoardBusy { .. })));
+    // As another process would see it: by the lock alone.
+    let held = |error: Option<Error>| {
+        let error = error.expect("held");
+        let me = std::process::id().to_string();
+        assert!(
+            matches!(cause(&error), Some(XdmaError::Held { rank: LocalRank(1), holder }) if *holder == me),
+            "{error}"
+        );
+    };
+    held(Arc::clone(&second).attach(LocalRank(1)).err());
+    held(second.reset().err());
+    // The other rank is free.
+    drop(Arc::clone(&second).attach(LocalRank(0)).expect("a port"));
+    drop(port);
+    drop(Arc::clone(&second).attach(LocalRank(1)).expect("a port"));
+    second.reset().expect("a reset");
+}
+
+#[test]
+fn a_lock_goes_with_its_process() {
+    let standin = served();
+    let path = standin
+        .sys()
+        .join("locks")
+        .join(format!("{}-rank0", standin.address()));
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    // Python's flock is the kernel's.
+    let program = "import fcntl,sys\nf=open(sys.argv[1],'w')\nfcntl.flock(f,fcntl.LOCK_EX)\nprint('held',flush=True)\nsys.stdin.read()";
+    let mut holder = std::process::Command::new("python3")
+        .args(["-c", program])
+        .arg(&path)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("python3");
+    let mut line = String::new();
+    let output = holder.stdout.take().expect("its output");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).expect("a line");
+    let board = board(&standin);
+    let error = Arc::clone(&board).attach(LocalRank(0)).err().expect("held");
+    assert!(
+        matches!(cause(&error), Some(XdmaError::Held { .. })),
+        "{error}"
+    );
+    holder.kill().expect("it dies");
+    holder.wait().expect("it is dead");
+    drop(Arc::clone(&board).attach(LocalRank(0)).expect("a port"));
+}
+
+#[test]
+fn a_peer_that_dies_is_noticed() {
+    let standin = served();
+    let board = board(&standin);
+    board.expect(2).expect("a run");
+    let [mut waits, dies] =
+        [0, 1].map(|rank| Arc::clone(&board).attach(LocalRank(rank)).expect("a port"));
+    let began = Instant::now();
+    let error = std::thread::scope(|scope| {
+        let waiting = scope.spawn(move || waits.wait(Cycle(2_000_000)));
+        std::thread::sleep(Duration::from_millis(5));
+        drop(dies);
+        waiting.join().expect("no panic").expect_err("a peer died")
+    });
+    assert!(
+        matches!(
+            error,
+            Error::PeerDied {
+                rank: LocalRank(1),
+                ..
+            }
+        ),
+        "{error}"
+    );
+    assert!(began.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn a_card_that_vanishes_ends_the_run() {
+    for unplug in [false, true] {
+        let standin = served();
+        let job = Job::new(open(&standin)).expect("a job");
+        let error = std::thread::scope(|scope| {
+            let running = scope.spawn(|| {
+                job.run(2, |rank| {
+                    loop {
+                        rank.barrier()?
+                    }
+                })
+            });
+            std::thread::sleep(Duration::from_millis(30));
+            match unplug {
+                true => standin.unplug().expect("gone"),
+                false => standin.remove_by_surprise(),
+            }
+            let ended: Result<Vec<()>, JobError> = running.join().expect("no panic");
+            ended.expect_err("no card").to_string()
+        });
+        assert!(
+            error.contains("dead")
+                || error.contains("no longer there")
+                || error.contains("os error"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn faults_of_the_driver_reach_the_program() {
+    let standin = served();
+    let job = Job::new(open(&standin)).expect("a job");
+    for (node, fault, says) in [
+        ("h2c_0", Fault::Short(4), "ended after 4 bytes"),
+        ("h2c_1", Fault::Errno(110), "did not answer within"),
+        ("c2h_0", Fault::Errno(512), "did not answer within"),
+        ("c2h_1", Fault::Errno(16), "another transfer"),
+    ] {
+        standin.fail(node, Call::Move, fault);
+        let result = job.run(2, |rank| {
+            let memory = rank.alloc_from(&[rank.pid().0; 16])?;
+            rank.barrier()?;
+            rank.read_vec(&memory).map(drop)
+        });
+        let error = result.expect_err("a fault").to_string();
+        assert!(error.contains(says), "{node}: {error}");
+        assert_eq!(standin.faults_left(), 0);
+        // Nothing of it is left.
+        job.run(2, |rank| rank.barrier()).expect("the next run");
+    }
+}
+
+#[test]
+fn what_is_no_board_of_ours_is_said() {
+    let open = |device: Memory| {
+        let standin = StandIn::new(device).expect("a stand-in");
+        let cluster = StandInBackend::backend(&standin)
+            .open("auto")
+            .expect("a card");
+        identify(&*cluster.boards()[0]).expect_err("not ours")
+    };
+    assert!(matches!(
+        open(Memory::new(64)),
+        Error::NotAlcor { found: 0, .. }
+    ));
+    let other = Memory::new(64);
+    other.write32(u64::from(MAGIC), 0x1234);
+    assert!(matches!(open(other), Error::NotAlcor { found: 0x1234, .. }));
+    let dead = Memory::new(64);
+    dead.write32(u64::from(MAGIC), u32::MAX);
+    assert!(matches!(open(dead), Error::DeadLink { .. }));
+    let stale = Memory::new(64);
+    stale.write32(u64::from(MAGIC), alcor::abi::MAGIC);
+    assert!(matches!(open(stale), Error::AbiVersion { .. }));
+}
+
+#[test]
+fn a_board_that_does_not_come_back_is_said() {
+    let design = Memory::new(64);
+    design.write32(u64::from(MAGIC), alcor::abi::MAGIC);
+    let standin = StandIn::new(design).expect("a stand-in");
+    let error = board(&standin).reset().expect_err("never ready");
+    assert!(
+        matches!(cause(&error), Some(XdmaError::NotReady { status: 0, .. })),
+        "{error}"
+    );
+    let registers = standin
+        .machine()
+        .only_card()
+        .expect("the card")
+        .user_bar()
+        .expect("its BAR");
+    let control = registers
+        .read32(xdma::BarOffset(u64::from(CONTROL)))
+        .expect("a register");
+    assert_eq!((control, rank_page(0)), (1, 0x1000));
+}
+
+#[test]
+fn a_bar_that_is_too_short_is_said() {
+    use alcor::abi::board::{GEOMETRY, geometry};
+    let design = Memory::new(64);
+    design.write32(u64::from(MAGIC), alcor::abi::MAGIC);
+    design.write32(u64::from(GEOMETRY), geometry::RANKS.put(16));
+    let standin = StandIn::new(design).expect("a stand-in");
+    let error = XdmaBackend::on(standin.machine())
+        .open("auto")
+        .expect_err("too short");
+    assert!(
+        matches!(
+            cause(&error),
+            Some(XdmaError::ShortBar {
+                ranks: 16,
+                needed: 0x1_1000,
+                bytes: 0x1_0000
+            })
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_dead_link_is_no_value() {
+    let standin = served();
+    let board = board(&standin);
+    board.expect(2).expect("a run");
+    let mut port = Arc::clone(&board).attach(LocalRank(1)).expect("a port");
+    port.read32(PageOffset(CAUSES)).expect("a register");
+    standin.remove_by_surprise();
+    let dead = |result: Result<u32, Error>| matches!(result, Err(Error::DeadLink { .. }));
+    assert!(dead(port.read32(PageOffset(CAUSES))));
+    assert!(dead(port.read_board32(PageOffset(STATUS))));
+    assert!(dead(board.read32(PageOffset(STATUS))));
+    assert!(dead(port.wait(Cycle(u64::MAX)).map(|_| 0)));
+    assert!(dead(port.leave().map(|()| 0)));
+}
+
+#[test]
+fn a_reset_forgets_the_dead() {
+    let standin = served();
+    let board = board(&standin);
+    for _ in 0..2 {
+        board.reset().expect("a reset");
+        board.expect(2).expect("a run");
+        let [mut lives, dies] =
+            [0, 1].map(|rank| Arc::clone(&board).attach(LocalRank(rank)).expect("a port"));
+        assert_eq!(lives.wait(Cycle(0)).expect("a wait"), Wake::Deadline);
+        drop(dies);
+        assert!(matches!(lives.wait(Cycle(0)), Err(Error::PeerDied { .. })));
+    }
+}
+
+#[test]
+fn each_rank_has_its_own_event() {
+    let standin = served();
+    let board = board(&standin);
+    board.expect(2).expect("a run");
+    standin.fail("events_1", Call::Open, Fault::Errno(13));
+    Arc::clone(&board)
+        .attach(LocalRank(0))
+        .expect("a port")
+        .leave()
+        .expect("the end");
+    let error = Arc::clone(&board).attach(LocalRank(1)).err();
+    let error = error.expect("no rights").to_string();
+    assert!(
+        error.contains("events_1") && error.contains("udev"),
+        "{error}"
+    );
+    // What was taken before is given back.
+    drop(board.attach(LocalRank(1)).expect("a port"));
+}
+
+#[test]
+fn interrupts_are_told_once() {
+    let board = CosimBackend::new().open_free("rma2").expect("a board");
+    let page = rank_page(1);
+    assert_eq!(board.pass().expect("time"), 0);
+    board
+        .write32(page + IRQ_ENABLE, causes::EVENT.put(1))
+        .expect("a register");
+    // An opcode that does not exist is an event.
+    board.write32(page + 0x3fc, 0).expect("a register");
+    assert_eq!([(); 3].map(|()| board.pass().expect("time")), [0b10, 0, 0]);
+    board
+        .write32(page + ACK_EVENTS, u32::MAX)
+        .expect("a register");
+    board.write32(page + 0x3fc, 0).expect("a register");
+    assert_eq!(board.pass().expect("time"), 0b10);
+}
+
+#[test]
+fn no_transfer_leaves_a_ranks_memory() {
+    let board = CosimBackend::new().open_free("rma2").expect("a board");
+    let bytes = u64::from(board.shape().node_bytes);
+    for end in [bytes, 2 * bytes] {
+        assert!(board.store(end - 4, &[1; 4]).expect("the last bytes"));
+        assert!(board.load(end - 4, &mut [0; 4]).expect("the last bytes"));
+        assert!(!board.store(end - 3, &[1; 4]).expect("an answer"));
+        assert!(!board.load(end - 3, &mut [0; 4]).expect("an answer"));
+    }
+    assert!(!board.store(2 * bytes, &[1]).expect("an answer"));
+    assert!(!board.load(u64::MAX, &mut [0]).expect("an answer"));
+    for address in [2, board.register_bytes()] {
+        assert!(board.read32(address).is_err() && board.write32(address, 0).is_err());
+    }
+}

@@ -1,0 +1,260 @@
+//! A board behind the XDMA core of a card.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use alcor::abi::board::{CLOCK, CONTROL, GEOMETRY, MAGIC, NODE_MEMORY, STATUS, geometry, status};
+use alcor::abi::{self, rank_page};
+use alcor::{Board, Error, LocalRank, PageOffset, Port, Result};
+use xdma::{Bar, BarOffset, Card, Machine, PciAddress};
+
+use crate::XdmaError;
+use crate::locks::{Held, Locks};
+use crate::port::XdmaPort;
+
+/// How long a board may take to come back from a reset: its tables are cleared an entry a cycle.
+const READY: Duration = Duration::from_secs(1);
+/// Bytes of a page.
+const PAGE: u64 = abi::PAGE_BYTES as u64;
+
+/// A board; opened by [`XdmaBackend`](crate::XdmaBackend).
+#[derive(Debug)]
+pub struct XdmaBoard {
+    name: String,
+    card: Card,
+    /// The board's page.
+    page: Bar,
+    shape: Shape,
+    locks: Locks,
+    run: Mutex<Run>,
+}
+
+/// What the ID block says of it, so far as this backend needs it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    pub(crate) ranks: u32,
+    pub(crate) node_bytes: u32,
+    pub(crate) clock_khz: u32,
+}
+
+/// The ranks that this process holds.
+#[derive(Debug, Default)]
+struct Run {
+    attached: Vec<LocalRank>,
+    died: Option<LocalRank>,
+}
+
+impl XdmaBoard {
+    /// Opens the board at `address`. What its ID block says is checked by the library, [`alcor::identify`].
+    ///
+    /// # Errors
+    /// [`XdmaError::Card`], [`XdmaError::ShortBar`].
+    pub fn open(
+        machine: &Machine,
+        address: PciAddress,
+        locks: &Path,
+    ) -> std::result::Result<Arc<XdmaBoard>, XdmaError> {
+        let card = machine.card(address)?;
+        let mut page = card.user_pages(BarOffset(0), PAGE)?;
+        let mut shape = Shape {
+            ranks: 0,
+            node_bytes: 0,
+            clock_khz: 1,
+        };
+        // Anything else but ours is the library's to complain about, in its own words.
+        if read(&page, MAGIC)? == abi::MAGIC {
+            page = watched(page)?;
+            shape = Shape {
+                ranks: geometry::RANKS.get(read(&page, GEOMETRY)?),
+                node_bytes: read(&page, NODE_MEMORY)?,
+                clock_khz: read(&page, CLOCK)?.max(1),
+            };
+            let needed = PAGE * (1 + u64::from(shape.ranks));
+            let bytes = card.layout().user.map_or(0, |bar| card.bars()[bar]);
+            if bytes < needed {
+                return Err(XdmaError::ShortBar {
+                    bytes,
+                    ranks: shape.ranks,
+                    needed,
+                });
+            }
+        }
+        Ok(Arc::new(XdmaBoard {
+            name: format!("xdma:{address}"),
+            locks: Locks::new(locks, address),
+            page,
+            card,
+            shape,
+            run: Mutex::default(),
+        }))
+    }
+
+    /// Its card.
+    #[must_use]
+    pub fn card(&self) -> &Card {
+        &self.card
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// A mapping of a rank's page, and one of the board's.
+    pub(crate) fn pages(&self, rank: LocalRank) -> xdma::Result<(Bar, Bar)> {
+        let own = BarOffset(u64::from(rank_page(rank.0)));
+        let board = watched(self.card.user_pages(BarOffset(0), PAGE)?)?;
+        Ok((self.card.user_pages(own, PAGE)?, board))
+    }
+
+    /// What a failure means to the library.
+    pub(crate) fn error(&self, error: impl Into<XdmaError>) -> Error {
+        match error.into() {
+            XdmaError::Card(xdma::Error::DeadLink { .. }) => Error::DeadLink {
+                board: self.name.clone(),
+            },
+            other => other.on(&self.name),
+        }
+    }
+
+    fn run(&self) -> MutexGuard<'_, Run> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn no_such_rank(&self, rank: LocalRank) -> Error {
+        Error::NoSuchRank {
+            board: self.name.clone(),
+            rank,
+            ranks: self.shape.ranks,
+        }
+    }
+
+    fn hold(&self, rank: LocalRank) -> Result<Held> {
+        self.locks.take(rank).map_err(|error| self.error(error))
+    }
+
+    fn idle(&self, operation: &'static str) -> Result<MutexGuard<'_, Run>> {
+        let run = self.run();
+        match run.attached.len() as u32 {
+            0 => Ok(run),
+            attached => Err(Error::BoardBusy {
+                board: self.name.clone(),
+                operation,
+                attached,
+            }),
+        }
+    }
+
+    /// The peer of this process that died first, if one did.
+    pub(crate) fn check_peers(&self) -> Result<()> {
+        match self.run().died {
+            Some(rank) => Err(Error::PeerDied {
+                board: self.name.clone(),
+                rank,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// A port ends.
+    pub(crate) fn detach(&self, rank: LocalRank, has_left: bool) {
+        let mut run = self.run();
+        run.attached.retain(|&attached| attached != rank);
+        if !has_left {
+            run.died.get_or_insert(rank);
+        }
+    }
+}
+
+fn read(page: &Bar, register: u32) -> xdma::Result<u32> {
+    page.read32(place(PageOffset(register)))
+}
+
+/// A page of the board's, whose ones are looked into.
+fn watched(page: Bar) -> xdma::Result<Bar> {
+    page.watch(place(PageOffset(MAGIC)), abi::MAGIC)
+}
+
+/// A register's place in its page.
+pub(crate) fn place(register: PageOffset) -> BarOffset {
+    BarOffset(u64::from(register.0))
+}
+
+impl Board for XdmaBoard {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn read32(&self, offset: PageOffset) -> Result<u32> {
+        self.page
+            .read32(place(offset))
+            .map_err(|error| self.error(error))
+    }
+
+    fn write32(&self, offset: PageOffset, value: u32) -> Result<()> {
+        let _idle = self.idle("write a register of the board")?;
+        self.page
+            .write32(place(offset), value)
+            .map_err(|error| self.error(error))
+    }
+
+    fn reset(&self) -> Result<()> {
+        let mut run = self.idle("reset")?;
+        // Nobody else may have a rank while all lose their state.
+        let held: Vec<Held> = (0..self.shape.ranks)
+            .map(|rank| self.hold(LocalRank(rank)))
+            .collect::<Result<_>>()?;
+        let write = self.page.write32(place(PageOffset(CONTROL)), 1);
+        write.map_err(|error| self.error(error))?;
+        let began = Instant::now();
+        loop {
+            let found = self.read32(PageOffset(STATUS))?;
+            if status::READY.get(found) != 0 {
+                break;
+            }
+            let waited = began.elapsed();
+            if waited > READY {
+                return Err(self.error(XdmaError::NotReady {
+                    milliseconds: waited.as_millis(),
+                    status: found,
+                }));
+            }
+            sleep(Duration::from_micros(10));
+        }
+        drop(held);
+        *run = Run::default();
+        Ok(())
+    }
+
+    fn expect(&self, ports: u32) -> Result<()> {
+        let _idle = self.idle("begin a run")?;
+        match ports.checked_sub(1) {
+            Some(last) if last >= self.shape.ranks => Err(self.no_such_rank(LocalRank(last))),
+            _ => Ok(()),
+        }
+    }
+
+    fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>> {
+        if rank.0 >= self.shape.ranks {
+            return Err(self.no_such_rank(rank));
+        }
+        let mut run = self.run();
+        if run.attached.contains(&rank) {
+            return Err(Error::RankTaken {
+                board: self.name.clone(),
+                rank,
+            });
+        }
+        let held = self.hold(rank)?;
+        let port =
+            XdmaPort::open(Arc::clone(&self), rank, held).map_err(|error| self.error(error))?;
+        run.attached.push(rank);
+        Ok(Box::new(port))
+    }
+
+    /// A board does not show its traffic.
+    fn traffic_digest(&self) -> Option<u32> {
+        None
+    }
+}

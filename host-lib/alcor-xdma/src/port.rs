@@ -1,0 +1,158 @@
+//! A rank's way to its board.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use alcor::abi::board::{CYCLE_HI, CYCLE_LO};
+use alcor::abi::rank::{CAUSES, IRQ_ENABLE};
+use alcor::{Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake};
+use xdma::{Bar, C2h, CardAddr, Event, H2c};
+
+use crate::board::{XdmaBoard, place};
+use crate::locks::Held;
+
+/// How long a rank sleeps at most before it looks whether its peers still live.
+const LOOK: Duration = Duration::from_millis(20);
+/// A wait that is shorter is not worth a sleep, which the system rounds up to about this.
+const SLEEP: Duration = Duration::from_micros(60);
+
+pub(crate) struct XdmaPort {
+    board: Arc<XdmaBoard>,
+    rank: LocalRank,
+    page: Bar,
+    board_page: Bar,
+    to_card: H2c,
+    from_card: C2h,
+    event: Event,
+    /// Causes that raise the interrupt: what was last written to IRQ_ENABLE.
+    enabled: u32,
+    has_left: bool,
+    _held: Held,
+}
+
+impl XdmaPort {
+    pub(crate) fn open(board: Arc<XdmaBoard>, rank: LocalRank, held: Held) -> xdma::Result<Self> {
+        let card = board.card();
+        // Channels are shared where there are fewer of them than ranks; the driver keeps transfers apart.
+        let channel = |channels: Vec<u32>| match channels.len() as u32 {
+            0 => 0,
+            count => channels[(rank.0 % count) as usize],
+        };
+        let (page, board_page) = board.pages(rank)?;
+        Ok(Self {
+            page,
+            board_page,
+            to_card: card.h2c(channel(card.h2c_channels()))?,
+            from_card: card.c2h(channel(card.c2h_channels()))?,
+            event: card.event(rank.0)?,
+            enabled: 0,
+            has_left: false,
+            board,
+            rank,
+            _held: held,
+        })
+    }
+
+    fn place_of(&self, at: NodeAddr, length: usize) -> Result<CardAddr> {
+        let node_bytes = self.board.shape().node_bytes;
+        if u64::from(at.0) + length as u64 > u64::from(node_bytes) {
+            return Err(Error::BadNodeAddress {
+                board: alcor::Board::name(&*self.board).to_owned(),
+                rank: self.rank,
+                at,
+                length: length as u64,
+                node_bytes,
+            });
+        }
+        let base = u64::from(self.rank.0) * u64::from(node_bytes);
+        Ok(CardAddr(base + u64::from(at.0)))
+    }
+
+    fn told<T>(&self, result: xdma::Result<T>) -> Result<T> {
+        result.map_err(|error| self.board.error(error))
+    }
+
+    /// A read of the rank's page; its ones are looked into by way of the board's.
+    fn read(&self, register: u32) -> Result<u32> {
+        let found = self.told(self.page.read32(place(PageOffset(register))))?;
+        if found == u32::MAX {
+            self.told(self.board_page.check())?;
+        }
+        Ok(found)
+    }
+}
+
+impl Port for XdmaPort {
+    fn write32(&mut self, offset: PageOffset, value: u32) -> Result<()> {
+        if offset.0 == IRQ_ENABLE {
+            self.enabled = value;
+        }
+        self.told(self.page.write32(place(offset), value))
+    }
+
+    fn read32(&mut self, offset: PageOffset) -> Result<u32> {
+        self.read(offset.0)
+    }
+
+    fn read_board32(&mut self, offset: PageOffset) -> Result<u32> {
+        self.told(self.board_page.read32(place(offset)))
+    }
+
+    fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
+        let to = self.place_of(at, data.len())?;
+        let result = self.to_card.write(to, data);
+        self.told(result)
+    }
+
+    fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<()> {
+        let from = self.place_of(at, data.len())?;
+        let result = self.from_card.read(from, data);
+        self.told(result)
+    }
+
+    fn wait(&mut self, deadline: Cycle) -> Result<Wake> {
+        let khz = u64::from(self.board.shape().clock_khz);
+        loop {
+            self.board.check_peers()?;
+            // The event is a flag of the driver's; what counts is the level.
+            if self.read(CAUSES)? & self.enabled != 0 {
+                return Ok(Wake::Interrupt);
+            }
+            let now = self.now()?;
+            if now >= deadline {
+                return Ok(Wake::Deadline);
+            }
+            let cycles = deadline.0 - now.0;
+            let left = Duration::from_micros(cycles.saturating_mul(1000) / khz);
+            if left > SLEEP {
+                let result = self.event.wait(Some(left.min(LOOK)));
+                self.told(result)?;
+            }
+        }
+    }
+
+    fn now(&mut self) -> Result<Cycle> {
+        loop {
+            let high = self.read_board32(PageOffset(CYCLE_HI))?;
+            let low = self.read_board32(PageOffset(CYCLE_LO))?;
+            if self.read_board32(PageOffset(CYCLE_HI))? == high {
+                return Ok(Cycle(u64::from(high) << 32 | u64::from(low)));
+            }
+        }
+    }
+
+    fn leave(&mut self) -> Result<()> {
+        // Writes are posted: a read behind them says that they have arrived.
+        if !self.has_left {
+            self.read(CAUSES)?;
+            self.has_left = true;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for XdmaPort {
+    fn drop(&mut self) {
+        self.board.detach(self.rank, self.has_left);
+    }
+}
