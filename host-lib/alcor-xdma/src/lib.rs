@@ -18,6 +18,8 @@
 //!
 //! Nothing here has run on a board.
 
+#![forbid(unsafe_code)]
+
 mod backend;
 mod board;
 mod error;
