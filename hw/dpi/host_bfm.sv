@@ -4,7 +4,7 @@
 ///
 /// One call a clock, and one more in a cycle where traffic passes. A call sees the values before the
 /// edge; what it answers is offered in the cycle after it. `alcor_host_tick` carries interrupts and
-/// page writes, `alcor_monitor` the words that pass the coprocessors' streams, `alcor_axi_tick` the
+/// page writes, `alcor_monitor` the beats that pass the coprocessors' streams, `alcor_axi_tick` the
 /// pins of both AXI ports, for the profiles that use them, `alcor_link_recv` and `alcor_link_send`
 /// those of the links to other boards.
 module host_bfm #(
@@ -14,6 +14,8 @@ module host_bfm #(
     parameter int unsigned LINKS = 0,
     /// Data bits of a phit.
     parameter int unsigned PHIT_W = 256,
+    /// Bits of a beat of the coprocessors' streams.
+    parameter int unsigned DATA_W = 32,
     /// Link ports that the pins have room for; derived, not to be set.
     localparam int unsigned LinkN = LINKS == 0 ? 1 : LINKS,
     /// Bits of a phit with its header and position; derived, not to be set.
@@ -37,12 +39,12 @@ module host_bfm #(
     /// Page writes: data.
     output logic [RANKS-1:0][31:0]      move_data_o,
 
-    /// Streams: a word passes.
+    /// Streams: a beat passes.
     input  logic [RANKS-1:0][3:0]       monitor_valid_i,
     /// Streams: it is its packet's last.
     input  logic [RANKS-1:0][3:0]       monitor_last_i,
-    /// Streams: the word.
-    input  logic [RANKS-1:0][3:0][31:0] monitor_data_i,
+    /// Streams: the beat.
+    input  logic [RANKS-1:0][3:0][DATA_W-1:0] monitor_data_i,
 
     /// AXI pins, in the layout of `alcor_axi_tick`'s argument.
     input  bit   [95:0]                 axi_i,
@@ -73,7 +75,8 @@ module host_bfm #(
 
   // A board with links is told above its page writes whether something arrives.
   localparam int unsigned MoveW = RANKS * 64 + (LINKS == 0 ? 0 : 64);
-  localparam int unsigned MonitorW = 128 + RANKS * 128;
+  localparam int unsigned StreamsW = 4 * DATA_W;
+  localparam int unsigned MonitorW = 128 + RANKS * StreamsW;
   localparam int unsigned PortW = PHIT_W + 96;
   localparam int unsigned CallW = 128 + LinkN * PortW;
 
@@ -129,7 +132,7 @@ module host_bfm #(
     for (int unsigned r = 0; r < RANKS; r++) begin
       monitor[4*r+:4]      = monitor_valid_i[r];
       monitor[64+4*r+:4]   = monitor_last_i[r];
-      monitor[128+128*r+:128] = monitor_data_i[r];
+      monitor[128+StreamsW*r+:StreamsW] = monitor_data_i[r];
     end
   end
 

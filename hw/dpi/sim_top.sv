@@ -1,5 +1,7 @@
 /// A board in simulation: `core` with the bus functional model of XDMA at its host port.
 module sim_top #(
+    /// Bits of a beat of the coprocessors and the crossbar: 32, 128, 256 or 512, with links PHIT_W at most.
+    parameter int unsigned DATA_W = 32,
     /// Ranks of the board.
     parameter int unsigned RANKS = 2,
     /// Slots of each registration table.
@@ -70,7 +72,7 @@ module sim_top #(
   logic [RANKS-1:0][11:0] move_offset;
   logic [RANKS-1:0][31:0] move_data;
   logic [RANKS-1:0][3:0] monitor_valid, monitor_last;
-  logic [RANKS-1:0][3:0][31:0] monitor_data;
+  logic [RANKS-1:0][3:0][DATA_W-1:0] monitor_data;
   bit [95:0] to_host;
   bit [319:0] from_host;
   // By the direction as the board sees it.
@@ -81,7 +83,8 @@ module sim_top #(
   host_bfm #(
       .RANKS (RANKS),
       .LINKS (LINKS),
-      .PHIT_W(PHIT_W)
+      .PHIT_W(PHIT_W),
+      .DATA_W(DATA_W)
   ) u_host_bfm (
       .clk_i           (clk_i),
       .rst_ni          (rst_ni),
@@ -120,6 +123,7 @@ module sim_top #(
   };
 
   core #(
+      .DATA_W            (DATA_W),
       .RANKS             (RANKS),
       .SLOTS             (SLOTS),
       .NODE_BYTES        (NODE_BYTES),

@@ -147,6 +147,7 @@ pub(crate) const NODE_BYTES: &str = "NODE_BYTES";
 pub(crate) const LINKS: &str = "LINKS";
 pub(crate) const STAGES: &str = "STAGES";
 pub(crate) const PHIT_W: &str = "PHIT_W";
+pub(crate) const DATA_W: &str = "DATA_W";
 
 /// Latencies that a link can have: a cycle ahead is what lets boards be stepped one by one.
 const LATENCIES: RangeInclusive<u32> = 2..=65_536;
@@ -171,6 +172,7 @@ fn check(param: &str, value: u64) -> Result<(), &'static str> {
         }
         LINKS if ![0, 2, 4, 6].contains(&value) => Err("0, 2, 4 or 6"),
         PHIT_W if ![256, 512].contains(&value) => Err("256 or 512"),
+        DATA_W if ![32, 128, 256, 512].contains(&value) => Err("32, 128, 256 or 512"),
         _ => Ok(()),
     }
 }
@@ -237,6 +239,14 @@ pub(crate) fn check_links(
         format!("{stages}, as many as {boards} boards need to meet pairwise"),
     )?;
     require(PHIT_W, &|_| true, "256 or 512".into())?;
+    let phit = params[PHIT_W];
+    if params.contains_key(DATA_W) {
+        require(
+            DATA_W,
+            &|value| value <= phit,
+            format!("{phit} at most, which a phit has"),
+        )?;
+    }
     let most = u64::from(SEATS / boards);
     require(
         RANKS,

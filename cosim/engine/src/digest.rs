@@ -2,9 +2,9 @@
 
 use crc32fast::Hasher;
 
-/// Bytes of a record: cycle (8, little-endian), stream (1), last (1), word (4, little-endian).
+/// Bytes of a record of a beat of one word: cycle (8, little-endian), stream (1), last (1), word (4, little-endian).
 const RECORD: usize = 14;
-/// Records that are hashed at once.
+/// Such records that are hashed at once.
 const RECORDS: usize = 4096;
 
 /// Hashes what passes on the streams, in the order of cycles and, within a cycle, of streams.
@@ -29,12 +29,14 @@ impl Digest {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, cycle: u64, stream: u8, last: bool, word: u32) {
-        let record = self.record(RECORD);
+    pub(crate) fn push(&mut self, cycle: u64, stream: u8, last: bool, words: &[u32]) {
+        let record = self.record(10 + 4 * words.len());
         record[..8].copy_from_slice(&cycle.to_le_bytes());
         record[8] = stream;
         record[9] = u8::from(last);
-        record[10..].copy_from_slice(&word.to_le_bytes());
+        for (bytes, word) in record[10..].chunks_exact_mut(4).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
     }
 
     /// A phit: cycle (8, little-endian), port (1), channel (1), its words (4 each, little-endian).
@@ -77,7 +79,7 @@ mod tests {
         let mut digest = Digest::new();
         let mut plain = Vec::new();
         for n in 0..(2 * RECORDS as u64 + 7) {
-            digest.push(n, (n % 8) as u8, n % 3 == 0, n as u32 * 77);
+            digest.push(n, (n % 8) as u8, n % 3 == 0, &[n as u32 * 77]);
             plain.extend_from_slice(&n.to_le_bytes());
             plain.extend_from_slice(&[(n % 8) as u8, u8::from(n % 3 == 0)]);
             plain.extend_from_slice(&(n as u32 * 77).to_le_bytes());

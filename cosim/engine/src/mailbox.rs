@@ -128,6 +128,8 @@ pub(crate) struct Mailbox {
     /// The next edge at which something arrives on them.
     arrival: u64,
     digest: Digest,
+    /// Words of a beat of the monitored streams.
+    beat_words: usize,
 }
 
 const NEVER: u64 = u64::MAX;
@@ -139,6 +141,7 @@ impl Mailbox {
             node_bytes,
             links,
             phit_bits,
+            data_bits,
         } = shape;
         Self {
             cycle: 0,
@@ -157,6 +160,7 @@ impl Mailbox {
                 .then(|| Box::new(Ends::new(links, phit_bits, options.link_figures()))),
             arrival: NEVER,
             digest: Digest::new(),
+            beat_words: (data_bits / 32) as usize,
         }
     }
 
@@ -412,7 +416,7 @@ impl Mailbox {
     }
 
     fn monitor(&mut self, input: &[u32]) {
-        let words = &input[4..];
+        let beats = &input[4..];
         for half in 0..2 {
             let mut valid = input[half];
             while valid != 0 {
@@ -423,7 +427,7 @@ impl Mailbox {
                     self.cycle,
                     stream as u8,
                     input[2 + half] >> bit & 1 != 0,
-                    words[stream],
+                    &beats[stream * self.beat_words..][..self.beat_words],
                 );
             }
         }

@@ -8,7 +8,7 @@ use std::{env, fs};
 use verilated::{Build, BuildEvent, Model, Toolchain};
 
 use crate::CosimError;
-use crate::config::{CONFIGS, LINKS, NODE_BYTES, PHIT_W, RANKS};
+use crate::config::{CONFIGS, DATA_W, LINKS, NODE_BYTES, PHIT_W, RANKS};
 
 /// The module on top of a simulated board.
 const TOP: &str = "sim_top";
@@ -55,6 +55,8 @@ pub struct Shape {
     pub links: u32,
     /// Data bits of a phit; of no meaning without links.
     pub phit_bits: u32,
+    /// Bits of a beat of the coprocessors' streams.
+    pub data_bits: u32,
 }
 
 impl Shape {
@@ -66,16 +68,18 @@ impl Shape {
             node_bytes: param(NODE_BYTES),
             links: param(LINKS),
             phit_bits: param(PHIT_W),
+            data_bits: params.get(DATA_W).map_or(32, |&value| value as u32),
         }
     }
 
     /// Arrays of words that a rank's node memory consists of.
     pub(crate) fn banks(self) -> usize {
-        if self.links == 0 {
-            1
+        let widest = if self.links == 0 {
+            self.data_bits
         } else {
-            (self.phit_bits / 32) as usize
-        }
+            self.phit_bits
+        };
+        (widest / 32) as usize
     }
 
     /// The DPI imports of its model.

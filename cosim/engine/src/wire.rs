@@ -197,7 +197,8 @@ impl Ends {
         }
         for port in bits(credits) {
             let channel = input[2] >> (4 * port) & 7;
-            self.digest.push(now, CREDIT | port as u8, false, channel);
+            self.digest
+                .push(now, CREDIT | port as u8, false, &[channel]);
             self.ends[port].sent.credits.push_back(Credit {
                 edge: cycle + self.latency,
                 channel,

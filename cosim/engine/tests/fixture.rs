@@ -48,6 +48,7 @@ pub fn alone(ranks: u32) -> Shape {
         node_bytes: NODE_BYTES,
         links: 0,
         phit_bits: 0,
+        data_bits: 32,
     }
 }
 
@@ -69,6 +70,7 @@ pub fn cluster_with(dims: &[u32], ranks: u32, phit_bits: u32, query: &str) -> Ar
         node_bytes: NODE_BYTES,
         links: topology.links(),
         phit_bits,
+        data_bits: 32,
     };
     let model = model(shape, 0, options.waves.is_some());
     SimCluster::with_model("stand-in", &model, shape, topology, options).unwrap()

@@ -64,6 +64,8 @@ pub struct BoardInfo {
     pub links: u32,
     /// Slots of each rank's registration table.
     pub slots: u32,
+    /// Bytes that the coprocessors and the crossbar move in a cycle, each way.
+    pub beat_bytes: u32,
     /// Bytes of each rank's node memory.
     pub node_bytes: u32,
     /// Command writes that a rank may have outstanding.

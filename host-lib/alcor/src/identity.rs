@@ -72,6 +72,7 @@ pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
         ranks: geometry::RANKS.get(shape),
         links: geometry::LINKS.get(shape),
         slots: geometry::SLOTS.get(shape),
+        beat_bytes: geometry::BEAT.get(shape),
         node_bytes: read(board::NODE_MEMORY)?,
         command_credits: queues::COMMANDS.get(depths),
         packet_bytes: queues::PAYLOAD.get(depths) * 4,
@@ -90,11 +91,11 @@ pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
         found,
         rule,
     };
-    if info.ranks == 0 {
+    if info.ranks == 0 || ![4, 16, 32, 64].contains(&info.beat_bytes) {
         return Err(contradiction(
             "GEOMETRY",
             shape,
-            "a board has a rank at least",
+            "a board has a rank at least, and beats of 4, 16, 32 or 64 bytes",
         ));
     }
     // The writes of a command are posted together.

@@ -560,6 +560,7 @@ impl State {
             board::GEOMETRY => {
                 board::geometry::RANKS.put(self.config.ranks)
                     | board::geometry::SLOTS.put(self.config.slots)
+                    | board::geometry::BEAT.put(4)
             }
             board::NODE_MEMORY => self.config.node_bytes,
             board::QUEUES => {

@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hA96AA6C0;
+  localparam logic [31:0] ABI_HASH = 32'h4039A909;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -465,6 +465,8 @@ package alcor_abi_pkg;
   localparam int BOARD_GEOMETRY_LINKS_W = 8;
   localparam int BOARD_GEOMETRY_SLOTS_LSB = 16;
   localparam int BOARD_GEOMETRY_SLOTS_W = 9;
+  localparam int BOARD_GEOMETRY_BEAT_LSB = 25;
+  localparam int BOARD_GEOMETRY_BEAT_W = 7;
   // Bytes of each rank's node memory.
   localparam logic [11:0] BOARD_NODE_MEMORY_OFFSET = 12'h018;
   // Queues

@@ -152,7 +152,6 @@ module core_bench (
         .phit_write_address_i('0),
         .phit_write_data_i   ('0),
         .phit_write_strobe_i ('0),
-        .phit_data_o         (),
         .host_valid_i   (dma_mem_valid_o[g]),
         .host_ready_o   (dma_mem_ready_o[g]),
         .host_write_i   (dma_mem_write_o[g]),

@@ -1,4 +1,4 @@
-//! `node_memory`: words and phits at any address against an array, and nobody waits for ever.
+//! `node_memory`: words, beats and phits at any address against an array, and nobody waits for ever.
 
 use std::collections::VecDeque;
 
@@ -14,6 +14,8 @@ const PATIENCE: u32 = 2;
 struct Bench {
     dut: Dut,
     banks: usize,
+    /// Words of the coprocessor's beat.
+    words: usize,
     latency: usize,
     /// Contents; what was never written may be anything.
     memory: Vec<u32>,
@@ -61,18 +63,20 @@ impl Request {
 }
 
 impl Bench {
-    fn new(banks: usize, latency: usize) -> Self {
+    fn new(banks: usize, words: usize, latency: usize) -> Self {
         let recipe = Recipe::new("node_memory", "node_memory")
             .blocks(&["common"])
             .source("core/rtl/node_memory.sv")
             .param("NODE_BYTES", BYTES)
             .param("BANKS", banks as u64)
+            .param("WORDS", words as u64)
             .param("LATENCY", latency as u64);
         let mut dut = Dut::start(&recipe);
         dut.reset();
         Self {
             dut,
             banks,
+            words,
             latency,
             memory: vec![0; WORDS],
         }
@@ -92,7 +96,6 @@ impl Bench {
             "write_valid_i",
             "write_ready_o",
             "write_address_i",
-            "write_data_i",
             "write_strobe_i",
             "phit_want_i",
             "phit_ready_o",
@@ -108,26 +111,25 @@ impl Bench {
             "host_address_i",
             "host_data_i",
             "host_strobe_i",
-            "data_o",
         ]
         .into_iter()
         .map(|name| self.pin(name))
         .collect();
-        let (data_in, data_out) = (
+        let count = self.words;
+        let (phit_data, beat_data, data_out) = (
             self.dut.lanes("phit_write_data_i", banks),
-            self.dut.lanes("phit_data_o", banks),
+            self.dut.lanes("write_data_i", count),
+            self.dut.lanes("data_o", banks),
         );
         let [mut read, mut write, mut phit, mut phit_write, mut host] = [Request::default(); 5];
         let mut host_writes = false;
         // Reads under way, with what they should give.
-        let mut words: VecDeque<(u64, u32)> = VecDeque::new();
-        let mut phits: VecDeque<(u64, Vec<u32>)> = VecDeque::new();
-        let mut last = None;
+        let mut reads_due: VecDeque<(u64, Vec<u32>)> = VecDeque::new();
         for _ in 0..cycles {
             let Self { dut, memory, .. } = self;
             let cycle = dut.cycle();
             read.step(chances[0], 1, rng);
-            write.step(chances[1], 4, rng);
+            write.step(chances[1], 4 * count as u64, rng);
             phit.step(chances[2], 1, rng);
             phit_write.step(chances[3], banks as u64, rng);
             if !host.on {
@@ -136,58 +138,58 @@ impl Bench {
             host.step(chances[4], 4, rng);
             // A phit of another rank may be late: the read is wanted, but doesn't take place.
             let other = rng.random_bool(chances[5]);
-            // Phits don't go beyond the end.
+            // Beats and phits don't go beyond the end.
+            read.address = read.address.min(WORDS - count);
+            write.address = write.address.min(WORDS - count);
             phit.address = phit.address.min(WORDS - banks);
             phit_write.address = phit_write.address.min(WORDS - banks);
-            let value: u32 = rng.random();
+            let beat: Vec<u32> = (0..count).map(|_| rng.random()).collect();
             let host_value: u32 = rng.random();
             let values: Vec<u32> = (0..banks).map(|_| rng.random()).collect();
             for (pin, request) in [
                 (0, read),
                 (3, write),
-                (8, phit),
-                (12, phit_write),
-                (16, host),
+                (7, phit),
+                (11, phit_write),
+                (15, host),
             ] {
                 dut.set(pins[pin], 0, u64::from(request.on));
             }
             for (pin, request) in [
                 (2, read),
                 (5, write),
-                (11, phit),
-                (14, phit_write),
-                (19, host),
+                (10, phit),
+                (13, phit_write),
+                (18, host),
             ] {
                 dut.set(pins[pin], 0, request.address as u64);
             }
-            dut.set(pins[6], 0, u64::from(value));
-            dut.set(pins[7], 0, write.strobe);
-            dut.set(pins[15], 0, phit_write.strobe);
-            dut.set(pins[18], 0, u64::from(host_writes));
-            dut.set(pins[20], 0, u64::from(host_value));
-            dut.set(pins[21], 0, host.strobe);
+            dut.set(pins[6], 0, write.strobe);
+            dut.set(pins[14], 0, phit_write.strobe);
+            dut.set(pins[17], 0, u64::from(host_writes));
+            dut.set(pins[19], 0, u64::from(host_value));
+            dut.set(pins[20], 0, host.strobe);
             for (lane, &value) in values.iter().enumerate() {
-                dut.set(data_in, lane, u64::from(value));
+                dut.set(phit_data, lane, u64::from(value));
             }
-            dut.set(pins[10], 0, 0);
+            for (lane, &value) in beat.iter().enumerate() {
+                dut.set(beat_data, lane, u64::from(value));
+            }
+            dut.set(pins[9], 0, 0);
             dut.settle();
             // It depends on what is wanted, not on whether it takes place.
-            let phit_goes = phit.on && !other && dut.get(pins[9], 0) == 1;
-            dut.set(pins[10], 0, u64::from(phit_goes));
+            let phit_goes = phit.on && !other && dut.get(pins[8], 0) == 1;
+            dut.set(pins[9], 0, u64::from(phit_goes));
             dut.settle();
-            let granted = [1, 4, 13, 17].map(|pin| dut.get(pins[pin], 0) == 1);
+            let granted = [1, 4, 12, 16].map(|pin| dut.get(pins[pin], 0) == 1);
             // What was read LATENCY cycles ago.
-            if words.front().is_some_and(|&(due, _)| due == cycle) {
-                last = words.pop_front().map(|(_, value)| value);
-                assert_eq!(Some(dut.get(pins[22], 0) as u32), last, "a word");
-            }
-            if phits.front().is_some_and(|&(due, _)| due == cycle)
-                && let Some((_, expected)) = phits.pop_front()
+            if reads_due.front().is_some_and(|&(due, _)| due == cycle)
+                && let Some((_, expected)) = reads_due.pop_front()
             {
-                let found: Vec<u32> = (0..banks)
+                let found: Vec<u32> = (0..expected.len())
                     .map(|lane| dut.get(data_out, lane) as u32)
                     .collect();
-                assert_eq!(found, expected, "a phit");
+                assert_eq!(found, expected, "{} words", expected.len());
             }
             let due = cycle + self.latency as u64;
             // Reads give what was there before the writes of the same cycle.
@@ -203,16 +205,16 @@ impl Bench {
             // A phit whose turn it is keeps it while another memory makes it wait.
             let held = phit.on && other;
             if read.settle(granted[0], held, "a read") {
-                words.push_back((due, memory[read_at]));
+                reads_due.push_back((due, memory[read_at..read_at + count].to_vec()));
                 reads += 1;
             }
             if phit.settle(phit_goes, held, "a phit's read") {
-                phits.push_back((due, memory[phit_at..phit_at + banks].to_vec()));
+                reads_due.push_back((due, memory[phit_at..phit_at + banks].to_vec()));
                 reads += 1;
             }
             let host_over = host.settle(granted[3], held && !host_writes, "the host");
             if host_over && !host_writes {
-                words.push_back((due, memory[host_at]));
+                reads_due.push_back((due, vec![memory[host_at]]));
                 reads += 1;
             }
             assert!(reads <= 1, "{reads} reads in a cycle");
@@ -227,7 +229,9 @@ impl Bench {
                 writes += 1;
             }
             if write.settle(granted[1], false, "a write") {
-                store(write_at, write.strobe, value);
+                for (lane, &value) in beat.iter().enumerate() {
+                    store(write_at + lane, write.strobe >> (4 * lane), value);
+                }
                 writes += 1;
             }
             if phit_write.settle(granted[2], false, "a phit's write") {
@@ -241,7 +245,6 @@ impl Bench {
             assert!(writes <= 1, "{writes} writes in a cycle");
             dut.clock();
         }
-        let _ = last;
     }
 
     /// Gives every word a value.
@@ -275,9 +278,9 @@ impl Bench {
     }
 }
 
-fn random(banks: usize, latency: usize, bench: &'static str) {
+fn random(banks: usize, words: usize, latency: usize, bench: &'static str) {
     let mut rng = Random::new(bench);
-    let mut memory = Bench::new(banks, latency);
+    let mut memory = Bench::new(banks, words, latency);
     memory.fill(&mut rng);
     for _ in 0..soak(3) {
         for chances in [
@@ -296,24 +299,34 @@ fn random(banks: usize, latency: usize, bench: &'static str) {
 
 #[test]
 fn node_memory_words() {
-    random(1, 1, "node_memory_words");
+    random(1, 1, 1, "node_memory_words");
 }
 
 #[test]
 fn node_memory_banks() {
-    random(8, 1, "node_memory_banks");
+    random(8, 1, 1, "node_memory_banks");
+}
+
+#[test]
+fn node_memory_beats() {
+    random(8, 8, 1, "node_memory_beats");
+}
+
+#[test]
+fn node_memory_beats_and_phits() {
+    random(8, 4, 5, "node_memory_beats_and_phits");
 }
 
 #[test]
 fn node_memory_late() {
-    random(16, 3, "node_memory_late");
+    random(16, 1, 3, "node_memory_late");
 }
 
 /// Everybody in every cycle.
 #[test]
 fn node_memory_saturated() {
     let mut rng = Random::new("node_memory_saturated");
-    let mut memory = Bench::new(8, 1);
+    let mut memory = Bench::new(8, 1, 1);
     memory.fill(&mut rng);
     memory.run(&mut rng, 1000, [1.0, 1.0, 1.0, 1.0, 1.0, 0.0]);
 }

@@ -2,6 +2,8 @@ import alcor_abi_pkg::*;
 
 /// The board's page: identity, state, and what each rank is doing.
 module board_registers #(
+    /// Bits of a beat of the coprocessors and the crossbar.
+    parameter int unsigned DATA_W = 32,
     /// Ranks of the board.
     parameter int unsigned RANKS = 2,
     /// Link ports.
@@ -177,6 +179,7 @@ module board_registers #(
         read_data_o[BOARD_GEOMETRY_RANKS_LSB+:BOARD_GEOMETRY_RANKS_W] = 8'(RANKS);
         read_data_o[BOARD_GEOMETRY_LINKS_LSB+:BOARD_GEOMETRY_LINKS_W] = 8'(LINKS);
         read_data_o[BOARD_GEOMETRY_SLOTS_LSB+:BOARD_GEOMETRY_SLOTS_W] = 9'(SLOTS);
+        read_data_o[BOARD_GEOMETRY_BEAT_LSB+:BOARD_GEOMETRY_BEAT_W] = 7'(DATA_W / 8);
       end
       BOARD_NODE_MEMORY_OFFSET: read_data_o = 32'(NODE_BYTES);
       BOARD_QUEUES_OFFSET: begin

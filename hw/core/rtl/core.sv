@@ -11,6 +11,8 @@ import alcor_switch_pkg::*;
 /// rank. `move_*` is a second way to write registers, a write a rank and cycle, which reproduces the
 /// papers' test rigs in simulation; a board ties it off.
 module core #(
+    /// Bits of a beat of the coprocessors and the crossbar: 32 as in the paper, 128, 256 or 512.
+    parameter int unsigned DATA_W = 32,
     /// Ranks of the board, a power of two up to 16; 1 only with links.
     parameter int unsigned RANKS = 2,
     /// Slots of each registration table.
@@ -173,12 +175,12 @@ module core #(
     /// Links: its virtual channel.
     output logic [LinkN-1:0][2:0]       link_credit_vc_o,
 
-    /// Monitor: a word passes; per rank request out, reply out, request in, reply in.
+    /// Monitor: a beat passes; per rank request out, reply out, request in, reply in.
     output logic [RANKS-1:0][3:0]       monitor_valid_o,
     /// Monitor: it is its packet's last.
     output logic [RANKS-1:0][3:0]       monitor_last_o,
-    /// Monitor: the word.
-    output logic [RANKS-1:0][3:0][31:0] monitor_data_o
+    /// Monitor: the beat.
+    output logic [RANKS-1:0][3:0][DATA_W-1:0] monitor_data_o
 );
 
   localparam int unsigned NodeW = $clog2(NODE_BYTES);
@@ -189,7 +191,8 @@ module core #(
   localparam int unsigned Ports = RANKS + ((LINKS == 0) ? 0 : 1);
   localparam int unsigned PortW = $clog2(Ports);
   localparam int unsigned Dests = (LINKS == 0) ? RANKS : 256;
-  localparam int unsigned Banks = (LINKS == 0) ? 1 : PHIT_W / 32;
+  localparam int unsigned Words = DATA_W / 32;
+  localparam int unsigned Banks = (LINKS == 0) ? Words : PHIT_W / 32;
 
   // ---------------------------------------------------------------- reset: from outside or CONTROL
 
@@ -284,6 +287,7 @@ module core #(
   logic [31:0] collectives;
 
   board_registers #(
+      .DATA_W       (DATA_W),
       .RANKS        (RANKS),
       .LINKS        (LINKS),
       .STAGES       ((LINKS == 0) ? 0 : STAGES),
@@ -340,7 +344,7 @@ module core #(
 
   // By plane, for the routers.
   logic [1:0][Ports-1:0] tx_valid, tx_ready, tx_last, rx_valid, rx_ready, rx_last;
-  logic [1:0][Ports-1:0][31:0] tx_data, rx_data;
+  logic [1:0][Ports-1:0][DATA_W-1:0] tx_data, rx_data;
 
   logic dma_valid, dma_ready, dma_write;
   logic [RankW-1:0] dma_rank;
@@ -348,7 +352,6 @@ module core #(
   logic [31:0] dma_data;
   logic [3:0] dma_strobe;
   logic [RANKS-1:0] dma_rank_ready;
-  logic [RANKS-1:0][31:0] mem_data;
 
   // Collectives: completions, and phits of node memory.
   logic [RANKS-1:0] complete_valid, complete_ready;
@@ -358,15 +361,17 @@ module core #(
   logic [RANKS-1:0][AddrW-1:0] phit_address, phit_write_address;
   logic [Banks*32-1:0] phit_write_data;
   logic [RANKS-1:0][Banks-1:0] phit_write_strobe;
-  logic [RANKS-1:0][Banks*32-1:0] phit_data;
+  // Of the read that each memory granted MEM_LATENCY cycles ago.
+  logic [RANKS-1:0][Banks*32-1:0] mem_data;
 
   for (genvar r = 0; r < RANKS; r++) begin : g_rank
     logic read_valid, read_ready, write_valid, write_ready;
     logic [29:0] read_address, write_address;
-    logic [31:0] write_word;
-    logic [3:0] write_strobe;
+    logic [DATA_W-1:0] write_data;
+    logic [DATA_W/8-1:0] write_strobe;
 
     rma_coprocessor #(
+        .DATA_W       (DATA_W),
         .SLOTS        (SLOTS),
         .NODE_BYTES   (NODE_BYTES),
         .PAYLOAD_WORDS(PAYLOAD_WORDS),
@@ -429,17 +434,18 @@ module core #(
         .read_valid_o     (read_valid),
         .read_ready_i     (read_ready),
         .read_address_o   (read_address),
-        .read_word_i      (mem_data[r]),
+        .read_data_i      (mem_data[r][DATA_W-1:0]),
         .write_valid_o    (write_valid),
         .write_ready_i    (write_ready),
         .write_address_o  (write_address),
-        .write_word_o     (write_word),
+        .write_data_o     (write_data),
         .write_strobe_o   (write_strobe)
     );
 
     node_memory #(
         .NODE_BYTES(NODE_BYTES),
         .BANKS     (Banks),
+        .WORDS     (Words),
         .LATENCY   (MEM_LATENCY)
     ) u_memory (
         .clk_i          (clk_i),
@@ -450,7 +456,7 @@ module core #(
         .write_valid_i  (write_valid),
         .write_ready_o  (write_ready),
         .write_address_i(write_address[NodeW-3:0]),
-        .write_data_i   (write_word),
+        .write_data_i   (write_data),
         .write_strobe_i (write_strobe),
         .phit_want_i    (phit_want[r]),
         .phit_ready_o   (phit_ready[r]),
@@ -461,7 +467,6 @@ module core #(
         .phit_write_address_i(phit_write_address[r]),
         .phit_write_data_i   (phit_write_data),
         .phit_write_strobe_i (phit_write_strobe[r]),
-        .phit_data_o    (phit_data[r]),
         .host_valid_i   (dma_valid && dma_rank == RankW'(r)),
         .host_ready_o   (dma_rank_ready[r]),
         .host_write_i   (dma_write),
@@ -521,7 +526,7 @@ module core #(
   for (genvar p = 0; p < 2; p++) begin : g_plane
     router #(
         .PORTS           (Ports),
-        .WIDTH           (32),
+        .WIDTH           (DATA_W),
         .DESTS           (Dests),
         .INPUT_DEPTH     (ROUTER_INPUT_DEPTH),
         .VOQ_DEPTH       (ROUTER_QUEUE_DEPTH),
@@ -611,7 +616,8 @@ module core #(
     // A plane's packets to other boards leave as phits, those from other boards come back as words.
     for (genvar p = 0; p < 2; p++) begin : g_uplink
       uplink_tx #(
-          .PHIT_W(PHIT_W)
+          .PHIT_W(PHIT_W),
+          .DATA_W(DATA_W)
       ) u_tx (
           .clk_i  (clk_i),
           .rst_ni (core_rst_n),
@@ -627,7 +633,8 @@ module core #(
       );
 
       uplink_rx #(
-          .PHIT_W(PHIT_W)
+          .PHIT_W(PHIT_W),
+          .DATA_W(DATA_W)
       ) u_rx (
           .clk_i     (clk_i),
           .rst_ni    (core_rst_n),
@@ -721,7 +728,7 @@ module core #(
         .read_valid_o     (phit_read),
         .read_ready_i     (phit_ready),
         .read_address_o   (phit_address),
-        .read_data_i      (phit_data),
+        .read_data_i      (mem_data),
         .write_valid_o    (phit_write_valid),
         .write_ready_i    (phit_write_ready),
         .write_address_o  (phit_write_address),
@@ -795,7 +802,7 @@ module core #(
       .mem_address_o(dma_address),
       .mem_data_o   (dma_data),
       .mem_strobe_o (dma_strobe),
-      .mem_data_i   (mem_data[dma_rank_q[MEM_LATENCY-1]])
+      .mem_data_i   (mem_data[dma_rank_q[MEM_LATENCY-1]][31:0])
   );
 
   if (RANKS > 1) begin : g_dma_rank

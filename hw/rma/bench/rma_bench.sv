@@ -106,6 +106,46 @@ module rma_bench (
     output logic [1:0][28:0]      write_note_o,
     output logic [1:0]            write_idle_o,
 
+    /// The same with beats of 256 bits.
+    input  logic [1:0]            beat_read_head_valid_i,
+    output logic [1:0]            beat_read_head_ready_o,
+    input  logic [1:0][31:0]      beat_read_head_i,
+    input  logic [1:0]            beat_read_task_valid_i,
+    output logic [1:0]            beat_read_task_ready_o,
+    input  logic [1:0][2:0]       beat_read_task_heads_i,
+    input  logic [1:0][7:0]       beat_read_task_words_i,
+    input  logic [1:0][31:0]      beat_read_task_address_i,
+    output logic [1:0]            beat_read_valid_o,
+    input  logic [1:0]            beat_read_ready_i,
+    output logic [1:0][29:0]      beat_read_address_o,
+    input  logic [1:0][255:0]     beat_read_data_i,
+    output logic [1:0]            beat_read_out_valid_o,
+    input  logic [1:0]            beat_read_out_ready_i,
+    output logic [1:0][255:0]     beat_read_out_data_o,
+    output logic [1:0]            beat_read_out_last_o,
+    output logic [1:0]            beat_read_idle_o,
+
+    input  logic [1:0]            beat_write_task_valid_i,
+    output logic [1:0]            beat_write_task_ready_o,
+    input  logic [1:0]            beat_write_task_drop_i,
+    input  logic [1:0][7:0]       beat_write_task_words_i,
+    input  logic [1:0][31:0]      beat_write_task_address_i,
+    input  logic [1:0][1:0]       beat_write_task_end_lane_i,
+    input  logic [1:0]            beat_write_task_noted_i,
+    input  logic [1:0][28:0]      beat_write_task_note_i,
+    input  logic [1:0]            beat_write_in_valid_i,
+    output logic [1:0]            beat_write_in_ready_o,
+    input  logic [1:0][255:0]     beat_write_in_data_i,
+    output logic [1:0]            beat_write_valid_o,
+    input  logic [1:0]            beat_write_ready_i,
+    output logic [1:0][29:0]      beat_write_address_o,
+    output logic [1:0][255:0]     beat_write_data_o,
+    output logic [1:0][31:0]      beat_write_strobe_o,
+    output logic [1:0]            beat_write_note_valid_o,
+    input  logic [1:0]            beat_write_note_ready_i,
+    output logic [1:0][28:0]      beat_write_note_o,
+    output logic [1:0]            beat_write_idle_o,
+
     /// Packet controllers.
     input  logic [3:0][7:0]       packet_rank_i,
     output logic [3:0]            packet_fetch_lookup_o,
@@ -375,6 +415,76 @@ module rma_bench (
         .note_ready_i   (write_note_ready_i[g]),
         .note_o         (write_note_o[g]),
         .idle_o         (write_idle_o[g])
+    );
+  end
+
+  localparam int unsigned BeatReadMmDepth[2] = '{16, 2};
+  localparam int unsigned BeatReadOutDepth[2] = '{128, 4};
+  localparam int unsigned BeatReadCountW[2] = '{8, 5};
+  localparam int unsigned BeatReadLatency[2] = '{1, 3};
+
+  for (genvar g = 0; g < 2; g++) begin : g_beat_read
+    rma_mm_read #(
+        .DATA_W     (256),
+        .MM_DEPTH   (BeatReadMmDepth[g]),
+        .OUT_DEPTH  (BeatReadOutDepth[g]),
+        .COUNT_W    (BeatReadCountW[g]),
+        .MEM_LATENCY(BeatReadLatency[g])
+    ) u_read (
+        .clk_i         (clk_i),
+        .rst_ni        (rst_ni),
+        .head_valid_i  (beat_read_head_valid_i[g]),
+        .head_ready_o  (beat_read_head_ready_o[g]),
+        .head_i        (beat_read_head_i[g]),
+        .task_valid_i  (beat_read_task_valid_i[g]),
+        .task_ready_o  (beat_read_task_ready_o[g]),
+        .task_heads_i  (beat_read_task_heads_i[g]),
+        .task_words_i  (beat_read_task_words_i[g][BeatReadCountW[g]-1:0]),
+        .task_address_i(beat_read_task_address_i[g]),
+        .read_valid_o  (beat_read_valid_o[g]),
+        .read_ready_i  (beat_read_ready_i[g]),
+        .read_address_o(beat_read_address_o[g]),
+        .read_data_i   (beat_read_data_i[g]),
+        .out_valid_o   (beat_read_out_valid_o[g]),
+        .out_ready_i   (beat_read_out_ready_i[g]),
+        .out_data_o    (beat_read_out_data_o[g]),
+        .out_last_o    (beat_read_out_last_o[g]),
+        .idle_o        (beat_read_idle_o[g])
+    );
+  end
+
+  localparam int unsigned BeatWriteMmDepth[2] = '{16, 2};
+  localparam int unsigned BeatWriteCountW[2] = '{8, 5};
+
+  for (genvar g = 0; g < 2; g++) begin : g_beat_write
+    rma_mm_write #(
+        .DATA_W  (256),
+        .MM_DEPTH(BeatWriteMmDepth[g]),
+        .COUNT_W (BeatWriteCountW[g]),
+        .NOTE_W  (29)
+    ) u_write (
+        .clk_i          (clk_i),
+        .rst_ni         (rst_ni),
+        .task_valid_i   (beat_write_task_valid_i[g]),
+        .task_ready_o   (beat_write_task_ready_o[g]),
+        .task_drop_i    (beat_write_task_drop_i[g]),
+        .task_words_i   (beat_write_task_words_i[g][BeatWriteCountW[g]-1:0]),
+        .task_address_i (beat_write_task_address_i[g]),
+        .task_end_lane_i(beat_write_task_end_lane_i[g]),
+        .task_noted_i   (beat_write_task_noted_i[g]),
+        .task_note_i    (beat_write_task_note_i[g]),
+        .in_valid_i     (beat_write_in_valid_i[g]),
+        .in_ready_o     (beat_write_in_ready_o[g]),
+        .in_data_i      (beat_write_in_data_i[g]),
+        .write_valid_o  (beat_write_valid_o[g]),
+        .write_ready_i  (beat_write_ready_i[g]),
+        .write_address_o(beat_write_address_o[g]),
+        .write_data_o   (beat_write_data_o[g]),
+        .write_strobe_o (beat_write_strobe_o[g]),
+        .note_valid_o   (beat_write_note_valid_o[g]),
+        .note_ready_i   (beat_write_note_ready_i[g]),
+        .note_o         (beat_write_note_o[g]),
+        .idle_o         (beat_write_idle_o[g])
     );
   end
 

@@ -1,4 +1,4 @@
-//! The whole coprocessor. What it sends is compared word by word: the paper's packets with words put together from the
+//! The whole coprocessor, with beats of a word and of eight. What it sends is compared word by word: the paper's packets with words put together from the
 //! paper's figures 5 and 6, extended packets with a model that cuts transfers. What it does with what comes in is
 //! compared in memory and in the completion ring, with the network led back to the coprocessor itself.
 //!
@@ -25,6 +25,8 @@ const DESTS: u32 = 16;
 #[derive(Debug, Clone, Copy)]
 struct Config {
     lane: usize,
+    /// Words of a beat.
+    beat: usize,
     slots: u32,
     /// Payload bytes of an extended packet.
     payload: u32,
@@ -34,32 +36,115 @@ struct Config {
     asynchronous: bool,
 }
 
-const CONFIGS: [Config; LANES] = [
-    Config {
-        lane: 0,
-        slots: 32,
-        payload: 512,
-        commands: 64,
-        latency: 1,
-        asynchronous: false,
-    },
-    Config {
-        lane: 1,
-        slots: 4,
-        payload: 64,
-        commands: 8,
-        latency: 3,
-        asynchronous: false,
-    },
+const CONFIGS: [Config; 5] = [
+    DEFAULT,
+    SMALLEST,
     Config {
         lane: 2,
+        beat: 1,
         slots: 4,
         payload: 64,
         commands: 4,
         latency: 1,
         asynchronous: true,
     },
+    Config { beat: 8, ..DEFAULT },
+    Config {
+        beat: 8,
+        ..SMALLEST
+    },
 ];
+
+const DEFAULT: Config = Config {
+    lane: 0,
+    beat: 1,
+    slots: 32,
+    payload: 512,
+    commands: 64,
+    latency: 1,
+    asynchronous: false,
+};
+
+const SMALLEST: Config = Config {
+    lane: 1,
+    beat: 1,
+    slots: 4,
+    payload: 64,
+    commands: 8,
+    latency: 3,
+    asynchronous: false,
+};
+
+/// A beat of a packet, and whether it is its last.
+type Beat = (Vec<u32>, bool);
+
+/// Header words of a packet, by its type; a PUT-1's data is one of them.
+fn header_words(packet: &[u32]) -> usize {
+    match packet[0] >> 21 & 7 {
+        0b000 | 0b101 => 4,
+        0b100 | 0b110 => 3,
+        0b001 | 0b011 => 2,
+        _ => 1,
+    }
+}
+
+impl Config {
+    /// A packet as it travels: its words, or, in beats of several, its header words in a beat of their own and its payload
+    /// from the next one on.
+    fn beats(self, packet: &[u32], rng: &mut Random) -> Vec<Beat> {
+        let (header, payload) = match self.beat {
+            1 => packet.split_at(0),
+            _ => packet.split_at(header_words(packet)),
+        };
+        let mut beats: Vec<Vec<u32>> = [header]
+            .into_iter()
+            .filter(|header| !header.is_empty())
+            .chain(payload.chunks(self.beat))
+            .map(<[u32]>::to_vec)
+            .collect();
+        for beat in &mut beats {
+            beat.resize_with(self.beat, || rng.random());
+        }
+        let count = beats.len();
+        let last = |(at, beat)| (beat, at + 1 == count);
+        beats.into_iter().enumerate().map(last).collect()
+    }
+
+    /// The words of a packet that came in beats.
+    fn words(self, beats: Vec<Vec<u32>>) -> Vec<u32> {
+        if self.beat == 1 {
+            return beats.concat();
+        }
+        let header = &beats[0];
+        let alone = beats.len() == 1;
+        let kind = header[0] >> 21 & 7;
+        // An answer to a GET of one word is a PUT-1 whose data was read, so it is a beat of its own.
+        let heads = if kind == 0b001 && !alone {
+            1
+        } else {
+            header_words(header)
+        };
+        assert!(header[heads..].iter().all(|&word| word == 0));
+        let is_last = is_set(x_header::LAST, header[0]);
+        let (lane, length) = (header[1] % 4, header[2]);
+        let bytes = match kind {
+            0b010 | 0b001 if !alone => 4 * ((header[0] >> 16 & 31) - 1),
+            0b100 if is_last => length & 0xffff,
+            0b100 => self.payload - lane,
+            0b110 => length & 0xffff,
+            _ => 0,
+        };
+        let lane = if kind & 0b100 == 0 { 0 } else { lane };
+        let words = if bytes == 0 {
+            0
+        } else {
+            (lane + bytes).div_ceil(4) as usize
+        };
+        assert_eq!(beats.len() - 1, words.div_ceil(self.beat), "{beats:x?}");
+        let payload = beats[1..].concat();
+        [&header[..heads], &payload[..words]].concat()
+    }
+}
 
 /// Where the completion ring is, and its size.
 const RING: u32 = 0xf000;
@@ -77,7 +162,7 @@ struct Bench {
     me: u32,
     nprocs: u32,
     memory: Vec<u8>,
-    flight: VecDeque<Option<u32>>,
+    flight: VecDeque<Option<Vec<u32>>>,
     /// Writes by the host: offset in the page, data.
     host: Source<(u32, u32)>,
     /// Commands written that count as credits.
@@ -85,15 +170,15 @@ struct Bench {
     read_grants: Sink,
     write_grants: Sink,
     sinks: [Sink; 2],
-    sources: [Source<(u32, bool)>; 2],
-    /// Words of the network, where it leads back.
+    sources: [Source<Beat>; 2],
+    /// Beats in the network, where it leads back.
     looped: bool,
-    network: [VecDeque<(u32, bool)>; 2],
+    network: [VecDeque<Beat>; 2],
     network_depth: usize,
     /// Packets sent, and the one under way.
     sent: [Vec<Vec<u32>>; 2],
-    partial: [Vec<u32>; 2],
-    /// Cycles in which words were sent.
+    partial: [Vec<Vec<u32>>; 2],
+    /// Cycles in which beats were sent.
     times: [Vec<u64>; 2],
     /// What the other ranks make of a collective command, and how long they take.
     peers_status: Option<Status>,
@@ -114,7 +199,8 @@ impl Bench {
         let mut rng = Random::new(name);
         let recipe = Recipe::new("rma-coprocessor", "rma_coprocessor_bench")
             .blocks(&["abi", "common", "nic", "alpu", "rma"])
-            .source("rma/bench/rma_coprocessor_bench.sv");
+            .source("rma/bench/rma_coprocessor_bench.sv")
+            .param("DATA_W", 32 * config.beat as u64);
         let block = Block::of(&recipe, "cop", LANES, config.lane);
         let memory = (0..NODE_BYTES).map(|_| rng.random()).collect();
         let me = rng.random_range(0..4);
@@ -227,6 +313,12 @@ impl Bench {
         }))
     }
 
+    /// Offers a packet to the coprocessor.
+    fn receive(&mut self, plane: usize, packet: &[u32]) {
+        let beats = self.config.beats(packet, &mut self.rng);
+        self.sources[plane].extend(beats);
+    }
+
     /// What the host puts up in this cycle of its clock.
     fn host_inputs(&mut self, registers: bool) {
         let noise: u64 = self.rng.random();
@@ -322,25 +414,30 @@ impl Bench {
             self.host_inputs(true);
         }
         let noise: u64 = self.rng.random();
+        let beat = self.config.beat;
         for plane in 0..2 {
             if self.looped {
-                // The network passes words on as they come, up to its depth.
+                // The network passes beats on as they come, up to its depth.
                 while self.sources[plane].len() < 2 && !self.network[plane].is_empty() {
-                    let word = self.network[plane].pop_front().expect("not empty");
-                    self.sources[plane].push(word);
+                    let beat = self.network[plane].pop_front().expect("not empty");
+                    self.sources[plane].push(beat);
                 }
             }
             let room = !self.looped || self.network[plane].len() < self.network_depth;
             let ready = self.sinks[plane].ready(&mut *self.rng) && room;
             self.block.set_part("tx_ready_i", plane, 2, ready);
-            let offer = self.sources[plane].offer(&mut *self.rng).copied();
+            let offer = self.sources[plane].offer(&mut *self.rng).cloned();
             self.block.set_part("rx_valid_i", plane, 2, offer.is_some());
-            self.block.set_part(
-                "rx_data_i",
-                plane,
-                2,
-                offer.map_or(noise, |(word, _)| u64::from(word)),
-            );
+            for word in 0..beat {
+                self.block.set_part(
+                    "rx_data_i",
+                    plane * beat + word,
+                    2 * beat,
+                    offer
+                        .as_ref()
+                        .map_or(noise & 0xffff_ffff, |(words, _)| words[word].into()),
+                );
+            }
             self.block.set_part(
                 "rx_last_i",
                 plane,
@@ -355,8 +452,12 @@ impl Bench {
         self.block.set("read_ready_i", read);
         self.block.set("write_ready_i", write);
         let landing = self.flight.pop_front().flatten();
-        self.block
-            .set("read_word_i", landing.map_or(noise, u64::from));
+        for word in 0..beat {
+            let data = landing
+                .as_ref()
+                .map_or(noise & 0xffff_ffff, |words| words[word].into());
+            self.block.set_part("read_beat_i", word, beat, data);
+        }
         let fire = self.here.pop_front().flatten();
         self.block.set("sync_fire_i", fire.is_some());
         self.block.set(
@@ -383,7 +484,7 @@ impl Bench {
         // As it was in this cycle: what moves at its edge is counted where it comes from.
         let empty = self.network.iter().all(VecDeque::is_empty)
             && self.sources.iter().all(Source::is_empty);
-        self.move_words();
+        self.move_beats();
         self.move_memory(read, write);
         self.synchronise(empty);
         if self.config.asynchronous {
@@ -398,19 +499,23 @@ impl Bench {
         }
     }
 
-    fn move_words(&mut self) {
+    fn move_beats(&mut self) {
+        let parts = self.config.beat;
         for plane in 0..2 {
             let valid = self.block.get_part("tx_valid_o", plane, 2) == 1;
             if valid && self.block.get_part("tx_ready_i", plane, 2) == 1 {
-                let word = self.block.get_part("tx_data_o", plane, 2) as u32;
+                let beat: Vec<u32> = (plane * parts..(plane + 1) * parts)
+                    .map(|part| self.block.get_part("tx_data_o", part, 2 * parts) as u32)
+                    .collect();
                 let last = self.block.get_part("tx_last_o", plane, 2) == 1;
-                self.partial[plane].push(word);
+                self.partial[plane].push(beat.clone());
                 self.times[plane].push(self.block.cycle());
                 if last {
-                    self.sent[plane].push(std::mem::take(&mut self.partial[plane]));
+                    let beats = std::mem::take(&mut self.partial[plane]);
+                    self.sent[plane].push(self.config.words(beats));
                 }
                 if self.looped {
-                    self.network[plane].push_back((word, last));
+                    self.network[plane].push_back((beat, last));
                 }
             }
             let ready = self.block.get_part("rx_ready_o", plane, 2) == 1;
@@ -421,11 +526,14 @@ impl Bench {
     fn move_memory(&mut self, read: bool, write: bool) {
         let granted = self.block.is("read_valid_o") && read;
         // A read beside a write of the same word gives the old contents.
-        let word = granted.then(|| {
+        let parts = self.config.beat;
+        let beat = granted.then(|| {
             let address = self.block.word("read_address_o");
-            self.word(address.wrapping_mul(4) % NODE_BYTES)
+            (0..parts as u32)
+                .map(|part| self.word(address.wrapping_add(part).wrapping_mul(4) % NODE_BYTES))
+                .collect()
         });
-        self.flight.push_back(word);
+        self.flight.push_back(beat);
         if self.block.is("write_valid_o") && write {
             let address = self.block.word("write_address_o").wrapping_mul(4);
             let strobe = self.block.word("write_strobe_o");
@@ -433,13 +541,12 @@ impl Bench {
                 address < NODE_BYTES,
                 "a write to {address:#x}, which is outside node memory"
             );
-            for (lane, byte) in self
-                .block
-                .word("write_word_o")
-                .to_le_bytes()
-                .into_iter()
-                .enumerate()
-            {
+            let data: Vec<u8> = (0..parts)
+                .flat_map(|part| {
+                    (self.block.get_part("write_beat_o", part, parts) as u32).to_le_bytes()
+                })
+                .collect();
+            for (lane, byte) in data.into_iter().enumerate() {
                 if strobe >> lane & 1 == 1 {
                     self.memory[address as usize + lane] = byte;
                 }
@@ -686,12 +793,9 @@ fn paper_served(config: Config) {
             // A PUT, on either plane: requests, or answers to a GET of this rank.
             let plane = bench.rng.random_range(0..2);
             let data: Vec<u32> = (0..length).map(|_| bench.rng.random()).collect();
-            bench.sources[plane].push((paper_word(me, kind, length + 1, offset, slot), false));
-            bench.sources[plane].extend(
-                data.iter()
-                    .enumerate()
-                    .map(|(at, &word)| (word, at + 1 == data.len())),
-            );
+            let mut packet = vec![paper_word(me, kind, length + 1, offset, slot)];
+            packet.extend(&data);
+            bench.receive(plane, &packet);
             refused += u32::from(!fits);
             let first = |slot: u32| bases[slot as usize] + 4 * offset;
             if fits {
@@ -707,8 +811,11 @@ fn paper_served(config: Config) {
             );
             // A GET: the answer's header is its second word with the length incremented.
             let (asker, to) = (bench.rng.random_range(0..6), bench.rng.random_range(0..256));
-            bench.sources[REQUEST].push((paper_word(me, 0b011, 2, offset, slot), false));
-            bench.sources[REQUEST].push((paper_word(asker, kind, length, 0, to), true));
+            let request = [
+                paper_word(me, 0b011, 2, offset, slot),
+                paper_word(asker, kind, length, 0, to),
+            ];
+            bench.receive(REQUEST, &request);
             refused += u32::from(!fits);
             if fits {
                 let mut answer = vec![paper_word(asker, kind, length + 1, 0, to)];
@@ -870,7 +977,10 @@ fn rate(config: Config) {
     bench.extended(Opcode::XPut, 0, 0, 1, [0, 0, length]);
     bench.drain();
     let times = std::mem::take(&mut bench.times[REQUEST]);
-    assert_eq!(times.len() as u32, packets * 3 + length / 4);
+    // Header words that are beats of their own, or one beat.
+    let heads = |words| if config.beat == 1 { words } else { 1 };
+    let beats = length / (4 * config.beat as u32);
+    assert_eq!(times.len() as u32, packets * heads(3) + beats);
     assert!(
         times.windows(2).all(|pair| pair[1] == pair[0] + 1),
         "a gap in a long put"
@@ -880,7 +990,7 @@ fn rate(config: Config) {
     let times = std::mem::take(&mut bench.times[REQUEST]);
     let first = times[0];
     let expected: Vec<u64> = (0..u64::from(packets))
-        .flat_map(|packet| (0..4).map(move |word| first + 5 * packet + word))
+        .flat_map(|packet| (0..heads(4)).map(move |beat| first + 5 * packet + u64::from(beat)))
         .collect();
     assert_eq!(times, expected);
 }
@@ -1361,6 +1471,7 @@ fn rma_coprocessor_extended() {
 fn rma_coprocessor_rate() {
     // With the smallest queues and a slow memory the Out FIFO is what limits.
     rate(CONFIGS[0]);
+    rate(CONFIGS[3]);
 }
 
 #[test]

@@ -1,7 +1,10 @@
 /// Bench top for whole coprocessors: the default sizes, the smallest, and the smallest with a host
 /// clock of its own. Lane g of a packed port belongs to instance g; the sizes are listed here and in
 /// the Rust file beside this one. Node memory and network are the bench's.
-module rma_coprocessor_bench (
+module rma_coprocessor_bench #(
+    /// Bits of a beat.
+    parameter int unsigned DATA_W = 32
+) (
     /// Clock.
     input  logic                  clk_i,
     /// Reset.
@@ -37,21 +40,21 @@ module rma_coprocessor_bench (
     output logic [2:0][7:0]       cop_nprocs_o,
     output logic [2:0][1:0]       cop_tx_valid_o,
     input  logic [2:0][1:0]       cop_tx_ready_i,
-    output logic [2:0][1:0][31:0] cop_tx_data_o,
+    output logic [2:0][1:0][DATA_W-1:0] cop_tx_data_o,
     output logic [2:0][1:0]       cop_tx_last_o,
     input  logic [2:0][1:0]       cop_rx_valid_i,
     output logic [2:0][1:0]       cop_rx_ready_o,
-    input  logic [2:0][1:0][31:0] cop_rx_data_i,
+    input  logic [2:0][1:0][DATA_W-1:0] cop_rx_data_i,
     input  logic [2:0][1:0]       cop_rx_last_i,
     output logic [2:0]            cop_read_valid_o,
     input  logic [2:0]            cop_read_ready_i,
     output logic [2:0][29:0]      cop_read_address_o,
-    input  logic [2:0][31:0]      cop_read_word_i,
+    input  logic [2:0][DATA_W-1:0] cop_read_beat_i,
     output logic [2:0]            cop_write_valid_o,
     input  logic [2:0]            cop_write_ready_i,
     output logic [2:0][29:0]      cop_write_address_o,
-    output logic [2:0][31:0]      cop_write_word_o,
-    output logic [2:0][3:0]       cop_write_strobe_o
+    output logic [2:0][DATA_W-1:0] cop_write_beat_o,
+    output logic [2:0][DATA_W/8-1:0] cop_write_strobe_o
 );
 
   localparam int unsigned Slots[3] = '{32, 4, 4};
@@ -65,6 +68,7 @@ module rma_coprocessor_bench (
 
   for (genvar g = 0; g < 3; g++) begin : g_coprocessor
     rma_coprocessor #(
+        .DATA_W       (DATA_W),
         .SLOTS        (Slots[g]),
         .NODE_BYTES   (65536),
         .DESTS        (16),
@@ -123,11 +127,11 @@ module rma_coprocessor_bench (
         .read_valid_o     (cop_read_valid_o[g]),
         .read_ready_i     (cop_read_ready_i[g]),
         .read_address_o   (cop_read_address_o[g]),
-        .read_word_i      (cop_read_word_i[g]),
+        .read_data_i      (cop_read_beat_i[g]),
         .write_valid_o    (cop_write_valid_o[g]),
         .write_ready_i    (cop_write_ready_i[g]),
         .write_address_o  (cop_write_address_o[g]),
-        .write_word_o     (cop_write_word_o[g]),
+        .write_data_o     (cop_write_beat_o[g]),
         .write_strobe_o   (cop_write_strobe_o[g])
     );
   end

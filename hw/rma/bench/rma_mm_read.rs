@@ -1,5 +1,5 @@
-//! `rma_mm_read` item by item against a byte-level model: every word of every packet, every read that is asked for,
-//! and when they come.
+//! `rma_mm_read` item by item against a byte-level model: every beat of every packet, every read that is asked for,
+//! and when they come. A beat is a word, as in the paper, or eight.
 
 use std::collections::VecDeque;
 
@@ -15,40 +15,33 @@ const MEMORY_BYTES: u32 = 4096;
 #[derive(Debug, Clone, Copy)]
 struct Config {
     lane: usize,
+    /// Words of a beat.
+    beat: u32,
     /// Longest payload.
     words: u32,
     latency: usize,
-    /// Its Out FIFO holds what is under way, `latency` + 2 words, so it never limits a stream that is taken at once.
+    /// Its Out FIFO holds what is under way, `latency` + 2 beats, so it never limits a stream that is taken at once.
     deep: bool,
 }
 
-const LANES: usize = 4;
-const CONFIGS: [Config; LANES] = [
-    Config {
-        lane: 0,
-        words: 129,
-        latency: 1,
-        deep: true,
-    },
-    Config {
-        lane: 1,
-        words: 17,
-        latency: 1,
-        deep: true,
-    },
-    Config {
-        lane: 2,
-        words: 17,
-        latency: 3,
-        deep: false,
-    },
-    Config {
-        lane: 3,
-        words: 129,
-        latency: 3,
-        deep: true,
-    },
+const CONFIGS: [Config; 6] = [
+    config(0, 1, 129, 1, true),
+    config(1, 1, 17, 1, true),
+    config(2, 1, 17, 3, false),
+    config(3, 1, 129, 3, true),
+    config(0, 8, 129, 1, true),
+    config(1, 8, 17, 3, false),
 ];
+
+const fn config(lane: usize, beat: u32, words: u32, latency: usize, deep: bool) -> Config {
+    Config {
+        lane,
+        beat,
+        words,
+        latency,
+        deep,
+    }
+}
 
 #[derive(Debug, Clone)]
 struct Task {
@@ -57,6 +50,27 @@ struct Task {
     address: u32,
     /// Header words that are offered only in the cycle of the task: the last, or none.
     together: bool,
+}
+
+/// A beat of a packet.
+#[derive(Debug)]
+struct Beat {
+    /// Its words; what lies behind the payload's end may be anything.
+    words: Vec<Option<u32>>,
+    last: bool,
+    /// What it is of `outstanding`.
+    weight: u64,
+}
+
+impl Config {
+    fn beats(self, words: u32) -> u32 {
+        words.div_ceil(self.beat)
+    }
+
+    /// Beats of a header.
+    fn header(self, heads: u64) -> u64 {
+        if self.beat == 1 { heads } else { 1 }
+    }
 }
 
 struct Bench {
@@ -72,12 +86,12 @@ struct Bench {
     grants: Sink,
     sink: Sink,
     /// Data of the reads under way, oldest first; one place a cycle.
-    flight: VecDeque<Option<u32>>,
+    flight: VecDeque<Option<Vec<u32>>>,
     expected_reads: VecDeque<u32>,
-    expected: VecDeque<(u32, bool)>,
-    /// Words that are inside or promised.
+    expected: VecDeque<Beat>,
+    /// Header words and beats of payload that are inside or promised.
     outstanding: u64,
-    /// Cycles in which words left.
+    /// Cycles in which beats left.
     left: Vec<u64>,
     /// Cycles in which tasks were taken.
     taken: Vec<u64>,
@@ -90,7 +104,11 @@ impl Bench {
         Self {
             config,
             rng,
-            block: Block::start("read", LANES, config.lane),
+            block: if config.beat == 1 {
+                Block::start("read", 4, config.lane)
+            } else {
+                Block::start("beat_read", 2, config.lane)
+            },
             memory,
             heads: Source::new(Pace::Always),
             tasks: Source::new(Pace::Always),
@@ -119,20 +137,51 @@ impl Bench {
     /// Queues a packet and what it should become.
     fn push(&mut self, task: Task) {
         let count = task.heads.len();
+        let (beat, beats) = (self.config.beat, self.config.beats(task.words));
         for (at, &head) in task.heads.iter().enumerate() {
             self.heads.push((head, task.together && at + 1 == count));
-            self.expected
-                .push_back((head, at + 1 == count && task.words == 0));
         }
-        for word in 0..task.words {
-            let data = self.word(task.address.wrapping_add(4 * word));
-            self.expected.push_back((data, word + 1 == task.words));
+        if beat == 1 {
+            for (at, &head) in task.heads.iter().enumerate() {
+                self.expected.push_back(Beat {
+                    words: vec![Some(head)],
+                    last: at + 1 == count && task.words == 0,
+                    weight: 1,
+                });
+            }
+        } else {
+            let mut words = vec![Some(0); beat as usize];
+            for (word, &head) in words.iter_mut().zip(&task.heads) {
+                *word = Some(head);
+            }
+            self.expected.push_back(Beat {
+                words,
+                last: task.words == 0,
+                weight: count as u64,
+            });
+        }
+        for at in 0..beats {
+            let words = (beat * at..beat * (at + 1))
+                .map(|word| {
+                    (word < task.words).then(|| self.word(task.address.wrapping_add(4 * word)))
+                })
+                .collect();
+            self.expected.push_back(Beat {
+                words,
+                last: at + 1 == beats,
+                weight: 1,
+            });
         }
         if task.words > 0 {
-            let extra = u32::from(!task.address.is_multiple_of(4));
-            for read in 0..task.words + extra {
+            // The read that primes the shifter ends with the word that the first byte is in.
+            let first = task.address / 4;
+            let (first, extra) = match task.address % 4 {
+                0 => (first, 0),
+                _ => (first.wrapping_sub(beat - 1), 1),
+            };
+            for read in 0..beats + extra {
                 self.expected_reads
-                    .push_back((task.address / 4 + read) % (1 << 30));
+                    .push_back(first.wrapping_add(beat * read) % (1 << 30));
             }
         }
         self.heads_ahead.push_back(count as u32);
@@ -172,6 +221,8 @@ impl Bench {
         let ahead = self.heads_ahead.front().copied().unwrap_or(0);
         let goes_with = task.as_ref().is_some_and(|task| task.together) && ahead == 1;
         let head = head.filter(|&(_, together)| !together || (goes_with && task_room));
+        // In beats of several words a packet's task comes before the next packet's header.
+        let head = head.filter(|_| self.config.beat == 1 || ahead > 0);
         let task = task.filter(|task| {
             ahead == 0 || (task.together && ahead == 1 && head.is_some() && head_room)
         });
@@ -198,25 +249,38 @@ impl Bench {
         self.block.set("ready_i", grant);
         self.block.set("out_ready_i", ready);
         let landing = self.flight.pop_front().flatten();
-        self.block.set("data_i", landing.map_or(noise, u64::from));
+        let beat = self.config.beat as usize;
+        for word in 0..beat {
+            let data = landing
+                .as_ref()
+                .map_or(noise, |words| u64::from(words[word]));
+            self.block
+                .set_part("data_i", word, beat, data & 0xffff_ffff);
+        }
         self.block.settle();
 
         let now = self.block.cycle();
         assert_eq!(
             self.block.is("idle_o"),
             self.outstanding == 0,
-            "cycle {now}: {} words inside",
+            "cycle {now}: {} inside",
             self.outstanding
         );
         if self.block.is("out_valid_o") && ready {
-            let found = (self.block.word("out_data_o"), self.block.is("out_last_o"));
-            assert_eq!(
-                Some(found),
-                self.expected.pop_front(),
-                "cycle {now}, {:?}",
-                self.config
-            );
-            self.outstanding -= 1;
+            let found: Vec<u32> = (0..beat)
+                .map(|word| self.block.get_part("out_data_o", word, beat) as u32)
+                .collect();
+            let last = self.block.is("out_last_o");
+            let place = format!("cycle {now}, {:?}", self.config);
+            let expected = self.expected.pop_front().expect("a beat of a packet");
+            assert_eq!(last, expected.last, "{place}");
+            for (word, (&found, &expected)) in found.iter().zip(&expected.words).enumerate() {
+                assert!(
+                    expected.is_none_or(|expected| expected == found),
+                    "{place}: word {word} is {found:#x}, expected {expected:x?}"
+                );
+            }
+            self.outstanding -= expected.weight;
             self.left.push(now);
         }
         let mut read = None;
@@ -228,7 +292,8 @@ impl Bench {
                 "cycle {now}, {:?}",
                 self.config
             );
-            read = Some(self.word(address.wrapping_mul(4)));
+            let word = |at: u32| self.word(address.wrapping_add(at).wrapping_mul(4));
+            read = Some((0..self.config.beat).map(word).collect());
         }
         self.flight.push_back(read);
         if head.is_some() && self.heads.take(head_room).is_some() {
@@ -239,7 +304,7 @@ impl Bench {
         if let Some(task) = task
             && self.tasks.take(task_room).is_some()
         {
-            self.outstanding += u64::from(task.words);
+            self.outstanding += u64::from(self.config.beats(task.words));
             self.heads_ahead.pop_front();
             self.taken.push(now);
         }
@@ -251,7 +316,7 @@ impl Bench {
         while !self.expected.is_empty() {
             assert!(
                 self.block.cycle() < end,
-                "{:?}: {} words do not come",
+                "{:?}: {} beats do not come",
                 self.config,
                 self.expected.len()
             );
@@ -296,7 +361,12 @@ fn rate(config: Config) {
         bench.left.clear();
         for _ in 0..30 {
             let mut task = bench.random_task();
-            task.words = 4 + bench.rng.random_range(0..config.words - 4);
+            let shortest = if config.beat == 1 {
+                4
+            } else {
+                config.words / 2
+            };
+            task.words = shortest + bench.rng.random_range(0..config.words - shortest);
             task.address = (task.address & !3) | shift;
             task.together = false;
             gaps += u64::from(shift != 0);
@@ -310,13 +380,13 @@ fn rate(config: Config) {
         bench.sink.set_pace(Pace::Always);
         bench.drain();
         let (first, last) = (bench.left[0], bench.left[bench.left.len() - 1]);
-        let words = bench.left.len() as u64;
-        // Words that waited in the Out FIFO hide gaps.
+        let beats = bench.left.len() as u64;
+        // Beats that waited in the Out FIFO hide gaps.
         let took = last - first + 1;
         if config.deep {
             assert!(
-                took >= words && took <= words + gaps,
-                "shift {shift}: {words} words took {took} cycles"
+                took >= beats && took <= beats + gaps,
+                "shift {shift}: {beats} beats took {took} cycles"
             );
         }
     }
@@ -341,13 +411,14 @@ fn latency(config: Config) {
                 });
                 bench.drain();
                 let task = bench.taken[0];
-                // A word of a header is at the output so long after the task; payload follows in the next cycle, or,
+                // A beat of a header is at the output so long after the task; payload follows in the next cycle, or,
                 // shifted, in the one after.
                 let prime = u64::from(words > 0 && shift != 0);
-                let mut cycles: Vec<u64> = (0..heads).map(|at| task + way + at).collect();
-                cycles.extend((0..u64::from(words)).map(|at| task + way + heads + prime + at));
-                // A small Out FIFO gives a place back after the word has left.
-                if config.deep || (heads + u64::from(words)) <= 4 {
+                let (header, beats) = (config.header(heads), u64::from(config.beats(words)));
+                let mut cycles: Vec<u64> = (0..header).map(|at| task + way + at).collect();
+                cycles.extend((0..beats).map(|at| task + way + header + prime + at));
+                // A small Out FIFO gives a place back after the beat has left.
+                if config.deep || header + beats <= 4 {
                     assert_eq!(
                         bench.left, cycles,
                         "{heads} header words, {words} words, shift {shift}, {config:?}"

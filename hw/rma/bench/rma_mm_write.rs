@@ -1,5 +1,5 @@
 //! `rma_mm_write` in every cycle: addresses, data, strobes and drops against a byte-level model, a note in the cycle
-//! after its task's last word, and no cycle in which it waits for something else than its port or the notes' taker.
+//! after its task's last beat, and no cycle in which it waits for something else than its port or the notes' taker.
 
 use std::collections::VecDeque;
 
@@ -8,8 +8,44 @@ use rand::Rng;
 
 use crate::rma::Block;
 
-/// (depth of the task queue, longest payload) of the controllers in `rma_bench`.
-const CONFIGS: [(usize, u32); 2] = [(16, 128), (2, 16)];
+/// Sizes of a controller in `rma_bench`.
+#[derive(Debug, Clone, Copy)]
+struct Config {
+    lane: usize,
+    /// Words of a beat.
+    beat: u32,
+    /// Depth of its task queue.
+    depth: usize,
+    /// Words of its longest payload.
+    longest: u32,
+}
+
+const CONFIGS: [Config; 4] = [
+    config(0, 1, 16, 128),
+    config(1, 1, 2, 16),
+    config(0, 8, 16, 128),
+    config(1, 8, 2, 16),
+];
+
+const fn config(lane: usize, beat: u32, depth: usize, longest: u32) -> Config {
+    Config {
+        lane,
+        beat,
+        depth,
+        longest,
+    }
+}
+
+impl Config {
+    fn start(self) -> Block {
+        let prefix = if self.beat == 1 {
+            "write"
+        } else {
+            "beat_write"
+        };
+        Block::start(prefix, 2, self.lane)
+    }
+}
 const MEMORY_BYTES: u32 = 1024;
 
 #[derive(Debug, Clone, Copy)]
@@ -33,18 +69,22 @@ impl Task {
 
 #[test]
 fn rma_mm_write_random() {
-    for lane in 0..CONFIGS.len() {
-        random(lane);
-    }
+    CONFIGS.into_iter().for_each(random);
 }
 
-fn random(lane: usize) {
-    let (depth, longest) = CONFIGS[lane];
+fn random(config: Config) {
+    let Config {
+        beat,
+        depth,
+        longest,
+        ..
+    } = config;
+    let parts = beat as usize;
     let mut rng = Random::new("rma_mm_write_random");
-    let mut block = Block::start("write", CONFIGS.len(), lane);
+    let mut block = config.start();
     let mut tasks: Source<Task> = Source::new(Pace::Always);
-    let mut payload: Source<u32> = Source::new(Pace::Always);
-    // What the block should hold, and how many words of the first task are done.
+    let mut payload: Source<Vec<u32>> = Source::new(Pace::Always);
+    // What the block should hold, and how many beats of the first task are done.
     let mut inside: VecDeque<Task> = VecDeque::new();
     let mut done = 0;
     // The memory as written, and as the tasks that are done say it should be.
@@ -67,7 +107,11 @@ fn random(lane: usize) {
             if tasks.len() < 3 {
                 let long = rng.random_bool(0.2);
                 let address = rng.random();
-                let limit = if long { 4 * longest - address % 4 } else { 12 };
+                let limit = if long {
+                    4 * longest - address % 4
+                } else {
+                    12 * beat
+                };
                 let task = Task {
                     drop: rng.random_bool(0.25),
                     address,
@@ -75,12 +119,15 @@ fn random(lane: usize) {
                     note: rng.random_bool(0.5).then(|| rng.random_range(0..1 << 29)),
                 };
                 // Payload is there before its task, or after.
-                payload.extend((0..task.words()).map(|_| rng.random::<u32>()));
+                payload.extend(
+                    (0..task.words().div_ceil(beat))
+                        .map(|_| (0..beat).map(|_| rng.random()).collect::<Vec<u32>>()),
+                );
                 tasks.push(task);
             }
             let noise: u64 = rng.random();
             let task = tasks.offer(&mut *rng).copied();
-            let word = payload.offer(&mut *rng).copied();
+            let words = payload.offer(&mut *rng).cloned();
             let (grant, taken) = (port.ready(&mut *rng), taker.ready(&mut *rng));
             block.set("task_valid_i", task.is_some());
             block.set(
@@ -109,22 +156,27 @@ fn random(lane: usize) {
                     u64::from(task.note.unwrap_or(task.address >> 3))
                 }),
             );
-            block.set("in_valid_i", word.is_some());
-            block.set("in_data_i", word.map_or(noise, u64::from));
+            block.set("in_valid_i", words.is_some());
+            for part in 0..parts {
+                let data = words
+                    .as_ref()
+                    .map_or(noise & 0xffff_ffff, |words| words[part].into());
+                block.set_part("in_data_i", part, parts, data);
+            }
             block.set("ready_i", grant);
             block.set("note_ready_i", taken);
             block.settle();
 
-            let place = format!("lane {lane}, cycle {}", block.cycle());
+            let place = format!("{config:?}, cycle {}", block.cycle());
             let current = inside.front().copied();
-            let is_moving = current.is_some_and(|task| done < task.words());
+            let is_moving = current.is_some_and(|task| done < task.words().div_ceil(beat));
             let drops = current.is_some_and(|task| task.drop);
             assert_eq!(block.is("task_ready_o"), inside.len() < depth, "{place}");
             assert_eq!(block.is("idle_o"), inside.is_empty(), "{place}");
-            // As soon as there is a word it is on offer, or dropped.
+            // As soon as there is a beat it is on offer, or dropped.
             assert_eq!(
                 block.is("valid_o"),
-                is_moving && !drops && word.is_some(),
+                is_moving && !drops && words.is_some(),
                 "{place}"
             );
             assert_eq!(
@@ -142,22 +194,26 @@ fn random(lane: usize) {
             }
 
             let mut ends = false;
-            if let (Some(task), true, Some(word)) = (current, is_moving, word) {
+            if let (Some(task), true, Some(words)) = (current, is_moving, words) {
                 if drops || grant {
                     done += 1;
-                    words_of_task.push(word);
-                    ends = done == task.words() && task.note.is_none();
+                    words_of_task.extend(words);
+                    let whole = done == task.words().div_ceil(beat);
+                    ends = whole && task.note.is_none();
                     if !drops {
                         let address = block.word("address_o");
                         assert_eq!(
                             address,
-                            (task.address / 4).wrapping_add(done - 1) % (1 << 30),
+                            (task.address / 4).wrapping_add(beat * (done - 1)) % (1 << 30),
                             "{place}"
                         );
                         let strobe = block.word("strobe_o");
-                        for (lane, byte) in
-                            block.word("data_o").to_le_bytes().into_iter().enumerate()
-                        {
+                        let data = (0..parts)
+                            .flat_map(|part| {
+                                (block.get_part("data_o", part, parts) as u32).to_le_bytes()
+                            })
+                            .collect::<Vec<u8>>();
+                        for (lane, byte) in data.into_iter().enumerate() {
                             if strobe >> lane & 1 == 1 {
                                 let at = address.wrapping_mul(4).wrapping_add(lane as u32)
                                     % MEMORY_BYTES;
@@ -165,7 +221,7 @@ fn random(lane: usize) {
                             }
                         }
                         writes += 1;
-                        if done == task.words() {
+                        if whole {
                             // Byte i of the transfer is byte (address + i) mod 4 of its word.
                             for byte in 0..task.length {
                                 let place = task.address % 4 + byte;
@@ -200,16 +256,17 @@ fn random(lane: usize) {
     );
 }
 
-/// A word a cycle from task to task; a note costs one.
+/// A beat a cycle from task to task; a note costs one.
 #[test]
 fn rma_mm_write_rate() {
     let mut rng = Random::new("rma_mm_write_rate");
-    for noted in [false, true] {
-        let mut block = Block::start("write", CONFIGS.len(), 0);
+    for (config, noted) in [(0, false), (0, true), (2, false), (2, true)] {
+        let config = CONFIGS[config];
+        let mut block = config.start();
         let lengths: Vec<u32> = (0..12).map(|_| rng.random_range(1..=30)).collect();
         let cycles: u64 = lengths
             .iter()
-            .map(|&words| u64::from(words) + u64::from(noted))
+            .map(|&words| u64::from(words.div_ceil(config.beat)) + u64::from(noted))
             .sum();
         block.set("ready_i", 0u64);
         block.set("note_ready_i", 1u64);
@@ -234,6 +291,6 @@ fn rma_mm_write_rate() {
             block.settle();
             took += 1;
         }
-        assert_eq!(took, cycles, "notes {noted}");
+        assert_eq!(took, cycles, "{config:?}, notes {noted}");
     }
 }

@@ -10,6 +10,8 @@ import alcor_nic_pkg::*;
 /// requests and replies, which share nothing but the ports of node memory. The doc beside this file
 /// has the picture and the latency of each stage.
 module rma_coprocessor #(
+    /// Bits of a beat, to and from the router and node memory: 32, 128, 256 or 512.
+    parameter int unsigned DATA_W = 32,
     /// Slots of the registration table, 2 to 256.
     parameter int unsigned SLOTS = 32,
     /// Bytes of node memory, a power of two.
@@ -20,9 +22,9 @@ module rma_coprocessor #(
     parameter int unsigned DESTS = 256,
     /// Entries of the Instruction, Data and Data8 FIFOs.
     parameter int unsigned COMMAND_DEPTH = 64,
-    /// Words of each In FIFO.
+    /// Beats of each In FIFO.
     parameter int unsigned IN_DEPTH = 512,
-    /// Words of each Out FIFO.
+    /// Beats of each Out FIFO.
     parameter int unsigned OUT_DEPTH = 512,
     /// Words of each Head FIFO, 5 or more.
     parameter int unsigned HEAD_DEPTH = 16,
@@ -39,7 +41,9 @@ module rma_coprocessor #(
     /// Cycles from a granted memory read to its data.
     parameter int unsigned MEM_LATENCY = 1,
     /// 1: commands are written in the clock domain of `host_clk_i`; registers stay in that of `clk_i`.
-    parameter bit ASYNC_HOST = 1'b0
+    parameter bit ASYNC_HOST = 1'b0,
+    /// Bytes of a beat; derived, not to be set.
+    localparam int unsigned Bytes = DATA_W / 8
 ) (
     /// Clock.
     input  logic              clk_i,
@@ -115,20 +119,20 @@ module rma_coprocessor #(
     /// Ranks of the run.
     output logic [7:0]        nprocs_o,
 
-    /// To the router, plane 0 requests, plane 1 replies: a word is offered.
+    /// To the router, plane 0 requests, plane 1 replies: a beat is offered.
     output logic [1:0]        tx_valid_o,
     /// It is taken.
     input  logic [1:0]        tx_ready_i,
-    /// The word.
-    output logic [1:0][31:0]  tx_data_o,
+    /// The beat.
+    output logic [1:0][DATA_W-1:0] tx_data_o,
     /// It is its packet's last.
     output logic [1:0]        tx_last_o,
-    /// From the router: a word is offered.
+    /// From the router: a beat is offered.
     input  logic [1:0]        rx_valid_i,
     /// It is taken.
     output logic [1:0]        rx_ready_o,
-    /// The word.
-    input  logic [1:0][31:0]  rx_data_i,
+    /// The beat.
+    input  logic [1:0][DATA_W-1:0] rx_data_i,
     /// It is its packet's last.
     input  logic [1:0]        rx_last_i,
 
@@ -136,20 +140,20 @@ module rma_coprocessor #(
     output logic              read_valid_o,
     /// It is granted; data follows MEM_LATENCY cycles later.
     input  logic              read_ready_i,
-    /// Word address.
+    /// Address of the beat's first word, which may be any.
     output logic [29:0]       read_address_o,
     /// Data.
-    input  logic [31:0]       read_word_i,
+    input  logic [DATA_W-1:0] read_data_i,
     /// Node memory: a write is asked for.
     output logic              write_valid_o,
     /// It is done.
     input  logic              write_ready_i,
-    /// Word address.
+    /// Address of the beat's first word, which may be any.
     output logic [29:0]       write_address_o,
     /// Data.
-    output logic [31:0]       write_word_o,
+    output logic [DATA_W-1:0] write_data_o,
     /// Byte strobes.
-    output logic [3:0]        write_strobe_o
+    output logic [Bytes-1:0]  write_strobe_o
 );
 
   localparam int unsigned SlotW = $clog2(SLOTS);
@@ -402,8 +406,8 @@ module rma_coprocessor #(
   logic [1:0][29:0] mem_read_address;
   logic [2:0] mem_write_valid, mem_write_ready;
   logic [2:0][29:0] mem_write_address;
-  logic [2:0][31:0] mem_write_word;
-  logic [2:0][3:0] mem_write_strobe;
+  logic [2:0][DATA_W-1:0] mem_write_data;
+  logic [2:0][Bytes-1:0] mem_write_strobe;
 
   logic [1:0] refused_in, dropped_in, malformed;
   logic [1:0][4:0] refused_in_status;
@@ -414,6 +418,7 @@ module rma_coprocessor #(
 
   for (genvar p = 0; p < 2; p++) begin : g_plane
     rma_mm_read #(
+        .DATA_W     (DATA_W),
         .HEAD_DEPTH (HEAD_DEPTH),
         .MM_DEPTH   (MM_DEPTH),
         .OUT_DEPTH  (OUT_DEPTH),
@@ -433,7 +438,7 @@ module rma_coprocessor #(
         .read_valid_o  (mem_read_valid[p]),
         .read_ready_i  (mem_read_ready[p]),
         .read_address_o(mem_read_address[p]),
-        .read_data_i   (read_word_i),
+        .read_data_i   (read_data_i),
         .out_valid_o   (tx_valid_o[p]),
         .out_ready_i   (tx_ready_i[p]),
         .out_data_o    (tx_data_o[p]),
@@ -443,6 +448,7 @@ module rma_coprocessor #(
   end
 
   rma_receive #(
+      .DATA_W       (DATA_W),
       .REQUESTS     (1'b1),
       .PAYLOAD_WORDS(PAYLOAD_WORDS),
       .HEAD_DEPTH   (HEAD_DEPTH),
@@ -496,7 +502,7 @@ module rma_coprocessor #(
       .write_valid_o       (mem_write_valid[Request]),
       .write_ready_i       (mem_write_ready[Request]),
       .write_address_o     (mem_write_address[Request]),
-      .write_data_o        (mem_write_word[Request]),
+      .write_data_o        (mem_write_data[Request]),
       .write_strobe_o      (mem_write_strobe[Request]),
       .reply_head_valid_o  (head_valid[Reply]),
       .reply_head_ready_i  (head_ready[Reply]),
@@ -519,6 +525,7 @@ module rma_coprocessor #(
   );
 
   rma_receive #(
+      .DATA_W       (DATA_W),
       .REQUESTS     (1'b0),
       .PAYLOAD_WORDS(PAYLOAD_WORDS),
       .HEAD_DEPTH   (HEAD_DEPTH),
@@ -572,7 +579,7 @@ module rma_coprocessor #(
       .write_valid_o       (mem_write_valid[Reply]),
       .write_ready_i       (mem_write_ready[Reply]),
       .write_address_o     (mem_write_address[Reply]),
-      .write_data_o        (mem_write_word[Reply]),
+      .write_data_o        (mem_write_data[Reply]),
       .write_strobe_o      (mem_write_strobe[Reply]),
       .reply_head_valid_o  (),
       .reply_head_ready_i  (1'b0),
@@ -599,6 +606,7 @@ module rma_coprocessor #(
   logic [31:0] cq_base, cq_tail, cq_head, retired_count;
   logic [3:0] cq_log2_entries;
   logic cq_clear, cq_overflow, cq_idle;
+  logic [31:0] ring_word;
 
   rma_completion_queue #(
       .DEPTH(MM_DEPTH)
@@ -632,12 +640,13 @@ module rma_coprocessor #(
       .write_valid_o  (mem_write_valid[2]),
       .write_ready_i  (mem_write_ready[2]),
       .write_address_o(mem_write_address[2]),
-      .write_data_o   (mem_write_word[2]),
+      .write_data_o   (ring_word),
       .head_o         (cq_head),
       .overflow_o     (cq_overflow),
       .idle_o         (cq_idle)
   );
-  assign mem_write_strobe[2] = 4'b1111;
+  assign mem_write_data[2]   = DATA_W'(ring_word);
+  assign mem_write_strobe[2] = Bytes'(4'b1111);
 
   rma_registers u_registers (
       .clk_i            (clk_i),
@@ -826,7 +835,7 @@ module rma_coprocessor #(
 
   // ---------------------------------------------------------------- ports of node memory
 
-  // Reads and writes have a port each; on each, whoever asks gets his turn word by word.
+  // Reads and writes have a port each; on each, whoever asks gets his turn beat by beat.
   logic [1:0] read_grant;
   logic [2:0] write_grant;
   logic [1:0] write_index;
@@ -844,7 +853,7 @@ module rma_coprocessor #(
       .valid_o(write_valid_o), .grant_o(write_grant), .index_o(write_index)
   );
   assign write_address_o = mem_write_address[write_index];
-  assign write_word_o    = mem_write_word[write_index];
+  assign write_data_o    = mem_write_data[write_index];
   assign write_strobe_o  = mem_write_strobe[write_index];
   assign mem_write_ready = write_grant & {3{write_ready_i}};
 

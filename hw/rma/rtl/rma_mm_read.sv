@@ -3,44 +3,54 @@
 /// Memory interface controller, read side, of one plane: makes packets.
 ///
 /// A task is a burst read: how many header words go first, then how many payload words from which
-/// byte address. Headers wait in the Head FIFO, tasks in the MM Interface FIFO, and the packet goes
-/// into the Out FIFO a word a cycle, without a gap between packets. Payload is shifted to the
-/// alignment it will have at its destination, so the receiver only writes words; a shifted burst
-/// reads one word more than it sends.
+/// byte address. Headers and tasks wait in FIFOs, and the packet goes into the Out FIFO a beat of
+/// DATA_W bits a cycle, without a gap between packets. Payload is shifted to the alignment within a
+/// word that it will have at its destination, so the receiver only writes words; a shifted burst
+/// reads one beat more than it sends.
+///
+/// In words of 32 bits, the paper's width, header words are beats of their own, and wait in the Head
+/// FIFO, tasks in the MM Interface FIFO. Wider, a packet's header words share its first beat, and are
+/// gathered before both wait in the MM Interface FIFO. Payload begins with the second beat, its first
+/// word in lane 0, whatever its address: memory is read from any word on. What the last beat holds
+/// behind the payload's end means nothing.
 ///
 /// Requests and replies have one of these each: a read that waits for room in one plane's Out FIFO
 /// holds up nothing of the other plane, and no write.
 ///
-/// Latency: a header word is in the Out FIFO 2 cycles, and at its output 3 cycles, after task and
-/// header were offered; the first payload word follows in the next cycle.
+/// Latency: the first beat is in the Out FIFO 1 + MEM_LATENCY cycles, and at its output 2 + MEM_LATENCY
+/// cycles, after task and header were offered; the first beat of payload follows the header's last in
+/// the next cycle, or, shifted, in the one after.
 module rma_mm_read #(
-    /// Words of the Head FIFO.
-    parameter int unsigned HEAD_DEPTH = 16,
+    /// Bits of a beat: 32, 128, 256 or 512.
+    parameter  int unsigned DATA_W      = 32,
+    /// Words of the Head FIFO, with beats of a word.
+    parameter  int unsigned HEAD_DEPTH  = 16,
     /// Tasks of the MM Interface FIFO.
-    parameter int unsigned MM_DEPTH = 16,
-    /// Words of the Out FIFO.
-    parameter int unsigned OUT_DEPTH = 512,
+    parameter  int unsigned MM_DEPTH    = 16,
+    /// Beats of the Out FIFO.
+    parameter  int unsigned OUT_DEPTH   = 512,
     /// Width of a task's word count.
-    parameter int unsigned COUNT_W = 8,
+    parameter  int unsigned COUNT_W     = 8,
     /// Cycles from a read's grant to its data, 1 or more.
-    parameter int unsigned MEM_LATENCY = 1
+    parameter  int unsigned MEM_LATENCY = 1
 ) (
     /// Clock.
     input  logic               clk_i,
     /// Synchronous reset, active low.
     input  logic               rst_ni,
 
-    /// Head FIFO: a header word is offered.
+    /// A header word is offered.
     input  logic               head_valid_i,
     /// There is room.
     output logic               head_ready_o,
     /// The word.
     input  logic [31:0]        head_i,
-    /// MM Interface FIFO: a task is offered; its last header word comes with it or came before.
+    /// A task is offered; its last header word comes with it or came before. With beats of several
+    /// words, the next packet's first comes after it.
     input  logic               task_valid_i,
     /// There is room.
     output logic               task_ready_o,
-    /// Header words of the packet, 1 or more.
+    /// Header words of the packet, 1 to 4.
     input  logic [2:0]         task_heads_i,
     /// Payload words.
     input  logic [COUNT_W-1:0] task_words_i,
@@ -51,64 +61,116 @@ module rma_mm_read #(
     output logic               read_valid_o,
     /// The read is granted; its data comes MEM_LATENCY cycles later.
     input  logic               read_ready_i,
-    /// Word address.
+    /// Address of the first word of a beat.
     output logic [29:0]        read_address_o,
     /// Data of the read granted MEM_LATENCY cycles ago.
-    input  logic [31:0]        read_data_i,
+    input  logic [DATA_W-1:0]  read_data_i,
 
-    /// To the router: a word is offered.
+    /// To the router: a beat is offered.
     output logic               out_valid_o,
-    /// The word is taken.
+    /// The beat is taken.
     input  logic               out_ready_i,
-    /// The word.
-    output logic [31:0]        out_data_o,
+    /// The beat.
+    output logic [DATA_W-1:0]  out_data_o,
     /// It is its packet's last.
     output logic               out_last_o,
     /// Nothing is queued or under way.
     output logic               idle_o
 );
 
-  localparam int unsigned TaskW = 3 + COUNT_W + 32;
+  localparam int unsigned Words = DATA_W / 32;
+  localparam int unsigned LogWords = $clog2(Words);
+  localparam int unsigned HeadW = (Words == 1) ? 32 : 128;
   localparam int unsigned CreditW = $clog2(OUT_DEPTH + 1);
 
   // ---------------------------------------------------------------- queues
 
-  logic head_valid, head_ready;
-  logic [31:0] head;
+  // The packet that is being made: a beat of its header, and its task.
   logic task_valid, task_ready;
-  logic [2:0] heads;
+  logic head_valid, head_last, issue_head;
+  logic [HeadW-1:0] head;
   logic [COUNT_W-1:0] words;
   logic [31:0] address;
-  logic head_empty, task_empty, out_empty;
+  logic queues_empty, out_empty;
 
-  fifo #(.WIDTH(32), .DEPTH(HEAD_DEPTH)) u_head_fifo (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(head_valid_i), .ready_o(head_ready_o),
-      .data_i(head_i), .valid_o(head_valid), .ready_i(head_ready), .data_o(head),
-      .empty_o(head_empty), .usage_o()
-  );
+  if (Words == 1) begin : g_words
+    logic [2:0] heads, sent_q;
+    logic head_empty, task_empty;
 
-  fifo #(.WIDTH(TaskW), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(task_valid_i), .ready_o(task_ready_o),
-      .data_i({task_heads_i, task_words_i, task_address_i}), .valid_o(task_valid),
-      .ready_i(task_ready), .data_o({heads, words, address}), .empty_o(task_empty), .usage_o()
-  );
+    fifo #(.WIDTH(32), .DEPTH(HEAD_DEPTH)) u_head_fifo (
+        .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(head_valid_i), .ready_o(head_ready_o),
+        .data_i(head_i), .valid_o(head_valid), .ready_i(issue_head), .data_o(head),
+        .empty_o(head_empty), .usage_o()
+    );
 
-  // ---------------------------------------------------------------- issue: a header word or a read
+    fifo #(.WIDTH(3 + COUNT_W + 32), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
+        .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(task_valid_i), .ready_o(task_ready_o),
+        .data_i({task_heads_i, task_words_i, task_address_i}), .valid_o(task_valid),
+        .ready_i(task_ready), .data_o({heads, words, address}), .empty_o(task_empty), .usage_o()
+    );
 
-  // A place in the Out FIFO is taken when a word is issued and given back when it leaves.
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni || task_ready) sent_q <= '0;
+      else if (issue_head) sent_q <= sent_q + 1'b1;
+    end
+
+    assign head_last    = sent_q == heads - 1'b1;
+    assign queues_empty = head_empty && task_empty;
+
+    `ALCOR_IMPLIES(a_has_heads, task_valid, heads != '0)
+  end else begin : g_beats
+    logic [2:0] count_d, count_q;
+    logic [127:0] heads_d, heads_q;
+    logic task_empty;
+
+    always_comb begin
+      heads_d = heads_q;
+      count_d = count_q;
+      if (head_valid_i && head_ready_o) begin
+        for (int unsigned w = 0; w < 4; w++) begin
+          if (count_q == 3'(w)) heads_d[32*w+:32] = head_i;
+          else if (count_q == '0) heads_d[32*w+:32] = '0;
+        end
+        count_d = count_q + 1'b1;
+      end
+    end
+
+    always_ff @(posedge clk_i) begin
+      heads_q <= heads_d;
+      if (!rst_ni || (task_valid_i && task_ready_o)) count_q <= '0;
+      else count_q <= count_d;
+    end
+
+    fifo #(.WIDTH(128 + COUNT_W + 32), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
+        .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(task_valid_i), .ready_o(task_ready_o),
+        .data_i({heads_d, task_words_i, task_address_i}), .valid_o(task_valid),
+        .ready_i(task_ready), .data_o({head, words, address}), .empty_o(task_empty), .usage_o()
+    );
+
+    assign head_ready_o = task_ready_o;
+    assign head_valid   = task_valid;
+    assign head_last    = 1'b1;
+    assign queues_empty = count_q == '0 && task_empty;
+
+    `ALCOR_IMPLIES(a_whole_header, task_valid_i && task_ready_o, count_d == task_heads_i)
+    `ALCOR_IMPLIES(a_room_in_header, head_valid_i, count_q < 3'd4)
+  end
+
+  // ---------------------------------------------------------------- issue: a beat of header or a read
+
+  // A place in the Out FIFO is taken when a beat is issued and given back when it leaves.
   logic [CreditW-1:0] credit_d, credit_q;
   logic has_credit_q;
-  logic [2:0] heads_sent_d, heads_sent_q;
   logic heads_done_d, heads_done_q, first_read_d, first_read_q;
-  // Reads that follow the next one.
-  logic [COUNT_W:0] left_d, left_q;
+  // Beats of payload, and reads that follow the next one.
+  logic [COUNT_W:0] beats, left_d, left_q;
   logic last_read_d, last_read_q;
   logic [29:0] address_q;
-  logic shifted, issue_head, issue_read, issue_prime, last_head, issue_word;
+  logic shifted, issue_read, issue_prime, issue_beat;
   logic out_taken;
 
-  assign shifted   = address[1:0] != 2'b00;
-  assign last_head = heads_sent_q == heads - 1'b1;
+  assign beats   = ((COUNT_W + 1)'(words) + (COUNT_W + 1)'(Words - 1)) >> LogWords;
+  assign shifted = address[1:0] != 2'b00;
   // A shifted burst's first read only primes the shifter; so it is never the last.
   assign issue_prime = issue_read && shifted && first_read_q;
 
@@ -116,47 +178,40 @@ module rma_mm_read #(
   assign read_valid_o   = task_valid && heads_done_q && has_credit_q;
   assign read_address_o = address_q;
   assign issue_read     = read_valid_o && read_ready_i;
-  assign issue_word     = issue_head || (issue_read && !issue_prime);
-  assign head_ready     = issue_head;
-  assign task_ready     = (issue_head && last_head && words == '0) || (issue_read && last_read_q);
+  assign issue_beat     = issue_head || (issue_read && !issue_prime);
+  assign task_ready     = (issue_head && head_last && words == '0) || (issue_read && last_read_q);
 
   always_comb begin
-    heads_sent_d = heads_sent_q;
     heads_done_d = heads_done_q;
     first_read_d = first_read_q;
     left_d       = left_q;
-    if (issue_head) begin
-      heads_sent_d = heads_sent_q + 1'b1;
-      heads_done_d = last_head;
-    end
+    if (issue_head) heads_done_d = head_last;
     // While the header goes, address and count are made ready for the payload.
-    if (!heads_done_q) left_d = (COUNT_W + 1)'(words) - (COUNT_W + 1)'(!shifted);
+    if (!heads_done_q) left_d = beats - (COUNT_W + 1)'(!shifted);
     if (issue_read) begin
       first_read_d = 1'b0;
       left_d       = left_q - 1'b1;
     end
     last_read_d = left_d == '0;
     if (task_ready) begin
-      heads_sent_d = '0;
       heads_done_d = 1'b0;
       first_read_d = 1'b1;
     end
-    credit_d = credit_q - CreditW'(issue_word) + CreditW'(out_taken);
+    credit_d = credit_q - CreditW'(issue_beat) + CreditW'(out_taken);
   end
 
   always_ff @(posedge clk_i) begin
     left_q      <= left_d;
     last_read_q <= last_read_d;
-    if (!heads_done_q) address_q <= address[31:2];
-    else if (issue_read) address_q <= address_q + 1'b1;
+    // Of the read that primes the shifter the last word is needed.
+    if (!heads_done_q) address_q <= address[31:2] - (shifted ? 30'(Words - 1) : 30'd0);
+    else if (issue_read) address_q <= address_q + 30'(Words);
     if (!rst_ni) begin
-      heads_sent_q <= '0;
       heads_done_q <= 1'b0;
       first_read_q <= 1'b1;
       credit_q     <= CreditW'(OUT_DEPTH);
       has_credit_q <= 1'b1;
     end else begin
-      heads_sent_q <= heads_sent_d;
       heads_done_q <= heads_done_d;
       first_read_q <= first_read_d;
       credit_q     <= credit_d;
@@ -164,22 +219,23 @@ module rma_mm_read #(
     end
   end
 
-  // ---------------------------------------------------------------- a word's way beside its read
+  // ---------------------------------------------------------------- a beat's way beside its read
 
-  localparam int unsigned FlightW = 1 + 1 + 1 + 2 + 32;
+  localparam int unsigned FlightW = 1 + 1 + 1 + 2 + HeadW;
 
   logic [MEM_LATENCY-1:0] flying_q;
   logic [MEM_LATENCY-1:0][FlightW-1:0] flight_q;
   logic land_valid, land_is_head, land_prime, land_last;
   logic [1:0] land_shift;
-  logic [31:0] land_head;
+  logic [HeadW-1:0] land_head;
+  // The word before the first of what was read.
   logic [31:0] previous_q;
-  logic [31:0] payload;
+  logic [DATA_W-1:0] payload;
 
   always_ff @(posedge clk_i) begin
     flight_q[0] <= {issue_head, issue_prime, task_ready, address[1:0], head};
     for (int unsigned i = 1; i < MEM_LATENCY; i++) flight_q[i] <= flight_q[i-1];
-    if (land_valid && !land_is_head) previous_q <= read_data_i;
+    if (land_valid && !land_is_head) previous_q <= read_data_i[DATA_W-1-:32];
     if (!rst_ni) flying_q <= '0;
     else flying_q <= MEM_LATENCY'({flying_q, issue_head || issue_read});
   end
@@ -189,10 +245,9 @@ module rma_mm_read #(
 
   always_comb begin
     unique case (land_shift)
-      2'd0: payload = read_data_i;
-      2'd1: payload = {read_data_i[7:0], previous_q[31:8]};
-      2'd2: payload = {read_data_i[15:0], previous_q[31:16]};
-      2'd3: payload = {read_data_i[23:0], previous_q[31:24]};
+      2'd1:    payload = DATA_W'({read_data_i, previous_q[31:8]});
+      2'd2:    payload = DATA_W'({read_data_i, previous_q[31:16]});
+      2'd3:    payload = DATA_W'({read_data_i, previous_q[31:24]});
       default: payload = read_data_i;
     endcase
   end
@@ -201,18 +256,19 @@ module rma_mm_read #(
 
   logic out_room;
 
-  fifo #(.WIDTH(33), .DEPTH(OUT_DEPTH), .BLOCK_RAM(OUT_DEPTH >= 128)) u_out_fifo (
+  fifo #(.WIDTH(DATA_W + 1), .DEPTH(OUT_DEPTH), .BLOCK_RAM(OUT_DEPTH >= 128)) u_out_fifo (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(land_valid && !land_prime), .ready_o(out_room),
-      .data_i({land_last, land_is_head ? land_head : payload}), .valid_o(out_valid_o),
+      .data_i({land_last, land_is_head ? DATA_W'(land_head) : payload}), .valid_o(out_valid_o),
       .ready_i(out_ready_i), .data_o({out_last_o, out_data_o}), .empty_o(out_empty), .usage_o()
   );
 
   assign out_taken = out_valid_o && out_ready_i;
-  assign idle_o    = head_empty && task_empty && out_empty && flying_q == '0;
+  assign idle_o    = queues_empty && out_empty && flying_q == '0;
 
+  `ALCOR_CHECK_PARAM(g_check_width, DATA_W == 32 || DATA_W == 128 || DATA_W == 256 || DATA_W == 512,
+                     "rma_mm_read: DATA_W must be 32, 128, 256 or 512")
   `ALCOR_CHECK_PARAM(g_check_latency, MEM_LATENCY >= 1, "rma_mm_read: MEM_LATENCY must be 1 or more")
   `ALCOR_IMPLIES(a_out_room, land_valid && !land_prime, out_room)
-  `ALCOR_IMPLIES(a_has_heads, task_valid, heads != '0)
   `ALCOR_STABLE(a_read_stable, read_valid_o, read_ready_i, read_address_o)
   `ALCOR_STABLE(a_out_stable, out_valid_o, out_ready_i, {out_last_o, out_data_o})
 

@@ -1,19 +1,23 @@
 `include "assertions.svh"
 
 /// Memory interface controller, write side, of one plane: payload goes from the In FIFO into node
-/// memory, a word a cycle, with byte strobes.
+/// memory, a beat of DATA_W bits a cycle, with byte strobes.
 ///
-/// A task takes its number of words from the In FIFO and writes them, or drops them if its access
-/// was refused. A task may carry a note (an acknowledgement to be sent, a completion to be entered),
+/// A task takes the beats of its words from the In FIFO and writes them, from any word of memory on, or
+/// drops them if its access was refused. A task may carry a note (an acknowledgement to be sent, a completion to be entered),
 /// which is passed on in the cycle after its last word was written: then the data is visible.
 /// Writes wait for nothing but the memory port and the room for notes.
 module rma_mm_write #(
+    /// Bits of a beat: a power of two, 32 or more.
+    parameter int unsigned DATA_W = 32,
     /// Tasks of the MM Interface FIFO.
     parameter int unsigned MM_DEPTH = 16,
     /// Width of a task's word count.
     parameter int unsigned COUNT_W = 8,
     /// Width of a note.
-    parameter int unsigned NOTE_W = 31
+    parameter int unsigned NOTE_W = 31,
+    /// Bytes of a beat; derived, not to be set.
+    localparam int unsigned Bytes = DATA_W / 8
 ) (
     /// Clock.
     input  logic               clk_i,
@@ -37,23 +41,23 @@ module rma_mm_write #(
     /// The note.
     input  logic [NOTE_W-1:0]  task_note_i,
 
-    /// In FIFO: a payload word is offered.
+    /// In FIFO: a beat of payload is offered.
     input  logic               in_valid_i,
     /// It is taken.
     output logic               in_ready_o,
-    /// The word.
-    input  logic [31:0]        in_data_i,
+    /// The beat.
+    input  logic [DATA_W-1:0]  in_data_i,
 
     /// Memory write.
     output logic               write_valid_o,
     /// It is done.
     input  logic               write_ready_i,
-    /// Word address.
+    /// Address of the beat's first word.
     output logic [29:0]        write_address_o,
     /// Data.
-    output logic [31:0]        write_data_o,
+    output logic [DATA_W-1:0]  write_data_o,
     /// Byte strobes.
-    output logic [3:0]         write_strobe_o,
+    output logic [Bytes-1:0]   write_strobe_o,
 
     /// A task with a note is done.
     output logic               note_valid_o,
@@ -66,15 +70,20 @@ module rma_mm_write #(
 );
 
   localparam int unsigned TaskW = 1 + COUNT_W + 32 + 2 + 1 + NOTE_W;
+  localparam int unsigned Words = DATA_W / 32;
+  localparam int unsigned LogWords = $clog2(Words);
+  localparam int unsigned ByteW = $clog2(Bytes);
 
   logic task_valid, task_ready, empty;
   logic drop, noted;
-  logic [COUNT_W-1:0] words, done_d, done_q;
+  logic [COUNT_W-1:0] words, beats, done_d, done_q;
   logic [31:0] address;
   logic [1:0] end_lane;
   logic [29:0] next_address_q;
   logic first, last, in_taken, payload_done;
-  logic [3:0] from_first, to_last;
+  logic [Bytes-1:0] from_first, to_last;
+  // The last byte's place in the last beat.
+  logic [ByteW-1:0] end_byte;
 
   fifo #(.WIDTH(TaskW), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(task_valid_i), .ready_o(task_ready_o),
@@ -84,9 +93,21 @@ module rma_mm_write #(
       .data_o({drop, words, address, end_lane, noted, note_o}), .empty_o(empty), .usage_o()
   );
 
+  if (Words == 1) begin : g_words
+    assign beats    = words;
+    assign end_byte = end_lane;
+  end else begin : g_beats
+    logic [COUNT_W:0] whole;
+    logic [LogWords-1:0] end_word;
+    assign whole    = (COUNT_W + 1)'(words) + (COUNT_W + 1)'(Words - 1);
+    assign beats    = COUNT_W'(whole >> LogWords);
+    assign end_word = words[LogWords-1:0] - 1'b1;
+    assign end_byte = {end_word, end_lane};
+  end
+
   assign first        = done_q == '0;
-  assign last         = done_q == words - 1'b1;
-  assign payload_done = done_q == words;
+  assign last         = done_q == beats - 1'b1;
+  assign payload_done = done_q == beats;
 
   assign write_valid_o   = task_valid && !payload_done && in_valid_i && !drop;
   assign in_ready_o      = task_valid && !payload_done && (drop || write_ready_i);
@@ -95,10 +116,10 @@ module rma_mm_write #(
   assign write_data_o    = in_data_i;
 
   always_comb begin
-    from_first = 4'b1111;
-    to_last    = 4'b1111;
-    if (first) from_first = 4'b1111 << address[1:0];
-    if (last) to_last = 4'b1111 >> (2'd3 - end_lane);
+    from_first = '1;
+    to_last    = '1;
+    if (first) from_first = {Bytes{1'b1}} << address[1:0];
+    if (last) to_last = {Bytes{1'b1}} >> (ByteW'(Bytes - 1) - end_byte);
     write_strobe_o = from_first & to_last;
   end
 
@@ -113,7 +134,7 @@ module rma_mm_write #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (in_taken) next_address_q <= write_address_o + 1'b1;
+    if (in_taken) next_address_q <= write_address_o + 30'(Words);
     if (!rst_ni || !task_valid) done_q <= '0;
     else done_q <= done_d;
   end

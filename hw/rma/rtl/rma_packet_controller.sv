@@ -18,6 +18,8 @@ import alcor_nic_pkg::*;
 /// Header words arrive one a cycle: a PUT packet takes 2 cycles, XPUT 4, XACK 2, XDATA 4, GET 3,
 /// XGET 8, a message 5 and the time to its verdict.
 module rma_packet_controller #(
+    /// Bits of a beat of payload: a power of two, 32 or more.
+    parameter int unsigned DATA_W = 32,
     /// 1: request plane, which answers; 0: reply plane.
     parameter bit REQUESTS = 1'b1,
     /// Payload words of an extended packet, a power of two.
@@ -270,12 +272,23 @@ module rma_packet_controller #(
   logic [1:0] verdict_q;
   logic [ByteW-1:0] kept_q;
   logic [ByteW-1:0] whole_round, kept_round;
-  logic [CountW-1:0] whole_words, kept_words;
+  logic [CountW-1:0] whole_words, kept_words, rest_words;
 
   assign whole_round = left_q[ByteW-1:0] + ByteW'(3);
   assign whole_words = header_q[MESSAGE_ANNOUNCE_LSB] ? '0 : whole_round[ByteW-1:2];
   assign kept_round  = kept_q + ByteW'(3);
   assign kept_words  = kept_round[ByteW-1:2];
+
+  // A beat goes one way, so what is dropped of a payload begins with a beat.
+  if (DATA_W == 32) begin : g_words
+    assign rest_words = whole_words - kept_words;
+  end else begin : g_beats
+    localparam int unsigned LogWords = $clog2(DATA_W / 32);
+    logic [CountW:0] kept_beats;
+    assign kept_beats = ((CountW + 1)'(kept_words) + (CountW + 1)'(DATA_W / 32 - 1)) >> LogWords;
+    assign rest_words = ((CountW + 1)'(whole_words) > (kept_beats << LogWords))
+                      ? whole_words - CountW'(kept_beats << LogWords) : '0;
+  end
 
   assign arrival_valid_o    = state_q == MessageVerdict;
   assign verdict_ready_o    = state_q == MessageVerdict && verdict_valid_i;
@@ -529,7 +542,7 @@ module rma_packet_controller #(
           MvStore: note_kind_o = NkStored;
           MvDirect: begin
             note_kind_o   = NkDelivered;
-            write_noted_o = kept_words == whole_words;
+            write_noted_o = rest_words == '0;
             if (!write_noted_o) state_d = MessageRest;
           end
           default: begin
@@ -545,7 +558,7 @@ module rma_packet_controller #(
         // Beyond the receive buffer's end.
         write_valid_o = 1'b1;
         write_drop_o  = 1'b1;
-        write_words_o = whole_words - kept_words;
+        write_words_o = rest_words;
         write_noted_o = 1'b1;
         note_kind_o   = NkDelivered;
         note_id_o     = laddr_q[15:0];

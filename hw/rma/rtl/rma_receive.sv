@@ -8,19 +8,26 @@ import alcor_nic_pkg::*;
 /// Header words go to the Head FIFO and payload to the In FIFO, each as it comes; the packet
 /// controller works on headers, the write side of the memory interface controller on payload, so a
 /// packet's header is checked while the payload before it is still being written.
+///
+/// In beats of several words, a packet's first beat is its header, whose words the controller gets one
+/// by one; a PUT-1 of one beat has its payload behind its header word.
 module rma_receive #(
+    /// Bits of a beat: 32, 128, 256 or 512.
+    parameter int unsigned DATA_W = 32,
     /// 1: request plane, which answers; 0: reply plane.
     parameter bit REQUESTS = 1'b1,
     /// Payload words of an extended packet, a power of two.
     parameter int unsigned PAYLOAD_WORDS = 128,
-    /// Words of the Head FIFO.
+    /// Words of the Head FIFO, or headers where a beat has several words.
     parameter int unsigned HEAD_DEPTH = 16,
     /// Tasks of the MM Interface FIFO.
     parameter int unsigned MM_DEPTH = 16,
-    /// Words of the In FIFO.
+    /// Beats of the In FIFO.
     parameter int unsigned IN_DEPTH = 512,
     /// Width of a task's word count; derived, not to be set.
-    localparam int unsigned CountW = $clog2(PAYLOAD_WORDS + 1)
+    localparam int unsigned CountW = $clog2(PAYLOAD_WORDS + 1),
+    /// Bytes of a beat; derived, not to be set.
+    localparam int unsigned Bytes = DATA_W / 8
 ) (
     /// Clock.
     input  logic              clk_i,
@@ -29,12 +36,12 @@ module rma_receive #(
     /// This rank's number on the network.
     input  logic [7:0]        rank_i,
 
-    /// From the router: a word is offered.
+    /// From the router: a beat is offered.
     input  logic              in_valid_i,
     /// It is taken.
     output logic              in_ready_o,
-    /// The word.
-    input  logic [31:0]       in_data_i,
+    /// The beat.
+    input  logic [DATA_W-1:0] in_data_i,
     /// It is its packet's last.
     input  logic              in_last_i,
 
@@ -55,12 +62,12 @@ module rma_receive #(
     output logic              write_valid_o,
     /// It is done.
     input  logic              write_ready_i,
-    /// Word address.
+    /// Address of the beat's first word.
     output logic [29:0]       write_address_o,
     /// Data.
-    output logic [31:0]       write_data_o,
+    output logic [DATA_W-1:0] write_data_o,
     /// Byte strobes.
-    output logic [3:0]        write_strobe_o,
+    output logic [Bytes-1:0]  write_strobe_o,
 
     /// Request plane: header word of an answer.
     output logic              reply_head_valid_o,
@@ -167,61 +174,89 @@ module rma_receive #(
 
   localparam int unsigned NoteW = 2 + 8 + 5 + 16;
 
+  // Header words behind the first, by packet type: XACK, XDATA, XGET, XPUT, GET, PUT-n, PUT-1, message.
+  localparam logic [23:0] HeadsBehind = {3'd0, 3'd2, 3'd3, 3'd2, 3'd1, 3'd0, 3'd0, 3'd3};
+
   // ---------------------------------------------------------------- headers apart from payload
 
-  logic [2:0] heads_left_d, heads_left_q;
   logic in_packet_d, in_packet_q;
-  logic is_head, taken;
+  logic taken;
   logic [2:0] in_type;
+  logic head_valid, head_ready, heads_empty;
+  logic [31:0] head;
+  logic payload_room, payload_in, payload_valid, payload_ready, payload_empty;
+  logic [DATA_W-1:0] payload_word, payload;
 
-  assign in_type = in_data_i[X_HEADER_PTYPE_LSB+:X_HEADER_PTYPE_W];
-  assign is_head = !in_packet_q || heads_left_q != '0;
-  assign taken   = in_valid_i && in_ready_o;
-
-  always_comb begin
-    heads_left_d = heads_left_q;
-    in_packet_d  = in_packet_q;
-    if (taken) begin
-      in_packet_d = !in_last_i;
-      if (in_packet_q) begin
-        if (heads_left_q != '0) heads_left_d = heads_left_q - 1'b1;
-      end else begin
-        unique case (in_type)
-          PT_GET:           heads_left_d = 3'd1;
-          PT_XPUT, PT_XDATA: heads_left_d = 3'd2;
-          PT_XGET, PT_MESSAGE: heads_left_d = 3'd3;
-          default:          heads_left_d = 3'd0;
-        endcase
-      end
-    end
-  end
+  assign in_type     = in_data_i[X_HEADER_PTYPE_LSB+:X_HEADER_PTYPE_W];
+  assign taken       = in_valid_i && in_ready_o;
+  assign in_packet_d = taken ? !in_last_i : in_packet_q;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      heads_left_q <= '0;
-      in_packet_q  <= 1'b0;
-    end else begin
-      heads_left_q <= heads_left_d;
-      in_packet_q  <= in_packet_d;
+    if (!rst_ni) in_packet_q <= 1'b0;
+    else in_packet_q <= in_packet_d;
+  end
+
+  if (DATA_W == 32) begin : g_words
+    logic is_head, head_room;
+    logic [2:0] heads_left_d, heads_left_q;
+
+    assign is_head      = !in_packet_q || heads_left_q != '0;
+    assign in_ready_o   = is_head ? head_room : payload_room;
+    assign payload_in   = in_valid_i && !is_head;
+    assign payload_word = in_data_i;
+
+    always_comb begin
+      heads_left_d = heads_left_q;
+      if (taken) begin
+        if (!in_packet_q) heads_left_d = HeadsBehind[3*in_type+:3];
+        else if (heads_left_q != '0) heads_left_d = heads_left_q - 1'b1;
+      end
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) heads_left_q <= '0;
+      else heads_left_q <= heads_left_d;
+    end
+
+    fifo #(.WIDTH(32), .DEPTH(HEAD_DEPTH)) u_head_fifo (
+        .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(in_valid_i && is_head), .ready_o(head_room),
+        .data_i(in_data_i), .valid_o(head_valid), .ready_i(head_ready), .data_o(head),
+        .empty_o(heads_empty), .usage_o()
+    );
+
+    `ALCOR_IMPLIES(a_whole_header, taken && in_last_i, heads_left_d == '0)
+  end else begin : g_beats
+    logic head_room, beside, last_word;
+    logic [127:0] heads;
+    logic [2:0] type_out;
+    logic [1:0] word_q;
+
+    // Header and payload of one beat go to their queues together.
+    assign beside       = !in_packet_q && in_last_i && in_type == PT_PUT_1;
+    assign in_ready_o   = (in_packet_q || head_room) && ((!in_packet_q && !beside) || payload_room);
+    assign payload_in   = in_valid_i && (in_packet_q || (beside && head_room));
+    assign payload_word = in_packet_q ? in_data_i : in_data_i >> 32;
+
+    fifo #(.WIDTH(128), .DEPTH(HEAD_DEPTH)) u_head_fifo (
+        .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(in_valid_i && !in_packet_q && (!beside || payload_room)),
+        .ready_o(head_room), .data_i(in_data_i[127:0]), .valid_o(head_valid),
+        .ready_i(head_ready && last_word),
+        .data_o(heads), .empty_o(heads_empty), .usage_o()
+    );
+
+    assign type_out  = heads[X_HEADER_PTYPE_LSB+:X_HEADER_PTYPE_W];
+    assign last_word = 3'(word_q) == HeadsBehind[3*type_out+:3];
+    assign head      = heads[32*word_q+:32];
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) word_q <= '0;
+      else if (head_valid && head_ready) word_q <= last_word ? '0 : word_q + 1'b1;
     end
   end
 
-  logic head_room, head_valid, head_ready, head_empty;
-  logic [31:0] head;
-  logic payload_room, payload_valid, payload_ready, payload_empty;
-  logic [31:0] payload;
-
-  assign in_ready_o = is_head ? head_room : payload_room;
-
-  fifo #(.WIDTH(32), .DEPTH(HEAD_DEPTH)) u_head_fifo (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(in_valid_i && is_head), .ready_o(head_room),
-      .data_i(in_data_i), .valid_o(head_valid), .ready_i(head_ready), .data_o(head),
-      .empty_o(head_empty), .usage_o()
-  );
-
-  fifo #(.WIDTH(32), .DEPTH(IN_DEPTH), .BLOCK_RAM(IN_DEPTH >= 128)) u_in_fifo (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(in_valid_i && !is_head), .ready_o(payload_room),
-      .data_i(in_data_i), .valid_o(payload_valid), .ready_i(payload_ready), .data_o(payload),
+  fifo #(.WIDTH(DATA_W), .DEPTH(IN_DEPTH), .BLOCK_RAM(IN_DEPTH >= 128)) u_in_fifo (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(payload_in), .ready_o(payload_room),
+      .data_i(payload_word), .valid_o(payload_valid), .ready_i(payload_ready), .data_o(payload),
       .empty_o(payload_empty), .usage_o()
   );
 
@@ -240,6 +275,7 @@ module rma_receive #(
   logic [1:0] note_kind;
 
   rma_packet_controller #(
+      .DATA_W       (DATA_W),
       .REQUESTS     (REQUESTS),
       .PAYLOAD_WORDS(PAYLOAD_WORDS)
   ) u_packet_controller (
@@ -311,6 +347,7 @@ module rma_receive #(
   );
 
   rma_mm_write #(
+      .DATA_W  (DATA_W),
       .MM_DEPTH(MM_DEPTH),
       .COUNT_W (CountW),
       .NOTE_W  (NoteW)
@@ -391,10 +428,11 @@ module rma_receive #(
     assign completion_id_o     = note[15:0];
   end
 
-  assign idle_o = !in_packet_q && head_empty && payload_empty && controller_idle && writes_idle &&
+  assign idle_o = !in_packet_q && heads_empty && payload_empty && controller_idle && writes_idle &&
                   acks_empty;
 
   `ALCOR_ASSERT(a_room_for_acks, !note_valid || note_ready || !REQUESTS)
-  `ALCOR_IMPLIES(a_whole_header, taken && in_last_i, heads_left_d == '0)
+  `ALCOR_CHECK_PARAM(g_check_width, DATA_W == 32 || DATA_W == 128 || DATA_W == 256 || DATA_W == 512,
+                     "rma_receive: DATA_W must be 32, 128, 256 or 512")
 
 endmodule

@@ -5,42 +5,73 @@ use std::collections::VecDeque;
 use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
 
-/// (bits of data in a phit, words in it) of the models.
-const SIZES: [(u64, usize); 2] = [(64, 2), (512, 16)];
+/// Sizes of a model.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    /// Bits of data in a phit.
+    phit: usize,
+    /// Bits of a word.
+    word: usize,
+}
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+const SIZES: [Size; 4] = [size(64, 32), size(512, 32), size(512, 256), size(256, 256)];
+
+const fn size(phit: usize, word: usize) -> Size {
+    Size { phit, word }
+}
+
+impl Size {
+    /// Words in a phit.
+    fn words(self) -> usize {
+        self.phit / self.word
+    }
+
+    /// Lanes of the data of a phit.
+    fn data(self) -> usize {
+        self.phit / 16
+    }
+
+    /// Lanes of a phit.
+    fn lanes(self) -> usize {
+        self.data() + 5
+    }
+}
+
+/// Lanes of 16 bits: of a word, or of a phit's data, header and position.
+type Lanes = Vec<u64>;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Word {
-    data: u64,
+    data: Lanes,
     last: bool,
 }
 
-/// A phit as lanes of 16 bits: data, header, position.
-type Lanes = Vec<u64>;
-
 /// The phits of a packet, as the formats in hw/abi say.
-fn phits(packet: &[u64], words: usize) -> Vec<Lanes> {
-    let dest = packet[0] >> 24;
-    let count = packet.len().div_ceil(words);
-    let phit = |(index, part): (usize, &[u64])| {
-        let mut lanes = vec![0; 2 * words + 5];
-        for (at, word) in part.iter().enumerate() {
-            lanes[2 * at] = word & 0xffff;
-            lanes[2 * at + 1] = word >> 16;
-        }
-        lanes[2 * words] = dest;
-        lanes[2 * words + 1] = u64::from(index + 1 == count) << 15;
-        lanes[2 * words + 4] = (part.len() as u64 - 1) << 12;
+fn phits(packet: &[Lanes], size: Size) -> Vec<Lanes> {
+    let dest = packet[0][1] >> 8;
+    let count = packet.len().div_ceil(size.words());
+    let phit = |(index, part): (usize, &[Lanes])| {
+        let mut lanes = part.concat();
+        lanes.resize(size.lanes(), 0);
+        let header = &mut lanes[size.data()..];
+        header[0] = dest;
+        header[1] = u64::from(index + 1 == count) << 15;
+        header[4] = (part.len() as u64 - 1) << 12;
         lanes
     };
-    packet.chunks(words).enumerate().map(phit).collect()
+    packet.chunks(size.words()).enumerate().map(phit).collect()
 }
 
-fn packet(rng: &mut Random) -> Vec<u64> {
+fn word(rng: &mut Random, size: Size) -> Lanes {
+    (0..size.word / 16)
+        .map(|_| u64::from(rng.random::<u16>()))
+        .collect()
+}
+
+fn packet(rng: &mut Random, size: Size) -> Vec<Lanes> {
     let longest = if rng.random() { 4 } else { 40 };
     let length = rng.random_range(1..longest);
-    (0..length)
-        .map(|_| u64::from(rng.random::<u32>()))
-        .collect()
+    (0..length).map(|_| word(rng, size)).collect()
 }
 
 struct Pins {
@@ -51,11 +82,12 @@ struct Pins {
     empty: Pin,
 }
 
-fn start(top: &str, phit_w: u64) -> (Dut, Pins) {
+fn start(top: &str, size: Size) -> (Dut, Pins) {
     let recipe = Recipe::new(top, top)
         .blocks(&["abi", "common"])
         .source(&format!("switch/rtl/{top}.sv"))
-        .param("PHIT_W", phit_w);
+        .param("PHIT_W", size.phit as u64)
+        .param("DATA_W", size.word as u64);
     let mut dut = Dut::start(&recipe);
     dut.reset();
     let pins = Pins {
@@ -81,10 +113,12 @@ const PACES: [(Pace, Pace); 5] = [
 
 #[test]
 fn tx() {
-    for (phit_w, words) in SIZES {
-        let (mut dut, pins) = start("uplink_tx", phit_w);
-        let (data, last, sent) = (dut.pin("data_i"), dut.pin("last_i"), dut.pin("sent_o"));
-        let lanes = dut.lanes("phit_o", 2 * words + 5);
+    for size in SIZES {
+        let words = size.words();
+        let (mut dut, pins) = start("uplink_tx", size);
+        let (last, sent) = (dut.pin("last_i"), dut.pin("sent_o"));
+        let data = dut.lanes("data_i", size.word / 16);
+        let lanes = dut.lanes("phit_o", size.lanes());
         let mut rng = Random::new("uplink tx");
         for (source_pace, sink_pace) in PACES {
             let (mut source, mut sink) = (Source::new(source_pace), Sink::new(sink_pace));
@@ -97,14 +131,14 @@ fn tx() {
                     break;
                 }
                 if queued < 200 && cycle < soak(2000) {
-                    let packet = packet(&mut rng);
-                    for (index, &data) in packet.iter().enumerate() {
+                    let packet = packet(&mut rng, size);
+                    for (index, data) in packet.iter().enumerate() {
                         source.push(Word {
-                            data,
+                            data: data.clone(),
                             last: index + 1 == packet.len(),
                         });
                     }
-                    let all = phits(&packet, words);
+                    let all = phits(&packet, size);
                     let count = all.len();
                     for (index, phit) in all.into_iter().enumerate() {
                         expected.push_back((phit, index + 1 == count));
@@ -117,13 +151,16 @@ fn tx() {
                     }
                     queued += packet.len();
                 }
-                let offer = source.offer(&mut *rng).copied();
-                let word = offer.unwrap_or(Word {
-                    data: u64::from(rng.random::<u32>()),
+                let offer = source.offer(&mut *rng).cloned();
+                dut.set(pins.valid_in, 0, u64::from(offer.is_some()));
+                let offered = offer.is_some();
+                let word = offer.unwrap_or_else(|| Word {
+                    data: word(&mut rng, size),
                     last: rng.random(),
                 });
-                dut.set(pins.valid_in, 0, u64::from(offer.is_some()));
-                dut.set(data, 0, word.data);
+                for (lane, &value) in word.data.iter().enumerate() {
+                    dut.set(data, lane, value);
+                }
                 dut.set(last, 0, u64::from(word.last));
                 let ready = sink.ready(&mut *rng);
                 dut.set(pins.ready_in, 0, u64::from(ready));
@@ -138,14 +175,12 @@ fn tx() {
                 let held = accepted > 0 || !begins;
                 assert_eq!(dut.get(pins.empty, 0) == 0, held, "cycle {cycle}: empty_o");
                 if due && ready {
-                    let phit: Lanes = (0..2 * words + 5)
-                        .map(|lane| dut.get(lanes, lane))
-                        .collect();
+                    let phit: Lanes = (0..size.lanes()).map(|lane| dut.get(lanes, lane)).collect();
                     let next = expected.pop_front().map(|(phit, _)| phit);
-                    assert_eq!(Some(phit), next, "cycle {cycle}, {phit_w} bits");
+                    assert_eq!(Some(phit), next, "cycle {cycle}, {size:?}");
                     accepted -= complete.pop_front().unwrap_or(0);
                 }
-                let take = offer.is_some() && dut.get(pins.ready_out, 0) == 1;
+                let take = offered && dut.get(pins.ready_out, 0) == 1;
                 assert_eq!(
                     dut.get(sent, 0) == 1,
                     take && begins,
@@ -157,7 +192,7 @@ fn tx() {
                     queued -= 1;
                     begins = word.last;
                     stalled = 0;
-                } else if offer.is_some() {
+                } else if offered {
                     stalled += 1;
                     assert!(
                         sink_pace != Pace::Always,
@@ -174,10 +209,12 @@ fn tx() {
 
 #[test]
 fn rx() {
-    for (phit_w, words) in SIZES {
-        let (mut dut, pins) = start("uplink_rx", phit_w);
-        let (data, last, consumed) = (dut.pin("data_o"), dut.pin("last_o"), dut.pin("consumed_o"));
-        let lanes = dut.lanes("phit_i", 2 * words + 5);
+    for size in SIZES {
+        let (mut dut, pins) = start("uplink_rx", size);
+        let (last, consumed) = (dut.pin("last_o"), dut.pin("consumed_o"));
+        let data = dut.lanes("data_o", size.word / 16);
+        let lanes = dut.lanes("phit_i", size.lanes());
+        let header = size.data();
         let hold = dut.pin("hold_i");
         let mut held = false;
         let mut rng = Random::new("uplink rx");
@@ -191,25 +228,25 @@ fn rx() {
                     break;
                 }
                 if queued < 20 && cycle < soak(2000) {
-                    let packet = packet(&mut rng);
-                    for (index, &data) in packet.iter().enumerate() {
+                    let packet = packet(&mut rng, size);
+                    for (index, data) in packet.iter().enumerate() {
                         expected.push_back(Word {
-                            data,
+                            data: data.clone(),
                             last: index + 1 == packet.len(),
                         });
                     }
-                    for mut phit in phits(&packet, words) {
+                    for mut phit in phits(&packet, size) {
                         // Of the header only `last` counts, of the position only the number of words.
-                        phit[2 * words] = rng.random::<u64>() & 0xffff;
-                        phit[2 * words + 2] = rng.random::<u64>() & 0xffff;
-                        phit[2 * words + 3] = rng.random::<u64>() & 0xffff;
+                        for lane in [0, 2, 3] {
+                            phit[header + lane] = u64::from(rng.random::<u16>());
+                        }
                         source.push(phit);
                         queued += 1;
                     }
                 }
                 let offer = source.offer(&mut *rng).cloned();
                 dut.set(pins.valid_in, 0, u64::from(offer.is_some()));
-                for lane in 0..2 * words + 5 {
+                for lane in 0..size.lanes() {
                     let value = offer
                         .as_ref()
                         .map_or_else(|| rng.random(), |phit| phit[lane]);
@@ -238,14 +275,12 @@ fn rx() {
                 let mut ended = false;
                 if inside > 0 {
                     let word = Word {
-                        data: dut.get(data, 0),
+                        data: (0..size.word / 16)
+                            .map(|lane| dut.get(data, lane))
+                            .collect(),
                         last: dut.get(last, 0) == 1,
                     };
-                    assert_eq!(
-                        Some(&word),
-                        expected.front(),
-                        "cycle {cycle}, {phit_w} bits"
-                    );
+                    assert_eq!(Some(&word), expected.front(), "cycle {cycle}, {size:?}");
                     if ready {
                         expected.pop_front();
                         inside -= 1;
@@ -260,7 +295,7 @@ fn rx() {
                 if let Some(phit) = offer.filter(|_| dut.get(pins.ready_out, 0) == 1) {
                     source.take(true);
                     queued -= 1;
-                    inside += (phit[2 * words + 4] >> 12) as usize + 1;
+                    inside += (phit[header + 4] >> 12) as usize + 1;
                 }
                 dut.clock();
             }

@@ -2,8 +2,8 @@
 
 import alcor_abi_pkg::*;
 
-/// From the network into one plane of the RMA crossbar: packets of phits become packets of 32-bit words
-/// again, a word a cycle, without a gap while phits come.
+/// From the network into one plane of the RMA crossbar: packets of phits become packets of words again, which
+/// are as wide as the crossbar, a word a cycle, without a gap while phits come.
 ///
 /// Handshake of both streams: a word or phit moves when valid and ready are both high at a clock edge.
 /// Valid never waits for ready, and what is offered stays on offer, unchanged, until it is taken. `valid_o`
@@ -11,6 +11,8 @@ import alcor_abi_pkg::*;
 module uplink_rx #(
     /// Bits of data in a phit: 64 or more, a power of two, at most 512.
     parameter  int unsigned PHIT_W = 256,
+    /// Bits of a word: 32 or more, a power of two, at most PHIT_W.
+    parameter  int unsigned DATA_W = 32,
     /// Bits of a phit: data, header, position; derived, not to be set.
     localparam int unsigned W      = PHIT_W + 80
 ) (
@@ -31,7 +33,7 @@ module uplink_rx #(
     /// Words: it is taken.
     input  logic         ready_i,
     /// Words: the word.
-    output logic [31:0]  data_o,
+    output logic [DATA_W-1:0] data_o,
     /// Words: it is its packet's last.
     output logic         last_o,
     /// Pulse: a packet's last word is taken in this cycle.
@@ -43,12 +45,15 @@ module uplink_rx #(
   `ALCOR_CHECK_PARAM(g_check_phit, PHIT_W >= 64 && PHIT_W <= 512 && (PHIT_W & (PHIT_W - 1)) == 0,
                      "uplink_rx: PHIT_W must be 64, 128, 256 or 512")
 
-  localparam int unsigned Words = PHIT_W / 32;
-  localparam int unsigned CountW = $clog2(Words);
+  `ALCOR_CHECK_PARAM(g_check_word, DATA_W >= 32 && DATA_W <= PHIT_W && (DATA_W & (DATA_W - 1)) == 0,
+                     "uplink_rx: DATA_W must be a power of two, 32 to PHIT_W")
+
+  localparam int unsigned Words = PHIT_W / DATA_W;
+  localparam int unsigned CountW = (Words > 1) ? $clog2(Words) : 1;
   localparam int unsigned PositionLsb = PHIT_W + 48;
 
   // The phit whose words are on offer, and the one behind it.
-  logic [Words-1:0][31:0] data_q, next_data_q;
+  logic [Words-1:0][DATA_W-1:0] data_q, next_data_q;
   logic [CountW-1:0] words_q, next_words_q, word_q;
   logic last_q, next_last_q;
   logic valid_q, next_valid_q;
@@ -100,7 +105,11 @@ module uplink_rx #(
 
   assign ready_o = !next_valid_q && !hold_i;
   assign valid_o = valid_q;
-  assign data_o = data_q[word_q];
+  if (Words > 1) begin : g_turn
+    assign data_o = data_q[word_q];
+  end else begin : g_whole
+    assign data_o = data_q;
+  end
   assign last_o = last_q && word_q == words_q;
   assign consumed_o = valid_q && ready_i && last_o;
   assign empty_o = !valid_q;

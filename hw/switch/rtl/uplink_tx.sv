@@ -2,9 +2,9 @@
 
 import alcor_abi_pkg::*;
 
-/// From one plane of the RMA crossbar into the network: packets of 32-bit words become packets of phits.
+/// From one plane of the RMA crossbar into the network: packets of words become packets of phits.
 ///
-/// Words fill a phit from below. The phit leaves when it is full or the packet ends, so a long packet is
+/// Words, which are as wide as the crossbar, fill a phit from below. The phit leaves when it is full or the packet ends, so a long packet is
 /// under way before its end is known. The header holds the destination and `last`, the position how many
 /// words count; all else is 0.
 ///
@@ -15,6 +15,8 @@ import alcor_abi_pkg::*;
 module uplink_tx #(
     /// Bits of data in a phit: 64 or more, a power of two, at most 512.
     parameter  int unsigned PHIT_W = 256,
+    /// Bits of a word: 32 or more, a power of two, at most PHIT_W.
+    parameter  int unsigned DATA_W = 32,
     /// Bits of a phit: data, header, position; derived, not to be set.
     localparam int unsigned W      = PHIT_W + 80
 ) (
@@ -27,7 +29,7 @@ module uplink_tx #(
     /// Words: there is room.
     output logic         ready_o,
     /// Words: the word; the first of a packet has the destination, a global rank, in [31:24].
-    input  logic [31:0]  data_i,
+    input  logic [DATA_W-1:0] data_i,
     /// Words: it is its packet's last.
     input  logic         last_i,
     /// Phits: one is offered.
@@ -45,11 +47,14 @@ module uplink_tx #(
   `ALCOR_CHECK_PARAM(g_check_phit, PHIT_W >= 64 && PHIT_W <= 512 && (PHIT_W & (PHIT_W - 1)) == 0,
                      "uplink_tx: PHIT_W must be 64, 128, 256 or 512")
 
-  localparam int unsigned Words = PHIT_W / 32;
-  localparam int unsigned CountW = $clog2(Words);
+  `ALCOR_CHECK_PARAM(g_check_word, DATA_W >= 32 && DATA_W <= PHIT_W && (DATA_W & (DATA_W - 1)) == 0,
+                     "uplink_tx: DATA_W must be a power of two, 32 to PHIT_W")
+
+  localparam int unsigned Words = PHIT_W / DATA_W;
+  localparam int unsigned CountW = (Words > 1) ? $clog2(Words) : 1;
 
   // The phit that is being filled, and the one on offer.
-  logic [Words-1:0][31:0] fill_q, offer_q;
+  logic [Words-1:0][DATA_W-1:0] fill_q, offer_q;
   logic [CountW-1:0] count_q, offer_words_q;
   logic full_q, fill_last_q;
   logic first_q;

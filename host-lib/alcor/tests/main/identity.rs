@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use alcor::abi::board;
+use alcor::abi::board::{self, geometry};
 use alcor::soft::{Soft, SoftBoard};
 use alcor::{Backends, Board, BoardInfo, Error, Job, LocalRank, Options, identify};
 
@@ -32,6 +32,11 @@ fn each_wrong_field_has_its_error() {
     assert!(matches!(
         with(board::GEOMETRY, 0),
         Err(Error::BadIdentity { .. })
+    ));
+    let beats = geometry::RANKS.put(2) | geometry::BEAT.put(5);
+    assert!(matches!(
+        with(board::GEOMETRY, beats),
+        Err(Error::BadIdentity { found, .. }) if found == beats
     ));
     assert!(matches!(
         with(board::QUEUES, 1),
