@@ -18,7 +18,7 @@ use crate::exit::{Ended, Error, Exit};
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Subject {
-    /// Tables 7 to 9 of the coprocessor paper, in cycles.
+    /// Tables 7 to 9 of the coprocessor paper, in cycles; and streams between two ranks, in bytes a cycle.
     Rma,
     /// The matching unit: cycles from match to match, insert to insert, and request to result; and
     /// messages that it matches: their rate, and their latency over the length of its queues.
@@ -112,11 +112,10 @@ impl Args {
         };
         let mut rows: Vec<Row> = Vec::new();
         for config in &configs {
-            let board: Arc<dyn Board> = Arc::clone(&open(config)?.boards()[0]) as Arc<dyn Board>;
-            let found = rma::rows(board, self.seed, |step| {
+            let found = rma::rows(open(config)?.cluster()?, self.seed, |step| {
                 eprintln!("bench rma: {config}: {step}")
             })?;
-            // The instructions of the second configuration are the same as the first's.
+            // Instructions and streams of the second configuration are the same as the first's.
             rows.extend(
                 found
                     .into_iter()

@@ -4,8 +4,11 @@
 //! write is offered to the one in which BARRIER_DONE rises. As in the paper, rank 0 executes the
 //! instruction and then the barrier, the others only the barrier; registration is collective, so
 //! there all ranks execute it.
+//!
+//! Beside them stand the rates of streams between two ranks, which the paper does not give: payload bytes a cycle, over
+//! the cycles to a barrier behind the stream.
 
-use alcor::{Cluster, GlobalRank, Job, JobError, NodeAddr, Rank, Region, Rights};
+use alcor::{BoardInfo, Cluster, GlobalRank, Job, JobError, NodeAddr, Rank, Region, Rights};
 use alcor_abi::{Opcode, PAPER_MAX_WORDS};
 
 use crate::report::Row;
@@ -21,6 +24,12 @@ const EXCHANGE: [u32; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const PAPER_EXCHANGE: [f64; 11] = [
     53.0, 54.0, 55.0, 60.0, 76.0, 121.0, 198.0, 372.0, 701.0, 1396.0, 2771.0,
 ];
+/// Bytes of a transfer of which a stream is made.
+const STREAM: [u32; 11] = [
+    64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536,
+];
+/// Bytes of a stream.
+const STREAM_BYTES: u32 = 1 << 18;
 /// The paper's g for two coprocessors at H = 1024.
 const PAPER_G: f64 = 1.35;
 
@@ -57,7 +66,8 @@ impl Family {
     }
 }
 
-/// Measures every row of the tables on `boards`, with as many ranks as it has.
+/// Measures every row of the tables on `boards`, with as many ranks as it has, and the rates of streams between the
+/// first two of them. The total exchange is that of ranks of one board.
 ///
 /// # Errors
 /// When a rank fails, or data did not arrive as it was sent.
@@ -72,6 +82,32 @@ pub fn rows(
     let mut rows = job
         .run(ranks, |rank| instructions(rank, seed))?
         .swap_remove(0);
+    if job.cluster().boards().len() == 1 {
+        rows.extend(exchanges(&job, seed, &mut step)?);
+    }
+    let info = job.cluster().identify()?;
+    for stream in [Stream::Put, Stream::Get, Stream::Both] {
+        for bytes in STREAM
+            .into_iter()
+            .filter(|&bytes| bytes <= stream_span(&info))
+        {
+            let name = format!("{}-{bytes}", stream.name());
+            step(&name);
+            let cycles = job.run(ranks, |rank| stream.run(rank, bytes, seed))?[0];
+            rows.push(
+                Row::new(name, f64::from(STREAM_BYTES) / f64::from(cycles))
+                    .limit(info.beat_bytes.into())
+                    .note(stream.note()),
+            );
+        }
+    }
+    Ok(rows)
+}
+
+/// Table 9.
+fn exchanges(job: &Job, seed: u64, step: &mut impl FnMut(&str)) -> Result<Vec<Row>, MeasureError> {
+    let ranks = job.ranks();
+    let mut rows = Vec::new();
     for (i, &h) in EXCHANGE.iter().enumerate() {
         step(&format!("exchange {ranks}x{ranks}, H = {h}"));
         let cycles = job.run(ranks, |rank| {
@@ -87,10 +123,11 @@ pub fn rows(
             _ => (cycles.1, Family::Extended),
         };
         let words = f64::from(ranks * h);
+        let cycles_a_word = 4.0 / f64::from(job.cluster().identify()?.beat_bytes);
         rows.push(
             Row::new(format!("exchange-{ranks}x{ranks}-H{h}"), f64::from(cycles))
                 .paper((ranks == 2).then_some(PAPER_EXCHANGE[i]))
-                .limit(words)
+                .limit(words * cycles_a_word)
                 .note(family.name()),
         );
         if h == EXCHANGE[EXCHANGE.len() - 1] {
@@ -99,15 +136,93 @@ pub fn rows(
                     .paper((ranks == 2).then_some(PAPER_G))
                     .limit(match family {
                         Family::Paper => {
-                            f64::from(PAPER_MAX_WORDS + 1) / f64::from(PAPER_MAX_WORDS)
+                            let words = f64::from(PAPER_MAX_WORDS);
+                            (1.0 + (words * cycles_a_word).ceil()) / words
                         }
-                        Family::Extended => 1.0,
+                        Family::Extended => cycles_a_word,
                     })
                     .note(format!("cycles a word, {}", family.name())),
             );
         }
     }
     Ok(rows)
+}
+
+/// Which ranks send in a stream.
+#[derive(Debug, Clone, Copy)]
+enum Stream {
+    /// Rank 0 puts to rank 1.
+    Put,
+    /// Rank 0 gets from rank 1.
+    Get,
+    /// Ranks 0 and 1 put to each other.
+    Both,
+}
+
+impl Stream {
+    fn name(self) -> &'static str {
+        match self {
+            Stream::Put => "put-bandwidth",
+            Stream::Get => "get-bandwidth",
+            Stream::Both => "bidirectional",
+        }
+    }
+
+    fn note(self) -> &'static str {
+        match self {
+            Stream::Put | Stream::Get => "bytes a cycle",
+            Stream::Both => "bytes a cycle each way",
+        }
+    }
+
+    /// Moves [`STREAM_BYTES`] in transfers of `bytes`, one behind the other; the cycles to the barrier behind them.
+    fn run(self, rank: &mut Rank, bytes: u32, seed: u64) -> alcor::Result<u32> {
+        let (me, words) = (rank.pid().0, bytes / 4);
+        let count = stream_span(rank.board()) / 4;
+        let source = rank.alloc_from(&pattern(seed, me, count))?;
+        let target = rank.alloc::<u32>(count as usize)?;
+        rank.write(&target, 0, &vec![0; count as usize])?;
+        let window = match self {
+            Stream::Get => rank.register(&source, Rights::ALL)?,
+            Stream::Put | Stream::Both => rank.register(&target, Rights::ALL)?,
+        };
+        let peer = GlobalRank(1 - me.min(1));
+        let mut requests = Vec::new();
+        let cycles = epoch(rank, |rank| {
+            for transfer in 0..STREAM_BYTES / bytes {
+                let at = transfer * words % count;
+                requests.extend(match (self, me) {
+                    (Stream::Put | Stream::Both, 0) | (Stream::Both, 1) => {
+                        let piece = piece(&source, at, words)?;
+                        Some(rank.iput(&window, peer, at as usize, &piece)?)
+                    }
+                    (Stream::Get, 0) => {
+                        let piece = piece(&target, at, words)?;
+                        Some(rank.iget(&window, peer, at as usize, &piece)?)
+                    }
+                    _ => None,
+                });
+            }
+            Ok(())
+        })?;
+        rank.wait_all(requests)?;
+        let from = match (self, me) {
+            (Stream::Put | Stream::Both, 1) => Some(0),
+            (Stream::Get | Stream::Both, 0) => Some(1),
+            _ => None,
+        };
+        if let Some(from) = from {
+            let found = rank.read_vec(&target)?;
+            verify(self.name(), rank, &found, &pattern(seed, from, count));
+        }
+        rank.deregister(window)?;
+        Ok(cycles)
+    }
+}
+
+/// Bytes of node memory that a stream goes to, over and over.
+fn stream_span(board: &BoardInfo) -> u32 {
+    STREAM_BYTES.min(board.node_bytes / 4)
 }
 
 /// Words that differ by seed, rank and place.
@@ -150,8 +265,9 @@ fn instructions(rank: &mut Rank, seed: u64) -> alcor::Result<Vec<Row>> {
     let me = rank.pid().0;
     let first = me == 0;
     let mut rows = Vec::new();
-    // Commands of an instruction: writes until it is whole, then the barrier's.
-    let limit = |commands: u32, words: u32| f64::from(commands + 1 + words);
+    // Commands of an instruction: writes until it is whole, then the barrier's; and a beat of payload a cycle.
+    let beat = rank.board().beat_bytes;
+    let limit = |commands: u32, words: u32| f64::from(commands + 1 + (4 * words).div_ceil(beat));
 
     let cycles = epoch(rank, |_| Ok(()))?;
     rows.push(
