@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h4039A909;
+  localparam logic [31:0] ABI_HASH = 32'h53CA4295;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -431,6 +431,32 @@ package alcor_abi_pkg;
   localparam int MESSAGE_PTYPE_W = 3;
   localparam int MESSAGE_DPID_LSB = 24;
   localparam int MESSAGE_DPID_W = 8;
+  // What travels between two boards' link ends is an Ethernet frame: 6 bytes of destination, 6 of source, then this word, link_abi, link_credits and zeros up to 64 bytes; behind it up to 8 groups of 128 bytes, of three slots each. hw/link/doc/link.md.
+  localparam int LINK_FRAME_ETHERTYPE_LSB = 0;
+  localparam int LINK_FRAME_ETHERTYPE_W = 16;
+  localparam int LINK_FRAME_LAYOUT_LSB = 16;
+  localparam int LINK_FRAME_LAYOUT_W = 8;
+  localparam int LINK_FRAME_SEQUENCE_LSB = 24;
+  localparam int LINK_FRAME_SEQUENCE_W = 8;
+  // Who speaks another ABI is not listened to.
+  // Credits given back, by channel.
+  localparam int LINK_CREDITS_REQUEST_LSB = 0;
+  localparam int LINK_CREDITS_REQUEST_W = 5;
+  localparam int LINK_CREDITS_REQUEST_1_LSB = 5;
+  localparam int LINK_CREDITS_REQUEST_1_W = 5;
+  localparam int LINK_CREDITS_REPLY_LSB = 10;
+  localparam int LINK_CREDITS_REPLY_W = 5;
+  localparam int LINK_CREDITS_REPLY_1_LSB = 15;
+  localparam int LINK_CREDITS_REPLY_1_W = 5;
+  localparam int LINK_CREDITS_COLLECTIVE_LSB = 20;
+  localparam int LINK_CREDITS_COLLECTIVE_W = 5;
+  localparam int LINK_CREDITS_COLLECTIVE_1_LSB = 25;
+  localparam int LINK_CREDITS_COLLECTIVE_1_W = 5;
+  // A slot is a phit and, above its header, these 4 bits.
+  localparam int LINK_SLOT_VC_LSB = 0;
+  localparam int LINK_SLOT_VC_W = 3;
+  localparam int LINK_SLOT_FULL_LSB = 3;
+  localparam int LINK_SLOT_FULL_W = 1;
 
   // ALCO. All ones mean a dead link.
   localparam logic [11:0] BOARD_MAGIC_OFFSET = 12'h000;
@@ -800,5 +826,34 @@ package alcor_abi_pkg;
   localparam int RANK_ALPU_FIFOS_DEPTH_W = 16;
   // Commands that the unit has carried out since reset; how credits come back.
   localparam logic [11:0] RANK_ALPU_COMMANDS_DONE_OFFSET = 12'hC40;
+
+  // By link port. What is marked `kept` stays set until the link is reset (LINK_RESET).
+  localparam logic [11:0] LINKS_LINK_STATUS_OFFSET = 12'h000;
+  localparam int LINKS_LINK_STATUS_UP_LSB = 0;
+  localparam int LINKS_LINK_STATUS_UP_W = 1;
+  localparam int LINKS_LINK_STATUS_ALIGNED_LSB = 1;
+  localparam int LINKS_LINK_STATUS_ALIGNED_W = 1;
+  localparam int LINKS_LINK_STATUS_REMOTE_FAULT_LSB = 2;
+  localparam int LINKS_LINK_STATUS_REMOTE_FAULT_W = 1;
+  localparam int LINKS_LINK_STATUS_SHUT_LSB = 3;
+  localparam int LINKS_LINK_STATUS_SHUT_W = 1;
+  localparam int LINKS_LINK_STATUS_FELL_LSB = 8;
+  localparam int LINKS_LINK_STATUS_FELL_W = 1;
+  localparam int LINKS_LINK_STATUS_UNSENT_LSB = 9;
+  localparam int LINKS_LINK_STATUS_UNSENT_W = 1;
+  localparam int LINKS_LINK_STATUS_DAMAGED_LSB = 10;
+  localparam int LINKS_LINK_STATUS_DAMAGED_W = 1;
+  localparam int LINKS_LINK_STATUS_FOREIGN_LSB = 11;
+  localparam int LINKS_LINK_STATUS_FOREIGN_W = 1;
+  localparam int LINKS_LINK_STATUS_OVERRUN_LSB = 12;
+  localparam int LINKS_LINK_STATUS_OVERRUN_W = 1;
+  // By link port: frames that came damaged or out of sequence since the link was reset.
+  localparam logic [11:0] LINKS_LINK_ERRORS_OFFSET = 12'h020;
+  localparam int LINKS_LINK_ERRORS_FRAMES_LSB = 0;
+  localparam int LINKS_LINK_ERRORS_FRAMES_W = 16;
+  // Write only; ones reset the link ends of these ports and forget what was kept. Both ends of a link, and the boards they join, are to be reset together.
+  localparam logic [11:0] LINKS_LINK_RESET_OFFSET = 12'h040;
+  localparam int LINKS_LINK_RESET_PORTS_LSB = 0;
+  localparam int LINKS_LINK_RESET_PORTS_W = 8;
 
 endpackage

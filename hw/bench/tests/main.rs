@@ -28,6 +28,8 @@ mod core;
 mod fifo;
 #[path = "../../common/bench/fifo_async.rs"]
 mod fifo_async;
+#[path = "../../link/bench/link_end.rs"]
+mod link_end;
 #[path = "../../nic/bench/match_queue.rs"]
 mod match_queue;
 #[path = "../../nic/bench/message_engine.rs"]
@@ -64,6 +66,8 @@ mod rr_arbiter;
 mod switch_router;
 #[path = "../../switch/bench/router_network.rs"]
 mod switch_router_network;
+#[path = "../../board/u280/bench/u280.rs"]
+mod u280;
 #[path = "../../switch/bench/uplink.rs"]
 mod uplink;
 #[path = "../../fp/bench/vector_aglu.rs"]

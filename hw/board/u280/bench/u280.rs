@@ -1,0 +1,336 @@
+//! What of the Alveo U280's top is logic of ours: the splitter of the register BAR, the links' page, interrupts.
+
+use std::collections::VecDeque;
+
+use alcor_abi::links;
+use alcor_hw_bench::{Dut, Pace, Random, Recipe, Sink, Source, soak};
+use rand::Rng;
+
+fn start(top: &str, params: &[(&str, u64)]) -> Dut {
+    let mut recipe = Recipe::new(top, top)
+        .blocks(&["abi", "common"])
+        .source("core/rtl/axi_lite_port.sv")
+        .source(&format!("board/u280/rtl/{top}.sv"));
+    for (name, value) in params {
+        recipe = recipe.param(name, *value);
+    }
+    let mut dut = Dut::start(&recipe);
+    dut.reset();
+    dut
+}
+
+/// Each access reaches the slave of its address, once, and its answer comes back; one at a time in each direction.
+#[test]
+fn u280_lite_split() {
+    let mut rng = Random::new("u280_lite_split");
+    let mut dut = start("lite_split", &[("ADDR_W", 18)]);
+    let pin = |dut: &Dut, name: &str| dut.pin(name);
+    let [awvalid, awaddr, wvalid, bready, arvalid, araddr, rready] = [
+        "awvalid_i",
+        "awaddr_i",
+        "wvalid_i",
+        "bready_i",
+        "arvalid_i",
+        "araddr_i",
+        "rready_i",
+    ]
+    .map(|name| pin(&dut, name));
+    let [awready, wready, bvalid, arready, rvalid, rdata] = [
+        "awready_o",
+        "wready_o",
+        "bvalid_o",
+        "arready_o",
+        "rvalid_o",
+        "rdata_o",
+    ]
+    .map(|name| pin(&dut, name));
+    let two = |dut: &Dut, name: &str| dut.lanes(name, 2);
+    let [to_awvalid, to_bready, to_arvalid, to_rready] =
+        ["awvalid_o", "bready_o", "arvalid_o", "rready_o"].map(|name| two(&dut, name));
+    let [s_awready, s_wready, s_bvalid, s_arready, s_rvalid, s_rdata] = [
+        "awready_i",
+        "wready_i",
+        "bvalid_i",
+        "arready_i",
+        "rvalid_i",
+        "rdata_i",
+    ]
+    .map(|name| two(&dut, name));
+    let paces = [
+        Pace::Always,
+        Pace::Chance(0.5),
+        Pace::Chance(0.1),
+        Pace::Bursts { on: 10, off: 10 },
+    ];
+    let (mut addresses, mut data, mut reads) = (
+        Source::<u64>::new(Pace::Always),
+        Source::<u64>::new(Pace::Always),
+        Source::<u64>::new(Pace::Always),
+    );
+    // Writes that a slave has and has not answered; reads with what they give.
+    let mut writes: [u64; 2] = [0; 2];
+    let mut answers: [VecDeque<u64>; 2] = Default::default();
+    let (mut written, mut done, mut read) = (0u64, 0u64, 0u64);
+    let (mut expected, mut offered): (VecDeque<u64>, [bool; 4]) = (VecDeque::new(), [false; 4]);
+    for _ in 0..soak(16) {
+        let mut pace = || paces[rng.random_range(0..paces.len())];
+        addresses.set_pace(pace());
+        data.set_pace(pace());
+        reads.set_pace(pace());
+        let mut sinks: Vec<Sink> = (0..10).map(|_| Sink::new(pace())).collect();
+        for _ in 0..1_000 {
+            if addresses.len() < 3 {
+                addresses.push(rng.random_range(0..1 << 18));
+                data.push(0);
+            }
+            if reads.len() < 3 {
+                reads.push(rng.random_range(0..1 << 18));
+            }
+            let ready: Vec<bool> = sinks.iter_mut().map(|sink| sink.ready(&mut *rng)).collect();
+            let aw = addresses.offer(&mut *rng).copied();
+            let w = data.offer(&mut *rng).copied();
+            let ar = reads.offer(&mut *rng).copied();
+            let noise = rng.random::<u64>();
+            dut.set(awvalid, 0, u64::from(aw.is_some()));
+            dut.set(awaddr, 0, aw.unwrap_or(noise));
+            dut.set(wvalid, 0, u64::from(w.is_some()));
+            dut.set(arvalid, 0, u64::from(ar.is_some()));
+            dut.set(araddr, 0, ar.unwrap_or(noise));
+            dut.set(bready, 0, u64::from(ready[0]));
+            dut.set(rready, 0, u64::from(ready[1]));
+            for s in 0..2 {
+                dut.set(s_awready, s, u64::from(ready[2 + s]));
+                dut.set(s_wready, s, u64::from(ready[2 + s]));
+                dut.set(s_arready, s, u64::from(ready[4 + s]));
+                // An answer that is up stays up.
+                offered[s] = (offered[s] || ready[6 + s]) && writes[s] > 0;
+                offered[2 + s] = (offered[2 + s] || ready[8 + s]) && !answers[s].is_empty();
+                dut.set(s_bvalid, s, u64::from(offered[s]));
+                dut.set(s_rvalid, s, u64::from(offered[2 + s]));
+                let value = answers[s].front().copied().filter(|_| offered[2 + s]);
+                dut.set(s_rdata, s, value.unwrap_or_else(|| rng.random()));
+            }
+            dut.settle();
+            let now = dut.cycle();
+            let is = |pin, lane| dut.get(pin, lane) == 1;
+            let pending = written - done;
+            assert!(
+                pending <= 1 && expected.len() <= 1,
+                "cycle {now}: more than one"
+            );
+            // A write goes to its slave when its address and data are there and none is pending.
+            let goes = aw.is_some() && w.is_some() && pending == 0;
+            let mut taken = false;
+            for s in 0..2 {
+                let mine = aw.is_some_and(|address| address >> 17 == s as u64);
+                assert_eq!(is(to_awvalid, s), goes && mine, "cycle {now}: slave {s}");
+                if goes && mine && ready[2 + s] {
+                    writes[s] += 1;
+                    taken = true;
+                }
+                if is(to_bready, s) && offered[s] {
+                    writes[s] -= 1;
+                    offered[s] = false;
+                    done += 1;
+                    assert!(is(bvalid, 0) && ready[0], "cycle {now}: an answer is lost");
+                }
+            }
+            assert_eq!(
+                (is(awready, 0), is(wready, 0)),
+                (taken, taken),
+                "cycle {now}"
+            );
+            written += u64::from(taken);
+            addresses.take(taken);
+            data.take(taken);
+            let goes = ar.is_some() && expected.is_empty();
+            let mut taken = false;
+            for s in 0..2 {
+                if is(to_rready, s) && offered[2 + s] {
+                    let value = answers[s].pop_front();
+                    offered[2 + s] = false;
+                    assert!(is(rvalid, 0) && ready[1], "cycle {now}: an answer is lost");
+                    assert_eq!(Some(dut.get(rdata, 0)), value, "cycle {now}");
+                    assert_eq!(expected.pop_front(), value, "cycle {now}");
+                    read += 1;
+                }
+            }
+            for s in 0..2 {
+                let mine = ar.is_some_and(|address| address >> 17 == s as u64);
+                assert_eq!(is(to_arvalid, s), goes && mine, "cycle {now}: slave {s}");
+                if goes && mine && ready[4 + s] {
+                    let value = u64::from(rng.random::<u32>());
+                    answers[s].push_back(value);
+                    expected.push_back(value);
+                    taken = true;
+                }
+            }
+            assert_eq!(is(arready, 0), taken, "cycle {now}");
+            reads.take(taken);
+            dut.clock();
+        }
+    }
+    assert!(done > 1_000 && read > 1_000, "{done} writes, {read} reads");
+}
+
+/// A request rises with its level and stays until its message is sent and the level falls; a level that stays is told of again.
+#[test]
+fn u280_user_irq() {
+    const AGAIN: u64 = 50;
+    const GAP: u64 = 4;
+    let mut rng = Random::new("u280_user_irq");
+    let mut dut = start("user_irq", &[("AGAIN", AGAIN), ("GAP", GAP)]);
+    let (level_pin, request_pin, sent_pin) =
+        (dut.pin("level_i"), dut.pin("request_o"), dut.pin("sent_i"));
+    let (mut level, mut was, mut was_level) = (false, false, false);
+    // Cycles since the message of this request; until it is sent; of a level without a request.
+    let (mut since, mut until, mut silent) = (None::<u64>, 0u64, 0u64);
+    let (mut messages, mut repeats) = (0, 0);
+    for _ in 0..soak(20_000) {
+        level = rng.random_bool(if level { 0.985 } else { 0.05 });
+        dut.set(level_pin, 0, u64::from(level));
+        let sends = was && since.is_none() && until == 0;
+        dut.set(sent_pin, 0, u64::from(sends));
+        dut.settle();
+        let request = dut.get(request_pin, 0) == 1;
+        let now = dut.cycle();
+        assert!(
+            request || !was || since.is_some(),
+            "cycle {now}: falls before its message"
+        );
+        if request && !was {
+            assert!(was_level, "cycle {now}: without a level");
+            messages += 1;
+            until = rng.random_range(0..20);
+            since = None;
+        } else if request {
+            match since {
+                None if sends => since = Some(0),
+                None => until = until.saturating_sub(1),
+                Some(cycles) => {
+                    since = Some(cycles + 1);
+                    assert!(cycles <= AGAIN, "cycle {now}: a level is not told of again");
+                }
+            }
+        } else if was {
+            let cycles = since.take().unwrap_or(0);
+            repeats += u64::from(was_level);
+            assert!(
+                !was_level || cycles + GAP >= AGAIN - 2,
+                "cycle {now}: falls after {cycles} cycles"
+            );
+        }
+        silent = if request || !level { 0 } else { silent + 1 };
+        assert!(silent <= GAP + 2, "cycle {now}: a level without a request");
+        (was, was_level) = (request, level);
+        dut.clock();
+    }
+    assert!(
+        messages > 300 && repeats > 20,
+        "{messages} messages, {repeats} again"
+    );
+}
+
+/// Each flag at its bit of its port's register; a reset of a link is a pulse.
+#[test]
+fn u280_links_registers() {
+    let mut rng = Random::new("u280_links_registers");
+    let mut dut = start("links_registers", &[("LINKS", 2)]);
+    let flags = [
+        ("up_i", links::link_status::UP),
+        ("aligned_i", links::link_status::ALIGNED),
+        ("remote_fault_i", links::link_status::REMOTE_FAULT),
+        ("shut_i", links::link_status::SHUT),
+        ("fell_i", links::link_status::FELL),
+        ("unsent_i", links::link_status::UNSENT),
+        ("damaged_i", links::link_status::DAMAGED),
+        ("foreign_i", links::link_status::FOREIGN),
+        ("overrun_i", links::link_status::OVERRUN),
+    ]
+    .map(|(name, field)| (dut.pin(name), field));
+    let [
+        awvalid,
+        awaddr,
+        wvalid,
+        wdata,
+        bready,
+        arvalid,
+        araddr,
+        rready,
+        clear,
+    ] = [
+        "awvalid_i",
+        "awaddr_i",
+        "wvalid_i",
+        "wdata_i",
+        "bready_i",
+        "arvalid_i",
+        "araddr_i",
+        "rready_i",
+        "clear_o",
+    ]
+    .map(|name| dut.pin(name));
+    let (rvalid, rdata) = (dut.pin("rvalid_o"), dut.pin("rdata_o"));
+    let errors = dut.lanes("errors_i", 2);
+    dut.set(bready, 0, 1);
+    dut.set(rready, 0, 1);
+    for _ in 0..soak(500) {
+        let mut status = [0u32; 2];
+        for (pin, field) in flags {
+            let bits: u64 = rng.random_range(0..4);
+            dut.set(pin, 0, bits);
+            for (port, status) in status.iter_mut().enumerate() {
+                *status |= field.put((bits >> port & 1) as u32);
+            }
+        }
+        let counts: [u16; 2] = [rng.random(), rng.random()];
+        for (port, &count) in counts.iter().enumerate() {
+            dut.set(errors, port, u64::from(count));
+        }
+        let mut expected = vec![
+            (links::LINK_STATUS, status[0]),
+            (links::LINK_STATUS + 4, status[1]),
+            (links::LINK_ERRORS, u32::from(counts[0])),
+            (links::LINK_ERRORS + 4, u32::from(counts[1])),
+            (links::LINK_STATUS + 8, 0),
+            (links::LINK_ERRORS + 8, 0),
+            (links::LINK_RESET, 0),
+        ];
+        expected.push((rng.random_range(0x50..0x3ff) * 4, 0));
+        for (address, value) in expected {
+            dut.set(arvalid, 0, 1);
+            dut.set(araddr, 0, u64::from(address));
+            dut.settle();
+            dut.clock();
+            dut.set(arvalid, 0, 0);
+            dut.settle();
+            assert_eq!(dut.get(rvalid, 0), 1);
+            assert_eq!(dut.get(rdata, 0), u64::from(value), "register {address:#x}");
+            assert_eq!(dut.get(clear, 0), 0);
+            dut.clock();
+        }
+        let (address, ports) = if rng.random() {
+            (links::LINK_RESET, rng.random::<u32>())
+        } else {
+            (links::LINK_STATUS, rng.random::<u32>())
+        };
+        dut.set(awvalid, 0, 1);
+        dut.set(wvalid, 0, 1);
+        dut.set(awaddr, 0, u64::from(address));
+        dut.set(wdata, 0, u64::from(ports));
+        dut.settle();
+        dut.clock();
+        dut.set(awvalid, 0, 0);
+        dut.set(wvalid, 0, 0);
+        dut.settle();
+        let pulse = if address == links::LINK_RESET {
+            ports & 3
+        } else {
+            0
+        };
+        assert_eq!(dut.get(clear, 0), u64::from(pulse));
+        dut.clock();
+        dut.settle();
+        assert_eq!(dut.get(clear, 0), 0);
+    }
+}

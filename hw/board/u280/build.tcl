@@ -1,0 +1,220 @@
+# Builds the bitstream of a configuration for the Alveo U280, without a project:
+#
+#   vivado -mode batch -source hw/board/u280/build.tcl -tclargs ?-configuration NAME? ?-out FOLDER? ?-jobs N? ?-dirty?
+#
+# NAME is one of hw/core/configs.toml with two links (u280 unless said otherwise). FOLDER (target/u280/NAME) gets NAME.bit,
+# timing.rpt, utilisation.rpt and build.toml, which `alcor bitstream pack` reads. A tree with changes that are not committed
+# has no revision, so it is refused, but for -dirty, which writes revision 0.
+#
+# `check` beside this file runs this script in tclsh, with stubs in place of Vivado's commands.
+
+set tool_version 2023.1
+set part xcu280-fsvh2892-2L-e
+set here [file dirname [file normalize [info script]]]
+set root [file normalize [file join $here .. .. ..]]
+
+# ---------------------------------------------------------------- what is to be built
+
+set options [dict create -configuration u280 -out "" -jobs 4 -dirty 0]
+for {set i 0} {$i < [llength $argv]} {incr i} {
+  set option [lindex $argv $i]
+  if {$option eq "-dirty"} {
+    dict set options -dirty 1
+  } elseif {[dict exists $options $option] && $i + 1 < [llength $argv]} {
+    dict set options $option [lindex $argv [incr i]]
+  } else {
+    error "build.tcl: what is $option? Options: -configuration NAME, -out FOLDER, -jobs N, -dirty"
+  }
+}
+set configuration [dict get $options -configuration]
+set out [dict get $options -out]
+if {$out eq ""} { set out [file join $root target u280 $configuration] }
+set out [file normalize $out]
+
+proc contents {path} {
+  set file [open $path r]
+  set text [read $file]
+  close $file
+  return $text
+}
+
+# The parameters of a configuration: `params = { NAME = NUMBER, ... }` below `[NAME]`, in a line of its own.
+proc parameters {path configuration} {
+  set inside 0
+  foreach line [split [contents $path] \n] {
+    if {[regexp {^\[([^\]]+)\]} $line -> name]} { set inside [expr {$name eq $configuration}] }
+    if {$inside && [regexp {^params *= *\{(.*)\}} $line -> list]} {
+      set found {}
+      foreach item [split $list ,] {
+        if {![regexp {^ *([A-Z_]+) *= *([0-9]+) *$} $item -> key value]} {
+          error "build.tcl: $path, \[$configuration\]: cannot read \"$item\""
+        }
+        dict set found $key $value
+      }
+      return $found
+    }
+  }
+  error "build.tcl: $path has no configuration $configuration"
+}
+
+set params [parameters [file join $root hw core configs.toml] $configuration]
+if {![dict exists $params LINKS] || [dict get $params LINKS] != 2} {
+  error "build.tcl: $configuration is not for this board, which has two link ports: LINKS must be 2"
+}
+
+# What the ID block will say. The hash comes from the package that the sources import; u280_top compares.
+set abi_package [file join $root hw abi generated alcor_abi_pkg.sv]
+if {![regexp {ABI_HASH = 32'h([0-9A-F]{8})} [contents $abi_package] -> abi_hash]} {
+  error "build.tcl: no ABI_HASH in $abi_package: run hw/abi/generate"
+}
+if {[dict get $options -dirty]} {
+  set revision 00000000
+} else {
+  if {[exec git -C $root status --porcelain] ne ""} {
+    error "build.tcl: the tree has changes that are not committed; commit them, or say -dirty for a build without a revision"
+  }
+  set revision [string range [exec git -C $root rev-parse HEAD] 0 7]
+}
+
+if {[string first $tool_version [version -short]] != 0} {
+  error "build.tcl: this is Vivado [version -short]; the IP's versions are those of Vivado $tool_version"
+}
+
+file mkdir $out
+set_param general.maxThreads [dict get $options -jobs]
+create_project -in_memory -part $part
+set_property target_language Verilog [current_project]
+set_property default_lib work [current_project]
+
+# ---------------------------------------------------------------- sources: the blocks' own lists
+
+foreach block [concat [contents [file join $root hw core blocks]] link board/u280] {
+  foreach path [contents [file join $root hw $block files.f]] {
+    read_verilog -sv [file join $root hw $path]
+  }
+}
+
+# ---------------------------------------------------------------- IP
+
+set ip_folder [file join $out ip]
+file delete -force $ip_folder
+file mkdir $ip_folder
+
+# Creates an IP with these properties, and synthesises it by itself.
+proc ip {name version module properties} {
+  global ip_folder
+  create_ip -name $name -vendor xilinx.com -library ip -version $version -module_name $module -dir $ip_folder
+  set given {}
+  dict for {key value} $properties { lappend given CONFIG.$key $value }
+  set_property -dict $given [get_ips $module]
+  generate_target all [get_ips $module]
+  synth_ip [get_ips $module]
+}
+
+# DMA in memory-mapped mode, registers behind a BAR of their own, an interrupt a rank.
+ip xdma 4.1 xdma_u280 [dict create \
+  functional_mode DMA \
+  mode_selection Advanced \
+  pcie_blk_locn PCIE4C_X1Y0 \
+  en_gt_selection true \
+  select_quad GTY_Quad_227 \
+  pl_link_cap_max_link_width X16 \
+  pl_link_cap_max_link_speed 8.0_GT/s \
+  ref_clk_freq 100_MHz \
+  axi_data_width 512_bit \
+  axisten_freq 250 \
+  axi_addr_width 64 \
+  axi_id_width 4 \
+  xdma_axi_intf_mm AXI_Memory_Mapped \
+  xdma_rnum_chnl 2 \
+  xdma_wnum_chnl 2 \
+  xdma_num_usr_irq [dict get $params RANKS] \
+  axilite_master_en true \
+  axilite_master_scale Kilobytes \
+  axilite_master_size 256 \
+  pciebar2axibar_axil_master 0x00000000 \
+  pf0_device_id 903F \
+  pf0_msi_enabled false \
+  pf0_msix_enabled true \
+  pf0_msix_cap_table_bir BAR_1 \
+  pf0_msix_cap_pba_bir BAR_1 \
+  pf0_interrupt_pin NONE \
+  cfg_mgmt_if false]
+
+# Bits of the core's memory port: those of DmaDataW in u280_top.
+ip axi_dwidth_converter 2.1 dma_width_u280 [dict create \
+  PROTOCOL AXI4 \
+  READ_WRITE_MODE READ_WRITE \
+  ADDR_WIDTH 64 \
+  SI_DATA_WIDTH 512 \
+  MI_DATA_WIDTH 32 \
+  SI_ID_WIDTH 4]
+
+# A medium access controller for each cage, with the error correction that copper needs.
+foreach {link site quad} {0 CMACE4_X0Y6 X0Y40~X0Y43 1 CMACE4_X0Y7 X0Y44~X0Y47} {
+  set first [string range $quad 3 4]
+  ip cmac_usplus 3.1 cmac_u280_$link [dict create \
+    CMAC_CAUI4_MODE 1 \
+    NUM_LANES 4x25 \
+    GT_REF_CLK_FREQ 161.1328125 \
+    GT_DRP_CLK 100 \
+    USER_INTERFACE AXIS \
+    ENABLE_AXI_INTERFACE 0 \
+    INCLUDE_STATISTICS_COUNTERS 0 \
+    INCLUDE_RS_FEC 1 \
+    ENABLE_PIPELINE_REG 1 \
+    TX_FLOW_CONTROL 0 \
+    RX_FLOW_CONTROL 0 \
+    RX_MIN_PACKET_LEN 64 \
+    RX_MAX_PACKET_LEN 1518 \
+    CMAC_CORE_SELECT $site \
+    GT_GROUP_SELECT $quad \
+    LANE1_GT_LOC X0Y$first \
+    LANE2_GT_LOC X0Y[expr {$first + 1}] \
+    LANE3_GT_LOC X0Y[expr {$first + 2}] \
+    LANE4_GT_LOC X0Y[expr {$first + 3}]]
+}
+
+# ---------------------------------------------------------------- synthesis to bitstream
+
+read_xdc [file join $here constraints pins.xdc]
+read_xdc [file join $here constraints timing.xdc]
+set_property used_in_synthesis false [get_files timing.xdc]
+
+set generics {}
+dict for {key value} $params { lappend generics -generic $key=$value }
+lappend generics -generic REVISION=32'h$revision -generic BUILT_ABI_HASH=32'h$abi_hash
+
+synth_design -top u280_top -part $part -include_dirs [file join $root hw common rtl] -verilog_define SYNTHESIS \
+  -flatten_hierarchy rebuilt {*}$generics
+write_checkpoint -force [file join $out synth.dcp]
+
+opt_design
+place_design
+phys_opt_design
+route_design
+phys_opt_design
+write_checkpoint -force [file join $out route.dcp]
+
+report_utilization -file [file join $out utilisation.rpt]
+report_timing_summary -file [file join $out timing.rpt]
+report_cdc -file [file join $out cdc.rpt]
+report_drc -file [file join $out drc.rpt]
+
+# A bitstream that does not meet its timing is none.
+foreach delay {max min} name {setup hold} {
+  set paths [get_timing_paths -delay_type $delay -max_paths 1]
+  if {$paths eq ""} { error "build.tcl: no path has a $name constraint: is there a clock?" }
+  set slack [get_property SLACK $paths]
+  if {$slack < 0} { error "build.tcl: worst $name slack is $slack ns: see [file join $out timing.rpt]; there is no bitstream" }
+}
+
+write_bitstream -force [file join $out $configuration.bit]
+
+set file [open [file join $out build.toml] w]
+puts $file "# Written by hw/board/u280/build.tcl."
+foreach {key value} [list board u280 part $part configuration $configuration abi_hash 0x[string tolower $abi_hash] \
+    revision 0x$revision tool "Vivado [version -short]"] {
+  puts $file "$key = \"$value\""
+}
+close $file

@@ -1,0 +1,4 @@
+board/u280/rtl/lite_split.sv
+board/u280/rtl/links_registers.sv
+board/u280/rtl/user_irq.sv
+board/u280/rtl/u280_top.sv

@@ -1,0 +1,120 @@
+import alcor_abi_pkg::*;
+
+/// The page of the board's links: what state the link ends are in, and their reset.
+module links_registers #(
+    /// Link ports, at most 8.
+    parameter int unsigned LINKS = 2
+) (
+    /// Clock.
+    input  logic                   clk_i,
+    /// Synchronous reset, active low.
+    input  logic                   rst_ni,
+
+    /// AXI4-Lite: write address.
+    input  logic                   awvalid_i,
+    /// AXI4-Lite: write address.
+    output logic                   awready_o,
+    /// AXI4-Lite: write address.
+    input  logic [11:0]            awaddr_i,
+    /// AXI4-Lite: write data.
+    input  logic                   wvalid_i,
+    /// AXI4-Lite: write data.
+    output logic                   wready_o,
+    /// AXI4-Lite: write data.
+    input  logic [31:0]            wdata_i,
+    /// AXI4-Lite: write response.
+    output logic                   bvalid_o,
+    /// AXI4-Lite: write response.
+    input  logic                   bready_i,
+    /// AXI4-Lite: read address.
+    input  logic                   arvalid_i,
+    /// AXI4-Lite: read address.
+    output logic                   arready_o,
+    /// AXI4-Lite: read address.
+    input  logic [11:0]            araddr_i,
+    /// AXI4-Lite: read data.
+    output logic                   rvalid_o,
+    /// AXI4-Lite: read data.
+    input  logic                   rready_i,
+    /// AXI4-Lite: read data.
+    output logic [31:0]            rdata_o,
+
+    /// By port: the link works.
+    input  logic [LINKS-1:0]       up_i,
+    /// The receiver is aligned.
+    input  logic [LINKS-1:0]       aligned_i,
+    /// The other end's is not.
+    input  logic [LINKS-1:0]       remote_fault_i,
+    /// Nothing more is delivered.
+    input  logic [LINKS-1:0]       shut_i,
+    /// It was up and fell.
+    input  logic [LINKS-1:0]       fell_i,
+    /// Something was to be sent while the link was down.
+    input  logic [LINKS-1:0]       unsent_i,
+    /// A frame came damaged or is missing.
+    input  logic [LINKS-1:0]       damaged_i,
+    /// The other end is a stranger.
+    input  logic [LINKS-1:0]       foreign_i,
+    /// A buffer ran over.
+    input  logic [LINKS-1:0]       overrun_i,
+    /// Frames that came damaged or out of sequence.
+    input  logic [LINKS-1:0][15:0] errors_i,
+    /// Pulse: the link end is to be reset.
+    output logic [LINKS-1:0]       clear_o
+);
+
+  logic write;
+  logic [11:0] write_address, read_address;
+  logic [31:0] write_data, read_data;
+
+  axi_lite_port #(
+      .ADDR_W(12)
+  ) u_port (
+      .clk_i          (clk_i),
+      .rst_ni         (rst_ni),
+      .awvalid_i      (awvalid_i),
+      .awready_o      (awready_o),
+      .awaddr_i       (awaddr_i),
+      .wvalid_i       (wvalid_i),
+      .wready_o       (wready_o),
+      .wdata_i        (wdata_i),
+      .bvalid_o       (bvalid_o),
+      .bready_i       (bready_i),
+      .arvalid_i      (arvalid_i),
+      .arready_o      (arready_o),
+      .araddr_i       (araddr_i),
+      .rvalid_o       (rvalid_o),
+      .rready_i       (rready_i),
+      .rdata_o        (rdata_o),
+      .write_valid_o  (write),
+      .write_ready_i  (1'b1),
+      .write_address_o(write_address),
+      .write_data_o   (write_data),
+      .read_address_o (read_address),
+      .read_data_i    (read_data)
+  );
+
+  always_comb begin
+    read_data = '0;
+    for (int unsigned p = 0; p < LINKS; p++) begin
+      if (read_address == LINKS_LINK_STATUS_OFFSET + 12'(4 * p)) begin
+        read_data[LINKS_LINK_STATUS_UP_LSB]           = up_i[p];
+        read_data[LINKS_LINK_STATUS_ALIGNED_LSB]      = aligned_i[p];
+        read_data[LINKS_LINK_STATUS_REMOTE_FAULT_LSB] = remote_fault_i[p];
+        read_data[LINKS_LINK_STATUS_SHUT_LSB]         = shut_i[p];
+        read_data[LINKS_LINK_STATUS_FELL_LSB]         = fell_i[p];
+        read_data[LINKS_LINK_STATUS_UNSENT_LSB]       = unsent_i[p];
+        read_data[LINKS_LINK_STATUS_DAMAGED_LSB]      = damaged_i[p];
+        read_data[LINKS_LINK_STATUS_FOREIGN_LSB]      = foreign_i[p];
+        read_data[LINKS_LINK_STATUS_OVERRUN_LSB]      = overrun_i[p];
+      end
+      if (read_address == LINKS_LINK_ERRORS_OFFSET + 12'(4 * p)) read_data[15:0] = errors_i[p];
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) clear_o <= '0;
+    else clear_o <= (write && write_address == LINKS_LINK_RESET_OFFSET) ? write_data[LINKS-1:0] : '0;
+  end
+
+endmodule

@@ -1,0 +1,618 @@
+`include "assertions.svh"
+
+import alcor_abi_pkg::*;
+import alcor_link_pkg::*;
+
+/// The board on an Alveo U280: `core` between PCIe and two QSFP28 cages, with the vendor's parts.
+///
+/// Clocks: the core's is XDMA's, 250 MHz, made from PCIe's reference; each link's is made by its medium
+/// access controller from the cage's reference, 322 MHz; 100 MHz of the board start the transceivers.
+/// They cross in link ends alone. What is here beside instances is wires.
+module u280_top #(
+    /// Ranks of the board.
+    parameter int unsigned RANKS = 2,
+    /// LinkSlots of each registration table.
+    parameter int unsigned SLOTS = 32,
+    /// Bytes of each node memory, a power of two.
+    parameter int unsigned NODE_BYTES = 1048576,
+    /// Payload words of an extended packet.
+    parameter int unsigned PAYLOAD_WORDS = 128,
+    /// Entries of the command FIFOs.
+    parameter int unsigned COMMAND_DEPTH = 64,
+    /// Words of each In FIFO.
+    parameter int unsigned IN_DEPTH = 512,
+    /// Words of each Out FIFO.
+    parameter int unsigned OUT_DEPTH = 512,
+    /// Words of each Head FIFO.
+    parameter int unsigned HEAD_DEPTH = 16,
+    /// Tasks of each MM Interface FIFO.
+    parameter int unsigned MM_DEPTH = 16,
+    /// Words of each router input memory.
+    parameter int unsigned ROUTER_INPUT_DEPTH = 512,
+    /// Words of each virtual output queue, crosspoint and output memory.
+    parameter int unsigned ROUTER_QUEUE_DEPTH = 16,
+    /// Cycles from a granted memory read to its data.
+    parameter int unsigned MEM_LATENCY = 64,
+    /// Link ports: the cages.
+    parameter int unsigned LINKS = 2,
+    /// Stages of the collective unit.
+    parameter int unsigned STAGES = 1,
+    /// Data bits of a phit.
+    parameter int unsigned PHIT_W = 256,
+    /// Phits of each input channel of a link.
+    parameter int unsigned VC_DEPTH = 256,
+    /// Posted receives, and as many unexpected messages, that a rank's message engine has room for.
+    parameter int unsigned MESSAGES = 256,
+    /// Bytes of a fragment of its unexpected message buffer.
+    parameter int unsigned FRAGMENT = 256,
+    /// Cells of each of its matching units.
+    parameter int unsigned MATCH_CELLS = 16,
+    /// Cells of a block of them.
+    parameter int unsigned MATCH_BLOCK = 8,
+    /// Cells of the matching unit in each rank's page, 0 for none.
+    parameter int unsigned ALPU_CELLS = 0,
+    /// Cells of a block of it.
+    parameter int unsigned ALPU_BLOCK = 16,
+    /// First 32 bits of the source revision.
+    parameter logic [31:0] REVISION = 32'h0,
+    /// Hash of hw/abi/alcor.rdl that the build script has read; another than the sources' stops the build.
+    parameter logic [31:0] BUILT_ABI_HASH = ABI_HASH,
+    /// Address bits of node memory; derived, not to be set.
+    localparam int unsigned DmaW = $clog2(RANKS) + $clog2(NODE_BYTES)
+) (
+    /// PCIe reference clock, 100 MHz.
+    input  logic        pcie_refclk_p_i,
+    /// PCIe reference clock.
+    input  logic        pcie_refclk_n_i,
+    /// PCIe reset, active low.
+    input  logic        pcie_perst_ni,
+    /// PCIe lanes, received.
+    input  logic [15:0] pcie_rxp_i,
+    /// PCIe lanes, received.
+    input  logic [15:0] pcie_rxn_i,
+    /// PCIe lanes, sent.
+    output logic [15:0] pcie_txp_o,
+    /// PCIe lanes, sent.
+    output logic [15:0] pcie_txn_o,
+
+    /// 100 MHz of the board.
+    input  logic        clk100_p_i,
+    /// 100 MHz of the board.
+    input  logic        clk100_n_i,
+
+    /// Reference clocks of the cages, 161.1328125 MHz.
+    input  logic [1:0]  qsfp_refclk_p_i,
+    /// Reference clocks of the cages.
+    input  logic [1:0]  qsfp_refclk_n_i,
+    /// Their oscillators run, active low.
+    output logic [1:0]  qsfp_refclk_oe_no,
+    /// Their oscillators' frequency: 1 is 161.1328125 MHz, 0 is 156.25 MHz.
+    output logic [1:0]  qsfp_refclk_fs_o,
+    /// Lanes of cage 0 in [3:0], of cage 1 in [7:4], received.
+    input  logic [7:0]  qsfp_rxp_i,
+    /// Lanes of the cages, received.
+    input  logic [7:0]  qsfp_rxn_i,
+    /// Lanes of the cages, sent.
+    output logic [7:0]  qsfp_txp_o,
+    /// Lanes of the cages, sent.
+    output logic [7:0]  qsfp_txn_o,
+
+    /// High switches the board's power off: the HBM is too hot. It is not used.
+    output logic        hbm_cattrip_o
+);
+
+  // Bits of the core's memory port; the width converter's other side is XDMA's.
+  localparam int unsigned DmaDataW = 32;
+  localparam int unsigned XdmaDataW = 512;
+  // Pages of the core, and above them those of the links.
+  localparam int unsigned BarW = 17;
+
+  assign hbm_cattrip_o     = 1'b0;
+  assign qsfp_refclk_oe_no = '0;
+  assign qsfp_refclk_fs_o  = '1;
+
+  // ---------------------------------------------------------------- clocks
+
+  logic pcie_refclk, pcie_refclk_half, clk100_pin, clk100;
+  logic clk, rst_n;
+
+  IBUFDS_GTE4 u_pcie_refclk (
+      .I    (pcie_refclk_p_i),
+      .IB   (pcie_refclk_n_i),
+      .CEB  (1'b0),
+      .O    (pcie_refclk),
+      .ODIV2(pcie_refclk_half)
+  );
+
+  IBUFDS u_clk100_pin (
+      .I (clk100_p_i),
+      .IB(clk100_n_i),
+      .O (clk100_pin)
+  );
+
+  BUFG u_clk100 (
+      .I(clk100_pin),
+      .O(clk100)
+  );
+
+  // The transceivers of the cages start anew with PCIe.
+  logic perst_n, mac_reset_q;
+
+  sync_2ff #(.WIDTH(1)) u_perst (.clk_i(clk100), .rst_ni(1'b1), .d_i(pcie_perst_ni), .q_o(perst_n));
+
+  always_ff @(posedge clk100) mac_reset_q <= !perst_n;
+
+  // ---------------------------------------------------------------- PCIe
+
+  logic [RANKS-1:0] irq, irq_request, irq_sent;
+
+  logic lite_awvalid, lite_awready, lite_wvalid, lite_wready, lite_bvalid, lite_bready;
+  logic lite_arvalid, lite_arready, lite_rvalid, lite_rready;
+  logic [31:0] lite_awaddr, lite_wdata, lite_araddr, lite_rdata;
+
+  logic [3:0] x_awid, x_bid, x_arid, x_rid, x_awcache, x_arcache;
+  logic [63:0] x_awaddr, x_araddr;
+  logic [7:0] x_awlen, x_arlen;
+  logic [2:0] x_awsize, x_arsize, x_awprot, x_arprot;
+  logic [1:0] x_awburst, x_arburst, x_bresp, x_rresp;
+  logic x_awlock, x_arlock, x_awvalid, x_awready, x_wvalid, x_wready, x_wlast, x_bvalid, x_bready;
+  logic x_arvalid, x_arready, x_rvalid, x_rready, x_rlast;
+  logic [XdmaDataW-1:0] x_wdata, x_rdata;
+  logic [XdmaDataW/8-1:0] x_wstrb;
+
+  xdma_u280 u_xdma (
+      .sys_clk      (pcie_refclk_half),
+      .sys_clk_gt   (pcie_refclk),
+      .sys_rst_n    (pcie_perst_ni),
+      .pci_exp_rxp  (pcie_rxp_i),
+      .pci_exp_rxn  (pcie_rxn_i),
+      .pci_exp_txp  (pcie_txp_o),
+      .pci_exp_txn  (pcie_txn_o),
+      .user_lnk_up  (),
+      .axi_aclk     (clk),
+      .axi_aresetn  (rst_n),
+      .usr_irq_req  (irq_request),
+      .usr_irq_ack  (irq_sent),
+      .msix_enable  (),
+      .m_axi_awid   (x_awid),
+      .m_axi_awaddr (x_awaddr),
+      .m_axi_awlen  (x_awlen),
+      .m_axi_awsize (x_awsize),
+      .m_axi_awburst(x_awburst),
+      .m_axi_awprot (x_awprot),
+      .m_axi_awlock (x_awlock),
+      .m_axi_awcache(x_awcache),
+      .m_axi_awvalid(x_awvalid),
+      .m_axi_awready(x_awready),
+      .m_axi_wdata  (x_wdata),
+      .m_axi_wstrb  (x_wstrb),
+      .m_axi_wlast  (x_wlast),
+      .m_axi_wvalid (x_wvalid),
+      .m_axi_wready (x_wready),
+      .m_axi_bid    (x_bid),
+      .m_axi_bresp  (x_bresp),
+      .m_axi_bvalid (x_bvalid),
+      .m_axi_bready (x_bready),
+      .m_axi_arid   (x_arid),
+      .m_axi_araddr (x_araddr),
+      .m_axi_arlen  (x_arlen),
+      .m_axi_arsize (x_arsize),
+      .m_axi_arburst(x_arburst),
+      .m_axi_arprot (x_arprot),
+      .m_axi_arlock (x_arlock),
+      .m_axi_arcache(x_arcache),
+      .m_axi_arvalid(x_arvalid),
+      .m_axi_arready(x_arready),
+      .m_axi_rid    (x_rid),
+      .m_axi_rdata  (x_rdata),
+      .m_axi_rresp  (x_rresp),
+      .m_axi_rlast  (x_rlast),
+      .m_axi_rvalid (x_rvalid),
+      .m_axi_rready (x_rready),
+      .m_axil_awaddr (lite_awaddr),
+      .m_axil_awprot (),
+      .m_axil_awvalid(lite_awvalid),
+      .m_axil_awready(lite_awready),
+      .m_axil_wdata  (lite_wdata),
+      // The ABI has whole words only.
+      .m_axil_wstrb  (),
+      .m_axil_wvalid (lite_wvalid),
+      .m_axil_wready (lite_wready),
+      .m_axil_bresp  (2'b00),
+      .m_axil_bvalid (lite_bvalid),
+      .m_axil_bready (lite_bready),
+      .m_axil_araddr (lite_araddr),
+      .m_axil_arprot (),
+      .m_axil_arvalid(lite_arvalid),
+      .m_axil_arready(lite_arready),
+      .m_axil_rdata  (lite_rdata),
+      .m_axil_rresp  (2'b00),
+      .m_axil_rvalid (lite_rvalid),
+      .m_axil_rready (lite_rready)
+  );
+
+  for (genvar r = 0; r < RANKS; r++) begin : g_irq
+    user_irq u_irq (
+        .clk_i    (clk),
+        .rst_ni   (rst_n),
+        .level_i  (irq[r]),
+        .request_o(irq_request[r]),
+        .sent_i   (irq_sent[r])
+    );
+  end
+
+  // ---------------------------------------------------------------- DMA: XDMA's width to the core's
+
+  logic dma_awvalid, dma_awready, dma_wvalid, dma_wready, dma_wlast, dma_bvalid, dma_bready;
+  logic dma_arvalid, dma_arready, dma_rvalid, dma_rready, dma_rlast;
+  logic [63:0] dma_awaddr, dma_araddr;
+  logic [7:0] dma_arlen;
+  logic [DmaDataW-1:0] dma_wdata, dma_rdata;
+  logic [DmaDataW/8-1:0] dma_wstrb;
+
+  dma_width_u280 u_dma_width (
+      .s_axi_aclk    (clk),
+      .s_axi_aresetn (rst_n),
+      .s_axi_awid    (x_awid),
+      .s_axi_awaddr  (x_awaddr),
+      .s_axi_awlen   (x_awlen),
+      .s_axi_awsize  (x_awsize),
+      .s_axi_awburst (x_awburst),
+      .s_axi_awlock  (x_awlock),
+      .s_axi_awcache (x_awcache),
+      .s_axi_awprot  (x_awprot),
+      .s_axi_awregion(4'd0),
+      .s_axi_awqos   (4'd0),
+      .s_axi_awvalid (x_awvalid),
+      .s_axi_awready (x_awready),
+      .s_axi_wdata   (x_wdata),
+      .s_axi_wstrb   (x_wstrb),
+      .s_axi_wlast   (x_wlast),
+      .s_axi_wvalid  (x_wvalid),
+      .s_axi_wready  (x_wready),
+      .s_axi_bid     (x_bid),
+      .s_axi_bresp   (x_bresp),
+      .s_axi_bvalid  (x_bvalid),
+      .s_axi_bready  (x_bready),
+      .s_axi_arid    (x_arid),
+      .s_axi_araddr  (x_araddr),
+      .s_axi_arlen   (x_arlen),
+      .s_axi_arsize  (x_arsize),
+      .s_axi_arburst (x_arburst),
+      .s_axi_arlock  (x_arlock),
+      .s_axi_arcache (x_arcache),
+      .s_axi_arprot  (x_arprot),
+      .s_axi_arregion(4'd0),
+      .s_axi_arqos   (4'd0),
+      .s_axi_arvalid (x_arvalid),
+      .s_axi_arready (x_arready),
+      .s_axi_rid     (x_rid),
+      .s_axi_rdata   (x_rdata),
+      .s_axi_rresp   (x_rresp),
+      .s_axi_rlast   (x_rlast),
+      .s_axi_rvalid  (x_rvalid),
+      .s_axi_rready  (x_rready),
+      .m_axi_awaddr  (dma_awaddr),
+      // The core sees a burst's end, and all bursts are INCR.
+      .m_axi_awlen   (),
+      .m_axi_awsize  (),
+      .m_axi_awburst (),
+      .m_axi_awlock  (),
+      .m_axi_awcache (),
+      .m_axi_awprot  (),
+      .m_axi_awregion(),
+      .m_axi_awqos   (),
+      .m_axi_awvalid (dma_awvalid),
+      .m_axi_awready (dma_awready),
+      .m_axi_wdata   (dma_wdata),
+      .m_axi_wstrb   (dma_wstrb),
+      .m_axi_wlast   (dma_wlast),
+      .m_axi_wvalid  (dma_wvalid),
+      .m_axi_wready  (dma_wready),
+      .m_axi_bresp   (2'b00),
+      .m_axi_bvalid  (dma_bvalid),
+      .m_axi_bready  (dma_bready),
+      .m_axi_araddr  (dma_araddr),
+      .m_axi_arlen   (dma_arlen),
+      .m_axi_arsize  (),
+      .m_axi_arburst (),
+      .m_axi_arlock  (),
+      .m_axi_arcache (),
+      .m_axi_arprot  (),
+      .m_axi_arregion(),
+      .m_axi_arqos   (),
+      .m_axi_arvalid (dma_arvalid),
+      .m_axi_arready (dma_arready),
+      .m_axi_rdata   (dma_rdata),
+      .m_axi_rresp   (2'b00),
+      .m_axi_rlast   (dma_rlast),
+      .m_axi_rvalid  (dma_rvalid),
+      .m_axi_rready  (dma_rready)
+  );
+
+  // ---------------------------------------------------------------- registers: the core's and the links'
+
+  logic [1:0] to_awvalid, to_awready, to_wready, to_bvalid, to_bready;
+  logic [1:0] to_arvalid, to_arready, to_rvalid, to_rready;
+  logic [1:0][31:0] to_rdata;
+
+  lite_split #(
+      .ADDR_W(BarW + 1)
+  ) u_lite_split (
+      .clk_i    (clk),
+      .rst_ni   (rst_n),
+      .awvalid_i(lite_awvalid),
+      .awready_o(lite_awready),
+      .awaddr_i (lite_awaddr[BarW:0]),
+      .wvalid_i (lite_wvalid),
+      .wready_o (lite_wready),
+      .bvalid_o (lite_bvalid),
+      .bready_i (lite_bready),
+      .arvalid_i(lite_arvalid),
+      .arready_o(lite_arready),
+      .araddr_i (lite_araddr[BarW:0]),
+      .rvalid_o (lite_rvalid),
+      .rready_i (lite_rready),
+      .rdata_o  (lite_rdata),
+      .awvalid_o(to_awvalid),
+      .awready_i(to_awready),
+      .wready_i (to_wready),
+      .bvalid_i (to_bvalid),
+      .bready_o (to_bready),
+      .arvalid_o(to_arvalid),
+      .arready_i(to_arready),
+      .rvalid_i (to_rvalid),
+      .rready_o (to_rready),
+      .rdata_i  (to_rdata)
+  );
+
+  logic [LINKS-1:0] up, aligned, remote_fault, shut, fell, unsent, damaged, foreign, overrun, clear;
+  logic [LINKS-1:0][15:0] errors;
+
+  links_registers #(
+      .LINKS(LINKS)
+  ) u_links_registers (
+      .clk_i         (clk),
+      .rst_ni        (rst_n),
+      .awvalid_i     (to_awvalid[1]),
+      .awready_o     (to_awready[1]),
+      .awaddr_i      (lite_awaddr[11:0]),
+      .wvalid_i      (to_awvalid[1]),
+      .wready_o      (to_wready[1]),
+      .wdata_i       (lite_wdata),
+      .bvalid_o      (to_bvalid[1]),
+      .bready_i      (to_bready[1]),
+      .arvalid_i     (to_arvalid[1]),
+      .arready_o     (to_arready[1]),
+      .araddr_i      (lite_araddr[11:0]),
+      .rvalid_o      (to_rvalid[1]),
+      .rready_i      (to_rready[1]),
+      .rdata_o       (to_rdata[1]),
+      .up_i          (up),
+      .aligned_i     (aligned),
+      .remote_fault_i(remote_fault),
+      .shut_i        (shut),
+      .fell_i        (fell),
+      .unsent_i      (unsent),
+      .damaged_i     (damaged),
+      .foreign_i     (foreign),
+      .overrun_i     (overrun),
+      .errors_i      (errors),
+      .clear_o       (clear)
+  );
+
+  // ---------------------------------------------------------------- the core
+
+  logic [LINKS-1:0] rx_valid, rx_credit, tx_valid, tx_credit;
+  logic [LINKS-1:0][2:0] rx_vc, rx_credit_vc, tx_vc, tx_credit_vc;
+  logic [LINKS-1:0][LinkPhitW-1:0] rx_phit, tx_phit;
+
+  core #(
+      .RANKS             (RANKS),
+      .SLOTS             (SLOTS),
+      .NODE_BYTES        (NODE_BYTES),
+      .PAYLOAD_WORDS     (PAYLOAD_WORDS),
+      .COMMAND_DEPTH     (COMMAND_DEPTH),
+      .IN_DEPTH          (IN_DEPTH),
+      .OUT_DEPTH         (OUT_DEPTH),
+      .HEAD_DEPTH        (HEAD_DEPTH),
+      .MM_DEPTH          (MM_DEPTH),
+      .ROUTER_INPUT_DEPTH(ROUTER_INPUT_DEPTH),
+      .ROUTER_QUEUE_DEPTH(ROUTER_QUEUE_DEPTH),
+      .MEM_LATENCY       (MEM_LATENCY),
+      .LINKS             (LINKS),
+      .STAGES            (STAGES),
+      .PHIT_W            (PHIT_W),
+      .VC_DEPTH          (VC_DEPTH),
+      .MESSAGES          (MESSAGES),
+      .FRAGMENT          (FRAGMENT),
+      .MATCH_CELLS       (MATCH_CELLS),
+      .MATCH_BLOCK       (MATCH_BLOCK),
+      .ALPU_CELLS        (ALPU_CELLS),
+      .ALPU_BLOCK        (ALPU_BLOCK),
+      .CLOCK_KHZ         (250000),
+      .REVISION          (REVISION)
+  ) u_core (
+      .clk_i           (clk),
+      .rst_ni          (rst_n),
+      .lite_awvalid_i  (to_awvalid[0]),
+      .lite_awready_o  (to_awready[0]),
+      .lite_awaddr_i   (lite_awaddr[BarW-1:0]),
+      .lite_wvalid_i   (to_awvalid[0]),
+      .lite_wready_o   (to_wready[0]),
+      .lite_wdata_i    (lite_wdata),
+      .lite_bvalid_o   (to_bvalid[0]),
+      .lite_bready_i   (to_bready[0]),
+      .lite_arvalid_i  (to_arvalid[0]),
+      .lite_arready_o  (to_arready[0]),
+      .lite_araddr_i   (lite_araddr[BarW-1:0]),
+      .lite_rvalid_o   (to_rvalid[0]),
+      .lite_rready_i   (to_rready[0]),
+      .lite_rdata_o    (to_rdata[0]),
+      .peek_o          (),
+      .dma_awvalid_i   (dma_awvalid),
+      .dma_awready_o   (dma_awready),
+      .dma_awaddr_i    (dma_awaddr[DmaW-1:0]),
+      .dma_wvalid_i    (dma_wvalid),
+      .dma_wready_o    (dma_wready),
+      .dma_wdata_i     (dma_wdata),
+      .dma_wstrb_i     (dma_wstrb),
+      .dma_wlast_i     (dma_wlast),
+      .dma_bvalid_o    (dma_bvalid),
+      .dma_bready_i    (dma_bready),
+      .dma_arvalid_i   (dma_arvalid),
+      .dma_arready_o   (dma_arready),
+      .dma_araddr_i    (dma_araddr[DmaW-1:0]),
+      .dma_arlen_i     (dma_arlen),
+      .dma_rvalid_o    (dma_rvalid),
+      .dma_rready_i    (dma_rready),
+      .dma_rdata_o     (dma_rdata),
+      .dma_rlast_o     (dma_rlast),
+      .irq_o           (irq),
+      .move_valid_i    ('0),
+      .move_offset_i   ('0),
+      .move_data_i     ('0),
+      .link_valid_i    (rx_valid),
+      .link_vc_i       (rx_vc),
+      .link_phit_i     (rx_phit),
+      .link_credit_i   (rx_credit),
+      .link_credit_vc_i(rx_credit_vc),
+      .link_valid_o    (tx_valid),
+      .link_vc_o       (tx_vc),
+      .link_phit_o     (tx_phit),
+      .link_credit_o   (tx_credit),
+      .link_credit_vc_o(tx_credit_vc),
+      .monitor_valid_o (),
+      .monitor_last_o  (),
+      .monitor_data_o  ()
+  );
+
+  // ---------------------------------------------------------------- links
+
+  for (genvar l = 0; l < LINKS; l++) begin : g_link
+    logic mac_clk, mac_ready_q, mac_rx_reset, mac_tx_reset;
+    logic mac_aligned, mac_fault, mac_enable, mac_send_fault;
+    logic mac_tx_valid, mac_tx_taken, mac_tx_last, mac_tx_error;
+    logic mac_rx_valid, mac_rx_last, mac_rx_error;
+    logic [MacW-1:0] mac_tx_data, mac_rx_data;
+    logic [3:0] rxp, rxn, txp, txn;
+
+    assign rxp                  = qsfp_rxp_i[4*l+:4];
+    assign rxn                  = qsfp_rxn_i[4*l+:4];
+    assign qsfp_txp_o[4*l+:4] = txp;
+    assign qsfp_txn_o[4*l+:4] = txn;
+
+    always_ff @(posedge mac_clk) mac_ready_q <= !mac_rx_reset && !mac_tx_reset;
+
+    link_end #(
+        .PHITS(8 * VC_DEPTH)
+    ) u_link_end (
+        .clk_i             (clk),
+        .rst_ni            (rst_n),
+        .clear_i           (clear[l]),
+        .valid_i           (tx_valid[l]),
+        .vc_i              (tx_vc[l]),
+        .phit_i            (tx_phit[l]),
+        .credit_i          (tx_credit[l]),
+        .credit_vc_i       (tx_credit_vc[l]),
+        .valid_o           (rx_valid[l]),
+        .vc_o              (rx_vc[l]),
+        .phit_o            (rx_phit[l]),
+        .credit_o          (rx_credit[l]),
+        .credit_vc_o       (rx_credit_vc[l]),
+        .up_o              (up[l]),
+        .aligned_o         (aligned[l]),
+        .remote_fault_o    (remote_fault[l]),
+        .shut_o            (shut[l]),
+        .fell_o            (fell[l]),
+        .unsent_o          (unsent[l]),
+        .damaged_o         (damaged[l]),
+        .foreign_o         (foreign[l]),
+        .overrun_o         (overrun[l]),
+        .errors_o          (errors[l]),
+        .mac_clk_i         (mac_clk),
+        .mac_ready_i       (mac_ready_q),
+        .mac_aligned_i     (mac_aligned),
+        .mac_remote_fault_i(mac_fault),
+        .mac_tx_enable_o   (mac_enable),
+        .mac_send_fault_o  (mac_send_fault),
+        .mac_valid_o       (mac_tx_valid),
+        .mac_taken_i       (mac_tx_taken),
+        .mac_data_o        (mac_tx_data),
+        .mac_last_o        (mac_tx_last),
+        .mac_error_o       (mac_tx_error),
+        .mac_valid_i       (mac_rx_valid),
+        .mac_data_i        (mac_rx_data),
+        .mac_last_i        (mac_rx_last),
+        .mac_error_i       (mac_rx_error)
+    );
+
+    // Each cage has an IP of its own, as an IP is bound to its place. The ports are the same.
+    // verilog_format: off
+    `define ALCOR_CMAC(module_) \
+    module_ u_cmac ( \
+        .gt_rxp_in                           (rxp), \
+        .gt_rxn_in                           (rxn), \
+        .gt_txp_out                          (txp), \
+        .gt_txn_out                          (txn), \
+        .gt_ref_clk_p                        (qsfp_refclk_p_i[l]), \
+        .gt_ref_clk_n                        (qsfp_refclk_n_i[l]), \
+        .gt_loopback_in                      (12'd0), \
+        .gtwiz_reset_tx_datapath             (1'b0), \
+        .gtwiz_reset_rx_datapath             (1'b0), \
+        .sys_reset                           (mac_reset_q), \
+        .init_clk                            (clk100), \
+        .gt_txusrclk2                        (mac_clk), \
+        .rx_clk                              (mac_clk), \
+        .core_rx_reset                       (1'b0), \
+        .core_tx_reset                       (1'b0), \
+        .usr_rx_reset                        (mac_rx_reset), \
+        .usr_tx_reset                        (mac_tx_reset), \
+        .ctl_rx_enable                       (1'b1), \
+        .ctl_rx_force_resync                 (1'b0), \
+        .ctl_rx_test_pattern                 (1'b0), \
+        .ctl_tx_enable                       (mac_enable), \
+        .ctl_tx_test_pattern                 (1'b0), \
+        .ctl_tx_send_idle                    (1'b0), \
+        .ctl_tx_send_rfi                     (mac_send_fault), \
+        .ctl_tx_send_lfi                     (1'b0), \
+        .ctl_tx_rsfec_enable                 (1'b1), \
+        .ctl_rx_rsfec_enable                 (1'b1), \
+        .ctl_rsfec_ieee_error_indication_mode(1'b1), \
+        .ctl_rx_rsfec_enable_correction      (1'b1), \
+        .ctl_rx_rsfec_enable_indication      (1'b1), \
+        .stat_rx_aligned                     (mac_aligned), \
+        .stat_rx_remote_fault                (mac_fault), \
+        .tx_axis_tvalid                      (mac_tx_valid), \
+        .tx_axis_tready                      (mac_tx_taken), \
+        .tx_axis_tdata                       (mac_tx_data), \
+        .tx_axis_tkeep                       (64'hFFFF_FFFF_FFFF_FFFF), \
+        .tx_axis_tlast                       (mac_tx_last), \
+        .tx_axis_tuser                       (mac_tx_error), \
+        .tx_preamblein                       (56'd0), \
+        .rx_axis_tvalid                      (mac_rx_valid), \
+        .rx_axis_tdata                       (mac_rx_data), \
+        .rx_axis_tkeep                       (), \
+        .rx_axis_tlast                       (mac_rx_last), \
+        .rx_axis_tuser                       (mac_rx_error), \
+        .core_drp_reset                      (1'b0), \
+        .drp_clk                             (1'b0), \
+        .drp_addr                            (10'd0), \
+        .drp_di                              (16'd0), \
+        .drp_en                              (1'b0), \
+        .drp_we                              (1'b0) \
+    );
+    // verilog_format: on
+
+    if (l == 0) begin : g_cage0
+      `ALCOR_CMAC(cmac_u280_0)
+    end else begin : g_cage1
+      `ALCOR_CMAC(cmac_u280_1)
+    end
+  end
+
+  `ALCOR_CHECK_PARAM(g_check_links, LINKS == 2, "u280_top: the board has two cages, so LINKS must be 2")
+  `ALCOR_CHECK_PARAM(g_check_phit, PHIT_W == LinkDataW, "u280_top: a link's frame has phits of 256 bits, so PHIT_W must be 256")
+  `ALCOR_CHECK_PARAM(g_check_abi, BUILT_ABI_HASH == ABI_HASH, "u280_top: the build script has read another ABI than this one")
+
+endmodule

@@ -1,0 +1,94 @@
+import alcor_link_pkg::*;
+
+/// A link end whose clocks the bench drives by hand.
+module link_bench #(
+    /// Cycles without a fault after which the link is up.
+    parameter int unsigned QUIET = 64,
+    /// Phits that the receiver has room for.
+    parameter int unsigned PHITS = 2048
+) (
+    input  logic core_clk_i,
+    input  logic rst_ni,
+    input  logic clear_i,
+    input  logic valid_i,
+    input  logic [2:0] vc_i,
+    input  logic [LinkPhitW-1:0] phit_i,
+    input  logic credit_i,
+    input  logic [2:0] credit_vc_i,
+    output logic valid_o,
+    output logic [2:0] vc_o,
+    output logic [LinkPhitW-1:0] phit_o,
+    output logic credit_o,
+    output logic [2:0] credit_vc_o,
+    output logic up_o,
+    output logic aligned_o,
+    output logic remote_fault_o,
+    output logic shut_o,
+    output logic fell_o,
+    output logic unsent_o,
+    output logic damaged_o,
+    output logic foreign_o,
+    output logic overrun_o,
+    output logic [15:0] errors_o,
+    input  logic mac_clk_i,
+    input  logic mac_ready_i,
+    input  logic mac_aligned_i,
+    input  logic mac_remote_fault_i,
+    output logic mac_tx_enable_o,
+    output logic mac_send_fault_o,
+    output logic mac_valid_o,
+    input  logic mac_taken_i,
+    output logic [MacW-1:0] mac_data_o,
+    output logic mac_last_o,
+    output logic mac_error_o,
+    input  logic mac_valid_i,
+    input  logic [MacW-1:0] mac_data_i,
+    input  logic mac_last_i,
+    input  logic mac_error_i
+);
+
+  link_end #(
+      .QUIET(QUIET),
+      .PHITS(PHITS)
+  ) u_link_end (
+      .clk_i(core_clk_i),
+      .rst_ni(rst_ni),
+      .clear_i(clear_i),
+      .valid_i(valid_i),
+      .vc_i(vc_i),
+      .phit_i(phit_i),
+      .credit_i(credit_i),
+      .credit_vc_i(credit_vc_i),
+      .valid_o(valid_o),
+      .vc_o(vc_o),
+      .phit_o(phit_o),
+      .credit_o(credit_o),
+      .credit_vc_o(credit_vc_o),
+      .up_o(up_o),
+      .aligned_o(aligned_o),
+      .remote_fault_o(remote_fault_o),
+      .shut_o(shut_o),
+      .fell_o(fell_o),
+      .unsent_o(unsent_o),
+      .damaged_o(damaged_o),
+      .foreign_o(foreign_o),
+      .overrun_o(overrun_o),
+      .errors_o(errors_o),
+      .mac_clk_i(mac_clk_i),
+      .mac_ready_i(mac_ready_i),
+      .mac_aligned_i(mac_aligned_i),
+      .mac_remote_fault_i(mac_remote_fault_i),
+      .mac_tx_enable_o(mac_tx_enable_o),
+      .mac_send_fault_o(mac_send_fault_o),
+      .mac_valid_o(mac_valid_o),
+      .mac_taken_i(mac_taken_i),
+      .mac_data_o(mac_data_o),
+      .mac_last_o(mac_last_o),
+      .mac_error_o(mac_error_o),
+      .mac_valid_i(mac_valid_i),
+      .mac_data_i(mac_data_i),
+      .mac_last_i(mac_last_i),
+      .mac_error_i(mac_error_i)
+  );
+
+endmodule

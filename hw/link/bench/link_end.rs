@@ -1,0 +1,1021 @@
+//! `link_end` between a core and a medium access controller, both models that share nothing with it but `alcor_abi`. The two
+//! clocks are driven edge by edge, in picoseconds.
+
+use std::collections::VecDeque;
+
+use alcor_abi::{ABI_HASH, packets};
+use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, soak};
+use rand::Rng;
+
+/// 250 MHz and 322.265625 MHz.
+const CORE: u64 = 4_000;
+const MAC: u64 = 3_103;
+/// What a byte takes at 100 Gb/s.
+const BYTE: u64 = 80;
+/// Preamble, checksum and gap of a frame.
+const OVERHEAD: u64 = 24;
+/// Cycles of quiet until the link is up, as the model is built.
+const QUIET: u64 = 64;
+/// Channels with credits.
+const CHANNELS: usize = 6;
+/// Bits of a phit with its header.
+const PHIT: usize = 336;
+/// Destination, source and EtherType 88B5, byte by byte.
+const ADDRESSES: [u8; 14] = [
+    0x01, 0x80, 0xc2, 0, 0, 0x0e, 0x02, 0, 0, 0, 0, 0, 0x88, 0xb5,
+];
+
+/// A phit: its channel, and its bits in lanes of 48.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Phit {
+    vc: u8,
+    lanes: [u64; 7],
+}
+
+impl Phit {
+    fn random(rng: &mut Random) -> Self {
+        let mut lanes = [0; 7];
+        lanes.fill_with(|| rng.random_range(0..1 << 48));
+        // Control has no credit, and is seldom.
+        let vc = if rng.random_bool(0.01) {
+            7
+        } else {
+            rng.random_range(0..6)
+        };
+        Self { vc, lanes }
+    }
+
+    /// The slot with this phit, low bit first.
+    fn bits(&self) -> Vec<bool> {
+        let mut bits: Vec<bool> = (0..PHIT)
+            .map(|b| self.lanes[b / 48] >> (b % 48) & 1 == 1)
+            .collect();
+        let above =
+            packets::link_slot::VC.put(u32::from(self.vc)) | packets::link_slot::FULL.put(1);
+        bits.extend((0..4).map(|b| above >> b & 1 == 1));
+        bits
+    }
+
+    /// The phit of a slot, if there is one.
+    fn of(bits: &[bool]) -> Option<Self> {
+        let above = (0..4).fold(0, |sum, b| sum | u32::from(bits[PHIT + b]) << b);
+        let mut lanes = [0; 7];
+        for (b, &bit) in bits[..PHIT].iter().enumerate() {
+            lanes[b / 48] |= u64::from(bit) << (b % 48);
+        }
+        let vc = packets::link_slot::VC.get(above) as u8;
+        (packets::link_slot::FULL.get(above) == 1).then_some(Self { vc, lanes })
+    }
+}
+
+/// A word of a frame, in lanes of 64 bits.
+type Word = [u64; 8];
+
+/// What a frame carries.
+#[derive(Debug, Clone, Default)]
+struct Frame {
+    sequence: u8,
+    credits: [u32; CHANNELS],
+    /// By slot, three to a group.
+    slots: Vec<Option<Phit>>,
+}
+
+const CREDITS: [alcor_abi::Field; CHANNELS] = [
+    packets::link_credits::REQUEST,
+    packets::link_credits::REQUEST_1,
+    packets::link_credits::REPLY,
+    packets::link_credits::REPLY_1,
+    packets::link_credits::COLLECTIVE,
+    packets::link_credits::COLLECTIVE_1,
+];
+
+impl Frame {
+    fn words(&self) -> Vec<Word> {
+        let mut bytes = vec![0u8; 64];
+        bytes[..14].copy_from_slice(&ADDRESSES);
+        bytes[14] = 1;
+        bytes[15] = self.sequence;
+        bytes[16..20].copy_from_slice(&ABI_HASH.to_le_bytes());
+        let credits = (0..CHANNELS).fold(0, |sum, c| sum | CREDITS[c].put(self.credits[c]));
+        bytes[20..24].copy_from_slice(&credits.to_le_bytes());
+        for group in self.slots.chunks(3) {
+            let mut bits = Vec::new();
+            for slot in group {
+                bits.extend(slot.as_ref().map_or_else(|| vec![false; 340], Phit::bits));
+            }
+            bits.resize(1024, false);
+            bytes.extend(
+                bits.chunks(8)
+                    .map(|eight| (0..8).fold(0, |sum, b| sum | u8::from(eight[b]) << b)),
+            );
+        }
+        let lane = |eight: &[u8]| u64::from_le_bytes(eight.try_into().unwrap_or([0; 8]));
+        bytes
+            .chunks(64)
+            .map(|word| std::array::from_fn(|l| lane(&word[8 * l..8 * l + 8])))
+            .collect()
+    }
+
+    fn of(words: &[Word]) -> Self {
+        let bytes: Vec<u8> = words
+            .iter()
+            .flatten()
+            .flat_map(|lane| lane.to_le_bytes())
+            .collect();
+        assert_eq!(bytes[..14], ADDRESSES, "addresses and EtherType");
+        assert_eq!(bytes[14], 1, "layout");
+        let word = |at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
+        assert_eq!(word(16), ABI_HASH, "ABI");
+        assert!(
+            bytes[24..64].iter().all(|&byte| byte == 0),
+            "spare bytes of the first word"
+        );
+        assert_eq!(words.len() % 2, 1, "a first word and whole groups");
+        assert!(words.len() <= 17, "a frame of {} words", words.len());
+        let mut slots = Vec::new();
+        for group in bytes[64..].chunks(128) {
+            let bits: Vec<bool> = (0..1024)
+                .map(|b| group[b / 8] >> (b % 8) & 1 == 1)
+                .collect();
+            slots.extend((0..3).map(|s| Phit::of(&bits[340 * s..340 * s + 340])));
+        }
+        Self {
+            sequence: bytes[15],
+            credits: std::array::from_fn(|c| CREDITS[c].get(word(20))),
+            slots,
+        }
+    }
+}
+
+/// How the other end's words come, or go wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spoil {
+    Checksum,
+    Missing,
+    Hash,
+    EtherType,
+    Layout,
+    Cut,
+}
+
+/// What is expected to come out of one way.
+#[derive(Default)]
+struct Way {
+    phits: VecDeque<Phit>,
+    credits: [u64; CHANNELS],
+    moved: u64,
+    /// When each phit went in, for latencies.
+    times: VecDeque<u64>,
+    worst: u64,
+}
+
+struct Pins {
+    core_clk: Pin,
+    mac_clk: Pin,
+    rst: Pin,
+    clear: Pin,
+    valid_in: Pin,
+    vc_in: Pin,
+    phit_in: Pin,
+    credit_in: Pin,
+    credit_vc_in: Pin,
+    valid_out: Pin,
+    vc_out: Pin,
+    phit_out: Pin,
+    credit_out: Pin,
+    credit_vc_out: Pin,
+    mac_ready: Pin,
+    aligned: Pin,
+    fault: Pin,
+    tx_valid: Pin,
+    tx_taken: Pin,
+    tx_data: Pin,
+    tx_last: Pin,
+    tx_error: Pin,
+    rx_valid: Pin,
+    rx_data: Pin,
+    rx_last: Pin,
+    rx_error: Pin,
+}
+
+struct Bench {
+    dut: Dut,
+    pins: Pins,
+    rng: Random,
+    now: u64,
+    next: [u64; 2],
+    period: [u64; 2],
+    high: [bool; 2],
+    /// Core to wire, and wire to core.
+    out: Way,
+    back: Way,
+    /// Chance of a phit and of a credit in a cycle of the core; of the same from the other end.
+    load: [f64; 2],
+    other: [f64; 2],
+    /// Words of the frame that leaves; the sequence that it should have.
+    leaving: Vec<Word>,
+    sequence: u8,
+    /// Frames that the link end marked as damaged.
+    closed: u64,
+    frames: u64,
+    /// The wire takes words at 100 Gb/s, or at a pace.
+    line: bool,
+    free_at: u64,
+    taker: Sink,
+    taken: bool,
+    /// The other end: words that come, with `last` and `error`; pace of the gaps in them.
+    coming: VecDeque<(Word, bool, bool)>,
+    other_sequence: u8,
+    giver: Sink,
+    other_free_at: u64,
+    /// Words that leave come back, a time later.
+    loopback: Option<u64>,
+    delayed: VecDeque<(u64, Word, bool)>,
+    spoil: Option<Spoil>,
+    /// Phits of the other end that it has credits for.
+    other_credits: [u64; CHANNELS],
+    limited: bool,
+    /// Nothing is compared: a link that is down loses what it has.
+    deaf: bool,
+    tx_was_inside: bool,
+    /// All credits are this channel's.
+    channel: Option<usize>,
+}
+
+impl Bench {
+    fn new(name: &'static str) -> Self {
+        let recipe = Recipe::new("link_end", "link_bench")
+            .blocks(&["abi", "common", "link"])
+            .source("link/bench/link_bench.sv");
+        let dut = Dut::start(&recipe);
+        let pin = |name: &str| dut.pin(name);
+        let pins = Pins {
+            core_clk: pin("core_clk_i"),
+            mac_clk: pin("mac_clk_i"),
+            rst: pin("rst_ni"),
+            clear: pin("clear_i"),
+            valid_in: pin("valid_i"),
+            vc_in: pin("vc_i"),
+            phit_in: dut.lanes("phit_i", 7),
+            credit_in: pin("credit_i"),
+            credit_vc_in: pin("credit_vc_i"),
+            valid_out: pin("valid_o"),
+            vc_out: pin("vc_o"),
+            phit_out: dut.lanes("phit_o", 7),
+            credit_out: pin("credit_o"),
+            credit_vc_out: pin("credit_vc_o"),
+            mac_ready: pin("mac_ready_i"),
+            aligned: pin("mac_aligned_i"),
+            fault: pin("mac_remote_fault_i"),
+            tx_valid: pin("mac_valid_o"),
+            tx_taken: pin("mac_taken_i"),
+            tx_data: dut.lanes("mac_data_o", 8),
+            tx_last: pin("mac_last_o"),
+            tx_error: pin("mac_error_o"),
+            rx_valid: pin("mac_valid_i"),
+            rx_data: dut.lanes("mac_data_i", 8),
+            rx_last: pin("mac_last_i"),
+            rx_error: pin("mac_error_i"),
+        };
+        let mut bench = Self {
+            dut,
+            pins,
+            rng: Random::new(name),
+            now: 0,
+            next: [1_000, 1_337],
+            period: [CORE, MAC],
+            high: [false; 2],
+            out: Way::default(),
+            back: Way::default(),
+            load: [0.0; 2],
+            other: [0.0; 2],
+            leaving: Vec::new(),
+            sequence: 0,
+            closed: 0,
+            frames: 0,
+            line: true,
+            free_at: 0,
+            taker: Sink::new(Pace::Always),
+            taken: false,
+            coming: VecDeque::new(),
+            other_sequence: 0,
+            giver: Sink::new(Pace::Always),
+            other_free_at: 0,
+            loopback: None,
+            delayed: VecDeque::new(),
+            spoil: None,
+            other_credits: [256; CHANNELS],
+            limited: false,
+            deaf: false,
+            tx_was_inside: false,
+            channel: None,
+        };
+        for pin in [
+            bench.pins.core_clk,
+            bench.pins.mac_clk,
+            bench.pins.rst,
+            bench.pins.mac_ready,
+        ] {
+            bench.dut.set(pin, 0, 0);
+        }
+        bench.cycles(10);
+        bench.dut.set(bench.pins.rst, 0, 1);
+        bench.dut.set(bench.pins.mac_ready, 0, 1);
+        bench
+    }
+
+    /// A bench whose link is up.
+    fn up(name: &'static str) -> Self {
+        let mut bench = Self::new(name);
+        bench.dut.set(bench.pins.aligned, 0, 1);
+        bench.cycles(200);
+        assert!(bench.status("up_o"), "the link does not come up");
+        bench
+    }
+
+    fn status(&self, name: &str) -> bool {
+        self.dut.get(self.dut.pin(name), 0) == 1
+    }
+
+    /// The flags that are kept, and whether nothing is delivered.
+    fn kept(&self) -> Vec<&'static str> {
+        [
+            "shut_o",
+            "fell_o",
+            "unsent_o",
+            "damaged_o",
+            "foreign_o",
+            "overrun_o",
+        ]
+        .into_iter()
+        .filter(|name| self.status(name))
+        .collect()
+    }
+
+    fn errors(&self) -> u64 {
+        self.dut.get(self.dut.pin("errors_o"), 0)
+    }
+
+    fn cycles(&mut self, count: u64) {
+        let end = self.now + count * CORE;
+        while self.now < end {
+            self.edge();
+        }
+    }
+
+    fn edge(&mut self) {
+        self.now = self.next[0].min(self.next[1]);
+        let mut rising = [false; 2];
+        for (at, clock) in [self.pins.core_clk, self.pins.mac_clk]
+            .into_iter()
+            .enumerate()
+        {
+            if self.next[at] == self.now {
+                self.high[at] = !self.high[at];
+                rising[at] = self.high[at];
+                self.dut.set(clock, 0, u64::from(self.high[at]));
+                let half = self.period[at] / 2;
+                self.next[at] += if self.high[at] {
+                    half
+                } else {
+                    self.period[at] - half
+                };
+            }
+        }
+        // What moves at this edge was decided by the levels before it.
+        if rising[0] {
+            self.core_sees();
+        }
+        if rising[1] {
+            self.mac_sees();
+        }
+        self.dut.settle();
+        if rising[0] {
+            self.core_drives();
+        }
+        if rising[1] {
+            self.mac_drives();
+        }
+        if rising != [false; 2] {
+            self.dut.settle();
+        }
+    }
+
+    fn core_sees(&mut self) {
+        let get = |pin: Pin, lane| self.dut.get(pin, lane);
+        if get(self.pins.valid_out, 0) == 1 {
+            let phit = Phit {
+                vc: get(self.pins.vc_out, 0) as u8,
+                lanes: std::array::from_fn(|l| get(self.pins.phit_out, l)),
+            };
+            let way = if self.loopback.is_some() {
+                &mut self.out
+            } else {
+                &mut self.back
+            };
+            if !self.deaf {
+                assert_eq!(
+                    Some(phit.clone()),
+                    way.phits.pop_front(),
+                    "a phit that was not sent, at {} ps",
+                    self.now
+                );
+                if let Some(sent) = way.times.pop_front() {
+                    way.worst = way.worst.max(self.now - sent);
+                }
+            }
+            way.moved += 1;
+            if phit.vc < 6 {
+                // The switch takes it at once, and gives its credit back.
+                self.other_credits[usize::from(phit.vc)] += 1;
+            }
+        }
+        if get(self.pins.credit_out, 0) == 1 {
+            let vc = get(self.pins.credit_vc_out, 0) as usize;
+            let way = if self.loopback.is_some() {
+                &mut self.out
+            } else {
+                &mut self.back
+            };
+            if !self.deaf {
+                assert!(way.credits[vc] > 0, "a credit that nobody gave");
+                way.credits[vc] -= 1;
+            }
+        }
+    }
+
+    fn core_drives(&mut self) {
+        let send = self.rng.random_bool(self.load[0]);
+        let phit = Phit::random(&mut self.rng);
+        self.dut.set(self.pins.valid_in, 0, u64::from(send));
+        self.dut.set(self.pins.vc_in, 0, u64::from(phit.vc));
+        for (lane, &value) in phit.lanes.iter().enumerate() {
+            self.dut.set(self.pins.phit_in, lane, value);
+        }
+        let credit = self.rng.random_bool(self.load[1]);
+        let any = self.rng.random_range(0..CHANNELS);
+        let vc = self.channel.unwrap_or(any);
+        self.dut.set(self.pins.credit_in, 0, u64::from(credit));
+        self.dut.set(self.pins.credit_vc_in, 0, vc as u64);
+        if !self.deaf {
+            if send {
+                self.out.phits.push_back(phit);
+                self.out.times.push_back(self.now);
+            }
+            self.out.credits[vc] += u64::from(credit);
+        }
+    }
+
+    fn mac_sees(&mut self) {
+        if self.dut.get(self.pins.mac_ready, 0) == 0 {
+            // A controller in reset forgets its frame.
+            self.leaving.clear();
+            self.tx_was_inside = false;
+            return;
+        }
+        let valid = self.dut.get(self.pins.tx_valid, 0) == 1;
+        assert!(valid || !self.tx_was_inside, "a gap within a frame");
+        if !(valid && self.taken) {
+            return;
+        }
+        let word: Word = std::array::from_fn(|l| self.dut.get(self.pins.tx_data, l));
+        let last = self.dut.get(self.pins.tx_last, 0) == 1;
+        self.tx_was_inside = !last;
+        let start = self.free_at.max(self.now);
+        self.free_at = start + 64 * BYTE + if last { OVERHEAD * BYTE } else { 0 };
+        if let Some(delay) = self.loopback {
+            self.delayed.push_back((self.now + delay, word, last));
+        }
+        self.leaving.push(word);
+        if !last {
+            return;
+        }
+        self.frames += 1;
+        let words = std::mem::take(&mut self.leaving);
+        if self.dut.get(self.pins.tx_error, 0) == 1 {
+            self.closed += 1;
+            return;
+        }
+        let frame = Frame::of(&words);
+        if self.deaf {
+            return;
+        }
+        assert_eq!(frame.sequence, self.sequence, "sequence");
+        self.sequence = self.sequence.wrapping_add(1);
+        if self.loopback.is_some() {
+            return;
+        }
+        for (c, credits) in frame.credits.into_iter().enumerate() {
+            assert!(
+                self.out.credits[c] >= u64::from(credits),
+                "credits that nobody gave"
+            );
+            self.out.credits[c] -= u64::from(credits);
+        }
+        for phit in frame.slots.into_iter().flatten() {
+            assert_eq!(
+                Some(phit),
+                self.out.phits.pop_front(),
+                "a phit that was not sent"
+            );
+            let sent = self.out.times.pop_front().unwrap_or(self.now);
+            self.out.worst = self.out.worst.max(self.now - sent);
+            self.out.moved += 1;
+        }
+    }
+
+    fn mac_drives(&mut self) {
+        // A few words of the controller's own buffer ahead of the line.
+        self.taken = if self.line {
+            self.free_at < self.now + 4 * 64 * BYTE
+        } else {
+            self.taker.ready(&mut *self.rng)
+        };
+        self.dut.set(self.pins.tx_taken, 0, u64::from(self.taken));
+        let word = if self.loopback.is_some() {
+            match self.delayed.front() {
+                Some(&(due, ..)) if due <= self.now => self
+                    .delayed
+                    .pop_front()
+                    .map(|(_, word, last)| (word, last, false)),
+                _ => None,
+            }
+        } else {
+            if self.coming.len() < 4 {
+                self.other_end_sends();
+            }
+            let willing = self.giver.ready(&mut *self.rng) && self.other_free_at <= self.now;
+            let word = if willing {
+                self.coming.pop_front()
+            } else {
+                None
+            };
+            // At 100 Gb/s on average; what was held up comes in a burst.
+            if let Some((_, last, _)) = word {
+                let overhead = if last { OVERHEAD * BYTE } else { 0 };
+                let burst = 8 * 64 * BYTE;
+                self.other_free_at =
+                    self.other_free_at.max(self.now.saturating_sub(burst)) + 64 * BYTE + overhead;
+            }
+            word
+        };
+        self.dut
+            .set(self.pins.rx_valid, 0, u64::from(word.is_some()));
+        let (word, last, error) = word.unwrap_or_else(|| {
+            (
+                std::array::from_fn(|_| self.rng.random()),
+                self.rng.random(),
+                self.rng.random(),
+            )
+        });
+        for (lane, value) in word.into_iter().enumerate() {
+            self.dut.set(self.pins.rx_data, lane, value);
+        }
+        self.dut.set(self.pins.rx_last, 0, u64::from(last));
+        self.dut.set(self.pins.rx_error, 0, u64::from(error));
+    }
+
+    /// The other end makes a frame, or none.
+    fn other_end_sends(&mut self) {
+        let rng = &mut self.rng;
+        let full = self.other[0] == 1.0;
+        let groups = if full { 8 } else { rng.random_range(0..=8) };
+        if !full && self.other == [0.0; 2] && self.spoil.is_none() {
+            return;
+        }
+        let mut frame = Frame {
+            sequence: self.other_sequence,
+            ..Frame::default()
+        };
+        for _ in 0..3 * groups {
+            let mut phit = Phit::random(rng);
+            if full && phit.vc == 7 {
+                phit.vc = 0;
+            }
+            let vc = usize::from(phit.vc);
+            let may = !self.limited || vc == 7 || self.other_credits[vc] > 0;
+            let slot = (may && rng.random_bool(self.other[0])).then_some(phit);
+            if slot.is_some() && self.limited && vc < 6 {
+                self.other_credits[vc] -= 1;
+            }
+            frame.slots.push(slot);
+        }
+        for credits in &mut frame.credits {
+            if rng.random_bool(self.other[1]) {
+                *credits = rng.random_range(0..8);
+            }
+        }
+        let mut words = frame.words();
+        let mut error = false;
+        let spoil = self.spoil.take();
+        match spoil {
+            None => {}
+            Some(Spoil::Checksum) => error = true,
+            Some(Spoil::Missing) => words.clear(),
+            Some(Spoil::Hash) => words[0][2] ^= 1 << 7,
+            Some(Spoil::EtherType) => words[0][1] ^= 1 << 33,
+            Some(Spoil::Layout) => words[0][1] ^= 1 << 48,
+            Some(Spoil::Cut) => {
+                if words.len() == 1 {
+                    words.push(words[0]);
+                } else {
+                    words.pop();
+                }
+            }
+        }
+        self.other_sequence = self.other_sequence.wrapping_add(1);
+        if spoil.is_none() && !self.deaf {
+            for (c, credits) in frame.credits.into_iter().enumerate() {
+                self.back.credits[c] += u64::from(credits);
+            }
+            self.back.phits.extend(frame.slots.into_iter().flatten());
+        }
+        let count = words.len();
+        for (at, word) in words.into_iter().enumerate() {
+            self.coming
+                .push_back((word, at + 1 == count, error && at + 1 == count));
+        }
+    }
+
+    /// Lets all that is under way arrive, and wants it to have arrived.
+    fn drain(&mut self) {
+        self.load = [0.0; 2];
+        self.other = [0.0; 2];
+        self.cycles(3_000);
+        let kept = self.kept();
+        assert_eq!(
+            self.out.phits.len(),
+            0,
+            "phits did not leave; {kept:?}, {} words come",
+            self.coming.len()
+        );
+        assert_eq!(self.out.credits, [0; CHANNELS], "credits did not leave");
+        assert_eq!(
+            self.back.phits.len(),
+            0,
+            "phits did not come; {kept:?}, {} words come",
+            self.coming.len()
+        );
+        assert_eq!(self.back.credits, [0; CHANNELS], "credits did not come");
+    }
+
+    /// Forgets what was under way, and begins anew at both ends.
+    fn clear(&mut self) {
+        self.deaf = true;
+        self.load = [0.0; 2];
+        self.other = [0.0; 2];
+        self.spoil = None;
+        self.coming.clear();
+        self.dut.set(self.pins.clear, 0, 1);
+        self.cycles(1);
+        self.dut.set(self.pins.clear, 0, 0);
+        self.cycles(200);
+        self.out = Way::default();
+        self.back = Way::default();
+        self.leaving.clear();
+        self.tx_was_inside = false;
+        (self.sequence, self.other_sequence) = (0, 0);
+        self.other_credits = [256; CHANNELS];
+        self.deaf = false;
+    }
+}
+
+const PACES: [Pace; 4] = [
+    Pace::Always,
+    Pace::Chance(0.7),
+    Pace::Chance(0.2),
+    Pace::Bursts { on: 30, off: 30 },
+];
+
+/// Random loads both ways, with a wire at 100 Gb/s and with one that takes and gives words as it likes.
+#[test]
+fn link_random() {
+    let mut bench = Bench::up("link_random");
+    for round in 0..soak(40) {
+        bench.line = bench.rng.random();
+        bench.period = [
+            CORE + bench.rng.random_range(0..40),
+            MAC + bench.rng.random_range(0..3),
+        ];
+        let pace = |rng: &mut Random| PACES[rng.random_range(0..PACES.len())];
+        // A slow wire cannot carry much.
+        let most = if bench.line { 1.0 } else { 0.15 };
+        let taker = if bench.line {
+            Pace::Always
+        } else {
+            pace(&mut bench.rng)
+        };
+        bench.taker.set_pace(taker);
+        let giver = pace(&mut bench.rng);
+        bench.giver.set_pace(giver);
+        for way in 0..2 {
+            bench.load[way] = bench.rng.random_range(0.0..=most);
+            bench.other[way] = bench.rng.random_range(0.0..0.95);
+        }
+        if round % 5 == 0 {
+            bench.load[(round / 5 % 2) as usize] = 0.0;
+        }
+        // The other end sends no more than the core takes.
+        bench.limited = true;
+        bench.cycles(400);
+        bench.drain();
+        assert!(
+            bench.kept().is_empty(),
+            "{:?} at {} ps",
+            bench.kept(),
+            bench.now
+        );
+    }
+    assert!(
+        bench.out.moved > 3_000 && bench.back.moved > 3_000,
+        "{} and {}",
+        bench.out.moved,
+        bench.back.moved
+    );
+}
+
+/// A phit and a credit in every cycle, both ways, for long; the core's clock as fast as it may be against the wire's.
+#[test]
+fn link_full_rate() {
+    let mut bench = Bench::up("link_full_rate");
+    bench.period = [CORE - 2, MAC + 1];
+    bench.load = [1.0, 1.0];
+    bench.cycles(soak(20_000));
+    assert!(bench.kept().is_empty(), "{:?}", bench.kept());
+    let waiting = bench.out.phits.len();
+    assert!(waiting < 80, "{waiting} phits wait");
+    bench.drain();
+    assert!(bench.out.moved >= soak(20_000) - 10, "{}", bench.out.moved);
+    // Of a frame of 24 phits, each waits for the others of its frame at most, and for the crossing.
+    assert!(
+        bench.out.worst < 300_000,
+        "a phit took {} ps to the wire",
+        bench.out.worst
+    );
+    println!(
+        "at the full rate a phit is on the wire {} ps after the core gave it, {} frames",
+        bench.out.worst, bench.frames
+    );
+}
+
+/// The wire has 7 % to spare: with a core's clock 5 % faster nothing is lost, and with one 12 % faster it is, and is said to be.
+#[test]
+fn link_margin() {
+    for (faster, kept) in [(105, [].as_slice()), (112, ["overrun_o"].as_slice())] {
+        let mut bench = Bench::up("link_margin");
+        bench.deaf = !kept.is_empty();
+        bench.period = [CORE * 100 / faster, MAC];
+        bench.load = [1.0, 1.0];
+        bench.cycles(soak(10_000));
+        assert_eq!(bench.kept(), kept, "{faster} %");
+    }
+}
+
+/// The wire stands for a while, and one channel's credits come in every cycle: more than a frame's field holds. None is lost.
+#[test]
+fn link_stall() {
+    let mut bench = Bench::up("link_stall");
+    for round in 0..soak(30) {
+        bench.channel = Some(round as usize % CHANNELS);
+        bench.line = false;
+        bench.taker.set_pace(Pace::Never);
+        bench.load = [[0.0, 0.2][round as usize % 2], 1.0];
+        bench.cycles(55);
+        bench.taker.set_pace(Pace::Always);
+        bench.line = true;
+        bench.load = [0.0, 0.5];
+        bench.cycles(20);
+        bench.drain();
+        assert!(bench.kept().is_empty(), "{:?}", bench.kept());
+    }
+}
+
+/// The sender's clock is faster than this core's, which takes a phit a cycle: the surplus waits, up to all credits.
+#[test]
+fn link_slow_core() {
+    let mut bench = Bench::up("link_slow_core");
+    bench.period = [CORE * 13 / 10, MAC];
+    bench.other = [1.0, 0.5];
+    bench.limited = true;
+    bench.cycles(soak(12_000));
+    assert!(bench.kept().is_empty(), "{:?}", bench.kept());
+    // All channels' credits were in use.
+    let moved = bench.back.moved;
+    bench.other = [0.0; 2];
+    bench.cycles(4_000);
+    assert!(
+        bench.back.moved - moved > 1_000,
+        "only {} phits waited",
+        bench.back.moved - moved
+    );
+    bench.drain();
+}
+
+/// There and back through both halves, over a wire that takes no time: what the link end itself takes.
+#[test]
+fn link_latency() {
+    let mut bench = Bench::up("link_latency");
+    bench.loopback = Some(0);
+    for _ in 0..200 {
+        bench.load = [1.0, 0.0];
+        bench.cycles(1);
+        bench.load = [0.0; 2];
+        let idle = bench.rng.random_range(60..80);
+        bench.cycles(idle);
+    }
+    let alone = bench.out.worst;
+    bench.out.worst = 0;
+    bench.load = [1.0, 1.0];
+    bench.cycles(2_000);
+    bench.drain();
+    let loaded = bench.out.worst;
+    println!("a phit alone: {alone} ps, at the full rate: {loaded} ps");
+    assert!(alone <= 26 * CORE, "a phit alone takes {alone} ps");
+    assert!(
+        loaded <= 90 * CORE,
+        "at the full rate a phit takes {loaded} ps"
+    );
+}
+
+/// Each way for a frame to be wrong shuts the receiver; nothing of it or behind it comes; a reset makes all good.
+#[test]
+fn link_spoilt_frames() {
+    let mut bench = Bench::up("link_spoilt_frames");
+    let all = [
+        (Spoil::Checksum, "damaged_o", true),
+        (Spoil::Missing, "damaged_o", true),
+        (Spoil::Hash, "foreign_o", false),
+        (Spoil::EtherType, "foreign_o", false),
+        (Spoil::Layout, "foreign_o", false),
+        (Spoil::Cut, "damaged_o", true),
+    ];
+    for (spoil, flag, counts) in all.into_iter().cycle().take(24) {
+        let giver = PACES[bench.rng.random_range(0..PACES.len())];
+        bench.giver.set_pace(giver);
+        bench.load = [0.5, 0.5];
+        bench.other = [0.5, 0.5];
+        bench.cycles(300);
+        bench.spoil = Some(spoil);
+        while bench.spoil.is_some() {
+            bench.edge();
+        }
+        // What the other end sends from here on is not to come.
+        let (phits, credits) = (bench.back.phits.len(), bench.back.credits);
+        bench.cycles(400);
+        let (more, later) = (bench.back.phits.len(), bench.back.credits);
+        assert!(
+            more > 0 || phits == 0,
+            "{spoil:?}: phits of later frames came"
+        );
+        assert!(
+            later.iter().sum::<u64>() > 0,
+            "{spoil:?}: credits of later frames came, of {credits:?}"
+        );
+        assert_eq!(bench.kept(), ["shut_o", flag], "{spoil:?}");
+        assert_eq!(
+            bench.errors() > 0,
+            counts,
+            "{spoil:?}: {} errors",
+            bench.errors()
+        );
+        assert!(bench.status("up_o"), "{spoil:?}");
+        // The other way goes on.
+        let moved = bench.out.moved;
+        bench.cycles(200);
+        assert!(
+            bench.out.moved > moved + 50,
+            "{spoil:?}: nothing is sent any more"
+        );
+        bench.clear();
+        assert_eq!(bench.kept(), [""; 0], "{spoil:?}");
+        assert_eq!(bench.errors(), 0);
+        bench.giver.set_pace(Pace::Always);
+        bench.load = [0.5, 0.5];
+        bench.other = [0.5, 0.5];
+        bench.cycles(200);
+        bench.drain();
+        assert!(bench.back.moved > 50);
+    }
+}
+
+/// Start-up: faults are sent until the receiver is aligned, and the link is up after quiet; what is sent before is lost, and said.
+#[test]
+fn link_bringup() {
+    let mut bench = Bench::new("link_bringup");
+    let is = |bench: &Bench, name: &str| bench.status(name);
+    bench.cycles(100);
+    assert!(
+        is(&bench, "mac_send_fault_o") && !is(&bench, "mac_tx_enable_o") && !is(&bench, "up_o")
+    );
+    assert!(bench.kept().is_empty());
+    bench.dut.set(bench.pins.aligned, 0, 1);
+    bench.dut.set(bench.pins.fault, 0, 1);
+    bench.cycles(10);
+    assert!(!is(&bench, "mac_send_fault_o") && is(&bench, "mac_tx_enable_o"));
+    assert!(is(&bench, "aligned_o") && is(&bench, "remote_fault_o"));
+    bench.cycles(4 * QUIET);
+    assert!(!is(&bench, "up_o"), "the other end is not ready");
+    bench.dut.set(bench.pins.fault, 0, 0);
+    bench.cycles(QUIET / 2);
+    assert!(!is(&bench, "up_o"), "not quiet for long enough");
+    bench.deaf = true;
+    bench.load = [0.5, 0.0];
+    bench.cycles(3);
+    bench.load = [0.0; 2];
+    bench.deaf = false;
+    bench.cycles(QUIET);
+    assert!(is(&bench, "up_o"));
+    assert_eq!(bench.kept(), ["unsent_o"]);
+    bench.clear();
+    assert!(is(&bench, "up_o") && bench.kept().is_empty());
+    // Credits alone are missed as well.
+    bench.load = [0.7, 0.7];
+    bench.other = [0.7, 0.7];
+    bench.cycles(400);
+    bench.drain();
+}
+
+/// A lane is lost for a while, the other end's or the controller's own reset comes: the link has fallen, and stays so until it is reset.
+#[test]
+fn link_falls() {
+    let mut bench = Bench::up("link_falls");
+    for round in 0..soak(18) {
+        bench.load = [0.8, 0.5];
+        bench.other = [0.5, 0.5];
+        let before = bench.rng.random_range(50..300);
+        bench.cycles(before);
+        assert!(bench.kept().is_empty(), "{:?}", bench.kept());
+        bench.deaf = true;
+        let (pin, level) = match round % 3 {
+            0 => (bench.pins.aligned, 0),
+            1 => (bench.pins.fault, 1),
+            _ => (bench.pins.mac_ready, 0),
+        };
+        bench.dut.set(pin, 0, level);
+        if round % 6 == 5 {
+            // The controller's clock stands too.
+            bench.next[1] += 100 * CORE;
+        }
+        let away = bench.rng.random_range(12..80);
+        bench.cycles(away);
+        assert!(
+            bench.status("fell_o") && bench.status("shut_o") && bench.status("unsent_o"),
+            "{:?}",
+            bench.kept()
+        );
+        assert!(!bench.status("up_o"));
+        bench.dut.set(pin, 0, 1 - level);
+        let moved = bench.back.moved;
+        bench.cycles(150);
+        assert!(bench.status("fell_o") && bench.status("shut_o"));
+        assert_eq!(bench.back.moved, moved, "a link that fell delivers");
+        bench.clear();
+        assert!(
+            bench.status("up_o") && bench.kept().is_empty(),
+            "{:?}",
+            bench.kept()
+        );
+        bench.load = [0.8, 0.5];
+        bench.other = [0.5, 0.5];
+        bench.cycles(100);
+        bench.drain();
+    }
+}
+
+/// A reset in the middle of a frame: the controller gets the frame's end, marked as damaged, and the next one is the first again.
+#[test]
+fn link_reset_within_a_frame() {
+    let mut bench = Bench::up("link_reset_within_a_frame");
+    let mut closed = 0;
+    for _ in 0..soak(60) {
+        bench.load = [0.9, 0.5];
+        let before = bench.rng.random_range(20..60);
+        bench.cycles(before);
+        let inside = bench.tx_was_inside;
+        bench.deaf = true;
+        bench.load = [0.0; 2];
+        bench.dut.set(bench.pins.clear, 0, 1);
+        bench.cycles(1);
+        bench.dut.set(bench.pins.clear, 0, 0);
+        bench.cycles(200);
+        assert!(
+            !bench.tx_was_inside,
+            "the controller is left within a frame"
+        );
+        closed += u64::from(inside);
+        bench.out = Way::default();
+        bench.sequence = 0;
+        bench.deaf = false;
+        bench.load = [0.5, 0.5];
+        bench.cycles(50);
+        bench.drain();
+        assert!(bench.kept().is_empty(), "{:?}", bench.kept());
+    }
+    assert!(
+        bench.closed > 5 && closed > 5,
+        "{} frames were closed",
+        bench.closed
+    );
+}

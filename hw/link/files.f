@@ -1,0 +1,9 @@
+link/rtl/alcor_link_pkg.sv
+link/rtl/link_bringup.sv
+link/rtl/link_reset.sv
+link/rtl/link_tx.sv
+link/rtl/link_framer.sv
+link/rtl/link_closer.sv
+link/rtl/link_rx.sv
+link/rtl/link_unpacker.sv
+link/rtl/link_end.sv

@@ -1,0 +1,47 @@
+/// Start-up of a 100G medium access controller, and whether its link is up.
+///
+/// Until its receiver is aligned, an end sends remote faults in place of frames, so that the other end
+/// knows. The link is up once this end is aligned and the other one has said nothing of a fault for
+/// QUIET cycles.
+module link_bringup #(
+    /// Cycles without a fault after which the link is up.
+    parameter int unsigned QUIET = 4096
+) (
+    /// Clock of the medium access controller.
+    input  logic mac_clk_i,
+    /// Its synchronous reset, active low.
+    input  logic mac_rst_ni,
+    /// The receiver is aligned.
+    input  logic aligned_i,
+    /// The other end sends remote faults.
+    input  logic remote_fault_i,
+    /// Frames may be sent.
+    output logic tx_enable_o,
+    /// Remote faults are to be sent.
+    output logic send_fault_o,
+    /// The link is up.
+    output logic up_o
+);
+
+  localparam int unsigned CountW = $clog2(QUIET + 1);
+
+  logic [CountW-1:0] count_q;
+  logic aligned_q;
+
+  assign tx_enable_o  = aligned_q;
+  assign send_fault_o = !aligned_q;
+
+  always_ff @(posedge mac_clk_i) begin
+    if (!mac_rst_ni) begin
+      aligned_q <= 1'b0;
+      count_q   <= '0;
+      up_o      <= 1'b0;
+    end else begin
+      aligned_q <= aligned_i;
+      up_o      <= aligned_i && !remote_fault_i && count_q == CountW'(QUIET);
+      if (!aligned_i || remote_fault_i) count_q <= '0;
+      else if (count_q != CountW'(QUIET)) count_q <= count_q + 1'b1;
+    end
+  end
+
+endmodule

@@ -1,0 +1,216 @@
+`include "assertions.svh"
+
+import alcor_abi_pkg::*;
+import alcor_link_pkg::*;
+
+/// Packs phits and credits into frames.
+///
+/// A frame begins as soon as there is a phit or a credit, and goes on while there are phits, up to
+/// GROUPS groups. A group that is not full by the time it has to leave travels with empty slots. Credits
+/// gather in a count for each channel; the next frame's first word takes as many as its fields hold.
+module link_framer #(
+    /// Groups of a frame at most.
+    parameter int unsigned GROUPS = 8
+) (
+    /// Clock of the medium access controller.
+    input  logic             mac_clk_i,
+    /// Its synchronous reset, active low.
+    input  logic             mac_rst_ni,
+    /// A phit, a credit, or one of each is offered.
+    input  logic             valid_i,
+    /// It is taken.
+    output logic             ready_o,
+    /// There is a credit.
+    input  logic             credit_i,
+    /// Its channel.
+    input  logic [2:0]       credit_vc_i,
+    /// The phit's slot; `full` says whether there is a phit.
+    input  logic [LinkSlotW-1:0] slot_i,
+    /// A word of a frame is offered.
+    output logic             mac_valid_o,
+    /// It is taken.
+    input  logic             mac_ready_i,
+    /// The word.
+    output logic [MacW-1:0] mac_data_o,
+    /// It is the frame's last.
+    output logic             mac_last_o
+);
+
+  localparam int unsigned QueueDepth = 16;
+  localparam int unsigned UsageW = $clog2(QueueDepth + 1);
+  localparam int unsigned CountW = $clog2(GROUPS + 1);
+  // Where the frame's fourth, fifth and sixth 32-bit words lie.
+  localparam int unsigned FrameLsb = 96;
+  localparam int unsigned AbiLsb = 128;
+  localparam int unsigned CreditsLsb = 160;
+  localparam logic [LinkCreditW-1:0] Most = '1;
+
+  typedef enum logic [1:0] {
+    StFirst,
+    StLow,
+    StHigh
+  } state_e;
+
+  // ---------------------------------------------------------------- slots to groups
+
+  logic [1:0] held_q;
+  logic [LinkSlots-1:0][LinkSlotW-1:0] group_q;
+  logic take, phit, put, full, group_valid, group_taken, queue_ready;
+  logic [LinkGroupW-1:0] group;
+  logic [UsageW-1:0] usage;
+
+  assign phit    = take && slot_i[LinkSlotW-1];
+  assign full    = held_q == 2'(LinkSlots);
+  // A group that is not full waits while the framer has others to send.
+  assign put     = queue_ready && (full || (held_q != '0 && usage == '0 && !phit));
+
+  always_ff @(posedge mac_clk_i) begin
+    if (!mac_rst_ni) begin
+      held_q  <= '0;
+      group_q <= '0;
+    end else begin
+      if (put) begin
+        held_q <= 2'(phit);
+        for (int unsigned s = 1; s < LinkSlots; s++) group_q[s] <= '0;
+        group_q[0] <= phit ? slot_i : '0;
+      end else if (phit) begin
+        held_q          <= held_q + 1'b1;
+        group_q[held_q] <= slot_i;
+      end
+    end
+  end
+
+  fifo #(
+      .WIDTH(LinkGroupW),
+      .DEPTH(QueueDepth)
+  ) u_groups (
+      .clk_i  (mac_clk_i),
+      .rst_ni (mac_rst_ni),
+      .valid_i(put),
+      .ready_o(queue_ready),
+      .data_i (group_q),
+      .valid_o(group_valid),
+      .ready_i(group_taken),
+      .data_o (group),
+      .empty_o(),
+      .usage_o(usage)
+  );
+
+  // ---------------------------------------------------------------- credits
+
+  logic [LinkChannels-1:0][LinkCreditW-1:0] credits_q;
+  logic credits_some_q, credits_full_q, credits_sent;
+
+  // An entry is taken whole, so it waits where a count is at its end.
+  assign ready_o = (!full || queue_ready) && !credits_full_q;
+  assign take    = valid_i && ready_o;
+
+  always_ff @(posedge mac_clk_i) begin
+    if (!mac_rst_ni) begin
+      credits_q      <= '0;
+      credits_some_q <= 1'b0;
+      credits_full_q <= 1'b0;
+    end else begin
+      if (credits_sent) begin
+        credits_some_q <= 1'b0;
+        credits_full_q <= 1'b0;
+      end
+      for (int unsigned c = 0; c < LinkChannels; c++) begin
+        if (credits_sent) credits_q[c] <= '0;
+        if (take && credit_i && credit_vc_i == 3'(c)) begin
+          credits_q[c]   <= credits_sent ? LinkCreditW'(1) : credits_q[c] + 1'b1;
+          credits_some_q <= 1'b1;
+          if (!credits_sent && credits_q[c] == Most - 1'b1) credits_full_q <= 1'b1;
+        end
+      end
+    end
+  end
+
+  // ---------------------------------------------------------------- frames
+
+  state_e state_d, state_q;
+  logic [CountW-1:0] count_d, count_q;
+  logic [7:0] sequence_q;
+  logic load, begins, last;
+  logic [MacW-1:0] word, first;
+  logic more;
+
+  always_comb begin
+    first                                                    = '0;
+    first[FrameLsb-1:0]                                      = LinkAddresses;
+    first[FrameLsb+LINK_FRAME_ETHERTYPE_LSB+:$bits(LinkEtherType)] = LinkEtherType;
+    first[FrameLsb+LINK_FRAME_LAYOUT_LSB+:$bits(LinkLayout)]     = LinkLayout;
+    first[FrameLsb+LINK_FRAME_SEQUENCE_LSB+:LINK_FRAME_SEQUENCE_W] = sequence_q;
+    first[AbiLsb+:32]                                        = ABI_HASH;
+    // Channel c's are the c-th field.
+    first[CreditsLsb+LINK_CREDITS_REQUEST_LSB+:LinkChannels*LinkCreditW] = credits_q;
+  end
+
+  assign load = !mac_valid_o || mac_ready_i;
+  // Another group is there behind the one that leaves.
+  assign more = usage > UsageW'(1);
+
+  always_comb begin
+    state_d      = state_q;
+    count_d      = count_q;
+    begins       = 1'b0;
+    last         = 1'b0;
+    word         = first;
+    group_taken  = 1'b0;
+    credits_sent = 1'b0;
+    unique case (state_q)
+      StFirst: begin
+        begins  = group_valid || credits_some_q;
+        last    = !group_valid;
+        count_d = '0;
+        if (load && begins) begin
+          credits_sent = 1'b1;
+          if (group_valid) state_d = StLow;
+        end
+      end
+      StLow: begin
+        begins = 1'b1;
+        word   = group[MacW-1:0];
+        if (load) state_d = StHigh;
+      end
+      StHigh: begin
+        begins = 1'b1;
+        word   = MacW'(group[LinkGroupW-1:MacW]);
+        last   = !more || count_q == CountW'(GROUPS - 1);
+        if (load) begin
+          group_taken = 1'b1;
+          count_d     = count_q + 1'b1;
+          state_d     = last ? StFirst : StLow;
+        end
+      end
+      default: state_d = StFirst;
+    endcase
+  end
+
+  always_ff @(posedge mac_clk_i) begin
+    if (!mac_rst_ni) begin
+      state_q     <= StFirst;
+      count_q     <= '0;
+      sequence_q  <= '0;
+      mac_valid_o <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      count_q <= count_d;
+      if (credits_sent) sequence_q <= sequence_q + 1'b1;
+      if (load) mac_valid_o <= begins;
+    end
+  end
+
+  always_ff @(posedge mac_clk_i) begin
+    if (load) begin
+      mac_data_o <= word;
+      mac_last_o <= last;
+    end
+  end
+
+  `ALCOR_CHECK_PARAM(g_check_groups, GROUPS >= 1 && GROUPS <= 11, "link_framer: GROUPS must be 1 to 11")
+  `ALCOR_STABLE_CLK(a_word_stable, mac_clk_i, mac_rst_ni, mac_valid_o, mac_ready_i, ({mac_data_o, mac_last_o}))
+  `ALCOR_ASSERT_CLK(a_group_there, mac_clk_i, mac_rst_ni, state_q == StFirst || group_valid)
+  `ALCOR_NEXT_CLK(a_no_gap, mac_clk_i, mac_rst_ni, mac_valid_o && mac_ready_i && !mac_last_o, mac_valid_o)
+
+endmodule

@@ -1,0 +1,295 @@
+`include "assertions.svh"
+
+import alcor_abi_pkg::*;
+import alcor_link_pkg::*;
+
+/// The receiving half of a link end: frames of the medium access controller to phits and credits of the
+/// core's clock, at most one of each a cycle.
+///
+/// A frame is kept until it is whole and its checksum was right; nothing of a damaged one is delivered.
+/// As nothing is sent again, the first frame that is damaged, missing or foreign shuts the receiver:
+/// what comes behind it is counted and dropped, until the link is reset.
+///
+/// The medium access controller cannot be held up, and the core takes a phit a cycle of its own clock,
+/// which may be a little slower than the sender's. What cannot be delivered at once waits in a buffer;
+/// a sender has credits for all that it sends, so PHITS of all channels' credits is room enough.
+module link_rx #(
+    /// Phits that there is room for: the credits of all channels, and some for phits without.
+    parameter int unsigned PHITS = 2048,
+    /// Words of the FIFO between the clocks, a power of two.
+    parameter int unsigned FIFO_DEPTH = 16
+) (
+    /// Clock of the medium access controller.
+    input  logic             mac_clk_i,
+    /// Its synchronous reset, active low.
+    input  logic             mac_rst_ni,
+    /// A word of a frame comes.
+    input  logic             mac_valid_i,
+    /// The word.
+    input  logic [MacW-1:0] mac_data_i,
+    /// It is the frame's last.
+    input  logic             mac_last_i,
+    /// With the last word: the frame is damaged.
+    input  logic             mac_error_i,
+    /// A frame was damaged or is missing.
+    output logic             damaged_o,
+    /// A frame had another layout or ABI.
+    output logic             foreign_o,
+    /// A buffer ran over; does not happen.
+    output logic             overrun_o,
+    /// Nothing more is delivered.
+    output logic             shut_o,
+    /// Frames that came damaged or out of sequence, as a Gray code; for another clock.
+    output logic [15:0]      errors_o,
+
+    /// Clock of the core.
+    input  logic             clk_i,
+    /// Its synchronous reset, active low.
+    input  logic             rst_ni,
+    /// A phit comes.
+    output logic             valid_o,
+    /// Its channel.
+    output logic [2:0]       vc_o,
+    /// The phit.
+    output logic [LinkPhitW-1:0] phit_o,
+    /// A credit comes back.
+    output logic             credit_o,
+    /// Its channel.
+    output logic [2:0]       credit_vc_o
+);
+
+  // Two of the longest frames.
+  localparam int unsigned Words = 64;
+  localparam int unsigned FrameLsb = 96;
+  localparam int unsigned AbiLsb = 128;
+  localparam int unsigned PhitEntryW = LinkSlotW - 1;
+
+  // ---------------------------------------------------------------- whole frames
+
+  logic inside_q, odd_q, spoilt_q, foreign_q;
+  logic [7:0] sequence_q, expected_q;
+  logic is_foreign, apart, put, words_ready, ends, good;
+  logic bad_q, foreign_end_q, frame_q;
+
+  // Checks of the first word; a frame of an even number of words is cut off.
+  assign is_foreign = mac_data_i[FrameLsb-1:0] != LinkAddresses
+      || mac_data_i[FrameLsb+LINK_FRAME_ETHERTYPE_LSB+:$bits(LinkEtherType)] != LinkEtherType
+      || mac_data_i[FrameLsb+LINK_FRAME_LAYOUT_LSB+:$bits(LinkLayout)] != LinkLayout
+      || mac_data_i[AbiLsb+:32] != ABI_HASH;
+
+  // The checks of a word are looked at a cycle later, so the word waits as long.
+  logic word_q, last_q, error_q;
+  logic [MacW-1:0] data_q;
+
+  always_ff @(posedge mac_clk_i) begin
+    if (!mac_rst_ni) begin
+      word_q   <= 1'b0;
+      inside_q <= 1'b0;
+    end else begin
+      word_q <= mac_valid_i;
+      if (mac_valid_i) inside_q <= !mac_last_i;
+    end
+  end
+
+  always_ff @(posedge mac_clk_i) begin
+    if (mac_valid_i) begin
+      data_q  <= mac_data_i;
+      last_q  <= mac_last_i;
+      error_q <= mac_last_i && mac_error_i;
+      odd_q   <= !inside_q || !odd_q;
+      if (!inside_q) begin
+        foreign_q <= is_foreign;
+        sequence_q <= mac_data_i[FrameLsb+LINK_FRAME_SEQUENCE_LSB+:LINK_FRAME_SEQUENCE_W];
+      end
+    end
+  end
+
+  assign apart = sequence_q != expected_q;
+
+  assign put  = word_q && !shut_o;
+  assign ends = word_q && last_q;
+  assign good = !error_q && odd_q && !foreign_q && !apart && !spoilt_q && words_ready;
+
+  always_ff @(posedge mac_clk_i) begin
+    if (!mac_rst_ni) begin
+      expected_q    <= '0;
+      spoilt_q      <= 1'b0;
+      shut_o        <= 1'b0;
+      damaged_o     <= 1'b0;
+      foreign_o     <= 1'b0;
+      bad_q         <= 1'b0;
+      foreign_end_q <= 1'b0;
+      frame_q       <= 1'b0;
+    end else begin
+      // Some word of the frame found no room.
+      if (word_q) spoilt_q <= !last_q && (spoilt_q || !words_ready);
+      if (ends) expected_q <= expected_q + 1'b1;
+      frame_q       <= ends && good && !shut_o;
+      bad_q         <= ends && (error_q || !odd_q || (apart && !foreign_q && !shut_o));
+      foreign_end_q <= ends && !error_q && foreign_q;
+      if (ends && !good) shut_o <= 1'b1;
+      if (bad_q) damaged_o <= 1'b1;
+      if (foreign_end_q) foreign_o <= 1'b1;
+    end
+  end
+
+  logic [15:0] errors_q;
+
+  always_ff @(posedge mac_clk_i) begin
+    if (!mac_rst_ni) begin
+      errors_q <= '0;
+      errors_o <= '0;
+    end else begin
+      if (bad_q && errors_q != '1) errors_q <= errors_q + 1'b1;
+      errors_o <= errors_q ^ (errors_q >> 1);
+    end
+  end
+
+  logic word_valid, word_ready, word_last;
+  logic [MacW-1:0] word;
+
+  fifo #(
+      .WIDTH    (MacW + 1),
+      .DEPTH    (Words),
+      .BLOCK_RAM(1'b1)
+  ) u_words (
+      .clk_i  (mac_clk_i),
+      .rst_ni (mac_rst_ni),
+      .valid_i(put && words_ready),
+      .ready_o(words_ready),
+      .data_i ({last_q, data_q}),
+      .valid_o(word_valid),
+      .ready_i(word_ready),
+      .data_o ({word_last, word}),
+      .empty_o(),
+      .usage_o()
+  );
+
+  // ---------------------------------------------------------------- phits and credits
+
+  logic credits_valid, credits_room, phit_valid, phit_room;
+  logic [LinkChannels*LinkCreditW-1:0] credits;
+  logic [PhitEntryW-1:0] phit;
+
+  link_unpacker u_unpacker (
+      .mac_clk_i      (mac_clk_i),
+      .mac_rst_ni     (mac_rst_ni),
+      .frame_i        (frame_q),
+      .valid_i        (word_valid),
+      .ready_o        (word_ready),
+      .data_i         (word),
+      .last_i         (word_last),
+      .credits_valid_o(credits_valid),
+      .credits_o      (credits),
+      .phit_valid_o   (phit_valid),
+      .phit_o         (phit)
+  );
+
+  always_ff @(posedge mac_clk_i) begin
+    if (!mac_rst_ni) begin
+      overrun_o <= 1'b0;
+    end else begin
+      if ((word_q && !shut_o && !words_ready) || (phit_valid && !phit_room) || (credits_valid && !credits_room)) begin
+        overrun_o <= 1'b1;
+      end
+    end
+  end
+
+  logic buffer_valid, buffer_ready, core_valid, credits_in_valid;
+  logic [PhitEntryW-1:0] buffer, core_phit;
+  logic [LinkChannels-1:0][LinkCreditW-1:0] credits_in;
+
+  fifo #(
+      .WIDTH    (PhitEntryW),
+      .DEPTH    (PHITS),
+      .BLOCK_RAM(1'b1)
+  ) u_buffer (
+      .clk_i  (mac_clk_i),
+      .rst_ni (mac_rst_ni),
+      .valid_i(phit_valid && phit_room),
+      .ready_o(phit_room),
+      .data_i (phit),
+      .valid_o(buffer_valid),
+      .ready_i(buffer_ready),
+      .data_o (buffer),
+      .empty_o(),
+      .usage_o()
+  );
+
+  fifo_async #(
+      .WIDTH(PhitEntryW),
+      .DEPTH(FIFO_DEPTH)
+  ) u_cross_phits (
+      .wclk_i (mac_clk_i),
+      .wrst_ni(mac_rst_ni),
+      .valid_i(buffer_valid),
+      .ready_o(buffer_ready),
+      .data_i (buffer),
+      .rclk_i (clk_i),
+      .rrst_ni(rst_ni),
+      .valid_o(core_valid),
+      .ready_i(1'b1),
+      .data_o (core_phit)
+  );
+
+  fifo_async #(
+      .WIDTH(LinkChannels * LinkCreditW),
+      .DEPTH(FIFO_DEPTH)
+  ) u_cross_credits (
+      .wclk_i (mac_clk_i),
+      .wrst_ni(mac_rst_ni),
+      .valid_i(credits_valid && credits_room),
+      .ready_o(credits_room),
+      .data_i (credits),
+      .rclk_i (clk_i),
+      .rrst_ni(rst_ni),
+      .valid_o(credits_in_valid),
+      .ready_i(1'b1),
+      .data_o (credits_in)
+  );
+
+  // ---------------------------------------------------------------- in the core's clock
+
+  always_ff @(posedge clk_i) begin
+    valid_o <= core_valid && rst_ni;
+    if (core_valid) {vc_o, phit_o} <= core_phit;
+  end
+
+  // Credits that have come and not been handed on, by channel; one leaves a cycle, in turns. A
+  // channel's buffer has fewer phits than a count holds.
+  localparam int unsigned OwedW = 12;
+  logic [LinkChannels-1:0][OwedW-1:0] owed_q;
+  logic [LinkChannels-1:0] owes, grant;
+  logic [2:0] index;
+  logic granted;
+
+  for (genvar c = 0; c < LinkChannels; c++) begin : g_owed
+    assign owes[c] = owed_q[c] != '0;
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        owed_q[c] <= '0;
+      end else begin
+        owed_q[c] <= owed_q[c] + (credits_in_valid ? OwedW'(credits_in[c]) : '0) - OwedW'(grant[c]);
+      end
+    end
+  end
+
+  rr_arbiter #(
+      .N(LinkChannels)
+  ) u_turns (
+      .clk_i    (clk_i),
+      .rst_ni   (rst_ni),
+      .req_i    (owes),
+      .advance_i(1'b1),
+      .valid_o  (granted),
+      .grant_o  (grant),
+      .index_o  (index)
+  );
+
+  always_ff @(posedge clk_i) begin
+    credit_o    <= granted && rst_ni;
+    credit_vc_o <= index;
+  end
+
+endmodule

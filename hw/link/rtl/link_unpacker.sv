@@ -1,0 +1,110 @@
+`include "assertions.svh"
+
+import alcor_abi_pkg::*;
+import alcor_link_pkg::*;
+
+/// Takes frames apart that have come whole and undamaged: credits of the first word, a slot a cycle.
+///
+/// A group takes as many cycles as it has slots, a frame's first word one; that is less than they take
+/// on the wire.
+module link_unpacker (
+    /// Clock of the medium access controller.
+    input  logic                        mac_clk_i,
+    /// Its synchronous reset, active low.
+    input  logic                        mac_rst_ni,
+    /// Pulse: a frame is whole; its words are offered, or will be.
+    input  logic                        frame_i,
+    /// A word is offered.
+    input  logic                        valid_i,
+    /// It is taken.
+    output logic                        ready_o,
+    /// The word.
+    input  logic [MacW-1:0]            data_i,
+    /// It is the frame's last.
+    input  logic                        last_i,
+    /// Pulse: the credits of a frame.
+    output logic                        credits_valid_o,
+    /// How many, by channel.
+    output logic [LinkChannels*LinkCreditW-1:0] credits_o,
+    /// Pulse: a phit.
+    output logic                        phit_valid_o,
+    /// Its channel and the phit.
+    output logic [LinkSlotW-2:0]            phit_o
+);
+
+  localparam int unsigned CreditsLsb = 160 + LINK_CREDITS_REQUEST_LSB;
+  // Frames that wait: those that the receiver's buffer has room for.
+  localparam int unsigned FramesW = 7;
+
+  typedef enum logic [1:0] {
+    StFirst,
+    StLow,
+    StHigh
+  } state_e;
+
+  state_e state_d, state_q;
+  logic [FramesW-1:0] frames_q;
+  logic begins, loads;
+  logic [MacW-1:0] low_q;
+  logic [LinkSlots-1:0][LinkSlotW-1:0] slots_q;
+  logic [LinkSlots-1:0] full;
+
+  for (genvar s = 0; s < LinkSlots; s++) begin : g_full
+    assign full[s] = slots_q[s][LinkSlotW-1];
+  end
+
+  always_comb begin
+    state_d = state_q;
+    ready_o = 1'b0;
+    begins  = 1'b0;
+    loads   = 1'b0;
+    unique case (state_q)
+      StFirst: begin
+        ready_o = frames_q != '0;
+        begins  = valid_i && ready_o;
+        if (begins && !last_i) state_d = StLow;
+      end
+      StLow: begin
+        ready_o = 1'b1;
+        if (valid_i) state_d = StHigh;
+      end
+      StHigh: begin
+        // The slot that is left, if any, leaves in this cycle.
+        ready_o = full[LinkSlots-1:1] == '0;
+        loads   = valid_i && ready_o;
+        if (loads) state_d = last_i ? StFirst : StLow;
+      end
+      default: state_d = StFirst;
+    endcase
+  end
+
+  always_ff @(posedge mac_clk_i) begin
+    if (!mac_rst_ni) begin
+      state_q         <= StFirst;
+      frames_q        <= '0;
+      credits_valid_o <= 1'b0;
+      phit_valid_o    <= 1'b0;
+      slots_q         <= '0;
+    end else begin
+      state_q         <= state_d;
+      frames_q        <= frames_q + FramesW'(frame_i) - FramesW'(begins);
+      credits_valid_o <= begins && data_i[CreditsLsb+:LinkChannels*LinkCreditW] != '0;
+      phit_valid_o    <= full[0];
+      if (loads) begin
+        slots_q <= {data_i[LinkGroupW-MacW-1:0], low_q};
+      end else begin
+        // Phits of a group lie below its empty slots.
+        slots_q <= {LinkSlotW'(0), slots_q[LinkSlots-1:1]};
+      end
+    end
+  end
+
+  always_ff @(posedge mac_clk_i) begin
+    if (state_q == StLow) low_q <= data_i;
+    credits_o <= data_i[CreditsLsb+:LinkChannels*LinkCreditW];
+    phit_o    <= slots_q[0][LinkSlotW-2:0];
+  end
+
+  `ALCOR_ASSERT_CLK(a_whole, mac_clk_i, mac_rst_ni, state_q == StFirst || valid_i)
+
+endmodule
