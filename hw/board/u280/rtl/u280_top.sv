@@ -9,6 +9,8 @@ import alcor_link_pkg::*;
 /// access controller from the cage's reference, 322 MHz; 100 MHz of the board start the transceivers.
 /// They cross in link ends alone. What is here beside instances is wires.
 module u280_top #(
+    /// Bits of a beat of the coprocessors and the crossbar.
+    parameter int unsigned DATA_W = 256,
     /// Ranks of the board.
     parameter int unsigned RANKS = 2,
     /// LinkSlots of each registration table.
@@ -16,7 +18,7 @@ module u280_top #(
     /// Bytes of each node memory, a power of two.
     parameter int unsigned NODE_BYTES = 1048576,
     /// Payload words of an extended packet.
-    parameter int unsigned PAYLOAD_WORDS = 128,
+    parameter int unsigned PAYLOAD_WORDS = 512,
     /// Entries of the command FIFOs.
     parameter int unsigned COMMAND_DEPTH = 64,
     /// Words of each In FIFO.
@@ -408,6 +410,7 @@ module u280_top #(
   logic [LINKS-1:0][LinkPhitW-1:0] rx_phit, tx_phit;
 
   core #(
+      .DATA_W            (DATA_W),
       .RANKS             (RANKS),
       .SLOTS             (SLOTS),
       .NODE_BYTES        (NODE_BYTES),
