@@ -27,6 +27,7 @@ fn writes_and_interrupts_are_where_they_belong() {
 #[test]
 fn a_deadline_is_met_exactly() {
     let board = board(2);
+    assert!(board.time_stands_still());
     let ends = run_well(&board, |rank, port| {
         let mut ends = Vec::new();
         for step in [1, 2, 3, 100, 4096, 77_777] {
