@@ -117,6 +117,8 @@ pub(crate) struct Mailbox {
     armed: u32,
     /// Levels of the interrupts in the cycle before the last edge.
     irq: u32,
+    /// Interrupts that have risen since they were last asked for.
+    risen: u32,
     /// The next edge at which a wait is to be looked at.
     alarm: u64,
     woken: u32,
@@ -149,6 +151,7 @@ impl Mailbox {
             busy: 0,
             armed: 0,
             irq: 0,
+            risen: 0,
             alarm: NEVER,
             woken: 0,
             link: options
@@ -306,9 +309,9 @@ impl Mailbox {
         self.busy = 0;
     }
 
-    /// Levels of the interrupts in the cycle before the last edge.
-    pub(crate) fn levels(&self) -> u32 {
-        self.irq
+    /// Interrupts that have risen since the last call, a bit for each rank.
+    pub(crate) fn take_risen(&mut self) -> u32 {
+        std::mem::take(&mut self.risen)
     }
 
     /// The ranks that the last edge woke.
@@ -354,6 +357,7 @@ impl Mailbox {
         if self.arrival <= self.cycle {
             output[2 * self.lanes.len()] = 1;
         }
+        self.risen |= irq & !self.irq;
         self.irq = irq;
         if irq & self.armed != 0 || self.alarm <= self.cycle {
             self.look()

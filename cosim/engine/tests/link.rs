@@ -18,7 +18,7 @@ fn reads_and_writes_take_their_time() {
     assert_eq!(port.now().unwrap().0, 2 * once);
     // A read pushes the writes before it.
     for n in 0..10 {
-        port.write32(RETIRED_WAKE, 5 - n).unwrap();
+        port.write32(RETIRED_WAKE, 5_u32.wrapping_sub(n)).unwrap();
     }
     assert_eq!(port.now().unwrap().0, 2 * once);
     assert_eq!(port.read32(CAUSES).unwrap(), CREDIT);

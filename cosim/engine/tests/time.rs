@@ -27,6 +27,7 @@ fn writes_and_interrupts_are_where_they_belong() {
 #[test]
 fn a_deadline_is_met_exactly() {
     let board = board(2);
+    assert!(board.time_stands_still());
     let ends = run_well(&board, |rank, port| {
         let mut ends = Vec::new();
         for step in [1, 2, 3, 100, 4096, 77_777] {
@@ -74,7 +75,7 @@ fn a_read_sees_what_was_posted_and_costs_no_more() {
     assert_eq!(port.read32(CAUSES).unwrap(), 0);
     assert_eq!(port.now().unwrap(), Cycle(0));
     for n in 1..=10 {
-        port.write32(RETIRED_WAKE, 1 - n).unwrap();
+        port.write32(RETIRED_WAKE, 1_u32.wrapping_sub(n)).unwrap();
     }
     assert_eq!(port.read32(CAUSES).unwrap(), CREDIT);
     // Ten cycles in which they are offered, 1 to 10.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use alcor::abi::board::{CONTROL, MAGIC, STATUS};
-use alcor::abi::rank::{ACK_EVENTS, CAUSES, IRQ_ENABLE, causes};
+use alcor::abi::rank::{ACK_EVENTS, CAUSES, IRQ_ENABLE, RETIRED_WAKE, causes};
 use alcor::abi::rank_page;
 use alcor::{
     Backend, Board, Cluster, Cycle, Error, GlobalRank, Job, JobError, LocalRank, NodeAddr,
@@ -72,7 +72,7 @@ fn a_board_is_identified_reset_and_opened_by_its_address() {
     let board = &cluster.boards()[0];
     assert_eq!(board.name(), "xdma:0000:3b:00.0");
     assert_eq!(identify(&**board).expect("ours").ranks, 2);
-    assert!(board.traffic_digest().is_none());
+    assert!(board.traffic_digest().is_none() && !board.time_stands_still());
     board.reset().expect("a reset");
     assert_eq!(board.read32(PageOffset(STATUS)).expect("a register") & 1, 1);
 
@@ -427,6 +427,28 @@ fn interrupts_are_told_once() {
         .expect("a register");
     board.write32(page + 0x3fc, 0).expect("a register");
     assert_eq!(board.pass().expect("time"), 0b10);
+}
+
+#[test]
+fn a_read_sees_the_writes_before_it() {
+    for profile in ["ideal", "gen3x16"] {
+        let config = format!("rma2?profile={profile}");
+        let board = CosimBackend::new().open_free(&config).expect("a board");
+        // Nothing was retired, so the wake is reached at 0.
+        for (rank, wake) in [(0, 1), (1, 0), (0, 0), (1, 1), (0, 2)] {
+            let page = rank_page(rank);
+            board
+                .write32(page + RETIRED_WAKE, wake)
+                .expect("a register");
+            let found = board.read32(page + CAUSES).expect("a register");
+            let expected = u32::from(wake == 0);
+            assert_eq!(
+                causes::CREDIT.get(found),
+                expected,
+                "{profile}, rank {rank}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -257,4 +257,8 @@ impl Board for XdmaBoard {
     fn traffic_digest(&self) -> Option<u32> {
         None
     }
+
+    fn time_stands_still(&self) -> bool {
+        false
+    }
 }

@@ -160,6 +160,10 @@ pub trait Board: Send + Sync {
     /// CRC-32 of the traffic on every port of the routers since the last reset, where the
     /// backend can see it.
     fn traffic_digest(&self) -> Option<u32>;
+
+    /// Whether time stands still while a rank runs host code, so that cycle counts are functions of
+    /// the program alone. Where it does not, a rank may find any number of cycles gone between two calls.
+    fn time_stands_still(&self) -> bool;
 }
 
 /// A rank's way to its board: its register page, its node memory and its interrupt.

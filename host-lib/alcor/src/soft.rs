@@ -217,6 +217,10 @@ impl Board for SoftBoard {
     fn traffic_digest(&self) -> Option<u32> {
         None
     }
+
+    fn time_stands_still(&self) -> bool {
+        true
+    }
 }
 
 struct SoftPort {

@@ -20,6 +20,8 @@
 //!   know of the board (slots, node memory, packet size) it takes from [`alcor::BoardInfo`].
 //! * All that is random in it comes from [`Context::rng`], whose seed derives from the run's seed
 //!   and the test's name: a test does the same alone as among others.
+//! * Where it counts on time to stand still while host code runs, as it does in a simulation, it says so (`steady`), and is
+//!   skipped where it does not.
 //! * It starts on a board fresh from its reset, with node memory cleared.
 //! * It fails with a [`Failure`], which says where, what was expected and what was found.
 #![forbid(unsafe_code)]

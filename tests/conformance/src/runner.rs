@@ -113,8 +113,8 @@ pub fn run_test(test: &'static Test, boards: impl Into<Cluster>, settings: &Sett
         digest: None,
         duration: Duration::ZERO,
     };
-    let count = cluster.boards().len() as u32;
-    outcome.verdict = match cluster.identify().map(|info| test.check(&info, count)) {
+    let checked = cluster.identify().map(|info| test.check(&info, &cluster));
+    outcome.verdict = match checked {
         Err(error) => Verdict::Failed(Box::new(error.into())),
         Ok(Err(unmet)) => Verdict::Skipped(unmet),
         Ok(Ok(())) => match Context::new(cluster, seed, settings) {

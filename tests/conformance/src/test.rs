@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use alcor::BoardInfo;
 use alcor::abi::board::capabilities;
+use alcor::{BoardInfo, Cluster};
 
 use crate::noise::mix;
 use crate::{Context, Failure};
@@ -60,6 +60,9 @@ pub enum Unmet {
     /// The board lacks a block.
     #[error("needs a {0}, which the board does not have")]
     Capability(Capability),
+    /// Time goes on while host code runs.
+    #[error("needs time that stands still while host code runs, which the backend does not offer")]
+    SteadyTime,
 }
 
 /// A test of the suite.
@@ -73,27 +76,33 @@ pub struct Test {
     pub ranks: u32,
     /// The blocks that it needs.
     pub needs: &'static [Capability],
+    /// Whether it counts on time to stand still while host code runs.
+    pub steady: bool,
     /// What it does.
     pub body: fn(&Context) -> Result<(), Failure>,
 }
 
 impl Test {
-    /// Whether so many boards like this have what the test needs.
+    /// Whether boards, which all say this of themselves, have what the test needs.
     ///
     /// # Errors
     /// What is missing.
-    pub fn check(&self, board: &BoardInfo, boards: u32) -> Result<(), Unmet> {
-        let ranks = board.ranks * boards;
+    pub fn check(&self, board: &BoardInfo, cluster: &Cluster) -> Result<(), Unmet> {
+        let boards = cluster.boards();
+        let ranks = board.ranks * boards.len() as u32;
         if ranks < self.ranks {
             return Err(Unmet::Ranks {
                 needed: self.ranks,
                 found: ranks,
             });
         }
-        match self.needs.iter().find(|needed| !needed.is_on(board)) {
-            Some(&missing) => Err(Unmet::Capability(missing)),
-            None => Ok(()),
+        if let Some(&missing) = self.needs.iter().find(|needed| !needed.is_on(board)) {
+            return Err(Unmet::Capability(missing));
         }
+        if self.steady && !boards.iter().all(|board| board.time_stands_still()) {
+            return Err(Unmet::SteadyTime);
+        }
+        Ok(())
     }
 }
 
@@ -115,11 +124,14 @@ pub fn seed_of(seed: u64, name: &str) -> u64 {
 /// ```
 ///
 /// makes the test `put.large_block`, which needs an RMA coprocessor. The body returns
-/// `Result<(), Failure>`.
+/// `Result<(), Failure>`. A test that counts on time to stand still while host code runs says so:
+/// `patience(context, ranks >= 2; steady)`.
 macro_rules! tests {
+    (@is) => { false };
+    (@is steady) => { true };
     ($module:ident: $($need:ident)+; $(
         $(#[doc = $summary:literal])+
-        $name:ident($context:ident, ranks >= $ranks:literal) $body:block
+        $name:ident($context:ident, ranks >= $ranks:literal $(; $time:ident)?) $body:block
     )+) => {
         const NEEDS: &[$crate::Capability] = &[$($crate::Capability::$need),+];
 
@@ -130,6 +142,7 @@ macro_rules! tests {
                 summary: concat!($($summary),+).trim_ascii_start(),
                 ranks: $ranks,
                 needs: NEEDS,
+                steady: $crate::test::tests!(@is $($time)?),
                 body: $name,
             },
         )+];

@@ -62,6 +62,9 @@ impl Board for Spy {
     fn traffic_digest(&self) -> Option<u32> {
         self.below.traffic_digest()
     }
+    fn time_stands_still(&self) -> bool {
+        self.below.time_stands_still()
+    }
 }
 
 struct SpyPort {

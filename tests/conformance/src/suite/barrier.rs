@@ -183,7 +183,7 @@ tests! {
     }
 
     /// A barrier takes a number of cycles that does not depend on how many were before.
-    steady(context, ranks >= 1) {
+    steady(context, ranks >= 1; steady) {
         let lasts = context.run(|rank| {
             let mut lasts = Vec::new();
             for _ in 0..50 {

@@ -115,7 +115,7 @@ tests! {
 
     /// Commands that are written past the library's count meet a full queue: they are lost, and an
     /// event says so.
-    overflow(context, ranks >= 2) {
+    overflow(context, ranks >= 2; steady) {
         spoilt(context, |rank| {
             // The others are not at their barrier yet, so the queue stands still.
             rank.command(Opcode::Barrier, 0)?;

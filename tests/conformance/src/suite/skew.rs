@@ -151,7 +151,7 @@ tests! {
     }
 
     /// A rank that does not come to a collective is named, and the communicator.
-    absent(context, ranks >= 2) {
+    absent(context, ranks >= 2; steady) {
         for (collective, element) in [
             (Collective::Allreduce, ElementType::F64),
             (Collective::Bcast, ElementType::U32),

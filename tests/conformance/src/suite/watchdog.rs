@@ -1,4 +1,5 @@
-//! The watchdog: a wait in vain ends, and says who waits for what.
+//! The watchdog: a wait in vain ends, and says who waits for what. Its patience is short here: too short for
+//! host code that takes time.
 
 use alcor::{Awaited, Error, GlobalRank, JobError, NodeAddr, Options, Rank, Rights};
 
@@ -14,12 +15,12 @@ tests! {
     watchdog: Rma;
 
     /// In a barrier to which one rank does not come.
-    barrier(context, ranks >= 2) {
+    barrier(context, ranks >= 2; steady) {
         in_vain(context, Awaited::Barrier, |rank| rank.barrier())
     }
 
     /// In a registration to which one rank does not come.
-    registration(context, ranks >= 2) {
+    registration(context, ranks >= 2; steady) {
         let base = NodeAddr(8192);
         in_vain(context, Awaited::Registration { base }, |rank| {
             rank.register_range(base, Some(64), Rights::ALL).map(drop)
@@ -27,7 +28,7 @@ tests! {
     }
 
     /// A wait that is long, but not too long, ends well.
-    patience(context, ranks >= 2) {
+    patience(context, ranks >= 2; steady) {
         let options = Options::default().watchdog_cycles(PATIENCE);
         context.run_with(options, context.ranks(), |rank| {
             for late in (0..rank.nprocs()).map(GlobalRank) {

@@ -118,6 +118,10 @@ impl Board for FaultyBoard {
     fn traffic_digest(&self) -> Option<u32> {
         None
     }
+
+    fn time_stands_still(&self) -> bool {
+        self.sound.time_stands_still()
+    }
 }
 
 /// A collective under way.

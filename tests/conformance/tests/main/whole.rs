@@ -1,7 +1,10 @@
 //! The whole suite on sound boards.
 
+use std::sync::Arc;
+
 use alcor::soft::{SoftBoard, SoftConfig};
-use alcor_conformance::{Outcome, Settings, Verdict, digest, run_suite, run_test, tests};
+use alcor::{Board, Error, LocalRank, PageOffset, Port};
+use alcor_conformance::{Outcome, Settings, Unmet, Verdict, digest, run_suite, run_test, tests};
 
 fn run(config: SoftConfig, settings: &Settings) -> Vec<Outcome> {
     let tests: Vec<_> = tests().collect();
@@ -66,6 +69,53 @@ fn what_a_board_can_not_run_is_skipped_with_its_reason() {
             verdict => assert!(outcome.test.ranks == 1 && verdict.is_passed()),
         }
     }
+}
+
+/// A board that says that its time goes on while host code runs.
+struct Unsteady(Arc<dyn Board>);
+
+impl Board for Unsteady {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+    fn read32(&self, offset: PageOffset) -> Result<u32, Error> {
+        self.0.read32(offset)
+    }
+    fn write32(&self, offset: PageOffset, value: u32) -> Result<(), Error> {
+        self.0.write32(offset, value)
+    }
+    fn reset(&self) -> Result<(), Error> {
+        self.0.reset()
+    }
+    fn expect(&self, ports: u32) -> Result<(), Error> {
+        self.0.expect(ports)
+    }
+    fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>, Error> {
+        Arc::clone(&self.0).attach(rank)
+    }
+    fn traffic_digest(&self) -> Option<u32> {
+        self.0.traffic_digest()
+    }
+    fn time_stands_still(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn what_counts_on_steady_time_is_skipped_without_it() {
+    let tests: Vec<_> = tests().collect();
+    let open = |_| Ok(Arc::new(Unsteady(SoftBoard::new(4))).into());
+    let outcomes = run_suite(&tests, 2, &Settings::default(), &open, &|_| {}).unwrap();
+    assert_eq!(complaints(&outcomes), [""; 0]);
+    let mut skipped = 0;
+    for outcome in &outcomes {
+        let is_skipped = matches!(outcome.verdict, Verdict::Skipped(Unmet::SteadyTime));
+        assert_eq!(is_skipped, outcome.test.steady, "{}", outcome.test.name);
+        assert!(is_skipped || outcome.verdict.is_passed());
+        skipped += u32::from(is_skipped);
+    }
+    // Few do: what has to hold on a board is tried on one.
+    assert!((1..10).contains(&skipped), "{skipped} are skipped");
 }
 
 #[test]
