@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use alcor::abi::board::capabilities;
-use alcor::{Board, Job, Rank};
+use alcor::{Backend, Job, Rank};
 use alcor_cosim::{SimBoard, SimCluster};
 use alcor_paper::collectives::{self, Network, Op, Path, Plan};
-use alcor_paper::{Format, Report, Row, alpu, load, messages, plot, rma};
+use alcor_paper::{Format, Report, Row, alpu, host, load, messages, plot, rma};
+use alcor_standin::StandInBackend;
 use clap::ValueEnum;
 
 use crate::build;
@@ -26,6 +27,8 @@ pub enum Subject {
     /// Collectives over joined boards in hardware, beside the physical bound and the same in
     /// software, in cycles.
     Collectives,
+    /// What a host does for a put on a board, counted on nodes that stand in for one: stores, loads and system calls.
+    Host,
     /// How fast the simulation runs: of a board beside a bare loop, of joined boards on one and on
     /// two threads.
     Sim,
@@ -49,7 +52,7 @@ pub struct Args {
     #[arg(value_enum)]
     subject: Subject,
     /// Configuration of hw/core/configs.toml [default: rma2 and rma4 for rma, ring4 and torus8 for
-    /// collectives, rma4 for sim; for alpu the matching units of alpu128 and alpu256 with blocks of
+    /// collectives, rma2 for host, rma4 for sim; for alpu the matching units of alpu128 and alpu256 with blocks of
     /// 8, 16 and 32, and messages on mpi2 and rma4]
     #[arg(long, value_name = "NAME")]
     config: Option<String>,
@@ -74,13 +77,14 @@ pub fn run(args: &Args) -> Ended {
         Subject::Rma => args.rma()?,
         Subject::Alpu => args.alpu()?,
         Subject::Collectives => args.collectives()?,
+        Subject::Host => args.host()?,
         Subject::Sim => args.sim()?,
     };
     if let Some(path) = &args.plot {
         let picture = match args.subject {
             Subject::Collectives => plot::collectives(&report)?,
             Subject::Alpu => plot::queues(&report)?,
-            Subject::Rma | Subject::Sim => plot::exchange(&report.rows)?,
+            Subject::Rma | Subject::Host | Subject::Sim => plot::exchange(&report.rows)?,
         };
         std::fs::write(path, picture).map_err(Error::write(path))?;
     }
@@ -200,6 +204,21 @@ impl Args {
         let compared = collectives::compared(software, &rows);
         rows.extend(compared);
         Ok(rows)
+    }
+
+    fn host(&self) -> Result<Report, Error> {
+        let config = self.config.as_deref().unwrap_or("rma2");
+        let standin = StandInBackend::over(build::backend()).serve(config)?;
+        let board = StandInBackend::backend(&standin).open("auto")?;
+        let rows = host::rows(board, || {
+            let counts = standin.counts();
+            host::Work {
+                stores: counts.stores,
+                loads: counts.loads,
+                calls: counts.calls,
+            }
+        })?;
+        Ok(self.report("host", config, "a put", rows))
     }
 
     fn sim(&self) -> Result<Report, Error> {

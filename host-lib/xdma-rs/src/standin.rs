@@ -9,6 +9,7 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -138,6 +139,28 @@ pub enum Fault {
     Short(usize),
 }
 
+/// What a host has done with the nodes so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Stores of 4 or 8 bytes into mapped BARs: posted writes.
+    pub stores: u64,
+    /// Loads of 4 or 8 bytes from mapped BARs: round trips.
+    pub loads: u64,
+    /// System calls: transfers, polls and reads of events.
+    pub calls: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    stores: AtomicU64,
+    loads: AtomicU64,
+    calls: AtomicU64,
+}
+
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
 /// The nodes of one card.
 pub struct StandIn {
     shared: Arc<Shared>,
@@ -154,6 +177,7 @@ struct Shared {
     shape: Shape,
     device: Box<dyn Device>,
     state: Mutex<State>,
+    counters: Counters,
     /// An event's flag was set, or the card is gone.
     changed: Condvar,
 }
@@ -210,6 +234,7 @@ impl StandIn {
                 shape,
                 device: Box::new(device),
                 state: Mutex::default(),
+                counters: Counters::default(),
                 changed: Condvar::new(),
             }),
         })
@@ -241,6 +266,17 @@ impl StandIn {
     #[must_use]
     pub fn sys(&self) -> PathBuf {
         self.shared.tree.path().to_owned()
+    }
+
+    /// What has been done with the nodes so far; what opens and maps them is not counted.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let counters = &self.shared.counters;
+        Counts {
+            stores: counters.stores.load(Ordering::Relaxed),
+            loads: counters.loads.load(Ordering::Relaxed),
+            calls: counters.calls.load(Ordering::Relaxed),
+        }
     }
 
     /// Raises a user interrupt.
@@ -440,6 +476,34 @@ impl Mapping for Mapped {
     }
 
     fn read32(&self, offset: usize) -> u32 {
+        count(&self.shared.counters.loads);
+        self.load(offset)
+    }
+
+    fn write32(&self, offset: usize, value: u32) {
+        count(&self.shared.counters.stores);
+        self.store(offset, value);
+    }
+
+    fn read64(&self, offset: usize) -> u64 {
+        count(&self.shared.counters.loads);
+        let high = offset
+            .checked_add(4)
+            .map_or(u32::MAX, |offset| self.load(offset));
+        u64::from(high) << 32 | u64::from(self.load(offset))
+    }
+
+    fn write64(&self, offset: usize, value: u64) {
+        count(&self.shared.counters.stores);
+        if self.place(offset, 8).is_some() {
+            self.store(offset, value as u32);
+            self.store(offset + 4, (value >> 32) as u32);
+        }
+    }
+}
+
+impl Mapped {
+    fn load(&self, offset: usize) -> u32 {
         let mut bytes = [0; 4];
         let device = &self.shared.device;
         match self.place(offset, 4) {
@@ -449,26 +513,12 @@ impl Mapping for Mapped {
         }
     }
 
-    fn write32(&self, offset: usize, value: u32) {
+    fn store(&self, offset: usize, value: u32) {
         let device = &self.shared.device;
         match self.place(offset, 4) {
             Some(place) if !self.is_memory => device.write32(place, value),
             Some(place) => _ = device.write(place, &value.to_le_bytes()),
             None => {}
-        }
-    }
-
-    fn read64(&self, offset: usize) -> u64 {
-        let high = offset
-            .checked_add(4)
-            .map_or(u32::MAX, |offset| self.read32(offset));
-        u64::from(high) << 32 | u64::from(self.read32(offset))
-    }
-
-    fn write64(&self, offset: usize, value: u64) {
-        if self.place(offset, 8).is_some() {
-            self.write32(offset, value as u32);
-            self.write32(offset + 4, (value >> 32) as u32);
         }
     }
 }
@@ -482,6 +532,7 @@ struct Channel {
 impl Channel {
     /// What comes before any transfer: how many bytes it will move.
     fn begin(&self, way: Way, host: *const u8, bytes: usize, at: u64) -> io::Result<usize> {
+        count(&self.shared.counters.calls);
         let mut state = lock(&self.shared.state);
         let calls = state.calls.entry(self.name.clone()).or_default();
         calls.push((at, bytes));
@@ -593,11 +644,13 @@ impl Flag {
 
 impl EventNode for Flag {
     fn poll(&self, timeout: Option<Duration>) -> io::Result<bool> {
+        count(&self.shared.counters.calls);
         self.shared.meets(&self.name, Call::Poll, 0)?;
         self.wait(timeout)
     }
 
     fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        count(&self.shared.counters.calls);
         if buffer.len() != 4 {
             return Err(Errno::EPROTO.into());
         }

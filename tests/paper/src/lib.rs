@@ -6,6 +6,7 @@
 
 pub mod alpu;
 pub mod collectives;
+pub mod host;
 pub mod load;
 pub mod messages;
 pub mod plot;

@@ -1,0 +1,95 @@
+//! What a host does for an operation: stores, loads and system calls, counted by what stands in for the board's nodes.
+
+use std::sync::Barrier;
+
+use alcor::{Cluster, GlobalRank, Job, Rank, Rights};
+
+use crate::report::Row;
+use crate::rma::MeasureError;
+
+/// What a host has done so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Stores into a board's registers.
+    pub stores: u64,
+    /// Loads from them.
+    pub loads: u64,
+    /// System calls.
+    pub calls: u64,
+}
+
+/// Puts that are counted together: as many as there is room for commands, so none waits.
+const PUTS: u64 = 8;
+/// Stores of a put at least: offset, local address, length, commit.
+const PUT_STORES: f64 = 4.0;
+
+/// Counts what a put of 8 bytes takes until it is on its way, and what a put takes until it is complete. `work` says what has been done
+/// with the board's nodes so far.
+///
+/// # Errors
+/// When a rank fails, or data did not arrive as it was sent.
+pub fn rows(
+    boards: impl Into<Cluster>,
+    work: impl Fn() -> Work + Sync,
+) -> Result<Vec<Row>, MeasureError> {
+    let job = Job::new(boards)?;
+    // Outside the library, so that who waits does nothing with the board.
+    let turn = Barrier::new(2);
+    let figures = job.run(2, |rank| measure(rank, &turn, &work))?;
+    let (posted, whole) = figures[0];
+    let per_put = |count: u64| count as f64 / PUTS as f64;
+    Ok(vec![
+        Row::new("put-8-stores", per_put(posted.stores))
+            .limit(PUT_STORES)
+            .note("until it is on its way"),
+        Row::new("put-8-loads", per_put(posted.loads)).note("until it is on its way"),
+        Row::new("put-8-calls", per_put(posted.calls)).note("system calls, until it is on its way"),
+        Row::new("put-8-complete-stores", whole.stores as f64).note("one put, with its wait"),
+        Row::new("put-8-complete-loads", whole.loads as f64).note("one put, with its wait"),
+        Row::new("put-8-complete-calls", whole.calls as f64)
+            .note("system calls, one put, with its wait"),
+    ])
+}
+
+fn measure(
+    rank: &mut Rank,
+    turn: &Barrier,
+    work: impl Fn() -> Work,
+) -> alcor::Result<(Work, Work)> {
+    let me = rank.pid();
+    let values: Vec<u64> = (1..=PUTS).map(|n| n << 32 | u64::from(me.0)).collect();
+    let source = rank.alloc_from(&values)?;
+    let target = rank.alloc::<u64>(values.len())?;
+    let window = rank.register(&target, Rights::ALL)?;
+    rank.barrier()?;
+    let mut spent = (Work::default(), Work::default());
+    turn.wait();
+    if me == GlobalRank(0) {
+        let peer = GlobalRank(1);
+        let before = work();
+        let mut requests = Vec::with_capacity(values.len());
+        for at in 0..values.len() {
+            requests.push(rank.iput(&window, peer, at, &source.slice(at..=at)?)?);
+        }
+        spent.0 = since(work(), before);
+        rank.wait_all(requests)?;
+        let before = work();
+        rank.put(&window, peer, 0, &source.slice(0..=0)?)?;
+        spent.1 = since(work(), before);
+    }
+    turn.wait();
+    rank.barrier()?;
+    if me == GlobalRank(1) {
+        let sent: Vec<u64> = (1..=PUTS).map(|n| n << 32).collect();
+        assert_eq!(rank.read_vec(&target)?, sent, "what rank 0 put");
+    }
+    Ok(spent)
+}
+
+fn since(now: Work, before: Work) -> Work {
+    Work {
+        stores: now.stores - before.stores,
+        loads: now.loads - before.loads,
+        calls: now.calls - before.calls,
+    }
+}
