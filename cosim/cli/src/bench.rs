@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use alcor::abi::board::capabilities;
-use alcor::{Backend, Job, Rank};
+use alcor::{Backend, Board, Job, Rank};
 use alcor_cosim::{SimBoard, SimCluster};
 use alcor_paper::collectives::{self, Network, Op, Path, Plan};
 use alcor_paper::{Format, Report, Row, alpu, host, load, messages, plot, rma};

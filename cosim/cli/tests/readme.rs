@@ -135,6 +135,47 @@ fn messages_are_as_measured() {
     assert!(README.contains("8,192 bytes take 2,173 cycles"));
 }
 
+/// Both tables of streams: the README's, and the longer one of the coprocessor's document.
+#[test]
+fn streams_are_as_measured() {
+    let board = measure(&["rma", "--config", "u280"]);
+    let fast = measure(&["rma", "--config", "rma2-wide"]);
+    let figure = |figures: &BTreeMap<String, serde_json::Value>, way: &str, bytes: u32| {
+        let row = &figures[&format!("{way}-{bytes}")];
+        format!("{:.1}", row["measured"].as_f64().expect("a figure"))
+    };
+    let ways = ["put-bandwidth", "get-bandwidth", "bidirectional"];
+    let mut compared = 0;
+    for row in rows("A board's streams") {
+        let [bytes, ref cells @ ..] = row[..] else {
+            continue;
+        };
+        let Ok(bytes) = bytes.replace(',', "").parse() else {
+            continue;
+        };
+        for (&shown, way) in cells.iter().zip(ways) {
+            assert_eq!(shown, figure(&board, way, bytes), "README, {way}-{bytes}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 3 * 5, "figures found in the README");
+
+    let document = include_str!("../../../hw/rma/doc/rma.md");
+    let (_, table) = document.split_once("<!-- streams -->").expect("the table");
+    let (table, _) = table.split_once("<!-- end -->").expect("its end");
+    let shown: Vec<&str> = table.trim().lines().skip(2).collect();
+    let mut bytes = 64;
+    for &line in &shown {
+        let cells: Vec<String> = [&fast, &board]
+            .into_iter()
+            .flat_map(|figures| ways.map(|way| figure(figures, way, bytes)))
+            .collect();
+        assert_eq!(line, format!("| {bytes} | {} |", cells.join(" | ")));
+        bytes *= 2;
+    }
+    assert_eq!(bytes, 1 << 17, "rows of the document");
+}
+
 #[test]
 fn the_papers_tables_are_as_measured() {
     let figures = measure(&["rma"]);

@@ -20,8 +20,6 @@ pub struct Work {
 
 /// Puts that are counted together: as many as there is room for commands, so none waits.
 const PUTS: u64 = 8;
-/// Stores of a put at least: offset, local address, length, commit.
-const PUT_STORES: f64 = 4.0;
 
 /// Counts what a put of 8 bytes takes until it is on its way, and what a put takes until it is complete. `work` says what has been done
 /// with the board's nodes so far.
@@ -39,9 +37,7 @@ pub fn rows(
     let (posted, whole) = figures[0];
     let per_put = |count: u64| count as f64 / PUTS as f64;
     Ok(vec![
-        Row::new("put-8-stores", per_put(posted.stores))
-            .limit(PUT_STORES)
-            .note("until it is on its way"),
+        Row::new("put-8-stores", per_put(posted.stores)).note("of 4 bytes, until it is on its way"),
         Row::new("put-8-loads", per_put(posted.loads)).note("until it is on its way"),
         Row::new("put-8-calls", per_put(posted.calls)).note("system calls, until it is on its way"),
         Row::new("put-8-complete-stores", whole.stores as f64).note("one put, with its wait"),

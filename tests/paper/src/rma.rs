@@ -5,10 +5,10 @@
 //! instruction and then the barrier, the others only the barrier; registration is collective, so
 //! there all ranks execute it.
 //!
-//! Beside them stand the rates of streams between two ranks, which the paper does not give: payload bytes a cycle, over
-//! the cycles to a barrier behind the stream.
+//! Beside them stand the rates of streams between two ranks, which the paper does not give: payload bytes a cycle, from the
+//! first command to the completion of the last transfer.
 
-use alcor::{BoardInfo, Cluster, GlobalRank, Job, JobError, NodeAddr, Rank, Region, Rights};
+use alcor::{BoardInfo, Cluster, Cycle, GlobalRank, Job, JobError, NodeAddr, Rank, Region, Rights};
 use alcor_abi::{Opcode, PAPER_MAX_WORDS};
 
 use crate::report::Row;
@@ -93,9 +93,12 @@ pub fn rows(
         {
             let name = format!("{}-{bytes}", stream.name());
             step(&name);
-            let cycles = job.run(ranks, |rank| stream.run(rank, bytes, seed))?[0];
+            let spans = job.run(ranks, |rank| stream.run(rank, bytes, seed))?;
+            let spans = || spans.iter().flatten();
+            let begin = spans().map(|&(begin, _)| begin.0).min().unwrap_or(0);
+            let end = spans().map(|&(_, end)| end.0).max().unwrap_or(0);
             rows.push(
-                Row::new(name, f64::from(STREAM_BYTES) / f64::from(cycles))
+                Row::new(name, f64::from(STREAM_BYTES) / (end - begin) as f64)
                     .limit(info.beat_bytes.into())
                     .note(stream.note()),
             );
@@ -175,8 +178,9 @@ impl Stream {
         }
     }
 
-    /// Moves [`STREAM_BYTES`] in transfers of `bytes`, one behind the other; the cycles to the barrier behind them.
-    fn run(self, rank: &mut Rank, bytes: u32, seed: u64) -> alcor::Result<u32> {
+    /// Moves [`STREAM_BYTES`] in transfers of `bytes`, one behind the other. Of a rank that sends: when it began, and when
+    /// the last was complete.
+    fn run(self, rank: &mut Rank, bytes: u32, seed: u64) -> alcor::Result<Option<(Cycle, Cycle)>> {
         let (me, words) = (rank.pid().0, bytes / 4);
         let count = stream_span(rank.board()) / 4;
         let source = rank.alloc_from(&pattern(seed, me, count))?;
@@ -188,24 +192,26 @@ impl Stream {
         };
         let peer = GlobalRank(1 - me.min(1));
         let mut requests = Vec::new();
-        let cycles = epoch(rank, |rank| {
-            for transfer in 0..STREAM_BYTES / bytes {
-                let at = transfer * words % count;
-                requests.extend(match (self, me) {
-                    (Stream::Put | Stream::Both, 0) | (Stream::Both, 1) => {
-                        let piece = piece(&source, at, words)?;
-                        Some(rank.iput(&window, peer, at as usize, &piece)?)
-                    }
-                    (Stream::Get, 0) => {
-                        let piece = piece(&target, at, words)?;
-                        Some(rank.iget(&window, peer, at as usize, &piece)?)
-                    }
-                    _ => None,
-                });
-            }
-            Ok(())
-        })?;
+        rank.barrier()?;
+        let begin = rank.now()?;
+        for transfer in 0..STREAM_BYTES / bytes {
+            let at = transfer * words % count;
+            requests.extend(match (self, me) {
+                (Stream::Put | Stream::Both, 0) | (Stream::Both, 1) => {
+                    let piece = piece(&source, at, words)?;
+                    Some(rank.iput(&window, peer, at as usize, &piece)?)
+                }
+                (Stream::Get, 0) => {
+                    let piece = piece(&target, at, words)?;
+                    Some(rank.iget(&window, peer, at as usize, &piece)?)
+                }
+                _ => None,
+            });
+        }
+        let sends = !requests.is_empty();
         rank.wait_all(requests)?;
+        let end = rank.now()?;
+        rank.barrier()?;
         let from = match (self, me) {
             (Stream::Put | Stream::Both, 1) => Some(0),
             (Stream::Get | Stream::Both, 0) => Some(1),
@@ -216,7 +222,7 @@ impl Stream {
             verify(self.name(), rank, &found, &pattern(seed, from, count));
         }
         rank.deregister(window)?;
-        Ok(cycles)
+        Ok(sends.then_some((begin, end)))
     }
 }
 
