@@ -179,37 +179,6 @@ fn each_rank_has_one_holder() {
 }
 
 #[test]
-fn a_lock_goes_with_its_process() {
-    let standin = served();
-    let path = standin
-        .sys()
-        .join("locks")
-        .join(format!("{}-rank0", standin.address()));
-    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-    // Python's flock is the kernel's.
-    let program = "import fcntl,sys\nf=open(sys.argv[1],'w')\nfcntl.flock(f,fcntl.LOCK_EX)\nprint('held',flush=True)\nsys.stdin.read()";
-    let mut holder = std::process::Command::new("python3")
-        .args(["-c", program])
-        .arg(&path)
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .expect("python3");
-    let mut line = String::new();
-    let output = holder.stdout.take().expect("its output");
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).expect("a line");
-    let board = board(&standin);
-    let error = Arc::clone(&board).attach(LocalRank(0)).err().expect("held");
-    assert!(
-        matches!(cause(&error), Some(XdmaError::Held { .. })),
-        "{error}"
-    );
-    holder.kill().expect("it dies");
-    holder.wait().expect("it is dead");
-    drop(Arc::clone(&board).attach(LocalRank(0)).expect("a port"));
-}
-
-#[test]
 fn a_peer_that_dies_is_noticed() {
     let standin = served();
     let board = board(&standin);

@@ -40,7 +40,9 @@ pub enum XdmaError {
         source: std::io::Error,
     },
     /// Another process holds a rank.
-    #[error("{rank} is held by process {holder}")]
+    #[error(
+        "{rank} is held by process {holder}: end it, or wait for its end; the rank is free as soon as that process is gone"
+    )]
     Held {
         /// The rank.
         rank: LocalRank,

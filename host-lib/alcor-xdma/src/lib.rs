@@ -16,7 +16,8 @@
 //! A rank of a board is held by a lock on a file of its own (below `/run/lock/alcor`, unless [`XdmaBackend::locks`] says otherwise), which the kernel lets
 //! go when its process ends, however that comes. What concerns all ranks, a reset, takes all of these locks.
 //!
-//! Nothing here has run on a board.
+//! Nothing here has run on a board. That several processes each hold ranks of one board has been tried as far as these locks go: the nodes
+//! of [`xdma`]'s stand-in are served in one process, so a run whose ranks are several processes is yet to be tried.
 
 #![forbid(unsafe_code)]
 

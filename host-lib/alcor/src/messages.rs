@@ -530,10 +530,7 @@ impl Progress {
         };
         self.post_at(Line::Receives, place)?;
         let request = Request { outcome };
-        self.wait_for(
-            |progress| progress.awaited(std::iter::once(&request)),
-            |progress| progress.completions(u32::from(!request.is_known())),
-        )?;
+        self.wait_for_one(&request, Request::is_known)?;
         Ok(true)
     }
 
@@ -585,10 +582,7 @@ impl Progress {
             held: Vec::new(),
         })?;
         let request = Request { outcome };
-        self.wait_for(
-            |progress| progress.awaited(std::iter::once(&request)),
-            |progress| progress.completions(u32::from(!request.is_known())),
-        )?;
+        self.wait_for_one(&request, Request::is_known)?;
         self.outstanding.claim(&request)?;
         let is_there = request.outcome.status() == Some(Status::Ok);
         Ok(request.message_status().filter(|_| is_there))
@@ -811,10 +805,8 @@ impl Peers {
             return rank.wait(request);
         }
         // What is staged is held until the message completes.
-        rank.progress.wait_for(
-            |progress| progress.awaited(std::iter::once(&request)),
-            |progress| progress.completions(u32::from(request.outcome.id().is_none())),
-        )
+        rank.progress
+            .wait_for_one(&request, |request| request.outcome.id().is_some())
     }
 
     fn recv_slice<T: Datatype>(

@@ -358,6 +358,18 @@ impl Progress {
         }
     }
 
+    /// Waits until a request is as far as `is_over` says.
+    pub(crate) fn wait_for_one(
+        &mut self,
+        request: &Request,
+        is_over: impl Fn(&Request) -> bool,
+    ) -> Result<()> {
+        self.wait_for(
+            |progress| progress.awaited(std::iter::once(request)),
+            |progress| progress.completions(u32::from(!is_over(request))),
+        )
+    }
+
     /// Waits until a register that raises no interrupt is as it should be; its value then.
     pub(crate) fn wait_for_register(
         &mut self,

@@ -87,6 +87,16 @@ pub(crate) struct Ended {
     pub(crate) length: u32,
 }
 
+impl Ended {
+    /// Whether nobody has to be told of a failure.
+    fn is_well(&self) -> bool {
+        matches!(
+            self.status,
+            Status::Ok | Status::Cancelled | Status::NotFound
+        )
+    }
+}
+
 impl From<Status> for Ended {
     fn from(status: Status) -> Ended {
         Ended {
@@ -145,9 +155,9 @@ impl Outcome {
     /// The outcome as its owner gets it; `Ok` as long as it is not known.
     fn claim(&self, origin: GlobalRank) -> Result<()> {
         self.claimed.store(true, Ordering::Relaxed);
-        match self.status() {
-            None | Some(Status::Ok | Status::Cancelled | Status::NotFound) => Ok(()),
-            Some(status) => match &self.asked {
+        match self.ended.get().filter(|ended| !ended.is_well()) {
+            None => Ok(()),
+            Some(&Ended { status, .. }) => match &self.asked {
                 &Asked::Transfer(transfer) => Err(Error::Refused {
                     origin,
                     transfer,
@@ -368,11 +378,7 @@ impl Outstanding {
         let ended = ended.into();
         let _ = outcome.ended.set(ended);
         let is_own = matches!(outcome.asked, Asked::Quiet(_) | Asked::Herald { .. });
-        let is_well = matches!(
-            ended.status,
-            Status::Ok | Status::Cancelled | Status::NotFound
-        );
-        if !is_well && !is_own {
+        if !ended.is_well() && !is_own {
             self.failed.push(outcome);
             if self.failed.len() >= self.sweep_at {
                 self.sweep();
