@@ -83,6 +83,9 @@ pub enum Error {
     /// A plot can't be drawn.
     #[error("{0}")]
     Plot(#[from] alcor_paper::plot::PlotError),
+    /// A build can't be packed, or a bitstream is not the one that was packed.
+    #[error("{0}")]
+    Bitstream(#[from] alcor_bitstreams::Error),
     /// A board can't be opened or identified.
     #[error("{0}")]
     Board(#[from] alcor::Error),
@@ -109,8 +112,20 @@ impl From<&Error> for Exit {
             | Error::Unsteady { .. }
             | Error::Render(_)
             | Error::Plot(_) => Exit::Failed,
+            Error::Bitstream(error) => of_bitstream(error),
             Error::Board(error) => of_board(error),
         }
+    }
+}
+
+/// What is not there is for who called to name rightly; what is there and not as it should be has failed.
+fn of_bitstream(error: &alcor_bitstreams::Error) -> Exit {
+    use alcor_bitstreams::Error as E;
+    match error {
+        E::Missing { .. } | E::NotOneBit { .. } | E::TooMany { .. } => Exit::Usage,
+        E::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => Exit::Usage,
+        E::Io { .. } => Exit::Environment,
+        _ => Exit::Failed,
     }
 }
 

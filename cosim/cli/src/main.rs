@@ -3,6 +3,7 @@
 
 mod backends;
 mod bench;
+mod bitstream;
 mod build;
 mod doctor;
 mod exit;
@@ -29,6 +30,8 @@ struct Cli {
 enum Command {
     Regress(regress::Args),
     Bench(bench::Args),
+    #[command(subcommand)]
+    Bitstream(bitstream::Command),
     Doctor(doctor::Args),
 }
 
@@ -37,6 +40,7 @@ impl Command {
         match self {
             Command::Regress(args) => regress::run(&args),
             Command::Bench(args) => bench::run(&args),
+            Command::Bitstream(command) => bitstream::run(&command),
             Command::Doctor(args) => doctor::run(&args),
         }
     }
