@@ -253,6 +253,27 @@ fn a_manifest_of_another_part_or_without_its_bitstream_is_not_verified() {
         "{error}"
     );
 
+    // A manifest that somebody wrote for a bitstream of another board.
+    let folder = build();
+    let bit = kept("bit", "good-u280.bit");
+    let place = bit.windows(6).position(|word| word == b"xcu280");
+    let place = place.expect("a part");
+    let mut other = bit.clone();
+    other[place..place + 6].copy_from_slice(b"xcu250");
+    fs::write(folder.path().join("u280.bit"), other).expect("a file");
+    edit(folder.path(), "build.toml", "u280", "u250");
+    edit(folder.path(), "timing.rpt", "xcu280", "xcu250");
+    edit(folder.path(), "utilisation.rpt", "xcu280", "xcu250");
+    pack(folder.path()).expect("packed, for a board that is not known here");
+    edit(
+        folder.path(),
+        MANIFEST,
+        "board = \"u250\"",
+        "board = \"u280\"",
+    );
+    let error = verify(folder.path()).expect_err("another board");
+    assert!(matches!(error, Error::WrongPart { .. }), "{error}");
+
     let folder = build();
     pack(folder.path()).expect("packed");
     fs::remove_file(folder.path().join("u280.bit")).expect("removed");
@@ -356,4 +377,28 @@ proptest! {
         prop_assert_eq!(Digest::of(little).expect("bytes"), digest.clone());
         prop_assert_eq!(digest.crc32, format!("{:08x}", crc32fast::hash(&bytes)));
     }
+}
+
+#[test]
+fn a_digest_is_of_all_pieces() {
+    let bytes: Vec<u8> = (0..1_000_003_u32)
+        .map(|n| (n.wrapping_mul(n) >> 7) as u8)
+        .collect();
+    let digest = Digest::of(&bytes[..]).expect("bytes");
+    assert_eq!(digest.bytes, 1_000_003);
+    assert_eq!(digest.crc32, format!("{:08x}", crc32fast::hash(&bytes)));
+    // The last byte, and one in the middle, count.
+    for place in [500_000, 1_000_002] {
+        let mut other = bytes.clone();
+        other[place] ^= 0x10;
+        let other = Digest::of(&other[..]).expect("bytes");
+        assert!(other.crc32 != digest.crc32 && other.sha256 != digest.sha256);
+    }
+    let million = vec![b'a'; 1_000_000];
+    let known = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";
+    assert_eq!(
+        Digest::of(&million[..]).expect("bytes").sha256,
+        known,
+        "of FIPS 180"
+    );
 }
