@@ -1,0 +1,87 @@
+//! What is known before anything is changed.
+
+use std::fmt;
+
+use xdma::{Machine, PciAddress};
+
+use crate::{Error, Result};
+
+/// What a function looks like on the bus: what the host has reserved room for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// Where it is.
+    pub function: PciAddress,
+    /// PCI vendor.
+    pub vendor: u16,
+    /// PCI device.
+    pub device: u16,
+    /// Bytes of its BARs.
+    pub bars: [u64; 6],
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04x}:{:04x} with BARs of", self.vendor, self.device)?;
+        for bytes in self.bars.iter().filter(|&&bytes| bytes != 0) {
+            write!(f, " {bytes:#x}")?;
+        }
+        write!(f, " bytes")
+    }
+}
+
+impl Identity {
+    pub(crate) fn of(machine: &Machine, function: PciAddress) -> Result<Identity> {
+        let card = machine.card(function)?;
+        Ok(Identity {
+            function,
+            vendor: card.vendor(),
+            device: card.device(),
+            bars: *card.bars(),
+        })
+    }
+}
+
+/// A function of the card, and what drives it.
+#[derive(Debug, Clone)]
+pub(crate) struct Function {
+    pub(crate) identity: Identity,
+    pub(crate) driver: Option<String>,
+    /// N in `/dev/xdmaN_user`.
+    pub(crate) number: Option<u32>,
+}
+
+/// The card, its functions and its bridge.
+#[derive(Debug, Clone)]
+pub(crate) struct Facts {
+    pub(crate) bridge: PciAddress,
+    pub(crate) functions: Vec<Function>,
+}
+
+impl Facts {
+    pub(crate) fn find(machine: &Machine, address: PciAddress) -> Result<Facts> {
+        match machine.card(address) {
+            Err(xdma::Error::NoCard { address, present }) => {
+                return Err(Error::NotThere { address, present });
+            }
+            other => other?,
+        };
+        let functions = machine.functions(address)?;
+        let functions = functions.into_iter().map(|function| {
+            Ok(Function {
+                identity: Identity::of(machine, function)?,
+                driver: machine.driver_of(function),
+                number: machine.card(function)?.number(),
+            })
+        });
+        Ok(Facts {
+            bridge: machine.bridge(address)?,
+            functions: functions.collect::<Result<_>>()?,
+        })
+    }
+
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = PciAddress> {
+        self.functions
+            .iter()
+            .map(|function| function.identity.function)
+    }
+}
