@@ -9,11 +9,13 @@ use alcor_xdma::XdmaBackend;
 
 use crate::build;
 use crate::exit::Error;
+use crate::farm::FarmBackend;
 
 /// All backends; which one opens a board is for its URI to say.
 pub fn all() -> Backends {
     Backends::new()
         .with(XdmaBackend::new())
+        .with(FarmBackend::over(XdmaBackend::new()))
         .with(build::backend())
         .with(StandInBackend::over(build::backend()))
         .with(Soft)

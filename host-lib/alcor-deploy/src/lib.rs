@@ -26,6 +26,7 @@
 mod deploy;
 mod error;
 mod facts;
+mod farm;
 mod holders;
 mod locks;
 mod programmer;
@@ -35,6 +36,7 @@ mod undo;
 pub use deploy::{Deploy, Event, Patience, Places};
 pub use error::{Error, Failure, Result};
 pub use facts::Identity;
+pub use farm::{Board, End, Farm, FarmError, host_name};
 pub use holders::Holder;
 pub use programmer::{Job, Programmer};
 pub use step::Step;

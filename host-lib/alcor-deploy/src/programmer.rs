@@ -20,6 +20,8 @@ use crate::{Error, Result};
 const TCL: &str = include_str!("program.tcl");
 /// How long a programmer has to end by itself once it is asked to.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long what it wrote last is read.
+const DRAIN: Duration = Duration::from_secs(1);
 /// How often it is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(20);
 /// Lines that an error shows.
@@ -248,12 +250,10 @@ fn watch(
             Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK),
         }
         if let Some(status) = child.try_wait()? {
-            // What it wrote last. A server that it has left behind may hold its output open.
-            while let Ok(line) = lines.recv_timeout(LOOK) {
+            // What it wrote last. A server that it has left behind may hold its output open, and go on writing.
+            let ended = Instant::now();
+            while let (true, Ok(line)) = (ended.elapsed() < DRAIN, lines.recv_timeout(LOOK)) {
                 tell(line);
-                if began.elapsed() > timeout {
-                    break;
-                }
             }
             return Ok(Ended::By(status));
         }
@@ -281,6 +281,7 @@ fn end(child: &mut Child) -> std::io::Result<()> {
     while child.try_wait()?.is_none() {
         if asked.elapsed() > GRACE {
             signal(Signal::SIGKILL);
+            child.kill()?;
             child.wait()?;
         }
         thread::sleep(LOOK);

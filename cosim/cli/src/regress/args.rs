@@ -22,7 +22,8 @@ pub const SEED: u64 = 1;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The board: cosim:CONFIG[?OPTION=VALUE&...] (simulated; configurations are in
-    /// hw/core/configs.toml), xdma:PCI-ADDRESS or xdma:auto (a card), standin:CONFIG (what drives a
+    /// hw/core/configs.toml), xdma:PCI-ADDRESS or xdma:auto (a card), board:NAME (a card by its name
+    /// in boards.toml), standin:CONFIG (what drives a
     /// card, over the device nodes of a simulated one) or soft:RANKS (plain Rust, to try the suite
     /// itself)
     #[arg(long, value_name = "URI", default_value = BACKEND)]

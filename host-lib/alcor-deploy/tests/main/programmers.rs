@@ -187,6 +187,20 @@ fn a_server_that_a_programmer_leaves_behind_holds_nobody_up() {
 }
 
 #[test]
+fn one_that_goes_on_talking_holds_nobody_up_either() {
+    let host = Host::new();
+    let talk = "(while :; do echo talk || exit; sleep 0.01; done) &";
+    host.programmer(&format!("echo {} > \"$FPGA\"; {talk}", NEW.text()));
+    let began = Instant::now();
+    host.run().expect("deployed");
+    assert!(
+        began.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        began.elapsed()
+    );
+}
+
+#[test]
 fn a_file_that_can_not_be_run_is_said() {
     let host = Host::new();
     let mut deploy = host.deploy();

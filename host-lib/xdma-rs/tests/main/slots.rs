@@ -67,12 +67,12 @@ impl Tree {
     }
 }
 
-/// Configuration space with PCI Express's capability behind another one.
+/// Configuration space with PCI Express's capability behind another one. The low bits of a pointer mean nothing.
 fn space() -> Vec<u8> {
     let mut space = vec![0; 256];
     space[0x06] = 0x10;
-    space[0x34] = 0x40;
-    space[0x40..0x42].copy_from_slice(&[0x01, 0x71]); // power management; the low bits of a pointer mean nothing
+    space[0x34] = 0x42;
+    space[0x40..0x42].copy_from_slice(&[0x01, 0x71]); // power management
     space[0x70..0x72].copy_from_slice(&[0x10, 0x00]);
     space
 }
@@ -132,6 +132,9 @@ fn a_driver_is_taken_and_given_by_address() {
     let error = machine.bind(address(CARD), "none").expect_err("no driver");
     assert!(error.to_string().contains("none/bind"), "{error}");
     assert!(!tree.path("bus/pci/drivers/none").exists());
+    fs::remove_file(tree.of(BRIDGE, "rescan")).expect("removed");
+    assert!(machine.rescan_behind(address(BRIDGE)).is_err());
+    assert!(!tree.of(BRIDGE, "rescan").exists());
 }
 
 #[test]
