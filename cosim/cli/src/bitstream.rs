@@ -10,7 +10,7 @@ use crate::exit::{Ended, Exit};
 
 /// Pack, verify or list the bitstreams of board builds
 ///
-/// A build is a folder with <name>.bit, timing.rpt, utilisation.rpt and build.toml, as a board build leaves them, and the manifest.toml
+/// A build is a folder with NAME.bit, timing.rpt, utilisation.rpt and build.toml, as a board build leaves them, and the manifest.toml
 /// that `pack` makes of these.
 #[derive(Debug, Subcommand)]
 pub enum Command {

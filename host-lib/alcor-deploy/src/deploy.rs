@@ -9,7 +9,7 @@ use alcor_abi::board;
 use alcor_bitstreams::Manifest;
 use xdma::{BarOffset, Config, Machine, PciAddress, command, device_control};
 
-use crate::facts::Facts;
+use crate::facts::{DRIVER, Facts};
 use crate::holders::holders;
 use crate::locks::{self, Held};
 use crate::undo::{Undo, restore};
@@ -19,8 +19,6 @@ use crate::{Error, Failure, Identity, Job, Programmer, Result, Step, Undone};
 const LOOK: Duration = Duration::from_millis(20);
 /// Bytes of the board's page.
 const PAGE: u64 = alcor_abi::PAGE_BYTES as u64;
-/// What a driver is called that makes the card's nodes.
-const DRIVER: &str = "xdma";
 
 /// A deployment: which bitstream goes into which card, and how.
 #[derive(Debug, Clone)]

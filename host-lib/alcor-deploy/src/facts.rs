@@ -2,9 +2,12 @@
 
 use std::fmt;
 
-use xdma::{Machine, PciAddress};
+use xdma::{Driver, Machine, PciAddress};
 
 use crate::{Error, Result};
+
+/// What a driver is called that makes the card's nodes.
+pub(crate) const DRIVER: &str = "xdma";
 
 /// What a function looks like on the bus: what the host has reserved room for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,12 +62,22 @@ pub(crate) struct Facts {
 
 impl Facts {
     pub(crate) fn find(machine: &Machine, address: PciAddress) -> Result<Facts> {
-        match machine.card(address) {
+        let card = match machine.card(address) {
             Err(xdma::Error::NoCard { address, present }) => {
                 return Err(Error::NotThere { address, present });
             }
             other => other?,
         };
+        // What will be asked for its ID in the end; so it is known now whether it can answer.
+        let is_ready = match card.driver() {
+            Driver::Vendor { .. } => true,
+            Driver::None => machine.has_driver(DRIVER),
+            _ => false,
+        };
+        if !is_ready {
+            let driver = card.driver().clone();
+            return Err(xdma::Error::Driver { address, driver }.into());
+        }
         let functions = machine.functions(address)?;
         let functions = functions.into_iter().map(|function| {
             Ok(Function {

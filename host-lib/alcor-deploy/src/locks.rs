@@ -1,11 +1,12 @@
 //! Locks on files, which the kernel lets go when their holder ends.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Write};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
+use nix::fcntl::{Flock, FlockArg, OFlag};
 use xdma::PciAddress;
 
 use crate::{Error, Result};
@@ -46,14 +47,7 @@ fn take(folder: &Path, address: PciAddress, name: &str, what: &str) -> Result<He
         path: path.clone(),
         source,
     };
-    fs::create_dir_all(folder).map_err(failed)?;
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(failed)?;
+    let file = open(folder, &path).map_err(failed)?;
     match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
         Ok(mut lock) => {
             // For whoever meets the lock; it is none by itself.
@@ -78,5 +72,29 @@ fn take(folder: &Path, address: PciAddress, name: &str, what: &str) -> Result<He
             })
         }
         Err((_, errno)) => Err(failed(errno.into())),
+    }
+}
+
+/// Opens a lock file, and makes it if it is not there: for all, since who deploys is root and who uses the board is not.
+fn open(folder: &Path, path: &Path) -> io::Result<File> {
+    if !folder.exists() {
+        fs::create_dir_all(folder)?;
+        // As /run/lock: everybody makes files, and removes no others'.
+        fs::set_permissions(folder, Permissions::from_mode(0o1777))?;
+    }
+    let mut options = OpenOptions::new();
+    // In a folder of everybody's, a link may be anybody's.
+    options
+        .read(true)
+        .write(true)
+        .custom_flags(OFlag::O_NOFOLLOW.bits());
+    // First without making it, which the system refuses for a file of somebody else's in such a folder.
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let file = options.create_new(true).open(path)?;
+            file.set_permissions(Permissions::from_mode(0o666))?;
+            Ok(file)
+        }
+        other => other,
     }
 }

@@ -68,6 +68,12 @@ impl Machine {
         Some(link.file_name()?.to_string_lossy().into_owned())
     }
 
+    /// Whether a driver of PCI functions by that name is loaded.
+    #[must_use]
+    pub fn has_driver(&self, driver: &str) -> bool {
+        self.sys().join("bus/pci/drivers").join(driver).exists()
+    }
+
     /// Takes a function from its driver. What is open of it fails from then on.
     ///
     /// # Errors

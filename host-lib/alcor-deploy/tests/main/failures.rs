@@ -25,7 +25,7 @@ enum After {
 /// Spoils the host, or the deployment.
 type Spoil = fn(&Host, &mut Deploy);
 
-const MATRIX: [(Step, &str, Spoil, After); 27] = [
+const MATRIX: [(Step, &str, Spoil, After); 30] = [
     (
         Step::Verify,
         "another bitstream",
@@ -64,6 +64,26 @@ const MATRIX: [(Step, &str, Spoil, After); 27] = [
     ),
     (
         Step::Find,
+        "another driver",
+        |host, _| {
+            let link = host.path("sys/bus/pci/devices").join(CARD).join("driver");
+            fs::remove_file(&link).expect("removed");
+            symlink("../../../../bus/pci/drivers/vfio-pci", link).expect("a link");
+        },
+        After::Untouched,
+    ),
+    (
+        Step::Find,
+        "no driver at all",
+        |host, _| {
+            let link = host.path("sys/bus/pci/devices").join(CARD).join("driver");
+            fs::remove_file(link).expect("removed");
+            fs::remove_dir_all(host.path("sys/bus/pci/drivers/xdma")).expect("removed");
+        },
+        After::Untouched,
+    ),
+    (
+        Step::Find,
         "no bridge",
         |_, deploy| deploy.address = address(BRIDGE),
         After::Untouched,
@@ -77,6 +97,16 @@ const MATRIX: [(Step, &str, Spoil, After); 27] = [
                 .join(SECOND)
                 .join("resource");
             fs::write(file, "?").expect("a file");
+        },
+        After::Untouched,
+    ),
+    (
+        Step::Lock,
+        "a link that leads elsewhere",
+        |host, _| {
+            fs::create_dir(host.path("locks")).expect("a folder");
+            let path = host.path("locks").join(format!("{CARD}-deploy"));
+            symlink(host.path("build/manifest.toml"), path).expect("a link");
         },
         After::Untouched,
     ),

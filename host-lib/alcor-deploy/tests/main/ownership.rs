@@ -137,3 +137,18 @@ fn processes_with_open_nodes_are_named() {
     }
     assert!(host.writes().is_empty());
 }
+
+#[test]
+fn lock_files_of_roots_are_for_all() {
+    use std::os::unix::fs::PermissionsExt;
+    let host = Host::new();
+    host.run().expect("deployed");
+    let mode = |path: &std::path::Path| fs::metadata(path).expect("metadata").permissions().mode();
+    let locks = host.path("locks");
+    assert_eq!(mode(&locks) & 0o7777, 0o1777);
+    let files: Vec<_> = fs::read_dir(&locks).expect("a folder").flatten().collect();
+    assert_eq!(files.len(), 17);
+    for file in files {
+        assert_eq!(mode(&file.path()) & 0o777, 0o666, "{file:?}");
+    }
+}

@@ -113,6 +113,7 @@ fn a_driver_is_taken_and_given_by_address() {
         fs::write(driver.join(file), "").expect("a file");
     }
     assert_eq!(machine.driver_of(address(CARD)), None);
+    assert!(machine.has_driver("xdma") && !machine.has_driver("none"));
     assert!(machine.unbind(address(CARD)).is_err(), "nothing has it");
     symlink(&driver, tree.of(CARD, "driver")).expect("a link");
     assert_eq!(machine.driver_of(address(CARD)).as_deref(), Some("xdma"));
