@@ -6,7 +6,7 @@ use alcor_bitstreams::{Entry, Manifest, list, pack, verify};
 use clap::Subcommand;
 use comfy_table::{Cell, CellAlignment, Table, presets::UTF8_HORIZONTAL_ONLY};
 
-use crate::exit::{Ended, Exit};
+use crate::exit::{Ended, Error, Exit};
 
 /// Pack, verify or list the bitstreams of board builds
 ///
@@ -42,13 +42,26 @@ pub fn run(command: &Command) -> Ended {
             Ok(Exit::Passed)
         }
         Command::Verify { folders } => {
+            let mut exit = Exit::Passed;
             for folder in folders {
-                let manifest = verify(folder)?;
-                let file = folder.join(&manifest.bitstream.file);
-                println!("{} is as packed", file.display());
-                warn_of_another_abi(&manifest);
+                // One that is wrong says nothing of the next.
+                match verify(folder) {
+                    Ok(manifest) => {
+                        let file = folder.join(&manifest.bitstream.file);
+                        println!("{} is as packed", file.display());
+                        warn_of_another_abi(&manifest);
+                    }
+                    Err(error) => {
+                        let error = Error::from(error);
+                        eprintln!("alcor: {error}");
+                        exit = match exit {
+                            Exit::Passed => Exit::from(&error),
+                            first => first,
+                        };
+                    }
+                }
             }
-            Ok(Exit::Passed)
+            Ok(exit)
         }
         Command::List { folder } => Ok(show(&list(folder)?)),
     }

@@ -130,6 +130,18 @@ fn what_is_not_there_is_a_wrong_command_and_what_is_wrong_has_failed() {
         text(&output.stderr)
     );
 
+    // A good one behind it is looked at all the same.
+    let good = tempfile::tempdir().expect("a folder");
+    fill(good.path());
+    assert_eq!(bitstream("pack", &[good.path()]).status.code(), Some(0));
+    let output = bitstream("verify", &[root.path(), good.path()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text(&output.stdout).contains("is as packed"),
+        "{}",
+        text(&output.stdout)
+    );
+
     fs::write(root.path().join("manifest.toml"), "schema = 2\n").expect("a file");
     for command in ["verify", "list"] {
         let output = bitstream(command, &[root.path()]);

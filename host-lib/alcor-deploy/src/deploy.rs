@@ -12,7 +12,7 @@ use xdma::{BarOffset, Config, Machine, PciAddress, command, device_control};
 use crate::facts::{DRIVER, Facts};
 use crate::holders::holders;
 use crate::locks::{self, Held};
-use crate::undo::{Undo, restore};
+use crate::undo::{Undo, read_bridge, restore};
 use crate::{Error, Failure, Identity, Job, Programmer, Result, Step, Undone};
 
 /// How often it is looked whether something has come.
@@ -409,12 +409,13 @@ impl Deploy {
     fn mask(&self, facts: &Facts, undo: &mut Vec<Undo>) -> Result<()> {
         let bridge = facts.bridge;
         let config = self.machine.config(bridge);
+        read_bridge(&self.machine, bridge, Config::COMMAND)?;
         let control = config.device_control()?;
         for (register, offset, bit) in [
             ("SERR", Config::COMMAND, command::SERR),
             ("fatal reporting", control, device_control::FATAL),
         ] {
-            let now = config.read16(offset)?;
+            let now = read_bridge(&self.machine, bridge, offset)?;
             if now & bit != 0 {
                 undo.push(Undo::Restore {
                     bridge,

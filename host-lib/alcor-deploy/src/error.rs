@@ -149,6 +149,14 @@ pub enum Error {
         /// After.
         after: Box<Identity>,
     },
+    /// The bridge's registers read all ones.
+    #[error(
+        "bridge {bridge} reads all ones: it does not answer, so nothing is written to it; reboot the host"
+    )]
+    DeadBridge {
+        /// The bridge.
+        bridge: PciAddress,
+    },
     /// The registers of the card read all ones.
     #[error(
         "{address} is on the bus and its registers read all ones: memory accesses do not reach the design. Deploy again; if that changes nothing, reboot \

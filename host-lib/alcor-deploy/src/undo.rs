@@ -93,9 +93,16 @@ impl Undo {
     }
 }
 
+/// Reads a register of the bridge. Neither of those that are written here is ever all ones.
+pub(crate) fn read_bridge(machine: &Machine, bridge: PciAddress, offset: u16) -> Result<u16> {
+    match machine.config(bridge).read16(offset)? {
+        u16::MAX => Err(Error::DeadBridge { bridge }),
+        value => Ok(value),
+    }
+}
+
 /// Sets bits of a register of the bridge that were cleared, and leaves the others as they are now.
 pub(crate) fn restore(machine: &Machine, bridge: PciAddress, offset: u16, bits: u16) -> Result<()> {
-    let config = machine.config(bridge);
-    let now = config.read16(offset)?;
-    Ok(config.write16(offset, now | bits)?)
+    let now = read_bridge(machine, bridge, offset)?;
+    Ok(machine.config(bridge).write16(offset, now | bits)?)
 }

@@ -308,6 +308,41 @@ fn every_step_is_undone() {
 }
 
 #[test]
+fn a_bridge_that_does_not_answer_is_not_written_to() {
+    let ones = "head -c 256 /dev/zero | tr '\\0' '\\377' >";
+    let config = |host: &Host| host.path("sys/bus/pci/devices").join(BRIDGE).join("config");
+    // From the beginning, and from when the card was off the bus.
+    let host = Host::new();
+    fs::write(config(&host), [0xff; 256]).expect("a file");
+    let failure = host.run().expect_err("a dead bridge");
+    assert_eq!(failure.step, Step::Mask, "{failure}");
+    assert!(
+        matches!(failure.error, Error::DeadBridge { .. }),
+        "{failure}"
+    );
+    assert!(failure.is_undone(), "{failure}");
+
+    let host = Host::new();
+    host.programmer(&format!(
+        "echo {} > \"$FPGA\"; {ones} \"$BUS/{BRIDGE}/config\"",
+        NEW.text()
+    ));
+    let failure = host.run().expect_err("a dead bridge");
+    assert_eq!(failure.step, Step::Unmask, "{failure}");
+    assert!(!failure.is_undone());
+    let said = failure.to_string();
+    assert!(
+        said.contains("Not undone: restore SERR of bridge 0000:3a:00.0"),
+        "{said}"
+    );
+    // The card is back with its driver, all the same.
+    for function in [CARD, SECOND] {
+        assert_eq!(host.driver(function).as_deref(), Some("xdma"));
+    }
+    assert_eq!(fs::read(config(&host)).expect("a file"), [0xff; 256]);
+}
+
+#[test]
 fn what_is_undone_is_told_last_first() {
     let host = Host::new();
     host.programmer("exit 1");
