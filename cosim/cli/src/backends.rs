@@ -26,6 +26,11 @@ pub fn open(uri: &str) -> Result<Cluster, alcor::Error> {
     all().open(uri)
 }
 
+/// Whether a URI names a card: one board, however often it is opened.
+pub fn is_card(uri: &str) -> bool {
+    matches!(uri.split_once(':'), Some(("xdma" | "board", _)))
+}
+
 /// Checks that a backend records waves, and does not yet.
 pub fn check_waves(uri: &str) -> Result<(), Error> {
     let Some((CosimBackend::SCHEME, rest)) = uri.split_once(':') else {
@@ -53,6 +58,22 @@ pub fn with_waves(uri: &str, file: &Path) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cards_are_told_from_simulated_boards() {
+        for uri in ["xdma:auto", "xdma:0000:3b:00.0", "board:left"] {
+            assert!(is_card(uri), "{uri}");
+        }
+        for uri in [
+            "cosim:rma4",
+            "standin:rma2",
+            "soft:2",
+            "xdma",
+            "boards:left",
+        ] {
+            assert!(!is_card(uri), "{uri}");
+        }
+    }
 
     #[test]
     fn waves_are_added_to_what_a_uri_says() {

@@ -51,6 +51,14 @@ pub enum Error {
         path = .0.display()
     )]
     BadWavesPath(PathBuf),
+    /// A card can't be several boards.
+    #[error("`{uri}` is one board, so {jobs} jobs can't have one each; leave --jobs out")]
+    OneBoard {
+        /// The board.
+        uri: String,
+        /// Boards that were asked for at once.
+        jobs: usize,
+    },
     /// A file can't be written.
     #[error("cannot write {path}: {source}", path = path.display())]
     Write {
@@ -123,6 +131,7 @@ impl From<&Error> for Exit {
             | Error::NoWaves(_)
             | Error::WavesTwice(_)
             | Error::BadWavesPath(_)
+            | Error::OneBoard { .. }
             | Error::NoProgrammer(_)
             | Error::NoCard => Exit::Usage,
             Error::Write { .. } | Error::HostName(_) => Exit::Environment,

@@ -259,6 +259,16 @@ fn a_board_of_the_farm_is_a_backend() {
         assert_eq!(output.status.code(), Some(code), "{board}: {said}");
         assert!(said.contains(words), "{board}: {said}");
     }
+    // A card is one board.
+    for board in ["board:left", "xdma:auto"] {
+        let output = host.alcor(&["regress", "--backend", board, "--jobs", "2"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(
+            text(&output.stderr).contains("is one board"),
+            "{}",
+            text(&output.stderr)
+        );
+    }
     fs::rename(host.path("boards.toml"), host.path("other.toml")).expect("renamed");
     let output = regress("board:left");
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, de};
 use xdma::PciAddress;
 
-use crate::Programmer;
+use crate::{Job, Programmer};
 
 /// The version of the file that is read.
 const SCHEMA: i64 = 1;
@@ -300,6 +300,26 @@ impl Farm {
 
     /// What can't be, if anything.
     fn fault(&self) -> Option<String> {
+        for (programmer, timeout) in self.programmers.values() {
+            if timeout.is_some_and(|timeout| timeout.is_zero()) {
+                let name = &programmer.name;
+                return Some(format!("programmer {name}: nothing is done in 0 seconds"));
+            }
+            // What its command asks for is known but for its values.
+            let any = Job {
+                bit: PathBuf::new(),
+                serial: Some(String::new()),
+                address: PciAddress {
+                    domain: 0,
+                    bus: 0,
+                    device: 0,
+                    function: 0,
+                },
+            };
+            if let Err(error) = programmer.command(&any, Path::new("")) {
+                return Some(error.to_string());
+            }
+        }
         let mut places = BTreeMap::new();
         let mut serials = BTreeMap::new();
         for (name, board) in &self.boards {

@@ -134,6 +134,9 @@ fn what_can_not_be_is_refused_with_its_reason() {
         ("\"middle.1\"", "\"middle.+1\"", "board.port"),
         ("\"middle.1\"", "\"middle.1\", \"right.1\"", "has 3 ends"),
         ("timeout_s = 300", "timeout_s = -1", "line"),
+        ("timeout_s = 300", "timeout_s = 0", "0 seconds"),
+        ("\"{serial}\", \"{bit}\"", "\"{serial}\"", "no {bit}"),
+        ("\"{serial}\"", "\"{server}\"", "{server}"),
     ] {
         assert!(GOOD.contains(from), "{from}");
         let text = GOOD.replacen(from, to, 1);
