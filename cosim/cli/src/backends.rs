@@ -9,11 +9,13 @@ use alcor_xdma::XdmaBackend;
 
 use crate::build;
 use crate::exit::Error;
+use crate::farm::FarmBackend;
 
 /// All backends; which one opens a board is for its URI to say.
 pub fn all() -> Backends {
     Backends::new()
         .with(XdmaBackend::new())
+        .with(FarmBackend::over(XdmaBackend::new()))
         .with(build::backend())
         .with(StandInBackend::over(build::backend()))
         .with(Soft)
@@ -22,6 +24,11 @@ pub fn all() -> Backends {
 /// Opens the board or boards that `uri` names.
 pub fn open(uri: &str) -> Result<Cluster, alcor::Error> {
     all().open(uri)
+}
+
+/// Whether a URI names a card: one board, however often it is opened.
+pub fn is_card(uri: &str) -> bool {
+    matches!(uri.split_once(':'), Some(("xdma" | "board", _)))
 }
 
 /// Checks that a backend records waves, and does not yet.
@@ -51,6 +58,22 @@ pub fn with_waves(uri: &str, file: &Path) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cards_are_told_from_simulated_boards() {
+        for uri in ["xdma:auto", "xdma:0000:3b:00.0", "board:left"] {
+            assert!(is_card(uri), "{uri}");
+        }
+        for uri in [
+            "cosim:rma4",
+            "standin:rma2",
+            "soft:2",
+            "xdma",
+            "boards:left",
+        ] {
+            assert!(!is_card(uri), "{uri}");
+        }
+    }
 
     #[test]
     fn waves_are_added_to_what_a_uri_says() {

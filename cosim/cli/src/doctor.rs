@@ -1,5 +1,7 @@
 //! `alcor doctor`: what is there, and what is missing.
 
+mod cards;
+
 use std::path::PathBuf;
 use std::{env, thread};
 
@@ -8,7 +10,7 @@ use verilated::Toolchain;
 
 use crate::exit::{Ended, Exit};
 
-/// Look for all that simulated boards need, and say how to get what is missing
+/// Look for all that boards need, simulated ones and cards, and say how to get what is missing
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
@@ -17,13 +19,14 @@ type Finding = Result<String, String>;
 
 /// Runs the command.
 pub fn run(_: &Args) -> Ended {
-    let mut findings = vec![
-        ("repository", repository()),
-        ("configurations", configurations()),
-        ("toolchain", toolchain()),
+    let mut findings: Vec<(String, Finding)> = vec![
+        ("repository".into(), repository()),
+        ("configurations".into(), configurations()),
+        ("toolchain".into(), toolchain()),
     ];
-    findings.extend(PROGRAMS.map(|(name, remedy)| (name, program(name, remedy))));
-    findings.push(("cores", cores()));
+    findings.extend(PROGRAMS.map(|(name, remedy)| (name.into(), program(name, remedy))));
+    findings.push(("cores".into(), cores()));
+    findings.extend(cards::findings());
     for (name, finding) in &findings {
         match finding {
             Ok(found) => println!("ok       {name:<15} {found}"),

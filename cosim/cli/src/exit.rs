@@ -51,6 +51,14 @@ pub enum Error {
         path = .0.display()
     )]
     BadWavesPath(PathBuf),
+    /// A card can't be several boards.
+    #[error("`{uri}` is one board, so {jobs} jobs can't have one each; leave --jobs out")]
+    OneBoard {
+        /// The board.
+        uri: String,
+        /// Boards that were asked for at once.
+        jobs: usize,
+    },
     /// A file can't be written.
     #[error("cannot write {path}: {source}", path = path.display())]
     Write {
@@ -83,6 +91,26 @@ pub enum Error {
     /// A plot can't be drawn.
     #[error("{0}")]
     Plot(#[from] alcor_paper::plot::PlotError),
+    /// A build can't be packed, or a bitstream is not the one that was packed.
+    #[error("{0}")]
+    Bitstream(#[from] alcor_bitstreams::Error),
+    /// A bitstream could not be loaded.
+    #[error("{0}")]
+    Deploy(#[from] Box<alcor_deploy::Failure>),
+    /// The file of the board farm can't be used.
+    #[error("{0}")]
+    Farm(#[from] alcor_deploy::FarmError),
+    /// No programmer has that name.
+    #[error(
+        "there is no programmer `{0}`; there are vivado, openfpgaloader, and what stands in boards.toml"
+    )]
+    NoProgrammer(String),
+    /// No card was named.
+    #[error("say which card: --card with its PCI address, or --board with its name in boards.toml")]
+    NoCard,
+    /// The system does not say what this host is called.
+    #[error("this host has no name: {0}")]
+    HostName(io::Error),
     /// A board can't be opened or identified.
     #[error("{0}")]
     Board(#[from] alcor::Error),
@@ -102,15 +130,53 @@ impl From<&Error> for Exit {
             Error::NoTest(_)
             | Error::NoWaves(_)
             | Error::WavesTwice(_)
-            | Error::BadWavesPath(_) => Exit::Usage,
-            Error::Write { .. } => Exit::Environment,
+            | Error::BadWavesPath(_)
+            | Error::OneBoard { .. }
+            | Error::NoProgrammer(_)
+            | Error::NoCard => Exit::Usage,
+            Error::Write { .. } | Error::HostName(_) => Exit::Environment,
             Error::Measure(_)
             | Error::Job(_)
             | Error::Unsteady { .. }
             | Error::Render(_)
             | Error::Plot(_) => Exit::Failed,
+            Error::Bitstream(error) => of_bitstream(error),
+            Error::Deploy(failure) => of_deploy(&failure.error),
+            Error::Farm(error) => of_farm(error),
             Error::Board(error) => of_board(error),
         }
+    }
+}
+
+/// What is not there is for who called to name rightly; what is there and not as it should be has failed.
+fn of_bitstream(error: &alcor_bitstreams::Error) -> Exit {
+    use alcor_bitstreams::Error as E;
+    match error {
+        E::Missing { .. } | E::NotOneBit { .. } | E::TooMany { .. } => Exit::Usage,
+        E::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => Exit::Usage,
+        E::Io { .. } => Exit::Environment,
+        _ => Exit::Failed,
+    }
+}
+
+/// A card, a program or a right that is missing is the environment's; a step that was tried has failed.
+fn of_deploy(error: &alcor_deploy::Error) -> Exit {
+    use alcor_deploy::Error as E;
+    match error {
+        E::Bitstream(error) => of_bitstream(error),
+        E::Placeholder { .. } | E::NoBit { .. } => Exit::Usage,
+        E::NotThere { .. } | E::NoProgram { .. } | E::Lock { .. } => Exit::Environment,
+        E::Card {
+            source: xdma::Error::Node { source, .. },
+        } if source.kind() == io::ErrorKind::PermissionDenied => Exit::Environment,
+        _ => Exit::Failed,
+    }
+}
+
+fn of_farm(error: &alcor_deploy::FarmError) -> Exit {
+    match error {
+        alcor_deploy::FarmError::Read { .. } => Exit::Environment,
+        _ => Exit::Usage,
     }
 }
 
@@ -123,7 +189,11 @@ fn of_board(error: &alcor::Error) -> Exit {
         | E::AbiVersion { .. }
         | E::AbiHash { .. }
         | E::MissingCapability { .. } => Exit::Environment,
-        E::Board { source, .. } => source.downcast_ref().map_or(Exit::Usage, of_simulation),
+        E::Board { source, .. } => match (source.downcast_ref(), source.downcast_ref()) {
+            (Some(error), _) => of_farm(error),
+            (_, Some(error)) => of_simulation(error),
+            _ => Exit::Usage,
+        },
         _ => Exit::Failed,
     }
 }

@@ -3,9 +3,12 @@
 
 mod backends;
 mod bench;
+mod bitstream;
 mod build;
+mod deploy;
 mod doctor;
 mod exit;
+mod farm;
 mod regress;
 
 use std::process::ExitCode;
@@ -14,7 +17,7 @@ use clap::{Parser, Subcommand};
 
 use exit::{Ended, Exit};
 
-/// MPI hardware from the command line, on simulated boards.
+/// MPI hardware from the command line, on simulated boards and on cards.
 ///
 /// Exit codes: 0 all passed, 1 something failed, 2 the command was wrong, 3 the environment lacks
 /// something (and the message says what, and how to get it).
@@ -29,6 +32,9 @@ struct Cli {
 enum Command {
     Regress(regress::Args),
     Bench(bench::Args),
+    #[command(subcommand)]
+    Bitstream(bitstream::Command),
+    Deploy(deploy::Args),
     Doctor(doctor::Args),
 }
 
@@ -37,6 +43,8 @@ impl Command {
         match self {
             Command::Regress(args) => regress::run(&args),
             Command::Bench(args) => bench::run(&args),
+            Command::Bitstream(command) => bitstream::run(&command),
+            Command::Deploy(args) => deploy::run(&args),
             Command::Doctor(args) => doctor::run(&args),
         }
     }

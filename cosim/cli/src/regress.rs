@@ -33,6 +33,7 @@ pub fn run(args: &Args) -> Ended {
     if args.waves != WavesWhen::Never {
         backends::check_waves(&args.backend)?;
     }
+    let jobs = args.jobs()?;
     if let Some(folder) = args.output_folder() {
         fs::create_dir_all(folder).map_err(Error::write(folder))?;
     }
@@ -55,7 +56,7 @@ pub fn run(args: &Args) -> Ended {
     };
     let start = Instant::now();
     let progress = Progress::new(tests.len());
-    let outcomes = run_suite(&tests, args.jobs(), &settings, &open, &|outcome| {
+    let outcomes = run_suite(&tests, jobs, &settings, &open, &|outcome| {
         progress.ended(outcome);
     })?;
     progress.finish();

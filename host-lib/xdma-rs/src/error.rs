@@ -177,6 +177,20 @@ pub enum Error {
         /// The card.
         address: PciAddress,
     },
+    /// A function that is behind no bridge.
+    #[error("{address} is behind no PCI bridge: sysfs has it in {folder}", folder = folder.display())]
+    NoBridge {
+        /// The function.
+        address: PciAddress,
+        /// Its folder.
+        folder: PathBuf,
+    },
+    /// A function without the registers that every PCI Express function has, or a process that may not read them.
+    #[error("{address} shows no PCI Express capability; the system shows it to root alone")]
+    NoCapability {
+        /// The function.
+        address: PciAddress,
+    },
     /// A reset or rescan that this system does not offer.
     #[error("{address} can't be reset: {why}")]
     NoReset {

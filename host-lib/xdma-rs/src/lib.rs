@@ -47,18 +47,21 @@ struct Readme;
 mod address;
 mod bar;
 mod card;
+mod config;
 mod dma;
 mod error;
 mod event;
 mod machine;
 mod node;
 pub mod nodes;
+mod slot;
 #[cfg(feature = "standin")]
 pub mod standin;
 
 pub use address::{BadAddress, BarOffset, CardAddr, PciAddress};
 pub use bar::Bar;
 pub use card::{Card, Driver, Layout};
+pub use config::{Config, command, device_control};
 pub use dma::{C2h, DmaBuffer, H2c};
 pub use error::{At, Doing, Error, Result};
 pub use event::Event;

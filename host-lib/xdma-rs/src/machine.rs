@@ -104,7 +104,7 @@ impl Machine {
         if !folder.exists() {
             self.card(address)?;
         }
-        write(&folder.join("remove"), "1")
+        self.write(&folder.join("remove"), "1")
     }
 
     /// Has the kernel look for functions that have come, on all buses.
@@ -112,7 +112,7 @@ impl Machine {
     /// # Errors
     /// [`Error::Node`].
     pub fn rescan(&self) -> Result<()> {
-        write(&self.sys.join("bus/pci/rescan"), "1")
+        self.write(&self.sys.join("bus/pci/rescan"), "1")
     }
 
     /// A hot reset of the bus that the function is alone on. Registers and tables of the design lose their
@@ -138,11 +138,17 @@ impl Machine {
         if !offered.split_whitespace().any(|name| name == "bus") {
             return no("a reset of its bus is not offered, since other functions share it");
         }
-        write(&method, "bus")?;
-        let reset = write(&reset, "1");
+        self.write(&method, "bus")?;
+        let reset = self.write(&reset, "1");
         // As it was, also when the reset has failed.
-        write(&method, &offered)?;
+        self.write(&method, &offered)?;
         reset
+    }
+
+    /// Writes a control file of sysfs.
+    pub(crate) fn write(&self, path: &Path, text: &str) -> Result<()> {
+        let stored = self.nodes.store(path, 0, text.as_bytes());
+        stored.map_err(failed(Doing::Write, path))
     }
 
     pub(crate) fn nodes(&self) -> &Arc<dyn Nodes> {
@@ -161,7 +167,7 @@ impl Machine {
         self.devices().join(address.to_string())
     }
 
-    fn devices(&self) -> PathBuf {
+    pub(crate) fn devices(&self) -> PathBuf {
         self.sys.join("bus/pci/devices")
     }
 }
@@ -190,8 +196,4 @@ pub(crate) fn list(path: &Path) -> Result<Vec<String>> {
 
 pub(crate) fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(failed(Doing::Read, path))
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).map_err(failed(Doing::Write, path))
 }

@@ -1,10 +1,12 @@
-//! The one seam: whoever opens device nodes for this crate.
+//! The one seam: whoever opens device nodes, and writes to sysfs, for this crate.
 //!
 //! [`System`] opens those of the kernel. The stand-in (feature `standin`) serves its own, with the same
 //! manners.
 
 use std::fmt::Debug;
+use std::fs::OpenOptions;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -31,6 +33,18 @@ pub trait Nodes: Debug + Send + Sync {
     /// # Errors
     /// What the system says.
     fn event(&self, path: &Path) -> io::Result<Box<dyn EventNode>>;
+
+    /// Writes a file of sysfs, which has to be there: a control such as `remove`, or a register of configuration space at `at`.
+    /// Unless a test plays the kernel's part, this is the system's call on that file.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn store(&self, path: &Path, at: u64, bytes: &[u8]) -> io::Result<()> {
+        OpenOptions::new()
+            .write(true)
+            .open(path)?
+            .write_all_at(bytes, at)
+    }
 }
 
 /// Which way a DMA channel moves data.

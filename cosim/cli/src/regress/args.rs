@@ -8,6 +8,9 @@ use alcor_conformance::{Settings, Tier};
 use clap::ValueEnum;
 use regex::Regex;
 
+use crate::backends::is_card;
+use crate::exit::Error;
+
 /// The board that is taken unless another is named.
 pub const BACKEND: &str = "cosim:rma4";
 
@@ -22,7 +25,8 @@ pub const SEED: u64 = 1;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The board: cosim:CONFIG[?OPTION=VALUE&...] (simulated; configurations are in
-    /// hw/core/configs.toml), xdma:PCI-ADDRESS or xdma:auto (a card), standin:CONFIG (what drives a
+    /// hw/core/configs.toml), xdma:PCI-ADDRESS or xdma:auto (a card), board:NAME (a card by its name
+    /// in boards.toml), standin:CONFIG (what drives a
     /// card, over the device nodes of a simulated one) or soft:RANKS (plain Rust, to try the suite
     /// itself)
     #[arg(long, value_name = "URI", default_value = BACKEND)]
@@ -36,7 +40,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = seed, default_value_t = SEED)]
     pub seed: u64,
 
-    /// So many boards at once [default: the number of cores]
+    /// So many boards at once [default: the number of cores, or 1 for a card, which is one board]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
 
@@ -77,9 +81,19 @@ const WAVES_FOLDER: &str = "alcor-report";
 
 impl Args {
     /// Boards at once.
-    pub fn jobs(&self) -> usize {
-        let cores = || thread::available_parallelism().ok();
-        self.jobs.or_else(cores).map_or(1, NonZeroUsize::get)
+    pub fn jobs(&self) -> Result<usize, Error> {
+        let asked = self.jobs.map(NonZeroUsize::get);
+        if is_card(&self.backend) {
+            return match asked {
+                None | Some(1) => Ok(1),
+                Some(jobs) => Err(Error::OneBoard {
+                    uri: self.backend.clone(),
+                    jobs,
+                }),
+            };
+        }
+        let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        Ok(asked.unwrap_or_else(cores))
     }
 
     /// What the suite is given.

@@ -3,4 +3,5 @@
 mod discovery;
 mod faults;
 mod resets;
+mod slots;
 mod transfers;

@@ -1,0 +1,60 @@
+//! What a file is known by: its length, a CRC-32 and a SHA-256, in one pass of small pieces.
+
+use std::io::{self, Read};
+
+use sha2::Digest as _;
+
+/// Bytes that are read at a time.
+const PIECE: usize = 64 << 10;
+
+/// Length, CRC-32 and SHA-256 of some bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Digest {
+    /// How many bytes.
+    pub bytes: u64,
+    /// Their CRC-32 (IEEE), as eight hexadecimal digits.
+    pub crc32: String,
+    /// Their SHA-256, as 64 hexadecimal digits.
+    pub sha256: String,
+}
+
+impl Digest {
+    /// Of all that `from` gives, which may be more than memory holds.
+    ///
+    /// # Errors
+    /// What `from` says.
+    ///
+    /// # Examples
+    /// ```
+    /// let digest = alcor_bitstreams::Digest::of(&b"123456789"[..])?;
+    /// assert_eq!((digest.bytes, &*digest.crc32), (9, "cbf43926"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn of(mut from: impl Read) -> io::Result<Digest> {
+        let mut crc = crc32fast::Hasher::new();
+        let mut sha = sha2::Sha256::new();
+        let mut bytes = 0;
+        let mut piece = vec![0; PIECE];
+        loop {
+            let count = match from.read(&mut piece) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            crc.update(&piece[..count]);
+            sha.update(&piece[..count]);
+            bytes += count as u64;
+        }
+        let sha256 = sha
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Ok(Digest {
+            bytes,
+            crc32: format!("{:08x}", crc.finalize()),
+            sha256,
+        })
+    }
+}

@@ -1,0 +1,237 @@
+//! Vivado's reports: the summary of timing, and the utilisation.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Report, Result};
+
+/// The worst slack of all paths, in nanoseconds; what is below zero has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timing {
+    /// Against setup.
+    pub setup_ns: f64,
+    /// Against hold.
+    pub hold_ns: f64,
+    /// Of pulse widths.
+    pub pulse_ns: f64,
+}
+
+/// What a report says of itself above its tables.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReportHead {
+    /// `xcu280-fsvh2892`, or with the speed behind it.
+    pub device: Option<String>,
+    /// `2023.1`.
+    pub version: Option<String>,
+    /// `Routed`.
+    pub state: Option<String>,
+}
+
+impl Timing {
+    /// Whether no slack is negative. A slack that the tool rounded to `-0.000` is.
+    #[must_use]
+    pub fn is_met(&self) -> bool {
+        [self.setup_ns, self.hold_ns, self.pulse_ns]
+            .iter()
+            .all(|slack| slack.is_finite() && slack.is_sign_positive())
+    }
+
+    /// Reads `report_timing_summary` of a routed design, and refuses one that failed.
+    ///
+    /// # Errors
+    /// [`Error::Report`] when there is no summary in it, or no path with a constraint; [`Error::TimingFailed`].
+    ///
+    /// # Examples
+    /// ```
+    /// use alcor_bitstreams::Timing;
+    ///
+    /// let report = "| Design Timing Summary
+    ///   WNS(ns)  TNS(ns)  TNS Failing Endpoints  WHS(ns)  THS(ns)  THS Failing Endpoints  WPWS(ns)  TPWS Failing Endpoints
+    ///   -------  -------  ---------------------  -------  -------  ---------------------  --------  ----------------------
+    ///     0.031    0.000                      0    0.010    0.000                      0     0.500                       0";
+    /// assert_eq!(Timing::parse(report)?.setup_ns, 0.031);
+    /// assert!(Timing::parse(&report.replace("  0.031", " -0.031")).is_err());
+    /// # Ok::<(), alcor_bitstreams::Error>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Timing> {
+        let missing = |missing| Error::Report {
+            report: Report::Timing,
+            missing,
+        };
+        let state = head(text).state;
+        if state.is_some_and(|state| !state.eq_ignore_ascii_case("routed")) {
+            return Err(missing(
+                "timing of a routed design: before, it is an estimate",
+            ));
+        }
+        let mut lines = text.lines().skip_while(|line| {
+            line.trim_start_matches(['|', ' ']).trim_end() != "Design Timing Summary"
+        });
+        let titles = lines
+            .find(|line| line.trim_start().starts_with("WNS(ns)"))
+            .ok_or_else(|| missing("table below the heading 'Design Timing Summary'"))?;
+        let titles = columns(titles);
+        // A line of dashes, then one of numbers, in the order of the titles.
+        let numbers: Vec<&str> = lines
+            .nth(1)
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect();
+        if numbers.len() != titles.len() {
+            return Err(missing("number for each column of the design's summary"));
+        }
+        let field = |title: &str| {
+            let place = titles.iter().position(|found| *found == title)?;
+            numbers
+                .get(place)?
+                .parse::<f64>()
+                .ok()
+                .filter(|number| number.is_finite())
+        };
+        let timing = Timing {
+            setup_ns: field("WNS(ns)")
+                .ok_or_else(|| missing("number for WNS: no path has a constraint"))?,
+            hold_ns: field("WHS(ns)")
+                .ok_or_else(|| missing("number for WHS: no path has a constraint"))?,
+            pulse_ns: field("WPWS(ns)").ok_or_else(|| missing("number for WPWS"))?,
+        };
+        let mut failing = 0;
+        for title in [
+            "TNS Failing Endpoints",
+            "THS Failing Endpoints",
+            "TPWS Failing Endpoints",
+        ] {
+            let count = field(title).filter(|count| *count >= 0.0);
+            failing += count.ok_or_else(|| missing("count of failing endpoints"))? as u64;
+        }
+        match timing.is_met() && failing == 0 {
+            true => Ok(timing),
+            false => Err(Error::TimingFailed { timing, failing }),
+        }
+    }
+}
+
+/// Titles of several words have one space between these, and more between each other.
+fn columns(titles: &str) -> Vec<&str> {
+    let titles = titles.split("  ").map(str::trim);
+    titles.filter(|title| !title.is_empty()).collect()
+}
+
+/// What a build takes of its part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resource {
+    /// As the tool calls it: `CLB LUTs`.
+    pub name: String,
+    /// How many are used. Halves are those of a block RAM.
+    pub used: f64,
+    /// How many the part has.
+    pub available: u64,
+}
+
+/// Resources that a manifest keeps, as the tool calls them.
+const RESOURCES: [&str; 5] = [
+    "CLB LUTs",
+    "CLB Registers",
+    "Block RAM Tile",
+    "URAM",
+    "DSPs",
+];
+
+/// Reads `report_utilization`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Utilisation {
+    /// LUTs and registers at least; block RAM, UltraRAM and DSPs where the report has them.
+    pub resources: Vec<Resource>,
+}
+
+impl Utilisation {
+    /// Reads `report_utilization`.
+    ///
+    /// # Errors
+    /// [`Error::Report`] when LUTs or registers are not in it.
+    pub fn parse(text: &str) -> Result<Utilisation> {
+        let mut found: Vec<Resource> = Vec::new();
+        let mut places = None;
+        for line in text.lines() {
+            let Some(row) = line.trim().strip_prefix('|') else {
+                continue;
+            };
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            // Columns have come and gone between the tool's versions.
+            let titled = |title| cells.iter().position(|cell| *cell == title);
+            if let (Some(used), Some(available)) = (titled("Used"), titled("Available")) {
+                places = Some((used, available));
+                continue;
+            }
+            let (Some((used, available)), Some(name)) = (places, cells.first()) else {
+                continue;
+            };
+            // A star stands for a footnote.
+            let name = name.trim_end_matches('*');
+            let is_new = found.iter().all(|resource| resource.name != name);
+            if !RESOURCES.contains(&name) || !is_new {
+                continue;
+            }
+            let used = cells.get(used).and_then(|cell| cell.parse::<f64>().ok());
+            let available = cells
+                .get(available)
+                .and_then(|cell| cell.parse::<u64>().ok());
+            if let (Some(used), Some(available)) = (used, available) {
+                let resource = Resource {
+                    name: name.to_owned(),
+                    used,
+                    available,
+                };
+                if resource.is_possible() {
+                    found.push(resource);
+                }
+            }
+        }
+        for missing in ["CLB LUTs", "CLB Registers"] {
+            if found.iter().all(|resource| resource.name != missing) {
+                return Err(Error::Report {
+                    report: Report::Utilisation,
+                    missing,
+                });
+            }
+        }
+        Ok(Utilisation { resources: found })
+    }
+}
+
+impl Resource {
+    /// Whether no more is used than there is.
+    pub(crate) fn is_possible(&self) -> bool {
+        self.used >= 0.0 && self.used <= self.available as f64
+    }
+}
+
+/// Reads what a report says of itself: lines of a bar, a key, a colon and a value, before any table.
+pub(crate) fn head(text: &str) -> ReportHead {
+    let mut head = ReportHead::default();
+    for line in text.lines().take(40) {
+        let field = line
+            .trim()
+            .strip_prefix('|')
+            .and_then(|line| line.split_once(':'));
+        let Some((key, value)) = field else {
+            continue;
+        };
+        // It may be shown in an error.
+        let value: String = value.trim().chars().take(128).collect();
+        let value = Some(value).filter(|value| !value.is_empty());
+        match key.trim() {
+            "Device" => head.device = value,
+            "Design State" => head.state = value,
+            // `Vivado v.2023.1 (lin64) Build 3865809 ...`
+            "Tool Version" => {
+                let version = value.as_deref().and_then(|value| value.split_once("v."));
+                let version = version.and_then(|(_, rest)| rest.split_whitespace().next());
+                head.version = version.map(str::to_owned);
+            }
+            _ => {}
+        }
+    }
+    head
+}

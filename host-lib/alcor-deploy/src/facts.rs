@@ -1,0 +1,100 @@
+//! What is known before anything is changed.
+
+use std::fmt;
+
+use xdma::{Driver, Machine, PciAddress};
+
+use crate::{Error, Result};
+
+/// What a driver is called that makes the card's nodes.
+pub(crate) const DRIVER: &str = "xdma";
+
+/// What a function looks like on the bus: what the host has reserved room for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// Where it is.
+    pub function: PciAddress,
+    /// PCI vendor.
+    pub vendor: u16,
+    /// PCI device.
+    pub device: u16,
+    /// Bytes of its BARs.
+    pub bars: [u64; 6],
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04x}:{:04x} with BARs of", self.vendor, self.device)?;
+        for bytes in self.bars.iter().filter(|&&bytes| bytes != 0) {
+            write!(f, " {bytes:#x}")?;
+        }
+        write!(f, " bytes")
+    }
+}
+
+impl Identity {
+    pub(crate) fn of(machine: &Machine, function: PciAddress) -> Result<Identity> {
+        let card = machine.card(function)?;
+        Ok(Identity {
+            function,
+            vendor: card.vendor(),
+            device: card.device(),
+            bars: *card.bars(),
+        })
+    }
+}
+
+/// A function of the card, and what drives it.
+#[derive(Debug, Clone)]
+pub(crate) struct Function {
+    pub(crate) identity: Identity,
+    pub(crate) driver: Option<String>,
+    /// N in `/dev/xdmaN_user`.
+    pub(crate) number: Option<u32>,
+}
+
+/// The card, its functions and its bridge.
+#[derive(Debug, Clone)]
+pub(crate) struct Facts {
+    pub(crate) bridge: PciAddress,
+    pub(crate) functions: Vec<Function>,
+}
+
+impl Facts {
+    pub(crate) fn find(machine: &Machine, address: PciAddress) -> Result<Facts> {
+        let card = match machine.card(address) {
+            Err(xdma::Error::NoCard { address, present }) => {
+                return Err(Error::NotThere { address, present });
+            }
+            other => other?,
+        };
+        // What will be asked for its ID in the end; so it is known now whether it can answer.
+        let is_ready = match card.driver() {
+            Driver::Vendor { .. } => true,
+            Driver::None => machine.has_driver(DRIVER),
+            _ => false,
+        };
+        if !is_ready {
+            let driver = card.driver().clone();
+            return Err(xdma::Error::Driver { address, driver }.into());
+        }
+        let functions = machine.functions(address)?;
+        let functions = functions.into_iter().map(|function| {
+            Ok(Function {
+                identity: Identity::of(machine, function)?,
+                driver: machine.driver_of(function),
+                number: machine.card(function)?.number(),
+            })
+        });
+        Ok(Facts {
+            bridge: machine.bridge(address)?,
+            functions: functions.collect::<Result<_>>()?,
+        })
+    }
+
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = PciAddress> {
+        self.functions
+            .iter()
+            .map(|function| function.identity.function)
+    }
+}

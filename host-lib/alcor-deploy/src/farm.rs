@@ -1,0 +1,498 @@
+//! A board farm in one file, `boards.toml`: which boards there are, where, and which links are cabled.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, de};
+use xdma::PciAddress;
+
+use crate::{Job, Programmer};
+
+/// The version of the file that is read.
+const SCHEMA: i64 = 1;
+/// Bytes of the longest file.
+const MOST_BYTES: u64 = 256 << 10;
+/// Link ports of a board unless it says otherwise: a U280 has two.
+const PORTS: u32 = 2;
+/// Link ports of the largest board.
+const MOST_PORTS: u32 = 6;
+
+/// A board farm.
+///
+/// # Examples
+/// ```
+/// use alcor_deploy::Farm;
+///
+/// let farm = Farm::parse(
+///     r#"
+///         schema = 1
+///         [boards.left]
+///         host = "fpga1"
+///         address = "0000:3b:00.0"
+///         serial = "21770205K01A"
+///         [boards.right]
+///         host = "fpga2"
+///         address = "0000:3b:00.0"
+///         serial = "21770205K02B"
+///         [[links]]
+///         ends = ["left.0", "right.1"]
+///     "#,
+///     "boards.toml".as_ref(),
+/// )?;
+/// assert_eq!(farm.board("left")?.address.to_string(), "0000:3b:00.0");
+/// assert!(farm.board_on("right", "fpga1").unwrap_err().to_string().contains("fpga2"));
+/// # Ok::<(), alcor_deploy::FarmError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Farm {
+    path: PathBuf,
+    boards: BTreeMap<String, Board>,
+    programmers: BTreeMap<String, (Programmer, Option<Duration>)>,
+    links: Vec<[End; 2]>,
+}
+
+/// A board of a farm.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Board {
+    /// The host that it is in: its name, or `localhost`.
+    pub host: String,
+    /// Where it sits there.
+    #[serde(deserialize_with = "address")]
+    pub address: PciAddress,
+    /// The serial number of its cable, as the programmer wants it.
+    #[serde(default)]
+    pub serial: Option<String>,
+    /// The programmer, by name.
+    #[serde(default = "vivado")]
+    pub programmer: String,
+    /// How many link ports it has.
+    #[serde(default = "ports")]
+    pub ports: u32,
+}
+
+fn vivado() -> String {
+    "vivado".into()
+}
+
+fn ports() -> u32 {
+    PORTS
+}
+
+fn address<'de, D: Deserializer<'de>>(from: D) -> Result<PciAddress, D::Error> {
+    String::deserialize(from)?
+        .parse()
+        .map_err(de::Error::custom)
+}
+
+/// An end of a link: a port of a board, as in `left.0`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct End {
+    /// The board.
+    pub board: String,
+    /// Its port.
+    pub port: u32,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.board, self.port)
+    }
+}
+
+impl FromStr for End {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<End, &'static str> {
+        let parse = || {
+            let (board, port) = text.split_once('.')?;
+            let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
+            Some(End {
+                board: board.to_owned(),
+                port: port.parse().ok().filter(|_| is_number)?,
+            })
+        };
+        parse().ok_or("an end of a link has the form board.port, as in left.0")
+    }
+}
+
+impl<'de> Deserialize<'de> for End {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<End, D::Error> {
+        String::deserialize(from)?
+            .parse()
+            .map_err(de::Error::custom)
+    }
+}
+
+/// What is wrong with a farm's file, or with what was asked of it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FarmError {
+    /// The file can't be read.
+    #[error("can't read {path}: {source}; docs/deploy.md says what stands in it", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is no TOML, or not with these keys.
+    #[error("{path}, line {line}: {message}", path = path.display())]
+    Toml {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        line: usize,
+        /// What the parser says.
+        message: String,
+    },
+    /// The file is of another version.
+    #[error("{path} has schema {found}, and this program reads {SCHEMA}", path = path.display())]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        found: i64,
+    },
+    /// Something in the file can't be.
+    #[error("{path}: {what}", path = path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// What, and why not.
+        what: String,
+    },
+    /// No board has that name.
+    #[error("{path} has no board `{name}`; {}", listed(known), path = path.display())]
+    NoBoard {
+        /// The file.
+        path: PathBuf,
+        /// What was asked for.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// The board is in another host.
+    #[error("board `{name}` is in host {host}, and this is {here}: run it there")]
+    OtherHost {
+        /// The board.
+        name: String,
+        /// Its host.
+        host: String,
+        /// This host.
+        here: String,
+    },
+}
+
+fn listed(names: &[String]) -> String {
+    match names.is_empty() {
+        true => "it has none".into(),
+        false => format!("it has {}", names.join(", ")),
+    }
+}
+
+/// What of any version can be read.
+#[derive(Deserialize)]
+struct Version {
+    schema: i64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    #[expect(dead_code, reason = "it was looked at before")]
+    schema: i64,
+    #[serde(default)]
+    boards: BTreeMap<String, Board>,
+    #[serde(default)]
+    programmers: BTreeMap<String, RawProgrammer>,
+    #[serde(default)]
+    links: Vec<RawLink>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawProgrammer {
+    command: Vec<String>,
+    timeout_s: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLink {
+    // Not an array, of which what is too much would be passed over.
+    ends: Vec<End>,
+}
+
+impl Farm {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// [`FarmError`].
+    pub fn read(path: &Path) -> Result<Farm, FarmError> {
+        let failed = |source| FarmError::Read {
+            path: path.to_owned(),
+            source,
+        };
+        let mut text = String::new();
+        let file = File::open(path).map_err(failed)?;
+        file.take(MOST_BYTES + 1)
+            .read_to_string(&mut text)
+            .map_err(failed)?;
+        if text.len() as u64 > MOST_BYTES {
+            return Err(failed(io::Error::other(format!(
+                "it is longer than {MOST_BYTES} bytes"
+            ))));
+        }
+        Farm::parse(&text, path)
+    }
+
+    /// Reads and checks the text of a file; `path` is for errors.
+    ///
+    /// # Errors
+    /// [`FarmError`].
+    pub fn parse(text: &str, path: &Path) -> Result<Farm, FarmError> {
+        let Version { schema } = toml(text, path)?;
+        if schema != SCHEMA {
+            return Err(FarmError::Schema {
+                path: path.to_owned(),
+                found: schema,
+            });
+        }
+        let raw: Raw = toml(text, path)?;
+        let mut programmers: BTreeMap<_, _> = Programmer::known()
+            .into_iter()
+            .map(|programmer| (programmer.name.clone(), (programmer, None)))
+            .collect();
+        for (name, RawProgrammer { command, timeout_s }) in raw.programmers {
+            let programmer = Programmer {
+                name: name.clone(),
+                command,
+            };
+            programmers.insert(name, (programmer, timeout_s.map(Duration::from_secs)));
+        }
+        let wrong = |what| FarmError::Wrong {
+            path: path.to_owned(),
+            what,
+        };
+        let links = raw.links.into_iter().map(|RawLink { ends }| {
+            let count = ends.len();
+            let both = <[End; 2]>::try_from(ends);
+            both.map_err(|_| wrong(format!("a link has {count} ends, and a cable has two")))
+        });
+        let links = links.collect::<Result<_, _>>()?;
+        let farm = Farm {
+            path: path.to_owned(),
+            boards: raw.boards,
+            programmers,
+            links,
+        };
+        match farm.fault() {
+            None => Ok(farm),
+            Some(what) => Err(wrong(what)),
+        }
+    }
+
+    /// What can't be, if anything.
+    fn fault(&self) -> Option<String> {
+        for (programmer, timeout) in self.programmers.values() {
+            if timeout.is_some_and(|timeout| timeout.is_zero()) {
+                let name = &programmer.name;
+                return Some(format!("programmer {name}: nothing is done in 0 seconds"));
+            }
+            // What its command asks for is known but for its values.
+            let any = Job {
+                bit: PathBuf::new(),
+                serial: Some(String::new()),
+                address: PciAddress {
+                    domain: 0,
+                    bus: 0,
+                    device: 0,
+                    function: 0,
+                },
+            };
+            if let Err(error) = programmer.command(&any, Path::new("")) {
+                return Some(error.to_string());
+            }
+        }
+        let mut places = BTreeMap::new();
+        let mut serials = BTreeMap::new();
+        for (name, board) in &self.boards {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            if name.is_empty() || !name.chars().all(is_plain) {
+                return Some(format!(
+                    "board {name:?}: a name has letters, digits, - and _"
+                ));
+            }
+            let is_host = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+            if board.host.is_empty() || !board.host.chars().all(is_host) {
+                return Some(format!(
+                    "board {name}: {:?} is no name of a host",
+                    board.host
+                ));
+            }
+            if !self.programmers.contains_key(&board.programmer) {
+                let known: Vec<_> = self.programmers.keys().map(String::as_str).collect();
+                return Some(format!(
+                    "board {name}: there is no programmer {:?}; there are {}, and what stands in [programmers.<name>]",
+                    board.programmer,
+                    known.join(", ")
+                ));
+            }
+            if !(0..=MOST_PORTS).contains(&board.ports) {
+                return Some(format!("board {name}: no board has {} ports", board.ports));
+            }
+            // A card sits in a slot with all of its functions.
+            let slot = PciAddress {
+                function: 0,
+                ..board.address
+            };
+            if let Some(other) = places.insert((board.host.to_ascii_lowercase(), slot), name) {
+                return Some(format!(
+                    "boards {other} and {name} are both at {} of {}",
+                    board.address, board.host
+                ));
+            }
+            if let Some(serial) = &board.serial
+                && let Some(other) = serials.insert(serial, name)
+            {
+                return Some(format!(
+                    "boards {other} and {name} both have serial {serial:?}"
+                ));
+            }
+        }
+        let mut ends = BTreeSet::new();
+        for [one, other] in &self.links {
+            if one.board == other.board {
+                return Some(format!(
+                    "the link from {one} to {other} joins a board with itself"
+                ));
+            }
+            for end in [one, other] {
+                match self.boards.get(&end.board) {
+                    None => {
+                        return Some(format!(
+                            "the link from {one} to {other}: there is no board {:?}",
+                            end.board
+                        ));
+                    }
+                    Some(board) if end.port >= board.ports => {
+                        return Some(format!(
+                            "the link from {one} to {other}: board {} has {} ports, from 0",
+                            end.board, board.ports
+                        ));
+                    }
+                    Some(_) => {}
+                }
+                if !ends.insert(end) {
+                    return Some(format!(
+                        "two links end at {end}, and a port takes one cable"
+                    ));
+                }
+            }
+        }
+        None
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All boards, by name.
+    pub fn boards(&self) -> impl Iterator<Item = (&str, &Board)> {
+        self.boards
+            .iter()
+            .map(|(name, board)| (name.as_str(), board))
+    }
+
+    /// The links that are cabled.
+    #[must_use]
+    pub fn links(&self) -> &[[End; 2]] {
+        &self.links
+    }
+
+    /// The board of that name.
+    ///
+    /// # Errors
+    /// [`FarmError::NoBoard`].
+    pub fn board(&self, name: &str) -> Result<&Board, FarmError> {
+        self.boards.get(name).ok_or_else(|| FarmError::NoBoard {
+            path: self.path.clone(),
+            name: name.chars().filter(|c| !c.is_control()).take(80).collect(),
+            known: self.boards.keys().cloned().collect(),
+        })
+    }
+
+    /// The board of that name, if it is in the host `here`.
+    ///
+    /// # Errors
+    /// [`FarmError::NoBoard`], [`FarmError::OtherHost`].
+    pub fn board_on(&self, name: &str, here: &str) -> Result<&Board, FarmError> {
+        let board = self.board(name)?;
+        match board.is_on(here) {
+            true => Ok(board),
+            false => Err(FarmError::OtherHost {
+                name: name.to_owned(),
+                host: board.host.clone(),
+                here: here.to_owned(),
+            }),
+        }
+    }
+
+    /// The board at that address of the host `here`.
+    #[must_use]
+    pub fn board_at(&self, address: PciAddress, here: &str) -> Option<(&str, &Board)> {
+        self.boards()
+            .find(|(_, board)| board.address == address && board.is_on(here))
+    }
+
+    /// A programmer by name, and how long it may take if that is said.
+    #[must_use]
+    pub fn programmer(&self, name: &str) -> Option<&(Programmer, Option<Duration>)> {
+        self.programmers.get(name)
+    }
+}
+
+impl Board {
+    /// Whether it is in the host of that name. A name counts without its domain where the other has none.
+    #[must_use]
+    pub fn is_on(&self, here: &str) -> bool {
+        let short = |name: &str| {
+            name.split('.')
+                .next()
+                .unwrap_or_default()
+                .to_ascii_lowercase()
+        };
+        let (own, here) = (self.host.to_ascii_lowercase(), here.to_ascii_lowercase());
+        let has_no_domain = !own.contains('.') || !here.contains('.');
+        own == "localhost" || own == here || (has_no_domain && short(&own) == short(&here))
+    }
+}
+
+/// What the parser would show of the text is left out, since the text may be long.
+fn toml<T: de::DeserializeOwned>(text: &str, path: &Path) -> Result<T, FarmError> {
+    ::toml::from_str(text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        let shown = |c: char| if c.is_control() { ' ' } else { c };
+        FarmError::Toml {
+            path: path.to_owned(),
+            line: 1 + before.unwrap_or_default().matches('\n').count(),
+            message: error.message().chars().take(200).map(shown).collect(),
+        }
+    })
+}
+
+/// The name of this host.
+///
+/// # Errors
+/// What the system says.
+pub fn host_name() -> io::Result<String> {
+    Ok(nix::unistd::gethostname()?.to_string_lossy().into_owned())
+}

@@ -1,0 +1,108 @@
+//! What was done, and how it is undone.
+
+use xdma::{Machine, PciAddress};
+
+use crate::deploy::{Patience, appear};
+use crate::{Error, Identity, Result};
+
+/// What has to be undone when a later step fails.
+#[derive(Debug, Clone)]
+pub(crate) enum Undo {
+    /// A function was taken from its driver.
+    Rebind { identity: Identity, driver: String },
+    /// Bits of a register of the bridge were cleared.
+    Restore {
+        bridge: PciAddress,
+        register: &'static str,
+        offset: u16,
+        bits: u16,
+    },
+    /// Functions were taken off the bus.
+    Rescan {
+        bridge: PciAddress,
+        functions: Vec<PciAddress>,
+    },
+}
+
+/// Something that was undone, or could not be.
+#[derive(Debug)]
+pub struct Undone {
+    /// What it was.
+    pub what: String,
+    /// Whether it could.
+    pub result: Result<()>,
+}
+
+impl Undo {
+    pub(crate) fn what(&self) -> String {
+        match self {
+            Undo::Rebind { identity, driver } => format!("bind {} to {driver}", identity.function),
+            Undo::Restore {
+                bridge, register, ..
+            } => format!("restore {register} of bridge {bridge}"),
+            Undo::Rescan { bridge, functions } => {
+                let functions: Vec<_> = functions.iter().map(ToString::to_string).collect();
+                format!(
+                    "find {} again, behind bridge {bridge}",
+                    functions.join(", ")
+                )
+            }
+        }
+    }
+
+    pub(crate) fn run(&self, machine: &Machine, patience: &Patience) -> Result<()> {
+        match self {
+            Undo::Rebind { identity, driver } => {
+                let function = identity.function;
+                if machine.driver_of(function).is_some() {
+                    return Ok(());
+                }
+                // A driver is not let loose on what it did not have before.
+                let after = Identity::of(machine, function)?;
+                if after != *identity {
+                    return Err(Error::Differs {
+                        before: Box::new(identity.clone()),
+                        after: Box::new(after),
+                    });
+                }
+                Ok(machine.bind(function, driver)?)
+            }
+            Undo::Restore {
+                bridge,
+                offset,
+                bits,
+                ..
+            } => restore(machine, *bridge, *offset, *bits),
+            Undo::Rescan { bridge, functions } => {
+                // The second finds what the first, having failed, has not.
+                let near = machine.rescan_behind(*bridge);
+                let far = machine.rescan();
+                let back = functions
+                    .iter()
+                    .try_for_each(|&function| appear(machine, function, patience.appear));
+                match back {
+                    Ok(()) => Ok(()),
+                    Err(error) => {
+                        near?;
+                        far?;
+                        Err(error)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Reads a register of the bridge. Neither of those that are written here is ever all ones.
+pub(crate) fn read_bridge(machine: &Machine, bridge: PciAddress, offset: u16) -> Result<u16> {
+    match machine.config(bridge).read16(offset)? {
+        u16::MAX => Err(Error::DeadBridge { bridge }),
+        value => Ok(value),
+    }
+}
+
+/// Sets bits of a register of the bridge that were cleared, and leaves the others as they are now.
+pub(crate) fn restore(machine: &Machine, bridge: PciAddress, offset: u16, bits: u16) -> Result<()> {
+    let now = read_bridge(machine, bridge, offset)?;
+    Ok(machine.config(bridge).write16(offset, now | bits)?)
+}

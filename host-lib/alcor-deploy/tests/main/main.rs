@@ -1,0 +1,8 @@
+//! Deployments on a host of files: a sysfs tree whose kernel is played here, and programmers that are shell scripts.
+
+mod failures;
+mod farm;
+mod host;
+mod ownership;
+mod programmers;
+mod sequence;

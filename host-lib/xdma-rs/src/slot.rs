@@ -1,0 +1,94 @@
+//! A card's slot: its functions, their drivers, and the bridge that they are behind.
+
+use std::fs;
+
+use crate::machine::list;
+use crate::{Error, Machine, PciAddress, Result};
+
+impl Machine {
+    /// All functions of the card at `address`, by number.
+    ///
+    /// # Errors
+    /// [`Error::NoCard`] when there is none, [`Error::Node`].
+    pub fn functions(&self, address: PciAddress) -> Result<Vec<PciAddress>> {
+        let is_of_card = |other: &PciAddress| {
+            let PciAddress {
+                domain,
+                bus,
+                device,
+                function: _,
+            } = *other;
+            (domain, bus, device) == (address.domain, address.bus, address.device)
+        };
+        let mut functions: Vec<PciAddress> = list(&self.devices())?
+            .iter()
+            .filter_map(|name| name.parse().ok())
+            .filter(is_of_card)
+            .collect();
+        functions.sort_unstable();
+        if functions.is_empty() {
+            self.card(address)?;
+        }
+        Ok(functions)
+    }
+
+    /// The bridge that a function is behind.
+    ///
+    /// # Errors
+    /// [`Error::NoBridge`], [`Error::NoCard`].
+    pub fn bridge(&self, address: PciAddress) -> Result<PciAddress> {
+        let folder = self.folder(address);
+        if !folder.exists() {
+            self.card(address)?;
+        }
+        // What is in the list of devices are links to folders that lie in each other as the devices do.
+        let real = fs::canonicalize(&folder).ok();
+        let parent = real
+            .as_deref()
+            .and_then(|path| path.parent()?.file_name()?.to_str());
+        let bridge = parent.and_then(|name| name.parse().ok());
+        bridge.ok_or_else(|| Error::NoBridge {
+            address,
+            folder: real.clone().unwrap_or(folder),
+        })
+    }
+
+    /// Has the kernel look for functions that have come behind a bridge.
+    ///
+    /// # Errors
+    /// [`Error::Node`].
+    pub fn rescan_behind(&self, bridge: PciAddress) -> Result<()> {
+        self.write(&self.folder(bridge).join("rescan"), "1")
+    }
+
+    /// The name of the driver that has a function, if one has.
+    #[must_use]
+    pub fn driver_of(&self, address: PciAddress) -> Option<String> {
+        let link = fs::read_link(self.folder(address).join("driver")).ok()?;
+        Some(link.file_name()?.to_string_lossy().into_owned())
+    }
+
+    /// Whether a driver of PCI functions by that name is loaded.
+    #[must_use]
+    pub fn has_driver(&self, driver: &str) -> bool {
+        self.sys().join("bus/pci/drivers").join(driver).exists()
+    }
+
+    /// Takes a function from its driver. What is open of it fails from then on.
+    ///
+    /// # Errors
+    /// [`Error::Node`].
+    pub fn unbind(&self, address: PciAddress) -> Result<()> {
+        let path = self.folder(address).join("driver/unbind");
+        self.write(&path, &address.to_string())
+    }
+
+    /// Gives a function to the driver of that name.
+    ///
+    /// # Errors
+    /// [`Error::Node`]: the driver is not loaded, or does not take it.
+    pub fn bind(&self, address: PciAddress, driver: &str) -> Result<()> {
+        let drivers = self.sys().join("bus/pci/drivers");
+        self.write(&drivers.join(driver).join("bind"), &address.to_string())
+    }
+}
