@@ -69,41 +69,41 @@ module rma_mm_write #(
     output logic               idle_o
 );
 
-  localparam int unsigned TaskW = 1 + COUNT_W + 32 + 2 + 1 + NOTE_W;
   localparam int unsigned Words = DATA_W / 32;
   localparam int unsigned LogWords = $clog2(Words);
   localparam int unsigned ByteW = $clog2(Bytes);
+  localparam int unsigned TaskW = 1 + COUNT_W + 32 + ByteW + 1 + NOTE_W;
 
   logic task_valid, task_ready, empty;
   logic drop, noted;
-  logic [COUNT_W-1:0] words, beats, done_d, done_q;
+  logic [COUNT_W-1:0] task_beats, beats, done_d, done_q;
   logic [31:0] address;
-  logic [1:0] end_lane;
   logic [29:0] next_address_q;
   logic first, last, in_taken, payload_done;
   logic [Bytes-1:0] from_first, to_last;
   // The last byte's place in the last beat.
-  logic [ByteW-1:0] end_byte;
+  logic [ByteW-1:0] task_end_byte, end_byte;
 
-  fifo #(.WIDTH(TaskW), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(task_valid_i), .ready_o(task_ready_o),
-      .data_i({task_drop_i, task_words_i, task_address_i, task_end_lane_i, task_noted_i,
-               task_note_i}),
-      .valid_o(task_valid), .ready_i(task_ready),
-      .data_o({drop, words, address, end_lane, noted, note_o}), .empty_o(empty), .usage_o()
-  );
-
+  // Beats are counted in front of the queue, where there is time for it.
   if (Words == 1) begin : g_words
-    assign beats    = words;
-    assign end_byte = end_lane;
+    assign task_beats    = task_words_i;
+    assign task_end_byte = task_end_lane_i;
   end else begin : g_beats
     logic [COUNT_W:0] whole;
     logic [LogWords-1:0] end_word;
-    assign whole    = (COUNT_W + 1)'(words) + (COUNT_W + 1)'(Words - 1);
-    assign beats    = COUNT_W'(whole >> LogWords);
-    assign end_word = words[LogWords-1:0] - 1'b1;
-    assign end_byte = {end_word, end_lane};
+    assign whole         = (COUNT_W + 1)'(task_words_i) + (COUNT_W + 1)'(Words - 1);
+    assign task_beats    = COUNT_W'(whole >> LogWords);
+    assign end_word      = task_words_i[LogWords-1:0] - 1'b1;
+    assign task_end_byte = {end_word, task_end_lane_i};
   end
+
+  fifo #(.WIDTH(TaskW), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(task_valid_i), .ready_o(task_ready_o),
+      .data_i({task_drop_i, task_beats, task_address_i, task_end_byte, task_noted_i,
+               task_note_i}),
+      .valid_o(task_valid), .ready_i(task_ready),
+      .data_o({drop, beats, address, end_byte, noted, note_o}), .empty_o(empty), .usage_o()
+  );
 
   assign first        = done_q == '0;
   assign last         = done_q == beats - 1'b1;
