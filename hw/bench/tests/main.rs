@@ -62,6 +62,8 @@ mod rma_sync;
 mod router;
 #[path = "../../common/bench/rr_arbiter.rs"]
 mod rr_arbiter;
+#[path = "../../common/bench/stream_pick.rs"]
+mod stream_pick;
 #[path = "../../switch/bench/router.rs"]
 mod switch_router;
 #[path = "../../switch/bench/router_network.rs"]

@@ -23,6 +23,13 @@ module common_bench (
     input  logic [1:0]       skid_ready_i,
     output logic [1:0][63:0] skid_data_o,
     output logic [1:0]       skid_empty_o,
+    /// A pick of two streams.
+    input  logic [1:0]       pick_valid_i,
+    output logic [1:0]       pick_ready_o,
+    input  logic [1:0][31:0] pick_data_i,
+    output logic             pick_valid_o,
+    input  logic             pick_ready_i,
+    output logic [31:0]      pick_data_o,
     /// Arbiters.
     input  logic [5:0][15:0] arb_req_i,
     input  logic [5:0]       arb_advance_i,
@@ -51,6 +58,19 @@ module common_bench (
 
   // A lane is as wide as its widest instance: the spare bits of the narrower ones are not read.
   // verilator lint_off UNUSEDSIGNAL
+
+  stream_pick #(
+      .WIDTH(32)
+  ) u_pick (
+      .clk_i  (clk_i),
+      .rst_ni (rst_ni),
+      .valid_i(pick_valid_i),
+      .ready_o(pick_ready_o),
+      .data_i (pick_data_i),
+      .valid_o(pick_valid_o),
+      .ready_i(pick_ready_i),
+      .data_o (pick_data_o)
+  );
 
   localparam int unsigned FifoWidth[7] = '{32, 32, 1, 64, 32, 33, 40};
   localparam int unsigned FifoDepth[7] = '{2, 3, 5, 16, 2, 130, 512};

@@ -378,25 +378,28 @@ module message_engine #(
   assign copy_receive_o    = 16'(copy_receive);
 
   // ---------------------------------------------------------------------------------------- completions
-  logic chosen, picked_q, holds_q;
+  localparam int unsigned DoneW = 5 + EntryW + 8 + 26 + 32;
 
-  // What is on offer stays on offer until it is taken.
-  assign chosen              = holds_q ? picked_q : done_valid[1];
-  assign completion_valid_o  = |done_valid;
-  assign completion_status_o = done_status[chosen];
-  assign completion_id_o     = 16'(done_id[chosen]);
-  assign completion_source_o = done_source[chosen];
-  assign completion_tag_o    = done_tag[chosen];
-  assign completion_length_o = done_length[chosen];
-  assign done_ready          = {chosen && completion_ready_i, !chosen && completion_ready_i};
+  logic [1:0][DoneW-1:0] done;
+  logic [EntryW-1:0] completion_id;
 
-  always_ff @(posedge clk_i) begin
-    picked_q <= chosen;
-    if (!rst_ni) holds_q <= 1'b0;
-    else holds_q <= completion_valid_o && !completion_ready_i;
+  for (genvar d = 0; d < 2; d++) begin : g_done
+    assign done[d] = {done_status[d], done_id[d], done_source[d], done_tag[d], done_length[d]};
   end
 
-  `ALCOR_STABLE(a_completion_stable, completion_valid_o, completion_ready_i,
-                {completion_status_o, completion_id_o, completion_source_o, completion_tag_o, completion_length_o})
+  stream_pick #(
+      .WIDTH(DoneW)
+  ) u_completions (
+      .clk_i  (clk_i),
+      .rst_ni (rst_ni),
+      .valid_i(done_valid),
+      .ready_o(done_ready),
+      .data_i (done),
+      .valid_o(completion_valid_o),
+      .ready_i(completion_ready_i),
+      .data_o ({completion_status_o, completion_id, completion_source_o, completion_tag_o, completion_length_o})
+  );
+
+  assign completion_id_o = 16'(completion_id);
 
 endmodule

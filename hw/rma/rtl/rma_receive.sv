@@ -386,31 +386,30 @@ module rma_receive #(
   assign delivered_status_o  = note[20:16];
 
   if (REQUESTS) begin : g_acknowledge
-    logic own_room, own_ack_valid, own_ack_ready, own, own_q, holds_q;
-    logic [28:0] own_ack;
+    logic own_room, own_valid, own_ready;
+    logic [28:0] own;
 
     // Room for a note of every task that can be under way while the controller waits for a place in
     // the task queue: the queue must be able to empty itself then.
     fifo #(.WIDTH(29), .DEPTH(2 * MM_DEPTH)) u_ack_fifo (
         .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(note_valid && note_kind == NkCommand), .ready_o(own_room),
-        .data_i(note[28:0]), .valid_o(own_ack_valid), .ready_i(own_ack_ready), .data_o(own_ack),
+        .data_i(note[28:0]), .valid_o(own_valid), .ready_i(own_ready), .data_o(own),
         .empty_o(acks_empty), .usage_o()
     );
     assign note_ready          = note_kind != NkCommand || own_room;
-    // What is on offer stays on offer until it is taken.
-    assign own                 = holds_q ? own_q : own_ack_valid;
-    assign ack_valid           = own_ack_valid || ack_valid_i;
-    assign own_ack_ready       = ack_ready && own;
-    assign ack_ready_o         = ack_ready && !own;
-    assign ack_rank            = own ? own_ack[28:21] : ack_rank_i;
-    assign ack_status          = own ? own_ack[20:16] : ST_OK;
-    assign ack_id              = own ? own_ack[15:0] : ack_id_i;
 
-    always_ff @(posedge clk_i) begin
-      own_q <= own;
-      if (!rst_ni) holds_q <= 1'b0;
-      else holds_q <= ack_valid && !ack_ready;
-    end
+    stream_pick #(
+        .WIDTH(29)
+    ) u_acks (
+        .clk_i  (clk_i),
+        .rst_ni (rst_ni),
+        .valid_i({own_valid, ack_valid_i}),
+        .ready_o({own_ready, ack_ready_o}),
+        .data_i ({own, ack_rank_i, ST_OK, ack_id_i}),
+        .valid_o(ack_valid),
+        .ready_i(ack_ready),
+        .data_o ({ack_rank, ack_status, ack_id})
+    );
 
     assign completion_valid_o  = 1'b0;
     assign completion_status_o = '0;
