@@ -378,23 +378,19 @@ module message_engine #(
   assign copy_receive_o    = 16'(copy_receive);
 
   // ---------------------------------------------------------------------------------------- completions
-  localparam int unsigned DoneW = 5 + EntryW + 8 + 26 + 32;
-
-  logic [1:0][DoneW-1:0] done;
   logic [EntryW-1:0] completion_id;
 
-  for (genvar d = 0; d < 2; d++) begin : g_done
-    assign done[d] = {done_status[d], done_id[d], done_source[d], done_tag[d], done_length[d]};
-  end
-
   stream_pick #(
-      .WIDTH(DoneW)
+      .WIDTH(5 + EntryW + 8 + 26 + 32)
   ) u_completions (
       .clk_i  (clk_i),
       .rst_ni (rst_ni),
       .valid_i(done_valid),
       .ready_o(done_ready),
-      .data_i (done),
+      .data_i ({
+        done_status[1], done_id[1], done_source[1], done_tag[1], done_length[1],
+        done_status[0], done_id[0], done_source[0], done_tag[0], done_length[0]
+      }),
       .valid_o(completion_valid_o),
       .ready_i(completion_ready_i),
       .data_o ({completion_status_o, completion_id, completion_source_o, completion_tag_o, completion_length_o})
