@@ -7,7 +7,7 @@ use alcor_abi::board;
 use alcor_bitstreams::Manifest;
 use xdma::{BarOffset, Config, Machine, PciAddress, command, device_control};
 
-use crate::deploy::Session;
+use crate::deploy::Progress;
 use crate::facts::{DRIVER, Facts};
 use crate::holders::holders;
 use crate::undo::{Undo, read_bridge, restore};
@@ -25,14 +25,14 @@ impl Deploy {
         step: Step,
         manifest: &Manifest,
         facts: &Facts,
-        session: &mut Session<'_>,
+        progress: &mut Progress<'_>,
     ) -> Result<()> {
         let machine = &self.machine;
-        let undo = &mut session.undo;
+        let undo = &mut progress.undo;
         match step {
             Step::Verify | Step::Programmer | Step::Lock | Step::Find => Ok(()),
             Step::Ranks => {
-                session
+                progress
                     .held
                     .extend(locks::ranks(&self.places.locks, self.address)?);
                 Ok(())
@@ -54,9 +54,9 @@ impl Deploy {
             }
             Step::Program => {
                 let job = self.job(manifest);
-                let tell = &mut |line: &str| (session.tell)(&Event::Line(line));
+                let tell = &mut |line: &str| (progress.tell)(&Event::Line(line));
                 self.programmer
-                    .run(&job, self.patience.program, session.stop, tell)
+                    .run(&job, self.patience.program, progress.stop, tell)
             }
             Step::RescanBridge => Ok(machine.rescan_behind(facts.bridge)?),
             Step::RescanBus => {

@@ -86,14 +86,14 @@ pub enum Event<'a> {
 }
 
 /// What is held in the middle of a deployment, and who is told of it.
-pub(crate) struct Session<'a> {
+pub(crate) struct Progress<'a> {
     pub(crate) stop: &'a AtomicBool,
     pub(crate) tell: &'a mut dyn FnMut(&Event<'_>),
     pub(crate) held: Vec<Held>,
     pub(crate) undo: Vec<Undo>,
 }
 
-impl Session<'_> {
+impl Progress<'_> {
     /// Does a step, unless the user has ended it.
     fn step<T>(
         &mut self,
@@ -164,54 +164,54 @@ impl Deploy {
         stop: &AtomicBool,
         tell: &mut dyn FnMut(&Event<'_>),
     ) -> Result<Manifest, Box<Failure>> {
-        let mut session = Session {
+        let mut progress = Progress {
             stop,
             tell,
             held: Vec::new(),
             undo: Vec::new(),
         };
-        match self.sequence(&mut session) {
+        match self.sequence(&mut progress) {
             Ok(manifest) => Ok(manifest),
             Err((step, error)) => Err(Box::new(Failure {
                 step,
                 error,
-                undone: self.undo(&mut session),
+                undone: self.undo(&mut progress),
             })),
         }
     }
 
-    fn sequence(&self, session: &mut Session<'_>) -> Result<Manifest, (Step, Error)> {
+    fn sequence(&self, progress: &mut Progress<'_>) -> Result<Manifest, (Step, Error)> {
         let what = self.describe(Step::Verify, None, None);
-        let manifest = session.step(Step::Verify, &what, |_| self.verify())?;
+        let manifest = progress.step(Step::Verify, &what, |_| self.verify())?;
         let what = self.describe(Step::Programmer, None, None);
-        session.step(Step::Programmer, &what, |_| self.ask_programmer(&manifest))?;
+        progress.step(Step::Programmer, &what, |_| self.ask_programmer(&manifest))?;
         let what = self.describe(Step::Lock, None, None);
-        session.step(Step::Lock, &what, |session| {
+        progress.step(Step::Lock, &what, |progress| {
             let lock = locks::deployment(&self.places.locks, self.address)?;
-            session.held.push(lock);
+            progress.held.push(lock);
             Ok(())
         })?;
         // Behind the lock: while somebody else deploys, the card is not there.
         let what = self.describe(Step::Find, None, None);
-        let find = |_: &mut Session<'_>| Facts::find(&self.machine, self.address);
-        let facts = session.step(Step::Find, &what, find)?;
+        let find = |_: &mut Progress<'_>| Facts::find(&self.machine, self.address);
+        let facts = progress.step(Step::Find, &what, find)?;
         for step in Step::ALL.into_iter().skip(Step::Find.number()) {
             let what = self.describe(step, Some(&manifest), Some(&facts));
-            session.step(step, &what, |session| {
-                self.act(step, &manifest, &facts, session)
+            progress.step(step, &what, |progress| {
+                self.act(step, &manifest, &facts, progress)
             })?;
         }
         Ok(manifest)
     }
 
-    fn undo(&self, session: &mut Session<'_>) -> Vec<Undone> {
+    fn undo(&self, progress: &mut Progress<'_>) -> Vec<Undone> {
         let mut undone = Vec::new();
-        while let Some(undo) = session.undo.pop() {
+        while let Some(undo) = progress.undo.pop() {
             let done = Undone {
                 what: undo.what(),
                 result: undo.run(&self.machine, &self.patience),
             };
-            (session.tell)(&Event::Undone(&done));
+            (progress.tell)(&Event::Undone(&done));
             undone.push(done);
         }
         undone
