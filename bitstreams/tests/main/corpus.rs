@@ -132,3 +132,15 @@ fn another_schema_is_refused_with_advice_whatever_follows() {
         assert!(error.to_string().contains(advice), "{name}: {error}");
     }
 }
+
+#[test]
+fn the_manifest_of_the_readme_is_that_of_the_corpus() {
+    let readme = include_str!("../../README.md");
+    let (_, text) = readme.split_once("```toml\n").expect("a manifest");
+    let (text, _) = text.split_once("```").expect("its end");
+    let shown = Manifest::parse(text, Path::new("README.md")).expect("a manifest");
+    let kept = String::from_utf8(kept("manifest", "good-u280.toml")).expect("text");
+    let mut kept = Manifest::parse(&kept, Path::new("m")).expect("a manifest");
+    kept.utilisation.truncate(1);
+    assert_eq!(shown, kept);
+}

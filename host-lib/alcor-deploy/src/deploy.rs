@@ -2,23 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use alcor_abi::board;
 use alcor_bitstreams::Manifest;
-use xdma::{BarOffset, Config, Machine, PciAddress, command, device_control};
+use xdma::{Machine, PciAddress};
 
-use crate::facts::{DRIVER, Facts};
-use crate::holders::holders;
+use crate::facts::Facts;
 use crate::locks::{self, Held};
-use crate::undo::{Undo, read_bridge, restore};
-use crate::{Error, Failure, Identity, Job, Programmer, Result, Step, Undone};
-
-/// How often it is looked whether something has come.
-const LOOK: Duration = Duration::from_millis(20);
-/// Bytes of the board's page.
-const PAGE: u64 = alcor_abi::PAGE_BYTES as u64;
+use crate::undo::Undo;
+use crate::{Error, Failure, Job, Programmer, Result, Step, Undone};
 
 /// A deployment: which bitstream goes into which card, and how.
 #[derive(Debug, Clone)]
@@ -94,14 +86,14 @@ pub enum Event<'a> {
 }
 
 /// What is held in the middle of a deployment, and who is told of it.
-struct Session<'a> {
-    stop: &'a AtomicBool,
-    tell: &'a mut dyn FnMut(&Event<'_>),
-    held: Vec<Held>,
-    undo: Vec<Undo>,
+pub(crate) struct Progress<'a> {
+    pub(crate) stop: &'a AtomicBool,
+    pub(crate) tell: &'a mut dyn FnMut(&Event<'_>),
+    pub(crate) held: Vec<Held>,
+    pub(crate) undo: Vec<Undo>,
 }
 
-impl Session<'_> {
+impl Progress<'_> {
     /// Does a step, unless the user has ended it.
     fn step<T>(
         &mut self,
@@ -172,54 +164,54 @@ impl Deploy {
         stop: &AtomicBool,
         tell: &mut dyn FnMut(&Event<'_>),
     ) -> Result<Manifest, Box<Failure>> {
-        let mut session = Session {
+        let mut progress = Progress {
             stop,
             tell,
             held: Vec::new(),
             undo: Vec::new(),
         };
-        match self.sequence(&mut session) {
+        match self.sequence(&mut progress) {
             Ok(manifest) => Ok(manifest),
             Err((step, error)) => Err(Box::new(Failure {
                 step,
                 error,
-                undone: self.undo(&mut session),
+                undone: self.undo(&mut progress),
             })),
         }
     }
 
-    fn sequence(&self, session: &mut Session<'_>) -> Result<Manifest, (Step, Error)> {
+    fn sequence(&self, progress: &mut Progress<'_>) -> Result<Manifest, (Step, Error)> {
         let what = self.describe(Step::Verify, None, None);
-        let manifest = session.step(Step::Verify, &what, |_| self.verify())?;
+        let manifest = progress.step(Step::Verify, &what, |_| self.verify())?;
         let what = self.describe(Step::Programmer, None, None);
-        session.step(Step::Programmer, &what, |_| self.ask_programmer(&manifest))?;
+        progress.step(Step::Programmer, &what, |_| self.ask_programmer(&manifest))?;
         let what = self.describe(Step::Lock, None, None);
-        session.step(Step::Lock, &what, |session| {
+        progress.step(Step::Lock, &what, |progress| {
             let lock = locks::deployment(&self.places.locks, self.address)?;
-            session.held.push(lock);
+            progress.held.push(lock);
             Ok(())
         })?;
         // Behind the lock: while somebody else deploys, the card is not there.
         let what = self.describe(Step::Find, None, None);
-        let find = |_: &mut Session<'_>| Facts::find(&self.machine, self.address);
-        let facts = session.step(Step::Find, &what, find)?;
+        let find = |_: &mut Progress<'_>| Facts::find(&self.machine, self.address);
+        let facts = progress.step(Step::Find, &what, find)?;
         for step in Step::ALL.into_iter().skip(Step::Find.number()) {
             let what = self.describe(step, Some(&manifest), Some(&facts));
-            session.step(step, &what, |session| {
-                self.act(step, &manifest, &facts, session)
+            progress.step(step, &what, |progress| {
+                self.act(step, &manifest, &facts, progress)
             })?;
         }
         Ok(manifest)
     }
 
-    fn undo(&self, session: &mut Session<'_>) -> Vec<Undone> {
+    fn undo(&self, progress: &mut Progress<'_>) -> Vec<Undone> {
         let mut undone = Vec::new();
-        while let Some(undo) = session.undo.pop() {
+        while let Some(undo) = progress.undo.pop() {
             let done = Undone {
                 what: undo.what(),
                 result: undo.run(&self.machine, &self.patience),
             };
-            (session.tell)(&Event::Undone(&done));
+            (progress.tell)(&Event::Undone(&done));
             undone.push(done);
         }
         undone
@@ -236,291 +228,11 @@ impl Deploy {
         self.programmer.check()
     }
 
-    fn job(&self, manifest: &Manifest) -> Job {
+    pub(crate) fn job(&self, manifest: &Manifest) -> Job {
         Job {
             bit: self.build.join(&manifest.bitstream.file),
             serial: self.serial.clone(),
             address: self.address,
-        }
-    }
-
-    /// What a step does, so far as it is known.
-    fn describe(&self, step: Step, manifest: Option<&Manifest>, facts: Option<&Facts>) -> String {
-        let address = self.address;
-        let list = |addresses: Option<Vec<PciAddress>>| match addresses {
-            Some(list) => list
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(", "),
-            None => address.to_string(),
-        };
-        let functions = list(facts.map(|facts| facts.addresses().collect()));
-        let bridge = list(facts.map(|facts| vec![facts.bridge]));
-        match step {
-            Step::Verify => match manifest {
-                None => format!(
-                    "is the bitstream of {} the one that was packed",
-                    self.build.display()
-                ),
-                Some(manifest) => format!(
-                    "{} is as packed: {}, configuration {}, revision {}, ABI {}",
-                    manifest.bitstream.file,
-                    manifest.board,
-                    manifest.configuration,
-                    manifest.revision,
-                    manifest.abi_hash
-                ),
-            },
-            Step::Programmer => format!("is {} there", self.programmer.name),
-            Step::Find => match facts {
-                None => format!("look for {address} and its bridge"),
-                Some(facts) => {
-                    let first = facts
-                        .functions
-                        .first()
-                        .map(|function| function.identity.to_string());
-                    format!(
-                        "{functions}, {}, behind bridge {bridge}",
-                        first.unwrap_or_default()
-                    )
-                }
-            },
-            Step::Lock => format!("keep all others from deploying to {address}"),
-            Step::Ranks => format!("take the locks of all ranks of {address}"),
-            Step::Users => format!("nobody may have device nodes of {address} open"),
-            Step::Unbind => format!("take {functions} from the driver"),
-            Step::Mask => format!("clear SERR and fatal reporting of bridge {bridge}"),
-            Step::Remove => format!("take {functions} off the bus"),
-            Step::Program => {
-                let job = manifest.map(|manifest| self.job(manifest));
-                let words = job
-                    .and_then(|job| self.programmer.command(&job, Path::new("program.tcl")).ok());
-                words.unwrap_or_default().join(" ")
-            }
-            Step::RescanBridge => format!("rescan behind bridge {bridge}"),
-            Step::RescanBus => format!("rescan all buses, and wait for {functions}"),
-            Step::Compare => format!("are vendor, device and BARs of {functions} as before"),
-            Step::Unmask => format!("restore SERR and fatal reporting of bridge {bridge}"),
-            Step::Enable => format!("enable memory accesses of {functions}"),
-            Step::Bind => format!("give {functions} back to the driver"),
-            Step::Identify => format!("is the ID block of {address} that of the manifest"),
-        }
-    }
-
-    /// Does a step, of those behind the first four.
-    fn act(
-        &self,
-        step: Step,
-        manifest: &Manifest,
-        facts: &Facts,
-        session: &mut Session<'_>,
-    ) -> Result<()> {
-        let machine = &self.machine;
-        let undo = &mut session.undo;
-        match step {
-            Step::Verify | Step::Programmer | Step::Lock | Step::Find => Ok(()),
-            Step::Ranks => {
-                session
-                    .held
-                    .extend(locks::ranks(&self.places.locks, self.address)?);
-                Ok(())
-            }
-            Step::Users => self.users(facts),
-            Step::Unbind => self.unbind(facts, undo),
-            Step::Mask => self.mask(facts, undo),
-            Step::Remove => {
-                undo.push(Undo::Rescan {
-                    bridge: facts.bridge,
-                    functions: facts.addresses().collect(),
-                });
-                // The first function last: others may depend on it.
-                let mut functions: Vec<_> = facts.addresses().collect();
-                functions.reverse();
-                functions
-                    .into_iter()
-                    .try_for_each(|function| Ok(machine.remove(function)?))
-            }
-            Step::Program => {
-                let job = self.job(manifest);
-                let tell = &mut |line: &str| (session.tell)(&Event::Line(line));
-                self.programmer
-                    .run(&job, self.patience.program, session.stop, tell)
-            }
-            Step::RescanBridge => Ok(machine.rescan_behind(facts.bridge)?),
-            Step::RescanBus => {
-                machine.rescan()?;
-                facts
-                    .addresses()
-                    .try_for_each(|function| appear(machine, function, self.patience.appear))
-            }
-            Step::Compare => facts.functions.iter().try_for_each(|function| {
-                let before = function.identity.clone();
-                let after = Identity::of(machine, before.function)?;
-                match before == after {
-                    true => Ok(()),
-                    false => Err(Error::Differs {
-                        before: Box::new(before),
-                        after: Box::new(after),
-                    }),
-                }
-            }),
-            Step::Unmask => self.unmask(undo),
-            Step::Enable => facts.addresses().try_for_each(|function| {
-                let config = machine.config(function);
-                let now = config.read16(Config::COMMAND)?;
-                Ok(config.write16(Config::COMMAND, now | command::MEMORY)?)
-            }),
-            Step::Bind => self.bind(facts, undo),
-            Step::Identify => self.identify(manifest),
-        }
-    }
-
-    fn users(&self, facts: &Facts) -> Result<()> {
-        let numbers: Vec<u32> = facts
-            .functions
-            .iter()
-            .filter_map(|function| function.number)
-            .collect();
-        let holders = holders(&self.places.proc, &self.places.dev, &numbers);
-        match holders.is_empty() {
-            true => Ok(()),
-            false => Err(Error::InUse {
-                address: self.address,
-                holders,
-            }),
-        }
-    }
-
-    fn unbind(&self, facts: &Facts, undo: &mut Vec<Undo>) -> Result<()> {
-        for function in &facts.functions {
-            if let Some(driver) = &function.driver {
-                // Before, since a call that fails may have done its work.
-                undo.push(Undo::Rebind {
-                    identity: function.identity.clone(),
-                    driver: driver.clone(),
-                });
-                self.machine.unbind(function.identity.function)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn mask(&self, facts: &Facts, undo: &mut Vec<Undo>) -> Result<()> {
-        let bridge = facts.bridge;
-        let config = self.machine.config(bridge);
-        read_bridge(&self.machine, bridge, Config::COMMAND)?;
-        let control = config.device_control()?;
-        for (register, offset, bit) in [
-            ("SERR", Config::COMMAND, command::SERR),
-            ("fatal reporting", control, device_control::FATAL),
-        ] {
-            let now = read_bridge(&self.machine, bridge, offset)?;
-            if now & bit != 0 {
-                undo.push(Undo::Restore {
-                    bridge,
-                    register,
-                    offset,
-                    bits: bit,
-                });
-                config.write16(offset, now & !bit)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn unmask(&self, undo: &mut Vec<Undo>) -> Result<()> {
-        while let Some(place) = undo
-            .iter()
-            .rposition(|undo| matches!(undo, Undo::Restore { .. }))
-        {
-            if let Undo::Restore {
-                bridge,
-                offset,
-                bits,
-                ..
-            } = undo[place]
-            {
-                restore(&self.machine, bridge, offset, bits)?;
-            }
-            undo.remove(place);
-        }
-        Ok(())
-    }
-
-    fn bind(&self, facts: &Facts, undo: &mut Vec<Undo>) -> Result<()> {
-        // The card is on the bus, and from here on its drivers are what is given back.
-        undo.clear();
-        for function in &facts.functions {
-            let address = function.identity.function;
-            // One that had none gets none, but for the card's own: the FPGA may have been empty.
-            let own = (address == self.address).then_some(DRIVER);
-            let driver = function.driver.as_deref().or(own);
-            // The kernel may have given it back already.
-            if let (Some(driver), None) = (driver, self.machine.driver_of(address)) {
-                self.machine.bind(address, driver)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn identify(&self, manifest: &Manifest) -> Result<()> {
-        let address = self.address;
-        let began = Instant::now();
-        let page = loop {
-            // Nodes come a little after the driver.
-            let page = self
-                .machine
-                .card(address)
-                .and_then(|card| card.user_pages(BarOffset(0), PAGE));
-            match page {
-                Err(
-                    xdma::Error::NoNode { .. }
-                    | xdma::Error::Node { .. }
-                    | xdma::Error::Driver { .. },
-                ) if began.elapsed() < self.patience.appear => {
-                    sleep(LOOK);
-                }
-                other => break other?,
-            }
-        };
-        for (register, offset, wanted) in [
-            ("MAGIC", board::MAGIC, alcor_abi::MAGIC),
-            ("ABI_HASH", board::ABI_HASH, manifest.abi_hash.0),
-            ("REVISION", board::REVISION, manifest.revision.0),
-        ] {
-            match page.read32(BarOffset(offset.into()))? {
-                found if found == wanted => {}
-                u32::MAX if offset == board::MAGIC => return Err(Error::DeadLink { address }),
-                found => {
-                    return Err(Error::OtherBuild {
-                        address,
-                        register,
-                        found,
-                        wanted,
-                    });
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Waits for a function to be on the bus.
-pub(crate) fn appear(machine: &Machine, function: PciAddress, patience: Duration) -> Result<()> {
-    let began = Instant::now();
-    loop {
-        match machine.card(function) {
-            Ok(_) => return Ok(()),
-            // It is there by halves while the kernel makes its folder.
-            Err(_) if began.elapsed() < patience => sleep(LOOK),
-            Err(xdma::Error::NoCard { address, .. }) => {
-                return Err(Error::NotBack {
-                    address,
-                    after: patience,
-                });
-            }
-            Err(error) => return Err(error.into()),
         }
     }
 }

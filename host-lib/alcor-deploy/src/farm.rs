@@ -1,6 +1,11 @@
 //! A board farm in one file, `boards.toml`: which boards there are, where, and which links are cabled.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod check;
+mod error;
+
+pub use error::FarmError;
+
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,7 +16,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, de};
 use xdma::PciAddress;
 
-use crate::{Job, Programmer};
+use crate::Programmer;
 
 /// The version of the file that is read.
 const SCHEMA: i64 = 1;
@@ -19,8 +24,6 @@ const SCHEMA: i64 = 1;
 const MOST_BYTES: u64 = 256 << 10;
 /// Link ports of a board unless it says otherwise: a U280 has two.
 const PORTS: u32 = 2;
-/// Link ports of the largest board.
-const MOST_PORTS: u32 = 6;
 
 /// A board farm.
 ///
@@ -129,73 +132,6 @@ impl<'de> Deserialize<'de> for End {
     }
 }
 
-/// What is wrong with a farm's file, or with what was asked of it.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum FarmError {
-    /// The file can't be read.
-    #[error("can't read {path}: {source}; docs/deploy.md says what stands in it", path = path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The file is no TOML, or not with these keys.
-    #[error("{path}, line {line}: {message}", path = path.display())]
-    Toml {
-        /// The file.
-        path: PathBuf,
-        /// Where.
-        line: usize,
-        /// What the parser says.
-        message: String,
-    },
-    /// The file is of another version.
-    #[error("{path} has schema {found}, and this program reads {SCHEMA}", path = path.display())]
-    Schema {
-        /// The file.
-        path: PathBuf,
-        /// What it says.
-        found: i64,
-    },
-    /// Something in the file can't be.
-    #[error("{path}: {what}", path = path.display())]
-    Wrong {
-        /// The file.
-        path: PathBuf,
-        /// What, and why not.
-        what: String,
-    },
-    /// No board has that name.
-    #[error("{path} has no board `{name}`; {}", listed(known), path = path.display())]
-    NoBoard {
-        /// The file.
-        path: PathBuf,
-        /// What was asked for.
-        name: String,
-        /// Those that there are.
-        known: Vec<String>,
-    },
-    /// The board is in another host.
-    #[error("board `{name}` is in host {host}, and this is {here}: run it there")]
-    OtherHost {
-        /// The board.
-        name: String,
-        /// Its host.
-        host: String,
-        /// This host.
-        here: String,
-    },
-}
-
-fn listed(names: &[String]) -> String {
-    match names.is_empty() {
-        true => "it has none".into(),
-        false => format!("it has {}", names.join(", ")),
-    }
-}
-
 /// What of any version can be read.
 #[derive(Deserialize)]
 struct Version {
@@ -296,107 +232,6 @@ impl Farm {
             None => Ok(farm),
             Some(what) => Err(wrong(what)),
         }
-    }
-
-    /// What can't be, if anything.
-    fn fault(&self) -> Option<String> {
-        for (programmer, timeout) in self.programmers.values() {
-            if timeout.is_some_and(|timeout| timeout.is_zero()) {
-                let name = &programmer.name;
-                return Some(format!("programmer {name}: nothing is done in 0 seconds"));
-            }
-            // What its command asks for is known but for its values.
-            let any = Job {
-                bit: PathBuf::new(),
-                serial: Some(String::new()),
-                address: PciAddress {
-                    domain: 0,
-                    bus: 0,
-                    device: 0,
-                    function: 0,
-                },
-            };
-            if let Err(error) = programmer.command(&any, Path::new("")) {
-                return Some(error.to_string());
-            }
-        }
-        let mut places = BTreeMap::new();
-        let mut serials = BTreeMap::new();
-        for (name, board) in &self.boards {
-            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-            if name.is_empty() || !name.chars().all(is_plain) {
-                return Some(format!(
-                    "board {name:?}: a name has letters, digits, - and _"
-                ));
-            }
-            let is_host = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
-            if board.host.is_empty() || !board.host.chars().all(is_host) {
-                return Some(format!(
-                    "board {name}: {:?} is no name of a host",
-                    board.host
-                ));
-            }
-            if !self.programmers.contains_key(&board.programmer) {
-                let known: Vec<_> = self.programmers.keys().map(String::as_str).collect();
-                return Some(format!(
-                    "board {name}: there is no programmer {:?}; there are {}, and what stands in [programmers.<name>]",
-                    board.programmer,
-                    known.join(", ")
-                ));
-            }
-            if !(0..=MOST_PORTS).contains(&board.ports) {
-                return Some(format!("board {name}: no board has {} ports", board.ports));
-            }
-            // A card sits in a slot with all of its functions.
-            let slot = PciAddress {
-                function: 0,
-                ..board.address
-            };
-            if let Some(other) = places.insert((board.host.to_ascii_lowercase(), slot), name) {
-                return Some(format!(
-                    "boards {other} and {name} are both at {} of {}",
-                    board.address, board.host
-                ));
-            }
-            if let Some(serial) = &board.serial
-                && let Some(other) = serials.insert(serial, name)
-            {
-                return Some(format!(
-                    "boards {other} and {name} both have serial {serial:?}"
-                ));
-            }
-        }
-        let mut ends = BTreeSet::new();
-        for [one, other] in &self.links {
-            if one.board == other.board {
-                return Some(format!(
-                    "the link from {one} to {other} joins a board with itself"
-                ));
-            }
-            for end in [one, other] {
-                match self.boards.get(&end.board) {
-                    None => {
-                        return Some(format!(
-                            "the link from {one} to {other}: there is no board {:?}",
-                            end.board
-                        ));
-                    }
-                    Some(board) if end.port >= board.ports => {
-                        return Some(format!(
-                            "the link from {one} to {other}: board {} has {} ports, from 0",
-                            end.board, board.ports
-                        ));
-                    }
-                    Some(_) => {}
-                }
-                if !ends.insert(end) {
-                    return Some(format!(
-                        "two links end at {end}, and a port takes one cable"
-                    ));
-                }
-            }
-        }
-        None
     }
 
     /// The file.

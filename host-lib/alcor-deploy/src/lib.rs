@@ -23,7 +23,9 @@
 //! The kernel's part is played by sysfs alone, which [`xdma::Machine`] writes; so tests give it a tree of their own. **This has never run with a card.**
 #![forbid(unsafe_code)]
 
+mod acts;
 mod deploy;
+mod describe;
 mod error;
 mod facts;
 mod farm;

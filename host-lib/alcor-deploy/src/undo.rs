@@ -2,8 +2,8 @@
 
 use xdma::{Machine, PciAddress};
 
-use crate::deploy::{Patience, appear};
-use crate::{Error, Identity, Result};
+use crate::acts::appear;
+use crate::{Error, Identity, Patience, Result};
 
 /// What has to be undone when a later step fails.
 #[derive(Debug, Clone)]

@@ -228,7 +228,10 @@ const MATRIX: [(Step, &str, Spoil, After); 30] = [
     (
         Step::Bind,
         "the driver",
-        |host, _| host.fail("bind 0000:3b:00.0 xdma", 1),
+        |host, _| {
+            host.fail("bind 0000:3b:00.0 xdma", 1);
+            host.fail("bind 0000:3b:00.1 xdma", 1);
+        },
         After::Unbound,
     ),
     (
@@ -379,6 +382,20 @@ fn one_undo_that_fails_keeps_no_other_from_it() {
     assert_eq!(host.driver(CARD).as_deref(), Some("xdma"));
     assert_eq!(host.driver(SECOND), None);
     host.assert_bridge_restored("undo");
+}
+
+#[test]
+fn a_function_whose_driver_refuses_it_keeps_no_other_from_its_own() {
+    let host = Host::new();
+    host.fail(&format!("bind {CARD} xdma"), 1);
+    let failure = host.run().expect_err("the driver");
+    assert_eq!(failure.step, Step::Bind, "{failure}");
+    assert!(
+        failure.to_string().contains("drivers/xdma/bind"),
+        "{failure}"
+    );
+    assert_eq!(host.driver(CARD), None);
+    assert_eq!(host.driver(SECOND).as_deref(), Some("xdma"));
 }
 
 #[test]

@@ -1,0 +1,115 @@
+//! What can't be in the file of a farm.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use xdma::PciAddress;
+
+use super::Farm;
+use crate::Job;
+
+/// Link ports of the largest board.
+const MOST_PORTS: u32 = 6;
+
+impl Farm {
+    /// What can't be, if anything.
+    pub(super) fn fault(&self) -> Option<String> {
+        for (programmer, timeout) in self.programmers.values() {
+            if timeout.is_some_and(|timeout| timeout.is_zero()) {
+                let name = &programmer.name;
+                return Some(format!("programmer {name}: nothing is done in 0 seconds"));
+            }
+            // What its command asks for is known but for its values.
+            let any = Job {
+                bit: PathBuf::new(),
+                serial: Some(String::new()),
+                address: PciAddress {
+                    domain: 0,
+                    bus: 0,
+                    device: 0,
+                    function: 0,
+                },
+            };
+            if let Err(error) = programmer.command(&any, Path::new("")) {
+                return Some(error.to_string());
+            }
+        }
+        let mut places = BTreeMap::new();
+        let mut serials = BTreeMap::new();
+        for (name, board) in &self.boards {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            if name.is_empty() || !name.chars().all(is_plain) {
+                return Some(format!(
+                    "board {name:?}: a name has letters, digits, - and _"
+                ));
+            }
+            let is_host = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+            if board.host.is_empty() || !board.host.chars().all(is_host) {
+                return Some(format!(
+                    "board {name}: {:?} is no name of a host",
+                    board.host
+                ));
+            }
+            if !self.programmers.contains_key(&board.programmer) {
+                let known: Vec<_> = self.programmers.keys().map(String::as_str).collect();
+                return Some(format!(
+                    "board {name}: there is no programmer {:?}; there are {}, and what stands in [programmers.<name>]",
+                    board.programmer,
+                    known.join(", ")
+                ));
+            }
+            if !(0..=MOST_PORTS).contains(&board.ports) {
+                return Some(format!("board {name}: no board has {} ports", board.ports));
+            }
+            // A card sits in a slot with all of its functions.
+            let slot = PciAddress {
+                function: 0,
+                ..board.address
+            };
+            if let Some(other) = places.insert((board.host.to_ascii_lowercase(), slot), name) {
+                return Some(format!(
+                    "boards {other} and {name} are both at {} of {}",
+                    board.address, board.host
+                ));
+            }
+            if let Some(serial) = &board.serial
+                && let Some(other) = serials.insert(serial, name)
+            {
+                return Some(format!(
+                    "boards {other} and {name} both have serial {serial:?}"
+                ));
+            }
+        }
+        let mut ends = BTreeSet::new();
+        for [one, other] in &self.links {
+            if one.board == other.board {
+                return Some(format!(
+                    "the link from {one} to {other} joins a board with itself"
+                ));
+            }
+            for end in [one, other] {
+                match self.boards.get(&end.board) {
+                    None => {
+                        return Some(format!(
+                            "the link from {one} to {other}: there is no board {:?}",
+                            end.board
+                        ));
+                    }
+                    Some(board) if end.port >= board.ports => {
+                        return Some(format!(
+                            "the link from {one} to {other}: board {} has {} ports, from 0",
+                            end.board, board.ports
+                        ));
+                    }
+                    Some(_) => {}
+                }
+                if !ends.insert(end) {
+                    return Some(format!(
+                        "two links end at {end}, and a port takes one cable"
+                    ));
+                }
+            }
+        }
+        None
+    }
+}

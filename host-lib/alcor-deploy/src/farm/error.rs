@@ -1,0 +1,73 @@
+//! What can be wrong with the file of a farm.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::SCHEMA;
+
+/// What is wrong with a farm's file, or with what was asked of it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FarmError {
+    /// The file can't be read.
+    #[error("can't read {path}: {source}; docs/deploy.md says what stands in it", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is no TOML, or not with these keys.
+    #[error("{path}, line {line}: {message}", path = path.display())]
+    Toml {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        line: usize,
+        /// What the parser says.
+        message: String,
+    },
+    /// The file is of another version.
+    #[error("{path} has schema {found}, and this program reads {SCHEMA}", path = path.display())]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        found: i64,
+    },
+    /// Something in the file can't be.
+    #[error("{path}: {what}", path = path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// What, and why not.
+        what: String,
+    },
+    /// No board has that name.
+    #[error("{path} has no board `{name}`; {}", listed(known), path = path.display())]
+    NoBoard {
+        /// The file.
+        path: PathBuf,
+        /// What was asked for.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// The board is in another host.
+    #[error("board `{name}` is in host {host}, and this is {here}: run it there")]
+    OtherHost {
+        /// The board.
+        name: String,
+        /// Its host.
+        host: String,
+        /// This host.
+        here: String,
+    },
+}
+
+fn listed(names: &[String]) -> String {
+    match names.is_empty() {
+        true => "it has none".into(),
+        false => format!("it has {}", names.join(", ")),
+    }
+}
