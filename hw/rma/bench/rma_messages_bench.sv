@@ -119,11 +119,11 @@ module rma_messages_bench #(
         .read_valid_o       (read_valid_o[g]),
         .read_ready_i       (read_ready_i[g]),
         .read_address_o     (read_address_o[g]),
-        .read_word_i        (read_word_i[g]),
+        .read_data_i        (read_word_i[g]),
         .write_valid_o      (write_valid_o[g]),
         .write_ready_i      (write_ready_i[g]),
         .write_address_o    (write_address_o[g]),
-        .write_word_o       (write_word_o[g]),
+        .write_data_o       (write_word_o[g]),
         .write_strobe_o     (write_strobe_o[g])
     );
   end

@@ -238,15 +238,16 @@ module collective_bench #(
           .phit_write_address_i(write_address[r]),
           .phit_write_data_i   (write_data),
           .phit_write_strobe_i (write_strobe[r]),
-          .phit_data_o         (data[r]),
           .host_valid_i        (host_valid_i[b*RANKS+r]),
           .host_ready_o        (host_ready_o[b*RANKS+r]),
           .host_write_i        (host_write_i[b*RANKS+r]),
           .host_address_i      (host_address_i[b*RANKS+r]),
           .host_data_i         (host_data_i[b*RANKS+r]),
           .host_strobe_i       ('1),
-          .data_o              (host_data_o[b*RANKS+r])
+          .data_o              (data[r])
       );
+
+      assign host_data_o[b*RANKS+r] = data[r][31:0];
     end
   end
 
