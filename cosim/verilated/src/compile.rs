@@ -19,6 +19,10 @@ const ZLIB: &str = include_str!("shim/zlib.h");
 /// The one symbol that a model's library shows; not even templates of the C++ library are shared between models.
 const EXPORTS: &str = "{ global: alcor_model_api; local: *; };\n";
 
+/// Bytes of generated C++ that are compiled at once, more or less. The headers of the runtime alone take a compiler a second, and
+/// most generated files far less, so they are taken together; what is large stays apart, to be compiled in parallel.
+const UNIT_BYTES: u64 = 1 << 20;
+
 /// How much of a failed command's output an error carries.
 const OUTPUT_LINES: usize = 40;
 
@@ -68,16 +72,54 @@ impl Flags {
     }
 
     fn level(self, file: &Path) -> &'static str {
-        let is_slow = file
-            .file_stem()
-            .is_some_and(|stem| stem.to_string_lossy().ends_with("__Slow"));
         match self.optimise {
             // What runs once, as constructors do, is not worth the compiler's time.
-            Optimise::Fast if is_slow => "-O0",
+            Optimise::Fast if is_slow(file) => "-O0",
             Optimise::Fast => "-O2",
             Optimise::Debug => "-O0",
         }
     }
+}
+
+/// Whether Verilator says of a file that it runs but once.
+fn is_slow(file: &Path) -> bool {
+    file.file_stem()
+        .is_some_and(|stem| stem.to_string_lossy().ends_with("__Slow"))
+}
+
+/// A file to compile, and how much there is to it, with what it includes of the model.
+struct Source {
+    file: PathBuf,
+    bytes: u64,
+}
+
+fn length(file: &Path) -> u64 {
+    fs::metadata(file).map_or(0, |data| data.len())
+}
+
+/// Files that include the given ones, as many at a time as are worth a run of the compiler.
+fn units(files: &[PathBuf], folder: &Path) -> Result<Vec<Source>, Error> {
+    let mut units = Vec::new();
+    for (suffix, slow) in [("", false), ("__Slow", true)] {
+        let mut texts: Vec<(u64, String)> = Vec::new();
+        for file in files.iter().filter(|file| is_slow(file) == slow) {
+            let bytes = length(file);
+            let line = format!("#include \"{}\"\n", file.display());
+            match texts.last_mut() {
+                Some((all, text)) if *all + bytes <= UNIT_BYTES => {
+                    *all += bytes;
+                    text.push_str(&line);
+                }
+                _ => texts.push((bytes, line)),
+            }
+        }
+        for (number, (bytes, text)) in texts.into_iter().enumerate() {
+            let file = folder.join(format!("alcor_unit_{number}{suffix}.cpp"));
+            write(&file, &text)?;
+            units.push(Source { file, bytes });
+        }
+    }
+    Ok(units)
 }
 
 /// Runs a command to its end.
@@ -131,14 +173,13 @@ impl Job<'_> {
         progress: &mut dyn FnMut(BuildEvent),
     ) -> Result<(), Error> {
         write(&generated.join("tables.h"), tables)?;
-        write(&generated.join("alcor_shim.cpp"), SHIM)?;
         write(&generated.join("hooks.h"), HOOKS)?;
-        let model_objects = self.compile_all(
-            &generated::cpp_files(generated)?,
-            generated,
-            generated,
-            progress,
-        )?;
+        let mut files = generated::cpp_files(generated)?;
+        let shim = generated.join("alcor_shim.cpp");
+        write(&shim, SHIM)?;
+        files.push(shim);
+        let model_objects =
+            self.compile_all(units(&files, generated)?, generated, generated, progress)?;
         let runtime_folder = self.runtime(cache, runtime, progress)?;
 
         progress(BuildEvent::Linking);
@@ -191,10 +232,6 @@ impl Job<'_> {
             hasher.update(part.as_bytes());
         }
         let name = format!("runtime-{}", &hasher.finalize().to_hex()[..32]);
-        let sources: Vec<PathBuf> = names
-            .iter()
-            .map(|name| include.join(format!("{name}.cpp")))
-            .collect();
         let entry = cache.entry(
             &name,
             "hooks.h",
@@ -205,7 +242,13 @@ impl Job<'_> {
                     write(&folder.join("lz4.h"), LZ4)?;
                     write(&folder.join("zlib.h"), ZLIB)?;
                 }
-                self.compile_all(&sources, folder, folder, progress)
+                let source = |name: &String| {
+                    let file = include.join(format!("{name}.cpp"));
+                    let bytes = length(&file);
+                    Source { file, bytes }
+                };
+                let sources = names.iter().map(source).collect();
+                self.compile_all(sources, folder, folder, progress)
                     .map(drop)
             },
         )?;
@@ -215,37 +258,36 @@ impl Job<'_> {
     /// Compiles files in parallel, each to an object in `target`.
     fn compile_all(
         &self,
-        files: &[PathBuf],
+        mut files: Vec<Source>,
         include: &Path,
         target: &Path,
         progress: &mut dyn FnMut(BuildEvent),
     ) -> Result<Vec<PathBuf>, Error> {
         let total = files.len();
+        // The largest first, so that none is left over at the end.
+        files.sort_by_key(|source| std::cmp::Reverse(source.bytes));
         let objects: Vec<PathBuf> = files
             .iter()
-            .map(|file| {
+            .map(|source| {
                 target
-                    .join(file.file_stem().unwrap_or_default())
+                    .join(source.file.file_stem().unwrap_or_default())
                     .with_extension("o")
             })
             .collect();
-        // The largest first, so that none is left over at the end.
-        let mut order: Vec<usize> = (0..total).collect();
-        order.sort_by_key(|&at| fs::metadata(&files[at]).map_or(0, |data| data.len()));
-        let queue = Mutex::new(order);
+        let queue = Mutex::new(files.iter().zip(&objects));
 
         progress(BuildEvent::Compiling { done: 0, total });
         thread::scope(|scope| {
             let (sender, results) = mpsc::channel();
             for _ in 0..self.jobs.min(total) {
-                let (sender, queue, objects) = (sender.clone(), &queue, &objects);
+                let (sender, queue) = (sender.clone(), &queue);
                 scope.spawn(move || {
-                    while let Some(at) = queue
-                        .lock()
-                        .unwrap_or_else(|poison| poison.into_inner())
-                        .pop()
-                    {
-                        let result = self.compile_one(&files[at], include, &objects[at]);
+                    let next = || {
+                        let mut queue = queue.lock().unwrap_or_else(|poison| poison.into_inner());
+                        queue.next()
+                    };
+                    while let Some((source, object)) = next() {
+                        let result = self.compile_one(&source.file, include, object);
                         if sender.send(result).is_err() {
                             return;
                         }

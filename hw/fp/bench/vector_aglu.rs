@@ -249,7 +249,11 @@ impl Format {
             }
             // Cancellation down to few digits, within an exponent and across two.
             3 => {
-                let near = rng.random_range(0..5) * if rng.random() { 1 } else { u64::MAX };
+                let near = rng.random_range(0..5_u64).wrapping_mul(if rng.random() {
+                    1
+                } else {
+                    u64::MAX
+                });
                 (a ^ 1 << (self.width() - 1)).wrapping_add(near) & self.mask()
             }
             4 => self.number(rng.random(), exponent + rng.random_range(-2..=2), fraction),
