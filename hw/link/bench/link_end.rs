@@ -967,8 +967,12 @@ fn link_falls() {
         );
         assert!(!bench.status("up_o"));
         bench.dut.set(pin, 0, 1 - level);
-        let moved = bench.back.moved;
+        // What had left before may still be on its way.
+        bench.cycles(120);
+        let (moved, frames) = (bench.back.moved, bench.frames);
         bench.cycles(150);
+        assert!(bench.status("mac_tx_enable_o"), "it is up again");
+        assert_eq!(bench.frames, frames, "a link that fell sends");
         assert!(bench.status("fell_o") && bench.status("shut_o"));
         assert_eq!(bench.back.moved, moved, "a link that fell delivers");
         bench.clear();
