@@ -981,6 +981,8 @@ fn link_falls() {
             round % 3 != 2 || late <= most,
             "sends {late} frames of before"
         );
+        assert!(bench.status("fell_o") && bench.status("shut_o"));
+        assert_eq!(bench.back.moved, moved, "a link that fell delivers");
         bench.clear();
         assert!(
             bench.status("up_o") && bench.kept().is_empty(),
