@@ -26,6 +26,8 @@ pub const PAGE_BYTES: u32 = 4096;
 pub const fn rank_page(local_rank: u32) -> u32 {
     (1 + local_rank) * PAGE_BYTES
 }
+/// Byte offset in the BAR of the links' page ([`links`]), on a board whose links are cables.
+pub const LINKS_PAGE: u32 = 32 * PAGE_BYTES;
 /// Byte offset within a rank's page that a command is written to.
 #[must_use]
 pub const fn command(opcode: Opcode) -> u32 {

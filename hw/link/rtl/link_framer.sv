@@ -74,8 +74,10 @@ module link_framer #(
         for (int unsigned s = 1; s < LinkSlots; s++) group_q[s] <= '0;
         group_q[0] <= phit ? slot_i : '0;
       end else if (phit) begin
-        held_q          <= held_q + 1'b1;
-        group_q[held_q] <= slot_i;
+        held_q <= held_q + 1'b1;
+        for (int unsigned s = 0; s < LinkSlots; s++) begin
+          if (held_q == 2'(s)) group_q[s] <= slot_i;
+        end
       end
     end
   end

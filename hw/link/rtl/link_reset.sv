@@ -25,44 +25,43 @@ module link_reset #(
   localparam int unsigned HoldW = $clog2(HOLD + 1);
 
   logic [HoldW-1:0] core_count_q, mac_count_q;
-  logic core_wants_q, mac_wants_q, core_hears, mac_hears, mac_ready;
+  logic core_wants_q, mac_resets_q, core_hears, mac_hears, mac_ready;
+  logic core_free_q, mac_free_q;
 
-  // Registers, so that the other side's synchroniser sees no glitch.
+  // What is heard comes from registers, so no synchroniser sees a glitch.
+  sync_2ff #(.WIDTH(2)) u_core_hears (
+      .clk_i(clk_i), .rst_ni(1'b1), .d_i({mac_ready_i, mac_resets_q}), .q_o({mac_ready, core_hears})
+  );
+  sync_2ff #(.WIDTH(1)) u_mac_hears (.clk_i(mac_clk_i), .rst_ni(1'b1), .d_i(core_wants_q), .q_o(mac_hears));
+
+  // A reset is wanted until the other side has been in it for HOLD cycles: its clock may stand, and then it waits.
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || clear_i) begin
-      core_count_q <= HoldW'(HOLD);
+    if (!rst_ni || clear_i || !mac_ready) begin
       core_wants_q <= 1'b1;
-    end else begin
-      if (core_count_q != '0) core_count_q <= core_count_q - 1'b1;
-      core_wants_q <= core_count_q != '0;
+      core_count_q <= HoldW'(HOLD);
+    end else if (core_wants_q) begin
+      if (!core_hears) core_count_q <= HoldW'(HOLD);
+      else if (core_count_q != '0) core_count_q <= core_count_q - 1'b1;
+      else core_wants_q <= 1'b0;
     end
   end
 
   always_ff @(posedge mac_clk_i) begin
-    if (!mac_ready_i) begin
-      mac_count_q <= HoldW'(HOLD);
-      mac_wants_q <= 1'b1;
+    if (!mac_ready_i || mac_hears) begin
+      mac_resets_q <= 1'b1;
+      mac_count_q  <= HoldW'(HOLD);
     end else begin
       if (mac_count_q != '0) mac_count_q <= mac_count_q - 1'b1;
-      mac_wants_q <= mac_count_q != '0;
+      mac_resets_q <= mac_count_q != '0;
     end
   end
 
-  // A clock that stands cannot tell anything: the level of its reset is heard by itself.
-  sync_2ff #(.WIDTH(2)) u_core_hears (
-      .clk_i(clk_i), .rst_ni(1'b1), .d_i({mac_ready_i, mac_wants_q}), .q_o({mac_ready, core_hears})
-  );
-  sync_2ff #(.WIDTH(1)) u_mac_hears (.clk_i(mac_clk_i), .rst_ni(1'b1), .d_i(core_wants_q), .q_o(mac_hears));
+  always_ff @(posedge clk_i) core_free_q <= !core_wants_q && !core_hears;
 
-  assign mac_lost_o = !mac_ready;
-
-  logic core_free_q, mac_free_q;
-
-  always_ff @(posedge clk_i) core_free_q <= !core_wants_q && !core_hears && mac_ready;
-
-  always_ff @(posedge mac_clk_i) mac_free_q <= !mac_wants_q && !mac_hears;
+  always_ff @(posedge mac_clk_i) mac_free_q <= !mac_resets_q;
 
   assign rst_no     = core_free_q && rst_ni;
   assign mac_rst_no = mac_free_q && mac_ready_i;
+  assign mac_lost_o = !mac_ready;
 
 endmodule
