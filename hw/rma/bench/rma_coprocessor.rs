@@ -828,6 +828,23 @@ fn paper_served(config: Config) {
         assert_eq!(bench.take_sent(REPLY), answers);
         assert!(bench.take_sent(REQUEST).is_empty());
         assert_eq!(bench.read(rank::REFUSED_IN), refused);
+        // Many one behind the other, faster than memory takes them: both queues behind the network fill.
+        bench.write_grants = Sink::new(Pace::Chance(0.1));
+        let plane = bench.rng.random_range(0..2);
+        bench.sources[plane].set_pace(Pace::Always);
+        for _ in 0..40 {
+            let length = [1, 1, 1, 2, 9][bench.rng.random_range(0..5)];
+            let offset = bench.rng.random_range(0..200);
+            let kind = if length == 1 { 0b001 } else { 0b010 };
+            let mut packet = vec![paper_word(me, kind, length + 1, offset, 0)];
+            packet.extend((0..length).map(|_| bench.rng.random::<u32>()));
+            for (at, word) in packet[1..].iter().enumerate() {
+                let place = (bases[0] + 4 * offset) as usize + 4 * at;
+                memory[place..place + 4].copy_from_slice(&word.to_le_bytes());
+            }
+            bench.receive(plane, &packet);
+        }
+        bench.drain();
         assert!(bench.memory == memory);
     }
     assert!(refused > 10);

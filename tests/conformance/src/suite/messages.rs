@@ -332,9 +332,10 @@ tests! {
             let cases = [(1, 0), (fragment, 1), (fragment, fragment - 1), (fragment + 1, fragment),
                 (3 * fragment, 0), (3 * fragment, 5), (3 * fragment + 3, 3 * fragment + 2)];
             for (number, (length, room)) in (0..).zip(cases) {
-                for expected in [true, false] {
+                // A payload goes straight to a buffer that begins with a word, to others by way of its fragment.
+                for (expected, lane) in [(true, 0), (true, 1), (false, 0), (false, 3)] {
                     let data = rank.alloc_from(&payload(context, me, number, length))?;
-                    let landing = Landing::new(rank, room, number as u32 % 4)?;
+                    let landing = Landing::new(rank, room, lane)?;
                     rank.barrier()?;
                     let (send, receive);
                     if expected {
@@ -346,7 +347,7 @@ tests! {
                         rank.barrier()?;
                         receive = rank.irecv(from, 1, &landing.place)?;
                     }
-                    let place = format!("{me}: {length} bytes, room for {room}, expected {expected}");
+                    let place = format!("{me}: {length} bytes, room for {room} at lane {lane}, expected {expected}");
                     let result = rank.wait_message(receive);
                     let found = match &result {
                         Err(Error::Truncated { found, .. }) => (found.pid, found.tag, found.length),
