@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use alcor_bitstreams::Manifest;
-use xdma::{Machine, PciAddress};
+use xdma::{CardLock, Machine, PciAddress};
 
 use crate::facts::Facts;
-use crate::locks::{self, Held};
+use crate::locks;
 use crate::undo::Undo;
 use crate::{Error, Failure, Job, Programmer, Result, Step, Undone};
 
@@ -89,7 +89,7 @@ pub enum Event<'a> {
 pub(crate) struct Progress<'a> {
     pub(crate) stop: &'a AtomicBool,
     pub(crate) tell: &'a mut dyn FnMut(&Event<'_>),
-    pub(crate) held: Vec<Held>,
+    pub(crate) held: Vec<CardLock>,
     pub(crate) undo: Vec<Undo>,
 }
 

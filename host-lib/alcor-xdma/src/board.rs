@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use alcor::abi::board::{CLOCK, CONTROL, GEOMETRY, MAGIC, NODE_MEMORY, STATUS, geometry, status};
 use alcor::abi::{self, rank_page};
 use alcor::{Board, Error, LocalRank, PageOffset, Port, Result};
-use xdma::{Bar, BarOffset, Card, Machine, PciAddress};
+use xdma::{Bar, BarOffset, Card, CardLock, Machine, PciAddress};
 
 use crate::XdmaError;
-use crate::locks::{Held, Locks};
+use crate::locks::Locks;
 use crate::port::XdmaPort;
 
 /// How long a board may take to come back from a reset: its tables are cleared an entry a cycle.
@@ -130,7 +130,7 @@ impl XdmaBoard {
         }
     }
 
-    fn hold(&self, rank: LocalRank) -> Result<Held> {
+    fn hold(&self, rank: LocalRank) -> Result<CardLock> {
         self.locks.take(rank).map_err(|error| self.error(error))
     }
 
@@ -202,7 +202,7 @@ impl Board for XdmaBoard {
     fn reset(&self) -> Result<()> {
         let mut run = self.idle("reset")?;
         // Nobody else may have a rank while all lose their state.
-        let held: Vec<Held> = (0..self.shape.ranks)
+        let held: Vec<CardLock> = (0..self.shape.ranks)
             .map(|rank| self.hold(LocalRank(rank)))
             .collect::<Result<_>>()?;
         let write = self.page.write32(place(PageOffset(CONTROL)), 1);

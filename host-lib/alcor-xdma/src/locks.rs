@@ -1,13 +1,9 @@
 //! Who holds which rank of a board.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use alcor::LocalRank;
-use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
-use xdma::PciAddress;
+use xdma::{CardLock, LockError, PciAddress};
 
 use crate::XdmaError;
 
@@ -18,12 +14,6 @@ pub(crate) struct Locks {
     address: PciAddress,
 }
 
-/// A rank that is held; let go when this is dropped, or by the kernel when the process ends.
-#[derive(Debug)]
-pub(crate) struct Held(
-    #[expect(dead_code, reason = "what counts is when it is dropped")] Flock<File>,
-);
-
 impl Locks {
     pub(crate) fn new(folder: &Path, address: PciAddress) -> Locks {
         Locks {
@@ -33,42 +23,11 @@ impl Locks {
     }
 
     /// Takes a rank, if nobody has it.
-    pub(crate) fn take(&self, rank: LocalRank) -> Result<Held, XdmaError> {
-        let path = self.folder.join(format!("{}-rank{}", self.address, rank.0));
-        let failed = |source| XdmaError::Lock {
-            path: path.clone(),
-            source,
-        };
-        fs::create_dir_all(&self.folder).map_err(failed)?;
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(failed)?;
-        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(mut lock) => {
-                // For whoever meets the lock; it is none by itself.
-                let holder = format!("{}\n", std::process::id());
-                let noted = lock
-                    .set_len(0)
-                    .and_then(|()| lock.write_all(holder.as_bytes()));
-                noted.map_err(failed)?;
-                Ok(Held(lock))
-            }
-            Err((mut file, Errno::EWOULDBLOCK)) => {
-                let mut holder = String::new();
-                let read = file.read_to_string(&mut holder);
-                Err(XdmaError::Held {
-                    rank,
-                    holder: match read {
-                        Ok(_) if !holder.trim().is_empty() => holder.trim().to_owned(),
-                        _ => "(unknown)".into(),
-                    },
-                })
-            }
-            Err((_, errno)) => Err(failed(errno.into())),
-        }
+    pub(crate) fn take(&self, rank: LocalRank) -> Result<CardLock, XdmaError> {
+        let name = format!("rank{}", rank.0);
+        CardLock::take(&self.folder, self.address, &name).map_err(|error| match error {
+            LockError::Held { holder } => XdmaError::Held { rank, holder },
+            LockError::File { path, source } => XdmaError::Lock { path, source },
+        })
     }
 }

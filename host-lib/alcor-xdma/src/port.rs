@@ -6,10 +6,9 @@ use std::time::Duration;
 use alcor::abi::board::{CYCLE_HI, CYCLE_LO};
 use alcor::abi::rank::{CAUSES, IRQ_ENABLE};
 use alcor::{Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake};
-use xdma::{Bar, C2h, CardAddr, Event, H2c};
+use xdma::{Bar, C2h, CardAddr, CardLock, Event, H2c};
 
 use crate::board::{XdmaBoard, place};
-use crate::locks::Held;
 
 /// How long a rank sleeps at most before it looks whether its peers still live.
 const LOOK: Duration = Duration::from_millis(20);
@@ -27,11 +26,15 @@ pub(crate) struct XdmaPort {
     /// Causes that raise the interrupt: what was last written to IRQ_ENABLE.
     enabled: u32,
     has_left: bool,
-    _held: Held,
+    _held: CardLock,
 }
 
 impl XdmaPort {
-    pub(crate) fn open(board: Arc<XdmaBoard>, rank: LocalRank, held: Held) -> xdma::Result<Self> {
+    pub(crate) fn open(
+        board: Arc<XdmaBoard>,
+        rank: LocalRank,
+        held: CardLock,
+    ) -> xdma::Result<Self> {
         let card = board.card();
         // Channels are shared where there are fewer of them than ranks; the driver keeps transfers apart.
         let channel = |channels: Vec<u32>| match channels.len() as u32 {
