@@ -78,14 +78,14 @@ pub fn rows(
 ) -> Result<Vec<Row>, MeasureError> {
     let job = Job::new(boards)?;
     let ranks = job.ranks();
+    let info = job.cluster().identify()?;
     step("instructions");
     let mut rows = job
         .run(ranks, |rank| instructions(rank, seed))?
         .swap_remove(0);
     if job.cluster().boards().len() == 1 {
-        rows.extend(exchanges(&job, seed, &mut step)?);
+        rows.extend(exchanges(&job, &info, seed, &mut step)?);
     }
-    let info = job.cluster().identify()?;
     for stream in [Stream::Put, Stream::Get, Stream::Both] {
         for bytes in STREAM
             .into_iter()
@@ -108,8 +108,14 @@ pub fn rows(
 }
 
 /// Table 9.
-fn exchanges(job: &Job, seed: u64, step: &mut impl FnMut(&str)) -> Result<Vec<Row>, MeasureError> {
+fn exchanges(
+    job: &Job,
+    info: &BoardInfo,
+    seed: u64,
+    step: &mut impl FnMut(&str),
+) -> Result<Vec<Row>, MeasureError> {
     let ranks = job.ranks();
+    let cycles_a_word = 4.0 / f64::from(info.beat_bytes);
     let mut rows = Vec::new();
     for (i, &h) in EXCHANGE.iter().enumerate() {
         step(&format!("exchange {ranks}x{ranks}, H = {h}"));
@@ -126,7 +132,6 @@ fn exchanges(job: &Job, seed: u64, step: &mut impl FnMut(&str)) -> Result<Vec<Ro
             _ => (cycles.1, Family::Extended),
         };
         let words = f64::from(ranks * h);
-        let cycles_a_word = 4.0 / f64::from(job.cluster().identify()?.beat_bytes);
         rows.push(
             Row::new(format!("exchange-{ranks}x{ranks}-H{h}"), f64::from(cycles))
                 .paper((ranks == 2).then_some(PAPER_EXCHANGE[i]))
