@@ -4,6 +4,7 @@ use std::path::Path;
 
 use alcor::{Backends, Cluster, soft::Soft};
 use alcor_cosim::CosimBackend;
+use alcor_shm::ShmBackend;
 use alcor_standin::StandInBackend;
 use alcor_xdma::XdmaBackend;
 
@@ -17,6 +18,7 @@ pub fn all() -> Backends {
         .with(XdmaBackend::new())
         .with(FarmBackend::over(XdmaBackend::new()))
         .with(build::backend())
+        .with(ShmBackend)
         .with(StandInBackend::over(build::backend()))
         .with(Soft)
 }

@@ -10,18 +10,26 @@ use alcor_cosim::CosimError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// All is well.
-    Passed = 0,
+    Passed,
     /// Something failed.
-    Failed = 1,
+    Failed,
     /// The command was wrong.
-    Usage = 2,
+    Usage,
     /// The environment lacks something.
-    Environment = 3,
+    Environment,
+    /// A program that was run ended so.
+    Program(u8),
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit as u8)
+        ExitCode::from(match exit {
+            Exit::Passed => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Environment => 3,
+            Exit::Program(code) => code,
+        })
     }
 }
 
@@ -111,6 +119,23 @@ pub enum Error {
     /// The system does not say what this host is called.
     #[error("this host has no name: {0}")]
     HostName(io::Error),
+    /// These boards can't be shared by processes.
+    #[error("the ranks of `{0}` can't be in processes of their own; take cosim:CONFIG, or xdma:PCI-ADDRESS")]
+    NotForProcesses(String),
+    /// A program can't be started.
+    #[error("cannot run `{program}`: {source}")]
+    Program {
+        /// The program.
+        program: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A cluster can't be served.
+    #[error("{0}")]
+    Serve(#[from] alcor_serve::ServeError),
+    /// Signals can't be waited for.
+    #[error("cannot wait for signals: {0}")]
+    Signals(io::Error),
     /// A board can't be opened or identified.
     #[error("{0}")]
     Board(#[from] alcor::Error),
@@ -133,8 +158,11 @@ impl From<&Error> for Exit {
             | Error::BadWavesPath(_)
             | Error::OneBoard { .. }
             | Error::NoProgrammer(_)
+            | Error::NotForProcesses(_)
+            | Error::Program { .. }
             | Error::NoCard => Exit::Usage,
-            Error::Write { .. } | Error::HostName(_) => Exit::Environment,
+            Error::Write { .. } | Error::HostName(_) | Error::Signals(_) => Exit::Environment,
+            Error::Serve(error) => of_server(error),
             Error::Measure(_)
             | Error::Job(_)
             | Error::Unsteady { .. }
@@ -173,6 +201,15 @@ fn of_deploy(error: &alcor_deploy::Error) -> Exit {
     }
 }
 
+fn of_server(error: &alcor_serve::ServeError) -> Exit {
+    use alcor_serve::ServeError as E;
+    match error {
+        E::NameTaken(_) => Exit::Usage,
+        E::Board(error) => of_board(error),
+        _ => Exit::Environment,
+    }
+}
+
 fn of_farm(error: &alcor_deploy::FarmError) -> Exit {
     match error {
         alcor_deploy::FarmError::Read { .. } => Exit::Environment,
@@ -189,12 +226,27 @@ fn of_board(error: &alcor::Error) -> Exit {
         | E::AbiVersion { .. }
         | E::AbiHash { .. }
         | E::MissingCapability { .. } => Exit::Environment,
-        E::Board { source, .. } => match (source.downcast_ref(), source.downcast_ref()) {
-            (Some(error), _) => of_farm(error),
-            (_, Some(error)) => of_simulation(error),
-            _ => Exit::Usage,
-        },
+        E::Board { source, .. } => {
+            if let Some(error) = source.downcast_ref() {
+                of_farm(error)
+            } else if let Some(error) = source.downcast_ref() {
+                of_simulation(error)
+            } else if let Some(error) = source.downcast_ref() {
+                of_shared_memory(error)
+            } else {
+                Exit::Usage
+            }
+        }
         _ => Exit::Failed,
+    }
+}
+
+fn of_shared_memory(error: &alcor_shm::ShmError) -> Exit {
+    use alcor_shm::ShmError as E;
+    match error {
+        E::NoCluster => Exit::Usage,
+        E::Gone | E::Simulator { .. } => Exit::Failed,
+        _ => Exit::Environment,
     }
 }
 

@@ -10,6 +10,8 @@ mod doctor;
 mod exit;
 mod farm;
 mod regress;
+mod run;
+mod serve;
 
 use std::process::ExitCode;
 
@@ -20,7 +22,7 @@ use exit::{Ended, Exit};
 /// MPI hardware from the command line, on simulated boards and on cards.
 ///
 /// Exit codes: 0 all passed, 1 something failed, 2 the command was wrong, 3 the environment lacks
-/// something (and the message says what, and how to get it).
+/// something (and the message says what, and how to get it). `run` has the code of the rank that failed first.
 #[derive(Debug, Parser)]
 #[command(name = "alcor", version, arg_required_else_help = true)]
 struct Cli {
@@ -31,17 +33,24 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Regress(regress::Args),
+    Run(run::Args),
+    Serve(serve::Args),
     Bench(bench::Args),
     #[command(subcommand)]
     Bitstream(bitstream::Command),
     Deploy(deploy::Args),
     Doctor(doctor::Args),
+    #[command(hide = true)]
+    ExecRank(run::exec::Args),
 }
 
 impl Command {
     fn run(self) -> Ended {
         match self {
             Command::Regress(args) => regress::run(&args),
+            Command::Run(args) => run::run(&args),
+            Command::Serve(args) => serve::run(&args),
+            Command::ExecRank(args) => run::exec::run(&args),
             Command::Bench(args) => bench::run(&args),
             Command::Bitstream(command) => bitstream::run(&command),
             Command::Deploy(args) => deploy::run(&args),

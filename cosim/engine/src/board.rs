@@ -99,6 +99,14 @@ impl SimBoard {
         })
     }
 
+    /// Ends the run because the process of a rank has ended: its peers' waits end with `PeerDied`, and its own, if it waits. A rank
+    /// that has left the run, or has no part in it, is nobody's peer: then nothing happens.
+    pub fn bury(&self, rank: LocalRank) {
+        if rank.0 < self.shape().ranks {
+            self.clockwork.bury(self.number, rank.0);
+        }
+    }
+
     /// Resets the board and records what it is told from then on, until [`take_recording`](Self::take_recording). Each
     /// reset starts the recording anew.
     ///

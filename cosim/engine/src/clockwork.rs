@@ -1,6 +1,7 @@
 //! Time: it stands still while a rank runs host code, and the last rank to wait moves it.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use crate::{CosimError, Shape};
 /// How a run ended before its ranks did.
 #[derive(Debug, Clone)]
 pub(crate) enum Fate {
-    /// A rank's port was dropped before it left.
+    /// A rank's port was dropped before it left, or its process ended.
     Died { seat: usize },
     /// A rank ran host code for too long, or was never attached.
     Away {
@@ -92,7 +93,12 @@ pub(crate) struct Clockwork {
     seats: Box<[Seat]>,
     pool: Pool,
     time: Mutex<Time>,
+    /// How many wait for the lock with news that may end the run: who moves time stops soon.
+    news: AtomicU32,
 }
+
+/// Edges that a board alone does before it looks for such news: some milliseconds.
+const STRETCH: u64 = 1 << 12;
 
 impl Clockwork {
     /// The time of boards of one shape; there is one at least, and they have been reset.
@@ -124,6 +130,7 @@ impl Clockwork {
                 windows,
                 moved: Instant::now(),
             }),
+            news: AtomicU32::new(0),
         }
     }
 
@@ -377,16 +384,19 @@ impl Clockwork {
         self.end(&mut time.run)
     }
 
-    /// Moves time until ranks are due, which it gives, or all boards are at `goal`.
+    /// Moves time until ranks are due, which it gives, or all boards are at `goal`; or stops with neither, for
+    /// [news](Self::bury) that ends all waits.
     ///
     /// A board that has woken a rank holds where it is, and the others go on to the end of the window. What happens is
     /// decided by the boards' times alone, never by which thread is the faster.
     fn pass(&self, time: &mut Time, goal: u64) -> Result<Seats, (usize, CosimError)> {
         let Some(windows) = &mut time.windows else {
-            self.pool.each(Task::Run { until: goal })?;
-            return Ok(self.woken());
+            return self.pass_alone(goal);
         };
         loop {
+            if self.has_news() {
+                return Ok(Seats::default());
+            }
             let until = windows.end.min(goal);
             self.pool.each(Task::Run { until })?;
             let woken = self.woken();
@@ -404,6 +414,23 @@ impl Clockwork {
                 return Ok(woken);
             }
         }
+    }
+
+    /// The same for a board without links.
+    fn pass_alone(&self, goal: u64) -> Result<Seats, (usize, CosimError)> {
+        loop {
+            let now = self.pool.with(0, |chip| chip.now());
+            let until = goal.min(now.saturating_add(STRETCH));
+            self.pool.each(Task::Run { until })?;
+            let woken = self.woken();
+            if !woken.is_empty() || until == goal || self.has_news() {
+                return Ok(woken);
+            }
+        }
+    }
+
+    fn has_news(&self) -> bool {
+        self.news.load(Ordering::Relaxed) != 0
     }
 
     /// The ranks that are due.
@@ -485,6 +512,28 @@ impl Clockwork {
                 time.run = Run::new(self.names.len());
                 Seats::default()
             } else {
+                self.advance(&mut time)
+            }
+        };
+        self.call(&called);
+    }
+
+    /// Ends the run because a rank's process has ended, be it that the rank waits, runs host code or was yet to attach.
+    /// One that has left is none of the run's any more.
+    pub(crate) fn bury(&self, board: usize, rank: u32) {
+        let seat = self.ranks(board).start + rank as usize;
+        self.news.fetch_add(1, Ordering::Relaxed);
+        let called = {
+            let mut time = self.lock();
+            self.news.fetch_sub(1, Ordering::Relaxed);
+            let run = &mut time.run;
+            let is_awaited = run.expected[board].is_some_and(|ports| rank < ports);
+            if run.here.contains(seat) || is_awaited && !run.ever.contains(seat) {
+                run.dead.insert(seat);
+                run.fate.get_or_insert(Fate::Died { seat });
+                self.end(run)
+            } else {
+                // Time may have stopped for this.
                 self.advance(&mut time)
             }
         };

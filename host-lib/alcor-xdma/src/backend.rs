@@ -21,6 +21,9 @@ impl Default for XdmaBackend {
 }
 
 impl XdmaBackend {
+    /// The scheme of its URIs.
+    pub const SCHEME: &'static str = "xdma";
+
     /// For the cards of this machine.
     #[must_use]
     pub fn new() -> Self {
@@ -57,7 +60,7 @@ impl XdmaBackend {
 
 impl Backend for XdmaBackend {
     fn scheme(&self) -> &str {
-        "xdma"
+        Self::SCHEME
     }
 
     fn open(&self, rest: &str) -> Result<Cluster> {

@@ -126,6 +126,26 @@ pub enum Error {
         rule: &'static str,
     },
 
+    // ------------------------------------------------------------ being launched
+    /// The process was not started as a rank of a run.
+    #[error(
+        "{variable} is not set: this process was not started as a rank of a run; start it with `alcor run --config NAME -n RANKS -- PROGRAM`, or set the variables that `alcor serve` shows"
+    )]
+    NotLaunched {
+        /// What should say so.
+        variable: &'static str,
+    },
+    /// A variable of the environment is not what it should be.
+    #[error("{variable}={value}: {rule}")]
+    BadVariable {
+        /// The variable.
+        variable: &'static str,
+        /// What it is.
+        value: String,
+        /// What it should be.
+        rule: &'static str,
+    },
+
     // ------------------------------------------------------------ backends
     /// The board can't be reached, or its backend failed.
     #[error("{board}: {source}")]
@@ -183,7 +203,7 @@ pub enum Error {
     },
     /// A peer is gone: its process or thread ended without leaving the run.
     #[error(
-        "{board}: {rank} died: its port was dropped before it left the run; look for its own error"
+        "{board}: {rank} died: its process ended, or its port was dropped, before it left the run; look for its own error"
     )]
     PeerDied {
         /// The board that it was on.

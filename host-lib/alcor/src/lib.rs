@@ -28,7 +28,7 @@
 //! | | |
 //! |---|---|
 //! | [`Cluster`] | a board, or boards that are joined as a [`Topology`] says |
-//! | [`Job`] | a run with its ranks as threads of this process |
+//! | [`Job`] | a run with its ranks as threads of this process; or this process's rank of a run of processes |
 //! | [`Rank`] | one rank of a run: all operations; a process may attach a single one |
 //! | [`Region`] | a piece of a rank's node memory, given back when its last handle goes |
 //! | [`Window`] | memory that all ranks registered together, and that `put` and `get` name |
@@ -68,6 +68,7 @@ mod events;
 mod hardware;
 mod identity;
 mod job;
+mod launch;
 mod mail;
 mod messages;
 mod operation;
@@ -104,6 +105,7 @@ pub use error::{AbortReason, Error, Result};
 pub use events::{Counters, Events, LastError};
 pub use identity::identify;
 pub use job::{Job, JobError, Options};
+pub use launch::Launch;
 pub use messages::{MatchCounters, Message, MessageKind, MessageStatus, Source, TAG_UB, Tag};
 pub use operation::{Operation, Reducible};
 pub use paper::Paper;

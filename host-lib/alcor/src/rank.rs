@@ -16,7 +16,7 @@ use crate::rows::{self, Rows};
 use crate::transfer::fits;
 use crate::watchdog::{Awaited, RankState};
 use crate::{
-    AbortReason, Board, BoardInfo, Communicator, Counters, Cycle, Datatype, Error, Events,
+    AbortReason, Board, BoardInfo, Cluster, Communicator, Counters, Cycle, Datatype, Error, Events,
     GlobalRank, LocalRank, Options, Paper, Port, Region, Result, identify,
 };
 
@@ -92,6 +92,43 @@ impl Rank {
         options: &Options,
     ) -> Result<Rank> {
         let info = identify(&*board)?;
+        Rank::attach_identified(board, info, local, pid, nprocs, None, options)
+    }
+
+    /// Attaches `pid` of `nprocs` ranks, which fill one board of the cluster after the other: as [`Rank::attach`], with the board and the
+    /// local rank that belong to it.
+    ///
+    /// # Errors
+    /// As [`Rank::attach`], and [`Error::NoSuchRank`].
+    pub fn attach_to(
+        cluster: &Cluster,
+        pid: GlobalRank,
+        nprocs: u32,
+        options: Options,
+    ) -> Result<Rank> {
+        let info = cluster.identify()?;
+        let Some(board) = cluster.boards().get((pid.0 / info.ranks) as usize) else {
+            return Err(Error::NoSuchRank {
+                board: cluster.name().to_owned(),
+                rank: LocalRank(pid.0),
+                ranks: info.ranks * cluster.boards().len() as u32,
+            });
+        };
+        let (board, local) = (Arc::clone(board), LocalRank(pid.0 % info.ranks));
+        let options = options.topology(*cluster.topology());
+        let cluster = Some(cluster.clone());
+        Rank::attach_identified(board, info, local, pid, nprocs, cluster, &options)
+    }
+
+    fn attach_identified(
+        board: Arc<dyn Board>,
+        info: BoardInfo,
+        local: LocalRank,
+        pid: GlobalRank,
+        nprocs: u32,
+        cluster: Option<Cluster>,
+        options: &Options,
+    ) -> Result<Rank> {
         options.check(&info)?;
         let number = match info.has_switch() {
             true => pid.0 / info.ranks,
@@ -108,7 +145,7 @@ impl Rank {
             me: pid,
             nprocs,
             board: number,
-            cluster: None,
+            cluster,
         };
         let port = board.attach(local)?;
         Rank::begin(port, info, place, Rows::default(), options)

@@ -1,0 +1,116 @@
+//! `alcor run`: a program as one process a rank, against a simulated cluster or a card.
+
+mod children;
+pub mod exec;
+mod forward;
+
+use std::sync::{Arc, OnceLock};
+
+use alcor::{GlobalRank, Launch};
+use alcor_cosim::CosimBackend;
+use alcor_serve::{Event, Server};
+use alcor_xdma::XdmaBackend;
+
+use crate::exit::{Ended, Error};
+use crate::{backends, build};
+use children::{Children, Start};
+
+/// Run a program as one process a rank, against a simulated cluster
+///
+/// Each process is told its rank by ALCOR_RANK, the number of ranks by ALCOR_SIZE and the boards by ALCOR_CLUSTER; the library's
+/// Job::from_env (alcor_init_from_env in C) attaches it. What processes print comes out here, each line behind the rank that printed it.
+/// Signals are passed on to all. When a rank fails, the others have two seconds to say so, and are ended.
+///
+/// Time is simulated as for threads: the same program takes the same cycles in every run, on any machine.
+///
+/// The exit code is that of the rank that failed first, 128 + N if signal N ended it; 0 when none did.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  alcor run --config torus8 -- ./solver input.dat
+  alcor run --config 'ring4?waves=run.fst' -n 2 -- python3 trial.py")]
+pub struct Args {
+    /// The cluster: a configuration of hw/core/configs.toml, with options as behind cosim:
+    #[arg(long, value_name = "NAME", default_value = "rma4", conflicts_with = "backend")]
+    config: String,
+
+    /// The boards by their URI instead: cosim:CONFIG, or xdma:PCI-ADDRESS (a card, which each process opens for itself)
+    #[arg(long, value_name = "URI")]
+    backend: Option<String>,
+
+    /// Ranks [default: as many as the boards have]
+    #[arg(short = 'n', long, value_name = "RANKS")]
+    ranks: Option<u32>,
+
+    /// Print what the ranks print as it is, without their numbers
+    #[arg(long)]
+    no_prefix: bool,
+
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    program: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Ended {
+    let uri = match &args.backend {
+        Some(uri) => uri.clone(),
+        None => format!("{}:{}", CosimBackend::SCHEME, args.config),
+    };
+    exec::check(&args.program[0])?;
+    match uri.split_once(':') {
+        Some((CosimBackend::SCHEME, rest)) => simulated(args, rest),
+        Some((XdmaBackend::SCHEME, _)) => on_a_card(args, &uri),
+        _ => Err(Error::NotForProcesses(uri)),
+    }
+}
+
+/// Runs the program against boards of this process.
+fn simulated(args: &Args, rest: &str) -> Ended {
+    let cluster = build::backend()
+        .open_sim(rest)
+        .map_err(|error| error.on(&format!("{}:{rest}", CosimBackend::SCHEME)))?;
+    let ranks = args.ranks.map_or_else(|| cluster.cluster()?.ranks(), Ok)?;
+    // The first of which the boards learn; its peers' own ends follow from it.
+    let first = Arc::new(OnceLock::new());
+    let dead = Arc::clone(&first);
+    let server = Server::start(cluster, ranks, None, move |event| {
+        if let Event::Died(rank) = event {
+            dead.get_or_init(|| rank);
+        }
+    })?;
+    let start = Start {
+        program: &args.program,
+        cluster: &server.uri(),
+        ranks,
+        prefix: !args.no_prefix,
+    };
+    let ended = Children::start(&start)?.wait(|rank| server.ended(rank));
+    Ok(ended.exit(first.get().copied()))
+}
+
+/// Runs the program against a card, which is made ready here and which each process then opens for itself.
+fn on_a_card(args: &Args, uri: &str) -> Ended {
+    let ranks = {
+        let cluster = backends::open(uri)?;
+        let ranks = args.ranks.map_or_else(|| cluster.ranks(), Ok)?;
+        cluster.prepare(ranks)?;
+        ranks
+    };
+    let start = Start {
+        program: &args.program,
+        cluster: uri,
+        ranks,
+        prefix: !args.no_prefix,
+    };
+    let ended = Children::start(&start)?.wait(|_: GlobalRank| {});
+    Ok(ended.exit(None))
+}
+
+/// The variables that tell a process of its run.
+fn variables(start: &Start, rank: u32) -> [(&'static str, String); 3] {
+    [
+        (Launch::CLUSTER, start.cluster.to_owned()),
+        (Launch::RANK, rank.to_string()),
+        (Launch::SIZE, start.ranks.to_string()),
+    ]
+}

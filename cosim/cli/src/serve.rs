@@ -1,0 +1,56 @@
+//! `alcor serve`: a simulated cluster that stays, for programs that others start.
+
+use std::io;
+
+use alcor::Launch;
+use alcor_cosim::CosimBackend;
+use alcor_serve::Server;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::build;
+use crate::exit::{Ended, Error, Exit};
+
+/// Keep a simulated cluster up, for programs started by hand, by a debugger or by an MPI launcher
+///
+/// What a program needs in its environment is printed. It finds its rank in ALCOR_RANK and ALCOR_SIZE, or where an MPI launcher or Slurm
+/// starts it, in PMI_RANK, OMPI_COMM_WORLD_RANK, PMIX_RANK or SLURM_PROCID. Time begins when all ranks have attached; once all have
+/// gone, the next that attaches begins the next run. Anything that takes --backend can use the cluster too, by the URI that is printed.
+///
+/// A rank that a debugger holds up stops time for its peers, who give up after 60 seconds: let them wait for longer by, for example,
+/// --config 'rma4?away=86400'.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The cluster: a configuration of hw/core/configs.toml, with options as behind cosim:
+    #[arg(long, value_name = "NAME", default_value = "rma4")]
+    config: String,
+
+    /// Ranks of a run [default: as many as the boards have]
+    #[arg(short = 'n', long, value_name = "RANKS")]
+    ranks: Option<u32>,
+
+    /// What the cluster is called [default: a name that no other has]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Ended {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Error::Signals)?;
+    let cluster = build::backend()
+        .open_sim(&args.config)
+        .map_err(|error| error.on(&format!("{}:{}", CosimBackend::SCHEME, args.config)))?;
+    let ranks = args.ranks.map_or_else(|| cluster.cluster()?.ranks(), Ok)?;
+    let boards = cluster.boards().len();
+    let server = Server::start(cluster, ranks, args.name.clone(), |event| {
+        eprintln!("{event}");
+    })?;
+    let (uri, size) = (server.uri(), server.ranks());
+    println!("{}, {boards} boards, {size} ranks: {uri}", args.config);
+    println!("export {}={uri} {}={size}", Launch::CLUSTER, Launch::SIZE);
+    println!("{}=0 PROGRAM    # and so on, up to {}", Launch::RANK, size - 1);
+    // Whoever waits for these lines may read them through a pipe.
+    io::Write::flush(&mut io::stdout()).map_err(Error::write("standard output"))?;
+    signals.forever().next();
+    Ok(Exit::Passed)
+}

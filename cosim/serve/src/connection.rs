@@ -1,0 +1,196 @@
+//! One connection: questions about boards, and then perhaps a rank.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use alcor::{Board, Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Wake};
+use alcor_cosim::SimBoard;
+use alcor_shm::channel::Channel;
+use alcor_shm::fault::Fault;
+use alcor_shm::mailbox::{Answer, Ask, Asked, ClusterEnd};
+use alcor_shm::wire::{Hello, Reply, Request, VERSION, Welcome};
+
+use crate::server::Shared;
+
+/// Does what a connection asks for, until its other end is gone.
+pub(crate) fn serve(channel: Channel, shared: &Shared) {
+    // How it ends is for its other end to tell; a rank's end was noted.
+    let _ = converse(channel, shared);
+}
+
+fn converse(channel: Channel, shared: &Shared) -> io::Result<()> {
+    let Hello { version } = channel.receive()?;
+    if version != VERSION {
+        return channel.send(&Welcome::OtherVersion { version: VERSION });
+    }
+    channel.send(&Welcome::Cluster(shared.description()))?;
+    loop {
+        let request: Request = channel.receive()?;
+        if let Request::Attach { board, rank } = request {
+            let watched = channel.try_clone()?;
+            let attached = board_of(shared, board)
+                .and_then(|board| Ok((board, shared.attach(board, rank)?)));
+            match attached {
+                Ok((board, port)) => return host(channel, &watched, shared, board, rank, port),
+                Err(error) => channel.send(&Reply::Failed(Fault::from(&error)))?,
+            }
+            continue;
+        }
+        let reply = answer(shared, &request);
+        channel.send(&reply.unwrap_or_else(|error| Reply::Failed(Fault::from(&error))))?;
+    }
+}
+
+fn board_of(shared: &Shared, number: u32) -> Result<&Arc<SimBoard>, Error> {
+    shared
+        .sim
+        .boards()
+        .get(number as usize)
+        .ok_or_else(|| Error::BadOption {
+            option: "board",
+            value: u64::from(number),
+            rule: "it must be the number of one of the cluster's boards",
+        })
+}
+
+fn answer(shared: &Shared, request: &Request) -> Result<Reply, Error> {
+    match *request {
+        Request::Read { board, offset } => {
+            let value = board_of(shared, board)?.read32(PageOffset(offset))?;
+            Ok(Reply::Value(value))
+        }
+        Request::Write {
+            board,
+            offset,
+            value,
+        } => {
+            board_of(shared, board)?.write32(PageOffset(offset), value)?;
+            Ok(Reply::Done)
+        }
+        Request::Reset { board } => {
+            shared.reset(board_of(shared, board)?)?;
+            Ok(Reply::Done)
+        }
+        Request::Expect { board, ports } => {
+            board_of(shared, board)?.expect(ports)?;
+            Ok(Reply::Done)
+        }
+        Request::Digest { board } => {
+            let digest = board_of(shared, board)?.traffic_digest();
+            Ok(Reply::Digest(digest))
+        }
+        Request::Attach { .. } => Ok(Reply::Done),
+    }
+}
+
+/// Serves a rank until it leaves or its process dies, which another thread watches for: this one may be waiting in the port.
+fn host(
+    channel: Channel,
+    watched: &Channel,
+    shared: &Shared,
+    board: &SimBoard,
+    rank: u32,
+    mut port: Box<dyn Port>,
+) -> io::Result<()> {
+    let has_left = AtomicBool::new(false);
+    let hosted = thread::scope(|scope| {
+        let mut guest = Guest {
+            end: ClusterEnd::create(board.shape().node_bytes as usize, channel)?,
+            data: Vec::new(),
+            has_left: &has_left,
+        };
+        let now = port.now().map_or(0, |now| now.0);
+        guest
+            .end
+            .channel()
+            .send_with(&Reply::Attached { now }, Some(guest.end.segment().file()))?;
+        scope.spawn(|| {
+            watched.wait_for_the_end();
+            if !has_left.load(Ordering::SeqCst) {
+                board.bury(LocalRank(rank));
+            }
+        });
+        let served = guest.serve(&mut *port);
+        guest.end.channel().hang_up();
+        served
+    });
+    shared.part(board, rank, port, has_left.into_inner());
+    hosted
+}
+
+/// A rank of another process.
+struct Guest<'a> {
+    end: ClusterEnd,
+    /// Bytes on their way between the mailbox and node memory.
+    data: Vec<u8>,
+    /// Whether it has left, which is said before the rank can know of it: the end of its connection is no death then.
+    has_left: &'a AtomicBool,
+}
+
+impl Guest<'_> {
+    /// Does what the rank asks for until it has left.
+    fn serve(&mut self, port: &mut dyn Port) -> io::Result<()> {
+        while !self.has_left.load(Ordering::SeqCst) {
+            let asked = self.end.next()?;
+            let result = self.take(port, asked).map_err(|error| Fault::from(&error));
+            let now = port.now().map_or(0, |now| now.0);
+            self.end.answer(&Answer { now, result })?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, port: &mut dyn Port, asked: Asked) -> Result<u32, Error> {
+        for index in 0..asked.posts {
+            let (offset, value) = self.end.post(index);
+            port.write32(PageOffset(offset), value)?;
+        }
+        match asked.ask {
+            Some(Ask::Take) => Ok(0),
+            Some(Ask::Read { offset }) => port.read32(PageOffset(offset)),
+            Some(Ask::ReadBoard { offset }) => port.read_board32(PageOffset(offset)),
+            Some(Ask::WriteMemory { at, bytes }) => {
+                self.room_for(bytes)?;
+                // As much as there was room for is there.
+                let _ = self.end.load(&mut self.data);
+                port.write_memory(NodeAddr(at), &self.data)?;
+                Ok(0)
+            }
+            Some(Ask::ReadMemory { at, bytes }) => {
+                self.room_for(bytes)?;
+                port.read_memory(NodeAddr(at), &mut self.data)?;
+                let _ = self.end.store(&self.data);
+                Ok(0)
+            }
+            Some(Ask::Wait { deadline }) => {
+                let wake = port.wait(Cycle(deadline))?;
+                Ok(u32::from(wake == Wake::Interrupt))
+            }
+            Some(Ask::Leave) => {
+                self.has_left.store(true, Ordering::SeqCst);
+                port.leave()?;
+                Ok(0)
+            }
+            None => Err(Error::BadOption {
+                option: "request",
+                value: 0,
+                rule: "it must be one of those of the mailbox",
+            }),
+        }
+    }
+
+    /// Makes room for that many bytes, if the mailbox has as many.
+    fn room_for(&mut self, bytes: u32) -> Result<(), Error> {
+        if bytes as usize > self.end.data_bytes() {
+            return Err(Error::BadOption {
+                option: "bytes",
+                value: u64::from(bytes),
+                rule: "there are no more than the mailbox has room for",
+            });
+        }
+        self.data.clear();
+        self.data.resize(bytes as usize, 0);
+        Ok(())
+    }
+}

@@ -1,0 +1,262 @@
+//! Who listens, and what all connections share.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::net::UnixListener;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use alcor::{Board, Cluster, Error, GlobalRank, LocalRank, Port};
+use alcor_cosim::{SimBoard, SimCluster};
+use alcor_shm::channel::{self, Channel};
+use alcor_shm::wire::Description;
+
+use crate::{Event, connection};
+
+/// Connections at once.
+const CONNECTIONS: usize = 1024;
+
+/// Why a cluster can't be served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// There is one of that name already.
+    #[error("a cluster `{0}` is running already; choose another name")]
+    NameTaken(String),
+    /// The system refused something.
+    #[error("cannot serve the cluster `{name}`: {source}")]
+    Io {
+        /// The cluster's name.
+        name: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The boards can't be made ready.
+    #[error("{0}")]
+    Board(#[from] Error),
+}
+
+/// A cluster that other processes attach to, until it is dropped.
+pub struct Server {
+    name: String,
+    shared: Arc<Shared>,
+    listener: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Makes the boards ready for a run of that many ranks, and listens by that name, or by one that nobody else has.
+    ///
+    /// When all ranks of a run have gone, the first that attaches again begins the next.
+    ///
+    /// # Errors
+    /// When the name is taken, or the boards have fewer ranks.
+    pub fn start(
+        cluster: Arc<SimCluster>,
+        ranks: u32,
+        name: Option<String>,
+        watch: impl Fn(Event) + Send + Sync + 'static,
+    ) -> Result<Server, ServeError> {
+        let name = name
+            .unwrap_or_else(|| format!("{}-{:08x}", std::process::id(), rand::random::<u32>()));
+        let boards = cluster.cluster()?;
+        boards.prepare(ranks)?;
+        let failed = |name: &str| {
+            let name = name.to_owned();
+            move |source: io::Error| match source.kind() {
+                io::ErrorKind::AddrInUse => ServeError::NameTaken(name),
+                _ => ServeError::Io { name, source },
+            }
+        };
+        let listener = channel::listen(&name).map_err(failed(&name))?;
+        let shared = Arc::new(Shared {
+            sim: cluster,
+            boards,
+            ranks,
+            watch: Box::new(watch),
+            run: Mutex::new(Run {
+                attached: 0,
+                is_fresh: true,
+            }),
+            connections: Mutex::default(),
+            stop: AtomicBool::new(false),
+        });
+        let listening = Arc::clone(&shared);
+        let listener = thread::Builder::new()
+            .name("listener".into())
+            .spawn(move || listen(&listener, &listening))
+            .map_err(failed(&name))?;
+        Ok(Server {
+            name,
+            shared,
+            listener: Some(listener),
+        })
+    }
+
+    /// What a program opens: `shm:<name>`.
+    #[must_use]
+    pub fn uri(&self) -> String {
+        format!("{}:{}", alcor_shm::ShmBackend::SCHEME, self.name)
+    }
+
+    /// Ranks of a run.
+    #[must_use]
+    pub fn ranks(&self) -> u32 {
+        self.shared.ranks
+    }
+
+    /// Tells the boards that a rank's process has ended: if it was still to attach, or to leave, its peers learn that it died.
+    pub fn ended(&self, rank: GlobalRank) {
+        let per_board = self.shared.sim.boards()[0].shape().ranks;
+        if let Some(board) = self.shared.sim.boards().get((rank.0 / per_board) as usize) {
+            board.bury(LocalRank(rank.0 % per_board));
+        }
+    }
+}
+
+impl Drop for Server {
+    /// Ends all connections: ranks that are attached learn that the simulator is gone.
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        // It waits for connections; this is one. If it fails, the listener has ended.
+        let _ = Channel::connect(&self.name);
+        if let Some(listener) = self.listener.take() {
+            // It has no result that could be lost.
+            let _ = listener.join();
+        }
+    }
+}
+
+/// Accepts connections, each with a thread of its own.
+fn listen(listener: &UnixListener, shared: &Arc<Shared>) {
+    thread::scope(|scope| {
+        for number in 0.. {
+            let accepted = listener.accept();
+            if shared.stop.load(Ordering::SeqCst) {
+                break;
+            }
+            let Ok((stream, _)) = accepted else {
+                // There are too many open files, most likely: others will be closed.
+                thread::sleep(Duration::from_millis(10));
+                continue;
+            };
+            let Ok(channel) = Channel::accept(stream) else {
+                continue;
+            };
+            if !shared.enter(number, &channel) {
+                continue;
+            }
+            let thread = thread::Builder::new().name(format!("connection {number}"));
+            let spawned = thread.spawn_scoped(scope, move || {
+                connection::serve(channel, shared);
+                shared.connections().remove(&number);
+            });
+            if spawned.is_err() {
+                shared.connections().remove(&number);
+            }
+        }
+        // What connections wait for comes to its end with them.
+        for connection in shared.connections().values() {
+            connection.hang_up();
+        }
+    });
+}
+
+/// How far the run is.
+struct Run {
+    /// Ports that are attached.
+    attached: u32,
+    /// Whether the boards have been made ready since the last run.
+    is_fresh: bool,
+}
+
+/// What all connections share.
+pub(crate) struct Shared {
+    pub(crate) sim: Arc<SimCluster>,
+    boards: Cluster,
+    ranks: u32,
+    watch: Box<dyn Fn(Event) + Send + Sync>,
+    run: Mutex<Run>,
+    connections: Mutex<BTreeMap<u64, Channel>>,
+    stop: AtomicBool,
+}
+
+impl Shared {
+    fn run(&self) -> MutexGuard<'_, Run> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn connections(&self) -> MutexGuard<'_, BTreeMap<u64, Channel>> {
+        self.connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a connection, if there is room for it.
+    fn enter(&self, number: u64, channel: &Channel) -> bool {
+        let mut connections = self.connections();
+        match channel.try_clone() {
+            Ok(channel) if connections.len() < CONNECTIONS => {
+                connections.insert(number, channel);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// What the boards are.
+    pub(crate) fn description(&self) -> Description {
+        Description {
+            uri: self.sim.name().to_owned(),
+            dims: self.boards.topology().dims().to_vec(),
+            boards: self
+                .sim
+                .boards()
+                .iter()
+                .map(|board| board.name().to_owned())
+                .collect(),
+        }
+    }
+
+    /// Resets a board for a client that begins a run of its own.
+    pub(crate) fn reset(&self, board: &SimBoard) -> Result<(), Error> {
+        let mut run = self.run();
+        board.reset()?;
+        run.is_fresh = true;
+        Ok(())
+    }
+
+    /// Attaches a rank; the first after a run begins the next.
+    pub(crate) fn attach(
+        &self,
+        board: &Arc<SimBoard>,
+        rank: u32,
+    ) -> Result<Box<dyn Port>, Error> {
+        let mut run = self.run();
+        if run.attached == 0 && !run.is_fresh {
+            self.boards.prepare(self.ranks)?;
+        }
+        let port = Arc::clone(board).attach(LocalRank(rank))?;
+        run.is_fresh = false;
+        run.attached += 1;
+        (self.watch)(Event::Attached(global(board, rank)));
+        Ok(port)
+    }
+
+    /// Notes the end of a rank's port, and drops it.
+    pub(crate) fn part(&self, board: &SimBoard, rank: u32, port: Box<dyn Port>, has_left: bool) {
+        let mut run = self.run();
+        drop(port);
+        run.attached -= 1;
+        let rank = global(board, rank);
+        (self.watch)(match has_left {
+            true => Event::Left(rank),
+            false => Event::Died(rank),
+        });
+    }
+}
+
+fn global(board: &SimBoard, rank: u32) -> GlobalRank {
+    GlobalRank(board.number() * board.shape().ranks + rank)
+}

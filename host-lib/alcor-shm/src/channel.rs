@@ -1,0 +1,230 @@
+//! The connection between a rank's process and the cluster's.
+
+use std::io::{self, IoSlice, IoSliceMut, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Bytes of a message at most.
+const MESSAGE_BYTES: usize = 1 << 16;
+
+/// What a cluster's name begins with in the abstract name space.
+const PREFIX: &str = "alcor-";
+
+fn address(name: &str) -> io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(format!("{PREFIX}{name}"))
+}
+
+/// Begins to listen for connections to the cluster of that name.
+///
+/// # Errors
+/// [`io::ErrorKind::AddrInUse`] when there is one already; what else the system says.
+pub fn listen(name: &str) -> io::Result<UnixListener> {
+    UnixListener::bind_addr(&address(name)?)
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub struct Channel(UnixStream);
+
+impl Channel {
+    /// Connects to the cluster of that name.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::ConnectionRefused`] when there is none.
+    pub fn connect(name: &str) -> io::Result<Channel> {
+        UnixStream::connect_addr(&address(name)?).map(Channel)
+    }
+
+    /// The end of a connection that was accepted.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::PermissionDenied`] when it comes from another user: a name in the abstract name space is open to all.
+    pub fn accept(stream: UnixStream) -> io::Result<Channel> {
+        let peer = rustix::net::sockopt::socket_peercred(&stream)?;
+        if peer.uid != rustix::process::geteuid() {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(Channel(stream))
+    }
+
+    /// The same end once more.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn try_clone(&self) -> io::Result<Channel> {
+        self.0.try_clone().map(Channel)
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// When the other end is gone; [`io::ErrorKind::InvalidInput`] when the message is too long.
+    pub fn send(&self, message: &impl Serialize) -> io::Result<()> {
+        self.send_with(message, None)
+    }
+
+    /// Sends a message, and a file with it.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub fn send_with(&self, message: &impl Serialize, file: Option<BorrowedFd>) -> io::Result<()> {
+        let text = serde_json::to_vec(message)?;
+        if text.len() > MESSAGE_BYTES {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        let files = file.as_slice();
+        if file.is_some() {
+            // The space is for one.
+            control.push(SendAncillaryMessage::ScmRights(files));
+        }
+        let length = (text.len() as u32).to_le_bytes();
+        let sent = rustix::net::sendmsg(
+            &self.0,
+            &[IoSlice::new(&length)],
+            &mut control,
+            SendFlags::NOSIGNAL,
+        )?;
+        self.send_all(&length[sent..])?;
+        self.send_all(&text)
+    }
+
+    fn send_all(&self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match rustix::net::send(&self.0, bytes, SendFlags::NOSIGNAL) {
+                Ok(sent) => bytes = &bytes[sent..],
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives a message.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::UnexpectedEof`] when the other end is gone, [`io::ErrorKind::InvalidData`] when it is none.
+    pub fn receive<T: DeserializeOwned>(&self) -> io::Result<T> {
+        self.receive_with().map(|(message, _)| message)
+    }
+
+    /// Receives a message, and the file that came with it.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn receive_with<T: DeserializeOwned>(&self) -> io::Result<(T, Option<OwnedFd>)> {
+        let mut length = [0; 4];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let got = loop {
+            let mut parts = [IoSliceMut::new(&mut length)];
+            match rustix::net::recvmsg(
+                &self.0,
+                &mut parts,
+                &mut control,
+                RecvFlags::CMSG_CLOEXEC,
+            ) {
+                Ok(received) => break received.bytes,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        };
+        let file = control.drain().find_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut files) => files.next(),
+            _ => None,
+        });
+        if got == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        (&self.0).read_exact(&mut length[got..])?;
+        let length = u32::from_le_bytes(length) as usize;
+        if length > MESSAGE_BYTES {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let mut text = vec![0; length];
+        (&self.0).read_exact(&mut text)?;
+        Ok((serde_json::from_slice(&text)?, file))
+    }
+
+    /// Wakes the other end, which sleeps in [`doze`](Self::doze) or will.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn ring(&self) -> io::Result<()> {
+        self.send_all(&[1])
+    }
+
+    /// Sleeps until the other end rings; once for each ring at least.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::UnexpectedEof`] when it is gone.
+    pub fn doze(&self) -> io::Result<()> {
+        loop {
+            match (&self.0).read(&mut [0; 64]) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Comes back when the other end is gone, or this one was [hung up](Self::hang_up).
+    pub fn wait_for_the_end(&self) {
+        let mut polled = [PollFd::new(&self.0, PollFlags::RDHUP)];
+        while let Err(rustix::io::Errno::INTR) = rustix::event::poll(&mut polled, None) {}
+    }
+
+    /// Ends the connection for both sides.
+    pub fn hang_up(&self) {
+        // What fails here has been ended by the other side.
+        let _ = self.0.shutdown(std::net::Shutdown::Both);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn messages_arrive_with_their_files() {
+        let (a, b) = UnixStream::pair().unwrap();
+        let (a, b) = (Channel(a), Channel(b));
+        a.send(&"first").unwrap();
+        let (file, _other) = UnixStream::pair().unwrap();
+        a.send_with(&"second", Some(file.as_fd())).unwrap();
+        a.ring().unwrap();
+        assert!(matches!(b.receive_with::<String>(), Ok((text, None)) if text == "first"));
+        assert!(matches!(b.receive_with::<String>(), Ok((text, Some(_))) if text == "second"));
+        b.doze().unwrap();
+        assert!(a.send(&"x".repeat(MESSAGE_BYTES)).is_err());
+        drop(a);
+        b.wait_for_the_end();
+        let gone = b.doze().unwrap_err();
+        assert_eq!(gone.kind(), io::ErrorKind::UnexpectedEof);
+        assert!(b.ring().is_err());
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused() {
+        let (a, b) = UnixStream::pair().unwrap();
+        let (a, b) = (Channel(a), Channel(b));
+        a.send_all(&u32::MAX.to_le_bytes()).unwrap();
+        let kind = |error: io::Error| error.kind();
+        assert_eq!(b.receive::<u32>().map_err(kind), Err(io::ErrorKind::InvalidData));
+        a.send(&"text").unwrap();
+        assert_eq!(b.receive::<u32>().map_err(kind), Err(io::ErrorKind::InvalidData));
+    }
+}

@@ -1,0 +1,532 @@
+//! The mailbox of a rank: how its process and the cluster's hand over to each other.
+//!
+//! Words of 32 bits, little-endian, each side's in cache lines of its own:
+//!
+//! | word | | written by |
+//! |---:|---|---|
+//! | 0 | [`MAGIC`] | the cluster, once |
+//! | 1 | [`VERSION`] | the cluster, once |
+//! | 2 | words of the data at the end | the cluster, once |
+//! | 16 | number of the request; counts up once its operands are there | the rank |
+//! | 17 | posts that come before it | the rank |
+//! | 18 | what is asked: [`Ask`] | the rank |
+//! | 19 to 21 | operands | the rank |
+//! | 32 | number of the last request that was answered | the cluster |
+//! | 33 | whether it failed: then bytes of a [`Fault`] in the data | the cluster |
+//! | 34 | a value | the cluster |
+//! | 36, 37 | the present time, low word first | the cluster |
+//! | 48 | whether the rank sleeps, and is to be rung for | both |
+//! | 64 | whether the cluster sleeps | both |
+//! | 1024 | [`POSTS`] register writes of two words: offset, value | the rank |
+//! | then | data: node memory to be written or read, or what went wrong | both in turn |
+//!
+//! One request is under way at a time, so all but the numbers and the two sleep words belong to one side at a time. Neither side trusts what it reads:
+//! the cluster copies a request before it looks at it.
+
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::Segment;
+use crate::channel::Channel;
+use crate::fault::Fault;
+use crate::wire::VERSION;
+
+/// "ALCM".
+pub const MAGIC: u32 = u32::from_le_bytes(*b"ALCM");
+
+/// Register writes that a mailbox has room for.
+pub const POSTS: usize = 65_536;
+
+/// How long a side yields before it sleeps: waking it takes some 10 us, a hand-over to who yields one or two.
+const PATIENCE: Duration = Duration::from_micros(60);
+
+const DATA_WORDS: usize = 2;
+const REQUEST: usize = 16;
+const POSTED: usize = 17;
+const ASKED: usize = 18;
+const ANSWERED: usize = 32;
+const FAILED: usize = 33;
+const VALUE: usize = 34;
+const NOW: usize = 36;
+const RANK_SLEEPS: usize = 48;
+const CLUSTER_SLEEPS: usize = 64;
+const FIRST_POST: usize = 1024;
+const DATA: usize = FIRST_POST + 2 * POSTS;
+
+/// The longest fault that is read back.
+const FAULT_BYTES: usize = 1 << 14;
+
+/// What a rank asks of its port, after its posts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ask {
+    /// Nothing but that the posts are taken over.
+    Take,
+    /// [`alcor::Port::read32`]
+    Read {
+        /// The register.
+        offset: u32,
+    },
+    /// [`alcor::Port::read_board32`]
+    ReadBoard {
+        /// The register.
+        offset: u32,
+    },
+    /// [`alcor::Port::write_memory`]; the bytes are in the data.
+    WriteMemory {
+        /// Where.
+        at: u32,
+        /// How many bytes.
+        bytes: u32,
+    },
+    /// [`alcor::Port::read_memory`]; the bytes are in the data afterwards.
+    ReadMemory {
+        /// Where.
+        at: u32,
+        /// How many bytes.
+        bytes: u32,
+    },
+    /// [`alcor::Port::wait`]; the value is 1 for the interrupt.
+    Wait {
+        /// Until when.
+        deadline: u64,
+    },
+    /// [`alcor::Port::leave`]
+    Leave,
+}
+
+impl Ask {
+    fn words(self) -> [u32; 4] {
+        match self {
+            Ask::Take => [0, 0, 0, 0],
+            Ask::Read { offset } => [1, offset, 0, 0],
+            Ask::ReadBoard { offset } => [2, offset, 0, 0],
+            Ask::WriteMemory { at, bytes } => [3, at, bytes, 0],
+            Ask::ReadMemory { at, bytes } => [4, at, bytes, 0],
+            Ask::Wait { deadline } => [5, 0, deadline as u32, (deadline >> 32) as u32],
+            Ask::Leave => [6, 0, 0, 0],
+        }
+    }
+
+    fn of(words: [u32; 4]) -> Option<Ask> {
+        let [code, offset, low, high] = words;
+        Some(match code {
+            0 => Ask::Take,
+            1 => Ask::Read { offset },
+            2 => Ask::ReadBoard { offset },
+            3 => Ask::WriteMemory {
+                at: offset,
+                bytes: low,
+            },
+            4 => Ask::ReadMemory {
+                at: offset,
+                bytes: low,
+            },
+            5 => Ask::Wait {
+                deadline: u64::from(high) << 32 | u64::from(low),
+            },
+            6 => Ask::Leave,
+            _ => return None,
+        })
+    }
+}
+
+/// What the cluster answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The present time.
+    pub now: u64,
+    /// A value, or what went wrong.
+    pub result: Result<u32, Fault>,
+}
+
+/// What both ends do.
+struct End {
+    segment: Segment,
+    channel: Channel,
+    /// The last request, or the last that was answered.
+    number: u32,
+}
+
+impl End {
+    fn data_bytes(&self) -> usize {
+        4 * (self.segment.words().len() - DATA)
+    }
+
+    fn word(&self, index: usize) -> &AtomicU32 {
+        &self.segment.words()[index]
+    }
+
+    fn get(&self, index: usize) -> u32 {
+        self.word(index).load(Ordering::Relaxed)
+    }
+
+    fn set(&self, index: usize, value: u32) {
+        self.word(index).store(value, Ordering::Relaxed);
+    }
+
+    /// Counts up the word at `index`, and wakes who sleeps for it.
+    fn hand_over(&self, index: usize, other_sleeps: usize) -> io::Result<()> {
+        self.word(index).store(self.number, Ordering::SeqCst);
+        if self.word(other_sleeps).swap(0, Ordering::SeqCst) != 0 {
+            self.channel.ring()?;
+        }
+        Ok(())
+    }
+
+    /// Comes back once the word at `index` is another than `seen`.
+    fn await_change(&self, index: usize, seen: u32, own_sleep: usize) -> io::Result<u32> {
+        let start = Instant::now();
+        loop {
+            let value = self.word(index).load(Ordering::Acquire);
+            if value != seen {
+                return Ok(value);
+            }
+            if start.elapsed() > PATIENCE {
+                break;
+            }
+            thread::yield_now();
+        }
+        loop {
+            // Whoever changes the word from here on sees that there is somebody to ring for.
+            self.word(own_sleep).store(1, Ordering::SeqCst);
+            let value = self.word(index).load(Ordering::SeqCst);
+            if value != seen {
+                self.word(own_sleep).store(0, Ordering::SeqCst);
+                return Ok(value);
+            }
+            self.channel.doze()?;
+        }
+    }
+}
+
+/// The rank's end.
+pub struct RankEnd {
+    end: End,
+    posted: usize,
+}
+
+impl RankEnd {
+    /// The rank's end of a mailbox that was handed over.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn open(segment: Segment, channel: Channel) -> Result<RankEnd, String> {
+        let words = segment.words();
+        if words.len() < DATA {
+            return Err(format!("it has {} words, not {DATA} at least", words.len()));
+        }
+        let at = |index: usize| words[index].load(Ordering::Acquire);
+        if at(0) != MAGIC {
+            return Err(format!("it begins with 0x{:08x}, not 0x{MAGIC:08x}", at(0)));
+        }
+        if at(1) != VERSION {
+            return Err(format!("its version is {}, not {VERSION}", at(1)));
+        }
+        if at(DATA_WORDS) as usize != words.len() - DATA {
+            return Err(format!(
+                "it says that it has {} words of data, and has {}",
+                at(DATA_WORDS),
+                words.len() - DATA
+            ));
+        }
+        let number = at(ANSWERED);
+        Ok(RankEnd {
+            end: End {
+                segment,
+                channel,
+                number,
+            },
+            posted: 0,
+        })
+    }
+
+    /// Bytes that there is room for in the data.
+    #[must_use]
+    pub fn data_bytes(&self) -> usize {
+        self.end.data_bytes()
+    }
+
+    /// Whether there is room for one more post.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.posted < POSTS
+    }
+
+    /// Adds a register write to those that go before the next request; there has to be [room](Self::has_room).
+    pub fn post(&mut self, offset: u32, value: u32) {
+        let at = FIRST_POST + 2 * self.posted;
+        self.end.set(at, offset);
+        self.end.set(at + 1, value);
+        self.posted += 1;
+    }
+
+    /// Stores bytes in the data, for the next request; false when there is no room for them.
+    #[must_use]
+    pub fn store(&self, data: &[u8]) -> bool {
+        self.end.segment.store(DATA, data)
+    }
+
+    /// Loads bytes of the data; false when there are not so many.
+    #[must_use]
+    pub fn load(&self, data: &mut [u8]) -> bool {
+        self.end.segment.load(DATA, data)
+    }
+
+    /// Hands over the posts and a request, and waits for its answer.
+    ///
+    /// # Errors
+    /// When the cluster's process is gone.
+    pub fn ask(&mut self, ask: Ask) -> io::Result<Answer> {
+        let end = &mut self.end;
+        end.set(POSTED, self.posted as u32);
+        for (index, word) in (ASKED..).zip(ask.words()) {
+            end.set(index, word);
+        }
+        self.posted = 0;
+        let answered = end.number;
+        end.number = answered.wrapping_add(1);
+        end.hand_over(REQUEST, CLUSTER_SLEEPS)?;
+        end.await_change(ANSWERED, answered, RANK_SLEEPS)?;
+        let result = match end.get(FAILED) as usize {
+            0 => Ok(end.get(VALUE)),
+            bytes => {
+                let mut text = vec![0; bytes.min(FAULT_BYTES)];
+                let is_there = end.segment.load(DATA, &mut text);
+                let fault = serde_json::from_slice(&text).ok().filter(|_| is_there);
+                Err(fault.unwrap_or_else(|| Fault::Other {
+                    message: "something went wrong, of which no word arrived".into(),
+                }))
+            }
+        };
+        Ok(Answer {
+            now: u64::from(end.get(NOW + 1)) << 32 | u64::from(end.get(NOW)),
+            result,
+        })
+    }
+}
+
+/// A request as the cluster sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// Posts that come before it; there are no more than [`POSTS`].
+    pub posts: usize,
+    /// The request, if it is one.
+    pub ask: Option<Ask>,
+}
+
+/// The cluster's end.
+pub struct ClusterEnd {
+    end: End,
+}
+
+impl ClusterEnd {
+    /// A new mailbox, with so many bytes of data at least.
+    ///
+    /// # Errors
+    /// When the system has no memory for it.
+    pub fn create(data_bytes: usize, channel: Channel) -> io::Result<ClusterEnd> {
+        let words = data_bytes.max(FAULT_BYTES).div_ceil(4).next_multiple_of(1024);
+        let segment = Segment::create(4 * (DATA + words))?;
+        let end = End {
+            segment,
+            channel,
+            number: 0,
+        };
+        end.set(0, MAGIC);
+        end.set(1, VERSION);
+        end.set(DATA_WORDS, words as u32);
+        Ok(ClusterEnd { end })
+    }
+
+    /// Bytes that there is room for in the data.
+    #[must_use]
+    pub fn data_bytes(&self) -> usize {
+        self.end.data_bytes()
+    }
+
+    /// Its memory, to be handed over.
+    #[must_use]
+    pub fn segment(&self) -> &Segment {
+        &self.end.segment
+    }
+
+    /// The connection that it is for.
+    #[must_use]
+    pub fn channel(&self) -> &Channel {
+        &self.end.channel
+    }
+
+    /// Waits for the next request.
+    ///
+    /// # Errors
+    /// When the rank's process is gone.
+    pub fn next(&mut self) -> io::Result<Asked> {
+        let end = &mut self.end;
+        end.number = end.await_change(REQUEST, end.number, CLUSTER_SLEEPS)?;
+        Ok(Asked {
+            posts: (end.get(POSTED) as usize).min(POSTS),
+            ask: Ask::of(std::array::from_fn(|index| end.get(ASKED + index))),
+        })
+    }
+
+    /// The post at `index`, below [`POSTS`]: offset and value.
+    #[must_use]
+    pub fn post(&self, index: usize) -> (u32, u32) {
+        let at = FIRST_POST + 2 * index;
+        (self.end.get(at), self.end.get(at + 1))
+    }
+
+    /// Loads bytes of the data; false when there are not so many.
+    #[must_use]
+    pub fn load(&self, data: &mut [u8]) -> bool {
+        self.end.segment.load(DATA, data)
+    }
+
+    /// Stores bytes in the data; false when there is no room for them.
+    #[must_use]
+    pub fn store(&self, data: &[u8]) -> bool {
+        self.end.segment.store(DATA, data)
+    }
+
+    /// Answers the last request.
+    ///
+    /// # Errors
+    /// When the rank's process is gone.
+    pub fn answer(&mut self, answer: &Answer) -> io::Result<()> {
+        let end = &mut self.end;
+        let (failed, value) = match &answer.result {
+            Ok(value) => (0, *value),
+            Err(fault) => {
+                let text = serde_json::to_vec(fault)?;
+                // The data has room for FAULT_BYTES; of what is longer, the other end says that no word arrived.
+                let _ = end.segment.store(DATA, &text);
+                (text.len() as u32, 0)
+            }
+        };
+        end.set(FAILED, failed);
+        end.set(VALUE, value);
+        end.set(NOW, answer.now as u32);
+        end.set(NOW + 1, (answer.now >> 32) as u32);
+        end.hand_over(ANSWERED, RANK_SLEEPS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    fn pair() -> (RankEnd, ClusterEnd) {
+        let (a, b) = UnixStream::pair().unwrap();
+        let cluster = ClusterEnd::create(100, Channel::accept(a).unwrap()).unwrap();
+        let memory = cluster.segment().file().try_clone_to_owned().unwrap();
+        let rank = RankEnd::open(
+            Segment::open(memory).unwrap(),
+            Channel::accept(b).unwrap(),
+        );
+        (rank.unwrap(), cluster)
+    }
+
+    #[test]
+    fn requests_and_answers_alternate() {
+        let (mut rank, mut cluster) = pair();
+        let asks = [
+            Ask::Take,
+            Ask::Read { offset: 4 },
+            Ask::ReadBoard { offset: 8 },
+            Ask::WriteMemory { at: 1, bytes: 2 },
+            Ask::ReadMemory { at: 3, bytes: 4 },
+            Ask::Wait {
+                deadline: 5 << 32 | 6,
+            },
+            Ask::Leave,
+        ];
+        let server = thread::spawn(move || {
+            for (number, ask) in (0..).zip(asks) {
+                let asked = cluster.next().unwrap();
+                assert_eq!((asked.ask, asked.posts), (Some(ask), number as usize));
+                let posts: Vec<_> = (0..asked.posts).map(|index| cluster.post(index)).collect();
+                let expected = (0..asked.posts as u32).map(|index| (4 * index, !index));
+                assert_eq!(posts, expected.collect::<Vec<_>>());
+                if number % 2 == 0 {
+                    thread::sleep(2 * PATIENCE);
+                }
+                let now = u64::from(number) << 31;
+                cluster
+                    .answer(&Answer {
+                        now,
+                        result: Ok(number),
+                    })
+                    .unwrap();
+            }
+            cluster.next().unwrap_err()
+        });
+        for (number, ask) in (0..).zip(asks) {
+            (0..number).for_each(|index| rank.post(4 * index, !index));
+            if number % 3 == 0 {
+                thread::sleep(2 * PATIENCE);
+            }
+            let answer = rank.ask(ask).unwrap();
+            assert_eq!(answer.result, Ok(number));
+            assert_eq!(answer.now, u64::from(number) << 31);
+        }
+        drop(rank);
+        assert_eq!(server.join().unwrap().kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn a_fault_arrives_whole() {
+        let (mut rank, mut cluster) = pair();
+        let fault = Fault::PeerDied {
+            board: "x".repeat(300),
+            rank: 3,
+        };
+        let sent = fault.clone();
+        let server = thread::spawn(move || {
+            cluster.next().unwrap();
+            cluster
+                .answer(&Answer {
+                    now: 1,
+                    result: Err(sent),
+                })
+                .unwrap();
+            cluster
+        });
+        assert_eq!(rank.ask(Ask::Take).unwrap().result, Err(fault));
+        drop(server.join().unwrap());
+        assert!(rank.ask(Ask::Take).is_err(), "the cluster is gone");
+    }
+
+    #[test]
+    fn nonsense_is_no_request() {
+        let (rank, mut cluster) = pair();
+        rank.end.set(ASKED, 7);
+        rank.end.set(POSTED, u32::MAX);
+        rank.end.set(REQUEST, 1);
+        let asked = cluster.next().unwrap();
+        assert_eq!((asked.ask, asked.posts), (None, POSTS));
+        let _ = cluster.post(POSTS - 1);
+    }
+
+    #[test]
+    fn a_mailbox_of_another_version_is_refused() {
+        for (index, value, says) in [(0, 1, "begins"), (1, VERSION + 1, "version"), (2, 7, "data")]
+        {
+            let (a, _b) = UnixStream::pair().unwrap();
+            let (c, _d) = UnixStream::pair().unwrap();
+            let cluster = ClusterEnd::create(0, Channel::accept(a).unwrap()).unwrap();
+            cluster.end.set(index, value);
+            let memory = cluster.segment().file().try_clone_to_owned().unwrap();
+            let opened = RankEnd::open(
+                Segment::open(memory).unwrap(),
+                Channel::accept(c).unwrap(),
+            );
+            assert!(opened.err().unwrap().contains(says));
+        }
+        let (c, _d) = UnixStream::pair().unwrap();
+        let short = Segment::create(4096).unwrap();
+        assert!(RankEnd::open(short, Channel::accept(c).unwrap()).is_err());
+    }
+}

@@ -1,0 +1,125 @@
+//! A rank's port, over its mailbox.
+
+use alcor::{Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Wake};
+
+use crate::ShmError;
+use crate::mailbox::{Ask, RankEnd};
+
+/// A port of a board that another process simulates.
+pub(crate) struct ShmPort {
+    board: String,
+    rank: u32,
+    end: RankEnd,
+    now: u64,
+    has_left: bool,
+}
+
+impl ShmPort {
+    pub(crate) fn new(board: String, rank: u32, end: RankEnd, now: u64) -> ShmPort {
+        ShmPort {
+            board,
+            rank,
+            end,
+            now,
+            has_left: false,
+        }
+    }
+
+    fn ask(&mut self, ask: Ask) -> Result<u32, Error> {
+        self.check_here()?;
+        let answer = self.end.ask(ask);
+        let answer = answer.map_err(|_| ShmError::Gone.on(&self.board))?;
+        self.now = answer.now;
+        answer.result.map_err(|fault| fault.into_error(&self.board))
+    }
+
+    fn check_here(&self) -> Result<(), Error> {
+        if self.has_left {
+            return Err(ShmError::HasLeft { rank: self.rank }.on(&self.board));
+        }
+        Ok(())
+    }
+
+    /// The length of an access to node memory, if the mailbox has room for it; its bounds are for the cluster to check.
+    fn length(&self, at: NodeAddr, bytes: usize) -> Result<u32, Error> {
+        let room = self.end.data_bytes();
+        if bytes > room {
+            return Err(Error::BadNodeAddress {
+                board: self.board.clone(),
+                rank: LocalRank(self.rank),
+                at,
+                length: bytes as u64,
+                node_bytes: room as u32,
+            });
+        }
+        Ok(bytes as u32)
+    }
+}
+
+pub(crate) fn check_register(offset: PageOffset, board: &str) -> Result<(), Error> {
+    let PageOffset(offset) = offset;
+    if offset.is_multiple_of(4) && offset < alcor::abi::PAGE_BYTES {
+        Ok(())
+    } else {
+        Err(ShmError::BadRegister { offset }.on(board))
+    }
+}
+
+impl Port for ShmPort {
+    fn write32(&mut self, offset: PageOffset, value: u32) -> Result<(), Error> {
+        self.check_here()?;
+        check_register(offset, &self.board)?;
+        if !self.end.has_room() {
+            self.ask(Ask::Take)?;
+        }
+        self.end.post(offset.0, value);
+        Ok(())
+    }
+
+    fn read32(&mut self, offset: PageOffset) -> Result<u32, Error> {
+        check_register(offset, &self.board)?;
+        self.ask(Ask::Read { offset: offset.0 })
+    }
+
+    fn read_board32(&mut self, offset: PageOffset) -> Result<u32, Error> {
+        check_register(offset, &self.board)?;
+        self.ask(Ask::ReadBoard { offset: offset.0 })
+    }
+
+    fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<(), Error> {
+        let bytes = self.length(at, data.len())?;
+        // There is room.
+        let _ = self.end.store(data);
+        self.ask(Ask::WriteMemory { at: at.0, bytes }).map(drop)
+    }
+
+    fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error> {
+        let bytes = self.length(at, data.len())?;
+        self.ask(Ask::ReadMemory { at: at.0, bytes })?;
+        // There is room.
+        let _ = self.end.load(data);
+        Ok(())
+    }
+
+    fn wait(&mut self, deadline: Cycle) -> Result<Wake, Error> {
+        match self.ask(Ask::Wait {
+            deadline: deadline.0,
+        })? {
+            0 => Ok(Wake::Deadline),
+            _ => Ok(Wake::Interrupt),
+        }
+    }
+
+    fn now(&mut self) -> Result<Cycle, Error> {
+        Ok(Cycle(self.now))
+    }
+
+    fn leave(&mut self) -> Result<(), Error> {
+        if self.has_left {
+            return Ok(());
+        }
+        let left = self.ask(Ask::Leave);
+        self.has_left = true;
+        left.map(drop)
+    }
+}

@@ -1,0 +1,105 @@
+//! What is said on a connection, as JSON behind its length in 4 bytes.
+//!
+//! A connection begins with [`Hello`] and its answer [`Welcome`], which stay as they are in all versions. Then each [`Request`] has
+//! its [`Reply`]. After [`Request::Attach`] was answered with [`Reply::Attached`], with which the [mailbox](crate::mailbox)
+//! comes, there are no more messages.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fault::Fault;
+
+/// The version of the messages and of the mailbox.
+pub const VERSION: u32 = 1;
+
+/// How whoever connects begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Its version.
+    pub version: u32,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Welcome {
+    /// The version is the same.
+    Cluster(Description),
+    /// The version is another, and the connection ends.
+    OtherVersion {
+        /// The cluster's version.
+        version: u32,
+    },
+}
+
+/// A cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Description {
+    /// What was opened: the URI of its configuration.
+    pub uri: String,
+    /// Boards in each dimension; none for a board alone.
+    pub dims: Vec<u32>,
+    /// Names of the boards, in the order of their numbers.
+    pub boards: Vec<String>,
+}
+
+/// What is asked of a board, by its number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Request {
+    /// [`alcor::Board::read32`]
+    Read {
+        /// Which board.
+        board: u32,
+        /// Which register.
+        offset: u32,
+    },
+    /// [`alcor::Board::write32`]
+    Write {
+        /// Which board.
+        board: u32,
+        /// Which register.
+        offset: u32,
+        /// Its value.
+        value: u32,
+    },
+    /// [`alcor::Board::reset`]
+    Reset {
+        /// Which board.
+        board: u32,
+    },
+    /// [`alcor::Board::expect`]
+    Expect {
+        /// Which board.
+        board: u32,
+        /// How many ports.
+        ports: u32,
+    },
+    /// [`alcor::Board::traffic_digest`]
+    Digest {
+        /// Which board.
+        board: u32,
+    },
+    /// [`alcor::Board::attach`]
+    Attach {
+        /// Which board.
+        board: u32,
+        /// Which of its ranks.
+        rank: u32,
+    },
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Reply {
+    /// It was done.
+    Done,
+    /// A register's value.
+    Value(u32),
+    /// A digest, if there is one.
+    Digest(Option<u32>),
+    /// The rank is attached; its mailbox comes with this message.
+    Attached {
+        /// The present time.
+        now: u64,
+    },
+    /// It could not be done.
+    Failed(Fault),
+}
