@@ -28,9 +28,9 @@ pub fn open(uri: &str) -> Result<Cluster, alcor::Error> {
     all().open(uri)
 }
 
-/// Whether a URI names a card: one board, however often it is opened.
-pub fn is_card(uri: &str) -> bool {
-    matches!(uri.split_once(':'), Some(("xdma" | "board", _)))
+/// Whether a URI names boards of which there is one lot, however often they are opened: a card, or a running cluster.
+pub fn is_shared(uri: &str) -> bool {
+    matches!(uri.split_once(':'), Some(("xdma" | "board" | "shm", _)))
 }
 
 /// Checks that a backend records waves, and does not yet.
@@ -62,9 +62,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cards_are_told_from_simulated_boards() {
-        for uri in ["xdma:auto", "xdma:0000:3b:00.0", "board:left"] {
-            assert!(is_card(uri), "{uri}");
+    fn what_is_there_once_is_told_from_what_is_opened_anew() {
+        for uri in ["xdma:auto", "xdma:0000:3b:00.0", "board:left", "shm:lab"] {
+            assert!(is_shared(uri), "{uri}");
         }
         for uri in [
             "cosim:rma4",
@@ -73,7 +73,7 @@ mod tests {
             "xdma",
             "boards:left",
         ] {
-            assert!(!is_card(uri), "{uri}");
+            assert!(!is_shared(uri), "{uri}");
         }
     }
 

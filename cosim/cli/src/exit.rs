@@ -120,8 +120,13 @@ pub enum Error {
     #[error("this host has no name: {0}")]
     HostName(io::Error),
     /// These boards can't be shared by processes.
-    #[error("the ranks of `{0}` can't be in processes of their own; take cosim:CONFIG, or xdma:PCI-ADDRESS")]
+    #[error(
+        "the ranks of `{0}` can't be in processes of their own; take cosim:CONFIG, or xdma:PCI-ADDRESS"
+    )]
     NotForProcesses(String),
+    /// There is no such program.
+    #[error("there is no program `{0}`; give its path, or its name if it is in PATH")]
+    NoProgram(String),
     /// A program can't be started.
     #[error("cannot run `{program}`: {source}")]
     Program {
@@ -159,6 +164,7 @@ impl From<&Error> for Exit {
             | Error::OneBoard { .. }
             | Error::NoProgrammer(_)
             | Error::NotForProcesses(_)
+            | Error::NoProgram(_)
             | Error::Program { .. }
             | Error::NoCard => Exit::Usage,
             Error::Write { .. } | Error::HostName(_) | Error::Signals(_) => Exit::Environment,

@@ -6,9 +6,9 @@ mod forward;
 
 use std::sync::{Arc, OnceLock};
 
-use alcor::{GlobalRank, Launch};
+use alcor::Launch;
 use alcor_cosim::CosimBackend;
-use alcor_serve::{Event, Server};
+use alcor_serve::{Event, Runs, Server};
 use alcor_xdma::XdmaBackend;
 
 use crate::exit::{Ended, Error};
@@ -30,7 +30,12 @@ use children::{Children, Start};
   alcor run --config 'ring4?waves=run.fst' -n 2 -- python3 trial.py")]
 pub struct Args {
     /// The cluster: a configuration of hw/core/configs.toml, with options as behind cosim:
-    #[arg(long, value_name = "NAME", default_value = "rma4", conflicts_with = "backend")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "rma4",
+        conflicts_with = "backend"
+    )]
     config: String,
 
     /// The boards by their URI instead: cosim:CONFIG, or xdma:PCI-ADDRESS (a card, which each process opens for itself)
@@ -70,10 +75,10 @@ fn simulated(args: &Args, rest: &str) -> Ended {
         .open_sim(rest)
         .map_err(|error| error.on(&format!("{}:{rest}", CosimBackend::SCHEME)))?;
     let ranks = args.ranks.map_or_else(|| cluster.cluster()?.ranks(), Ok)?;
-    // The first of which the boards learn; its peers' own ends follow from it.
+    // The first whose connection or process ended: its peers' ends follow from it.
     let first = Arc::new(OnceLock::new());
     let dead = Arc::clone(&first);
-    let server = Server::start(cluster, ranks, None, move |event| {
+    let server = Server::start(cluster, ranks, Runs::One, None, move |event| {
         if let Event::Died(rank) = event {
             dead.get_or_init(|| rank);
         }
@@ -84,7 +89,12 @@ fn simulated(args: &Args, rest: &str) -> Ended {
         ranks,
         prefix: !args.no_prefix,
     };
-    let ended = Children::start(&start)?.wait(|rank| server.ended(rank));
+    let ended = Children::start(&start)?.wait(|rank, code| {
+        if code != 0 {
+            first.get_or_init(|| rank);
+        }
+        server.ended(rank);
+    });
     Ok(ended.exit(first.get().copied()))
 }
 
@@ -102,7 +112,7 @@ fn on_a_card(args: &Args, uri: &str) -> Ended {
         ranks,
         prefix: !args.no_prefix,
     };
-    let ended = Children::start(&start)?.wait(|_: GlobalRank| {});
+    let ended = Children::start(&start)?.wait(|_, _| {});
     Ok(ended.exit(None))
 }
 

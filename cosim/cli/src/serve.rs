@@ -4,7 +4,7 @@ use std::io;
 
 use alcor::Launch;
 use alcor_cosim::CosimBackend;
-use alcor_serve::Server;
+use alcor_serve::{Runs, Server};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -42,13 +42,17 @@ pub fn run(args: &Args) -> Ended {
         .map_err(|error| error.on(&format!("{}:{}", CosimBackend::SCHEME, args.config)))?;
     let ranks = args.ranks.map_or_else(|| cluster.cluster()?.ranks(), Ok)?;
     let boards = cluster.boards().len();
-    let server = Server::start(cluster, ranks, args.name.clone(), |event| {
+    let server = Server::start(cluster, ranks, Runs::Many, args.name.clone(), |event| {
         eprintln!("{event}");
     })?;
     let (uri, size) = (server.uri(), server.ranks());
     println!("{}, {boards} boards, {size} ranks: {uri}", args.config);
     println!("export {}={uri} {}={size}", Launch::CLUSTER, Launch::SIZE);
-    println!("{}=0 PROGRAM    # and so on, up to {}", Launch::RANK, size - 1);
+    println!(
+        "{}=0 PROGRAM    # and so on, up to {}",
+        Launch::RANK,
+        size - 1
+    );
     // Whoever waits for these lines may read them through a pipe.
     io::Write::flush(&mut io::stdout()).map_err(Error::write("standard output"))?;
     signals.forever().next();

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use alcor::{Board, Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Wake};
+use alcor::{Board, Cycle, Error, NodeAddr, PageOffset, Port, Wake};
 use alcor_cosim::SimBoard;
 use alcor_shm::channel::Channel;
 use alcor_shm::fault::Fault;
 use alcor_shm::mailbox::{Answer, Ask, Asked, ClusterEnd};
 use alcor_shm::wire::{Hello, Reply, Request, VERSION, Welcome};
 
-use crate::server::Shared;
+use crate::server::{End, Shared};
 
 /// Does what a connection asks for, until its other end is gone.
 pub(crate) fn serve(channel: Channel, shared: &Shared) {
@@ -30,8 +30,8 @@ fn converse(channel: Channel, shared: &Shared) -> io::Result<()> {
         let request: Request = channel.receive()?;
         if let Request::Attach { board, rank } = request {
             let watched = channel.try_clone()?;
-            let attached = board_of(shared, board)
-                .and_then(|board| Ok((board, shared.attach(board, rank)?)));
+            let attached =
+                board_of(shared, board).and_then(|board| Ok((board, shared.attach(board, rank)?)));
             match attached {
                 Ok((board, port)) => return host(channel, &watched, shared, board, rank, port),
                 Err(error) => channel.send(&Reply::Failed(Fault::from(&error)))?,
@@ -85,57 +85,92 @@ fn answer(shared: &Shared, request: &Request) -> Result<Reply, Error> {
     }
 }
 
-/// Serves a rank until it leaves or its process dies, which another thread watches for: this one may be waiting in the port.
+/// Serves a rank until its port is gone or its process dies, which another thread watches for: this one may be waiting in the port.
 fn host(
     channel: Channel,
     watched: &Channel,
     shared: &Shared,
     board: &SimBoard,
     rank: u32,
-    mut port: Box<dyn Port>,
+    port: Box<dyn Port>,
 ) -> io::Result<()> {
-    let has_left = AtomicBool::new(false);
+    let seat = Seat {
+        shared,
+        board,
+        rank,
+        is_free: AtomicBool::new(false),
+    };
+    let mut port = Some(port);
     let hosted = thread::scope(|scope| {
+        let now = port.as_mut().map_or(Ok(Cycle(0)), |port| port.now());
         let mut guest = Guest {
+            seat: &seat,
             end: ClusterEnd::create(board.shape().node_bytes as usize, channel)?,
             data: Vec::new(),
-            has_left: &has_left,
         };
-        let now = port.now().map_or(0, |now| now.0);
+        let attached = Reply::Attached {
+            now: now.map_or(0, |now| now.0),
+        };
         guest
             .end
             .channel()
-            .send_with(&Reply::Attached { now }, Some(guest.end.segment().file()))?;
+            .send_with(&attached, Some(guest.end.segment().file()))?;
         scope.spawn(|| {
             watched.wait_for_the_end();
-            if !has_left.load(Ordering::SeqCst) {
-                board.bury(LocalRank(rank));
+            if !seat.is_free.load(Ordering::SeqCst) {
+                shared.died(board, rank);
             }
         });
-        let served = guest.serve(&mut *port);
+        let served = guest.serve(&mut port);
         guest.end.channel().hang_up();
         served
     });
-    shared.part(board, rank, port, has_left.into_inner());
+    if let Some(port) = port {
+        shared.part(board, rank, port, End::Died);
+    }
     hosted
+}
+
+/// Where a rank of another process sits.
+struct Seat<'a> {
+    shared: &'a Shared,
+    board: &'a SimBoard,
+    rank: u32,
+    /// Whether its port is gone, which is said before its process can know of it: the end of its connection is no death then.
+    is_free: AtomicBool,
 }
 
 /// A rank of another process.
 struct Guest<'a> {
+    seat: &'a Seat<'a>,
     end: ClusterEnd,
     /// Bytes on their way between the mailbox and node memory.
     data: Vec<u8>,
-    /// Whether it has left, which is said before the rank can know of it: the end of its connection is no death then.
-    has_left: &'a AtomicBool,
 }
 
 impl Guest<'_> {
-    /// Does what the rank asks for until it has left.
-    fn serve(&mut self, port: &mut dyn Port) -> io::Result<()> {
-        while !self.has_left.load(Ordering::SeqCst) {
+    /// Does what the rank asks for until its port is gone.
+    fn serve(&mut self, port: &mut Option<Box<dyn Port>>) -> io::Result<()> {
+        while let Some(present) = port {
             let asked = self.end.next()?;
-            let result = self.take(port, asked).map_err(|error| Fault::from(&error));
-            let now = port.now().map_or(0, |now| now.0);
+            let result = self.take(&mut **present, asked);
+            let now = present.now().map_or(0, |now| now.0);
+            let end = match asked.ask {
+                Some(Ask::Leave) => Some(End::Left),
+                Some(Ask::Drop) => Some(End::Dropped),
+                _ => None,
+            };
+            if let Some((end, port)) = end.zip(port.take_if(|_| end.is_some())) {
+                let Seat {
+                    shared,
+                    board,
+                    rank,
+                    ..
+                } = *self.seat;
+                self.seat.is_free.store(true, Ordering::SeqCst);
+                shared.part(board, rank, port, end);
+            }
+            let result = result.map_err(|error| Fault::from(&error));
             self.end.answer(&Answer { now, result })?;
         }
         Ok(())
@@ -167,11 +202,8 @@ impl Guest<'_> {
                 let wake = port.wait(Cycle(deadline))?;
                 Ok(u32::from(wake == Wake::Interrupt))
             }
-            Some(Ask::Leave) => {
-                self.has_left.store(true, Ordering::SeqCst);
-                port.leave()?;
-                Ok(0)
-            }
+            Some(Ask::Leave) => port.leave().map(|()| 0),
+            Some(Ask::Drop) => Ok(0),
             None => Err(Error::BadOption {
                 option: "request",
                 value: 0,

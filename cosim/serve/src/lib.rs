@@ -7,11 +7,11 @@
 //!
 //! ```no_run
 //! use alcor_cosim::CosimBackend;
-//! use alcor_serve::Server;
+//! use alcor_serve::{Runs, Server};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let cluster = CosimBackend::new().open_sim("ring4")?;
-//! let server = Server::start(cluster, 4, None, |event| eprintln!("{event}"))?;
+//! let server = Server::start(cluster, 4, Runs::Many, None, |event| eprintln!("{event}"))?;
 //! println!("export ALCOR_CLUSTER={}", server.uri());
 //! # Ok(())
 //! # }
@@ -24,4 +24,4 @@ mod event;
 mod server;
 
 pub use event::Event;
-pub use server::{ServeError, Server};
+pub use server::{Runs, ServeError, Server};

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use alcor::{Board, Cluster, Error, GlobalRank, LocalRank, Port};
 use alcor_cosim::{SimBoard, SimCluster};
@@ -17,6 +17,9 @@ use crate::{Event, connection};
 
 /// Connections at once.
 const CONNECTIONS: usize = 1024;
+
+/// How long the end of a connection may take that is only to be noticed.
+const SETTLE: Duration = Duration::from_secs(5);
 
 /// Why a cluster can't be served.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +41,15 @@ pub enum ServeError {
     Board(#[from] Error),
 }
 
+/// What happens when all ranks of a run have gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runs {
+    /// The first that attaches again begins the next run.
+    Many,
+    /// There is no other: a rank that comes too late learns who died.
+    One,
+}
+
 /// A cluster that other processes attach to, until it is dropped.
 pub struct Server {
     name: String,
@@ -48,18 +60,17 @@ pub struct Server {
 impl Server {
     /// Makes the boards ready for a run of that many ranks, and listens by that name, or by one that nobody else has.
     ///
-    /// When all ranks of a run have gone, the first that attaches again begins the next.
-    ///
     /// # Errors
     /// When the name is taken, or the boards have fewer ranks.
     pub fn start(
         cluster: Arc<SimCluster>,
         ranks: u32,
+        runs: Runs,
         name: Option<String>,
         watch: impl Fn(Event) + Send + Sync + 'static,
     ) -> Result<Server, ServeError> {
-        let name = name
-            .unwrap_or_else(|| format!("{}-{:08x}", std::process::id(), rand::random::<u32>()));
+        let name =
+            name.unwrap_or_else(|| format!("{}-{:08x}", std::process::id(), rand::random::<u32>()));
         let boards = cluster.cluster()?;
         boards.prepare(ranks)?;
         let failed = |name: &str| {
@@ -74,10 +85,12 @@ impl Server {
             sim: cluster,
             boards,
             ranks,
+            runs,
             watch: Box::new(watch),
             run: Mutex::new(Run {
                 attached: 0,
                 is_fresh: true,
+                dead: None,
             }),
             connections: Mutex::default(),
             stop: AtomicBool::new(false),
@@ -169,6 +182,8 @@ struct Run {
     attached: u32,
     /// Whether the boards have been made ready since the last run.
     is_fresh: bool,
+    /// Who died first in the last run.
+    dead: Option<(String, LocalRank)>,
 }
 
 /// What all connections share.
@@ -176,6 +191,7 @@ pub(crate) struct Shared {
     pub(crate) sim: Arc<SimCluster>,
     boards: Cluster,
     ranks: u32,
+    runs: Runs,
     watch: Box<dyn Fn(Event) + Send + Sync>,
     run: Mutex<Run>,
     connections: Mutex<BTreeMap<u64, Channel>>,
@@ -219,23 +235,32 @@ impl Shared {
         }
     }
 
+    /// Gives the connections of processes that are gone the time to end: who comes next is not to find their ports attached.
+    fn settle(&self) {
+        let start = Instant::now();
+        while start.elapsed() < SETTLE && self.connections().values().any(Channel::is_gone) {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Resets a board for a client that begins a run of its own.
     pub(crate) fn reset(&self, board: &SimBoard) -> Result<(), Error> {
+        self.settle();
         let mut run = self.run();
         board.reset()?;
         run.is_fresh = true;
         Ok(())
     }
 
-    /// Attaches a rank; the first after a run begins the next.
-    pub(crate) fn attach(
-        &self,
-        board: &Arc<SimBoard>,
-        rank: u32,
-    ) -> Result<Box<dyn Port>, Error> {
+    /// Attaches a rank; the first after a run begins the next, if there is to be one.
+    pub(crate) fn attach(&self, board: &Arc<SimBoard>, rank: u32) -> Result<Box<dyn Port>, Error> {
         let mut run = self.run();
         if run.attached == 0 && !run.is_fresh {
+            if let (Runs::One, Some((board, rank))) = (self.runs, run.dead.clone()) {
+                return Err(Error::PeerDied { board, rank });
+            }
             self.boards.prepare(self.ranks)?;
+            run.dead = None;
         }
         let port = Arc::clone(board).attach(LocalRank(rank))?;
         run.is_fresh = false;
@@ -244,17 +269,41 @@ impl Shared {
         Ok(port)
     }
 
-    /// Notes the end of a rank's port, and drops it.
-    pub(crate) fn part(&self, board: &SimBoard, rank: u32, port: Box<dyn Port>, has_left: bool) {
+    /// Tells all that a rank's process has died, before anything that follows from it can happen.
+    pub(crate) fn died(&self, board: &SimBoard, rank: u32) {
+        self.note_death(&mut self.run(), board, rank);
+        board.bury(LocalRank(rank));
+    }
+
+    fn note_death(&self, run: &mut Run, board: &SimBoard, rank: u32) {
+        if run.dead.is_none() {
+            run.dead = Some((board.name().to_owned(), LocalRank(rank)));
+        }
+        (self.watch)(Event::Died(global(board, rank)));
+    }
+
+    /// Drops the port of a rank that has left, or of one that died, of which all have been told if its process did.
+    pub(crate) fn part(&self, board: &SimBoard, rank: u32, port: Box<dyn Port>, end: End) {
         let mut run = self.run();
+        match end {
+            End::Left => (self.watch)(Event::Left(global(board, rank))),
+            End::Dropped => self.note_death(&mut run, board, rank),
+            End::Died => {}
+        }
         drop(port);
         run.attached -= 1;
-        let rank = global(board, rank);
-        (self.watch)(match has_left {
-            true => Event::Left(rank),
-            false => Event::Died(rank),
-        });
     }
+}
+
+/// How a rank's port ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// In good order.
+    Left,
+    /// Its process dropped it before.
+    Dropped,
+    /// Its process died.
+    Died,
 }
 
 fn global(board: &SimBoard, rank: u32) -> GlobalRank {

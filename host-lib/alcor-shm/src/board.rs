@@ -81,8 +81,7 @@ impl ShmBoard {
         };
         let segment = Segment::open(memory).map_err(|error| error.to_string());
         let end = segment.and_then(|segment| RankEnd::open(segment, channel));
-        let end =
-            end.map_err(|problem| ShmError::BadMailbox { rank, problem }.on(&self.name))?;
+        let end = end.map_err(|problem| ShmError::BadMailbox { rank, problem }.on(&self.name))?;
         Ok(ShmPort::new(self.name.clone(), rank, end, now))
     }
 }

@@ -6,7 +6,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags,
@@ -129,12 +129,7 @@ impl Channel {
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let got = loop {
             let mut parts = [IoSliceMut::new(&mut length)];
-            match rustix::net::recvmsg(
-                &self.0,
-                &mut parts,
-                &mut control,
-                RecvFlags::CMSG_CLOEXEC,
-            ) {
+            match rustix::net::recvmsg(&self.0, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC) {
                 Ok(received) => break received.bytes,
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
@@ -186,6 +181,17 @@ impl Channel {
         while let Err(rustix::io::Errno::INTR) = rustix::event::poll(&mut polled, None) {}
     }
 
+    /// Whether the other end is gone, or this one was hung up.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        let mut polled = [PollFd::new(&self.0, PollFlags::RDHUP)];
+        let at_once = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        matches!(rustix::event::poll(&mut polled, Some(&at_once)), Ok(1..))
+    }
+
     /// Ends the connection for both sides.
     pub fn hang_up(&self) {
         // What fails here has been ended by the other side.
@@ -210,8 +216,10 @@ mod tests {
         assert!(matches!(b.receive_with::<String>(), Ok((text, Some(_))) if text == "second"));
         b.doze().unwrap();
         assert!(a.send(&"x".repeat(MESSAGE_BYTES)).is_err());
+        assert!(!b.is_gone());
         drop(a);
         b.wait_for_the_end();
+        assert!(b.is_gone());
         let gone = b.doze().unwrap_err();
         assert_eq!(gone.kind(), io::ErrorKind::UnexpectedEof);
         assert!(b.ring().is_err());
@@ -223,8 +231,14 @@ mod tests {
         let (a, b) = (Channel(a), Channel(b));
         a.send_all(&u32::MAX.to_le_bytes()).unwrap();
         let kind = |error: io::Error| error.kind();
-        assert_eq!(b.receive::<u32>().map_err(kind), Err(io::ErrorKind::InvalidData));
+        assert_eq!(
+            b.receive::<u32>().map_err(kind),
+            Err(io::ErrorKind::InvalidData)
+        );
         a.send(&"text").unwrap();
-        assert_eq!(b.receive::<u32>().map_err(kind), Err(io::ErrorKind::InvalidData));
+        assert_eq!(
+            b.receive::<u32>().map_err(kind),
+            Err(io::ErrorKind::InvalidData)
+        );
     }
 }

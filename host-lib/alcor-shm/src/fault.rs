@@ -206,6 +206,9 @@ mod tests {
             attached: 2,
         };
         let came = Fault::from(&busy).into_error("shm:x").to_string();
-        assert!(came.contains("shm:x") && came.contains(&busy.to_string()), "{came}");
+        assert!(
+            came.contains("shm:x") && came.contains(&busy.to_string()),
+            "{came}"
+        );
     }
 }

@@ -92,8 +92,10 @@ pub enum Ask {
         /// Until when.
         deadline: u64,
     },
-    /// [`alcor::Port::leave`]
+    /// [`alcor::Port::leave`], after which there are no more requests.
     Leave,
+    /// The port is dropped before it has left, after which there are no more requests.
+    Drop,
 }
 
 impl Ask {
@@ -106,6 +108,7 @@ impl Ask {
             Ask::ReadMemory { at, bytes } => [4, at, bytes, 0],
             Ask::Wait { deadline } => [5, 0, deadline as u32, (deadline >> 32) as u32],
             Ask::Leave => [6, 0, 0, 0],
+            Ask::Drop => [7, 0, 0, 0],
         }
     }
 
@@ -127,6 +130,7 @@ impl Ask {
                 deadline: u64::from(high) << 32 | u64::from(low),
             },
             6 => Ask::Leave,
+            7 => Ask::Drop,
             _ => return None,
         })
     }
@@ -327,7 +331,10 @@ impl ClusterEnd {
     /// # Errors
     /// When the system has no memory for it.
     pub fn create(data_bytes: usize, channel: Channel) -> io::Result<ClusterEnd> {
-        let words = data_bytes.max(FAULT_BYTES).div_ceil(4).next_multiple_of(1024);
+        let words = data_bytes
+            .max(FAULT_BYTES)
+            .div_ceil(4)
+            .next_multiple_of(1024);
         let segment = Segment::create(4 * (DATA + words))?;
         let end = End {
             segment,
@@ -422,10 +429,7 @@ mod tests {
         let (a, b) = UnixStream::pair().unwrap();
         let cluster = ClusterEnd::create(100, Channel::accept(a).unwrap()).unwrap();
         let memory = cluster.segment().file().try_clone_to_owned().unwrap();
-        let rank = RankEnd::open(
-            Segment::open(memory).unwrap(),
-            Channel::accept(b).unwrap(),
-        );
+        let rank = RankEnd::open(Segment::open(memory).unwrap(), Channel::accept(b).unwrap());
         (rank.unwrap(), cluster)
     }
 
@@ -442,6 +446,7 @@ mod tests {
                 deadline: 5 << 32 | 6,
             },
             Ask::Leave,
+            Ask::Drop,
         ];
         let server = thread::spawn(move || {
             for (number, ask) in (0..).zip(asks) {
@@ -502,7 +507,7 @@ mod tests {
     #[test]
     fn nonsense_is_no_request() {
         let (rank, mut cluster) = pair();
-        rank.end.set(ASKED, 7);
+        rank.end.set(ASKED, 8);
         rank.end.set(POSTED, u32::MAX);
         rank.end.set(REQUEST, 1);
         let asked = cluster.next().unwrap();
@@ -512,17 +517,17 @@ mod tests {
 
     #[test]
     fn a_mailbox_of_another_version_is_refused() {
-        for (index, value, says) in [(0, 1, "begins"), (1, VERSION + 1, "version"), (2, 7, "data")]
-        {
+        for (index, value, says) in [
+            (0, 1, "begins"),
+            (1, VERSION + 1, "version"),
+            (2, 7, "data"),
+        ] {
             let (a, _b) = UnixStream::pair().unwrap();
             let (c, _d) = UnixStream::pair().unwrap();
             let cluster = ClusterEnd::create(0, Channel::accept(a).unwrap()).unwrap();
             cluster.end.set(index, value);
             let memory = cluster.segment().file().try_clone_to_owned().unwrap();
-            let opened = RankEnd::open(
-                Segment::open(memory).unwrap(),
-                Channel::accept(c).unwrap(),
-            );
+            let opened = RankEnd::open(Segment::open(memory).unwrap(), Channel::accept(c).unwrap());
             assert!(opened.err().unwrap().contains(says));
         }
         let (c, _d) = UnixStream::pair().unwrap();

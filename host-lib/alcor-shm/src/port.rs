@@ -123,3 +123,13 @@ impl Port for ShmPort {
         left.map(drop)
     }
 }
+
+impl Drop for ShmPort {
+    /// Waits until the boards know that the port is gone, so that what this process does next finds it so.
+    fn drop(&mut self) {
+        if !self.has_left {
+            // If the cluster is gone, so is the port.
+            let _ = self.end.ask(Ask::Drop);
+        }
+    }
+}

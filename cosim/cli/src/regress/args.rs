@@ -8,7 +8,7 @@ use alcor_conformance::{Settings, Tier};
 use clap::ValueEnum;
 use regex::Regex;
 
-use crate::backends::is_card;
+use crate::backends::is_shared;
 use crate::exit::Error;
 
 /// The board that is taken unless another is named.
@@ -83,7 +83,7 @@ impl Args {
     /// Boards at once.
     pub fn jobs(&self) -> Result<usize, Error> {
         let asked = self.jobs.map(NonZeroUsize::get);
-        if is_card(&self.backend) {
+        if is_shared(&self.backend) {
             return match asked {
                 None | Some(1) => Ok(1),
                 Some(jobs) => Err(Error::OneBoard {

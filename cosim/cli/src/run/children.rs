@@ -94,7 +94,12 @@ impl Children {
             _ => Stdio::null(),
         };
         let mut child = Command::new(std::env::current_exe()?)
-            .args(["exec-rank", "--parent", &std::process::id().to_string(), "--"])
+            .args([
+                "exec-rank",
+                "--parent",
+                &std::process::id().to_string(),
+                "--",
+            ])
             .args(start.program)
             .envs(variables(start, rank))
             .stdin(stdin)
@@ -126,8 +131,8 @@ impl Children {
         Ok(())
     }
 
-    /// Waits until all have ended, and ends them when one has failed. `ended` is told of each.
-    pub fn wait(mut self, ended: impl Fn(GlobalRank)) -> AllEnded {
+    /// Waits until all have ended, and ends them when one has failed. `ended` is told of each, with its code.
+    pub fn wait(mut self, ended: impl Fn(GlobalRank, i32)) -> AllEnded {
         let mut first = None;
         // When those that are left are sent SIGTERM, and when SIGKILL.
         let (mut ask_at, mut kill_at) = (None, None);
@@ -136,7 +141,7 @@ impl Children {
                 Some(News::Ended(rank, status)) => {
                     let code = code(status);
                     self.processes[rank as usize].ended = Some(code);
-                    ended(GlobalRank(rank));
+                    ended(GlobalRank(rank), code);
                     if code != 0 && first.is_none() {
                         first = Some(rank);
                         eprintln!("alcor: rank {rank} {}", describe(code));
@@ -147,7 +152,11 @@ impl Children {
                     self.signal(Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
                     if matches!(signal, SIGINT | SIGTERM | SIGHUP | SIGQUIT) {
                         // The second time is meant.
-                        let grace = if kill_at.is_some() { Duration::ZERO } else { GRACE };
+                        let grace = if kill_at.is_some() {
+                            Duration::ZERO
+                        } else {
+                            GRACE
+                        };
                         (ask_at, kill_at) = (None, Some(Instant::now() + grace));
                     }
                 }
@@ -169,7 +178,9 @@ impl Children {
         }
         let codes = self.processes.iter();
         AllEnded {
-            codes: codes.map(|process| process.ended.unwrap_or_default()).collect(),
+            codes: codes
+                .map(|process| process.ended.unwrap_or_default())
+                .collect(),
             first,
         }
     }
@@ -179,7 +190,10 @@ impl Children {
         let Some(until) = until else {
             return self.news.recv().ok();
         };
-        match self.news.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        match self
+            .news
+            .recv_timeout(until.saturating_duration_since(Instant::now()))
+        {
             Ok(news) => Some(news),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
         }
@@ -187,7 +201,10 @@ impl Children {
 
     /// Sends a signal to those that have not ended, and to what they have started.
     fn signal(&self, signal: Signal) {
-        let left = self.processes.iter().filter(|process| process.ended.is_none());
+        let left = self
+            .processes
+            .iter()
+            .filter(|process| process.ended.is_none());
         for group in left.filter_map(|process| process.group) {
             // One that has ended meanwhile needs none.
             let _ = kill_process_group(group, signal);

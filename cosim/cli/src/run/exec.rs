@@ -49,9 +49,6 @@ pub fn check(program: &str) -> Result<(), Error> {
     };
     match is_there {
         true => Ok(()),
-        false => Err(Error::Program {
-            program: program.to_owned(),
-            source: io::ErrorKind::NotFound.into(),
-        }),
+        false => Err(Error::NoProgram(program.to_owned())),
     }
 }
