@@ -1,17 +1,20 @@
 //! `alcor bench`: figures, each beside the paper's and the physical bound.
 
+mod host;
+
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use alcor::abi::board::capabilities;
-use alcor::{Backend, Board, Job, Rank};
+use alcor::{Board, Job, Rank};
 use alcor_cosim::{SimBoard, SimCluster};
 use alcor_paper::collectives::{self, Network, Op, Path, Plan};
-use alcor_paper::{Format, Report, Row, alpu, host, load, messages, plot, rma};
-use alcor_standin::StandInBackend;
+use alcor_paper::{Format, Report, Row, alpu, load, messages, plot, rma};
 use clap::ValueEnum;
+
+pub use host::{CountArgs, be_counted};
 
 use crate::build;
 use crate::exit::{Ended, Error, Exit};
@@ -27,7 +30,8 @@ pub enum Subject {
     /// Collectives over joined boards in hardware, beside the physical bound and the same in
     /// software, in cycles.
     Collectives,
-    /// What a host does for a put on a board, counted on nodes that stand in for one: stores, loads and system calls.
+    /// What a host does for a put: on a board, counted on nodes that stand in for one, stores, loads and system calls; over plain memory,
+    /// the library's own time; and attached to a cluster of another process.
     Host,
     /// How fast the simulation runs: of a board beside a bare loop, of joined boards on one and on
     /// two threads.
@@ -208,17 +212,7 @@ impl Args {
 
     fn host(&self) -> Result<Report, Error> {
         let config = self.config.as_deref().unwrap_or("rma2");
-        let standin = StandInBackend::over(build::backend()).serve(config)?;
-        let board = StandInBackend::backend(&standin).open("auto")?;
-        let rows = host::rows(board, || {
-            let counts = standin.counts();
-            host::Work {
-                stores: counts.stores,
-                loads: counts.loads,
-                calls: counts.calls,
-            }
-        })?;
-        Ok(self.report("host", config, "a put", rows))
+        Ok(self.report("host", config, "as noted", host::rows(config)?))
     }
 
     fn sim(&self) -> Result<Report, Error> {

@@ -138,6 +138,9 @@ pub enum Error {
     /// A cluster can't be served.
     #[error("{0}")]
     Serve(#[from] alcor_serve::ServeError),
+    /// A process can't be traced.
+    #[error("cannot be traced: {0}")]
+    Trace(io::Error),
     /// Signals can't be waited for.
     #[error("cannot wait for signals: {0}")]
     Signals(io::Error),
@@ -167,7 +170,9 @@ impl From<&Error> for Exit {
             | Error::NoProgram(_)
             | Error::Program { .. }
             | Error::NoCard => Exit::Usage,
-            Error::Write { .. } | Error::HostName(_) | Error::Signals(_) => Exit::Environment,
+            Error::Write { .. } | Error::HostName(_) | Error::Trace(_) | Error::Signals(_) => {
+                Exit::Environment
+            }
             Error::Serve(error) => of_server(error),
             Error::Measure(_)
             | Error::Job(_)

@@ -42,6 +42,8 @@ enum Command {
     Doctor(doctor::Args),
     #[command(hide = true)]
     ExecRank(run::exec::Args),
+    #[command(hide = true)]
+    CountPuts(bench::CountArgs),
 }
 
 impl Command {
@@ -51,6 +53,7 @@ impl Command {
             Command::Run(args) => run::run(&args),
             Command::Serve(args) => serve::run(&args),
             Command::ExecRank(args) => run::exec::run(&args),
+            Command::CountPuts(args) => bench::be_counted(&args),
             Command::Bench(args) => bench::run(&args),
             Command::Bitstream(command) => bitstream::run(&command),
             Command::Deploy(args) => deploy::run(&args),

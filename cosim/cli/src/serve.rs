@@ -1,6 +1,6 @@
 //! `alcor serve`: a simulated cluster that stays, for programs that others start.
 
-use std::io;
+use std::io::{self, Write};
 
 use alcor::Launch;
 use alcor_cosim::CosimBackend;
@@ -46,15 +46,22 @@ pub fn run(args: &Args) -> Ended {
         eprintln!("{event}");
     })?;
     let (uri, size) = (server.uri(), server.ranks());
-    println!("{}, {boards} boards, {size} ranks: {uri}", args.config);
-    println!("export {}={uri} {}={size}", Launch::CLUSTER, Launch::SIZE);
-    println!(
-        "{}=0 PROGRAM    # and so on, up to {}",
+    let says = format!(
+        "{}, {boards} boards, {size} ranks: {uri}\n\
+         export {}={uri} {}={size}\n\
+         {}=0 PROGRAM    # and so on, up to {}\n",
+        args.config,
+        Launch::CLUSTER,
+        Launch::SIZE,
         Launch::RANK,
         size - 1
     );
-    // Whoever waits for these lines may read them through a pipe.
-    io::Write::flush(&mut io::stdout()).map_err(Error::write("standard output"))?;
+    // At once and as a whole: whoever waits for it may read it through a pipe.
+    let mut out = io::stdout().lock();
+    out.write_all(says.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(Error::write("standard output"))?;
+    drop(out);
     signals.forever().next();
     Ok(Exit::Passed)
 }

@@ -58,10 +58,10 @@ impl Trial {
     }
 
     /// `alcor run` of so many rounds of the example.
-    fn run(rounds: u32) -> Trial {
+    fn run(config: &str, rounds: u32) -> Trial {
         let (program, rounds) = (exchange(), rounds.to_string());
         let program = program.to_str().unwrap();
-        Trial::start(&["run", "--config", CONFIG, "--", program, &rounds])
+        Trial::start(&["run", "--config", config, "--", program, &rounds])
     }
 
     /// The processes that carry the mark: (pid, what they were told of their rank).
@@ -173,18 +173,13 @@ fn lines(bytes: &[u8]) -> BTreeSet<String> {
 
 /// Has the model built, which takes longer than anything here may.
 fn warm_up() {
-    let built = Command::new(exchange())
-        .args(["1", &format!("cosim:{CONFIG}")])
-        .env("ALCOR_ROOT", concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-        .output()
-        .unwrap();
-    assert!(built.status.success(), "{}", text(&built.stderr));
+    of_threads(&format!("cosim:{CONFIG}"), 1);
 }
 
-/// What threads of one process print.
-fn of_threads(rounds: u32) -> BTreeSet<String> {
+/// What threads of one process print on these boards.
+fn of_threads(uri: &str, rounds: u32) -> BTreeSet<String> {
     let output = Command::new(exchange())
-        .args([&rounds.to_string(), &format!("cosim:{CONFIG}")])
+        .args([&rounds.to_string(), uri])
         .env("ALCOR_ROOT", concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
         .output()
         .unwrap();
@@ -194,22 +189,25 @@ fn of_threads(rounds: u32) -> BTreeSet<String> {
 
 #[test]
 fn processes_take_the_cycles_that_threads_take() {
-    warm_up();
-    let threads: BTreeSet<String> = of_threads(20)
-        .into_iter()
-        .map(|line| {
-            let rank = line.strip_prefix("rank ").unwrap().chars().next().unwrap();
-            format!("[{rank}] {line}")
-        })
-        .collect();
-    assert_eq!(threads.len(), 2);
-    for _ in 0..3 {
-        let mut trial = Trial::run(20);
-        let output = trial.end();
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        assert_eq!(lines(&output.stdout), threads);
-        assert_eq!(text(&output.stderr), "");
-        trial.leaves_nothing();
+    // One board, and three that are joined.
+    for (config, ranks) in [(CONFIG, 2), ("ring3-small", 3)] {
+        let threads = of_threads(&format!("cosim:{config}"), 20);
+        assert_eq!(threads.len(), ranks);
+        let expected: BTreeSet<String> = threads
+            .into_iter()
+            .map(|line| {
+                let rank = line.strip_prefix("rank ").unwrap().chars().next().unwrap();
+                format!("[{rank}] {line}")
+            })
+            .collect();
+        for _ in 0..3 {
+            let mut trial = Trial::run(config, 20);
+            let output = trial.end();
+            assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+            assert_eq!(lines(&output.stdout), expected);
+            assert_eq!(text(&output.stderr), "");
+            trial.leaves_nothing();
+        }
     }
 }
 
@@ -316,7 +314,7 @@ const VICTIMS: [Victim; 5] = [
 
 /// Kills one party of a run at a random moment; whether a peer said that it noticed.
 fn kill_one(victim: Victim, random: &mut StdRng) -> bool {
-    let mut trial = Trial::run(1_000_000);
+    let mut trial = Trial::run(CONFIG, 1_000_000);
     let moment = Duration::from_micros(random.random_range(0..250_000));
     thread::sleep(moment);
     let launcher = trial.child.id();
@@ -426,7 +424,7 @@ fn outputs(ranks: Vec<Child>) -> Vec<Output> {
 #[test]
 fn a_cluster_that_stays_serves_run_after_run() {
     warm_up();
-    let threads = of_threads(10);
+    let threads = of_threads(&format!("cosim:{CONFIG}"), 10);
     let name = format!("test-{}", std::process::id());
     let (mut trial, uri) = serve(&["--name", &name]);
     assert_eq!(uri, format!("shm:{name}"));
@@ -479,18 +477,18 @@ fn a_cluster_that_stays_serves_run_after_run() {
         "{}",
         text(&stranger.stderr)
     );
-    // The suite runs there as on boards of its own.
-    let regress = Command::new(env!("CARGO_BIN_EXE_alcor"))
-        .args([
-            "regress",
-            "--backend",
-            &uri,
-            "--filter",
-            r"^(put|abort|messages\.pairs)",
-        ])
-        .output()
-        .unwrap();
-    assert_eq!(regress.status.code(), Some(0), "{}", text(&regress.stderr));
+    // The suite runs there as on boards of its own, to the last word on every wire.
+    let regress = |uri: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_alcor"))
+            .args(["regress", "--backend", uri])
+            .args(["--filter", r"^(put|abort|messages\.pairs)"])
+            .env("ALCOR_ROOT", concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout).lines().last().map(str::to_owned)
+    };
+    assert_eq!(regress(&uri), regress(&format!("cosim:{CONFIG}")));
     // It is killed itself: ranks that wait in it learn that it is gone.
     let left = ranks(&uri, 1_000_000, ["ALCOR_RANK", "ALCOR_SIZE"]);
     thread::sleep(Duration::from_millis(200));

@@ -152,7 +152,7 @@ impl Guest<'_> {
     /// Does what the rank asks for until its port is gone.
     fn serve(&mut self, port: &mut Option<Box<dyn Port>>) -> io::Result<()> {
         while let Some(present) = port {
-            let asked = self.end.next()?;
+            let asked = self.end.asked()?;
             let result = self.take(&mut **present, asked);
             let now = present.now().map_or(0, |now| now.0);
             let end = match asked.ask {
@@ -169,6 +169,10 @@ impl Guest<'_> {
                 } = *self.seat;
                 self.seat.is_free.store(true, Ordering::SeqCst);
                 shared.part(board, rank, port, end);
+            }
+            if result.is_err() && self.end.channel().is_gone() {
+                // The server has hung up to end: that is what the rank is to see, and not what its port makes of it.
+                return Err(io::ErrorKind::UnexpectedEof.into());
             }
             let result = result.map_err(|error| Fault::from(&error));
             self.end.answer(&Answer { now, result })?;

@@ -369,7 +369,7 @@ impl ClusterEnd {
     ///
     /// # Errors
     /// When the rank's process is gone.
-    pub fn next(&mut self) -> io::Result<Asked> {
+    pub fn asked(&mut self) -> io::Result<Asked> {
         let end = &mut self.end;
         end.number = end.await_change(REQUEST, end.number, CLUSTER_SLEEPS)?;
         Ok(Asked {
@@ -450,7 +450,7 @@ mod tests {
         ];
         let server = thread::spawn(move || {
             for (number, ask) in (0..).zip(asks) {
-                let asked = cluster.next().unwrap();
+                let asked = cluster.asked().unwrap();
                 assert_eq!((asked.ask, asked.posts), (Some(ask), number as usize));
                 let posts: Vec<_> = (0..asked.posts).map(|index| cluster.post(index)).collect();
                 let expected = (0..asked.posts as u32).map(|index| (4 * index, !index));
@@ -466,7 +466,7 @@ mod tests {
                     })
                     .unwrap();
             }
-            cluster.next().unwrap_err()
+            cluster.asked().unwrap_err()
         });
         for (number, ask) in (0..).zip(asks) {
             (0..number).for_each(|index| rank.post(4 * index, !index));
@@ -490,7 +490,7 @@ mod tests {
         };
         let sent = fault.clone();
         let server = thread::spawn(move || {
-            cluster.next().unwrap();
+            cluster.asked().unwrap();
             cluster
                 .answer(&Answer {
                     now: 1,
@@ -510,7 +510,7 @@ mod tests {
         rank.end.set(ASKED, 8);
         rank.end.set(POSTED, u32::MAX);
         rank.end.set(REQUEST, 1);
-        let asked = cluster.next().unwrap();
+        let asked = cluster.asked().unwrap();
         assert_eq!((asked.ask, asked.posts), (None, POSTS));
         let _ = cluster.post(POSTS - 1);
     }

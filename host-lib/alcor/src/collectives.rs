@@ -9,7 +9,7 @@ use crate::allocator::Block;
 use crate::call::{Call, Collective, Path, Receipt, SoftwareReason};
 use crate::hardware::Operands;
 use crate::operation::{Combine, combine_bytes};
-use crate::request::{Asked, Asking, Request};
+use crate::request::{Asked, Asking, Held, Request};
 use crate::schedule::Schedule;
 use crate::software::Task;
 use crate::transfer::fits;
@@ -684,7 +684,7 @@ impl Plan {
         }
     }
 
-    fn held(&self) -> Vec<Arc<Block>> {
+    fn held(&self) -> Held {
         let pieces = [&self.gives, &self.keeps];
         let held = pieces.into_iter().flatten();
         held.map(|(piece, _)| Arc::clone(&piece.held)).collect()

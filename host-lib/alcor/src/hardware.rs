@@ -6,9 +6,8 @@ use std::sync::Arc;
 use alcor_abi::Status;
 use alcor_abi::rank::{self, c_go};
 
-use crate::allocator::Block;
 use crate::progress::Progress;
-use crate::request::{Asked, Outcome, Request};
+use crate::request::{Asked, Held, Outcome, Request};
 use crate::{Error, Result};
 
 /// Operands of a collective, as the registers from C_SOURCE take them.
@@ -65,7 +64,7 @@ struct Queued {
     context: u32,
     operands: Operands,
     outcome: Arc<Outcome>,
-    held: Vec<Arc<Block>>,
+    held: Held,
     /// What has to end well before this is posted.
     herald: Option<Arc<Outcome>>,
 }
@@ -109,7 +108,7 @@ impl Progress {
         context: u32,
         operands: Operands,
         asked: Asked,
-        held: Vec<Arc<Block>>,
+        held: Held,
     ) -> Result<Request> {
         self.post_after(None, context, operands, asked, held)
     }
@@ -121,11 +120,11 @@ impl Progress {
         context: u32,
         operands: Operands,
         asked: Asked,
-        held: Vec<Arc<Block>>,
+        held: Held,
     ) -> Result<Request> {
         let signature = Operands::signature(operands.count, operands.what);
         let herald = Asked::Herald { context };
-        let herald = self.post_after(None, context, signature, herald, Vec::new())?;
+        let herald = self.post_after(None, context, signature, herald, Held::new())?;
         self.post_after(Some(herald.outcome), context, operands, asked, held)
     }
 
@@ -135,7 +134,7 @@ impl Progress {
         context: u32,
         operands: Operands,
         asked: Asked,
-        held: Vec<Arc<Block>>,
+        held: Held,
     ) -> Result<Request> {
         let outcome = self.outstanding.outcome(asked);
         self.unit.queue.push_back(Queued {

@@ -30,7 +30,7 @@ use alcor_abi::{Opcode, Status};
 
 use crate::allocator::Block;
 use crate::progress::{Progress, Wanted};
-use crate::request::{Asked, Outcome, Request};
+use crate::request::{Asked, Held, Outcome, Request};
 use crate::transfer::fits;
 use crate::watchdog::Awaited;
 use crate::{
@@ -270,7 +270,7 @@ impl Contexts {
 #[derive(Debug)]
 struct Queued {
     outcome: Arc<Outcome>,
-    held: Vec<Arc<Block>>,
+    held: Held,
 }
 
 /// A queue of what waits.
@@ -426,7 +426,7 @@ impl Messages {
 
 impl Progress {
     /// Starts a send or receive: posts it, or has it wait for its turn.
-    fn start_message(&mut self, asked: Asked, held: Vec<Arc<Block>>) -> Result<Request> {
+    fn start_message(&mut self, asked: Asked, held: Held) -> Result<Request> {
         let line = match asked.message() {
             Some(&Message {
                 kind: MessageKind::Send,
@@ -579,7 +579,7 @@ impl Progress {
         });
         self.post_message(Queued {
             outcome: Arc::clone(&outcome),
-            held: Vec::new(),
+            held: Held::new(),
         })?;
         let request = Request { outcome };
         self.wait_for_one(&request, Request::is_known)?;
@@ -761,7 +761,7 @@ impl Peers {
             message,
             members: self.members.clone(),
         };
-        rank.progress.start_message(asked, vec![held])
+        rank.progress.start_message(asked, Held::from([held]))
     }
 
     /// What was found, with its source as these count it.

@@ -15,7 +15,7 @@ use crate::credits::{Credits, after};
 use crate::events::{Events, LastError};
 use crate::hardware::{CollectiveUnit, Operands};
 use crate::messages::{Message, Messages};
-use crate::request::{Answered, Asked, Asking, Ended, Outstanding, Request};
+use crate::request::{Answered, Asked, Asking, Ended, Held, Outstanding, Request};
 use crate::software::{Software, Task};
 use crate::transfer::{Transfer, WindowName};
 use crate::watchdog::{Awaited, AwaitedCollective, AwaitedMessage, RankState};
@@ -473,7 +473,7 @@ impl Progress {
         let herald = match herald {
             Some((context, operands)) => {
                 let asked = Asked::Herald { context };
-                let request = self.post_collective(context, operands, asked, Vec::new())?;
+                let request = self.post_collective(context, operands, asked, Held::new())?;
                 Some(request.outcome)
             }
             None => None,

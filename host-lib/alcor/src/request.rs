@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use alcor_abi::Status;
+use smallvec::SmallVec;
 
 use crate::allocator::Block;
 use crate::call::{Call, Difference, Path, Receipt};
@@ -107,6 +108,9 @@ impl From<Status> for Ended {
         }
     }
 }
+
+/// Node memory that is not handed out again while something is under way: mostly one piece, for which nothing is allocated.
+pub(crate) type Held = SmallVec<[Arc<Block>; 1]>;
 
 /// How a transfer, collective or message ended, once it has: shared by its [`Request`] and the table of ids.
 #[derive(Debug)]
@@ -253,7 +257,7 @@ impl Request {
 struct UnderWay {
     outcome: Arc<Outcome>,
     /// Keeps the local memory from being handed out again.
-    _held: Vec<Arc<Block>>,
+    _held: Held,
 }
 
 /// What a rank has under way, by command id. The ids below the depth of the queues of messages are
@@ -276,6 +280,8 @@ pub(crate) struct Outstanding {
     sweep_at: usize,
     /// Failures that nobody can claim any more, by target: how many, and the first.
     unclaimed: BTreeMap<GlobalRank, (u64, Error)>,
+    /// Outcomes that are known, to be used again once their owners have let them go; no more than there are ids.
+    spare: Vec<Arc<Outcome>>,
 }
 
 impl Outstanding {
@@ -298,6 +304,7 @@ impl Outstanding {
             failed: Vec::new(),
             sweep_at: 16,
             unclaimed: BTreeMap::new(),
+            spare: Vec::new(),
         }
     }
 
@@ -319,18 +326,26 @@ impl Outstanding {
     }
 
     /// An outcome that is not known yet.
-    pub(crate) fn outcome(&self, asked: Asked) -> Arc<Outcome> {
-        Arc::new(Outcome {
+    pub(crate) fn outcome(&mut self, asked: Asked) -> Arc<Outcome> {
+        let fresh = Outcome {
             issuer: self.issuer,
             asked,
             id: OnceLock::new(),
             ended: OnceLock::new(),
             claimed: AtomicBool::new(false),
-        })
+        };
+        // One that its owner still looks at is left to it.
+        if let Some(mut spare) = self.spare.pop()
+            && let Some(outcome) = Arc::get_mut(&mut spare)
+        {
+            *outcome = fresh;
+            return spare;
+        }
+        Arc::new(fresh)
     }
 
     /// Enters what is posted; `None` when all ids are in use. A target fits the hardware's field.
-    pub(crate) fn enter(&mut self, outcome: Arc<Outcome>, held: Vec<Arc<Block>>) -> Option<u16> {
+    pub(crate) fn enter(&mut self, outcome: Arc<Outcome>, held: Held) -> Option<u16> {
         let id = match outcome.asked.message() {
             None => self.free_ids.pop()?,
             Some(_) => self.free_message_ids.pop()?,
@@ -369,6 +384,10 @@ impl Outstanding {
             self.to_target[target.0 as usize] -= 1;
         }
         self.bytes -= outcome.asked.bytes();
+        // Whether the owner of one that failed is still there shows in its count of handles.
+        if ended.is_well() && self.spare.len() < self.by_id.len() {
+            self.spare.push(Arc::clone(&outcome));
+        }
         self.settle(outcome, ended);
         Some(answered)
     }

@@ -16,12 +16,11 @@ use std::sync::Arc;
 
 use alcor_abi::Status;
 
-use crate::allocator::Block;
 use crate::call::Call;
 use crate::mail::{Label, Mail, Message, Stream};
 use crate::operation::Combine;
 use crate::progress::Progress;
-use crate::request::Outcome;
+use crate::request::{Held, Outcome};
 use crate::schedule::{Schedule, Step};
 use crate::{Cycle, GlobalRank, NodeAddr, Operation, Result};
 
@@ -97,7 +96,7 @@ pub(crate) struct Task {
     /// Where what is kept goes to; without one, the buffer is kept for [`Software::take_result`].
     pub(crate) destination: Option<NodeAddr>,
     /// Keeps source and destination from being handed out again.
-    pub(crate) _held: Vec<Arc<Block>>,
+    pub(crate) _held: Held,
 }
 
 #[derive(Debug)]

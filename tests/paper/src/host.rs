@@ -1,9 +1,11 @@
 //! What a host does for an operation: stores, loads and system calls, counted by what stands in for the board's nodes.
 
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
+use std::time::Instant;
 
-use alcor::{Cluster, GlobalRank, Job, Rank, Rights};
+use alcor::{Board, Cluster, GlobalRank, Job, LocalRank, Options, Rank, Region, Rights, Window};
 
+use crate::plain::PlainBoard;
 use crate::report::Row;
 use crate::rma::MeasureError;
 
@@ -19,7 +21,7 @@ pub struct Work {
 }
 
 /// Puts that are counted together: as many as there is room for commands, so none waits.
-const PUTS: u64 = 8;
+pub const PUTS: u64 = 8;
 
 /// Counts what a put of 8 bytes takes until it is on its way, and what a put takes until it is complete. `work` says what has been done
 /// with the board's nodes so far.
@@ -88,4 +90,81 @@ fn since(now: Work, before: Work) -> Work {
         loads: now.loads - before.loads,
         calls: now.calls - before.calls,
     }
+}
+
+/// A rank that puts 8 bytes at a time to itself, on a board that is plain memory: what the library itself takes.
+pub struct Putter {
+    rank: Rank,
+    window: Window<u64>,
+    source: Region<u64>,
+}
+
+impl Putter {
+    /// A rank with all that it needs.
+    ///
+    /// # Errors
+    /// None that is known of.
+    pub fn new() -> alcor::Result<Putter> {
+        let board = PlainBoard::new();
+        Cluster::from(Arc::clone(&board)).prepare(1)?;
+        let options = Options::default();
+        let whole = Arc::clone(&board) as Arc<dyn Board>;
+        let mut rank = Rank::attach(whole, LocalRank(0), GlobalRank(0), 1, &options)?;
+        let target = rank.alloc::<u64>(1)?;
+        let window = rank.register(&target, Rights::ALL)?;
+        let source = rank.alloc_from(&[1])?;
+        board.begin();
+        Ok(Putter {
+            rank,
+            window,
+            source,
+        })
+    }
+
+    /// Puts that many times and takes in all completions, as a program does that puts a few at once and then waits for them.
+    ///
+    /// # Errors
+    /// None that is known of.
+    pub fn put(&mut self, batches: u64) -> alcor::Result<()> {
+        for _ in 0..batches {
+            for _ in 0..PUTS - 1 {
+                // Its end is seen with the last one's.
+                drop(
+                    self.rank
+                        .iput(&self.window, GlobalRank(0), 0, &self.source)?,
+                );
+            }
+            self.rank
+                .put(&self.window, GlobalRank(0), 0, &self.source)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a put of 8 bytes takes in the library, with a board that is plain memory: nanoseconds and allocations. `count` counts the allocations
+/// that a program makes.
+///
+/// # Errors
+/// None that is known of.
+pub fn memory_rows(count: impl Fn(&mut dyn FnMut()) -> u64) -> alcor::Result<Vec<Row>> {
+    const BATCHES: u64 = 20_000;
+    let mut putter = Putter::new()?;
+    putter.put(BATCHES)?;
+    let mut times: Vec<f64> = (0..9)
+        .map(|_| {
+            let start = Instant::now();
+            putter.put(BATCHES)?;
+            Ok(start.elapsed().as_nanos() as f64 / (BATCHES * PUTS) as f64)
+        })
+        .collect::<alcor::Result<_>>()?;
+    times.sort_by(f64::total_cmp);
+    let mut failed = Ok(());
+    let allocations = count(&mut || failed = putter.put(BATCHES));
+    failed?;
+    Ok(vec![
+        Row::new("put-8-memory", times[times.len() / 2])
+            .note("ns in the library, over a board that is plain memory, 8 at once with their completions"),
+        Row::new("put-8-memory-allocations", allocations as f64 / (BATCHES * PUTS) as f64)
+            .note("a put"),
+    ])
 }

@@ -9,6 +9,7 @@ pub mod collectives;
 pub mod host;
 pub mod load;
 pub mod messages;
+pub mod plain;
 pub mod plot;
 pub mod report;
 pub mod rma;

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -190,13 +190,8 @@ impl Children {
         let Some(until) = until else {
             return self.news.recv().ok();
         };
-        match self
-            .news
-            .recv_timeout(until.saturating_duration_since(Instant::now()))
-        {
-            Ok(news) => Some(news),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        let left = until.saturating_duration_since(Instant::now());
+        self.news.recv_timeout(left).ok()
     }
 
     /// Sends a signal to those that have not ended, and to what they have started.
