@@ -263,7 +263,7 @@ impl Progress {
             self.post(Opcode::XWindow, base.0)?;
         }
         let outcome = self.outstanding.outcome(asked);
-        let held = held.into_iter().collect();
+        let held = held.map_or_else(Held::new, |held| Held::from([held]));
         let Some(id) = self.outstanding.enter(Arc::clone(&outcome), held) else {
             // `reserve_transfer` has seen to it that there is a free id.
             return Err(Error::CompletionLost { rank: self.me });

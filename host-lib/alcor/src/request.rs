@@ -1,8 +1,8 @@
 //! What is under way: which command ids are in use, and who is told how it ended.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use alcor_abi::Status;
 use smallvec::SmallVec;
@@ -109,6 +109,45 @@ impl From<Status> for Ended {
     }
 }
 
+/// How something ended, once it has: written by its rank, and read by whoever has the request.
+#[derive(Debug, Default)]
+struct End {
+    /// Status, source, and whether it is known.
+    word: AtomicU32,
+    tag: AtomicU32,
+    length: AtomicU32,
+}
+
+const KNOWN: u32 = 1 << 31;
+
+impl End {
+    /// Makes it known; what is known stays.
+    fn set(&self, ended: Ended) {
+        if self.get().is_some() {
+            return;
+        }
+        self.tag.store(ended.tag, Ordering::Relaxed);
+        self.length.store(ended.length, Ordering::Relaxed);
+        // A rank has eight bits in the ring that this comes from.
+        let word = KNOWN | ended.status as u32 | ended.source.0 << 8;
+        self.word.store(word, Ordering::Release);
+    }
+
+    fn get(&self) -> Option<Ended> {
+        let word = self.word.load(Ordering::Acquire);
+        let status = Status::from_bits(word & 0xFF)?;
+        (word & KNOWN != 0).then(|| Ended {
+            status,
+            source: GlobalRank(word >> 8 & 0xFF),
+            tag: self.tag.load(Ordering::Relaxed),
+            length: self.length.load(Ordering::Relaxed),
+        })
+    }
+}
+
+/// Of what has not been posted.
+const NO_ID: u32 = u32::MAX;
+
 /// Node memory that is not handed out again while something is under way: mostly one piece, for which nothing is allocated.
 pub(crate) type Held = SmallVec<[Arc<Block>; 1]>;
 
@@ -119,8 +158,8 @@ pub(crate) struct Outcome {
     issuer: u64,
     pub(crate) asked: Asked,
     /// Its command id, once it has been posted.
-    id: OnceLock<u16>,
-    ended: OnceLock<Ended>,
+    id: AtomicU32,
+    ended: End,
     claimed: AtomicBool,
 }
 
@@ -134,7 +173,7 @@ impl Outcome {
     }
 
     pub(crate) fn id(&self) -> Option<u16> {
-        self.id.get().copied()
+        u16::try_from(self.id.load(Ordering::Relaxed)).ok()
     }
 
     /// What was found, of a receive or probe that has ended.
@@ -161,7 +200,7 @@ impl Outcome {
         self.claimed.store(true, Ordering::Relaxed);
         match self.ended.get().filter(|ended| !ended.is_well()) {
             None => Ok(()),
-            Some(&Ended { status, .. }) => match &self.asked {
+            Some(Ended { status, .. }) => match &self.asked {
                 &Asked::Transfer(transfer) => Err(Error::Refused {
                     origin,
                     transfer,
@@ -330,8 +369,8 @@ impl Outstanding {
         let fresh = Outcome {
             issuer: self.issuer,
             asked,
-            id: OnceLock::new(),
-            ended: OnceLock::new(),
+            id: AtomicU32::new(NO_ID),
+            ended: End::default(),
             claimed: AtomicBool::new(false),
         };
         // One that its owner still looks at is left to it.
@@ -350,7 +389,7 @@ impl Outstanding {
             None => self.free_ids.pop()?,
             Some(_) => self.free_message_ids.pop()?,
         };
-        let _ = outcome.id.set(id);
+        outcome.id.store(id.into(), Ordering::Relaxed);
         self.under_way += 1;
         if let Some(target) = outcome.asked.target() {
             self.to_target[target.0 as usize] += 1;
@@ -384,18 +423,19 @@ impl Outstanding {
             self.to_target[target.0 as usize] -= 1;
         }
         self.bytes -= outcome.asked.bytes();
-        // Whether the owner of one that failed is still there shows in its count of handles.
         if ended.is_well() && self.spare.len() < self.by_id.len() {
-            self.spare.push(Arc::clone(&outcome));
+            outcome.ended.set(ended);
+            self.spare.push(outcome);
+        } else {
+            self.settle(outcome, ended);
         }
-        self.settle(outcome, ended);
         Some(answered)
     }
 
     /// Makes known how something ended.
     pub(crate) fn settle(&mut self, outcome: Arc<Outcome>, ended: impl Into<Ended>) {
         let ended = ended.into();
-        let _ = outcome.ended.set(ended);
+        outcome.ended.set(ended);
         let is_own = matches!(outcome.asked, Asked::Quiet(_) | Asked::Herald { .. });
         if !ended.is_well() && !is_own {
             self.failed.push(outcome);

@@ -168,3 +168,15 @@ pub fn memory_rows(count: impl Fn(&mut dyn FnMut()) -> u64) -> alcor::Result<Vec
             .note("a put"),
     ])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_put_allocates_nothing() {
+        let rows = memory_rows(|body| allocation_counter::measure(body).count_total).unwrap();
+        let row = rows.iter().find(|row| row.name == "put-8-memory-allocations");
+        assert_eq!(row.map(|row| row.measured), Some(0.0));
+    }
+}
