@@ -2,10 +2,11 @@
 
 mod cards;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, thread};
 
 use alcor_cosim::{CosimBackend, repository_root};
+use alcor_shm::{Segment, channel};
 use verilated::Toolchain;
 
 use crate::exit::{Ended, Exit};
@@ -26,6 +27,8 @@ pub fn run(_: &Args) -> Ended {
     ];
     findings.extend(PROGRAMS.map(|(name, remedy)| (name.into(), program(name, remedy))));
     findings.push(("cores".into(), cores()));
+    findings.push(("shared memory".into(), shared_memory()));
+    findings.push(("hugepages".into(), hugepages("/proc/meminfo".as_ref())));
     findings.extend(cards::findings());
     for (name, finding) in &findings {
         match finding {
@@ -46,11 +49,12 @@ pub fn run(_: &Args) -> Ended {
 }
 
 /// Programs that `ci/setup` and the build of a model start, and who brings them.
-const PROGRAMS: [(&str, &str); 4] = [
+const PROGRAMS: [(&str, &str); 5] = [
     ("g++", "apt-get install g++"),
     ("make", "apt-get install make"),
     ("perl", "apt-get install perl"),
     ("python3", "apt-get install python3 python3-venv"),
+    ("tclsh", "apt-get install tcl"),
 ];
 
 fn repository() -> Finding {
@@ -88,7 +92,63 @@ fn program(name: &str, remedy: &str) -> Finding {
     }
 }
 
+/// What `alcor run` needs for its mailboxes, tried.
+fn shared_memory() -> Finding {
+    let remedy = |what: &'static str| {
+        move |error: std::io::Error| {
+            format!("{what}: {error}; `alcor run` and `alcor serve` need it")
+        }
+    };
+    let segment = Segment::create(4096).map_err(remedy("no sealed memory (memfd_create)"))?;
+    let name = format!("doctor-{}", std::process::id());
+    let _socket = channel::listen(&name).map_err(remedy("no socket in the abstract name space"))?;
+    let bytes = 4 * segment.words().len();
+    Ok(format!("{bytes} bytes sealed, sockets without files"))
+}
+
+/// Nothing needs them; DMA of long transfers gains by them.
+fn hugepages(meminfo: &Path) -> Finding {
+    let text = std::fs::read_to_string(meminfo).unwrap_or_default();
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        Some(line.trim_start_matches(':').trim().to_owned())
+    };
+    let none =
+        "none reserved, and none needed (sysctl vm.nr_hugepages=64 reserves some for long DMA)";
+    Ok(
+        match (value("HugePages_Total").as_deref(), value("Hugepagesize")) {
+            (None | Some("0"), _) => none.into(),
+            (Some(count), size) => format!("{count} of {}", size.unwrap_or_default()),
+        },
+    )
+}
+
 fn cores() -> Finding {
     let cores = thread::available_parallelism().map_err(|error| error.to_string())?;
     Ok(format!("{cores}, as many boards at once"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_memory_is_tried() {
+        assert!(shared_memory().is_ok_and(|found| found.contains("4096")));
+    }
+
+    #[test]
+    fn hugepages_are_counted_where_there_are_any() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let says = |text: &str| {
+            std::fs::write(file.path(), text).unwrap();
+            hugepages(file.path()).unwrap()
+        };
+        assert_eq!(
+            says("HugePages_Total:      8\nHugepagesize:       2048 kB\n"),
+            "8 of 2048 kB"
+        );
+        assert!(says("HugePages_Total:      0\n").contains("none reserved"));
+        assert!(says("").contains("none reserved"));
+    }
 }

@@ -9,6 +9,7 @@ mod deploy;
 mod doctor;
 mod exit;
 mod farm;
+mod manual;
 mod regress;
 mod run;
 mod serve;
@@ -40,6 +41,8 @@ enum Command {
     Bitstream(bitstream::Command),
     Deploy(deploy::Args),
     Doctor(doctor::Args),
+    Completions(manual::CompletionsArgs),
+    Man(manual::ManArgs),
     #[command(hide = true)]
     ExecRank(run::exec::Args),
     #[command(hide = true)]
@@ -58,6 +61,8 @@ impl Command {
             Command::Bitstream(command) => bitstream::run(&command),
             Command::Deploy(args) => deploy::run(&args),
             Command::Doctor(args) => doctor::run(&args),
+            Command::Completions(args) => manual::completions(&args),
+            Command::Man(args) => manual::pages(&args),
         }
     }
 }

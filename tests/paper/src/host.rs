@@ -176,7 +176,9 @@ mod tests {
     #[test]
     fn a_put_allocates_nothing() {
         let rows = memory_rows(|body| allocation_counter::measure(body).count_total).unwrap();
-        let row = rows.iter().find(|row| row.name == "put-8-memory-allocations");
+        let row = rows
+            .iter()
+            .find(|row| row.name == "put-8-memory-allocations");
         assert_eq!(row.map(|row| row.measured), Some(0.0));
     }
 }

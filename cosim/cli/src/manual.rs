@@ -1,0 +1,117 @@
+//! `alcor completions` and `alcor man`: what a shell and a reader of manuals need, made of what the program understands.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::Cli;
+use crate::exit::{Ended, Error, Exit};
+
+/// Print completions for a shell
+///
+/// Of bash, for one: alcor completions bash > ~/.local/share/bash-completion/completions/alcor
+#[derive(Debug, clap::Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
+}
+
+/// Write the manual: a page for the program, and one for each command
+///
+/// Read one by man -l FOLDER/alcor-regress.1, or have the folder's pages installed to a man1 of MANPATH.
+#[derive(Debug, clap::Args)]
+pub struct ManArgs {
+    /// The folder, which is made if need be
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+}
+
+/// Prints completions.
+pub fn completions(args: &CompletionsArgs) -> Ended {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "alcor", &mut script);
+    io::stdout()
+        .write_all(&script)
+        .map_err(Error::write("standard output"))?;
+    Ok(Exit::Passed)
+}
+
+/// Writes manual pages.
+pub fn pages(args: &ManArgs) -> Ended {
+    let failed = || Error::write(&args.folder);
+    fs::create_dir_all(&args.folder).map_err(failed())?;
+    clap_mangen::generate_to(Cli::command(), &args.folder).map_err(failed())?;
+    Ok(Exit::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    /// The help of every command, and of those below it.
+    fn helps(command: &mut clap::Command, path: &str, found: &mut Vec<(String, String)>) {
+        let path = format!("{path} {}", command.get_name());
+        found.push((path.clone(), command.render_long_help().to_string()));
+        for below in command
+            .get_subcommands_mut()
+            .filter(|below| !below.is_hide_set())
+        {
+            helps(below, &path, found);
+        }
+    }
+
+    #[test]
+    fn every_command_and_flag_says_what_it_is_for() {
+        let mut found = Vec::new();
+        helps(&mut Cli::command().term_width(80), "", &mut found);
+        assert!(found.len() > 10);
+        for (path, help) in found {
+            assert!(
+                help.lines().next().is_some_and(|line| line.len() > 10),
+                "{path}: {help}"
+            );
+            for line in help.lines() {
+                assert!(line.chars().count() <= 80, "{path}: too wide: {line}");
+            }
+        }
+        fn check(command: &clap::Command) {
+            for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
+                assert!(
+                    arg.get_help().is_some(),
+                    "{}: {}",
+                    command.get_name(),
+                    arg.get_id()
+                );
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&Cli::command());
+    }
+
+    #[test]
+    fn manual_and_completions_know_every_command() {
+        let folder = tempfile::tempdir().unwrap();
+        let args = ManArgs {
+            folder: folder.path().join("man1"),
+        };
+        assert!(matches!(pages(&args), Ok(Exit::Passed)));
+        for command in Cli::command()
+            .get_subcommands()
+            .filter(|below| !below.is_hide_set())
+        {
+            let page = args.folder.join(format!("alcor-{}.1", command.get_name()));
+            assert!(page.is_file(), "{page:?}");
+        }
+        let mut script = Vec::new();
+        clap_complete::generate(Shell::Bash, &mut Cli::command(), "alcor", &mut script);
+        assert!(String::from_utf8(script).unwrap().contains("regress"));
+    }
+}

@@ -1,0 +1,78 @@
+//! The book in docs/book: its pages are all there, what they link to and include exists, and every `alcor` command in it is one.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use regex::Regex;
+
+fn source() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book/src")
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(source().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The pages that the summary lists.
+fn pages() -> BTreeSet<String> {
+    let link = Regex::new(r"\]\(([^)]+\.md)\)").unwrap();
+    let summary = read("SUMMARY.md");
+    link.captures_iter(&summary).map(|found| found[1].to_owned()).collect()
+}
+
+#[test]
+fn the_summary_lists_every_page() {
+    let there: BTreeSet<String> = fs::read_dir(source())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name != "SUMMARY.md")
+        .collect();
+    assert_eq!(pages(), there);
+}
+
+#[test]
+fn what_is_linked_or_included_exists() {
+    let link = Regex::new(r"\]\(([^):#]+)\)|\{\{#include ([^:}]+)").unwrap();
+    let mut seen = 0;
+    for page in pages() {
+        for found in link.captures_iter(&read(&page)) {
+            let target = found.get(1).or(found.get(2)).unwrap().as_str();
+            assert!(source().join(target).exists(), "{page}: {target}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 3);
+}
+
+#[test]
+fn every_command_is_one() {
+    let command = Regex::new(r"(?m)^(?:sudo )?(?:target/release/)?alcor (.*)$").unwrap();
+    let block = Regex::new(r"(?s)```sh\n(.*?)```").unwrap();
+    let mut seen = 0;
+    for page in pages() {
+        for script in block.captures_iter(&read(&page)) {
+            for line in command.captures_iter(&script[1]) {
+                let words = line[1].split("  #").next().unwrap();
+                // What a program's own arguments are is not for us.
+                let own = words.split(" -- ").next().unwrap();
+                let words = own.split_whitespace().map(|word| word.trim_matches('\''));
+                let output = Command::new(env!("CARGO_BIN_EXE_alcor"))
+                    .args(words)
+                    .arg("--help")
+                    .output()
+                    .unwrap();
+                let says = String::from_utf8_lossy(&output.stderr);
+                assert!(output.status.success(), "{page}: alcor {own}: {says}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 10, "{seen}");
+    let wrong = Command::new(env!("CARGO_BIN_EXE_alcor"))
+        .args(["regress", "--no-such-flag", "--help"])
+        .output()
+        .unwrap();
+    assert!(!wrong.status.success(), "a wrong flag is seen");
+}
