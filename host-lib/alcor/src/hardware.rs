@@ -137,7 +137,7 @@ impl Progress {
         asked: Asked,
         held: Vec<Arc<Block>>,
     ) -> Result<Request> {
-        let outcome = self.outstanding.outcome(asked);
+        let outcome = self.begin(asked);
         self.unit.queue.push_back(Queued {
             context,
             operands,
@@ -160,7 +160,7 @@ impl Progress {
             let heralded = queued.herald.as_ref().and_then(|herald| herald.status());
             if let Some(status) = heralded.filter(|&status| status != Status::Ok) {
                 if let Some(queued) = self.unit.queue.remove(index) {
-                    self.outstanding.settle(queued.outcome, status);
+                    self.settle(queued.outcome, status);
                 }
                 continue;
             }
@@ -190,11 +190,13 @@ impl Progress {
                 self.write(register, value)?;
             }
         }
+        let number = outcome.number;
         let Some(id) = self.outstanding.enter(outcome, held) else {
             // There was room in the ring, and so a free id.
             return Err(Error::CompletionLost { rank: self.me });
         };
         self.unit.busy |= 1 << context;
+        self.note_posting(number);
         self.write(
             rank::C_GO,
             c_go::ID.put(u32::from(id)) | c_go::CONTEXT.put(context),

@@ -9,8 +9,8 @@ use alcor_abi::Status;
 use crate::allocator::Block;
 use crate::call::{Call, Difference, Path, Receipt};
 use crate::messages::{Message, MessageKind, MessageStatus};
-use crate::transfer::Transfer;
-use crate::{Error, GlobalRank, Result};
+use crate::transfer::{Transfer, TransferKind};
+use crate::{Activity, Error, GlobalRank, Result};
 
 /// What a request is for.
 #[derive(Debug, Clone)]
@@ -52,6 +52,32 @@ impl Asked {
         }
     }
 
+    /// What notes call it, and the rank on the other side.
+    pub(crate) fn activity(&self) -> (Activity, Option<GlobalRank>) {
+        match self {
+            Asked::Transfer(transfer) | Asked::Quiet(transfer) => {
+                let activity = match transfer.kind {
+                    TransferKind::Put => Activity::Put,
+                    TransferKind::Get => Activity::Get,
+                };
+                (activity, Some(transfer.target))
+            }
+            Asked::Collective(asking) => (
+                Activity::Collective(asking.call.collective),
+                asking.call.root,
+            ),
+            Asked::Herald { .. } => (Activity::Herald, None),
+            Asked::Message { message, .. } => {
+                let activity = match message.kind {
+                    MessageKind::Send => Activity::Send,
+                    MessageKind::Receive => Activity::Receive,
+                    MessageKind::Probe => Activity::Probe,
+                };
+                (activity, message.peer)
+            }
+        }
+    }
+
     /// The message, if it is one.
     pub(crate) fn message(&self) -> Option<&Message> {
         match self {
@@ -60,7 +86,7 @@ impl Asked {
         }
     }
 
-    fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         match self {
             Asked::Transfer(transfer) | Asked::Quiet(transfer) => u64::from(transfer.length),
             Asked::Collective(asking) => asking.bytes,
@@ -72,6 +98,8 @@ impl Asked {
 
 /// What a completion answers.
 pub(crate) struct Answered {
+    /// The operation's number.
+    pub(crate) number: u64,
     /// The communicator's row, of a collective.
     pub(crate) context: Option<u32>,
     pub(crate) message: Option<Message>,
@@ -113,6 +141,8 @@ impl From<Status> for Ended {
 pub(crate) struct Outcome {
     /// The rank that issued it, told apart from all others of this process.
     issuer: u64,
+    /// Told apart by it from all others of its rank, in notes.
+    pub(crate) number: u64,
     pub(crate) asked: Asked,
     /// Its command id, once it has been posted.
     id: OnceLock<u16>,
@@ -262,6 +292,8 @@ struct UnderWay {
 #[derive(Debug)]
 pub(crate) struct Outstanding {
     issuer: u64,
+    /// The number of the next operation.
+    number: u64,
     origin: GlobalRank,
     by_id: Vec<Option<UnderWay>>,
     under_way: u32,
@@ -284,6 +316,7 @@ impl Outstanding {
     pub(crate) fn new(issuer: u64, origin: GlobalRank, capacity: u32, depth: u32) -> Outstanding {
         Outstanding {
             issuer,
+            number: 0,
             origin,
             by_id: (0..depth + capacity).map(|_| None).collect(),
             under_way: 0,
@@ -318,10 +351,17 @@ impl Outstanding {
         }
     }
 
+    /// A number for an operation.
+    pub(crate) fn number(&mut self) -> u64 {
+        self.number += 1;
+        self.number
+    }
+
     /// An outcome that is not known yet.
-    pub(crate) fn outcome(&self, asked: Asked) -> Arc<Outcome> {
+    pub(crate) fn outcome(&mut self, asked: Asked) -> Arc<Outcome> {
         Arc::new(Outcome {
             issuer: self.issuer,
+            number: self.number(),
             asked,
             id: OnceLock::new(),
             ended: OnceLock::new(),
@@ -358,6 +398,7 @@ impl Outstanding {
         }
         self.under_way -= 1;
         let answered = Answered {
+            number: outcome.number,
             context: match &outcome.asked {
                 Asked::Collective(asking) => asking.context,
                 Asked::Herald { context } => Some(*context),
