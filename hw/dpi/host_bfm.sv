@@ -6,7 +6,7 @@
 /// edge; what it answers is offered in the cycle after it. `alcor_host_tick` carries interrupts and
 /// page writes, `alcor_monitor` the beats that pass the coprocessors' streams, `alcor_axi_tick` the
 /// pins of both AXI ports, for the profiles that use them, `alcor_link_recv` and `alcor_link_send`
-/// those of the links to other boards.
+/// those of the links to other boards. `alcor_memory` carries what is written to node memory, for who traces.
 module host_bfm #(
     /// Ranks of the board.
     parameter int unsigned RANKS = 2,
@@ -46,6 +46,25 @@ module host_bfm #(
     /// Streams: the beat.
     input  logic [RANKS-1:0][3:0][DATA_W-1:0] monitor_data_i,
 
+    /// Tell of writes to node memory.
+    input  logic                        trace_i,
+    /// Node memories: a coprocessor's write is done.
+    input  logic [RANKS-1:0]            write_valid_i,
+    /// Whose: 0 its request plane's, 1 its reply plane's, 2 its completion ring's.
+    input  logic [RANKS-1:0][1:0]       write_index_i,
+    /// Address of its first word.
+    input  logic [RANKS-1:0][29:0]      write_address_i,
+    /// Its first word.
+    input  logic [RANKS-1:0][31:0]      write_data_i,
+    /// Byte strobes.
+    input  logic [RANKS-1:0][DATA_W/8-1:0] write_strobe_i,
+    /// Node memories: the collective unit's write is done.
+    input  logic [RANKS-1:0]            phit_valid_i,
+    /// Address of its first word.
+    input  logic [RANKS-1:0][29:0]      phit_address_i,
+    /// Its words.
+    input  logic [RANKS-1:0][15:0]      phit_words_i,
+
     /// AXI pins, in the layout of `alcor_axi_tick`'s argument.
     input  bit   [95:0]                 axi_i,
     /// AXI pins, in the layout of its answer.
@@ -79,6 +98,8 @@ module host_bfm #(
   localparam int unsigned MonitorW = 128 + RANKS * StreamsW;
   localparam int unsigned PortW = PHIT_W + 96;
   localparam int unsigned CallW = 128 + LinkN * PortW;
+  // Of each rank: words of both writes, both addresses, and the coprocessor's first word.
+  localparam int unsigned MemoryW = 64 + RANKS * 128;
 
   import "DPI-C" function void alcor_host_tick(
     input longint unsigned handle, input bit [63:0] in_bits, output bit [MoveW-1:0] out_bits);
@@ -86,6 +107,26 @@ module host_bfm #(
     input longint unsigned handle, input bit [MonitorW-1:0] in_bits, output bit [63:0] out_bits);
   import "DPI-C" function void alcor_axi_tick(
     input longint unsigned handle, input bit [95:0] in_bits, output bit [319:0] out_bits);
+
+  import "DPI-C" function void alcor_memory(
+    input longint unsigned handle, input bit [MemoryW-1:0] in_bits, output bit [63:0] out_bits);
+
+  // What is called for seldom is packed only then.
+  function automatic void tell();
+    bit [MemoryW-1:0] call;
+    bit [63:0] unused;
+    call       = '0;
+    call[31:0] = {16'(phit_valid_i), 16'(write_valid_i)};
+    for (int unsigned r = 0; r < RANKS; r++) begin
+      call[32+2*r+:2] = write_index_i[r];
+      for (int unsigned w = 0; w < DATA_W / 32; w++) call[64+128*r+w] = write_strobe_i[r][4*w+:4] != '0;
+      call[64+128*r+16+:16] = phit_words_i[r];
+      call[64+128*r+32+:30] = write_address_i[r];
+      call[64+128*r+64+:30] = phit_address_i[r];
+      call[64+128*r+96+:32] = write_data_i[r];
+    end
+    alcor_memory(dpi_handle_i, call, unused);
+  endfunction
 
   // A model of a board without links has no link calls at all.
   if (LINKS != 0) begin : g_links
@@ -157,6 +198,7 @@ module host_bfm #(
         alcor_axi_tick(dpi_handle_i, axi_i, pins);
         axi_o <= pins;
       end
+      if (trace_i && {write_valid_i, phit_valid_i} != '0) tell();
       if (LINKS != 0) begin
         link_valid_o  <= '0;
         link_credit_o <= '0;

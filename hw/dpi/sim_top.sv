@@ -55,6 +55,8 @@ module sim_top #(
     input  longint unsigned dpi_handle_i,
     /// Serve the AXI mailbox.
     input  logic            axi_enable_i,
+    /// Tell of writes to node memory.
+    input  logic            trace_i,
     /// Show the register at `peek_addr_i`; only while the clock stands, as the bus reads through the
     /// same multiplexer.
     input  logic            peek_i,
@@ -80,6 +82,25 @@ module sim_top #(
   logic [LinkN-1:0][2:0] vc_in, credit_vc_in, vc_out, credit_vc_out;
   logic [LinkN-1:0][LinkW-1:0] phit_in, phit_out;
 
+  // Node memories, for who traces: seen from outside, so that `core` carries nothing for it.
+  logic [RANKS-1:0] write_valid, phit_valid;
+  logic [RANKS-1:0][1:0] write_index;
+  logic [RANKS-1:0][29:0] write_address, phit_address;
+  logic [RANKS-1:0][31:0] write_data;
+  logic [RANKS-1:0][DATA_W/8-1:0] write_strobe;
+  logic [RANKS-1:0][15:0] phit_words;
+
+  for (genvar r = 0; r < RANKS; r++) begin : g_memory
+    assign write_valid[r]   = u_core.g_rank[r].write_valid && u_core.g_rank[r].write_ready;
+    assign write_index[r]   = u_core.g_rank[r].u_coprocessor.write_index;
+    assign write_address[r] = u_core.g_rank[r].write_address;
+    assign write_data[r]    = u_core.g_rank[r].write_data[31:0];
+    assign write_strobe[r]  = u_core.g_rank[r].write_strobe;
+    assign phit_valid[r]    = u_core.phit_write_valid[r] && u_core.phit_write_ready[r];
+    assign phit_address[r]  = 30'(u_core.phit_write_address[r]);
+    assign phit_words[r]    = 16'(u_core.phit_write_strobe[r]);
+  end
+
   host_bfm #(
       .RANKS (RANKS),
       .LINKS (LINKS),
@@ -97,6 +118,15 @@ module sim_top #(
       .monitor_valid_i (monitor_valid),
       .monitor_last_i  (monitor_last),
       .monitor_data_i  (monitor_data),
+      .trace_i         (trace_i),
+      .write_valid_i   (write_valid),
+      .write_index_i   (write_index),
+      .write_address_i (write_address),
+      .write_data_i    (write_data),
+      .write_strobe_i  (write_strobe),
+      .phit_valid_i    (phit_valid),
+      .phit_address_i  (phit_address),
+      .phit_words_i    (phit_words),
       .axi_i           (to_host),
       .axi_o           (from_host),
       .link_valid_i    (valid_out),

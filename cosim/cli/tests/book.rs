@@ -19,7 +19,9 @@ fn read(name: &str) -> String {
 fn pages() -> BTreeSet<String> {
     let link = Regex::new(r"\]\(([^)]+\.md)\)").unwrap();
     let summary = read("SUMMARY.md");
-    link.captures_iter(&summary).map(|found| found[1].to_owned()).collect()
+    link.captures_iter(&summary)
+        .map(|found| found[1].to_owned())
+        .collect()
 }
 
 #[test]

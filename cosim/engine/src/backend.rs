@@ -76,6 +76,13 @@ impl CosimBackend {
     /// As [`open_sim`](Self::open_sim), and when there is more than one board.
     pub fn open_free(&self, rest: &str) -> Result<FreeBoard, CosimError> {
         let (config, options) = Options::parse(rest)?;
+        if options.log.is_some() {
+            return Err(CosimError::BadOption {
+                option: "trace, packets or log".into(),
+                value: String::new(),
+                expected: "a board whose time stands still, such as cosim:rma2".into(),
+            });
+        }
         let (model, shape, topology, options) = self.model(config, options)?;
         if topology.boards() != 1 {
             return Err(CosimError::BadConfig {

@@ -92,6 +92,7 @@ impl Chip {
             settings: Vec::new(),
             start: None,
         };
+        chip.set_trace()?;
         chip.reset()?;
         Ok(chip)
     }
@@ -217,8 +218,18 @@ impl Chip {
             memory.read(&self.instance, 0, &mut bytes)?;
             memory.write(&mut fresh, 0, &bytes)?;
         }
+        // What happened up to the failure is what a log is for.
+        fresh.dpi_mut().inherit(self.instance.dpi_mut());
         self.instance = fresh;
-        Ok(())
+        self.set_trace()
+    }
+
+    /// Has the model tell of writes to node memory if there is a log.
+    fn set_trace(&mut self) -> Result<(), CosimError> {
+        let trace = self.model.input("trace_i")?;
+        Ok(self
+            .instance
+            .set(&trace, u64::from(self.options.log.is_some()))?)
     }
 
     fn clock(&mut self, cycles: u64) -> Result<(), CosimError> {

@@ -8,12 +8,16 @@ use std::time::{Duration, Instant};
 use alcor::{Error, LocalRank, Topology};
 
 use crate::chip::Chip;
+use crate::log::Log;
+use crate::log::files::Logs;
+use crate::log::packet::LoggedPacket;
+use crate::log::story::{Entry, Setup};
 use crate::mailbox::{Post, Want};
 use crate::pool::{Pool, Task};
 use crate::seat::{Seat, Woken};
 use crate::seats::Seats;
-use crate::wire::{LinkFigures, Wires};
-use crate::{CosimError, Shape};
+use crate::wire::Wires;
+use crate::{CosimError, Options, Shape};
 
 /// How a run ended before its ranks did.
 #[derive(Debug, Clone)]
@@ -80,6 +84,12 @@ struct Time {
     run: Run,
     /// Of a board alone, there are none.
     windows: Option<Windows>,
+    /// Resets that there were.
+    runs: u32,
+    /// What the logs were like when they were written last.
+    written: Option<u64>,
+    /// They were written when the run ended badly.
+    is_told: bool,
     /// When time last moved, on the wall's clock.
     moved: Instant,
 }
@@ -90,6 +100,10 @@ pub(crate) struct Clockwork {
     shape: Shape,
     has_link: bool,
     away: Duration,
+    /// As the boards were opened together.
+    name: String,
+    options: Options,
+    topology: Topology,
     seats: Box<[Seat]>,
     pool: Pool,
     time: Mutex<Time>,
@@ -103,13 +117,14 @@ const STRETCH: u64 = 1 << 12;
 impl Clockwork {
     /// The time of boards of one shape; there is one at least, and they have been reset.
     pub(crate) fn new(
+        name: &str,
         names: Vec<String>,
         chips: Vec<Chip>,
         topology: &Topology,
-        figures: LinkFigures,
+        options: &Options,
         threads: usize,
-        away: Duration,
     ) -> Self {
+        let figures = options.link_figures();
         let (boards, shape) = (chips.len(), chips[0].shape());
         let windows = (boards > 1).then(|| Windows {
             wires: Wires::new(topology, figures),
@@ -120,7 +135,10 @@ impl Clockwork {
             names: names.into_boxed_slice(),
             shape,
             has_link: chips[0].mailbox().has_link(),
-            away,
+            away: options.away,
+            name: name.into(),
+            options: options.clone(),
+            topology: *topology,
             seats: (0..boards * shape.ranks as usize)
                 .map(|_| Seat::default())
                 .collect(),
@@ -128,6 +146,9 @@ impl Clockwork {
             time: Mutex::new(Time {
                 run: Run::new(boards),
                 windows,
+                runs: 0,
+                written: None,
+                is_told: false,
                 moved: Instant::now(),
             }),
             news: AtomicU32::new(0),
@@ -213,9 +234,84 @@ impl Clockwork {
             None => self.pool.with(board, Chip::touch),
             Some(windows) => windows.end = windows.length,
         }
-        self.pool
-            .each(Task::Reset { asked: board })
-            .map_err(|(board, error)| error.on(&self.names[board]))
+        let result = self.pool.each(Task::Reset { asked: board });
+        time.runs += 1;
+        for board in 0..self.names.len() {
+            self.pool
+                .with(board, |chip| chip.mailbox_mut().begin_run(time.runs));
+        }
+        result.map_err(|(board, error)| error.on(&self.names[board]))
+    }
+
+    /// Whether there is a log of what happens.
+    pub(crate) fn has_log(&self) -> bool {
+        self.options.log.is_some()
+    }
+
+    /// The packets of all boards, oldest first.
+    pub(crate) fn packets(&self) -> Vec<LoggedPacket> {
+        let _time = self.lock();
+        self.logs().packets()
+    }
+
+    /// Writes timeline and packet log to the files that the options name.
+    pub(crate) fn write_logs(&self) -> Result<(), CosimError> {
+        if !self.has_log() {
+            return Err(CosimError::NoLog);
+        }
+        self.write_logs_at(&mut self.lock())
+    }
+
+    fn write_logs_at(&self, time: &mut Time) -> Result<(), CosimError> {
+        let boards = 0..self.names.len();
+        let version = boards
+            .map(|board| {
+                self.pool
+                    .with(board, |chip| chip.mailbox().log().map_or(0, Log::version))
+            })
+            .sum();
+        if !self.options.has_log_file() || time.written == Some(version) {
+            return Ok(());
+        }
+        let logs = self.logs();
+        if let Some(path) = &self.options.trace {
+            logs.write_timeline(&self.name, path)?;
+        }
+        if let Some(path) = &self.options.packets {
+            logs.write_packets(path)?;
+        }
+        time.written = Some(version);
+        Ok(())
+    }
+
+    /// What the logs hold.
+    fn logs(&self) -> Logs {
+        let mut entries = Vec::new();
+        let mut boards = Vec::new();
+        for (board, name) in self.names.iter().enumerate() {
+            self.pool.with(board, |chip| {
+                let Some(log) = chip.mailbox().log() else {
+                    return;
+                };
+                boards.push((name.clone(), log.dropped(), log.limit()));
+                log.each(chip.now(), |record, words| {
+                    entries.push(Entry {
+                        board: board as u32,
+                        record: *record,
+                        words: words.to_vec(),
+                    });
+                });
+            });
+        }
+        Logs {
+            setup: Setup {
+                ranks: self.shape.ranks,
+                unit: (self.shape.data_bits / 32) as usize,
+                topology: self.topology,
+            },
+            entries,
+            boards,
+        }
     }
 
     /// Begins a run of that many ports.
@@ -381,6 +477,11 @@ impl Clockwork {
                 Err((board, error)) => time.run.fate = Some(Fate::Failed { board, error }),
             }
         }
+        // A rank that hangs elsewhere may keep the boards from ever being closed.
+        if !time.is_told {
+            time.is_told = true;
+            self.save_logs(time);
+        }
         self.end(&mut time.run)
     }
 
@@ -459,6 +560,13 @@ impl Clockwork {
         called
     }
 
+    /// Writes what there is to be written at the end, and says so if it can't be.
+    fn save_logs(&self, time: &mut Time) {
+        if let Err(error) = self.write_logs_at(time) {
+            eprintln!("{}: {error}", self.name);
+        }
+    }
+
     fn call(&self, called: &Seats) {
         for seat in called.iter() {
             self.seats[seat].call();
@@ -470,6 +578,7 @@ impl Clockwork {
         let called = {
             // Whoever moves time has the lock.
             let mut time = self.lock();
+            let time = &mut *time;
             let stood = start.max(time.moved).elapsed();
             if stood < self.away {
                 return self.away - stood;
@@ -481,8 +590,9 @@ impl Clockwork {
                 let seat = away.or_else(|| self.missing(run)).unwrap_or_default();
                 let waiting = run.waiting.len();
                 run.fate = Some(Fate::Away { seat, waiting });
+                self.save_logs(time);
             }
-            self.end(run)
+            self.end(&mut time.run)
         };
         self.call(&called);
         self.away
@@ -510,6 +620,7 @@ impl Clockwork {
                 && (self.has_started(run) || !run.dead.is_empty() || run.fate.is_some());
             if is_over {
                 time.run = Run::new(self.names.len());
+                time.is_told = false;
                 Seats::default()
             } else {
                 self.advance(&mut time)
@@ -561,6 +672,14 @@ impl Clockwork {
             }
             Fate::Failed { board, error } => error.on(&self.names[board]),
             Fate::Lost => CosimError::Lost.on(&self.names[self.place(seat).0]),
+        }
+    }
+}
+
+impl Drop for Clockwork {
+    fn drop(&mut self) {
+        if self.options.has_log_file() {
+            self.save_logs(&mut self.lock());
         }
     }
 }

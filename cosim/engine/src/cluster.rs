@@ -11,8 +11,9 @@ use verilated::Model;
 
 use crate::chip::Chip;
 use crate::clockwork::Clockwork;
+use crate::log::files;
 use crate::seats::SEATS;
-use crate::{CosimError, LinkFigures, Options, Shape, SimBoard};
+use crate::{CosimError, LinkFigures, LoggedPacket, Options, Shape, SimBoard};
 
 /// Boards of one model under one time, joined by links; a board alone is one too. See the [crate](crate) for how time
 /// moves.
@@ -53,6 +54,10 @@ impl SimCluster {
                 most: SEATS,
             });
         }
+        [&options.trace, &options.packets]
+            .into_iter()
+            .flatten()
+            .try_for_each(|path| files::check(path))?;
         let numbers = 0..topology.boards();
         let is_alone = topology.boards() == 1;
         let of_board = |number: u32| Options {
@@ -80,12 +85,7 @@ impl SimCluster {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let threads = options.threads.unwrap_or(cores).min(chips.len());
         let clockwork = Arc::new(Clockwork::new(
-            names,
-            chips,
-            &topology,
-            options.link_figures(),
-            threads,
-            options.away,
+            name, names, chips, &topology, &options, threads,
         ));
         let boards = numbers.map(|number| {
             Arc::new(SimBoard::new(
@@ -174,6 +174,22 @@ impl SimCluster {
     #[must_use]
     pub fn link_digest(&self) -> u32 {
         combined(self.boards.iter().filter_map(|board| board.link_digest()))
+    }
+
+    /// The packets that the boards' logs hold, oldest first: those on the coprocessors' streams and on the links. A
+    /// packet is shown as a line of text. None without a log (options `log`, `trace` and `packets`).
+    #[must_use]
+    pub fn packets(&self) -> Vec<LoggedPacket> {
+        self.clockwork.packets()
+    }
+
+    /// Writes the timeline and the packet log to the files that options `trace` and `packets` name. That happens by
+    /// itself when the boards are closed, and when a run ends because a rank died or is away or a model failed.
+    ///
+    /// # Errors
+    /// If there is no log, or a file can't be written.
+    pub fn write_log(&self) -> Result<(), CosimError> {
+        self.clockwork.write_logs()
     }
 
     /// Lets that many cycles pass on every board, with no rank attached; gives how long it took. Boards that have been

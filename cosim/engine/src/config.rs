@@ -10,6 +10,8 @@ use std::time::Duration;
 use alcor::Topology;
 use serde::{Deserialize, Deserializer};
 
+use crate::log::RECORDS;
+use crate::log::files::PacketFormat;
 use crate::seats::SEATS;
 use crate::{CosimError, LinkFigures, Profile};
 
@@ -156,6 +158,10 @@ const LATENCY_RULE: &str = "2 to 65536 cycles";
 const RATES: RangeInclusive<u32> = 1..=10_000_000;
 const RATE_RULE: &str = "gigabits a second, 0.001 to 10000, with three decimals at most";
 
+/// Records that a log can have.
+const LOGS: RangeInclusive<usize> = 1..=100_000_000;
+const LOG_RULE: &str = "1 to 100000000 records";
+
 /// Whether a name looks like a parameter of the model.
 fn is_param(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_uppercase())
@@ -267,6 +273,13 @@ pub struct Options {
     pub waves_from: u64,
     /// `waves-to`: the cycle in which it ends, that of the end unless said otherwise.
     pub waves_to: u64,
+    /// `trace`: the file that a timeline is written to, see [`crate::SimCluster::write_log`]; none unless said otherwise.
+    pub trace: Option<PathBuf>,
+    /// `packets`: the file that a packet log is written to, `.pcapng` or `.txt`; none unless said otherwise.
+    pub packets: Option<PathBuf>,
+    /// `log`: records of what happens that are kept of each board, the newest; 262144 if there is a file to write, else
+    /// none, unless said otherwise.
+    pub log: Option<usize>,
     /// `away`: seconds of the wall clock that time may stand still for a rank that is away;
     /// `ALCOR_AWAY_SECONDS`, or 60, unless said otherwise.
     pub away: Duration,
@@ -283,7 +296,7 @@ pub struct Options {
 
 /// The environment variable with the limit for ranks that are away.
 pub(crate) const AWAY_VARIABLE: &str = "ALCOR_AWAY_SECONDS";
-const KNOWN: &str = "profile, waves, waves-from, waves-to, away, threads, link-latency, link-gbps";
+const KNOWN: &str = "profile, waves, waves-from, waves-to, trace, packets, log, away, threads, link-latency, link-gbps";
 
 impl Options {
     /// The options when nothing is said, but for `ALCOR_AWAY_SECONDS`.
@@ -300,12 +313,20 @@ impl Options {
             waves: None,
             waves_from: 0,
             waves_to: u64::MAX,
+            trace: None,
+            packets: None,
+            log: None,
             away,
             threads: None,
             link_latency: None,
             link_mbps: None,
             params: BTreeMap::new(),
         })
+    }
+
+    /// Whether what happens is to be written to a file.
+    pub(crate) fn has_log_file(&self) -> bool {
+        self.trace.is_some() || self.packets.is_some()
     }
 
     /// What links between boards do.
@@ -348,6 +369,9 @@ impl Options {
         if options.waves.is_none() && (options.waves_from, options.waves_to) != (0, u64::MAX) {
             return Err(bad("waves-from or waves-to", "", "waves=FILE beside it"));
         }
+        if options.has_log_file() {
+            options.log.get_or_insert(RECORDS);
+        }
         if options.waves_from >= options.waves_to {
             return Err(bad(
                 "waves-to",
@@ -370,6 +394,18 @@ impl Options {
             "waves" => self.waves = Some(value.into()),
             "waves-from" => self.waves_from = number(option, value)?,
             "waves-to" => self.waves_to = number(option, value)?,
+            "trace" if value.is_empty() => return Err(bad(option, value, "a file")),
+            "trace" => self.trace = Some(value.into()),
+            "packets" => {
+                PacketFormat::of(Path::new(value)).ok_or_else(|| {
+                    bad(option, value, "a file whose name ends in .pcapng or .txt")
+                })?;
+                self.packets = Some(value.into());
+            }
+            "log" => {
+                let records = value.parse().ok().filter(|records| LOGS.contains(records));
+                self.log = Some(records.ok_or_else(|| bad(option, value, LOG_RULE))?);
+            }
             "away" => self.away = seconds(option, value)?,
             "threads" => {
                 let threads = value.parse().ok().filter(|&threads: &usize| threads > 0);

@@ -21,6 +21,17 @@ pub enum CosimError {
         /// Why.
         source: Arc<std::io::Error>,
     },
+    /// A file could not be written.
+    #[error("cannot write {path}: {source}", path = path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Arc<std::io::Error>,
+    },
+    /// No log is kept of what happens.
+    #[error("no log is kept; open the board with trace=FILE, packets=FILE or log=RECORDS")]
+    NoLog,
     /// The file of configurations is wrong.
     #[error("{path}: {problem}", path = path.display())]
     BadConfig {

@@ -77,6 +77,12 @@
 //! with 0x40 + port for the stream, 0 for the last and the channel for the word; in the order of edges, at one edge
 //! phits first, and of ports. Its `traffic_digest` is the CRC-32 of both digests, 4 bytes each.
 //!
+//! # Timeline and packet log
+//!
+//! Options `trace=FILE` and `packets=FILE` have a timeline and a packet log written, see docs/timeline.md; with `log=RECORDS`
+//! the newest so many records of each board are kept, for [`SimCluster::packets`]. A log costs no simulated time, and changes no
+//! digest.
+//!
 //! # Ends
 //!
 //! A port that is dropped before [`Port::leave`](alcor::Port::leave) is a death: once every other rank waits, all
@@ -98,6 +104,7 @@ mod dma;
 mod error;
 mod free;
 mod link;
+mod log;
 mod mailbox;
 mod memory;
 mod model;
@@ -116,6 +123,7 @@ pub use cluster::SimCluster;
 pub use config::{Config, Configs, LinkConfig, Options};
 pub use error::CosimError;
 pub use free::FreeBoard;
+pub use log::packet::{Header, LoggedPacket, PhitHeader, Place};
 pub use mailbox::{EFFECT_CYCLES, SETTLE_CYCLES};
 pub use model::{Shape, repository_root};
 pub use port::{POLL_CYCLES, PORT_QUEUE};

@@ -3,13 +3,15 @@
 //!
 //! Nothing here locks, allocates or prints while the clock runs, but for what ends a wait.
 
+use alcor::Note;
 use crc32fast::Hasher;
 use verilated::{Dpi, Flow};
 
 use crate::axi::Answer;
 use crate::digest::Digest;
 use crate::link::{Arrival, Link, Setting};
-use crate::model::{AXI_TICK, HOST_TICK, LINK_RECV, LINK_SEND, MONITOR};
+use crate::log::{COLLECTIVE_UNIT, Log};
+use crate::model::{AXI_TICK, HOST_TICK, LINK_RECV, LINK_SEND, MEMORY, MONITOR};
 use crate::wire::Ends;
 use crate::{Options, Shape};
 
@@ -130,6 +132,8 @@ pub(crate) struct Mailbox {
     /// The next edge at which something arrives on them.
     arrival: u64,
     digest: Digest,
+    /// What happened, where that is asked for.
+    log: Option<Box<Log>>,
     /// Words of a beat of the monitored streams.
     beat_words: usize,
 }
@@ -163,6 +167,7 @@ impl Mailbox {
                 .then(|| Box::new(Ends::new(links, phit_bits, options.link_figures()))),
             arrival: NEVER,
             digest: Digest::new(),
+            log: options.log.map(|limit| Box::new(Log::new(shape, limit))),
             beat_words: (data_bits / 32) as usize,
         }
     }
@@ -177,6 +182,9 @@ impl Mailbox {
         }
         if let Some(ends) = &mut self.ends {
             ends.reset();
+        }
+        if let Some(log) = &mut self.log {
+            log.reset(self.cycle);
         }
         self.setting = None;
         self.digest.restart();
@@ -233,6 +241,34 @@ impl Mailbox {
         self.link.is_some()
     }
 
+    /// What happened, if that is kept.
+    pub(crate) fn log(&self) -> Option<&Log> {
+        self.log.as_deref()
+    }
+
+    /// Takes over the log of the mailbox that it replaces.
+    pub(crate) fn inherit(&mut self, old: &mut Self) {
+        if let Some(mut log) = old.log.take() {
+            log.reset(old.cycle);
+            self.log = Some(log);
+        }
+    }
+
+    /// From here on it is run `run`.
+    pub(crate) fn begin_run(&mut self, run: u32) {
+        if let Some(log) = &mut self.log {
+            log.begin_run(run);
+        }
+    }
+
+    /// Takes a note of a rank's that has posted `posts` writes which are not here yet.
+    pub(crate) fn note(&mut self, rank: usize, posts: usize, note: Note) {
+        let ahead = self.backlog(rank) + posts;
+        if let Some(log) = &mut self.log {
+            log.note(rank, self.cycle, ahead, note);
+        }
+    }
+
     pub(crate) fn backlog(&self, rank: usize) -> usize {
         self.lanes[rank].backlog()
     }
@@ -279,6 +315,9 @@ impl Mailbox {
 
     /// Begins a wait.
     pub(crate) fn wait(&mut self, rank: usize, want: Want) {
+        if let Some(log) = &mut self.log {
+            log.wait_began(rank, self.cycle, &want);
+        }
         self.lanes[rank].want = Some(want);
     }
 
@@ -295,6 +334,9 @@ impl Mailbox {
                     alcor_abi::rank_page(rank as u32) + post.offset(),
                     Some(post.data),
                 );
+                if let Some(log) = &mut self.log {
+                    log.sent(rank, post.offset(), post.data);
+                }
             }
             lane.on_link += lane.posts.len();
             lane.posts.clear();
@@ -322,6 +364,9 @@ impl Mailbox {
     /// Why a rank was woken; ends its wait.
     pub(crate) fn take(&mut self, rank: usize) -> Option<Why> {
         self.woken &= !(1 << rank);
+        if let Some(log) = &mut self.log {
+            log.wait_ended(rank, self.cycle, true);
+        }
         self.lanes[rank].woken.take()
     }
 
@@ -329,6 +374,9 @@ impl Mailbox {
     pub(crate) fn abandon(&mut self, rank: usize) {
         self.woken &= !(1 << rank);
         self.armed &= !(1 << rank);
+        if let Some(log) = &mut self.log {
+            log.wait_ended(rank, self.cycle, false);
+        }
         let lane = &mut self.lanes[rank];
         (lane.want, lane.due, lane.woken) = (None, None, None);
     }
@@ -344,6 +392,9 @@ impl Mailbox {
             let post = lane.posts[lane.next];
             output[2 * rank] = post.head;
             output[2 * rank + 1] = post.data;
+            if let Some(log) = &mut self.log {
+                log.offered(rank, self.cycle, post.offset(), post.data);
+            }
             lane.next += 1;
             if lane.next == lane.posts.len() {
                 lane.delivered(self.cycle);
@@ -358,6 +409,9 @@ impl Mailbox {
             output[2 * self.lanes.len()] = 1;
         }
         self.risen |= irq & !self.irq;
+        if let Some(log) = &mut self.log {
+            log.interrupts(self.cycle - 1, irq);
+        }
         self.irq = irq;
         if irq & self.armed != 0 || self.alarm <= self.cycle {
             self.look()
@@ -427,12 +481,12 @@ impl Mailbox {
                 let bit = valid.trailing_zeros();
                 valid &= valid - 1;
                 let stream = 32 * half + bit as usize;
-                self.digest.push(
-                    self.cycle,
-                    stream as u8,
-                    input[2 + half] >> bit & 1 != 0,
-                    &beats[stream * self.beat_words..][..self.beat_words],
-                );
+                let last = input[2 + half] >> bit & 1 != 0;
+                let words = &beats[stream * self.beat_words..][..self.beat_words];
+                self.digest.push(self.cycle, stream as u8, last, words);
+                if let Some(log) = &mut self.log {
+                    log.beat(stream, self.cycle - 1, last, words);
+                }
             }
         }
     }
@@ -446,7 +500,45 @@ impl Mailbox {
 
     fn link_send(&mut self, input: &[u32]) {
         if let Some(ends) = &mut self.ends {
-            ends.send(self.cycle, input);
+            ends.send(self.cycle, input, |port, channel, arrives, phit| {
+                if let Some(log) = &mut self.log {
+                    log.phit(
+                        port,
+                        channel,
+                        self.cycle - 1,
+                        arrives,
+                        phit,
+                        self.beat_words,
+                    );
+                }
+            });
+        }
+    }
+
+    /// What was written to node memory; the model only tells while there is a log.
+    fn memory(&mut self, input: &[u32]) {
+        let Some(log) = &mut self.log else { return };
+        let cycle = self.cycle - 1;
+        for (rank, call) in input[2..]
+            .chunks_exact(4)
+            .take(self.lanes.len())
+            .enumerate()
+        {
+            let (words, phit_words) = (call[0] & 0xffff, call[0] >> 16);
+            if input[0] >> rank & 1 != 0 {
+                let writer = (input[1] >> (2 * rank) & 3) as usize;
+                log.written(rank, writer, cycle, call[1], words.count_ones(), call[3]);
+            }
+            if input[0] >> (16 + rank) & 1 != 0 {
+                log.written(
+                    rank,
+                    COLLECTIVE_UNIT,
+                    cycle,
+                    call[2],
+                    phit_words.count_ones(),
+                    0,
+                );
+            }
         }
     }
 
@@ -463,6 +555,9 @@ impl Mailbox {
         for arrival in link.tick(now, input, output).into_iter().flatten() {
             let (rank, due) = match arrival {
                 Arrival::Answer(Answer::Written { rank }) => {
+                    if let Some(log) = &mut self.log {
+                        log.taken(rank, now - 1);
+                    }
                     let lane = &mut self.lanes[rank];
                     lane.on_link -= 1;
                     if lane.on_link == 0 {
@@ -546,6 +641,7 @@ impl Dpi for Mailbox {
             HOST_TICK => return self.tick(input[0] & 0xffff, output),
             MONITOR => self.monitor(input),
             AXI_TICK => self.axi_tick(input, output),
+            MEMORY => self.memory(input),
             LINK_SEND => self.link_send(input),
             LINK_RECV => self.link_recv(output),
             _ => {}

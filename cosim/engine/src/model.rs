@@ -21,10 +21,11 @@ const AROUND: &str = "dpi";
 const INCLUDES: &[&str] = &["common/rtl"];
 
 /// The DPI imports of `sim_top`, in the order of their numbers; boards without links lack the last two.
-const DPI: [&str; 5] = [
+const DPI: [&str; 6] = [
     "alcor_host_tick",
     "alcor_monitor",
     "alcor_axi_tick",
+    "alcor_memory",
     "alcor_link_send",
     "alcor_link_recv",
 ];
@@ -34,10 +35,12 @@ pub(crate) const HOST_TICK: usize = 0;
 pub(crate) const MONITOR: usize = 1;
 /// Number of the import that plays the AXI masters.
 pub(crate) const AXI_TICK: usize = 2;
+/// Number of the import that sees what is written to node memory, while a log is kept.
+pub(crate) const MEMORY: usize = 3;
 /// Number of the import that sees what goes out on the links.
-pub(crate) const LINK_SEND: usize = 3;
+pub(crate) const LINK_SEND: usize = 4;
 /// Number of the import that brings what comes in on the links.
-pub(crate) const LINK_RECV: usize = 4;
+pub(crate) const LINK_RECV: usize = 5;
 
 /// The path of a bank of a rank's node memory in the model.
 pub(crate) fn memory_path(rank: usize, bank: usize) -> String {
@@ -84,7 +87,7 @@ impl Shape {
 
     /// The DPI imports of its model.
     fn imports(self) -> &'static [&'static str] {
-        if self.links == 0 { &DPI[..3] } else { &DPI }
+        if self.links == 0 { &DPI[..4] } else { &DPI }
     }
 }
 

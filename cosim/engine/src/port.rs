@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use alcor::{Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Wake};
+use alcor::{Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, Wake};
 
 use crate::CosimError;
 use crate::clockwork::{Clockwork, Fate};
@@ -235,6 +235,17 @@ impl Port for SimPort {
         self.has_left = true;
         self.clockwork.depart(self.seat, false);
         delivered.map(drop)
+    }
+
+    fn wants_notes(&self) -> bool {
+        self.clockwork.has_log()
+    }
+
+    fn note(&mut self, note: Note) {
+        let (rank, posts) = (self.rank as usize, self.posts.len());
+        self.clockwork.with_chip(self.board, |chip| {
+            chip.mailbox_mut().note(rank, posts, note);
+        });
     }
 }
 

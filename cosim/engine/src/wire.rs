@@ -174,8 +174,14 @@ impl Ends {
             .fold(NEVER, u64::min)
     }
 
-    /// Takes what the board drove in the cycle that ends at `now`.
-    pub(crate) fn send(&mut self, now: u64, input: &[u32]) {
+    /// Takes what the board drove in the cycle that ends at `now`. Tells of each phit: port, channel, the cycle in which it
+    /// arrives, and its words.
+    pub(crate) fn send(
+        &mut self,
+        now: u64,
+        input: &[u32],
+        mut tell: impl FnMut(usize, u32, u64, &[u32]),
+    ) {
         let cycle = now - 1;
         let (phits, credits) = (input[0] & 0xffff, input[0] >> 16);
         for port in bits(phits) {
@@ -189,8 +195,10 @@ impl Ends {
             let start = end.free.max(cycle * self.parts);
             end.free = start + self.phit_parts;
             end.phits += 1;
+            let edge = start.div_ceil(self.parts) + self.latency;
+            tell(port, channel, edge, &words[..self.phit_words]);
             end.sent.phits.push_back(Phit {
-                edge: start.div_ceil(self.parts) + self.latency,
+                edge,
                 channel,
                 words,
             });
@@ -305,7 +313,7 @@ mod tests {
         ];
         let words = CALL_HEAD + 2 * (phit_bits as usize + 96) / 32;
         for &edge in sent {
-            ends[0].send(edge, &call(1, 0, words));
+            ends[0].send(edge, &call(1, 0, words), |_, _, _, _| ());
         }
         wires.exchange(|board, act| act(&mut ends[board]));
         let mut heard = Vec::new();
@@ -348,7 +356,7 @@ mod tests {
         for (n, word) in sent[CALL_HEAD..].iter_mut().enumerate() {
             *word = 0x100 + n as u32;
         }
-        ends[1].send(1, &sent);
+        ends[1].send(1, &sent, |_, _, _, _| ());
         assert!(ends[1].has_sent());
         wires.exchange(|board, act| act(&mut ends[board]));
         assert!(!ends[1].has_sent());

@@ -28,6 +28,7 @@ pub fn model(shape: Shape, load: u64, trace: bool) -> Model {
         .dpi("alcor_host_tick")
         .dpi("alcor_monitor")
         .dpi("alcor_axi_tick")
+        .dpi("alcor_memory")
         .trace(trace);
     if shape.links != 0 {
         build = build

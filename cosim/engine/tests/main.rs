@@ -9,3 +9,4 @@ mod order;
 mod polls;
 mod recordings;
 mod time;
+mod timeline;

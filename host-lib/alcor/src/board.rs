@@ -7,7 +7,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Cluster, Error};
+use alcor_abi::Status;
+
+use crate::{Cluster, Collective, Error};
 
 /// A rank's number on its board, 0 to [`BoardInfo::ranks`] - 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -120,6 +122,77 @@ pub enum Wake {
     Deadline,
 }
 
+/// What a rank's operation is, as [`Note::Began`] has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Activity {
+    /// A put.
+    Put,
+    /// A get.
+    Get,
+    /// A message that is sent.
+    Send,
+    /// A receive.
+    Receive,
+    /// A look for a message.
+    Probe,
+    /// A collective of a communicator.
+    Collective(Collective),
+    /// What goes ahead of a collective, so that members who call different ones learn of it.
+    Herald,
+    /// The barrier of all ranks.
+    Barrier,
+    /// The registration of a window.
+    Register,
+    /// The end of a window.
+    Deregister,
+}
+
+impl fmt::Display for Activity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Activity::Put => "put",
+            Activity::Get => "get",
+            Activity::Send => "send",
+            Activity::Receive => "receive",
+            Activity::Probe => "probe",
+            Activity::Collective(collective) => return collective.fmt(f),
+            Activity::Herald => "herald",
+            Activity::Barrier => "barrier of all ranks",
+            Activity::Register => "register",
+            Activity::Deregister => "deregister",
+        })
+    }
+}
+
+/// What a rank tells its port of an operation, for backends that show what happened when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Note {
+    /// An operation was called.
+    Began {
+        /// Tells the operations of this port apart.
+        operation: u64,
+        /// What it is.
+        activity: Activity,
+        /// The target, source or root, where there is one.
+        peer: Option<GlobalRank>,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// The next register write commits the operation.
+    Posting {
+        /// The operation.
+        operation: u64,
+    },
+    /// The library has seen the operation end.
+    Ended {
+        /// The operation.
+        operation: u64,
+        /// How.
+        status: Status,
+    },
+}
+
 /// A board: what a run is opened on.
 pub trait Board: Send + Sync {
     /// A name for messages: the URI it was opened with.
@@ -218,6 +291,16 @@ pub trait Port: Send {
     /// # Errors
     /// As [`Port::write32`].
     fn leave(&mut self) -> Result<(), Error>;
+
+    /// Whether [`Port::note`] does anything. Asked once, when the rank begins.
+    fn wants_notes(&self) -> bool {
+        false
+    }
+
+    /// Takes a note of an operation; costs no time and changes nothing.
+    fn note(&mut self, note: Note) {
+        let _ = note;
+    }
 }
 
 /// Opens boards of one URI scheme.

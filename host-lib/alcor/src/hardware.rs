@@ -136,7 +136,7 @@ impl Progress {
         asked: Asked,
         held: Held,
     ) -> Result<Request> {
-        let outcome = self.outstanding.outcome(asked);
+        let outcome = self.begin(asked);
         self.unit.queue.push_back(Queued {
             context,
             operands,
@@ -159,7 +159,7 @@ impl Progress {
             let heralded = queued.herald.as_ref().and_then(|herald| herald.status());
             if let Some(status) = heralded.filter(|&status| status != Status::Ok) {
                 if let Some(queued) = self.unit.queue.remove(index) {
-                    self.outstanding.settle(queued.outcome, status);
+                    self.settle(queued.outcome, status);
                 }
                 continue;
             }
@@ -189,11 +189,13 @@ impl Progress {
                 self.write(register, value)?;
             }
         }
+        let number = outcome.number;
         let Some(id) = self.outstanding.enter(outcome, held) else {
             // There was room in the ring, and so a free id.
             return Err(Error::CompletionLost { rank: self.me });
         };
         self.unit.busy |= 1 << context;
+        self.note_posting(number);
         self.write(
             rank::C_GO,
             c_go::ID.put(u32::from(id)) | c_go::CONTEXT.put(context),

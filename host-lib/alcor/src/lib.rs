@@ -95,7 +95,8 @@ pub use alcor_abi::{Opcode, Status, SyncKind};
 pub use alpu::{Alpu, AlpuAnswer, AlpuFinding, AlpuKind, AlpuShape, MATCH_BITS, Pattern};
 pub use backend::Backends;
 pub use board::{
-    Backend, Board, BoardInfo, Cycle, GlobalRank, LocalRank, NodeAddr, PageOffset, Port, Wake,
+    Activity, Backend, Board, BoardInfo, Cycle, GlobalRank, LocalRank, NodeAddr, Note, PageOffset,
+    Port, Wake,
 };
 pub use call::{Call, Collective, CommunicatorId, Difference, Path, Receipt, SoftwareReason};
 pub use cluster::Cluster;

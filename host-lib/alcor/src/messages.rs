@@ -438,7 +438,7 @@ impl Progress {
             }
             _ => Line::Receives,
         };
-        let outcome = self.outstanding.outcome(asked);
+        let outcome = self.begin(asked);
         let queued = Queued {
             outcome: Arc::clone(&outcome),
             held,
@@ -559,6 +559,7 @@ impl Progress {
         }
         self.operand(Opcode::XTag, message.tag_operand())?;
         // There is an id for as many as `Messages` lets go, and one for a probe.
+        let number = outcome.number;
         let id = self.outstanding.enter(outcome, held).ok_or(lost)?;
         self.messages.began(&message);
         let opcode = match message.kind {
@@ -567,13 +568,14 @@ impl Progress {
             MessageKind::Receive => Opcode::XReceive,
             MessageKind::Probe => Opcode::XProbe,
         };
+        self.note_posting(number);
         self.post(opcode, message.commit(id))
     }
 
     /// Asks for the first unexpected message that matches.
     fn look(&mut self, probe: Message) -> Result<Option<MessageStatus>> {
         self.reserve_transfer()?;
-        let outcome = self.outstanding.outcome(Asked::Message {
+        let outcome = self.begin(Asked::Message {
             message: probe,
             members: None,
         });
@@ -642,8 +644,7 @@ impl Progress {
         }
         let receives = &mut self.messages.receives;
         receives.retain(|queued| !Arc::ptr_eq(&queued.outcome, outcome));
-        self.outstanding
-            .settle(Arc::clone(outcome), Status::Cancelled);
+        self.settle(Arc::clone(outcome), Status::Cancelled);
         Ok(())
     }
 
@@ -662,7 +663,7 @@ impl Progress {
             progress.completions(progress.messages.unsent())
         })?;
         for queued in std::mem::take(&mut self.messages.receives) {
-            self.outstanding.settle(queued.outcome, Status::Cancelled);
+            self.settle(queued.outcome, Status::Cancelled);
         }
         for outcome in self.outstanding.receives() {
             self.cancel_receive(&outcome)?;

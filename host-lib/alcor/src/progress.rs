@@ -15,13 +15,13 @@ use crate::credits::{Credits, after};
 use crate::events::{Events, LastError};
 use crate::hardware::{CollectiveUnit, Operands};
 use crate::messages::{Message, Messages};
-use crate::request::{Answered, Asked, Asking, Ended, Held, Outstanding, Request};
+use crate::request::{Answered, Asked, Asking, Ended, Held, Outcome, Outstanding, Request};
 use crate::software::{Software, Task};
 use crate::transfer::{Transfer, WindowName};
 use crate::watchdog::{Awaited, AwaitedCollective, AwaitedMessage, RankState};
 use crate::{
-    AbortReason, BoardInfo, Cluster, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset,
-    Port, Result, Wake,
+    AbortReason, Activity, BoardInfo, Cluster, Cycle, Error, GlobalRank, LocalRank, NodeAddr, Note,
+    PageOffset, Port, Result, Wake,
 };
 
 /// What would bring a wait further.
@@ -53,6 +53,8 @@ struct Ring {
 
 pub(crate) struct Progress {
     pub(crate) port: Box<dyn Port>,
+    /// Whether the port takes notes.
+    takes_notes: bool,
     pub(crate) me: GlobalRank,
     nprocs: u32,
     info: BoardInfo,
@@ -141,6 +143,7 @@ impl Progress {
             write(&mut *port, rank::MESSAGE_QUOTA, messages.credit())?;
         }
         let mut progress = Progress {
+            takes_notes: port.wants_notes(),
             port,
             me: place.me,
             nprocs: place.nprocs,
@@ -184,6 +187,63 @@ impl Progress {
             let status = progress.port.read_board32(PageOffset(board::STATUS))?;
             Ok((board::status::READY.get(status) != 0).then_some(()))
         })
+    }
+
+    // ------------------------------------------------------------ notes
+
+    /// The outcome of an operation that was called.
+    pub(crate) fn begin(&mut self, asked: Asked) -> Arc<Outcome> {
+        let outcome = self.outstanding.outcome(asked);
+        if self.takes_notes {
+            let (activity, peer) = outcome.asked.activity();
+            self.note_began(outcome.number, activity, peer, outcome.asked.bytes());
+        }
+        outcome
+    }
+
+    /// The number of an operation that was called and has no outcome of its own.
+    pub(crate) fn begin_all(&mut self, activity: Activity) -> u64 {
+        let number = self.outstanding.number();
+        if self.takes_notes {
+            self.note_began(number, activity, None, 0);
+        }
+        number
+    }
+
+    #[cold]
+    fn note_began(
+        &mut self,
+        operation: u64,
+        activity: Activity,
+        peer: Option<GlobalRank>,
+        bytes: u64,
+    ) {
+        self.port.note(Note::Began {
+            operation,
+            activity,
+            peer,
+            bytes,
+        });
+    }
+
+    /// Notes that the next register write commits an operation.
+    pub(crate) fn note_posting(&mut self, operation: u64) {
+        if self.takes_notes {
+            self.port.note(Note::Posting { operation });
+        }
+    }
+
+    /// Notes that an operation has ended.
+    pub(crate) fn note_ended(&mut self, operation: u64, status: Status) {
+        if self.takes_notes {
+            self.port.note(Note::Ended { operation, status });
+        }
+    }
+
+    /// Makes known how an operation ended that no completion tells of.
+    pub(crate) fn settle(&mut self, outcome: Arc<Outcome>, status: Status) {
+        self.note_ended(outcome.number, status);
+        self.outstanding.settle(outcome, status);
     }
 
     // ------------------------------------------------------------ the way out
@@ -255,6 +315,7 @@ impl Progress {
         transfer: Transfer,
         held: Option<Arc<Block>>,
     ) -> Result<Request> {
+        let outcome = self.begin(asked);
         self.reserve_transfer()?;
         for (operand, data) in OPERANDS.into_iter().zip(transfer.operands()) {
             self.operand(operand, data)?;
@@ -262,12 +323,12 @@ impl Progress {
         if let WindowName::Base(base) = transfer.window {
             self.post(Opcode::XWindow, base.0)?;
         }
-        let outcome = self.outstanding.outcome(asked);
         let held = held.map_or_else(Held::new, |held| Held::from([held]));
         let Some(id) = self.outstanding.enter(Arc::clone(&outcome), held) else {
             // `reserve_transfer` has seen to it that there is a free id.
             return Err(Error::CompletionLost { rank: self.me });
         };
+        self.note_posting(outcome.number);
         self.post(transfer.opcode(), transfer.commit(id))?;
         Ok(Request { outcome })
     }
@@ -478,6 +539,13 @@ impl Progress {
             }
             None => None,
         };
+        let outcome = self.begin(Asked::Collective(Asking {
+            call: task.call,
+            path,
+            members: Arc::clone(&task.members),
+            context: None,
+            bytes: 0,
+        }));
         let Some(software) = &mut self.software else {
             // Communicators are made of the world, which has seen to it.
             return Err(Error::BadCommunicator {
@@ -487,13 +555,6 @@ impl Progress {
             });
         };
         let sequence = software.next_in(task.call.communicator.0);
-        let outcome = self.outstanding.outcome(Asked::Collective(Asking {
-            call: task.call,
-            path,
-            members: Arc::clone(&task.members),
-            context: None,
-            bytes: 0,
-        }));
         software.begin(task, Arc::clone(&outcome), herald, now);
         while self.drive()? {}
         Ok((Request { outcome }, sequence))
@@ -720,7 +781,14 @@ impl Progress {
                     word,
                 });
             }
-            Some(Answered { context, message }) => {
+            Some(Answered {
+                number,
+                context,
+                message,
+            }) => {
+                if let Some(status) = status {
+                    self.note_ended(number, status);
+                }
                 if let Some(context) = context {
                     self.unit.ended(context);
                 }

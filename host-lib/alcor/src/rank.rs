@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use alcor_abi::{Opcode, rank};
+use alcor_abi::{Opcode, Status, rank};
 
 use crate::allocator::{Allocator, Block};
 use crate::alpu::AlpuState;
@@ -16,8 +16,8 @@ use crate::rows::{self, Rows};
 use crate::transfer::fits;
 use crate::watchdog::{Awaited, RankState};
 use crate::{
-    AbortReason, Board, BoardInfo, Cluster, Communicator, Counters, Cycle, Datatype, Error, Events,
-    GlobalRank, LocalRank, Options, Paper, Port, Region, Result, identify,
+    AbortReason, Activity, Board, BoardInfo, Cluster, Communicator, Counters, Cycle, Datatype,
+    Error, Events, GlobalRank, LocalRank, Options, Paper, Port, Region, Result, identify,
 };
 
 /// One rank of a run: its commands, its node memory, its windows.
@@ -377,6 +377,9 @@ impl Rank {
     /// [`Error::Watchdog`] when one does not come, [`Error::Aborted`].
     pub fn barrier(&mut self) -> Result<()> {
         self.progress.check()?;
+        let number = self.progress.begin_all(Activity::Barrier);
+        self.progress.reserve(1)?;
+        self.progress.note_posting(number);
         self.progress.post(Opcode::Barrier, 0)?;
         self.progress.wait_for(
             |_| Awaited::Barrier,
@@ -385,6 +388,7 @@ impl Rank {
                 false => Wanted::Nothing,
             },
         )?;
+        self.progress.note_ended(number, Status::Ok);
         self.progress.check_mismatch(Awaited::Barrier)
     }
 

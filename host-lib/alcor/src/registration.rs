@@ -5,7 +5,9 @@ use alcor_abi::{Opcode, Status};
 
 use crate::progress::Wanted;
 use crate::watchdog::Awaited;
-use crate::{Datatype, Error, NodeAddr, Rank, Region, RegisteredRange, Result, Rights, Window};
+use crate::{
+    Activity, Datatype, Error, NodeAddr, Rank, Region, RegisteredRange, Result, Rights, Window,
+};
 
 /// # Windows
 ///
@@ -69,13 +71,15 @@ impl Rank {
         word_aligned(base)?;
         let awaited = Awaited::Registration { base };
         self.progress.check()?;
+        let number = self.progress.begin_all(Activity::Register);
         self.progress.reserve(2)?;
         if let Some(bytes) = bytes {
             self.progress.post(Opcode::WindowSize, bytes)?;
         }
+        self.progress.note_posting(number);
         self.progress
             .post(Opcode::Register, base.0 | rights.deny_bits())?;
-        let slot = self.registration_ends(&awaited, base, bytes)?;
+        let slot = self.registration_ends(number, &awaited, base, bytes)?;
         Ok(RegisteredRange {
             slot,
             base,
@@ -92,12 +96,16 @@ impl Rank {
         word_aligned(base)?;
         let awaited = Awaited::Deregistration { base };
         self.progress.check()?;
+        let number = self.progress.begin_all(Activity::Deregister);
+        self.progress.reserve(1)?;
+        self.progress.note_posting(number);
         self.progress.post(Opcode::Deregister, base.0)?;
-        self.registration_ends(&awaited, base, None)
+        self.registration_ends(number, &awaited, base, None)
     }
 
     fn registration_ends(
         &mut self,
+        number: u64,
         awaited: &Awaited,
         base: NodeAddr,
         bytes: Option<u32>,
@@ -112,6 +120,9 @@ impl Rank {
         let found = self.progress.registered;
         let rank = self.pid();
         let status = Status::from_bits(reg_result::STATUS.get(found));
+        if let Some(status) = status {
+            self.progress.note_ended(number, status);
+        }
         match status {
             Some(Status::Ok) => {}
             Some(Status::TableFull) => {

@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 use crate::allocator::Block;
 use crate::call::{Call, Difference, Path, Receipt};
 use crate::messages::{Message, MessageKind, MessageStatus};
-use crate::transfer::Transfer;
-use crate::{Error, GlobalRank, Result};
+use crate::transfer::{Transfer, TransferKind};
+use crate::{Activity, Error, GlobalRank, Result};
 
 /// What a request is for.
 #[derive(Debug, Clone)]
@@ -53,6 +53,32 @@ impl Asked {
         }
     }
 
+    /// What notes call it, and the rank on the other side.
+    pub(crate) fn activity(&self) -> (Activity, Option<GlobalRank>) {
+        match self {
+            Asked::Transfer(transfer) | Asked::Quiet(transfer) => {
+                let activity = match transfer.kind {
+                    TransferKind::Put => Activity::Put,
+                    TransferKind::Get => Activity::Get,
+                };
+                (activity, Some(transfer.target))
+            }
+            Asked::Collective(asking) => (
+                Activity::Collective(asking.call.collective),
+                asking.call.root,
+            ),
+            Asked::Herald { .. } => (Activity::Herald, None),
+            Asked::Message { message, .. } => {
+                let activity = match message.kind {
+                    MessageKind::Send => Activity::Send,
+                    MessageKind::Receive => Activity::Receive,
+                    MessageKind::Probe => Activity::Probe,
+                };
+                (activity, message.peer)
+            }
+        }
+    }
+
     /// The message, if it is one.
     pub(crate) fn message(&self) -> Option<&Message> {
         match self {
@@ -61,7 +87,7 @@ impl Asked {
         }
     }
 
-    fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         match self {
             Asked::Transfer(transfer) | Asked::Quiet(transfer) => u64::from(transfer.length),
             Asked::Collective(asking) => asking.bytes,
@@ -73,6 +99,8 @@ impl Asked {
 
 /// What a completion answers.
 pub(crate) struct Answered {
+    /// The operation's number.
+    pub(crate) number: u64,
     /// The communicator's row, of a collective.
     pub(crate) context: Option<u32>,
     pub(crate) message: Option<Message>,
@@ -156,6 +184,8 @@ pub(crate) type Held = SmallVec<[Arc<Block>; 1]>;
 pub(crate) struct Outcome {
     /// The rank that issued it, told apart from all others of this process.
     issuer: u64,
+    /// Told apart by it from all others of its rank, in notes.
+    pub(crate) number: u64,
     pub(crate) asked: Asked,
     /// Its command id, once it has been posted.
     id: AtomicU32,
@@ -305,6 +335,8 @@ struct UnderWay {
 #[derive(Debug)]
 pub(crate) struct Outstanding {
     issuer: u64,
+    /// The number of the next operation.
+    number: u64,
     origin: GlobalRank,
     by_id: Vec<Option<UnderWay>>,
     under_way: u32,
@@ -329,6 +361,7 @@ impl Outstanding {
     pub(crate) fn new(issuer: u64, origin: GlobalRank, capacity: u32, depth: u32) -> Outstanding {
         Outstanding {
             issuer,
+            number: 0,
             origin,
             by_id: (0..depth + capacity).map(|_| None).collect(),
             under_way: 0,
@@ -364,10 +397,17 @@ impl Outstanding {
         }
     }
 
+    /// A number for an operation.
+    pub(crate) fn number(&mut self) -> u64 {
+        self.number += 1;
+        self.number
+    }
+
     /// An outcome that is not known yet.
     pub(crate) fn outcome(&mut self, asked: Asked) -> Arc<Outcome> {
         let fresh = Outcome {
             issuer: self.issuer,
+            number: self.number(),
             asked,
             id: AtomicU32::new(NO_ID),
             ended: End::default(),
@@ -412,6 +452,7 @@ impl Outstanding {
         }
         self.under_way -= 1;
         let answered = Answered {
+            number: outcome.number,
             context: match &outcome.asked {
                 Asked::Collective(asking) => asking.context,
                 Asked::Herald { context } => Some(*context),

@@ -364,7 +364,7 @@ impl Software {
         }
         self.here.remove(&key);
         self.arrived.remove(&announcement(key));
-        progress.outstanding.settle(active.outcome, status);
+        progress.settle(active.outcome, status);
         Ok(())
     }
 }

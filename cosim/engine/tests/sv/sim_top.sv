@@ -11,6 +11,7 @@ module sim_top #(
   input  logic        rst_ni,
   input  logic [63:0] dpi_handle_i,
   input  logic        axi_enable_i,
+  input  logic        trace_i,
   input  logic        peek_i, // the stand-in's registers have a mux of their own
   input  logic [16:0] peek_addr_i,
   output logic [31:0] peek_data_o
@@ -21,6 +22,7 @@ module sim_top #(
   localparam int unsigned PORT_W   = PHIT_W + 96;
   localparam int unsigned CALL_W   = 128 + LINK_N * PORT_W;
   localparam int unsigned MON_BITS = 32 * (4 + 4 * RANKS);
+  localparam int unsigned MEM_BITS = 32 * (2 + 4 * RANKS);
 
   import "DPI-C" function void alcor_host_tick(
     input longint unsigned handle, input bit [63:0] in_bits, output bit [OUT_BITS-1:0] out_bits);
@@ -28,6 +30,8 @@ module sim_top #(
     input longint unsigned handle, input bit [MON_BITS-1:0] in_bits, output bit [63:0] out_bits);
   import "DPI-C" function void alcor_axi_tick(
     input longint unsigned handle, input bit [95:0] in_bits, output bit [319:0] out_bits);
+  import "DPI-C" function void alcor_memory(
+    input longint unsigned handle, input bit [MEM_BITS-1:0] in_bits, output bit [63:0] out_bits);
 
   logic [RANKS-1:0]         irq;
   logic [4*RANKS-1:0]       stream_valid;
@@ -84,6 +88,8 @@ module sim_top #(
                                     lite_wready, lite_awready}, axi);
       axi_q <= axi;
     end
+    // Nothing is written here: what is written to node memory is for `core` to tell of.
+    if (trace_i && |stream_valid) alcor_memory(dpi_handle_i, '0, ignored);
     arrived_q <= '0;
     credit_q  <= '0;
     if (LINKS != 0) begin

@@ -6,6 +6,7 @@ mod communicators;
 mod ending;
 mod identity;
 mod messages;
+mod notes;
 mod paper;
 mod posting;
 mod requests;

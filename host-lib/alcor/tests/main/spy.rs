@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use alcor::{Board, Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake};
+use alcor::{Board, Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, Result, Wake};
 
 /// What the library did to a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub enum Access {
     Read(u32),
     ReadMemory(u32, usize),
     Wait,
+    /// Only where notes are wanted.
+    Note(Note),
 }
 
 pub type Log = Arc<Mutex<Vec<Access>>>;
@@ -20,6 +22,8 @@ pub struct Spy {
     below: Arc<dyn Board>,
     /// What registers of the board's page read as.
     pub lies: HashMap<u32, u32>,
+    /// Whether its ports take notes.
+    pub wants_notes: bool,
     /// What was done to any port.
     pub log: Log,
 }
@@ -29,6 +33,7 @@ impl Spy {
         Spy {
             below,
             lies: HashMap::new(),
+            wants_notes: false,
             log: Log::default(),
         }
     }
@@ -56,6 +61,7 @@ impl Board for Spy {
     fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>> {
         Ok(Box::new(SpyPort {
             below: Arc::clone(&self.below).attach(rank)?,
+            wants_notes: self.wants_notes,
             log: Arc::clone(&self.log),
         }))
     }
@@ -69,22 +75,23 @@ impl Board for Spy {
 
 struct SpyPort {
     below: Box<dyn Port>,
+    wants_notes: bool,
     log: Log,
 }
 
 impl SpyPort {
-    fn note(&self, access: Access) {
+    fn saw(&self, access: Access) {
         self.log.lock().unwrap().push(access);
     }
 }
 
 impl Port for SpyPort {
     fn write32(&mut self, offset: PageOffset, value: u32) -> Result<(), Error> {
-        self.note(Access::Write(offset.0, value));
+        self.saw(Access::Write(offset.0, value));
         self.below.write32(offset, value)
     }
     fn read32(&mut self, offset: PageOffset) -> Result<u32, Error> {
-        self.note(Access::Read(offset.0));
+        self.saw(Access::Read(offset.0));
         self.below.read32(offset)
     }
     fn read_board32(&mut self, offset: PageOffset) -> Result<u32, Error> {
@@ -94,11 +101,11 @@ impl Port for SpyPort {
         self.below.write_memory(at, data)
     }
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error> {
-        self.note(Access::ReadMemory(at.0, data.len()));
+        self.saw(Access::ReadMemory(at.0, data.len()));
         self.below.read_memory(at, data)
     }
     fn wait(&mut self, deadline: Cycle) -> Result<Wake, Error> {
-        self.note(Access::Wait);
+        self.saw(Access::Wait);
         self.below.wait(deadline)
     }
     fn now(&mut self) -> Result<Cycle, Error> {
@@ -106,5 +113,11 @@ impl Port for SpyPort {
     }
     fn leave(&mut self) -> Result<(), Error> {
         self.below.leave()
+    }
+    fn wants_notes(&self) -> bool {
+        self.wants_notes
+    }
+    fn note(&mut self, note: Note) {
+        self.saw(Access::Note(note));
     }
 }

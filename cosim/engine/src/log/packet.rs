@@ -1,0 +1,443 @@
+//! Packets as words, and what their headers say.
+
+use std::fmt;
+
+use alcor::Status;
+use alcor_abi::packets::{
+    get_header1, get_header2, message, put_header, x_ack, x_data, x_header, x_length,
+};
+use alcor_abi::packets::{net_high, net_low, net_position};
+use alcor_abi::{Channel, Collective, Operation, PacketType, PhitKind};
+
+/// Where a packet was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// Sent by a coprocessor on its request plane.
+    RequestSent {
+        /// Local rank.
+        rank: u32,
+    },
+    /// Sent by a coprocessor on its reply plane.
+    ReplySent {
+        /// Local rank.
+        rank: u32,
+    },
+    /// Received by a coprocessor on its request plane.
+    RequestReceived {
+        /// Local rank.
+        rank: u32,
+    },
+    /// Received by a coprocessor on its reply plane.
+    ReplyReceived {
+        /// Local rank.
+        rank: u32,
+    },
+    /// Sent on a link to another board.
+    Link {
+        /// Link port.
+        port: u32,
+        /// Virtual channel.
+        channel: u32,
+    },
+}
+
+impl Place {
+    /// Of a stream, as the traffic digest numbers them.
+    pub(crate) fn of_stream(stream: u8) -> Self {
+        let rank = u32::from(stream / 4);
+        match stream % 4 {
+            0 => Place::RequestSent { rank },
+            1 => Place::ReplySent { rank },
+            2 => Place::RequestReceived { rank },
+            _ => Place::ReplyReceived { rank },
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::RequestSent { rank } => write!(f, "rank {rank} request sent"),
+            Place::ReplySent { rank } => write!(f, "rank {rank} reply sent"),
+            Place::RequestReceived { rank } => write!(f, "rank {rank} request received"),
+            Place::ReplyReceived { rank } => write!(f, "rank {rank} reply received"),
+            Place::Link { port, channel } => match Channel::from_bits(*channel) {
+                Some(known) => write!(f, "link {port} {} sent", channel_name(known)),
+                None => write!(f, "link {port} channel {channel} sent"),
+            },
+        }
+    }
+}
+
+/// A virtual channel for people.
+pub(crate) fn channel_name(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Request => "requests",
+        Channel::Request1 => "requests (1)",
+        Channel::Reply => "replies",
+        Channel::Reply1 => "replies (1)",
+        Channel::Collective => "collectives",
+        Channel::Collective1 => "collectives (1)",
+        Channel::Control => "control",
+    }
+}
+
+/// What a packet's header says. Of a field that the packet does not have there is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Header {
+    /// Its type; none on the collectives' channels.
+    pub kind: Option<PacketType>,
+    /// The rank that it is from.
+    pub source: Option<u32>,
+    /// The rank that it goes to.
+    pub target: u32,
+    /// The command's id: of extended puts, gets and their data, only the last packet has it.
+    pub id: Option<u32>,
+    /// Window slot.
+    pub slot: Option<u32>,
+    /// Byte offset in the window, or of data for a get the byte address in the memory of the one that asked.
+    pub offset: Option<u32>,
+    /// Bytes; of an extended command's packet before the last, all that is left of the command.
+    pub bytes: Option<u32>,
+    /// It is its command's last packet.
+    pub last: bool,
+    /// It belongs to a message that is fetched.
+    pub message: bool,
+    /// Outcome.
+    pub status: Option<Status>,
+    /// A message's tag.
+    pub tag: Option<u32>,
+}
+
+/// Words of a packet's header, and of its payload where that does not reach to the packet's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) header: usize,
+    pub(crate) payload: Option<usize>,
+}
+
+/// Takes the words out of beats of `unit` words: header words begin in the first, payload in the second, and what lies
+/// behind their ends means nothing.
+pub(crate) fn words_of(beats: &[u32], unit: usize) -> Vec<u32> {
+    let Some(&first) = beats.first() else {
+        return Vec::new();
+    };
+    if unit == 1 {
+        return beats.to_vec();
+    }
+    let Extent { header, payload } = extent(beats, first);
+    // A put of one word from a command carries it in the header's beat.
+    let is_short = beats.len() <= unit;
+    let mut words: Vec<u32> = beats.iter().take(header).copied().collect();
+    match payload {
+        Some(count) if is_short => words.extend(beats.iter().skip(header).take(count)),
+        Some(count) => words.extend(beats.iter().skip(unit).take(count)),
+        None => words.extend(beats.iter().skip(unit)),
+    }
+    words
+}
+
+fn extent(words: &[u32], first: u32) -> Extent {
+    let at = |index: usize| words.get(index).copied().unwrap_or(0);
+    let shifted = |from: u32, bytes: u32| Some(((from & 3) + bytes).div_ceil(4) as usize);
+    let is_last = x_header::LAST.get(first) != 0;
+    let (header, payload) = match PacketType::from_bits(put_header::PTYPE.get(first)) {
+        Some(PacketType::Put1 | PacketType::PutN) => {
+            let length = put_header::LENGTH.get(first) as usize;
+            (1, Some(length.saturating_sub(1)))
+        }
+        Some(PacketType::Get) => (2, Some(0)),
+        Some(PacketType::Xput) if is_last => (3, shifted(at(1), x_length::LENGTH.get(at(2)))),
+        Some(PacketType::Xput) => (3, None),
+        Some(PacketType::Xget) => (4, Some(0)),
+        Some(PacketType::Xdata) => (3, shifted(at(1), x_length::LENGTH.get(at(2)))),
+        Some(PacketType::Message) if message::ANNOUNCE.get(first) != 0 => (4, Some(0)),
+        Some(PacketType::Message) => (4, shifted(0, at(2))),
+        Some(PacketType::Xack) | None => (1, Some(0)),
+    };
+    Extent { header, payload }
+}
+
+/// Words of a packet's header and payload, as far as they are there.
+pub(crate) fn counts(words: &[u32]) -> (usize, usize) {
+    let Some(&first) = words.first() else {
+        return (0, 0);
+    };
+    let Extent { header, payload } = extent(words, first);
+    let rest = words.len().saturating_sub(header);
+    (
+        header.min(words.len()),
+        payload.map_or(rest, |count| count.min(rest)),
+    )
+}
+
+impl Header {
+    /// Of a packet of the coprocessors.
+    pub(crate) fn of(words: &[u32]) -> Self {
+        let at = |index: usize| words.get(index).copied();
+        let Some(first) = at(0) else {
+            return Self::default();
+        };
+        let kind = PacketType::from_bits(put_header::PTYPE.get(first));
+        let base = Self {
+            kind,
+            target: put_header::DPID.get(first),
+            ..Self::default()
+        };
+        let is_last = x_header::LAST.get(first) != 0;
+        match kind {
+            Some(PacketType::Put1 | PacketType::PutN) => Self {
+                slot: Some(put_header::SLOT.get(first)),
+                offset: Some(4 * put_header::OFFSET.get(first)),
+                bytes: Some(4 * put_header::LENGTH.get(first).saturating_sub(1)),
+                last: true,
+                ..base
+            },
+            Some(PacketType::Get) => Self {
+                source: at(1).map(|word| get_header2::MYID.get(word)),
+                slot: Some(get_header1::SLOT.get(first)),
+                offset: Some(4 * get_header1::OFFSET.get(first)),
+                bytes: at(1).map(|word| 4 * get_header2::LENGTH.get(word)),
+                last: true,
+                ..base
+            },
+            Some(PacketType::Xput | PacketType::Xget) => Self {
+                source: Some(x_header::SRC.get(first)),
+                slot: Some(x_header::SLOT.get(first)),
+                offset: at(1),
+                id: at(2).filter(|_| is_last).map(|word| x_length::ID.get(word)),
+                bytes: at(2).map(|word| match is_last {
+                    true => x_length::LENGTH.get(word),
+                    false => word,
+                }),
+                last: is_last,
+                message: kind == Some(PacketType::Xget) && x_header::MESSAGE.get(first) != 0,
+                ..base
+            },
+            Some(PacketType::Xdata) => Self {
+                offset: at(1),
+                id: at(2).filter(|_| is_last).map(|word| x_length::ID.get(word)),
+                bytes: at(2).map(|word| x_length::LENGTH.get(word)),
+                last: is_last,
+                message: x_data::MESSAGE.get(first) != 0,
+                status: Status::from_bits(x_data::STATUS.get(first))
+                    .filter(|_| is_last && x_data::MESSAGE.get(first) != 0),
+                ..base
+            },
+            Some(PacketType::Xack) => Self {
+                id: Some(x_ack::ID.get(first)),
+                status: Status::from_bits(x_ack::STATUS.get(first)),
+                last: true,
+                ..base
+            },
+            Some(PacketType::Message) => Self {
+                source: Some(message::SRC.get(first)),
+                tag: at(1),
+                bytes: at(2),
+                id: at(3),
+                last: true,
+                message: true,
+                ..base
+            },
+            None => base,
+        }
+    }
+
+    /// The type's name.
+    pub(crate) fn name(&self) -> &'static str {
+        match self.kind {
+            Some(PacketType::Message) => "MESSAGE",
+            Some(PacketType::Put1) => "PUT_1",
+            Some(PacketType::PutN) => "PUT_N",
+            Some(PacketType::Get) => "GET",
+            Some(PacketType::Xput) => "XPUT",
+            Some(PacketType::Xget) => "XGET",
+            Some(PacketType::Xdata) => "XDATA",
+            Some(PacketType::Xack) => "XACK",
+            None => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match self.source {
+            Some(source) => write!(f, " {source}->{}", self.target)?,
+            None => write!(f, " ?->{}", self.target)?,
+        }
+        let fields = [
+            ("id", self.id),
+            ("tag", self.tag),
+            ("slot", self.slot),
+            ("offset", self.offset),
+            ("bytes", self.bytes),
+        ];
+        for (name, value) in fields {
+            if let Some(value) = value {
+                write!(f, " {name}={value}")?;
+            }
+        }
+        if !self.last {
+            f.write_str(" more")?;
+        }
+        match self.status {
+            Some(status) => write!(f, " status={status:?}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The header of a phit of a collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PhitHeader {
+    /// A rank on the board that it goes to.
+    pub target: u32,
+    /// The communicator's row.
+    pub context: u32,
+    /// The collective's code.
+    pub collective: u32,
+    /// The operation's code.
+    pub operation: u32,
+    /// Stage at the target.
+    pub stage: u32,
+    /// What it is.
+    pub kind: u32,
+    /// Alternates from one collective of the communicator to the next.
+    pub parity: u32,
+    /// Place of its first word in the message.
+    pub word: u32,
+}
+
+impl PhitHeader {
+    pub(crate) fn of(low: u32, high: u16, position: u32) -> Self {
+        let high = u32::from(high);
+        Self {
+            target: net_low::DEST.get(low),
+            context: net_low::CONTEXT.get(low),
+            collective: net_low::OPCODE.get(low),
+            operation: net_low::OPERATION.get(low),
+            stage: net_high::STAGE.get(high),
+            kind: net_high::KIND.get(high),
+            parity: net_high::PARITY.get(high),
+            word: net_position::WORD.get(position),
+        }
+    }
+
+    /// The collective and what the phit is of it.
+    pub(crate) fn name(&self) -> String {
+        let collective = match Collective::from_bits(self.collective) {
+            _ if self.operation == Operation::Sync as u32 => "barrier of all ranks".to_owned(),
+            Some(Collective::Software) => "of software".to_owned(),
+            Some(collective) => format!("{collective:?}").to_lowercase(),
+            None => format!("collective {}", self.collective),
+        };
+        let kind = match PhitKind::from_bits(self.kind) {
+            Some(PhitKind::Combine) => "data to combine",
+            Some(PhitKind::Copy) => "data",
+            Some(PhitKind::Signature) => "signature",
+            Some(PhitKind::Credit) => "credit",
+            None => "unknown",
+        };
+        format!("{collective} {kind}")
+    }
+}
+
+impl fmt::Display for PhitHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} ?->{} row={} stage={} parity={} word={}",
+            self.name(),
+            self.target,
+            self.context,
+            self.stage,
+            self.parity,
+            self.word
+        )
+    }
+}
+
+/// A packet that was seen on a stream or a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoggedPacket {
+    /// How many resets there were before.
+    pub run: u32,
+    /// The cycle of its first word, since reset.
+    pub cycle: u64,
+    /// The cycle behind its last word's.
+    pub end: u64,
+    /// The board's number.
+    pub board: u32,
+    /// Where it was seen.
+    pub place: Place,
+    /// What its header says.
+    pub header: Header,
+    /// Of a phit of a collective, what its header says; that of the coprocessors' packets means nothing then.
+    pub phit: Option<PhitHeader>,
+    /// Its words; of what has lost its end, those that were seen.
+    pub words: Vec<u32>,
+    /// Its last word was seen.
+    pub is_whole: bool,
+}
+
+impl fmt::Display for LoggedPacket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            run, cycle, board, ..
+        } = self;
+        write!(
+            f,
+            "run {run} cycle {cycle:>6} board {board} {}: ",
+            self.place
+        )?;
+        match &self.phit {
+            Some(phit) => phit.fmt(f)?,
+            None => self.header.fmt(f)?,
+        }
+        write!(f, " words={}", self.words.len())?;
+        match self.is_whole {
+            true => Ok(()),
+            false => f.write_str(" (its end was not seen)"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beats_are_taken_apart() {
+        // Three header words and 6 bytes from byte 3 on: three words of payload.
+        let first = x_header::PTYPE.put(PacketType::Xput as u32) | x_header::LAST.put(1);
+        let mut beats = vec![0; 24];
+        beats[..3].copy_from_slice(&[first, 3, x_length::LENGTH.put(6) | x_length::ID.put(7)]);
+        beats[8..12].copy_from_slice(&[1, 2, 3, 99]);
+        assert_eq!(words_of(&beats, 8)[3..], [1, 2, 3]);
+        let header = Header::of(&words_of(&beats, 8));
+        assert_eq!(
+            (header.id, header.bytes, header.offset),
+            (Some(7), Some(6), Some(3))
+        );
+        // A put of one word, in one beat and in two.
+        let first = put_header::PTYPE.put(PacketType::Put1 as u32) | put_header::LENGTH.put(2);
+        let mut beats = vec![first, 5, 0, 0];
+        assert_eq!(words_of(&beats, 4), [first, 5]);
+        beats.extend([6, 0, 0, 0]);
+        assert_eq!(words_of(&beats, 4), [first, 6]);
+        assert!(words_of(&[], 8).is_empty());
+    }
+
+    #[test]
+    fn what_is_cut_short_is_no_panic() {
+        for kind in 0..8 {
+            for count in 0..5 {
+                let words = vec![x_header::PTYPE.put(kind) | x_header::LAST.put(kind & 1); count];
+                let _ = (Header::of(&words), counts(&words));
+                assert!(words_of(&words, 1).len() == count && words_of(&words, 8).len() <= count);
+            }
+        }
+    }
+}
