@@ -9,7 +9,7 @@ use alcor::{Board, Cycle, Error, NodeAddr, PageOffset, Port, Wake};
 use alcor_cosim::SimBoard;
 use alcor_shm::channel::Channel;
 use alcor_shm::fault::Fault;
-use alcor_shm::mailbox::{Answer, Ask, Asked, ClusterEnd};
+use alcor_shm::mailbox::{Answer, Ask, Asked, ClusterEnd, Posted};
 use alcor_shm::wire::{Hello, Reply, Request, VERSION, Welcome};
 
 use crate::server::{End, Shared};
@@ -92,7 +92,7 @@ fn host(
     shared: &Shared,
     board: &SimBoard,
     rank: u32,
-    port: Box<dyn Port>,
+    mut port: Box<dyn Port>,
 ) -> io::Result<()> {
     let seat = Seat {
         shared,
@@ -100,16 +100,16 @@ fn host(
         rank,
         is_free: AtomicBool::new(false),
     };
+    let attached = Reply::Attached {
+        now: port.now().map_or(0, |now| now.0),
+        wants_notes: port.wants_notes(),
+    };
     let mut port = Some(port);
     let hosted = thread::scope(|scope| {
-        let now = port.as_mut().map_or(Ok(Cycle(0)), |port| port.now());
         let mut guest = Guest {
             seat: &seat,
             end: ClusterEnd::create(board.shape().node_bytes as usize, channel)?,
             data: Vec::new(),
-        };
-        let attached = Reply::Attached {
-            now: now.map_or(0, |now| now.0),
         };
         guest
             .end
@@ -181,9 +181,11 @@ impl Guest<'_> {
     }
 
     fn take(&mut self, port: &mut dyn Port, asked: Asked) -> Result<u32, Error> {
-        for index in 0..asked.posts {
-            let (offset, value) = self.end.post(index);
-            port.write32(PageOffset(offset), value)?;
+        for posted in self.end.posts(&asked) {
+            match posted {
+                Posted::Write { offset, value } => port.write32(PageOffset(offset), value)?,
+                Posted::Note(note) => port.note(note),
+            }
         }
         match asked.ask {
             Some(Ask::Take) => Ok(0),

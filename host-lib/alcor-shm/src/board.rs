@@ -76,13 +76,14 @@ impl ShmBoard {
             .send(&request)
             .and_then(|()| channel.receive_with::<Reply>());
         let (reply, memory) = reply.map_err(|_| ShmError::Gone.on(&self.name))?;
-        let (Reply::Attached { now }, Some(memory)) = (self.reply(reply)?, memory) else {
+        let (Reply::Attached { now, wants_notes }, Some(memory)) = (self.reply(reply)?, memory)
+        else {
             return Err(self.unexpected());
         };
         let segment = Segment::open(memory).map_err(|error| error.to_string());
         let end = segment.and_then(|segment| RankEnd::open(segment, channel));
         let end = end.map_err(|problem| ShmError::BadMailbox { rank, problem }.on(&self.name))?;
-        Ok(ShmPort::new(self.name.clone(), rank, end, now))
+        Ok(ShmPort::new(self.name.clone(), rank, end, now, wants_notes))
     }
 }
 

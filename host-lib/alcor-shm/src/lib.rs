@@ -32,6 +32,7 @@ pub mod channel;
 mod error;
 pub mod fault;
 pub mod mailbox;
+mod note;
 mod port;
 mod segment;
 pub mod wire;

@@ -18,6 +18,7 @@
 //! | 48 | whether the rank sleeps, and is to be rung for | both |
 //! | 64 | whether the cluster sleeps | both |
 //! | 1024 | [`POSTS`] register writes of two words: offset, value | the rank |
+//! | | or a note, as three of them | |
 //! | then | data: node memory to be written or read, or what went wrong | both in turn |
 //!
 //! One request is under way at a time, so all but the numbers and the two sleep words belong to one side at a time. Neither side trusts what it reads:
@@ -29,8 +30,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::Segment;
+use alcor::Note;
+
 use crate::channel::Channel;
 use crate::fault::Fault;
+use crate::note;
 use crate::wire::VERSION;
 
 /// "ALCM".
@@ -252,10 +256,10 @@ impl RankEnd {
         self.end.data_bytes()
     }
 
-    /// Whether there is room for one more post.
+    /// Whether there is room for one more post of either kind.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.posted < POSTS
+        self.posted + note::POSTS <= POSTS
     }
 
     /// Adds a register write to those that go before the next request; there has to be [room](Self::has_room).
@@ -264,6 +268,13 @@ impl RankEnd {
         self.end.set(at, offset);
         self.end.set(at + 1, value);
         self.posted += 1;
+    }
+
+    /// Adds a note to the posts, of which the first of its three says that it is one; there has to be [room](Self::has_room).
+    pub fn note(&mut self, note: Note) {
+        for (first, second) in note::encode(note).into_iter().flatten() {
+            self.post(first, second);
+        }
     }
 
     /// Stores bytes in the data, for the next request; false when there is no room for them.
@@ -318,6 +329,20 @@ pub struct Asked {
     pub posts: usize,
     /// The request, if it is one.
     pub ask: Option<Ask>,
+}
+
+/// What a rank posted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Posted {
+    /// A register write.
+    Write {
+        /// Which register.
+        offset: u32,
+        /// Its value.
+        value: u32,
+    },
+    /// A note of an operation.
+    Note(Note),
 }
 
 /// The cluster's end.
@@ -378,9 +403,29 @@ impl ClusterEnd {
         })
     }
 
-    /// The post at `index`, below [`POSTS`]: offset and value.
-    #[must_use]
-    pub fn post(&self, index: usize) -> (u32, u32) {
+    /// The posts that come before a request, in order.
+    pub fn posts(&self, asked: &Asked) -> impl Iterator<Item = Posted> {
+        let mut index = 0;
+        let count = asked.posts;
+        std::iter::from_fn(move || {
+            while index < count {
+                let first = self.post(index);
+                if !note::begins(first.0) {
+                    index += 1;
+                    let (offset, value) = first;
+                    return Some(Posted::Write { offset, value });
+                }
+                let words = std::array::from_fn(|part| self.post((index + part).min(POSTS - 1)));
+                index += note::POSTS;
+                if let Some(note) = note::decode(words) {
+                    return Some(Posted::Note(note));
+                }
+            }
+            None
+        })
+    }
+
+    fn post(&self, index: usize) -> (u32, u32) {
         let at = FIRST_POST + 2 * index;
         (self.end.get(at), self.end.get(at + 1))
     }
@@ -452,8 +497,11 @@ mod tests {
             for (number, ask) in (0..).zip(asks) {
                 let asked = cluster.asked().unwrap();
                 assert_eq!((asked.ask, asked.posts), (Some(ask), number as usize));
-                let posts: Vec<_> = (0..asked.posts).map(|index| cluster.post(index)).collect();
-                let expected = (0..asked.posts as u32).map(|index| (4 * index, !index));
+                let posts: Vec<_> = cluster.posts(&asked).collect();
+                let expected = (0..asked.posts as u32).map(|index| Posted::Write {
+                    offset: 4 * index,
+                    value: !index,
+                });
                 assert_eq!(posts, expected.collect::<Vec<_>>());
                 if number % 2 == 0 {
                     thread::sleep(2 * PATIENCE);
@@ -512,7 +560,7 @@ mod tests {
         rank.end.set(REQUEST, 1);
         let asked = cluster.asked().unwrap();
         assert_eq!((asked.ask, asked.posts), (None, POSTS));
-        let _ = cluster.post(POSTS - 1);
+        assert!(cluster.posts(&asked).count() <= POSTS);
     }
 
     #[test]

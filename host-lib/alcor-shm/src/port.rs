@@ -1,6 +1,6 @@
 //! A rank's port, over its mailbox.
 
-use alcor::{Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Wake};
+use alcor::{Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, Wake};
 
 use crate::ShmError;
 use crate::mailbox::{Ask, RankEnd};
@@ -11,16 +11,24 @@ pub(crate) struct ShmPort {
     rank: u32,
     end: RankEnd,
     now: u64,
+    wants_notes: bool,
     has_left: bool,
 }
 
 impl ShmPort {
-    pub(crate) fn new(board: String, rank: u32, end: RankEnd, now: u64) -> ShmPort {
+    pub(crate) fn new(
+        board: String,
+        rank: u32,
+        end: RankEnd,
+        now: u64,
+        wants_notes: bool,
+    ) -> ShmPort {
         ShmPort {
             board,
             rank,
             end,
             now,
+            wants_notes,
             has_left: false,
         }
     }
@@ -121,6 +129,21 @@ impl Port for ShmPort {
         let left = self.ask(Ask::Leave);
         self.has_left = true;
         left.map(drop)
+    }
+
+    fn wants_notes(&self) -> bool {
+        self.wants_notes
+    }
+
+    fn note(&mut self, note: Note) {
+        if !self.wants_notes {
+            return;
+        }
+        if !self.end.has_room() {
+            // If the cluster is gone, whatever comes next says so.
+            let _ = self.ask(Ask::Take);
+        }
+        self.end.note(note);
     }
 }
 

@@ -99,6 +99,8 @@ pub enum Reply {
     Attached {
         /// The present time.
         now: u64,
+        /// [`alcor::Port::wants_notes`]
+        wants_notes: bool,
     },
     /// It could not be done.
     Failed(Fault),
