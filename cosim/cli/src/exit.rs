@@ -67,6 +67,9 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// Results can't be remembered where they were to be.
+    #[error("{0}")]
+    Store(#[from] crate::regress::StoreError),
     /// A benchmark has no figures.
     #[error("{0}")]
     Measure(#[from] alcor_paper::rma::MeasureError),
@@ -134,7 +137,7 @@ impl From<&Error> for Exit {
             | Error::OneBoard { .. }
             | Error::NoProgrammer(_)
             | Error::NoCard => Exit::Usage,
-            Error::Write { .. } | Error::HostName(_) => Exit::Environment,
+            Error::Write { .. } | Error::Store(_) | Error::HostName(_) => Exit::Environment,
             Error::Measure(_)
             | Error::Job(_)
             | Error::Unsteady { .. }

@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+const ALCOR: &str = env!("CARGO_BIN_EXE_alcor");
+
 fn alcor(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_alcor"))
-        .args(arguments)
-        .output()
-        .unwrap()
+    Command::new(ALCOR).args(arguments).output().unwrap()
 }
 
 fn stdout(output: &Output) -> String {
@@ -18,9 +17,27 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// `alcor regress` on a software board with three ranks.
+/// `alcor regress` on a software board with three ranks, which remembers nothing.
 fn regress(arguments: &[&str]) -> Output {
-    alcor(&[&["regress", "--backend", "soft:3"], arguments].concat())
+    let common = ["regress", "--backend", "soft:3", "--no-store"];
+    alcor(&[&common, arguments].concat())
+}
+
+/// The same, with a result store.
+fn remembering(store: &Path, arguments: &[&str]) -> Output {
+    let store = store.to_str().unwrap();
+    let common = ["regress", "--backend", "soft:3", "--store", store];
+    alcor(&[&common, arguments].concat())
+}
+
+/// A watchdog with which no wait is short enough: a hang in every test that waits.
+const HANG: &str = "--watchdog=1";
+
+/// The report that a run leaves in a folder, beside its output.
+fn reported(folder: &Path, arguments: &[&str]) -> (Output, serde_json::Value) {
+    let output = regress(&[arguments, &["--report", folder.to_str().unwrap()]].concat());
+    let json = std::fs::read_to_string(folder.join("report.json")).unwrap();
+    (output, serde_json::from_str(&json).unwrap())
 }
 
 fn last_line(output: &Output) -> String {
@@ -43,7 +60,8 @@ fn the_digest_is_last_and_depends_on_no_number_of_jobs() {
 
 #[test]
 fn what_is_skipped_is_counted_with_its_reason() {
-    let output = alcor(&["regress", "--backend", "soft:2", "--filter", r"^abort\."]);
+    let two = ["regress", "--backend", "soft:2", "--no-store", "--filter"];
+    let output = alcor(&[&two[..], &[r"^abort\."]].concat());
     assert_eq!(output.status.code(), Some(0));
     let text = stdout(&output);
     assert!(
@@ -52,14 +70,10 @@ fn what_is_skipped_is_counted_with_its_reason() {
     );
     assert!(text.contains(" 2 skipped"), "{text}");
 
-    let output = alcor(&[
-        "regress",
-        "--backend",
-        "soft:2",
-        "--filter",
-        "^abort.by_two$",
-    ]);
+    let output = alcor(&[&two[..], &["^abort.by_two$"]].concat());
     assert_eq!(output.status.code(), Some(3), "nothing was tested");
+    let output = alcor(&[&two[..], &["^abort.by_two$", "--shard", "1/2"]].concat());
+    assert_eq!(output.status.code(), Some(0), "others may test something");
 }
 
 #[test]
@@ -133,6 +147,13 @@ fn a_wrong_command_ends_with_2_and_says_what_would_do() {
         (&["regress", "--filter", "("], "regex"),
         (&["regress", "--seed", "x"], "random"),
         (&["regress", "--jobs", "0"], "0"),
+        (&["regress", "--repeat", "0"], "1..=100000"),
+        (&["regress", "--shard", "0/4"], "K/N"),
+        (&["regress", "--shard", "5/4"], "K/N"),
+        (&["regress", "--watchdog", "0"], "0"),
+        (&["regress", "--cycles-change", "-1"], "unexpected"),
+        (&["regress", "--cycles-change=-1"], "2.5"),
+        (&["regress", "--store", "x", "--no-store"], "cannot be used"),
         (&["sing"], "Usage"),
         (&[], "regress"),
     ] {
@@ -179,4 +200,474 @@ fn tests_are_listed_with_what_they_are_about() {
         stdout(&output),
         "put.typed: Elements of all sizes, by their number.\n"
     );
+}
+
+#[test]
+fn help_tells_of_every_flag_with_examples_and_exit_codes() {
+    let output = alcor(&["regress", "--help"]);
+    let text = stdout(&output);
+    for words in [
+        "--backend",
+        "--filter",
+        "--full",
+        "--seed",
+        "--repeat",
+        "--shard",
+        "--list",
+        "--jobs",
+        "--watchdog",
+        "--waves",
+        "--report",
+        "--junit",
+        "--store",
+        "--no-store",
+        "--cycles-change",
+        "NO_COLOR",
+        "Examples:",
+        "Exit codes:",
+        "Files:",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 100));
+    let short = stdout(&alcor(&["regress", "-h"]));
+    assert!(short.lines().count() < text.lines().count());
+}
+
+#[test]
+fn shards_are_complete_and_disjoint_with_a_filter_and_without() {
+    for filter in [&[][..], &["--filter", r"^(put|get)\."]] {
+        let list = |options: &[&str]| -> Vec<String> {
+            let output = alcor(&[&["regress", "--list"], filter, options].concat());
+            assert_eq!(output.status.code(), Some(0));
+            stdout(&output).lines().map(str::to_owned).collect()
+        };
+        let mut all = list(&[]);
+        let parts: Vec<_> = (1..=3)
+            .map(|part| list(&["--shard", &format!("{part}/3")]))
+            .collect();
+        let lengths = || parts.iter().map(Vec::len);
+        assert!(lengths().max().unwrap() - lengths().min().unwrap() <= 1);
+        let mut together = parts.concat();
+        together.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(together, all);
+    }
+}
+
+#[test]
+fn an_empty_shard_passes_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let junit = folder.path().join("junit.xml");
+    // There is no such card, and no test needs it.
+    let options = [
+        "--filter",
+        "^put.typed$",
+        "--shard",
+        "2/2",
+        "--junit",
+        junit.to_str().unwrap(),
+    ];
+    let output = alcor(
+        &[
+            &["regress", "--backend", "xdma:0000:7f:00.0", "--no-store"],
+            &options[..],
+        ]
+        .concat(),
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("this part has no tests"), "{text}");
+    assert!(
+        text.contains("part 2/2, seed 1: 0 passed, 0 failed, 0 skipped"),
+        "{text}"
+    );
+    assert!(
+        std::fs::read_to_string(junit)
+            .unwrap()
+            .contains("tests=\"0\"")
+    );
+}
+
+#[test]
+fn repetitions_have_seeds_of_their_own_each_of_which_repeats() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let junit = folder.join("junit.xml");
+    let filter = [
+        "--filter",
+        "^put.typed$",
+        "--junit",
+        junit.to_str().unwrap(),
+    ];
+    let (output, json) = reported(
+        folder,
+        &[&filter[..], &["--repeat", "4", "--seed", "7"]].concat(),
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(
+        text.contains("seeds 7 and the 3 after it: 4 passed"),
+        "{text}"
+    );
+    let tests = json["tests"].as_array().unwrap();
+    let seeds: Vec<_> = tests
+        .iter()
+        .map(|test| test["run_seed"].as_u64().unwrap())
+        .collect();
+    assert_eq!(seeds, [7, 8, 9, 10]);
+    let xml = std::fs::read_to_string(&junit).unwrap();
+    assert!(xml.contains(r#"name="put.typed seed 9""#), "{xml}");
+    assert!(
+        xml.contains(r#"<property name="repeat" value="4"/>"#),
+        "{xml}"
+    );
+
+    let (_, alone) = reported(folder, &["--filter", "^put.typed$", "--seed", "9"]);
+    for key in ["seed", "digest", "cycles"] {
+        assert_eq!(alone["tests"][0][key], tests[2][key], "{key}");
+    }
+    assert_ne!(tests[2]["seed"], tests[1]["seed"]);
+
+    let shared = |part| {
+        let options = [
+            "--filter",
+            "^put.typed$",
+            "--repeat",
+            "4",
+            "--seed",
+            "7",
+            "--shard",
+            part,
+        ];
+        let (_, json) = reported(folder, &options);
+        assert_eq!(json["shard"], part);
+        let tests = json["tests"].as_array().unwrap();
+        tests
+            .iter()
+            .map(|test| test["run_seed"].as_u64().unwrap())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!((shared("1/2"), shared("2/2")), (vec![7, 9], vec![8, 10]));
+}
+
+#[test]
+fn failing_repetitions_name_their_seeds_and_the_command_that_repeats_them() {
+    let simulated = ["regress", "--backend", "cosim:rma2", "--no-store"];
+    let output = alcor(
+        &[
+            &simulated[..],
+            &[
+                "--filter",
+                "^barrier.many$|^put.typed$",
+                "--repeat",
+                "2",
+                HANG,
+            ],
+        ]
+        .concat(),
+    );
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    let text = stdout(&output);
+    let repeat =
+        "alcor regress --backend cosim:rma2 --filter '^put\\.typed$' --seed 2 --watchdog 1";
+    for words in ["failed put.typed seed 2, its own seed 0x", repeat] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    // As the reader of the report would.
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("  repeat: alcor "));
+    let line = format!("{ALCOR} {} --no-store", line.unwrap());
+    let again = Command::new("sh").args(["-c", &line]).output().unwrap();
+    assert_eq!(again.status.code(), Some(1), "{line}: {}", stderr(&again));
+    let reason = |output: &Output| {
+        let text = stdout(output);
+        let failed = text.lines().skip_while(|line| !line.starts_with("failed "));
+        failed.skip(1).take(1).map(str::to_owned).next()
+    };
+    assert_eq!(reason(&again), reason(&output));
+    assert!(reason(&again).unwrap().contains("waited"), "{text}");
+}
+
+#[test]
+fn what_is_new_is_told_against_the_last_result_of_each_test() {
+    let store = tempfile::tempdir().unwrap();
+    let report = tempfile::tempdir().unwrap();
+    let report = report.path();
+    let run = |options: &[&str]| {
+        let common = [
+            "--filter",
+            "^put.typed$|^get.typed$",
+            "--report",
+            report.to_str().unwrap(),
+        ];
+        stdout(&remembering(store.path(), &[&common[..], options].concat()))
+    };
+    let contains = |text: &str, words: &str| assert!(text.contains(words), "{words}: {text}");
+    contains(
+        &run(&[]),
+        "nothing to compare with: no earlier run of these tests with soft:3, quick tier, seed 1",
+    );
+    contains(
+        &run(&[]),
+        "nothing new of 2 tests that ran before, last less than a minute ago",
+    );
+    contains(&run(&["--seed", "2"]), "nothing to compare with");
+    contains(&run(&["--full"]), "nothing to compare with");
+    contains(&run(&["--jobs=1"]), "nothing new");
+
+    let text = run(&[HANG]);
+    contains(&text, "2 new of 2 tests");
+    contains(&text, "  put.typed: newly failing\n");
+    let json = std::fs::read_to_string(report.join("report.json")).unwrap();
+    contains(&json, r#""new": "newly failing""#);
+    let text = run(&["--jobs=2"]);
+    contains(&text, "  get.typed: newly passing\n");
+    // With a second repetition, of which nothing is known.
+    contains(
+        &run(&["--repeat", "3"]),
+        "nothing new of 4 tests that ran before, last less than a minute ago, and 2 for the first time",
+    );
+}
+
+#[test]
+fn cycles_that_changed_are_told_from_the_percentage_on() {
+    let store = tempfile::tempdir().unwrap();
+    let run = |options: &[&str]| {
+        let common = [
+            "regress",
+            "--backend",
+            "cosim:rma2",
+            "--filter",
+            "^put.typed$",
+            "--store",
+        ];
+        let store = [store.path().to_str().unwrap()];
+        stdout(&alcor(&[&common[..], &store, options].concat()))
+    };
+    run(&[]);
+    // The last run of the store had a hundredth more of cycles.
+    let file = std::fs::read_dir(store.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let file = file
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|it| it == "jsonl"))
+        .unwrap();
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (_, rest) = text.split_once("\"cycles\":").unwrap();
+    let cycles: u64 = rest.split_once(',').unwrap().0.parse().unwrap();
+    let more = format!("\"cycles\":{}", cycles + cycles / 50);
+    let change =
+        || std::fs::write(&file, text.replace(&format!("\"cycles\":{cycles}"), &more)).unwrap();
+    change();
+    let found = run(&[]);
+    let words = format!("put.typed: cycles {} to {cycles} (-", cycles + cycles / 50);
+    assert!(found.contains(&words), "{words}: {found}");
+    change();
+    assert!(run(&["--cycles-change", "3%"]).contains("nothing new"));
+}
+
+#[test]
+fn a_damaged_store_is_told_of_and_begun_anew() {
+    let store = tempfile::tempdir().unwrap();
+    let filter = ["--filter", "^put.typed$"];
+    remembering(store.path(), &filter);
+    for entry in std::fs::read_dir(store.path()).unwrap() {
+        std::fs::write(entry.unwrap().path(), b"\0\xff{]").unwrap();
+    }
+    let output = remembering(store.path(), &filter);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        stderr(&output).contains("is damaged, and begun anew"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(stdout(&output).contains("nothing to compare with"));
+    let output = remembering(store.path(), &filter);
+    assert!(
+        stdout(&output).contains("nothing new of 1 tests"),
+        "{}",
+        stdout(&output)
+    );
+    assert!(!stderr(&output).contains("damaged"));
+}
+
+#[test]
+fn a_store_that_can_not_be_had_is_an_error_before_anything_runs() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let output = remembering(file.path(), &["--filter", "^put.typed$"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("--no-store"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(stdout(&output), "");
+}
+
+#[test]
+fn the_default_store_is_below_target_of_the_repository() {
+    let root = tempfile::tempdir().unwrap();
+    let run = |folder: &Path, root: &str| {
+        let mut command = Command::new(ALCOR);
+        command.args(["regress", "--backend", "soft:2", "--filter", "^put.typed$"]);
+        command
+            .env("ALCOR_ROOT", root)
+            .current_dir(folder)
+            .output()
+            .unwrap()
+    };
+    let output = run(root.path(), "");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        !stdout(&output).contains("compare"),
+        "outside of a repository there is none"
+    );
+
+    std::fs::create_dir_all(root.path().join("hw/core")).unwrap();
+    std::fs::write(root.path().join("hw/core/configs.toml"), "").unwrap();
+    let output = run(root.path(), "");
+    assert!(
+        stdout(&output).contains("nothing to compare with"),
+        "{}",
+        stdout(&output)
+    );
+    assert!(root.path().join("target/alcor-results").is_dir());
+    let path = root.path().to_str().unwrap();
+    assert!(stdout(&run(&std::env::temp_dir(), path)).contains("nothing new of 1"));
+}
+
+#[test]
+fn two_runs_at_once_are_both_remembered() {
+    let store = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for seed in ["1", "2", "3", "4"] {
+            let store = store.path();
+            scope.spawn(move || {
+                let output = remembering(store, &["--filter", "^put.typed$", "--seed", seed]);
+                assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+            });
+        }
+    });
+    let output = remembering(store.path(), &["--filter", "^put.typed$", "--repeat", "4"]);
+    assert!(
+        stdout(&output).contains("nothing new of 4 tests"),
+        "{}",
+        stdout(&output)
+    );
+}
+
+#[test]
+fn results_are_in_the_order_of_the_suite_whatever_is_remembered() {
+    let store = tempfile::tempdir().unwrap();
+    let filter = ["--filter", r"^(put|random)\.", "--jobs", "2"];
+    let first = remembering(store.path(), &filter);
+    let second = remembering(store.path(), &filter);
+    let names = |output: &Output| -> Vec<String> {
+        let text = stdout(output);
+        let lines = text.lines().take_while(|line| !line.is_empty());
+        lines
+            .map(|line| line.split(' ').next().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(names(&first), names(&second));
+    assert_eq!(last_line(&first), last_line(&second));
+    // Which of the tests is the longest is for the machine to say: by far it is none of the first module.
+    let began = |output: &Output| stderr(output).lines().next().unwrap().to_owned();
+    assert!(began(&first).contains("put."), "{}", began(&first));
+}
+
+/// What the program writes to a terminal of so many columns; nothing where there is no program `script` to make one.
+fn on_a_terminal(columns: u32, variables: &str, arguments: &str) -> Option<String> {
+    if Command::new("script").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no program `script` here (Debian has it in bsdutils)");
+        return None;
+    }
+    let command = format!(
+        "stty cols {columns} rows 24; env {variables} {ALCOR} regress --backend soft:3 --no-store {arguments}"
+    );
+    let output = Command::new("script")
+        .args(["-qec", &command, "/dev/null"])
+        .env("TERM", "xterm-256color")
+        .env_remove("NO_COLOR")
+        .output()
+        .unwrap();
+    Some(stdout(&output))
+}
+
+/// The text without what moves the cursor and colours it, as lines that were on the screen of so many columns at some
+/// time.
+fn screen_lines(columns: usize, text: &str) -> Vec<String> {
+    let escapes = regex::Regex::new("\x1b\\[[0-9;?]*[A-Za-z]").unwrap();
+    let mut lines = Vec::new();
+    for line in text.split(['\n', '\r']) {
+        let line: Vec<char> = escapes.replace_all(line, "").chars().collect();
+        // What is longer goes on in the next line.
+        let rows = line.chunks(columns).map(|row| row.iter().collect());
+        lines.extend(rows.filter(|row: &String| !row.trim().is_empty()));
+    }
+    lines
+}
+
+#[test]
+fn a_terminal_shows_what_runs_and_what_is_left_in_80_columns() {
+    let Some(text) = on_a_terminal(80, "A=b", "--jobs 2") else {
+        return;
+    };
+    let lines = screen_lines(80, &text);
+    let bar = regex::Regex::new(
+        "^[█▉▊▋▌▍▎▏░]{3,} [0-9]+/192: [0-9]+ passed, 0 failed, 0 skipped, [0-9]:[0-9][0-9] left$",
+    );
+    let bar = bar.unwrap();
+    assert!(lines.iter().any(|line| bar.is_match(line)), "{lines:?}");
+    // A running test: a spinner, for how long, and its name, which no plain line has.
+    let running = regex::Regex::new(r"^\S +\d+s \w+\.\w+").unwrap();
+    assert!(lines.iter().any(|line| running.is_match(line)), "{lines:?}");
+    let plain = regex::Regex::new(r"^\[ *\d+/192\] ").unwrap();
+    assert!(!lines.iter().any(|line| plain.is_match(line)), "{lines:?}");
+    let row = regex::Regex::new(r"^put\.\w+ +passed +\d+ +\d+\.\d\d s$").unwrap();
+    assert!(
+        lines.iter().filter(|line| row.is_match(line)).count() > 5,
+        "{lines:?}"
+    );
+    // The second colour of a terminal is green.
+    assert!(text.contains("\x1b[32m"), "{text:?}");
+}
+
+#[test]
+fn a_failure_stays_on_the_terminal_above_what_runs() {
+    let arguments = format!("--filter '^put.typed$' {HANG}");
+    let Some(text) = on_a_terminal(80, "A=b", &arguments) else {
+        return;
+    };
+    let lines = screen_lines(80, &text);
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.starts_with("put.typed failed: ")),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn no_color_and_dumb_terminals_are_honoured() {
+    let Some(text) = on_a_terminal(80, "NO_COLOR=1", "--filter '^(put|random)'") else {
+        return;
+    };
+    let colour = regex::Regex::new("\x1b\\[[0-9;]*m").unwrap();
+    let colours: Vec<_> = colour
+        .find_iter(&text)
+        .map(|found| found.as_str())
+        .collect();
+    assert!(
+        colours
+            .iter()
+            .all(|&found| found == "\x1b[0m" || found == "\x1b[m"),
+        "{colours:?}"
+    );
+    let text = on_a_terminal(80, "TERM=dumb", "--filter '^put.typed$'").unwrap();
+    assert!(!text.contains('\x1b'), "{text:?}");
+    assert!(text.contains("[  1/1] put.typed passed"), "{text}");
 }

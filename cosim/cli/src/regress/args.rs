@@ -4,10 +4,12 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use alcor_conformance::{Settings, Tier};
+use alcor_conformance::{Case, Outcome, Settings, Tier};
+use alcor_cosim::repository_root;
 use clap::ValueEnum;
 use regex::Regex;
 
+use super::plan::Shard;
 use crate::backends::is_card;
 use crate::exit::Error;
 
@@ -19,51 +21,123 @@ pub const SEED: u64 = 1;
 
 /// Run the conformance suite
 ///
-/// Each test runs on a freshly reset board. Its own seed derives from the run's seed and its name,
-/// so that a filter, or another number of jobs, changes nothing for it. The last line of standard
-/// output is the digest of all traffic: the same for the same seed, tests and backend.
+/// Each test runs on a freshly reset board, and as many boards as --jobs says run tests at once, those that took longest
+/// last time first. A test's own seed derives from the run's seed and its name, so that a filter, a shard, or another
+/// number of jobs changes nothing for it, and a failure comes back from the command that is printed with it.
+///
+/// Standard output has the results, in the order of the suite whatever the order of the tests was; what is new against
+/// earlier runs; and in its last line the digest of all traffic, the same for the same seed, tests and backend. Standard
+/// error has the progress: on a terminal the tests that run, how many ended how and the time that is left, elsewhere a
+/// line for each test. NO_COLOR in the environment does away with colours.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// The board: cosim:CONFIG[?OPTION=VALUE&...] (simulated; configurations are in
     /// hw/core/configs.toml), xdma:PCI-ADDRESS or xdma:auto (a card), board:NAME (a card by its name
     /// in boards.toml), standin:CONFIG (what drives a
     /// card, over the device nodes of a simulated one) or soft:RANKS (plain Rust, to try the suite
     /// itself)
-    #[arg(long, value_name = "URI", default_value = BACKEND)]
+    #[arg(long, value_name = "URI", default_value = BACKEND, help_heading = "What runs")]
     pub backend: String,
 
     /// Only the tests whose names match this regular expression
-    #[arg(long, value_name = "RE")]
+    ///
+    /// It need match no more than a part of the name; `^put\.` are the tests of module `put`. --list shows the names.
+    #[arg(long, value_name = "RE", help_heading = "What runs")]
     pub filter: Option<Regex>,
 
+    /// The full tier: about ten times the work
+    #[arg(long, help_heading = "What runs")]
+    pub full: bool,
+
     /// The run's seed: a number, also as 0x..., or `random`
-    #[arg(long, value_name = "N", value_parser = seed, default_value_t = SEED)]
+    #[arg(long, value_name = "N", value_parser = seed, default_value_t = SEED, help_heading = "What runs")]
     pub seed: u64,
 
+    /// Run each test so many times, each time with the next seed
+    ///
+    /// The first time has the run's seed N, the second N + 1, and so on; the seeds of those that failed are printed. So
+    /// each is repeated by --seed alone, and `--seed 101 --repeat 100` goes on where `--repeat 100` ended.
+    #[arg(long, value_name = "TIMES", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "What runs")]
+    pub repeat: u32,
+
+    /// Run part K of N, 1/N to N/N, that share the tests
+    ///
+    /// Each test, and each repetition of one, is in one part. Which one depends on nothing but the names of the tests that
+    /// the filter lets through, so machines need not talk to each other; parts differ by one test at most, and share out
+    /// tests of the same kind. A part without tests passes, and says so.
+    #[arg(long, value_name = "K/N", help_heading = "What runs")]
+    pub shard: Option<Shard>,
+
+    /// Show the tests and what they are about, and run none
+    #[arg(long, help_heading = "What runs")]
+    pub list: bool,
+
     /// So many boards at once [default: the number of cores, or 1 for a card, which is one board]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "How it runs")]
     pub jobs: Option<NonZeroUsize>,
 
-    /// Write the results to this file as JUnit XML
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
+    /// Take a wait that lasts so many cycles for a hang, where a test has no limit of its own
+    #[arg(long, value_name = "CYCLES", default_value_t = Settings::default().watchdog_cycles, value_parser = clap::value_parser!(u64).range(1..), help_heading = "How it runs")]
+    pub watchdog: u64,
 
     /// Record waves: run failed tests again for it, or record all
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = WavesWhen::Never)]
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = WavesWhen::Never, help_heading = "What it leaves")]
     pub waves: WavesWhen,
 
     /// Write report.txt, report.json and waves to this folder [default for waves: alcor-report]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "What it leaves")]
     pub report: Option<PathBuf>,
 
-    /// The full tier: about ten times the work
-    #[arg(long)]
-    pub full: bool,
+    /// Write the results to this file as JUnit XML
+    #[arg(long, value_name = "FILE", help_heading = "What it leaves")]
+    pub junit: Option<PathBuf>,
 
-    /// Show the tests and what they are about, and run none
-    #[arg(long)]
-    pub list: bool,
+    /// Remember results in this folder, and compare with those there [default: target/alcor-results in the repository]
+    ///
+    /// Each test is compared with its last result on the same backend, in the same tier, with the same seed. The last
+    /// runs of each backend are kept; several programs may use a folder at once. A file there that is damaged is put
+    /// aside and begun anew.
+    #[arg(long, value_name = "DIR", help_heading = "Comparing with earlier runs")]
+    pub store: Option<PathBuf>,
+
+    /// Remember nothing, and compare with nothing
+    #[arg(
+        long,
+        conflicts_with = "store",
+        help_heading = "Comparing with earlier runs"
+    )]
+    pub no_store: bool,
+
+    /// Name tests whose cycles changed by more than so many per cent
+    ///
+    /// 0 names every change. Cycles are compared on simulated boards, where they are exact.
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent, help_heading = "Comparing with earlier runs")]
+    pub cycles_change: f64,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  all tests on cosim:rma4
+      alcor regress
+  collectives on eight boards
+      alcor regress --backend cosim:torus8 --filter '^coll'
+  one test with the seeds 1 to 100
+      alcor regress --filter '^put.typed$' --repeat 100
+  the second quarter, on one of four machines of a CI
+      alcor regress --shard 2/4 --junit part2.xml
+  other programs each time, with waves of those that fail
+      alcor regress --seed random --waves on-failure
+
+Exit codes:
+  0  all passed; what the board can't run is skipped, counted, and told why
+  1  a test failed
+  2  the command was wrong
+  3  the environment lacks something, or all tests were skipped
+
+Files:
+  target/alcor-results  what the last runs came to, a file for each backend
+  alcor-report          waves, unless --report names a folder";
 
 /// When waves are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -78,6 +152,9 @@ pub enum WavesWhen {
 
 /// Where waves go unless `--report` says so.
 const WAVES_FOLDER: &str = "alcor-report";
+
+/// Where results are remembered unless `--store` says so, from the repository's root.
+const STORE_FOLDER: &str = "target/alcor-results";
 
 impl Args {
     /// Boards at once.
@@ -101,6 +178,7 @@ impl Args {
         Settings {
             seed: self.seed,
             tier: if self.full { Tier::Full } else { Tier::Quick },
+            watchdog_cycles: self.watchdog,
             ..Settings::default()
         }
     }
@@ -114,21 +192,57 @@ impl Args {
         }
     }
 
-    /// Where waves of the test of that name go.
-    pub fn waves_file(&self, test: &str) -> PathBuf {
-        let folder = self.output_folder().unwrap_or(Path::new(WAVES_FOLDER));
-        folder.join(format!("{test}.fst"))
+    /// Whether the tests are each run several times.
+    pub fn is_repeated(&self) -> bool {
+        self.repeat > 1
     }
 
-    /// The command line that runs one test again.
-    pub fn repeat(&self, test: &str) -> String {
+    /// The tier's name.
+    pub fn tier(&self) -> &'static str {
+        if self.full { "full" } else { "quick" }
+    }
+
+    /// The seeds of the run, in words.
+    pub fn seeds(&self) -> String {
+        match self.repeat {
+            1 => format!("seed {}", self.seed),
+            repeat => format!("seeds {} and the {} after it", self.seed, repeat - 1),
+        }
+    }
+
+    /// The folder of the result store, unless there is none: a program that is run outside of a repository has none by
+    /// itself.
+    pub fn store_folder(&self) -> Option<PathBuf> {
+        match (&self.store, self.no_store) {
+            (_, true) => None,
+            (Some(folder), _) => Some(folder.clone()),
+            (None, _) => Some(repository_root().ok()?.join(STORE_FOLDER)),
+        }
+    }
+
+    /// Where waves of a test go.
+    pub fn waves_file(&self, case: Case) -> PathBuf {
+        let folder = self.output_folder().unwrap_or(Path::new(WAVES_FOLDER));
+        let test = case.test.name;
+        folder.join(match self.is_repeated() {
+            true => format!("{test}-{}.fst", case.seed),
+            false => format!("{test}.fst"),
+        })
+    }
+
+    /// The command line that runs one test again, as it was.
+    pub fn repeat(&self, outcome: &Outcome) -> String {
         let mut line = "alcor regress".to_owned();
         if self.backend != BACKEND {
             line += &format!(" --backend {}", quoted(&self.backend));
         }
-        line += &format!(" --filter '^{}$' --seed {}", regex::escape(test), self.seed);
+        let (test, seed) = (regex::escape(outcome.test.name), outcome.run_seed);
+        line += &format!(" --filter '^{test}$' --seed {seed}");
         if self.full {
             line += " --full";
+        }
+        if self.watchdog != Settings::default().watchdog_cycles {
+            line += &format!(" --watchdog {}", self.watchdog);
         }
         line
     }
@@ -143,6 +257,13 @@ fn seed(text: &str) -> Result<u64, String> {
         None => text.parse(),
     }
     .map_err(|error| format!("{error}; a seed is a number, also as 0x..., or `random`"))
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let parsed = text.trim_end_matches('%').trim_end().parse().ok();
+    parsed
+        .filter(|percent: &f64| percent.is_finite() && *percent >= 0.0)
+        .ok_or_else(|| "a percentage is a number from 0 on, as 2.5".to_owned())
 }
 
 /// For a shell.
@@ -164,6 +285,15 @@ mod tests {
         assert_eq!(seed("0xff"), Ok(255));
         assert!(seed("random").is_ok());
         assert!(seed("-1").unwrap_err().contains("random"));
+    }
+
+    #[test]
+    fn percentages_are_numbers_from_0_on() {
+        assert_eq!(percent("2.5"), Ok(2.5));
+        assert_eq!(percent("10%"), Ok(10.0));
+        for text in ["-1", "NaN", "inf", "", "much"] {
+            assert!(percent(text).unwrap_err().contains("2.5"), "{text}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use alcor::Cluster;
-use alcor_conformance::{Outcome, Test, run_test};
+use alcor_conformance::{Case, Outcome, Settings, run_test};
 
 use super::args::{Args, WavesWhen};
 use crate::backends;
@@ -19,34 +19,39 @@ pub struct Waves {
 }
 
 /// A board, or boards, that record the waves of a test.
-pub fn open(args: &Args, test: &Test) -> Result<Cluster, alcor::Error> {
-    let uri = backends::with_waves(&args.backend, &args.waves_file(test.name))
+pub fn open(args: &Args, case: Case) -> Result<Cluster, alcor::Error> {
+    let uri = backends::with_waves(&args.backend, &args.waves_file(case))
         .map_err(alcor::Error::program)?;
     backends::open(&uri)
 }
 
-/// The waves of all tests that failed, by name; runs them again if need be.
+/// The waves of all tests that failed, by name and seed; runs them again if need be.
 pub fn of_failures(
     args: &Args,
     outcomes: &[Outcome],
-) -> Result<BTreeMap<&'static str, Waves>, Error> {
+) -> Result<BTreeMap<(&'static str, u64), Waves>, Error> {
     let failed = outcomes
         .iter()
         .filter(|outcome| outcome.verdict.is_failed());
     failed
         .filter(|_| args.waves != WavesWhen::Never)
         .map(|outcome| {
-            let test = outcome.test;
+            let (test, seed) = (outcome.test, outcome.run_seed);
+            let case = Case { test, seed };
             let failed = match args.waves {
                 WavesWhen::OnFailure => {
                     eprintln!("{} failed: once more, with waves", test.name);
-                    let again = run_test(test, open(args, test)?, &args.settings());
+                    let settings = Settings {
+                        seed,
+                        ..args.settings()
+                    };
+                    let again = run_test(test, open(args, case)?, &settings);
                     again.verdict.is_failed()
                 }
                 _ => true,
             };
-            let file = args.waves_file(test.name);
-            Ok((test.name, Waves { file, failed }))
+            let file = args.waves_file(case);
+            Ok(((test.name, seed), Waves { file, failed }))
         })
         .collect()
 }
