@@ -3,13 +3,13 @@
 mod args;
 mod compare;
 mod estimate;
+mod explain;
 mod junit;
 mod plan;
 mod progress;
 mod report;
 mod store;
 mod summary;
-mod waves;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,11 +44,12 @@ pub fn run(args: &Args) -> Ended {
         }
         return Ok(Exit::Passed);
     }
-    if args.waves != WavesWhen::Never {
+    if args.waves() != WavesWhen::Never {
         backends::check_waves(&args.backend)?;
     }
     let jobs = args.jobs()?;
-    if let Some(folder) = args.output_folder() {
+    if args.report.is_some() || args.waves() == WavesWhen::Always {
+        let folder = args.folder();
         fs::create_dir_all(folder).map_err(Error::write(folder))?;
     }
     let mut store = open_store(args)?;
@@ -60,7 +61,7 @@ pub fn run(args: &Args) -> Ended {
         cases => run_cases(args, cases, jobs, store.as_ref())?,
     };
     let elapsed = start.elapsed();
-    let waves = waves::of_failures(args, &outcomes)?;
+    let explanations = explain::failures(args, &outcomes);
 
     let percent = steady.then_some(args.cycles_change);
     let comparison = store
@@ -72,7 +73,7 @@ pub fn run(args: &Args) -> Ended {
     let summary = Summary {
         args,
         outcomes: &outcomes,
-        waves: &waves,
+        explanations: &explanations,
         comparison: comparison.as_ref(),
         elapsed,
         digest: digest(&outcomes),
@@ -99,9 +100,10 @@ fn run_cases(
     let first = backends::open(&args.backend)?;
     first.identify()?;
     let steady = first.boards().iter().all(|board| board.time_stands_still());
-    let first = Mutex::new((args.waves != WavesWhen::Always).then_some(first));
-    let open = |case| match args.waves {
-        WavesWhen::Always => waves::open(args, case),
+    let waves = args.waves();
+    let first = Mutex::new((waves != WavesWhen::Always).then_some(first));
+    let open = |case| match waves {
+        WavesWhen::Always => explain::open_with_waves(args, case),
         _ => match first.lock().ok().and_then(|mut first| first.take()) {
             Some(board) => Ok(board),
             None => backends::open(&args.backend),
@@ -109,7 +111,7 @@ fn run_cases(
     };
 
     let settings = Settings {
-        own_boards: args.waves == WavesWhen::Always,
+        own_boards: waves == WavesWhen::Always,
         ..args.settings()
     };
     let durations = store.map_or_else(BTreeMap::new, |store| store.durations(args.full));

@@ -1,12 +1,26 @@
 //! The program from outside, on the software board.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const ALCOR: &str = env!("CARGO_BIN_EXE_alcor");
 
+/// The program in a folder of its own, so that nothing is left here.
+fn program(folder: &Path) -> Command {
+    let mut command = Command::new(ALCOR);
+    command.current_dir(folder).env("ALCOR_ROOT", root());
+    command
+}
+
 fn alcor(arguments: &[&str]) -> Output {
-    Command::new(ALCOR).args(arguments).output().unwrap()
+    let folder = tempfile::tempdir().unwrap();
+    program(folder.path()).args(arguments).output().unwrap()
+}
+
+/// The repository. Models are known by the names of their sources.
+fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::canonicalize(root).unwrap()
 }
 
 fn stdout(output: &Output) -> String {
@@ -89,9 +103,8 @@ fn reports_are_written() {
     let output = regress(&options);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 
-    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
-    assert_eq!(read(&path("report.txt")), stdout(&output));
-    let json: serde_json::Value = serde_json::from_str(&read(&path("report.json"))).unwrap();
+    assert_eq!(read(path("report.txt")), stdout(&output));
+    let json: serde_json::Value = serde_json::from_str(&read(path("report.json"))).unwrap();
     assert_eq!(json["seed"], 16);
     assert_eq!(json["failed"], 0);
     let digest = json["digest"].as_str().unwrap();
@@ -144,6 +157,12 @@ fn a_wrong_command_ends_with_2_and_says_what_would_do() {
             &["regress", "--backend", "soft:2", "--waves", "always"],
             "no waves",
         ),
+        (
+            &["regress", "--backend", "soft:2", "--waves", "on-failure"],
+            "no waves",
+        ),
+        (&["regress", "--waves-cycles", "0"], "0"),
+        (&["regress", "--explain", "many"], "invalid digit"),
         (&["regress", "--filter", "("], "regex"),
         (&["regress", "--seed", "x"], "random"),
         (&["regress", "--jobs", "0"], "0"),
@@ -216,6 +235,8 @@ fn help_tells_of_every_flag_with_examples_and_exit_codes() {
         "--list",
         "--jobs",
         "--watchdog",
+        "--explain",
+        "--waves-cycles",
         "--waves",
         "--report",
         "--junit",
@@ -353,7 +374,14 @@ fn repetitions_have_seeds_of_their_own_each_of_which_repeats() {
 
 #[test]
 fn failing_repetitions_name_their_seeds_and_the_command_that_repeats_them() {
-    let simulated = ["regress", "--backend", "cosim:rma2", "--no-store"];
+    let simulated = [
+        "regress",
+        "--backend",
+        "cosim:rma2",
+        "--no-store",
+        "--explain",
+        "0",
+    ];
     let output = alcor(
         &[
             &simulated[..],
@@ -378,7 +406,7 @@ fn failing_repetitions_name_their_seeds_and_the_command_that_repeats_them() {
     let line = text
         .lines()
         .find_map(|line| line.strip_prefix("  repeat: alcor "));
-    let line = format!("{ALCOR} {} --no-store", line.unwrap());
+    let line = format!("{ALCOR} {} --no-store --explain 0", line.unwrap());
     let again = Command::new("sh").args(["-c", &line]).output().unwrap();
     assert_eq!(again.status.code(), Some(1), "{line}: {}", stderr(&again));
     let reason = |output: &Output| {
@@ -586,7 +614,7 @@ fn on_a_terminal(columns: u32, variables: &str, arguments: &str) -> Option<Strin
         return None;
     }
     let command = format!(
-        "stty cols {columns} rows 24; env {variables} {ALCOR} regress --backend soft:3 --no-store {arguments}"
+        "stty cols {columns} rows 24; env {variables} {ALCOR} regress --backend soft:3 --no-store --explain 0 {arguments}"
     );
     let output = Command::new("script")
         .args(["-qec", &command, "/dev/null"])
@@ -670,4 +698,271 @@ fn no_color_and_dumb_terminals_are_honoured() {
     let text = on_a_terminal(80, "TERM=dumb", "--filter '^put.typed$'").unwrap();
     assert!(!text.contains('\x1b'), "{text:?}");
     assert!(text.contains("[  1/1] put.typed passed"), "{text}");
+}
+
+/// `alcor regress` in a folder, in which what it leaves can be looked at.
+fn regress_in(folder: &Path, arguments: &[&str]) -> Output {
+    let command = ["regress", "--no-store"];
+    program(folder)
+        .args(command)
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// The text of a file.
+fn read(path: impl AsRef<Path>) -> String {
+    let path = path.as_ref();
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Start, end and signals of a trace, the signals with their scopes and ranges.
+fn trace(path: &Path) -> (u64, u64, Vec<String>) {
+    use fst_reader::{FstHierarchyEntry as Entry, FstReader};
+    let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
+    let mut reader = FstReader::open(file).unwrap();
+    let header = reader.get_header();
+    let (mut scopes, mut signals) = (Vec::new(), Vec::new());
+    let entries = |entry| match entry {
+        Entry::Scope { name, .. } => scopes.push(name),
+        Entry::UpScope => drop(scopes.pop()),
+        Entry::Var { name, .. } => {
+            signals.push(format!("{}.{}", scopes.join("."), name.replace(' ', "")));
+        }
+        _ => {}
+    };
+    reader.read_hierarchy(entries).unwrap();
+    (header.start_time, header.end_time, signals)
+}
+
+/// Picoseconds of a cycle of a model's clock.
+const PERIOD: u64 = 4000;
+
+#[test]
+fn a_hang_explains_itself_with_waves_of_the_last_cycles() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // The barrier of rank 1 waits for a long put of rank 0: longer than the watchdog. The test has two runs before.
+    let hang = [
+        "--backend",
+        "cosim:rma2",
+        "--filter",
+        "^messages.any_source$",
+        "--watchdog",
+        "300",
+    ];
+    let output = regress_in(folder, &[&hang[..], &["--waves-cycles", "200"]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let left = folder.join("alcor-report/messages.any_source");
+    let text = stdout(&output);
+    let files =
+        "commands.txt, waits.txt, waits.dot, waves.fst, waves.gtkw, waves.sucl, failure.txt";
+    let words = format!("explained in alcor-report/messages.any_source: {files}");
+    assert!(text.contains(&words), "{words}: {text}");
+    assert!(
+        !text.contains("note:"),
+        "it fails in the same way each time: {text}"
+    );
+
+    let waits = read(left.join("waits.txt"));
+    let first = waits.lines().next().unwrap();
+    let gave_up =
+        regex::Regex::new(r"^rank 1 gave up at cycle (\d+), after \d+ cycles of waiting for send")
+            .unwrap();
+    let cycle: u64 = gave_up.captures(first).unwrap_or_else(|| panic!("{waits}"))[1]
+        .parse()
+        .unwrap();
+    assert!(waits.contains("  -> rank 0: send of 8 bytes"), "{waits}");
+    assert!(
+        waits.contains("  last command: X_RECEIVE from any rank, any tag"),
+        "{waits}"
+    );
+    let dot = read(left.join("waits.dot"));
+    assert!(dot.contains("r1 -> r0 [label=\"send of 8 bytes"), "{dot}");
+
+    let commands = read(left.join("commands.txt"));
+    assert!(
+        commands.contains("\nrank 1 has aborted the run: "),
+        "{commands}"
+    );
+    let abort = commands
+        .lines()
+        .find(|line| line.contains("ABORT"))
+        .unwrap();
+    assert_eq!(
+        abort.split_whitespace().next(),
+        Some(cycle.to_string().as_str()),
+        "{commands}"
+    );
+    assert_eq!(
+        commands.matches("  BEGIN\n").count(),
+        2,
+        "of the last run alone: {commands}"
+    );
+
+    let (start, end, signals) = trace(&left.join("waves.fst"));
+    let cycles = (end - start) / PERIOD;
+    assert!((200..230).contains(&cycles), "{cycles} cycles");
+    let gtkw = read(left.join("waves.gtkw"));
+    let shown: Vec<_> = gtkw
+        .lines()
+        .filter(|line| line.starts_with("sim_top."))
+        .collect();
+    assert!(shown.len() > 50, "{gtkw}");
+    for signal in &shown {
+        assert!(
+            signals.iter().any(|it| it == signal),
+            "{signal} is not in the trace"
+        );
+    }
+    for wanted in [
+        "command_opcode_i",
+        "tx_data_o",
+        "rx_data_i",
+        "head_o",
+        "sync_valid_o",
+    ] {
+        let in_ranks = (0..2).all(|rank| {
+            let rank = format!("g_rank[{rank}].");
+            shown
+                .iter()
+                .any(|signal| signal.contains(&rank) && signal.contains(wanted))
+        });
+        assert!(in_ranks, "{wanted}: {gtkw}");
+    }
+    let marker = gtkw
+        .lines()
+        .find_map(|line| line.strip_prefix("*-"))
+        .unwrap();
+    let marker: u64 = marker.split(' ').nth(1).unwrap().parse().unwrap();
+    let before = (marker - start) / PERIOD;
+    assert_eq!(before, 200, "cycles from the start to the failure");
+    let sucl = read(left.join("waves.sucl"));
+    assert!(sucl.contains(&format!("cursor_set {marker}\n")), "{sucl}");
+
+    let failure = read(left.join("failure.txt"));
+    assert!(
+        failure.contains("gtkwave waves.fst waves.gtkw"),
+        "{failure}"
+    );
+    let repeat = "repeat: alcor regress --backend cosim:rma2 --filter '^messages\\.any_source$' --seed 1 --watchdog 300\n";
+    assert!(failure.contains(repeat), "{failure}");
+
+    // Once more, without waves: what the first failure has left is gone.
+    regress_in(folder, &[&hang[..], &["--waves", "never"]].concat());
+    assert!(left.join("waits.txt").exists());
+    assert!(!left.join("waves.fst").exists() && !left.join("waves.gtkw").exists());
+    assert_eq!(
+        read(left.join("waits.txt")),
+        waits,
+        "time is a function of the program"
+    );
+}
+
+#[test]
+fn waves_of_all_tests_are_shown_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let report = folder.join("r");
+    let output = regress_in(
+        folder,
+        &[
+            "--backend",
+            "cosim:rma2",
+            "--waves",
+            "always",
+            "--report",
+            "r",
+            "--watchdog",
+            "300",
+            "--filter",
+            "^barrier.busy_rank$|^put.typed$",
+        ],
+    );
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(report.join("put.typed.fst").exists() && !report.join("put.typed").exists());
+    let gtkw = read(report.join("barrier.busy_rank/barrier.busy_rank.gtkw"));
+    let trace = std::fs::canonicalize(report.join("barrier.busy_rank.fst")).unwrap();
+    assert!(
+        gtkw.contains(&format!("[dumpfile] \"{}\"", trace.display())),
+        "{gtkw}"
+    );
+    assert!(read(report.join("report.json")).contains(r#""explained": "r/barrier.busy_rank""#));
+}
+
+#[test]
+fn a_failure_on_any_backend_leaves_commands_and_so_many_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let failing = [
+        "--backend",
+        "soft:3",
+        "--watchdog",
+        "1",
+        "--filter",
+        r"^put\.(typed|by_address|to_self)$",
+    ];
+    let left = || -> Vec<_> {
+        let entries = std::fs::read_dir(folder.join("alcor-report"));
+        let entries = entries.into_iter().flatten();
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
+    };
+    let output = regress_in(folder, &[&failing[..], &["--explain", "0"]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(left().is_empty() && !stdout(&output).contains("explain"));
+
+    let junit = ["--explain", "1", "--junit", "junit.xml"];
+    let output = regress_in(folder, &[&failing[..], &junit].concat());
+    assert_eq!(left(), ["put.to_self"], "the first of the suite");
+    assert!(
+        stdout(&output).contains("2 more failed and are not explained; --explain 3 explains all"),
+        "{}",
+        stdout(&output)
+    );
+    let commands = read(folder.join("alcor-report/put.to_self/commands.txt"));
+    assert!(commands.contains("rank 2 "), "{commands}");
+    assert!(read(folder.join("junit.xml")).contains("explained in alcor-report/put.to_self"));
+
+    // Repetitions have folders of their own.
+    regress_in(
+        folder,
+        &[&failing[..4], &["--filter", "^put.typed$", "--repeat", "2"]].concat(),
+    );
+    assert!(
+        left().contains(&"put.typed-1".to_owned()) && left().contains(&"put.typed-2".to_owned())
+    );
+
+    // A run without failures leaves nothing.
+    let clean = tempfile::tempdir().unwrap();
+    let output = regress_in(
+        clean.path(),
+        &["--backend", "soft:2", "--filter", "^put.typed$"],
+    );
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(std::fs::read_dir(clean.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_folder_that_can_not_be_made_costs_the_explanation_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("alcor-report"), "").unwrap();
+    let output = regress_in(
+        folder.path(),
+        &[
+            "--backend",
+            "soft:3",
+            "--watchdog",
+            "1",
+            "--filter",
+            "^put.typed$",
+        ],
+    );
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(
+        stdout(&output).contains("note: nothing can be left: "),
+        "{}",
+        stdout(&output)
+    );
 }

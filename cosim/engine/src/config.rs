@@ -267,6 +267,9 @@ pub struct Options {
     pub waves_from: u64,
     /// `waves-to`: the cycle in which it ends, that of the end unless said otherwise.
     pub waves_to: u64,
+    /// `waves-reset`: which time since the board was opened it is that is traced: that after so many resets; unless said
+    /// otherwise, the first that comes to `waves-from`.
+    pub waves_reset: Option<u64>,
     /// `away`: seconds of the wall clock that time may stand still for a rank that is away;
     /// `ALCOR_AWAY_SECONDS`, or 60, unless said otherwise.
     pub away: Duration,
@@ -283,7 +286,8 @@ pub struct Options {
 
 /// The environment variable with the limit for ranks that are away.
 pub(crate) const AWAY_VARIABLE: &str = "ALCOR_AWAY_SECONDS";
-const KNOWN: &str = "profile, waves, waves-from, waves-to, away, threads, link-latency, link-gbps";
+const KNOWN: &str =
+    "profile, waves, waves-from, waves-to, waves-reset, away, threads, link-latency, link-gbps";
 
 impl Options {
     /// The options when nothing is said, but for `ALCOR_AWAY_SECONDS`.
@@ -300,6 +304,7 @@ impl Options {
             waves: None,
             waves_from: 0,
             waves_to: u64::MAX,
+            waves_reset: None,
             away,
             threads: None,
             link_latency: None,
@@ -345,8 +350,10 @@ impl Options {
             let (option, value) = item.split_once('=').unwrap_or((item, ""));
             options.set(option, value)?;
         }
-        if options.waves.is_none() && (options.waves_from, options.waves_to) != (0, u64::MAX) {
-            return Err(bad("waves-from or waves-to", "", "waves=FILE beside it"));
+        let stretch = (options.waves_from, options.waves_to, options.waves_reset);
+        if options.waves.is_none() && stretch != (0, u64::MAX, None) {
+            let which = "waves-from, waves-to or waves-reset";
+            return Err(bad(which, "", "waves=FILE beside it"));
         }
         if options.waves_from >= options.waves_to {
             return Err(bad(
@@ -370,6 +377,7 @@ impl Options {
             "waves" => self.waves = Some(value.into()),
             "waves-from" => self.waves_from = number(option, value)?,
             "waves-to" => self.waves_to = number(option, value)?,
+            "waves-reset" => self.waves_reset = Some(number(option, value)?),
             "away" => self.away = seconds(option, value)?,
             "threads" => {
                 let threads = value.parse().ok().filter(|&threads: &usize| threads > 0);

@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use regex::Regex;
 
 use super::plan::Shard;
-use crate::backends::is_card;
+use crate::backends::{check_waves, is_card};
 use crate::exit::Error;
 
 /// The board that is taken unless another is named.
@@ -81,11 +81,27 @@ pub struct Args {
     #[arg(long, value_name = "CYCLES", default_value_t = Settings::default().watchdog_cycles, value_parser = clap::value_parser!(u64).range(1..), help_heading = "How it runs")]
     pub watchdog: u64,
 
-    /// Record waves: run failed tests again for it, or record all
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = WavesWhen::Never, help_heading = "What it leaves")]
-    pub waves: WavesWhen,
+    /// Explain the first N tests that failed; 0 explains none
+    ///
+    /// Each is run again from its seed, and leaves a folder below that of --report: its message and the command that
+    /// repeats it, the last commands of each rank with their cycles, for a hang who waits for whom, as text and as a graph
+    /// for Graphviz, and waves of the cycles before the failure, with what GTKWave and Surfer need to show them. Tests that
+    /// pass pay nothing for it.
+    #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Failures")]
+    pub explain: usize,
 
-    /// Write report.txt, report.json and waves to this folder [default for waves: alcor-report]
+    /// Record waves: of tests that are explained, or of all [default: on-failure where the backend records waves]
+    ///
+    /// The first time, the model is built once more, with waves, which takes a minute or a few: what failed has been told
+    /// by then.
+    #[arg(long, value_enum, value_name = "WHEN", help_heading = "Failures")]
+    pub waves: Option<WavesWhen>,
+
+    /// Waves of an explained test begin so many cycles before its failure
+    #[arg(long, value_name = "CYCLES", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Failures")]
+    pub waves_cycles: u64,
+
+    /// Write report.txt, report.json and what explains failures to this folder [default for the latter: alcor-report]
     #[arg(long, value_name = "DIR", help_heading = "What it leaves")]
     pub report: Option<PathBuf>,
 
@@ -126,8 +142,8 @@ Examples:
       alcor regress --filter '^put.typed$' --repeat 100
   the second quarter, on one of four machines of a CI
       alcor regress --shard 2/4 --junit part2.xml
-  other programs each time, with waves of those that fail
-      alcor regress --seed random --waves on-failure
+  other programs each time, the last 50,000 cycles of those that fail
+      alcor regress --seed random --waves-cycles 50000
 
 Exit codes:
   0  all passed; what the board can't run is skipped, counted, and told why
@@ -137,21 +153,22 @@ Exit codes:
 
 Files:
   target/alcor-results  what the last runs came to, a file for each backend
-  alcor-report          waves, unless --report names a folder";
+  alcor-report          a folder for each test that failed, unless --report
+                        names another place";
 
 /// When waves are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum WavesWhen {
     /// Not at all
     Never,
-    /// Of tests that failed, in a second run
+    /// Of tests that are explained, in a run of their own
     OnFailure,
     /// Of every test
     Always,
 }
 
-/// Where waves go unless `--report` says so.
-const WAVES_FOLDER: &str = "alcor-report";
+/// Where waves and explanations go unless `--report` says so.
+const FOLDER: &str = "alcor-report";
 
 /// Where results are remembered unless `--store` says so, from the repository's root.
 const STORE_FOLDER: &str = "target/alcor-results";
@@ -183,12 +200,30 @@ impl Args {
         }
     }
 
-    /// The folder that something goes to, if anything does.
-    pub fn output_folder(&self) -> Option<&Path> {
-        match (&self.report, self.waves) {
-            (Some(folder), _) => Some(folder),
-            (None, WavesWhen::Never) => None,
-            (None, _) => Some(Path::new(WAVES_FOLDER)),
+    /// When waves are recorded.
+    pub fn waves(&self) -> WavesWhen {
+        self.waves.unwrap_or(match check_waves(&self.backend) {
+            Ok(()) => WavesWhen::OnFailure,
+            Err(_) => WavesWhen::Never,
+        })
+    }
+
+    /// The folder that waves and explanations go to, and reports if there are to be any.
+    pub fn folder(&self) -> &Path {
+        self.report.as_deref().unwrap_or(Path::new(FOLDER))
+    }
+
+    /// Where the explanation of a failure goes.
+    pub fn failure_folder(&self, outcome: &Outcome) -> PathBuf {
+        self.folder()
+            .join(self.file_name(outcome.test.name, outcome.run_seed))
+    }
+
+    /// What files of a test are called.
+    fn file_name(&self, test: &str, seed: u64) -> String {
+        match self.is_repeated() {
+            true => format!("{test}-{seed}"),
+            false => test.to_owned(),
         }
     }
 
@@ -220,14 +255,10 @@ impl Args {
         }
     }
 
-    /// Where waves of a test go.
+    /// Where waves of a whole test go.
     pub fn waves_file(&self, case: Case) -> PathBuf {
-        let folder = self.output_folder().unwrap_or(Path::new(WAVES_FOLDER));
-        let test = case.test.name;
-        folder.join(match self.is_repeated() {
-            true => format!("{test}-{}.fst", case.seed),
-            false => format!("{test}.fst"),
-        })
+        let name = self.file_name(case.test.name, case.seed);
+        self.folder().join(format!("{name}.fst"))
     }
 
     /// The command line that runs one test again, as it was.

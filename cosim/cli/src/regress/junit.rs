@@ -48,7 +48,11 @@ fn case(summary: &Summary<'_>, place: usize, outcome: &Outcome) -> TestCase {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_message(failure.to_string());
             let repeat = summary.args.repeat(outcome);
-            status.set_description(format!("seed 0x{:016x}\nrepeat: {repeat}", outcome.seed));
+            let mut text = format!("seed 0x{:016x}\nrepeat: {repeat}", outcome.seed);
+            if let Some(explanation) = summary.explanations.get(&place) {
+                text += &format!("\nexplained in {}", explanation.folder.display());
+            }
+            status.set_description(text);
             status
         }
         Verdict::Skipped(unmet) => {

@@ -47,7 +47,7 @@ struct Entry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     new: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    waves: Option<String>,
+    explained: Option<String>,
 }
 
 /// Writes `report.txt` and `report.json` to a folder that exists.
@@ -86,7 +86,7 @@ fn report<'a>(summary: &'a Summary<'a>) -> Report<'a> {
 
 fn entry<'a>(summary: &Summary<'_>, place: usize, outcome: &'a Outcome) -> Entry<'a> {
     let name = outcome.test.name;
-    let waves = summary.waves.get(&(name, outcome.run_seed));
+    let explanation = summary.explanations.get(&place);
     Entry {
         name,
         status: outcome.verdict.word(),
@@ -105,7 +105,7 @@ fn entry<'a>(summary: &Summary<'_>, place: usize, outcome: &'a Outcome) -> Entry
             .is_failed()
             .then(|| summary.args.repeat(outcome)),
         new: summary.change(place).map(|change| change.to_string()),
-        waves: waves.map(|waves| waves.file.display().to_string()),
+        explained: explanation.map(|explanation| explanation.folder.display().to_string()),
     }
 }
 

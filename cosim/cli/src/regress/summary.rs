@@ -8,16 +8,17 @@ use alcor_conformance::{Outcome, Verdict};
 
 use super::args::Args;
 use super::compare::{Change, Comparison, ago};
+use super::explain::Explanation;
 use super::progress::name;
 use super::store::seconds_now;
-use super::waves::Waves;
 use crate::exit::Exit;
 
 /// What came of a run.
 pub struct Summary<'a> {
     pub args: &'a Args,
     pub outcomes: &'a [Outcome],
-    pub waves: &'a BTreeMap<(&'static str, u64), Waves>,
+    /// Of failures, by the places of their outcomes.
+    pub explanations: &'a BTreeMap<usize, Explanation>,
     /// What is new, if there is a store to know it from.
     pub comparison: Option<&'a Comparison>,
     pub elapsed: Duration,
@@ -158,7 +159,7 @@ impl Summary<'_> {
     }
 
     fn failures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for outcome in self.outcomes {
+        for (place, outcome) in self.outcomes.iter().enumerate() {
             let Verdict::Failed(failure) = &outcome.verdict else {
                 continue;
             };
@@ -166,15 +167,23 @@ impl Summary<'_> {
             writeln!(f, "\nfailed {name}, its own seed 0x{:016x}", outcome.seed)?;
             writeln!(f, "  {failure}")?;
             writeln!(f, "  repeat: {}", self.args.repeat(outcome))?;
-            let key = (outcome.test.name, outcome.run_seed);
-            if let Some(Waves { file, failed }) = self.waves.get(&key) {
-                let passed = if *failed {
-                    ""
-                } else {
-                    " (the test passed in this run)"
-                };
-                writeln!(f, "  waves: {}{passed}", file.display())?;
+            let Some(explanation) = self.explanations.get(&place) else {
+                continue;
+            };
+            for note in &explanation.notes {
+                writeln!(f, "  note: {note}")?;
             }
+            let (folder, files) = (explanation.folder.display(), explanation.files.join(", "));
+            writeln!(f, "  explained in {folder}: {files}")?;
+        }
+        let failed = self.counts().failed;
+        let explained = self.explanations.len();
+        if self.args.explain > 0 && failed > explained {
+            let more = failed - explained;
+            writeln!(
+                f,
+                "\n{more} more failed and are not explained; --explain {failed} explains all"
+            )?;
         }
         Ok(())
     }
