@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use alcor::{Cluster, Error};
-use alcor_conformance::{Case, Outcome, Settings, Verdict, run_test};
+use alcor_conformance::{Case, Outcome, Settings, Test, Verdict, run_test};
 
 use super::args::{Args, WavesWhen};
 use crate::backends;
@@ -126,24 +126,25 @@ fn explain(args: &Args, outcome: &Outcome) -> Explanation {
 /// Runs a test as it was run, and records what its ranks post.
 fn run_again(args: &Args, outcome: &Outcome) -> Result<Again, Error> {
     let cluster = backends::open(&args.backend)?;
+    observe(&cluster, outcome.test, &settings(args, outcome))
+}
+
+/// Runs a test on boards that record what its ranks post.
+fn observe(cluster: &Cluster, test: &'static Test, settings: &Settings) -> Result<Again, Error> {
     let local_ranks = cluster.identify()?.ranks;
-    let steady = cluster
-        .boards()
-        .iter()
-        .all(|board| board.time_stands_still());
-    let (recorded, recorder) = Recorder::over(&cluster)?;
-    let again = run_test(outcome.test, &recorded, &settings(args, outcome));
-    let logs: BTreeMap<u32, RankLog> = recorder
+    let boards = cluster.boards();
+    let (recorded, recorder) = Recorder::over(cluster)?;
+    let outcome = run_test(test, &recorded, settings);
+    let logs = recorder
         .ranks()
         .into_iter()
-        .map(|(rank, log)| (log.board * local_ranks + rank, log))
-        .collect();
+        .map(|(rank, log)| (log.board * local_ranks + rank, log));
     Ok(Again {
-        outcome: again,
-        logs,
+        outcome,
+        logs: logs.collect(),
         resets: recorder.resets(),
         end: recorder.end(),
-        steady,
+        steady: boards.iter().all(|board| board.time_stands_still()),
     })
 }
 
@@ -254,8 +255,7 @@ impl Explanation {
             }
         };
         let board = match backends::open(&uri) {
-            // What failed names it as before.
-            Ok(board) => board.with_name(&args.backend),
+            Ok(board) => board,
             Err(error) => {
                 self.note(format!("no waves: {error}"));
                 return Vec::new();
@@ -263,8 +263,10 @@ impl Explanation {
         };
         // The traces are closed when the board is.
         let third = run_test(outcome.test, board, &settings(args, outcome));
-        if third.verdict.to_string() != again.outcome.verdict.to_string() {
-            self.note(format!("with waves, the test {}", third.verdict));
+        // What failed may name the board, which has another name with waves.
+        let verdict = third.verdict.to_string().replace(&uri, &args.backend);
+        if verdict != again.outcome.verdict.to_string() {
+            self.note(format!("with waves, the test {verdict}"));
         }
         let traces = traces(&file);
         for trace in &traces {
@@ -327,4 +329,124 @@ fn traces(file: &Path) -> Vec<PathBuf> {
     let stem = stem.to_string_lossy();
     let numbered = (0..).map(|number| folder.join(format!("{stem}.{number}.fst")));
     numbered.take_while(|path| path.is_file()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use alcor::abi::command;
+    use alcor::soft::SoftBoard;
+    use alcor::{Board, Cycle, LocalRank, NodeAddr, Opcode, PageOffset, Port, Result, Wake};
+    use alcor_conformance::tests;
+
+    use super::*;
+
+    /// A board whose transfers move a byte less than they were asked to.
+    struct Lossy(Arc<dyn Board>);
+
+    impl Board for Lossy {
+        fn name(&self) -> &str {
+            self.0.name()
+        }
+        fn read32(&self, offset: PageOffset) -> Result<u32> {
+            self.0.read32(offset)
+        }
+        fn write32(&self, offset: PageOffset, value: u32) -> Result<()> {
+            self.0.write32(offset, value)
+        }
+        fn reset(&self) -> Result<()> {
+            self.0.reset()
+        }
+        fn expect(&self, ports: u32) -> Result<()> {
+            self.0.expect(ports)
+        }
+        fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>> {
+            Ok(Box::new(LossyPort(Arc::clone(&self.0).attach(rank)?)))
+        }
+        fn traffic_digest(&self) -> Option<u32> {
+            None
+        }
+        fn time_stands_still(&self) -> bool {
+            true
+        }
+    }
+
+    struct LossyPort(Box<dyn Port>);
+
+    impl Port for LossyPort {
+        fn write32(&mut self, offset: PageOffset, value: u32) -> Result<()> {
+            let lost = u32::from(offset.0 == command(Opcode::XLength));
+            self.0.write32(offset, value.saturating_sub(lost))
+        }
+        fn read32(&mut self, offset: PageOffset) -> Result<u32> {
+            self.0.read32(offset)
+        }
+        fn read_board32(&mut self, offset: PageOffset) -> Result<u32> {
+            self.0.read_board32(offset)
+        }
+        fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
+            self.0.write_memory(at, data)
+        }
+        fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<()> {
+            self.0.read_memory(at, data)
+        }
+        fn wait(&mut self, deadline: Cycle) -> Result<Wake> {
+            self.0.wait(deadline)
+        }
+        fn now(&mut self) -> Result<Cycle> {
+            self.0.now()
+        }
+        fn leave(&mut self) -> Result<()> {
+            self.0.leave()
+        }
+    }
+
+    #[test]
+    fn a_test_that_finds_wrong_data_has_its_commands_told_and_no_graph() {
+        let test = tests().find(|test| test.name == "put.typed").unwrap();
+        let lossy: Arc<dyn Board> = Arc::new(Lossy(SoftBoard::new(2)));
+        let again = observe(&lossy.into(), test, &Settings::default()).unwrap();
+        assert!(again.outcome.verdict.is_failed());
+        assert!(again.error().is_none());
+        assert!(again.end > 0 && again.cycle() == again.end);
+        // One reset by the suite, and one by the job, at least.
+        assert!(again.resets >= 2);
+        let text = commands_text(&again);
+        let put = text
+            .lines()
+            .find(|line| line.contains("X_PUT to rank 1, slot 0"));
+        assert!(put.is_some(), "{text}");
+        // The last word is that of the run that failed, in which nobody gave up before the end.
+        assert!(text.contains("rank 1 "), "{text}");
+    }
+
+    #[test]
+    fn waves_of_joined_boards_are_found_by_their_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        assert!(traces(&path("put.typed.fst")).is_empty());
+        for name in ["put.typed.0.fst", "put.typed.1.fst", "put.typed.3.fst"] {
+            fs::write(path(name), "").unwrap();
+        }
+        let found = traces(&path("put.typed.fst"));
+        assert_eq!(found, [path("put.typed.0.fst"), path("put.typed.1.fst")]);
+        fs::write(path("put.typed.fst"), "").unwrap();
+        assert_eq!(traces(&path("put.typed.fst")), [path("put.typed.fst")]);
+    }
+
+    #[test]
+    fn a_folder_is_cleared_of_what_an_earlier_failure_left_and_of_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("a/put.typed");
+        empty(&folder).unwrap();
+        for name in ["waits.txt", "waves.0.fst", "waves.gtkw", "notes.md"] {
+            fs::write(folder.join(name), "").unwrap();
+        }
+        empty(&folder).unwrap();
+        let left = fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name());
+        assert_eq!(left.collect::<Vec<_>>(), ["notes.md"]);
+    }
 }

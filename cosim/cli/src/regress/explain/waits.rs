@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
+use alcor::abi::board::rank_state;
 use alcor::{Awaited, Error, GlobalRank, RankState, SyncKind};
 
 use super::commands::Command;
@@ -24,6 +25,8 @@ struct Node {
     board: u32,
     /// What it is at, in words.
     at: String,
+    /// What its part of the board is busy with.
+    hardware: Vec<String>,
     /// Its last command, as text.
     last: Option<String>,
     /// Whether it is the one that gave up.
@@ -37,6 +40,7 @@ impl Node {
         Node {
             board: log.board,
             at: log.doing.to_string(),
+            hardware: Vec::new(),
             last: last.map(|(cycle, command)| format!("{command}, at cycle {cycle}")),
             gave_up: false,
         }
@@ -104,9 +108,8 @@ impl Waits {
         let mut node = Node::of(&log);
         if let Some(kind) = state.at() {
             node.at = format!("waits at {}", sync_name(kind));
-        } else if !state.quiet() {
-            node.at += ", with traffic of its own under way";
         }
+        node.hardware = hardware(state);
         self.nodes.insert(pid, node);
     }
 
@@ -119,7 +122,7 @@ impl Waits {
     ) {
         let pid = state.pid().0;
         if let Some(kind) = state.at() {
-            for to in absent_from(kind, states) {
+            for to in absent_from(kind, state.pid(), states) {
                 self.add_edge(pid, to, sync_name(kind).to_owned(), true);
             }
             return;
@@ -198,8 +201,14 @@ impl fmt::Display for Waits {
         writeln!(f, "{}\n", self.headline)?;
         for (rank, node) in &self.nodes {
             writeln!(f, "rank {rank} (board {}) {}", node.board, node.at)?;
+            if !node.hardware.is_empty() {
+                writeln!(f, "  its part of the board: {}", node.hardware.join(", "))?;
+            }
             if let Some(last) = &node.last {
                 writeln!(f, "  last command: {last}")?;
+            }
+            if node.gave_up && !self.edges.iter().any(|edge| edge.from == *rank) {
+                writeln!(f, "  -> no rank: what is missing is the hardware's to do")?;
             }
             for edge in self.edges.iter().filter(|edge| edge.from == *rank) {
                 let Edge { to, why, .. } = edge;
@@ -209,16 +218,44 @@ impl fmt::Display for Waits {
                 }
             }
         }
-        match self.ring() {
-            Some(ring) => {
-                let mut ring: Vec<String> =
-                    ring.iter().map(|rank| format!("rank {rank}")).collect();
-                ring.push(ring[0].clone());
-                writeln!(f, "\nthey wait for each other: {}", ring.join(" -> "))
-            }
-            None => Ok(()),
-        }
+        let Some(ring) = self.ring() else {
+            return Ok(());
+        };
+        let next = ring.iter().cycle().skip(1);
+        let is_certain = |(&from, &to): (&u32, &u32)| {
+            let mut edges = self.edges.iter();
+            edges.any(|edge| edge.certain && (edge.from, edge.to) == (from, to))
+        };
+        let verb = match ring.iter().zip(next).all(is_certain) {
+            true => "wait",
+            false => "may wait",
+        };
+        let names = ring
+            .iter()
+            .chain(&ring[..1])
+            .map(|rank| format!("rank {rank}"));
+        let names: Vec<String> = names.collect();
+        writeln!(f, "\nthey {verb} for each other: {}", names.join(" -> "))
     }
+}
+
+/// What a rank's registers say that it is busy with: queues, packets, collectives.
+fn hardware(state: &RankState) -> Vec<String> {
+    let parts = [
+        (rank_state::COMMANDS, "commands in its queue or pipeline"),
+        (rank_state::TX_REQUEST, "packets of requests go out"),
+        (rank_state::TX_REPLY, "packets of replies go out"),
+        (rank_state::RX_REQUEST, "packets of requests come in"),
+        (rank_state::RX_REPLY, "packets of replies come in"),
+    ];
+    let busy = parts.iter().filter(|(field, _)| field.get(state.bits) != 0);
+    let mut busy: Vec<String> = busy.map(|(_, words)| (*words).to_owned()).collect();
+    if busy.is_empty() && !state.quiet() {
+        busy.push("traffic under way".to_owned());
+    }
+    let rows = (0..u32::BITS).filter(|row| state.posted & (1 << row) != 0);
+    busy.extend(rows.map(|row| format!("a collective of communicator {row} that has not ended")));
+    busy
 }
 
 /// Whom the rank that gave up waited for.
@@ -233,9 +270,9 @@ fn awaited_ranks(
         others.map(|other| other.0).collect()
     };
     match awaited {
-        Awaited::Barrier => absent_from(SyncKind::Barrier, states),
-        Awaited::Registration { .. } => absent_from(SyncKind::Register, states),
-        Awaited::Deregistration { .. } => absent_from(SyncKind::Deregister, states),
+        Awaited::Barrier => absent_from(SyncKind::Barrier, rank, states),
+        Awaited::Registration { .. } => absent_from(SyncKind::Register, rank, states),
+        Awaited::Deregistration { .. } => absent_from(SyncKind::Deregister, rank, states),
         Awaited::Collective(it) if it.missing.is_empty() => others(&it.members),
         Awaited::Collective(it) => others(&it.missing),
         Awaited::Message(it) => it.message.peer.map(|peer| peer.0).into_iter().collect(),
@@ -256,11 +293,12 @@ fn awaited_ranks(
     }
 }
 
-/// Ranks of the run that are not at a collective command that others are at.
-fn absent_from(kind: SyncKind, states: &[RankState]) -> Vec<u32> {
-    let absent = states
+/// Ranks of the run that are not at a collective command that one of them is to do, or has come to.
+fn absent_from(kind: SyncKind, rank: GlobalRank, states: &[RankState]) -> Vec<u32> {
+    let others = states
         .iter()
-        .filter(|state| state.begun() && state.at() != Some(kind));
+        .filter(|state| state.begun() && state.pid() != rank);
+    let absent = others.filter(|state| state.at() != Some(kind));
     absent.map(|state| state.pid().0).collect()
 }
 
@@ -291,10 +329,9 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use alcor::abi::board::rank_state;
     use alcor::abi::command;
     use alcor::abi::packets::x_message;
-    use alcor::{Cycle, LocalRank, Opcode};
+    use alcor::{Cycle, LocalRank, NodeAddr, Opcode};
 
     use super::*;
 
@@ -338,7 +375,9 @@ mod tests {
     #[test]
     fn a_barrier_waits_for_those_who_have_not_come() {
         let barrier = Some(SyncKind::Barrier);
-        let states = vec![state(0, barrier), state(1, None), state(2, barrier)];
+        let mut states = vec![state(0, barrier), state(1, None), state(2, barrier)];
+        states[1].bits |= rank_state::TX_REPLY.mask() | rank_state::COMMANDS.mask();
+        states[1].posted = 1 << 3;
         let logs = BTreeMap::from([(1, receiver(2))]);
         let waits = Waits::of(&watchdog(Awaited::Barrier, states), &logs).unwrap();
         let text = waits.to_string();
@@ -347,10 +386,12 @@ mod tests {
             "rank 0 (board 0) waits for BARRIER",
             "  -> rank 1: BARRIER",
             "rank 1 (board 0) waits in the library since cycle 700",
+            "  its part of the board: commands in its queue or pipeline, packets of replies go out, \
+             a collective of communicator 3 that has not ended",
             "  last command: X_RECEIVE from rank 2, tag 0, context 0, 0 bytes at 0x0, id 0, at cycle 690",
             "  -> rank 2, as its last commands suggest: X_RECEIVE from rank 2, tag 0, context 0, 0 bytes at 0x0, id 0",
             "rank 2 (board 1) waits at BARRIER",
-            "they wait for each other: rank 1 -> rank 2 -> rank 1",
+            "they may wait for each other: rank 1 -> rank 2 -> rank 1",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}: {text}");
         }
@@ -364,6 +405,24 @@ mod tests {
         ] {
             assert!(dot.lines().any(|found| found == line), "{line}: {dot}");
         }
+    }
+
+    #[test]
+    fn a_ring_of_what_is_known_is_told_as_such() {
+        let states = vec![state(0, None), state(1, Some(SyncKind::Barrier))];
+        let error = watchdog(Awaited::Registration { base: NodeAddr(8) }, states);
+        let waits = Waits::of(&error, &BTreeMap::new()).unwrap().to_string();
+        let ring = "they wait for each other: rank 0 -> rank 1 -> rank 0";
+        assert!(waits.contains(ring), "{waits}");
+    }
+
+    #[test]
+    fn nobody_is_named_where_all_have_come() {
+        let barrier = Some(SyncKind::Barrier);
+        let states = vec![state(0, barrier), state(1, barrier)];
+        let waits = Waits::of(&watchdog(Awaited::Barrier, states), &BTreeMap::new()).unwrap();
+        assert!(waits.edges.is_empty());
+        assert!(waits.to_string().contains("  -> no rank: "), "{waits}");
     }
 
     #[test]
