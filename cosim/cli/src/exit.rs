@@ -75,6 +75,9 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// Results can't be remembered where they were to be.
+    #[error("{0}")]
+    Store(#[from] crate::regress::StoreError),
     /// A benchmark has no figures.
     #[error("{0}")]
     Measure(#[from] alcor_paper::rma::MeasureError),
@@ -170,9 +173,11 @@ impl From<&Error> for Exit {
             | Error::NoProgram(_)
             | Error::Program { .. }
             | Error::NoCard => Exit::Usage,
-            Error::Write { .. } | Error::HostName(_) | Error::Trace(_) | Error::Signals(_) => {
-                Exit::Environment
-            }
+            Error::Write { .. }
+            | Error::Store(_)
+            | Error::HostName(_)
+            | Error::Trace(_)
+            | Error::Signals(_) => Exit::Environment,
             Error::Serve(error) => of_server(error),
             Error::Measure(_)
             | Error::Job(_)

@@ -1,72 +1,80 @@
 //! `alcor regress`: the conformance suite on a board of any backend.
 
 mod args;
+mod compare;
+mod estimate;
+mod explain;
 mod junit;
+mod plan;
 mod progress;
 mod report;
+mod store;
 mod summary;
-mod waves;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use alcor_conformance::{Settings, Test, digest, run_suite, tests};
+use alcor_conformance::{Case, Outcome, Settings, Test, digest, run_suite, tests};
 
 pub use args::Args;
+pub use store::StoreError;
 
 use crate::backends;
 use crate::exit::{Ended, Error, Exit};
 use args::WavesWhen;
+use compare::Comparison;
+use estimate::Estimate;
 use progress::Progress;
+use store::{Run, Store};
 use summary::Summary;
 
 /// Runs the command.
 pub fn run(args: &Args) -> Ended {
-    let tests = select(args)?;
+    let mut cases = plan::repeated(&select(args)?, args.seed, args.repeat);
+    if let Some(shard) = args.shard {
+        cases = shard.of(&cases);
+    }
     if args.list {
-        for test in tests {
+        // The repetitions of a test follow each other.
+        cases.dedup_by_key(|case| case.test.name);
+        for Case { test, .. } in cases {
             println!("{}: {}", test.name, test.summary);
         }
         return Ok(Exit::Passed);
     }
-    if args.waves != WavesWhen::Never {
+    if args.waves() != WavesWhen::Never {
         backends::check_waves(&args.backend)?;
     }
     let jobs = args.jobs()?;
-    if let Some(folder) = args.output_folder() {
+    if args.report.is_some() || args.waves() == WavesWhen::Always {
+        let folder = args.folder();
         fs::create_dir_all(folder).map_err(Error::write(folder))?;
     }
+    let mut store = open_store(args)?;
 
-    // The first board: what it takes to have one is missing now, or not at all.
-    let first = backends::open(&args.backend)?;
-    first.identify()?;
-    let first = Mutex::new((args.waves != WavesWhen::Always).then_some(first));
-    let open = |test: &'static Test| match args.waves {
-        WavesWhen::Always => waves::open(args, test),
-        _ => match first.lock().ok().and_then(|mut first| first.take()) {
-            Some(board) => Ok(board),
-            None => backends::open(&args.backend),
-        },
-    };
-
-    let settings = Settings {
-        own_boards: args.waves == WavesWhen::Always,
-        ..args.settings()
-    };
     let start = Instant::now();
-    let progress = Progress::new(tests.len());
-    let outcomes = run_suite(&tests, jobs, &settings, &open, &|outcome| {
-        progress.ended(outcome);
-    })?;
-    progress.finish();
+    let (outcomes, steady) = match cases.as_slice() {
+        // A part without tests needs no board, and nothing that a board takes.
+        [] => (Vec::new(), true),
+        cases => run_cases(args, cases, jobs, store.as_ref())?,
+    };
     let elapsed = start.elapsed();
-    let waves = waves::of_failures(args, &outcomes)?;
+    let explanations = explain::failures(args, &outcomes);
 
+    let percent = steady.then_some(args.cycles_change);
+    let comparison = store
+        .as_ref()
+        .map(|store| Comparison::with(store, args.full, &outcomes, percent));
+    if let Some(store) = &mut store {
+        remember(store, Run::now(args.full, &outcomes));
+    }
     let summary = Summary {
         args,
         outcomes: &outcomes,
-        waves: &waves,
+        explanations: &explanations,
+        comparison: comparison.as_ref(),
         elapsed,
         digest: digest(&outcomes),
     };
@@ -78,6 +86,76 @@ pub fn run(args: &Args) -> Ended {
     }
     print!("{summary}");
     Ok(summary.exit())
+}
+
+/// Runs tests, the longest first; what came of them in their own order, and whether time stands still on the board while
+/// host code runs.
+fn run_cases(
+    args: &Args,
+    cases: &[Case],
+    jobs: usize,
+    store: Option<&Store>,
+) -> Result<(Vec<Outcome>, bool), Error> {
+    // The first board: what it takes to have one is missing now, or not at all.
+    let first = backends::open(&args.backend)?;
+    first.identify()?;
+    let steady = first.boards().iter().all(|board| board.time_stands_still());
+    let waves = args.waves();
+    let first = Mutex::new((waves != WavesWhen::Always).then_some(first));
+    let open = |case| match waves {
+        WavesWhen::Always => explain::open_with_waves(args, case),
+        _ => match first.lock().ok().and_then(|mut first| first.take()) {
+            Some(board) => Ok(board),
+            None => backends::open(&args.backend),
+        },
+    };
+
+    let settings = Settings {
+        own_boards: waves == WavesWhen::Always,
+        ..args.settings()
+    };
+    let durations = store.map_or_else(BTreeMap::new, |store| store.durations(args.full));
+    let order = plan::longest_first(cases, &durations);
+    let ordered: Vec<Case> = order.iter().map(|&place| cases[place]).collect();
+    let estimate = Estimate::new(cases, jobs, &durations);
+    let progress = Progress::new(cases.len(), args.is_repeated(), estimate);
+    let ended = run_suite(&ordered, jobs, &settings, &open, &|event| {
+        progress.tell(&event);
+    });
+    progress.finish();
+    let mut outcomes: Vec<(usize, Outcome)> = order.into_iter().zip(ended?).collect();
+    outcomes.sort_by_key(|&(place, _)| place);
+    let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
+    Ok((outcomes, steady))
+}
+
+/// The result store. One that can't be had is told of; whoever asked for a folder is not to learn at the end that it was
+/// no good, all others have their tests run without.
+fn open_store(args: &Args) -> Result<Option<Store>, Error> {
+    let Some(folder) = args.store_folder() else {
+        return Ok(None);
+    };
+    match Store::open(&folder, &args.backend) {
+        Ok((store, damage)) => {
+            if let Some(damage) = damage {
+                eprintln!("alcor: {damage}");
+            }
+            Ok(Some(store))
+        }
+        Err(error) if args.store.is_some() => Err(error.into()),
+        Err(error) => {
+            eprintln!("alcor: {error}");
+            Ok(None)
+        }
+    }
+}
+
+/// Adds a run to the store. The tests have run, whatever becomes of that.
+fn remember(store: &mut Store, run: Run) {
+    match store.add(run) {
+        Ok(None) => {}
+        Ok(Some(error)) | Err(error) => eprintln!("alcor: {error}"),
+    }
 }
 
 /// The tests that the filter lets through.

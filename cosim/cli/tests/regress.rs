@@ -1,13 +1,26 @@
 //! The program from outside, on the software board.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+const ALCOR: &str = env!("CARGO_BIN_EXE_alcor");
+
+/// The program in a folder of its own, so that nothing is left here.
+fn program(folder: &Path) -> Command {
+    let mut command = Command::new(ALCOR);
+    command.current_dir(folder).env("ALCOR_ROOT", root());
+    command
+}
+
 fn alcor(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_alcor"))
-        .args(arguments)
-        .output()
-        .unwrap()
+    let folder = tempfile::tempdir().unwrap();
+    program(folder.path()).args(arguments).output().unwrap()
+}
+
+/// The repository. Models are known by the names of their sources.
+fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::canonicalize(root).unwrap()
 }
 
 fn stdout(output: &Output) -> String {
@@ -18,9 +31,27 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// `alcor regress` on a software board with three ranks.
+/// `alcor regress` on a software board with three ranks, which remembers nothing.
 fn regress(arguments: &[&str]) -> Output {
-    alcor(&[&["regress", "--backend", "soft:3"], arguments].concat())
+    let common = ["regress", "--backend", "soft:3", "--no-store"];
+    alcor(&[&common, arguments].concat())
+}
+
+/// The same, with a result store.
+fn remembering(store: &Path, arguments: &[&str]) -> Output {
+    let store = store.to_str().unwrap();
+    let common = ["regress", "--backend", "soft:3", "--store", store];
+    alcor(&[&common, arguments].concat())
+}
+
+/// A watchdog with which no wait is short enough: a hang in every test that waits.
+const HANG: &str = "--watchdog=1";
+
+/// The report that a run leaves in a folder, beside its output.
+fn reported(folder: &Path, arguments: &[&str]) -> (Output, serde_json::Value) {
+    let output = regress(&[arguments, &["--report", folder.to_str().unwrap()]].concat());
+    let json = std::fs::read_to_string(folder.join("report.json")).unwrap();
+    (output, serde_json::from_str(&json).unwrap())
 }
 
 fn last_line(output: &Output) -> String {
@@ -43,7 +74,8 @@ fn the_digest_is_last_and_depends_on_no_number_of_jobs() {
 
 #[test]
 fn what_is_skipped_is_counted_with_its_reason() {
-    let output = alcor(&["regress", "--backend", "soft:2", "--filter", r"^abort\."]);
+    let two = ["regress", "--backend", "soft:2", "--no-store", "--filter"];
+    let output = alcor(&[&two[..], &[r"^abort\."]].concat());
     assert_eq!(output.status.code(), Some(0));
     let text = stdout(&output);
     assert!(
@@ -52,14 +84,10 @@ fn what_is_skipped_is_counted_with_its_reason() {
     );
     assert!(text.contains(" 2 skipped"), "{text}");
 
-    let output = alcor(&[
-        "regress",
-        "--backend",
-        "soft:2",
-        "--filter",
-        "^abort.by_two$",
-    ]);
+    let output = alcor(&[&two[..], &["^abort.by_two$"]].concat());
     assert_eq!(output.status.code(), Some(3), "nothing was tested");
+    let output = alcor(&[&two[..], &["^abort.by_two$", "--shard", "1/2"]].concat());
+    assert_eq!(output.status.code(), Some(0), "others may test something");
 }
 
 #[test]
@@ -75,9 +103,8 @@ fn reports_are_written() {
     let output = regress(&options);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 
-    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
-    assert_eq!(read(&path("report.txt")), stdout(&output));
-    let json: serde_json::Value = serde_json::from_str(&read(&path("report.json"))).unwrap();
+    assert_eq!(read(path("report.txt")), stdout(&output));
+    let json: serde_json::Value = serde_json::from_str(&read(path("report.json"))).unwrap();
     assert_eq!(json["seed"], 16);
     assert_eq!(json["failed"], 0);
     let digest = json["digest"].as_str().unwrap();
@@ -130,9 +157,22 @@ fn a_wrong_command_ends_with_2_and_says_what_would_do() {
             &["regress", "--backend", "soft:2", "--waves", "always"],
             "no waves",
         ),
+        (
+            &["regress", "--backend", "soft:2", "--waves", "on-failure"],
+            "no waves",
+        ),
+        (&["regress", "--waves-cycles", "0"], "0"),
+        (&["regress", "--explain", "many"], "invalid digit"),
         (&["regress", "--filter", "("], "regex"),
         (&["regress", "--seed", "x"], "random"),
         (&["regress", "--jobs", "0"], "0"),
+        (&["regress", "--repeat", "0"], "1..=100000"),
+        (&["regress", "--shard", "0/4"], "K/N"),
+        (&["regress", "--shard", "5/4"], "K/N"),
+        (&["regress", "--watchdog", "0"], "0"),
+        (&["regress", "--cycles-change", "-1"], "unexpected"),
+        (&["regress", "--cycles-change=-1"], "2.5"),
+        (&["regress", "--store", "x", "--no-store"], "cannot be used"),
         (&["sing"], "Usage"),
         (&[], "regress"),
     ] {
@@ -178,5 +218,751 @@ fn tests_are_listed_with_what_they_are_about() {
     assert_eq!(
         stdout(&output),
         "put.typed: Elements of all sizes, by their number.\n"
+    );
+}
+
+#[test]
+fn help_tells_of_every_flag_with_examples_and_exit_codes() {
+    let output = alcor(&["regress", "--help"]);
+    let text = stdout(&output);
+    for words in [
+        "--backend",
+        "--filter",
+        "--full",
+        "--seed",
+        "--repeat",
+        "--shard",
+        "--list",
+        "--jobs",
+        "--watchdog",
+        "--explain",
+        "--waves-cycles",
+        "--waves",
+        "--report",
+        "--junit",
+        "--store",
+        "--no-store",
+        "--cycles-change",
+        "NO_COLOR",
+        "Examples:",
+        "Exit codes:",
+        "Files:",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 100));
+    let short = stdout(&alcor(&["regress", "-h"]));
+    assert!(short.lines().count() < text.lines().count());
+}
+
+#[test]
+fn shards_are_complete_and_disjoint_with_a_filter_and_without() {
+    for filter in [&[][..], &["--filter", r"^(put|get)\."]] {
+        let list = |options: &[&str]| -> Vec<String> {
+            let output = alcor(&[&["regress", "--list"], filter, options].concat());
+            assert_eq!(output.status.code(), Some(0));
+            stdout(&output).lines().map(str::to_owned).collect()
+        };
+        let mut all = list(&[]);
+        let parts: Vec<_> = (1..=3)
+            .map(|part| list(&["--shard", &format!("{part}/3")]))
+            .collect();
+        let lengths = || parts.iter().map(Vec::len);
+        assert!(lengths().max().unwrap() - lengths().min().unwrap() <= 1);
+        let mut together = parts.concat();
+        together.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(together, all);
+    }
+}
+
+#[test]
+fn an_empty_shard_passes_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let junit = folder.path().join("junit.xml");
+    // There is no such card, and no test needs it.
+    let options = [
+        "--filter",
+        "^put.typed$",
+        "--shard",
+        "2/2",
+        "--junit",
+        junit.to_str().unwrap(),
+    ];
+    let output = alcor(
+        &[
+            &["regress", "--backend", "xdma:0000:7f:00.0", "--no-store"],
+            &options[..],
+        ]
+        .concat(),
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("this part has no tests"), "{text}");
+    assert!(
+        text.contains("part 2/2, seed 1: 0 passed, 0 failed, 0 skipped"),
+        "{text}"
+    );
+    assert!(
+        std::fs::read_to_string(junit)
+            .unwrap()
+            .contains("tests=\"0\"")
+    );
+}
+
+#[test]
+fn repetitions_have_seeds_of_their_own_each_of_which_repeats() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let junit = folder.join("junit.xml");
+    let filter = [
+        "--filter",
+        "^put.typed$",
+        "--junit",
+        junit.to_str().unwrap(),
+    ];
+    let (output, json) = reported(
+        folder,
+        &[&filter[..], &["--repeat", "4", "--seed", "7"]].concat(),
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(
+        text.contains("seeds 7 and the 3 after it: 4 passed"),
+        "{text}"
+    );
+    let tests = json["tests"].as_array().unwrap();
+    let seeds: Vec<_> = tests
+        .iter()
+        .map(|test| test["run_seed"].as_u64().unwrap())
+        .collect();
+    assert_eq!(seeds, [7, 8, 9, 10]);
+    let xml = std::fs::read_to_string(&junit).unwrap();
+    assert!(xml.contains(r#"name="put.typed seed 9""#), "{xml}");
+    assert!(
+        xml.contains(r#"<property name="repeat" value="4"/>"#),
+        "{xml}"
+    );
+
+    let (_, alone) = reported(folder, &["--filter", "^put.typed$", "--seed", "9"]);
+    for key in ["seed", "digest", "cycles"] {
+        assert_eq!(alone["tests"][0][key], tests[2][key], "{key}");
+    }
+    assert_ne!(tests[2]["seed"], tests[1]["seed"]);
+
+    let shared = |part| {
+        let options = [
+            "--filter",
+            "^put.typed$",
+            "--repeat",
+            "4",
+            "--seed",
+            "7",
+            "--shard",
+            part,
+        ];
+        let (_, json) = reported(folder, &options);
+        assert_eq!(json["shard"], part);
+        let tests = json["tests"].as_array().unwrap();
+        tests
+            .iter()
+            .map(|test| test["run_seed"].as_u64().unwrap())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!((shared("1/2"), shared("2/2")), (vec![7, 9], vec![8, 10]));
+}
+
+#[test]
+fn failing_repetitions_name_their_seeds_and_the_command_that_repeats_them() {
+    let simulated = [
+        "regress",
+        "--backend",
+        "cosim:rma2",
+        "--no-store",
+        "--explain",
+        "0",
+    ];
+    let output = alcor(
+        &[
+            &simulated[..],
+            &[
+                "--filter",
+                "^barrier.many$|^put.typed$",
+                "--repeat",
+                "2",
+                HANG,
+            ],
+        ]
+        .concat(),
+    );
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    let text = stdout(&output);
+    let repeat =
+        "alcor regress --backend cosim:rma2 --filter '^put\\.typed$' --seed 2 --watchdog 1";
+    for words in ["failed put.typed seed 2, its own seed 0x", repeat] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    // As the reader of the report would.
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("  repeat: alcor "));
+    let line = format!("{ALCOR} {} --no-store --explain 0", line.unwrap());
+    let again = Command::new("sh").args(["-c", &line]).output().unwrap();
+    assert_eq!(again.status.code(), Some(1), "{line}: {}", stderr(&again));
+    let reason = |output: &Output| {
+        let text = stdout(output);
+        let failed = text.lines().skip_while(|line| !line.starts_with("failed "));
+        failed.skip(1).take(1).map(str::to_owned).next()
+    };
+    assert_eq!(reason(&again), reason(&output));
+    assert!(reason(&again).unwrap().contains("waited"), "{text}");
+}
+
+#[test]
+fn what_is_new_is_told_against_the_last_result_of_each_test() {
+    let store = tempfile::tempdir().unwrap();
+    let report = tempfile::tempdir().unwrap();
+    let report = report.path();
+    let run = |options: &[&str]| {
+        let common = [
+            "--filter",
+            "^put.typed$|^get.typed$",
+            "--report",
+            report.to_str().unwrap(),
+        ];
+        stdout(&remembering(store.path(), &[&common[..], options].concat()))
+    };
+    let contains = |text: &str, words: &str| assert!(text.contains(words), "{words}: {text}");
+    contains(
+        &run(&[]),
+        "nothing to compare with: no earlier run of these tests with soft:3, quick tier, seed 1",
+    );
+    contains(
+        &run(&[]),
+        "nothing new of 2 tests that ran before, last less than a minute ago",
+    );
+    contains(&run(&["--seed", "2"]), "nothing to compare with");
+    contains(&run(&["--full"]), "nothing to compare with");
+    contains(&run(&["--jobs=1"]), "nothing new");
+
+    let text = run(&[HANG]);
+    contains(&text, "2 new of 2 tests");
+    contains(&text, "  put.typed: newly failing\n");
+    let json = std::fs::read_to_string(report.join("report.json")).unwrap();
+    contains(&json, r#""new": "newly failing""#);
+    let text = run(&["--jobs=2"]);
+    contains(&text, "  get.typed: newly passing\n");
+    // With a second repetition, of which nothing is known.
+    contains(
+        &run(&["--repeat", "3"]),
+        "nothing new of 4 tests that ran before, last less than a minute ago, and 2 for the first time",
+    );
+}
+
+#[test]
+fn cycles_that_changed_are_told_from_the_percentage_on() {
+    let store = tempfile::tempdir().unwrap();
+    let run = |options: &[&str]| {
+        let common = [
+            "regress",
+            "--backend",
+            "cosim:rma2",
+            "--filter",
+            "^put.typed$",
+            "--store",
+        ];
+        let store = [store.path().to_str().unwrap()];
+        stdout(&alcor(&[&common[..], &store, options].concat()))
+    };
+    run(&[]);
+    // The last run of the store had a hundredth more of cycles.
+    let file = std::fs::read_dir(store.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let file = file
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|it| it == "jsonl"))
+        .unwrap();
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (_, rest) = text.split_once("\"cycles\":").unwrap();
+    let cycles: u64 = rest.split_once(',').unwrap().0.parse().unwrap();
+    let more = format!("\"cycles\":{}", cycles + cycles / 50);
+    let change =
+        || std::fs::write(&file, text.replace(&format!("\"cycles\":{cycles}"), &more)).unwrap();
+    change();
+    let found = run(&[]);
+    let words = format!("put.typed: cycles {} to {cycles} (-", cycles + cycles / 50);
+    assert!(found.contains(&words), "{words}: {found}");
+    change();
+    assert!(run(&["--cycles-change", "3%"]).contains("nothing new"));
+}
+
+#[test]
+fn a_damaged_store_is_told_of_and_begun_anew() {
+    let store = tempfile::tempdir().unwrap();
+    let filter = ["--filter", "^put.typed$"];
+    remembering(store.path(), &filter);
+    for entry in std::fs::read_dir(store.path()).unwrap() {
+        std::fs::write(entry.unwrap().path(), b"\0\xff{]").unwrap();
+    }
+    let output = remembering(store.path(), &filter);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        stderr(&output).contains("is damaged, and begun anew"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(stdout(&output).contains("nothing to compare with"));
+    let output = remembering(store.path(), &filter);
+    assert!(
+        stdout(&output).contains("nothing new of 1 tests"),
+        "{}",
+        stdout(&output)
+    );
+    assert!(!stderr(&output).contains("damaged"));
+}
+
+#[test]
+fn a_store_that_can_not_be_had_is_an_error_before_anything_runs() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let output = remembering(file.path(), &["--filter", "^put.typed$"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("--no-store"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(stdout(&output), "");
+}
+
+#[test]
+fn the_default_store_is_below_target_of_the_repository() {
+    let root = tempfile::tempdir().unwrap();
+    let run = |folder: &Path, root: &str| {
+        let mut command = Command::new(ALCOR);
+        command.args(["regress", "--backend", "soft:2", "--filter", "^put.typed$"]);
+        command
+            .env("ALCOR_ROOT", root)
+            .current_dir(folder)
+            .output()
+            .unwrap()
+    };
+    let output = run(root.path(), "");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        !stdout(&output).contains("compare"),
+        "outside of a repository there is none"
+    );
+
+    std::fs::create_dir_all(root.path().join("hw/core")).unwrap();
+    std::fs::write(root.path().join("hw/core/configs.toml"), "").unwrap();
+    let output = run(root.path(), "");
+    assert!(
+        stdout(&output).contains("nothing to compare with"),
+        "{}",
+        stdout(&output)
+    );
+    assert!(root.path().join("target/alcor-results").is_dir());
+    let path = root.path().to_str().unwrap();
+    assert!(stdout(&run(&std::env::temp_dir(), path)).contains("nothing new of 1"));
+}
+
+#[test]
+fn two_runs_at_once_are_both_remembered() {
+    let store = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for seed in ["1", "2", "3", "4"] {
+            let store = store.path();
+            scope.spawn(move || {
+                let output = remembering(store, &["--filter", "^put.typed$", "--seed", seed]);
+                assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+            });
+        }
+    });
+    let output = remembering(store.path(), &["--filter", "^put.typed$", "--repeat", "4"]);
+    assert!(
+        stdout(&output).contains("nothing new of 4 tests"),
+        "{}",
+        stdout(&output)
+    );
+}
+
+#[test]
+fn results_are_in_the_order_of_the_suite_whatever_is_remembered() {
+    let store = tempfile::tempdir().unwrap();
+    let filter = ["--filter", r"^(put|random)\.", "--jobs", "2"];
+    let first = remembering(store.path(), &filter);
+    let second = remembering(store.path(), &filter);
+    let names = |output: &Output| -> Vec<String> {
+        let text = stdout(output);
+        let lines = text.lines().take_while(|line| !line.is_empty());
+        lines
+            .map(|line| line.split(' ').next().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(names(&first), names(&second));
+    assert_eq!(last_line(&first), last_line(&second));
+    // Which of the tests is the longest is for the machine to say: by far it is none of the first module.
+    let began = |output: &Output| stderr(output).lines().next().unwrap().to_owned();
+    assert!(began(&first).contains("put."), "{}", began(&first));
+}
+
+/// What the program writes to a terminal of so many columns; nothing where there is no program `script` to make one.
+fn on_a_terminal(columns: u32, variables: &str, arguments: &str) -> Option<String> {
+    if Command::new("script").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no program `script` here (Debian has it in bsdutils)");
+        return None;
+    }
+    let command = format!(
+        "stty cols {columns} rows 24; env {variables} {ALCOR} regress --backend soft:3 --no-store --explain 0 {arguments}"
+    );
+    let output = Command::new("script")
+        .args(["-qec", &command, "/dev/null"])
+        .env("TERM", "xterm-256color")
+        .env_remove("NO_COLOR")
+        .output()
+        .unwrap();
+    Some(stdout(&output))
+}
+
+/// The text without what moves the cursor and colours it, as lines that were on the screen of so many columns at some
+/// time.
+fn screen_lines(columns: usize, text: &str) -> Vec<String> {
+    let escapes = regex::Regex::new("\x1b\\[[0-9;?]*[A-Za-z]").unwrap();
+    let mut lines = Vec::new();
+    for line in text.split(['\n', '\r']) {
+        let line: Vec<char> = escapes.replace_all(line, "").chars().collect();
+        // What is longer goes on in the next line.
+        let rows = line.chunks(columns).map(|row| row.iter().collect());
+        lines.extend(rows.filter(|row: &String| !row.trim().is_empty()));
+    }
+    lines
+}
+
+#[test]
+fn a_terminal_shows_what_runs_and_what_is_left_in_80_columns() {
+    let Some(text) = on_a_terminal(80, "A=b", "--jobs 2") else {
+        return;
+    };
+    let lines = screen_lines(80, &text);
+    let bar = regex::Regex::new(
+        "^[█▉▊▋▌▍▎▏░]{3,} [0-9]+/192: [0-9]+ passed, 0 failed, 0 skipped, [0-9]:[0-9][0-9] left$",
+    );
+    let bar = bar.unwrap();
+    assert!(lines.iter().any(|line| bar.is_match(line)), "{lines:?}");
+    // A running test: a spinner, for how long, and its name, which no plain line has.
+    let running = regex::Regex::new(r"^\S +\d+s \w+\.\w+").unwrap();
+    assert!(lines.iter().any(|line| running.is_match(line)), "{lines:?}");
+    let plain = regex::Regex::new(r"^\[ *\d+/192\] ").unwrap();
+    assert!(!lines.iter().any(|line| plain.is_match(line)), "{lines:?}");
+    let row = regex::Regex::new(r"^put\.\w+ +passed +\d+ +\d+\.\d\d s$").unwrap();
+    assert!(
+        lines.iter().filter(|line| row.is_match(line)).count() > 5,
+        "{lines:?}"
+    );
+    // The second colour of a terminal is green.
+    assert!(text.contains("\x1b[32m"), "{text:?}");
+}
+
+#[test]
+fn a_failure_stays_on_the_terminal_above_what_runs() {
+    let arguments = format!("--filter '^put.typed$' {HANG}");
+    let Some(text) = on_a_terminal(80, "A=b", &arguments) else {
+        return;
+    };
+    let lines = screen_lines(80, &text);
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.starts_with("put.typed failed: ")),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn no_color_and_dumb_terminals_are_honoured() {
+    let Some(text) = on_a_terminal(80, "NO_COLOR=1", "--filter '^(put|random)'") else {
+        return;
+    };
+    let colour = regex::Regex::new("\x1b\\[[0-9;]*m").unwrap();
+    let colours: Vec<_> = colour
+        .find_iter(&text)
+        .map(|found| found.as_str())
+        .collect();
+    assert!(
+        colours
+            .iter()
+            .all(|&found| found == "\x1b[0m" || found == "\x1b[m"),
+        "{colours:?}"
+    );
+    let text = on_a_terminal(80, "TERM=dumb", "--filter '^put.typed$'").unwrap();
+    assert!(!text.contains('\x1b'), "{text:?}");
+    assert!(text.contains("[  1/1] put.typed passed"), "{text}");
+}
+
+/// `alcor regress` in a folder, in which what it leaves can be looked at.
+fn regress_in(folder: &Path, arguments: &[&str]) -> Output {
+    let command = ["regress", "--no-store"];
+    program(folder)
+        .args(command)
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// The text of a file.
+fn read(path: impl AsRef<Path>) -> String {
+    let path = path.as_ref();
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Start, end and signals of a trace, the signals with their scopes and ranges.
+fn trace(path: &Path) -> (u64, u64, Vec<String>) {
+    use fst_reader::{FstHierarchyEntry as Entry, FstReader};
+    let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
+    let mut reader = FstReader::open(file).unwrap();
+    let header = reader.get_header();
+    let (mut scopes, mut signals) = (Vec::new(), Vec::new());
+    let entries = |entry| match entry {
+        Entry::Scope { name, .. } => scopes.push(name),
+        Entry::UpScope => drop(scopes.pop()),
+        Entry::Var { name, .. } => {
+            signals.push(format!("{}.{}", scopes.join("."), name.replace(' ', "")));
+        }
+        _ => {}
+    };
+    reader.read_hierarchy(entries).unwrap();
+    (header.start_time, header.end_time, signals)
+}
+
+/// Picoseconds of a cycle of a model's clock.
+const PERIOD: u64 = 4000;
+
+#[test]
+fn a_hang_explains_itself_with_waves_of_the_last_cycles() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // The barrier of rank 1 waits for a long put of rank 0: longer than the watchdog. The test has two runs before.
+    let hang = [
+        "--backend",
+        "cosim:rma2",
+        "--filter",
+        "^messages.any_source$",
+        "--watchdog",
+        "300",
+    ];
+    let output = regress_in(folder, &[&hang[..], &["--waves-cycles", "200"]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let left = folder.join("alcor-report/messages.any_source");
+    let text = stdout(&output);
+    let files =
+        "commands.txt, waits.txt, waits.dot, waves.fst, waves.gtkw, waves.sucl, failure.txt";
+    let words = format!("explained in alcor-report/messages.any_source: {files}");
+    assert!(text.contains(&words), "{words}: {text}");
+    assert!(
+        !text.contains("note:"),
+        "it fails in the same way each time: {text}"
+    );
+
+    let waits = read(left.join("waits.txt"));
+    let first = waits.lines().next().unwrap();
+    let gave_up =
+        regex::Regex::new(r"^rank 1 gave up at cycle (\d+), after \d+ cycles of waiting for send")
+            .unwrap();
+    let cycle: u64 = gave_up.captures(first).unwrap_or_else(|| panic!("{waits}"))[1]
+        .parse()
+        .unwrap();
+    assert!(waits.contains("  -> rank 0: send of 8 bytes"), "{waits}");
+    assert!(
+        waits.contains("  last command: X_RECEIVE from any rank, any tag"),
+        "{waits}"
+    );
+    let dot = read(left.join("waits.dot"));
+    assert!(dot.contains("r1 -> r0 [label=\"send of 8 bytes"), "{dot}");
+
+    let commands = read(left.join("commands.txt"));
+    assert!(
+        commands.contains("\nrank 1 has aborted the run: "),
+        "{commands}"
+    );
+    let abort = commands
+        .lines()
+        .find(|line| line.contains("ABORT"))
+        .unwrap();
+    assert_eq!(
+        abort.split_whitespace().next(),
+        Some(cycle.to_string().as_str()),
+        "{commands}"
+    );
+    assert_eq!(
+        commands.matches("  BEGIN\n").count(),
+        2,
+        "of the last run alone: {commands}"
+    );
+
+    let (start, end, signals) = trace(&left.join("waves.fst"));
+    let cycles = (end - start) / PERIOD;
+    assert!((200..230).contains(&cycles), "{cycles} cycles");
+    let gtkw = read(left.join("waves.gtkw"));
+    let shown: Vec<_> = gtkw
+        .lines()
+        .filter(|line| line.starts_with("sim_top."))
+        .collect();
+    assert!(shown.len() > 50, "{gtkw}");
+    for signal in &shown {
+        assert!(
+            signals.iter().any(|it| it == signal),
+            "{signal} is not in the trace"
+        );
+    }
+    for wanted in [
+        "command_opcode_i",
+        "tx_data_o",
+        "rx_data_i",
+        "head_o",
+        "sync_valid_o",
+    ] {
+        let in_ranks = (0..2).all(|rank| {
+            let rank = format!("g_rank[{rank}].");
+            shown
+                .iter()
+                .any(|signal| signal.contains(&rank) && signal.contains(wanted))
+        });
+        assert!(in_ranks, "{wanted}: {gtkw}");
+    }
+    let marker = gtkw
+        .lines()
+        .find_map(|line| line.strip_prefix("*-"))
+        .unwrap();
+    let marker: u64 = marker.split(' ').nth(1).unwrap().parse().unwrap();
+    let before = (marker - start) / PERIOD;
+    assert_eq!(before, 200, "cycles from the start to the failure");
+    let sucl = read(left.join("waves.sucl"));
+    assert!(sucl.contains(&format!("cursor_set {marker}\n")), "{sucl}");
+
+    let failure = read(left.join("failure.txt"));
+    assert!(
+        failure.contains("gtkwave waves.fst waves.gtkw"),
+        "{failure}"
+    );
+    let repeat = "repeat: alcor regress --backend cosim:rma2 --filter '^messages\\.any_source$' --seed 1 --watchdog 300\n";
+    assert!(failure.contains(repeat), "{failure}");
+
+    // Once more, without waves: what the first failure has left is gone.
+    regress_in(folder, &[&hang[..], &["--waves", "never"]].concat());
+    assert!(left.join("waits.txt").exists());
+    assert!(!left.join("waves.fst").exists() && !left.join("waves.gtkw").exists());
+    assert_eq!(
+        read(left.join("waits.txt")),
+        waits,
+        "time is a function of the program"
+    );
+}
+
+#[test]
+fn waves_of_all_tests_are_shown_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let report = folder.join("r");
+    let output = regress_in(
+        folder,
+        &[
+            "--backend",
+            "cosim:rma2",
+            "--waves",
+            "always",
+            "--report",
+            "r",
+            "--watchdog",
+            "300",
+            "--filter",
+            "^barrier.busy_rank$|^put.typed$",
+        ],
+    );
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(report.join("put.typed.fst").exists() && !report.join("put.typed").exists());
+    let gtkw = read(report.join("barrier.busy_rank/barrier.busy_rank.gtkw"));
+    let trace = std::fs::canonicalize(report.join("barrier.busy_rank.fst")).unwrap();
+    assert!(
+        gtkw.contains(&format!("[dumpfile] \"{}\"", trace.display())),
+        "{gtkw}"
+    );
+    assert!(read(report.join("report.json")).contains(r#""explained": "r/barrier.busy_rank""#));
+}
+
+#[test]
+fn a_failure_on_any_backend_leaves_commands_and_so_many_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let failing = [
+        "--backend",
+        "soft:3",
+        "--watchdog",
+        "1",
+        "--filter",
+        r"^put\.(typed|by_address|to_self)$",
+    ];
+    let left = || -> Vec<_> {
+        let entries = std::fs::read_dir(folder.join("alcor-report"));
+        let entries = entries.into_iter().flatten();
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
+    };
+    let output = regress_in(folder, &[&failing[..], &["--explain", "0"]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(left().is_empty() && !stdout(&output).contains("explain"));
+
+    let junit = ["--explain", "1", "--junit", "junit.xml"];
+    let output = regress_in(folder, &[&failing[..], &junit].concat());
+    assert_eq!(left(), ["put.to_self"], "the first of the suite");
+    assert!(
+        stdout(&output).contains("2 more failed and are not explained; --explain 3 explains all"),
+        "{}",
+        stdout(&output)
+    );
+    let commands = read(folder.join("alcor-report/put.to_self/commands.txt"));
+    assert!(commands.contains("rank 2 "), "{commands}");
+    assert!(read(folder.join("junit.xml")).contains("explained in alcor-report/put.to_self"));
+
+    // Repetitions have folders of their own.
+    regress_in(
+        folder,
+        &[&failing[..4], &["--filter", "^put.typed$", "--repeat", "2"]].concat(),
+    );
+    assert!(
+        left().contains(&"put.typed-1".to_owned()) && left().contains(&"put.typed-2".to_owned())
+    );
+
+    // A run without failures leaves nothing.
+    let clean = tempfile::tempdir().unwrap();
+    let output = regress_in(
+        clean.path(),
+        &["--backend", "soft:2", "--filter", "^put.typed$"],
+    );
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(std::fs::read_dir(clean.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_folder_that_can_not_be_made_costs_the_explanation_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("alcor-report"), "").unwrap();
+    let output = regress_in(
+        folder.path(),
+        &[
+            "--backend",
+            "soft:3",
+            "--watchdog",
+            "1",
+            "--filter",
+            "^put.typed$",
+        ],
+    );
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(
+        stdout(&output).contains("note: nothing can be left: "),
+        "{}",
+        stdout(&output)
     );
 }

@@ -151,6 +151,9 @@ impl Chip {
 
     /// Resets the board if it has taken part in a run; if it `is_asked` to, also if its registers were written.
     pub(crate) fn refresh(&mut self, is_asked: bool) -> Result<(), CosimError> {
+        if is_asked {
+            self.waves.reset();
+        }
         match self.done {
             Done::Run => self.reset(),
             Done::Set if is_asked => self.reset(),

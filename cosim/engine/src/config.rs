@@ -273,6 +273,9 @@ pub struct Options {
     pub waves_from: u64,
     /// `waves-to`: the cycle in which it ends, that of the end unless said otherwise.
     pub waves_to: u64,
+    /// `waves-reset`: which time since the board was opened it is that is traced: that after so many resets; unless said
+    /// otherwise, the first that comes to `waves-from`.
+    pub waves_reset: Option<u64>,
     /// `trace`: the file that a timeline is written to, see [`crate::SimCluster::write_log`]; none unless said otherwise.
     pub trace: Option<PathBuf>,
     /// `packets`: the file that a packet log is written to, `.pcapng` or `.txt`; none unless said otherwise.
@@ -296,7 +299,8 @@ pub struct Options {
 
 /// The environment variable with the limit for ranks that are away.
 pub(crate) const AWAY_VARIABLE: &str = "ALCOR_AWAY_SECONDS";
-const KNOWN: &str = "profile, waves, waves-from, waves-to, trace, packets, log, away, threads, link-latency, link-gbps";
+const KNOWN: &str = "profile, waves, waves-from, waves-to, waves-reset, trace, packets, log, away, threads, \
+     link-latency, link-gbps";
 
 impl Options {
     /// The options when nothing is said, but for `ALCOR_AWAY_SECONDS`.
@@ -313,6 +317,7 @@ impl Options {
             waves: None,
             waves_from: 0,
             waves_to: u64::MAX,
+            waves_reset: None,
             trace: None,
             packets: None,
             log: None,
@@ -366,8 +371,10 @@ impl Options {
             let (option, value) = item.split_once('=').unwrap_or((item, ""));
             options.set(option, value)?;
         }
-        if options.waves.is_none() && (options.waves_from, options.waves_to) != (0, u64::MAX) {
-            return Err(bad("waves-from or waves-to", "", "waves=FILE beside it"));
+        let stretch = (options.waves_from, options.waves_to, options.waves_reset);
+        if options.waves.is_none() && stretch != (0, u64::MAX, None) {
+            let which = "waves-from, waves-to or waves-reset";
+            return Err(bad(which, "", "waves=FILE beside it"));
         }
         if options.has_log_file() {
             options.log.get_or_insert(RECORDS);
@@ -394,6 +401,7 @@ impl Options {
             "waves" => self.waves = Some(value.into()),
             "waves-from" => self.waves_from = number(option, value)?,
             "waves-to" => self.waves_to = number(option, value)?,
+            "waves-reset" => self.waves_reset = Some(number(option, value)?),
             "trace" if value.is_empty() => return Err(bad(option, value, "a file")),
             "trace" => self.trace = Some(value.into()),
             "packets" => {

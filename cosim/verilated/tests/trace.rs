@@ -35,6 +35,7 @@ fn values(path: &Path, name: &str) -> Vec<(u64, u64)> {
                     u64::from_str_radix(std::str::from_utf8(digits).unwrap(), 2).unwrap(),
                 ));
             }
+            Ok::<(), std::convert::Infallible>(())
         })
         .unwrap();
     changes

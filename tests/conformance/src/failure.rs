@@ -44,6 +44,16 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
+    /// What the library said, where that is what failed.
+    #[must_use]
+    pub fn error(&self) -> Option<&Error> {
+        match self {
+            Failure::Library { source, .. } => Some(source),
+            Failure::Run(error) => error.error(),
+            Failure::Differs { .. } | Failure::Panicked(_) => None,
+        }
+    }
+
     pub(crate) fn new(place: impl Display, expected: impl Display, found: impl Display) -> Failure {
         Failure::Differs {
             place: place.to_string(),

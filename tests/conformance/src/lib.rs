@@ -38,6 +38,6 @@ mod test;
 
 pub use context::{Context, Tier};
 pub use failure::Failure;
-pub use runner::{Outcome, Settings, Verdict, digest, run_suite, run_test};
+pub use runner::{Case, Event, Outcome, Settings, Verdict, digest, run_suite, run_test};
 pub use suite::tests;
 pub use test::{Capability, Test, Unmet, seed_of};

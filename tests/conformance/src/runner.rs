@@ -83,11 +83,31 @@ impl fmt::Display for Verdict {
     }
 }
 
+/// A test, and the seed of a run that its own derives from.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    /// The test.
+    pub test: &'static Test,
+    /// The run's seed.
+    pub seed: u64,
+}
+
+/// What [`run_suite`] tells of while it goes on.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A test begins.
+    Started(Case),
+    /// It has ended.
+    Ended(&'a Outcome),
+}
+
 /// What came of a test.
 #[derive(Debug)]
 pub struct Outcome {
     /// The test.
     pub test: &'static Test,
+    /// The seed of the run.
+    pub run_seed: u64,
     /// How it ended.
     pub verdict: Verdict,
     /// The test's own seed.
@@ -107,6 +127,7 @@ pub fn run_test(test: &'static Test, boards: impl Into<Cluster>, settings: &Sett
     let seed = seed_of(settings.seed, test.name);
     let mut outcome = Outcome {
         test,
+        run_seed: settings.seed,
         verdict: Verdict::Passed,
         seed,
         cycles: 0,
@@ -147,40 +168,46 @@ fn message(panic: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "a value that is not text".to_owned())
 }
 
-/// Runs tests on up to `jobs` boards at once; what came of each, in the order of `tests`.
+/// Runs tests on up to `jobs` boards at once, each with the seed that stands beside it in place of that of `settings`;
+/// what came of each, in the order of `cases`, in which they also begin.
 ///
-/// `open` opens one more board or cluster, of which the given test is the first user. `ended` is told of each
-/// test as it ends, in no fixed order and from several threads. A board that a test failed on is
+/// `open` opens one more board or cluster, of which the given test is the first user. `tell` is told of each
+/// test as it begins and ends, in no fixed order and from several threads. A board that a test failed on is
 /// not used again.
 ///
 /// # Errors
 /// When a board can't be opened.
 pub fn run_suite(
-    tests: &[&'static Test],
+    cases: &[Case],
     jobs: usize,
     settings: &Settings,
-    open: &(dyn Fn(&'static Test) -> Result<Cluster, Error> + Sync),
-    ended: &(dyn Fn(&Outcome) + Sync),
+    open: &(dyn Fn(Case) -> Result<Cluster, Error> + Sync),
+    tell: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<Vec<Outcome>, Error> {
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
-    let outcomes = Mutex::new(Vec::with_capacity(tests.len()));
+    let outcomes = Mutex::new(Vec::with_capacity(cases.len()));
     let work = || -> Result<(), Error> {
         let mut kept: Option<Cluster> = None;
         while !stop.load(Ordering::Relaxed) {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(test) = tests.get(index) else {
+            let Some(&case) = cases.get(index) else {
                 break;
             };
             let cluster = match kept.take() {
                 Some(cluster) => cluster,
-                None => open(test).inspect_err(|_| stop.store(true, Ordering::Relaxed))?,
+                None => open(case).inspect_err(|_| stop.store(true, Ordering::Relaxed))?,
             };
-            let outcome = run_test(test, &cluster, settings);
+            tell(Event::Started(case));
+            let settings = Settings {
+                seed: case.seed,
+                ..*settings
+            };
+            let outcome = run_test(case.test, &cluster, &settings);
             if !outcome.verdict.is_failed() && !settings.own_boards {
                 kept = Some(cluster);
             }
-            ended(&outcome);
+            tell(Event::Ended(&outcome));
             outcomes
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -188,7 +215,7 @@ pub fn run_suite(
         }
         Ok(())
     };
-    let jobs = jobs.clamp(1, tests.len().max(1));
+    let jobs = jobs.clamp(1, cases.len().max(1));
     thread::scope(|scope| {
         let workers: Vec<_> = (1..jobs).map(|_| scope.spawn(work)).collect();
         let own = work();

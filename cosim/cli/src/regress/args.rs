@@ -4,11 +4,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use alcor_conformance::{Settings, Tier};
+use alcor_conformance::{Case, Outcome, Settings, Tier};
+use alcor_cosim::repository_root;
 use clap::ValueEnum;
 use regex::Regex;
 
-use crate::backends::is_shared;
+use super::plan::Shard;
+use crate::backends::{check_waves, is_shared};
 use crate::exit::Error;
 
 /// The board that is taken unless another is named.
@@ -19,65 +21,157 @@ pub const SEED: u64 = 1;
 
 /// Run the conformance suite
 ///
-/// Each test runs on a freshly reset board. Its own seed derives from the run's seed and its name,
-/// so that a filter, or another number of jobs, changes nothing for it. The last line of standard
-/// output is the digest of all traffic: the same for the same seed, tests and backend.
+/// Each test runs on a freshly reset board, and as many boards as --jobs says run tests at once, those that took longest
+/// last time first. A test's own seed derives from the run's seed and its name, so that a filter, a shard, or another
+/// number of jobs changes nothing for it, and a failure comes back from the command that is printed with it.
+///
+/// Standard output has the results, in the order of the suite whatever the order of the tests was; what is new against
+/// earlier runs; and in its last line the digest of all traffic, the same for the same seed, tests and backend. Standard
+/// error has the progress: on a terminal the tests that run, how many ended how and the time that is left, elsewhere a
+/// line for each test. NO_COLOR in the environment does away with colours.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// The board: cosim:CONFIG[?OPTION=VALUE&...] (simulated; configurations are in
     /// hw/core/configs.toml), xdma:PCI-ADDRESS or xdma:auto (a card), board:NAME (a card by its name
     /// in boards.toml), standin:CONFIG (what drives a
     /// card, over the device nodes of a simulated one) or soft:RANKS (plain Rust, to try the suite
     /// itself)
-    #[arg(long, value_name = "URI", default_value = BACKEND)]
+    #[arg(long, value_name = "URI", default_value = BACKEND, help_heading = "What runs")]
     pub backend: String,
 
     /// Only the tests whose names match this regular expression
-    #[arg(long, value_name = "RE")]
+    ///
+    /// It need match no more than a part of the name; `^put\.` are the tests of module `put`. --list shows the names.
+    #[arg(long, value_name = "RE", help_heading = "What runs")]
     pub filter: Option<Regex>,
 
-    /// The run's seed: a number, also as 0x..., or `random`
-    #[arg(long, value_name = "N", value_parser = seed, default_value_t = SEED)]
-    pub seed: u64,
-
-    /// So many boards at once [default: the number of cores, or 1 for a card, which is one board]
-    #[arg(long, value_name = "N")]
-    pub jobs: Option<NonZeroUsize>,
-
-    /// Write the results to this file as JUnit XML
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
-
-    /// Record waves: run failed tests again for it, or record all
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = WavesWhen::Never)]
-    pub waves: WavesWhen,
-
-    /// Write report.txt, report.json and waves to this folder [default for waves: alcor-report]
-    #[arg(long, value_name = "DIR")]
-    pub report: Option<PathBuf>,
-
     /// The full tier: about ten times the work
-    #[arg(long)]
+    #[arg(long, help_heading = "What runs")]
     pub full: bool,
 
+    /// The run's seed: a number, also as 0x..., or `random`
+    #[arg(long, value_name = "N", value_parser = seed, default_value_t = SEED, help_heading = "What runs")]
+    pub seed: u64,
+
+    /// Run each test so many times, each time with the next seed
+    ///
+    /// The first time has the run's seed N, the second N + 1, and so on; the seeds of those that failed are printed. So
+    /// each is repeated by --seed alone, and `--seed 101 --repeat 100` goes on where `--repeat 100` ended.
+    #[arg(long, value_name = "TIMES", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "What runs")]
+    pub repeat: u32,
+
+    /// Run part K of N, 1/N to N/N, that share the tests
+    ///
+    /// Each test, and each repetition of one, is in one part. Which one depends on nothing but the names of the tests that
+    /// the filter lets through, so machines need not talk to each other; parts differ by one test at most, and share out
+    /// tests of the same kind. A part without tests passes, and says so.
+    #[arg(long, value_name = "K/N", help_heading = "What runs")]
+    pub shard: Option<Shard>,
+
     /// Show the tests and what they are about, and run none
-    #[arg(long)]
+    #[arg(long, help_heading = "What runs")]
     pub list: bool,
+
+    /// So many boards at once [default: the number of cores, or 1 for a card, which is one board]
+    #[arg(long, value_name = "N", help_heading = "How it runs")]
+    pub jobs: Option<NonZeroUsize>,
+
+    /// Take a wait that lasts so many cycles for a hang, where a test has no limit of its own
+    #[arg(long, value_name = "CYCLES", default_value_t = Settings::default().watchdog_cycles, value_parser = clap::value_parser!(u64).range(1..), help_heading = "How it runs")]
+    pub watchdog: u64,
+
+    /// Explain the first N tests that failed; 0 explains none
+    ///
+    /// Each is run again from its seed, and leaves a folder below that of --report: its message and the command that
+    /// repeats it, the last commands of each rank with their cycles, for a hang who waits for whom, as text and as a graph
+    /// for Graphviz, and waves of the cycles before the failure, with what GTKWave and Surfer need to show them. Tests that
+    /// pass pay nothing for it.
+    #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Failures")]
+    pub explain: usize,
+
+    /// Record waves: of tests that are explained, or of all [default: on-failure where the backend records waves]
+    ///
+    /// The first time, the model is built once more, with waves, which takes a minute or a few: what failed has been told
+    /// by then.
+    #[arg(long, value_enum, value_name = "WHEN", help_heading = "Failures")]
+    pub waves: Option<WavesWhen>,
+
+    /// Waves of an explained test begin so many cycles before its failure
+    #[arg(long, value_name = "CYCLES", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Failures")]
+    pub waves_cycles: u64,
+
+    /// Write report.txt, report.json and what explains failures to this folder [default for the latter: alcor-report]
+    #[arg(long, value_name = "DIR", help_heading = "What it leaves")]
+    pub report: Option<PathBuf>,
+
+    /// Write the results to this file as JUnit XML
+    #[arg(long, value_name = "FILE", help_heading = "What it leaves")]
+    pub junit: Option<PathBuf>,
+
+    /// Remember results in this folder, and compare with those there [default: target/alcor-results in the repository]
+    ///
+    /// Each test is compared with its last result on the same backend, in the same tier, with the same seed. The last
+    /// runs of each backend are kept; several programs may use a folder at once. A file there that is damaged is put
+    /// aside and begun anew.
+    #[arg(long, value_name = "DIR", help_heading = "Comparing with earlier runs")]
+    pub store: Option<PathBuf>,
+
+    /// Remember nothing, and compare with nothing
+    #[arg(
+        long,
+        conflicts_with = "store",
+        help_heading = "Comparing with earlier runs"
+    )]
+    pub no_store: bool,
+
+    /// Name tests whose cycles changed by more than so many per cent
+    ///
+    /// 0 names every change. Cycles are compared on simulated boards, where they are exact.
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent, help_heading = "Comparing with earlier runs")]
+    pub cycles_change: f64,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  all tests on cosim:rma4
+      alcor regress
+  collectives on eight boards
+      alcor regress --backend cosim:torus8 --filter '^coll'
+  one test with the seeds 1 to 100
+      alcor regress --filter '^put.typed$' --repeat 100
+  the second quarter, on one of four machines of a CI
+      alcor regress --shard 2/4 --junit part2.xml
+  other programs each time, the last 50,000 cycles of those that fail
+      alcor regress --seed random --waves-cycles 50000
+
+Exit codes:
+  0  all passed; what the board can't run is skipped, counted, and told why
+  1  a test failed
+  2  the command was wrong
+  3  the environment lacks something, or all tests were skipped
+
+Files:
+  target/alcor-results  what the last runs came to, a file for each backend
+  alcor-report          a folder for each test that failed, unless --report
+                        names another place";
 
 /// When waves are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum WavesWhen {
     /// Not at all
     Never,
-    /// Of tests that failed, in a second run
+    /// Of tests that are explained, in a run of their own
     OnFailure,
     /// Of every test
     Always,
 }
 
-/// Where waves go unless `--report` says so.
-const WAVES_FOLDER: &str = "alcor-report";
+/// Where waves and explanations go unless `--report` says so.
+const FOLDER: &str = "alcor-report";
+
+/// Where results are remembered unless `--store` says so, from the repository's root.
+const STORE_FOLDER: &str = "target/alcor-results";
 
 impl Args {
     /// Boards at once.
@@ -101,34 +195,85 @@ impl Args {
         Settings {
             seed: self.seed,
             tier: if self.full { Tier::Full } else { Tier::Quick },
+            watchdog_cycles: self.watchdog,
             ..Settings::default()
         }
     }
 
-    /// The folder that something goes to, if anything does.
-    pub fn output_folder(&self) -> Option<&Path> {
-        match (&self.report, self.waves) {
-            (Some(folder), _) => Some(folder),
-            (None, WavesWhen::Never) => None,
-            (None, _) => Some(Path::new(WAVES_FOLDER)),
+    /// When waves are recorded.
+    pub fn waves(&self) -> WavesWhen {
+        self.waves.unwrap_or(match check_waves(&self.backend) {
+            Ok(()) => WavesWhen::OnFailure,
+            Err(_) => WavesWhen::Never,
+        })
+    }
+
+    /// The folder that waves and explanations go to, and reports if there are to be any.
+    pub fn folder(&self) -> &Path {
+        self.report.as_deref().unwrap_or(Path::new(FOLDER))
+    }
+
+    /// Where the explanation of a failure goes.
+    pub fn failure_folder(&self, outcome: &Outcome) -> PathBuf {
+        self.folder()
+            .join(self.file_name(outcome.test.name, outcome.run_seed))
+    }
+
+    /// What files of a test are called.
+    fn file_name(&self, test: &str, seed: u64) -> String {
+        match self.is_repeated() {
+            true => format!("{test}-{seed}"),
+            false => test.to_owned(),
         }
     }
 
-    /// Where waves of the test of that name go.
-    pub fn waves_file(&self, test: &str) -> PathBuf {
-        let folder = self.output_folder().unwrap_or(Path::new(WAVES_FOLDER));
-        folder.join(format!("{test}.fst"))
+    /// Whether the tests are each run several times.
+    pub fn is_repeated(&self) -> bool {
+        self.repeat > 1
     }
 
-    /// The command line that runs one test again.
-    pub fn repeat(&self, test: &str) -> String {
+    /// The tier's name.
+    pub fn tier(&self) -> &'static str {
+        if self.full { "full" } else { "quick" }
+    }
+
+    /// The seeds of the run, in words.
+    pub fn seeds(&self) -> String {
+        match self.repeat {
+            1 => format!("seed {}", self.seed),
+            repeat => format!("seeds {} and the {} after it", self.seed, repeat - 1),
+        }
+    }
+
+    /// The folder of the result store, unless there is none: a program that is run outside of a repository has none by
+    /// itself.
+    pub fn store_folder(&self) -> Option<PathBuf> {
+        match (&self.store, self.no_store) {
+            (_, true) => None,
+            (Some(folder), _) => Some(folder.clone()),
+            (None, _) => Some(repository_root().ok()?.join(STORE_FOLDER)),
+        }
+    }
+
+    /// Where waves of a whole test go.
+    pub fn waves_file(&self, case: Case) -> PathBuf {
+        let name = self.file_name(case.test.name, case.seed);
+        self.folder().join(format!("{name}.fst"))
+    }
+
+    /// The command line that runs one test again, as it was.
+    pub fn repeat(&self, outcome: &Outcome) -> String {
         let mut line = "alcor regress".to_owned();
         if self.backend != BACKEND {
             line += &format!(" --backend {}", quoted(&self.backend));
         }
-        line += &format!(" --filter '^{}$' --seed {}", regex::escape(test), self.seed);
+        let (test, seed) = (regex::escape(outcome.test.name), outcome.run_seed);
+        line += &format!(" --filter '^{test}$' --seed {seed}");
         if self.full {
             line += " --full";
+        }
+        if self.watchdog != Settings::default().watchdog_cycles {
+            line += &format!(" --watchdog {}", self.watchdog);
         }
         line
     }
@@ -143,6 +288,13 @@ fn seed(text: &str) -> Result<u64, String> {
         None => text.parse(),
     }
     .map_err(|error| format!("{error}; a seed is a number, also as 0x..., or `random`"))
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let parsed = text.trim_end_matches('%').trim_end().parse().ok();
+    parsed
+        .filter(|percent: &f64| percent.is_finite() && *percent >= 0.0)
+        .ok_or_else(|| "a percentage is a number from 0 on, as 2.5".to_owned())
 }
 
 /// For a shell.
@@ -164,6 +316,15 @@ mod tests {
         assert_eq!(seed("0xff"), Ok(255));
         assert!(seed("random").is_ok());
         assert!(seed("-1").unwrap_err().contains("random"));
+    }
+
+    #[test]
+    fn percentages_are_numbers_from_0_on() {
+        assert_eq!(percent("2.5"), Ok(2.5));
+        assert_eq!(percent("10%"), Ok(10.0));
+        for text in ["-1", "NaN", "inf", "", "much"] {
+            assert!(percent(text).unwrap_err().contains("2.5"), "{text}");
+        }
     }
 
     #[test]

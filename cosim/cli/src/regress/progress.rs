@@ -1,62 +1,206 @@
-//! How far the suite is: a bar on a terminal, plain lines elsewhere.
+//! How far the suite is: live on a terminal, plain lines elsewhere.
 
+use std::collections::BTreeMap;
+use std::env;
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use alcor_conformance::{Outcome, Verdict};
-use indicatif::{ProgressBar, ProgressStyle};
+use alcor_conformance::{Case, Event, Outcome, Verdict};
+use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
-/// Tells of tests on standard error as they end.
+use super::estimate::Estimate;
+use super::summary::Counts;
+
+/// Lines for tests that run; with more boards, the other tests have none.
+const LINES: usize = 8;
+/// Between two looks at the clock.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Tells of tests on standard error as they begin and end.
 pub struct Progress {
+    state: Arc<Mutex<State>>,
+    screen: Option<Screen>,
+    /// Whether seeds tell tests apart.
+    repeated: bool,
+}
+
+struct State {
+    counts: Counts,
     total: usize,
-    ended: AtomicUsize,
-    bar: Option<ProgressBar>,
+    estimate: Estimate,
+}
+
+/// What is on the terminal.
+struct Screen {
+    all: MultiProgress,
+    /// The last line: how many tests ended how, and what is left.
+    bar: ProgressBar,
+    running: Mutex<BTreeMap<(&'static str, u64), ProgressBar>>,
 }
 
 impl Progress {
-    pub fn new(total: usize) -> Progress {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new(total as u64);
-            // A template that is wrong leaves the bar in its plain style.
-            if let Ok(style) =
-                ProgressStyle::with_template("{wide_bar} {pos}/{len} {elapsed} {msg}")
-            {
-                bar.set_style(style);
-            }
-            bar
-        });
-        Progress {
+    pub fn new(total: usize, repeated: bool, estimate: Estimate) -> Progress {
+        let state = Arc::new(Mutex::new(State {
+            counts: Counts::default(),
             total,
-            ended: AtomicUsize::new(0),
-            bar,
+            estimate,
+        }));
+        Progress {
+            screen: is_live().then(|| Screen::new(total, &state)),
+            state,
+            repeated,
         }
     }
 
-    /// Tells of one more test.
-    pub fn ended(&self, outcome: &Outcome) {
-        let name = outcome.test.name;
-        let ended = 1 + self.ended.fetch_add(1, Ordering::Relaxed);
-        match &self.bar {
-            None => {
-                let (verdict, seconds) = (outcome.verdict.word(), outcome.duration.as_secs_f64());
-                eprintln!(
-                    "[{ended:>3}/{}] {name} {verdict} {seconds:.2} s",
-                    self.total
-                );
-            }
-            Some(bar) => {
-                if let Verdict::Failed(failure) = &outcome.verdict {
-                    bar.println(format!("{name} failed: {failure}"));
+    /// Tells of a test that begins or has ended.
+    pub fn tell(&self, event: &Event<'_>) {
+        match *event {
+            Event::Started(case) => {
+                lock(&self.state).estimate.started(case, Instant::now());
+                if let Some(screen) = &self.screen {
+                    screen.started(case, self.repeated);
                 }
-                bar.set_message(name);
-                bar.inc(1);
             }
+            Event::Ended(outcome) => self.ended(outcome),
+        }
+    }
+
+    fn ended(&self, outcome: &Outcome) {
+        let ended = {
+            let mut state = lock(&self.state);
+            state.counts.add(&outcome.verdict);
+            state.estimate.ended(outcome);
+            state.counts.all()
+        };
+        let name = name(outcome.test.name, outcome.run_seed, self.repeated);
+        if let Some(screen) = &self.screen {
+            screen.ended(outcome, &name);
+            return;
+        }
+        let (verdict, seconds) = (outcome.verdict.word(), outcome.duration.as_secs_f64());
+        let total = lock(&self.state).total;
+        eprintln!("[{ended:>3}/{total}] {name} {verdict} {seconds:.2} s");
+        if let Verdict::Failed(failure) = &outcome.verdict {
+            eprintln!("  {failure}");
         }
     }
 
     pub fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+        if let Some(screen) = &self.screen {
+            screen.bar.finish_and_clear();
+            // What is left on the screen is what was printed above the lines; a terminal that is gone needs no clearing.
+            let _ = screen.all.clear();
+        }
+    }
+}
+
+impl Screen {
+    fn new(total: usize, state: &Arc<Mutex<State>>) -> Screen {
+        let all = MultiProgress::new();
+        let bar = all.add(ProgressBar::new(total as u64));
+        let style = styled(
+            "{wide_bar} {ended}/{len}: {passed:.green} passed, {failed:.red} failed, {skipped:.yellow} skipped{left}",
+        );
+        let count = |of: fn(&Counts) -> usize| {
+            let state = Arc::clone(state);
+            move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let _ = write!(out, "{}", of(&lock(&state).counts));
+            }
+        };
+        let clock = Arc::clone(state);
+        let left = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
+            if let Some(left) = lock(&clock).estimate.left(Instant::now()) {
+                let _ = write!(out, ", {} left", clock_time(left));
+            }
+        };
+        bar.set_style(
+            style
+                .with_key("ended", count(Counts::all))
+                .with_key("passed", count(|counts| counts.passed))
+                .with_key("failed", count(|counts| counts.failed))
+                .with_key("skipped", count(|counts| counts.skipped))
+                .with_key("left", left),
+        );
+        bar.enable_steady_tick(TICK);
+        Screen {
+            all,
+            bar,
+            running: Mutex::default(),
+        }
+    }
+
+    fn started(&self, case: Case, repeated: bool) {
+        let mut running = lock(&self.running);
+        if running.len() >= LINES {
+            return;
+        }
+        let line = self
+            .all
+            .insert_before(&self.bar, ProgressBar::new_spinner());
+        line.set_style(styled("{spinner:.cyan} {elapsed:>4} {wide_msg}"));
+        line.set_message(name(case.test.name, case.seed, repeated));
+        line.enable_steady_tick(TICK);
+        running.insert((case.test.name, case.seed), line);
+    }
+
+    fn ended(&self, outcome: &Outcome, name: &str) {
+        let key = (outcome.test.name, outcome.run_seed);
+        let line = lock(&self.running).remove(&key);
+        if let Some(line) = line {
+            line.finish_and_clear();
+            self.all.remove(&line);
+        }
+        if let Verdict::Failed(failure) = &outcome.verdict {
+            // A terminal that is gone has nobody to tell.
+            let _ = self.all.println(format!("{name} failed: {failure}"));
+        }
+        self.bar.inc(1);
+    }
+}
+
+/// Whether lines can be written over: on a terminal, unless it says that it can't do such things.
+fn is_live() -> bool {
+    let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
+    std::io::stderr().is_terminal() && !dumb
+}
+
+/// A style; a template that is wrong leaves the plain one.
+fn styled(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// A panic elsewhere left at worst a count too few behind.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A test's name, and its seed where that tells it from others.
+pub fn name(test: &str, seed: u64, repeated: bool) -> String {
+    match repeated {
+        false => test.to_owned(),
+        true => format!("{test} seed {seed}"),
+    }
+}
+
+/// Minutes and seconds, with hours before them if need be.
+fn clock_time(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match hours {
+        0 => format!("{minutes}:{seconds:02}"),
+        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_a_clock() {
+        for (seconds, text) in [(0, "0:00"), (61, "1:01"), (3_661, "1:01:01")] {
+            assert_eq!(clock_time(Duration::from_secs(seconds)), text);
         }
     }
 }

@@ -14,6 +14,9 @@ use crate::exit::Error;
 struct Report<'a> {
     backend: &'a str,
     seed: u64,
+    repeat: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<String>,
     tier: &'static str,
     digest: String,
     passed: usize,
@@ -29,6 +32,9 @@ struct Report<'a> {
 struct Entry<'a> {
     name: &'a str,
     status: &'static str,
+    /// The run's seed, or the repetition's.
+    run_seed: u64,
+    /// The test's own.
     seed: String,
     cycles: u64,
     digest: Option<String>,
@@ -37,8 +43,11 @@ struct Entry<'a> {
     message: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     repeat: Option<String>,
+    /// What is new against earlier runs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    waves: Option<String>,
+    new: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explained: Option<String>,
 }
 
 /// Writes `report.txt` and `report.json` to a folder that exists.
@@ -58,27 +67,30 @@ fn report<'a>(summary: &'a Summary<'a>) -> Report<'a> {
         failed,
         skipped,
     } = summary.counts();
-    let entry = |outcome| entry(summary, outcome);
+    let entry = |(place, outcome)| entry(summary, place, outcome);
     Report {
         backend: &summary.args.backend,
         seed: summary.args.seed,
-        tier: if summary.args.full { "full" } else { "quick" },
+        repeat: summary.args.repeat,
+        shard: summary.args.shard.map(|shard| shard.to_string()),
+        tier: summary.args.tier(),
         digest: hex(summary.digest),
         passed,
         failed,
         skipped,
         cycles: summary.cycles(),
         seconds: summary.elapsed.as_secs_f64(),
-        tests: summary.outcomes.iter().map(entry).collect(),
+        tests: summary.outcomes.iter().enumerate().map(entry).collect(),
     }
 }
 
-fn entry<'a>(summary: &Summary<'_>, outcome: &'a Outcome) -> Entry<'a> {
+fn entry<'a>(summary: &Summary<'_>, place: usize, outcome: &'a Outcome) -> Entry<'a> {
     let name = outcome.test.name;
-    let waves = summary.waves.get(name);
+    let explanation = summary.explanations.get(&place);
     Entry {
         name,
         status: outcome.verdict.word(),
+        run_seed: outcome.run_seed,
         seed: format!("0x{:016x}", outcome.seed),
         cycles: outcome.cycles,
         digest: outcome.digest.map(hex),
@@ -91,8 +103,9 @@ fn entry<'a>(summary: &Summary<'_>, outcome: &'a Outcome) -> Entry<'a> {
         repeat: outcome
             .verdict
             .is_failed()
-            .then(|| summary.args.repeat(name)),
-        waves: waves.map(|waves| waves.file.display().to_string()),
+            .then(|| summary.args.repeat(outcome)),
+        new: summary.change(place).map(|change| change.to_string()),
+        explained: explanation.map(|explanation| explanation.folder.display().to_string()),
     }
 }
 

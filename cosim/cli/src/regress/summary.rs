@@ -7,14 +7,20 @@ use std::time::Duration;
 use alcor_conformance::{Outcome, Verdict};
 
 use super::args::Args;
-use super::waves::Waves;
+use super::compare::{Change, Comparison, ago};
+use super::explain::Explanation;
+use super::progress::name;
+use super::store::seconds_now;
 use crate::exit::Exit;
 
 /// What came of a run.
 pub struct Summary<'a> {
     pub args: &'a Args,
     pub outcomes: &'a [Outcome],
-    pub waves: &'a BTreeMap<&'static str, Waves>,
+    /// Of failures, by the places of their outcomes.
+    pub explanations: &'a BTreeMap<usize, Explanation>,
+    /// What is new, if there is a store to know it from.
+    pub comparison: Option<&'a Comparison>,
     pub elapsed: Duration,
     pub digest: u32,
 }
@@ -27,17 +33,43 @@ pub struct Counts {
     pub skipped: usize,
 }
 
-impl Summary<'_> {
-    pub fn counts(&self) -> Counts {
+impl Counts {
+    /// Counts one more.
+    pub fn add(&mut self, verdict: &Verdict) {
+        *match verdict {
+            Verdict::Passed => &mut self.passed,
+            Verdict::Failed(_) => &mut self.failed,
+            Verdict::Skipped(_) => &mut self.skipped,
+        } += 1;
+    }
+
+    /// How many there are.
+    pub fn all(&self) -> usize {
+        self.passed + self.failed + self.skipped
+    }
+
+    fn of(outcomes: &[Outcome]) -> Counts {
         let mut counts = Counts::default();
-        for outcome in self.outcomes {
-            *match outcome.verdict {
-                Verdict::Passed => &mut counts.passed,
-                Verdict::Failed(_) => &mut counts.failed,
-                Verdict::Skipped(_) => &mut counts.skipped,
-            } += 1;
+        for outcome in outcomes {
+            counts.add(&outcome.verdict);
         }
         counts
+    }
+}
+
+impl Summary<'_> {
+    pub fn counts(&self) -> Counts {
+        Counts::of(self.outcomes)
+    }
+
+    /// A test's name, and its seed where that tells it from others.
+    pub fn name(&self, outcome: &Outcome) -> String {
+        name(outcome.test.name, outcome.run_seed, self.args.is_repeated())
+    }
+
+    /// What is new of the outcome at a place.
+    pub fn change(&self, place: usize) -> Option<Change> {
+        self.comparison?.at(place)
     }
 
     /// Cycles of all tests.
@@ -45,18 +77,21 @@ impl Summary<'_> {
         self.outcomes.iter().map(|outcome| outcome.cycles).sum()
     }
 
-    /// The program's exit code. A run in which every test was skipped has shown nothing.
+    /// The program's exit code. A run in which every test was skipped has shown nothing; a part of a run need not.
     pub fn exit(&self) -> Exit {
         match self.counts() {
             Counts { failed: 1.., .. } => Exit::Failed,
+            _ if self.args.shard.is_some_and(|shard| shard.of > 1) => Exit::Passed,
             Counts { passed: 0, .. } => Exit::Environment,
             _ => Exit::Passed,
         }
     }
 
     fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.outcomes.iter().map(|outcome| outcome.test.name.len());
-        let width = names.max().unwrap_or(0).max("test".len());
+        if self.args.is_repeated() {
+            return self.table_of_repetitions(f);
+        }
+        let width = self.width();
         writeln!(
             f,
             "{:width$}  result   {:>12}  {:>9}",
@@ -73,6 +108,37 @@ impl Summary<'_> {
         Ok(())
     }
 
+    /// A line for all repetitions of a test.
+    fn table_of_repetitions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.width();
+        writeln!(
+            f,
+            "{:width$}  {:>6}  {:>6}  {:>7}  {:>10}",
+            "test", "passed", "failed", "skipped", "time"
+        )?;
+        let same = |a: &Outcome, b: &Outcome| a.test.name == b.test.name;
+        for outcomes in self.outcomes.chunk_by(same) {
+            let Counts {
+                passed,
+                failed,
+                skipped,
+            } = Counts::of(outcomes);
+            let time: Duration = outcomes.iter().map(|outcome| outcome.duration).sum();
+            let (name, seconds) = (outcomes[0].test.name, time.as_secs_f64());
+            writeln!(
+                f,
+                "{name:width$}  {passed:>6}  {failed:>6}  {skipped:>7}  {seconds:>8.2} s"
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Columns that names take.
+    fn width(&self) -> usize {
+        let names = self.outcomes.iter().map(|outcome| outcome.test.name.len());
+        names.max().unwrap_or(0).max("test".len())
+    }
+
     fn skipped(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for outcome in self.outcomes {
@@ -83,29 +149,86 @@ impl Summary<'_> {
                     .push(outcome.test.name);
             }
         }
-        for (reason, names) in reasons {
+        for (reason, mut names) in reasons {
             writeln!(f, "\nskipped {}: {reason}", names.len())?;
+            // The repetitions of a test follow each other.
+            names.dedup();
             names.iter().try_for_each(|name| writeln!(f, "  {name}"))?;
         }
         Ok(())
     }
 
     fn failures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for outcome in self.outcomes {
+        for (place, outcome) in self.outcomes.iter().enumerate() {
             let Verdict::Failed(failure) = &outcome.verdict else {
                 continue;
             };
-            let name = outcome.test.name;
-            writeln!(f, "\nfailed {name}, seed 0x{:016x}", outcome.seed)?;
+            let name = self.name(outcome);
+            writeln!(f, "\nfailed {name}, its own seed 0x{:016x}", outcome.seed)?;
             writeln!(f, "  {failure}")?;
-            writeln!(f, "  repeat: {}", self.args.repeat(name))?;
-            if let Some(Waves { file, failed }) = self.waves.get(name) {
-                let passed = if *failed {
-                    ""
-                } else {
-                    " (the test passed in this run)"
-                };
-                writeln!(f, "  waves: {}{passed}", file.display())?;
+            writeln!(f, "  repeat: {}", self.args.repeat(outcome))?;
+            let Some(explanation) = self.explanations.get(&place) else {
+                continue;
+            };
+            for note in &explanation.notes {
+                writeln!(f, "  note: {note}")?;
+            }
+            let (folder, files) = (explanation.folder.display(), explanation.files.join(", "));
+            writeln!(f, "  explained in {folder}: {files}")?;
+        }
+        let failed = self.counts().failed;
+        let explained = self.explanations.len();
+        if self.args.explain > 0 && failed > explained {
+            let more = failed - explained;
+            writeln!(
+                f,
+                "\n{more} more failed and are not explained; --explain {failed} explains all"
+            )?;
+        }
+        Ok(())
+    }
+
+    /// What is new against earlier runs.
+    fn news(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(comparison) = self.comparison else {
+            return Ok(());
+        };
+        let Comparison {
+            changes,
+            compared,
+            unknown,
+            latest,
+        } = comparison;
+        let Some(latest) = latest else {
+            return writeln!(
+                f,
+                "\nnothing to compare with: no earlier run of these tests with {}, {} tier, {} is remembered",
+                self.args.backend,
+                self.args.tier(),
+                self.args.seeds()
+            );
+        };
+        let when = ago(seconds_now().saturating_sub(*latest));
+        let beside = match unknown {
+            0 => String::new(),
+            unknown => format!(", and {unknown} for the first time"),
+        };
+        let what = match changes.len() {
+            0 => "nothing new".to_owned(),
+            news => format!("{news} new"),
+        };
+        writeln!(
+            f,
+            "\n{what} of {compared} tests that ran before, last {when}{beside}"
+        )?;
+        let kinds = [
+            Change::NewlyFailing,
+            Change::NewlyPassing,
+            Change::NewlySkipped,
+        ];
+        for kind in kinds.iter().map(Change::words).chain([Change::CYCLES]) {
+            for (place, change) in changes.iter().filter(|(_, change)| change.words() == kind) {
+                writeln!(f, "  {}: {change}", self.name(&self.outcomes[*place]))?;
             }
         }
         Ok(())
@@ -114,20 +237,30 @@ impl Summary<'_> {
 
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.table(f)?;
+        let args = self.args;
+        if self.outcomes.is_empty() {
+            // The filter has matched something, or there would be no run.
+            writeln!(f, "this part has no tests: others share them")?;
+        } else {
+            self.table(f)?;
+        }
         self.skipped(f)?;
         self.failures(f)?;
+        if !self.outcomes.is_empty() {
+            self.news(f)?;
+        }
         let Counts {
             passed,
             failed,
             skipped,
         } = self.counts();
+        let part = args.shard.map(|shard| format!(", part {shard}"));
         writeln!(
             f,
-            "\n{}, seed {}: {passed} passed, {failed} failed, {skipped} skipped; \
-             {} cycles in {:.1} s",
-            self.args.backend,
-            self.args.seed,
+            "\n{}{}, {}: {passed} passed, {failed} failed, {skipped} skipped; {} cycles in {:.1} s",
+            args.backend,
+            part.unwrap_or_default(),
+            args.seeds(),
             self.cycles(),
             self.elapsed.as_secs_f64()
         )?;

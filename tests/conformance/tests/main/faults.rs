@@ -9,7 +9,7 @@ use alcor::abi::rank::{self as page, ack, causes};
 use alcor::abi::{CQ_ENTRY_BYTES, board, command};
 use alcor::soft::{SoftBoard, SoftConfig};
 use alcor::{Board, Cycle, Error, LocalRank, NodeAddr, Opcode, PageOffset, Port, Wake};
-use alcor_conformance::{Settings, run_suite, tests};
+use alcor_conformance::{Case, Settings, run_suite, tests};
 
 /// What is wrong with a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -302,7 +302,7 @@ fn every_fault_is_caught() {
 
 /// The tests that fail on a board with a fault.
 fn catchers(fault: Fault) -> Vec<&'static str> {
-    let tests: Vec<_> = tests().collect();
+    let cases: Vec<_> = tests().map(|test| Case { test, seed: 0 }).collect();
     let config = SoftConfig {
         ranks: 3,
         ..SoftConfig::default()
@@ -314,7 +314,7 @@ fn catchers(fault: Fault) -> Vec<&'static str> {
         })
         .into())
     };
-    let outcomes = run_suite(&tests, 1, &Settings::default(), &open, &|_| {}).unwrap();
+    let outcomes = run_suite(&cases, 1, &Settings::default(), &open, &|_| {}).unwrap();
     let failed = outcomes
         .iter()
         .filter(|outcome| outcome.verdict.is_failed());

@@ -1,15 +1,21 @@
 //! The whole suite on sound boards.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use alcor::soft::{SoftBoard, SoftConfig};
 use alcor::{Board, Error, LocalRank, PageOffset, Port};
-use alcor_conformance::{Outcome, Settings, Unmet, Verdict, digest, run_suite, run_test, tests};
+use alcor_conformance::{
+    Case, Event, Outcome, Settings, Unmet, Verdict, digest, run_suite, run_test, tests,
+};
+
+fn all(seed: u64) -> Vec<Case> {
+    tests().map(|test| Case { test, seed }).collect()
+}
 
 fn run(config: SoftConfig, settings: &Settings) -> Vec<Outcome> {
-    let tests: Vec<_> = tests().collect();
+    let cases = all(settings.seed);
     let open = |_| Ok(SoftBoard::with(config).into());
-    run_suite(&tests, 2, settings, &open, &|_| {}).unwrap()
+    run_suite(&cases, 2, settings, &open, &|_| {}).unwrap()
 }
 
 fn complaints(outcomes: &[Outcome]) -> Vec<String> {
@@ -103,9 +109,9 @@ impl Board for Unsteady {
 
 #[test]
 fn what_counts_on_steady_time_is_skipped_without_it() {
-    let tests: Vec<_> = tests().collect();
+    let cases = all(0);
     let open = |_| Ok(Arc::new(Unsteady(SoftBoard::new(4))).into());
-    let outcomes = run_suite(&tests, 2, &Settings::default(), &open, &|_| {}).unwrap();
+    let outcomes = run_suite(&cases, 2, &Settings::default(), &open, &|_| {}).unwrap();
     assert_eq!(complaints(&outcomes), [""; 0]);
     let mut skipped = 0;
     for outcome in &outcomes {
@@ -140,6 +146,34 @@ fn a_test_has_its_seed_from_the_run_and_its_name() {
     };
     assert_eq!(seed(1), seed(1));
     assert_ne!(seed(1), seed(2));
+}
+
+#[test]
+fn each_case_has_its_own_seed_and_is_told_of_when_it_begins_and_ends() {
+    let test = tests().find(|test| test.name == "put.typed").unwrap();
+    let cases: Vec<_> = (5..9).map(|seed| Case { test, seed }).collect();
+    let (begun, ended) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+    let tell = |event: Event<'_>| match event {
+        Event::Started(case) => begun.lock().unwrap().push(case.seed),
+        Event::Ended(outcome) => ended.lock().unwrap().push(outcome.run_seed),
+    };
+    let open = |_| Ok(SoftBoard::new(2).into());
+    let outcomes = run_suite(&cases, 2, &Settings::default(), &open, &tell).unwrap();
+    let seeds: Vec<_> = outcomes.iter().map(|outcome| outcome.run_seed).collect();
+    assert_eq!(seeds, [5, 6, 7, 8], "in the order of the cases");
+    for told in [begun, ended] {
+        let mut told = told.into_inner().unwrap();
+        told.sort_unstable();
+        assert_eq!(told, seeds);
+    }
+    for outcome in &outcomes {
+        let settings = Settings {
+            seed: outcome.run_seed,
+            ..Settings::default()
+        };
+        let alone = run_test(test, SoftBoard::new(2), &settings);
+        assert_eq!((alone.seed, alone.digest), (outcome.seed, outcome.digest));
+    }
 }
 
 #[test]

@@ -1,0 +1,199 @@
+//! What is new against earlier runs.
+
+use std::fmt;
+
+use alcor_conformance::Outcome;
+
+use super::store::{Ending, Kept, Store};
+
+/// What is new of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    NewlyFailing,
+    NewlyPassing,
+    NewlySkipped,
+    /// It passed then and now, in other numbers of cycles.
+    Cycles {
+        before: u64,
+        now: u64,
+    },
+}
+
+impl Change {
+    /// What changes of cycles are called.
+    pub const CYCLES: &str = "cycles";
+
+    /// What has become of a test, if that is worth a word.
+    fn between(before: &Kept, now: &Kept, percent: Option<f64>) -> Option<Change> {
+        match (before.ending, now.ending) {
+            (Ending::Passed, Ending::Passed) => {
+                let (before, now) = (before.cycles, now.cycles);
+                let change = before.abs_diff(now) as f64 * 100.0;
+                let is_much = percent.is_some_and(|percent| change > percent * before as f64);
+                is_much.then_some(Change::Cycles { before, now })
+            }
+            (before, now) if before == now => None,
+            (_, Ending::Failed) => Some(Change::NewlyFailing),
+            (_, Ending::Passed) => Some(Change::NewlyPassing),
+            (_, Ending::Skipped) => Some(Change::NewlySkipped),
+        }
+    }
+
+    /// In one or two words.
+    pub fn words(&self) -> &'static str {
+        match self {
+            Change::NewlyFailing => "newly failing",
+            Change::NewlyPassing => "newly passing",
+            Change::NewlySkipped => "newly skipped",
+            Change::Cycles { .. } => Change::CYCLES,
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.words())?;
+        if let Change::Cycles { before, now } = *self {
+            write!(f, " {before} to {now}")?;
+            if before > 0 {
+                let percent = (now as f64 / before as f64 - 1.0) * 100.0;
+                write!(f, " ({percent:+.1} %)")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is new of all tests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// What is new, by the places of outcomes.
+    pub changes: Vec<(usize, Change)>,
+    /// Tests that the store remembers with this backend, tier and seed.
+    pub compared: usize,
+    /// Tests that it does not.
+    pub unknown: usize,
+    /// When the latest of their runs ended: seconds since 1970.
+    pub latest: Option<u64>,
+}
+
+impl Comparison {
+    /// Compares each outcome with what came of the test last. Cycles count where `percent` says by how much they may
+    /// change, and the backend sees the traffic: only then are they exact.
+    pub fn with(
+        store: &Store,
+        full: bool,
+        outcomes: &[Outcome],
+        percent: Option<f64>,
+    ) -> Comparison {
+        let latest = store.latest(full);
+        let mut comparison = Comparison::default();
+        for (place, outcome) in outcomes.iter().enumerate() {
+            let Some(&(before, ended)) = latest.get(&(outcome.run_seed, outcome.test.name)) else {
+                comparison.unknown += 1;
+                continue;
+            };
+            comparison.compared += 1;
+            comparison.latest = comparison.latest.max(Some(ended));
+            let percent = percent.filter(|_| outcome.digest.is_some());
+            if let Some(change) = Change::between(before, &Kept::from(outcome), percent) {
+                comparison.changes.push((place, change));
+            }
+        }
+        comparison
+    }
+
+    /// What is new of the outcome at a place.
+    pub fn at(&self, place: usize) -> Option<Change> {
+        let found = self
+            .changes
+            .binary_search_by_key(&place, |&(place, _)| place);
+        Some(self.changes[found.ok()?].1)
+    }
+}
+
+/// For how long something has been, roughly.
+pub fn ago(seconds: u64) -> String {
+    let (number, unit) = match seconds {
+        ..60 => return "less than a minute ago".to_owned(),
+        60..3_600 => (seconds / 60, "minute"),
+        3_600..86_400 => (seconds / 3_600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {unit}{plural} ago")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(ending: Ending, cycles: u64) -> Kept {
+        Kept {
+            test: "put.a".into(),
+            seed: 1,
+            ending,
+            cycles,
+            seconds: 0.0,
+        }
+    }
+
+    #[test]
+    fn endings_that_differ_are_new() {
+        use Ending::{Failed, Passed, Skipped};
+        for (before, now, change) in [
+            (Passed, Failed, Some(Change::NewlyFailing)),
+            (Skipped, Failed, Some(Change::NewlyFailing)),
+            (Failed, Passed, Some(Change::NewlyPassing)),
+            (Skipped, Passed, Some(Change::NewlyPassing)),
+            (Passed, Skipped, Some(Change::NewlySkipped)),
+            (Failed, Skipped, Some(Change::NewlySkipped)),
+            (Failed, Failed, None),
+            (Skipped, Skipped, None),
+            (Passed, Passed, None),
+        ] {
+            // Where a test failed, its cycles say nothing.
+            let cycles = if before == Passed && now == Passed {
+                5
+            } else {
+                9
+            };
+            let found = Change::between(&kept(before, 5), &kept(now, cycles), Some(0.0));
+            assert_eq!(found, change, "{before:?} {now:?}");
+        }
+    }
+
+    #[test]
+    fn cycles_count_from_more_than_the_percentage_on() {
+        let between = |before, now, percent| {
+            Change::between(
+                &kept(Ending::Passed, before),
+                &kept(Ending::Passed, now),
+                percent,
+            )
+        };
+        assert_eq!(between(1000, 1010, Some(1.0)), None);
+        assert_eq!(between(1000, 990, Some(1.0)), None);
+        let (before, now) = (1000, 1011);
+        let change = between(before, now, Some(1.0)).unwrap();
+        assert_eq!(change, Change::Cycles { before, now });
+        assert_eq!(change.to_string(), "cycles 1000 to 1011 (+1.1 %)");
+        assert!(between(1000, 989, Some(1.0)).is_some());
+        assert!(between(1000, 1001, Some(0.0)).is_some());
+        assert_eq!(between(1000, 2000, None), None, "time does not stand still");
+        let from_nothing = between(0, 1, Some(50.0)).unwrap();
+        assert_eq!(from_nothing.to_string(), "cycles 0 to 1");
+    }
+
+    #[test]
+    fn times_are_told_in_one_unit() {
+        for (seconds, text) in [
+            (59, "less than a minute ago"),
+            (60, "1 minute ago"),
+            (7_199, "1 hour ago"),
+            (86_400 * 3, "3 days ago"),
+        ] {
+            assert_eq!(ago(seconds), text);
+        }
+    }
+}

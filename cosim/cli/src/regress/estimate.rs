@@ -1,0 +1,151 @@
+//! How long a run will go on: from what tests took before.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use alcor_conformance::{Case, Outcome};
+
+/// What is left of a run.
+pub struct Estimate {
+    boards: u32,
+    /// What tests took before.
+    known: BTreeMap<String, Duration>,
+    /// Cases that have not begun, by name.
+    waiting: BTreeMap<&'static str, u32>,
+    running: BTreeMap<(&'static str, u64), Instant>,
+    /// What tests took in this run that nothing is known of: all of them together, and how many.
+    learned: (Duration, u32),
+}
+
+impl Estimate {
+    /// Before the run begins.
+    pub fn new(cases: &[Case], boards: usize, known: &BTreeMap<&str, Duration>) -> Estimate {
+        let mut waiting = BTreeMap::new();
+        for case in cases {
+            *waiting.entry(case.test.name).or_default() += 1;
+        }
+        let known = known.iter().map(|(&test, &time)| (test.to_owned(), time));
+        Estimate {
+            boards: boards.clamp(1, cases.len().max(1)) as u32,
+            known: known.collect(),
+            waiting,
+            running: BTreeMap::new(),
+            learned: (Duration::ZERO, 0),
+        }
+    }
+
+    /// A test begins.
+    pub fn started(&mut self, case: Case, now: Instant) {
+        let name = case.test.name;
+        self.running.insert((name, case.seed), now);
+        if let Some(waiting) = self.waiting.get_mut(name) {
+            *waiting = waiting.saturating_sub(1);
+        }
+    }
+
+    /// It has ended.
+    pub fn ended(&mut self, outcome: &Outcome) {
+        let name = outcome.test.name;
+        self.running.remove(&(name, outcome.run_seed));
+        if !self.known.contains_key(name) {
+            self.learned.0 += outcome.duration;
+            self.learned.1 += 1;
+        }
+    }
+
+    /// How long it will go on; none as long as too little is known.
+    ///
+    /// Boards share what is left evenly, but no board ends before the test that it is at.
+    pub fn left(&self, now: Instant) -> Option<Duration> {
+        let guess = self.guess();
+        let of = |name: &str| self.known.get(name).copied().or(guess);
+        let mut all = Duration::ZERO;
+        for (&name, &waiting) in self.waiting.iter().filter(|&(_, &waiting)| waiting > 0) {
+            all += of(name)? * waiting;
+        }
+        let mut longest = Duration::ZERO;
+        for (&(name, _), &start) in &self.running {
+            let rest = of(name)?.saturating_sub(now.saturating_duration_since(start));
+            all += rest;
+            longest = longest.max(rest);
+        }
+        Some(longest.max(all / self.boards))
+    }
+
+    /// What a test takes that nothing is known of: the mean of its like in this run, or else of all that is known.
+    fn guess(&self) -> Option<Duration> {
+        let (sum, number) = match self.learned {
+            (_, 0) => (self.known.values().sum(), self.known.len() as u32),
+            learned => learned,
+        };
+        sum.checked_div(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alcor::soft::SoftBoard;
+    use alcor_conformance::{Settings, Test, run_test, tests};
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn three() -> [&'static Test; 3] {
+        let mut tests = tests();
+        [(); 3].map(|()| tests.next().unwrap())
+    }
+
+    fn cases() -> [Case; 3] {
+        three().map(|test| Case { test, seed: 1 })
+    }
+
+    fn outcome(test: &'static Test, duration: Duration) -> Outcome {
+        let settings = Settings {
+            seed: 1,
+            ..Settings::default()
+        };
+        Outcome {
+            duration,
+            ..run_test(test, SoftBoard::new(2), &settings)
+        }
+    }
+
+    #[test]
+    fn without_knowledge_there_is_no_estimate_until_a_test_has_ended() {
+        let now = Instant::now();
+        let mut estimate = Estimate::new(&cases(), 1, &BTreeMap::new());
+        assert_eq!(estimate.left(now), None);
+        estimate.started(cases()[0], now);
+        assert_eq!(estimate.left(now), None);
+        estimate.ended(&outcome(three()[0], 3 * SECOND));
+        assert_eq!(estimate.left(now), Some(6 * SECOND));
+    }
+
+    #[test]
+    fn boards_share_what_is_left_but_not_a_test() {
+        let now = Instant::now();
+        let [a, b, c] = three().map(|test| test.name);
+        let known = BTreeMap::from([(a, 10 * SECOND), (b, 2 * SECOND), (c, 2 * SECOND)]);
+        let mut estimate = Estimate::new(&cases(), 2, &known);
+        assert_eq!(estimate.left(now), Some(7 * SECOND));
+        estimate.started(cases()[0], now);
+        estimate.started(cases()[1], now);
+        assert_eq!(estimate.left(now), Some(10 * SECOND), "that of the longest");
+        let later = now + SECOND;
+        assert_eq!(estimate.left(later), Some(9 * SECOND));
+        estimate.ended(&outcome(three()[0], 10 * SECOND));
+        estimate.ended(&outcome(three()[1], SECOND));
+        assert_eq!(estimate.left(later), Some(SECOND), "of two boards' time");
+        estimate.started(cases()[2], later);
+        assert_eq!(estimate.left(later + 9 * SECOND), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn what_is_unknown_takes_as_long_as_the_known_take() {
+        let [a, b, _] = three().map(|test| test.name);
+        let known = BTreeMap::from([(a, 2 * SECOND), (b, 4 * SECOND)]);
+        let estimate = Estimate::new(&cases(), 1, &known);
+        assert_eq!(estimate.left(Instant::now()), Some(9 * SECOND));
+    }
+}

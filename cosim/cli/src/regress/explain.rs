@@ -1,0 +1,452 @@
+//! Failures explain themselves: a test that failed is run again at once, and what is seen of it is left in a folder.
+
+mod commands;
+mod recorder;
+mod view;
+mod waits;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use alcor::{Cluster, Error};
+use alcor_conformance::{Case, Outcome, Settings, Test, Verdict, run_test};
+
+use super::args::{Args, WavesWhen};
+use crate::backends;
+use recorder::{RankLog, Recorder};
+use view::{At, View};
+use waits::Waits;
+
+/// What a folder may hold of an earlier failure of the same test.
+const FILES: [&str; 4] = ["failure.txt", "commands.txt", "waits.txt", "waits.dot"];
+/// The waves; those of joined boards have their numbers behind the name.
+const WAVES: &str = "waves.fst";
+
+/// What was found out about a failure.
+#[derive(Debug)]
+pub struct Explanation {
+    pub folder: PathBuf,
+    /// What lies there.
+    pub files: Vec<String>,
+    /// What could not be found out, or is strange.
+    pub notes: Vec<String>,
+}
+
+/// A board, or boards, that record the waves of a test from its start to its end.
+pub fn open_with_waves(args: &Args, case: Case) -> Result<Cluster, Error> {
+    let uri =
+        backends::with_waves(&args.backend, &args.waves_file(case)).map_err(Error::program)?;
+    backends::open(&uri)
+}
+
+/// Explains the first of the failures, by their places.
+pub fn failures(args: &Args, outcomes: &[Outcome]) -> BTreeMap<usize, Explanation> {
+    let failed = outcomes.iter().enumerate();
+    failed
+        .filter(|(_, outcome)| outcome.verdict.is_failed())
+        .take(args.explain)
+        .map(|(place, outcome)| {
+            eprintln!("{} failed: run again to explain it", outcome.test.name);
+            (place, explain(args, outcome))
+        })
+        .collect()
+}
+
+/// What the second run of a test came to.
+struct Again {
+    outcome: Outcome,
+    /// What was recorded, by global rank.
+    logs: BTreeMap<u32, RankLog>,
+    /// Resets of each board before the run that failed, or was the last.
+    resets: u64,
+    /// The last cycle that a rank has seen of it.
+    end: u64,
+    steady: bool,
+}
+
+impl Again {
+    /// What the library said.
+    fn error(&self) -> Option<&Error> {
+        match &self.outcome.verdict {
+            Verdict::Failed(failure) => failure.error(),
+            _ => None,
+        }
+    }
+
+    /// The cycle of the failure, as far as it is known: else the end of the run.
+    fn cycle(&self) -> u64 {
+        match self.error() {
+            Some(Error::Watchdog { at, .. }) => at.0.min(self.end),
+            _ => self.end,
+        }
+    }
+}
+
+fn explain(args: &Args, outcome: &Outcome) -> Explanation {
+    let mut explanation = Explanation {
+        folder: args.failure_folder(outcome),
+        files: Vec::new(),
+        notes: Vec::new(),
+    };
+    if let Err(error) = empty(&explanation.folder) {
+        explanation.note(format!("nothing can be left: {error}"));
+        return explanation;
+    }
+    match run_again(args, outcome) {
+        Err(error) => explanation.note(format!("the test can't be run again: {error}")),
+        Ok(again) => {
+            if !again.outcome.verdict.is_failed() {
+                explanation.note(format!(
+                    "run again, the test {}",
+                    again.outcome.verdict.word()
+                ));
+            } else if again.outcome.verdict.to_string() != outcome.verdict.to_string() {
+                explanation.note(format!("run again, it {}", again.outcome.verdict));
+            }
+            explanation.leave("commands.txt", &commands_text(&again));
+            if let Some(waits) = again
+                .error()
+                .and_then(|error| Waits::of(error, &again.logs))
+            {
+                explanation.leave("waits.txt", &waits.to_string());
+                explanation.leave("waits.dot", &waits.dot());
+            }
+            // A log of the packets around the failure belongs here: of the cycles of the waves, and by the same run.
+            explanation.waves(args, outcome, &again);
+        }
+    }
+    let text = explanation.text(args, outcome);
+    explanation.leave("failure.txt", &text);
+    explanation
+}
+
+/// Runs a test as it was run, and records what its ranks post.
+fn run_again(args: &Args, outcome: &Outcome) -> Result<Again, Error> {
+    let cluster = backends::open(&args.backend)?;
+    observe(&cluster, outcome.test, &settings(args, outcome))
+}
+
+/// Runs a test on boards that record what its ranks post.
+fn observe(cluster: &Cluster, test: &'static Test, settings: &Settings) -> Result<Again, Error> {
+    let local_ranks = cluster.identify()?.ranks;
+    let boards = cluster.boards();
+    let (recorded, recorder) = Recorder::over(cluster)?;
+    let outcome = run_test(test, &recorded, settings);
+    let logs = recorder
+        .ranks()
+        .into_iter()
+        .map(|(rank, log)| (log.board * local_ranks + rank, log));
+    Ok(Again {
+        outcome,
+        logs: logs.collect(),
+        resets: recorder.resets(),
+        end: recorder.end(),
+        steady: boards.iter().all(|board| board.time_stands_still()),
+    })
+}
+
+fn settings(args: &Args, outcome: &Outcome) -> Settings {
+    Settings {
+        seed: outcome.run_seed,
+        ..args.settings()
+    }
+}
+
+/// The first cycle of waves that end with a failure.
+fn first_cycle(args: &Args, again: &Again) -> u64 {
+    again.cycle().saturating_sub(args.waves_cycles)
+}
+
+/// Makes a folder, and takes away what an earlier failure has left there.
+fn empty(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if FILES.contains(&&*name) || name.starts_with("waves") {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// The last commands of each rank.
+fn commands_text(again: &Again) -> String {
+    let mut text =
+        String::from("The last commands of each rank, at the cycles at which they were posted\n");
+    if !again.steady {
+        text += "(time goes on while host code runs: each cycle is that of the last look at the clock)\n";
+    }
+    for (rank, log) in &again.logs {
+        let commands = &log.commands;
+        let (kept, number) = (commands.last().count(), commands.number);
+        // Writing to a String can't fail.
+        let _ = writeln!(
+            text,
+            "\nrank {rank} {}: the last {kept} of {number} commands",
+            log.doing
+        );
+        for (cycle, command) in commands.last() {
+            let _ = writeln!(text, "{cycle:>12}  {command}");
+        }
+    }
+    text
+}
+
+impl Explanation {
+    fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    /// Writes a file into the folder.
+    fn leave(&mut self, name: &str, text: &str) {
+        match fs::write(self.folder.join(name), text) {
+            Ok(()) => self.files.push(name.to_owned()),
+            Err(error) => self.note(format!("{name} can't be written: {error}")),
+        }
+    }
+
+    /// Leaves waves of the cycles before the failure, and what shows them.
+    fn waves(&mut self, args: &Args, outcome: &Outcome, again: &Again) {
+        let traces = match args.waves() {
+            WavesWhen::Never => return,
+            WavesWhen::Always => {
+                let case = Case {
+                    test: outcome.test,
+                    seed: outcome.run_seed,
+                };
+                traces(&args.waves_file(case))
+            }
+            WavesWhen::OnFailure if !again.outcome.verdict.is_failed() => return,
+            WavesWhen::OnFailure => self.record_waves(args, outcome, again),
+        };
+        let at = match args.waves() {
+            WavesWhen::Always => At::BeforeEnd(again.end - again.cycle()),
+            _ => At::AfterStart(again.cycle() - first_cycle(args, again)),
+        };
+        for trace in traces {
+            let stem = trace.file_stem().unwrap_or_default().to_string_lossy();
+            match View::of(&trace, at) {
+                Ok(view) => {
+                    let whole = fs::canonicalize(&trace).unwrap_or_else(|_| trace.clone());
+                    self.leave(
+                        &format!("{stem}.gtkw"),
+                        &view.gtkw(&whole.to_string_lossy()),
+                    );
+                    self.leave(&format!("{stem}.sucl"), &view.sucl());
+                }
+                Err(error) => self.note(format!("no view of {}: {error}", trace.display())),
+            }
+        }
+    }
+
+    /// Runs the test once more, with waves of the cycles before the failure.
+    fn record_waves(&mut self, args: &Args, outcome: &Outcome, again: &Again) -> Vec<PathBuf> {
+        let file = self.folder.join(WAVES);
+        let from = first_cycle(args, again);
+        let uri = match backends::with_waves(&args.backend, &file) {
+            Ok(uri) => format!("{uri}&waves-reset={}&waves-from={from}", again.resets),
+            Err(error) => {
+                self.note(format!("no waves: {error}"));
+                return Vec::new();
+            }
+        };
+        let board = match backends::open(&uri) {
+            Ok(board) => board,
+            Err(error) => {
+                self.note(format!("no waves: {error}"));
+                return Vec::new();
+            }
+        };
+        // The traces are closed when the board is.
+        let third = run_test(outcome.test, board, &settings(args, outcome));
+        // What failed may name the board, which has another name with waves.
+        let verdict = third.verdict.to_string().replace(&uri, &args.backend);
+        if verdict != again.outcome.verdict.to_string() {
+            self.note(format!("with waves, the test {verdict}"));
+        }
+        let traces = traces(&file);
+        for trace in &traces {
+            let name = trace.file_name().unwrap_or_default();
+            self.files.push(name.to_string_lossy().into_owned());
+        }
+        if traces.is_empty() {
+            self.note(format!(
+                "no waves: the run did not come to cycle {from} again"
+            ));
+        }
+        traces
+    }
+
+    /// What the folder holds, and how to see it.
+    fn text(&self, args: &Args, outcome: &Outcome) -> String {
+        let mut text = format!(
+            "{} {}\n\nbackend {}, {} tier, seed {}, its own seed 0x{:016x}\nrepeat: {}\n",
+            outcome.test.name,
+            outcome.verdict,
+            args.backend,
+            args.tier(),
+            outcome.run_seed,
+            outcome.seed,
+            args.repeat(outcome)
+        );
+        for note in &self.notes {
+            let _ = writeln!(text, "note: {note}");
+        }
+        text.push('\n');
+        for file in &self.files {
+            let what = match (file.as_str(), file.rsplit_once('.')) {
+                ("commands.txt", _) => "the last commands of each rank".to_owned(),
+                ("waits.txt", _) => "who waits for whom".to_owned(),
+                ("waits.dot", _) => "the same as a graph: dot -Tsvg waits.dot".to_owned(),
+                (_, Some((_, "fst"))) => {
+                    format!(
+                        "waves, from {} cycles before the failure on",
+                        args.waves_cycles
+                    )
+                }
+                (_, Some((stem, "gtkw"))) => format!("gtkwave {stem}.fst {file}"),
+                (_, Some((stem, _))) => format!("surfer {stem}.fst --command-file {file}"),
+                _ => String::new(),
+            };
+            let _ = writeln!(text, "{file:14}  {what}");
+        }
+        text
+    }
+}
+
+/// The file that was named, or those of boards that are joined: the same with their numbers.
+fn traces(file: &Path) -> Vec<PathBuf> {
+    if file.is_file() {
+        return vec![file.to_owned()];
+    }
+    let (Some(folder), Some(stem)) = (file.parent(), file.file_stem()) else {
+        return Vec::new();
+    };
+    let stem = stem.to_string_lossy();
+    let numbered = (0..).map(|number| folder.join(format!("{stem}.{number}.fst")));
+    numbered.take_while(|path| path.is_file()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use alcor::abi::command;
+    use alcor::soft::SoftBoard;
+    use alcor::{Board, Cycle, LocalRank, NodeAddr, Opcode, PageOffset, Port, Result, Wake};
+    use alcor_conformance::tests;
+
+    use super::*;
+
+    /// A board whose transfers move a byte less than they were asked to.
+    struct Lossy(Arc<dyn Board>);
+
+    impl Board for Lossy {
+        fn name(&self) -> &str {
+            self.0.name()
+        }
+        fn read32(&self, offset: PageOffset) -> Result<u32> {
+            self.0.read32(offset)
+        }
+        fn write32(&self, offset: PageOffset, value: u32) -> Result<()> {
+            self.0.write32(offset, value)
+        }
+        fn reset(&self) -> Result<()> {
+            self.0.reset()
+        }
+        fn expect(&self, ports: u32) -> Result<()> {
+            self.0.expect(ports)
+        }
+        fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>> {
+            Ok(Box::new(LossyPort(Arc::clone(&self.0).attach(rank)?)))
+        }
+        fn traffic_digest(&self) -> Option<u32> {
+            None
+        }
+        fn time_stands_still(&self) -> bool {
+            true
+        }
+    }
+
+    struct LossyPort(Box<dyn Port>);
+
+    impl Port for LossyPort {
+        fn write32(&mut self, offset: PageOffset, value: u32) -> Result<()> {
+            let lost = u32::from(offset.0 == command(Opcode::XLength));
+            self.0.write32(offset, value.saturating_sub(lost))
+        }
+        fn read32(&mut self, offset: PageOffset) -> Result<u32> {
+            self.0.read32(offset)
+        }
+        fn read_board32(&mut self, offset: PageOffset) -> Result<u32> {
+            self.0.read_board32(offset)
+        }
+        fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
+            self.0.write_memory(at, data)
+        }
+        fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<()> {
+            self.0.read_memory(at, data)
+        }
+        fn wait(&mut self, deadline: Cycle) -> Result<Wake> {
+            self.0.wait(deadline)
+        }
+        fn now(&mut self) -> Result<Cycle> {
+            self.0.now()
+        }
+        fn leave(&mut self) -> Result<()> {
+            self.0.leave()
+        }
+    }
+
+    #[test]
+    fn a_test_that_finds_wrong_data_has_its_commands_told_and_no_graph() {
+        let test = tests().find(|test| test.name == "put.typed").unwrap();
+        let lossy: Arc<dyn Board> = Arc::new(Lossy(SoftBoard::new(2)));
+        let again = observe(&lossy.into(), test, &Settings::default()).unwrap();
+        assert!(again.outcome.verdict.is_failed());
+        assert!(again.error().is_none());
+        assert!(again.end > 0 && again.cycle() == again.end);
+        // One reset by the suite, and one by the job, at least.
+        assert!(again.resets >= 2);
+        let text = commands_text(&again);
+        let put = text
+            .lines()
+            .find(|line| line.contains("X_PUT to rank 1, slot 0"));
+        assert!(put.is_some(), "{text}");
+        // The last word is that of the run that failed, in which nobody gave up before the end.
+        assert!(text.contains("rank 1 "), "{text}");
+    }
+
+    #[test]
+    fn waves_of_joined_boards_are_found_by_their_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        assert!(traces(&path("put.typed.fst")).is_empty());
+        for name in ["put.typed.0.fst", "put.typed.1.fst", "put.typed.3.fst"] {
+            fs::write(path(name), "").unwrap();
+        }
+        let found = traces(&path("put.typed.fst"));
+        assert_eq!(found, [path("put.typed.0.fst"), path("put.typed.1.fst")]);
+        fs::write(path("put.typed.fst"), "").unwrap();
+        assert_eq!(traces(&path("put.typed.fst")), [path("put.typed.fst")]);
+    }
+
+    #[test]
+    fn a_folder_is_cleared_of_what_an_earlier_failure_left_and_of_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("a/put.typed");
+        empty(&folder).unwrap();
+        for name in ["waits.txt", "waves.0.fst", "waves.gtkw", "notes.md"] {
+            fs::write(folder.join(name), "").unwrap();
+        }
+        empty(&folder).unwrap();
+        let left = fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name());
+        assert_eq!(left.collect::<Vec<_>>(), ["notes.md"]);
+    }
+}

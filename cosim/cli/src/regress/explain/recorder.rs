@@ -1,0 +1,324 @@
+//! Boards that remember what was posted to them, whatever they are.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use alcor::abi::command;
+use alcor::{Board, Cluster, Cycle, LocalRank, NodeAddr, Opcode, PageOffset, Port, Result, Wake};
+
+use super::commands::Commands;
+
+/// What a rank is at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Doing {
+    /// Nobody is attached to it.
+    #[default]
+    Nothing,
+    /// It runs host code, or looks at registers, since it came back from its last wait.
+    Host,
+    /// It waits for its interrupt since that time.
+    Waits(u64),
+    /// It has left the run.
+    Left,
+    /// It has aborted the run.
+    Aborted,
+}
+
+impl fmt::Display for Doing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Doing::Nothing => f.write_str("is not attached"),
+            Doing::Host => f.write_str("runs host code"),
+            Doing::Waits(since) => write!(f, "waits in the library since cycle {since}"),
+            Doing::Left => f.write_str("has left the run"),
+            Doing::Aborted => f.write_str("has aborted the run"),
+        }
+    }
+}
+
+/// What is known of a rank since its board's last reset, up to the first ABORT of any rank: the wreck that follows it hides
+/// what led to it.
+#[derive(Debug, Clone, Default)]
+pub struct RankLog {
+    pub board: u32,
+    pub commands: Commands,
+    pub doing: Doing,
+    /// The latest time that it is known of.
+    pub now: u64,
+}
+
+/// What is known of all ranks of a cluster.
+#[derive(Debug, Default)]
+struct Log {
+    /// By board, then by rank.
+    ranks: Vec<Vec<RankLog>>,
+    /// Resets of each board.
+    resets: Vec<u64>,
+    aborted: bool,
+    /// The latest time that a rank knew of since the last reset.
+    end: u64,
+}
+
+/// What a cluster's ports were told.
+#[derive(Debug, Clone, Default)]
+pub struct Recorder(Arc<Mutex<Log>>);
+
+impl Recorder {
+    /// The same boards, whose ports tell the recorder of what passes.
+    pub fn over(cluster: &Cluster) -> Result<(Cluster, Recorder)> {
+        let recorder = Recorder::default();
+        let boards = cluster.boards();
+        {
+            let mut log = recorder.lock();
+            log.ranks.resize_with(boards.len(), Vec::new);
+            log.resets.resize(boards.len(), 0);
+        }
+        let over = |(number, board): (usize, &Arc<dyn Board>)| -> Arc<dyn Board> {
+            Arc::new(RecordedBoard {
+                board: Arc::clone(board),
+                number,
+                recorder: recorder.clone(),
+            })
+        };
+        let recorded = boards.iter().enumerate().map(over).collect();
+        let recorded = Cluster::new(recorded, *cluster.topology())?.with_name(cluster.name());
+        Ok((recorded, recorder))
+    }
+
+    /// What is known of each rank, with its number on its board, in the order of boards and their ranks.
+    pub fn ranks(&self) -> Vec<(u32, RankLog)> {
+        let log = self.lock();
+        let boards = log.ranks.iter();
+        boards
+            .flat_map(|ranks| (0..).zip(ranks))
+            .map(|(rank, log)| (rank, log.clone()))
+            .collect()
+    }
+
+    /// The latest time that a rank knew of since the last reset.
+    pub fn end(&self) -> u64 {
+        self.lock().end
+    }
+
+    /// How often the first board was reset.
+    pub fn resets(&self) -> u64 {
+        self.lock().resets.first().copied().unwrap_or(0)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Log> {
+        // A panic elsewhere left at worst a command too few behind.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct RecordedBoard {
+    board: Arc<dyn Board>,
+    number: usize,
+    recorder: Recorder,
+}
+
+impl Board for RecordedBoard {
+    fn name(&self) -> &str {
+        self.board.name()
+    }
+
+    fn read32(&self, offset: PageOffset) -> Result<u32> {
+        self.board.read32(offset)
+    }
+
+    fn write32(&self, offset: PageOffset, value: u32) -> Result<()> {
+        self.board.write32(offset, value)
+    }
+
+    fn reset(&self) -> Result<()> {
+        self.board.reset()?;
+        let mut log = self.recorder.lock();
+        log.ranks[self.number].clear();
+        log.resets[self.number] += 1;
+        log.aborted = false;
+        log.end = 0;
+        Ok(())
+    }
+
+    fn expect(&self, ports: u32) -> Result<()> {
+        self.board.expect(ports)
+    }
+
+    fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>> {
+        let port = Arc::clone(&self.board).attach(rank)?;
+        let place = (self.number, rank.0 as usize);
+        let mut log = self.recorder.lock();
+        let ranks = &mut log.ranks[self.number];
+        if ranks.len() <= place.1 {
+            let board = self.number as u32;
+            ranks.resize_with(place.1 + 1, || RankLog {
+                board,
+                ..RankLog::default()
+            });
+        }
+        ranks[place.1].doing = Doing::Host;
+        Ok(Box::new(RecordedPort {
+            port,
+            place,
+            // Elsewhere, to ask for the time takes time.
+            tells_time: self.board.time_stands_still(),
+            recorder: self.recorder.clone(),
+        }))
+    }
+
+    fn traffic_digest(&self) -> Option<u32> {
+        self.board.traffic_digest()
+    }
+
+    fn time_stands_still(&self) -> bool {
+        self.board.time_stands_still()
+    }
+}
+
+struct RecordedPort {
+    port: Box<dyn Port>,
+    place: (usize, usize),
+    tells_time: bool,
+    recorder: Recorder,
+}
+
+impl RecordedPort {
+    /// Notes something of the rank, with the present time.
+    fn note(&mut self, note: impl FnOnce(&mut RankLog, u64)) {
+        let now = match self.tells_time {
+            true => self.port.now().ok(),
+            false => None,
+        };
+        let mut log = self.recorder.lock();
+        if let Some(Cycle(now)) = now {
+            log.end = log.end.max(now);
+        }
+        if log.aborted {
+            return;
+        }
+        let (board, rank) = self.place;
+        let Some(log) = log.ranks[board].get_mut(rank) else {
+            return;
+        };
+        if let Some(Cycle(now)) = now {
+            log.now = now;
+        }
+        note(log, log.now);
+    }
+}
+
+impl Port for RecordedPort {
+    fn write32(&mut self, offset: PageOffset, value: u32) -> Result<()> {
+        let aborts = offset.0 == command(Opcode::Abort);
+        self.note(|log, now| {
+            log.doing = if aborts { Doing::Aborted } else { Doing::Host };
+            log.commands.write(now, offset.0, value);
+        });
+        if aborts {
+            self.recorder.lock().aborted = true;
+        }
+        self.port.write32(offset, value)
+    }
+
+    fn read32(&mut self, offset: PageOffset) -> Result<u32> {
+        self.port.read32(offset)
+    }
+
+    fn read_board32(&mut self, offset: PageOffset) -> Result<u32> {
+        self.port.read_board32(offset)
+    }
+
+    fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
+        self.port.write_memory(at, data)
+    }
+
+    fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<()> {
+        self.port.read_memory(at, data)
+    }
+
+    fn wait(&mut self, deadline: Cycle) -> Result<Wake> {
+        self.note(|log, now| {
+            // Waits that follow each other are one, until something else is posted.
+            if !matches!(log.doing, Doing::Waits(_)) {
+                log.doing = Doing::Waits(now);
+            }
+        });
+        let woken = self.port.wait(deadline);
+        if !matches!(woken, Ok(Wake::Deadline)) {
+            self.note(|log, _| log.doing = Doing::Host);
+        }
+        woken
+    }
+
+    fn now(&mut self) -> Result<Cycle> {
+        let now = self.port.now();
+        if let Ok(Cycle(cycle)) = now {
+            let (board, rank) = self.place;
+            let mut log = self.recorder.lock();
+            log.end = log.end.max(cycle);
+            if let Some(log) = log.ranks[board].get_mut(rank) {
+                log.now = cycle;
+            }
+        }
+        now
+    }
+
+    fn leave(&mut self) -> Result<()> {
+        self.note(|log, _| log.doing = Doing::Left);
+        self.port.leave()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alcor::soft::SoftBoard;
+    use alcor::{GlobalRank, Job, Options};
+
+    use super::*;
+
+    #[test]
+    fn a_run_is_recorded_from_its_reset_to_its_first_abort() {
+        let (cluster, recorder) = Recorder::over(&Cluster::from(SoftBoard::new(2))).unwrap();
+        let job = Job::new(&cluster).unwrap();
+        job.run(2, |rank| {
+            for _ in 0..5 {
+                rank.barrier()?;
+            }
+            Ok(())
+        })
+        .unwrap();
+        let texts = |rank: usize| -> Vec<String> {
+            let ranks = recorder.ranks();
+            let last = ranks[rank].1.commands.last();
+            last.map(|(_, command)| command.to_string()).collect()
+        };
+        let barriers = |rank| texts(rank).iter().filter(|text| *text == "BARRIER").count();
+        assert!(barriers(0) >= 5 && barriers(1) >= 5, "{:?}", texts(0));
+        assert_eq!(recorder.ranks()[1].1.doing, Doing::Left);
+
+        let resets = recorder.resets();
+        let options = Options::default().watchdog_cycles(1000);
+        let failed = Job::with_options(&cluster, options)
+            .unwrap()
+            .run(2, |rank| match rank.pid().0 {
+                0 => rank.barrier(),
+                _ => rank.recv(GlobalRank(0), 3, &mut [0u8]).map(drop),
+            });
+        assert!(failed.is_err());
+        assert!(recorder.resets() > resets);
+        let last = |rank| texts(rank).last().cloned().unwrap();
+        let lasts = [last(0), last(1)];
+        assert!(
+            lasts.iter().any(|text| text.starts_with("ABORT")),
+            "{lasts:?}"
+        );
+        let doing = |rank: usize| recorder.ranks()[rank].1.doing;
+        let aborted = [0, 1].map(|rank| usize::from(doing(rank) == Doing::Aborted));
+        assert_eq!(aborted.iter().sum::<usize>(), 1);
+        let waits = |rank: usize| matches!(recorder.ranks()[rank].1.doing, Doing::Waits(_));
+        assert!(
+            waits(0) || waits(1),
+            "the one that did not abort still waits"
+        );
+    }
+}

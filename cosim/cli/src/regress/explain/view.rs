@@ -1,0 +1,347 @@
+//! What GTKWave and Surfer are to show of waves: the signals of each rank that tell most, around a cycle.
+
+use std::fmt::Write;
+use std::fs::File;
+use std::io::BufReader;
+use std::panic::catch_unwind;
+use std::path::Path;
+
+use fst_reader::{FstHierarchyEntry, FstReader};
+
+/// Picoseconds of a cycle of a model's clock.
+const PERIOD: u64 = verilated::DEFAULT_PERIOD_PS;
+/// The scope of a rank's coprocessor, behind its number.
+const RANK: &str = "].u_coprocessor";
+/// What leads to that number.
+const RANKS: &str = ".u_core.g_rank[";
+
+/// Signals of a coprocessor, by what they are of: scope below it, and name.
+const OF_RANK: [(&str, &[(&str, &str)]); 5] = [
+    (
+        "command queue",
+        &[
+            ("", "command_write_i"),
+            ("", "command_opcode_i"),
+            ("", "command_data_i"),
+            ("u_command_queue", "command_valid_o"),
+            ("u_command_queue", "command_ready_i"),
+            ("u_command_queue", "command_opcode_o"),
+            ("u_command_queue", "command_data_o"),
+            ("u_command_queue", "overflow_o"),
+        ],
+    ),
+    (
+        "packets out: requests, replies",
+        &[
+            ("", "tx_valid_o"),
+            ("", "tx_ready_i"),
+            ("", "tx_last_o"),
+            ("", "tx_data_o"),
+        ],
+    ),
+    (
+        "packets in: requests, replies",
+        &[
+            ("", "rx_valid_i"),
+            ("", "rx_ready_o"),
+            ("", "rx_last_i"),
+            ("", "rx_data_i"),
+        ],
+    ),
+    (
+        "completion queue",
+        &[
+            ("u_completion_queue", "head_o"),
+            ("u_completion_queue", "tail_i"),
+            ("u_completion_queue", "write_valid_o"),
+            ("u_completion_queue", "write_ready_i"),
+            ("u_completion_queue", "write_data_o"),
+            ("u_completion_queue", "overflow_o"),
+            ("", "irq_o"),
+        ],
+    ),
+    (
+        "sync",
+        &[
+            ("", "sync_valid_o"),
+            ("", "sync_kind_o"),
+            ("", "quiet_o"),
+            ("", "sync_fire_i"),
+            ("", "begun_o"),
+            ("", "aborted_i"),
+        ],
+    ),
+];
+
+/// Signals of a board.
+const OF_BOARD: [&str; 4] = [
+    "clk_i",
+    "u_sync.fire_o",
+    "u_sync.verdict_o",
+    "u_sync.network_empty_i",
+];
+
+/// A variable of a trace: its whole name, and the range of its bits as it stands in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Variable {
+    path: String,
+    range: String,
+}
+
+/// Signals under a headline.
+type Group = (String, Vec<Variable>);
+
+/// A cycle of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum At {
+    /// So many after the first.
+    AfterStart(u64),
+    /// So many before the last.
+    BeforeEnd(u64),
+}
+
+/// What is to be seen of a trace.
+#[derive(Debug)]
+pub struct View {
+    groups: Vec<Group>,
+    start: u64,
+    /// The time of the failure.
+    marker: u64,
+}
+
+/// Why a trace can't be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum ViewError {
+    #[error("{0}")]
+    Open(#[from] std::io::Error),
+    #[error("{0}")]
+    Read(#[from] fst_reader::ReaderError),
+    #[error("the reader can't take it in")]
+    Panicked,
+    #[error("it has none of the signals that are looked for")]
+    Nothing,
+}
+
+impl View {
+    /// The view of a trace around a cycle.
+    pub fn of(trace: &Path, at: At) -> Result<View, ViewError> {
+        // The reader panics where a file is not as it expects.
+        catch_unwind(|| View::read(trace, at)).unwrap_or(Err(ViewError::Panicked))
+    }
+
+    fn read(trace: &Path, at: At) -> Result<View, ViewError> {
+        let mut reader = FstReader::open(BufReader::new(File::open(trace)?))?;
+        let header = reader.get_header();
+        let mut scopes: Vec<String> = Vec::new();
+        let mut variables = Vec::new();
+        reader.read_hierarchy(|entry| match entry {
+            FstHierarchyEntry::Scope { name, .. } => scopes.push(name),
+            FstHierarchyEntry::UpScope => drop(scopes.pop()),
+            FstHierarchyEntry::Var { name, .. } => {
+                let (name, range) = name.split_once(' ').unwrap_or((&name, ""));
+                variables.push(Variable {
+                    path: format!("{}.{name}", scopes.join(".")),
+                    range: range.trim().to_owned(),
+                });
+            }
+            _ => {}
+        })?;
+        let groups = groups(&variables);
+        if groups.is_empty() {
+            return Err(ViewError::Nothing);
+        }
+        let (start, end) = (header.start_time, header.end_time);
+        let marker = match at {
+            At::AfterStart(cycles) => start.saturating_add(cycles.saturating_mul(PERIOD)),
+            At::BeforeEnd(cycles) => end.saturating_sub(cycles.saturating_mul(PERIOD)),
+        };
+        Ok(View {
+            groups,
+            start,
+            marker: marker.min(end).max(start),
+        })
+    }
+
+    /// A save file of GTKWave.
+    pub fn gtkw(&self, trace: &str) -> String {
+        // 2^-zoom pixels a picosecond: about 200 cycles in a window.
+        let zoom = -(PERIOD as f64 * 200.0 / 1000.0).log2();
+        let first = self.marker.saturating_sub(150 * PERIOD).max(self.start);
+        let mut text = format!(
+            "[*] Written by alcor regress\n[dumpfile] \"{trace}\"\n[timestart] {first}\n[size] 1600 900\n\
+             [pos] -1 -1\n*{zoom:.6} {}{}\n[sst_expanded] 0\n",
+            self.marker,
+            " -1".repeat(26)
+        );
+        for (headline, variables) in &self.groups {
+            // Writing to a String can't fail. @200 is a comment, @28 a bit, @22 hexadecimal.
+            let _ = writeln!(text, "@200\n-{headline}");
+            for Variable { path, range } in variables {
+                let format = if range.is_empty() { "@28" } else { "@22" };
+                let _ = writeln!(text, "{format}\n{path}{range}");
+            }
+        }
+        text
+    }
+
+    /// A command file of Surfer.
+    pub fn sucl(&self) -> String {
+        let mut text = String::new();
+        for (headline, variables) in &self.groups {
+            let _ = writeln!(text, "divider_add {headline}");
+            for Variable { path, .. } in variables {
+                let _ = writeln!(text, "variable_add {path}");
+            }
+        }
+        // Each step shows half of what was shown before.
+        let _ = writeln!(
+            text,
+            "cursor_set {}\nzoom_fit\n{}goto_cursor",
+            self.marker,
+            "zoom_in\n".repeat(4)
+        );
+        text
+    }
+}
+
+/// The signals that are there of those that tell most.
+fn groups(variables: &[Variable]) -> Vec<Group> {
+    let mut groups = Vec::new();
+    let mut add = |headline: String, wanted: Vec<String>| {
+        let found = wanted
+            .iter()
+            .flat_map(|path| variables.iter().filter(move |it| is(it, path)))
+            .cloned();
+        // Names of ports and of what they are connected to may both be there.
+        let mut found: Vec<Variable> = found.collect();
+        found.dedup();
+        if !found.is_empty() {
+            groups.push((headline, found));
+        }
+    };
+    let mut cores: Vec<&str> = Vec::new();
+    let mut ranks: Vec<&str> = Vec::new();
+    for Variable { path, .. } in variables {
+        let Some(at) = path.find(RANKS) else { continue };
+        let core = &path[..at + RANKS.len() - ".g_rank[".len()];
+        let Some(end) = path[at..].find(RANK) else {
+            continue;
+        };
+        let rank = &path[..at + end + RANK.len()];
+        if !cores.contains(&core) {
+            cores.push(core);
+        }
+        if !ranks.contains(&rank) {
+            ranks.push(rank);
+        }
+    }
+    for core in cores {
+        let wanted = OF_BOARD.iter().map(|name| format!("{core}.{name}"));
+        add("board".to_owned(), wanted.collect());
+    }
+    for rank in ranks {
+        let number: String = rank
+            .rsplit_once(RANKS)
+            .map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect())
+            .unwrap_or_default();
+        for (what, signals) in OF_RANK {
+            let path = |(scope, name): &(&str, &str)| match *scope {
+                "" => format!("{rank}.{name}"),
+                scope => format!("{rank}.{scope}.{name}"),
+            };
+            add(
+                format!("rank {number}: {what}"),
+                signals.iter().map(path).collect(),
+            );
+        }
+    }
+    groups
+}
+
+/// Whether a variable is the one of that name, or an element of it: those stand in a scope of the same name.
+fn is(variable: &Variable, path: &str) -> bool {
+    let Some(rest) = variable.path.strip_prefix(path) else {
+        return false;
+    };
+    let (_, name) = path.rsplit_once('.').unwrap_or(("", path));
+    let element = rest
+        .strip_prefix('.')
+        .and_then(|rest| rest.strip_prefix(name));
+    rest.is_empty() || element.is_some_and(|rest| rest.starts_with('['))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variable(path: &str, range: &str) -> Variable {
+        Variable {
+            path: path.to_owned(),
+            range: range.to_owned(),
+        }
+    }
+
+    fn view() -> View {
+        let core = "TOP.sim_top.u_core";
+        let rank = format!("{core}.g_rank[1].u_coprocessor");
+        let variables = [
+            variable(&format!("{core}.clk_i"), ""),
+            variable(&format!("{rank}.clk_i"), ""),
+            variable(&format!("{rank}.tx_data_o.tx_data_o[1]"), "[31:0]"),
+            variable(&format!("{rank}.tx_data_o.tx_data_o[0]"), "[31:0]"),
+            variable(&format!("{rank}.tx_data_o_more"), ""),
+            variable(&format!("{rank}.u_completion_queue.head_o"), "[31:0]"),
+        ];
+        View {
+            groups: groups(&variables),
+            start: 0,
+            marker: 1_000_000,
+        }
+    }
+
+    #[test]
+    fn signals_are_grouped_by_rank_and_purpose() {
+        let view = view();
+        let headlines: Vec<&str> = view
+            .groups
+            .iter()
+            .map(|(headline, _)| headline.as_str())
+            .collect();
+        assert_eq!(
+            headlines,
+            [
+                "board",
+                "rank 1: packets out: requests, replies",
+                "rank 1: completion queue"
+            ]
+        );
+        assert_eq!(view.groups[1].1.len(), 2);
+    }
+
+    #[test]
+    fn gtkwave_opens_the_file_at_the_marker() {
+        let text = view().gtkw("waves.fst");
+        let has = |line: &str| assert!(text.lines().any(|it| it == line), "{line}: {text}");
+        has("[dumpfile] \"waves.fst\"");
+        has("[timestart] 400000");
+        has("-rank 1: completion queue");
+        has("TOP.sim_top.u_core.g_rank[1].u_coprocessor.u_completion_queue.head_o[31:0]");
+        let marker = text.lines().find(|line| line.starts_with("*-")).unwrap();
+        assert_eq!(marker.split(' ').nth(1), Some("1000000"));
+    }
+
+    #[test]
+    fn surfer_gets_commands_that_end_at_the_cursor() {
+        let text = view().sucl();
+        assert!(text.contains("divider_add rank 1: completion queue\nvariable_add TOP.sim_top.u_core.g_rank[1].u_coprocessor.u_completion_queue.head_o\n"), "{text}");
+        assert!(text.contains("cursor_set 1000000\n"));
+        assert!(text.ends_with("goto_cursor\n"));
+    }
+
+    #[test]
+    fn what_is_no_trace_is_told() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(View::of(file.path(), At::BeforeEnd(0)).is_err());
+        assert!(View::of(Path::new("/none"), At::BeforeEnd(0)).is_err());
+    }
+}

@@ -1,0 +1,458 @@
+//! Who waits for whom: what a hang is made of.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Write};
+
+use alcor::abi::board::rank_state;
+use alcor::{Awaited, Error, GlobalRank, RankState, SyncKind};
+
+use super::commands::Command;
+use super::recorder::{Doing, RankLog};
+
+/// Why one rank waits for another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Edge {
+    from: u32,
+    to: u32,
+    why: String,
+    /// Whether the hardware or the library says so; else it is what the last of the rank's commands that names another suggests.
+    certain: bool,
+}
+
+/// A rank of the graph.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Node {
+    board: u32,
+    /// What it is at, in words.
+    at: String,
+    /// What its part of the board is busy with.
+    hardware: Vec<String>,
+    /// Its last command, as text.
+    last: Option<String>,
+    /// Whether it is the one that gave up.
+    gave_up: bool,
+}
+
+impl Node {
+    /// What was recorded of a rank.
+    fn of(log: &RankLog) -> Node {
+        let last = log.commands.last().rfind(|(_, command)| !is_abort(command));
+        Node {
+            board: log.board,
+            at: log.doing.to_string(),
+            hardware: Vec::new(),
+            last: last.map(|(cycle, command)| format!("{command}, at cycle {cycle}")),
+            gave_up: false,
+        }
+    }
+}
+
+/// The ranks of a run that hung, and who of them waits for whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waits {
+    headline: String,
+    nodes: BTreeMap<u32, Node>,
+    edges: BTreeSet<Edge>,
+}
+
+impl Waits {
+    /// What a watchdog's error and the recorded commands tell; none of an error that is no hang.
+    ///
+    /// `logs` has the local rank's board and what was recorded of it, by global rank.
+    pub fn of(error: &Error, logs: &BTreeMap<u32, RankLog>) -> Option<Waits> {
+        let Error::Watchdog {
+            rank,
+            awaited,
+            cycles,
+            at,
+            states,
+        } = error
+        else {
+            return None;
+        };
+        let mut waits = Waits {
+            headline: format!(
+                "{rank} gave up at {at}, after {cycles} cycles of waiting for {awaited}"
+            ),
+            nodes: BTreeMap::new(),
+            edges: BTreeSet::new(),
+        };
+        for (&pid, log) in logs {
+            waits.nodes.insert(pid, Node::of(log));
+        }
+        for state in states.iter().filter(|state| state.begun()) {
+            waits.add_node(state, logs);
+        }
+        if let Some(node) = waits.nodes.get_mut(&rank.0) {
+            node.at = format!("waits for {awaited}");
+            node.gave_up = true;
+        }
+        for to in awaited_ranks(*rank, awaited, states, logs) {
+            waits.add_edge(rank.0, to, awaited.to_string(), true);
+        }
+        for state in states.iter().filter(|state| state.begun()) {
+            if state.pid() != *rank {
+                waits.add_edges_of_peer(state, states, logs);
+            }
+        }
+        Some(waits)
+    }
+
+    /// What the board's registers tell of a rank, too.
+    fn add_node(&mut self, state: &RankState, logs: &BTreeMap<u32, RankLog>) {
+        let pid = state.pid().0;
+        let log = logs.get(&pid).cloned().unwrap_or(RankLog {
+            board: state.board,
+            ..RankLog::default()
+        });
+        let mut node = Node::of(&log);
+        if let Some(kind) = state.at() {
+            node.at = format!("waits at {}", sync_name(kind));
+        }
+        node.hardware = hardware(state);
+        self.nodes.insert(pid, node);
+    }
+
+    /// What a peer waits for: as the hardware shows it, or else as its commands suggest.
+    fn add_edges_of_peer(
+        &mut self,
+        state: &RankState,
+        states: &[RankState],
+        logs: &BTreeMap<u32, RankLog>,
+    ) {
+        let pid = state.pid().0;
+        if let Some(kind) = state.at() {
+            for to in absent_from(kind, state.pid(), states) {
+                self.add_edge(pid, to, sync_name(kind).to_owned(), true);
+            }
+            return;
+        }
+        let Some(log) = logs
+            .get(&pid)
+            .filter(|log| matches!(log.doing, Doing::Waits(_)))
+        else {
+            return;
+        };
+        let naming = log
+            .commands
+            .last()
+            .rev()
+            .find_map(|(_, command)| Some((command, command.peer()?)));
+        if let Some((command, to)) = naming {
+            self.add_edge(pid, to, command.to_string(), false);
+        }
+    }
+
+    fn add_edge(&mut self, from: u32, to: u32, why: String, certain: bool) {
+        self.edges.insert(Edge {
+            from,
+            to,
+            why,
+            certain,
+        });
+    }
+
+    /// Ranks that wait for each other in a ring, if some do.
+    fn ring(&self) -> Option<Vec<u32>> {
+        let next = |rank: u32| self.edges.iter().filter(move |edge| edge.from == rank);
+        // Ranks from which no ring is reached.
+        let mut free = BTreeSet::new();
+        for &start in self.nodes.keys() {
+            let mut path: Vec<u32> = vec![start];
+            let mut turns: Vec<_> = vec![next(start)];
+            while let Some(turn) = turns.last_mut() {
+                let Some(edge) = turn.next() else {
+                    turns.pop();
+                    free.extend(path.pop());
+                    continue;
+                };
+                if let Some(at) = path.iter().position(|&rank| rank == edge.to) {
+                    return Some(path.split_off(at));
+                }
+                if !free.contains(&edge.to) {
+                    path.push(edge.to);
+                    turns.push(next(edge.to));
+                }
+            }
+        }
+        None
+    }
+
+    /// The graph in Graphviz's language.
+    pub fn dot(&self) -> String {
+        let mut dot = String::from("digraph waits {\n  node [shape=box];\n");
+        for (rank, node) in &self.nodes {
+            let style = if node.gave_up { ", style=bold" } else { "" };
+            let label = format!("rank {rank} (board {})\n{}", node.board, node.at);
+            // Writing to a String can't fail.
+            let _ = writeln!(dot, "  r{rank} [label={}{style}];", quoted(&label));
+        }
+        for edge in &self.edges {
+            let style = if edge.certain { "" } else { ", style=dashed" };
+            let Edge { from, to, why, .. } = edge;
+            let _ = writeln!(dot, "  r{from} -> r{to} [label={}{style}];", quoted(why));
+        }
+        dot + "}\n"
+    }
+}
+
+impl fmt::Display for Waits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}\n", self.headline)?;
+        for (rank, node) in &self.nodes {
+            writeln!(f, "rank {rank} (board {}) {}", node.board, node.at)?;
+            if !node.hardware.is_empty() {
+                writeln!(f, "  its part of the board: {}", node.hardware.join(", "))?;
+            }
+            if let Some(last) = &node.last {
+                writeln!(f, "  last command: {last}")?;
+            }
+            if node.gave_up && !self.edges.iter().any(|edge| edge.from == *rank) {
+                writeln!(f, "  -> no rank: what is missing is the hardware's to do")?;
+            }
+            for edge in self.edges.iter().filter(|edge| edge.from == *rank) {
+                let Edge { to, why, .. } = edge;
+                match edge.certain {
+                    true => writeln!(f, "  -> rank {to}: {why}")?,
+                    false => writeln!(f, "  -> rank {to}, as its last commands suggest: {why}")?,
+                }
+            }
+        }
+        let Some(ring) = self.ring() else {
+            return Ok(());
+        };
+        let next = ring.iter().cycle().skip(1);
+        let is_certain = |(&from, &to): (&u32, &u32)| {
+            let mut edges = self.edges.iter();
+            edges.any(|edge| edge.certain && (edge.from, edge.to) == (from, to))
+        };
+        let verb = match ring.iter().zip(next).all(is_certain) {
+            true => "wait",
+            false => "may wait",
+        };
+        let names = ring
+            .iter()
+            .chain(&ring[..1])
+            .map(|rank| format!("rank {rank}"));
+        let names: Vec<String> = names.collect();
+        writeln!(f, "\nthey {verb} for each other: {}", names.join(" -> "))
+    }
+}
+
+/// What a rank's registers say that it is busy with: queues, packets, collectives.
+fn hardware(state: &RankState) -> Vec<String> {
+    let parts = [
+        (rank_state::COMMANDS, "commands in its queue or pipeline"),
+        (rank_state::TX_REQUEST, "packets of requests go out"),
+        (rank_state::TX_REPLY, "packets of replies go out"),
+        (rank_state::RX_REQUEST, "packets of requests come in"),
+        (rank_state::RX_REPLY, "packets of replies come in"),
+    ];
+    let busy = parts.iter().filter(|(field, _)| field.get(state.bits) != 0);
+    let mut busy: Vec<String> = busy.map(|(_, words)| (*words).to_owned()).collect();
+    if busy.is_empty() && !state.quiet() {
+        busy.push("traffic under way".to_owned());
+    }
+    let rows = (0..u32::BITS).filter(|row| state.posted & (1 << row) != 0);
+    busy.extend(rows.map(|row| format!("a collective of communicator {row} that has not ended")));
+    busy
+}
+
+/// Whom the rank that gave up waited for.
+fn awaited_ranks(
+    rank: GlobalRank,
+    awaited: &Awaited,
+    states: &[RankState],
+    logs: &BTreeMap<u32, RankLog>,
+) -> Vec<u32> {
+    let others = |all: &[GlobalRank]| -> Vec<u32> {
+        let others = all.iter().filter(|&&other| other != rank);
+        others.map(|other| other.0).collect()
+    };
+    match awaited {
+        Awaited::Barrier => absent_from(SyncKind::Barrier, rank, states),
+        Awaited::Registration { .. } => absent_from(SyncKind::Register, rank, states),
+        Awaited::Deregistration { .. } => absent_from(SyncKind::Deregister, rank, states),
+        Awaited::Collective(it) if it.missing.is_empty() => others(&it.members),
+        Awaited::Collective(it) => others(&it.missing),
+        Awaited::Message(it) => it.message.peer.map(|peer| peer.0).into_iter().collect(),
+        // The last ones posted are those that may be missing.
+        Awaited::Completions { missing } => {
+            let commands = logs
+                .get(&rank.0)
+                .into_iter()
+                .flat_map(|log| log.commands.last().rev());
+            let transfers = commands.filter(|(_, command)| command.is_transfer());
+            let targets = transfers.take(*missing as usize);
+            let targets: BTreeSet<u32> =
+                targets.filter_map(|(_, command)| command.peer()).collect();
+            targets.into_iter().collect()
+        }
+        // Its own hardware: nobody else.
+        _ => Vec::new(),
+    }
+}
+
+/// Ranks of the run that are not at a collective command that one of them is to do, or has come to.
+fn absent_from(kind: SyncKind, rank: GlobalRank, states: &[RankState]) -> Vec<u32> {
+    let others = states
+        .iter()
+        .filter(|state| state.begun() && state.pid() != rank);
+    let absent = others.filter(|state| state.at() != Some(kind));
+    absent.map(|state| state.pid().0).collect()
+}
+
+fn sync_name(kind: SyncKind) -> &'static str {
+    match kind {
+        SyncKind::Barrier => "BARRIER",
+        SyncKind::Register => "REGISTER",
+        SyncKind::Deregister => "DEREGISTER",
+    }
+}
+
+/// The rank's last word says nothing of what led to it.
+fn is_abort(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Other {
+            opcode: Some(alcor::Opcode::Abort),
+            ..
+        }
+    )
+}
+
+/// A string of Graphviz's language.
+fn quoted(text: &str) -> String {
+    let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{}\"", text.replace('\n', "\\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use alcor::abi::command;
+    use alcor::abi::packets::x_message;
+    use alcor::{Cycle, LocalRank, NodeAddr, Opcode};
+
+    use super::*;
+
+    fn state(pid: u32, at: Option<SyncKind>) -> RankState {
+        let at = at.map_or(0, |kind| {
+            rank_state::IN_SYNC.mask() | rank_state::SYNC_KIND.put(kind as u32)
+        });
+        RankState {
+            board: pid / 2,
+            local: LocalRank(pid % 2),
+            bits: rank_state::BEGUN.mask()
+                | rank_state::QUIET.mask()
+                | rank_state::PID.put(pid)
+                | at,
+            posted: 0,
+        }
+    }
+
+    fn watchdog(awaited: Awaited, states: Vec<RankState>) -> Error {
+        Error::Watchdog {
+            rank: GlobalRank(0),
+            awaited,
+            cycles: 500,
+            at: Cycle(1234),
+            states,
+        }
+    }
+
+    /// A rank that has posted a receive from another, and waits.
+    fn receiver(from: u32) -> RankLog {
+        let mut log = RankLog {
+            doing: Doing::Waits(700),
+            ..RankLog::default()
+        };
+        let receive = x_message::RANK.put(from);
+        log.commands.write(690, command(Opcode::XReceive), receive);
+        log.commands.write(700, command(Opcode::Abort), 1);
+        log
+    }
+
+    #[test]
+    fn a_barrier_waits_for_those_who_have_not_come() {
+        let barrier = Some(SyncKind::Barrier);
+        let mut states = vec![state(0, barrier), state(1, None), state(2, barrier)];
+        states[1].bits |= rank_state::TX_REPLY.mask() | rank_state::COMMANDS.mask();
+        states[1].posted = 1 << 3;
+        let logs = BTreeMap::from([(1, receiver(2))]);
+        let waits = Waits::of(&watchdog(Awaited::Barrier, states), &logs).unwrap();
+        let text = waits.to_string();
+        for line in [
+            "rank 0 gave up at cycle 1234, after 500 cycles of waiting for BARRIER",
+            "rank 0 (board 0) waits for BARRIER",
+            "  -> rank 1: BARRIER",
+            "rank 1 (board 0) waits in the library since cycle 700",
+            "  its part of the board: commands in its queue or pipeline, packets of replies go out, \
+             a collective of communicator 3 that has not ended",
+            "  last command: X_RECEIVE from rank 2, tag 0, context 0, 0 bytes at 0x0, id 0, at cycle 690",
+            "  -> rank 2, as its last commands suggest: X_RECEIVE from rank 2, tag 0, context 0, 0 bytes at 0x0, id 0",
+            "rank 2 (board 1) waits at BARRIER",
+            "they may wait for each other: rank 1 -> rank 2 -> rank 1",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}: {text}");
+        }
+        let dot = waits.dot();
+        for line in [
+            "digraph waits {",
+            r#"  r0 [label="rank 0 (board 0)\nwaits for BARRIER", style=bold];"#,
+            r#"  r0 -> r1 [label="BARRIER"];"#,
+            r#"  r1 -> r2 [label="X_RECEIVE from rank 2, tag 0, context 0, 0 bytes at 0x0, id 0", style=dashed];"#,
+            "}",
+        ] {
+            assert!(dot.lines().any(|found| found == line), "{line}: {dot}");
+        }
+    }
+
+    #[test]
+    fn a_ring_of_what_is_known_is_told_as_such() {
+        let states = vec![state(0, None), state(1, Some(SyncKind::Barrier))];
+        let error = watchdog(Awaited::Registration { base: NodeAddr(8) }, states);
+        let waits = Waits::of(&error, &BTreeMap::new()).unwrap().to_string();
+        let ring = "they wait for each other: rank 0 -> rank 1 -> rank 0";
+        assert!(waits.contains(ring), "{waits}");
+    }
+
+    #[test]
+    fn nobody_is_named_where_all_have_come() {
+        let barrier = Some(SyncKind::Barrier);
+        let states = vec![state(0, barrier), state(1, barrier)];
+        let waits = Waits::of(&watchdog(Awaited::Barrier, states), &BTreeMap::new()).unwrap();
+        assert!(waits.edges.is_empty());
+        assert!(waits.to_string().contains("  -> no rank: "), "{waits}");
+    }
+
+    #[test]
+    fn completions_wait_for_the_targets_of_the_last_transfers() {
+        let mut log = RankLog::default();
+        for rank in [3, 1, 2] {
+            let put = alcor::abi::packets::x_commit::DPID.put(rank);
+            log.commands.write(5, command(Opcode::XPut), put);
+        }
+        let states = vec![state(0, None), state(1, None)];
+        let error = watchdog(Awaited::Completions { missing: 2 }, states);
+        let waits = Waits::of(&error, &BTreeMap::from([(0, log)])).unwrap();
+        let targets: Vec<u32> = waits.edges.iter().map(|edge| edge.to).collect();
+        assert_eq!(targets, [1, 2]);
+        assert!(waits.ring().is_none());
+        assert!(!waits.to_string().contains("each other"));
+    }
+
+    #[test]
+    fn what_is_no_hang_has_no_graph() {
+        let error = Error::BadOption {
+            option: "x",
+            value: 1,
+            rule: "y",
+        };
+        assert!(Waits::of(&error, &BTreeMap::new()).is_none());
+    }
+
+    #[test]
+    fn labels_are_quoted() {
+        assert_eq!(quoted("a\"b\\c\nd"), r#""a\"b\\c\nd""#);
+    }
+}

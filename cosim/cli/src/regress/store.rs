@@ -1,0 +1,452 @@
+//! What earlier runs came to: a file for each backend, of which every line is a run.
+//!
+//! The first line says what the file is. A file that can't be read is put aside and begun anew, so that a damaged one
+//! costs its memories and nothing else. It is changed under a lock, and takes its new form by a rename: runs may end at
+//! once, and one that is killed leaves the file as it was.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use alcor_conformance::{Outcome, Verdict};
+use serde::{Deserialize, Serialize};
+
+/// The version of the format; it stands in the first line, and in the names of the files, so that programs that speak
+/// another keep files of their own.
+const VERSION: u32 = 1;
+/// Runs that are kept of a backend.
+const RUNS: usize = 24;
+/// Results that are kept of all runs of a backend together: about 20 MB.
+const RESULTS: usize = 200_000;
+/// Bytes of a file that is still read.
+const FILE_BYTES: u64 = 64 << 20;
+
+/// How a test ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    Passed,
+    Failed,
+    Skipped,
+}
+
+impl From<&Verdict> for Ending {
+    fn from(verdict: &Verdict) -> Ending {
+        match verdict {
+            Verdict::Passed => Ending::Passed,
+            Verdict::Failed(_) => Ending::Failed,
+            Verdict::Skipped(_) => Ending::Skipped,
+        }
+    }
+}
+
+/// What is kept of a test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kept {
+    pub test: String,
+    /// The run's seed, or that of the repetition.
+    pub seed: u64,
+    pub ending: Ending,
+    pub cycles: u64,
+    pub seconds: f64,
+}
+
+impl From<&Outcome> for Kept {
+    fn from(outcome: &Outcome) -> Kept {
+        Kept {
+            test: outcome.test.name.to_owned(),
+            seed: outcome.run_seed,
+            ending: Ending::from(&outcome.verdict),
+            cycles: outcome.cycles,
+            seconds: outcome.duration.as_secs_f64(),
+        }
+    }
+}
+
+/// What is kept of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// When it ended: seconds since 1970.
+    pub ended: u64,
+    pub full: bool,
+    pub results: Vec<Kept>,
+}
+
+impl Run {
+    /// A run that ends now.
+    pub fn now(full: bool, outcomes: &[Outcome]) -> Run {
+        Run {
+            ended: seconds_now(),
+            full,
+            results: outcomes.iter().take(RESULTS).map(Kept::from).collect(),
+        }
+    }
+
+    /// What its results are kept under.
+    fn keys(&self) -> impl Iterator<Item = (bool, u64, &str)> {
+        let keys = self.results.iter();
+        keys.map(|kept| (self.full, kept.seed, kept.test.as_str()))
+    }
+}
+
+/// Seconds since 1970.
+pub fn seconds_now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+/// The first line of a file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    #[serde(rename = "alcor-results")]
+    version: u32,
+    backend: String,
+}
+
+/// What went wrong with the store; tests run without it.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A file or folder can't be used.
+    #[error("cannot {verb} {path}: {source}; --store names another folder, --no-store does without", path = path.display())]
+    Io {
+        verb: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    /// A file held something else than results.
+    #[error("{path} is damaged, and begun anew: {problem}; what it was is now {aside}", path = path.display(), aside = aside.display())]
+    Damaged {
+        path: PathBuf,
+        problem: String,
+        aside: PathBuf,
+    },
+}
+
+/// What went wrong with `path`.
+fn failed(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    move |source| StoreError::Io {
+        verb,
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// The runs of a backend, the oldest first.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    backend: String,
+    runs: Vec<Run>,
+}
+
+impl Store {
+    /// Reads what is kept of a backend below a folder, which is made if need be. Beside a damaged file, the store is
+    /// there, and empty.
+    pub fn open(folder: &Path, backend: &str) -> Result<(Store, Option<StoreError>), StoreError> {
+        fs::create_dir_all(folder).map_err(failed("make", folder))?;
+        let mut store = Store {
+            path: folder.join(file_name(backend)),
+            backend: backend.to_owned(),
+            runs: Vec::new(),
+        };
+        let _lock = store.lock()?;
+        let damage = store.read()?;
+        Ok((store, damage))
+    }
+
+    /// How long a test took last.
+    pub fn durations(&self, full: bool) -> BTreeMap<&str, Duration> {
+        let runs = self.runs.iter().filter(|run| run.full == full);
+        let results = runs.flat_map(|run| &run.results);
+        results
+            .filter_map(|kept| {
+                let duration = Duration::try_from_secs_f64(kept.seconds).ok()?;
+                Some((kept.test.as_str(), duration))
+            })
+            .collect()
+    }
+
+    /// What each test came to last, by seed and name, and when that was.
+    pub fn latest(&self, full: bool) -> BTreeMap<(u64, &str), (&Kept, u64)> {
+        let runs = self.runs.iter().filter(|run| run.full == full);
+        runs.flat_map(|run| run.results.iter().map(move |kept| (kept, run.ended)))
+            .map(|(kept, ended)| ((kept.seed, kept.test.as_str()), (kept, ended)))
+            .collect()
+    }
+
+    /// Adds a run to what the file holds by now. A run without results is none.
+    pub fn add(&mut self, run: Run) -> Result<Option<StoreError>, StoreError> {
+        if run.results.is_empty() {
+            return Ok(None);
+        }
+        let _lock = self.lock()?;
+        let damage = self.read()?;
+        self.runs.push(run);
+        trim(&mut self.runs, RUNS, RESULTS);
+        self.write()?;
+        Ok(damage)
+    }
+
+    /// Waits for whoever changes the file; the lock ends with the value.
+    fn lock(&self) -> Result<File, StoreError> {
+        let path = self.path.with_extension("lock");
+        let file = File::create(&path).map_err(failed("make", &path))?;
+        file.lock().map_err(failed("lock", &path))?;
+        Ok(file)
+    }
+
+    /// Reads the file under the lock. A damaged one is put aside.
+    fn read(&mut self) -> Result<Option<StoreError>, StoreError> {
+        self.runs.clear();
+        let length = match fs::metadata(&self.path) {
+            Ok(metadata) => metadata.len(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed("read", &self.path)(error)),
+        };
+        let parsed = match length {
+            ..=FILE_BYTES => {
+                let bytes = fs::read(&self.path).map_err(failed("read", &self.path))?;
+                parse(&bytes, &self.backend)
+            }
+            _ => Err(format!("it has {length} bytes, more than {FILE_BYTES}")),
+        };
+        match parsed {
+            Ok(runs) => {
+                self.runs = runs;
+                Ok(None)
+            }
+            Err(problem) => {
+                let aside = self.path.with_extension("damaged");
+                fs::rename(&self.path, &aside).map_err(failed("put aside", &self.path))?;
+                Ok(Some(StoreError::Damaged {
+                    path: self.path.clone(),
+                    problem,
+                    aside,
+                }))
+            }
+        }
+    }
+
+    /// Writes the file under the lock.
+    fn write(&self) -> Result<(), StoreError> {
+        let new = self.path.with_extension("new");
+        let header = Header {
+            version: VERSION,
+            backend: self.backend.clone(),
+        };
+        let write = || {
+            let mut text = serde_json::to_vec(&header)?;
+            for run in &self.runs {
+                text.push(b'\n');
+                serde_json::to_writer(&mut text, run)?;
+            }
+            text.push(b'\n');
+            let mut file = File::create(&new)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&new, &self.path)
+        };
+        write().map_err(failed("write", &self.path))
+    }
+}
+
+/// A name that tells backends apart, and that a reader knows them by.
+fn file_name(backend: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let name: String = backend.chars().take(60).map(plain).collect();
+    let digest = crc32fast::hash(backend.as_bytes());
+    format!("{name}-{digest:08x}.v{VERSION}.jsonl")
+}
+
+/// The runs that a file holds, or what is wrong with it.
+fn parse(bytes: &[u8], backend: &str) -> Result<Vec<Run>, String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    let mut lines = text.lines();
+    let header: Header = serde_json::from_str(lines.next().unwrap_or_default())
+        .map_err(|error| format!("line 1: {error}"))?;
+    if (header.version, header.backend.as_str()) != (VERSION, backend) {
+        return Err(format!(
+            "it holds version {} of {}, in place of version {VERSION} of {backend}",
+            header.version, header.backend
+        ));
+    }
+    let runs = lines.zip(2..).map(|(line, number)| {
+        serde_json::from_str(line).map_err(|error| format!("line {number}: {error}"))
+    });
+    runs.collect()
+}
+
+/// Lets runs go until there are no more than so many, with no more than so many results: first the oldest of those that
+/// later runs have outdated whole, so that a few tests, run often, do not drive out the run of all of them.
+fn trim(runs: &mut Vec<Run>, most: usize, results: usize) {
+    let held = |runs: &[Run]| runs.iter().map(|run| run.results.len()).sum::<usize>();
+    while runs.len() > most || (runs.len() > 1 && held(runs) > results) {
+        let outdated = outdated(runs).unwrap_or(0);
+        runs.remove(outdated);
+    }
+}
+
+/// The oldest run all of whose results later runs have, too.
+fn outdated(runs: &[Run]) -> Option<usize> {
+    let mut later = BTreeSet::new();
+    let mut oldest = None;
+    for (index, run) in runs.iter().enumerate().rev() {
+        if run.keys().all(|key| later.contains(&key)) {
+            oldest = Some(index);
+        }
+        later.extend(run.keys());
+    }
+    oldest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(ended: u64, tests: &[&str]) -> Run {
+        let kept = |test: &&str| Kept {
+            test: (*test).to_owned(),
+            seed: 1,
+            ending: Ending::Passed,
+            cycles: 10 * ended,
+            seconds: ended as f64,
+        };
+        Run {
+            ended,
+            full: false,
+            results: tests.iter().map(kept).collect(),
+        }
+    }
+
+    fn open(folder: &Path) -> Store {
+        let (store, damage) = Store::open(folder, "soft:2").unwrap();
+        assert!(damage.is_none(), "{damage:?}");
+        store
+    }
+
+    fn times(runs: &[Run]) -> Vec<u64> {
+        runs.iter().map(|run| run.ended).collect()
+    }
+
+    #[test]
+    fn the_latest_of_each_test_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = open(folder.path());
+        store.add(run(1, &["a", "b"])).unwrap();
+        store.add(run(2, &["b", "c"])).unwrap();
+        let mut full = run(3, &["c"]);
+        full.full = true;
+        store.add(full).unwrap();
+        store.add(run(4, &[])).unwrap();
+        let store = open(folder.path());
+        assert_eq!(times(&store.runs), [1, 2, 3]);
+        let latest = store.latest(false);
+        let ended = |test| latest[&(1, test)].1;
+        assert_eq!((ended("a"), ended("b"), ended("c")), (1, 2, 2));
+        let durations = store.durations(false);
+        assert_eq!(durations["b"], Duration::from_secs(2));
+        assert_eq!(store.durations(true).len(), 1);
+    }
+
+    #[test]
+    fn backends_keep_files_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        open(folder.path()).add(run(1, &["a"])).unwrap();
+        let (other, _) = Store::open(folder.path(), "soft:2?x").unwrap();
+        assert!(other.runs.is_empty());
+        assert_ne!(file_name("soft:2"), file_name("soft-2"));
+        assert!(file_name(&"/".repeat(5000)).len() < 100);
+    }
+
+    #[test]
+    fn a_damaged_file_is_put_aside_and_begun_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(file_name("soft:2"));
+        open(folder.path()).add(run(1, &["a"])).unwrap();
+        let good = fs::read_to_string(&path).unwrap();
+        let half = &good[..good.len() - 10];
+        let other = good.replace("soft:2", "soft:3");
+        let newer = good.replace("results\":1", "results\":9");
+        let cases: [(&[u8], &str); 7] = [
+            (b"", "line 1"),
+            (b"{}\n", "line 1: missing field `alcor-results`"),
+            (b"\xff\n", "utf-8"),
+            (half.as_bytes(), "line 2: EOF"),
+            (&[b'[', b'\n'].repeat(100_000), "line 1"),
+            (other.as_bytes(), "version 1 of soft:3"),
+            (newer.as_bytes(), "version 9"),
+        ];
+        for (bytes, words) in cases {
+            fs::write(&path, bytes).unwrap();
+            let (mut store, damage) = Store::open(folder.path(), "soft:2").unwrap();
+            let damage = damage.unwrap().to_string();
+            assert!(damage.contains(words), "{words}: {damage}");
+            assert_eq!(fs::read(path.with_extension("damaged")).unwrap(), bytes);
+            assert!(store.add(run(5, &["a"])).unwrap().is_none());
+            assert_eq!(times(&open(folder.path()).runs), [5]);
+        }
+        // A file that is too long is not read at all.
+        File::create(&path)
+            .unwrap()
+            .set_len(FILE_BYTES + 1)
+            .unwrap();
+        let (_, damage) = Store::open(folder.path(), "soft:2").unwrap();
+        assert!(damage.unwrap().to_string().contains("more than"));
+    }
+
+    #[test]
+    fn what_later_runs_have_goes_first_and_else_the_oldest() {
+        let mut runs = vec![
+            run(1, &["a", "b", "c"]),
+            run(2, &["a"]),
+            run(3, &["a"]),
+            run(4, &["b"]),
+        ];
+        trim(&mut runs, 3, 100);
+        assert_eq!(times(&runs), [1, 3, 4], "2 is outdated by 3");
+        trim(&mut runs, 2, 100);
+        assert_eq!(times(&runs), [3, 4], "nothing is outdated");
+        runs.push(run(5, &["c"; 10]));
+        trim(&mut runs, 9, 10);
+        assert_eq!(times(&runs), [5], "a run may have all results to itself");
+        runs.push(run(6, &["c"]));
+        trim(&mut runs, 9, 10);
+        assert_eq!(times(&runs), [6]);
+    }
+
+    #[test]
+    fn the_store_is_bounded() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = open(folder.path());
+        for ended in 0..2 * RUNS as u64 {
+            store.add(run(ended, &["a"])).unwrap();
+        }
+        assert_eq!(open(folder.path()).runs.len(), RUNS);
+    }
+
+    #[test]
+    fn runs_that_end_at_once_are_all_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for ended in 1..=8 {
+                let mut store = open(folder.path());
+                scope.spawn(move || store.add(run(ended, &["a"])).unwrap());
+            }
+        });
+        let mut times = times(&open(folder.path()).runs);
+        times.sort_unstable();
+        assert_eq!(times, [1, 2, 3, 4, 5, 6, 7, 8]);
+    }
+
+    #[test]
+    fn a_folder_that_is_a_file_is_told() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = Store::open(file.path(), "soft:2").unwrap_err().to_string();
+        assert!(error.contains("--no-store"), "{error}");
+    }
+}
