@@ -33,20 +33,24 @@ pub fn run(args: &Args) -> Ended {
     if args.waves != WavesWhen::Never {
         backends::check_waves(&args.backend)?;
     }
+    if args.logs.are_wanted() && tests.len() > 1 {
+        return Err(Error::ManyTraces(tests.len()));
+    }
+    let board = args.logs.add_to_uri(&args.backend)?;
     let jobs = args.jobs()?;
     if let Some(folder) = args.output_folder() {
         fs::create_dir_all(folder).map_err(Error::write(folder))?;
     }
 
     // The first board: what it takes to have one is missing now, or not at all.
-    let first = backends::open(&args.backend)?;
+    let first = backends::open(&board)?;
     first.identify()?;
     let first = Mutex::new((args.waves != WavesWhen::Always).then_some(first));
     let open = |test: &'static Test| match args.waves {
         WavesWhen::Always => waves::open(args, test),
         _ => match first.lock().ok().and_then(|mut first| first.take()) {
             Some(board) => Ok(board),
-            None => backends::open(&args.backend),
+            None => backends::open(&board),
         },
     };
 

@@ -8,7 +8,7 @@ use alcor_conformance::{Settings, Tier};
 use clap::ValueEnum;
 use regex::Regex;
 
-use crate::backends::is_card;
+use crate::backends::{Logs, is_card};
 use crate::exit::Error;
 
 /// The board that is taken unless another is named.
@@ -51,6 +51,9 @@ pub struct Args {
     /// Record waves: run failed tests again for it, or record all
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = WavesWhen::Never)]
     pub waves: WavesWhen,
+
+    #[command(flatten)]
+    pub logs: Logs,
 
     /// Write report.txt, report.json and waves to this folder [default for waves: alcor-report]
     #[arg(long, value_name = "DIR")]

@@ -20,7 +20,10 @@ pub struct Waves {
 
 /// A board, or boards, that record the waves of a test.
 pub fn open(args: &Args, test: &Test) -> Result<Cluster, alcor::Error> {
-    let uri = backends::with_waves(&args.backend, &args.waves_file(test.name))
+    let uri = args
+        .logs
+        .add_to_uri(&args.backend)
+        .and_then(|uri| backends::with_waves(&uri, &args.waves_file(test.name)))
         .map_err(alcor::Error::program)?;
     backends::open(&uri)
 }
