@@ -1,6 +1,6 @@
 //! The backends that the program is built with.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use alcor::{Backends, Cluster, soft::Soft};
 use alcor_cosim::CosimBackend;
@@ -57,6 +57,48 @@ pub fn with_waves(uri: &str, file: &Path) -> Result<String, Error> {
     }
 }
 
+/// Files that tell what happened on simulated boards.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Logs {
+    /// Write a timeline to this file, for Perfetto or chrome://tracing: calls, commands, packets, hops,
+    /// memory and completions, in cycles; of a simulated board
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+
+    /// Write all packets to this file: .pcapng for Wireshark, or .txt; of a simulated board
+    #[arg(long, value_name = "FILE")]
+    pub packets: Option<PathBuf>,
+}
+
+impl Logs {
+    /// Whether there is a file to write.
+    pub fn are_wanted(&self) -> bool {
+        self.trace.is_some() || self.packets.is_some()
+    }
+
+    /// `rest`, a URI's end behind its scheme, with the files.
+    pub fn add_to(&self, rest: &str) -> Result<String, Error> {
+        let mut with_files = rest.to_owned();
+        for (option, file) in [("trace", &self.trace), ("packets", &self.packets)] {
+            let Some(file) = file else { continue };
+            let path = file.to_str().filter(|path| !path.contains('&'));
+            let path = path.ok_or_else(|| Error::BadLogPath(file.clone()))?;
+            with_files.push(if with_files.contains('?') { '&' } else { '?' });
+            with_files += &format!("{option}={path}");
+        }
+        Ok(with_files)
+    }
+
+    /// The URI `uri` with the files.
+    pub fn add_to_uri(&self, uri: &str) -> Result<String, Error> {
+        match uri.split_once(':') {
+            _ if !self.are_wanted() => Ok(uri.to_owned()),
+            Some((CosimBackend::SCHEME, _)) => self.add_to(uri),
+            _ => Err(Error::NoTrace(uri.to_owned())),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,5 +134,34 @@ mod tests {
         assert!(check_waves("soft:4").is_err());
         assert!(check_waves("cosim:rma4?waves=f.fst").is_err());
         assert!(check_waves("cosim:rma4?profile=ideal").is_ok());
+    }
+
+    #[test]
+    fn files_are_added_to_what_a_uri_says() {
+        let logs = Logs {
+            trace: Some("a/t.json".into()),
+            packets: Some("p.txt".into()),
+        };
+        assert_eq!(
+            logs.add_to_uri("cosim:rma4?away=9").unwrap(),
+            "cosim:rma4?away=9&trace=a/t.json&packets=p.txt"
+        );
+        assert_eq!(
+            logs.add_to("rma2").unwrap(),
+            "rma2?trace=a/t.json&packets=p.txt"
+        );
+        assert!(matches!(
+            logs.add_to_uri("xdma:auto"),
+            Err(Error::NoTrace(_))
+        ));
+        assert_eq!(
+            Logs::default().add_to_uri("xdma:auto").unwrap(),
+            "xdma:auto"
+        );
+        let odd = Logs {
+            trace: Some("a&b".into()),
+            packets: None,
+        };
+        assert!(matches!(odd.add_to("rma2"), Err(Error::BadLogPath(_))));
     }
 }

@@ -16,6 +16,7 @@ use clap::ValueEnum;
 
 pub use host::{CountArgs, be_counted};
 
+use crate::backends::Logs;
 use crate::build;
 use crate::exit::{Ended, Error, Exit};
 
@@ -73,10 +74,19 @@ pub struct Args {
     /// `bench collectives`, into this SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    #[command(flatten)]
+    logs: Logs,
 }
 
 /// Measures and prints; progress goes to standard error.
 pub fn run(args: &Args) -> Ended {
+    let is_traced = matches!(
+        args.subject,
+        Subject::Rma | Subject::Alpu | Subject::Collectives
+    );
+    if args.logs.are_wanted() && !(is_traced && args.config.is_some()) {
+        return Err(Error::NoTracedBench);
+    }
     let report = match args.subject {
         Subject::Rma => args.rma()?,
         Subject::Alpu => args.alpu()?,
@@ -120,7 +130,8 @@ impl Args {
         };
         let mut rows: Vec<Row> = Vec::new();
         for config in &configs {
-            let found = rma::rows(open(config)?.cluster()?, self.seed, |step| {
+            let uri = self.logs.add_to(config)?;
+            let found = rma::rows(open(&uri)?.cluster()?, self.seed, |step| {
                 eprintln!("bench rma: {config}: {step}")
             })?;
             // Instructions and streams of the second configuration are the same as the first's.
@@ -147,7 +158,7 @@ impl Args {
         let mut rows = Vec::new();
         for config in &configs {
             eprintln!("bench alpu: {config}");
-            let cluster = open(config)?.cluster()?;
+            let cluster = open(&self.logs.add_to(config)?)?.cluster()?;
             // A bare unit is what its board is for.
             if capabilities::ALPU.get(cluster.identify()?.capabilities) != 0 {
                 rows.extend(alpu::rows(cluster)?);
@@ -196,7 +207,8 @@ impl Args {
                 eprintln!("bench collectives: {config}: {row}: {cycles} cycles");
             })
         };
-        let mut rows = measure(config, Path::Hardware, &Op::ALL, &collectives::SIZES)?;
+        let traced = self.logs.add_to(config)?;
+        let mut rows = measure(&traced, Path::Hardware, &Op::ALL, &collectives::SIZES)?;
         if self.full {
             let memory = collectives::STREAM_NODE_BYTES.to_string();
             let large = with_option(config, "NODE_BYTES", &memory);

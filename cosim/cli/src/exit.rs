@@ -59,6 +59,27 @@ pub enum Error {
         path = .0.display()
     )]
     BadWavesPath(PathBuf),
+    /// A backend tells no timeline.
+    #[error(
+        "`{0}` tells no timeline; leave --trace and --packets out, or take a simulated board such as cosim:rma4"
+    )]
+    NoTrace(String),
+    /// A timeline is of one test.
+    #[error(
+        "--trace and --packets are of one test, and {0} are selected; choose it with --filter '^NAME$'"
+    )]
+    ManyTraces(usize),
+    /// A timeline is of boards that are opened once.
+    #[error(
+        "--trace and --packets are of one configuration: name it with --config, for `bench rma`, `alpu` or `collectives`"
+    )]
+    NoTracedBench,
+    /// A path can't stand in a URI.
+    #[error(
+        "a timeline or packet log can't go to `{path}`: the path has `&` in it, or is not text",
+        path = .0.display()
+    )]
+    BadLogPath(PathBuf),
     /// A card can't be several boards.
     #[error("`{uri}` is one board, so {jobs} jobs can't have one each; leave --jobs out")]
     OneBoard {
@@ -167,6 +188,10 @@ impl From<&Error> for Exit {
             | Error::NoWaves(_)
             | Error::WavesTwice(_)
             | Error::BadWavesPath(_)
+            | Error::NoTrace(_)
+            | Error::ManyTraces(_)
+            | Error::NoTracedBench
+            | Error::BadLogPath(_)
             | Error::OneBoard { .. }
             | Error::NoProgrammer(_)
             | Error::NotForProcesses(_)

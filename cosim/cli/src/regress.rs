@@ -47,6 +47,10 @@ pub fn run(args: &Args) -> Ended {
     if args.waves() != WavesWhen::Never {
         backends::check_waves(&args.backend)?;
     }
+    if args.logs.are_wanted() && cases.len() > 1 {
+        return Err(Error::ManyTraces(cases.len()));
+    }
+    let board = args.logs.add_to_uri(&args.backend)?;
     let jobs = args.jobs()?;
     if args.report.is_some() || args.waves() == WavesWhen::Always {
         let folder = args.folder();
@@ -58,7 +62,7 @@ pub fn run(args: &Args) -> Ended {
     let (outcomes, steady) = match cases.as_slice() {
         // A part without tests needs no board, and nothing that a board takes.
         [] => (Vec::new(), true),
-        cases => run_cases(args, cases, jobs, store.as_ref())?,
+        cases => run_cases(args, &board, cases, jobs, store.as_ref())?,
     };
     let elapsed = start.elapsed();
     let explanations = explain::failures(args, &outcomes);
@@ -89,24 +93,25 @@ pub fn run(args: &Args) -> Ended {
 }
 
 /// Runs tests, the longest first; what came of them in their own order, and whether time stands still on the board while
-/// host code runs.
+/// host code runs. `board` is its URI, with the files that tell what happens on it.
 fn run_cases(
     args: &Args,
+    board: &str,
     cases: &[Case],
     jobs: usize,
     store: Option<&Store>,
 ) -> Result<(Vec<Outcome>, bool), Error> {
     // The first board: what it takes to have one is missing now, or not at all.
-    let first = backends::open(&args.backend)?;
+    let first = backends::open(board)?;
     first.identify()?;
     let steady = first.boards().iter().all(|board| board.time_stands_still());
     let waves = args.waves();
     let first = Mutex::new((waves != WavesWhen::Always).then_some(first));
     let open = |case| match waves {
-        WavesWhen::Always => explain::open_with_waves(args, case),
+        WavesWhen::Always => explain::open_with_waves(args, board, case),
         _ => match first.lock().ok().and_then(|mut first| first.take()) {
             Some(board) => Ok(board),
-            None => backends::open(&args.backend),
+            None => backends::open(board),
         },
     };
 

@@ -966,3 +966,50 @@ fn a_folder_that_can_not_be_made_costs_the_explanation_alone() {
         stdout(&output)
     );
 }
+
+#[test]
+fn a_timeline_is_of_one_test_on_a_simulated_board() {
+    let folder = tempfile::tempdir().unwrap();
+    let (trace, packets) = (folder.path().join("t.json"), folder.path().join("p.txt"));
+    let files = [
+        "--trace",
+        trace.to_str().unwrap(),
+        "--packets",
+        packets.to_str().unwrap(),
+    ];
+    let cosim = |filter| {
+        let regress = ["regress", "--backend", "cosim:rma2", "--no-store"];
+        alcor(&[&regress[..], &["--filter", filter], &files].concat())
+    };
+    let plain = alcor(&[
+        "regress",
+        "--backend",
+        "cosim:rma2",
+        "--no-store",
+        "--filter",
+        "^put.typed$",
+    ]);
+    let traced = cosim("^put.typed$");
+    assert_eq!(traced.status.code(), Some(0), "{}", stderr(&traced));
+    assert_eq!(last_line(&plain), last_line(&traced));
+    let told: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&trace).unwrap()).unwrap();
+    let events = told["traceEvents"].as_array().unwrap();
+    assert!(events.iter().any(|event| event["name"] == "put"));
+    let lines = std::fs::read_to_string(&packets).unwrap();
+    assert!(lines.lines().all(|line| line.starts_with("run ")) && lines.contains("XPUT"));
+
+    let many = cosim("^put");
+    assert_eq!(many.status.code(), Some(2));
+    assert!(
+        stderr(&many).contains("choose it with --filter"),
+        "{}",
+        stderr(&many)
+    );
+    let soft = regress(&[&["--filter", "^put.typed$"], &files[..]].concat());
+    assert_eq!(soft.status.code(), Some(2));
+    assert!(stderr(&soft).contains("tells no timeline"));
+    let bench = alcor(&[&["bench", "rma"], &files[..]].concat());
+    assert_eq!(bench.status.code(), Some(2));
+    assert!(stderr(&bench).contains("--config"));
+}

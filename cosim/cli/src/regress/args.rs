@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use regex::Regex;
 
 use super::plan::Shard;
-use crate::backends::{check_waves, is_shared};
+use crate::backends::{Logs, check_waves, is_shared};
 use crate::exit::Error;
 
 /// The board that is taken unless another is named.
@@ -45,6 +45,9 @@ pub struct Args {
     /// It need match no more than a part of the name; `^put\.` are the tests of module `put`. --list shows the names.
     #[arg(long, value_name = "RE", help_heading = "What runs")]
     pub filter: Option<Regex>,
+
+    #[command(flatten)]
+    pub logs: Logs,
 
     /// The full tier: about ten times the work
     #[arg(long, help_heading = "What runs")]

@@ -36,9 +36,8 @@ pub struct Explanation {
 }
 
 /// A board, or boards, that record the waves of a test from its start to its end.
-pub fn open_with_waves(args: &Args, case: Case) -> Result<Cluster, Error> {
-    let uri =
-        backends::with_waves(&args.backend, &args.waves_file(case)).map_err(Error::program)?;
+pub fn open_with_waves(args: &Args, board: &str, case: Case) -> Result<Cluster, Error> {
+    let uri = backends::with_waves(board, &args.waves_file(case)).map_err(Error::program)?;
     backends::open(&uri)
 }
 

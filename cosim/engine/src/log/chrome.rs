@@ -57,9 +57,11 @@ pub(crate) struct About<'a> {
     pub(crate) name: &'a str,
     /// Of each board: its name, records that there was no room for, and the limit.
     pub(crate) boards: &'a [(String, u64, usize)],
+    /// When each run begins in the file.
+    pub(crate) shifts: &'a BTreeMap<u32, u64>,
 }
 
-/// When each run begins in the file.
+/// When each run begins in a file, of cycles at which things end.
 pub(crate) fn shifts(ends: impl Iterator<Item = (u32, u64)>) -> BTreeMap<u32, u64> {
     let mut last: BTreeMap<u32, u64> = BTreeMap::new();
     for (run, end) in ends {
@@ -119,7 +121,7 @@ pub(crate) fn write(story: &Story, about: &About<'_>, out: impl Write) -> io::Re
     });
     serde_json::to_writer(&mut writer.out, &other)?;
     writer.out.write_all(b",\"traceEvents\":[")?;
-    let shifts = shifts(story.slices.iter().map(|slice| (slice.run, slice.to)));
+    let shifts = about.shifts;
     for (board, (name, dropped, limit)) in about.boards.iter().enumerate() {
         let pid = process(board as u32);
         writer.meta("process_name", (pid, 0), json!({ "name": name }))?;
@@ -131,7 +133,7 @@ pub(crate) fn write(story: &Story, about: &About<'_>, out: impl Write) -> io::Re
         let log = json!({ "dropped_records": dropped, "record_limit": limit });
         writer.meta("alcor_log", (pid, 0), log)?;
     }
-    for (run, shift) in &shifts {
+    for (run, shift) in shifts {
         let args = json!({ "run": run, "cycle_0_at": shift });
         let event = Event {
             ts: Some(*shift),
@@ -141,7 +143,7 @@ pub(crate) fn write(story: &Story, about: &About<'_>, out: impl Write) -> io::Re
         };
         writer.event(&event)?;
     }
-    let threads = threads(&story.slices, &shifts);
+    let threads = threads(&story.slices, shifts);
     for (&(board, track, lane), &tid) in &threads.numbers {
         let name = match lane {
             0 => track.name(),

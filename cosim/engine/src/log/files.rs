@@ -1,5 +1,6 @@
 //! The files that a log is written to.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -99,12 +100,24 @@ impl Logs {
         })
     }
 
+    /// When each run begins in a file.
+    fn shifts(&self) -> BTreeMap<u32, u64> {
+        chrome::shifts(self.entries.iter().map(|entry| {
+            let record = entry.record;
+            match record.what {
+                What::Hop { arrived, .. } => (record.run, record.to.max(arrived)),
+                _ => (record.run, record.to),
+            }
+        }))
+    }
+
     /// Writes the timeline of boards that were opened as `name`.
     pub(crate) fn write_timeline(&self, name: &str, path: &Path) -> Result<(), CosimError> {
         let story = Story::of(&self.entries, self.setup);
         let about = About {
             name,
             boards: &self.boards,
+            shifts: &self.shifts(),
         };
         write(path, |out| chrome::write(&story, &about, out))
     }
@@ -116,7 +129,7 @@ impl Logs {
         write(path, |out| match format {
             PacketFormat::Text => self.write_text(&packets, out),
             PacketFormat::Pcapng => {
-                let shifts = chrome::shifts(packets.iter().map(|packet| (packet.run, packet.end)));
+                let shifts = self.shifts();
                 pcapng::begin(out)?;
                 packets
                     .iter()
