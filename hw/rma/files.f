@@ -8,5 +8,6 @@ rma/rtl/rma_packet_controller.sv
 rma/rtl/rma_receive.sv
 rma/rtl/rma_completion_queue.sv
 rma/rtl/rma_registers.sv
+rma/rtl/rma_rank_reset.sv
 rma/rtl/rma_sync.sv
 rma/rtl/rma_coprocessor.sv

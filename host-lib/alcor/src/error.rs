@@ -5,6 +5,7 @@ use std::fmt;
 use alcor_abi::Status;
 
 use crate::call::{Call, CommunicatorId, Difference, SoftwareReason};
+use crate::takeover::what_is_missing;
 use crate::transfer::Transfer;
 use crate::watchdog::{Awaited, RankState, describe_watchdog};
 use crate::{
@@ -259,6 +260,43 @@ pub enum Error {
         by: GlobalRank,
         /// Why.
         reason: AbortReason,
+    },
+
+    // ------------------------------------------------------------ taking a rank over
+    /// The rank's last holder took part in a run over several boards, of which a rank's reset can't free it.
+    #[error(
+        "{rank}: its last holder was in a run of {nprocs} ranks, and the board has {ranks}: the other boards can't be told of its end; reset all boards of the run (`Cluster::prepare`)"
+    )]
+    RunOfManyBoards {
+        /// The rank.
+        rank: GlobalRank,
+        /// Ranks of the run.
+        nprocs: u32,
+        /// Ranks of the board.
+        ranks: u32,
+    },
+    /// The reset of a rank, before its next holder may have it, has not come to its end.
+    #[error(
+        "{rank}: its reset still waits after {cycles} cycles, for {}; who owes that is stuck or gone: reset the board (RESET_STATE 0x{state:08x})",
+        what_is_missing(*state)
+    )]
+    RankNotReset {
+        /// The rank.
+        rank: GlobalRank,
+        /// How long it has been waited for.
+        cycles: u64,
+        /// What RESET_STATE held.
+        state: u32,
+    },
+    /// Another rank of the board, which had begun a run, was reset since this one began: what ranks do together has ended.
+    #[error(
+        "{rank} at {awaited}: another rank of the board was reset in the middle of the run, since its process had ended; puts, gets and messages go on, but for what ranks do together all have to attach anew"
+    )]
+    PeerReset {
+        /// Who was told.
+        rank: GlobalRank,
+        /// What it was in.
+        awaited: Awaited,
     },
 
     // ------------------------------------------------------------ put and get
@@ -653,6 +691,7 @@ impl Error {
                 Difference::Operation => Status::OtherOperation,
                 Difference::Root => Status::OtherRoot,
             }),
+            Error::PeerReset { .. } => Some(Status::RankReset),
             Error::CollectiveRefused { status, .. } => Some(*status),
             Error::RegistrationRefused { status, .. } => *status,
             _ => None,
@@ -699,6 +738,9 @@ fn advice(status: Status) -> &'static str {
         Status::BadRank => "Check the rank against `nprocs()`.",
         Status::BadLocal => "Check the local address and length against node memory.",
         Status::NotBegun => "Begin the run first.",
+        Status::RankReset => {
+            "Its process has ended; send to its next holder what that one is to have."
+        }
         _ => "",
     }
 }

@@ -83,6 +83,7 @@ mod schedule;
 #[cfg(feature = "soft")]
 pub mod soft;
 mod software;
+mod takeover;
 mod topology;
 mod transfer;
 mod tree;

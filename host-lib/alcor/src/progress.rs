@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use alcor_abi::rank::{ack, causes, events};
+use alcor_abi::rank::{ack, causes, events, reset_state};
 use alcor_abi::{CQ_ENTRY_BYTES, Opcode, Status, board, packets::cq_entry, rank};
 
 use crate::allocator::Block;
@@ -875,10 +875,15 @@ impl Progress {
         Err(self.mismatch(awaited))
     }
 
-    fn mismatch(&self, awaited: Awaited) -> Error {
-        Error::CollectiveMismatch {
-            rank: self.me,
-            awaited,
+    /// Why a barrier ended that brought nobody together.
+    fn mismatch(&mut self, awaited: Awaited) -> Error {
+        let rank = self.me;
+        match self.read(rank::RESET_STATE) {
+            Err(error) => error,
+            Ok(state) if reset_state::ORPHANED.get(state) != 0 => {
+                Error::PeerReset { rank, awaited }
+            }
+            Ok(_) => Error::CollectiveMismatch { rank, awaited },
         }
     }
 
@@ -954,6 +959,10 @@ impl Progress {
 
     pub(crate) fn info(&self) -> &BoardInfo {
         &self.info
+    }
+
+    pub(crate) fn board(&self) -> u32 {
+        self.board
     }
 
     pub(crate) fn nprocs(&self) -> u32 {

@@ -13,6 +13,7 @@ use crate::communicator::local_bits;
 use crate::messages::Contexts;
 use crate::progress::{Place, Progress, Wanted, ring_bytes};
 use crate::rows::{self, Rows};
+use crate::takeover::{NoPort, take_over};
 use crate::transfer::fits;
 use crate::watchdog::{Awaited, RankState};
 use crate::{
@@ -66,12 +67,20 @@ impl Rank {
     ///
     /// Whoever starts the processes of a run first calls [`crate::Cluster::prepare`]; each process
     /// then attaches its rank, with the cluster's topology among its options, and ends with
-    /// [`Rank::finish`]. Where boards are joined by links, `pid` is board × ranks of a board +
+    /// [`Rank::finish`]. A process may also take over a rank whose last holder has ended, in whatever way: the rank is
+    /// reset, while the others of its board go on. What others had under way with it ends: messages that it had not
+    /// received are refused ([`Status::RankReset`](crate::Status::RankReset)), those that it had sent and nobody has received
+    /// are gone. It can't put itself in the last holder's place in what ranks do together: barriers, registrations and
+    /// collectives of a run in the middle of which a rank is reset fail with [`Error::PeerReset`] until all have attached anew.
+    /// An abort of the board, and a run over several boards, are for [`crate::Cluster::prepare`].
+    ///
+    /// Where boards are joined by links, `pid` is board × ranks of a board +
     /// local rank; that of a board alone may be any.
     ///
     /// # Errors
     /// What [`identify`] finds wrong with the board, what the board says, [`Error::BadOption`],
-    /// [`Error::OutOfRange`].
+    /// [`Error::OutOfRange`]; [`Error::RankNotReset`] and [`Error::RunOfManyBoards`] where only a reset of the board makes
+    /// the rank of use again.
     ///
     /// # Examples
     /// ```
@@ -148,7 +157,7 @@ impl Rank {
             cluster,
         };
         let port = board.attach(local)?;
-        Rank::begin(port, info, place, Rows::default(), options)
+        Rank::take(port, info, place, options)
     }
 
     /// Begins the run on a port of a board whose ID block has been checked.
@@ -497,6 +506,42 @@ impl Rank {
     /// What the backend says.
     pub fn rank_states(&mut self) -> Result<Vec<RankState>> {
         self.progress.rank_states()
+    }
+
+    /// Gives up all that this rank has under way and begins anew, as the next holder of the rank would whose last one ended
+    /// here: see [`Rank::attach`] for what becomes of what it had with others. Its regions, windows and requests are of no
+    /// use to the rank that it comes back as.
+    ///
+    /// # Errors
+    /// As [`Rank::attach`].
+    pub fn start_over(mut self) -> Result<Rank> {
+        let (options, info) = (self.options, self.board().clone());
+        let place = Place {
+            me: self.pid(),
+            nprocs: self.nprocs(),
+            board: self.progress.board(),
+            cluster: None,
+        };
+        // The port stays with the rank; what is left of this one has nothing to say any more.
+        self.left = true;
+        let port = std::mem::replace(&mut self.progress.port, Box::new(NoPort));
+        drop(self);
+        Rank::take(port, info, place, &options)
+    }
+
+    /// Begins on a port of a rank that somebody may have had before.
+    fn take(
+        mut port: Box<dyn Port>,
+        info: BoardInfo,
+        place: Place,
+        options: &Options,
+    ) -> Result<Rank> {
+        if let Err(error) = take_over(&mut *port, place.me, &info, options.watchdog_cycles) {
+            // Nobody's peer has died of it.
+            let _ = port.leave();
+            return Err(error);
+        }
+        Rank::begin(port, info, place, Rows::default(), options)
     }
 
     /// The port below, past all bookkeeping: what is written through it, the library does not

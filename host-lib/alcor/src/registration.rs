@@ -140,6 +140,12 @@ impl Rank {
                     awaited: awaited.clone(),
                 });
             }
+            Some(Status::RankReset) => {
+                return Err(Error::PeerReset {
+                    rank,
+                    awaited: awaited.clone(),
+                });
+            }
             _ => {
                 return Err(Error::RegistrationRefused {
                     rank,

@@ -22,7 +22,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use alcor_abi::packets::{cq_entry, x_commit, x_message};
-use alcor_abi::rank::{ack, causes, events, identity, last_error, reg_result};
+use alcor_abi::rank::{
+    ack, causes, events, identity, last_error, rank_reset, reg_result, reset_state,
+};
 use alcor_abi::{
     CQ_ENTRY_BYTES, Field, Opcode, PAPER_MAX_WORDS, PacketType, Status, SyncKind, board, rank,
 };
@@ -387,6 +389,11 @@ struct SoftRank {
     epoch_began: Option<u64>,
     epoch_cycles: u32,
     irq_enable: u32,
+    /// Of RESET_STATE.
+    used: bool,
+    orphaned: bool,
+    largest: u32,
+    resets: u32,
     alpu: SoftAlpu,
     messages: SoftMessages,
 }
@@ -426,6 +433,10 @@ impl SoftRank {
             epoch_began: None,
             epoch_cycles: 0,
             irq_enable: 0,
+            used: false,
+            orphaned: false,
+            largest: 0,
+            resets: 0,
             alpu: SoftAlpu::of(number),
             messages: SoftMessages::default(),
         }
@@ -457,6 +468,35 @@ impl SoftRank {
             Opcode::Deregister => Some(SyncKind::Deregister),
             _ => None,
         }
+    }
+
+    /// Ends a collective command for which nobody will come; whether there was one.
+    fn end_orphaned(&mut self, now: u64) -> bool {
+        let Some(kind) = self.sync_kind().filter(|_| self.orphaned) else {
+            return false;
+        };
+        self.pop();
+        match kind {
+            SyncKind::Barrier => {
+                self.end_barrier(now);
+                self.event(events::MISMATCH);
+            }
+            _ => self.end_registration(0, Status::RankReset),
+        }
+        true
+    }
+
+    fn end_barrier(&mut self, now: u64) {
+        self.barrier_done = true;
+        self.barriers += 1;
+        self.epoch_cycles = (now - self.epoch_began.take().unwrap_or(now)) as u32;
+    }
+
+    fn end_registration(&mut self, slot: u32, status: Status) {
+        self.registration_done = true;
+        self.reg_result = reg_result::SLOT.put(slot)
+            | reg_result::STATUS.put(status as u32)
+            | reg_result::COUNT.put(reg_result::COUNT.get(self.reg_result) + 1);
     }
 
     fn pop(&mut self) -> u32 {
@@ -619,6 +659,12 @@ impl State {
             rank::REFUSED_IN => it.refused_in,
             rank::REFUSED_OUT => it.refused_out,
             rank::BARRIERS => it.barriers,
+            rank::RESET_STATE => {
+                reset_state::USED.put(it.used.into())
+                    | reset_state::ORPHANED.put(it.orphaned.into())
+                    | reset_state::LARGEST.put(it.largest)
+                    | reset_state::COUNT.put(it.resets)
+            }
             _ => {
                 let engine = it.messages.read(offset);
                 engine.unwrap_or_else(|| it.alpu.read(offset))
@@ -628,7 +674,14 @@ impl State {
 
     fn write(&mut self, index: usize, offset: u32, value: u32) {
         let now = self.now;
+        if offset == rank::RANK_RESET {
+            if rank_reset::RESET.get(value) != 0 {
+                self.reset_rank(index);
+            }
+            return;
+        }
         let it = &mut self.ranks[index];
+        it.used = true;
         match offset {
             0..0x400 => self.command(index, offset / 4, value),
             rank::ACK => {
@@ -644,6 +697,24 @@ impl State {
             rank::RETIRED_WAKE => it.retired_wake = value,
             rank::MESSAGE_QUOTA => it.messages.write(offset, value),
             _ => it.alpu.write(offset, value, now),
+        }
+    }
+
+    /// Clears a rank; the others lose what they had with it, and no more.
+    fn reset_rank(&mut self, index: usize) {
+        let (config, number) = (self.config, index as u32);
+        let it = &mut self.ranks[index];
+        let begun = it.begun;
+        let fresh = SoftRank::new(&config, number, std::mem::take(&mut it.memory));
+        let old = std::mem::replace(it, fresh);
+        it.attached = old.attached;
+        it.left = old.left;
+        it.waiting = old.waiting;
+        it.largest = old.largest;
+        it.resets = (old.resets + 1) & 0xFF;
+        self.drop_messages(index, &old.messages);
+        for (other, rank) in self.ranks.iter_mut().enumerate() {
+            rank.orphaned |= begun && rank.begun && other != index;
         }
     }
 
@@ -704,7 +775,9 @@ impl State {
             return false;
         };
         match opcode {
-            Opcode::Barrier | Opcode::Register | Opcode::Deregister => return false,
+            Opcode::Barrier | Opcode::Register | Opcode::Deregister => {
+                return it.end_orphaned(self.now);
+            }
             Opcode::Put1 | Opcode::PutN | Opcode::Get => return self.serve_paper(index, opcode),
             // On its way until its target takes part in the run.
             Opcode::XSend | Opcode::XAnnounce => {
@@ -720,7 +793,10 @@ impl State {
         match opcode {
             Opcode::SetPid => it.pid = data & 0xFF,
             Opcode::SetNprocs => it.nprocs = data & 0xFF,
-            Opcode::BeginRun => it.begun = true,
+            Opcode::BeginRun => {
+                (it.begun, it.orphaned) = (true, false);
+                it.largest = it.largest.max(it.nprocs);
+            }
             Opcode::EndRun => it.begun = false,
             Opcode::WindowSize => it.window_size = Some(data),
             Opcode::XOffset => it.operands[0] = data,
@@ -910,7 +986,8 @@ impl State {
         };
         let kinds: Option<Vec<SyncKind>> = begun
             .iter()
-            .map(|&index| self.ranks[index].sync_kind())
+            .map(|&index| &self.ranks[index])
+            .map(|rank| rank.sync_kind().filter(|_| !rank.orphaned))
             .collect();
         let Some(kinds) = kinds.filter(|kinds| kinds.len() == nprocs as usize) else {
             return false;
@@ -930,22 +1007,17 @@ impl State {
             let now = self.now;
             let it = &mut self.ranks[index];
             if kind == SyncKind::Barrier {
-                it.barrier_done = true;
-                it.barriers += 1;
-                it.epoch_cycles = (now - it.epoch_began.take().unwrap_or(now)) as u32;
+                it.end_barrier(now);
                 if !together {
                     it.event(events::MISMATCH);
                 }
                 continue;
             }
-            it.registration_done = true;
             let (slot, status) = match result {
                 Ok(slot) => (slot, Status::Ok),
                 Err(status) => (0, status),
             };
-            it.reg_result = reg_result::SLOT.put(slot)
-                | reg_result::STATUS.put(status as u32)
-                | reg_result::COUNT.put(reg_result::COUNT.get(it.reg_result) + 1);
+            it.end_registration(slot, status);
         }
         true
     }

@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h53CA4295;
+  localparam logic [31:0] ABI_HASH = 32'hFACC934F;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -124,7 +124,9 @@ package alcor_abi_pkg;
     /// No unexpected message matches.
     ST_NOT_FOUND = 5'h15,
     /// The id of a message or receive is not below the depth of the queues (MESSAGES), or a receive has it already.
-    ST_BAD_ID = 5'h16
+    ST_BAD_ID = 5'h16,
+    /// A rank was reset: the one that a message was for, before a receive had taken it; or, of what ranks do together, one of the board that had begun.
+    ST_RANK_RESET = 5'h17
   } status_e;
 
   typedef enum logic [3:0] {
@@ -424,7 +426,9 @@ package alcor_abi_pkg;
   localparam int MESSAGE_SRC_LSB = 8;
   localparam int MESSAGE_SRC_W = 8;
   localparam int MESSAGE_ZERO_LSB = 16;
-  localparam int MESSAGE_ZERO_W = 4;
+  localparam int MESSAGE_ZERO_W = 3;
+  localparam int MESSAGE_RECALL_LSB = 19;
+  localparam int MESSAGE_RECALL_W = 1;
   localparam int MESSAGE_ANNOUNCE_LSB = 20;
   localparam int MESSAGE_ANNOUNCE_W = 1;
   localparam int MESSAGE_PTYPE_LSB = 21;
@@ -664,6 +668,28 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_RX_REPLY_WORDS_OFFSET = 12'h434;
   // Barriers completed since reset.
   localparam logic [11:0] RANK_BARRIERS_OFFSET = 12'h438;
+  // Whether the rank is as a reset leaves it, and what keeps RANK_RESET from ending.
+  localparam logic [11:0] RANK_RESET_STATE_OFFSET = 12'h43C;
+  localparam int RANK_RESET_STATE_USED_LSB = 0;
+  localparam int RANK_RESET_STATE_USED_W = 1;
+  localparam int RANK_RESET_STATE_BUSY_LSB = 1;
+  localparam int RANK_RESET_STATE_BUSY_W = 1;
+  localparam int RANK_RESET_STATE_ORPHANED_LSB = 2;
+  localparam int RANK_RESET_STATE_ORPHANED_W = 1;
+  localparam int RANK_RESET_STATE_COMMANDS_LSB = 4;
+  localparam int RANK_RESET_STATE_COMMANDS_W = 1;
+  localparam int RANK_RESET_STATE_ANSWERS_LSB = 5;
+  localparam int RANK_RESET_STATE_ANSWERS_W = 1;
+  localparam int RANK_RESET_STATE_MESSAGES_LSB = 6;
+  localparam int RANK_RESET_STATE_MESSAGES_W = 1;
+  localparam int RANK_RESET_STATE_COLLECTIVES_LSB = 7;
+  localparam int RANK_RESET_STATE_COLLECTIVES_W = 1;
+  localparam int RANK_RESET_STATE_PACKETS_LSB = 8;
+  localparam int RANK_RESET_STATE_PACKETS_W = 1;
+  localparam int RANK_RESET_STATE_LARGEST_LSB = 16;
+  localparam int RANK_RESET_STATE_LARGEST_W = 8;
+  localparam int RANK_RESET_STATE_COUNT_LSB = 24;
+  localparam int RANK_RESET_STATE_COUNT_W = 8;
   // Write only; ones acknowledge.
   localparam logic [11:0] RANK_ACK_OFFSET = 12'h480;
   localparam int RANK_ACK_BARRIER_LSB = 1;
@@ -688,6 +714,10 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_CQ_WAKE_OFFSET = 12'h498;
   // Write only; raise the credit cause when RETIRED reaches this count (signed difference).
   localparam logic [11:0] RANK_RETIRED_WAKE_OFFSET = 12'h49C;
+  // Write only. Write 1: reset this rank, and nothing of another; over when RESET_STATE.busy falls.
+  localparam logic [11:0] RANK_RANK_RESET_OFFSET = 12'h4A0;
+  localparam int RANK_RANK_RESET_RESET_LSB = 0;
+  localparam int RANK_RANK_RESET_RESET_W = 1;
   // Write only, as all operands of collectives; each is kept until written again. Byte address of what this rank gives, a multiple of 4.
   localparam logic [11:0] RANK_C_SOURCE_OFFSET = 12'h800;
   // Place in the message of the first word that this rank gives.

@@ -65,6 +65,7 @@ module cluster_sync #(
 
   logic [63:0] sent_q, consumed_q, sent, consumed, last_sent_q, last_consumed_q;
   logic busy_q, seen_q, balanced_q, fired_q, fired_phase_q, phase_q;
+  logic [3:0] absent_q;
   logic agree;
   logic [21:0] low;
   logic [31:0] statuses;
@@ -114,10 +115,14 @@ module cluster_sync #(
       fired_q       <= 1'b0;
       fired_phase_q <= 1'b0;
       fire_o        <= 1'b0;
+      absent_q      <= '0;
     end else begin
       sent_q     <= sent_q + 64'(sent_i[0]) + 64'(sent_i[1]);
       consumed_q <= consumed_q + 64'(consumed_i[0]) + 64'(consumed_i[1]);
       fire_o     <= result_i && agree;
+      // A new run begins with the first phase again, whichever was the last one's.
+      absent_q <= here_i ? '0 : absent_q + 4'(absent_q != '1);
+      if (absent_q == '1) fired_q <= 1'b0;
       if (round_o) busy_q <= 1'b1;
       if (result_i) begin
         busy_q <= 1'b0;

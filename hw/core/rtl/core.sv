@@ -274,7 +274,7 @@ module core #(
   end
 
   logic aborted;
-  logic [RANKS-1:0] ready, abort;
+  logic [RANKS-1:0] ready, abort, lost, cancel;
   logic [RANKS-1:0][7:0] abort_reason;
   logic [RANKS-1:0][31:0] state;
 
@@ -365,7 +365,7 @@ module core #(
   logic [RANKS-1:0][Banks*32-1:0] mem_data;
 
   for (genvar r = 0; r < RANKS; r++) begin : g_rank
-    logic read_valid, read_ready, write_valid, write_ready;
+    logic read_valid, read_ready, write_valid, write_ready, clear;
     logic [29:0] read_address, write_address;
     logic [DATA_W-1:0] write_data;
     logic [DATA_W/8-1:0] write_strobe;
@@ -411,7 +411,12 @@ module core #(
         .collective_ready_o (complete_ready[r]),
         .collective_status_i(complete_status[r]),
         .collective_id_i    (complete_id[r]),
+        .collectives_i    (posted[r] != '0),
+        .cancel_o         (cancel[r]),
         .ready_o          (ready[r]),
+        .lost_o           (lost[r]),
+        .clear_o          (clear),
+        .peer_lost_i      ((lost & ~(RANKS'(1) << r)) != '0),
         .sync_valid_o     (sync_valid[r]),
         .quiet_o          (quiet[r]),
         .sync_kind_o      (sync_kind[r]),
@@ -483,7 +488,7 @@ module core #(
           .POSTED(r % 2 == 0)
       ) u_alpu_port (
           .clk_i         (clk_i),
-          .rst_ni        (core_rst_n),
+          .rst_ni        (core_rst_n && !clear),
           .write_i       (page_write[r] && page_offset[r][11:10] == 2'b11),
           .write_offset_i(page_offset[r]),
           .write_data_i  (page_data[r]),
@@ -492,6 +497,9 @@ module core #(
       );
     end else begin : g_no_alpu
       assign alpu_read_data[r] = '0;
+
+      logic unused_clear;
+      assign unused_clear = clear;
     end
 
     assign monitor_valid_o[r] = {rx_valid[1][r] && rx_ready[1][r], rx_valid[0][r] && rx_ready[0][r],
@@ -605,6 +613,9 @@ module core #(
     assign phit_write_address = '0;
     assign phit_write_data    = '0;
     assign phit_write_strobe  = '0;
+
+    logic unused_cancel;
+    assign unused_cancel = ^cancel;
   end else begin : g_links
     localparam int unsigned Locals = 2 + STAGES;
 
@@ -713,6 +724,7 @@ module core #(
         .write_i          (collective_write),
         .offset_i         (page_offset),
         .data_i           (page_data),
+        .cancel_i         (cancel),
         .posted_o         (posted),
         .active_o         (collectives),
         .complete_valid_o (complete_valid),

@@ -12,7 +12,8 @@ package alcor_nic_pkg;
   typedef enum logic [1:0] {
     McReceive = 2'd0,  // post a receive
     McProbe   = 2'd1,  // look for an unexpected message
-    McCancel  = 2'd2   // take back a posted receive
+    McCancel  = 2'd2,  // take back a posted receive
+    McFlush   = 2'd3   // drop all messages that wait; of a rank that is being reset
   } message_command_e;
 
   /// What becomes of the payload of a message that arrives.

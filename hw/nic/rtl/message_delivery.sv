@@ -64,6 +64,8 @@ module message_delivery #(
     input  logic [EntryW-1:0] pair_receive_i,
     /// The message.
     input  logic [EntryW-1:0] pair_message_i,
+    /// There is no receive: the message is dropped, and its sender told.
+    input  logic              pair_dropped_i,
     /// Its payload goes to the receive buffer at once.
     input  logic              pair_direct_i,
     /// Payloads sent to fragments up to and with this one, modulo 4096.
@@ -127,6 +129,8 @@ module message_delivery #(
     input  logic              ack_ready_i,
     /// The sender.
     output logic [7:0]        ack_rank_o,
+    /// Its status.
+    output logic [4:0]        ack_status_o,
     /// Its command id.
     output logic [15:0]       ack_id_o,
 
@@ -136,6 +140,8 @@ module message_delivery #(
     input  logic              retire_ready_i,
     /// The receive.
     output logic [EntryW-1:0] retire_receive_o,
+    /// There is none.
+    output logic              retire_dropped_o,
     /// The message.
     output logic [EntryW-1:0] retire_message_o,
     /// The message's source.
@@ -193,7 +199,7 @@ module message_delivery #(
       .DEPTH(DEPTH)
   ) u_peers (
       .clk_i  (clk_i),
-      .we_i   (pair_valid_i),
+      .we_i   (pair_valid_i && !pair_dropped_i),
       .waddr_i(pair_receive_i),
       .wdata_i(pair_message_i),
       .re_i   (receive_read),
@@ -202,16 +208,16 @@ module message_delivery #(
   );
 
   // --------------------------------------------------------------------------------- what waits to begin
-  logic pair_valid, pair_ready, pair_room;
+  logic pair_valid, pair_ready, pair_room, pair_dropped;
   logic [EntryW-1:0] pair_receive, pair_message;
   // While a pair waits its message's entry is taken, and so is that of each payload that is stored meanwhile:
   // these are 1024 at most, so the count is never mistaken for one of the past.
   logic [11:0] pair_stored, landed_q, ahead;
 
-  fifo #(.WIDTH(2 * EntryW + 12), .DEPTH(DEPTH), .BLOCK_RAM(DEPTH >= 128)) u_pairs (
+  fifo #(.WIDTH(1 + 2 * EntryW + 12), .DEPTH(DEPTH), .BLOCK_RAM(DEPTH >= 128)) u_pairs (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(pair_valid_i && !pair_direct_i), .ready_o(pair_room),
-      .data_i({pair_receive_i, pair_message_i, pair_stored_i}), .valid_o(pair_valid), .ready_i(pair_ready),
-      .data_o({pair_receive, pair_message, pair_stored}), .empty_o(), .usage_o()
+      .data_i({pair_dropped_i, pair_receive_i, pair_message_i, pair_stored_i}), .valid_o(pair_valid), .ready_i(pair_ready),
+      .data_o({pair_dropped, pair_receive, pair_message, pair_stored}), .empty_o(), .usage_o()
   );
 
   // ----------------------------------------------------------------------------------- what waits to end
@@ -240,9 +246,9 @@ module message_delivery #(
 
   end_e end_d, end_q;
   logic [4:0] status_q;
-  logic [EntryW-1:0] end_receive_q, end_message_q;
+  logic [EntryW-1:0] end_receive_q, end_message_q, begin_message_q, met;
   logic [2:0] told_d, told_q, tells;
-  logic empty_valid, end_reads, takes_direct, takes_moved, takes_empty;
+  logic empty_valid, end_reads, takes_direct, takes_moved, takes_empty, begin_dropped_q, end_dropped_q;
   logic [EntryW-1:0] empty_receive_q;
 
   assign takes_moved  = end_q == EndIdle && moved_valid;
@@ -252,11 +258,11 @@ module message_delivery #(
   assign direct_ready = takes_direct;
   assign end_reads    = takes_moved || takes_direct || takes_empty || end_q == EndPeer;
 
-  assign completion_valid_o = end_q == EndTell && !told_q[0];
+  assign completion_valid_o = end_q == EndTell && !told_q[0] && !end_dropped_q;
   assign ack_valid_o        = end_q == EndTell && !told_q[1];
   assign retire_valid_o     = end_q == EndTell && !told_q[2];
   assign tells              = {retire_valid_o && retire_ready_i, ack_valid_o && ack_ready_i,
-                               completion_valid_o && completion_ready_i};
+                               (completion_valid_o && completion_ready_i) || end_dropped_q};
   assign told_d             = (end_q == EndTell) ? told_q | tells : '0;
 
   always_comb begin
@@ -279,9 +285,10 @@ module message_delivery #(
     if (end_q == EndIdle) begin
       status_q      <= takes_moved ? moved_status : ST_OK;
       end_receive_q <= takes_moved ? moved_receive : takes_direct ? direct_receive : empty_receive_q;
+      end_dropped_q <= takes_empty && begin_dropped_q;
     end
     if (end_q == EndPeer) begin
-      end_message_q  <= peer;
+      end_message_q  <= met;
       end_capacity_q <= capacity;
     end
     if (end_q == EndMessage) begin
@@ -306,8 +313,10 @@ module message_delivery #(
   assign completion_tag_o    = end_tag_q;
   assign completion_length_o = end_length_q;
   assign ack_rank_o          = end_source_q;
+  assign ack_status_o        = end_dropped_q ? ST_RANK_RESET : ST_OK;
   assign ack_id_o            = end_id_q;
   assign retire_receive_o    = end_receive_q;
+  assign retire_dropped_o    = end_dropped_q;
   assign retire_message_o    = end_message_q;
   assign retire_source_o     = end_source_q;
   assign direct_done_o       = takes_direct;
@@ -324,7 +333,7 @@ module message_delivery #(
 
   begin_e begin_d, begin_q;
   logic begins, begin_reads, last_d, last_q, steps, done;
-  logic [EntryW-1:0] begin_receive_q, begin_message_q;
+  logic [EntryW-1:0] begin_receive_q;
   logic [7:0] begin_source_q;
   logic [15:0] begin_id_q;
   logic [31:0] to_q, left_q, offset_q, bytes;
@@ -341,7 +350,9 @@ module message_delivery #(
   assign receive_raddr = takes_moved ? moved_receive : takes_direct ? direct_receive :
                          takes_empty ? empty_receive_q : pair_receive;
   assign receive_read  = takes_moved || takes_direct || takes_empty || begin_reads;
-  assign message_raddr = (end_q == EndPeer) ? peer : pair_message;
+  // A message that is dropped has met nobody; the next pair begins when this one has been read.
+  assign met           = end_dropped_q ? begin_message_q : peer;
+  assign message_raddr = (end_q == EndPeer) ? met : pair_message;
   assign message_read  = end_q == EndPeer || begin_reads;
 
   assign bytes   = (length > capacity) ? capacity : length;
@@ -360,7 +371,7 @@ module message_delivery #(
       BeginIdle: if (begin_reads) begin_d = BeginRead;
       BeginRead: begin
         begin_d = announce ? BeginCut : BeginCopy;
-        if (bytes == '0) begin_d = BeginEmpty;
+        if (bytes == '0 || begin_dropped_q) begin_d = BeginEmpty;
       end
       BeginEmpty: if (takes_empty) begin_d = BeginIdle;
       BeginCopy: begin
@@ -413,6 +424,7 @@ module message_delivery #(
     if (begin_reads) begin
       begin_receive_q <= pair_receive;
       begin_message_q <= pair_message;
+      begin_dropped_q <= pair_dropped;
     end
     if (begin_q == BeginRead) begin
       begin_source_q <= source;

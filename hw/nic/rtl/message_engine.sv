@@ -93,6 +93,10 @@ module message_engine #(
     input  logic [31:0]       arrival_length_i,
     /// Its sender's command id.
     input  logic [15:0]       arrival_id_i,
+    /// It is a recall of its source.
+    input  logic              arrival_recall_i,
+    /// The rank is being reset: messages are refused.
+    input  logic              closed_i,
     /// The verdict, which takes the message.
     output logic              verdict_valid_o,
     /// The verdict is taken.
@@ -149,6 +153,8 @@ module message_engine #(
     input  logic              ack_ready_i,
     /// The sender.
     output logic [7:0]        ack_rank_o,
+    /// Its status.
+    output logic [4:0]        ack_status_o,
     /// Its command id.
     output logic [15:0]       ack_id_o,
 
@@ -229,7 +235,7 @@ module message_engine #(
 
   // ------------------------------------------------------------------------------ matching and delivery
   logic matcher_idle, delivery_idle;
-  logic receive_write, message_write, pair_valid, pair_direct, direct_done;
+  logic receive_write, message_write, pair_valid, pair_direct, pair_dropped, retire_dropped, direct_done;
   logic [EntryW-1:0] receive_entry, message_entry, pair_receive, pair_message, verdict_receive;
   logic [31:0] receive_address, receive_length;
   logic [11:0] pair_stored;
@@ -264,6 +270,8 @@ module message_engine #(
       .arrival_context_i     (arrival_context_i),
       .arrival_tag_i         (arrival_tag_i),
       .arrival_length_i      (arrival_length_i),
+      .arrival_recall_i      (arrival_recall_i),
+      .closed_i              (closed_i),
       .verdict_valid_o       (verdict_valid_o),
       .verdict_ready_i       (verdict_ready_i),
       .verdict_o             (verdict_o),
@@ -288,11 +296,13 @@ module message_engine #(
       .pair_valid_o          (pair_valid),
       .pair_receive_o        (pair_receive),
       .pair_message_o        (pair_message),
+      .pair_dropped_o        (pair_dropped),
       .pair_direct_o         (pair_direct),
       .pair_stored_o         (pair_stored),
       .retire_valid_i        (retire_valid),
       .retire_ready_o        (retire_ready),
       .retire_receive_i      (retire_receive),
+      .retire_dropped_i      (retire_dropped),
       .retire_message_i      (retire_message),
       .retire_source_i       (retire_source),
       .direct_done_i         (direct_done),
@@ -335,6 +345,7 @@ module message_engine #(
       .pair_valid_i       (pair_valid),
       .pair_receive_i     (pair_receive),
       .pair_message_i     (pair_message),
+      .pair_dropped_i     (pair_dropped),
       .pair_direct_i      (pair_direct),
       .pair_stored_i      (pair_stored),
       .stored_i           (stored_i),
@@ -364,10 +375,12 @@ module message_engine #(
       .ack_valid_o        (ack_valid_o),
       .ack_ready_i        (ack_ready_i),
       .ack_rank_o         (ack_rank_o),
+      .ack_status_o       (ack_status_o),
       .ack_id_o           (ack_id_o),
       .retire_valid_o     (retire_valid),
       .retire_ready_i     (retire_ready),
       .retire_receive_o   (retire_receive),
+      .retire_dropped_o   (retire_dropped),
       .retire_message_o   (retire_message),
       .retire_source_o    (retire_source),
       .direct_done_o      (direct_done)

@@ -58,6 +58,10 @@ module message_matcher #(
     input  logic [25:0]       arrival_tag_i,
     /// Its length in bytes.
     input  logic [31:0]       arrival_length_i,
+    /// It is a recall: what waits of its source is dropped, and then it is refused.
+    input  logic              arrival_recall_i,
+    /// The rank is being reset: messages are refused.
+    input  logic              closed_i,
     /// The verdict, which takes the message.
     output logic              verdict_valid_o,
     /// The verdict is taken.
@@ -109,6 +113,8 @@ module message_matcher #(
     output logic [EntryW-1:0] pair_receive_o,
     /// The message.
     output logic [EntryW-1:0] pair_message_o,
+    /// There is no receive: the message is dropped.
+    output logic              pair_dropped_o,
     /// Its payload goes to the receive buffer at once.
     output logic              pair_direct_o,
     /// Payloads sent to fragments up to and with this one, modulo 4096.
@@ -120,6 +126,8 @@ module message_matcher #(
     output logic              retire_ready_o,
     /// The receive.
     input  logic [EntryW-1:0] retire_receive_i,
+    /// There is none.
+    input  logic              retire_dropped_i,
     /// The message.
     input  logic [EntryW-1:0] retire_message_i,
     /// The message's source.
@@ -159,7 +167,7 @@ module message_matcher #(
   localparam int unsigned DirectW = $clog2(DIRECT + 1);
   localparam logic [31:0] Buffer = 32'(NODE_BYTES - DEPTH * FRAGMENT);
 
-  typedef enum logic [3:0] {
+  typedef enum logic [4:0] {
     StSweep,                                 // tables are cleared
     StIdle,
     StArrive, StArriving, StChoose, StKeep,  // a message: search, what was found, append
@@ -167,6 +175,7 @@ module message_matcher #(
     StPost, StPosting, StQueue,              // a receive: search, what was found, append
     StProbe, StProbing,
     StCancel, StCancelling,
+    StDrop, StDropping,                      // a recall or flush: search, and again until nothing is found
     StResult
   } state_e;
 
@@ -185,6 +194,7 @@ module message_matcher #(
   logic [MatchW-1:0] match_q, mask_q;
   logic [31:0] address_q, length_q;
   logic [EntryW-1:0] receive_q, message_q;
+  logic flush_q;
 
   // --------------------------------------------------------------------------------------- the queues
   logic posted_valid, posted_ready, posted_done, posted_found, posted_unit;
@@ -250,7 +260,8 @@ module message_matcher #(
     if (state_q == StProbe) unexpected_op = MoProbe;
   end
 
-  assign unexpected_valid = (state_q == StPost && entry_state == EnFree) || state_q == StKeep || state_q == StProbe;
+  assign unexpected_valid = (state_q == StPost && entry_state == EnFree) || state_q == StKeep || state_q == StProbe ||
+                            state_q == StDrop;
   assign posted_valid     = (state_q == StArrive && room) || state_q == StQueue ||
                             (state_q == StCancel && entry_state == EnQueued);
 
@@ -288,7 +299,7 @@ module message_matcher #(
       .rdata_o(held)
   );
 
-  assign room         = free_valid && (quota_i == '1 || 32'(held) < 32'(quota_i));
+  assign room         = !closed_i && free_valid && (quota_i == '1 || 32'(held) < 32'(quota_i));
   assign take_message = state_q == StArrive && room && posted_ready;
   assign retire       = retiring_q;
   assign held_write   = take_message || retire;
@@ -317,7 +328,7 @@ module message_matcher #(
     entry_write = 1'b0;
     entry_at    = receive_q;
     entry_next  = EnFree;
-    if (pair_valid_o) begin
+    if (pair_valid_o && !pair_dropped_o) begin
       entry_write = 1'b1;
       entry_next  = EnMatched;
     end
@@ -327,7 +338,7 @@ module message_matcher #(
     end
     if (state_q == StCancelling && posted_done) entry_write = 1'b1;
     if (retire) begin
-      entry_write = 1'b1;
+      entry_write = !retire_dropped_i;
       entry_at    = retire_receive_i;
     end
   end
@@ -398,7 +409,7 @@ module message_matcher #(
     verdict_address_d = verdict_address_q;
     verdict_bytes_d   = verdict_bytes_q;
     unique case (state_q)
-      StArrive: verdict_d = MvRefuse;
+      StArrive, StDrop: verdict_d = MvRefuse;
       StChoose: begin
         verdict_d         = MvNone;
         verdict_address_d = buffer_address;
@@ -432,8 +443,10 @@ module message_matcher #(
                              (state_q == StKeep && unexpected_ready && verdict_d == MvStore);
   assign refused_o         = state_q == StArrive && !room;
 
-  // A pair: of a message that has found its receive, or of a receive that has found its message.
-  assign pair_valid_o   = state_q == StChoose || (state_q == StPosting && unexpected_done && unexpected_found);
+  // A pair: of a message that has found its receive, or of a receive that has found its message; or one to be dropped.
+  assign pair_dropped_o = state_q == StDropping;
+  assign pair_valid_o   = state_q == StChoose ||
+                          ((state_q == StPosting || state_q == StDropping) && unexpected_done && unexpected_found);
   assign pair_receive_o = receive_q;
   assign pair_message_o = (state_q == StChoose) ? message_q : unexpected_entry;
   assign pair_direct_o  = goes_direct;
@@ -453,11 +466,12 @@ module message_matcher #(
     unique case (state_q)
       StSweep: if (sweep_q == '1) state_d = StIdle;
       StIdle: begin
-        if (arrives) state_d = StArrive;
+        if (arrives) state_d = arrival_recall_i ? StDrop : StArrive;
         if (commanded) begin
           unique case (command_i)
             McReceive: state_d = StPost;
             McProbe:   state_d = StProbe;
+            McFlush:   state_d = StDrop;
             default:   state_d = StCancel;
           endcase
         end
@@ -483,6 +497,11 @@ module message_matcher #(
         else if (posted_ready) state_d = StCancelling;
       end
       StCancelling: if (posted_done) state_d = StResult;
+      StDrop: if (unexpected_ready) state_d = StDropping;
+      StDropping: begin
+        if (unexpected_done && unexpected_found) state_d = StDrop;
+        else if (unexpected_done) state_d = flush_q ? StIdle : StVerdict;
+      end
       StResult: if (result_ready_i) state_d = StIdle;
       default: state_d = StIdle;
     endcase
@@ -502,10 +521,13 @@ module message_matcher #(
       address_q <= command_address_i;
       length_q  <= command_length_i;
       receive_q <= command_id_i;
+      flush_q   <= command_i == McFlush;
+      if (command_i == McFlush) mask_q <= '1;
     end
     if (arrives) begin
       match_q <= {arrival_source_i, arrival_context_i, arrival_tag_i};
-      mask_q  <= '0;
+      mask_q  <= arrival_recall_i ? {8'd0, 8'hFF, 26'h3FF_FFFF} : '0;
+      flush_q <= 1'b0;
     end
     if (state_q == StIdle) source_q <= retire_valid_i ? retire_source_i : arrival_source_i;
     if (take_message) message_q <= free_entry;

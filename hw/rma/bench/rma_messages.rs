@@ -504,6 +504,7 @@ impl Bench {
 #[derive(Debug, Clone)]
 struct Sent {
     from: usize,
+    to: usize,
     id: u32,
     context: u32,
     tag: u32,
@@ -556,6 +557,10 @@ struct Tally {
     copies: u64,
     direct: u64,
     moves: u64,
+    recalls: u64,
+    recalled: u64,
+    returned: u64,
+    unplaced: u64,
 }
 
 struct Program {
@@ -563,6 +568,10 @@ struct Program {
     known: [Known; RANKS],
     tally: Tally,
     next_move: u32,
+    /// The rank that is being reset, of which nothing more is expected.
+    lost: Option<usize>,
+    /// The rank that has been, and has yet to begin.
+    silent: Option<usize>,
 }
 
 const TAGS: [u32; 4] = [0, 7, 1 << 25, (1 << 26) - 1];
@@ -604,6 +613,7 @@ impl Program {
         self.tally.empty += u64::from(length == 0);
         self.known[at].sent.push(Sent {
             from: at,
+            to,
             id,
             context,
             tag,
@@ -694,6 +704,10 @@ impl Program {
     fn step(&mut self) {
         self.bench.cycle();
         for at in 0..RANKS {
+            if self.lost == Some(at) {
+                self.bench.nodes[at].received = Default::default();
+                continue;
+            }
             self.look(at);
             self.complete(at);
         }
@@ -705,6 +719,15 @@ impl Program {
             let kind = packet[0] >> 21 & 7;
             if kind == PacketType::Message as u32 {
                 let from = (packet[0] >> 8 & 0xff) as usize;
+                if message::RECALL.get(packet[0]) == 1 {
+                    assert_eq!(self.lost, Some(from), "rank {at}: a recall");
+                    self.tally.recalls += 1;
+                    let unexpected = &mut self.known[at].unexpected;
+                    let before = unexpected.len();
+                    unexpected.retain(|message| message.from != from);
+                    self.tally.recalled += (before - unexpected.len()) as u64;
+                    continue;
+                }
                 let sent = self.known[from].sent.iter();
                 let mut sent = sent.filter(|sent| sent.id == packet[3]);
                 let message = sent.next().expect("a message that was sent").clone();
@@ -745,6 +768,10 @@ impl Program {
                 let moves = &mut self.known[at].moves;
                 let found = moves.iter().position(|&(known, ..)| known == id);
                 let (_, to, address, data) = moves.remove(found.expect("a put or get"));
+                if self.lost.is_some() && status == Status::BadSlot as u32 {
+                    self.tally.unplaced += 1;
+                    continue;
+                }
                 assert_eq!(status, 0, "{place}");
                 assert!(
                     self.bench.bytes(to, address, data.len() as u32) == data,
@@ -757,6 +784,10 @@ impl Program {
             let known = &mut self.known[at];
             if let Some(found) = known.sent.iter().position(|sent| sent.id == id) {
                 let sent = known.sent.remove(found);
+                if self.lost == Some(sent.to) && status == Status::RankReset as u32 {
+                    self.tally.returned += 1;
+                    continue;
+                }
                 assert_eq!((status, source), (0, 0), "{place}: {sent:x?}");
                 // Nothing waits for it any more.
                 let waits = self.known.iter().any(|known| {
@@ -811,6 +842,69 @@ impl Program {
         }
     }
 
+    /// Both ranks begin a run, with a window each.
+    fn begin(mut bench: Bench) -> Program {
+        bench.begin();
+        for at in 0..RANKS {
+            // As many as each may have under way: so nothing is ever refused.
+            bench.register(at, rank::MESSAGE_QUOTA, 1 + SENDS_AT_MOST as u32);
+            bench.command(at, Opcode::WindowSize, 0x2000);
+            bench.command(at, Opcode::Register, WINDOW);
+        }
+        bench.run_until("the registration", |bench| {
+            (0..RANKS).all(|at| rank::reg_result::COUNT.get(bench.read(at, rank::REG_RESULT)) == 1)
+        });
+        let known = std::array::from_fn(|at| Known {
+            memory: bench.nodes[at].memory.clone(),
+            ..Known::default()
+        });
+        Program {
+            bench,
+            known,
+            tally: Tally::default(),
+            next_move: 0,
+            lost: None,
+            silent: None,
+        }
+    }
+
+    /// Messages, puts and gets for so many cycles. Of a rank that is being reset nobody expects anything.
+    fn traffic(&mut self, cycles: u32) {
+        // Which side is ahead, and whether puts and gets go along.
+        let paces = [0.01, 0.05, 0.2];
+        let mut pace = || paces[self.bench.rng.random_range(0..3)];
+        let (sends, receives, moves) = (pace(), pace(), pace());
+        let tags = self.bench.rng.random_range(1..=TAGS.len());
+        for _ in 0..cycles {
+            for at in 0..RANKS {
+                let known = &self.known[at];
+                let (sent, moved) = (known.sent.len(), known.moves.len());
+                let received = known.posted.len() + known.met.len();
+                let busy = self.bench.nodes[at].host.len() > 12;
+                let rng = &mut self.bench.rng;
+                let tag = TAGS[rng.random_range(0..tags)];
+                let context = CONTEXTS[rng.random_range(0..2)];
+                let peer = rng.random_range(0..RANKS);
+                if self.lost == Some(at) || self.silent == Some(at) {
+                    continue;
+                }
+                if sent < SENDS_AT_MOST && !busy && rng.random_bool(sends) {
+                    self.send(at, peer, context, tag);
+                } else if received < RECEIVES_AT_MOST && !busy && rng.random_bool(receives) {
+                    let any = self.lost.is_none() && rng.random_bool(0.3);
+                    // What has been recalled can't be received, and when that is nobody knows.
+                    let peer = self.lost.map_or(peer, |_| at);
+                    let source = (!any).then_some(peer);
+                    let tag = (!rng.random_bool(0.3)).then_some(tag);
+                    self.receive(at, source, context, tag);
+                } else if moved < 4 && !busy && rng.random_bool(moves / 4.0) {
+                    self.transfer(at);
+                }
+            }
+            self.step();
+        }
+    }
+
     /// Everything under way ends; then messages for all receives, and receives for all messages.
     fn clean(&mut self) {
         loop {
@@ -849,27 +943,7 @@ impl Program {
 
 /// Random messages between the ranks and to themselves, with puts and gets beside them, over a network that stalls.
 fn programs(config: Config, rounds: u64) {
-    let mut bench = Bench::new(config, "rma_messages_programs");
-    bench.begin();
-    for at in 0..RANKS {
-        // As many as each may have under way: so nothing is ever refused.
-        bench.register(at, rank::MESSAGE_QUOTA, 1 + SENDS_AT_MOST as u32);
-        bench.command(at, Opcode::WindowSize, 0x2000);
-        bench.command(at, Opcode::Register, WINDOW);
-    }
-    bench.run_until("the registration", |bench| {
-        (0..RANKS).all(|at| rank::reg_result::COUNT.get(bench.read(at, rank::REG_RESULT)) == 1)
-    });
-    let known = std::array::from_fn(|at| Known {
-        memory: bench.nodes[at].memory.clone(),
-        ..Known::default()
-    });
-    let mut program = Program {
-        bench,
-        known,
-        tally: Tally::default(),
-        next_move: 0,
-    };
+    let mut program = Program::begin(Bench::new(config, "rma_messages_programs"));
     for round in 0..rounds {
         program.bench.set_paces();
         let thresholds = [0, 1, 4, 0xffff];
@@ -879,33 +953,7 @@ fn programs(config: Config, rounds: u64) {
                 program.bench.register(at, register, value);
             }
         }
-        // Which side is ahead, and whether puts and gets go along.
-        let paces = [0.01, 0.05, 0.2];
-        let mut pace = || paces[program.bench.rng.random_range(0..3)];
-        let (sends, receives, moves) = (pace(), pace(), pace());
-        let tags = program.bench.rng.random_range(1..=TAGS.len());
-        for _ in 0..800 {
-            for at in 0..RANKS {
-                let known = &program.known[at];
-                let (sent, moved) = (known.sent.len(), known.moves.len());
-                let received = known.posted.len() + known.met.len();
-                let busy = program.bench.nodes[at].host.len() > 12;
-                let rng = &mut program.bench.rng;
-                let tag = TAGS[rng.random_range(0..tags)];
-                let context = CONTEXTS[rng.random_range(0..2)];
-                let peer = rng.random_range(0..RANKS);
-                if sent < SENDS_AT_MOST && !busy && rng.random_bool(sends) {
-                    program.send(at, peer, context, tag);
-                } else if received < RECEIVES_AT_MOST && !busy && rng.random_bool(receives) {
-                    let source = (!rng.random_bool(0.3)).then_some(peer);
-                    let tag = (!rng.random_bool(0.3)).then_some(tag);
-                    program.receive(at, source, context, tag);
-                } else if moved < 4 && !busy && rng.random_bool(moves / 4.0) {
-                    program.transfer(at);
-                }
-            }
-            program.step();
-        }
+        program.traffic(800);
         if round % 4 == 3 {
             program.clean();
         }
@@ -943,6 +991,202 @@ fn programs(config: Config, rounds: u64) {
 fn rma_messages_programs() {
     programs(USUAL, soak(150));
     programs(SMALLEST, soak(300));
+}
+
+// ------------------------------------------------------------------------------------------------ a rank's reset
+
+impl Program {
+    /// The holder of a rank is gone in the middle of it all, and its next holder resets it, while the other rank goes on.
+    fn lose(&mut self, victim: usize) {
+        let other = 1 - victim;
+        // What the other receives from now on is its own; so who gets what does not depend on when it is recalled.
+        self.run_until("the other's commands", |program| {
+            let bench = &mut program.bench;
+            let state = bench.word(other, "state_o");
+            let retired = bench.read(other, rank::RETIRED);
+            bench.nodes[other].host.is_empty()
+                && retired == bench.nodes[other].commands
+                && board::rank_state::COMMANDS.get(state) == 0
+        });
+        // The last that the process does: a barrier to which nobody comes, or half a command of the paper's.
+        match self.bench.rng.random_range(0..3) {
+            0 => self.bench.command(victim, Opcode::Barrier, 0),
+            1 => {
+                self.bench.command(victim, Opcode::Put1, WINDOW);
+                self.bench.command(victim, Opcode::Data8, 1);
+            }
+            _ => {}
+        }
+        for _ in 0..self.bench.rng.random_range(0..60) {
+            self.step();
+        }
+        self.bench.nodes[victim].host.clear();
+        self.lost = Some(victim);
+        let lost = &mut self.known[victim];
+        (lost.posted, lost.unexpected, lost.met) = Default::default();
+        let moves = std::mem::take(&mut lost.moves);
+        let resets = rank::reset_state::COUNT.get(self.bench.read(victim, rank::RESET_STATE));
+        self.bench
+            .register(victim, rank::RANK_RESET, rank::rank_reset::RESET.mask());
+        let start = self.bench.dut.cycle();
+        while !self.bench.nodes[victim].host.is_empty()
+            || rank::reset_state::BUSY.get(self.bench.read(victim, rank::RESET_STATE)) == 1
+        {
+            self.traffic(1);
+            let waited = self.bench.dut.cycle() - start;
+            let state = self.bench.read(victim, rank::RESET_STATE);
+            assert!(waited < 60_000, "rank {victim}: RESET_STATE {state:#x}");
+        }
+        let node = &mut self.bench.nodes[victim];
+        (node.tail, node.commands) = (0, 0);
+        self.is_fresh(victim, (resets + 1) & 0xff);
+        let left = self.bench.bytes(victim, 0, RING);
+
+        // What it had sent to the other's window has landed as a whole, or not at all.
+        for (_, to, place, data) in moves {
+            if to == other {
+                let found = self.bench.bytes(to, place, data.len() as u32);
+                let range = place as usize..place as usize + data.len();
+                let before = &mut self.known[to].memory[range];
+                assert!(found == data || found == before, "half a put at {place:#x}");
+                before.copy_from_slice(&found);
+            }
+        }
+        self.known[victim].sent.clear();
+        // What the other has sent since is the next holder's; nothing older comes any more.
+        self.run_until("the other's traffic", |program| {
+            let known = &program.known[other];
+            known.moves.is_empty() && known.met.is_empty() && program.bench.is_quiet()
+        });
+        let waiting = self.known[other].sent.iter();
+        let waiting = waiting.filter(|sent| sent.to == victim).count() as u32;
+        assert_eq!(
+            self.bench.read(victim, rank::MESSAGE_QUEUES),
+            rank::message_queues::UNEXPECTED.put(waiting),
+            "rank {victim}: messages since"
+        );
+        assert!(left == self.bench.bytes(victim, 0, RING), "a late write");
+        let memory = self.bench.bytes(victim, 0, NODE_BYTES);
+        self.known[victim].memory = memory;
+    }
+
+    /// Every register as after the board's reset.
+    fn is_fresh(&mut self, at: usize, resets: u32) {
+        let zero = [
+            rank::RETIRED,
+            rank::CQ_HEAD,
+            rank::REG_RESULT,
+            rank::EPOCH_CYCLES,
+            rank::EVENTS,
+            rank::LAST_ERROR,
+            rank::REFUSED_IN,
+            rank::REFUSED_OUT,
+            rank::BARRIERS,
+            rank::POSTED_BY_UNIT,
+            rank::POSTED_BY_WALK,
+            rank::UNEXPECTED_BY_UNIT,
+            rank::UNEXPECTED_BY_WALK,
+            rank::MESSAGES_REFUSED,
+        ];
+        for register in zero {
+            let found = self.bench.read(at, register);
+            // What came in since it is cleared is nobody's fault.
+            let late = [rank::EVENTS, rank::REFUSED_IN, rank::MESSAGES_REFUSED];
+            assert!(
+                found == 0 || late.contains(&register),
+                "rank {at}: {register:#x}: {found:#x}"
+            );
+        }
+        let identity = rank::identity::PID.put(at as u32) | rank::identity::NPROCS.put(1);
+        assert_eq!(self.bench.read(at, rank::IDENTITY), identity);
+        let state =
+            rank::reset_state::COUNT.put(resets) | rank::reset_state::LARGEST.put(RANKS as u32);
+        assert_eq!(self.bench.read(at, rank::RESET_STATE), state);
+        let queues = self.bench.read(at, rank::MESSAGE_QUEUES);
+        assert_eq!(rank::message_queues::POSTED.get(queues), 0);
+    }
+
+    /// A rank whose peer was reset is told so by whatever needs all ranks, and goes on.
+    fn is_orphaned(&mut self, at: usize) {
+        use rank::{events, reg_result, reset_state};
+        assert_eq!(
+            reset_state::ORPHANED.get(self.bench.read(at, rank::RESET_STATE)),
+            1
+        );
+        let barriers = self.bench.read(at, rank::BARRIERS);
+        let count = reg_result::COUNT.get(self.bench.read(at, rank::REG_RESULT));
+        self.bench.command(at, Opcode::Barrier, 0);
+        self.bench.command(at, Opcode::Deregister, WINDOW);
+        self.run_until("its end", |program| program.bench.is_quiet());
+        assert_eq!(self.bench.read(at, rank::BARRIERS), barriers + 1);
+        assert_eq!(self.bench.read(at, rank::EVENTS), events::MISMATCH.mask());
+        let result = self.bench.read(at, rank::REG_RESULT);
+        assert_eq!(reg_result::COUNT.get(result), count + 1);
+        assert_eq!(reg_result::STATUS.get(result), Status::RankReset as u32);
+    }
+}
+
+fn resets(config: Config, rounds: u64) {
+    let mut bench = Bench::new(config, "rma_messages_reset");
+    let mut tally = Tally::default();
+    for round in 0..rounds {
+        let mut program = Program::begin(bench);
+        program.tally = tally;
+        program.bench.set_paces();
+        let cycles = program.bench.rng.random_range(1..900);
+        program.traffic(cycles);
+        let victim = (round % 2) as usize;
+        program.lose(victim);
+        let other = 1 - victim;
+        program.is_orphaned(other);
+        program.silent = Some(victim);
+        // The other gives up, too. What it had sent goes with it.
+        program.lose(other);
+        assert_eq!(program.bench.read(victim, rank::MESSAGE_QUEUES), 0);
+        // It had not begun.
+        let state = program.bench.read(victim, rank::RESET_STATE);
+        assert_eq!(rank::reset_state::ORPHANED.get(state), 0);
+        // In a new run of both everything is as ever.
+        program = Program {
+            tally: program.tally,
+            ..Program::begin(program.bench)
+        };
+        program.traffic(600);
+        program.clean();
+        tally = program.tally;
+        bench = program.bench;
+        // So that the next round begins as the first.
+        for at in 0..RANKS {
+            bench.register(at, rank::RANK_RESET, 1);
+        }
+        bench.run_until("the ranks' resets", |bench| {
+            (0..RANKS).all(|at| {
+                let state = bench.read(at, rank::RESET_STATE);
+                bench.nodes[at].host.is_empty()
+                    && rank::reset_state::BUSY.get(state) == 0
+                    && rank::reset_state::USED.get(state) == 0
+            })
+        });
+        for node in &mut bench.nodes {
+            (node.tail, node.commands) = (0, 0);
+            node.received = Default::default();
+        }
+    }
+    let often = [
+        tally.recalls,
+        tally.recalled,
+        tally.returned,
+        tally.unplaced,
+    ];
+    assert!(often.iter().all(|&some| some > rounds / 8), "{tally:?}");
+}
+
+/// A rank is reset in the middle of messages, puts and gets, while the other goes on: the other's traffic is right to the
+/// last byte, or it is told; the rank is as new.
+#[test]
+fn rma_messages_reset() {
+    resets(USUAL, soak(40));
+    resets(SMALLEST, soak(80));
 }
 
 // ------------------------------------------------------------------------------------------------ one by one

@@ -56,6 +56,8 @@ module rma_messages_bench #(
     output logic [1:0][3:0]       write_strobe_o
 );
 
+  logic [1:0] lost;
+
   for (genvar g = 0; g < 2; g++) begin : g_coprocessor
     rma_coprocessor #(
         .SLOTS        (4),
@@ -96,7 +98,12 @@ module rma_messages_bench #(
         .collective_ready_o (),
         .collective_status_i('0),
         .collective_id_i    ('0),
+        .collectives_i      (1'b0),
+        .cancel_o           (),
         .ready_o            (ready_o[g]),
+        .lost_o             (lost[g]),
+        .clear_o            (),
+        .peer_lost_i        (lost[1-g]),
         .sync_valid_o       (sync_valid_o[g]),
         .quiet_o            (quiet_o[g]),
         .sync_kind_o        (),

@@ -12,6 +12,9 @@ import alcor_abi_pkg::*;
 /// A write is never stalled: the bus it comes on is shared with other ranks. What meets a full FIFO
 /// is lost and reported; the host holds credits so that it does not happen.
 ///
+/// While `clear_i` is up, operands of a paper command that is not complete are forgotten; what is in the FIFOs is the
+/// pipeline's to take.
+///
 /// With ASYNC set the three FIFOs are dual-clock, and the host's side runs on `host_clk_i`.
 module rma_command_queue #(
     /// Entries of each of the three FIFOs.
@@ -27,6 +30,10 @@ module rma_command_queue #(
     input  logic        host_clk_i,
     /// Synchronous reset of the host's side, active low.
     input  logic        host_rst_ni,
+    /// The rank is being reset.
+    input  logic        clear_i,
+    /// What was gathered before `clear_i` rose is forgotten.
+    output logic        cleared_o,
     /// Host: a write into the command window.
     input  logic        write_i,
     /// Host: the opcode from the write's address.
@@ -64,7 +71,7 @@ module rma_command_queue #(
   logic instruction_valid, operand_valid;
   logic [1:0] gathered_d, gathered_q;
   logic [15:0] gather_d, gather_q;
-  logic overflow_host;
+  logic overflow_host, clear_host;
 
   always_comb begin
     is_abort   = write_i && opcode_i == OP_ABORT;
@@ -84,7 +91,7 @@ module rma_command_queue #(
 
   always_ff @(posedge host_clk_i) begin
     gather_q <= gather_d;
-    if (!host_rst_ni) gathered_q <= '0;
+    if (!host_rst_ni || clear_host) gathered_q <= '0;
     else gathered_q <= gathered_d;
   end
 
@@ -94,6 +101,27 @@ module rma_command_queue #(
   if (ASYNC) begin : g_async
     logic [2:0] events, pending_q, send, sent_q, back, seen, seen_q;
     logic [7:0] latest_q, reason_q;
+
+    sync_2ff #(.WIDTH(1)) u_sync_clear (
+        .clk_i (host_clk_i),
+        .rst_ni(host_rst_ni),
+        .d_i   (clear_i),
+        .q_o   (clear_host)
+    );
+
+    // Two edges of the host's clock behind the level, so that its effect has been.
+    logic [1:0] clear_host_q;
+    always_ff @(posedge host_clk_i) begin
+      if (!host_rst_ni) clear_host_q <= '0;
+      else clear_host_q <= {clear_host_q[0], clear_host};
+    end
+
+    sync_2ff #(.WIDTH(1)) u_sync_cleared (
+        .clk_i (clk_i),
+        .rst_ni(rst_ni),
+        .d_i   (clear_host_q[1]),
+        .q_o   (cleared_o)
+    );
 
     fifo_async #(.WIDTH(8), .DEPTH(DEPTH)) u_instruction_fifo (
         .wclk_i(host_clk_i), .wrst_ni(host_rst_ni), .valid_i(push), .ready_o(instruction_ready),
@@ -171,6 +199,8 @@ module rma_command_queue #(
         .data_o(data8_o), .empty_o(), .usage_o()
     );
 
+    assign clear_host     = clear_i;
+    assign cleared_o      = 1'b1;
     assign abort_o        = is_abort;
     assign abort_reason_o = data_i[7:0];
     assign overflow_o     = overflow_host;

@@ -93,8 +93,19 @@ module rma_coprocessor #(
     input  logic [4:0]        collective_status_i,
     /// Its command id.
     input  logic [15:0]       collective_id_i,
+    /// Its collectives have not all ended.
+    input  logic              collectives_i,
+    /// Those that wait for others are to be cancelled, and new ones refused.
+    output logic              cancel_o,
     /// The registration table is cleared.
     output logic              ready_o,
+
+    /// Pulse: this rank had begun, and is reset.
+    output logic              lost_o,
+    /// What is this rank's alone is being cleared.
+    output logic              clear_o,
+    /// Pulse: another rank of the board is.
+    input  logic              peer_lost_i,
 
     /// Collective commands; see rma_sync.
     output logic              sync_valid_o,
@@ -161,6 +172,20 @@ module rma_coprocessor #(
   localparam int unsigned Request = 0;
   localparam int unsigned Reply = 1;
 
+  // ---------------------------------------------------------------- the rank's own reset
+
+  // What is the rank's goes with it; what neighbours' packets pass through does not.
+  logic rank_rst_n, drain, hold, clear, flush, recall, orphaned, asked, cleared;
+  logic recall_head_valid, recall_head_ready, recall_task_valid, recall_task_ready;
+  logic [31:0] recall_head, reset_state;
+  logic begin_reset;
+
+  assign rank_rst_n  = rst_ni && !clear;
+  assign begin_reset = register_write_i && register_offset_i == RANK_RANK_RESET_OFFSET &&
+                       register_data_i[RANK_RANK_RESET_RESET_LSB];
+  assign cancel_o    = drain || orphaned;
+  assign clear_o     = clear;
+
   // ---------------------------------------------------------------- commands
 
   logic command_valid, command_ready, data8_valid, data8_ready;
@@ -177,6 +202,8 @@ module rma_coprocessor #(
       .rst_ni          (rst_ni),
       .host_clk_i      (host_clk_i),
       .host_rst_ni     (host_rst_ni),
+      .clear_i         (drain),
+      .cleared_o       (cleared),
       .write_i         (command_write_i),
       .opcode_i        (command_opcode_i),
       .data_i          (command_data_i),
@@ -227,7 +254,7 @@ module rma_coprocessor #(
   logic fetch_lookup;
   logic [9:0] fetch_id;
   logic [31:0] fetch_base, fetch_size;
-  logic arrival_valid, arrival_announce, verdict_valid, verdict_ready;
+  logic arrival_valid, arrival_announce, arrival_recall, verdict_valid, verdict_ready;
   logic [7:0] arrival_source, arrival_context;
   logic [25:0] arrival_tag;
   logic [31:0] arrival_length, verdict_address, verdict_bytes;
@@ -243,6 +270,7 @@ module rma_coprocessor #(
   logic engine_ack_valid, engine_ack_ready;
   logic [7:0] engine_ack_rank;
   logic [15:0] engine_ack_id;
+  logic [4:0] engine_ack_status;
   logic received_valid, received_ready;
   logic [4:0] received_status;
   logic [15:0] received_id;
@@ -254,24 +282,26 @@ module rma_coprocessor #(
 
   // ---------------------------------------------------------------- who sends requests
 
-  // The pipeline and the engine's fetches take turns, a packet each.
+  // The pipeline and the engine's fetches take turns, a packet each; recalls have the pipeline's, which is idle then.
   logic pipeline_head_valid, pipeline_head_ready, pipeline_task_valid, pipeline_task_ready;
   logic engine_head_valid, engine_head_ready, engine_task_valid, engine_task_ready;
   logic [31:0] pipeline_head, engine_head, pipeline_task_address;
   logic [2:0] pipeline_task_heads;
   logic [CountW-1:0] pipeline_task_words;
-  logic engine_turn_d, engine_turn_q, open_d, open_q;
+  logic engine_turn_d, engine_turn_q, recall_turn_d, recall_turn_q, open_d, open_q;
 
-  assign head_valid[Request]   = engine_turn_q ? engine_head_valid : pipeline_head_valid;
-  assign head[Request]         = engine_turn_q ? engine_head : pipeline_head;
-  assign task_valid[Request]   = engine_turn_q ? engine_task_valid : pipeline_task_valid;
-  assign task_heads[Request]   = engine_turn_q ? 3'd4 : pipeline_task_heads;
-  assign task_words[Request]   = engine_turn_q ? '0 : pipeline_task_words;
-  assign task_address[Request] = engine_turn_q ? '0 : pipeline_task_address;
-  assign pipeline_head_ready   = !engine_turn_q && head_ready[Request];
-  assign pipeline_task_ready   = !engine_turn_q && task_ready[Request];
-  assign engine_head_ready     = engine_turn_q && head_ready[Request];
-  assign engine_task_ready     = engine_turn_q && task_ready[Request];
+  assign head_valid[Request]   = recall_turn_q ? recall_head_valid : engine_turn_q ? engine_head_valid : pipeline_head_valid;
+  assign head[Request]         = recall_turn_q ? recall_head : engine_turn_q ? engine_head : pipeline_head;
+  assign task_valid[Request]   = recall_turn_q ? recall_task_valid : engine_turn_q ? engine_task_valid : pipeline_task_valid;
+  assign task_heads[Request]   = (recall_turn_q || engine_turn_q) ? 3'd4 : pipeline_task_heads;
+  assign task_words[Request]   = (recall_turn_q || engine_turn_q) ? '0 : pipeline_task_words;
+  assign task_address[Request] = (recall_turn_q || engine_turn_q) ? '0 : pipeline_task_address;
+  assign pipeline_head_ready = !engine_turn_q && !recall_turn_q && head_ready[Request];
+  assign pipeline_task_ready = !engine_turn_q && !recall_turn_q && task_ready[Request];
+  assign engine_head_ready   = engine_turn_q && head_ready[Request];
+  assign engine_task_ready   = engine_turn_q && task_ready[Request];
+  assign recall_head_ready   = recall_turn_q && head_ready[Request];
+  assign recall_task_ready   = recall_turn_q && task_ready[Request];
 
   // A packet is open from its first header word to its task.
   always_comb begin
@@ -279,17 +309,23 @@ module rma_coprocessor #(
     if (head_valid[Request] && head_ready[Request]) open_d = 1'b1;
     if (task_valid[Request] && task_ready[Request]) open_d = 1'b0;
     engine_turn_d = engine_turn_q;
+    recall_turn_d = recall_turn_q;
     // What is on offer stays on offer until it is taken.
-    if (!open_d && (!head_valid[Request] || head_ready[Request])) engine_turn_d = engine_head_valid && !engine_turn_q;
+    if (!open_d && (!head_valid[Request] || head_ready[Request])) begin
+      engine_turn_d = engine_head_valid && !engine_turn_q;
+      recall_turn_d = recall && !engine_turn_d;
+    end
   end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       open_q        <= 1'b0;
       engine_turn_q <= 1'b0;
+      recall_turn_q <= 1'b0;
     end else begin
       open_q        <= open_d;
       engine_turn_q <= engine_turn_d;
+      recall_turn_q <= recall_turn_d;
     end
   end
 
@@ -302,8 +338,12 @@ module rma_coprocessor #(
       .FRAGMENT     (FRAGMENT)
   ) u_pipeline (
       .clk_i              (clk_i),
-      .rst_ni             (rst_ni),
+      .rst_ni             (rank_rst_n),
       .rank_i             (rank_i),
+      .drain_i            (drain),
+      .peer_lost_i        (peer_lost_i),
+      .orphaned_o         (orphaned),
+      .asked_o            (asked),
       .command_valid_i    (command_valid),
       .command_ready_o    (command_ready),
       .command_opcode_i   (command_opcode),
@@ -376,7 +416,7 @@ module rma_coprocessor #(
       .LOOKUPS(2)
   ) u_registration_table (
       .clk_i          (clk_i),
-      .rst_ni         (rst_ni),
+      .rst_ni         (rank_rst_n),
       .ready_o        (table_ready),
       .lookup_i       (lookup),
       .key_i          (lookup_key),
@@ -447,6 +487,17 @@ module rma_coprocessor #(
     );
   end
 
+  // While the rank is cleared no request comes in; a packet that has begun to does to its end.
+  logic let_in, request_ready, in_packet_q;
+
+  assign let_in              = in_packet_q || !hold;
+  assign rx_ready_o[Request] = request_ready && let_in;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) in_packet_q <= 1'b0;
+    else if (rx_valid_i[Request] && rx_ready_o[Request]) in_packet_q <= !rx_last_i[Request];
+  end
+
   rma_receive #(
       .DATA_W       (DATA_W),
       .REQUESTS     (1'b1),
@@ -461,13 +512,16 @@ module rma_coprocessor #(
       .ack_valid_i         (engine_ack_valid),
       .ack_ready_o         (engine_ack_ready),
       .ack_rank_i          (engine_ack_rank),
+      .ack_status_i        (engine_ack_status),
       .ack_id_i            (engine_ack_id),
+      .closed_i            (drain),
       .fetch_lookup_o      (fetch_lookup),
       .fetch_id_o          (fetch_id),
       .fetch_base_i        (fetch_base),
       .fetch_size_i        (fetch_size),
       .arrival_valid_o     (arrival_valid),
       .arrival_announce_o  (arrival_announce),
+      .arrival_recall_o    (arrival_recall),
       .arrival_source_o    (arrival_source),
       .arrival_context_o   (arrival_context),
       .arrival_tag_o       (arrival_tag),
@@ -489,8 +543,8 @@ module rma_coprocessor #(
       .delivered_o         (delivered[Request]),
       .delivered_receive_o (delivered_receive[Request]),
       .delivered_status_o  (delivered_status[Request]),
-      .in_valid_i          (rx_valid_i[Request]),
-      .in_ready_o          (rx_ready_o[Request]),
+      .in_valid_i          (rx_valid_i[Request] && let_in),
+      .in_ready_o          (request_ready),
       .in_data_i           (rx_data_i[Request]),
       .in_last_i           (rx_last_i[Request]),
       .lookup_o            (slot_lookup[Request]),
@@ -538,13 +592,16 @@ module rma_coprocessor #(
       .ack_valid_i         (1'b0),
       .ack_ready_o         (),
       .ack_rank_i          ('0),
+      .ack_status_i        ('0),
       .ack_id_i            ('0),
+      .closed_i            (1'b0),
       .fetch_lookup_o      (),
       .fetch_id_o          (),
       .fetch_base_i        ('0),
       .fetch_size_i        ('0),
       .arrival_valid_o     (),
       .arrival_announce_o  (),
+      .arrival_recall_o    (),
       .arrival_source_o    (),
       .arrival_context_o   (),
       .arrival_tag_o       (),
@@ -612,7 +669,7 @@ module rma_coprocessor #(
       .DEPTH(MM_DEPTH)
   ) u_completion_queue (
       .clk_i          (clk_i),
-      .rst_ni         (rst_ni),
+      .rst_ni         (rank_rst_n),
       .reply_valid_i  (completion_valid),
       .reply_ready_o  (completion_ready),
       .reply_status_i (completion_status),
@@ -650,7 +707,7 @@ module rma_coprocessor #(
 
   rma_registers u_registers (
       .clk_i            (clk_i),
-      .rst_ni           (rst_ni),
+      .rst_ni           (rank_rst_n),
       .write_i          (register_write_i),
       .write_offset_i   (register_offset_i),
       .write_data_i     (register_data_i),
@@ -684,6 +741,7 @@ module rma_coprocessor #(
       .pid_i            (rank_i),
       .nprocs_i         (nprocs_o),
       .begun_i          (begun_o),
+      .reset_state_i    (reset_state),
       .cq_base_o        (cq_base),
       .cq_log2_entries_o(cq_log2_entries),
       .cq_tail_o        (cq_tail),
@@ -714,6 +772,39 @@ module rma_coprocessor #(
     state_o[BOARD_RANK_STATE_BARRIER_DONE_LSB]  = barrier_pending;
   end
 
+  rma_rank_reset #(
+      .DESTS(DESTS)
+  ) u_rank_reset (
+      .clk_i        (clk_i),
+      .rst_ni       (rst_ni),
+      .rank_i       (rank_i),
+      .start_i      (begin_reset),
+      .written_i    (written || message_write_i || (register_write_i && !begin_reset)),
+      .begun_i      (begun_o),
+      .nprocs_i     (nprocs_o),
+      .asked_i      (asked),
+      .answered_i   (completion_valid && completion_ready),
+      .commands_i   (pipeline_busy || command_valid || data8_valid || !cleared),
+      .messages_i   (!messages_idle),
+      .collectives_i(collectives_i || collective_valid_i),
+      .packets_i    (!quiet_o),
+      .ready_i      (ready_o),
+      .orphaned_i   (orphaned),
+      .drain_o      (drain),
+      .hold_o       (hold),
+      .clear_o      (clear),
+      .lost_o       (lost_o),
+      .flush_o      (flush),
+      .flush_ready_i(message_ready),
+      .recall_o     (recall),
+      .head_o       (recall_head),
+      .head_valid_o (recall_head_valid),
+      .head_ready_i (recall_head_ready),
+      .task_valid_o (recall_task_valid),
+      .task_ready_i (recall_task_ready),
+      .state_o      (reset_state)
+  );
+
   // ---------------------------------------------------------------- messages
 
   if (MESSAGES != 0) begin : g_messages
@@ -726,7 +817,7 @@ module rma_coprocessor #(
         .PAYLOAD_WORDS(PAYLOAD_WORDS)
     ) u_message_engine (
         .clk_i              (clk_i),
-        .rst_ni             (rst_ni),
+        .rst_ni             (rank_rst_n),
         .rank_i             (rank_i),
         .ready_o            (messages_ready),
         .idle_o             (messages_idle),
@@ -736,9 +827,9 @@ module rma_coprocessor #(
         .read_offset_i      (read_offset_i),
         .read_data_o        (message_read),
         .no_room_o          (no_room),
-        .command_valid_i    (message_valid),
+        .command_valid_i    (message_valid || flush),
         .command_ready_o    (message_ready),
-        .command_i          (message_command),
+        .command_i          (flush ? McFlush : message_command),
         .command_rank_i     (message_rank),
         .command_context_i  (message_context),
         .command_tag_i      (message_tag),
@@ -757,6 +848,8 @@ module rma_coprocessor #(
         .arrival_tag_i      (arrival_tag),
         .arrival_length_i   (arrival_length),
         .arrival_id_i       (arrival_id),
+        .arrival_recall_i   (arrival_recall),
+        .closed_i           (drain),
         .verdict_valid_o    (verdict_valid),
         .verdict_ready_i    (verdict_ready),
         .verdict_o          (verdict),
@@ -783,6 +876,7 @@ module rma_coprocessor #(
         .ack_valid_o        (engine_ack_valid),
         .ack_ready_i        (engine_ack_ready),
         .ack_rank_o         (engine_ack_rank),
+        .ack_status_o       (engine_ack_status),
         .ack_id_o           (engine_ack_id),
         .completion_valid_o (received_valid),
         .completion_ready_i (received_ready),
@@ -817,6 +911,7 @@ module rma_coprocessor #(
     assign engine_ack_valid  = 1'b0;
     assign engine_ack_rank   = '0;
     assign engine_ack_id     = '0;
+    assign engine_ack_status = '0;
     assign received_valid    = 1'b0;
     assign received_status   = '0;
     assign received_id       = '0;
@@ -826,8 +921,8 @@ module rma_coprocessor #(
 
     logic unused_messages;
     assign unused_messages = ^{
-      message_write_i, message_valid, announce, message_command, message_rank, message_context, message_tag, message_address,
-      message_length, message_id, fetch_lookup, fetch_id, arrival_valid, arrival_announce, arrival_source, arrival_context,
+      message_write_i, message_valid, flush, arrival_recall, announce, message_command, message_rank, message_context,
+      message_tag, message_address, message_length, message_id, fetch_lookup, fetch_id, arrival_valid, arrival_announce, arrival_source, arrival_context,
       arrival_tag, arrival_length, arrival_id, verdict_ready, stored, delivered, delivered_receive, delivered_status, copy_ready,
       engine_ack_ready, received_ready, engine_head_ready, engine_task_ready
     };

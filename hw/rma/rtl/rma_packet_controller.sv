@@ -63,10 +63,14 @@ module rma_packet_controller #(
     /// Its bytes.
     input  logic [31:0]       fetch_size_i,
 
+    /// The rank is being reset, which is why messages are refused.
+    input  logic              closed_i,
     /// Request plane: a message is here, and waits for a verdict.
     output logic              arrival_valid_o,
     /// It is an announcement.
     output logic              arrival_announce_o,
+    /// It is a recall.
+    output logic              arrival_recall_o,
     /// Its source.
     output logic [7:0]        arrival_source_o,
     /// Its context.
@@ -293,6 +297,7 @@ module rma_packet_controller #(
   assign arrival_valid_o    = state_q == MessageVerdict;
   assign verdict_ready_o    = state_q == MessageVerdict && verdict_valid_i;
   assign arrival_announce_o = header_q[MESSAGE_ANNOUNCE_LSB];
+  assign arrival_recall_o   = header_q[MESSAGE_RECALL_LSB];
   assign arrival_source_o   = header_q[MESSAGE_SRC_LSB+:MESSAGE_SRC_W];
   assign arrival_context_o  = header_q[MESSAGE_CONTEXT_LSB+:MESSAGE_CONTEXT_W];
   assign arrival_tag_o      = offset_q[X_TAG_TAG_LSB+:X_TAG_TAG_W];
@@ -548,7 +553,7 @@ module rma_packet_controller #(
           default: begin
             write_drop_o  = 1'b1;
             write_words_o = whole_words;
-            note_status_o = ST_NO_ROOM;
+            note_status_o = closed_i ? ST_RANK_RESET : ST_NO_ROOM;
           end
         endcase
         if (write_valid_o && !write_ready_i) state_d = MessageTask;

@@ -38,6 +38,14 @@ module rma_pipeline #(
     input  logic              rst_ni,
     /// This rank's number on the network, which its packets carry as their source.
     input  logic [7:0]        rank_i,
+    /// The rank is being reset: commands are taken and dropped, but for the one that sends packets.
+    input  logic              drain_i,
+    /// Pulse: another rank of the board that had begun is reset.
+    input  logic              peer_lost_i,
+    /// Since this rank has begun, one was: collective commands end at once.
+    output logic              orphaned_o,
+    /// Pulse: a request has been sent that will be answered once.
+    output logic              asked_o,
 
     /// Instruction and Data FIFO: a command is offered.
     input  logic              command_valid_i,
@@ -187,15 +195,15 @@ module rma_pipeline #(
   logic id_free, or_free, ex1_free, ex2_free;
   logic id_moves, or_moves;
 
-  assign command_ready_o = id_free && table_ready_i;
+  assign command_ready_o = (id_free && table_ready_i) || drain_i;
   assign retired_o       = command_valid_i && command_ready_o;
   assign id_free         = !id_valid_q || id_moves;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       id_valid_q <= 1'b0;
-    end else if (id_free) begin
-      id_valid_q <= retired_o;
+    end else if (id_free || drain_i) begin
+      id_valid_q <= retired_o && !drain_i;
     end
     if (id_free) begin
       id_opcode_q <= command_opcode_i;
@@ -231,7 +239,7 @@ module rma_pipeline #(
       or_valid_q <= 1'b0;
       second_q   <= 1'b0;
     end else begin
-      if (or_free) or_valid_q <= id_moves;
+      if (or_free || drain_i) or_valid_q <= id_moves && !drain_i;
       if (id_moves) second_q <= second_d;
     end
     if (id_moves) begin
@@ -255,13 +263,13 @@ module rma_pipeline #(
                             (or_opcode_q == OP_REGISTER || or_opcode_q == OP_DEREGISTER);
   assign or_moves         = or_valid_q && ex1_free && (!or_second_q || data8_valid_i);
   assign or_free          = !or_valid_q || or_moves;
-  assign data8_ready_o    = or_moves && or_second_q;
+  assign data8_ready_o    = (or_moves && or_second_q) || drain_i;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       ex1_valid_q <= 1'b0;
     end else if (ex1_free) begin
-      ex1_valid_q <= or_moves;
+      ex1_valid_q <= or_moves && !drain_i;
     end
     if (or_moves) begin
       ex1_opcode_q                        <= or_opcode_q;
@@ -288,7 +296,7 @@ module rma_pipeline #(
   logic [7:0] x_window_slot_q;
   logic first_match_q;
   logic [7:0] first_slot_q;
-  logic fires, x_taken;
+  logic fires, x_taken, orphaned_q, ends_orphaned;
   logic [7:0] ex1_slot;
 
   assign ex1_slot = 8'(ex1_match_slot_q);
@@ -321,7 +329,12 @@ module rma_pipeline #(
       phase_q      <= 1'b0;
       size_given_q <= 1'b0;
       x_window_q   <= 1'b0;
-    end else if (ex1_valid_q && ex1_done) begin
+      orphaned_q   <= 1'b0;
+    end else begin
+      if (peer_lost_i && begun_q) orphaned_q <= 1'b1;
+      else if (ex1_valid_q && ex1_opcode_q == OP_BEGIN_RUN) orphaned_q <= 1'b0;
+    end
+    if (rst_ni && ex1_valid_q && ex1_done) begin
       if (ex1_opcode_q == OP_BEGIN_RUN) begin
         begun_q <= 1'b1;
         phase_q <= 1'b0;
@@ -335,8 +348,9 @@ module rma_pipeline #(
     end
   end
 
-  assign nprocs_o = nprocs_q;
-  assign begun_o  = begun_q;
+  assign nprocs_o   = nprocs_q;
+  assign begun_o    = begun_q;
+  assign orphaned_o = orphaned_q;
 
   // ---------------------------------------------------------------- EX1: what kind of command
 
@@ -434,11 +448,15 @@ module rma_pipeline #(
   assign op_size_o       = size_given_q ? size_q : 32'(NODE_BYTES) - op_base;
   assign op_deny_o       = ex1_data_q[1:0];
 
-  assign sync_valid_o = ex1_valid_q && is_sync && begun_q &&
-                        !(ex1_opcode_q == OP_BARRIER && barrier_pending_i);
+  logic sync_waits;
+
+  assign sync_waits    = ex1_opcode_q == OP_BARRIER && barrier_pending_i;
+  assign sync_valid_o  = ex1_valid_q && is_sync && begun_q && !sync_waits && !orphaned_q && !drain_i;
+  // Nobody will come who could end it: it ends here, and says so.
+  assign ends_orphaned = ex1_valid_q && is_sync && begun_q && !sync_waits && orphaned_q && !drain_i;
   assign sync_phase_o = phase_q;
   assign fires        = sync_valid_o && sync_fire_i && sync_fire_phase_i == phase_q;
-  assign sync_done    = fires || sync_refused;
+  assign sync_done    = fires || sync_refused || ends_orphaned || drain_i;
   assign op_commit_o  = fires && ex1_changes_table && sync_verdict_i == ST_OK;
 
   always_comb begin
@@ -460,10 +478,10 @@ module rma_pipeline #(
   end
 
   // A barrier that met something else ends too, and says so: the host must not wait for it.
-  assign barrier_done_o  = fires && ex1_opcode_q == OP_BARRIER;
-  assign mismatch_o      = fires && ex1_opcode_q == OP_BARRIER && sync_verdict_i != ST_OK;
+  assign barrier_done_o  = (fires || ends_orphaned) && ex1_opcode_q == OP_BARRIER;
+  assign mismatch_o      = barrier_done_o && (ends_orphaned || sync_verdict_i != ST_OK);
   assign result_valid_o  = ex1_changes_table && sync_done;
-  assign result_status_o = sync_refused ? ST_NOT_BEGUN : sync_verdict_i;
+  assign result_status_o = sync_refused ? ST_NOT_BEGUN : orphaned_q ? ST_RANK_RESET : sync_verdict_i;
   assign result_slot_o   = sync_slot_o;
 
   // ---------------------------------------------------------------- EX1: extended commands
@@ -630,6 +648,7 @@ module rma_pipeline #(
   end
 
   assign x_taken             = is_x && x_is_transfer && x_done;
+  assign asked_o             = x_final && x_step && x_last_q;
   assign completion_status_o = x_status_q;
   assign completion_id_o     = x_id;
 

@@ -92,6 +92,8 @@ module rma_receive #(
     output logic              ack_ready_o,
     /// To whom.
     input  logic [7:0]        ack_rank_i,
+    /// Its status.
+    input  logic [4:0]        ack_status_i,
     /// Command id.
     input  logic [15:0]       ack_id_i,
     /// Request plane: the message that an XGET fetches; look it up.
@@ -102,10 +104,14 @@ module rma_receive #(
     input  logic [31:0]       fetch_base_i,
     /// Its bytes.
     input  logic [31:0]       fetch_size_i,
+    /// The rank is being reset, which is why messages are refused.
+    input  logic              closed_i,
     /// Request plane: a message is here, and waits for a verdict.
     output logic              arrival_valid_o,
     /// It is an announcement.
     output logic              arrival_announce_o,
+    /// It is a recall.
+    output logic              arrival_recall_o,
     /// Its source.
     output logic [7:0]        arrival_source_o,
     /// Its context.
@@ -296,7 +302,9 @@ module rma_receive #(
       .fetch_base_i        (fetch_base_i),
       .fetch_size_i        (fetch_size_i),
       .arrival_valid_o     (arrival_valid_o),
+      .closed_i            (closed_i),
       .arrival_announce_o  (arrival_announce_o),
+      .arrival_recall_o    (arrival_recall_o),
       .arrival_source_o    (arrival_source_o),
       .arrival_context_o   (arrival_context_o),
       .arrival_tag_o       (arrival_tag_o),
@@ -405,7 +413,7 @@ module rma_receive #(
         .rst_ni (rst_ni),
         .valid_i({own_valid, ack_valid_i}),
         .ready_o({own_ready, ack_ready_o}),
-        .data_i ({own, ack_rank_i, ST_OK, ack_id_i}),
+        .data_i ({own, ack_rank_i, ack_status_i, ack_id_i}),
         .valid_o(ack_valid),
         .ready_i(ack_ready),
         .data_o ({ack_rank, ack_status, ack_id})

@@ -70,6 +70,8 @@ module rma_registers (
     input  logic [7:0]  nprocs_i,
     /// Between BEGIN and END.
     input  logic        begun_i,
+    /// RESET_STATE.
+    input  logic [31:0] reset_state_i,
 
     /// Completion ring: base.
     output logic [31:0] cq_base_o,
@@ -269,6 +271,7 @@ module rma_registers (
       RANK_RX_REQUEST_WORDS_OFFSET: read_data_o = words_q[2];
       RANK_RX_REPLY_WORDS_OFFSET:   read_data_o = words_q[3];
       RANK_BARRIERS_OFFSET:         read_data_o = barriers_q;
+      RANK_RESET_STATE_OFFSET:      read_data_o = reset_state_i;
       default: ;
     endcase
   end

@@ -34,6 +34,8 @@ module collective_bench #(
     input  logic [All-1:0][11:0]              offset_i,
     /// Its data.
     input  logic [All-1:0][31:0]              data_i,
+    /// By rank: what waits is to be cancelled.
+    input  logic [All-1:0]                    cancel_i,
     /// By rank: POSTED.
     output logic [All-1:0][31:0]              posted_o,
     /// By board: COLLECTIVES.
@@ -184,6 +186,7 @@ module collective_bench #(
         .write_i          (write_i[b*RANKS+:RANKS]),
         .offset_i         (offset_i[b*RANKS+:RANKS]),
         .data_i           (data_i[b*RANKS+:RANKS]),
+        .cancel_i         (cancel_i[b*RANKS+:RANKS]),
         .posted_o         (posted_o[b*RANKS+:RANKS]),
         .active_o         (active_o[b]),
         .complete_valid_o (complete_valid_o[b*RANKS+:RANKS]),

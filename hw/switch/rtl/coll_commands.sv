@@ -24,6 +24,10 @@ module coll_commands #(
     input  logic [31:0]       data_i,
     /// Communicators that the rank is a member of.
     input  logic [31:0]       member_i,
+    /// Communicators with a collective under way.
+    input  logic [31:0]       active_i,
+    /// What waits for other members is to end, and what is posted is refused.
+    input  logic              cancel_i,
 
     /// Communicators in which the rank's collective has not ended.
     output logic [31:0]       posted_o,
@@ -80,7 +84,10 @@ module coll_commands #(
   logic [15:0] go_id_q;
   logic source_fits_q, keep_fits_q;
   logic [31:0] kept;
-  logic post;
+  logic post, refuse, cancels, refused_empty;
+  logic [3:0] cancel_q;
+  logic [31:0] waits, first_waits;
+  logic [4:0] cancel_row;
 
   logic [AddrW-1:0] source_address_q[Contexts];
   logic [PlaceW-1:0] source_first_q[Contexts];
@@ -123,9 +130,23 @@ module coll_commands #(
     go_status = ST_OK;
     if (!source_fits_q || !keep_fits_q) go_status = ST_BAD_LOCAL;
     if (!go_ok_q || posted_o[go_row_q]) go_status = ST_BAD_COMMUNICATOR;
+    if (cancel_i) go_status = ST_RANK_RESET;
   end
 
-  assign post = go_q && go_status == ST_OK;
+  assign post   = go_q && go_status == ST_OK;
+  assign refuse = go_q && !post;
+
+  // One at a time, and not before a collective that was about to begin when `cancel_i` rose is among those under way.
+  assign waits       = posted_o & ~active_i;
+  assign first_waits = waits & (~waits + 1'b1);
+  assign cancel_row  = {|(first_waits & 32'hFFFF_0000), |(first_waits & 32'hFF00_FF00), |(first_waits & 32'hF0F0_F0F0),
+                        |(first_waits & 32'hCCCC_CCCC), |(first_waits & 32'hAAAA_AAAA)};
+  assign cancels     = cancel_i && (&cancel_q) && waits != '0 && refused_empty && !refuse;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) cancel_q <= '0;
+    else cancel_q <= {cancel_q[2:0], cancel_i};
+  end
 
   always_ff @(posedge clk_i) begin
     if (post) begin
@@ -142,6 +163,7 @@ module coll_commands #(
       posted_o <= '0;
     end else begin
       if (end_i) posted_o[end_row_i] <= 1'b0;
+      if (cancels) posted_o[cancel_row] <= 1'b0;
       if (post) posted_o[go_row_q] <= 1'b1;
     end
   end
@@ -152,13 +174,13 @@ module coll_commands #(
   ) u_refused (
       .clk_i  (clk_i),
       .rst_ni (rst_ni),
-      .valid_i(go_q && !post),
+      .valid_i(refuse || cancels),
       .ready_o(),
-      .data_i ({go_status, go_id_q}),
+      .data_i (refuse ? {go_status, go_id_q} : {ST_RANK_RESET, keep_id_q[cancel_row]}),
       .valid_o(refused_valid_o),
       .ready_i(refused_ready_i),
       .data_o ({refused_status_o, refused_id_o}),
-      .empty_o(),
+      .empty_o(refused_empty),
       .usage_o()
   );
 

@@ -41,6 +41,8 @@ module collective_unit #(
     input  logic [RANKS-1:0][11:0]                    offset_i,
     /// Data.
     input  logic [RANKS-1:0][31:0]                    data_i,
+    /// By rank: what waits for other members is to end, and what is posted is refused.
+    input  logic [RANKS-1:0]                          cancel_i,
     /// By rank: communicators in which its collective has not ended.
     output logic [RANKS-1:0][31:0]                    posted_o,
     /// Communicators with a collective under way.
@@ -156,6 +158,8 @@ module collective_unit #(
         .offset_i        (offset_i[r]),
         .data_i          (data_i[r]),
         .member_i        (member[r] & rows),
+        .active_i        (active_q),
+        .cancel_i        (cancel_i[r]),
         .posted_o        (posted_o[r]),
         .end_i           (ended_valid[r] && ended_ready[r]),
         .end_row_i       (end_row),
@@ -204,7 +208,7 @@ module collective_unit #(
 
   always_comb begin
     all_here = rows & ~active_q & ~begin_one_q;
-    for (int unsigned r = 0; r < RANKS; r++) all_here = all_here & (posted_o[r] | ~member[r]);
+    for (int unsigned r = 0; r < RANKS; r++) all_here = all_here & ((posted_o[r] & {32{!cancel_i[r]}}) | ~member[r]);
     // The barrier's row has no members; its board asks for it.
     all_here[SyncContext] = rows[SyncContext] && sync_wanted_q && !active_q[SyncContext] && !begin_one_q[SyncContext];
     // Nothing of a collective may overtake the last phits of the one before.

@@ -203,6 +203,22 @@ impl State {
         self.ranks[target].messages.unexpected.push_back(message);
     }
 
+    /// Of a rank that is reset: what it had sent and nobody received is gone, and so is what it held, as it was.
+    pub(super) fn drop_messages(&mut self, index: usize, held: &SoftMessages) {
+        for rank in &mut self.ranks {
+            rank.messages
+                .unexpected
+                .retain(|message| message.sender != index);
+        }
+        for message in held
+            .unexpected
+            .iter()
+            .filter(|message| message.sender != index)
+        {
+            self.ranks[message.sender].complete(message.id, Status::RankReset);
+        }
+    }
+
     fn receive(&mut self, index: usize, receive: Receive) {
         let it = &mut self.ranks[index].messages;
         let found = it.unexpected.iter().position(|other| receive.is_for(other));

@@ -1,0 +1,326 @@
+//! Ranks of one board that are processes of their own: the simulated board is served over a socket, and each process has nodes,
+//! locks and library as on a card. One of them is killed in the middle of its traffic.
+
+use std::env;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use alcor::{Backend, Cluster, Error, GlobalRank, LocalRank, Options, Rank, Rights, Status};
+use alcor_cosim::{CosimBackend, FreeBoard};
+use alcor_xdma::XdmaBackend;
+use xdma::standin::{Device, Shape, StandIn};
+
+/// Tells a process what it is, and where socket and locks are.
+const ROLE: &str = "ALCOR_TEST_ROLE";
+const FOLDER: &str = "ALCOR_TEST_FOLDER";
+const TEST: &str = "a_killed_rank_is_taken_over_while_the_other_goes_on";
+const RANKS: u32 = 2;
+/// The one that goes on, and the one that is killed.
+const STAYS: GlobalRank = GlobalRank(0);
+const DIES: GlobalRank = GlobalRank(1);
+/// Tags.
+const UNREAD: u32 = 1;
+const READY: u32 = 2;
+const LOST: u32 = 3;
+const BACK: u32 = 4;
+const ANSWER: u32 = 5;
+/// Bytes of a window; the second half is its owner's alone.
+const WINDOW: usize = 2048;
+
+// ------------------------------------------------------------------------------------------------ the board, by a socket
+
+/// What is asked for; an address, a length, and for writes the data follow.
+const READ_REGISTER: u8 = 0;
+const WRITE_REGISTER: u8 = 1;
+const READ: u8 = 2;
+const WRITE: u8 = 3;
+const PASS: u8 = 4;
+
+/// A board in another process.
+struct Remote(Mutex<UnixStream>);
+
+impl Remote {
+    fn ask(&self, what: u8, at: u64, data: &[u8], answer: &mut [u8]) -> io::Result<()> {
+        let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let length = data.len().max(answer.len()) as u32;
+        let mut asked = vec![what];
+        asked.extend(at.to_le_bytes());
+        asked.extend(length.to_le_bytes());
+        asked.extend(data);
+        stream.write_all(&asked)?;
+        stream.read_exact(answer)
+    }
+}
+
+impl Device for Remote {
+    fn read32(&self, offset: u64) -> u32 {
+        let mut word = [0; 4];
+        match self.ask(READ_REGISTER, offset, &[], &mut word) {
+            Ok(()) => u32::from_le_bytes(word),
+            Err(_) => u32::MAX,
+        }
+    }
+
+    fn write32(&self, offset: u64, value: u32) {
+        let _ = self.ask(WRITE_REGISTER, offset, &value.to_le_bytes(), &mut []);
+    }
+
+    fn read(&self, at: u64, buffer: &mut [u8]) -> bool {
+        self.ask(READ, at, &[], buffer).is_ok()
+    }
+
+    fn write(&self, at: u64, data: &[u8]) -> bool {
+        self.ask(WRITE, at, data, &mut []).is_ok()
+    }
+
+    fn pass(&self) -> Option<u32> {
+        let mut word = [0; 4];
+        self.ask(PASS, 0, &[], &mut word).ok()?;
+        Some(u32::from_le_bytes(word))
+    }
+}
+
+/// Interrupts that have risen, for each process that has yet to hear of them.
+type Risen = Mutex<Vec<u32>>;
+
+/// Serves one process until it ends, however that comes.
+fn serve(board: &FreeBoard, risen: &Risen, me: usize, mut stream: UnixStream) -> io::Result<()> {
+    let wrong = io::Error::other;
+    loop {
+        let mut head = [0; 13];
+        stream.read_exact(&mut head)?;
+        let at = u64::from_le_bytes(std::array::from_fn(|i| head[1 + i]));
+        let mut data = vec![0; u32::from_le_bytes(std::array::from_fn(|i| head[9 + i])) as usize];
+        if matches!(head[0], WRITE_REGISTER | WRITE) {
+            stream.read_exact(&mut data)?;
+        }
+        match head[0] {
+            READ_REGISTER => {
+                let word = board.read32(at as u32).map_err(wrong)?;
+                stream.write_all(&word.to_le_bytes())?;
+            }
+            WRITE_REGISTER => {
+                let word = u32::from_le_bytes(std::array::from_fn(|i| data[i]));
+                board.write32(at as u32, word).map_err(wrong)?;
+            }
+            READ => {
+                board.load(at, &mut data).map_err(wrong)?;
+                stream.write_all(&data)?;
+            }
+            WRITE => {
+                board.store(at, &data).map_err(wrong)?;
+            }
+            _ => {
+                let new = board.pass().map_err(wrong)?;
+                let mut risen = risen.lock().unwrap_or_else(PoisonError::into_inner);
+                risen.iter_mut().for_each(|risen| *risen |= new);
+                let mine = std::mem::take(&mut risen[me]);
+                drop(risen);
+                stream.write_all(&mine.to_le_bytes())?;
+            }
+        }
+    }
+}
+
+/// The board as each process has it.
+fn open(folder: &Path) -> (StandIn, Cluster) {
+    let stream = UnixStream::connect(folder.join("board")).expect("the board");
+    let shape = Shape {
+        user_bytes: 0x4000,
+        bypass_bytes: 0,
+        channels: RANKS,
+        events: RANKS,
+        alignment: 64,
+    };
+    let standin = StandIn::with(shape, Remote(Mutex::new(stream))).expect("a stand-in");
+    let backend = XdmaBackend::on(standin.machine()).locks(folder.join("locks"));
+    let cluster = backend.open("auto").expect("a board");
+    (standin, cluster)
+}
+
+// ------------------------------------------------------------------------------------------------ what the processes do
+
+fn attach(cluster: &Cluster, rank: GlobalRank) -> alcor::Result<Rank> {
+    let board = Arc::clone(&cluster.boards()[0]);
+    Rank::attach(board, LocalRank(rank.0), rank, RANKS, &Options::default())
+}
+
+fn say(what: &str) {
+    eprintln!("{what}");
+}
+
+fn is_reset<T>(result: alcor::Result<T>) -> bool {
+    result.is_err_and(|error| error.status() == Some(Status::RankReset))
+}
+
+fn stays(cluster: &Cluster) -> alcor::Result<()> {
+    let mut it = attach(cluster, STAYS)?;
+    let window = it.alloc::<u8>(WINDOW)?;
+    let window = it.register(&window, Rights::ALL)?;
+    it.barrier()?;
+    let unread = it.alloc_from(&[1u8; 900])?;
+    let unread = it.isend(DIES, UNREAD, &unread)?;
+    let back = it.alloc::<u32>(1)?;
+    let is_back = it.irecv(DIES, BACK, &back)?;
+    it.send(DIES, READY, &[0u8])?;
+    let mut round = 0u32;
+    while !it.test(&is_back)? {
+        let data = [round as u8; 100];
+        it.put_slice(&window, STAYS, WINDOW / 2, &data)?;
+        assert_eq!(it.get_vec(&window, STAYS, WINDOW / 2, 100)?, data);
+        round += 1;
+    }
+    assert!(round > 0);
+    it.wait_message(is_back)?;
+    assert_eq!(it.read_vec(&back)?, [7]);
+    assert!(is_reset(it.wait(unread)), "nobody has read it");
+    assert!(it.iprobe(DIES, LOST)?.is_none(), "it is recalled");
+    assert!(matches!(it.barrier(), Err(Error::PeerReset { .. })));
+    it.send(DIES, ANSWER, &[8u32; 300])?;
+    it.finish()?;
+    exchange(cluster, STAYS)
+}
+
+/// Is killed in the middle of it.
+fn dies(cluster: &Cluster) -> alcor::Result<()> {
+    let mut it = attach(cluster, DIES)?;
+    let window = it.alloc::<u8>(WINDOW)?;
+    let window = it.register(&window, Rights::ALL)?;
+    it.barrier()?;
+    it.recv(STAYS, READY, &mut [0u8])?;
+    let block = it.alloc::<u8>(WINDOW / 2)?;
+    drop(it.isend(STAYS, LOST, &block)?);
+    drop(it.irecv(STAYS, LOST, &block)?);
+    for round in 0.. {
+        drop(it.iput(&window, STAYS, 0, &block)?);
+        drop(it.iget(&window, STAYS, 0, &block)?);
+        if round == 20 {
+            say("busy");
+        }
+    }
+    Ok(())
+}
+
+fn next(cluster: &Cluster) -> alcor::Result<()> {
+    let mut it = attach(cluster, DIES)?;
+    say("attached");
+    assert_eq!(it.counters()?.completions, 0);
+    assert!(it.iprobe(STAYS, UNREAD)?.is_none(), "it was for another");
+    it.send(STAYS, BACK, &[7u32])?;
+    let mut answer = [0; 300];
+    it.recv(STAYS, ANSWER, &mut answer)?;
+    assert_eq!(answer, [8u32; 300]);
+    it.finish()?;
+    exchange(cluster, DIES)
+}
+
+/// A run of both, with windows, puts, gets and messages.
+fn exchange(cluster: &Cluster, me: GlobalRank) -> alcor::Result<()> {
+    let mut it = attach(cluster, me)?;
+    let other = GlobalRank(1 - me.0);
+    it.barrier()?;
+    let memory = it.alloc::<u32>(64)?;
+    let window = it.register(&memory, Rights::ALL)?;
+    it.put_slice(&window, other, 0, &[10 + me.0; 64])?;
+    it.fence()?;
+    assert_eq!(it.read_vec(&memory)?, [10 + other.0; 64]);
+    assert_eq!(it.get_vec(&window, other, 3, 2)?, [10 + me.0; 2]);
+    let sent = it.alloc_from(&[me.0; 200])?;
+    let send = it.isend(other, 9, &sent)?;
+    let mut found = [9; 200];
+    it.recv(other, 9, &mut found)?;
+    assert_eq!(found, [other.0; 200]);
+    it.wait(send)?;
+    it.finish()
+}
+
+/// A process of its own.
+struct Process {
+    child: Child,
+    says: BufReader<ChildStderr>,
+}
+
+impl Process {
+    fn of(role: &str, folder: &Path) -> Process {
+        let mut child = Command::new(env::current_exe().expect("this program"))
+            .args(["--exact", TEST, "--nocapture"])
+            .env(ROLE, role)
+            .env(FOLDER, folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("a process");
+        let says = BufReader::new(child.stderr.take().expect("what it says"));
+        Process { child, says }
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.says.read_line(&mut line).expect("a line");
+        line.trim_end().to_owned()
+    }
+
+    fn ends_well(mut self) {
+        let mut said = String::new();
+        self.says.read_to_string(&mut said).expect("what it says");
+        let ended = self.child.wait().expect("its end");
+        assert!(ended.success(), "{said}");
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_killed_rank_is_taken_over_while_the_other_goes_on() {
+    if let Ok(role) = env::var(ROLE) {
+        let folder = env::var_os(FOLDER).expect("a folder");
+        let (_standin, cluster) = open(Path::new(&folder));
+        let ended = match role.as_str() {
+            "stays" => stays(&cluster),
+            "dies" => dies(&cluster),
+            _ => next(&cluster),
+        };
+        return ended.expect("a run");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let board = Arc::new(CosimBackend::new().open_free("rma2").expect("a board"));
+    let risen = Arc::new(Risen::default());
+    let listener = UnixListener::bind(folder.join("board")).expect("a socket");
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else { return };
+            let (board, risen) = (Arc::clone(&board), Arc::clone(&risen));
+            let mut all = risen.lock().unwrap_or_else(PoisonError::into_inner);
+            let me = all.len();
+            all.push(0);
+            drop(all);
+            // An error is the end of the process at the other end.
+            thread::spawn(move || serve(&board, &risen, me, stream));
+        }
+    });
+    let (_standin, cluster) = open(folder);
+    cluster.prepare(RANKS).expect("a board for a run");
+
+    let stays = Process::of("stays", folder);
+    let mut dies = Process::of("dies", folder);
+    assert_eq!(dies.line(), "busy");
+    dies.child.kill().expect("it dies");
+    dies.child.wait().expect("it is dead");
+    let mut next = Process::of("next", folder);
+    assert_eq!(next.line(), "attached");
+    // Who is left keeps its own: the board as a whole can't be reset.
+    assert!(cluster.boards()[0].reset().is_err());
+    next.ends_well();
+    stays.ends_well();
+    cluster.prepare(RANKS).expect("nobody has a rank any more");
+}

@@ -1,0 +1,183 @@
+`include "assertions.svh"
+
+import alcor_abi_pkg::*;
+
+/// Resets one rank while its neighbours go on: what was left by a process that is gone must not reach
+/// the next one that has this rank, and nobody else may notice more than what they had with this rank.
+///
+/// Commands that wait are dropped, the one that is being carried out comes to its end. Then a recall
+/// goes to every rank that this one may have sent to: messages that it left there unreceived are
+/// dropped. A recall is also a fence: it is answered behind all answers to requests before it. Messages
+/// that wait here are dropped, and their senders told. When nobody owes an answer any more, packets from
+/// others are kept out for as long as it takes to finish those that are in, and the rank's state is
+/// cleared. Each step waits for something that comes by itself, unless a board or link is dead.
+module rma_rank_reset #(
+    /// Ranks that the network reaches: 0 to DESTS-1.
+    parameter int unsigned DESTS = 256
+) (
+    /// Clock.
+    input  logic        clk_i,
+    /// Synchronous reset of the board, active low.
+    input  logic        rst_ni,
+    /// This rank's number on the network.
+    input  logic [7:0]  rank_i,
+
+    /// Pulse: RANK_RESET is written.
+    input  logic        start_i,
+    /// Something else is written into the rank's page.
+    input  logic        written_i,
+    /// Between BEGIN and END.
+    input  logic        begun_i,
+    /// Ranks of the run.
+    input  logic [7:0]  nprocs_i,
+    /// Pulse: a request has been sent that will be answered once.
+    input  logic        asked_i,
+    /// Pulse: such an answer has come.
+    input  logic        answered_i,
+
+    /// Commands are queued or in the pipeline.
+    input  logic        commands_i,
+    /// Messages or receives are being worked on.
+    input  logic        messages_i,
+    /// Collectives have not ended.
+    input  logic        collectives_i,
+    /// Packets are being served, sent or written.
+    input  logic        packets_i,
+    /// Registration table and message engine are cleared.
+    input  logic        ready_i,
+    /// Collective commands end at once.
+    input  logic        orphaned_i,
+
+    /// Commands are dropped, messages that come are refused, collectives that wait are cancelled.
+    output logic        drain_o,
+    /// No packet of a request is let in that has not begun to come in.
+    output logic        hold_o,
+    /// The rank's state is cleared.
+    output logic        clear_o,
+    /// Pulse: a rank that had begun is reset.
+    output logic        lost_o,
+    /// Messages that wait are to be dropped.
+    output logic        flush_o,
+    /// The message engine has taken that up.
+    input  logic        flush_ready_i,
+    /// Recalls are sent.
+    output logic        recall_o,
+    /// A header word of a recall.
+    output logic [31:0] head_o,
+    /// It is on offer.
+    output logic        head_valid_o,
+    /// It is taken.
+    input  logic        head_ready_i,
+    /// Its packet's task is on offer, with the last word.
+    output logic        task_valid_o,
+    /// It is taken.
+    input  logic        task_ready_i,
+    /// RESET_STATE.
+    output logic [31:0] state_o
+);
+
+  // All the answers that can be outstanding: what 256 message engines hold, and what is in the network.
+  localparam int unsigned OwedW = 24;
+
+  typedef enum logic [2:0] {
+    Idle,
+    Drain,   // commands end
+    Recall,  // everybody this rank may have sent to is told
+    Flush,   // messages that wait here are dropped
+    Settle,  // answers come, what is being delivered ends
+    Hold,    // packets of others end
+    Clear,
+    Sweep    // tables are cleared row by row
+  } state_e;
+
+  state_e state_d, state_q;
+  logic [OwedW-1:0] owed_q;
+  logic used_q, ever_begun_q;
+  logic [7:0] reach_q, dest_q;
+  logic [1:0] word_q, clear_q;
+  logic [7:0] count_q;
+  logic recalled, last_dest, settled;
+
+  assign last_dest = 9'(dest_q) + 9'd1 >= 9'(reach_q) || 32'(dest_q) + 32'd1 >= DESTS;
+  assign recalled  = task_valid_o && task_ready_i;
+  assign settled   = owed_q == '0 && !commands_i && !messages_i && !collectives_i;
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      Idle:    if (start_i) state_d = Drain;
+      Drain:   if (!commands_i) state_d = ever_begun_q ? Recall : Flush;
+      Recall:  if (recalled && last_dest) state_d = Flush;
+      Flush:   if (flush_ready_i) state_d = Settle;
+      Settle:  if (settled) state_d = Hold;
+      // What was in the network for this rank may bring new work until it has come in.
+      Hold:    if (settled && !packets_i) state_d = Clear;
+      Clear:   if (clear_q == '1) state_d = Sweep;
+      Sweep:   if (ready_i) state_d = Idle;
+      default: state_d = Idle;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (state_q != Recall) dest_q <= '0;
+    else if (recalled) dest_q <= dest_q + 1'b1;
+    if (!rst_ni) begin
+      state_q      <= Idle;
+      owed_q       <= '0;
+      word_q       <= '0;
+      clear_q      <= '0;
+      used_q       <= 1'b0;
+      ever_begun_q <= 1'b0;
+      reach_q      <= '0;
+      count_q      <= '0;
+    end else begin
+      state_q <= state_d;
+      owed_q  <= owed_q + OwedW'(asked_i || recalled) - OwedW'(answered_i && owed_q != '0);
+      if (head_valid_o && head_ready_i) word_q <= word_q + 1'b1;
+      clear_q <= (state_q == Clear) ? clear_q + 1'b1 : '0;
+      if (clear_o) begin
+        used_q       <= 1'b0;
+        ever_begun_q <= 1'b0;
+      end else begin
+        if (written_i) used_q <= 1'b1;
+        if (begun_i) ever_begun_q <= 1'b1;
+      end
+      if (begun_i && nprocs_i > reach_q) reach_q <= nprocs_i;
+      if (state_q == Clear && state_d == Sweep) count_q <= count_q + 1'b1;
+    end
+  end
+
+  assign drain_o      = state_q != Idle;
+  assign hold_o       = state_q == Hold || state_q == Clear;
+  assign clear_o      = state_q == Clear;
+  assign lost_o       = state_q == Hold && state_d == Clear && begun_i;
+  assign flush_o      = state_q == Flush;
+  assign recall_o     = state_q == Recall;
+  assign head_valid_o = state_q == Recall && (word_q != 2'd3 || task_ready_i);
+  assign task_valid_o = state_q == Recall && word_q == 2'd3 && head_ready_i;
+
+  always_comb begin
+    head_o = '0;
+    if (word_q == 2'd0) begin
+      head_o[MESSAGE_DPID_LSB+:MESSAGE_DPID_W]   = dest_q;
+      head_o[MESSAGE_PTYPE_LSB+:MESSAGE_PTYPE_W] = PT_MESSAGE;
+      head_o[MESSAGE_ANNOUNCE_LSB]               = 1'b1;
+      head_o[MESSAGE_RECALL_LSB]                 = 1'b1;
+      head_o[MESSAGE_SRC_LSB+:MESSAGE_SRC_W]     = rank_i;
+    end
+    state_o = '0;
+    state_o[RANK_RESET_STATE_USED_LSB]        = used_q;
+    state_o[RANK_RESET_STATE_BUSY_LSB]        = drain_o;
+    state_o[RANK_RESET_STATE_ORPHANED_LSB]    = orphaned_i;
+    state_o[RANK_RESET_STATE_COMMANDS_LSB]    = drain_o && commands_i;
+    state_o[RANK_RESET_STATE_ANSWERS_LSB]     = drain_o && (owed_q != '0 || recall_o);
+    state_o[RANK_RESET_STATE_MESSAGES_LSB]    = drain_o && messages_i;
+    state_o[RANK_RESET_STATE_COLLECTIVES_LSB] = drain_o && collectives_i;
+    state_o[RANK_RESET_STATE_PACKETS_LSB]     = hold_o && packets_i;
+    state_o[RANK_RESET_STATE_LARGEST_LSB+:8]  = reach_q;
+    state_o[RANK_RESET_STATE_COUNT_LSB+:8]    = count_q;
+  end
+
+  `ALCOR_IMPLIES(a_asks_or_recalls, recall_o, !asked_i)
+
+endmodule

@@ -1,0 +1,331 @@
+//! A rank's reset: its holder is gone, in the middle of whatever it did, and the next one finds it as new, while the others of
+//! the board go on.
+
+use std::collections::BTreeSet;
+use std::thread;
+
+use alcor::abi::rank::events;
+use alcor::{Communicator, Error, GlobalRank, Opcode, Operation, Options, Rank, Rights, Status};
+
+use crate::failure::{fails, holds, refused, same, same_bytes};
+use crate::test::tests;
+use crate::{Context, Failure};
+
+/// Tags: of what its sender dies of, of what its receiver dies of, and of what goes on between.
+const LOST: u32 = 1;
+const UNREAD: u32 = 2;
+const READY: u32 = 3;
+const BACK: u32 = 4;
+const ANSWER: u32 = 5;
+const NEVER: u32 = 6;
+const ROUND: u32 = 7;
+/// Bytes of a window: the first half is for the rank that dies.
+const HALF: usize = 1024;
+/// Bytes that each of the others has for itself in the second half of a window.
+const PART: usize = 32;
+/// Longer than a fragment, and than a packet of the smallest configuration.
+const LONG: usize = 1000;
+
+tests! {
+    reset: Rma Messages;
+
+    /// A rank ends in the middle of puts, gets and messages, in a barrier, a collective or half a command; its next holder has
+    /// a new rank, and the others lose what they had with it, and are told, and nothing else.
+    in_mid_traffic(context, ranks >= 1) {
+        let ranks = context.info().ranks;
+        for victim in BTreeSet::from([0, ranks - 1]) {
+            for ending in [Ending::Barrier, Ending::HalfACommand, Ending::Waited] {
+                context.cluster().prepare(ranks)?;
+                each(ranks, |rank| {
+                    let run = Run { context, rank, ranks, victim, ending };
+                    let it = attach(context, rank, ranks)?;
+                    let it = match rank == victim {
+                        true => run.ends(it),
+                        false => run.goes_on(it),
+                    }?;
+                    let mut it = ends_its_run(it)?;
+                    run.exchange(1, &mut it)?;
+                    Ok(it.finish()?)
+                })?;
+            }
+        }
+        works_again(context)
+    }
+
+    /// All ranks come to their ends, and run after run begins without a reset of the board.
+    after_an_end(context, ranks >= 1) {
+        let ranks = context.info().ranks;
+        context.cluster().prepare(ranks)?;
+        each(ranks, |rank| {
+            let run = Run { context, rank, ranks, victim: rank, ending: Ending::Waited };
+            let mut it = attach(context, rank, ranks)?;
+            for round in 0..4 {
+                run.exchange(round, &mut it)?;
+                it = ends_its_run(it)?;
+            }
+            Ok(it.finish()?)
+        })?;
+        works_again(context)
+    }
+
+    /// A rank that was in a run over more boards than its own is for a reset of the boards, and its next holder is told.
+    of_many_boards(context, ranks >= 1) {
+        let ranks = context.info().ranks;
+        context.cluster().prepare(ranks)?;
+        each(ranks, |rank| {
+            let mut it = attach(context, rank, ranks + 1)?;
+            // It has begun when this is answered.
+            it.iprobe(alcor::Source::Any, NEVER)?;
+            fails(
+                "the next holder",
+                "an error with both numbers",
+                |error| matches!(error, Error::RunOfManyBoards { nprocs, ranks: found, .. } if (*nprocs, *found) == (ranks + 1, ranks)),
+                it.start_over(),
+            )
+        })?;
+        works_again(context)
+    }
+}
+
+/// The last that a process does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// It waits in a barrier, and in a collective where hardware does it.
+    Barrier,
+    HalfACommand,
+    /// The others wait for it in a collective.
+    Waited,
+}
+
+#[derive(Clone, Copy)]
+struct Run<'a> {
+    context: &'a Context,
+    rank: u32,
+    ranks: u32,
+    victim: u32,
+    ending: Ending,
+}
+
+/// Does something for each rank of the first board at once.
+fn each(ranks: u32, what: impl Fn(u32) -> Result<(), Failure> + Sync) -> Result<(), Failure> {
+    let ended: Vec<_> = thread::scope(|scope| {
+        let what = &what;
+        let ranks: Vec<_> = (0..ranks)
+            .map(|rank| scope.spawn(move || what(rank)))
+            .collect();
+        ranks.into_iter().map(|rank| rank.join()).collect()
+    });
+    let mut failures = Vec::new();
+    for result in ended {
+        match result {
+            Ok(Ok(())) => {}
+            Ok(Err(failure)) => failures.push(failure),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+    // Who only heard of another's end has less to say.
+    failures.sort_by_key(|failure| {
+        matches!(
+            failure,
+            Failure::Library {
+                source: Error::Aborted { .. } | Error::PeerDied { .. },
+                ..
+            }
+        )
+    });
+    failures.into_iter().next().map_or(Ok(()), Err)
+}
+
+fn attach(context: &Context, rank: u32, ranks: u32) -> alcor::Result<Rank> {
+    let (board, local) = context.place(rank);
+    let options = Options::default().topology(*context.cluster().topology());
+    Rank::attach(board, local, GlobalRank(rank), ranks, &options)
+}
+
+/// A run of all ranks after the boards' reset is as if nothing had been.
+fn works_again(context: &Context) -> Result<(), Failure> {
+    context.run(|rank| {
+        let inbox = rank.alloc::<u32>(rank.nprocs() as usize)?;
+        let window = rank.register(&inbox, Rights::ALL)?;
+        for to in (0..rank.nprocs()).map(GlobalRank) {
+            rank.put_slice(&window, to, rank.pid().0 as usize, &[rank.pid().0])?;
+        }
+        rank.fence()?;
+        same("the inbox", (0..rank.nprocs()).collect(), rank.read_vec(&inbox)?)
+    })?;
+    Ok(())
+}
+
+/// Ends a run well, and has the rank for another.
+fn ends_its_run(mut it: Rank) -> Result<Rank, Failure> {
+    it.flush_all()?;
+    it.command(Opcode::EndRun, 0)?;
+    refused("a probe behind the end", Status::NotBegun, it.iprobe(alcor::Source::Any, NEVER))?;
+    Ok(it.start_over()?)
+}
+
+impl Run<'_> {
+    fn peers(&self) -> impl Iterator<Item = GlobalRank> + use<> {
+        let me = self.rank;
+        (0..self.ranks).filter(move |&rank| rank != me).map(GlobalRank)
+    }
+
+    fn world(&self, rank: &mut Rank) -> alcor::Result<Option<Communicator>> {
+        match self.context.info().has_switch() {
+            true => rank.world().map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn noise(&self, from: u32, to: u32) -> Vec<u8> {
+        self.context.noise(&[u64::from(from), u64::from(to)], LONG)
+    }
+
+    /// The rank that ends, and what its next holder finds.
+    fn ends(&self, mut it: Rank) -> Result<Rank, Failure> {
+        let world = self.world(&mut it)?;
+        let memory = it.alloc::<u8>(2 * HALF)?;
+        let window = it.register(&memory, Rights::ALL)?;
+        it.barrier()?;
+        let (short, long) = (it.alloc::<u8>(40)?, it.alloc::<u8>(HALF)?);
+        // Behind this lies what it will not read.
+        for peer in self.peers() {
+            it.recv(peer, READY, &mut [0u8])?;
+        }
+        for peer in self.peers().chain([it.pid()]) {
+            drop(it.irecv(peer, NEVER, &short)?);
+            drop(it.isend(peer, LOST, &short)?);
+            drop(it.isend(peer, LOST, &long)?);
+            drop(it.iget(&window, peer, 0, &long)?);
+            drop(it.iput(&window, peer, 0, &long)?);
+        }
+        let vector = it.alloc::<f64>(8)?;
+        match (self.ending, &world) {
+            (Ending::Barrier, Some(world)) if self.ranks > 1 => {
+                drop(world.iallreduce(&mut it, Operation::Sum, &vector, &vector)?);
+                it.command(Opcode::Barrier, 0)?;
+            }
+            (Ending::Barrier, _) => it.command(Opcode::Barrier, 0)?,
+            (Ending::HalfACommand, _) => {
+                it.command(Opcode::Put1, window.base().0)?;
+                it.command(Opcode::Data8, 1)?;
+            }
+            (Ending::Waited, _) => {}
+        }
+
+        let mut it = it.start_over()?;
+        let counters = it.counters()?;
+        same("barriers", 0, counters.barriers)?;
+        same("completions", 0, counters.completions)?;
+        same("refused commands", 0, counters.refused_out)?;
+        for tag in [LOST, UNREAD, READY] {
+            let found = it.iprobe(alcor::Source::Any, tag)?;
+            holds("messages of before", "none", found.is_none(), format_args!("{found:?}"))?;
+        }
+        for peer in self.peers() {
+            it.send(peer, BACK, &self.noise(self.rank, peer.0))?;
+        }
+        for peer in self.peers() {
+            let mut found = vec![0u8; LONG];
+            it.recv(peer, ANSWER, &mut found)?;
+            same_bytes("an answer", &self.noise(peer.0, self.rank), &found)?;
+        }
+        Ok(it)
+    }
+
+    /// The others: what they have with each other goes on.
+    fn goes_on(&self, mut it: Rank) -> Result<Rank, Failure> {
+        let world = self.world(&mut it)?;
+        let victim = GlobalRank(self.victim);
+        let memory = it.alloc::<u8>(2 * HALF)?;
+        let window = it.register(&memory, Rights::ALL)?;
+        it.barrier()?;
+        let (short, long) = (it.alloc::<u8>(9)?, it.alloc::<u8>(LONG)?);
+        let unread = [it.isend(victim, UNREAD, &short)?, it.isend(victim, UNREAD, &long)?];
+        let vector = it.alloc::<f64>(8)?;
+        let waits = match (self.ending, &world) {
+            (Ending::Waited, Some(world)) => {
+                Some(world.iallreduce(&mut it, Operation::Sum, &vector, &vector)?)
+            }
+            _ => None,
+        };
+        it.send(victim, READY, &[0u8])?;
+
+        let back = it.alloc::<u8>(LONG)?;
+        let is_back = it.irecv(victim, BACK, &back)?;
+        let others: Vec<GlobalRank> = (0..self.ranks).map(GlobalRank).filter(|&rank| rank != victim).collect();
+        let mine = HALF + PART * self.rank as usize;
+        let mut round = 0;
+        while round < 8 || !it.test(&is_back)? {
+            for &other in &others {
+                let data = self.context.noise(&[round, u64::from(self.rank), u64::from(other.0)], PART);
+                it.put_slice(&window, other, mine, &data)?;
+                same_bytes("what was put", &data, &it.get_vec(&window, other, mine, PART)?)?;
+            }
+            // A message around all that are left, of either kind.
+            let place = others.iter().position(|&other| other == it.pid()).unwrap_or_default();
+            let (next, last) = (others[(place + 1) % others.len()], others[(place + others.len() - 1) % others.len()]);
+            let sent = it.alloc_from(&self.noise(self.rank, next.0)[..if round % 2 == 0 { 8 } else { LONG }])?;
+            let mut found = vec![0u8; LONG];
+            if round < 8 {
+                let send = it.isend(next, ROUND, &sent)?;
+                let status = it.recv(last, ROUND, &mut found)?;
+                it.wait(send)?;
+                let length = status.length as usize;
+                same("its length", sent.len(), length)?;
+                same_bytes("what came round", &self.noise(last.0, self.rank)[..length], &found[..length])?;
+            }
+            // What it has to do with the victim may be too late.
+            let late = it.put_slice(&window, victim, mine, &[0; PART]);
+            if late.is_err() {
+                refused("a put", Status::BadSlot, late)?;
+            }
+            round += 1;
+        }
+        it.wait_message(is_back)?;
+        same_bytes("from the next holder", &self.noise(victim.0, self.rank), &it.read_vec(&back)?)?;
+
+        for request in unread {
+            refused("what was not read", Status::RankReset, it.wait(request))?;
+        }
+        if let Some(request) = waits {
+            refused("a collective without the victim", Status::RankReset, it.wait(request))?;
+        }
+        let found = it.iprobe(victim, LOST)?;
+        holds("messages of before", "none", found.is_none(), format_args!("{found:?}"))?;
+        refused("a put into a window that is gone", Status::BadSlot, it.put_slice(&window, victim, mine, &[1]))?;
+        let is_told = |error: &Error| matches!(error, Error::PeerReset { .. });
+        fails("a barrier", "Error::PeerReset", is_told, it.barrier())?;
+        fails("a registration", "Error::PeerReset", is_told, it.register(&back, Rights::ALL))?;
+        if let Some(world) = &world {
+            let late = world.allreduce(&mut it, Operation::Sum, &vector, &vector);
+            refused("a collective", Status::RankReset, late)?;
+        }
+        same("events", events::MISMATCH.mask(), it.events()?.bits)?;
+        it.send(victim, ANSWER, &self.noise(self.rank, victim.0))?;
+        Ok(it)
+    }
+
+    /// A run of its own, in which all put and send to all.
+    fn exchange(&self, round: u64, it: &mut Rank) -> Result<(), Failure> {
+        let data = |from: u32, to: u32| self.context.noise(&[round, u64::from(from), u64::from(to)], PART);
+        let memory = it.alloc::<u8>(PART * self.ranks as usize)?;
+        it.barrier()?;
+        let window = it.register(&memory, Rights::ALL)?;
+        for to in 0..self.ranks {
+            it.put_slice(&window, GlobalRank(to), PART * self.rank as usize, &data(self.rank, to))?;
+        }
+        it.fence()?;
+        let all = (0..self.ranks).flat_map(|from| data(from, self.rank));
+        same_bytes("what all have put", &all.collect::<Vec<_>>(), &it.read_vec(&memory)?)?;
+        for peer in self.peers() {
+            let sent = it.alloc_from(&self.noise(self.rank, peer.0))?;
+            let send = it.isend(peer, ROUND, &sent)?;
+            let mut found = vec![0u8; LONG];
+            it.recv(peer, ROUND, &mut found)?;
+            same_bytes("a message", &self.noise(peer.0, self.rank), &found)?;
+            it.wait(send)?;
+        }
+        Ok(())
+    }
+}
