@@ -14,10 +14,14 @@
 //!
 //! # Who has which rank
 //! A rank of a board is held by a lock on a file of its own (below `/run/lock/alcor`, unless [`XdmaBackend::locks`] says otherwise), which the kernel lets
-//! go when its process ends, however that comes. What concerns all ranks, a reset, takes all of these locks.
+//! go when its process ends, however that comes. What concerns all ranks, a reset of the board, takes all of these locks.
 //!
-//! Nothing here has run on a board. That several processes each hold ranks of one board has been tried as far as these locks go: the nodes
-//! of [`xdma`]'s stand-in are served in one process, so a run whose ranks are several processes is yet to be tried.
+//! Who has the lock next has the rank as its last holder left it. [`alcor::Rank::attach`] resets it, through registers of its own page, while the
+//! others of the board go on; it says so where only a reset of the board helps: after an abort, after a run over several boards,
+//! or where what the rank is owed never comes.
+//!
+//! Nothing here has run on a board. Ranks that are processes of their own, one of them killed in its traffic, have been tried over a simulated board
+//! that is served to all of them (`cosim/standin/tests/processes.rs`).
 
 #![forbid(unsafe_code)]
 
