@@ -742,7 +742,7 @@ const PERIOD: u64 = 4000;
 fn a_hang_explains_itself_with_waves_of_the_last_cycles() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    // The barrier of rank 1 waits for a long put of rank 0: longer than the watchdog. The test has two runs before.
+    // Rank 1 sends faster than rank 0 receives: the last send waits for longer than the watchdog.
     let hang = [
         "--backend",
         "cosim:rma2",
@@ -857,6 +857,34 @@ fn a_hang_explains_itself_with_waves_of_the_last_cycles() {
         waits,
         "time is a function of the program"
     );
+}
+
+#[test]
+fn waves_are_of_the_run_that_failed_and_not_of_those_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let hang = [
+        "--backend",
+        "cosim:rma2",
+        "--filter",
+        "^skew.delays$",
+        "--watchdog",
+        "300",
+    ];
+    let output = regress_in(folder, &[&hang[..], &["--waves-cycles", "200"]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let left = folder.join("alcor-report/skew.delays");
+    let failure = read(left.join("failure.txt"));
+    // The suite resets the board once, and each run once: this is the third.
+    assert!(
+        failure.contains("of the run after reset 4 of the board"),
+        "{failure}"
+    );
+    // Ranks that had not failed went on for long; the waves did not. The runs before took 4000 cycles.
+    let (start, end, _) = trace(&left.join("waves.fst"));
+    let cycles = (end - start) / PERIOD;
+    assert!((299..=300).contains(&cycles), "{cycles} cycles");
+    assert!(start / PERIOD > 3000, "from cycle {} on", start / PERIOD);
 }
 
 #[test]

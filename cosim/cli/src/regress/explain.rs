@@ -24,6 +24,8 @@ use waits::Waits;
 const FILES: [&str; 4] = ["failure.txt", "commands.txt", "waits.txt", "waits.dot"];
 /// The waves; those of joined boards have their numbers behind the name.
 const WAVES: &str = "waves.fst";
+/// Cycles that waves go on after a failure: to see what did come, too late.
+const AFTER: u64 = 100;
 
 /// What was found out about a failure.
 #[derive(Debug)]
@@ -33,6 +35,8 @@ pub struct Explanation {
     pub files: Vec<String>,
     /// What could not be found out, or is strange.
     pub notes: Vec<String>,
+    /// When it was: the cycle, and the resets of the board before, of which a test may have several.
+    at: Option<(u64, u64)>,
 }
 
 /// A board, or boards, that record the waves of a test from its start to its end.
@@ -89,6 +93,7 @@ fn explain(args: &Args, outcome: &Outcome) -> Explanation {
         folder: args.failure_folder(outcome),
         files: Vec::new(),
         notes: Vec::new(),
+        at: None,
     };
     if let Err(error) = empty(&explanation.folder) {
         explanation.note(format!("nothing can be left: {error}"));
@@ -105,6 +110,7 @@ fn explain(args: &Args, outcome: &Outcome) -> Explanation {
             } else if again.outcome.verdict.to_string() != outcome.verdict.to_string() {
                 explanation.note(format!("run again, it {}", again.outcome.verdict));
             }
+            explanation.at = Some((again.cycle(), again.resets));
             explanation.leave("commands.txt", &commands_text(&again));
             if let Some(waits) = again
                 .error()
@@ -247,7 +253,10 @@ impl Explanation {
         let file = self.folder.join(WAVES);
         let from = first_cycle(args, again);
         let uri = match backends::with_waves(&args.backend, &file) {
-            Ok(uri) => format!("{uri}&waves-reset={}&waves-from={from}", again.resets),
+            Ok(uri) => {
+                let (reset, to) = (again.resets, again.cycle() + AFTER);
+                format!("{uri}&waves-reset={reset}&waves-from={from}&waves-to={to}")
+            }
             Err(error) => {
                 self.note(format!("no waves: {error}"));
                 return Vec::new();
@@ -292,6 +301,12 @@ impl Explanation {
             outcome.seed,
             args.repeat(outcome)
         );
+        if let Some((cycle, resets)) = self.at {
+            let _ = writeln!(
+                text,
+                "at cycle {cycle} of the run after reset {resets} of the board"
+            );
+        }
         for note in &self.notes {
             let _ = writeln!(text, "note: {note}");
         }
