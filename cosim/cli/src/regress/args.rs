@@ -21,14 +21,15 @@ pub const SEED: u64 = 1;
 
 /// Run the conformance suite
 ///
-/// Each test runs on a freshly reset board, and as many boards as --jobs says run tests at once, those that took longest
-/// last time first. A test's own seed derives from the run's seed and its name, so that a filter, a shard, or another
-/// number of jobs changes nothing for it, and a failure comes back from the command that is printed with it.
+/// Each test runs on a freshly reset board, and as many boards as --jobs says run tests at once, those that took
+/// longest last time first. A test's own seed derives from the run's seed and its name, so that a filter, a shard,
+/// or another number of jobs changes nothing for it, and a failure comes back from the command that is printed with
+/// it.
 ///
-/// Standard output has the results, in the order of the suite whatever the order of the tests was; what is new against
-/// earlier runs; and in its last line the digest of all traffic, the same for the same seed, tests and backend. Standard
-/// error has the progress: on a terminal the tests that run, how many ended how and the time that is left, elsewhere a
-/// line for each test. NO_COLOR in the environment does away with colours.
+/// Standard output has the results, in the order of the suite whatever the order of the tests was; what is new
+/// against earlier runs; and in its last line the digest of all traffic, the same for the same seed, tests and
+/// backend. Standard error has the progress: on a terminal the tests that run, how many ended how and the time that
+/// is left, elsewhere a line for each test. NO_COLOR in the environment does away with colours.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
@@ -59,16 +60,16 @@ pub struct Args {
 
     /// Run each test so many times, each time with the next seed
     ///
-    /// The first time has the run's seed N, the second N + 1, and so on; the seeds of those that failed are printed. So
-    /// each is repeated by --seed alone, and `--seed 101 --repeat 100` goes on where `--repeat 100` ended.
+    /// The first time has the run's seed N, the second N + 1, and so on; the seeds of those that failed are printed.
+    /// So each is repeated by --seed alone, and `--seed 101 --repeat 100` goes on where `--repeat 100` ended.
     #[arg(long, value_name = "TIMES", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "What runs")]
     pub repeat: u32,
 
     /// Run part K of N, 1/N to N/N, that share the tests
     ///
-    /// Each test, and each repetition of one, is in one part. Which one depends on nothing but the names of the tests that
-    /// the filter lets through, so machines need not talk to each other; parts differ by one test at most, and share out
-    /// tests of the same kind. A part without tests passes, and says so.
+    /// Each test, and each repetition of one, is in one part. Which one depends on nothing but the names of the
+    /// tests that the filter lets through, so machines need not talk to each other; parts differ by one test at
+    /// most, and share out tests of the same kind. A part without tests passes, and says so.
     #[arg(long, value_name = "K/N", help_heading = "What runs")]
     pub shard: Option<Shard>,
 
@@ -87,16 +88,16 @@ pub struct Args {
     /// Explain the first N tests that failed; 0 explains none
     ///
     /// Each is run again from its seed, and leaves a folder below that of --report: its message and the command that
-    /// repeats it, the last commands of each rank with their cycles, for a hang who waits for whom, as text and as a graph
-    /// for Graphviz, and waves of the cycles before the failure, with what GTKWave and Surfer need to show them. Tests that
-    /// pass pay nothing for it.
+    /// repeats it, the last commands of each rank with their cycles, for a hang who waits for whom, as text and as a
+    /// graph for Graphviz, and waves of the cycles before the failure, with what GTKWave and Surfer need to show
+    /// them. Tests that pass pay nothing for it.
     #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Failures")]
     pub explain: usize,
 
     /// Record waves: of tests that are explained, or of all [default: on-failure where the backend records waves]
     ///
-    /// The first time, the model is built once more, with waves, which takes a minute or a few: what failed has been told
-    /// by then.
+    /// The first time, the model is built once more, with waves, which takes a minute or a few: what failed has been
+    /// told by then.
     #[arg(long, value_enum, value_name = "WHEN", help_heading = "Failures")]
     pub waves: Option<WavesWhen>,
 
@@ -112,7 +113,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE", help_heading = "What it leaves")]
     pub junit: Option<PathBuf>,
 
-    /// Remember results in this folder, and compare with those there [default: target/alcor-results in the repository]
+    /// Remember results in this folder, and compare with those there [default: target/alcor-results in the
+    /// repository]
     ///
     /// Each test is compared with its last result on the same backend, in the same tier, with the same seed. The last
     /// runs of each backend are kept; several programs may use a folder at once. A file there that is damaged is put
@@ -248,8 +250,8 @@ impl Args {
         }
     }
 
-    /// The folder of the result store, unless there is none: a program that is run outside of a repository has none by
-    /// itself.
+    /// The folder of the result store, unless there is none: a program that is run outside of a repository has none
+    /// by itself.
     pub fn store_folder(&self) -> Option<PathBuf> {
         match (&self.store, self.no_store) {
             (_, true) => None,

@@ -36,8 +36,8 @@ impl fmt::Display for Doing {
     }
 }
 
-/// What is known of a rank since its board's last reset, up to the first ABORT of any rank: the wreck that follows it hides
-/// what led to it.
+/// What is known of a rank since its board's last reset, up to the first ABORT of any rank: the wreck that follows
+/// it hides what led to it.
 #[derive(Debug, Clone, Default)]
 pub struct RankLog {
     pub board: u32,

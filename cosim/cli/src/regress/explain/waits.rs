@@ -15,7 +15,8 @@ struct Edge {
     from: u32,
     to: u32,
     why: String,
-    /// Whether the hardware or the library says so; else it is what the last of the rank's commands that names another suggests.
+    /// Whether the hardware or the library says so; else it is what the last of the rank's commands that names
+    /// another suggests.
     certain: bool,
 }
 
