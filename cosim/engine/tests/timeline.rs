@@ -133,20 +133,22 @@ impl Timeline {
             .collect()
     }
 
-    /// The one call of that name, and all that it led to, in the order of time.
+    /// The one call of that name, what it led to, and so on one after the other back to the call.
     fn story(&self, call: &str) -> Vec<Told> {
         let calls = self.find(|thread, name| thread.contains("calls") && name == call);
         assert_eq!(calls.len(), 1, "{call}");
-        let mut seen = HashSet::new();
-        let mut next = calls;
-        while let Some(slice) = next.pop() {
-            if seen.insert(slice) {
-                next.extend(self.leads_to.get(&slice).into_iter().flatten());
+        let mut story = vec![self.told(calls[0])];
+        let mut slice = calls[0];
+        loop {
+            let [next] = self.leads_to[&slice][..] else {
+                panic!("{:?} leads to several", self.told(slice));
+            };
+            if next == calls[0] {
+                return story;
             }
+            story.push(self.told(next));
+            slice = next;
         }
-        let mut story: Vec<Told> = seen.into_iter().map(|slice| self.told(slice)).collect();
-        story.sort();
-        story
     }
 
     /// Slices that something leads to.
