@@ -123,7 +123,7 @@ pub use cluster::SimCluster;
 pub use config::{Config, Configs, LinkConfig, Options};
 pub use error::CosimError;
 pub use free::FreeBoard;
-pub use log::packet::{Header, LoggedPacket, PhitHeader, Place};
+pub use log::packet::{LoggedPacket, PacketHeader, PhitHeader, Place};
 pub use mailbox::{EFFECT_CYCLES, SETTLE_CYCLES};
 pub use model::{Shape, repository_root};
 pub use port::{POLL_CYCLES, PORT_QUEUE};

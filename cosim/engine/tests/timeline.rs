@@ -95,7 +95,9 @@ impl Timeline {
             let (start, finish) = (start.expect("a start"), finish.expect("a finish"));
             assert!(
                 number(&start, "ts") <= number(&finish, "ts"),
-                "{start} {finish}"
+                "{} leads back to {}",
+                slices[at(&start)],
+                slices[at(&finish)]
             );
             assert_eq!(finish["bp"], "e");
             leads_to.entry(at(&start)).or_default().push(at(&finish));
@@ -131,20 +133,22 @@ impl Timeline {
             .collect()
     }
 
-    /// The one call of that name, and all that it led to, in the order of time.
+    /// The one call of that name, what it led to, and so on one after the other back to the call.
     fn story(&self, call: &str) -> Vec<Told> {
         let calls = self.find(|thread, name| thread.contains("calls") && name == call);
         assert_eq!(calls.len(), 1, "{call}");
-        let mut seen = HashSet::new();
-        let mut next = calls;
-        while let Some(slice) = next.pop() {
-            if seen.insert(slice) {
-                next.extend(self.leads_to.get(&slice).into_iter().flatten());
+        let mut story = vec![self.told(calls[0])];
+        let mut slice = calls[0];
+        loop {
+            let [next] = self.leads_to[&slice][..] else {
+                panic!("{:?} leads to several", self.told(slice));
+            };
+            if next == calls[0] {
+                return story;
             }
+            story.push(self.told(next));
+            slice = next;
         }
-        let mut story: Vec<Told> = seen.into_iter().map(|slice| self.told(slice)).collect();
-        story.sort();
-        story
     }
 
     /// Slices that something leads to.
@@ -323,6 +327,8 @@ fn hops_over_links_are_followed() {
     // What is on a board's pins in cycle t is on its neighbour's in cycle t + 110.
     assert_eq!(story[4].0, story[3].0 + 110);
     assert_eq!(story[9].0, story[8].0 + 110);
+    // For as long as it was on this board's.
+    assert_eq!((story[4].1, story[9].1), (story[3].1, story[8].1));
     // The allreduce of each rank went over links, and ended with what came, in memory.
     let caused = timeline.caused();
     let writes = timeline.find(|thread, _| thread.contains("memory, collectives"));
@@ -382,6 +388,7 @@ fn nothing_is_left_unjoined() {
         "rma2",
         "rma2-wide-small",
         "ring3-small",
+        "ring3-small?DATA_W=256",
         "rma2?profile=gen3x16",
     ] {
         let folder = TempDir::new().unwrap();
@@ -421,12 +428,33 @@ fn nothing_is_left_unjoined() {
                 );
             }
         }
-        let links = if config == "ring3-small" { 0 } else { 4 };
+        let links = if config.starts_with("ring") { 0 } else { 4 };
         assert_eq!(
             seen.len(),
             joined.len() + ends.len() - links,
             "{config}: {seen:?}"
         );
+        // Each request of a get leads to the data that answers it, and to no other.
+        let operation = |slice: usize| &timeline.slices[slice]["args"]["operation"];
+        let gets = timeline.find(|thread, name| thread.contains("calls") && name == "get");
+        let gets: HashSet<&Value> = gets.into_iter().map(operation).collect();
+        let is_data = |slice: usize| {
+            let (_, _, _, thread, name) = timeline.told(slice);
+            let is_get = gets.contains(operation(slice));
+            is_get && thread.contains("replies sent") && name.starts_with("XDATA")
+        };
+        let answered: Vec<usize> = (0..timeline.slices.len())
+            .filter(|&slice| timeline.thread(slice).contains("requests received"))
+            .flat_map(|slice| {
+                let data = timeline.leads_to.get(&slice).into_iter().flatten();
+                let data: Vec<usize> = data.copied().filter(|&it| is_data(it)).collect();
+                assert!(data.len() <= 1, "{config}: {:?}", timeline.told(slice));
+                data
+            })
+            .collect();
+        let all = (0..timeline.slices.len()).filter(|&slice| is_data(slice));
+        assert!(!answered.is_empty());
+        assert_eq!(answered.len(), all.count(), "{config}");
         // A packet that is written to memory is written whole.
         let unfinished = timeline
             .slices
@@ -484,8 +512,15 @@ fn a_log_is_bounded_and_says_what_is_missing() {
     let more = "trace=@/t.json&packets=@/p.txt&log=200";
     let cluster = open("rma2", &folder, more);
     run_job(&cluster, traffic);
-    assert!(cluster.packets().len() <= 200);
+    let kept = cluster.packets();
+    assert!(!kept.is_empty() && kept.len() <= 200);
     drop(cluster);
+    // What is kept is as it would be among all the rest.
+    let whole = open("rma2", &folder, "log=100000");
+    run_job(&whole, traffic);
+    let all = whole.packets();
+    assert!(kept.iter().all(|packet| all.contains(packet)));
+    assert_eq!(kept.last(), all.last());
     let timeline = Timeline::read(&folder.path().join("t.json"));
     assert!(timeline.slices.len() <= 200 + 8);
     let log = timeline

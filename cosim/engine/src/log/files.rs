@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::chrome::{self, About};
-use super::packet::{Header, LoggedPacket, PhitHeader, Place, words_of};
+use super::packet::{LoggedPacket, PacketHeader, PhitHeader, Place, words_of};
 use super::story::{Entry, Setup, Story};
 use super::{What, pcapng};
 use crate::CosimError;
@@ -80,8 +80,8 @@ impl Logs {
             _ => return None,
         };
         let mut header = match phit {
-            None => Header::of(&words),
-            Some(_) => Header::default(),
+            None => PacketHeader::of(&words),
+            Some(_) => PacketHeader::default(),
         };
         // Replies do not say who sends them, and neither do the paper's puts.
         if let Place::RequestSent { rank } | Place::ReplySent { rank } = place {

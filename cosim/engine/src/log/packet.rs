@@ -84,7 +84,7 @@ pub(crate) fn channel_name(channel: Channel) -> &'static str {
 
 /// What a packet's header says. Of a field that the packet does not have there is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Header {
+pub struct PacketHeader {
     /// Its type; none on the collectives' channels.
     pub kind: Option<PacketType>,
     /// The rank that it is from.
@@ -171,7 +171,7 @@ pub(crate) fn counts(words: &[u32]) -> (usize, usize) {
     )
 }
 
-impl Header {
+impl PacketHeader {
     /// Of a packet of the coprocessors.
     pub(crate) fn of(words: &[u32]) -> Self {
         let at = |index: usize| words.get(index).copied();
@@ -259,7 +259,7 @@ impl Header {
     }
 }
 
-impl fmt::Display for Header {
+impl fmt::Display for PacketHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
         match self.source {
@@ -373,7 +373,7 @@ pub struct LoggedPacket {
     /// Where it was seen.
     pub place: Place,
     /// What its header says.
-    pub header: Header,
+    pub header: PacketHeader,
     /// Of a phit of a collective, what its header says; that of the coprocessors' packets means nothing then.
     pub phit: Option<PhitHeader>,
     /// Its words; of what has lost its end, those that were seen.
@@ -416,7 +416,7 @@ mod tests {
         beats[..3].copy_from_slice(&[first, 3, x_length::LENGTH.put(6) | x_length::ID.put(7)]);
         beats[8..12].copy_from_slice(&[1, 2, 3, 99]);
         assert_eq!(words_of(&beats, 8)[3..], [1, 2, 3]);
-        let header = Header::of(&words_of(&beats, 8));
+        let header = PacketHeader::of(&words_of(&beats, 8));
         assert_eq!(
             (header.id, header.bytes, header.offset),
             (Some(7), Some(6), Some(3))
@@ -435,7 +435,7 @@ mod tests {
         for kind in 0..8 {
             for count in 0..5 {
                 let words = vec![x_header::PTYPE.put(kind) | x_header::LAST.put(kind & 1); count];
-                let _ = (Header::of(&words), counts(&words));
+                let _ = (PacketHeader::of(&words), counts(&words));
                 assert!(words_of(&words, 1).len() == count && words_of(&words, 8).len() <= count);
             }
         }

@@ -51,7 +51,7 @@ pub(crate) fn packet(out: &mut impl Write, packet: &LoggedPacket, shift: u64) ->
     block(out, 6, &body)
 }
 
-/// Header and words.
+/// PacketHeader and words.
 fn record(packet: &LoggedPacket) -> Vec<u8> {
     let (place, number, channel) = match packet.place {
         Place::RequestSent { rank } => (0, rank, 0),

@@ -13,7 +13,7 @@ use alcor_abi::rank::{self, c_go};
 use alcor_abi::{Channel, Opcode, PacketType, PhitKind};
 use serde_json::{Map, Value};
 
-use super::packet::{Header, PhitHeader, channel_name, counts, words_of};
+use super::packet::{PacketHeader, PhitHeader, channel_name, counts, words_of};
 use super::{COLLECTIVE_UNIT, Record, What};
 
 /// Cycles without a phit, or without a word written, after which a collective's next one begins a slice of its own.
@@ -243,7 +243,7 @@ fn ids(entries: &[Entry], setup: Setup) -> Vec<Option<u32>> {
         if let What::Packet { stream, .. } = record.what
             && stream % 4 < 2
         {
-            let header = Header::of(&words_of(words, setup.unit));
+            let header = PacketHeader::of(&words_of(words, setup.unit));
             let line = (record.run, *board, stream, header.target, header.message);
             match (header.id, header.last) {
                 (Some(id), _) => {
@@ -277,7 +277,7 @@ struct Op {
 
 impl Op {
     /// What a reply answers.
-    fn cause(&mut self, reply: &Header) -> Option<usize> {
+    fn cause(&mut self, reply: &PacketHeader) -> Option<usize> {
         let get = match reply.kind {
             Some(PacketType::Xdata) => self.gets.pop_front(),
             _ => None,
@@ -552,7 +552,7 @@ impl Teller<'_> {
         id: Option<u32>,
         is_whole: bool,
     ) {
-        let mut header = Header::of(words);
+        let mut header = PacketHeader::of(words);
         let local = stream / 4;
         let rank = self.global(board, local);
         if stream % 4 < 2 {
@@ -603,7 +603,7 @@ impl Teller<'_> {
                 op
             }
             _ => {
-                let flight = self.arrive(&key, board);
+                let flight = self.arrive(&key, board, span.0);
                 self.arrow(flight.as_ref().map(|flight| flight.last), slice);
                 let op = flight.and_then(|flight| flight.op);
                 self.received(rank, stream % 4 == 3, slice, op, &header, words);
@@ -620,7 +620,7 @@ impl Teller<'_> {
         is_reply: bool,
         slice: usize,
         op: Option<usize>,
-        header: &Header,
+        header: &PacketHeader,
         words: &[u32],
     ) {
         if let Some(op) = op {
@@ -660,10 +660,13 @@ impl Teller<'_> {
         flights.push(Flight { board, last, op });
     }
 
-    /// The oldest packet with that header on a board; it is there no more.
-    fn arrive(&mut self, key: &(bool, Vec<u32>), board: u32) -> Option<Flight> {
+    /// The oldest packet with that header that is on a board in that cycle; it is there no more.
+    fn arrive(&mut self, key: &(bool, Vec<u32>), board: u32, cycle: u64) -> Option<Flight> {
         let flights = self.known.flights.get_mut(key)?;
-        let place = flights.iter().position(|flight| flight.board == board)?;
+        let slices = &self.story.slices;
+        // One that is on its way over a link is not there yet.
+        let is_there = |flight: &Flight| flight.board == board && slices[flight.last].from <= cycle;
+        let place = flights.iter().position(is_there)?;
         let flight = flights.remove(place);
         if flights.is_empty() {
             self.known.flights.remove(key);
@@ -696,14 +699,14 @@ impl Teller<'_> {
             return self.phit(board, (port, channel), span, (arrives, arrived), phit);
         }
         let words = words_of(&entry.words, self.setup.unit);
-        let header = Header::of(&words);
+        let header = PacketHeader::of(&words);
         let slice = self.slice(board, out, span, header.to_string());
         self.say(slice, "words", words.len());
         if !is_whole {
             self.say(slice, "unfinished", true);
         }
         let key = key(channel >= 2, &header, &words);
-        let flight = self.arrive(&key, board);
+        let flight = self.arrive(&key, board, span.0);
         self.arrow(flight.as_ref().map(|flight| flight.last), slice);
         let op = flight.and_then(|flight| flight.op);
         self.belongs(slice, op);
@@ -903,7 +906,7 @@ impl Teller<'_> {
 }
 
 /// What a packet is known by where it is seen next: its header, and all of one of the paper's.
-fn key(is_reply: bool, header: &Header, words: &[u32]) -> (bool, Vec<u32>) {
+fn key(is_reply: bool, header: &PacketHeader, words: &[u32]) -> (bool, Vec<u32>) {
     let (count, _) = counts(words);
     let count = match header.kind {
         Some(PacketType::Put1 | PacketType::PutN) => words.len(),
