@@ -1033,6 +1033,13 @@ impl Program {
             || rank::reset_state::BUSY.get(self.bench.read(victim, rank::RESET_STATE)) == 1
         {
             self.traffic(1);
+            // A put or get at each of its steps.
+            if self.known[other].moves.len() < 4
+                && self.silent != Some(other)
+                && self.bench.nodes[other].host.len() < 12
+            {
+                self.transfer(other);
+            }
             let waited = self.bench.dut.cycle() - start;
             let state = self.bench.read(victim, rank::RESET_STATE);
             assert!(waited < 60_000, "rank {victim}: RESET_STATE {state:#x}");

@@ -922,7 +922,8 @@ module rma_coprocessor #(
     logic unused_messages;
     assign unused_messages = ^{
       message_write_i, message_valid, flush, arrival_recall, announce, message_command, message_rank, message_context,
-      message_tag, message_address, message_length, message_id, fetch_lookup, fetch_id, arrival_valid, arrival_announce, arrival_source, arrival_context,
+      message_tag, message_address, message_length, message_id, fetch_lookup, fetch_id, arrival_valid, arrival_announce,
+      arrival_source, arrival_context,
       arrival_tag, arrival_length, arrival_id, verdict_ready, stored, delivered, delivered_receive, delivered_status, copy_ready,
       engine_ack_ready, received_ready, engine_head_ready, engine_task_ready
     };
