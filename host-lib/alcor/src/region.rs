@@ -108,6 +108,37 @@ impl<T: Datatype> Region<T> {
         self.part(self.start, self.byte_len() as usize)
     }
 
+    /// The same memory as elements of another type.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] when its address or its size is no multiple of such an element's size.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let bytes = rank.alloc::<u8>(24)?;
+    /// let numbers = bytes.slice(8..)?.cast::<f64>()?;
+    /// assert_eq!(numbers.len(), 2);
+    /// assert!(bytes.slice(4..20)?.cast::<f64>().is_err());
+    /// assert!(bytes.slice(8..20)?.cast::<f64>().is_err());
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cast<U: Datatype>(&self) -> Result<Region<U>> {
+        let whole = |option, value: u32| match value.is_multiple_of(U::BYTES) {
+            true => Ok(()),
+            false => Err(Error::BadOption {
+                option,
+                value: u64::from(value),
+                rule: "it must be a multiple of the element's size",
+            }),
+        };
+        whole("address of a region", self.start.0)?;
+        whole("bytes of a region", self.byte_len())?;
+        Ok(self.part(self.start, (self.byte_len() / U::BYTES) as usize))
+    }
+
     /// Address of elements `start..end`, once they are known to lie in the region.
     pub(crate) fn locate(&self, start: usize, end: usize) -> Result<NodeAddr> {
         if start > end || end > self.count {

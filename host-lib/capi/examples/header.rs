@@ -1,0 +1,39 @@
+//! Writes `include/alcor.h` from the sources of the C interface; with `--check`, says whether it is as they have it.
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+/// Files with what C sees, in the order that the header has it in.
+const SOURCES: [&str; 8] = [
+    "types",
+    "run",
+    "memory",
+    "windows",
+    "requests",
+    "communicators",
+    "messages",
+    "collectives",
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let config = cbindgen::Config::from_file(root.join("cbindgen.toml"))?;
+    let sources = SOURCES.map(|name| root.join(format!("src/{name}.rs")));
+    let builder = cbindgen::Builder::new().with_config(config);
+    let builder = sources
+        .iter()
+        .fold(builder, |builder, source| builder.with_src(source));
+    let mut header = Vec::new();
+    builder.generate()?.write(&mut header);
+    let file = root.join("include/alcor.h");
+    match std::env::args().nth(1).as_deref() {
+        None => fs::write(file, header)?,
+        Some("--check") if fs::read(file)? == header => {}
+        Some("--check") => {
+            return Err("include/alcor.h is not what src/ has: `cargo run -p alcor-capi --example header` writes it".into());
+        }
+        Some(other) => return Err(format!("{other}: there is only --check").into()),
+    }
+    Ok(())
+}

@@ -1,0 +1,1224 @@
+/*
+ * Alcor's C interface: puts, gets, messages and collectives over MPI hardware, simulated or on a card.
+ *
+ * A process is a rank of a run:
+ *
+ *     alcor_rank_t rank;
+ *     if (alcor_init_from_env(NULL, &rank) != ALCOR_OK) { fputs(alcor_error_message(), stderr); ... }
+ *     ...
+ *     alcor_finish(rank);
+ *
+ * and is started by `alcor run --config rma4 -- ./program`. Arguments come in MPI's order, the rank first.
+ *
+ * Where data lies. Each rank has node memory beside its hardware, which alcor_memory_t names; what moves data moves it there, by piece and byte offset.
+ * Functions whose names end in _data take memory of the host's, and go by way of node memory. Offsets and lengths are in bytes, but for the elements that
+ * collectives count. In node memory, numbers lie as little-endian.
+ *
+ * What starts and what waits. alcor_put waits until it is complete; alcor_iput only starts, and gives a request. So it is with all that have such an i.
+ *
+ * Errors. Every call returns ALCOR_OK or a number of alcor_error, and alcor_error_message has the whole message. Null pointers, wrong handles, enums and
+ * lengths are errors. A handle is compared with NULL and with others, and never followed; freed, it is of no more use, and is not given out again. A pointer that
+ * is not null points to what its type says.
+ *
+ * Threads. One thread uses a rank at a time, with all that belongs to it. Different ranks are independent.
+ */
+
+#ifndef ALCOR_H
+#define ALCOR_H
+
+/* Written by `cargo run -p alcor-capi --example header`; what it says comes from host-lib/capi/src. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * The source of a receive or probe that takes messages of any rank.
+ */
+#define ALCOR_ANY_SOURCE 4294967295
+
+/**
+ * The tag of a receive or probe that takes messages of any tag.
+ */
+#define ALCOR_ANY_TAG 4294967295
+
+/**
+ * The largest tag.
+ */
+#define ALCOR_TAG_UB 67108863
+
+/**
+ * The color of a member that is to be in none of the communicators that alcor_comm_split makes.
+ */
+#define ALCOR_UNDEFINED 4294967295
+
+/**
+ * What alcor_result_t is. The numbers stay as they are; further ones may come.
+ */
+enum alcor_error
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * All is well.
+     */
+    ALCOR_OK = 0,
+    /**
+     * A pointer is null that must not be.
+     */
+    ALCOR_ERR_NULL = 1,
+    /**
+     * A handle is none, is freed, or belongs to another rank.
+     */
+    ALCOR_ERR_HANDLE = 2,
+    /**
+     * An enum, flag, number, length or string that can't be.
+     */
+    ALCOR_ERR_ARGUMENT = 3,
+    /**
+     * Another thread is in a call of this rank.
+     */
+    ALCOR_ERR_BUSY = 4,
+    /**
+     * A defect of this library. The rank has left the run, its peers are told, and its handles are of no more use.
+     */
+    ALCOR_ERR_PANIC = 5,
+    /**
+     * An error that has no number of its own.
+     */
+    ALCOR_ERR_OTHER = 6,
+    /**
+     * The environment does not say which rank the process is: start it with `alcor run`.
+     */
+    ALCOR_ERR_NOT_LAUNCHED = 10,
+    /**
+     * What the environment says can't be.
+     */
+    ALCOR_ERR_ENVIRONMENT = 11,
+    /**
+     * There is no backend for this URI.
+     */
+    ALCOR_ERR_URI = 12,
+    /**
+     * Hardware and library do not belong together.
+     */
+    ALCOR_ERR_VERSION = 13,
+    /**
+     * The boards have no such rank.
+     */
+    ALCOR_ERR_NO_SUCH_RANK = 14,
+    /**
+     * Somebody is attached to the rank already.
+     */
+    ALCOR_ERR_RANK_TAKEN = 15,
+    /**
+     * The boards lack what the call needs.
+     */
+    ALCOR_ERR_CAPABILITY = 16,
+    /**
+     * The boards can't be reached, or what drives them failed.
+     */
+    ALCOR_ERR_BOARD = 20,
+    /**
+     * The hardware contradicts itself.
+     */
+    ALCOR_ERR_HARDWARE = 21,
+    /**
+     * A rank has aborted the run.
+     */
+    ALCOR_ERR_ABORTED = 22,
+    /**
+     * A rank's process ended before it left the run.
+     */
+    ALCOR_ERR_PEER_DIED = 23,
+    /**
+     * A wait was too long; the message names who waits for what.
+     */
+    ALCOR_ERR_WATCHDOG = 24,
+    /**
+     * A rank does not call the library while others wait for it, so simulated time stands still.
+     */
+    ALCOR_ERR_RANK_AWAY = 25,
+    /**
+     * There is no room in node memory.
+     */
+    ALCOR_ERR_NO_MEMORY = 30,
+    /**
+     * An access beyond a piece of node memory.
+     */
+    ALCOR_ERR_MEMORY_BOUNDS = 31,
+    /**
+     * A put or get beyond the target's window; it has touched no memory.
+     */
+    ALCOR_ERR_WINDOW_BOUNDS = 40,
+    /**
+     * The target's window does not allow it; it has touched no memory.
+     */
+    ALCOR_ERR_DENIED = 41,
+    /**
+     * The target is no rank of the run.
+     */
+    ALCOR_ERR_BAD_RANK = 42,
+    /**
+     * The window is not registered.
+     */
+    ALCOR_ERR_NOT_REGISTERED = 43,
+    /**
+     * The tables that windows are registered in are full.
+     */
+    ALCOR_ERR_TABLE_FULL = 44,
+    /**
+     * The memory is registered already.
+     */
+    ALCOR_ERR_DUPLICATE = 45,
+    /**
+     * The hardware refused a put, get, message or registration for another reason.
+     */
+    ALCOR_ERR_REFUSED = 46,
+    /**
+     * A message was longer than its receive, which has what fits.
+     */
+    ALCOR_ERR_TRUNCATED = 50,
+    /**
+     * The request is no receive.
+     */
+    ALCOR_ERR_NOT_A_RECEIVE = 51,
+    /**
+     * The hardware's queues are too short for messages among so many ranks.
+     */
+    ALCOR_ERR_MESSAGE_ROOM = 52,
+    /**
+     * The ranks called different things, or the same with different counts, types, operations or roots.
+     */
+    ALCOR_ERR_DIFFER = 60,
+    /**
+     * There is no such operation for this type.
+     */
+    ALCOR_ERR_OPERATION = 61,
+    /**
+     * Source and destination overlap, and are not the same place.
+     */
+    ALCOR_ERR_OVERLAP = 62,
+    /**
+     * A rank that is no member of the communicator.
+     */
+    ALCOR_ERR_NO_SUCH_MEMBER = 63,
+    /**
+     * A communicator that can't be used so.
+     */
+    ALCOR_ERR_COMMUNICATOR = 64,
+    /**
+     * A collective that hardware can't do, where ALCOR_STRICT asks for it.
+     */
+    ALCOR_ERR_NOT_IN_HARDWARE = 65,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum alcor_error alcor_error;
+#else
+typedef int32_t alcor_error;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * Flags of alcor_options_t.
+ */
+enum alcor_option
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * Collectives that hardware can't do fail, in place of being done in software.
+     */
+    ALCOR_STRICT = 1,
+    /**
+     * All collectives are done in software, to compare with.
+     */
+    ALCOR_SOFTWARE = 2,
+    /**
+     * The members of a collective first agree on what they called. All ranks have to have the same.
+     */
+    ALCOR_CHECKED = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum alcor_option alcor_option;
+#else
+typedef uint32_t alcor_option;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * What other ranks may do with a window; joined by |, or 0 for nothing.
+ */
+enum alcor_rights
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * Get from it.
+     */
+    ALCOR_REMOTE_READ = 1,
+    /**
+     * Put to it.
+     */
+    ALCOR_REMOTE_WRITE = 2,
+    /**
+     * Both.
+     */
+    ALCOR_REMOTE_ALL = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum alcor_rights alcor_rights;
+#else
+typedef uint32_t alcor_rights;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * What alcor_type_t is.
+ */
+enum alcor_type
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * double
+     */
+    ALCOR_F64 = 1,
+    /**
+     * float
+     */
+    ALCOR_F32 = 2,
+    /**
+     * int64_t
+     */
+    ALCOR_I64 = 3,
+    /**
+     * int32_t
+     */
+    ALCOR_I32 = 4,
+    /**
+     * uint64_t
+     */
+    ALCOR_U64 = 5,
+    /**
+     * uint32_t
+     */
+    ALCOR_U32 = 6,
+    /**
+     * int16_t
+     */
+    ALCOR_I16 = 7,
+    /**
+     * uint16_t
+     */
+    ALCOR_U16 = 8,
+    /**
+     * int8_t
+     */
+    ALCOR_I8 = 9,
+    /**
+     * uint8_t
+     */
+    ALCOR_U8 = 10,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum alcor_type alcor_type;
+#else
+typedef int32_t alcor_type;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * What alcor_op_t is. Integers wrap.
+ */
+enum alcor_op
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * Sum.
+     */
+    ALCOR_SUM = 1,
+    /**
+     * Minimum.
+     */
+    ALCOR_MIN = 2,
+    /**
+     * Maximum.
+     */
+    ALCOR_MAX = 3,
+    /**
+     * Product.
+     */
+    ALCOR_PROD = 4,
+    /**
+     * Bitwise and; of integers.
+     */
+    ALCOR_BAND = 5,
+    /**
+     * Bitwise or; of integers.
+     */
+    ALCOR_BOR = 6,
+    /**
+     * Bitwise exclusive or; of integers.
+     */
+    ALCOR_BXOR = 7,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum alcor_op alcor_op;
+#else
+typedef int32_t alcor_op;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * What alcor_comm_t names.
+ */
+typedef struct alcor_comm alcor_comm;
+
+/**
+ * What alcor_memory_t names.
+ */
+typedef struct alcor_memory alcor_memory;
+
+/**
+ * What alcor_rank_t names.
+ */
+typedef struct alcor_rank alcor_rank;
+
+/**
+ * What alcor_request_t names.
+ */
+typedef struct alcor_request alcor_request;
+
+/**
+ * What alcor_window_t names.
+ */
+typedef struct alcor_window alcor_window;
+
+/**
+ * How a call ended: ALCOR_OK, or one of alcor_error.
+ *
+ * Every function returns one, but for those that return a string. When it is not ALCOR_OK, alcor_error_message has the whole
+ * story: what was asked, what was found, and what to do next.
+ */
+typedef int32_t alcor_result_t;
+
+/**
+ * How to run; a field that is 0 means the default. `alcor_options_t options = {0};` is all defaults.
+ */
+typedef struct alcor_options_t {
+    /**
+     * Cycles that a wait may last, and one more for each byte under way. Default: 2000000.
+     */
+    uint64_t watchdog_cycles;
+    /**
+     * How many transfers may be under way: a power of two, at most 32768. Default: 256.
+     */
+    uint32_t ring_entries;
+    /**
+     * Flags of alcor_option, joined by |.
+     */
+    uint32_t flags;
+} alcor_options_t;
+
+/**
+ * A rank of a run: what this process, or one of its threads, is. Made by alcor_init_from_env or alcor_init, ended by alcor_finish,
+ * which frees whatever else belongs to the rank.
+ *
+ * One thread uses a rank at a time, with all that belongs to it; which one may change. A call that meets another fails with ALCOR_ERR_BUSY.
+ */
+typedef struct alcor_rank *alcor_rank_t;
+
+/**
+ * A piece of a rank's node memory, which is the memory beside its hardware. Made by alcor_alloc, ended by alcor_free.
+ */
+typedef struct alcor_memory *alcor_memory_t;
+
+/**
+ * Memory of all ranks that puts and gets reach. Made by alcor_register, ended by alcor_deregister.
+ */
+typedef struct alcor_window *alcor_window_t;
+
+/**
+ * Something that was started and may not be complete. Ended by alcor_wait, alcor_wait_all, alcor_test once it says that it is complete,
+ * or alcor_request_free. NULL is a request with nothing to wait for.
+ */
+typedef struct alcor_request *alcor_request_t;
+
+/**
+ * What a receive or probe found, or how a request ended.
+ */
+typedef struct alcor_status_t {
+    /**
+     * The rank that sent the message, in its communicator. Of what is no receive: ALCOR_ANY_SOURCE.
+     */
+    uint32_t source;
+    /**
+     * Its tag. Of what is no receive: ALCOR_ANY_TAG.
+     */
+    uint32_t tag;
+    /**
+     * Bytes of the message, also where fewer were received.
+     */
+    size_t bytes;
+    /**
+     * How the request ended: what alcor_wait would return for it alone.
+     */
+    alcor_result_t result;
+    /**
+     * The receive was cancelled: there was no message.
+     */
+    bool cancelled;
+} alcor_status_t;
+
+/**
+ * A communicator: ranks of the run in an order. The world comes from alcor_world; others from alcor_comm_split and alcor_comm_dup, and end
+ * with alcor_comm_free.
+ */
+typedef struct alcor_comm *alcor_comm_t;
+
+/**
+ * The type of a collective's elements: one of alcor_type.
+ */
+typedef int32_t alcor_type_t;
+
+/**
+ * What a reduction does with two elements: one of alcor_op.
+ */
+typedef int32_t alcor_op_t;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * Attaches the rank that the environment says this process is: what `alcor run` starts needs nothing else. Where processes are started by
+ * hand, by a debugger, by an MPI launcher or by Slurm, `alcor serve` keeps the boards and says what to set.
+ *
+ * options: NULL for the defaults. rank: gets the rank, which alcor_finish ends; NULL when the call fails.
+ *
+ * Errors: ALCOR_ERR_NOT_LAUNCHED, ALCOR_ERR_ENVIRONMENT; as alcor_init.
+ */
+alcor_result_t alcor_init_from_env(const struct alcor_options_t *options,
+                                   alcor_rank_t *rank);
+
+/**
+ * Attaches rank `pid` of `nprocs` ranks of the boards that a URI names: shm:NAME for those of a running `alcor serve`, xdma:PCI-ADDRESS for a card.
+ *
+ * uri: is copied. options: NULL for the defaults. rank: gets the rank, which alcor_finish ends; NULL when the call fails.
+ *
+ * Errors: ALCOR_ERR_URI, ALCOR_ERR_BOARD, ALCOR_ERR_VERSION, ALCOR_ERR_NO_SUCH_RANK, ALCOR_ERR_RANK_TAKEN; ALCOR_ERR_ARGUMENT for
+ * pid, nprocs or an option that can't be.
+ */
+alcor_result_t alcor_init(const char *uri,
+                          uint32_t pid,
+                          uint32_t nprocs,
+                          const struct alcor_options_t *options,
+                          alcor_rank_t *rank);
+
+/**
+ * Completes what the rank has started, and leaves the run. The rank and everything that belongs to it is freed, whether or not this succeeds: its
+ * memory, windows, communicators and requests are of no more use.
+ *
+ * A process that ends without it takes its peers along: they fail with ALCOR_ERR_PEER_DIED.
+ *
+ * Errors: those of requests that were freed and failed; ALCOR_ERR_WATCHDOG when a message was never received; ALCOR_ERR_ABORTED.
+ */
+alcor_result_t alcor_finish(alcor_rank_t rank);
+
+/**
+ * Ends the run for every rank: each wait, and each later call, fails with ALCOR_ERR_ABORTED and names this rank and `code`. The rank
+ * itself is still ended by alcor_finish, which returns ALCOR_ERR_ABORTED too.
+ *
+ * Errors: ALCOR_ERR_BOARD.
+ */
+alcor_result_t alcor_abort(alcor_rank_t rank,
+                           uint8_t code);
+
+/**
+ * This rank's number in the run, from 0.
+ */
+alcor_result_t alcor_pid(alcor_rank_t rank, uint32_t *pid);
+
+/**
+ * How many ranks the run has.
+ */
+alcor_result_t alcor_nprocs(alcor_rank_t rank, uint32_t *nprocs);
+
+/**
+ * The present time in cycles of the hardware, 4 ns each. In simulation it stands still while a rank runs code of its own, and is the same in
+ * every run.
+ *
+ * Errors: ALCOR_ERR_BOARD.
+ */
+alcor_result_t alcor_now(alcor_rank_t rank,
+                         uint64_t *cycle);
+
+/**
+ * Waits until every rank of the run is here and all earlier puts, gets and messages of all ranks have landed.
+ *
+ * Errors: ALCOR_ERR_DIFFER when others are in alcor_register or alcor_deregister; ALCOR_ERR_WATCHDOG when one does not come; ALCOR_ERR_ABORTED,
+ * ALCOR_ERR_PEER_DIED.
+ */
+alcor_result_t alcor_barrier(alcor_rank_t rank);
+
+/**
+ * Ends an epoch: what any rank has put before its fence is visible after everybody's, and this rank's own puts and gets are complete.
+ *
+ * Errors: as alcor_barrier and alcor_flush_all.
+ */
+alcor_result_t alcor_fence(alcor_rank_t rank);
+
+/**
+ * The whole message of this thread's last call that failed; "" when none has. The string is the library's, and stays until the next call of this
+ * thread fails, or the thread ends.
+ */
+const char *alcor_error_message(void);
+
+/**
+ * The name of a result, such as "ALCOR_ERR_WATCHDOG"; "unknown" for a number that is none. The string lasts for ever.
+ */
+const char *alcor_error_name(alcor_result_t result);
+
+/**
+ * The version of the library, such as "0.1.0". The string lasts for ever.
+ */
+const char *alcor_version(void);
+
+/**
+ * Takes `bytes` bytes of node memory, which hold whatever they held. Their address is a multiple of 64.
+ *
+ * memory: gets the piece, which alcor_free gives back; NULL when the call fails.
+ *
+ * Errors: ALCOR_ERR_NO_MEMORY.
+ */
+alcor_result_t alcor_alloc(alcor_rank_t rank, size_t bytes, alcor_memory_t *memory);
+
+/**
+ * Gives node memory back, and sets *memory to NULL. What is under way keeps it until it is complete, and a window until it is deregistered.
+ * That *memory is NULL already is no error.
+ */
+alcor_result_t alcor_free(alcor_rank_t rank,
+                          alcor_memory_t *memory);
+
+/**
+ * Writes `bytes` bytes at `data` to this rank's node memory, from byte `offset` of the piece on.
+ *
+ * Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_BOARD.
+ */
+alcor_result_t alcor_write(alcor_rank_t rank,
+                           alcor_memory_t memory,
+                           size_t offset,
+                           const void *data,
+                           size_t bytes);
+
+/**
+ * Reads `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to `data`, which is untouched when the call fails.
+ *
+ * Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_BOARD.
+ */
+alcor_result_t alcor_read(alcor_rank_t rank,
+                          alcor_memory_t memory,
+                          size_t offset,
+                          void *data,
+                          size_t bytes);
+
+/**
+ * Makes a piece of node memory this rank's part of a new window. All ranks of the run call it together, each with memory of its own, of whatever
+ * size; it ends in the same way everywhere.
+ *
+ * rights: what others may do with this rank's part, flags of alcor_rights. window: gets the window, which alcor_deregister ends; NULL when
+ * the call fails.
+ *
+ * Errors: ALCOR_ERR_TABLE_FULL; ALCOR_ERR_DUPLICATE when a rank's memory is registered already; ALCOR_ERR_DIFFER when other ranks are in another
+ * call; ALCOR_ERR_WATCHDOG.
+ */
+alcor_result_t alcor_register(alcor_rank_t rank,
+                              alcor_memory_t memory,
+                              uint32_t rights,
+                              alcor_window_t *window);
+
+/**
+ * Ends a window, and sets *window to NULL, whether or not it succeeds. All ranks of the run call it together. The memory stays.
+ *
+ * Errors: ALCOR_ERR_DIFFER, ALCOR_ERR_WATCHDOG.
+ */
+alcor_result_t alcor_deregister(alcor_rank_t rank,
+                                alcor_window_t *window);
+
+/**
+ * Copies `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to rank `target`'s part of a window, from its byte
+ * `window_offset` on, and waits until they are visible there. Any alignment will do.
+ *
+ * Errors: ALCOR_ERR_MEMORY_BOUNDS; of the target, which checks before any memory is touched: ALCOR_ERR_WINDOW_BOUNDS, ALCOR_ERR_DENIED,
+ * ALCOR_ERR_BAD_RANK, ALCOR_ERR_NOT_REGISTERED.
+ */
+alcor_result_t alcor_put(alcor_rank_t rank,
+                         alcor_memory_t memory,
+                         size_t offset,
+                         size_t bytes,
+                         uint32_t target,
+                         uint64_t window_offset,
+                         alcor_window_t window);
+
+/**
+ * Copies `bytes` bytes of rank `target`'s part of a window, from its byte `window_offset` on, to this rank's node memory, from byte `offset` of
+ * the piece on, and waits until they are there. Any alignment will do.
+ *
+ * Errors: as alcor_put.
+ */
+alcor_result_t alcor_get(alcor_rank_t rank,
+                         alcor_memory_t memory,
+                         size_t offset,
+                         size_t bytes,
+                         uint32_t target,
+                         uint64_t window_offset,
+                         alcor_window_t window);
+
+/**
+ * Starts an alcor_put. The memory must stay as it is until the request is complete.
+ *
+ * request: gets the request; NULL when the call fails.
+ *
+ * Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_ARGUMENT; what the target says, the request tells.
+ */
+alcor_result_t alcor_iput(alcor_rank_t rank,
+                          alcor_memory_t memory,
+                          size_t offset,
+                          size_t bytes,
+                          uint32_t target,
+                          uint64_t window_offset,
+                          alcor_window_t window,
+                          alcor_request_t *request);
+
+/**
+ * Starts an alcor_get. The memory holds nothing of use until the request is complete.
+ *
+ * request: gets the request; NULL when the call fails.
+ *
+ * Errors: as alcor_iput.
+ */
+alcor_result_t alcor_iget(alcor_rank_t rank,
+                          alcor_memory_t memory,
+                          size_t offset,
+                          size_t bytes,
+                          uint32_t target,
+                          uint64_t window_offset,
+                          alcor_window_t window,
+                          alcor_request_t *request);
+
+/**
+ * As alcor_put, of `bytes` bytes at `data`, by way of node memory that is free again when the call ends.
+ *
+ * Errors: as alcor_put, and ALCOR_ERR_NO_MEMORY.
+ */
+alcor_result_t alcor_put_data(alcor_rank_t rank,
+                              const void *data,
+                              size_t bytes,
+                              uint32_t target,
+                              uint64_t window_offset,
+                              alcor_window_t window);
+
+/**
+ * As alcor_get, to `bytes` bytes at `data`, by way of node memory that is free again when the call ends. They are untouched when the call
+ * fails.
+ *
+ * Errors: as alcor_get, and ALCOR_ERR_NO_MEMORY.
+ */
+alcor_result_t alcor_get_data(alcor_rank_t rank,
+                              void *data,
+                              size_t bytes,
+                              uint32_t target,
+                              uint64_t window_offset,
+                              alcor_window_t window);
+
+/**
+ * Waits until every put to and get from rank `target` that this rank has started is complete.
+ *
+ * Errors: those of requests to it that were freed and failed.
+ */
+alcor_result_t alcor_flush(alcor_rank_t rank, uint32_t target);
+
+/**
+ * Waits until every put and get that this rank has started is complete.
+ *
+ * Errors: those of requests that were freed and failed.
+ */
+alcor_result_t alcor_flush_all(alcor_rank_t rank);
+
+/**
+ * Waits until a request is complete, frees it and sets *request to NULL, also when it failed. A request that is NULL is complete.
+ *
+ * status: gets what came of it; may be NULL.
+ *
+ * Errors: what the request failed with; ALCOR_ERR_WATCHDOG, ALCOR_ERR_ABORTED, ALCOR_ERR_PEER_DIED.
+ */
+alcor_result_t alcor_wait(alcor_rank_t rank,
+                          alcor_request_t *request,
+                          struct alcor_status_t *status);
+
+/**
+ * Says whether a request is complete; does not wait. One that is, or that failed, is freed, and *request set to NULL. A request that is NULL is
+ * complete.
+ *
+ * A poll counts as a short wait, so that simulated time moves.
+ *
+ * status: gets what came of it, if it is complete; may be NULL.
+ *
+ * Errors: as alcor_wait.
+ */
+alcor_result_t alcor_test(alcor_rank_t rank,
+                          alcor_request_t *request,
+                          bool *done,
+                          struct alcor_status_t *status);
+
+/**
+ * Waits until all of `count` requests are complete, frees them and sets them to NULL. Those that are NULL are complete.
+ *
+ * statuses: `count` of them, of which each gets what came of its request, and in `result` how it ended; may be NULL.
+ *
+ * Errors: of the first request in order that failed, once all are complete; as alcor_wait. With ALCOR_ERR_HANDLE, which is also what the same
+ * request twice gives, nothing has been waited for.
+ */
+alcor_result_t alcor_wait_all(alcor_rank_t rank,
+                              size_t count,
+                              alcor_request_t *requests,
+                              struct alcor_status_t *statuses);
+
+/**
+ * Frees a request without waiting for it, and sets *request to NULL. What was started ends all the same; if it fails, the next flush, or
+ * alcor_finish, says so. Its memory is in use until then. A request that is NULL is freed already.
+ */
+alcor_result_t alcor_request_free(alcor_rank_t rank,
+                                  alcor_request_t *request);
+
+/**
+ * Cancels a receive, which completes all the same and must still be waited for: with `cancelled` in its status or, if a message was faster, with
+ * that message.
+ *
+ * Errors: ALCOR_ERR_NOT_A_RECEIVE.
+ */
+alcor_result_t alcor_cancel(alcor_rank_t rank,
+                            alcor_request_t request);
+
+/**
+ * The communicator of all ranks of the run, in the order of their numbers. The first call is made by all ranks of the run together: it registers a
+ * window of the library's own, which takes at most an eighth of node memory. Each further call gives the same handle.
+ *
+ * comm: gets the communicator, which lasts as long as the rank and is not freed; NULL when the call fails.
+ *
+ * Errors: ALCOR_ERR_NO_MEMORY, ALCOR_ERR_TABLE_FULL, ALCOR_ERR_WATCHDOG.
+ */
+alcor_result_t alcor_world(alcor_rank_t rank,
+                           alcor_comm_t *comm);
+
+/**
+ * This rank's rank in a communicator, from 0.
+ */
+alcor_result_t alcor_comm_rank(alcor_rank_t rank, alcor_comm_t comm, uint32_t *comm_rank);
+
+/**
+ * How many members a communicator has.
+ */
+alcor_result_t alcor_comm_size(alcor_rank_t rank, alcor_comm_t comm, uint32_t *size);
+
+/**
+ * Makes communicators: one of all members that name the same color, ordered by their keys and, where these are the same, as in `comm`. All members of
+ * `comm` call it together.
+ *
+ * made: gets the communicator that this rank is in, which alcor_comm_free ends; NULL when the call fails, and for a member that names
+ * ALCOR_UNDEFINED, which is in none.
+ *
+ * Errors: ALCOR_ERR_DIFFER, ALCOR_ERR_COMMUNICATOR, ALCOR_ERR_WATCHDOG.
+ */
+alcor_result_t alcor_comm_split(alcor_rank_t rank,
+                                alcor_comm_t comm,
+                                uint32_t color,
+                                int32_t key,
+                                alcor_comm_t *made);
+
+/**
+ * Makes a communicator of the same members. All of them call it together.
+ *
+ * made: gets the communicator, which alcor_comm_free ends; NULL when the call fails.
+ *
+ * Errors: as alcor_comm_split.
+ */
+alcor_result_t alcor_comm_dup(alcor_rank_t rank, alcor_comm_t comm, alcor_comm_t *made);
+
+/**
+ * Ends a communicator once all its collectives have ended, and sets *comm to NULL if that succeeds. All members call it together.
+ *
+ * Errors: ALCOR_ERR_COMMUNICATOR for the world; ALCOR_ERR_DIFFER, ALCOR_ERR_WATCHDOG.
+ */
+alcor_result_t alcor_comm_free(alcor_rank_t rank,
+                               alcor_comm_t *comm);
+
+/**
+ * Sends `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to rank `to` of a communicator, and waits until a receive
+ * has taken them. So two ranks that send to each other need alcor_isend or alcor_irecv.
+ *
+ * tag: at most ALCOR_TAG_UB.
+ *
+ * Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_NO_SUCH_MEMBER; ALCOR_ERR_ARGUMENT for the tag; ALCOR_ERR_MESSAGE_ROOM, ALCOR_ERR_CAPABILITY;
+ * ALCOR_ERR_WATCHDOG when nobody receives it.
+ */
+alcor_result_t alcor_send(alcor_rank_t rank,
+                          alcor_memory_t memory,
+                          size_t offset,
+                          size_t bytes,
+                          uint32_t to,
+                          uint32_t tag,
+                          alcor_comm_t comm);
+
+/**
+ * Waits for a message of rank `source` of a communicator, or ALCOR_ANY_SOURCE, with this tag, or ALCOR_ANY_TAG, and receives up to `bytes` bytes
+ * of it in this rank's node memory, from byte `offset` of the piece on.
+ *
+ * status: gets what came; may be NULL.
+ *
+ * Errors: ALCOR_ERR_TRUNCATED when the message was longer: what fits is there, and status says how long it was; as alcor_send.
+ */
+alcor_result_t alcor_recv(alcor_rank_t rank,
+                          alcor_memory_t memory,
+                          size_t offset,
+                          size_t bytes,
+                          uint32_t source,
+                          uint32_t tag,
+                          alcor_comm_t comm,
+                          struct alcor_status_t *status);
+
+/**
+ * Starts an alcor_send. The memory must stay as it is until the request is complete: when a receive has taken the message.
+ *
+ * request: gets the request; NULL when the call fails.
+ *
+ * Errors: as alcor_send.
+ */
+alcor_result_t alcor_isend(alcor_rank_t rank,
+                           alcor_memory_t memory,
+                           size_t offset,
+                           size_t bytes,
+                           uint32_t to,
+                           uint32_t tag,
+                           alcor_comm_t comm,
+                           alcor_request_t *request);
+
+/**
+ * Posts an alcor_recv. The memory holds nothing of use until the request is complete; alcor_wait and alcor_test give the status.
+ *
+ * request: gets the request; NULL when the call fails.
+ *
+ * Errors: as alcor_send; that the message was longer, the request tells.
+ */
+alcor_result_t alcor_irecv(alcor_rank_t rank,
+                           alcor_memory_t memory,
+                           size_t offset,
+                           size_t bytes,
+                           uint32_t source,
+                           uint32_t tag,
+                           alcor_comm_t comm,
+                           alcor_request_t *request);
+
+/**
+ * As alcor_send, of `bytes` bytes at `data`, by way of node memory that is free again when the call ends.
+ *
+ * Errors: as alcor_send, and ALCOR_ERR_NO_MEMORY.
+ */
+alcor_result_t alcor_send_data(alcor_rank_t rank,
+                               const void *data,
+                               size_t bytes,
+                               uint32_t to,
+                               uint32_t tag,
+                               alcor_comm_t comm);
+
+/**
+ * As alcor_recv, to `bytes` bytes at `data`, by way of node memory that is free again when the call ends. What is beyond the message stays as it
+ * was.
+ *
+ * Errors: as alcor_recv, and ALCOR_ERR_NO_MEMORY.
+ */
+alcor_result_t alcor_recv_data(alcor_rank_t rank,
+                               void *data,
+                               size_t bytes,
+                               uint32_t source,
+                               uint32_t tag,
+                               alcor_comm_t comm,
+                               struct alcor_status_t *status);
+
+/**
+ * Waits until there is a message that a receive of this source and tag would take next, and leaves it there.
+ *
+ * status: gets the message's source, tag and length; may be NULL.
+ *
+ * Errors: as alcor_send.
+ */
+alcor_result_t alcor_probe(alcor_rank_t rank,
+                           uint32_t source,
+                           uint32_t tag,
+                           alcor_comm_t comm,
+                           struct alcor_status_t *status);
+
+/**
+ * Says whether there is a message that a receive of this source and tag would take now; does not wait.
+ *
+ * status: gets the message's source, tag and length, if there is one; may be NULL.
+ *
+ * Errors: as alcor_send; ALCOR_ERR_WATCHDOG when it was asked in vain for longer than a wait may last.
+ */
+alcor_result_t alcor_iprobe(alcor_rank_t rank,
+                            uint32_t source,
+                            uint32_t tag,
+                            alcor_comm_t comm,
+                            bool *is_there,
+                            struct alcor_status_t *status);
+
+/**
+ * Waits until all members of a communicator are here. Unlike alcor_barrier, it says nothing of puts and gets.
+ *
+ * Errors of all collectives: ALCOR_ERR_DIFFER when the members' calls differ; ALCOR_ERR_ARGUMENT for a type, an op or an alignment that can't be;
+ * ALCOR_ERR_MEMORY_BOUNDS; ALCOR_ERR_NO_SUCH_MEMBER for the root; ALCOR_ERR_OPERATION for bitwise operations of floating-point numbers;
+ * ALCOR_ERR_OVERLAP; ALCOR_ERR_NOT_IN_HARDWARE with ALCOR_STRICT; ALCOR_ERR_WATCHDOG, which names the members that have not come.
+ */
+alcor_result_t alcor_comm_barrier(alcor_rank_t rank,
+                                  alcor_comm_t comm);
+
+/**
+ * Starts an alcor_comm_barrier, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
+ * of their calls.
+ *
+ * request: gets the request; NULL when the call fails.
+ */
+alcor_result_t alcor_comm_ibarrier(alcor_rank_t rank,
+                                   alcor_comm_t comm,
+                                   alcor_request_t *request);
+
+/**
+ * Combines the members' vectors of `count` elements into `destination` at member `root`; at others, `destination` is not looked at. The elements begin at byte
+ * `source_offset` and `destination_offset` of their memory, at a multiple of their size. Source and destination may be the same place.
+ * Results have the same bits in every run.
+ *
+ * Errors: those of all collectives, which alcor_comm_barrier has.
+ */
+alcor_result_t alcor_reduce(alcor_rank_t rank,
+                            alcor_memory_t source,
+                            size_t source_offset,
+                            alcor_memory_t destination,
+                            size_t destination_offset,
+                            size_t count,
+                            alcor_type_t type,
+                            alcor_op_t op,
+                            uint32_t root,
+                            alcor_comm_t comm);
+
+/**
+ * Starts an alcor_reduce, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
+ * of their calls.
+ *
+ * request: gets the request; NULL when the call fails.
+ */
+alcor_result_t alcor_ireduce(alcor_rank_t rank,
+                             alcor_memory_t source,
+                             size_t source_offset,
+                             alcor_memory_t destination,
+                             size_t destination_offset,
+                             size_t count,
+                             alcor_type_t type,
+                             alcor_op_t op,
+                             uint32_t root,
+                             alcor_comm_t comm,
+                             alcor_request_t *request);
+
+/**
+ * Combines the members' vectors of `count` elements into `destination` at every member. The rest is as in alcor_reduce.
+ */
+alcor_result_t alcor_allreduce(alcor_rank_t rank,
+                               alcor_memory_t source,
+                               size_t source_offset,
+                               alcor_memory_t destination,
+                               size_t destination_offset,
+                               size_t count,
+                               alcor_type_t type,
+                               alcor_op_t op,
+                               alcor_comm_t comm);
+
+/**
+ * Starts an alcor_allreduce, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
+ * of their calls.
+ *
+ * request: gets the request; NULL when the call fails.
+ */
+alcor_result_t alcor_iallreduce(alcor_rank_t rank,
+                                alcor_memory_t source,
+                                size_t source_offset,
+                                alcor_memory_t destination,
+                                size_t destination_offset,
+                                size_t count,
+                                alcor_type_t type,
+                                alcor_op_t op,
+                                alcor_comm_t comm,
+                                alcor_request_t *request);
+
+/**
+ * Combines the members' vectors, of as many blocks of `count` elements as there are members; each member gets its own block of the result. The rest is
+ * as in alcor_reduce.
+ */
+alcor_result_t alcor_reduce_scatter(alcor_rank_t rank,
+                                    alcor_memory_t source,
+                                    size_t source_offset,
+                                    alcor_memory_t destination,
+                                    size_t destination_offset,
+                                    size_t count,
+                                    alcor_type_t type,
+                                    alcor_op_t op,
+                                    alcor_comm_t comm);
+
+/**
+ * Starts an alcor_reduce_scatter, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
+ * of their calls.
+ *
+ * request: gets the request; NULL when the call fails.
+ */
+alcor_result_t alcor_ireduce_scatter(alcor_rank_t rank,
+                                     alcor_memory_t source,
+                                     size_t source_offset,
+                                     alcor_memory_t destination,
+                                     size_t destination_offset,
+                                     size_t count,
+                                     alcor_type_t type,
+                                     alcor_op_t op,
+                                     alcor_comm_t comm,
+                                     alcor_request_t *request);
+
+/**
+ * Copies `count` elements of member `root`, from byte `offset` of the memory on, to the same at every other member. The rest is as in alcor_reduce.
+ */
+alcor_result_t alcor_bcast(alcor_rank_t rank,
+                           alcor_memory_t memory,
+                           size_t offset,
+                           size_t count,
+                           alcor_type_t type,
+                           uint32_t root,
+                           alcor_comm_t comm);
+
+/**
+ * Starts an alcor_bcast, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
+ * of their calls.
+ *
+ * request: gets the request; NULL when the call fails.
+ */
+alcor_result_t alcor_ibcast(alcor_rank_t rank,
+                            alcor_memory_t memory,
+                            size_t offset,
+                            size_t count,
+                            alcor_type_t type,
+                            uint32_t root,
+                            alcor_comm_t comm,
+                            alcor_request_t *request);
+
+/**
+ * Gives each member its block of `count` elements of member `root`'s `source`, which has as many blocks as there are members; at others, `source` is not
+ * looked at. The rest is as in alcor_reduce.
+ */
+alcor_result_t alcor_scatter(alcor_rank_t rank,
+                             alcor_memory_t source,
+                             size_t source_offset,
+                             alcor_memory_t destination,
+                             size_t destination_offset,
+                             size_t count,
+                             alcor_type_t type,
+                             uint32_t root,
+                             alcor_comm_t comm);
+
+/**
+ * Starts an alcor_scatter, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
+ * of their calls.
+ *
+ * request: gets the request; NULL when the call fails.
+ */
+alcor_result_t alcor_iscatter(alcor_rank_t rank,
+                              alcor_memory_t source,
+                              size_t source_offset,
+                              alcor_memory_t destination,
+                              size_t destination_offset,
+                              size_t count,
+                              alcor_type_t type,
+                              uint32_t root,
+                              alcor_comm_t comm,
+                              alcor_request_t *request);
+
+/**
+ * Collects the members' blocks of `count` elements, in the order of the communicator, in `destination` at member `root`; at others, `destination` is not
+ * looked at. The rest is as in alcor_reduce.
+ */
+alcor_result_t alcor_gather(alcor_rank_t rank,
+                            alcor_memory_t source,
+                            size_t source_offset,
+                            alcor_memory_t destination,
+                            size_t destination_offset,
+                            size_t count,
+                            alcor_type_t type,
+                            uint32_t root,
+                            alcor_comm_t comm);
+
+/**
+ * Starts an alcor_gather, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
+ * of their calls.
+ *
+ * request: gets the request; NULL when the call fails.
+ */
+alcor_result_t alcor_igather(alcor_rank_t rank,
+                             alcor_memory_t source,
+                             size_t source_offset,
+                             alcor_memory_t destination,
+                             size_t destination_offset,
+                             size_t count,
+                             alcor_type_t type,
+                             uint32_t root,
+                             alcor_comm_t comm,
+                             alcor_request_t *request);
+
+/**
+ * Collects the members' blocks of `count` elements, in the order of the communicator, in `destination` at every member. The rest is as in alcor_reduce.
+ */
+alcor_result_t alcor_allgather(alcor_rank_t rank,
+                               alcor_memory_t source,
+                               size_t source_offset,
+                               alcor_memory_t destination,
+                               size_t destination_offset,
+                               size_t count,
+                               alcor_type_t type,
+                               alcor_comm_t comm);
+
+/**
+ * Starts an alcor_allgather, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
+ * of their calls.
+ *
+ * request: gets the request; NULL when the call fails.
+ */
+alcor_result_t alcor_iallgather(alcor_rank_t rank,
+                                alcor_memory_t source,
+                                size_t source_offset,
+                                alcor_memory_t destination,
+                                size_t destination_offset,
+                                size_t count,
+                                alcor_type_t type,
+                                alcor_comm_t comm,
+                                alcor_request_t *request);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* ALCOR_H */

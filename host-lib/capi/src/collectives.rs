@@ -1,0 +1,677 @@
+//! Collectives: each once for a call that waits, and once for one that only starts.
+
+use std::mem::MaybeUninit;
+
+use alcor::{Datatype, Region, Request};
+
+use crate::attached::{Attached, Out, make, piece, with};
+use crate::failure::Result;
+use crate::types::{self, *};
+
+/// A vector in node memory, as C names it.
+#[derive(Clone, Copy)]
+struct Vector {
+    memory: alcor_memory_t,
+    offset: usize,
+}
+
+impl Vector {
+    fn of<T: Datatype>(self, attached: &Attached, count: usize) -> Result<Region<T>> {
+        let bytes = count.saturating_mul(T::BYTES as usize);
+        let part = piece(attached.memory.get(self.memory)?, self.offset, bytes)?;
+        Ok(part.cast()?)
+    }
+}
+
+/// A collective that waits.
+fn complete(
+    rank: alcor_rank_t,
+    start: impl FnOnce(&mut Attached) -> Result<Request>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let request = start(attached)?;
+        Ok(attached.rank.wait(request)?)
+    })
+}
+
+/// A collective that only starts.
+fn begin(
+    rank: alcor_rank_t,
+    request: Out<'_, alcor_request_t>,
+    start: impl FnOnce(&mut Attached) -> Result<Request>,
+) -> alcor_result_t {
+    make(rank, request, "request", |attached| {
+        let request = start(attached)?;
+        Ok(attached.requests.insert(request))
+    })
+}
+
+fn barrier(comm: alcor_comm_t) -> impl FnOnce(&mut Attached) -> Result<Request> {
+    move |attached| {
+        let comm = attached.communicators.get(comm)?;
+        Ok(comm.ibarrier(&mut attached.rank)?)
+    }
+}
+
+fn reduce(
+    source: Vector,
+    destination: Vector,
+    count: usize,
+    r#type: alcor_type_t,
+    op: alcor_op_t,
+    root: u32,
+    comm: alcor_comm_t,
+) -> impl FnOnce(&mut Attached) -> Result<Request> {
+    move |attached| {
+        let op = types::operation(op)?;
+        of_type!(r#type, T => {
+            let comm = attached.communicators.get(comm)?;
+            let source = source.of::<T>(attached, count)?;
+            let destination = match comm.rank() == root {
+                true => Some(destination.of::<T>(attached, count)?),
+                false => None,
+            };
+            Ok(comm.ireduce(&mut attached.rank, op, root, &source, destination.as_ref())?)
+        })
+    }
+}
+
+fn allreduce(
+    source: Vector,
+    destination: Vector,
+    count: usize,
+    r#type: alcor_type_t,
+    op: alcor_op_t,
+    comm: alcor_comm_t,
+) -> impl FnOnce(&mut Attached) -> Result<Request> {
+    move |attached| {
+        let op = types::operation(op)?;
+        of_type!(r#type, T => {
+            let comm = attached.communicators.get(comm)?;
+            let source = source.of::<T>(attached, count)?;
+            let destination = destination.of::<T>(attached, count)?;
+            Ok(comm.iallreduce(&mut attached.rank, op, &source, &destination)?)
+        })
+    }
+}
+
+fn reduce_scatter(
+    source: Vector,
+    destination: Vector,
+    count: usize,
+    r#type: alcor_type_t,
+    op: alcor_op_t,
+    comm: alcor_comm_t,
+) -> impl FnOnce(&mut Attached) -> Result<Request> {
+    move |attached| {
+        let op = types::operation(op)?;
+        of_type!(r#type, T => {
+            let comm = attached.communicators.get(comm)?;
+            let all = count.saturating_mul(comm.size() as usize);
+            let source = source.of::<T>(attached, all)?;
+            let destination = destination.of::<T>(attached, count)?;
+            Ok(comm.ireduce_scatter(&mut attached.rank, op, &source, &destination)?)
+        })
+    }
+}
+
+fn bcast(
+    vector: Vector,
+    count: usize,
+    r#type: alcor_type_t,
+    root: u32,
+    comm: alcor_comm_t,
+) -> impl FnOnce(&mut Attached) -> Result<Request> {
+    move |attached| {
+        of_type!(r#type, T => {
+            let comm = attached.communicators.get(comm)?;
+            let vector = vector.of::<T>(attached, count)?;
+            Ok(comm.ibcast(&mut attached.rank, root, &vector)?)
+        })
+    }
+}
+
+fn scatter(
+    source: Vector,
+    destination: Vector,
+    count: usize,
+    r#type: alcor_type_t,
+    root: u32,
+    comm: alcor_comm_t,
+) -> impl FnOnce(&mut Attached) -> Result<Request> {
+    move |attached| {
+        of_type!(r#type, T => {
+            let comm = attached.communicators.get(comm)?;
+            let all = count.saturating_mul(comm.size() as usize);
+            let source = match comm.rank() == root {
+                true => Some(source.of::<T>(attached, all)?),
+                false => None,
+            };
+            let destination = destination.of::<T>(attached, count)?;
+            Ok(comm.iscatter(&mut attached.rank, root, source.as_ref(), &destination)?)
+        })
+    }
+}
+
+fn gather(
+    source: Vector,
+    destination: Vector,
+    count: usize,
+    r#type: alcor_type_t,
+    root: u32,
+    comm: alcor_comm_t,
+) -> impl FnOnce(&mut Attached) -> Result<Request> {
+    move |attached| {
+        of_type!(r#type, T => {
+            let comm = attached.communicators.get(comm)?;
+            let all = count.saturating_mul(comm.size() as usize);
+            let source = source.of::<T>(attached, count)?;
+            let destination = match comm.rank() == root {
+                true => Some(destination.of::<T>(attached, all)?),
+                false => None,
+            };
+            Ok(comm.igather(&mut attached.rank, root, &source, destination.as_ref())?)
+        })
+    }
+}
+
+fn allgather(
+    source: Vector,
+    destination: Vector,
+    count: usize,
+    r#type: alcor_type_t,
+    comm: alcor_comm_t,
+) -> impl FnOnce(&mut Attached) -> Result<Request> {
+    move |attached| {
+        of_type!(r#type, T => {
+            let comm = attached.communicators.get(comm)?;
+            let all = count.saturating_mul(comm.size() as usize);
+            let source = source.of::<T>(attached, count)?;
+            let destination = destination.of::<T>(attached, all)?;
+            Ok(comm.iallgather(&mut attached.rank, &source, &destination)?)
+        })
+    }
+}
+
+/// Waits until all members of a communicator are here. Unlike alcor_barrier, it says nothing of puts and gets.
+///
+/// Errors of all collectives: ALCOR_ERR_DIFFER when the members' calls differ; ALCOR_ERR_ARGUMENT for a type, an op or an alignment that can't be;
+/// ALCOR_ERR_MEMORY_BOUNDS; ALCOR_ERR_NO_SUCH_MEMBER for the root; ALCOR_ERR_OPERATION for bitwise operations of floating-point numbers;
+/// ALCOR_ERR_OVERLAP; ALCOR_ERR_NOT_IN_HARDWARE with ALCOR_STRICT; ALCOR_ERR_WATCHDOG, which names the members that have not come.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_comm_barrier(rank: alcor_rank_t, comm: alcor_comm_t) -> alcor_result_t {
+    complete(rank, barrier(comm))
+}
+
+/// Starts an alcor_comm_barrier, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
+/// of their calls.
+///
+/// request: gets the request; NULL when the call fails.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_comm_ibarrier(
+    rank: alcor_rank_t,
+    comm: alcor_comm_t,
+    request: Option<&mut MaybeUninit<alcor_request_t>>,
+) -> alcor_result_t {
+    begin(rank, request, barrier(comm))
+}
+
+/// Combines the members' vectors of `count` elements into `destination` at member `root`; at others, `destination` is not looked at. The elements begin at byte
+/// `source_offset` and `destination_offset` of their memory, at a multiple of their size. Source and destination may be the same place.
+/// Results have the same bits in every run.
+///
+/// Errors: those of all collectives, which alcor_comm_barrier has.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_reduce(
+    rank: alcor_rank_t,
+    source: alcor_memory_t,
+    source_offset: usize,
+    destination: alcor_memory_t,
+    destination_offset: usize,
+    count: usize,
+    r#type: alcor_type_t,
+    op: alcor_op_t,
+    root: u32,
+    comm: alcor_comm_t,
+) -> alcor_result_t {
+    complete(
+        rank,
+        reduce(
+            Vector {
+                memory: source,
+                offset: source_offset,
+            },
+            Vector {
+                memory: destination,
+                offset: destination_offset,
+            },
+            count,
+            r#type,
+            op,
+            root,
+            comm,
+        ),
+    )
+}
+
+/// Starts an alcor_reduce, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
+/// of their calls.
+///
+/// request: gets the request; NULL when the call fails.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_ireduce(
+    rank: alcor_rank_t,
+    source: alcor_memory_t,
+    source_offset: usize,
+    destination: alcor_memory_t,
+    destination_offset: usize,
+    count: usize,
+    r#type: alcor_type_t,
+    op: alcor_op_t,
+    root: u32,
+    comm: alcor_comm_t,
+    request: Option<&mut MaybeUninit<alcor_request_t>>,
+) -> alcor_result_t {
+    begin(
+        rank,
+        request,
+        reduce(
+            Vector {
+                memory: source,
+                offset: source_offset,
+            },
+            Vector {
+                memory: destination,
+                offset: destination_offset,
+            },
+            count,
+            r#type,
+            op,
+            root,
+            comm,
+        ),
+    )
+}
+
+/// Combines the members' vectors of `count` elements into `destination` at every member. The rest is as in alcor_reduce.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_allreduce(
+    rank: alcor_rank_t,
+    source: alcor_memory_t,
+    source_offset: usize,
+    destination: alcor_memory_t,
+    destination_offset: usize,
+    count: usize,
+    r#type: alcor_type_t,
+    op: alcor_op_t,
+    comm: alcor_comm_t,
+) -> alcor_result_t {
+    complete(
+        rank,
+        allreduce(
+            Vector {
+                memory: source,
+                offset: source_offset,
+            },
+            Vector {
+                memory: destination,
+                offset: destination_offset,
+            },
+            count,
+            r#type,
+            op,
+            comm,
+        ),
+    )
+}
+
+/// Starts an alcor_allreduce, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
+/// of their calls.
+///
+/// request: gets the request; NULL when the call fails.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_iallreduce(
+    rank: alcor_rank_t,
+    source: alcor_memory_t,
+    source_offset: usize,
+    destination: alcor_memory_t,
+    destination_offset: usize,
+    count: usize,
+    r#type: alcor_type_t,
+    op: alcor_op_t,
+    comm: alcor_comm_t,
+    request: Option<&mut MaybeUninit<alcor_request_t>>,
+) -> alcor_result_t {
+    begin(
+        rank,
+        request,
+        allreduce(
+            Vector {
+                memory: source,
+                offset: source_offset,
+            },
+            Vector {
+                memory: destination,
+                offset: destination_offset,
+            },
+            count,
+            r#type,
+            op,
+            comm,
+        ),
+    )
+}
+
+/// Combines the members' vectors, of as many blocks of `count` elements as there are members; each member gets its own block of the result. The rest is
+/// as in alcor_reduce.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_reduce_scatter(
+    rank: alcor_rank_t,
+    source: alcor_memory_t,
+    source_offset: usize,
+    destination: alcor_memory_t,
+    destination_offset: usize,
+    count: usize,
+    r#type: alcor_type_t,
+    op: alcor_op_t,
+    comm: alcor_comm_t,
+) -> alcor_result_t {
+    complete(
+        rank,
+        reduce_scatter(
+            Vector {
+                memory: source,
+                offset: source_offset,
+            },
+            Vector {
+                memory: destination,
+                offset: destination_offset,
+            },
+            count,
+            r#type,
+            op,
+            comm,
+        ),
+    )
+}
+
+/// Starts an alcor_reduce_scatter, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
+/// of their calls.
+///
+/// request: gets the request; NULL when the call fails.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_ireduce_scatter(
+    rank: alcor_rank_t,
+    source: alcor_memory_t,
+    source_offset: usize,
+    destination: alcor_memory_t,
+    destination_offset: usize,
+    count: usize,
+    r#type: alcor_type_t,
+    op: alcor_op_t,
+    comm: alcor_comm_t,
+    request: Option<&mut MaybeUninit<alcor_request_t>>,
+) -> alcor_result_t {
+    begin(
+        rank,
+        request,
+        reduce_scatter(
+            Vector {
+                memory: source,
+                offset: source_offset,
+            },
+            Vector {
+                memory: destination,
+                offset: destination_offset,
+            },
+            count,
+            r#type,
+            op,
+            comm,
+        ),
+    )
+}
+
+/// Copies `count` elements of member `root`, from byte `offset` of the memory on, to the same at every other member. The rest is as in alcor_reduce.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_bcast(
+    rank: alcor_rank_t,
+    memory: alcor_memory_t,
+    offset: usize,
+    count: usize,
+    r#type: alcor_type_t,
+    root: u32,
+    comm: alcor_comm_t,
+) -> alcor_result_t {
+    complete(
+        rank,
+        bcast(Vector { memory, offset }, count, r#type, root, comm),
+    )
+}
+
+/// Starts an alcor_bcast, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
+/// of their calls.
+///
+/// request: gets the request; NULL when the call fails.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_ibcast(
+    rank: alcor_rank_t,
+    memory: alcor_memory_t,
+    offset: usize,
+    count: usize,
+    r#type: alcor_type_t,
+    root: u32,
+    comm: alcor_comm_t,
+    request: Option<&mut MaybeUninit<alcor_request_t>>,
+) -> alcor_result_t {
+    begin(
+        rank,
+        request,
+        bcast(Vector { memory, offset }, count, r#type, root, comm),
+    )
+}
+
+/// Gives each member its block of `count` elements of member `root`'s `source`, which has as many blocks as there are members; at others, `source` is not
+/// looked at. The rest is as in alcor_reduce.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_scatter(
+    rank: alcor_rank_t,
+    source: alcor_memory_t,
+    source_offset: usize,
+    destination: alcor_memory_t,
+    destination_offset: usize,
+    count: usize,
+    r#type: alcor_type_t,
+    root: u32,
+    comm: alcor_comm_t,
+) -> alcor_result_t {
+    complete(
+        rank,
+        scatter(
+            Vector {
+                memory: source,
+                offset: source_offset,
+            },
+            Vector {
+                memory: destination,
+                offset: destination_offset,
+            },
+            count,
+            r#type,
+            root,
+            comm,
+        ),
+    )
+}
+
+/// Starts an alcor_scatter, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
+/// of their calls.
+///
+/// request: gets the request; NULL when the call fails.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_iscatter(
+    rank: alcor_rank_t,
+    source: alcor_memory_t,
+    source_offset: usize,
+    destination: alcor_memory_t,
+    destination_offset: usize,
+    count: usize,
+    r#type: alcor_type_t,
+    root: u32,
+    comm: alcor_comm_t,
+    request: Option<&mut MaybeUninit<alcor_request_t>>,
+) -> alcor_result_t {
+    begin(
+        rank,
+        request,
+        scatter(
+            Vector {
+                memory: source,
+                offset: source_offset,
+            },
+            Vector {
+                memory: destination,
+                offset: destination_offset,
+            },
+            count,
+            r#type,
+            root,
+            comm,
+        ),
+    )
+}
+
+/// Collects the members' blocks of `count` elements, in the order of the communicator, in `destination` at member `root`; at others, `destination` is not
+/// looked at. The rest is as in alcor_reduce.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_gather(
+    rank: alcor_rank_t,
+    source: alcor_memory_t,
+    source_offset: usize,
+    destination: alcor_memory_t,
+    destination_offset: usize,
+    count: usize,
+    r#type: alcor_type_t,
+    root: u32,
+    comm: alcor_comm_t,
+) -> alcor_result_t {
+    complete(
+        rank,
+        gather(
+            Vector {
+                memory: source,
+                offset: source_offset,
+            },
+            Vector {
+                memory: destination,
+                offset: destination_offset,
+            },
+            count,
+            r#type,
+            root,
+            comm,
+        ),
+    )
+}
+
+/// Starts an alcor_gather, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
+/// of their calls.
+///
+/// request: gets the request; NULL when the call fails.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_igather(
+    rank: alcor_rank_t,
+    source: alcor_memory_t,
+    source_offset: usize,
+    destination: alcor_memory_t,
+    destination_offset: usize,
+    count: usize,
+    r#type: alcor_type_t,
+    root: u32,
+    comm: alcor_comm_t,
+    request: Option<&mut MaybeUninit<alcor_request_t>>,
+) -> alcor_result_t {
+    begin(
+        rank,
+        request,
+        gather(
+            Vector {
+                memory: source,
+                offset: source_offset,
+            },
+            Vector {
+                memory: destination,
+                offset: destination_offset,
+            },
+            count,
+            r#type,
+            root,
+            comm,
+        ),
+    )
+}
+
+/// Collects the members' blocks of `count` elements, in the order of the communicator, in `destination` at every member. The rest is as in alcor_reduce.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_allgather(
+    rank: alcor_rank_t,
+    source: alcor_memory_t,
+    source_offset: usize,
+    destination: alcor_memory_t,
+    destination_offset: usize,
+    count: usize,
+    r#type: alcor_type_t,
+    comm: alcor_comm_t,
+) -> alcor_result_t {
+    complete(
+        rank,
+        allgather(
+            Vector {
+                memory: source,
+                offset: source_offset,
+            },
+            Vector {
+                memory: destination,
+                offset: destination_offset,
+            },
+            count,
+            r#type,
+            comm,
+        ),
+    )
+}
+
+/// Starts an alcor_allgather, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
+/// of their calls.
+///
+/// request: gets the request; NULL when the call fails.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_iallgather(
+    rank: alcor_rank_t,
+    source: alcor_memory_t,
+    source_offset: usize,
+    destination: alcor_memory_t,
+    destination_offset: usize,
+    count: usize,
+    r#type: alcor_type_t,
+    comm: alcor_comm_t,
+    request: Option<&mut MaybeUninit<alcor_request_t>>,
+) -> alcor_result_t {
+    begin(
+        rank,
+        request,
+        allgather(
+            Vector {
+                memory: source,
+                offset: source_offset,
+            },
+            Vector {
+                memory: destination,
+                offset: destination_offset,
+            },
+            count,
+            r#type,
+            comm,
+        ),
+    )
+}

@@ -1,0 +1,117 @@
+//! Communicators.
+
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use crate::attached::{given, make, with};
+use crate::types::*;
+
+/// The communicator of all ranks of the run, in the order of their numbers. The first call is made by all ranks of the run together: it registers a
+/// window of the library's own, which takes at most an eighth of node memory. Each further call gives the same handle.
+///
+/// comm: gets the communicator, which lasts as long as the rank and is not freed; NULL when the call fails.
+///
+/// Errors: ALCOR_ERR_NO_MEMORY, ALCOR_ERR_TABLE_FULL, ALCOR_ERR_WATCHDOG.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_world(
+    rank: alcor_rank_t,
+    comm: Option<&mut MaybeUninit<alcor_comm_t>>,
+) -> alcor_result_t {
+    make(rank, comm, "comm", |attached| {
+        if let Some(world) = attached.world {
+            return Ok(ptr::without_provenance_mut(world));
+        }
+        let world = attached.rank.world()?;
+        let handle = attached.communicators.insert(world);
+        attached.world = Some(handle.addr());
+        Ok(handle)
+    })
+}
+
+/// This rank's rank in a communicator, from 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_comm_rank(
+    rank: alcor_rank_t,
+    comm: alcor_comm_t,
+    comm_rank: Option<&mut MaybeUninit<u32>>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let comm = attached.communicators.get(comm)?;
+        given(comm_rank, "comm_rank")?.write(comm.rank());
+        Ok(())
+    })
+}
+
+/// How many members a communicator has.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_comm_size(
+    rank: alcor_rank_t,
+    comm: alcor_comm_t,
+    size: Option<&mut MaybeUninit<u32>>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let comm = attached.communicators.get(comm)?;
+        given(size, "size")?.write(comm.size());
+        Ok(())
+    })
+}
+
+/// Makes communicators: one of all members that name the same color, ordered by their keys and, where these are the same, as in `comm`. All members of
+/// `comm` call it together.
+///
+/// made: gets the communicator that this rank is in, which alcor_comm_free ends; NULL when the call fails, and for a member that names
+/// ALCOR_UNDEFINED, which is in none.
+///
+/// Errors: ALCOR_ERR_DIFFER, ALCOR_ERR_COMMUNICATOR, ALCOR_ERR_WATCHDOG.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_comm_split(
+    rank: alcor_rank_t,
+    comm: alcor_comm_t,
+    color: u32,
+    key: i32,
+    made: Option<&mut MaybeUninit<alcor_comm_t>>,
+) -> alcor_result_t {
+    make(rank, made, "made", |attached| {
+        let comm = attached.communicators.get(comm)?;
+        let color = (color != ALCOR_UNDEFINED).then_some(color);
+        let made = comm.split(&mut attached.rank, color, key)?;
+        let made = made.map(|made| attached.communicators.insert(made));
+        Ok(made.unwrap_or(ptr::null_mut()))
+    })
+}
+
+/// Makes a communicator of the same members. All of them call it together.
+///
+/// made: gets the communicator, which alcor_comm_free ends; NULL when the call fails.
+///
+/// Errors: as alcor_comm_split.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_comm_dup(
+    rank: alcor_rank_t,
+    comm: alcor_comm_t,
+    made: Option<&mut MaybeUninit<alcor_comm_t>>,
+) -> alcor_result_t {
+    make(rank, made, "made", |attached| {
+        let comm = attached.communicators.get(comm)?;
+        let made = comm.dup(&mut attached.rank)?;
+        Ok(attached.communicators.insert(made))
+    })
+}
+
+/// Ends a communicator once all its collectives have ended, and sets *comm to NULL if that succeeds. All members call it together.
+///
+/// Errors: ALCOR_ERR_COMMUNICATOR for the world; ALCOR_ERR_DIFFER, ALCOR_ERR_WATCHDOG.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_comm_free(
+    rank: alcor_rank_t,
+    comm: Option<&mut alcor_comm_t>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let comm = given(comm, "comm")?;
+        let ended = attached.communicators.get(*comm)?.clone();
+        ended.free(&mut attached.rank)?;
+        attached.communicators.remove(*comm)?;
+        *comm = ptr::null_mut();
+        Ok(())
+    })
+}

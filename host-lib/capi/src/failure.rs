@@ -1,0 +1,201 @@
+//! How a call fails: its number for C, and the message that stays with the thread.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::CString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use alcor::{Error, Status};
+
+use crate::types::{alcor_error, alcor_result_t};
+
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// Everything that a call of the C interface can fail with.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// A null pointer.
+    #[error("{what} is NULL, but must point to something")]
+    Null {
+        /// The argument's name.
+        what: &'static str,
+    },
+    /// A handle that names nothing.
+    #[error(
+        "there is no such {what}: the handle {handle:#x} was never made, has been freed, or belongs to another rank"
+    )]
+    Handle {
+        /// What it was to name.
+        what: &'static str,
+        /// The handle.
+        handle: usize,
+    },
+    /// A number that can't be.
+    #[error("{what} {value} is not possible: {rule}")]
+    Argument {
+        /// The argument's name.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+        /// What it has to be.
+        rule: &'static str,
+    },
+    /// A string that is not UTF-8.
+    #[error("{what} is not UTF-8")]
+    Text {
+        /// The argument's name.
+        what: &'static str,
+    },
+    /// Two threads use a rank.
+    #[error(
+        "another thread is in a call of this rank; one thread uses a rank at a time, with all that belongs to it"
+    )]
+    Busy,
+    /// A defect of the library.
+    #[error(
+        "a defect of the library: {0}; the rank has left the run, and its handles are of no more use"
+    )]
+    Panic(String),
+    /// An error of the library.
+    #[error(transparent)]
+    Alcor(#[from] Error),
+}
+
+impl Failure {
+    /// Its number.
+    pub fn code(&self) -> alcor_error {
+        match self {
+            Failure::Null { .. } => alcor_error::ALCOR_ERR_NULL,
+            Failure::Handle { .. } => alcor_error::ALCOR_ERR_HANDLE,
+            Failure::Argument { .. } | Failure::Text { .. } => alcor_error::ALCOR_ERR_ARGUMENT,
+            Failure::Busy => alcor_error::ALCOR_ERR_BUSY,
+            Failure::Panic(_) => alcor_error::ALCOR_ERR_PANIC,
+            Failure::Alcor(error) => code_of(error),
+        }
+    }
+
+    /// Whether the run is over for this rank, so that it waits for nothing else.
+    pub fn ends_the_run(&self) -> bool {
+        matches!(
+            self.code(),
+            alcor_error::ALCOR_ERR_PANIC
+                | alcor_error::ALCOR_ERR_BOARD
+                | alcor_error::ALCOR_ERR_HARDWARE
+                | alcor_error::ALCOR_ERR_ABORTED
+                | alcor_error::ALCOR_ERR_PEER_DIED
+                | alcor_error::ALCOR_ERR_WATCHDOG
+                | alcor_error::ALCOR_ERR_RANK_AWAY
+        )
+    }
+}
+
+fn code_of(error: &Error) -> alcor_error {
+    match error {
+        Error::NotLaunched { .. } => alcor_error::ALCOR_ERR_NOT_LAUNCHED,
+        Error::BadVariable { .. } => alcor_error::ALCOR_ERR_ENVIRONMENT,
+        Error::UnknownScheme { .. } => alcor_error::ALCOR_ERR_URI,
+        Error::AbiVersion { .. } | Error::AbiHash { .. } => alcor_error::ALCOR_ERR_VERSION,
+        Error::NoSuchRank { .. } => alcor_error::ALCOR_ERR_NO_SUCH_RANK,
+        Error::RankTaken { .. } | Error::BoardBusy { .. } => alcor_error::ALCOR_ERR_RANK_TAKEN,
+        Error::MissingCapability { .. } | Error::TooManyBoards { .. } => {
+            alcor_error::ALCOR_ERR_CAPABILITY
+        }
+
+        Error::Board { .. } | Error::DeadLink { .. } | Error::NotAlcor { .. } => {
+            alcor_error::ALCOR_ERR_BOARD
+        }
+        Error::BadIdentity { .. }
+        | Error::BadAlpuResult { .. }
+        | Error::CommandLost { .. }
+        | Error::CompletionLost { .. }
+        | Error::MalformedPacket { .. }
+        | Error::BadCompletion { .. } => alcor_error::ALCOR_ERR_HARDWARE,
+        Error::Aborted { .. } => alcor_error::ALCOR_ERR_ABORTED,
+        Error::PeerDied { .. } => alcor_error::ALCOR_ERR_PEER_DIED,
+        Error::Watchdog { .. } => alcor_error::ALCOR_ERR_WATCHDOG,
+        Error::RankAway { .. } => alcor_error::ALCOR_ERR_RANK_AWAY,
+
+        Error::OutOfNodeMemory { .. } => alcor_error::ALCOR_ERR_NO_MEMORY,
+        Error::RegionBounds { .. } | Error::BadNodeAddress { .. } => {
+            alcor_error::ALCOR_ERR_MEMORY_BOUNDS
+        }
+
+        Error::Refused { status, .. } | Error::MessageRefused { status, .. } => refused(*status),
+        Error::Unclaimed { first, .. } => code_of(first),
+        Error::NotRegistered { .. } => alcor_error::ALCOR_ERR_NOT_REGISTERED,
+        Error::TableFull { .. } => alcor_error::ALCOR_ERR_TABLE_FULL,
+        Error::DuplicateWindow { .. } => alcor_error::ALCOR_ERR_DUPLICATE,
+        Error::WindowOutOfRange { .. } => alcor_error::ALCOR_ERR_WINDOW_BOUNDS,
+        Error::RegistrationRefused { .. } | Error::CollectiveRefused { .. } => {
+            alcor_error::ALCOR_ERR_REFUSED
+        }
+
+        Error::Truncated { .. } => alcor_error::ALCOR_ERR_TRUNCATED,
+        Error::NotAReceive { .. } => alcor_error::ALCOR_ERR_NOT_A_RECEIVE,
+        Error::MessageRoom { .. } => alcor_error::ALCOR_ERR_MESSAGE_ROOM,
+
+        Error::CollectiveMismatch { .. } | Error::CollectivesDiffer { .. } => {
+            alcor_error::ALCOR_ERR_DIFFER
+        }
+        Error::NoSuchOperation { .. } => alcor_error::ALCOR_ERR_OPERATION,
+        Error::Overlap { .. } => alcor_error::ALCOR_ERR_OVERLAP,
+        Error::NoSuchMember { .. } => alcor_error::ALCOR_ERR_NO_SUCH_MEMBER,
+        Error::BadCommunicator { .. } => alcor_error::ALCOR_ERR_COMMUNICATOR,
+        Error::NotInHardware { .. } => alcor_error::ALCOR_ERR_NOT_IN_HARDWARE,
+
+        Error::OutOfRange { .. } | Error::BadOption { .. } | Error::WrongLength { .. } => {
+            alcor_error::ALCOR_ERR_ARGUMENT
+        }
+        Error::ForeignRequest { .. } => alcor_error::ALCOR_ERR_HANDLE,
+        _ => alcor_error::ALCOR_ERR_OTHER,
+    }
+}
+
+fn refused(status: Status) -> alcor_error {
+    match status {
+        Status::OutOfBounds => alcor_error::ALCOR_ERR_WINDOW_BOUNDS,
+        Status::Denied => alcor_error::ALCOR_ERR_DENIED,
+        Status::BadRank => alcor_error::ALCOR_ERR_BAD_RANK,
+        Status::BadSlot | Status::NotRegistered => alcor_error::ALCOR_ERR_NOT_REGISTERED,
+        _ => alcor_error::ALCOR_ERR_REFUSED,
+    }
+}
+
+thread_local! {
+    /// The message of this thread's last call that failed.
+    static MESSAGE: RefCell<CString> = RefCell::new(CString::default());
+}
+
+/// The message of this thread's last call that failed; it stays where it is until the next one fails.
+pub fn message() -> *const std::ffi::c_char {
+    MESSAGE
+        .try_with(|message| message.borrow().as_ptr())
+        .unwrap_or(c"".as_ptr())
+}
+
+/// Makes a failure's message the thread's; its number.
+pub fn note(failure: &Failure) -> alcor_result_t {
+    let mut text = failure.to_string().into_bytes();
+    // C's strings end there.
+    text.retain(|&byte| byte != 0);
+    let text = CString::new(text).unwrap_or_default();
+    // A thread that is ending has no place for it any more.
+    let _ = MESSAGE.try_with(|message| *message.borrow_mut() = text);
+    failure.code() as alcor_result_t
+}
+
+/// What a panic says.
+pub fn panic_text(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a panic without a message").to_owned()
+}
+
+/// Carries out a call of C's, from which nothing unwinds.
+pub fn call(act: impl FnOnce() -> Result<()>) -> alcor_result_t {
+    let noted = catch_unwind(AssertUnwindSafe(|| match act() {
+        Ok(()) => alcor_error::ALCOR_OK as alcor_result_t,
+        Err(failure) => note(&failure),
+    }));
+    noted.unwrap_or_else(|panic| note(&Failure::Panic(panic_text(&*panic))))
+}

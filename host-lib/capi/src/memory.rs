@@ -1,0 +1,130 @@
+//! Node memory.
+
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use crate::attached::{given, make, piece, with};
+use crate::failure::{Failure, Result};
+use crate::types::*;
+
+/// Bytes of C's that are read.
+///
+/// # Safety
+/// Unless it is null, `bytes` bytes at `data` are readable, and nobody writes to them as long as the slice is used.
+pub unsafe fn readable<'a>(data: *const c_void, bytes: usize) -> Result<&'a [u8]> {
+    match bytes {
+        0 => Ok(&[]),
+        _ if data.is_null() => Err(Failure::Null { what: "data" }),
+        _ => {
+            check_bytes(bytes)?;
+            // SAFETY: the caller promises it; no object is larger than what was just checked.
+            Ok(unsafe { std::slice::from_raw_parts(data.cast(), bytes) })
+        }
+    }
+}
+
+/// Checks a buffer of C's before anything is done for its sake.
+pub fn writable(data: *mut c_void, bytes: usize) -> Result<()> {
+    if data.is_null() && bytes > 0 {
+        return Err(Failure::Null { what: "data" });
+    }
+    check_bytes(bytes)
+}
+
+/// Node memory has addresses of 32 bits.
+fn check_bytes(bytes: usize) -> Result<()> {
+    match u32::try_from(bytes) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Failure::Argument {
+            what: "bytes",
+            value: bytes as u64,
+            rule: "no node memory has 4 GiB",
+        }),
+    }
+}
+
+/// Copies to a buffer of C's.
+///
+/// # Safety
+/// There are as many bytes at `data` that may be written, as [`writable`] has checked as far as it can.
+pub unsafe fn copy_out(from: &[u8], data: *mut c_void) {
+    if !from.is_empty() {
+        // SAFETY: the caller promises it, and what was just read into memory of our own overlaps nothing of C's.
+        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), data.cast(), from.len()) };
+    }
+}
+
+/// Takes `bytes` bytes of node memory, which hold whatever they held. Their address is a multiple of 64.
+///
+/// memory: gets the piece, which alcor_free gives back; NULL when the call fails.
+///
+/// Errors: ALCOR_ERR_NO_MEMORY.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_alloc(
+    rank: alcor_rank_t,
+    bytes: usize,
+    memory: Option<&mut MaybeUninit<alcor_memory_t>>,
+) -> alcor_result_t {
+    make(rank, memory, "memory", |attached| {
+        let region = attached.rank.alloc::<u8>(bytes)?;
+        Ok(attached.memory.insert(region))
+    })
+}
+
+/// Gives node memory back, and sets *memory to NULL. What is under way keeps it until it is complete, and a window until it is deregistered.
+/// That *memory is NULL already is no error.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_free(
+    rank: alcor_rank_t,
+    memory: Option<&mut alcor_memory_t>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let memory = given(memory, "memory")?;
+        if !memory.is_null() {
+            attached.memory.remove(*memory)?;
+            *memory = ptr::null_mut();
+        }
+        Ok(())
+    })
+}
+
+/// Writes `bytes` bytes at `data` to this rank's node memory, from byte `offset` of the piece on.
+///
+/// Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_BOARD.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn alcor_write(
+    rank: alcor_rank_t,
+    memory: alcor_memory_t,
+    offset: usize,
+    data: *const c_void,
+    bytes: usize,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        // SAFETY: as the header asks.
+        let data = unsafe { readable(data, bytes)? };
+        let region = attached.memory.get(memory)?;
+        Ok(attached.rank.write(region, offset, data)?)
+    })
+}
+
+/// Reads `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to `data`, which is untouched when the call fails.
+///
+/// Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_BOARD.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn alcor_read(
+    rank: alcor_rank_t,
+    memory: alcor_memory_t,
+    offset: usize,
+    data: *mut c_void,
+    bytes: usize,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        writable(data, bytes)?;
+        let part = piece(attached.memory.get(memory)?, offset, bytes)?;
+        let found = attached.rank.read_vec(&part)?;
+        // SAFETY: as the header asks.
+        unsafe { copy_out(&found, data) };
+        Ok(())
+    })
+}

@@ -1,0 +1,242 @@
+//! Messages.
+
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+
+use alcor::{MessageStatus, Source, Tag};
+
+use crate::attached::{Attached, Out, given, make, piece, with};
+use crate::failure::Result;
+use crate::memory::{copy_out, readable, writable};
+use crate::requests;
+use crate::types::*;
+
+fn source_of(source: u32) -> Source {
+    match source {
+        ALCOR_ANY_SOURCE => Source::Any,
+        rank => Source::Rank(rank),
+    }
+}
+
+fn tag_of(tag: u32) -> Tag {
+    match tag {
+        ALCOR_ANY_TAG => Tag::Any,
+        tag => Tag::Is(tag),
+    }
+}
+
+fn isend(
+    attached: &mut Attached,
+    (memory, offset, bytes): (alcor_memory_t, usize, usize),
+    to: u32,
+    tag: u32,
+    comm: alcor_comm_t,
+) -> Result<alcor::Request> {
+    let comm = attached.communicators.get(comm)?;
+    let local = piece(attached.memory.get(memory)?, offset, bytes)?;
+    Ok(comm.isend(&mut attached.rank, to, tag, &local)?)
+}
+
+fn irecv(
+    attached: &mut Attached,
+    (memory, offset, bytes): (alcor_memory_t, usize, usize),
+    source: u32,
+    tag: u32,
+    comm: alcor_comm_t,
+) -> Result<alcor::Request> {
+    let comm = attached.communicators.get(comm)?;
+    let local = piece(attached.memory.get(memory)?, offset, bytes)?;
+    Ok(comm.irecv(&mut attached.rank, source_of(source), tag_of(tag), &local)?)
+}
+
+fn tell(status: Out<'_, alcor_status_t>, found: MessageStatus) {
+    if let Some(status) = status {
+        status.write(found.into());
+    }
+}
+
+/// Sends `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to rank `to` of a communicator, and waits until a receive
+/// has taken them. So two ranks that send to each other need alcor_isend or alcor_irecv.
+///
+/// tag: at most ALCOR_TAG_UB.
+///
+/// Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_NO_SUCH_MEMBER; ALCOR_ERR_ARGUMENT for the tag; ALCOR_ERR_MESSAGE_ROOM, ALCOR_ERR_CAPABILITY;
+/// ALCOR_ERR_WATCHDOG when nobody receives it.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_send(
+    rank: alcor_rank_t,
+    memory: alcor_memory_t,
+    offset: usize,
+    bytes: usize,
+    to: u32,
+    tag: u32,
+    comm: alcor_comm_t,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let request = isend(attached, (memory, offset, bytes), to, tag, comm)?;
+        Ok(attached.rank.wait(request)?)
+    })
+}
+
+/// Waits for a message of rank `source` of a communicator, or ALCOR_ANY_SOURCE, with this tag, or ALCOR_ANY_TAG, and receives up to `bytes` bytes
+/// of it in this rank's node memory, from byte `offset` of the piece on.
+///
+/// status: gets what came; may be NULL.
+///
+/// Errors: ALCOR_ERR_TRUNCATED when the message was longer: what fits is there, and status says how long it was; as alcor_send.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_recv(
+    rank: alcor_rank_t,
+    memory: alcor_memory_t,
+    offset: usize,
+    bytes: usize,
+    source: u32,
+    tag: u32,
+    comm: alcor_comm_t,
+    status: Option<&mut MaybeUninit<alcor_status_t>>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let request = irecv(attached, (memory, offset, bytes), source, tag, comm)?;
+        let (found, ended) = requests::wait(&mut attached.rank, request);
+        requests::tell(status, found, ended)
+    })
+}
+
+/// Starts an alcor_send. The memory must stay as it is until the request is complete: when a receive has taken the message.
+///
+/// request: gets the request; NULL when the call fails.
+///
+/// Errors: as alcor_send.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_isend(
+    rank: alcor_rank_t,
+    memory: alcor_memory_t,
+    offset: usize,
+    bytes: usize,
+    to: u32,
+    tag: u32,
+    comm: alcor_comm_t,
+    request: Option<&mut MaybeUninit<alcor_request_t>>,
+) -> alcor_result_t {
+    make(rank, request, "request", |attached| {
+        let started = isend(attached, (memory, offset, bytes), to, tag, comm)?;
+        Ok(attached.requests.insert(started))
+    })
+}
+
+/// Posts an alcor_recv. The memory holds nothing of use until the request is complete; alcor_wait and alcor_test give the status.
+///
+/// request: gets the request; NULL when the call fails.
+///
+/// Errors: as alcor_send; that the message was longer, the request tells.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_irecv(
+    rank: alcor_rank_t,
+    memory: alcor_memory_t,
+    offset: usize,
+    bytes: usize,
+    source: u32,
+    tag: u32,
+    comm: alcor_comm_t,
+    request: Option<&mut MaybeUninit<alcor_request_t>>,
+) -> alcor_result_t {
+    make(rank, request, "request", |attached| {
+        let started = irecv(attached, (memory, offset, bytes), source, tag, comm)?;
+        Ok(attached.requests.insert(started))
+    })
+}
+
+/// As alcor_send, of `bytes` bytes at `data`, by way of node memory that is free again when the call ends.
+///
+/// Errors: as alcor_send, and ALCOR_ERR_NO_MEMORY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn alcor_send_data(
+    rank: alcor_rank_t,
+    data: *const c_void,
+    bytes: usize,
+    to: u32,
+    tag: u32,
+    comm: alcor_comm_t,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        // SAFETY: as the header asks.
+        let data = unsafe { readable(data, bytes)? };
+        let comm = attached.communicators.get(comm)?;
+        Ok(comm.send(&mut attached.rank, to, tag, data)?)
+    })
+}
+
+/// As alcor_recv, to `bytes` bytes at `data`, by way of node memory that is free again when the call ends. What is beyond the message stays as it
+/// was.
+///
+/// Errors: as alcor_recv, and ALCOR_ERR_NO_MEMORY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn alcor_recv_data(
+    rank: alcor_rank_t,
+    data: *mut c_void,
+    bytes: usize,
+    source: u32,
+    tag: u32,
+    comm: alcor_comm_t,
+    status: Option<&mut MaybeUninit<alcor_status_t>>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        writable(data, bytes)?;
+        let comm = attached.communicators.get(comm)?;
+        let staged = attached.rank.alloc::<u8>(bytes)?;
+        let request = comm.irecv(&mut attached.rank, source_of(source), tag_of(tag), &staged)?;
+        let (found, ended) = requests::wait(&mut attached.rank, request);
+        let came = staged.slice(..found.bytes.min(bytes))?;
+        let came = attached.rank.read_vec(&came)?;
+        // SAFETY: as the header asks.
+        unsafe { copy_out(&came, data) };
+        requests::tell(status, found, ended)
+    })
+}
+
+/// Waits until there is a message that a receive of this source and tag would take next, and leaves it there.
+///
+/// status: gets the message's source, tag and length; may be NULL.
+///
+/// Errors: as alcor_send.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_probe(
+    rank: alcor_rank_t,
+    source: u32,
+    tag: u32,
+    comm: alcor_comm_t,
+    status: Option<&mut MaybeUninit<alcor_status_t>>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let comm = attached.communicators.get(comm)?;
+        let found = comm.probe(&mut attached.rank, source_of(source), tag_of(tag))?;
+        tell(status, found);
+        Ok(())
+    })
+}
+
+/// Says whether there is a message that a receive of this source and tag would take now; does not wait.
+///
+/// status: gets the message's source, tag and length, if there is one; may be NULL.
+///
+/// Errors: as alcor_send; ALCOR_ERR_WATCHDOG when it was asked in vain for longer than a wait may last.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_iprobe(
+    rank: alcor_rank_t,
+    source: u32,
+    tag: u32,
+    comm: alcor_comm_t,
+    is_there: Option<&mut MaybeUninit<bool>>,
+    status: Option<&mut MaybeUninit<alcor_status_t>>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let is_there = given(is_there, "is_there")?;
+        let comm = attached.communicators.get(comm)?;
+        let found = comm.iprobe(&mut attached.rank, source_of(source), tag_of(tag))?;
+        is_there.write(found.is_some());
+        if let Some(found) = found {
+            tell(status, found);
+        }
+        Ok(())
+    })
+}

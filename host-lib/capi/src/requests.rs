@@ -1,0 +1,240 @@
+//! Waiting for what was started.
+
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::slice;
+
+use alcor::{Error, MessageKind, Rank, Request};
+
+use crate::attached::{Attached, NO_MESSAGE, Out, given, with};
+use crate::failure::{Failure, Result};
+use crate::types::*;
+
+/// What came of a request, once it has.
+fn found(request: &Request) -> alcor_status_t {
+    request
+        .message_status()
+        .map_or(NO_MESSAGE, alcor_status_t::from)
+}
+
+/// Waits for a request; its status, also of one that failed.
+pub fn wait(rank: &mut Rank, request: Request) -> (alcor_status_t, Result<()>) {
+    let message = request.message();
+    let waited = match message {
+        Some(message) if message.kind == MessageKind::Receive => {
+            rank.wait_message(request).map(alcor_status_t::from)
+        }
+        _ => rank.wait(request).map(|()| NO_MESSAGE),
+    };
+    match waited {
+        Ok(status) => (status, Ok(())),
+        Err(error) => (told_by(&error), Err(error.into())),
+    }
+}
+
+/// What an error says of a message.
+fn told_by(error: &Error) -> alcor_status_t {
+    match error {
+        Error::Truncated { found, .. } => alcor_status_t::from(*found),
+        _ => NO_MESSAGE,
+    }
+}
+
+/// Writes a status where C wants one.
+pub fn tell(
+    status: Out<'_, alcor_status_t>,
+    mut found: alcor_status_t,
+    ended: Result<()>,
+) -> Result<()> {
+    if let Some(status) = status {
+        found.result = ended.as_ref().map_or_else(
+            |failure| failure.code() as alcor_result_t,
+            |()| alcor_error::ALCOR_OK as alcor_result_t,
+        );
+        status.write(found);
+    }
+    ended
+}
+
+/// Waits until a request is complete, frees it and sets *request to NULL, also when it failed. A request that is NULL is complete.
+///
+/// status: gets what came of it; may be NULL.
+///
+/// Errors: what the request failed with; ALCOR_ERR_WATCHDOG, ALCOR_ERR_ABORTED, ALCOR_ERR_PEER_DIED.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_wait(
+    rank: alcor_rank_t,
+    request: Option<&mut alcor_request_t>,
+    status: Option<&mut MaybeUninit<alcor_status_t>>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let request = given(request, "request")?;
+        if request.is_null() {
+            return tell(status, NO_MESSAGE, Ok(()));
+        }
+        let started = attached.requests.remove(*request)?;
+        *request = ptr::null_mut();
+        let (found, ended) = wait(&mut attached.rank, started);
+        tell(status, found, ended)
+    })
+}
+
+/// Says whether a request is complete; does not wait. One that is, or that failed, is freed, and *request set to NULL. A request that is NULL is
+/// complete.
+///
+/// A poll counts as a short wait, so that simulated time moves.
+///
+/// status: gets what came of it, if it is complete; may be NULL.
+///
+/// Errors: as alcor_wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_test(
+    rank: alcor_rank_t,
+    request: Option<&mut alcor_request_t>,
+    done: Option<&mut MaybeUninit<bool>>,
+    status: Option<&mut MaybeUninit<alcor_status_t>>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let request = given(request, "request")?;
+        let done = given(done, "done")?;
+        if request.is_null() {
+            done.write(true);
+            return tell(status, NO_MESSAGE, Ok(()));
+        }
+        let started = attached.requests.get(*request)?;
+        let tested = attached.rank.test(started);
+        let is_done = !matches!(tested, Ok(false));
+        done.write(is_done);
+        if !is_done {
+            return Ok(());
+        }
+        let started = attached.requests.remove(*request)?;
+        *request = ptr::null_mut();
+        let (found, ended) = match tested {
+            Ok(_) => (found(&started), Ok(())),
+            Err(error) => (told_by(&error), Err(error.into())),
+        };
+        tell(status, found, ended)
+    })
+}
+
+/// Waits until all of `count` requests are complete, frees them and sets them to NULL. Those that are NULL are complete.
+///
+/// statuses: `count` of them, of which each gets what came of its request, and in `result` how it ended; may be NULL.
+///
+/// Errors: of the first request in order that failed, once all are complete; as alcor_wait. With ALCOR_ERR_HANDLE, which is also what the same
+/// request twice gives, nothing has been waited for.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn alcor_wait_all(
+    rank: alcor_rank_t,
+    count: usize,
+    requests: *mut alcor_request_t,
+    statuses: *mut alcor_status_t,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        if count == 0 {
+            return Ok(());
+        }
+        if requests.is_null() {
+            return Err(Failure::Null { what: "requests" });
+        }
+        if count > u32::MAX as usize {
+            return Err(Failure::Argument {
+                what: "count",
+                value: count as u64,
+                rule: "no rank has as many requests",
+            });
+        }
+        // SAFETY: not null, and so there are `count` of them, as the header asks, which nobody else uses during the call.
+        let requests = unsafe { slice::from_raw_parts_mut(requests, count) };
+        let mut statuses: &mut [MaybeUninit<alcor_status_t>] = match statuses.is_null() {
+            true => &mut [],
+            // SAFETY: likewise; they need not hold anything.
+            false => unsafe { slice::from_raw_parts_mut(statuses.cast(), count) },
+        };
+        let started = take_all(attached, requests)?;
+        requests.fill(ptr::null_mut());
+        let mut all = Ok(());
+        let mut over = None;
+        for request in started {
+            let (found, ended) = match (request, over) {
+                (None, _) => (NO_MESSAGE, Ok(())),
+                (Some(request), None) => wait(&mut attached.rank, request),
+                // Nothing completes any more.
+                (Some(_), Some(code)) => {
+                    let mut found = NO_MESSAGE;
+                    found.result = code;
+                    (found, Ok(()))
+                }
+            };
+            let code = match &ended {
+                Ok(()) => found.result,
+                Err(failure) => failure.code() as alcor_result_t,
+            };
+            if let Some((status, rest)) = std::mem::take(&mut statuses).split_first_mut() {
+                status.write(alcor_status_t {
+                    result: code,
+                    ..found
+                });
+                statuses = rest;
+            }
+            if ended.as_ref().is_err_and(Failure::ends_the_run) {
+                over = Some(code);
+            }
+            all = all.and(ended);
+        }
+        all
+    })
+}
+
+/// Takes all these requests out of their table, or none.
+fn take_all(attached: &mut Attached, handles: &[alcor_request_t]) -> Result<Vec<Option<Request>>> {
+    let mut taken = Vec::new();
+    for &handle in handles {
+        let request = match handle.is_null() {
+            true => Ok(None),
+            false => attached.requests.remove(handle).map(Some),
+        };
+        match request {
+            Ok(request) => taken.push(request),
+            Err(failure) => {
+                for (&handle, request) in handles.iter().zip(taken) {
+                    if let Some(request) = request {
+                        attached.requests.put_back(handle, request);
+                    }
+                }
+                return Err(failure);
+            }
+        }
+    }
+    Ok(taken)
+}
+
+/// Frees a request without waiting for it, and sets *request to NULL. What was started ends all the same; if it fails, the next flush, or
+/// alcor_finish, says so. Its memory is in use until then. A request that is NULL is freed already.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_request_free(
+    rank: alcor_rank_t,
+    request: Option<&mut alcor_request_t>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let request = given(request, "request")?;
+        if !request.is_null() {
+            drop(attached.requests.remove(*request)?);
+            *request = ptr::null_mut();
+        }
+        Ok(())
+    })
+}
+
+/// Cancels a receive, which completes all the same and must still be waited for: with `cancelled` in its status or, if a message was faster, with
+/// that message.
+///
+/// Errors: ALCOR_ERR_NOT_A_RECEIVE.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_cancel(rank: alcor_rank_t, request: alcor_request_t) -> alcor_result_t {
+    with(rank, |attached| {
+        let request = attached.requests.get(request)?;
+        Ok(attached.rank.cancel(request)?)
+    })
+}

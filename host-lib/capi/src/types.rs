@@ -1,0 +1,405 @@
+//! Types and constants that C sees.
+
+use alcor::{Operation, Rights};
+
+use crate::attached::NO_MESSAGE;
+use crate::failure::{Failure, Result};
+
+/// How a call ended: ALCOR_OK, or one of alcor_error.
+///
+/// Every function returns one, but for those that return a string. When it is not ALCOR_OK, alcor_error_message has the whole
+/// story: what was asked, what was found, and what to do next.
+pub type alcor_result_t = i32;
+
+/// What alcor_result_t is. The numbers stay as they are; further ones may come.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum alcor_error {
+    /// All is well.
+    ALCOR_OK = 0,
+
+    /// A pointer is null that must not be.
+    ALCOR_ERR_NULL = 1,
+    /// A handle is none, is freed, or belongs to another rank.
+    ALCOR_ERR_HANDLE = 2,
+    /// An enum, flag, number, length or string that can't be.
+    ALCOR_ERR_ARGUMENT = 3,
+    /// Another thread is in a call of this rank.
+    ALCOR_ERR_BUSY = 4,
+    /// A defect of this library. The rank has left the run, its peers are told, and its handles are of no more use.
+    ALCOR_ERR_PANIC = 5,
+    /// An error that has no number of its own.
+    ALCOR_ERR_OTHER = 6,
+
+    /// The environment does not say which rank the process is: start it with `alcor run`.
+    ALCOR_ERR_NOT_LAUNCHED = 10,
+    /// What the environment says can't be.
+    ALCOR_ERR_ENVIRONMENT = 11,
+    /// There is no backend for this URI.
+    ALCOR_ERR_URI = 12,
+    /// Hardware and library do not belong together.
+    ALCOR_ERR_VERSION = 13,
+    /// The boards have no such rank.
+    ALCOR_ERR_NO_SUCH_RANK = 14,
+    /// Somebody is attached to the rank already.
+    ALCOR_ERR_RANK_TAKEN = 15,
+    /// The boards lack what the call needs.
+    ALCOR_ERR_CAPABILITY = 16,
+
+    /// The boards can't be reached, or what drives them failed.
+    ALCOR_ERR_BOARD = 20,
+    /// The hardware contradicts itself.
+    ALCOR_ERR_HARDWARE = 21,
+    /// A rank has aborted the run.
+    ALCOR_ERR_ABORTED = 22,
+    /// A rank's process ended before it left the run.
+    ALCOR_ERR_PEER_DIED = 23,
+    /// A wait was too long; the message names who waits for what.
+    ALCOR_ERR_WATCHDOG = 24,
+    /// A rank does not call the library while others wait for it, so simulated time stands still.
+    ALCOR_ERR_RANK_AWAY = 25,
+
+    /// There is no room in node memory.
+    ALCOR_ERR_NO_MEMORY = 30,
+    /// An access beyond a piece of node memory.
+    ALCOR_ERR_MEMORY_BOUNDS = 31,
+
+    /// A put or get beyond the target's window; it has touched no memory.
+    ALCOR_ERR_WINDOW_BOUNDS = 40,
+    /// The target's window does not allow it; it has touched no memory.
+    ALCOR_ERR_DENIED = 41,
+    /// The target is no rank of the run.
+    ALCOR_ERR_BAD_RANK = 42,
+    /// The window is not registered.
+    ALCOR_ERR_NOT_REGISTERED = 43,
+    /// The tables that windows are registered in are full.
+    ALCOR_ERR_TABLE_FULL = 44,
+    /// The memory is registered already.
+    ALCOR_ERR_DUPLICATE = 45,
+    /// The hardware refused a put, get, message or registration for another reason.
+    ALCOR_ERR_REFUSED = 46,
+
+    /// A message was longer than its receive, which has what fits.
+    ALCOR_ERR_TRUNCATED = 50,
+    /// The request is no receive.
+    ALCOR_ERR_NOT_A_RECEIVE = 51,
+    /// The hardware's queues are too short for messages among so many ranks.
+    ALCOR_ERR_MESSAGE_ROOM = 52,
+
+    /// The ranks called different things, or the same with different counts, types, operations or roots.
+    ALCOR_ERR_DIFFER = 60,
+    /// There is no such operation for this type.
+    ALCOR_ERR_OPERATION = 61,
+    /// Source and destination overlap, and are not the same place.
+    ALCOR_ERR_OVERLAP = 62,
+    /// A rank that is no member of the communicator.
+    ALCOR_ERR_NO_SUCH_MEMBER = 63,
+    /// A communicator that can't be used so.
+    ALCOR_ERR_COMMUNICATOR = 64,
+    /// A collective that hardware can't do, where ALCOR_STRICT asks for it.
+    ALCOR_ERR_NOT_IN_HARDWARE = 65,
+}
+
+impl alcor_error {
+    /// Every one, with its name.
+    pub const ALL: &'static [(alcor_error, &'static std::ffi::CStr)] = {
+        use alcor_error::*;
+        &[
+            (ALCOR_OK, c"ALCOR_OK"),
+            (ALCOR_ERR_NULL, c"ALCOR_ERR_NULL"),
+            (ALCOR_ERR_HANDLE, c"ALCOR_ERR_HANDLE"),
+            (ALCOR_ERR_ARGUMENT, c"ALCOR_ERR_ARGUMENT"),
+            (ALCOR_ERR_BUSY, c"ALCOR_ERR_BUSY"),
+            (ALCOR_ERR_PANIC, c"ALCOR_ERR_PANIC"),
+            (ALCOR_ERR_OTHER, c"ALCOR_ERR_OTHER"),
+            (ALCOR_ERR_NOT_LAUNCHED, c"ALCOR_ERR_NOT_LAUNCHED"),
+            (ALCOR_ERR_ENVIRONMENT, c"ALCOR_ERR_ENVIRONMENT"),
+            (ALCOR_ERR_URI, c"ALCOR_ERR_URI"),
+            (ALCOR_ERR_VERSION, c"ALCOR_ERR_VERSION"),
+            (ALCOR_ERR_NO_SUCH_RANK, c"ALCOR_ERR_NO_SUCH_RANK"),
+            (ALCOR_ERR_RANK_TAKEN, c"ALCOR_ERR_RANK_TAKEN"),
+            (ALCOR_ERR_CAPABILITY, c"ALCOR_ERR_CAPABILITY"),
+            (ALCOR_ERR_BOARD, c"ALCOR_ERR_BOARD"),
+            (ALCOR_ERR_HARDWARE, c"ALCOR_ERR_HARDWARE"),
+            (ALCOR_ERR_ABORTED, c"ALCOR_ERR_ABORTED"),
+            (ALCOR_ERR_PEER_DIED, c"ALCOR_ERR_PEER_DIED"),
+            (ALCOR_ERR_WATCHDOG, c"ALCOR_ERR_WATCHDOG"),
+            (ALCOR_ERR_RANK_AWAY, c"ALCOR_ERR_RANK_AWAY"),
+            (ALCOR_ERR_NO_MEMORY, c"ALCOR_ERR_NO_MEMORY"),
+            (ALCOR_ERR_MEMORY_BOUNDS, c"ALCOR_ERR_MEMORY_BOUNDS"),
+            (ALCOR_ERR_WINDOW_BOUNDS, c"ALCOR_ERR_WINDOW_BOUNDS"),
+            (ALCOR_ERR_DENIED, c"ALCOR_ERR_DENIED"),
+            (ALCOR_ERR_BAD_RANK, c"ALCOR_ERR_BAD_RANK"),
+            (ALCOR_ERR_NOT_REGISTERED, c"ALCOR_ERR_NOT_REGISTERED"),
+            (ALCOR_ERR_TABLE_FULL, c"ALCOR_ERR_TABLE_FULL"),
+            (ALCOR_ERR_DUPLICATE, c"ALCOR_ERR_DUPLICATE"),
+            (ALCOR_ERR_REFUSED, c"ALCOR_ERR_REFUSED"),
+            (ALCOR_ERR_TRUNCATED, c"ALCOR_ERR_TRUNCATED"),
+            (ALCOR_ERR_NOT_A_RECEIVE, c"ALCOR_ERR_NOT_A_RECEIVE"),
+            (ALCOR_ERR_MESSAGE_ROOM, c"ALCOR_ERR_MESSAGE_ROOM"),
+            (ALCOR_ERR_DIFFER, c"ALCOR_ERR_DIFFER"),
+            (ALCOR_ERR_OPERATION, c"ALCOR_ERR_OPERATION"),
+            (ALCOR_ERR_OVERLAP, c"ALCOR_ERR_OVERLAP"),
+            (ALCOR_ERR_NO_SUCH_MEMBER, c"ALCOR_ERR_NO_SUCH_MEMBER"),
+            (ALCOR_ERR_COMMUNICATOR, c"ALCOR_ERR_COMMUNICATOR"),
+            (ALCOR_ERR_NOT_IN_HARDWARE, c"ALCOR_ERR_NOT_IN_HARDWARE"),
+        ]
+    };
+}
+
+/// What alcor_rank_t names.
+pub struct alcor_rank(());
+/// What alcor_memory_t names.
+pub struct alcor_memory(());
+/// What alcor_window_t names.
+pub struct alcor_window(());
+/// What alcor_comm_t names.
+pub struct alcor_comm(());
+/// What alcor_request_t names.
+pub struct alcor_request(());
+
+/// A rank of a run: what this process, or one of its threads, is. Made by alcor_init_from_env or alcor_init, ended by alcor_finish,
+/// which frees whatever else belongs to the rank.
+///
+/// One thread uses a rank at a time, with all that belongs to it; which one may change. A call that meets another fails with ALCOR_ERR_BUSY.
+pub type alcor_rank_t = *mut alcor_rank;
+/// A piece of a rank's node memory, which is the memory beside its hardware. Made by alcor_alloc, ended by alcor_free.
+pub type alcor_memory_t = *mut alcor_memory;
+/// Memory of all ranks that puts and gets reach. Made by alcor_register, ended by alcor_deregister.
+pub type alcor_window_t = *mut alcor_window;
+/// A communicator: ranks of the run in an order. The world comes from alcor_world; others from alcor_comm_split and alcor_comm_dup, and end
+/// with alcor_comm_free.
+pub type alcor_comm_t = *mut alcor_comm;
+/// Something that was started and may not be complete. Ended by alcor_wait, alcor_wait_all, alcor_test once it says that it is complete,
+/// or alcor_request_free. NULL is a request with nothing to wait for.
+pub type alcor_request_t = *mut alcor_request;
+
+/// How to run; a field that is 0 means the default. `alcor_options_t options = {0};` is all defaults.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct alcor_options_t {
+    /// Cycles that a wait may last, and one more for each byte under way. Default: 2000000.
+    pub watchdog_cycles: u64,
+    /// How many transfers may be under way: a power of two, at most 32768. Default: 256.
+    pub ring_entries: u32,
+    /// Flags of alcor_option, joined by |.
+    pub flags: u32,
+}
+
+/// Flags of alcor_options_t.
+#[repr(u32)]
+pub enum alcor_option {
+    /// Collectives that hardware can't do fail, in place of being done in software.
+    ALCOR_STRICT = 1,
+    /// All collectives are done in software, to compare with.
+    ALCOR_SOFTWARE = 2,
+    /// The members of a collective first agree on what they called. All ranks have to have the same.
+    ALCOR_CHECKED = 4,
+}
+
+/// What other ranks may do with a window; joined by |, or 0 for nothing.
+#[repr(u32)]
+pub enum alcor_rights {
+    /// Get from it.
+    ALCOR_REMOTE_READ = 1,
+    /// Put to it.
+    ALCOR_REMOTE_WRITE = 2,
+    /// Both.
+    ALCOR_REMOTE_ALL = 3,
+}
+
+/// The type of a collective's elements: one of alcor_type.
+pub type alcor_type_t = i32;
+
+/// What alcor_type_t is.
+#[repr(i32)]
+pub enum alcor_type {
+    /// double
+    ALCOR_F64 = 1,
+    /// float
+    ALCOR_F32 = 2,
+    /// int64_t
+    ALCOR_I64 = 3,
+    /// int32_t
+    ALCOR_I32 = 4,
+    /// uint64_t
+    ALCOR_U64 = 5,
+    /// uint32_t
+    ALCOR_U32 = 6,
+    /// int16_t
+    ALCOR_I16 = 7,
+    /// uint16_t
+    ALCOR_U16 = 8,
+    /// int8_t
+    ALCOR_I8 = 9,
+    /// uint8_t
+    ALCOR_U8 = 10,
+}
+
+/// What a reduction does with two elements: one of alcor_op.
+pub type alcor_op_t = i32;
+
+/// What alcor_op_t is. Integers wrap.
+#[repr(i32)]
+pub enum alcor_op {
+    /// Sum.
+    ALCOR_SUM = 1,
+    /// Minimum.
+    ALCOR_MIN = 2,
+    /// Maximum.
+    ALCOR_MAX = 3,
+    /// Product.
+    ALCOR_PROD = 4,
+    /// Bitwise and; of integers.
+    ALCOR_BAND = 5,
+    /// Bitwise or; of integers.
+    ALCOR_BOR = 6,
+    /// Bitwise exclusive or; of integers.
+    ALCOR_BXOR = 7,
+}
+
+/// The source of a receive or probe that takes messages of any rank.
+pub const ALCOR_ANY_SOURCE: u32 = 0xFFFF_FFFF;
+/// The tag of a receive or probe that takes messages of any tag.
+pub const ALCOR_ANY_TAG: u32 = 0xFFFF_FFFF;
+/// The largest tag.
+pub const ALCOR_TAG_UB: u32 = 0x03FF_FFFF;
+/// The color of a member that is to be in none of the communicators that alcor_comm_split makes.
+pub const ALCOR_UNDEFINED: u32 = 0xFFFF_FFFF;
+
+const _: () = assert!(ALCOR_TAG_UB == alcor::TAG_UB);
+
+/// What a receive or probe found, or how a request ended.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct alcor_status_t {
+    /// The rank that sent the message, in its communicator. Of what is no receive: ALCOR_ANY_SOURCE.
+    pub source: u32,
+    /// Its tag. Of what is no receive: ALCOR_ANY_TAG.
+    pub tag: u32,
+    /// Bytes of the message, also where fewer were received.
+    pub bytes: usize,
+    /// How the request ended: what alcor_wait would return for it alone.
+    pub result: alcor_result_t,
+    /// The receive was cancelled: there was no message.
+    pub cancelled: bool,
+}
+
+impl From<alcor::MessageStatus> for alcor_status_t {
+    fn from(found: alcor::MessageStatus) -> alcor_status_t {
+        if found.cancelled {
+            return alcor_status_t {
+                cancelled: true,
+                ..NO_MESSAGE
+            };
+        }
+        alcor_status_t {
+            source: found.source,
+            tag: found.tag,
+            bytes: found.length as usize,
+            ..NO_MESSAGE
+        }
+    }
+}
+
+/// The rights that a number means.
+pub fn rights(flags: u32) -> Result<Rights> {
+    if flags > alcor_rights::ALCOR_REMOTE_ALL as u32 {
+        return Err(Failure::Argument {
+            what: "rights",
+            value: u64::from(flags),
+            rule: "they are flags of alcor_rights",
+        });
+    }
+    Ok(Rights {
+        remote_read: flags & alcor_rights::ALCOR_REMOTE_READ as u32 != 0,
+        remote_write: flags & alcor_rights::ALCOR_REMOTE_WRITE as u32 != 0,
+    })
+}
+
+/// The operation that a number means.
+pub fn operation(op: alcor_op_t) -> Result<Operation> {
+    use alcor_op::*;
+    const SUM: alcor_op_t = ALCOR_SUM as alcor_op_t;
+    const MIN: alcor_op_t = ALCOR_MIN as alcor_op_t;
+    const MAX: alcor_op_t = ALCOR_MAX as alcor_op_t;
+    const PROD: alcor_op_t = ALCOR_PROD as alcor_op_t;
+    const BAND: alcor_op_t = ALCOR_BAND as alcor_op_t;
+    const BOR: alcor_op_t = ALCOR_BOR as alcor_op_t;
+    const BXOR: alcor_op_t = ALCOR_BXOR as alcor_op_t;
+    Ok(match op {
+        SUM => Operation::Sum,
+        MIN => Operation::Min,
+        MAX => Operation::Max,
+        PROD => Operation::Prod,
+        BAND => Operation::Band,
+        BOR => Operation::Bor,
+        BXOR => Operation::Bxor,
+        _ => {
+            return Err(Failure::Argument {
+                what: "op",
+                value: op as u32 as u64,
+                rule: "it is one of alcor_op",
+            });
+        }
+    })
+}
+
+/// `body` with `T` as the type that a number means; an error for a number that means none.
+macro_rules! of_type {
+    ($number:expr, $T:ident => $body:expr) => {{
+        use $crate::types::{alcor_type as names, alcor_type_t};
+        macro_rules! arm {
+            ($type:ty) => {{
+                type $T = $type;
+                $body
+            }};
+        }
+        let number: alcor_type_t = $number;
+        match number {
+            number if number == names::ALCOR_F64 as alcor_type_t => arm!(f64),
+            number if number == names::ALCOR_F32 as alcor_type_t => arm!(f32),
+            number if number == names::ALCOR_I64 as alcor_type_t => arm!(i64),
+            number if number == names::ALCOR_I32 as alcor_type_t => arm!(i32),
+            number if number == names::ALCOR_U64 as alcor_type_t => arm!(u64),
+            number if number == names::ALCOR_U32 as alcor_type_t => arm!(u32),
+            number if number == names::ALCOR_I16 as alcor_type_t => arm!(i16),
+            number if number == names::ALCOR_U16 as alcor_type_t => arm!(u16),
+            number if number == names::ALCOR_I8 as alcor_type_t => arm!(i8),
+            number if number == names::ALCOR_U8 as alcor_type_t => arm!(u8),
+            _ => Err($crate::failure::Failure::Argument {
+                what: "type",
+                value: u64::from(number as u32),
+                rule: "it is one of alcor_type",
+            }),
+        }
+    }};
+}
+pub(crate) use of_type;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_error_has_its_name_and_a_number_of_its_own() {
+        let header = include_str!("../include/alcor.h");
+        for (error, name) in alcor_error::ALL {
+            let name = name.to_str().unwrap();
+            assert_eq!(format!("{error:?}"), name);
+            let line = format!("    {name} = {},\n", *error as alcor_result_t);
+            assert!(header.contains(&line), "{line}");
+        }
+        let numbers: BTreeSet<_> = alcor_error::ALL
+            .iter()
+            .map(|(error, _)| *error as i32)
+            .collect();
+        let in_header = header.matches("    ALCOR_ERR_").count() + 1;
+        assert_eq!(
+            (numbers.len(), alcor_error::ALL.len()),
+            (in_header, in_header)
+        );
+    }
+}

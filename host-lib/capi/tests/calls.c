@@ -1,0 +1,349 @@
+/* Every call that the examples don't have, once, with its results checked; for two ranks and more. */
+#include <alcor.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(call)                                                                                         \
+    do {                                                                                                    \
+        alcor_result_t result_ = (call);                                                                    \
+        if (result_ != ALCOR_OK) {                                                                          \
+            fprintf(stderr, "line %d: %s: %s\n", __LINE__, alcor_error_name(result_), alcor_error_message()); \
+            exit(1);                                                                                        \
+        }                                                                                                   \
+    } while (0)
+#define EXPECT(condition)                                                      \
+    do {                                                                       \
+        if (!(condition)) {                                                    \
+            fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition);    \
+            exit(1);                                                           \
+        }                                                                      \
+    } while (0)
+
+static alcor_rank_t rank;
+static alcor_comm_t world;
+static uint32_t me, size;
+
+static void puts_and_gets(void)
+{
+    const uint32_t right = (me + 1) % size, left = (me + size - 1) % size;
+    alcor_memory_t part, local;
+    alcor_window_t window;
+    unsigned char bytes[16], found[16];
+    CHECK(alcor_alloc(rank, 16, &part));
+    CHECK(alcor_alloc(rank, 16, &local));
+    for (int i = 0; i < 16; i++)
+        bytes[i] = (unsigned char)(me * 16 + (uint32_t)i);
+    memset(found, 0xEE, sizeof found);
+    CHECK(alcor_write(rank, part, 0, found, 16));
+    CHECK(alcor_write(rank, local, 0, bytes, 16));
+    CHECK(alcor_register(rank, part, ALCOR_REMOTE_ALL, &window));
+
+    /* Bytes 1 to 4 of local memory to bytes 5 to 8 of the window; no two of the numbers that a call has are the same. */
+    CHECK(alcor_put(rank, local, 1, 4, right, 5, window));
+    CHECK(alcor_fence(rank));
+    CHECK(alcor_read(rank, part, 0, found, 16));
+    for (int i = 0; i < 16; i++)
+        EXPECT(found[i] == (i >= 5 && i < 9 ? left * 16 + (uint32_t)i - 4 : 0xEE));
+    /* And back, to where they were not. */
+    CHECK(alcor_get(rank, local, 10, 3, right, 6, window));
+    CHECK(alcor_read(rank, local, 10, found, 3));
+    EXPECT(memcmp(found, bytes + 2, 3) == 0);
+
+    alcor_request_t request;
+    alcor_status_t status;
+    CHECK(alcor_iget(rank, local, 0, 2, right, 7, window, &request));
+    EXPECT(request != NULL);
+    CHECK(alcor_wait(rank, &request, &status));
+    EXPECT(request == NULL && status.source == ALCOR_ANY_SOURCE && status.result == ALCOR_OK && !status.cancelled);
+    CHECK(alcor_read(rank, local, 0, found, 2));
+    EXPECT(memcmp(found, bytes + 3, 2) == 0);
+    CHECK(alcor_wait(rank, &request, &status)); /* NULL is complete. */
+
+    CHECK(alcor_barrier(rank));
+    CHECK(alcor_put_data(rank, bytes, 8, right, 3, window));
+    CHECK(alcor_barrier(rank));
+    CHECK(alcor_read(rank, part, 3, found, 8));
+    for (int i = 0; i < 8; i++)
+        EXPECT(found[i] == left * 16 + (uint32_t)i);
+    memset(found, 0x11, sizeof found);
+    CHECK(alcor_get_data(rank, found + 1, 4, left, 2, window));
+    EXPECT(found[0] == 0x11 && found[1] == 0xEE && found[5] == 0x11);
+
+    /* One that nobody waits for. */
+    CHECK(alcor_iput(rank, local, 0, 4, right, 0, window, &request));
+    CHECK(alcor_request_free(rank, &request));
+    EXPECT(request == NULL);
+    CHECK(alcor_request_free(rank, &request));
+    CHECK(alcor_flush(rank, right));
+    CHECK(alcor_flush_all(rank));
+    /* One that is refused, and that nobody waits for: the flush says so. */
+    CHECK(alcor_iput(rank, local, 0, 4, right, 14, window, &request));
+    CHECK(alcor_request_free(rank, &request));
+    EXPECT(alcor_flush_all(rank) == ALCOR_ERR_WINDOW_BOUNDS);
+    /* And among others that all are waited for. */
+    alcor_request_t three[3] = {NULL, NULL, NULL};
+    alcor_status_t statuses[3];
+    CHECK(alcor_iput(rank, local, 0, 4, right, 14, window, &three[0]));
+    CHECK(alcor_iput(rank, local, 0, 4, right, 0, window, &three[2]));
+    EXPECT(alcor_wait_all(rank, 3, three, statuses) == ALCOR_ERR_WINDOW_BOUNDS);
+    EXPECT(statuses[0].result == ALCOR_ERR_WINDOW_BOUNDS && statuses[1].result == ALCOR_OK && statuses[2].result == ALCOR_OK);
+    EXPECT(three[0] == NULL && three[2] == NULL);
+
+    CHECK(alcor_deregister(rank, &window));
+    EXPECT(window == NULL);
+    CHECK(alcor_register(rank, part, ALCOR_REMOTE_READ, &window));
+    EXPECT(alcor_put(rank, local, 0, 4, right, 0, window) == ALCOR_ERR_DENIED);
+    EXPECT(alcor_put(rank, local, 0, 4, size, 0, window) == ALCOR_ERR_BAD_RANK);
+    CHECK(alcor_deregister(rank, &window));
+    CHECK(alcor_free(rank, &part));
+    CHECK(alcor_free(rank, &local));
+    EXPECT(part == NULL);
+    CHECK(alcor_free(rank, &part));
+}
+
+static void messages(void)
+{
+    alcor_memory_t memory;
+    alcor_request_t request;
+    alcor_status_t status;
+    bool is_so;
+    CHECK(alcor_alloc(rank, 64, &memory));
+    if (me == 0) {
+        uint32_t words[4] = {1, 2, 3, 4};
+        CHECK(alcor_write(rank, memory, 8, words, sizeof words));
+        CHECK(alcor_send(rank, memory, 8, 16, 1, 5, world));
+        CHECK(alcor_send_data(rank, words, 16, 1, 6, world));
+        CHECK(alcor_send_data(rank, words, 12, 1, 6, world));
+    } else if (me == 1) {
+        uint32_t words[4] = {9, 9, 9, 9};
+        do
+            CHECK(alcor_iprobe(rank, 0, ALCOR_ANY_TAG, world, &is_so, &status));
+        while (!is_so);
+        EXPECT(status.source == 0 && status.tag == 5 && status.bytes == 16);
+        CHECK(alcor_iprobe(rank, 0, 77, world, &is_so, &status));
+        EXPECT(!is_so);
+        CHECK(alcor_probe(rank, ALCOR_ANY_SOURCE, 5, world, &status));
+        EXPECT(status.source == 0 && status.tag == 5 && status.bytes == 16);
+        CHECK(alcor_recv(rank, memory, 4, 60, ALCOR_ANY_SOURCE, 5, world, &status));
+        EXPECT(status.source == 0 && status.tag == 5 && status.bytes == 16);
+        CHECK(alcor_read(rank, memory, 4, words, sizeof words));
+        EXPECT(words[0] == 1 && words[3] == 4);
+        /* Longer than there is room for. */
+        uint32_t three[4] = {9, 9, 9, 9};
+        EXPECT(alcor_recv_data(rank, three, 12, 0, ALCOR_ANY_TAG, world, &status) == ALCOR_ERR_TRUNCATED);
+        EXPECT(status.bytes == 16 && status.tag == 6 && status.result == ALCOR_ERR_TRUNCATED);
+        EXPECT(three[2] == 3 && three[3] == 9);
+        /* Shorter. */
+        memset(three, 0xFF, sizeof three);
+        CHECK(alcor_recv_data(rank, three, 16, 0, 6, world, &status));
+        EXPECT(status.bytes == 12 && three[2] == 3 && three[3] == 0xFFFFFFFF);
+    }
+    /* Polled until it comes. */
+    CHECK(alcor_irecv(rank, memory, 0, 8, (me + 1) % size, 1, world, &request));
+    CHECK(alcor_test(rank, &request, &is_so, &status));
+    EXPECT(!is_so && request != NULL);
+    CHECK(alcor_barrier(rank));
+    uint64_t number = me;
+    CHECK(alcor_send_data(rank, &number, sizeof number, (me + size - 1) % size, 1, world));
+    do
+        CHECK(alcor_test(rank, &request, &is_so, &status));
+    while (!is_so);
+    EXPECT(request == NULL && status.source == (me + 1) % size && status.bytes == 8);
+    CHECK(alcor_test(rank, &request, &is_so, NULL));
+    EXPECT(is_so);
+    /* One that never comes. */
+    CHECK(alcor_irecv(rank, memory, 0, 8, ALCOR_ANY_SOURCE, ALCOR_TAG_UB, world, &request));
+    CHECK(alcor_cancel(rank, request));
+    CHECK(alcor_wait(rank, &request, &status));
+    EXPECT(status.cancelled && request == NULL);
+    CHECK(alcor_free(rank, &memory));
+    CHECK(alcor_barrier(rank));
+}
+
+static alcor_memory_t source, destination;
+
+/* Sets `count` words of the source, at byte 4, to value + i. */
+static void give(uint32_t value, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t word = value + i, none = 0xEEEEEEEE;
+        CHECK(alcor_write(rank, source, 4 + 4 * i, &word, 4));
+        CHECK(alcor_write(rank, destination, 8 + 4 * i, &none, 4));
+    }
+}
+
+/* Word i of the destination, at byte 8. */
+static uint32_t got(uint32_t i)
+{
+    uint32_t word;
+    CHECK(alcor_read(rank, destination, 8 + 4 * i, &word, 4));
+    return word;
+}
+
+/* Each collective over `comm`, whose members have the ranks `mine` of `members`; waited for, or started and then waited for. */
+static void collectives(alcor_comm_t comm, bool starts)
+{
+    alcor_request_t request = NULL;
+    uint32_t mine, members;
+    CHECK(alcor_comm_rank(rank, comm, &mine));
+    CHECK(alcor_comm_size(rank, comm, &members));
+    const uint32_t last = members - 1;
+    const uint32_t sum = 100 * (members * (members - 1) / 2);
+#define EITHER(waits, begins)                    \
+    if (starts) {                                \
+        CHECK(begins);                           \
+        CHECK(alcor_wait(rank, &request, NULL)); \
+    } else {                                     \
+        CHECK(waits);                            \
+    }
+
+    EITHER(alcor_comm_barrier(rank, comm), alcor_comm_ibarrier(rank, comm, &request));
+
+    give(100 * mine, 3);
+    EITHER(alcor_reduce(rank, source, 4, destination, 8, 3, ALCOR_I32, ALCOR_MAX, last, comm),
+           alcor_ireduce(rank, source, 4, destination, 8, 3, ALCOR_I32, ALCOR_MAX, last, comm, &request));
+    EXPECT(got(2) == (mine == last ? 100 * last + 2 : 0xEEEEEEEE));
+
+    give(100 * mine, 3);
+    EITHER(alcor_allreduce(rank, source, 4, destination, 8, 3, ALCOR_U32, ALCOR_SUM, comm),
+           alcor_iallreduce(rank, source, 4, destination, 8, 3, ALCOR_U32, ALCOR_SUM, comm, &request));
+    EXPECT(got(0) == sum && got(2) == sum + 2 * members);
+
+    give(100 * mine, 2 * members);
+    EITHER(alcor_reduce_scatter(rank, source, 4, destination, 8, 2, ALCOR_U32, ALCOR_SUM, comm),
+           alcor_ireduce_scatter(rank, source, 4, destination, 8, 2, ALCOR_U32, ALCOR_SUM, comm, &request));
+    EXPECT(got(0) == sum + 2 * mine * members && got(1) == sum + (2 * mine + 1) * members);
+
+    uint32_t word = mine + 50;
+    CHECK(alcor_write(rank, destination, 8, &word, 4));
+    EITHER(alcor_bcast(rank, destination, 8, 1, ALCOR_U32, last, comm),
+           alcor_ibcast(rank, destination, 8, 1, ALCOR_U32, last, comm, &request));
+    EXPECT(got(0) == last + 50);
+
+    give(100 * mine, 2 * members);
+    EITHER(alcor_scatter(rank, mine == last ? source : NULL, 4, destination, 8, 2, ALCOR_F32, last, comm),
+           alcor_iscatter(rank, mine == last ? source : NULL, 4, destination, 8, 2, ALCOR_F32, last, comm, &request));
+    EXPECT(got(0) == 100 * last + 2 * mine && got(1) == 100 * last + 2 * mine + 1);
+
+    give(100 * mine, 2 * members);
+    EITHER(alcor_gather(rank, source, 4, mine == last ? destination : NULL, 8, 2, ALCOR_U32, last, comm),
+           alcor_igather(rank, source, 4, mine == last ? destination : NULL, 8, 2, ALCOR_U32, last, comm, &request));
+    for (uint32_t i = 0; i < 2 * members; i++)
+        EXPECT(got(i) == (mine == last ? 100 * (i / 2) + i % 2 : 0xEEEEEEEE));
+
+    give(100 * mine, 2 * members);
+    EITHER(alcor_allgather(rank, source, 4, destination, 8, 2, ALCOR_U32, comm),
+           alcor_iallgather(rank, source, 4, destination, 8, 2, ALCOR_U32, comm, &request));
+    for (uint32_t i = 0; i < 2 * members; i++)
+        EXPECT(got(i) == 100 * (i / 2) + i % 2);
+}
+
+/* Each type and operation: 3 and 5 combined at every rank but the first, which has 6 and 5. */
+#define TYPE(name, c_type, is_float)                                                                            \
+    do {                                                                                                        \
+        const c_type mine_[2] = {(c_type)(me == 0 ? 6 : 3), 5};                                                 \
+        c_type two_[2];                                                                                         \
+        for (alcor_op_t op_ = ALCOR_SUM; op_ <= ALCOR_BXOR; op_++) {                                            \
+            CHECK(alcor_write(rank, source, 8, mine_, sizeof mine_));                                           \
+            if (is_float && op_ >= ALCOR_BAND) {                                                                \
+                EXPECT(alcor_allreduce(rank, source, 8, destination, 8, 2, name, op_, world) == ALCOR_ERR_OPERATION); \
+                continue;                                                                                       \
+            }                                                                                                   \
+            CHECK(alcor_allreduce(rank, source, 8, destination, 8, 2, name, op_, world));                       \
+            CHECK(alcor_read(rank, destination, 8, two_, sizeof two_));                                         \
+            uint64_t a_ = 6, b_ = 5;                                                                            \
+            for (uint32_t i_ = 1; i_ < size; i_++) {                                                            \
+                a_ = combined(op_, a_, 3);                                                                      \
+                b_ = combined(op_, b_, 5);                                                                      \
+            }                                                                                                   \
+            EXPECT(two_[0] == (c_type)a_ && two_[1] == (c_type)b_);                                             \
+        }                                                                                                       \
+    } while (0)
+
+static uint64_t combined(alcor_op_t op, uint64_t a, uint64_t b)
+{
+    switch (op) {
+    case ALCOR_SUM: return a + b;
+    case ALCOR_MIN: return a < b ? a : b;
+    case ALCOR_MAX: return a > b ? a : b;
+    case ALCOR_PROD: return a * b;
+    case ALCOR_BAND: return a & b;
+    case ALCOR_BOR: return a | b;
+    default: return a ^ b;
+    }
+}
+
+static void types(void)
+{
+    TYPE(ALCOR_F64, double, true);
+    TYPE(ALCOR_F32, float, true);
+    TYPE(ALCOR_I64, int64_t, false);
+    TYPE(ALCOR_I32, int32_t, false);
+    TYPE(ALCOR_U64, uint64_t, false);
+    TYPE(ALCOR_U32, uint32_t, false);
+    TYPE(ALCOR_I16, int16_t, false);
+    TYPE(ALCOR_U16, uint16_t, false);
+    TYPE(ALCOR_I8, int8_t, false);
+    TYPE(ALCOR_U8, uint8_t, false);
+    /* Negative numbers are less than others where there are any, and only there. */
+    const int32_t least = me == 0 ? -1 : 1;
+    int32_t found;
+    CHECK(alcor_write(rank, source, 0, &least, 4));
+    CHECK(alcor_allreduce(rank, source, 0, destination, 0, 1, ALCOR_I32, ALCOR_MIN, world));
+    CHECK(alcor_read(rank, destination, 0, &found, 4));
+    EXPECT(found == -1);
+    CHECK(alcor_allreduce(rank, source, 0, destination, 0, 1, ALCOR_U32, ALCOR_MIN, world));
+    CHECK(alcor_read(rank, destination, 0, &found, 4));
+    EXPECT(found == 1);
+}
+
+static void communicators(void)
+{
+    alcor_comm_t same, copy, backwards, other;
+    uint32_t number;
+    CHECK(alcor_world(rank, &same));
+    EXPECT(same == world);
+    CHECK(alcor_comm_dup(rank, world, &copy));
+    EXPECT(copy != world);
+    collectives(copy, false);
+    CHECK(alcor_comm_free(rank, &copy));
+    EXPECT(copy == NULL);
+    /* The other way round. */
+    CHECK(alcor_comm_split(rank, world, 3, -(int32_t)me, &backwards));
+    CHECK(alcor_comm_rank(rank, backwards, &number));
+    EXPECT(number == size - 1 - me);
+    collectives(backwards, true);
+    /* All but the first, which gets none. */
+    CHECK(alcor_comm_split(rank, world, me == 0 ? ALCOR_UNDEFINED : 0, 0, &other));
+    EXPECT((other == NULL) == (me == 0));
+    if (other != NULL) {
+        CHECK(alcor_comm_size(rank, other, &number));
+        EXPECT(number == size - 1);
+        CHECK(alcor_comm_free(rank, &other));
+    }
+    CHECK(alcor_comm_free(rank, &backwards));
+}
+
+int main(void)
+{
+    alcor_options_t options = {0};
+    options.watchdog_cycles = 1000000;
+    options.ring_entries = 128;
+    options.flags = ALCOR_CHECKED;
+    CHECK(alcor_init_from_env(&options, &rank));
+    CHECK(alcor_pid(rank, &me));
+    CHECK(alcor_nprocs(rank, &size));
+    puts_and_gets();
+    CHECK(alcor_world(rank, &world));
+    messages();
+    CHECK(alcor_alloc(rank, 256, &source));
+    CHECK(alcor_alloc(rank, 256, &destination));
+    collectives(world, false);
+    collectives(world, true);
+    types();
+    communicators();
+    CHECK(alcor_finish(rank));
+    printf("rank %u: all calls\n", me);
+    return 0;
+}
