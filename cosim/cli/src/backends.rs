@@ -57,6 +57,26 @@ pub fn with_waves(uri: &str, file: &Path) -> Result<String, Error> {
     }
 }
 
+/// Packets of each board that are kept for a failure.
+const KEPT: usize = 20_000;
+
+/// `uri`, with the last packets of its boards that go to `file` when they are closed; none where the backend has no log, or the URI
+/// says itself what to do with it.
+pub fn with_packets(uri: &str, file: &Path) -> Option<String> {
+    let (CosimBackend::SCHEME, rest) = uri.split_once(':')? else {
+        return None;
+    };
+    let (_, options) = rest.split_once('?').unwrap_or_default();
+    let is_own = |option: &str| {
+        ["trace=", "packets=", "log="]
+            .iter()
+            .any(|own| option.starts_with(own))
+    };
+    let path = file.to_str().filter(|path| !path.contains('&'))?;
+    let separator = if uri.contains('?') { '&' } else { '?' };
+    (!options.split('&').any(is_own)).then(|| format!("{uri}{separator}packets={path}&log={KEPT}"))
+}
+
 /// Files that tell what happened on simulated boards.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Logs {
@@ -102,6 +122,24 @@ impl Logs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packets_are_logged_where_they_can_be_and_nobody_else_does() {
+        let with = |uri| with_packets(uri, Path::new("out/packets.txt"));
+        assert_eq!(
+            with("cosim:rma4?away=1").unwrap(),
+            "cosim:rma4?away=1&packets=out/packets.txt&log=20000"
+        );
+        assert!(with("cosim:rma4").unwrap().contains("rma4?packets="));
+        for uri in [
+            "soft:2",
+            "standin:rma2",
+            "cosim:rma4?log=5",
+            "cosim:rma4?away=1&trace=t.json",
+        ] {
+            assert_eq!(with(uri), None, "{uri}");
+        }
+    }
 
     #[test]
     fn what_is_there_once_is_told_from_what_is_opened_anew() {

@@ -2,6 +2,7 @@
 
 mod host;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -67,6 +68,9 @@ pub struct Args {
     /// Seed of the data that is moved
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Threads that `bench sim` steps joined boards on, beside one [default: 2]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
     /// Measure `bench collectives` at 1 MiB and 4 MiB, too
     #[arg(long)]
     full: bool,
@@ -238,13 +242,14 @@ impl Args {
 
     fn sim_cluster(&self, config: &str) -> Result<Report, Error> {
         let open_on = |threads| open(&with_option(config, "threads", threads));
-        let (one, two) = (open_on("1")?, open_on("2")?);
-        let idle = Threads::measure("idle", &one, &two, |cluster| {
+        let jobs = self.jobs.map_or(2, NonZeroUsize::get);
+        let (one, many) = (open_on("1")?, open_on(&jobs.to_string())?);
+        let idle = Threads::measure("idle", &one, &many, |cluster| {
             let before = cluster.board_cycles();
             let elapsed = cluster.idle(IDLE_CYCLES)?;
             Ok((cluster.board_cycles() - before, elapsed))
         })?;
-        let load = Threads::measure("allreduce", &one, &two, |cluster| {
+        let load = Threads::measure("allreduce", &one, &many, |cluster| {
             let job = Job::new(cluster.cluster()?)?;
             let start = Instant::now();
             job.run(job.ranks(), |rank| load::allreduce(rank, 40))?;
@@ -252,11 +257,15 @@ impl Args {
         })?;
         let rows = vec![
             Row::new("idle-1", idle.one).note("one thread, no rank attached"),
-            Row::new("idle-2", idle.two).note("two threads, no rank attached"),
-            Row::new("idle-speedup", idle.speedup).note("two threads / one, median of pairs"),
+            Row::new(format!("idle-{jobs}"), idle.many)
+                .note(format!("{jobs} threads, no rank attached")),
+            Row::new("idle-speedup", idle.speedup)
+                .note(format!("{jobs} threads / one, median of pairs")),
             Row::new("allreduce-1", load.one).note("one thread, allreduces of 16 KiB"),
-            Row::new("allreduce-2", load.two).note("two threads, allreduces of 16 KiB"),
-            Row::new("allreduce-speedup", load.speedup).note("two threads / one, median of pairs"),
+            Row::new(format!("allreduce-{jobs}"), load.many)
+                .note(format!("{jobs} threads, allreduces of 16 KiB")),
+            Row::new("allreduce-speedup", load.speedup)
+                .note(format!("{jobs} threads / one, median of pairs")),
         ];
         Ok(self.report("sim", config, "board-cycles per second", rows))
     }
@@ -322,11 +331,11 @@ fn network(cluster: &SimCluster, config: &str) -> Result<Network, Error> {
 /// Cycles that idle boards are stepped for at a time.
 const IDLE_CYCLES: u64 = 20_000;
 
-/// Speeds of the same boards on one and on two threads in board-cycles per second, medians over
+/// Speeds of the same boards on one and on several threads in board-cycles per second, medians over
 /// [`Speed::PAIRS`] pairs.
 struct Threads {
     one: f64,
-    two: f64,
+    many: f64,
     speedup: f64,
 }
 
@@ -335,14 +344,14 @@ impl Threads {
     fn measure(
         name: &'static str,
         one: &SimCluster,
-        two: &SimCluster,
+        many: &SimCluster,
         program: impl Fn(&SimCluster) -> Result<(u64, Duration), Error>,
     ) -> Result<Threads, Error> {
-        let (mut on_one, mut on_two, mut speedup) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut on_one, mut on_many, mut speedup) = (Vec::new(), Vec::new(), Vec::new());
         for pair in 1..=Speed::PAIRS {
             eprintln!("bench sim: {name}: pair {pair} of {}", Speed::PAIRS);
             let (cycles, elapsed) = program(one)?;
-            let (again, elapsed_again) = program(two)?;
+            let (again, elapsed_again) = program(many)?;
             if again != cycles {
                 return Err(Error::Unsteady {
                     program: name,
@@ -352,12 +361,12 @@ impl Threads {
             }
             let (slow, fast) = (elapsed.as_secs_f64(), elapsed_again.as_secs_f64());
             on_one.push(cycles as f64 / slow);
-            on_two.push(cycles as f64 / fast);
+            on_many.push(cycles as f64 / fast);
             speedup.push(slow / fast);
         }
         Ok(Threads {
             one: median(on_one),
-            two: median(on_two),
+            many: median(on_many),
             speedup: median(speedup),
         })
     }

@@ -755,8 +755,7 @@ fn a_hang_explains_itself_with_waves_of_the_last_cycles() {
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let left = folder.join("alcor-report/messages.any_source");
     let text = stdout(&output);
-    let files =
-        "commands.txt, waits.txt, waits.dot, waves.fst, waves.gtkw, waves.sucl, failure.txt";
+    let files = "commands.txt, waits.txt, waits.dot, packets.txt, waves.fst, waves.gtkw, waves.sucl, failure.txt";
     let words = format!("explained in alcor-report/messages.any_source: {files}");
     assert!(text.contains(&words), "{words}: {text}");
     assert!(
@@ -780,6 +779,11 @@ fn a_hang_explains_itself_with_waves_of_the_last_cycles() {
     let dot = read(left.join("waits.dot"));
     assert!(dot.contains("r1 -> r0 [label=\"send of 8 bytes"), "{dot}");
 
+    let packets = read(left.join("packets.txt"));
+    assert!(
+        packets.lines().any(|line| line.contains("0->1")),
+        "{packets}"
+    );
     let commands = read(left.join("commands.txt"));
     assert!(
         commands.contains("\nrank 1 has aborted the run: "),

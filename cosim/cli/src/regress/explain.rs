@@ -21,7 +21,16 @@ use view::{At, View};
 use waits::Waits;
 
 /// What a folder may hold of an earlier failure of the same test.
-const FILES: [&str; 4] = ["failure.txt", "commands.txt", "waits.txt", "waits.dot"];
+const FILES: [&str; 5] = [
+    "failure.txt",
+    "commands.txt",
+    "waits.txt",
+    "waits.dot",
+    PACKETS,
+];
+
+/// The last packets of each board.
+const PACKETS: &str = "packets.txt";
 /// The waves; those of joined boards have their numbers behind the name.
 const WAVES: &str = "waves.fst";
 /// Cycles that waves go on after a failure: to see what did come, too late.
@@ -61,6 +70,8 @@ pub fn failures(args: &Args, outcomes: &[Outcome]) -> BTreeMap<usize, Explanatio
 /// What the second run of a test came to.
 struct Again {
     outcome: Outcome,
+    /// How it ended, in words that name the boards as the user did.
+    verdict: String,
     /// What was recorded, by global rank.
     logs: BTreeMap<u32, RankLog>,
     /// Resets of each board before the run that failed, or was the last.
@@ -99,7 +110,7 @@ fn explain(args: &Args, outcome: &Outcome) -> Explanation {
         explanation.note(format!("nothing can be left: {error}"));
         return explanation;
     }
-    match run_again(args, outcome) {
+    match run_again(args, outcome, &explanation.folder) {
         Err(error) => explanation.note(format!("the test can't be run again: {error}")),
         Ok(again) => {
             if !again.outcome.verdict.is_failed() {
@@ -107,8 +118,8 @@ fn explain(args: &Args, outcome: &Outcome) -> Explanation {
                     "run again, the test {}",
                     again.outcome.verdict.word()
                 ));
-            } else if again.outcome.verdict.to_string() != outcome.verdict.to_string() {
-                explanation.note(format!("run again, it {}", again.outcome.verdict));
+            } else if again.verdict != outcome.verdict.to_string() {
+                explanation.note(format!("run again, it {}", again.verdict));
             }
             explanation.at = Some((again.cycle(), again.resets));
             explanation.leave("commands.txt", &commands_text(&again));
@@ -119,7 +130,9 @@ fn explain(args: &Args, outcome: &Outcome) -> Explanation {
                 explanation.leave("waits.txt", &waits.to_string());
                 explanation.leave("waits.dot", &waits.dot());
             }
-            // A log of the packets around the failure belongs here: of the cycles of the waves, and by the same run.
+            if explanation.folder.join(PACKETS).is_file() {
+                explanation.files.push(PACKETS.to_owned());
+            }
             explanation.waves(args, outcome, &again);
         }
     }
@@ -128,10 +141,14 @@ fn explain(args: &Args, outcome: &Outcome) -> Explanation {
     explanation
 }
 
-/// Runs a test as it was run, and records what its ranks post.
-fn run_again(args: &Args, outcome: &Outcome) -> Result<Again, Error> {
-    let cluster = backends::open(&args.backend)?;
-    observe(&cluster, outcome.test, &settings(args, outcome))
+/// Runs a test as it was run, and records what its ranks post and, where the backend can, the packets, which are in `folder` afterwards.
+fn run_again(args: &Args, outcome: &Outcome, folder: &Path) -> Result<Again, Error> {
+    let with_packets = backends::with_packets(&args.backend, &folder.join(PACKETS));
+    let uri = with_packets.as_deref().unwrap_or(&args.backend);
+    let cluster = backends::open(uri)?;
+    let mut again = observe(&cluster, outcome.test, &settings(args, outcome))?;
+    again.verdict = again.verdict.replace(uri, &args.backend);
+    Ok(again)
 }
 
 /// Runs a test on boards that record what its ranks post.
@@ -145,6 +162,7 @@ fn observe(cluster: &Cluster, test: &'static Test, settings: &Settings) -> Resul
         .into_iter()
         .map(|(rank, log)| (log.board * local_ranks + rank, log));
     Ok(Again {
+        verdict: outcome.verdict.to_string(),
         outcome,
         logs: logs.collect(),
         resets: recorder.resets(),
@@ -273,7 +291,7 @@ impl Explanation {
         let third = run_test(outcome.test, board, &settings(args, outcome));
         // What failed may name the board, which has another name with waves.
         let verdict = third.verdict.to_string().replace(&uri, &args.backend);
-        if verdict != again.outcome.verdict.to_string() {
+        if verdict != again.verdict {
             self.note(format!("with waves, the test {verdict}"));
         }
         let traces = traces(&file);
@@ -314,6 +332,7 @@ impl Explanation {
         for file in &self.files {
             let what = match (file.as_str(), file.rsplit_once('.')) {
                 ("commands.txt", _) => "the last commands of each rank".to_owned(),
+                (PACKETS, _) => "the last packets of each board".to_owned(),
                 ("waits.txt", _) => "who waits for whom".to_owned(),
                 ("waits.dot", _) => "the same as a graph: dot -Tsvg waits.dot".to_owned(),
                 (_, Some((_, "fst"))) => {
