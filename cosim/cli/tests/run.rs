@@ -212,6 +212,27 @@ fn processes_take_the_cycles_that_threads_take() {
 }
 
 #[test]
+fn the_timeline_of_processes_is_that_of_threads() {
+    warm_up();
+    let config = format!("{CONFIG}?trace=told.json");
+    let mut trial = Trial::run(&config, 3);
+    let output = trial.end();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let told = |folder: &Path| fs::read_to_string(folder.join("told.json")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let threads = Command::new(exchange())
+        .args(["3", &format!("cosim:{config}")])
+        .env("ALCOR_ROOT", concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(threads.status.success(), "{}", text(&threads.stderr));
+    let (processes, threads) = (told(trial.folder.path()), told(folder.path()));
+    assert!(threads.contains("allreduce"));
+    assert!(processes == threads, "they differ");
+}
+
+#[test]
 fn the_exit_code_is_that_of_the_rank_that_failed_first() {
     warm_up();
     let program = exchange();
@@ -304,12 +325,12 @@ enum Victim {
     Launcher(Signal),
 }
 
-const VICTIMS: [Victim; 5] = [
+/// SIGINT is not among them: whoever runs the tests may ignore it, which a launcher takes over until it waits for it.
+const VICTIMS: [Victim; 4] = [
     Victim::Rank(Signal::KILL),
     Victim::Launcher(Signal::KILL),
     Victim::Rank(Signal::TERM),
     Victim::Launcher(Signal::TERM),
-    Victim::Launcher(Signal::INT),
 ];
 
 /// Kills one party of a run at a random moment; whether a peer said that it noticed.
@@ -381,7 +402,7 @@ fn whoever_is_killed_nobody_hangs_and_nothing_is_left() {
     println!("peers noticed {noticed} times");
     assert!(
         noticed > 10,
-        "in 80 of 200 trials a rank was killed, mostly in the middle of its run"
+        "in half of 200 trials a rank was killed, mostly in the middle of its run"
     );
 }
 

@@ -102,6 +102,23 @@ pub(crate) enum What {
     Completion { rank: u8, entry: u32, tag: u32 },
 }
 
+impl What {
+    /// The rank that it happened at; of what is on a link, the port.
+    pub(crate) fn rank(&self) -> u8 {
+        match *self {
+            What::Began { rank, .. }
+            | What::Ended { rank, .. }
+            | What::Command { rank, .. }
+            | What::Wait { rank, .. }
+            | What::Interrupt { rank, .. }
+            | What::Write { rank, .. }
+            | What::Completion { rank, .. } => rank,
+            What::Packet { stream, .. } => stream / STREAMS as u8,
+            What::Hop { port, .. } => port,
+        }
+    }
+}
+
 /// What a rank waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waited {

@@ -161,6 +161,14 @@ impl Happening<'_> {
         }
     }
 
+    /// The board and the rank on it, or the port, that it happened at.
+    fn rank(&self) -> (u32, u8) {
+        match self {
+            Happening::Beat { board, rank, .. } => (*board, *rank),
+            Happening::Record(entry, _) => (entry.board, entry.record.what.rank()),
+        }
+    }
+
     /// What comes first of what begins in the same cycle.
     fn order(&self) -> u8 {
         match self {
@@ -210,7 +218,9 @@ fn tell(entries: &[Entry], setup: Setup, refused: &BTreeSet<Name>) -> (Story, BT
     let mut story = Story::default();
     let mut found = BTreeSet::new();
     for (run, mut happenings) in runs {
-        happenings.sort_by_key(|happening| (happening.cycle(), happening.order()));
+        // What host threads noted at one instant lies in the log as they came; it is to be told in the order of ranks.
+        happenings
+            .sort_by_key(|happening| (happening.cycle(), happening.order(), happening.rank()));
         let mut teller = Teller {
             setup,
             run,

@@ -19,6 +19,7 @@ const BACK: u32 = 4;
 const ANSWER: u32 = 5;
 const NEVER: u32 = 6;
 const ROUND: u32 = 7;
+const OVER: u32 = 8;
 /// Bytes of a window: the first half is for the rank that dies.
 const HALF: usize = 1024;
 /// Bytes that each of the others has for itself in the second half of a window.
@@ -302,6 +303,14 @@ impl Run<'_> {
             refused("a collective", Status::RankReset, late)?;
         }
         same("events", events::MISMATCH.mask(), it.events()?.bits)?;
+        // Nobody begins anew while another still uses its window.
+        let left = || others.iter().copied().filter(|other| *other != GlobalRank(self.rank));
+        let word = it.alloc::<u8>(1)?;
+        let told = left().map(|other| it.isend(other, OVER, &word)).collect::<alcor::Result<Vec<_>>>()?;
+        for other in left() {
+            it.recv(other, OVER, &mut [0u8])?;
+        }
+        it.wait_all(told)?;
         it.send(victim, ANSWER, &self.noise(self.rank, victim.0))?;
         Ok(it)
     }
