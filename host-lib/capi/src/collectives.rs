@@ -4,8 +4,9 @@ use std::mem::MaybeUninit;
 
 use alcor::{Datatype, Region, Request};
 
-use crate::attached::{Attached, Out, make, piece, with};
+use crate::attached::{Attached, piece};
 use crate::failure::Result;
+use crate::requests::{begin, complete};
 use crate::types::{self, *};
 
 /// A vector in node memory, as C names it.
@@ -16,34 +17,15 @@ struct Vector {
 }
 
 impl Vector {
+    fn new(memory: alcor_memory_t, offset: usize) -> Vector {
+        Vector { memory, offset }
+    }
+
     fn of<T: Datatype>(self, attached: &Attached, count: usize) -> Result<Region<T>> {
         let bytes = count.saturating_mul(T::BYTES as usize);
         let part = piece(attached.memory.get(self.memory)?, self.offset, bytes)?;
         Ok(part.cast()?)
     }
-}
-
-/// A collective that waits.
-fn complete(
-    rank: alcor_rank_t,
-    start: impl FnOnce(&mut Attached) -> Result<Request>,
-) -> alcor_result_t {
-    with(rank, |attached| {
-        let request = start(attached)?;
-        Ok(attached.rank.wait(request)?)
-    })
-}
-
-/// A collective that only starts.
-fn begin(
-    rank: alcor_rank_t,
-    request: Out<'_, alcor_request_t>,
-    start: impl FnOnce(&mut Attached) -> Result<Request>,
-) -> alcor_result_t {
-    make(rank, request, "request", |attached| {
-        let request = start(attached)?;
-        Ok(attached.requests.insert(request))
-    })
 }
 
 fn barrier(comm: alcor_comm_t) -> impl FnOnce(&mut Attached) -> Result<Request> {
@@ -237,14 +219,8 @@ pub extern "C" fn alcor_reduce(
     complete(
         rank,
         reduce(
-            Vector {
-                memory: source,
-                offset: source_offset,
-            },
-            Vector {
-                memory: destination,
-                offset: destination_offset,
-            },
+            Vector::new(source, source_offset),
+            Vector::new(destination, destination_offset),
             count,
             r#type,
             op,
@@ -276,14 +252,8 @@ pub extern "C" fn alcor_ireduce(
         rank,
         request,
         reduce(
-            Vector {
-                memory: source,
-                offset: source_offset,
-            },
-            Vector {
-                memory: destination,
-                offset: destination_offset,
-            },
+            Vector::new(source, source_offset),
+            Vector::new(destination, destination_offset),
             count,
             r#type,
             op,
@@ -309,14 +279,8 @@ pub extern "C" fn alcor_allreduce(
     complete(
         rank,
         allreduce(
-            Vector {
-                memory: source,
-                offset: source_offset,
-            },
-            Vector {
-                memory: destination,
-                offset: destination_offset,
-            },
+            Vector::new(source, source_offset),
+            Vector::new(destination, destination_offset),
             count,
             r#type,
             op,
@@ -346,14 +310,8 @@ pub extern "C" fn alcor_iallreduce(
         rank,
         request,
         allreduce(
-            Vector {
-                memory: source,
-                offset: source_offset,
-            },
-            Vector {
-                memory: destination,
-                offset: destination_offset,
-            },
+            Vector::new(source, source_offset),
+            Vector::new(destination, destination_offset),
             count,
             r#type,
             op,
@@ -379,14 +337,8 @@ pub extern "C" fn alcor_reduce_scatter(
     complete(
         rank,
         reduce_scatter(
-            Vector {
-                memory: source,
-                offset: source_offset,
-            },
-            Vector {
-                memory: destination,
-                offset: destination_offset,
-            },
+            Vector::new(source, source_offset),
+            Vector::new(destination, destination_offset),
             count,
             r#type,
             op,
@@ -416,14 +368,8 @@ pub extern "C" fn alcor_ireduce_scatter(
         rank,
         request,
         reduce_scatter(
-            Vector {
-                memory: source,
-                offset: source_offset,
-            },
-            Vector {
-                memory: destination,
-                offset: destination_offset,
-            },
+            Vector::new(source, source_offset),
+            Vector::new(destination, destination_offset),
             count,
             r#type,
             op,
@@ -445,7 +391,7 @@ pub extern "C" fn alcor_bcast(
 ) -> alcor_result_t {
     complete(
         rank,
-        bcast(Vector { memory, offset }, count, r#type, root, comm),
+        bcast(Vector::new(memory, offset), count, r#type, root, comm),
     )
 }
 
@@ -467,7 +413,7 @@ pub extern "C" fn alcor_ibcast(
     begin(
         rank,
         request,
-        bcast(Vector { memory, offset }, count, r#type, root, comm),
+        bcast(Vector::new(memory, offset), count, r#type, root, comm),
     )
 }
 
@@ -488,14 +434,8 @@ pub extern "C" fn alcor_scatter(
     complete(
         rank,
         scatter(
-            Vector {
-                memory: source,
-                offset: source_offset,
-            },
-            Vector {
-                memory: destination,
-                offset: destination_offset,
-            },
+            Vector::new(source, source_offset),
+            Vector::new(destination, destination_offset),
             count,
             r#type,
             root,
@@ -525,14 +465,8 @@ pub extern "C" fn alcor_iscatter(
         rank,
         request,
         scatter(
-            Vector {
-                memory: source,
-                offset: source_offset,
-            },
-            Vector {
-                memory: destination,
-                offset: destination_offset,
-            },
+            Vector::new(source, source_offset),
+            Vector::new(destination, destination_offset),
             count,
             r#type,
             root,
@@ -558,14 +492,8 @@ pub extern "C" fn alcor_gather(
     complete(
         rank,
         gather(
-            Vector {
-                memory: source,
-                offset: source_offset,
-            },
-            Vector {
-                memory: destination,
-                offset: destination_offset,
-            },
+            Vector::new(source, source_offset),
+            Vector::new(destination, destination_offset),
             count,
             r#type,
             root,
@@ -595,14 +523,8 @@ pub extern "C" fn alcor_igather(
         rank,
         request,
         gather(
-            Vector {
-                memory: source,
-                offset: source_offset,
-            },
-            Vector {
-                memory: destination,
-                offset: destination_offset,
-            },
+            Vector::new(source, source_offset),
+            Vector::new(destination, destination_offset),
             count,
             r#type,
             root,
@@ -626,14 +548,8 @@ pub extern "C" fn alcor_allgather(
     complete(
         rank,
         allgather(
-            Vector {
-                memory: source,
-                offset: source_offset,
-            },
-            Vector {
-                memory: destination,
-                offset: destination_offset,
-            },
+            Vector::new(source, source_offset),
+            Vector::new(destination, destination_offset),
             count,
             r#type,
             comm,
@@ -661,14 +577,8 @@ pub extern "C" fn alcor_iallgather(
         rank,
         request,
         allgather(
-            Vector {
-                memory: source,
-                offset: source_offset,
-            },
-            Vector {
-                memory: destination,
-                offset: destination_offset,
-            },
+            Vector::new(source, source_offset),
+            Vector::new(destination, destination_offset),
             count,
             r#type,
             comm,

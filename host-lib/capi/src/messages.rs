@@ -5,10 +5,10 @@ use std::mem::MaybeUninit;
 
 use alcor::{MessageStatus, Source, Tag};
 
-use crate::attached::{Attached, Out, given, make, piece, with};
+use crate::attached::{Attached, Out, given, piece, with};
 use crate::failure::Result;
 use crate::memory::{copy_out, readable, writable};
-use crate::requests;
+use crate::requests::{self, begin, complete};
 use crate::types::*;
 
 fn source_of(source: u32) -> Source {
@@ -72,9 +72,8 @@ pub extern "C" fn alcor_send(
     tag: u32,
     comm: alcor_comm_t,
 ) -> alcor_result_t {
-    with(rank, |attached| {
-        let request = isend(attached, (memory, offset, bytes), to, tag, comm)?;
-        Ok(attached.rank.wait(request)?)
+    complete(rank, |attached| {
+        isend(attached, (memory, offset, bytes), to, tag, comm)
     })
 }
 
@@ -118,9 +117,8 @@ pub extern "C" fn alcor_isend(
     comm: alcor_comm_t,
     request: Option<&mut MaybeUninit<alcor_request_t>>,
 ) -> alcor_result_t {
-    make(rank, request, "request", |attached| {
-        let started = isend(attached, (memory, offset, bytes), to, tag, comm)?;
-        Ok(attached.requests.insert(started))
+    begin(rank, request, |attached| {
+        isend(attached, (memory, offset, bytes), to, tag, comm)
     })
 }
 
@@ -140,9 +138,8 @@ pub extern "C" fn alcor_irecv(
     comm: alcor_comm_t,
     request: Option<&mut MaybeUninit<alcor_request_t>>,
 ) -> alcor_result_t {
-    make(rank, request, "request", |attached| {
-        let started = irecv(attached, (memory, offset, bytes), source, tag, comm)?;
-        Ok(attached.requests.insert(started))
+    begin(rank, request, |attached| {
+        irecv(attached, (memory, offset, bytes), source, tag, comm)
     })
 }
 

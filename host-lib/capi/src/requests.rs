@@ -6,9 +6,32 @@ use std::slice;
 
 use alcor::{Error, MessageKind, Rank, Request};
 
-use crate::attached::{Attached, NO_MESSAGE, Out, given, with};
+use crate::attached::{Attached, NO_MESSAGE, Out, given, make, with};
 use crate::failure::{Failure, Result};
 use crate::types::*;
+
+/// A call that starts something and waits for it.
+pub fn complete(
+    rank: alcor_rank_t,
+    start: impl FnOnce(&mut Attached) -> Result<Request>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let request = start(attached)?;
+        Ok(attached.rank.wait(request)?)
+    })
+}
+
+/// A call that only starts something, whose request C gets.
+pub fn begin(
+    rank: alcor_rank_t,
+    request: Out<'_, alcor_request_t>,
+    start: impl FnOnce(&mut Attached) -> Result<Request>,
+) -> alcor_result_t {
+    make(rank, request, "request", |attached| {
+        let request = start(attached)?;
+        Ok(attached.requests.insert(request))
+    })
+}
 
 /// What came of a request, once it has.
 fn found(request: &Request) -> alcor_status_t {

@@ -9,6 +9,7 @@ use alcor::{GlobalRank, Request};
 use crate::attached::{Attached, given, make, piece, with};
 use crate::failure::Result;
 use crate::memory::{copy_out, readable, writable};
+use crate::requests::{begin, complete};
 use crate::types::{self, *};
 
 /// Makes a piece of node memory this rank's part of a new window. All ranks of the run call it together, each with memory of its own, of whatever
@@ -103,10 +104,7 @@ pub extern "C" fn alcor_put(
         window_offset,
         window,
     };
-    with(rank, |attached| {
-        let request = way.put(attached)?;
-        Ok(attached.rank.wait(request)?)
-    })
+    complete(rank, |attached| way.put(attached))
 }
 
 /// Copies `bytes` bytes of rank `target`'s part of a window, from its byte `window_offset` on, to this rank's node memory, from byte `offset` of
@@ -131,10 +129,7 @@ pub extern "C" fn alcor_get(
         window_offset,
         window,
     };
-    with(rank, |attached| {
-        let request = way.get(attached)?;
-        Ok(attached.rank.wait(request)?)
-    })
+    complete(rank, |attached| way.get(attached))
 }
 
 /// Starts an alcor_put. The memory must stay as it is until the request is complete.
@@ -161,10 +156,7 @@ pub extern "C" fn alcor_iput(
         window_offset,
         window,
     };
-    make(rank, request, "request", |attached| {
-        let started = way.put(attached)?;
-        Ok(attached.requests.insert(started))
-    })
+    begin(rank, request, |attached| way.put(attached))
 }
 
 /// Starts an alcor_get. The memory holds nothing of use until the request is complete.
@@ -191,10 +183,7 @@ pub extern "C" fn alcor_iget(
         window_offset,
         window,
     };
-    make(rank, request, "request", |attached| {
-        let started = way.get(attached)?;
-        Ok(attached.requests.insert(started))
-    })
+    begin(rank, request, |attached| way.get(attached))
 }
 
 /// As alcor_put, of `bytes` bytes at `data`, by way of node memory that is free again when the call ends.

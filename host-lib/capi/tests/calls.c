@@ -1,24 +1,6 @@
 /* Every call that the examples don't have, once, with its results checked; for two ranks and more. */
-#include <alcor.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
 #include <string.h>
-
-#define CHECK(call)                                                                                         \
-    do {                                                                                                    \
-        alcor_result_t result_ = (call);                                                                    \
-        if (result_ != ALCOR_OK) {                                                                          \
-            fprintf(stderr, "line %d: %s: %s\n", __LINE__, alcor_error_name(result_), alcor_error_message()); \
-            exit(1);                                                                                        \
-        }                                                                                                   \
-    } while (0)
-#define EXPECT(condition)                                                      \
-    do {                                                                       \
-        if (!(condition)) {                                                    \
-            fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition);    \
-            exit(1);                                                           \
-        }                                                                      \
-    } while (0)
 
 static alcor_rank_t rank;
 static alcor_comm_t world;
@@ -44,20 +26,20 @@ static void puts_and_gets(void)
     CHECK(alcor_fence(rank));
     CHECK(alcor_read(rank, part, 0, found, 16));
     for (int i = 0; i < 16; i++)
-        EXPECT(found[i] == (i >= 5 && i < 9 ? left * 16 + (uint32_t)i - 4 : 0xEE));
+        EXPECT_TRUE(found[i] == (i >= 5 && i < 9 ? left * 16 + (uint32_t)i - 4 : 0xEE));
     /* And back, to where they were not. */
     CHECK(alcor_get(rank, local, 10, 3, right, 6, window));
     CHECK(alcor_read(rank, local, 10, found, 3));
-    EXPECT(memcmp(found, bytes + 2, 3) == 0);
+    EXPECT_TRUE(memcmp(found, bytes + 2, 3) == 0);
 
     alcor_request_t request;
     alcor_status_t status;
     CHECK(alcor_iget(rank, local, 0, 2, right, 7, window, &request));
-    EXPECT(request != NULL);
+    EXPECT_TRUE(request != NULL);
     CHECK(alcor_wait(rank, &request, &status));
-    EXPECT(request == NULL && status.source == ALCOR_ANY_SOURCE && status.result == ALCOR_OK && !status.cancelled);
+    EXPECT_TRUE(request == NULL && status.source == ALCOR_ANY_SOURCE && status.result == ALCOR_OK && !status.cancelled);
     CHECK(alcor_read(rank, local, 0, found, 2));
-    EXPECT(memcmp(found, bytes + 3, 2) == 0);
+    EXPECT_TRUE(memcmp(found, bytes + 3, 2) == 0);
     CHECK(alcor_wait(rank, &request, &status)); /* NULL is complete. */
 
     CHECK(alcor_barrier(rank));
@@ -65,40 +47,40 @@ static void puts_and_gets(void)
     CHECK(alcor_barrier(rank));
     CHECK(alcor_read(rank, part, 3, found, 8));
     for (int i = 0; i < 8; i++)
-        EXPECT(found[i] == left * 16 + (uint32_t)i);
+        EXPECT_TRUE(found[i] == left * 16 + (uint32_t)i);
     memset(found, 0x11, sizeof found);
     CHECK(alcor_get_data(rank, found + 1, 4, left, 2, window));
-    EXPECT(found[0] == 0x11 && found[1] == 0xEE && found[5] == 0x11);
+    EXPECT_TRUE(found[0] == 0x11 && found[1] == 0xEE && found[5] == 0x11);
 
     /* One that nobody waits for. */
     CHECK(alcor_iput(rank, local, 0, 4, right, 0, window, &request));
     CHECK(alcor_request_free(rank, &request));
-    EXPECT(request == NULL);
+    EXPECT_TRUE(request == NULL);
     CHECK(alcor_request_free(rank, &request));
     CHECK(alcor_flush(rank, right));
     CHECK(alcor_flush_all(rank));
     /* One that is refused, and that nobody waits for: the flush says so. */
     CHECK(alcor_iput(rank, local, 0, 4, right, 14, window, &request));
     CHECK(alcor_request_free(rank, &request));
-    EXPECT(alcor_flush_all(rank) == ALCOR_ERR_WINDOW_BOUNDS);
+    EXPECT_TRUE(alcor_flush_all(rank) == ALCOR_ERR_WINDOW_BOUNDS);
     /* And among others that all are waited for. */
     alcor_request_t three[3] = {NULL, NULL, NULL};
     alcor_status_t statuses[3];
     CHECK(alcor_iput(rank, local, 0, 4, right, 14, window, &three[0]));
     CHECK(alcor_iput(rank, local, 0, 4, right, 0, window, &three[2]));
-    EXPECT(alcor_wait_all(rank, 3, three, statuses) == ALCOR_ERR_WINDOW_BOUNDS);
-    EXPECT(statuses[0].result == ALCOR_ERR_WINDOW_BOUNDS && statuses[1].result == ALCOR_OK && statuses[2].result == ALCOR_OK);
-    EXPECT(three[0] == NULL && three[2] == NULL);
+    EXPECT_TRUE(alcor_wait_all(rank, 3, three, statuses) == ALCOR_ERR_WINDOW_BOUNDS);
+    EXPECT_TRUE(statuses[0].result == ALCOR_ERR_WINDOW_BOUNDS && statuses[1].result == ALCOR_OK && statuses[2].result == ALCOR_OK);
+    EXPECT_TRUE(three[0] == NULL && three[2] == NULL);
 
     CHECK(alcor_deregister(rank, &window));
-    EXPECT(window == NULL);
+    EXPECT_TRUE(window == NULL);
     CHECK(alcor_register(rank, part, ALCOR_REMOTE_READ, &window));
-    EXPECT(alcor_put(rank, local, 0, 4, right, 0, window) == ALCOR_ERR_DENIED);
-    EXPECT(alcor_put(rank, local, 0, 4, size, 0, window) == ALCOR_ERR_BAD_RANK);
+    EXPECT_TRUE(alcor_put(rank, local, 0, 4, right, 0, window) == ALCOR_ERR_DENIED);
+    EXPECT_TRUE(alcor_put(rank, local, 0, 4, size, 0, window) == ALCOR_ERR_BAD_RANK);
     CHECK(alcor_deregister(rank, &window));
     CHECK(alcor_free(rank, &part));
     CHECK(alcor_free(rank, &local));
-    EXPECT(part == NULL);
+    EXPECT_TRUE(part == NULL);
     CHECK(alcor_free(rank, &part));
 }
 
@@ -120,43 +102,43 @@ static void messages(void)
         do
             CHECK(alcor_iprobe(rank, 0, ALCOR_ANY_TAG, world, &is_so, &status));
         while (!is_so);
-        EXPECT(status.source == 0 && status.tag == 5 && status.bytes == 16);
+        EXPECT_TRUE(status.source == 0 && status.tag == 5 && status.bytes == 16);
         CHECK(alcor_iprobe(rank, 0, 77, world, &is_so, &status));
-        EXPECT(!is_so);
+        EXPECT_TRUE(!is_so);
         CHECK(alcor_probe(rank, ALCOR_ANY_SOURCE, 5, world, &status));
-        EXPECT(status.source == 0 && status.tag == 5 && status.bytes == 16);
+        EXPECT_TRUE(status.source == 0 && status.tag == 5 && status.bytes == 16);
         CHECK(alcor_recv(rank, memory, 4, 60, ALCOR_ANY_SOURCE, 5, world, &status));
-        EXPECT(status.source == 0 && status.tag == 5 && status.bytes == 16);
+        EXPECT_TRUE(status.source == 0 && status.tag == 5 && status.bytes == 16);
         CHECK(alcor_read(rank, memory, 4, words, sizeof words));
-        EXPECT(words[0] == 1 && words[3] == 4);
+        EXPECT_TRUE(words[0] == 1 && words[3] == 4);
         /* Longer than there is room for. */
         uint32_t three[4] = {9, 9, 9, 9};
-        EXPECT(alcor_recv_data(rank, three, 12, 0, ALCOR_ANY_TAG, world, &status) == ALCOR_ERR_TRUNCATED);
-        EXPECT(status.bytes == 16 && status.tag == 6 && status.result == ALCOR_ERR_TRUNCATED);
-        EXPECT(three[2] == 3 && three[3] == 9);
+        EXPECT_TRUE(alcor_recv_data(rank, three, 12, 0, ALCOR_ANY_TAG, world, &status) == ALCOR_ERR_TRUNCATED);
+        EXPECT_TRUE(status.bytes == 16 && status.tag == 6 && status.result == ALCOR_ERR_TRUNCATED);
+        EXPECT_TRUE(three[2] == 3 && three[3] == 9);
         /* Shorter. */
         memset(three, 0xFF, sizeof three);
         CHECK(alcor_recv_data(rank, three, 16, 0, 6, world, &status));
-        EXPECT(status.bytes == 12 && three[2] == 3 && three[3] == 0xFFFFFFFF);
+        EXPECT_TRUE(status.bytes == 12 && three[2] == 3 && three[3] == 0xFFFFFFFF);
     }
     /* Polled until it comes. */
     CHECK(alcor_irecv(rank, memory, 0, 8, (me + 1) % size, 1, world, &request));
     CHECK(alcor_test(rank, &request, &is_so, &status));
-    EXPECT(!is_so && request != NULL);
+    EXPECT_TRUE(!is_so && request != NULL);
     CHECK(alcor_barrier(rank));
     uint64_t number = me;
     CHECK(alcor_send_data(rank, &number, sizeof number, (me + size - 1) % size, 1, world));
     do
         CHECK(alcor_test(rank, &request, &is_so, &status));
     while (!is_so);
-    EXPECT(request == NULL && status.source == (me + 1) % size && status.bytes == 8);
+    EXPECT_TRUE(request == NULL && status.source == (me + 1) % size && status.bytes == 8);
     CHECK(alcor_test(rank, &request, &is_so, NULL));
-    EXPECT(is_so);
+    EXPECT_TRUE(is_so);
     /* One that never comes. */
     CHECK(alcor_irecv(rank, memory, 0, 8, ALCOR_ANY_SOURCE, ALCOR_TAG_UB, world, &request));
     CHECK(alcor_cancel(rank, request));
     CHECK(alcor_wait(rank, &request, &status));
-    EXPECT(status.cancelled && request == NULL);
+    EXPECT_TRUE(status.cancelled && request == NULL);
     CHECK(alcor_free(rank, &memory));
     CHECK(alcor_barrier(rank));
 }
@@ -203,40 +185,40 @@ static void collectives(alcor_comm_t comm, bool starts)
     give(100 * mine, 3);
     EITHER(alcor_reduce(rank, source, 4, destination, 8, 3, ALCOR_I32, ALCOR_MAX, last, comm),
            alcor_ireduce(rank, source, 4, destination, 8, 3, ALCOR_I32, ALCOR_MAX, last, comm, &request));
-    EXPECT(got(2) == (mine == last ? 100 * last + 2 : 0xEEEEEEEE));
+    EXPECT_TRUE(got(2) == (mine == last ? 100 * last + 2 : 0xEEEEEEEE));
 
     give(100 * mine, 3);
     EITHER(alcor_allreduce(rank, source, 4, destination, 8, 3, ALCOR_U32, ALCOR_SUM, comm),
            alcor_iallreduce(rank, source, 4, destination, 8, 3, ALCOR_U32, ALCOR_SUM, comm, &request));
-    EXPECT(got(0) == sum && got(2) == sum + 2 * members);
+    EXPECT_TRUE(got(0) == sum && got(2) == sum + 2 * members);
 
     give(100 * mine, 2 * members);
     EITHER(alcor_reduce_scatter(rank, source, 4, destination, 8, 2, ALCOR_U32, ALCOR_SUM, comm),
            alcor_ireduce_scatter(rank, source, 4, destination, 8, 2, ALCOR_U32, ALCOR_SUM, comm, &request));
-    EXPECT(got(0) == sum + 2 * mine * members && got(1) == sum + (2 * mine + 1) * members);
+    EXPECT_TRUE(got(0) == sum + 2 * mine * members && got(1) == sum + (2 * mine + 1) * members);
 
     uint32_t word = mine + 50;
     CHECK(alcor_write(rank, destination, 8, &word, 4));
     EITHER(alcor_bcast(rank, destination, 8, 1, ALCOR_U32, last, comm),
            alcor_ibcast(rank, destination, 8, 1, ALCOR_U32, last, comm, &request));
-    EXPECT(got(0) == last + 50);
+    EXPECT_TRUE(got(0) == last + 50);
 
     give(100 * mine, 2 * members);
     EITHER(alcor_scatter(rank, mine == last ? source : NULL, 4, destination, 8, 2, ALCOR_F32, last, comm),
            alcor_iscatter(rank, mine == last ? source : NULL, 4, destination, 8, 2, ALCOR_F32, last, comm, &request));
-    EXPECT(got(0) == 100 * last + 2 * mine && got(1) == 100 * last + 2 * mine + 1);
+    EXPECT_TRUE(got(0) == 100 * last + 2 * mine && got(1) == 100 * last + 2 * mine + 1);
 
     give(100 * mine, 2 * members);
     EITHER(alcor_gather(rank, source, 4, mine == last ? destination : NULL, 8, 2, ALCOR_U32, last, comm),
            alcor_igather(rank, source, 4, mine == last ? destination : NULL, 8, 2, ALCOR_U32, last, comm, &request));
     for (uint32_t i = 0; i < 2 * members; i++)
-        EXPECT(got(i) == (mine == last ? 100 * (i / 2) + i % 2 : 0xEEEEEEEE));
+        EXPECT_TRUE(got(i) == (mine == last ? 100 * (i / 2) + i % 2 : 0xEEEEEEEE));
 
     give(100 * mine, 2 * members);
     EITHER(alcor_allgather(rank, source, 4, destination, 8, 2, ALCOR_U32, comm),
            alcor_iallgather(rank, source, 4, destination, 8, 2, ALCOR_U32, comm, &request));
     for (uint32_t i = 0; i < 2 * members; i++)
-        EXPECT(got(i) == 100 * (i / 2) + i % 2);
+        EXPECT_TRUE(got(i) == 100 * (i / 2) + i % 2);
 }
 
 /* Each type and operation: 3 and 5 combined at every rank but the first, which has 6 and 5. */
@@ -247,7 +229,7 @@ static void collectives(alcor_comm_t comm, bool starts)
         for (alcor_op_t op_ = ALCOR_SUM; op_ <= ALCOR_BXOR; op_++) {                                            \
             CHECK(alcor_write(rank, source, 8, mine_, sizeof mine_));                                           \
             if (is_float && op_ >= ALCOR_BAND) {                                                                \
-                EXPECT(alcor_allreduce(rank, source, 8, destination, 8, 2, name, op_, world) == ALCOR_ERR_OPERATION); \
+                EXPECT_TRUE(alcor_allreduce(rank, source, 8, destination, 8, 2, name, op_, world) == ALCOR_ERR_OPERATION); \
                 continue;                                                                                       \
             }                                                                                                   \
             CHECK(alcor_allreduce(rank, source, 8, destination, 8, 2, name, op_, world));                       \
@@ -257,7 +239,7 @@ static void collectives(alcor_comm_t comm, bool starts)
                 a_ = combined(op_, a_, 3);                                                                      \
                 b_ = combined(op_, b_, 5);                                                                      \
             }                                                                                                   \
-            EXPECT(two_[0] == (c_type)a_ && two_[1] == (c_type)b_);                                             \
+            EXPECT_TRUE(two_[0] == (c_type)a_ && two_[1] == (c_type)b_);                                             \
         }                                                                                                       \
     } while (0)
 
@@ -292,10 +274,10 @@ static void types(void)
     CHECK(alcor_write(rank, source, 0, &least, 4));
     CHECK(alcor_allreduce(rank, source, 0, destination, 0, 1, ALCOR_I32, ALCOR_MIN, world));
     CHECK(alcor_read(rank, destination, 0, &found, 4));
-    EXPECT(found == -1);
+    EXPECT_TRUE(found == -1);
     CHECK(alcor_allreduce(rank, source, 0, destination, 0, 1, ALCOR_U32, ALCOR_MIN, world));
     CHECK(alcor_read(rank, destination, 0, &found, 4));
-    EXPECT(found == 1);
+    EXPECT_TRUE(found == 1);
 }
 
 static void communicators(void)
@@ -303,23 +285,23 @@ static void communicators(void)
     alcor_comm_t same, copy, backwards, other;
     uint32_t number;
     CHECK(alcor_world(rank, &same));
-    EXPECT(same == world);
+    EXPECT_TRUE(same == world);
     CHECK(alcor_comm_dup(rank, world, &copy));
-    EXPECT(copy != world);
+    EXPECT_TRUE(copy != world);
     collectives(copy, false);
     CHECK(alcor_comm_free(rank, &copy));
-    EXPECT(copy == NULL);
+    EXPECT_TRUE(copy == NULL);
     /* The other way round. */
     CHECK(alcor_comm_split(rank, world, 3, -(int32_t)me, &backwards));
     CHECK(alcor_comm_rank(rank, backwards, &number));
-    EXPECT(number == size - 1 - me);
+    EXPECT_TRUE(number == size - 1 - me);
     collectives(backwards, true);
     /* All but the first, which gets none. */
     CHECK(alcor_comm_split(rank, world, me == 0 ? ALCOR_UNDEFINED : 0, 0, &other));
-    EXPECT((other == NULL) == (me == 0));
+    EXPECT_TRUE((other == NULL) == (me == 0));
     if (other != NULL) {
         CHECK(alcor_comm_size(rank, other, &number));
-        EXPECT(number == size - 1);
+        EXPECT_TRUE(number == size - 1);
         CHECK(alcor_comm_free(rank, &other));
     }
     CHECK(alcor_comm_free(rank, &backwards));
