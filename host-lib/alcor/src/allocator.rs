@@ -13,6 +13,8 @@ pub(crate) const ALIGNMENT: u32 = 64;
 struct FreeList {
     /// Length by start; no two pieces touch.
     pieces: BTreeMap<u32, u32>,
+    /// Pieces that were dropped, which transfers may still be under way in: length by start.
+    dropped: BTreeMap<u32, u32>,
 }
 
 impl FreeList {
@@ -27,6 +29,25 @@ impl FreeList {
             self.pieces.insert(start + bytes, length - bytes);
         }
         Some(start)
+    }
+
+    /// Gives back what was dropped, but for pieces that one of `busy` begins in.
+    fn give_back_dropped(&mut self, busy: impl Iterator<Item = NodeAddr>) {
+        if self.dropped.is_empty() {
+            return;
+        }
+        let mut dropped = std::mem::take(&mut self.dropped);
+        for at in busy {
+            if let Some((&start, &length)) = dropped.range(..=at.0).next_back()
+                && at.0 - start < length
+            {
+                dropped.remove(&start);
+                self.dropped.insert(start, length);
+            }
+        }
+        for (start, length) in dropped {
+            self.give_back(start, length);
+        }
     }
 
     fn give_back(&mut self, start: u32, length: u32) {
@@ -61,13 +82,22 @@ impl Allocator {
             pieces.insert(start, end - start);
         }
         Allocator {
-            free: Arc::new(Mutex::new(FreeList { pieces })),
+            free: Arc::new(Mutex::new(FreeList {
+                pieces,
+                dropped: BTreeMap::new(),
+            })),
         }
     }
 
-    /// A piece of at least `bytes` bytes, or else the largest length that is free.
-    pub(crate) fn take(&self, bytes: u64) -> Result<Block, u32> {
+    /// A piece of at least `bytes` bytes, or else the largest length that is free. Transfers are under way in the pieces that `busy`
+    /// lie in: they hold no piece, as a put would spend more time on that than on all else.
+    pub(crate) fn take(
+        &self,
+        bytes: u64,
+        busy: impl Iterator<Item = NodeAddr>,
+    ) -> Result<Block, u32> {
         let mut free = lock(&self.free);
+        free.give_back_dropped(busy);
         let largest = |free: &FreeList| free.pieces.values().copied().max().unwrap_or(0);
         let length = u32::try_from(bytes.max(1))
             .ok()
@@ -82,7 +112,7 @@ impl Allocator {
     }
 }
 
-/// A piece in use; given back when dropped.
+/// A piece in use; once it is dropped and no transfer is under way in it, it is handed out again.
 #[derive(Debug)]
 pub(crate) struct Block {
     start: u32,
@@ -98,7 +128,7 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        lock(&self.free).give_back(self.start, self.length);
+        lock(&self.free).dropped.insert(self.start, self.length);
     }
 }
 

@@ -685,9 +685,8 @@ impl Plan {
     }
 
     fn held(&self) -> Held {
-        let pieces = [&self.gives, &self.keeps];
-        let held = pieces.into_iter().flatten();
-        held.map(|(piece, _)| Arc::clone(&piece.held)).collect()
+        [&self.gives, &self.keeps]
+            .map(|piece| piece.as_ref().map(|(piece, _)| Arc::clone(&piece.held)))
     }
 
     fn check_overlap(&self, rank: &Rank) -> Result<()> {

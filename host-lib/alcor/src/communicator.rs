@@ -12,7 +12,7 @@ use crate::call::{Call, Collective, CommunicatorId, Difference, Path, SoftwareRe
 use crate::mail::{Mail, Shape as MailShape};
 use crate::messages::{self, Contexts};
 use crate::progress::Progress;
-use crate::request::Held;
+use crate::request::NOTHING;
 use crate::rows::{self, Keeper};
 use crate::schedule::Group;
 use crate::software::{Software, Task};
@@ -435,7 +435,7 @@ impl Communicator {
             buffer,
             source: None,
             destination: None,
-            _held: Held::new(),
+            _held: NOTHING,
         };
         let path = Path::Software(SoftwareReason::NoSwitch);
         let what = c_what::OPCODE.put(Code::Software as u32)

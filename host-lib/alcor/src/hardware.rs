@@ -1,13 +1,12 @@
 //! Posting collectives to the collective unit: one a communicator at a time, in order.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use alcor_abi::Status;
 use alcor_abi::rank::{self, c_go};
 
 use crate::progress::Progress;
-use crate::request::{Asked, Held, Outcome, Request};
+use crate::request::{Asked, Held, NOTHING, Outcome, Request};
 use crate::{Error, Result};
 
 /// Operands of a collective, as the registers from C_SOURCE take them.
@@ -63,10 +62,10 @@ const REGISTERS: usize = 8;
 struct Queued {
     context: u32,
     operands: Operands,
-    outcome: Arc<Outcome>,
+    outcome: Outcome,
     held: Held,
     /// What has to end well before this is posted.
-    herald: Option<Arc<Outcome>>,
+    herald: Option<Request>,
 }
 
 /// What a rank has in its collective unit, and what waits for its turn.
@@ -124,28 +123,28 @@ impl Progress {
     ) -> Result<Request> {
         let signature = Operands::signature(operands.count, operands.what);
         let herald = Asked::Herald { context };
-        let herald = self.post_after(None, context, signature, herald, Held::new())?;
-        self.post_after(Some(herald.outcome), context, operands, asked, held)
+        let herald = self.post_after(None, context, signature, herald, NOTHING)?;
+        self.post_after(Some(herald), context, operands, asked, held)
     }
 
     fn post_after(
         &mut self,
-        herald: Option<Arc<Outcome>>,
+        herald: Option<Request>,
         context: u32,
         operands: Operands,
         asked: Asked,
         held: Held,
     ) -> Result<Request> {
-        let outcome = self.begin(asked);
+        let (outcome, request) = self.begin(asked);
         self.unit.queue.push_back(Queued {
             context,
             operands,
-            outcome: Arc::clone(&outcome),
+            outcome,
             held,
             herald,
         });
         self.post_queued()?;
-        Ok(Request { outcome })
+        Ok(request)
     }
 
     /// Posts what waits and can go: the first of each communicator that has nothing under way. Ends
@@ -189,7 +188,7 @@ impl Progress {
                 self.write(register, value)?;
             }
         }
-        let number = outcome.number;
+        let number = outcome.number();
         let Some(id) = self.outstanding.enter(outcome, held) else {
             // There was room in the ring, and so a free id.
             return Err(Error::CompletionLost { rank: self.me });

@@ -63,6 +63,7 @@ mod collectives;
 mod communicator;
 mod credits;
 mod datatype;
+mod ending;
 mod error;
 mod events;
 mod hardware;

@@ -259,13 +259,13 @@ impl Mail {
                 local,
                 length,
             };
-            progress.quiet_put(to_me(
+            progress.quiet_put(&to_me(
                 shape.ring_of(self.me) + at,
                 mirror,
                 HEADER + payload as u32,
             ))?;
             // The count stands in the fragment, so that it is the same when it is read.
-            progress.quiet_put(to_me(shape.put_count(self.me), mirror, 4))?;
+            progress.quiet_put(&to_me(shape.put_count(self.me), mirror, 4))?;
             lane.put = put;
             message.sent += payload;
             if message.sent == message.data.len() {
@@ -308,7 +308,7 @@ impl Mail {
                 progress
                     .port
                     .write_memory(cell, &lane.taken.to_le_bytes())?;
-                progress.quiet_put(Transfer {
+                progress.quiet_put(&Transfer {
                     kind: TransferKind::Put,
                     target: GlobalRank(from),
                     window: WindowName::Slot(self.slot),

@@ -30,7 +30,7 @@ use alcor_abi::{Opcode, Status};
 
 use crate::allocator::Block;
 use crate::progress::{Progress, Wanted};
-use crate::request::{Asked, Held, Outcome, Request};
+use crate::request::{Asked, Held, NOTHING, Outcome, Request};
 use crate::transfer::fits;
 use crate::watchdog::Awaited;
 use crate::{
@@ -269,7 +269,7 @@ impl Contexts {
 /// What waits for its turn.
 #[derive(Debug)]
 struct Queued {
-    outcome: Arc<Outcome>,
+    outcome: Outcome,
     held: Held,
 }
 
@@ -394,7 +394,7 @@ impl Messages {
     /// The first receive that waits here and is for a message of this context.
     fn first_for(&self, context: u8, found: &MessageStatus) -> Option<usize> {
         self.receives.iter().position(|queued| {
-            let message = queued.outcome.asked.message();
+            let message = queued.outcome.message();
             message.is_some_and(|message| message.is_for(context, found))
         })
     }
@@ -438,14 +438,11 @@ impl Progress {
             }
             _ => Line::Receives,
         };
-        let outcome = self.begin(asked);
-        let queued = Queued {
-            outcome: Arc::clone(&outcome),
-            held,
-        };
+        let (outcome, request) = self.begin(asked);
+        let queued = Queued { outcome, held };
         self.messages.queue(line).push_back(queued);
         self.post_messages()?;
-        Ok(Request { outcome })
+        Ok(request)
     }
 
     /// Posts what waits and may go; whether anything was.
@@ -482,7 +479,7 @@ impl Progress {
         let mut asked = HashSet::new();
         let mut place = 0;
         while let Some(queued) = self.messages.receives.get(place) {
-            let Some(&receive) = queued.outcome.asked.message() else {
+            let Some(&receive) = queued.outcome.message() else {
                 break;
             };
             place += 1;
@@ -514,10 +511,11 @@ impl Progress {
             return Ok(false);
         };
         // The receive takes the first message that it is for, which must be for none before it.
-        let outcome = loop {
-            let outcome = Arc::clone(&self.messages.receives[place].outcome);
-            let Some(&receive) = outcome.asked.message() else {
-                break outcome;
+        let (number, receive) = loop {
+            let outcome = &self.messages.receives[place].outcome;
+            let number = outcome.number();
+            let Some(&receive) = outcome.message() else {
+                return Ok(false);
             };
             let first = self.look(Message {
                 kind: MessageKind::Probe,
@@ -525,12 +523,17 @@ impl Progress {
             })?;
             match first.and_then(|first| self.messages.first_for(context, &first)) {
                 Some(before) if before < place => place = before,
-                _ => break outcome,
+                _ => break (number, receive),
             }
         };
         self.post_at(Line::Receives, place)?;
-        let request = Request { outcome };
-        self.wait_for_one(&request, Request::is_known)?;
+        self.wait_for(
+            |progress| progress.awaited_message(receive),
+            |progress| {
+                let is_under_way = progress.outstanding.message_id(number).is_some();
+                progress.completions(u32::from(is_under_way))
+            },
+        )?;
         Ok(true)
     }
 
@@ -550,7 +553,7 @@ impl Progress {
     fn post_message(&mut self, queued: Queued) -> Result<()> {
         let Queued { outcome, held } = queued;
         let lost = Error::CompletionLost { rank: self.me };
-        let Some(&message) = outcome.asked.message() else {
+        let Some(&message) = outcome.message() else {
             return Err(lost);
         };
         if message.kind != MessageKind::Probe {
@@ -559,7 +562,7 @@ impl Progress {
         }
         self.operand(Opcode::XTag, message.tag_operand())?;
         // There is an id for as many as `Messages` lets go, and one for a probe.
-        let number = outcome.number;
+        let number = outcome.number();
         let id = self.outstanding.enter(outcome, held).ok_or(lost)?;
         self.messages.began(&message);
         let opcode = match message.kind {
@@ -575,18 +578,17 @@ impl Progress {
     /// Asks for the first unexpected message that matches.
     fn look(&mut self, probe: Message) -> Result<Option<MessageStatus>> {
         self.reserve_transfer()?;
-        let outcome = self.begin(Asked::Message {
+        let (outcome, request) = self.begin(Asked::Message {
             message: probe,
             members: None,
         });
         self.post_message(Queued {
-            outcome: Arc::clone(&outcome),
-            held: Held::new(),
+            outcome,
+            held: NOTHING,
         })?;
-        let request = Request { outcome };
         self.wait_for_one(&request, Request::is_known)?;
         self.outstanding.claim(&request)?;
-        let is_there = request.outcome.status() == Some(Status::Ok);
+        let is_there = request.status() == Some(Status::Ok);
         Ok(request.message_status().filter(|_| is_there))
     }
 
@@ -632,19 +634,20 @@ impl Progress {
         Ok(())
     }
 
-    /// Cancels a receive, unless it has ended.
-    fn cancel_receive(&mut self, outcome: &Arc<Outcome>) -> Result<()> {
+    /// Cancels the receive of this number, unless it has ended.
+    fn cancel_receive(&mut self, number: u64) -> Result<()> {
         // A wait for room may see its end, and then its id may be another's.
         self.reserve(1)?;
-        if outcome.is_known() {
-            return Ok(());
-        }
-        if let Some(id) = outcome.id() {
+        if let Some(id) = self.outstanding.message_id(number) {
             return self.post(Opcode::XCancel, u32::from(id));
         }
         let receives = &mut self.messages.receives;
-        receives.retain(|queued| !Arc::ptr_eq(&queued.outcome, outcome));
-        self.settle(Arc::clone(outcome), Status::Cancelled);
+        let place = receives
+            .iter()
+            .position(|queued| queued.outcome.number() == number);
+        if let Some(queued) = place.and_then(|place| receives.remove(place)) {
+            self.settle(queued.outcome, Status::Cancelled);
+        }
         Ok(())
     }
 
@@ -665,8 +668,8 @@ impl Progress {
         for queued in std::mem::take(&mut self.messages.receives) {
             self.settle(queued.outcome, Status::Cancelled);
         }
-        for outcome in self.outstanding.receives() {
-            self.cancel_receive(&outcome)?;
+        for number in self.outstanding.receives() {
+            self.cancel_receive(number)?;
         }
         self.wait_for(ends(MessageKind::Receive), |progress| {
             progress.completions(progress.messages.posted)
@@ -681,7 +684,7 @@ impl Messages {
             MessageKind::Send => self.sends.iter().find_map(VecDeque::front),
             _ => self.receives.front(),
         };
-        first.and_then(|queued| queued.outcome.asked.message().copied())
+        first.and_then(|queued| queued.outcome.message().copied())
     }
 }
 
@@ -762,7 +765,7 @@ impl Peers {
             message,
             members: self.members.clone(),
         };
-        rank.progress.start_message(asked, Held::from([held]))
+        rank.progress.start_message(asked, [Some(held), None])
     }
 
     /// What was found, with its source as these count it.
@@ -806,8 +809,7 @@ impl Peers {
             return rank.wait(request);
         }
         // What is staged is held until the message completes.
-        rank.progress
-            .wait_for_one(&request, |request| request.outcome.id().is_some())
+        rank.progress.wait_for_one(&request, Request::is_posted)
     }
 
     fn recv_slice<T: Datatype>(
@@ -1000,7 +1002,7 @@ impl Rank {
     pub fn cancel(&mut self, request: &Request) -> Result<()> {
         self.check_receive(request)?;
         self.progress.check()?;
-        self.progress.cancel_receive(&request.outcome)
+        self.progress.cancel_receive(request.number())
     }
 
     /// Waits until a receive is complete; what it received.

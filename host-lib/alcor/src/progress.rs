@@ -9,13 +9,13 @@ use std::sync::Arc;
 use alcor_abi::rank::{ack, causes, events, reset_state};
 use alcor_abi::{CQ_ENTRY_BYTES, Opcode, Status, board, packets::cq_entry, rank};
 
-use crate::allocator::Block;
 use crate::call::Path;
 use crate::credits::{Credits, after};
+use crate::ending::Ended;
 use crate::events::{Events, LastError};
 use crate::hardware::{CollectiveUnit, Operands};
 use crate::messages::{Message, Messages};
-use crate::request::{Answered, Asked, Asking, Ended, Held, Outcome, Outstanding, Request};
+use crate::request::{Answered, Asked, Asking, NOTHING, Outcome, Outstanding, Request};
 use crate::software::{Software, Task};
 use crate::transfer::{Transfer, WindowName};
 use crate::watchdog::{Awaited, AwaitedCollective, AwaitedMessage, RankState};
@@ -49,6 +49,8 @@ struct Ring {
     taken: u32,
     /// Entries taken as CQ_TAIL has it.
     told: u32,
+    /// Where entries are read to.
+    read: Box<[[u8; CQ_ENTRY_BYTES as usize]; ENTRIES_AT_ONCE]>,
 }
 
 pub(crate) struct Progress {
@@ -105,6 +107,8 @@ pub(crate) fn ring_bytes(entries: u32) -> u32 {
     entries * CQ_ENTRY_BYTES
 }
 
+/// Entries of the ring that are read at once, at most.
+const ENTRIES_AT_ONCE: usize = 64;
 /// Cycles between two looks at a register that raises no interrupt.
 const REGISTER_POLL: u64 = 8;
 /// Cycles between two looks at STATUS while a board gets ready.
@@ -156,6 +160,7 @@ impl Progress {
                 entries: ring_entries,
                 taken: 0,
                 told: 0,
+                read: Box::new([[0; CQ_ENTRY_BYTES as usize]; ENTRIES_AT_ONCE]),
             },
             outstanding: Outstanding::new(issuer, place.me, ring_entries, info.message_depth),
             unit: CollectiveUnit::default(),
@@ -191,14 +196,14 @@ impl Progress {
 
     // ------------------------------------------------------------ notes
 
-    /// The outcome of an operation that was called.
-    pub(crate) fn begin(&mut self, asked: Asked) -> Arc<Outcome> {
-        let outcome = self.outstanding.outcome(asked);
+    /// An operation that was called and is no transfer, and its request.
+    pub(crate) fn begin(&mut self, asked: Asked) -> (Outcome, Request) {
+        let number = self.outstanding.number();
         if self.takes_notes {
-            let (activity, peer) = outcome.asked.activity();
-            self.note_began(outcome.number, activity, peer, outcome.asked.bytes());
+            let (activity, peer) = asked.activity();
+            self.note_began(number, activity, peer, asked.bytes());
         }
-        outcome
+        self.outstanding.begin(number, asked)
     }
 
     /// The number of an operation that was called and has no outcome of its own.
@@ -241,8 +246,8 @@ impl Progress {
     }
 
     /// Makes known how an operation ended that no completion tells of.
-    pub(crate) fn settle(&mut self, outcome: Arc<Outcome>, status: Status) {
-        self.note_ended(outcome.number, status);
+    pub(crate) fn settle(&mut self, outcome: Outcome, status: Status) {
+        self.note_ended(outcome.number(), status);
         self.outstanding.settle(outcome, status);
     }
 
@@ -270,6 +275,7 @@ impl Progress {
     }
 
     /// Posts an operand, unless the hardware has it.
+    #[inline]
     pub(crate) fn operand(&mut self, operand: Opcode, data: u32) -> Result<()> {
         let index = OPERANDS.iter().position(|&known| known == operand);
         match index.and_then(|index| self.operands[index]) {
@@ -279,10 +285,15 @@ impl Progress {
     }
 
     /// Waits until `commands` writes can be posted, [`TRANSFER_WRITES`] at most.
+    #[inline]
     pub(crate) fn reserve(&mut self, commands: u32) -> Result<()> {
-        if self.credits.free() >= commands {
-            return Ok(());
+        match self.credits.free() >= commands {
+            true => Ok(()),
+            false => self.wait_for_credits(commands),
         }
+    }
+
+    fn wait_for_credits(&mut self, commands: u32) -> Result<()> {
         // Half a queue at once, so that a long stream wakes seldom.
         let batch = commands.max(self.credits.limit / 2);
         self.wait_for(
@@ -295,42 +306,38 @@ impl Progress {
     }
 
     /// Posts an extended command: its operands where they have changed, and the commit.
-    pub(crate) fn transfer(
-        &mut self,
-        transfer: Transfer,
-        held: Option<Arc<Block>>,
-    ) -> Result<Request> {
-        self.start_transfer(Asked::Transfer(transfer), transfer, held)
+    #[inline]
+    pub(crate) fn transfer(&mut self, transfer: &Transfer) -> Result<Request> {
+        self.start_transfer(transfer, false)
     }
 
     /// Posts a put of the library's own, whose failure is nobody's: its target has left the run.
-    pub(crate) fn quiet_put(&mut self, transfer: Transfer) -> Result<()> {
-        self.start_transfer(Asked::Quiet(transfer), transfer, None)
-            .map(drop)
+    pub(crate) fn quiet_put(&mut self, transfer: &Transfer) -> Result<()> {
+        self.start_transfer(transfer, true).map(drop)
     }
 
-    fn start_transfer(
-        &mut self,
-        asked: Asked,
-        transfer: Transfer,
-        held: Option<Arc<Block>>,
-    ) -> Result<Request> {
-        let outcome = self.begin(asked);
-        self.reserve_transfer()?;
-        for (operand, data) in OPERANDS.into_iter().zip(transfer.operands()) {
-            self.operand(operand, data)?;
+    #[inline]
+    fn start_transfer(&mut self, transfer: &Transfer, is_quiet: bool) -> Result<Request> {
+        let number = self.outstanding.number();
+        if self.takes_notes {
+            let (activity, peer) = (transfer.activity(), Some(transfer.target));
+            self.note_began(number, activity, peer, u64::from(transfer.length));
         }
+        self.reserve_transfer()?;
+        self.operand(Opcode::XOffset, transfer.offset)?;
+        self.operand(Opcode::XLaddr, transfer.local.0)?;
+        self.operand(Opcode::XLength, transfer.length)?;
         if let WindowName::Base(base) = transfer.window {
             self.post(Opcode::XWindow, base.0)?;
         }
-        let held = held.map_or_else(Held::new, |held| Held::from([held]));
-        let Some(id) = self.outstanding.enter(Arc::clone(&outcome), held) else {
+        let entered = self.outstanding.enter_transfer(number, transfer, is_quiet);
+        let Some((id, request)) = entered else {
             // `reserve_transfer` has seen to it that there is a free id.
             return Err(Error::CompletionLost { rank: self.me });
         };
-        self.note_posting(outcome.number);
+        self.note_posting(number);
         self.post(transfer.opcode(), transfer.commit(id))?;
-        Ok(Request { outcome })
+        Ok(request)
     }
 
     /// Waits until an extended command can be posted as a whole, and the ring has room for its
@@ -534,12 +541,11 @@ impl Progress {
         let herald = match herald {
             Some((context, operands)) => {
                 let asked = Asked::Herald { context };
-                let request = self.post_collective(context, operands, asked, Held::new())?;
-                Some(request.outcome)
+                Some(self.post_collective(context, operands, asked, NOTHING)?)
             }
             None => None,
         };
-        let outcome = self.begin(Asked::Collective(Asking {
+        let (outcome, request) = self.begin(Asked::Collective(Asking {
             call: task.call,
             path,
             members: Arc::clone(&task.members),
@@ -555,9 +561,9 @@ impl Progress {
             });
         };
         let sequence = software.next_in(task.call.communicator.0);
-        software.begin(task, Arc::clone(&outcome), herald, now);
+        software.begin(task, outcome, herald, now);
         while self.drive()? {}
-        Ok((Request { outcome }, sequence))
+        Ok((request, sequence))
     }
 
     /// What a wait for requests waits for.
@@ -565,10 +571,10 @@ impl Progress {
         let mut missing = 0;
         for request in requests.filter(|request| !request.is_known()) {
             missing += 1;
-            if let Some(&message) = request.outcome.asked.message() {
+            if let Some(message) = request.message() {
                 return self.awaited_message(message);
             }
-            if let Asked::Collective(asking) = &request.outcome.asked {
+            if let Some(Asked::Collective(asking)) = request.other().as_deref() {
                 let missing = |software: &Software| software.missing(asking.call.communicator.0);
                 return Awaited::Collective(Box::new(AwaitedCollective {
                     call: asking.call,
@@ -738,14 +744,16 @@ impl Progress {
             self.faults |= events::CQ_OVERFLOW.mask();
             return self.check();
         }
-        let mut bytes = [0; 64 * CQ_ENTRY_BYTES as usize];
         while new > 0 {
             let index = self.ring.taken % self.ring.entries;
-            let run = new.min(self.ring.entries - index).min(64);
+            let run = new
+                .min(self.ring.entries - index)
+                .min(ENTRIES_AT_ONCE as u32);
             let at = NodeAddr(self.ring.base.0 + index * CQ_ENTRY_BYTES);
-            let bytes = &mut bytes[..(run * CQ_ENTRY_BYTES) as usize];
-            self.port.read_memory(at, bytes)?;
-            for entry in bytes.as_chunks::<{ CQ_ENTRY_BYTES as usize }>().0 {
+            let read = &mut self.ring.read[..run as usize];
+            self.port.read_memory(at, read.as_flattened_mut())?;
+            for place in 0..run as usize {
+                let entry = self.ring.read[place];
                 let word = |index| u32::from_le_bytes(entry.as_chunks::<4>().0[index]);
                 self.take_completion([word(0), word(1), word(2), word(3)])?;
             }

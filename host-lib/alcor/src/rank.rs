@@ -313,7 +313,7 @@ impl Rank {
         let bytes = (count as u64).saturating_mul(u64::from(T::BYTES));
         let block = self
             .memory
-            .take(bytes)
+            .take(bytes, self.progress.outstanding.local_addresses())
             .map_err(|largest| Error::OutOfNodeMemory {
                 rank: self.pid(),
                 bytes,

@@ -2,24 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use alcor_abi::Status;
-use smallvec::SmallVec;
 
 use crate::allocator::Block;
 use crate::call::{Call, Difference, Path, Receipt};
+use crate::ending::{Cell, Ended, Listener, Spare, Teller};
 use crate::messages::{Message, MessageKind, MessageStatus};
-use crate::transfer::{Transfer, TransferKind};
-use crate::{Activity, Error, GlobalRank, Result};
+use crate::transfer::Transfer;
+use crate::{Activity, Error, GlobalRank, NodeAddr, Result};
 
-/// What a request is for.
-#[derive(Debug, Clone)]
+/// What an operation is that is no put or get: those have room in their cell.
+#[derive(Debug)]
 pub(crate) enum Asked {
-    /// A put or get.
-    Transfer(Transfer),
-    /// A put of the library's own, whose failure is nobody's.
-    Quiet(Transfer),
     /// A collective.
     Collective(Asking),
     /// What tells the collective units of a collective in software that has a row.
@@ -33,7 +28,7 @@ pub(crate) enum Asked {
 }
 
 /// A collective under way.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Asking {
     pub(crate) call: Call,
     pub(crate) path: Path,
@@ -45,24 +40,9 @@ pub(crate) struct Asking {
 }
 
 impl Asked {
-    /// The target, if it is a transfer.
-    fn target(&self) -> Option<GlobalRank> {
-        match self {
-            Asked::Transfer(transfer) | Asked::Quiet(transfer) => Some(transfer.target),
-            Asked::Collective(_) | Asked::Herald { .. } | Asked::Message { .. } => None,
-        }
-    }
-
     /// What notes call it, and the rank on the other side.
     pub(crate) fn activity(&self) -> (Activity, Option<GlobalRank>) {
         match self {
-            Asked::Transfer(transfer) | Asked::Quiet(transfer) => {
-                let activity = match transfer.kind {
-                    TransferKind::Put => Activity::Put,
-                    TransferKind::Get => Activity::Get,
-                };
-                (activity, Some(transfer.target))
-            }
             Asked::Collective(asking) => (
                 Activity::Collective(asking.call.collective),
                 asking.call.root,
@@ -87,9 +67,17 @@ impl Asked {
         }
     }
 
+    /// The communicator's row, of a collective.
+    fn context(&self) -> Option<u32> {
+        match self {
+            Asked::Collective(asking) => asking.context,
+            Asked::Herald { context } => Some(*context),
+            Asked::Message { .. } => None,
+        }
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
         match self {
-            Asked::Transfer(transfer) | Asked::Quiet(transfer) => u64::from(transfer.length),
             Asked::Collective(asking) => asking.bytes,
             Asked::Herald { .. } => 0,
             Asked::Message { message, .. } => u64::from(message.length),
@@ -106,152 +94,82 @@ pub(crate) struct Answered {
     pub(crate) message: Option<Message>,
 }
 
-/// What a completion says.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Ended {
-    pub(crate) status: Status,
-    /// Of a receive or probe: the message's source, tag and length.
-    pub(crate) source: GlobalRank,
-    pub(crate) tag: u32,
-    pub(crate) length: u32,
-}
+/// Node memory that is not handed out again while a collective or a message is under way: what is read, and
+/// what is written. That of transfers is known by [`Outstanding::local_addresses`].
+pub(crate) type Held = [Option<Arc<Block>>; 2];
 
-impl Ended {
-    /// Whether nobody has to be told of a failure.
-    fn is_well(&self) -> bool {
-        matches!(
-            self.status,
-            Status::Ok | Status::Cancelled | Status::NotFound
-        )
-    }
-}
+/// Nothing is held.
+pub(crate) const NOTHING: Held = [None, None];
 
-impl From<Status> for Ended {
-    fn from(status: Status) -> Ended {
-        Ended {
-            status,
-            source: GlobalRank(0),
-            tag: 0,
-            length: 0,
-        }
-    }
-}
-
-/// How something ended, once it has: written by its rank, and read by whoever has the request.
-#[derive(Debug, Default)]
-struct End {
-    /// Status, source, and whether it is known.
-    word: AtomicU32,
-    tag: AtomicU32,
-    length: AtomicU32,
-}
-
-const KNOWN: u32 = 1 << 31;
-
-impl End {
-    /// Makes it known; what is known stays.
-    fn set(&self, ended: Ended) {
-        if self.get().is_some() {
-            return;
-        }
-        self.tag.store(ended.tag, Ordering::Relaxed);
-        self.length.store(ended.length, Ordering::Relaxed);
-        // A rank has eight bits in the ring that this comes from.
-        let word = KNOWN | ended.status as u32 | ended.source.0 << 8;
-        self.word.store(word, Ordering::Release);
-    }
-
-    fn get(&self) -> Option<Ended> {
-        let word = self.word.load(Ordering::Acquire);
-        let status = Status::from_bits(word & 0xFF)?;
-        (word & KNOWN != 0).then(|| Ended {
-            status,
-            source: GlobalRank(word >> 8 & 0xFF),
-            tag: self.tag.load(Ordering::Relaxed),
-            length: self.length.load(Ordering::Relaxed),
-        })
-    }
-}
-
-/// Of what has not been posted.
-const NO_ID: u32 = u32::MAX;
-
-/// Node memory that is not handed out again while something is under way: mostly one piece, for which nothing is allocated.
-pub(crate) type Held = SmallVec<[Arc<Block>; 1]>;
-
-/// How a transfer, collective or message ended, once it has: shared by its [`Request`] and the table of ids.
+/// Something that a rank has begun.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// The rank that issued it, told apart from all others of this process.
-    issuer: u64,
-    /// Told apart by it from all others of its rank, in notes.
-    pub(crate) number: u64,
-    pub(crate) asked: Asked,
-    /// Its command id, once it has been posted.
-    id: AtomicU32,
-    ended: End,
-    claimed: AtomicBool,
+    /// What it is, unless it is a transfer.
+    other: Option<Arc<Asked>>,
+    teller: Teller,
 }
 
 impl Outcome {
-    pub(crate) fn is_known(&self) -> bool {
-        self.ended.get().is_some()
+    /// Told apart by it from all others of its rank.
+    pub(crate) fn number(&self) -> u64 {
+        self.teller.cell().number()
     }
 
-    pub(crate) fn status(&self) -> Option<Status> {
-        self.ended.get().map(|ended| ended.status)
+    /// The message, if it is one.
+    pub(crate) fn message(&self) -> Option<&Message> {
+        self.other.as_ref()?.message()
     }
+}
 
-    pub(crate) fn id(&self) -> Option<u16> {
-        u16::try_from(self.id.load(Ordering::Relaxed)).ok()
+/// What was found, of a receive or probe that has ended.
+fn message_status(asked: &Asked, ended: Ended) -> Option<MessageStatus> {
+    let Asked::Message { message, members } = asked else {
+        return None;
+    };
+    if message.kind == MessageKind::Send {
+        return None;
     }
+    let found = MessageStatus {
+        source: ended.source.0,
+        pid: ended.source,
+        tag: ended.tag,
+        length: ended.length,
+        cancelled: ended.status == Status::Cancelled,
+    };
+    Some(found.counted(members.as_deref()))
+}
 
-    /// What was found, of a receive or probe that has ended.
-    fn message_status(&self) -> Option<MessageStatus> {
-        let Asked::Message { message, members } = &self.asked else {
-            return None;
+/// What its owner gets of something that has ended.
+fn told(origin: GlobalRank, cell: &Cell, other: Option<&Asked>) -> Result<()> {
+    let Some(ended) = cell.get().filter(|ended| !ended.is_well()) else {
+        return Ok(());
+    };
+    let status = ended.status;
+    let Some(asked) = other else {
+        return match cell.is_quiet() {
+            true => Ok(()),
+            false => Err(Error::Refused {
+                origin,
+                transfer: cell.transfer(),
+                status,
+            }),
         };
-        let ended = self.ended.get()?;
-        if message.kind == MessageKind::Send {
-            return None;
-        }
-        let found = MessageStatus {
-            source: ended.source.0,
-            pid: ended.source,
-            tag: ended.tag,
-            length: ended.length,
-            cancelled: ended.status == Status::Cancelled,
-        };
-        Some(found.counted(members.as_deref()))
-    }
-
-    /// The outcome as its owner gets it; `Ok` as long as it is not known.
-    fn claim(&self, origin: GlobalRank) -> Result<()> {
-        self.claimed.store(true, Ordering::Relaxed);
-        match self.ended.get().filter(|ended| !ended.is_well()) {
-            None => Ok(()),
-            Some(Ended { status, .. }) => match &self.asked {
-                &Asked::Transfer(transfer) => Err(Error::Refused {
-                    origin,
-                    transfer,
-                    status,
-                }),
-                Asked::Quiet(_) | Asked::Herald { .. } => Ok(()),
-                Asked::Collective(asking) => Err(ended_badly(origin, asking.call, status)),
-                &Asked::Message { message, .. } => Err(match (status, self.message_status()) {
-                    (Status::Truncated, Some(found)) => Error::Truncated {
-                        rank: origin,
-                        receive: message,
-                        found,
-                    },
-                    _ => Error::MessageRefused {
-                        rank: origin,
-                        message,
-                        status,
-                    },
-                }),
+    };
+    match asked {
+        Asked::Herald { .. } => Ok(()),
+        Asked::Collective(asking) => Err(ended_badly(origin, asking.call, status)),
+        &Asked::Message { message, .. } => Err(match (status, message_status(asked, ended)) {
+            (Status::Truncated, Some(found)) => Error::Truncated {
+                rank: origin,
+                receive: message,
+                found,
             },
-        }
+            _ => Error::MessageRefused {
+                rank: origin,
+                message,
+                status,
+            },
+        }),
     }
 }
 
@@ -278,55 +196,97 @@ fn ended_badly(rank: GlobalRank, call: Call, status: Status) -> Error {
 #[derive(Debug)]
 #[must_use = "wait for the request, or flush, before its memory is used"]
 pub struct Request {
-    pub(crate) outcome: Arc<Outcome>,
+    listener: Listener,
 }
 
 impl Request {
     /// What was asked, of a put or get.
     #[must_use]
     pub fn transfer(&self) -> Option<Transfer> {
-        match &self.outcome.asked {
-            Asked::Transfer(transfer) | Asked::Quiet(transfer) => Some(*transfer),
-            Asked::Collective(_) | Asked::Herald { .. } | Asked::Message { .. } => None,
+        match self.cell().other() {
+            None => Some(self.cell().transfer()),
+            Some(_) => None,
         }
     }
 
     /// What was asked, of a send or receive.
     #[must_use]
     pub fn message(&self) -> Option<Message> {
-        self.outcome.asked.message().copied()
+        self.cell().other()?.message().copied()
     }
 
     /// What was received, of a receive that is complete.
     #[must_use]
     pub fn message_status(&self) -> Option<MessageStatus> {
-        self.outcome.message_status()
+        message_status(&*self.cell().other()?, self.cell().get()?)
     }
 
     /// What was called and which way it is done, of a collective.
     #[must_use]
     pub fn receipt(&self) -> Option<Receipt> {
-        match &self.outcome.asked {
+        match &*self.cell().other()? {
             Asked::Collective(asking) => Some(Receipt {
                 call: asking.call,
                 path: asking.path,
             }),
-            Asked::Transfer(_) | Asked::Quiet(_) | Asked::Herald { .. } | Asked::Message { .. } => {
-                None
-            }
+            Asked::Herald { .. } | Asked::Message { .. } => None,
         }
     }
 
+    fn cell(&self) -> &Cell {
+        self.listener.cell()
+    }
+
+    /// What it is, unless it is a transfer.
+    pub(crate) fn other(&self) -> Option<Arc<Asked>> {
+        self.cell().other()
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.cell().number()
+    }
+
     pub(crate) fn is_known(&self) -> bool {
-        self.outcome.is_known()
+        self.listener.is_known()
+    }
+
+    pub(crate) fn is_posted(&self) -> bool {
+        self.listener.is_posted()
+    }
+
+    pub(crate) fn status(&self) -> Option<Status> {
+        self.cell().get().map(|ended| ended.status)
     }
 }
 
-#[derive(Debug)]
-struct UnderWay {
-    outcome: Arc<Outcome>,
+/// What has an id. Its parts are written and taken one by one: a whole that is copied as it has just been written costs a processor more than
+/// all else here.
+#[derive(Debug, Default)]
+struct Place {
+    /// Without one, nothing is under way here.
+    teller: Option<Teller>,
+    other: Option<Arc<Asked>>,
     /// Keeps the local memory from being handed out again.
-    _held: Held,
+    held: Held,
+}
+
+impl Place {
+    fn number(&self) -> Option<u64> {
+        Some(self.teller.as_ref()?.cell().number())
+    }
+
+    /// The message, if it is one.
+    fn message(&self) -> Option<&Message> {
+        self.other.as_ref()?.message()
+    }
+
+    /// The transfer, if it is one.
+    fn transfer(&self) -> Option<Transfer> {
+        match self.other {
+            None => Some(self.teller.as_ref()?.cell().transfer()),
+            Some(_) => None,
+        }
+    }
 }
 
 /// What a rank has under way, by command id. The ids below the depth of the queues of messages are
@@ -335,10 +295,10 @@ struct UnderWay {
 #[derive(Debug)]
 pub(crate) struct Outstanding {
     issuer: u64,
-    /// The number of the next operation.
+    /// The number of the last operation.
     number: u64,
     origin: GlobalRank,
-    by_id: Vec<Option<UnderWay>>,
+    by_id: Vec<Place>,
     under_way: u32,
     /// The first id that is no message's.
     behind_messages: u32,
@@ -346,13 +306,12 @@ pub(crate) struct Outstanding {
     free_message_ids: Vec<u16>,
     to_target: Vec<u32>,
     bytes: u64,
-    /// Outcomes of failed transfers that their owners have not claimed yet.
-    failed: Vec<Arc<Outcome>>,
+    /// Failures that their owners have not claimed yet.
+    failed: Vec<Outcome>,
     sweep_at: usize,
     /// Failures that nobody can claim any more, by target: how many, and the first.
     unclaimed: BTreeMap<GlobalRank, (u64, Error)>,
-    /// Outcomes that are known, to be used again once their owners have let them go; no more than there are ids.
-    spare: Vec<Arc<Outcome>>,
+    spare: Spare,
 }
 
 impl Outstanding {
@@ -363,7 +322,7 @@ impl Outstanding {
             issuer,
             number: 0,
             origin,
-            by_id: (0..depth + capacity).map(|_| None).collect(),
+            by_id: (0..depth + capacity).map(|_| Place::default()).collect(),
             under_way: 0,
             behind_messages: depth,
             free_ids: (depth..depth + capacity)
@@ -376,7 +335,7 @@ impl Outstanding {
             failed: Vec::new(),
             sweep_at: 16,
             unclaimed: BTreeMap::new(),
-            spare: Vec::new(),
+            spare: Spare::new(issuer),
         }
     }
 
@@ -397,107 +356,138 @@ impl Outstanding {
         }
     }
 
+    /// Where the transfers under way begin in local memory.
+    pub(crate) fn local_addresses(&self) -> impl Iterator<Item = NodeAddr> {
+        let ids = &self.by_id[self.behind_messages as usize..];
+        let transfers = ids.iter().filter_map(Place::transfer);
+        transfers.map(|transfer| transfer.local)
+    }
+
     /// A number for an operation.
     pub(crate) fn number(&mut self) -> u64 {
         self.number += 1;
         self.number
     }
 
-    /// An outcome that is not known yet.
-    pub(crate) fn outcome(&mut self, asked: Asked) -> Arc<Outcome> {
-        let fresh = Outcome {
-            issuer: self.issuer,
-            number: self.number(),
-            asked,
-            id: AtomicU32::new(NO_ID),
-            ended: End::default(),
-            claimed: AtomicBool::new(false),
-        };
-        // One that its owner still looks at is left to it.
-        if let Some(mut spare) = self.spare.pop()
-            && let Some(outcome) = Arc::get_mut(&mut spare)
-        {
-            *outcome = fresh;
-            return spare;
-        }
-        Arc::new(fresh)
+    /// Something that is begun and no transfer, and its request.
+    pub(crate) fn begin(&mut self, number: u64, asked: Asked) -> (Outcome, Request) {
+        let asked = Arc::new(asked);
+        let (teller, listener) = self.spare.other(number, Arc::clone(&asked));
+        let other = Some(asked);
+        (Outcome { other, teller }, Request { listener })
     }
 
-    /// Enters what is posted; `None` when all ids are in use. A target fits the hardware's field.
-    pub(crate) fn enter(&mut self, outcome: Arc<Outcome>, held: Held) -> Option<u16> {
-        let id = match outcome.asked.message() {
+    /// Enters a transfer that is posted at once; `None` when all ids are in use. Its target fits the hardware's field.
+    #[inline]
+    pub(crate) fn enter_transfer(
+        &mut self,
+        number: u64,
+        transfer: &Transfer,
+        is_quiet: bool,
+    ) -> Option<(u16, Request)> {
+        let id = self.free_ids.pop()?;
+        let (teller, listener) = self.spare.transfer(number, transfer, is_quiet);
+        self.to_target[transfer.target.0 as usize] += 1;
+        self.bytes += u64::from(transfer.length);
+        let place = &mut self.by_id[usize::from(id)];
+        place.teller = Some(teller);
+        self.under_way += 1;
+        Some((id, Request { listener }))
+    }
+
+    /// Enters what was begun and is posted; `None` when all ids are in use.
+    pub(crate) fn enter(&mut self, outcome: Outcome, held: Held) -> Option<u16> {
+        let id = match outcome.message() {
             None => self.free_ids.pop()?,
             Some(_) => self.free_message_ids.pop()?,
         };
-        outcome.id.store(id.into(), Ordering::Relaxed);
+        outcome.teller.set_posted();
+        self.bytes += outcome.other.as_ref().map_or(0, |asked| asked.bytes());
         self.under_way += 1;
-        if let Some(target) = outcome.asked.target() {
-            self.to_target[target.0 as usize] += 1;
-        }
-        self.bytes += outcome.asked.bytes();
-        self.by_id[usize::from(id)] = Some(UnderWay {
-            outcome,
-            _held: held,
-        });
+        self.by_id[usize::from(id)] = Place {
+            teller: Some(outcome.teller),
+            other: outcome.other,
+            held,
+        };
         Some(id)
     }
 
     /// Takes in a completion; what it answers, if that is under way.
+    #[inline]
     pub(crate) fn complete(&mut self, id: u32, ended: Ended) -> Option<Answered> {
-        let under_way = self.by_id.get_mut(id as usize).and_then(Option::take)?;
-        let outcome = under_way.outcome;
+        let place = self.by_id.get_mut(id as usize)?;
+        let teller = place.teller.take()?;
+        let other = place.other.take();
+        place.held = NOTHING;
         match id < self.behind_messages {
             true => self.free_message_ids.push(id as u16),
             false => self.free_ids.push(id as u16),
         }
         self.under_way -= 1;
-        let answered = Answered {
-            number: outcome.number,
-            context: match &outcome.asked {
-                Asked::Collective(asking) => asking.context,
-                Asked::Herald { context } => Some(*context),
-                Asked::Transfer(_) | Asked::Quiet(_) | Asked::Message { .. } => None,
-            },
-            message: outcome.asked.message().copied(),
+        let mut answered = Answered {
+            number: teller.cell().number(),
+            context: None,
+            message: None,
         };
-        if let Some(target) = outcome.asked.target() {
-            self.to_target[target.0 as usize] -= 1;
+        match other.as_deref() {
+            None => {
+                let (target, length) = teller.cell().target_and_length();
+                self.to_target[target.0 as usize] -= 1;
+                self.bytes -= u64::from(length);
+            }
+            Some(asked) => {
+                self.bytes -= asked.bytes();
+                answered.context = asked.context();
+                answered.message = asked.message().copied();
+            }
         }
-        self.bytes -= outcome.asked.bytes();
-        if ended.is_well() && self.spare.len() < self.by_id.len() {
-            outcome.ended.set(ended);
-            self.spare.push(outcome);
-        } else {
-            self.settle(outcome, ended);
+        teller.set(ended);
+        match ended.is_well() {
+            true => self.spare.give_back(teller),
+            false => self.fail(Outcome { other, teller }),
         }
         Some(answered)
     }
 
-    /// Makes known how something ended.
-    pub(crate) fn settle(&mut self, outcome: Arc<Outcome>, ended: impl Into<Ended>) {
+    /// Makes known how something ended that has no id.
+    pub(crate) fn settle(&mut self, outcome: Outcome, ended: impl Into<Ended>) {
         let ended = ended.into();
-        outcome.ended.set(ended);
-        let is_own = matches!(outcome.asked, Asked::Quiet(_) | Asked::Herald { .. });
-        if !ended.is_well() && !is_own {
-            self.failed.push(outcome);
-            if self.failed.len() >= self.sweep_at {
-                self.sweep();
-            }
+        outcome.teller.set(ended);
+        match ended.is_well() {
+            true => self.spare.give_back(outcome.teller),
+            false => self.fail(outcome),
+        }
+    }
+
+    /// Keeps a failure for its owner, or the next flush.
+    fn fail(&mut self, outcome: Outcome) {
+        self.failed.push(outcome);
+        if self.failed.len() >= self.sweep_at {
+            self.sweep();
         }
     }
 
     /// Moves the failures whose requests are gone to `unclaimed`.
     fn sweep(&mut self) {
         for outcome in std::mem::take(&mut self.failed) {
-            if outcome.claimed.load(Ordering::Relaxed) {
-                continue;
+            let teller = &outcome.teller;
+            // Who drops a request has claimed it before, or never will.
+            let is_unheard = teller.is_unheard();
+            if !teller.is_claimed() {
+                if !is_unheard {
+                    self.failed.push(outcome);
+                    continue;
+                }
+                let (cell, other) = (teller.cell(), outcome.other.as_deref());
+                if let Err(error) = told(self.origin, cell, other) {
+                    let target = match other {
+                        None => cell.target_and_length().0,
+                        Some(_) => self.origin,
+                    };
+                    self.unclaimed.entry(target).or_insert((0, error)).0 += 1;
+                }
             }
-            if Arc::strong_count(&outcome) > 1 {
-                self.failed.push(outcome);
-            } else if let Err(error) = outcome.claim(self.origin) {
-                let target = outcome.asked.target().unwrap_or(self.origin);
-                self.unclaimed.entry(target).or_insert((0, error)).0 += 1;
-            }
+            self.spare.give_back(outcome.teller);
         }
         self.sweep_at = 16 + 2 * self.failed.len();
     }
@@ -523,28 +513,36 @@ impl Outstanding {
     /// The first send, receive or probe under way.
     pub(crate) fn first_message(&self, kind: MessageKind) -> Option<Message> {
         self.messages()
-            .filter_map(|outcome| outcome.asked.message())
+            .filter_map(Place::message)
             .find(|message| message.kind == kind)
             .copied()
     }
 
-    /// Receives under way.
-    pub(crate) fn receives(&self) -> Vec<Arc<Outcome>> {
-        let is_receive = |outcome: &&Arc<Outcome>| {
-            let message = outcome.asked.message();
+    /// The numbers of the receives under way.
+    pub(crate) fn receives(&self) -> Vec<u64> {
+        let is_receive = |place: &&Place| {
+            let message = place.message();
             message.is_some_and(|message| message.kind == MessageKind::Receive)
         };
-        self.messages().filter(is_receive).cloned().collect()
+        let receives = self.messages().filter(is_receive);
+        receives.filter_map(Place::number).collect()
     }
 
-    fn messages(&self) -> impl Iterator<Item = &Arc<Outcome>> {
-        let ids = &self.by_id[..self.behind_messages as usize];
-        ids.iter().flatten().map(|under_way| &under_way.outcome)
+    /// The id of a send, receive or probe, while it is under way.
+    pub(crate) fn message_id(&self, number: u64) -> Option<u16> {
+        let is_it = |place: &Place| place.number() == Some(number);
+        let id = self.messages().position(is_it)?;
+        u16::try_from(id).ok()
+    }
+
+    /// The places of sends, receives and probes.
+    fn messages(&self) -> impl Iterator<Item = &Place> {
+        self.by_id[..self.behind_messages as usize].iter()
     }
 
     /// Checks that this rank issued the request.
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
-        if request.outcome.issuer == self.issuer {
+        if request.cell().issuer() == self.issuer {
             return Ok(());
         }
         Err(Error::ForeignRequest { rank: self.origin })
@@ -552,6 +550,8 @@ impl Outstanding {
 
     /// How a request ended; `Ok` as long as it has not.
     pub(crate) fn claim(&self, request: &Request) -> Result<()> {
-        request.outcome.claim(self.origin)
+        request.listener.set_claimed();
+        let cell = request.cell();
+        told(self.origin, cell, cell.other().as_deref())
     }
 }

@@ -20,7 +20,7 @@ use crate::call::Call;
 use crate::mail::{Label, Mail, Message, Stream};
 use crate::operation::Combine;
 use crate::progress::Progress;
-use crate::request::{Held, Outcome};
+use crate::request::{Held, Outcome, Request};
 use crate::schedule::{Schedule, Step};
 use crate::{Cycle, GlobalRank, NodeAddr, Operation, Result};
 
@@ -102,9 +102,9 @@ pub(crate) struct Task {
 #[derive(Debug)]
 struct Active {
     task: Task,
-    outcome: Arc<Outcome>,
+    outcome: Outcome,
     /// What the collective units say of the members' calls, where they are asked.
-    herald: Option<Arc<Outcome>>,
+    herald: Option<Request>,
     signature: Signature,
     /// How far the members are apart that speak in this round of the agreement.
     distance: usize,
@@ -157,8 +157,8 @@ impl Software {
     pub(crate) fn begin(
         &mut self,
         task: Task,
-        outcome: Arc<Outcome>,
-        herald: Option<Arc<Outcome>>,
+        outcome: Outcome,
+        herald: Option<Request>,
         now: Cycle,
     ) {
         let communicator = task.call.communicator.0;

@@ -8,7 +8,7 @@ use alcor_abi::packets::x_commit;
 use crate::progress::Progress;
 use crate::request::Request;
 use crate::watchdog::Awaited;
-use crate::{Datatype, Error, GlobalRank, NodeAddr, Rank, Region, Result, Window};
+use crate::{Activity, Datatype, Error, GlobalRank, NodeAddr, Rank, Region, Result, Window};
 
 /// Which way the data of a [`Transfer`] goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,16 +46,19 @@ pub struct Transfer {
 }
 
 impl Transfer {
+    /// What notes call it.
+    pub(crate) fn activity(&self) -> Activity {
+        match self.kind {
+            TransferKind::Put => Activity::Put,
+            TransferKind::Get => Activity::Get,
+        }
+    }
+
     pub(crate) fn opcode(&self) -> Opcode {
         match self.kind {
             TransferKind::Put => Opcode::XPut,
             TransferKind::Get => Opcode::XGet,
         }
-    }
-
-    /// X_OFFSET, X_LADDR, X_LENGTH.
-    pub(crate) fn operands(&self) -> [u32; 3] {
-        [self.offset, self.local.0, self.length]
     }
 
     pub(crate) fn commit(&self, id: u16) -> u32 {
@@ -303,7 +306,7 @@ impl Rank {
         };
         self.check_target(target)?;
         self.progress.check()?;
-        self.progress.transfer(transfer, Some(local.hold()))
+        self.progress.transfer(&transfer)
     }
 
     /// Starts an extended command as it stands, for tests and tools: nothing of it is checked
@@ -314,7 +317,7 @@ impl Rank {
     pub fn transfer(&mut self, transfer: Transfer) -> Result<Request> {
         self.check_target(transfer.target)?;
         self.progress.check()?;
-        self.progress.transfer(transfer, None)
+        self.progress.transfer(&transfer)
     }
 
     pub(crate) fn check_target(&self, target: GlobalRank) -> Result<()> {

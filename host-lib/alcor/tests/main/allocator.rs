@@ -100,6 +100,22 @@ fn a_transfer_under_way_and_a_window_keep_their_memory() {
 }
 
 #[test]
+fn a_receive_keeps_its_memory_until_it_has_ended() {
+    run_with(one_rank(), Options::default(), |rank| {
+        let place = rank.alloc::<u64>(16)?;
+        let in_use = place.addr();
+        let request = rank.irecv(rank.pid(), 7, &place)?;
+        drop(place);
+        assert_ne!(rank.alloc::<u64>(16)?.addr(), in_use);
+        rank.send(rank.pid(), 7, &[1u64; 16])?;
+        rank.wait(request)?;
+        assert_eq!(rank.alloc::<u64>(16)?.addr(), in_use);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
 fn an_absurd_size_is_an_error() {
     run_with(one_rank(), Options::default(), |rank| {
         for count in [usize::MAX, 1 << 33, NODE_BYTES as usize] {
