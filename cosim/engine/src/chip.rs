@@ -117,14 +117,18 @@ impl Chip {
         self.mailbox().now()
     }
 
-    /// Resets the board, and lets it become ready; then it is cycle 0. A model that has failed is replaced by a new one
-    /// with the same node memory.
+    /// Resets the board, and lets it become ready; then it is cycle 0. A model that has failed is replaced by a new one.
+    /// Node memory is zero then: what a run before this one left in it would be on the wires of this one, beside bytes
+    /// that are sent, and its traffic would not be the same each time.
     pub(crate) fn reset(&mut self) -> Result<(), CosimError> {
         self.done = Done::Run;
         self.settings.clear();
         self.instance.record_dpi(false);
         if self.instance.failure().is_some() {
             self.replace()?;
+        }
+        for memory in &self.memories {
+            memory.clear(&mut self.instance)?;
         }
         self.mailbox_mut().reset();
         self.instance
@@ -218,12 +222,6 @@ impl Chip {
     fn replace(&mut self) -> Result<(), CosimError> {
         let mailbox = Mailbox::new(self.shape, &self.options);
         let mut fresh = self.model.instantiate(self.name.as_str(), mailbox)?;
-        let mut bytes = Vec::new();
-        for memory in &self.memories {
-            bytes.resize(memory.len(), 0);
-            memory.read(&self.instance, 0, &mut bytes)?;
-            memory.write(&mut fresh, 0, &bytes)?;
-        }
         if self.model.has_coverage() {
             self.covered.merge(self.instance.coverage()?);
         }

@@ -63,7 +63,7 @@
 //! which thread is the faster: cycle counts and traffic are the same for any number of threads.
 //!
 //! Boards are reset together: the first reset after a run resets all of them, and those of the others then find nothing
-//! to do. A reset is refused while any board has a port attached.
+//! to do, and node memory is zero. A reset is refused while any board has a port attached.
 //!
 //! # Digest
 //!

@@ -99,6 +99,18 @@ impl NodeMemory {
         Ok(())
     }
 
+    /// Makes it zero.
+    pub(crate) fn clear<D: Dpi>(&self, instance: &mut Instance<D>) -> Result<(), CosimError> {
+        let zeros = [0; 1 << 12];
+        for bank in &self.banks {
+            for at in (0..bank.len()).step_by(zeros.len()) {
+                let part = zeros.len().min(bank.len() - at);
+                instance.memory_write(bank, at, &zeros[..part])?;
+            }
+        }
+        Ok(())
+    }
+
     /// Copies into the memory.
     pub(crate) fn write<D: Dpi>(
         &self,

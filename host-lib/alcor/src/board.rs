@@ -212,7 +212,8 @@ pub trait Board: Send + Sync {
     fn write32(&self, offset: PageOffset, value: u32) -> Result<(), Error>;
 
     /// Brings every rank, table and router to their state after power-up, once all ports are
-    /// dropped. Node memory keeps its contents.
+    /// dropped. What node memory holds then is not said: hardware
+    /// keeps its contents, and a simulation that is to be the same each time has zeros.
     ///
     /// # Errors
     /// When a port is still attached or the board can't be reached.
