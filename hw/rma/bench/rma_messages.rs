@@ -99,6 +99,8 @@ struct Bench {
     /// Cycles of the first word of a packet out of, and into, each rank's planes, newest last.
     out: [[Vec<u64>; 2]; RANKS],
     into: [[Vec<u64>; 2]; RANKS],
+    /// Cycles in which a request was kept out of a rank that was being cleared.
+    kept_out: u64,
 }
 
 impl Bench {
@@ -142,6 +144,7 @@ impl Bench {
             here: VecDeque::from([None, None]),
             out: Default::default(),
             into: Default::default(),
+            kept_out: 0,
         };
         bench.run_until("the tables to be cleared", |bench| {
             (0..RANKS).all(|at| bench.is(at, "ready_o"))
@@ -359,6 +362,14 @@ impl Bench {
             self.out[at][plane].push(now);
         }
         let ready = self.plane(at, plane, "rx_ready_o") == 1;
+        if plane == REQUEST && self.is(at, "clear_o") {
+            let offered = self.plane(at, plane, "rx_valid_i") == 1;
+            assert!(
+                !(offered && ready),
+                "rank {at}, cycle {now}: a request comes in while the rank is cleared"
+            );
+            self.kept_out += u64::from(offered);
+        }
         let node = &mut self.nodes[at];
         if let Some((word, last)) = node.sources[plane].take(ready) {
             self.into[at][plane].push(now);
@@ -509,6 +520,8 @@ struct Sent {
     context: u32,
     tag: u32,
     announced: bool,
+    /// Its header has come in.
+    arrived: bool,
     data: Vec<u8>,
 }
 
@@ -561,6 +574,7 @@ struct Tally {
     recalled: u64,
     returned: u64,
     unplaced: u64,
+    taken_back: u64,
 }
 
 struct Program {
@@ -570,6 +584,9 @@ struct Program {
     next_move: u32,
     /// The rank that is being reset, of which nothing more is expected.
     lost: Option<usize>,
+    /// Receives that it may have posted, and ids of the other's messages that had come in and met none.
+    lost_posted: Vec<Receive>,
+    lost_unexpected: Vec<u32>,
     /// The rank that has been, and has yet to begin.
     silent: Option<usize>,
 }
@@ -618,6 +635,7 @@ impl Program {
             context,
             tag,
             announced,
+            arrived: false,
             data,
         });
     }
@@ -728,9 +746,11 @@ impl Program {
                     self.tally.recalled += (before - unexpected.len()) as u64;
                     continue;
                 }
-                let sent = self.known[from].sent.iter();
-                let mut sent = sent.filter(|sent| sent.id == packet[3]);
-                let message = sent.next().expect("a message that was sent").clone();
+                let mut sent = self.known[from].sent.iter_mut();
+                let sent = sent.find(|sent| sent.id == packet[3]);
+                let sent = sent.expect("a message that was sent");
+                sent.arrived = true;
+                let message = sent.clone();
                 assert_eq!(packet[1], message.tag);
                 assert_eq!(packet[2], message.data.len() as u32);
                 assert_eq!(packet[0] & 0xff, message.context);
@@ -784,9 +804,17 @@ impl Program {
             let known = &mut self.known[at];
             if let Some(found) = known.sent.iter().position(|sent| sent.id == id) {
                 let sent = known.sent.remove(found);
-                if self.lost == Some(sent.to) && status == Status::RankReset as u32 {
-                    self.tally.returned += 1;
-                    continue;
+                if self.lost == Some(sent.to) {
+                    if status == Status::RankReset as u32 {
+                        self.tally.returned += 1;
+                        continue;
+                    }
+                    let received = if sent.arrived {
+                        !self.lost_unexpected.contains(&id)
+                    } else {
+                        self.lost_posted.iter().any(|r| r.takes(&sent))
+                    };
+                    assert!(received, "{place}: {sent:x?}: no receive was there for it");
                 }
                 assert_eq!((status, source), (0, 0), "{place}: {sent:x?}");
                 // Nothing waits for it any more.
@@ -864,6 +892,8 @@ impl Program {
             tally: Tally::default(),
             next_move: 0,
             lost: None,
+            lost_posted: Vec::new(),
+            lost_unexpected: Vec::new(),
             silent: None,
         }
     }
@@ -1023,7 +1053,11 @@ impl Program {
         self.bench.nodes[victim].host.clear();
         self.lost = Some(victim);
         let lost = &mut self.known[victim];
-        (lost.posted, lost.unexpected, lost.met) = Default::default();
+        lost.met.clear();
+        self.lost_posted = std::mem::take(&mut lost.posted);
+        let unexpected = std::mem::take(&mut lost.unexpected).into_iter();
+        let unexpected = unexpected.filter(|message| message.from == other);
+        self.lost_unexpected = unexpected.map(|message| message.id).collect();
         let moves = std::mem::take(&mut lost.moves);
         let resets = rank::reset_state::COUNT.get(self.bench.read(victim, rank::RESET_STATE));
         self.bench
@@ -1075,6 +1109,33 @@ impl Program {
         assert!(left == self.bench.bytes(victim, 0, RING), "a late write");
         let memory = self.bench.bytes(victim, 0, NODE_BYTES);
         self.known[victim].memory = memory;
+    }
+
+    /// What was dropped here for the reset of another rank was no receive: most of those that wait are told that their ids
+    /// are taken, and taken back.
+    fn take_back(&mut self, at: usize) {
+        let posted = std::mem::take(&mut self.known[at].posted);
+        let (back, kept): (Vec<_>, Vec<_>) = posted
+            .into_iter()
+            .partition(|_| self.bench.rng.random_bool(0.7));
+        self.known[at].posted = kept;
+        for (opcode, status) in [
+            (Opcode::XReceive, Status::BadId),
+            (Opcode::XCancel, Status::Cancelled),
+        ] {
+            for &Receive { id, context, .. } in &back {
+                let buffer = [RECEIVES + ROOM * id, 0];
+                self.bench
+                    .message(at, opcode, [at as u32, context, TAGS[0], id], buffer);
+            }
+            self.bench.drain();
+            let mut found = self.bench.statuses(at);
+            let mut expected: Vec<_> = back.iter().map(|r| (r.id, status as u32)).collect();
+            found.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(found, expected, "rank {at}: {opcode:?}");
+        }
+        self.tally.taken_back += back.len() as u64;
     }
 
     /// Every register as after the board's reset.
@@ -1145,6 +1206,7 @@ fn resets(config: Config, rounds: u64) {
         let victim = (round % 2) as usize;
         program.lose(victim);
         let other = 1 - victim;
+        program.take_back(other);
         program.is_orphaned(other);
         program.silent = Some(victim);
         // The other gives up, too. What it had sent goes with it.
@@ -1184,8 +1246,10 @@ fn resets(config: Config, rounds: u64) {
         tally.recalled,
         tally.returned,
         tally.unplaced,
+        tally.taken_back,
+        bench.kept_out,
     ];
-    assert!(often.iter().all(|&some| some > rounds / 8), "{tally:?}");
+    assert!(often.iter().all(|&some| some > rounds / 8), "{often:?}");
 }
 
 /// A rank is reset in the middle of messages, puts and gets, while the other goes on: the other's traffic is right to the

@@ -76,7 +76,7 @@ module rma_mm_write #(
 
   logic task_valid, task_ready, empty;
   logic drop, noted;
-  logic [COUNT_W-1:0] task_beats, beats, done_d, done_q;
+  logic [COUNT_W-1:0] task_beats, beats, done_next, done_d, done_q;
   logic [31:0] address;
   logic [29:0] next_address_q;
   logic first, last, in_taken, payload_done;
@@ -105,8 +105,10 @@ module rma_mm_write #(
       .data_o({drop, beats, address, end_byte, noted, note_o}), .empty_o(empty), .usage_o()
   );
 
+  // The sum is of a register, beside the queue's output and not behind it.
+  assign done_next    = done_q + 1'b1;
   assign first        = done_q == '0;
-  assign last         = done_q == beats - 1'b1;
+  assign last         = done_next == beats;
   assign payload_done = done_q == beats;
 
   assign write_valid_o   = task_valid && !payload_done && in_valid_i && !drop;
@@ -129,7 +131,7 @@ module rma_mm_write #(
 
   always_comb begin
     done_d = done_q;
-    if (in_taken) done_d = done_q + 1'b1;
+    if (in_taken) done_d = done_next;
     if (task_ready) done_d = '0;
   end
 

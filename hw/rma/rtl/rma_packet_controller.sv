@@ -257,18 +257,26 @@ module rma_packet_controller #(
 
   logic [ByteW-1:0] piece;
   logic [1:0] piece_align;
-  logic [ByteW-1:0] piece_round;
+  logic [2:0] piece_lanes;
   logic [CountW-1:0] piece_words;
   logic [1:0] piece_end_lane;
 
   always_comb begin
     piece_align = offset_q[1:0];
     if (header_type == PT_XGET || header_type == PT_XDATA) piece_align = laddr_q[1:0];
-    piece = ByteW'(PayloadBytes) - ByteW'(piece_align);
-    if (header_last || header_type == PT_XDATA) piece = left_q[ByteW-1:0];
-    piece_round    = piece + ByteW'(piece_align) + ByteW'(3);
-    piece_words    = (piece == '0) ? '0 : piece_round[ByteW-1:2];
-    piece_end_lane = piece[1:0] + piece_align - 2'd1;
+    // Beyond whole words, what is left over of the length and the alignment touch up to two more.
+    piece_lanes = 3'(left_q[1:0]) + 3'(piece_align);
+    if (header_last || header_type == PT_XDATA) begin
+      piece          = left_q[ByteW-1:0];
+      piece_words    = piece[ByteW-1:2] + ((piece_lanes > 3'd4) ? CountW'(2) : CountW'(piece_lanes != '0));
+      piece_end_lane = piece_lanes[1:0] - 2'd1;
+      if (piece == '0) piece_words = '0;
+    end else begin
+      // Others come behind this packet, so it is full, up to a word's end.
+      piece          = ByteW'(PayloadBytes) - ByteW'(piece_align);
+      piece_words    = CountW'(PAYLOAD_WORDS);
+      piece_end_lane = 2'd3;
+    end
   end
 
   // ---------------------------------------------------------------- payload of a message

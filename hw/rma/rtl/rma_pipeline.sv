@@ -257,6 +257,8 @@ module rma_pipeline #(
   logic [31:0] ex1_data_q;
   logic [SlotW-1:0] ex1_match_slot_q;
   logic [7:0] ex1_dpid_q, ex1_len_q, ex1_off_q;
+  // Of the opcode what the cutting of packets begins with: decoded in OR, where there is time for it.
+  logic ex1_x_get_q, ex1_x_transfer_q;
   logic ex1_done;
 
   assign or_changes_table = or_valid_q &&
@@ -273,6 +275,8 @@ module rma_pipeline #(
     end
     if (or_moves) begin
       ex1_opcode_q                        <= or_opcode_q;
+      ex1_x_get_q                         <= or_opcode_q == OP_X_GET;
+      ex1_x_transfer_q                    <= or_opcode_q == OP_X_PUT || or_opcode_q == OP_X_GET;
       ex1_data_q                          <= or_data_q;
       ex1_second_q                        <= or_second_q;
       ex1_match_q                         <= match_i;
@@ -514,7 +518,7 @@ module rma_pipeline #(
   logic x_is_transfer, x_is_message, x_is_eager, x_is_cancel, x_has_buffer, x_names_rank, x_id_bad;
   logic [15:0] x_id;
 
-  assign x_is_transfer = ex1_opcode_q == OP_X_PUT || ex1_opcode_q == OP_X_GET;
+  assign x_is_transfer = ex1_x_transfer_q;
   assign x_is_eager    = ex1_opcode_q == OP_X_SEND;
   assign x_is_message  = x_is_eager || ex1_opcode_q == OP_X_ANNOUNCE;
   assign x_is_cancel   = ex1_opcode_q == OP_X_CANCEL;
@@ -522,7 +526,7 @@ module rma_pipeline #(
   assign x_names_rank  = x_is_transfer || x_is_message || !x_tag_q[X_TAG_ANY_SOURCE_LSB];
   assign x_id          = ex1_data_q[X_COMMIT_ID_LSB+:X_COMMIT_ID_W];
   assign x_id_bad      = MESSAGES == 0 || (x_id >> $clog2(MESSAGES)) != '0;
-  assign x_is_get = ex1_opcode_q == OP_X_GET;
+  assign x_is_get = ex1_x_get_q;
   assign x_dpid   = ex1_data_q[X_COMMIT_DPID_LSB+:X_COMMIT_DPID_W];
   assign x_slot   = x_window_q ? x_window_slot_q : ex1_data_q[X_COMMIT_SLOT_LSB+:X_COMMIT_SLOT_W];
 
