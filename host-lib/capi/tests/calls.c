@@ -280,6 +280,17 @@ static uint64_t combined(alcor_op_t op, uint64_t a, uint64_t b)
     }
 }
 
+/* The least of all ones at the first rank, and 1 elsewhere. */
+#define LEAST(name, c_type, expected)                                                      \
+    do {                                                                                   \
+        const c_type least_ = (c_type)(me == 0 ? -1 : 1);                                  \
+        c_type found_;                                                                     \
+        CHECK(alcor_write(rank, source, 0, &least_, sizeof least_));                       \
+        CHECK(alcor_allreduce(rank, source, 0, destination, 0, 1, name, ALCOR_MIN, world)); \
+        CHECK(alcor_read(rank, destination, 0, &found_, sizeof found_));                   \
+        EXPECT_TRUE(found_ == (expected));                                                 \
+    } while (0)
+
 static void types(void)
 {
     TYPE(ALCOR_F64, double, true);
@@ -293,15 +304,14 @@ static void types(void)
     TYPE(ALCOR_I8, int8_t, false);
     TYPE(ALCOR_U8, uint8_t, false);
     /* Negative numbers are less than others where there are any, and only there. */
-    const int32_t least = me == 0 ? -1 : 1;
-    int32_t found;
-    CHECK(alcor_write(rank, source, 0, &least, 4));
-    CHECK(alcor_allreduce(rank, source, 0, destination, 0, 1, ALCOR_I32, ALCOR_MIN, world));
-    CHECK(alcor_read(rank, destination, 0, &found, 4));
-    EXPECT_TRUE(found == -1);
-    CHECK(alcor_allreduce(rank, source, 0, destination, 0, 1, ALCOR_U32, ALCOR_MIN, world));
-    CHECK(alcor_read(rank, destination, 0, &found, 4));
-    EXPECT_TRUE(found == 1);
+    LEAST(ALCOR_I64, int64_t, -1);
+    LEAST(ALCOR_I32, int32_t, -1);
+    LEAST(ALCOR_I16, int16_t, -1);
+    LEAST(ALCOR_I8, int8_t, -1);
+    LEAST(ALCOR_U64, uint64_t, 1);
+    LEAST(ALCOR_U32, uint32_t, 1);
+    LEAST(ALCOR_U16, uint16_t, 1);
+    LEAST(ALCOR_U8, uint8_t, 1);
 }
 
 static void communicators(void)
