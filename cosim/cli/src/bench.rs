@@ -1,7 +1,9 @@
 //! `alcor bench`: figures, each beside the paper's and the physical bound.
 
 mod host;
+mod rival;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,10 +14,11 @@ use alcor::abi::board::capabilities;
 use alcor::{Board, Job, Rank};
 use alcor_cosim::{SimBoard, SimCluster};
 use alcor_paper::collectives::{self, Network, Op, Path, Plan};
-use alcor_paper::{Format, Report, Row, alpu, load, messages, plot, rma};
+use alcor_paper::{Absent, Format, Report, Row, alpu, load, messages, plot, rma};
 use clap::ValueEnum;
 
 pub use host::{CountArgs, be_counted};
+use rival::Rival;
 
 use crate::backends::Logs;
 use crate::build;
@@ -124,6 +127,7 @@ impl Args {
             seed: self.seed,
             revision: revision(),
             rows,
+            absent: Vec::new(),
         }
     }
 
@@ -235,7 +239,7 @@ impl Args {
         let config = self.config.as_deref().unwrap_or("rma4");
         let cluster = open(config)?;
         match cluster.topology().links() {
-            0 => self.sim_board(config, &cluster.boards()[0]),
+            0 => self.sim_board(config, &cluster),
             _ => self.sim_cluster(config),
         }
     }
@@ -270,7 +274,8 @@ impl Args {
         Ok(self.report("sim", config, "board-cycles per second", rows))
     }
 
-    fn sim_board(&self, config: &str, board: &Arc<SimBoard>) -> Result<Report, Error> {
+    fn sim_board(&self, config: &str, cluster: &SimCluster) -> Result<Report, Error> {
+        let board = &cluster.boards()[0];
         let exchange = Speed::measure(board, "exchange", |rank| load::exchange(rank, 40))?;
         let put_8 = Speed::measure(board, "put-8", |rank| load::put_8_stream(rank, 10_000))?;
         let rows = vec![
@@ -281,7 +286,21 @@ impl Args {
             Row::new("bare-put-8", put_8.bare).note("the same traffic, preloaded"),
             Row::new("efficiency-put-8", put_8.efficiency).note("alcor / bare, median of pairs"),
         ];
-        Ok(self.report("sim", config, "simulated cycles per second", rows))
+        let mut report = self.report("sim", config, "simulated cycles per second", rows);
+        match Rival::find()? {
+            Some(rival) => {
+                let parameters = parameters(cluster, config)?;
+                report.rows.extend(rival.rows(board, &parameters)?);
+            }
+            None => {
+                let absent = ["cocotb", "cocotb-put-8"].map(|name| Absent {
+                    name: name.into(),
+                    why: "cocotb is not installed here; `ci/setup --rival` installs it".into(),
+                });
+                report.absent.extend(absent);
+            }
+        }
+        Ok(report)
     }
 }
 
@@ -310,16 +329,23 @@ fn measure_collectives(
     Ok(collectives::rows(cluster.cluster()?, &network, plan, say)?)
 }
 
-/// What bounds the collectives of boards that were opened as `config`.
-fn network(cluster: &SimCluster, config: &str) -> Result<Network, Error> {
+/// The parameters of boards that were opened as `config`, those that the configuration names.
+fn parameters(cluster: &SimCluster, config: &str) -> Result<BTreeMap<String, u64>, Error> {
     let name = config.split_once('?').map_or(config, |(name, _)| name);
     let configs = build::backend().configs().map_err(|error| error.on(name))?;
-    let found = configs.get(name).map_err(|error| error.on(name))?;
-    let param = |param: &str, default| {
-        let overridden = cluster.options().params.get(param);
-        let value = overridden.or_else(|| found.params.get(param));
-        value.map_or(default, |&value| value as u32)
-    };
+    let mut params = configs
+        .get(name)
+        .map_err(|error| error.on(name))?
+        .params
+        .clone();
+    params.extend(cluster.options().params.clone());
+    Ok(params)
+}
+
+/// What bounds the collectives of boards that were opened as `config`.
+fn network(cluster: &SimCluster, config: &str) -> Result<Network, Error> {
+    let params = parameters(cluster, config)?;
+    let param = |param: &str, default| params.get(param).map_or(default, |&value| value as u32);
     Ok(Network {
         topology: *cluster.topology(),
         ranks: param("RANKS", 1) * cluster.topology().boards(),

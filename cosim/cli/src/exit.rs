@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{ExitCode, ExitStatus};
 
 use alcor_cosim::CosimError;
 
@@ -117,6 +117,26 @@ pub enum Error {
         /// Cycles of a later one.
         again: u64,
     },
+    /// What cocotb is to be asked can't be prepared.
+    #[error("cannot {what} for cocotb's run: {path}: {source}", path = path.display())]
+    Rival {
+        /// What was tried.
+        what: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// cocotb did not do what the library did.
+    #[error(
+        "cocotb's run of {program} failed ({status}); what it says stands above, and          `ci/setup --rival` installs it anew once target/tools/rival is removed"
+    )]
+    RivalFailed {
+        /// The program.
+        program: &'static str,
+        /// How it ended.
+        status: ExitStatus,
+    },
     /// A report can't be printed.
     #[error("{0}")]
     Render(#[from] alcor_paper::report::RenderError),
@@ -202,11 +222,13 @@ impl From<&Error> for Exit {
             | Error::Store(_)
             | Error::HostName(_)
             | Error::Trace(_)
-            | Error::Signals(_) => Exit::Environment,
+            | Error::Signals(_)
+            | Error::Rival { .. } => Exit::Environment,
             Error::Serve(error) => of_server(error),
             Error::Measure(_)
             | Error::Job(_)
             | Error::Unsteady { .. }
+            | Error::RivalFailed { .. }
             | Error::Render(_)
             | Error::Plot(_) => Exit::Failed,
             Error::Bitstream(error) => of_bitstream(error),

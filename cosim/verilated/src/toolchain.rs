@@ -97,6 +97,11 @@ impl Toolchain {
         &self.verilator
     }
 
+    /// The folder of Verilator's own files: its `VERILATOR_ROOT`.
+    pub fn verilator_root(&self) -> &Path {
+        &self.root
+    }
+
     /// What Verilator says of its version.
     pub fn verilator_version(&self) -> &str {
         &self.version

@@ -48,7 +48,7 @@
 #define ALCOR_TAG_UB 67108863
 
 /**
- * The color of a member that is to be in none of the communicators that alcor_comm_split makes.
+ * The color of a member that is to be in none of the communicators that alcor_comm_split makes; the place that alcor_wait_any gives for none.
  */
 #define ALCOR_UNDEFINED 4294967295
 
@@ -451,7 +451,7 @@ typedef struct alcor_memory *alcor_memory_t;
 typedef struct alcor_window *alcor_window_t;
 
 /**
- * Something that was started and may not be complete. Ended by alcor_wait, alcor_wait_all, alcor_test once it says that it is complete,
+ * Something that was started and may not be complete. Ended by alcor_wait, alcor_wait_all, alcor_wait_any, alcor_test once it says that it is complete,
  * or alcor_request_free. NULL is a request with nothing to wait for.
  */
 typedef struct alcor_request *alcor_request_t;
@@ -795,6 +795,21 @@ alcor_result_t alcor_wait_all(alcor_rank_t rank,
                               size_t count,
                               alcor_request_t *requests,
                               struct alcor_status_t *statuses);
+
+/**
+ * Waits until one of `count` requests is complete, frees it and sets it to NULL; of several, the first in order. Those that are NULL are left
+ * out.
+ *
+ * index: gets its place, or ALCOR_UNDEFINED if all are NULL, with which the call succeeds. status: gets what came of it; may be NULL.
+ *
+ * Errors: what it failed with, and then *index is its place; as alcor_wait. When *index is ALCOR_UNDEFINED, no request was freed. With
+ * ALCOR_ERR_HANDLE, which is also what the same request twice gives, nothing has been waited for.
+ */
+alcor_result_t alcor_wait_any(alcor_rank_t rank,
+                              size_t count,
+                              alcor_request_t *requests,
+                              uint32_t *index,
+                              struct alcor_status_t *status);
 
 /**
  * Frees a request without waiting for it, and sets *request to NULL. What was started ends all the same; if it fails, the next flush, or

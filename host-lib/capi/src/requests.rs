@@ -155,21 +155,11 @@ pub unsafe extern "C" fn alcor_wait_all(
     statuses: *mut alcor_status_t,
 ) -> alcor_result_t {
     with(rank, |attached| {
-        if count == 0 {
+        // SAFETY: as the header asks.
+        let requests = unsafe { several(requests, count)? };
+        if requests.is_empty() {
             return Ok(());
         }
-        if requests.is_null() {
-            return Err(Failure::Null { what: "requests" });
-        }
-        if count > u32::MAX as usize {
-            return Err(Failure::Argument {
-                what: "count",
-                value: count as u64,
-                rule: "no rank has as many requests",
-            });
-        }
-        // SAFETY: not null, and so there are `count` of them, as the header asks, which nobody else uses during the call.
-        let requests = unsafe { slice::from_raw_parts_mut(requests, count) };
         let mut statuses: &mut [MaybeUninit<alcor_status_t>] = match statuses.is_null() {
             true => &mut [],
             // SAFETY: likewise; they need not hold anything.
@@ -208,6 +198,79 @@ pub unsafe extern "C" fn alcor_wait_all(
         }
         all
     })
+}
+
+/// Waits until one of `count` requests is complete, frees it and sets it to NULL; of several, the first in order. Those that are NULL are left
+/// out.
+///
+/// index: gets its place, or ALCOR_UNDEFINED if all are NULL, with which the call succeeds. status: gets what came of it; may be NULL.
+///
+/// Errors: what it failed with, and then *index is its place; as alcor_wait. When *index is ALCOR_UNDEFINED, no request was freed. With
+/// ALCOR_ERR_HANDLE, which is also what the same request twice gives, nothing has been waited for.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn alcor_wait_any(
+    rank: alcor_rank_t,
+    count: usize,
+    requests: *mut alcor_request_t,
+    index: Option<&mut MaybeUninit<u32>>,
+    status: Option<&mut MaybeUninit<alcor_status_t>>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let index = given(index, "index")?.write(ALCOR_UNDEFINED);
+        // SAFETY: as the header asks.
+        let requests = unsafe { several(requests, count)? };
+        let started = take_all(attached, requests)?;
+        let (places, started): (Vec<usize>, Vec<Request>) = started
+            .into_iter()
+            .enumerate()
+            .filter_map(|(place, request)| Some((place, request?)))
+            .unzip();
+        if started.is_empty() {
+            return tell(status, NO_MESSAGE, Ok(()));
+        }
+        let first = attached.rank.wait_any(&started);
+        // All but the one that is complete go back.
+        let mut over = None;
+        for (number, (place, request)) in places.into_iter().zip(started).enumerate() {
+            match &first {
+                Ok(at) if *at == number => over = Some((place, request)),
+                _ => attached.requests.put_back(requests[place], request),
+            }
+        }
+        let Some((place, request)) = over else {
+            first?;
+            return Ok(());
+        };
+        *index = place as u32;
+        requests[place] = ptr::null_mut();
+        let (found, ended) = wait(&mut attached.rank, request);
+        tell(status, found, ended)
+    })
+}
+
+/// The requests at a pointer of C's.
+///
+/// # Safety
+/// Unless it is null, there are `count` of them, which nobody else uses as long as the slice is used.
+unsafe fn several<'a>(
+    requests: *mut alcor_request_t,
+    count: usize,
+) -> Result<&'a mut [alcor_request_t]> {
+    if count == 0 {
+        return Ok(&mut []);
+    }
+    if requests.is_null() {
+        return Err(Failure::Null { what: "requests" });
+    }
+    if count > u32::MAX as usize {
+        return Err(Failure::Argument {
+            what: "count",
+            value: count as u64,
+            rule: "no rank has as many requests",
+        });
+    }
+    // SAFETY: the caller promises it.
+    Ok(unsafe { slice::from_raw_parts_mut(requests, count) })
 }
 
 /// Takes all these requests out of their table, or none.

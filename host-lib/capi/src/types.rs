@@ -170,7 +170,7 @@ pub type alcor_window_t = *mut alcor_window;
 /// A communicator: ranks of the run in an order. The world comes from alcor_world; others from alcor_comm_split and alcor_comm_dup, and end
 /// with alcor_comm_free.
 pub type alcor_comm_t = *mut alcor_comm;
-/// Something that was started and may not be complete. Ended by alcor_wait, alcor_wait_all, alcor_test once it says that it is complete,
+/// Something that was started and may not be complete. Ended by alcor_wait, alcor_wait_all, alcor_wait_any, alcor_test once it says that it is complete,
 /// or alcor_request_free. NULL is a request with nothing to wait for.
 pub type alcor_request_t = *mut alcor_request;
 
@@ -264,7 +264,7 @@ pub const ALCOR_ANY_SOURCE: u32 = 0xFFFF_FFFF;
 pub const ALCOR_ANY_TAG: u32 = 0xFFFF_FFFF;
 /// The largest tag.
 pub const ALCOR_TAG_UB: u32 = 0x03FF_FFFF;
-/// The color of a member that is to be in none of the communicators that alcor_comm_split makes.
+/// The color of a member that is to be in none of the communicators that alcor_comm_split makes; the place that alcor_wait_any gives for none.
 pub const ALCOR_UNDEFINED: u32 = 0xFFFF_FFFF;
 
 const _: () = assert!(ALCOR_TAG_UB == alcor::TAG_UB);

@@ -72,6 +72,19 @@ static void puts_and_gets(void)
     EXPECT_TRUE(statuses[0].result == ALCOR_ERR_WINDOW_BOUNDS && statuses[1].result == ALCOR_OK && statuses[2].result == ALCOR_OK);
     EXPECT_TRUE(three[0] == NULL && three[2] == NULL);
 
+    /* Or one: the first in order, and then that one alone is gone. */
+    uint32_t place = 7;
+    CHECK(alcor_wait_any(rank, 3, three, &place, &statuses[0]));
+    EXPECT_TRUE(place == ALCOR_UNDEFINED && statuses[0].result == ALCOR_OK);
+    CHECK(alcor_iput(rank, local, 0, 4, right, 0, window, &three[1]));
+    CHECK(alcor_iput(rank, local, 0, 4, right, 14, window, &three[2]));
+    CHECK(alcor_fence(rank));
+    CHECK(alcor_wait_any(rank, 3, three, &place, &statuses[0]));
+    EXPECT_TRUE(place == 1 && three[1] == NULL && three[2] != NULL && statuses[0].result == ALCOR_OK);
+    EXPECT_TRUE(alcor_wait_any(rank, 3, three, &place, &statuses[0]) == ALCOR_ERR_WINDOW_BOUNDS);
+    EXPECT_TRUE(place == 2 && three[2] == NULL && statuses[0].result == ALCOR_ERR_WINDOW_BOUNDS);
+    CHECK(alcor_barrier(rank));
+
     CHECK(alcor_deregister(rank, &window));
     EXPECT_TRUE(window == NULL);
     CHECK(alcor_register(rank, part, ALCOR_REMOTE_READ, &window));
@@ -134,6 +147,17 @@ static void messages(void)
     EXPECT_TRUE(request == NULL && status.source == (me + 1) % size && status.bytes == 8);
     CHECK(alcor_test(rank, &request, &is_so, NULL));
     EXPECT_TRUE(is_so);
+    /* The second of two that are waited for comes first, and the other stays. */
+    alcor_request_t two[2];
+    uint32_t place;
+    CHECK(alcor_irecv(rank, memory, 0, 8, (me + 1) % size, 2, world, &two[0]));
+    CHECK(alcor_irecv(rank, memory, 8, 8, (me + 1) % size, 3, world, &two[1]));
+    CHECK(alcor_send_data(rank, &number, sizeof number, (me + size - 1) % size, 3, world));
+    CHECK(alcor_wait_any(rank, 2, two, &place, &status));
+    EXPECT_TRUE(place == 1 && two[0] != NULL && two[1] == NULL && status.tag == 3 && status.source == (me + 1) % size);
+    CHECK(alcor_cancel(rank, two[0]));
+    CHECK(alcor_wait_any(rank, 2, two, &place, &status));
+    EXPECT_TRUE(place == 0 && two[0] == NULL && status.cancelled);
     /* One that never comes. */
     CHECK(alcor_irecv(rank, memory, 0, 8, ALCOR_ANY_SOURCE, ALCOR_TAG_UB, world, &request));
     CHECK(alcor_cancel(rank, request));
@@ -256,6 +280,17 @@ static uint64_t combined(alcor_op_t op, uint64_t a, uint64_t b)
     }
 }
 
+/* The least of all ones at the first rank, and 1 elsewhere. */
+#define LEAST(name, c_type, expected)                                                      \
+    do {                                                                                   \
+        const c_type least_ = (c_type)(me == 0 ? -1 : 1);                                  \
+        c_type found_;                                                                     \
+        CHECK(alcor_write(rank, source, 0, &least_, sizeof least_));                       \
+        CHECK(alcor_allreduce(rank, source, 0, destination, 0, 1, name, ALCOR_MIN, world)); \
+        CHECK(alcor_read(rank, destination, 0, &found_, sizeof found_));                   \
+        EXPECT_TRUE(found_ == (expected));                                                 \
+    } while (0)
+
 static void types(void)
 {
     TYPE(ALCOR_F64, double, true);
@@ -269,15 +304,14 @@ static void types(void)
     TYPE(ALCOR_I8, int8_t, false);
     TYPE(ALCOR_U8, uint8_t, false);
     /* Negative numbers are less than others where there are any, and only there. */
-    const int32_t least = me == 0 ? -1 : 1;
-    int32_t found;
-    CHECK(alcor_write(rank, source, 0, &least, 4));
-    CHECK(alcor_allreduce(rank, source, 0, destination, 0, 1, ALCOR_I32, ALCOR_MIN, world));
-    CHECK(alcor_read(rank, destination, 0, &found, 4));
-    EXPECT_TRUE(found == -1);
-    CHECK(alcor_allreduce(rank, source, 0, destination, 0, 1, ALCOR_U32, ALCOR_MIN, world));
-    CHECK(alcor_read(rank, destination, 0, &found, 4));
-    EXPECT_TRUE(found == 1);
+    LEAST(ALCOR_I64, int64_t, -1);
+    LEAST(ALCOR_I32, int32_t, -1);
+    LEAST(ALCOR_I16, int16_t, -1);
+    LEAST(ALCOR_I8, int8_t, -1);
+    LEAST(ALCOR_U64, uint64_t, 1);
+    LEAST(ALCOR_U32, uint32_t, 1);
+    LEAST(ALCOR_U16, uint16_t, 1);
+    LEAST(ALCOR_U8, uint8_t, 1);
 }
 
 static void communicators(void)
@@ -307,13 +341,17 @@ static void communicators(void)
     CHECK(alcor_comm_free(rank, &backwards));
 }
 
-int main(void)
+/* Started by `alcor run` or by hand, with a rank in the environment; or with the cluster's URI and a rank as arguments. */
+int main(int count, char **arguments)
 {
     alcor_options_t options = {0};
     options.watchdog_cycles = 1000000;
     options.ring_entries = 128;
     options.flags = ALCOR_CHECKED;
-    CHECK(alcor_init_from_env(&options, &rank));
+    if (count == 4)
+        CHECK(alcor_init(arguments[1], (uint32_t)atoi(arguments[2]), (uint32_t)atoi(arguments[3]), &options, &rank));
+    else
+        CHECK(alcor_init_from_env(&options, &rank));
     CHECK(alcor_pid(rank, &me));
     CHECK(alcor_nprocs(rank, &size));
     puts_and_gets();

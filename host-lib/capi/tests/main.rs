@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use tempfile::TempDir;
@@ -119,9 +120,8 @@ fn run(config: &str, program: &Program, arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// Runs a program that finds all right; the lines that it prints.
-fn runs(config: &str, program: &Program, arguments: &[&str]) -> BTreeSet<String> {
-    // The model may have to be built, which takes longer than a program may.
+/// Has the models built, which takes longer than a program may.
+fn warm() {
     static WARM: OnceLock<()> = OnceLock::new();
     WARM.get_or_init(|| {
         let alcor = built("alcor", "cargo build --release -p alcor-cli");
@@ -134,6 +134,11 @@ fn runs(config: &str, program: &Program, arguments: &[&str]) -> BTreeSet<String>
             );
         }
     });
+}
+
+/// Runs a program that finds all right; the lines that it prints.
+fn runs(config: &str, program: &Program, arguments: &[&str]) -> BTreeSet<String> {
+    warm();
     let output = run(config, program, arguments);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{}\n{out}{err}", output.status);
@@ -143,6 +148,66 @@ fn runs(config: &str, program: &Program, arguments: &[&str]) -> BTreeSet<String>
 
 fn of_ranks(ranks: u32, line: impl Fn(u32) -> String) -> BTreeSet<String> {
     (0..ranks).map(line).collect()
+}
+
+/// `alcor serve` as another process.
+struct Served {
+    child: Child,
+    uri: String,
+}
+
+impl Served {
+    fn start(config: &str) -> Served {
+        warm();
+        let mut child = Command::new(built("alcor", "cargo build --release -p alcor-cli"))
+            .args(["serve", "--config", config])
+            .env("ALCOR_ROOT", Path::new(HERE).join("../.."))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut says = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut says).unwrap();
+        let uri = says.trim().rsplit(' ').next().unwrap().to_owned();
+        Served { child, uri }
+    }
+
+    /// Runs a program once a rank, each started by hand; the lines that all print.
+    fn runs(
+        &self,
+        program: &Program,
+        ranks: u32,
+        start: impl Fn(&mut Command, u32),
+    ) -> BTreeSet<String> {
+        let started: Vec<Child> = (0..ranks)
+            .map(|rank| {
+                let mut command = Command::new("timeout");
+                command.arg("120").arg(&program.path);
+                for name in ["ALCOR_CLUSTER", "ALCOR_RANK", "ALCOR_SIZE"] {
+                    command.env_remove(name);
+                }
+                start(&mut command, rank);
+                let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+                piped.spawn().unwrap()
+            })
+            .collect();
+        let mut lines = BTreeSet::new();
+        for child in started {
+            let output = child.wait_with_output().unwrap();
+            let (out, err) = (text(&output.stdout), text(&output.stderr));
+            assert!(output.status.success(), "{}\n{out}{err}", output.status);
+            lines.extend(out.lines().map(str::to_owned));
+        }
+        lines
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 // ------------------------------------------------------------ what is installed
@@ -201,6 +266,52 @@ fn every_function_is_called_by_a_program_that_runs_here() {
         .filter(|name| !is_called(name))
         .collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// Without a folder, cargo is asked for the libraries; here, something else answers to its name.
+#[test]
+fn what_is_to_be_installed_is_built_where_it_is_not_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cargo, prefix, target) = (
+        folder.path().join("cargo"),
+        folder.path().join("prefix"),
+        folder.path().join("target"),
+    );
+    let script = format!(
+        "#!/bin/sh\n[ \"$*\" = 'build --release --package alcor-capi' ] || exit 9\n\
+         mkdir -p \"$CARGO_TARGET_DIR/release\"\ncp {}/libalcor_c.so {}/libalcor_c.a \"$CARGO_TARGET_DIR/release\"\n",
+        deps().display(),
+        deps().display()
+    );
+    fs::write(&cargo, script).unwrap();
+    succeed(Command::new("chmod").arg("+x").arg(&cargo));
+    let path = format!(
+        "{}:{}",
+        folder.path().display(),
+        std::env::var("PATH").unwrap()
+    );
+    let mut install = Command::new(Path::new(HERE).join("install"));
+    succeed(
+        install
+            .arg(&prefix)
+            .env("PATH", path)
+            .env("CARGO_TARGET_DIR", &target),
+    );
+    for name in [
+        "include/alcor.h",
+        "lib/libalcor.a",
+        "lib/libalcor.so",
+        "lib/libalcor.so.0",
+        "lib/pkgconfig/alcor.pc",
+    ] {
+        assert!(prefix.join(name).is_file(), "{name}");
+    }
+    // Nothing to install to.
+    let output = Command::new(Path::new(HERE).join("install"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("PREFIX [FOLDER]"));
 }
 
 #[test]
@@ -301,6 +412,26 @@ fn every_call_does_what_the_header_says() {
     let line = |rank| format!("rank {rank}: all calls");
     assert_eq!(runs("rma2", &program, &[]), of_ranks(2, line));
     assert_eq!(runs("rma4", &program, &[]), of_ranks(4, line));
+}
+
+#[test]
+fn ranks_started_by_hand_find_a_cluster_that_is_served() {
+    let program = shared("tests/calls.c", C);
+    let served = Served::start("rma2");
+    let expected = of_ranks(2, |rank| format!("rank {rank}: all calls"));
+    // Who they are stands in the environment.
+    let found = served.runs(&program, 2, |command, rank| {
+        command
+            .env("ALCOR_CLUSTER", &served.uri)
+            .env("ALCOR_SIZE", "2")
+            .env("ALCOR_RANK", rank.to_string());
+    });
+    assert_eq!(found, expected);
+    // The same cluster again, by its URI.
+    let found = served.runs(&program, 2, |command, rank| {
+        command.args([&served.uri, &rank.to_string(), "2"]);
+    });
+    assert_eq!(found, expected);
 }
 
 #[test]

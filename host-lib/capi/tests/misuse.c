@@ -43,6 +43,7 @@ static void without_a_rank(alcor_rank_t rank, alcor_result_t expected)
     EXPECT(expected, alcor_wait(rank, &request, NULL));
     EXPECT(expected, alcor_test(rank, &request, &is_so, NULL));
     EXPECT(expected, alcor_wait_all(rank, 1, &request, NULL));
+    EXPECT(expected, alcor_wait_any(rank, 1, &request, &number, NULL));
     EXPECT(expected, alcor_request_free(rank, &request));
     EXPECT(expected, alcor_cancel(rank, request));
     EXPECT(expected, alcor_world(rank, &comm));
@@ -137,6 +138,10 @@ int main(void)
     EXPECT(ALCOR_ERR_NULL, alcor_test(rank, NULL, &is_so, &status));
     EXPECT(ALCOR_ERR_NULL, alcor_wait_all(rank, 1, NULL, &status));
     CHECK(alcor_wait_all(rank, 0, NULL, NULL));
+    EXPECT(ALCOR_ERR_NULL, alcor_wait_any(rank, 1, NULL, &number, &status));
+    EXPECT(ALCOR_ERR_NULL, alcor_wait_any(rank, 0, NULL, NULL, &status));
+    CHECK(alcor_wait_any(rank, 0, NULL, &number, &status));
+    EXPECT_TRUE(number == ALCOR_UNDEFINED);
     EXPECT(ALCOR_ERR_NULL, alcor_request_free(rank, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_cancel(rank, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_comm_rank(rank, world, NULL));
@@ -172,7 +177,8 @@ int main(void)
     CHECK(alcor_iget(rank, memory, 0, 8, other, 8, window, &request));
     alcor_request_t twice[2] = {request, request};
     EXPECT(ALCOR_ERR_HANDLE, alcor_wait_all(rank, 2, twice, NULL));
-    EXPECT_TRUE(twice[0] == request);
+    EXPECT(ALCOR_ERR_HANDLE, alcor_wait_any(rank, 2, twice, &number, NULL));
+    EXPECT_TRUE(twice[0] == request && number == ALCOR_UNDEFINED);
     twice[1] = WRONG(alcor_request_t, window);
     EXPECT(ALCOR_ERR_HANDLE, alcor_wait_all(rank, 2, twice, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_test(rank, &request, NULL, &status));
@@ -197,6 +203,7 @@ int main(void)
     EXPECT(ALCOR_ERR_ARGUMENT, alcor_put_data(rank, data, SIZE_MAX, other, 0, window));
     EXPECT(ALCOR_ERR_ARGUMENT, alcor_get_data(rank, data, SIZE_MAX, other, 0, window));
     EXPECT(ALCOR_ERR_ARGUMENT, alcor_wait_all(rank, SIZE_MAX, &request, NULL));
+    EXPECT(ALCOR_ERR_ARGUMENT, alcor_wait_any(rank, SIZE_MAX, &request, &number, NULL));
     EXPECT(ALCOR_ERR_MEMORY_BOUNDS, alcor_put(rank, memory, 60, 8, other, 0, window));
     EXPECT(ALCOR_ERR_MEMORY_BOUNDS, alcor_iget(rank, memory, 0, SIZE_MAX, other, 0, window, &request));
     EXPECT_TRUE(request == NULL);

@@ -14,4 +14,4 @@ pub mod plot;
 pub mod report;
 pub mod rma;
 
-pub use report::{Format, Report, Row};
+pub use report::{Absent, Format, Report, Row};

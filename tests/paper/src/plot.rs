@@ -410,6 +410,7 @@ mod tests {
             seed: 1,
             revision: "abc".into(),
             rows,
+            absent: Vec::new(),
         }
     }
 

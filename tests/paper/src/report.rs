@@ -64,6 +64,15 @@ impl Row {
     }
 }
 
+/// A figure that could not be taken here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Absent {
+    /// The row's name.
+    pub name: String,
+    /// What it lacks, and how to get it.
+    pub why: String,
+}
+
 /// How a report is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -90,6 +99,9 @@ pub struct Report {
     pub revision: String,
     /// The figures.
     pub rows: Vec<Row>,
+    /// Figures that could not be taken.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<Absent>,
 }
 
 impl Report {
@@ -135,9 +147,15 @@ impl Report {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
+        let absent = self.absent.iter();
+        let absent = absent.map(|row| format!("no {}: {}\n", row.name, row.why));
         format!(
-            "{} on {}, {}, revision {}\n\n{table}\n",
-            self.bench, self.config, self.unit, self.revision
+            "{} on {}, {}, revision {}\n\n{table}\n{}",
+            self.bench,
+            self.config,
+            self.unit,
+            self.revision,
+            absent.collect::<String>()
         )
     }
 
@@ -157,6 +175,18 @@ impl Report {
                 &optional(row.paper),
                 &optional(row.limit),
                 row.note.as_deref().unwrap_or_default(),
+            ])?;
+        }
+        for row in &self.absent {
+            writer.write_record([
+                &self.bench,
+                &self.config,
+                &self.unit,
+                &row.name,
+                "",
+                "",
+                "",
+                &row.why,
             ])?;
         }
         let bytes = writer.into_inner().map_err(|e| e.into_error())?;
@@ -202,6 +232,7 @@ mod tests {
                 Row::new("barrier", 7.0).paper(8.0),
                 Row::new("g", 1.0456).limit(1.0),
             ],
+            absent: Vec::new(),
         }
     }
 
@@ -229,6 +260,24 @@ mod tests {
         assert!(table.contains("|     1 |  1.05 |"), "{table}");
         assert_eq!(report().rows[0].ratio(), None);
         assert_eq!(Row::new("bcast-8", 1.0).of("ring4").name, "ring4/bcast-8");
+    }
+
+    #[test]
+    fn what_could_not_be_measured_is_said_in_every_format() {
+        let mut report = report();
+        assert!(!report.render(Format::Json).unwrap().contains("absent"));
+        report.absent.push(Absent {
+            name: "cocotb".into(),
+            why: "not here".into(),
+        });
+        let json: serde_json::Value =
+            serde_json::from_str(&report.render(Format::Json).unwrap()).unwrap();
+        assert_eq!(json["absent"][0]["name"], "cocotb");
+        assert_eq!(json["rows"].as_array().map(Vec::len), Some(2));
+        let table = report.render(Format::Table).unwrap();
+        assert!(table.ends_with("\nno cocotb: not here\n"), "{table}");
+        let csv = report.render(Format::Csv).unwrap();
+        assert!(csv.ends_with(",cocotb,,,,not here\n"), "{csv}");
     }
 
     #[test]

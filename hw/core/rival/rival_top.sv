@@ -1,0 +1,219 @@
+/// `core` for cocotb: its AXI ports under the names that cocotbext-axi looks for; the test rig's port and the links are tied off.
+module rival_top #(
+    /// Bits of a beat of the coprocessors and the crossbar.
+    parameter int unsigned DATA_W = 32,
+    /// Ranks of the board.
+    parameter int unsigned RANKS = 2,
+    /// Slots of each registration table.
+    parameter int unsigned SLOTS = 32,
+    /// Bytes of each node memory, a power of two.
+    parameter int unsigned NODE_BYTES = 1048576,
+    /// Payload words of an extended packet.
+    parameter int unsigned PAYLOAD_WORDS = 128,
+    /// Entries of the command FIFOs.
+    parameter int unsigned COMMAND_DEPTH = 64,
+    /// Words of each In FIFO.
+    parameter int unsigned IN_DEPTH = 512,
+    /// Words of each Out FIFO.
+    parameter int unsigned OUT_DEPTH = 512,
+    /// Words of each Head FIFO.
+    parameter int unsigned HEAD_DEPTH = 16,
+    /// Tasks of each MM Interface FIFO.
+    parameter int unsigned MM_DEPTH = 16,
+    /// Words of each router input memory.
+    parameter int unsigned ROUTER_INPUT_DEPTH = 512,
+    /// Words of each virtual output queue, crosspoint and output memory.
+    parameter int unsigned ROUTER_QUEUE_DEPTH = 16,
+    /// Cycles from a granted memory read to its data.
+    parameter int unsigned MEM_LATENCY = 1,
+    /// Posted receives, and as many unexpected messages, that a rank's message engine has room for.
+    parameter int unsigned MESSAGES = 256,
+    /// Bytes of a fragment of its unexpected message buffer.
+    parameter int unsigned FRAGMENT = 256,
+    /// Cells of each of its matching units.
+    parameter int unsigned MATCH_CELLS = 16,
+    /// Cells of a block of them.
+    parameter int unsigned MATCH_BLOCK = 8,
+    /// Cells of the matching unit in each rank's page, 0 for none.
+    parameter int unsigned ALPU_CELLS = 0,
+    /// Cells of a block of it.
+    parameter int unsigned ALPU_BLOCK = 16,
+    /// Address bits of the register BAR; derived, not to be set.
+    localparam int unsigned BarW = 17,
+    /// Address bits of the board's node memory; derived, not to be set.
+    localparam int unsigned DmaW = $clog2(RANKS) + $clog2(NODE_BYTES)
+) (
+    /// Clock.
+    input  logic             clk_i,
+    /// Synchronous reset, active low.
+    input  logic             rst_ni,
+    /// Interrupt of each rank, a level.
+    output logic [RANKS-1:0] irq_o,
+
+    /// Register BAR, AXI4-Lite.
+    input  logic             lite_awvalid,
+    /// Register BAR.
+    output logic             lite_awready,
+    /// Register BAR.
+    input  logic [BarW-1:0]  lite_awaddr,
+    /// Register BAR.
+    input  logic             lite_wvalid,
+    /// Register BAR.
+    output logic             lite_wready,
+    /// Register BAR.
+    input  logic [31:0]      lite_wdata,
+    /// Register BAR.
+    output logic             lite_bvalid,
+    /// Register BAR.
+    input  logic             lite_bready,
+    /// Register BAR.
+    input  logic             lite_arvalid,
+    /// Register BAR.
+    output logic             lite_arready,
+    /// Register BAR.
+    input  logic [BarW-1:0]  lite_araddr,
+    /// Register BAR.
+    output logic             lite_rvalid,
+    /// Register BAR.
+    input  logic             lite_rready,
+    /// Register BAR.
+    output logic [31:0]      lite_rdata,
+
+    /// Node memory, AXI4; one id.
+    input  logic             dma_awvalid,
+    /// Node memory.
+    output logic             dma_awready,
+    /// Node memory: one id.
+    input  logic             dma_awid,
+    /// Node memory: rank × NODE_BYTES + byte.
+    input  logic [DmaW-1:0]  dma_awaddr,
+    /// Node memory: told by dma_wlast.
+    input  logic [7:0]       dma_awlen,
+    /// Node memory: whole words.
+    input  logic [2:0]       dma_awsize,
+    /// Node memory: ascending.
+    input  logic [1:0]       dma_awburst,
+    /// Node memory.
+    input  logic             dma_wvalid,
+    /// Node memory.
+    output logic             dma_wready,
+    /// Node memory.
+    input  logic [31:0]      dma_wdata,
+    /// Node memory.
+    input  logic [3:0]       dma_wstrb,
+    /// Node memory.
+    input  logic             dma_wlast,
+    /// Node memory.
+    output logic             dma_bvalid,
+    /// Node memory.
+    input  logic             dma_bready,
+    /// Node memory.
+    output logic             dma_bid,
+    /// Node memory.
+    input  logic             dma_arvalid,
+    /// Node memory.
+    output logic             dma_arready,
+    /// Node memory: one id.
+    input  logic             dma_arid,
+    /// Node memory: rank × NODE_BYTES + byte.
+    input  logic [DmaW-1:0]  dma_araddr,
+    /// Node memory.
+    input  logic [7:0]       dma_arlen,
+    /// Node memory: whole words.
+    input  logic [2:0]       dma_arsize,
+    /// Node memory: ascending.
+    input  logic [1:0]       dma_arburst,
+    /// Node memory.
+    output logic             dma_rvalid,
+    /// Node memory.
+    input  logic             dma_rready,
+    /// Node memory.
+    output logic [31:0]      dma_rdata,
+    /// Node memory.
+    output logic             dma_rid,
+    /// Node memory.
+    output logic             dma_rlast
+);
+
+  assign dma_bid = 1'b0;
+  assign dma_rid = 1'b0;
+
+  logic unused;
+  assign unused = &{1'b0, dma_awid, dma_awlen, dma_awsize, dma_awburst, dma_arid, dma_arsize, dma_arburst};
+
+  core #(
+      .DATA_W            (DATA_W),
+      .RANKS             (RANKS),
+      .SLOTS             (SLOTS),
+      .NODE_BYTES        (NODE_BYTES),
+      .PAYLOAD_WORDS     (PAYLOAD_WORDS),
+      .COMMAND_DEPTH     (COMMAND_DEPTH),
+      .IN_DEPTH          (IN_DEPTH),
+      .OUT_DEPTH         (OUT_DEPTH),
+      .HEAD_DEPTH        (HEAD_DEPTH),
+      .MM_DEPTH          (MM_DEPTH),
+      .ROUTER_INPUT_DEPTH(ROUTER_INPUT_DEPTH),
+      .ROUTER_QUEUE_DEPTH(ROUTER_QUEUE_DEPTH),
+      .MEM_LATENCY       (MEM_LATENCY),
+      .MESSAGES          (MESSAGES),
+      .FRAGMENT          (FRAGMENT),
+      .MATCH_CELLS       (MATCH_CELLS),
+      .MATCH_BLOCK       (MATCH_BLOCK),
+      .ALPU_CELLS        (ALPU_CELLS),
+      .ALPU_BLOCK        (ALPU_BLOCK)
+  ) u_core (
+      .clk_i           (clk_i),
+      .rst_ni          (rst_ni),
+      .lite_awvalid_i  (lite_awvalid),
+      .lite_awready_o  (lite_awready),
+      .lite_awaddr_i   (lite_awaddr),
+      .lite_wvalid_i   (lite_wvalid),
+      .lite_wready_o   (lite_wready),
+      .lite_wdata_i    (lite_wdata),
+      .lite_bvalid_o   (lite_bvalid),
+      .lite_bready_i   (lite_bready),
+      .lite_arvalid_i  (lite_arvalid),
+      .lite_arready_o  (lite_arready),
+      .lite_araddr_i   (lite_araddr),
+      .lite_rvalid_o   (lite_rvalid),
+      .lite_rready_i   (lite_rready),
+      .lite_rdata_o    (lite_rdata),
+      .peek_o          (),
+      .dma_awvalid_i   (dma_awvalid),
+      .dma_awready_o   (dma_awready),
+      .dma_awaddr_i    (dma_awaddr),
+      .dma_wvalid_i    (dma_wvalid),
+      .dma_wready_o    (dma_wready),
+      .dma_wdata_i     (dma_wdata),
+      .dma_wstrb_i     (dma_wstrb),
+      .dma_wlast_i     (dma_wlast),
+      .dma_bvalid_o    (dma_bvalid),
+      .dma_bready_i    (dma_bready),
+      .dma_arvalid_i   (dma_arvalid),
+      .dma_arready_o   (dma_arready),
+      .dma_araddr_i    (dma_araddr),
+      .dma_arlen_i     (dma_arlen),
+      .dma_rvalid_o    (dma_rvalid),
+      .dma_rready_i    (dma_rready),
+      .dma_rdata_o     (dma_rdata),
+      .dma_rlast_o     (dma_rlast),
+      .irq_o           (irq_o),
+      .move_valid_i    ('0),
+      .move_offset_i   ('0),
+      .move_data_i     ('0),
+      .link_valid_i    ('0),
+      .link_vc_i       ('0),
+      .link_phit_i     ('0),
+      .link_credit_i   ('0),
+      .link_credit_vc_i('0),
+      .link_valid_o    (),
+      .link_vc_o       (),
+      .link_phit_o     (),
+      .link_credit_o   (),
+      .link_credit_vc_o(),
+      .monitor_valid_o (),
+      .monitor_last_o  (),
+      .monitor_data_o  ()
+  );
+
+endmodule

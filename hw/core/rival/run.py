@@ -1,0 +1,120 @@
+"""Builds `core` for cocotb, unless that is done, and plays the host library's calls to it.
+
+    run.py MODELS JOB RESULT
+
+MODELS is the folder of finished models; JOB the file that `alcor bench sim` has written: parameters of rival_top.sv, bytes of
+the completion ring, calls of each rank; RESULT the one that cycles and seconds are written to. Verilator is the one in PATH.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+from cocotb_tools.check_results import get_results
+from cocotb_tools.runner import Verilator
+
+HERE = Path(__file__).resolve().parent
+HW = HERE.parent.parent
+TOP = "rival_top"
+# As the library's model is built.
+VERILATOR = ["-O3", "--assert", "--x-initial", "unique", "--threads", "1", "-Wno-fatal", "-CFLAGS", "-O2"]
+# The wheel's makefile does not say how a compiler takes a precompiled header.
+MAKEFLAGS = "CFG_CXXFLAGS_PCH_I=-include"
+
+
+class PortsOnly(Verilator):
+    """cocotb's runner, but that only the ports of the top module are visible in the model (rival.vlt), and not every signal."""
+
+    def _build_command(self):
+        return [[word for word in command if word != "--public-flat-rw"] for command in super()._build_command()]
+
+
+def sources():
+    """The files of `core` in the order of compilation, as cosim/engine/src/model.rs has them."""
+    files = []
+    for block in (HW / "core/blocks").read_text().split():
+        for line in (HW / block / "files.f").read_text().splitlines():
+            line = line.strip()
+            if line and not line.startswith(("//", "#")) and HW / line not in files:
+                files.append(HW / line)
+    return [HERE / "rival.vlt", *files, HERE / "rival_top.sv"]
+
+
+def key(files, parameters):
+    digest = hashlib.sha256()
+    verilator = subprocess.run(["verilator", "--version"], capture_output=True, check=True).stdout
+    includes = sorted((HW / "common/rtl").glob("*.svh"))
+    parts = [verilator, version("cocotb").encode(), json.dumps([VERILATOR, parameters], sort_keys=True).encode()]
+    for part in parts + [path.read_bytes() for path in [*files, *includes]]:
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()[:32]
+
+
+def build(runner, models, parameters):
+    files = sources()
+    folder = models / f"rival-{key(files, parameters)}"
+    if folder.is_dir():
+        return folder
+    print("cocotb's model: building, a minute or more", file=sys.stderr)
+    models.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=models, prefix="building-") as work:
+        target = Path(work) / "model"
+        log = Path(work) / "log"
+        os.environ["MAKEFLAGS"] = MAKEFLAGS
+        try:
+            runner.build(
+                sources=files,
+                includes=[HW / "common/rtl"],
+                parameters=parameters,
+                build_args=VERILATOR,
+                hdl_toplevel=TOP,
+                build_dir=target,
+                log_file=log,
+            )
+        except RuntimeError:
+            print(log.read_text()[-4000:], file=sys.stderr)
+            raise
+        # Whoever else built it at the same time built the same.
+        with contextlib.suppress(OSError):
+            target.rename(folder)
+    return folder
+
+
+def main(models, job, result):
+    job = Path(job).resolve()
+    parameters = json.loads(job.read_text())["parameters"]
+    runner = PortsOnly()
+    folder = build(runner, Path(models).resolve(), parameters)
+    # Its own files go beside the result.
+    work = Path(result).resolve().parent / "cocotb"
+    shutil.rmtree(work, ignore_errors=True)
+    results = runner.test(
+        test_module="replay",
+        hdl_toplevel=TOP,
+        hdl_toplevel_lang="verilog",
+        build_dir=folder,
+        test_dir=work,
+        results_xml=str(work / "results.xml"),
+        log_file=work / "log",
+        extra_env={
+            "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]),
+            "RIVAL_JOB": str(job),
+            "RIVAL_RESULT": str(Path(result).resolve()),
+        },
+    )
+    tests, failures = get_results(results)
+    if tests != 1 or failures:
+        print((work / "log").read_text()[-4000:], file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
