@@ -76,9 +76,9 @@ impl CosimBackend {
     /// As [`open_sim`](Self::open_sim), and when there is more than one board.
     pub fn open_free(&self, rest: &str) -> Result<FreeBoard, CosimError> {
         let (config, options) = Options::parse(rest)?;
-        if options.log.is_some() {
+        if options.log.is_some() || options.coverage {
             return Err(CosimError::BadOption {
-                option: "trace, packets or log".into(),
+                option: "trace, packets, log or coverage".into(),
                 value: String::new(),
                 expected: "a board whose time stands still, such as cosim:rma2".into(),
             });
@@ -128,13 +128,7 @@ impl CosimBackend {
                 .map(|(param, &value)| (param.clone(), value)),
         );
         check_links(&params, &topology)?;
-        let model = model::build(
-            &root,
-            config,
-            &params,
-            options.waves.is_some(),
-            &self.progress,
-        )?;
+        let model = model::build(&root, config, &params, &options, &self.progress)?;
         Ok((model, Shape::of(&params), topology, options))
     }
 

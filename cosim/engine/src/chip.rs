@@ -1,7 +1,7 @@
 //! A board's model with its mailbox: reset, clock, registers and node memory.
 
 use alcor_abi::board;
-use verilated::{Instance, Model, Signal};
+use verilated::{Coverage, Instance, Model, Signal};
 
 use crate::mailbox::Mailbox;
 use crate::memory::NodeMemory;
@@ -52,6 +52,8 @@ pub(crate) struct Chip {
     done: Done,
     /// Writes to the board's page since it was reset: byte address and value.
     settings: Vec<(u32, u32)>,
+    /// What instances that this one has replaced had covered.
+    covered: Coverage,
     /// What a recording that is under way began with.
     start: Option<Start>,
 }
@@ -90,6 +92,7 @@ impl Chip {
             waves: Waves::new(options),
             done: Done::Run,
             settings: Vec::new(),
+            covered: Coverage::default(),
             start: None,
         };
         chip.set_trace()?;
@@ -221,6 +224,9 @@ impl Chip {
             memory.read(&self.instance, 0, &mut bytes)?;
             memory.write(&mut fresh, 0, &bytes)?;
         }
+        if self.model.has_coverage() {
+            self.covered.merge(self.instance.coverage()?);
+        }
         // What happened up to the failure is what a log is for.
         fresh.dpi_mut().inherit(self.instance.dpi_mut());
         self.instance = fresh;
@@ -298,6 +304,16 @@ impl Chip {
             });
         }
         self.memories[rank].write(&mut self.instance, at as usize, data)
+    }
+
+    /// What was covered since the board was made, whatever resets and failures there were.
+    pub(crate) fn coverage(&mut self) -> Result<Coverage, CosimError> {
+        if !self.model.has_coverage() {
+            return Err(CosimError::NoCoverage);
+        }
+        let mut coverage = self.covered.clone();
+        coverage.merge(self.instance.coverage()?);
+        Ok(coverage)
     }
 
     /// Starts to record what the model is told, and starts anew at each reset.

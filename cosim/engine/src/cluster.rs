@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use alcor::{Board, Cluster, Error, Topology};
-use verilated::Model;
+use verilated::{Coverage, Model};
 
 use crate::chip::Chip;
 use crate::clockwork::Clockwork;
@@ -190,6 +190,19 @@ impl SimCluster {
     /// If there is no log, or a file can't be written.
     pub fn write_log(&self) -> Result<(), CosimError> {
         self.clockwork.write_logs()
+    }
+
+    /// What of the boards' model was at work since they were opened, whatever resets and failures there were: the counts of
+    /// all boards together (option `coverage`). Takes no time, and may be asked for again.
+    ///
+    /// # Errors
+    /// If the model was built without coverage, or the counts can't be read.
+    pub fn coverage(&self) -> Result<Coverage, CosimError> {
+        let mut coverage = Coverage::default();
+        for board in 0..self.boards.len() {
+            coverage.merge(self.clockwork.with_chip(board, Chip::coverage)?);
+        }
+        Ok(coverage)
     }
 
     /// Lets that many cycles pass on every board, with no rank attached; gives how long it took. Boards that have been

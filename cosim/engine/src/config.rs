@@ -283,6 +283,9 @@ pub struct Options {
     /// `log`: records of what happens that are kept of each board, the newest; 262144 if there is a file to write, else
     /// none, unless said otherwise.
     pub log: Option<usize>,
+    /// `coverage`: 1 for a model that counts what of it was at work, for [`crate::SimCluster::coverage`]; 0 unless said
+    /// otherwise. It is slower, and does the same.
+    pub coverage: bool,
     /// `away`: seconds of the wall clock that time may stand still for a rank that is away;
     /// `ALCOR_AWAY_SECONDS`, or 60, unless said otherwise.
     pub away: Duration,
@@ -299,8 +302,8 @@ pub struct Options {
 
 /// The environment variable with the limit for ranks that are away.
 pub(crate) const AWAY_VARIABLE: &str = "ALCOR_AWAY_SECONDS";
-const KNOWN: &str = "profile, waves, waves-from, waves-to, waves-reset, trace, packets, log, away, threads, \
-     link-latency, link-gbps";
+const KNOWN: &str = "profile, waves, waves-from, waves-to, waves-reset, trace, packets, log, coverage, away, \
+     threads, link-latency, link-gbps";
 
 impl Options {
     /// The options when nothing is said, but for `ALCOR_AWAY_SECONDS`.
@@ -321,6 +324,7 @@ impl Options {
             trace: None,
             packets: None,
             log: None,
+            coverage: false,
             away,
             threads: None,
             link_latency: None,
@@ -414,6 +418,13 @@ impl Options {
                 let records = value.parse().ok().filter(|records| LOGS.contains(records));
                 self.log = Some(records.ok_or_else(|| bad(option, value, LOG_RULE))?);
             }
+            "coverage" => {
+                self.coverage = match value {
+                    "0" => false,
+                    "1" => true,
+                    _ => return Err(bad(option, value, "0 or 1")),
+                };
+            }
             "away" => self.away = seconds(option, value)?,
             "threads" => {
                 let threads = value.parse().ok().filter(|&threads: &usize| threads > 0);
@@ -506,6 +517,11 @@ mod tests {
             (500, 64)
         );
         assert_eq!(Options::parse("rma2").unwrap().0, "rma2");
+        let counts = |rest: &str| Options::parse(rest).unwrap().1.coverage;
+        assert_eq!(
+            ["rma2", "rma2?coverage=0", "rma2?coverage=1"].map(counts),
+            [false, false, true]
+        );
     }
 
     #[test]
@@ -517,6 +533,7 @@ mod tests {
         assert!(says("rma4?waves-to=9").contains("waves=FILE"));
         assert!(says("rma4?waves=f&waves-from=9&waves-to=9").contains("after waves-from"));
         assert!(says("rma4?away=-1").contains("seconds"));
+        assert!(says("rma4?coverage=yes").contains("0 or 1"));
         assert!(says("rma4?waves-from=x&waves=f").contains("a whole number"));
     }
 

@@ -32,6 +32,9 @@ pub enum CosimError {
     /// No log is kept of what happens.
     #[error("no log is kept; open the board with trace=FILE, packets=FILE or log=RECORDS")]
     NoLog,
+    /// The model counts no coverage.
+    #[error("the model counts no coverage; open the board with coverage=1")]
+    NoCoverage,
     /// The file of configurations is wrong.
     #[error("{path}: {problem}", path = path.display())]
     BadConfig {

@@ -83,6 +83,12 @@
 //! the newest so many records of each board are kept, for [`SimCluster::packets`]. A log costs no simulated time, and changes no
 //! digest.
 //!
+//! # Coverage
+//!
+//! Option `coverage=1` has the model count which lines, branches and edges of signals were at work and how often each
+//! cover point was hit, for [`SimCluster::coverage`]. Such a model is another one, and slower; cycle counts and digests
+//! are the same.
+//!
 //! # Ends
 //!
 //! A port that is dropped before [`Port::leave`](alcor::Port::leave) is a death: once every other rank waits, all
@@ -129,7 +135,7 @@ pub use model::{Shape, repository_root};
 pub use port::{POLL_CYCLES, PORT_QUEUE};
 pub use profile::Profile;
 pub use recording::{BoardRecording, Replay};
-pub use verilated::BuildEvent;
+pub use verilated::{BuildEvent, CoverPoint, Coverage, Hit, ModuleCoverage};
 pub use wire::LinkFigures;
 
 /// The repository's README: what it shows is run.

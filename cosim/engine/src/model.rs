@@ -7,8 +7,8 @@ use std::{env, fs};
 
 use verilated::{Build, BuildEvent, Model, Toolchain};
 
-use crate::CosimError;
 use crate::config::{CONFIGS, DATA_W, LINKS, NODE_BYTES, PHIT_W, RANKS};
+use crate::{CosimError, Options};
 
 /// The module on top of a simulated board.
 const TOP: &str = "sim_top";
@@ -19,6 +19,9 @@ const BLOCKS: &str = "core/blocks";
 const AROUND: &str = "dpi";
 /// Where includes are looked for, from `hw`.
 const INCLUDES: &[&str] = &["common/rtl"];
+
+/// The macro with which the sources have their cover points.
+const COVERAGE: &str = "ALCOR_COVERAGE";
 
 /// The DPI imports of `sim_top`, in the order of their numbers; boards without links lack the last two.
 const DPI: [&str; 6] = [
@@ -146,17 +149,21 @@ pub(crate) fn build(
     root: &Path,
     name: &str,
     params: &BTreeMap<String, u64>,
-    trace: bool,
+    options: &Options,
     progress: &dyn Fn(&str, BuildEvent),
 ) -> Result<Model, CosimError> {
     let hw = root.join("hw");
     let mut build = Build::new(name)
         .top(TOP)
         .sources(sources(&hw)?)
-        .trace(trace)
+        .trace(options.waves.is_some())
+        .coverage(options.coverage)
         .progress(|event| progress(name, event));
     for include in INCLUDES {
         build = build.include_dir(hw.join(include));
+    }
+    if options.coverage {
+        build = build.define(COVERAGE, "1");
     }
     for (param, &value) in params {
         build = build.param(param, value);

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use crate::coverage::CoverageProblem;
 use crate::signal::Direction;
 
 /// An error of this crate.
@@ -241,6 +242,16 @@ pub enum Error {
         model: String,
         /// `trace` or `coverage`.
         feature: &'static str,
+    },
+    /// Counts of coverage can't be read.
+    #[error("coverage in {path}, line {line}: {problem}", path = path.display())]
+    Coverage {
+        /// The file.
+        path: PathBuf,
+        /// The line in it.
+        line: u64,
+        /// What is wrong there.
+        problem: CoverageProblem,
     },
     /// A clock period is not usable.
     #[error("a clock period of {picoseconds} ps is not an even number above zero")]

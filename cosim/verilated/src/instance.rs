@@ -12,7 +12,7 @@ use crate::abi::{RawBare, RawInstance, RawVariable};
 use crate::dpi::Host;
 use crate::model::listed;
 use crate::recording::{BareRun, Recording};
-use crate::{Direction, Dpi, Error, Failure, FailureKind, Memory, Model, Signal};
+use crate::{Coverage, Direction, Dpi, Error, Failure, FailureKind, Memory, Model, Signal};
 
 #[cfg(target_endian = "big")]
 compile_error!("signals and memories are copied as little-endian bytes");
@@ -470,6 +470,17 @@ impl<D: Dpi> Instance<D> {
         let api = self.model.api();
         // SAFETY: as in `trace_start`.
         self.wind_up(|raw| unsafe { (api.coverage_write)(raw, path.as_ptr()) })
+    }
+
+    /// What was covered so far.
+    ///
+    /// # Errors
+    /// If the model was built without coverage, or the counts cannot be written to a temporary file and read back.
+    pub fn coverage(&mut self) -> Result<Coverage, Error> {
+        let file = tempfile::NamedTempFile::new()
+            .map_err(Error::io("create a file in", std::env::temp_dir()))?;
+        self.coverage_write(file.path())?;
+        Coverage::read(file.path())
     }
 
     /// Starts a new recording of what DPI calls put out, or stops recording.

@@ -24,6 +24,7 @@
 mod abi;
 mod cache;
 mod compile;
+mod coverage;
 mod dpi;
 mod error;
 mod generated;
@@ -34,6 +35,7 @@ mod recording;
 mod signal;
 mod toolchain;
 
+pub use coverage::{CoverPoint, Coverage, CoverageProblem, Hit, ModuleCoverage};
 pub use dpi::{Dpi, Flow};
 pub use error::{Error, Failure, FailureKind};
 pub use instance::{DEFAULT_PERIOD_PS, Instance};

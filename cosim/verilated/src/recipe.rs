@@ -369,7 +369,9 @@ impl<'a> Build<'a> {
             arguments.extend(["--trace-fst".into(), "--trace-structs".into()]);
         }
         if self.coverage {
-            arguments.push("--coverage".into());
+            arguments.extend(
+                ["--coverage-line", "--coverage-toggle", "--coverage-user"].map(String::from),
+            );
         }
         arguments.push(match self.optimise {
             Optimise::Fast => "-O3".into(),

@@ -1,0 +1,430 @@
+//! Coverage: what of the SystemVerilog has been at work, read from what a model counts.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use crate::Error;
+
+/// Lines of a file of counts are shorter than this.
+const LONGEST: u64 = 64 << 10;
+/// Points that there are at most.
+const MOST: usize = 1 << 24;
+/// The first line of a file of counts.
+const HEADER: &str = "# SystemC::Coverage-3";
+/// Source lines that can be numbered.
+const LAST_LINE: u32 = 1 << 20;
+
+/// What is wrong with a file of coverage counts.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CoverageProblem {
+    /// It does not begin as such a file does.
+    #[error("expected `{HEADER}`; is it written by Verilator 5?")]
+    Header,
+    /// A line does not end.
+    #[error("a line is cut off, or longer than {LONGEST} bytes; was the file written to its end?")]
+    Length,
+    /// There are bytes that are no text.
+    #[error("it is no text")]
+    Text,
+    /// A line is no point.
+    #[error("expected C '...' and a number, found `{found}`")]
+    Point {
+        /// The line's beginning.
+        found: String,
+    },
+    /// A point lacks a field, or its value can't be used.
+    #[error("field {field} is `{found}`, expected {expected}")]
+    Field {
+        /// Its name.
+        field: &'static str,
+        /// What was found.
+        found: String,
+        /// What would do.
+        expected: &'static str,
+    },
+    /// More points than are kept.
+    #[error("more than {MOST} points")]
+    TooMany,
+}
+
+/// How many of those that there are have been hit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Hit {
+    /// Those that were hit.
+    pub hit: u64,
+    /// All.
+    pub of: u64,
+}
+
+impl Hit {
+    fn count(&mut self, is_hit: bool) {
+        self.hit += u64::from(is_hit);
+        self.of += 1;
+    }
+}
+
+/// What of a module was hit, in any instance with any parameters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleCoverage {
+    /// The module.
+    pub module: String,
+    /// The source file, as it was given to the build.
+    pub file: String,
+    /// Source lines.
+    pub lines: Hit,
+    /// Arms of branches.
+    pub branches: Hit,
+    /// Edges of bits, rising and falling.
+    pub toggles: Hit,
+}
+
+/// How often a cover point was hit.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CoverPoint {
+    /// The group, as its label says; the module's name if the label does not begin with `c_`.
+    pub group: String,
+    /// The point, as its label says.
+    pub name: String,
+    /// The module that it stands in.
+    pub module: String,
+    /// Cycles in which it was hit, of all instances.
+    pub hits: u64,
+}
+
+/// Counts of coverage: what of the SystemVerilog has been at work.
+///
+/// A model that is built with [`Build::coverage`](crate::Build::coverage) counts, and
+/// [`Instance::coverage`](crate::Instance::coverage) gives the counts. Those of several instances, models and
+/// runs are [merged](Self::merge). Instances and parameterisations of a module are one module: what is
+/// hit in any of them is hit.
+///
+/// Lines are those with statements in procedural code, branches the arms of `if`, `case` and `?:`, also an `else` that
+/// is not written. Toggles are the two edges of each bit of a signal, of signals up to 256 bits. Continuous
+/// assignments have no lines: their signals' toggles tell of them. Assertions count as nothing.
+///
+/// Cover points are `cover property` statements. Their labels say what they are: `c_<group>_<name>`, where the group is
+/// one word and underscores in the name stand for spaces, so that `c_wildcard_source_and_tag` is point `source and tag`
+/// of group `wildcard`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Coverage {
+    modules: BTreeMap<String, Module>,
+    points: usize,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Module {
+    file: String,
+    points: BTreeMap<Point, Count>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Block,
+    Arm,
+    Toggle,
+    Cover,
+}
+
+/// What makes a point the same as one of another instance.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Point {
+    kind: Kind,
+    line: u32,
+    column: u32,
+    name: Box<str>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Count {
+    hits: u64,
+    /// Source lines of a block or arm: first and last of each stretch, ascending.
+    lines: Box<[(u32, u32)]>,
+}
+
+impl Coverage {
+    /// Reads a file that Verilator's runtime wrote.
+    ///
+    /// # Errors
+    /// If it can't be read, or is damaged; the error names the line.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(Error::io("read", path))?;
+        Self::parse(path, BufReader::new(file))
+    }
+
+    /// The same of what is read from `input`; `path` is for messages.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn parse(path: impl AsRef<Path>, mut input: impl BufRead) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let mut coverage = Self::default();
+        let (mut bytes, mut line) = (Vec::new(), 0);
+        loop {
+            bytes.clear();
+            let mut limited = (&mut input).take(LONGEST);
+            let length = limited
+                .read_until(b'\n', &mut bytes)
+                .map_err(Error::io("read", path))?;
+            if length == 0 && line > 0 {
+                return Ok(coverage);
+            }
+            line += 1;
+            coverage
+                .take(&bytes, line == 1)
+                .map_err(|problem| Error::Coverage {
+                    path: path.into(),
+                    line,
+                    problem,
+                })?;
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8], is_first: bool) -> Result<(), CoverageProblem> {
+        let bytes = match bytes.strip_suffix(b"\n") {
+            Some(bytes) => bytes,
+            None if is_first => return Err(CoverageProblem::Header),
+            None => return Err(CoverageProblem::Length),
+        };
+        let text = std::str::from_utf8(bytes).map_err(|_| CoverageProblem::Text)?;
+        if is_first {
+            return if text == HEADER {
+                Ok(())
+            } else {
+                Err(CoverageProblem::Header)
+            };
+        }
+        let Some(entry) = Entry::of(text)? else {
+            return Ok(());
+        };
+        if self.points >= MOST {
+            return Err(CoverageProblem::TooMany);
+        }
+        self.add(entry.module, entry.file, entry.point, entry.count);
+        Ok(())
+    }
+
+    fn add(&mut self, module: &str, file: &str, point: Point, count: Count) {
+        if !self.modules.contains_key(module) {
+            self.modules.insert(
+                module.into(),
+                Module {
+                    file: file.into(),
+                    points: BTreeMap::new(),
+                },
+            );
+        }
+        let Some(module) = self.modules.get_mut(module) else {
+            return;
+        };
+        let old = module.points.entry(point).or_insert_with(|| {
+            self.points += 1;
+            Count {
+                hits: 0,
+                lines: count.lines,
+            }
+        });
+        old.hits = old.hits.saturating_add(count.hits);
+    }
+
+    /// Adds other counts to these.
+    pub fn merge(&mut self, other: Self) {
+        for (name, module) in other.modules {
+            for (point, count) in module.points {
+                self.add(&name, &module.file, point, count);
+            }
+        }
+    }
+
+    /// Whether nothing was there to be counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.points == 0
+    }
+
+    /// What of each module was hit, by name.
+    #[must_use]
+    pub fn modules(&self) -> Vec<ModuleCoverage> {
+        self.modules
+            .iter()
+            .map(|(name, module)| module.coverage(name))
+            .collect()
+    }
+
+    /// The cover points, by group and name.
+    #[must_use]
+    pub fn points(&self) -> Vec<CoverPoint> {
+        let mut points = BTreeMap::new();
+        for (module, Module { points: all, .. }) in &self.modules {
+            for (point, count) in all.iter().filter(|(point, _)| point.kind == Kind::Cover) {
+                let (group, name) = titled(module, &point.name);
+                let hits: &mut u64 = points.entry((group, name, module.clone())).or_default();
+                *hits = hits.saturating_add(count.hits);
+            }
+        }
+        points
+            .into_iter()
+            .map(|((group, name, module), hits)| CoverPoint {
+                group,
+                name,
+                module,
+                hits,
+            })
+            .collect()
+    }
+}
+
+impl Module {
+    fn coverage(&self, module: &str) -> ModuleCoverage {
+        let (mut lines, mut branches, mut toggles) =
+            (BTreeMap::new(), Hit::default(), Hit::default());
+        for (point, count) in &self.points {
+            let is_hit = count.hits != 0;
+            match point.kind {
+                Kind::Block => {}
+                Kind::Arm => branches.count(is_hit),
+                Kind::Toggle => toggles.count(is_hit),
+                Kind::Cover => continue,
+            }
+            for line in count.lines.iter().flat_map(|&(first, last)| first..=last) {
+                *lines.entry(line).or_insert(false) |= is_hit;
+            }
+        }
+        let mut of_lines = Hit::default();
+        lines.values().for_each(|&is_hit| of_lines.count(is_hit));
+        ModuleCoverage {
+            module: module.into(),
+            file: self.file.clone(),
+            lines: of_lines,
+            branches,
+            toggles,
+        }
+    }
+}
+
+/// Group and name of a cover point.
+fn titled(module: &str, label: &str) -> (String, String) {
+    let words = |text: &str| text.replace('_', " ").to_ascii_lowercase();
+    match label
+        .strip_prefix("c_")
+        .and_then(|rest| rest.split_once('_'))
+    {
+        Some((group, name)) => (words(group), words(name)),
+        None => (module.into(), label.into()),
+    }
+}
+
+/// A line of the file.
+struct Entry<'a> {
+    module: &'a str,
+    file: &'a str,
+    point: Point,
+    count: Count,
+}
+
+impl<'a> Entry<'a> {
+    /// None for a kind of point that is none of ours.
+    fn of(text: &'a str) -> Result<Option<Self>, CoverageProblem> {
+        let not_a_point = || CoverageProblem::Point {
+            found: text.chars().take(80).collect(),
+        };
+        // Fields may have quotes in them.
+        let (fields, hits) = text
+            .strip_prefix("C '")
+            .and_then(|rest| rest.rsplit_once("' "))
+            .ok_or_else(not_a_point)?;
+        let hits = number(hits).ok_or_else(not_a_point)?;
+        let (mut file, mut line, mut column, mut page, mut name, mut lines) =
+            ("", "", "", "", "", "");
+        for field in fields.split('\x01').skip(1) {
+            let (key, value) = field.split_once('\x02').ok_or_else(not_a_point)?;
+            match key {
+                "f" => file = value,
+                "l" => line = value,
+                "n" => column = value,
+                "page" => page = value,
+                "o" => name = value,
+                "S" => lines = value,
+                _ => {}
+            }
+        }
+        let field = |field, found: &str, expected| CoverageProblem::Field {
+            field,
+            found: found.into(),
+            expected,
+        };
+        let (kind, module) = page
+            .strip_prefix("v_")
+            .and_then(|page| page.split_once('/'))
+            .filter(|(_, module)| !module.is_empty())
+            .ok_or_else(|| field("page", page, "v_KIND/MODULE"))?;
+        let kind = match (kind, name) {
+            ("toggle", _) => Kind::Toggle,
+            ("user", _) => Kind::Cover,
+            ("branch", _) | ("line", "if" | "elsif" | "else" | "case") => Kind::Arm,
+            ("line", _) => Kind::Block,
+            _ => return Ok(None),
+        };
+        let line = source_line(line).ok_or_else(|| field("l", line, "a source line"))?;
+        let column = number(column)
+            .and_then(|column| u32::try_from(column).ok())
+            .ok_or_else(|| field("n", column, "a column"))?;
+        if name.is_empty() {
+            return Err(field("o", name, "a name"));
+        }
+        let lines = stretches(lines).ok_or_else(|| field("S", lines, "ascending source lines"))?;
+        Ok(Some(Self {
+            // Verilator puts parameters behind two underscores.
+            module: module.split("__").next().unwrap_or(module),
+            file,
+            point: Point {
+                kind,
+                line,
+                column,
+                name: plain(name).into(),
+            },
+            count: Count {
+                hits,
+                lines: match kind {
+                    Kind::Block | Kind::Arm => lines,
+                    Kind::Toggle | Kind::Cover => Box::default(),
+                },
+            },
+        }))
+    }
+}
+
+/// A number without sign.
+fn number(text: &str) -> Option<u64> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_plain)
+}
+
+fn source_line(text: &str) -> Option<u32> {
+    let line = u32::try_from(number(text)?).ok()?;
+    (1..=LAST_LINE).contains(&line).then_some(line)
+}
+
+/// Lines as in `14-15,17`.
+fn stretches(text: &str) -> Option<Box<[(u32, u32)]>> {
+    let mut stretches = Vec::new();
+    let mut end = 0;
+    for item in text.split(',').filter(|_| !text.is_empty()) {
+        let (first, last) = item.split_once('-').unwrap_or((item, item));
+        let (first, last) = (source_line(first)?, source_line(last)?);
+        if first <= end || last < first {
+            return None;
+        }
+        end = last;
+        stretches.push((first, last));
+    }
+    Some(stretches.into())
+}
+
+/// A name as it stands in the source: Verilator writes `__05F` for the second of two underscores.
+fn plain(name: &str) -> String {
+    name.replace("___05F", "__")
+}
