@@ -3,12 +3,14 @@
 use maud::{Markup, PreEscaped, html};
 
 use crate::page::Section;
+use crate::results::FORGETFUL;
 use crate::text::{self, count, date, decimal, figure};
 use crate::{Bench, Page, Row};
 
 impl Page {
     pub(crate) fn bench_section(&self) -> Section {
         let body = html! {
+            @if !self.remembers { p { (FORGETFUL) } }
             @if !self.benches.is_empty() {
                 p.small { "The last figures that are remembered of each benchmark, which this run has not measured anew. A ratio is the measured figure over the limit, which is the physical bound." }
             }

@@ -41,10 +41,14 @@ fn sum(coverage: &Coverage, what: impl Fn(&Module) -> Hit) -> Hit {
 fn covered(coverage: &Coverage) -> Markup {
     let all = Module {
         name: "all modules".to_owned(),
+        file: String::new(),
         lines: sum(coverage, |module| module.lines),
         branches: sum(coverage, |module| module.branches),
         toggles: sum(coverage, |module| module.toggles),
     };
+    if coverage.modules.is_empty() && coverage.points.is_empty() {
+        return html! { p { "Nothing was counted: no test ran." } };
+    }
     html! {
         h3 { "By module" }
         @if coverage.modules.is_empty() { p { "The model has no lines to cover." } }
@@ -61,7 +65,7 @@ fn covered(coverage: &Coverage) -> Markup {
 
 fn module_row(module: &Module) -> Markup {
     html! { tr {
-        th scope="row" { code { (module.name) } }
+        th scope="row" title=[Some(&module.file).filter(|file| !file.is_empty())] { code { (module.name) } }
         @for hit in [module.lines, module.branches, module.toggles] { td { (share_of(hit)) } }
     } }
 }

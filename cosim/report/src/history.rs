@@ -3,13 +3,15 @@
 use maud::{Markup, html};
 
 use crate::page::Section;
+use crate::results::FORGETFUL;
 use crate::text::{date, grouped, seconds};
 use crate::{Page, PastRun};
 
 impl Page {
     pub(crate) fn history_section(&self) -> Section {
         let body = html! {
-            @if self.history.is_empty() { p { "No run is remembered." } }
+            @if !self.remembers { p { (FORGETFUL) } }
+            @else if self.history.is_empty() { p { "No run is remembered." } }
             @else {
                 p.small { "Runs on this backend, the latest first; those of other tests or tiers, too." }
                 div.scroll { table.history {

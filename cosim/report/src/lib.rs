@@ -37,8 +37,10 @@ pub struct Page {
     pub run: Run,
     /// What came of it, in the order of the suite; the repetitions of a test follow each other.
     pub tests: Vec<Test>,
-    /// What it was compared with; none where nothing is remembered.
-    pub comparison: Option<Comparison>,
+    /// Whether runs are remembered, and this one was compared with those before.
+    pub remembers: bool,
+    /// What it was compared with.
+    pub comparison: Comparison,
     /// The runs that are remembered, the oldest first, this one among them.
     pub history: Vec<PastRun>,
     /// What of the hardware the tests have exercised.
@@ -179,7 +181,7 @@ pub struct PastRun {
 }
 
 /// What of the hardware the tests have exercised.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Coverage {
     /// The modules of the hardware.
     pub modules: Vec<Module>,
@@ -188,10 +190,12 @@ pub struct Coverage {
 }
 
 /// How much of a module was exercised.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Module {
     /// Its name.
     pub name: String,
+    /// Its source file.
+    pub file: String,
     /// Lines.
     pub lines: Hit,
     /// Branches.
@@ -201,7 +205,7 @@ pub struct Module {
 }
 
 /// So many of so many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Hit {
     /// Those that were exercised.
     pub hit: u64,
@@ -227,7 +231,7 @@ impl std::iter::Sum for Hit {
 }
 
 /// A functional cover point.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Point {
     /// The module, or whatever else its kind belongs to.
     pub group: String,

@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::text::{count, date, decimal, grouped, seconds};
+use crate::text::{count, date, decimal, grouped, percent, seconds};
 use crate::{Change, Ending, Hit, Page};
 
 /// A section: its anchor, what it is called in the table of contents, and what it has.
@@ -40,7 +40,7 @@ impl Page {
                 }
                 body {
                     header class=(verdict.class) {
-                        p.what { "Alcor, regression of " code { (self.run.backend) } }
+                        p.what { "Alcor, regression of " code { (self.run.backend) } ", " (date(self.run.ended)) }
                         h1 { span.sign aria-hidden="true" { (verdict.sign) } " " (verdict.text) }
                         (self.tiles())
                     }
@@ -149,9 +149,9 @@ impl Page {
         }
         tiles.push(("cycles", grouped(cycles)));
         tiles.push(("wall time", seconds(self.run.elapsed)));
-        if let Some(coverage) = &self.coverage {
-            let lines: Hit = coverage.modules.iter().map(|module| module.lines).sum();
-            tiles.push(("of lines covered", crate::text::percent(lines.share())));
+        let modules = self.coverage.iter().flat_map(|coverage| &coverage.modules);
+        if let Some(share) = modules.map(|module| module.lines).sum::<Hit>().share() {
+            tiles.push(("of lines covered", percent(Some(share))));
         }
         html! {
             dl.tiles {

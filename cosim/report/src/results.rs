@@ -6,12 +6,15 @@ use maud::{Markup, html};
 
 use crate::page::Section;
 use crate::text::{self, count, date, grouped, seconds};
-use crate::{Change, Ending, Explanation, Page, Test};
+use crate::{Change, Comparison, Ending, Explanation, Page, Test};
 
 /// Failures, and changes of each kind, that the page tells of one by one.
 const MOST: usize = 200;
 /// Tests in each chart of the slowest.
 const SLOWEST: usize = 15;
+
+/// What is said where nothing is remembered.
+pub(crate) const FORGETFUL: &str = "This run remembers nothing and is compared with nothing: it was told so by --no-store, or has no folder for it, which --store names.";
 
 impl Page {
     pub(crate) fn failures(&self) -> Option<Section> {
@@ -22,6 +25,9 @@ impl Page {
             .collect();
         let more = failed.len().saturating_sub(MOST);
         let body = html! {
+            @if failed.len() > 3 {
+                ul.names { @for test in failed.iter().take(MOST) { li { (self.link(test)) } } }
+            }
             @for test in failed.iter().take(MOST) { (self.failure(test)) }
             @if more > 0 { p { (grouped(more as u64)) " more failed; " a href="report.json" { "report.json" } " has all." } }
         };
@@ -57,29 +63,27 @@ impl Page {
             .iter()
             .filter_map(|test| Some((test, test.change.as_ref()?)))
             .collect();
-        let body = match self.comparison {
+        let Comparison {
+            compared,
+            unknown,
+            latest,
+        } = self.comparison;
+        let body = match latest {
+            _ if !self.remembers => html! { p { (FORGETFUL) } },
             None => {
-                html! { p { "Compared with nothing: this run was told to remember nothing, or has no folder to remember it in (" code { "--store" } ")." } }
+                html! { p { "Nothing to compare with: no earlier run of these tests on this backend, in this tier, with this seed is remembered." } }
             }
-            Some(comparison) => match comparison.latest {
-                None => {
-                    html! { p { "Nothing to compare with: no earlier run of these tests on this backend, in this tier, with this seed is remembered." } }
+            Some(latest) => html! {
+                p {
+                    (count(compared, "test")) " ran before, last at " (date(latest)) "; "
+                    @match changed.len() { 0 => "nothing is new", some => { strong { (grouped(some as u64)) } " new" } }
+                    @if unknown > 0 { "; " (grouped(unknown as u64)) " ran for the first time" }
+                    ". Each test is compared with its own last result."
                 }
-                Some(latest) => html! {
-                    p {
-                        (count(comparison.compared, "test")) " ran before, last at " (date(latest)) "; "
-                        @match changed.len() { 0 => "nothing is new", some => { strong { (grouped(some as u64)) } " new" } }
-                        @if comparison.unknown > 0 { "; " (grouped(comparison.unknown as u64)) " ran for the first time" }
-                        ". Each test is compared with its own last result."
-                    }
-                    @if !changed.is_empty() { (self.changes(&changed)) }
-                },
+                @if !changed.is_empty() { (self.changes(&changed)) }
             },
         };
-        let beside = self
-            .comparison
-            .and_then(|it| it.latest)
-            .map(|_| grouped(changed.len() as u64));
+        let beside = latest.map(|_| grouped(changed.len() as u64));
         Section {
             id: "news",
             title: "New against earlier runs",
@@ -140,7 +144,7 @@ impl Page {
         let body = html! {
             @if reasons.is_empty() { p { "No test was skipped." } }
             @for (reason, tests) in &reasons {
-                h3 { (reason) ": " (grouped(tests.len() as u64)) }
+                h3 { (count(tests.len(), "test")) ": " (reason) }
                 ul.names { @for name in distinct(tests) { li { code { (name) } } } }
             }
         };
@@ -190,7 +194,7 @@ impl Page {
         let mut tests: Vec<&Test> = self
             .tests
             .iter()
-            .filter(|test| figure(test) > 0.0)
+            .filter(|test| test.ending != Ending::Skipped && figure(test) > 0.0)
             .collect();
         tests.sort_by(|a, b| figure(b).total_cmp(&figure(a)));
         tests.truncate(SLOWEST);
