@@ -1,3 +1,6 @@
+// No part of a board: nothing of it counts as covered or not.
+// verilator coverage_off
+
 /// A board in simulation: `core` with the bus functional model of XDMA at its host port.
 module sim_top #(
     /// Bits of a beat of the coprocessors and the crossbar: 32, 128, 256 or 512, with links PHIT_W at most.

@@ -11,8 +11,8 @@ use verilated::{Build, Model, Toolchain};
 
 pub const NODE_BYTES: u32 = 8192;
 
-/// The stand-in of that shape; `load` makes its cycles dearer.
-pub fn model(shape: Shape, load: u64, trace: bool) -> Model {
+/// The stand-in of that shape, with what the options ask of a model; `load` makes its cycles dearer.
+pub fn model(shape: Shape, load: u64, options: &Options) -> Model {
     // Builds in one process take turns, as the cores are few.
     static BUILDING: Mutex<()> = Mutex::new(());
     let _turn = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -29,7 +29,8 @@ pub fn model(shape: Shape, load: u64, trace: bool) -> Model {
         .dpi("alcor_monitor")
         .dpi("alcor_axi_tick")
         .dpi("alcor_memory")
-        .trace(trace);
+        .trace(options.waves.is_some())
+        .coverage(options.coverage);
     if shape.links != 0 {
         build = build
             .param("LINKS", shape.links)
@@ -57,7 +58,7 @@ pub fn alone(ranks: u32) -> Shape {
 pub fn board_with(ranks: u32, query: &str) -> Arc<SimBoard> {
     let uri = format!("stand-in?{query}");
     let (_, options) = Options::parse(&uri).unwrap();
-    let model = model(alone(ranks), 0, options.waves.is_some());
+    let model = model(alone(ranks), 0, &options);
     SimBoard::with_model("stand-in", &model, alone(ranks), options).unwrap()
 }
 
@@ -73,7 +74,7 @@ pub fn cluster_with(dims: &[u32], ranks: u32, phit_bits: u32, query: &str) -> Ar
         phit_bits,
         data_bits: 32,
     };
-    let model = model(shape, 0, options.waves.is_some());
+    let model = model(shape, 0, &options);
     SimCluster::with_model("stand-in", &model, shape, topology, options).unwrap()
 }
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod cluster;
+mod coverage;
 mod ends;
 mod fixture;
 mod link;

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use alcor::{Board, Cycle, Error, GlobalRank, Job, Operation, Rank, Result, Rights};
-use alcor_cosim::{CosimBackend, CosimError, Place, SimCluster};
+use alcor_cosim::{CosimBackend, CosimError, Options, Place, SimCluster};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -666,7 +666,7 @@ fn what_can_not_be_written_is_said_before_the_run() {
     assert!(says("rma2?log=0").to_string().contains("100000000"));
     let cluster = SimCluster::with_model(
         "stand-in",
-        &model(alone(2), 0, false),
+        &model(alone(2), 0, &Options::new().unwrap()),
         alone(2),
         alcor::Topology::single(),
         alcor_cosim::Options::new().unwrap(),

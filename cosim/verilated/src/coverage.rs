@@ -428,3 +428,190 @@ fn stretches(text: &str) -> Option<Box<[(u32, u32)]>> {
 fn plain(name: &str) -> String {
     name.replace("___05F", "__")
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A file as Verilator 5.048 writes it, with `{` for the byte before a key and `=` for that behind it.
+    const FILE: &str = "\
+# SystemC::Coverage-3
+C '{f=/hw/sub.sv{l=14{n=3{t=line{page=v_line/sub{o=block{S=14-15,19{h=TOP.top.u_*' 162
+C '{f=/hw/sub.sv{l=14{n=3{t=line{page=v_line/sub__W4{o=block{S=14-15,19{h=TOP.top.u_a' 121
+C '{f=/hw/sub.sv{l=16{n=28{t=line{page=v_line/sub{o=case{S=16{h=TOP.top.u_*' 0
+C '{f=/hw/sub.sv{l=16{n=28{t=line{page=v_line/sub__W4{o=case{S=16{h=TOP.top.u_a' 3
+C '{f=/hw/sub.sv{l=17{n=5{t=branch{page=v_branch/sub{o=if{S=17{h=TOP.top.u_*' 0
+C '{f=/hw/sub.sv{l=17{n=6{t=branch{page=v_branch/sub{o=else{h=TOP.top.u_*' 144
+C '{f=/hw/sub.sv{l=17{n=28{t=expr{page=v_expr/sub{o=((a_i == 32'sh3)==1) => 1{h=TOP.top.u_*' 18
+C '{f=/hw/sub.sv{l=1{n=95{t=toggle{page=v_toggle/sub{o=a_i[1]:0->1{h=TOP.top.u_*' 0
+C '{f=/hw/sub.sv{l=1{n=95{t=toggle{page=v_toggle/sub__W4{o=a_i[1]:0->1{h=TOP.top.u_a' 7
+C '{f=/hw/sub.sv{l=1{n=95{t=toggle{page=v_toggle/sub__W4{o=a_i[3]:0->1{h=TOP.top.u_a' 0
+C '{f=/hw/sub.sv{l=20{n=19{t=user{page=v_user/sub__W4{o=c_depth_posted_3_to_4{S=20{h=TOP.top.u_a.c' 0
+C '{f=/hw/sub.sv{l=20{n=19{t=user{page=v_user/sub{o=c_depth_posted_3_to_4{S=20{h=TOP.top.u_a.c' 5
+C '{f=/hw/sub.sv{l=21{n=19{t=user{page=v_user/sub{o=c_answers_local_BAD_ID{S=21{h=TOP.top.u_a.c' 2
+C '{f=/hw/sub.sv{l=24{n=19{t=user{page=v_user/sub{o=own___05Flabel{S=24{h=TOP.top.u_a.c' 1
+C '{f=/hw/top.sv{l=29{n=24{t=toggle{page=v_toggle/top{o=clk_i:0->1{h=TOP.top' 40
+";
+
+    fn file() -> Vec<u8> {
+        FILE.replace('{', "\x01").replace('=', "\x02").into()
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Coverage, Error> {
+        Coverage::parse("test.dat", bytes)
+    }
+
+    fn problem(bytes: &[u8]) -> (u64, CoverageProblem) {
+        match parse(bytes) {
+            Err(Error::Coverage { line, problem, .. }) => (line, problem),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The file with its first line and one more.
+    fn with(line: &str) -> Vec<u8> {
+        format!("{HEADER}\n{line}\n")
+            .replace('{', "\x01")
+            .replace('=', "\x02")
+            .into()
+    }
+
+    #[test]
+    fn parameterisations_are_one_module() {
+        let coverage = parse(&file()).unwrap();
+        let modules = coverage.modules();
+        let hit = |hit, of| Hit { hit, of };
+        let sub = ModuleCoverage {
+            module: "sub".into(),
+            file: "/hw/sub.sv".into(),
+            // 14, 15, 16 and 19 of those and 17.
+            lines: hit(4, 5),
+            // The case and the else, of those and the if.
+            branches: hit(2, 3),
+            toggles: hit(1, 2),
+        };
+        assert_eq!(modules.len(), 2);
+        assert_eq!(modules[0], sub);
+        assert_eq!(
+            (&*modules[1].module, modules[1].toggles),
+            ("top", hit(1, 1))
+        );
+    }
+
+    #[test]
+    fn labels_are_taken_apart() {
+        let points = parse(&file()).unwrap().points();
+        let told: Vec<_> = points
+            .iter()
+            .map(|point| (&*point.group, &*point.name, &*point.module, point.hits))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("answers", "local bad id", "sub", 2),
+                ("depth", "posted 3 to 4", "sub", 5),
+                ("sub", "own__label", "sub", 1),
+            ]
+        );
+    }
+
+    #[test]
+    fn counts_are_added_when_merged() {
+        let one = parse(&file()).unwrap();
+        let mut two = one.clone();
+        two.merge(one.clone());
+        assert_eq!(two.modules(), one.modules());
+        for (before, after) in one.points().iter().zip(two.points()) {
+            assert_eq!(2 * before.hits, after.hits);
+        }
+        // What one has not, the other brings.
+        let other = "C '{f=/x.sv{l=3{n=1{page=v_branch/x{o=if{S=3' 1";
+        two.merge(parse(&with(other)).unwrap());
+        assert_eq!(two.modules().len(), 3);
+        two.merge(Coverage::default());
+        assert_eq!(two.modules().len(), 3);
+        assert!(Coverage::default().is_empty() && !two.is_empty());
+    }
+
+    #[test]
+    fn counts_stay_at_the_end_of_their_range() {
+        let line = format!("C '{{l=3{{n=1{{page=v_user/x{{o=c_a_b' {}", u64::MAX);
+        let mut coverage = parse(&with(&line)).unwrap();
+        coverage.merge(coverage.clone());
+        assert_eq!(coverage.points()[0].hits, u64::MAX);
+    }
+
+    #[test]
+    fn what_is_damaged_is_named() {
+        assert_eq!(problem(b""), (1, CoverageProblem::Header));
+        assert_eq!(problem(b"# lcov\n"), (1, CoverageProblem::Header));
+        let cut = file();
+        assert_eq!(
+            problem(&cut[..cut.len() - 1]),
+            (16, CoverageProblem::Length)
+        );
+        let long = with(&"x".repeat(LONGEST as usize + 1));
+        assert_eq!(problem(&long), (2, CoverageProblem::Length));
+        let mut binary = with("C 'x' 1");
+        binary[HEADER.len() + 3] = 0xff;
+        assert_eq!(problem(&binary), (2, CoverageProblem::Text));
+        for line in [
+            "",
+            "D '{l=1' 1",
+            "C '{l=1'",
+            "C '{l=1' -1",
+            "C '{l=1' 1 1",
+            "C '{l' 1",
+        ] {
+            let (at, problem) = problem(&with(line));
+            assert!(
+                matches!(problem, CoverageProblem::Point { .. }),
+                "{line}: {problem}"
+            );
+            assert_eq!(at, 2);
+        }
+        for (wrong, line) in [
+            ("page", "C '{l=1{n=1{o=x' 1"),
+            ("page", "C '{l=1{n=1{page=v_line/{o=x' 1"),
+            ("l", "C '{n=1{page=v_line/x{o=x' 1"),
+            ("l", "C '{l=0{n=1{page=v_line/x{o=x' 1"),
+            ("l", "C '{l=99999999{n=1{page=v_line/x{o=x' 1"),
+            ("n", "C '{l=1{n=+1{page=v_line/x{o=x' 1"),
+            ("o", "C '{l=1{n=1{page=v_line/x' 1"),
+            ("S", "C '{l=1{n=1{page=v_line/x{o=block{S=5-4' 1"),
+            ("S", "C '{l=1{n=1{page=v_line/x{o=block{S=4,4' 1"),
+            ("S", "C '{l=1{n=1{page=v_line/x{o=block{S=4,' 1"),
+        ] {
+            match problem(&with(line)).1 {
+                CoverageProblem::Field { field, .. } => assert_eq!(field, wrong, "{line}"),
+                other => panic!("{line}: {other}"),
+            }
+        }
+    }
+
+    proptest! {
+        /// Nothing that is read makes it fail otherwise than with an error.
+        #[test]
+        fn damage_is_survived(
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+            end in any::<prop::sample::Index>(),
+        ) {
+            let mut bytes = file();
+            for (at, byte) in changes {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            bytes.truncate(end.index(bytes.len() + 1));
+            if let Ok(coverage) = parse(&bytes) {
+                for module in coverage.modules() {
+                    for hit in [module.lines, module.branches, module.toggles] {
+                        prop_assert!(hit.hit <= hit.of);
+                    }
+                }
+                prop_assert!(coverage.points().len() <= 3);
+            }
+        }
+    }
+}

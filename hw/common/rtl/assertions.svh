@@ -12,6 +12,10 @@
 //   ALCOR_STABLE(label, valid, ready, payload)        what is offered stays on offer, unchanged,
 //                                                     until it is taken (the valid/ready rule)
 //   ALCOR_ASSERT_CLK, ALCOR_STABLE_CLK                the same, with (clock, reset) after the label
+//   ALCOR_COVER(label, expression)                    a cover point: the cycles in which it holds are counted
+//
+// Cover points are there where ALCOR_COVERAGE is defined, as it is in models that count coverage, and so is what only
+// they need. Their labels are c_<group>_<name>: the group is one word, underscores in the name are spaces in reports.
 
 `ifndef ALCOR_ASSERTIONS_SVH
 `define ALCOR_ASSERTIONS_SVH
@@ -53,6 +57,13 @@
       ((valid_) && !(ready_)) |=> ((valid_) && $stable(payload_))) \
     else $error(`"label_: an offered item was withdrawn or changed`");
 
+`endif
+
+`ifdef ALCOR_COVERAGE
+`define ALCOR_COVER(label_, expression_) \
+  label_ : cover property (@(posedge clk_i) disable iff (!rst_ni) (expression_));
+`else
+`define ALCOR_COVER(label_, expression_)
 `endif
 
 `define ALCOR_ASSERT(label_, expression_) \

@@ -375,4 +375,79 @@ module match_queue #(
   `ALCOR_IMPLIES(a_unit_has_room, state_q == StStarted && answer_valid,
                  answer_value == TagW'(CELLS) - TagW'(cells_q))
 
+`ifdef ALCOR_COVERAGE
+  // verilator coverage_off
+  // The place in the queue, from 1 on, of what a search finds: how many entries are as old or older.
+  logic [DEPTH-1:0] queued_q;
+  logic [31:0] age_q, ages_q[DEPTH];
+  logic [EntryW-1:0] found_entry;
+  int unsigned place;
+
+  assign found_entry = (state_q == StWait) ? answer_entry : at_q;
+
+  always_comb begin
+    place = 0;
+    if (found && op_q != MoRemove) begin
+      for (int unsigned e = 0; e < DEPTH; e++) place += 32'(queued_q[e] && ages_q[e] <= ages_q[found_entry]);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (append) ages_q[op_entry_i] <= age_q;
+    if (!rst_ni) begin
+      queued_q <= '0;
+      age_q    <= '0;
+    end else begin
+      age_q <= age_q + 32'(append);
+      if (unlink) queued_q[entry_q] <= 1'b0;
+      if (append) queued_q[op_entry_i] <= 1'b1;
+    end
+  end
+  // verilator coverage_on
+
+`define ALCOR_COVER_MATCH(kind_) \
+  `ALCOR_COVER(c_search_``kind_``_empty, take && searches && count_o == '0) \
+  `ALCOR_COVER(c_search_``kind_``_nothing, failed && state_q != StIdle) \
+  `ALCOR_COVER(c_search_``kind_``_unit, found && state_q == StWait) \
+  `ALCOR_COVER(c_search_``kind_``_list, found && state_q == StWalk && cells_q == '0) \
+  `ALCOR_COVER(c_search_``kind_``_beyond_the_unit, found && state_q == StWalk && cells_q != '0) \
+  `ALCOR_COVER(c_full_``kind_``_unit, cells_q == CellW'(CELLS)) \
+  `ALCOR_COVER(c_full_``kind_``_queue, count_o == CountW'(DEPTH)) \
+  `ALCOR_COVER(c_depth_``kind_``_1, place == 1) \
+  `ALCOR_COVER(c_depth_``kind_``_2, place == 2) \
+  if (DEPTH >= 3) begin : g_depth_3 \
+    `ALCOR_COVER(c_depth_``kind_``_3_to_4, place >= 3 && place <= 4) \
+  end \
+  if (DEPTH >= 5) begin : g_depth_5 \
+    `ALCOR_COVER(c_depth_``kind_``_5_to_8, place >= 5 && place <= 8) \
+  end \
+  if (DEPTH >= 9) begin : g_depth_9 \
+    `ALCOR_COVER(c_depth_``kind_``_9_to_16, place >= 9 && place <= 16) \
+  end \
+  if (DEPTH >= 17) begin : g_depth_17 \
+    `ALCOR_COVER(c_depth_``kind_``_17_to_32, place >= 17 && place <= 32) \
+  end \
+  if (DEPTH >= 33) begin : g_depth_33 \
+    `ALCOR_COVER(c_depth_``kind_``_33_to_64, place >= 33 && place <= 64) \
+  end \
+  if (DEPTH >= 65) begin : g_depth_65 \
+    `ALCOR_COVER(c_depth_``kind_``_65_to_128, place >= 65 && place <= 128) \
+  end \
+  if (DEPTH >= 129) begin : g_depth_129 \
+    `ALCOR_COVER(c_depth_``kind_``_129_to_256, place >= 129 && place <= 256) \
+  end \
+  if (DEPTH >= 257) begin : g_depth_257 \
+    `ALCOR_COVER(c_depth_``kind_``_257_to_512, place >= 257 && place <= 512) \
+  end \
+  if (DEPTH >= 513) begin : g_depth_513 \
+    `ALCOR_COVER(c_depth_``kind_``_513_to_1024, place >= 513 && place <= 1024) \
+  end
+  if (POSTED) begin : g_cover_posted
+    `ALCOR_COVER_MATCH(posted)
+  end else begin : g_cover_unexpected
+    `ALCOR_COVER_MATCH(unexpected)
+  end
+`undef ALCOR_COVER_MATCH
+`endif
+
 endmodule

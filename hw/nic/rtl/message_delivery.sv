@@ -462,4 +462,14 @@ module message_delivery #(
   `ALCOR_STABLE(a_copy_stable, copy_valid_o, copy_ready_i, {copy_from_o, copy_to_o, copy_bytes_o, copy_receive_o})
   `ALCOR_STABLE(a_ack_stable, ack_valid_o, ack_ready_i, {ack_rank_o, ack_id_o})
 
+`ifdef ALCOR_COVERAGE
+  logic truncates;
+  assign truncates = end_q == EndMessage && !end_dropped_q && status_q == ST_OK && length > end_capacity_q;
+`endif
+  `ALCOR_COVER(c_truncation_eager, truncates && !announce && end_capacity_q != '0)
+  `ALCOR_COVER(c_truncation_eager_to_nothing, truncates && !announce && end_capacity_q == '0)
+  `ALCOR_COVER(c_truncation_rendezvous, truncates && announce && end_capacity_q != '0)
+  `ALCOR_COVER(c_truncation_rendezvous_to_nothing, truncates && announce && end_capacity_q == '0)
+  `ALCOR_COVER(c_full_moves_to_receivers, begin_q == BeginIdle && pair_valid && flights_q == FlightW'(FLIGHTS))
+
 endmodule

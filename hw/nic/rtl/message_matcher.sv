@@ -570,4 +570,31 @@ module message_matcher #(
   // What waits for a verdict waits until it has it.
   `ALCOR_NEXT(a_arrival_waits, arrival_valid_i && !(verdict_valid_o && verdict_ready_i), arrival_valid_i)
 
+`ifdef ALCOR_COVERAGE
+  logic [1:0] wildcards;
+  assign wildcards = {command_tag_i[X_TAG_ANY_SOURCE_LSB], command_tag_i[X_TAG_ANY_TAG_LSB]};
+  `ALCOR_COVER(c_wildcard_receive_none, commanded && command_i == McReceive && wildcards == 2'b00)
+  `ALCOR_COVER(c_wildcard_receive_source, commanded && command_i == McReceive && wildcards == 2'b10)
+  `ALCOR_COVER(c_wildcard_receive_tag, commanded && command_i == McReceive && wildcards == 2'b01)
+  `ALCOR_COVER(c_wildcard_receive_source_and_tag, commanded && command_i == McReceive && wildcards == 2'b11)
+  `ALCOR_COVER(c_wildcard_probe_none, commanded && command_i == McProbe && wildcards == 2'b00)
+  `ALCOR_COVER(c_wildcard_probe_source, commanded && command_i == McProbe && wildcards == 2'b10)
+  `ALCOR_COVER(c_wildcard_probe_tag, commanded && command_i == McProbe && wildcards == 2'b01)
+  `ALCOR_COVER(c_wildcard_probe_source_and_tag, commanded && command_i == McProbe && wildcards == 2'b11)
+`endif
+  // A message that is expected has found its receive.
+  `ALCOR_COVER(c_message_eager_expected, state_q == StChoose && verdict_d == MvDirect)
+  `ALCOR_COVER(c_message_eager_expected_by_way_of_a_fragment, state_q == StChoose && verdict_d == MvStore)
+  `ALCOR_COVER(c_message_eager_unexpected, state_q == StKeep && unexpected_ready && has_payload)
+  `ALCOR_COVER(c_message_empty_expected, state_q == StChoose && !arrival_announce_i && !has_payload)
+  `ALCOR_COVER(c_message_empty_unexpected, state_q == StKeep && unexpected_ready && !arrival_announce_i && !has_payload)
+  `ALCOR_COVER(c_message_rendezvous_expected, state_q == StChoose && arrival_announce_i)
+  `ALCOR_COVER(c_message_rendezvous_unexpected, state_q == StKeep && unexpected_ready && arrival_announce_i)
+  `ALCOR_COVER(c_message_recalled, pair_dropped_o && pair_valid_o)
+  `ALCOR_COVER(c_refused_message_without_fragment, refused_o && !closed_i && !free_valid)
+  `ALCOR_COVER(c_refused_message_beyond_quota, refused_o && !closed_i && free_valid)
+  `ALCOR_COVER(c_refused_message_in_reset, refused_o && closed_i)
+  `ALCOR_COVER(c_full_unexpected_buffer, state_q == StIdle && !free_valid)
+  `ALCOR_COVER(c_full_direct_messages, direct_q == DirectW'(DIRECT))
+
 endmodule

@@ -208,6 +208,9 @@ module rma_command_queue #(
 
     `ALCOR_ASSERT(a_in_step, instruction_valid == operand_valid)
     `ALCOR_ASSERT(a_in_step_room, instruction_ready == operand_ready)
+    `ALCOR_COVER(c_full_commands, !instruction_ready)
+    `ALCOR_COVER(c_full_data8, !data8_ready)
+    `ALCOR_COVER(c_refused_command_without_room, overflow_o)
   end
 
 endmodule

@@ -176,4 +176,26 @@ module rma_completion_queue #(
   // The address and the choice of word hold; the retired count is whatever it is when written.
   `ALCOR_STABLE(a_write_stable, write_valid_o && !clear_i, write_ready_i, write_address_o)
 
+  `ALCOR_COVER(c_full_completions, !room)
+  `ALCOR_COVER(c_full_ring, overflow_o)
+
+`ifdef ALCOR_COVERAGE
+  // What is entered, by where it comes from; of replies and collectives it is told where more is known of them.
+`define ALCOR_COVER_ANSWER(from_, status_) \
+  `ALCOR_COVER(c_answers_``from_``_``status_, \
+               from_``_valid_i && from_``_ready_o && from_``_status_i == ST_``status_)
+  `ALCOR_COVER_ANSWER(local, BAD_RANK)
+  `ALCOR_COVER_ANSWER(local, BAD_LOCAL)
+  `ALCOR_COVER_ANSWER(local, NOT_REGISTERED)
+  `ALCOR_COVER_ANSWER(local, NOT_BEGUN)
+  `ALCOR_COVER_ANSWER(local, BAD_LENGTH)
+  `ALCOR_COVER_ANSWER(local, BAD_ID)
+  `ALCOR_COVER_ANSWER(message, OK)
+  `ALCOR_COVER_ANSWER(message, TRUNCATED)
+  `ALCOR_COVER_ANSWER(message, CANCELLED)
+  `ALCOR_COVER_ANSWER(message, NOT_FOUND)
+  `ALCOR_COVER_ANSWER(message, BAD_ID)
+`undef ALCOR_COVER_ANSWER
+`endif
+
 endmodule

@@ -960,4 +960,18 @@ module rma_coprocessor #(
   // A registration is committed when all ranks agree, which takes longer than preparing it.
   `ALCOR_IMPLIES(a_prepared, op_commit, op_ready)
 
+`ifdef ALCOR_COVERAGE
+  // Answers to commands; in a reset there are answers to recalls, which nobody looks at.
+`define ALCOR_COVER_ANSWER(status_) \
+  `ALCOR_COVER(c_answers_reply_``status_, \
+               completion_valid && completion_ready && !drain && completion_status == ST_``status_)
+  `ALCOR_COVER_ANSWER(OK)
+  `ALCOR_COVER_ANSWER(BAD_SLOT)
+  `ALCOR_COVER_ANSWER(OUT_OF_BOUNDS)
+  `ALCOR_COVER_ANSWER(DENIED)
+  `ALCOR_COVER_ANSWER(NO_ROOM)
+  `ALCOR_COVER_ANSWER(RANK_RESET)
+`undef ALCOR_COVER_ANSWER
+`endif
+
 endmodule

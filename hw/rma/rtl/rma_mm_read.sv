@@ -272,4 +272,13 @@ module rma_mm_read #(
   `ALCOR_STABLE(a_read_stable, read_valid_o, read_ready_i, read_address_o)
   `ALCOR_STABLE(a_out_stable, out_valid_o, out_ready_i, {out_last_o, out_data_o})
 
+  `ALCOR_COVER(c_full_out, credit_q == '0)
+  `ALCOR_COVER(c_full_read_tasks, !task_ready_o)
+`ifdef ALCOR_COVERAGE
+  // Wider beats have headers beside their tasks.
+  if (DATA_W == 32) begin : g_cover_heads
+    `ALCOR_COVER(c_full_read_heads, !head_ready_o)
+  end
+`endif
+
 endmodule

@@ -145,4 +145,6 @@ module rma_mm_write #(
                 {write_address_o, write_data_o, write_strobe_o})
   `ALCOR_STABLE(a_note_stable, note_valid_o, note_ready_i, note_o)
 
+  `ALCOR_COVER(c_full_write_tasks, !task_ready_o)
+
 endmodule

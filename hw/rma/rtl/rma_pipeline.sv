@@ -769,4 +769,32 @@ module rma_pipeline #(
                      "rma_pipeline: an eager message must fit into a packet")
   `ALCOR_IMPLIES(a_fire_expected, fires, is_sync)
 
+`ifdef ALCOR_COVERAGE
+  // Commands that end without a completion: those that all ranks give together, and the paper's.
+`define ALCOR_COVER_RESULT(status_) \
+  `ALCOR_COVER(c_answers_window_``status_, result_valid_o && result_status_o == ST_``status_)
+  `ALCOR_COVER_RESULT(OK)
+  `ALCOR_COVER_RESULT(BAD_RANGE)
+  `ALCOR_COVER_RESULT(TABLE_FULL)
+  `ALCOR_COVER_RESULT(DUPLICATE)
+  `ALCOR_COVER_RESULT(NOT_REGISTERED)
+  `ALCOR_COVER_RESULT(MISMATCH)
+  `ALCOR_COVER_RESULT(RANK_RESET)
+  `ALCOR_COVER_RESULT(NOT_BEGUN)
+`undef ALCOR_COVER_RESULT
+  `ALCOR_COVER(c_answers_barrier_OK, barrier_done_o && !mismatch_o)
+  `ALCOR_COVER(c_answers_barrier_MISMATCH, mismatch_o)
+`define ALCOR_COVER_REFUSED(status_) \
+  `ALCOR_COVER(c_refused_paper_``status_, refused_o && is_pair && refused_status_o == ST_``status_)
+  `ALCOR_COVER_REFUSED(BAD_LOCAL)
+  `ALCOR_COVER_REFUSED(BAD_LENGTH)
+  `ALCOR_COVER_REFUSED(BAD_RANK)
+  `ALCOR_COVER_REFUSED(NOT_REGISTERED)
+  `ALCOR_COVER_REFUSED(NOT_BEGUN)
+`undef ALCOR_COVER_REFUSED
+  `ALCOR_COVER(c_refused_together_NOT_BEGUN, refused_o && is_sync)
+  `ALCOR_COVER(c_refused_number_of_another, refused_o && pid_refused)
+  `ALCOR_COVER(c_refused_unknown_command, ex1_valid_q && ex1_done && !is_known)
+`endif
+
 endmodule

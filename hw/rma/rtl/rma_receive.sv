@@ -231,6 +231,7 @@ module rma_receive #(
     );
 
     `ALCOR_IMPLIES(a_whole_header, taken && in_last_i, heads_left_d == '0)
+    `ALCOR_COVER(c_full_received_heads, !head_room)
   end else begin : g_beats
     logic head_room, beside, last_word;
     logic [127:0] heads;
@@ -258,6 +259,8 @@ module rma_receive #(
       if (!rst_ni) word_q <= '0;
       else if (head_valid && head_ready) word_q <= last_word ? '0 : word_q + 1'b1;
     end
+
+    `ALCOR_COVER(c_full_received_heads, !head_room)
   end
 
   fifo #(.WIDTH(DATA_W), .DEPTH(IN_DEPTH), .BLOCK_RAM(IN_DEPTH >= 128)) u_in_fifo (
@@ -441,5 +444,7 @@ module rma_receive #(
   `ALCOR_ASSERT(a_room_for_acks, !note_valid || note_ready || !REQUESTS)
   `ALCOR_CHECK_PARAM(g_check_width, DATA_W == 32 || DATA_W == 128 || DATA_W == 256 || DATA_W == 512,
                      "rma_receive: DATA_W must be 32, 128, 256 or 512")
+
+  `ALCOR_COVER(c_full_in, !payload_room)
 
 endmodule

@@ -57,4 +57,6 @@ module router_crosspoint #(
 
   `ALCOR_IMPLIES(a_write_has_room, write_i, room_o)
 
+  `ALCOR_COVER(c_full_crosspoint, !room_o)
+
 endmodule

@@ -241,4 +241,8 @@ module router_input #(
   `ALCOR_ASSERT(a_write_has_word, (write_o & ~voq_valid) == '0)
   `ALCOR_ASSERT(a_work_conserving, (eligible == '0) == (write_o == '0))
 
+  `ALCOR_COVER(c_full_router_input, !mem_ready)
+  `ALCOR_COVER(c_full_router_headers, !header_ready)
+  `ALCOR_COVER(c_full_virtual_output_queue, voq_in_ready != '1)
+
 endmodule

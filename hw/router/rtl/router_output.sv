@@ -121,4 +121,6 @@ module router_output #(
   `ALCOR_NEXT(a_hold_until_last, held_q && !(offer && room && last), held_q)
   `ALCOR_NEXT(a_holder_stays, held_q && !(offer && room && last), $stable(holder_q))
 
+  `ALCOR_COVER(c_full_router_output, !room)
+
 endmodule

@@ -676,4 +676,92 @@ module collective_unit #(
   `ALCOR_CHECK_PARAM(g_check_phit, PHIT_W == 256 || PHIT_W == 512, "collective_unit: PHIT_W must be 256 or 512")
   `ALCOR_IMPLIES(a_end_active, end_valid, active_q[end_row])
 
+`ifdef ALCOR_COVERAGE
+  // What begins, on this board: reductions by type and operation, where there is a unit for them; what is copied by
+  // type. Of a collective in software only the signature comes here.
+  logic begins;
+  logic [3:0] begin_opcode, begin_operation;
+  logic [2:0] begin_type;
+  assign begins          = begin_q && begin_row_q != 5'(SyncContext);
+  assign begin_opcode    = what[RANK_C_WHAT_OPCODE_LSB+:4];
+  assign begin_operation = what[RANK_C_WHAT_OPERATION_LSB+:4];
+  assign begin_type      = what[RANK_C_WHAT_DATATYPE_LSB+:3];
+`define ALCOR_COVER_REDUCTION(collective_, type_, operation_) \
+  if (TYPES[DT_``type_] && OPS[RO_``operation_]) begin : g_``collective_``_``type_``_``operation_ \
+    `ALCOR_COVER(c_collectives_``collective_``_``type_``_``operation_, \
+                 begins && begin_opcode == CO_``collective_ && begin_type == DT_``type_ && \
+                 begin_operation == RO_``operation_ && total != '0) \
+  end
+`define ALCOR_COVER_ARITHMETIC(collective_, type_) \
+  `ALCOR_COVER_REDUCTION(collective_, type_, SUM) \
+  `ALCOR_COVER_REDUCTION(collective_, type_, MIN) \
+  `ALCOR_COVER_REDUCTION(collective_, type_, MAX) \
+  `ALCOR_COVER_REDUCTION(collective_, type_, PROD)
+`define ALCOR_COVER_BITWISE(collective_, type_) \
+  `ALCOR_COVER_REDUCTION(collective_, type_, BAND) \
+  `ALCOR_COVER_REDUCTION(collective_, type_, BOR) \
+  `ALCOR_COVER_REDUCTION(collective_, type_, BXOR)
+`define ALCOR_COVER_REDUCTIONS(collective_) \
+  `ALCOR_COVER_ARITHMETIC(collective_, F64) \
+  `ALCOR_COVER_ARITHMETIC(collective_, F32) \
+  `ALCOR_COVER_ARITHMETIC(collective_, I64) \
+  `ALCOR_COVER_ARITHMETIC(collective_, I32) \
+  `ALCOR_COVER_ARITHMETIC(collective_, U64) \
+  `ALCOR_COVER_ARITHMETIC(collective_, U32) \
+  `ALCOR_COVER_BITWISE(collective_, I64) \
+  `ALCOR_COVER_BITWISE(collective_, I32) \
+  `ALCOR_COVER_BITWISE(collective_, U64) \
+  `ALCOR_COVER_BITWISE(collective_, U32)
+`define ALCOR_COVER_COPY(collective_, type_) \
+  `ALCOR_COVER(c_collectives_``collective_``_``type_, \
+               begins && begin_opcode == CO_``collective_ && begin_type == DT_``type_)
+`define ALCOR_COVER_COPIES(collective_) \
+  `ALCOR_COVER_COPY(collective_, F64) \
+  `ALCOR_COVER_COPY(collective_, F32) \
+  `ALCOR_COVER_COPY(collective_, I64) \
+  `ALCOR_COVER_COPY(collective_, I32) \
+  `ALCOR_COVER_COPY(collective_, U64) \
+  `ALCOR_COVER_COPY(collective_, U32)
+  `ALCOR_COVER_REDUCTIONS(REDUCE)
+  `ALCOR_COVER_REDUCTIONS(ALLREDUCE)
+  `ALCOR_COVER_REDUCTIONS(REDUCE_SCATTER)
+  `ALCOR_COVER_COPIES(BCAST)
+  `ALCOR_COVER_COPIES(SCATTER)
+  `ALCOR_COVER_COPIES(GATHER)
+  `ALCOR_COVER_COPIES(ALLGATHER)
+  `ALCOR_COVER(c_collectives_BARRIER, begins && begin_opcode == CO_BARRIER)
+  `ALCOR_COVER(c_collectives_SOFTWARE, begins && (begin_opcode == CO_SOFTWARE || begin_type == DT_SOFTWARE))
+  `ALCOR_COVER(c_collectives_barrier_of_all_boards, begin_q && begin_row_q == 5'(SyncContext))
+`define ALCOR_COVER_ALGORITHM(algorithm_) \
+  `ALCOR_COVER(c_algorithm_``algorithm_, begins && what[RANK_C_WHAT_ALGORITHM_LSB+:2] == AL_``algorithm_)
+  `ALCOR_COVER_ALGORITHM(TREE)
+  `ALCOR_COVER_ALGORITHM(DOUBLING)
+  `ALCOR_COVER_ALGORITHM(HALVING)
+  `ALCOR_COVER_ALGORITHM(GRAY)
+  `ALCOR_COVER(c_algorithm_folded, begins && begin_fold != '0)
+  `ALCOR_COVER(c_algorithm_one_board, begins && begin_stages == '0)
+`undef ALCOR_COVER_REDUCTION
+`undef ALCOR_COVER_ARITHMETIC
+`undef ALCOR_COVER_BITWISE
+`undef ALCOR_COVER_REDUCTIONS
+`undef ALCOR_COVER_COPY
+`undef ALCOR_COVER_COPIES
+`undef ALCOR_COVER_ALGORITHM
+`define ALCOR_COVER_ANSWER(status_) \
+  `ALCOR_COVER(c_answers_collective_``status_, \
+               complete_valid_o[r] && complete_ready_i[r] && complete_status_o[r] == ST_``status_)
+  for (genvar r = 0; r < RANKS; r++) begin : g_cover
+    `ALCOR_COVER_ANSWER(OK)
+    `ALCOR_COVER_ANSWER(BAD_LOCAL)
+    `ALCOR_COVER_ANSWER(BAD_COMMUNICATOR)
+    `ALCOR_COVER_ANSWER(MISMATCH)
+    `ALCOR_COVER_ANSWER(OTHER_COUNT)
+    `ALCOR_COVER_ANSWER(OTHER_TYPE)
+    `ALCOR_COVER_ANSWER(OTHER_OPERATION)
+    `ALCOR_COVER_ANSWER(OTHER_ROOT)
+    `ALCOR_COVER_ANSWER(RANK_RESET)
+  end
+`undef ALCOR_COVER_ANSWER
+`endif
+
 endmodule

@@ -500,4 +500,14 @@ module switch_router_input #(
   `ALCOR_ASSERT(a_next_has_not_begun, (next_up_q & mine_q) == '0)
   `ALCOR_ASSERT(a_next_waits, (next_up_q & ~first_valid_q) == '0)
 
+`ifdef ALCOR_COVERAGE
+  if (CHANNELS == 6) begin : g_cover_link
+    `ALCOR_COVER(c_full_link_requests, count_q[0][PtrW] || count_q[1][PtrW])
+    `ALCOR_COVER(c_full_link_replies, count_q[2][PtrW] || count_q[3][PtrW])
+    `ALCOR_COVER(c_full_link_collectives, count_q[4][PtrW] || count_q[5][PtrW])
+  end else begin : g_cover_local
+    `ALCOR_COVER(c_full_link_input_of_the_board, count_q[0][PtrW])
+  end
+`endif
+
 endmodule

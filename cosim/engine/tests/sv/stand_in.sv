@@ -298,6 +298,9 @@ module core_stand_in #(
     for (int r = 0; r < RANKS; r++) if (sent[r].valid) launched = sent[r];
   end
 
+  // Once each time that all meet.
+  c_barriers_met: cover property (@(posedge clk_i) disable iff (!rst_ni) &at_barrier);
+
   // Work without a purpose, so that a cycle costs what one of a board does.
   logic [31:0] load_q [LOAD + 1];
   always_ff @(posedge clk_i) begin
