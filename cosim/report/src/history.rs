@@ -13,7 +13,7 @@ impl Page {
             @if !self.remembers { p { (FORGETFUL) } }
             @else if self.history.is_empty() { p { "No run is remembered." } }
             @else {
-                p.small { "Runs on this backend, the latest first; those of other tests or tiers, too." }
+                p.small { "Runs on this backend, this one first; those of other tests, seeds or tiers, too." }
                 div.scroll { table.history {
                     thead { tr {
                         th { "ended" } th { "tier" } th { "results" } th.num { "passed" } th.num { "failed" }
@@ -25,7 +25,7 @@ impl Page {
         };
         Section {
             id: "history",
-            title: "Earlier runs",
+            title: "Run history",
             beside: Some(grouped(self.history.len() as u64)),
             body,
         }

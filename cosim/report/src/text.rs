@@ -45,9 +45,10 @@ pub fn decimal(value: f64, decimals: usize) -> String {
     }
 }
 
-/// Seconds.
+/// Seconds, to a millisecond where they are less than one.
 pub fn seconds(time: Duration) -> String {
-    format!("{} s", decimal(time.as_secs_f64(), 2))
+    let decimals = if time.as_secs() == 0 { 3 } else { 2 };
+    format!("{} s", decimal(time.as_secs_f64(), decimals))
 }
 
 /// A share of one, in per cent.
@@ -109,6 +110,7 @@ mod tests {
             assert_eq!(grouped(number), text);
         }
         assert_eq!(seconds(Duration::from_millis(1_234_567)), "1,234.57 s");
+        assert_eq!(seconds(Duration::from_millis(4)), "0.004 s");
     }
 
     #[test]

@@ -290,8 +290,11 @@ impl Chart<'_> {
     }
 }
 
-/// A whole number with separators of thousands.
+/// A number with separators of thousands, and a decimal where it is small and not whole.
 fn grouped(value: f64) -> String {
+    if value.fract() != 0.0 && value.abs() < 10.0 {
+        return format!("{value:.1}");
+    }
     let digits = format!("{value:.0}");
     let separated = |(place, digit): (usize, char)| {
         let is_first = place == 0 || !(digits.len() - place).is_multiple_of(3);
@@ -919,8 +922,8 @@ mod tests {
     #[test]
     fn numbers_of_axes_are_grouped() {
         assert_eq!(
-            [0.0, 999.0, 1000.0, 1_234_567.0].map(grouped),
-            ["0", "999", "1,000", "1,234,567"]
+            [0.0, 0.5, 20.5, 999.0, 1000.0, 1_234_567.0].map(grouped),
+            ["0", "0.5", "20", "999", "1,000", "1,234,567"]
         );
     }
 
