@@ -224,7 +224,7 @@ fn coverage_is_of_all_boards_that_tests_ran_on() {
     assert!(text(&html, ".tiles").contains("of lines covered"));
     let report = fs::read_to_string(folder.join("out/report.txt")).unwrap();
     assert!(
-        report.contains("\ncoverage of ") && report.contains("toggled bits"),
+        report.contains("\ncoverage of ") && report.contains("bit edges"),
         "{report}"
     );
     assert!(

@@ -53,7 +53,7 @@ fn covered(coverage: &Coverage) -> Markup {
         h3 { "By module" }
         @if coverage.modules.is_empty() { p { "The model has no lines to cover." } }
         @else { div.scroll { table.coverage {
-            thead { tr { th { "module" } th { "lines" } th { "branches" } th { "toggled bits" } } }
+            thead { tr { th { "module" } th { "lines" } th { "branches" } th { "bit edges" } } }
             tbody { (module_row(&all)) }
             tbody { @for module in &coverage.modules { (module_row(module)) } }
         } } }

@@ -200,7 +200,7 @@ pub struct Module {
     pub lines: Hit,
     /// Branches.
     pub branches: Hit,
-    /// Bits that went up, and down.
+    /// Edges of bits, up and down.
     pub toggles: Hit,
 }
 

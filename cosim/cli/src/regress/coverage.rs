@@ -103,7 +103,7 @@ impl fmt::Display for Brief<'_> {
         let figures = [
             ("lines", sum(|module| module.lines)),
             ("branches", sum(|module| module.branches)),
-            ("toggled bits", sum(|module| module.toggles)),
+            ("bit edges", sum(|module| module.toggles)),
             (
                 "cover points",
                 Hit {
