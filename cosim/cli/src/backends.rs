@@ -57,6 +57,17 @@ pub fn with_waves(uri: &str, file: &Path) -> Result<String, Error> {
     }
 }
 
+/// `uri`, with a model that counts coverage.
+pub fn with_coverage(uri: &str) -> Result<String, Error> {
+    match uri.split_once(':') {
+        Some((CosimBackend::SCHEME, _)) => {
+            let separator = if uri.contains('?') { '&' } else { '?' };
+            Ok(format!("{uri}{separator}coverage=1"))
+        }
+        _ => Err(Error::NoCoverage(uri.to_owned())),
+    }
+}
+
 /// Packets of each board that are kept for a failure.
 const KEPT: usize = 20_000;
 
@@ -172,6 +183,19 @@ mod tests {
         assert!(check_waves("soft:4").is_err());
         assert!(check_waves("cosim:rma4?waves=f.fst").is_err());
         assert!(check_waves("cosim:rma4?profile=ideal").is_ok());
+    }
+
+    #[test]
+    fn coverage_is_of_simulated_boards() {
+        let with = |uri| with_coverage(uri).ok();
+        assert_eq!(with("cosim:rma4").unwrap(), "cosim:rma4?coverage=1");
+        assert_eq!(
+            with("cosim:rma4?away=1").unwrap(),
+            "cosim:rma4?away=1&coverage=1"
+        );
+        for uri in ["soft:2", "standin:rma2", "xdma:auto", "cosim"] {
+            assert_eq!(with(uri), None, "{uri}");
+        }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! `alcor bench`: figures, each beside the paper's and the physical bound.
 
 mod host;
+mod memory;
 mod rival;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,11 +18,15 @@ use alcor_paper::{Absent, Format, Report, Row, alpu, load, messages, plot, rma};
 use clap::ValueEnum;
 
 pub use host::{CountArgs, be_counted};
+pub use memory::remembered;
 use rival::Rival;
 
 use crate::backends::Logs;
 use crate::build;
 use crate::exit::{Ended, Error, Exit};
+use crate::revision::revision;
+use crate::store::StoreArgs;
+use memory::Measured;
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -41,6 +45,24 @@ pub enum Subject {
     /// How fast the simulation runs: of a board beside a bare loop, of joined boards on one and on
     /// two threads.
     Sim,
+}
+
+impl Subject {
+    /// Its name on the command line.
+    fn name(self) -> &'static str {
+        match self {
+            Subject::Rma => "rma",
+            Subject::Alpu => "alpu",
+            Subject::Collectives => "collectives",
+            Subject::Host => "host",
+            Subject::Sim => "sim",
+        }
+    }
+
+    /// What its figures are remembered under.
+    fn key(self) -> String {
+        format!("bench:{}", self.name())
+    }
 }
 
 /// How a report is printed.
@@ -83,6 +105,8 @@ pub struct Args {
     plot: Option<PathBuf>,
     #[command(flatten)]
     logs: Logs,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 /// Measures and prints; progress goes to standard error.
@@ -94,6 +118,7 @@ pub fn run(args: &Args) -> Ended {
     if args.logs.are_wanted() && !(is_traced && args.config.is_some()) {
         return Err(Error::NoTracedBench);
     }
+    let store = args.store.open(&args.subject.key())?;
     let report = match args.subject {
         Subject::Rma => args.rma()?,
         Subject::Alpu => args.alpu()?,
@@ -115,13 +140,16 @@ pub fn run(args: &Args) -> Ended {
         Output::Csv => Format::Csv,
     };
     print!("{}", report.render(format)?);
+    if let Some(mut store) = store {
+        store.remember(Measured::now(args.full, report));
+    }
     Ok(Exit::Passed)
 }
 
 impl Args {
-    fn report(&self, bench: &str, config: &str, unit: &str, rows: Vec<Row>) -> Report {
+    fn report(&self, bench: Subject, config: &str, unit: &str, rows: Vec<Row>) -> Report {
         Report {
-            bench: bench.into(),
+            bench: bench.name().into(),
             config: config.into(),
             unit: unit.into(),
             seed: self.seed,
@@ -150,7 +178,7 @@ impl Args {
                     .collect::<Vec<_>>(),
             );
         }
-        Ok(self.report("rma", &configs.join("+"), "cycles", rows))
+        Ok(self.report(Subject::Rma, &configs.join("+"), "cycles", rows))
     }
 
     fn alpu(&self) -> Result<Report, Error> {
@@ -183,7 +211,7 @@ impl Args {
             .config
             .as_deref()
             .unwrap_or("alpu256+alpu128+mpi2+rma4");
-        Ok(self.report("alpu", config, "cycles", rows))
+        Ok(self.report(Subject::Alpu, config, "cycles", rows))
     }
 
     fn collectives(&self) -> Result<Report, Error> {
@@ -200,7 +228,7 @@ impl Args {
                 _ => row.of(config),
             }));
         }
-        Ok(self.report("collectives", &configs.join("+"), "cycles", rows))
+        Ok(self.report(Subject::Collectives, &configs.join("+"), "cycles", rows))
     }
 
     fn collectives_of(&self, config: &str) -> Result<Vec<Row>, Error> {
@@ -232,7 +260,7 @@ impl Args {
 
     fn host(&self) -> Result<Report, Error> {
         let config = self.config.as_deref().unwrap_or("rma2");
-        Ok(self.report("host", config, "as noted", host::rows(config)?))
+        Ok(self.report(Subject::Host, config, "as noted", host::rows(config)?))
     }
 
     fn sim(&self) -> Result<Report, Error> {
@@ -271,7 +299,7 @@ impl Args {
             Row::new("allreduce-speedup", load.speedup)
                 .note(format!("{jobs} threads / one, median of pairs")),
         ];
-        Ok(self.report("sim", config, "board-cycles per second", rows))
+        Ok(self.report(Subject::Sim, config, "board-cycles per second", rows))
     }
 
     fn sim_board(&self, config: &str, cluster: &SimCluster) -> Result<Report, Error> {
@@ -286,7 +314,7 @@ impl Args {
             Row::new("bare-put-8", put_8.bare).note("the same traffic, preloaded"),
             Row::new("efficiency-put-8", put_8.efficiency).note("alcor / bare, median of pairs"),
         ];
-        let mut report = self.report("sim", config, "simulated cycles per second", rows);
+        let mut report = self.report(Subject::Sim, config, "simulated cycles per second", rows);
         match Rival::find()? {
             Some(rival) => {
                 let parameters = parameters(cluster, config)?;
@@ -456,19 +484,6 @@ impl Speed {
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
-}
-
-/// The source revision, where git knows it.
-fn revision() -> String {
-    Command::new("git")
-        .args(["rev-parse", "--short=12", "HEAD"])
-        .output()
-        .ok()
-        .filter(|output| output.status.success())
-        .map_or_else(
-            || "unknown".into(),
-            |output| String::from_utf8_lossy(&output.stdout).trim().into(),
-        )
 }
 
 #[cfg(test)]

@@ -59,6 +59,11 @@ pub enum Error {
         path = .0.display()
     )]
     BadWavesPath(PathBuf),
+    /// A backend counts no coverage.
+    #[error(
+        "`{0}` counts no coverage; leave --coverage out, or take a simulated board such as cosim:rma4"
+    )]
+    NoCoverage(String),
     /// A backend tells no timeline.
     #[error(
         "`{0}` tells no timeline; leave --trace and --packets out, or take a simulated board such as cosim:rma4"
@@ -98,7 +103,7 @@ pub enum Error {
     },
     /// Results can't be remembered where they were to be.
     #[error("{0}")]
-    Store(#[from] crate::regress::StoreError),
+    Store(#[from] crate::store::StoreError),
     /// A benchmark has no figures.
     #[error("{0}")]
     Measure(#[from] alcor_paper::rma::MeasureError),
@@ -208,6 +213,7 @@ impl From<&Error> for Exit {
             | Error::NoWaves(_)
             | Error::WavesTwice(_)
             | Error::BadWavesPath(_)
+            | Error::NoCoverage(_)
             | Error::NoTrace(_)
             | Error::ManyTraces(_)
             | Error::NoTracedBench

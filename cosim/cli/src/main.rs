@@ -11,8 +11,10 @@ mod exit;
 mod farm;
 mod manual;
 mod regress;
+mod revision;
 mod run;
 mod serve;
+mod store;
 
 use std::process::ExitCode;
 

@@ -2,13 +2,15 @@
 
 mod args;
 mod compare;
+mod coverage;
 mod estimate;
 mod explain;
 mod junit;
+mod page;
 mod plan;
 mod progress;
 mod report;
-mod store;
+pub(crate) mod results;
 mod summary;
 
 use std::collections::BTreeMap;
@@ -16,18 +18,20 @@ use std::fs;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use alcor::Cluster;
 use alcor_conformance::{Case, Outcome, Settings, Test, digest, run_suite, tests};
 
-pub use args::Args;
-pub use store::StoreError;
+pub use args::{Args, quoted};
 
 use crate::backends;
 use crate::exit::{Ended, Error, Exit};
+use crate::store::Store;
 use args::WavesWhen;
 use compare::Comparison;
+use coverage::Collector;
 use estimate::Estimate;
 use progress::Progress;
-use store::{Run, Store};
+use results::Run;
 use summary::Summary;
 
 /// Runs the command.
@@ -50,21 +54,32 @@ pub fn run(args: &Args) -> Ended {
     if args.logs.are_wanted() && cases.len() > 1 {
         return Err(Error::ManyTraces(cases.len()));
     }
-    let board = args.logs.add_to_uri(&args.backend)?;
+    let mut board = args.logs.add_to_uri(&args.backend)?;
+    if args.coverage {
+        board = backends::with_coverage(&board)?;
+    }
     let jobs = args.jobs()?;
     if args.report.is_some() || args.waves() == WavesWhen::Always {
         let folder = args.folder();
         fs::create_dir_all(folder).map_err(Error::write(folder))?;
     }
-    let mut store = open_store(args)?;
+    let mut store = args.store.open(&args.backend)?;
 
+    let collector = args.coverage.then(Collector::default);
     let start = Instant::now();
     let (outcomes, steady) = match cases.as_slice() {
         // A part without tests needs no board, and nothing that a board takes.
         [] => (Vec::new(), true),
-        cases => run_cases(args, &board, cases, jobs, store.as_ref())?,
+        cases => {
+            let open = |uri: &str| match &collector {
+                Some(collector) => collector.open(uri),
+                None => backends::open(uri),
+            };
+            run_cases(args, &board, &open, cases, jobs, store.as_ref())?
+        }
     };
     let elapsed = start.elapsed();
+    let coverage = collector.map(Collector::take).transpose()?;
     let explanations = explain::failures(args, &outcomes);
 
     let percent = steady.then_some(args.cycles_change);
@@ -72,13 +87,14 @@ pub fn run(args: &Args) -> Ended {
         .as_ref()
         .map(|store| Comparison::with(store, args.full, &outcomes, percent));
     if let Some(store) = &mut store {
-        remember(store, Run::now(args.full, &outcomes));
+        store.remember(Run::now(args.full, &outcomes));
     }
     let summary = Summary {
         args,
         outcomes: &outcomes,
         explanations: &explanations,
         comparison: comparison.as_ref(),
+        coverage: coverage.as_ref(),
         elapsed,
         digest: digest(&outcomes),
     };
@@ -86,32 +102,33 @@ pub fn run(args: &Args) -> Ended {
         junit::write(&summary, file)?;
     }
     if let Some(folder) = &args.report {
-        report::write(&summary, folder)?;
+        report::write(&summary, store.as_ref(), folder)?;
     }
     print!("{summary}");
     Ok(summary.exit())
 }
 
 /// Runs tests, the longest first; what came of them in their own order, and whether time stands still on the board while
-/// host code runs. `board` is its URI, with the files that tell what happens on it.
+/// host code runs. `board` is its URI, with the files that tell what happens on it, which `open_board` opens.
 fn run_cases(
     args: &Args,
     board: &str,
+    open_board: &(dyn Fn(&str) -> Result<Cluster, alcor::Error> + Sync),
     cases: &[Case],
     jobs: usize,
-    store: Option<&Store>,
+    store: Option<&Store<Run>>,
 ) -> Result<(Vec<Outcome>, bool), Error> {
     // The first board: what it takes to have one is missing now, or not at all.
-    let first = backends::open(board)?;
+    let first = open_board(board)?;
     first.identify()?;
     let steady = first.boards().iter().all(|board| board.time_stands_still());
     let waves = args.waves();
     let first = Mutex::new((waves != WavesWhen::Always).then_some(first));
     let open = |case| match waves {
-        WavesWhen::Always => explain::open_with_waves(args, board, case),
+        WavesWhen::Always => open_board(&explain::uri_with_waves(args, board, case)?),
         _ => match first.lock().ok().and_then(|mut first| first.take()) {
             Some(board) => Ok(board),
-            None => backends::open(board),
+            None => open_board(board),
         },
     };
 
@@ -132,35 +149,6 @@ fn run_cases(
     outcomes.sort_by_key(|&(place, _)| place);
     let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
     Ok((outcomes, steady))
-}
-
-/// The result store. One that can't be had is told of; whoever asked for a folder is not to learn at the end that it was
-/// no good, all others have their tests run without.
-fn open_store(args: &Args) -> Result<Option<Store>, Error> {
-    let Some(folder) = args.store_folder() else {
-        return Ok(None);
-    };
-    match Store::open(&folder, &args.backend) {
-        Ok((store, damage)) => {
-            if let Some(damage) = damage {
-                eprintln!("alcor: {damage}");
-            }
-            Ok(Some(store))
-        }
-        Err(error) if args.store.is_some() => Err(error.into()),
-        Err(error) => {
-            eprintln!("alcor: {error}");
-            Ok(None)
-        }
-    }
-}
-
-/// Adds a run to the store. The tests have run, whatever becomes of that.
-fn remember(store: &mut Store, run: Run) {
-    match store.add(run) {
-        Ok(None) => {}
-        Ok(Some(error)) | Err(error) => eprintln!("alcor: {error}"),
-    }
 }
 
 /// The tests that the filter lets through.

@@ -25,7 +25,7 @@ fn measure(arguments: &[&str]) -> BTreeMap<String, serde_json::Value> {
     let output = Command::new(env!("CARGO_BIN_EXE_alcor"))
         .arg("bench")
         .args(arguments)
-        .args(["--format", "json"])
+        .args(["--format", "json", "--no-store"])
         .output()
         .expect("alcor runs");
     assert!(

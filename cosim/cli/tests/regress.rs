@@ -242,6 +242,7 @@ fn help_tells_of_every_flag_with_examples_and_exit_codes() {
         "--waves-cycles",
         "--waves",
         "--report",
+        "--coverage",
         "--junit",
         "--store",
         "--no-store",

@@ -1,11 +1,424 @@
-//! Reports as pictures: the exchange of table 9, the time of collectives over their size, and that of a
-//! message over the length of its queue.
+//! Reports as pictures: instructions and the exchange of the coprocessor's paper, streams, the time of collectives over
+//! their size and over boards, and that of a message over the length of its queue and its place there.
 
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
 use crate::collectives::{self, Op, Path};
 use crate::report::{Report, Row};
+
+/// A picture, and what it shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Picture {
+    /// What it shows.
+    pub title: String,
+    /// The picture.
+    pub svg: String,
+}
+
+/// Draws all that can be drawn of a report, whichever benchmark it is of.
+///
+/// # Errors
+/// What the drawing library says.
+pub fn all(report: &Report) -> Result<Vec<Picture>, PlotError> {
+    let rows = &report.rows;
+    let drawn = match report.bench.as_str() {
+        "rma" => vec![
+            (
+                "Put and get of a few words: cycles over size",
+                instructions(rows),
+            ),
+            ("Total exchange: cycles a word over size", exchange(rows)),
+            (
+                "Streams: bytes a cycle over the size of a transfer",
+                streams(rows),
+            ),
+        ],
+        "alpu" => vec![
+            ("Cycles over the length of the queue", queues(report)),
+            (
+                "Cycles over the length of the queue and the place in it",
+                surface(report),
+            ),
+        ],
+        "collectives" => vec![("Cycles over size", collectives(report))],
+        _ => Vec::new(),
+    };
+    let mut pictures = Vec::new();
+    for (title, svg) in drawn {
+        match svg {
+            Ok(svg) => pictures.push(Picture {
+                title: title.to_owned(),
+                svg,
+            }),
+            Err(PlotError::NoRows(..)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(pictures)
+}
+
+/// Adds a point to the curve of a name.
+fn add(curves: &mut Vec<Curve>, name: impl Into<String>, point: Point) {
+    let name = name.into();
+    match curves.iter_mut().find(|curve| curve.name == name) {
+        Some(curve) => curve.points.push(point),
+        None => curves.push(Curve {
+            name,
+            points: vec![point],
+        }),
+    }
+}
+
+/// Draws the rows named `put-<n>` and `get-<n>` as an SVG: cycles over words, ours and the paper's.
+///
+/// # Errors
+/// What the drawing library says, and when there is no such row.
+pub fn instructions(rows: &[Row]) -> Result<String, PlotError> {
+    let mut curves = Vec::new();
+    for row in rows {
+        let Some((what @ ("put" | "get"), words)) = row.name.split_once('-') else {
+            continue;
+        };
+        let Ok(words) = words.parse::<f64>() else {
+            continue;
+        };
+        if let Some(paper) = row.paper {
+            add(&mut curves, format!("{what}, paper"), (words, paper));
+        }
+        add(&mut curves, format!("{what}, Alcor"), (words, row.measured));
+    }
+    Chart {
+        caption: "Put and get, barrier included",
+        x: "words",
+        y: "cycles",
+        legend: SeriesLabelPosition::UpperLeft,
+        colours: &[PALE_BLUE, BLUE, PALE_RED, RED],
+        ranges: None,
+        curves,
+    }
+    .draw(("put-<n>", "rma"))
+}
+
+/// Draws the rows of streams as an SVG: bytes a cycle over bytes of a transfer, and the bound.
+///
+/// # Errors
+/// What the drawing library says, and when there is no such row.
+pub fn streams(rows: &[Row]) -> Result<String, PlotError> {
+    let mut curves = Vec::new();
+    for row in rows {
+        let Some((way @ ("put-bandwidth" | "get-bandwidth" | "bidirectional"), bytes)) =
+            row.name.rsplit_once('-')
+        else {
+            continue;
+        };
+        let Ok(bytes) = bytes.parse::<f64>() else {
+            continue;
+        };
+        // The bound is the same for all ways.
+        if let (Some(limit), "put-bandwidth") = (row.limit, way) {
+            add(&mut curves, "limit", (bytes, limit));
+        }
+        add(
+            &mut curves,
+            way.trim_end_matches("-bandwidth"),
+            (bytes, row.measured),
+        );
+    }
+    Chart {
+        caption: "Streams between two ranks of a board",
+        x: "bytes of a transfer",
+        y: "bytes a cycle",
+        legend: SeriesLabelPosition::LowerRight,
+        colours: &[GREY, BLUE, RED, GREEN],
+        ranges: None,
+        curves,
+    }
+    .draw(("put-bandwidth-<bytes>", "rma"))
+}
+
+/// Draws collectives of `bytes` over the number of boards as an SVG: `reports` are of any configurations, and `boards`
+/// says how many boards each has.
+///
+/// # Errors
+/// What the drawing library says, and when there is no row of that size on boards that are known.
+pub fn boards<'a>(
+    reports: impl IntoIterator<Item = &'a Report>,
+    bytes: usize,
+    boards: impl Fn(&str) -> Option<u32>,
+) -> Result<String, PlotError> {
+    let mut curves: Vec<Curve> = Vec::new();
+    for report in reports {
+        for row in &report.rows {
+            let (config, name) = row
+                .name
+                .split_once('/')
+                .unwrap_or((&report.config, &row.name));
+            let found = collectives::parse_name(name).filter(|&(path, op, size)| {
+                path == Path::Hardware && (size == bytes || op == Op::Barrier)
+            });
+            let (Some((_, op, _)), Some(boards)) = (found, boards(config)) else {
+                continue;
+            };
+            let (x, is_new) = (f64::from(boards), |curve: &Curve| {
+                curve.name != op.name()
+                    || curve
+                        .points
+                        .iter()
+                        .all(|point| point.0 != f64::from(boards))
+            });
+            if curves.iter().all(is_new) {
+                add(&mut curves, op.name(), (x, row.measured));
+            }
+        }
+    }
+    for curve in &mut curves {
+        curve.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    Chart {
+        caption: &format!("Collectives of {bytes} bytes, and the barrier"),
+        x: "boards",
+        y: "cycles",
+        legend: SeriesLabelPosition::UpperLeft,
+        colours: &[BLUE, RED, GREEN, GREY, PURPLE, ORANGE, BROWN, PALE_RED],
+        ranges: None,
+        curves,
+    }
+    .draw(("<op>-<bytes>", "collectives"))
+}
+
+const GREY: RGBColor = RGBColor(150, 150, 150);
+const BLUE: RGBColor = RGBColor(0, 90, 181);
+const PALE_BLUE: RGBColor = RGBColor(140, 185, 225);
+const RED: RGBColor = RGBColor(220, 50, 32);
+const PALE_RED: RGBColor = RGBColor(236, 160, 150);
+const GREEN: RGBColor = RGBColor(30, 130, 60);
+const PURPLE: RGBColor = RGBColor(120, 60, 160);
+const ORANGE: RGBColor = RGBColor(230, 140, 0);
+const BROWN: RGBColor = RGBColor(110, 70, 40);
+
+/// Curves over a logarithmic axis.
+struct Chart<'a> {
+    caption: &'a str,
+    x: &'a str,
+    y: &'a str,
+    legend: SeriesLabelPosition,
+    /// Of the curves, over and over.
+    colours: &'a [RGBColor],
+    /// What the axes show, both logarithmic; as much as the curves need unless said otherwise.
+    ranges: Option<[(f64, f64); 2]>,
+    curves: Vec<Curve>,
+}
+
+impl Chart<'_> {
+    /// The picture; `rows` says which rows it is made of, and of which benchmark.
+    fn draw(&self, rows: (&'static str, &'static str)) -> Result<String, PlotError> {
+        if self.curves.is_empty() {
+            return Err(PlotError::NoRows(rows.0, rows.1));
+        }
+        let mut svg = String::new();
+        self.draw_to(&mut svg)
+            .map_err(|error| PlotError::Draw(error.to_string()))?;
+        Ok(svg)
+    }
+
+    fn draw_to(&self, svg: &mut String) -> Result<(), Box<dyn std::error::Error>> {
+        if let Some([x, y]) = self.ranges {
+            return self.draw_on(svg, (x.0..x.1).log_scale(), (y.0..y.1).log_scale());
+        }
+        let (x, y) = (self.extent(|point| point.0), self.extent(|point| point.1));
+        let x = (0.8 * x.0..1.25 * x.1).log_scale().base(2.0);
+        // A logarithmic axis has labels at the powers of ten alone, if it is long.
+        match y.1 > 30.0 * y.0 {
+            true => self.draw_on(svg, x, (0.8 * y.0..1.25 * y.1).log_scale()),
+            false => self.draw_on(svg, x, 0.0..1.1 * y.1),
+        }
+    }
+
+    /// The least and the most of all points, above nothing.
+    fn extent(&self, of: fn(&Point) -> f64) -> (f64, f64) {
+        let values = || self.curves.iter().flat_map(|curve| &curve.points).map(of);
+        let least = values().fold(f64::INFINITY, f64::min).max(0.001);
+        (least, values().fold(least, f64::max))
+    }
+
+    fn draw_on<X, Y>(&self, svg: &mut String, x: X, y: Y) -> Result<(), Box<dyn std::error::Error>>
+    where
+        X: AsRangedCoord<Value = f64>,
+        Y: AsRangedCoord<Value = f64>,
+        X::CoordDescType: ValueFormatter<f64>,
+        Y::CoordDescType: ValueFormatter<f64>,
+    {
+        let area = SVGBackend::with_string(svg, (720, 420)).into_drawing_area();
+        area.fill(&WHITE)?;
+        let mut chart = ChartBuilder::on(&area)
+            .caption(self.caption, ("sans-serif", 20))
+            .margin(12)
+            .x_label_area_size(42)
+            .y_label_area_size(58)
+            .build_cartesian_2d(x, y)?;
+        chart
+            .configure_mesh()
+            .x_desc(self.x)
+            .y_desc(self.y)
+            .x_label_formatter(&|x| grouped(*x))
+            .y_label_formatter(&|y| grouped(*y))
+            .light_line_style(WHITE)
+            .draw()?;
+        for (curve, &colour) in self.curves.iter().zip(self.colours.iter().cycle()) {
+            chart
+                .draw_series(
+                    LineSeries::new(curve.points.iter().copied(), colour.stroke_width(2))
+                        .point_size(3),
+                )?
+                .label(&curve.name)
+                .legend(move |(x, y)| {
+                    PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2))
+                });
+        }
+        chart
+            .configure_series_labels()
+            .position(self.legend.clone())
+            .background_style(WHITE)
+            .border_style(BLACK.mix(0.3))
+            .draw()?;
+        area.present()?;
+        drop(chart);
+        drop(area);
+        Ok(())
+    }
+}
+
+/// A number with separators of thousands, and a decimal where it is small and not whole.
+fn grouped(value: f64) -> String {
+    if value.fract() != 0.0 && value.abs() < 10.0 {
+        return format!("{value:.1}");
+    }
+    let digits = format!("{value:.0}");
+    let separated = |(place, digit): (usize, char)| {
+        let is_first = place == 0 || !(digits.len() - place).is_multiple_of(3);
+        [(!is_first).then_some(','), Some(digit)]
+    };
+    digits
+        .chars()
+        .enumerate()
+        .flat_map(separated)
+        .flatten()
+        .collect()
+}
+
+/// Draws the queue length surfaces of `alcor bench alpu` as an SVG: cycles by the length of the queue and by how much of
+/// it stands in front of the entry that matches, with the matching units and without.
+///
+/// # Errors
+/// What the drawing library says, and when there is no such row.
+pub fn surface(report: &Report) -> Result<String, PlotError> {
+    let mut maps = [("Matching unit", Vec::new()), ("Walked", Vec::new())];
+    for row in &report.rows {
+        let name = row.name.rsplit('/').next().unwrap_or(&row.name);
+        let (map, name) = match name.strip_prefix("list-") {
+            Some(rest) => (1, rest),
+            None => (0, name),
+        };
+        let parts: Vec<&str> = name.split('-').collect();
+        let ["preposted", length, percent] = parts[..] else {
+            continue;
+        };
+        if let (Ok(length), Ok(percent)) = (length.parse::<u32>(), percent.parse::<u32>()) {
+            maps[map].1.push(Cell {
+                length,
+                percent,
+                cycles: row.measured,
+            });
+        }
+    }
+    if maps.iter().all(|(_, cells)| cells.is_empty()) {
+        return Err(PlotError::NoRows("preposted-<length>-<percent>", "alpu"));
+    }
+    let mut svg = String::new();
+    draw_surface(&maps, &mut svg).map_err(|error| PlotError::Draw(error.to_string()))?;
+    Ok(svg)
+}
+
+/// A place of a surface.
+struct Cell {
+    length: u32,
+    percent: u32,
+    cycles: f64,
+}
+
+/// Pixels of a place.
+const CELL: (i32, i32) = (60, 34);
+/// Pixels in front of a surface, and above and below each.
+const SURFACE_MARGIN: (i32, i32, i32) = (110, 50, 46);
+
+fn draw_surface(
+    maps: &[(&str, Vec<Cell>)],
+    svg: &mut String,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let cells = || maps.iter().flat_map(|(_, cells)| cells);
+    let sorted = |of: fn(&Cell) -> u32| {
+        let mut values: Vec<u32> = cells().map(of).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    };
+    let (lengths, percents) = (sorted(|cell| cell.length), sorted(|cell| cell.percent));
+    let least = cells()
+        .map(|cell| cell.cycles)
+        .fold(f64::INFINITY, f64::min)
+        .max(1.0);
+    let most = cells().map(|cell| cell.cycles).fold(least, f64::max);
+    let (left, above, below) = SURFACE_MARGIN;
+    let map_height = above + percents.len() as i32 * CELL.1 + below;
+    let width = left + lengths.len() as i32 * CELL.0 + 20;
+    let size = (width as u32, (map_height * maps.len() as i32) as u32);
+    let area = SVGBackend::with_string(svg, size).into_drawing_area();
+    area.fill(&WHITE)?;
+    let text = |size: i32| ("sans-serif", size).into_font().color(&BLACK);
+    for (top, (title, cells)) in (0..).map(|map| map * map_height).zip(maps) {
+        let title = format!("{title}: cycles, barrier included");
+        area.draw(&Text::new(title, (left, top + 16), text(18)))?;
+        let first = top + above;
+        for (row, percent) in (0..).zip(&percents) {
+            let place = (8, first + row * CELL.1 + 10);
+            area.draw(&Text::new(format!("{percent} % in front"), place, text(14)))?;
+        }
+        let labels = first + percents.len() as i32 * CELL.1;
+        for (column, length) in (0..).zip(&lengths) {
+            let place = (left + column * CELL.0 + CELL.0 / 2 - 8, labels + 4);
+            area.draw(&Text::new(length.to_string(), place, text(14)))?;
+        }
+        area.draw(&Text::new(
+            "entries in the queue",
+            (left, labels + 22),
+            text(14),
+        ))?;
+        for cell in cells {
+            let column = lengths.binary_search(&cell.length).unwrap_or_default() as i32;
+            let row = percents.binary_search(&cell.percent).unwrap_or_default() as i32;
+            let (x, y) = (left + column * CELL.0, first + row * CELL.1);
+            // From white to blue, by the logarithm.
+            let share = match most > least {
+                true => (cell.cycles.max(least) / least).ln() / (most / least).ln(),
+                false => 0.0,
+            };
+            area.draw(&Rectangle::new(
+                [(x + 1, y + 1), (x + CELL.0 - 1, y + CELL.1 - 1)],
+                BLUE.mix(0.08 + 0.6 * share).filled(),
+            ))?;
+            area.draw(&Text::new(
+                grouped(cell.cycles),
+                (x + CELL.0 / 2 - 12, y + 10),
+                text(14),
+            ))?;
+        }
+    }
+    area.present()?;
+    drop(area);
+    Ok(())
+}
 
 /// Draws the rows named `exchange-RxR-H<h>` as an SVG: g = t/(R·H) in cycles a word, ours and the
 /// paper's, on logarithmic axes.
@@ -13,7 +426,7 @@ use crate::report::{Report, Row};
 /// # Errors
 /// What the drawing library says, and when there is no such row.
 pub fn exchange(rows: &[Row]) -> Result<String, PlotError> {
-    let mut curves: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
+    let mut curves = Vec::new();
     for row in rows {
         let Some((size, h)) = row
             .name
@@ -28,68 +441,22 @@ pub fn exchange(rows: &[Row]) -> Result<String, PlotError> {
         let (Some(ranks), Ok(h)) = (ranks, h.parse::<f64>()) else {
             continue;
         };
-        let mut point = |name: String, cycles: f64| {
-            let at = (h, cycles / (ranks * h));
-            match curves.iter_mut().find(|(other, _)| *other == name) {
-                Some((_, points)) => points.push(at),
-                None => curves.push((name, vec![at])),
-            }
-        };
+        let at = |cycles| (h, cycles / (ranks * h));
         if let Some(paper) = row.paper {
-            point(format!("{size}, paper"), paper);
+            add(&mut curves, format!("{size}, paper"), at(paper));
         }
-        point(format!("{size}, Alcor"), row.measured);
+        add(&mut curves, format!("{size}, Alcor"), at(row.measured));
     }
-    if curves.is_empty() {
-        return Err(PlotError::NoRows("exchange-RxR-H<h>", "rma"));
+    Chart {
+        caption: "Total exchange, barrier included",
+        x: "H: words from each rank to each rank",
+        y: "g: cycles a word",
+        legend: SeriesLabelPosition::MiddleRight,
+        colours: &[GREY, BLUE, RED],
+        ranges: Some([(1.0, 1024.0), (0.9, 40.0)]),
+        curves,
     }
-    let mut svg = String::new();
-    draw(&curves, &mut svg).map_err(|error| PlotError::Draw(error.to_string()))?;
-    Ok(svg)
-}
-
-fn draw(
-    curves: &[(String, Vec<(f64, f64)>)],
-    svg: &mut String,
-) -> Result<(), Box<dyn std::error::Error>> {
-    let colours = [
-        RGBColor(150, 150, 150),
-        RGBColor(0, 90, 181),
-        RGBColor(220, 50, 32),
-    ];
-    let area = SVGBackend::with_string(svg, (720, 420)).into_drawing_area();
-    area.fill(&WHITE)?;
-    let mut chart = ChartBuilder::on(&area)
-        .caption("Total exchange, barrier included", ("sans-serif", 20))
-        .margin(12)
-        .x_label_area_size(42)
-        .y_label_area_size(58)
-        .build_cartesian_2d((1f64..1024f64).log_scale(), (0.9f64..40f64).log_scale())?;
-    chart
-        .configure_mesh()
-        .x_desc("H: words from each rank to each rank")
-        .y_desc("g: cycles a word")
-        .x_label_formatter(&|x| format!("{x:.0}"))
-        .y_label_formatter(&|y| format!("{y:.0}"))
-        .light_line_style(WHITE)
-        .draw()?;
-    for ((name, points), colour) in curves.iter().zip(colours.into_iter().cycle()) {
-        chart
-            .draw_series(
-                LineSeries::new(points.iter().copied(), colour.stroke_width(2)).point_size(3),
-            )?
-            .label(name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
-    }
-    chart
-        .configure_series_labels()
-        .background_style(WHITE)
-        .border_style(BLACK.mix(0.3))
-        .draw()?;
-    area.present()?;
-    drop(chart);
-    drop(area);
-    Ok(())
+    .draw(("exchange-RxR-H<h>", "rma"))
 }
 
 /// Draws the rows of `alcor bench alpu` that are of queues as an SVG, a panel for posted receives and
@@ -117,14 +484,7 @@ pub fn queues(report: &Report) -> Result<String, PlotError> {
         let Ok(length) = length.parse::<f64>() else {
             continue;
         };
-        let curves = &mut panels[panel].1;
-        match curves.iter_mut().find(|other| other.name == curve) {
-            Some(other) => other.points.push((length, row.measured)),
-            None => curves.push(Curve {
-                name: curve,
-                points: vec![(length, row.measured)],
-            }),
-        }
+        add(&mut panels[panel].1, curve, (length, row.measured));
     }
     if panels.iter().any(|(_, curves)| curves.is_empty()) {
         return Err(PlotError::NoRows(
@@ -137,7 +497,7 @@ pub fn queues(report: &Report) -> Result<String, PlotError> {
     Ok(svg)
 }
 
-/// Cycles over length.
+/// Points that belong together.
 struct Curve {
     name: String,
     points: Vec<Point>,
@@ -166,15 +526,15 @@ fn draw_queues(
             .configure_mesh()
             .x_desc("entries in the queue")
             .y_desc("cycles, barrier included")
-            .x_label_formatter(&|x| format!("{x:.0}"))
-            .y_label_formatter(&|y| format!("{y:.0}"))
+            .x_label_formatter(&|x| grouped(*x))
+            .y_label_formatter(&|y| grouped(*y))
             .light_line_style(WHITE)
             .draw()?;
         let (mut walked, mut unit) = (0, 0);
         for curve in curves {
             let (place, colour) = match curve.name.starts_with("walked") {
-                true => (&mut walked, RGBColor(220, 50, 32)),
-                false => (&mut unit, RGBColor(0, 90, 181)),
+                true => (&mut walked, RED),
+                false => (&mut unit, BLUE),
             };
             // The curves of a colour become paler.
             let colour = colour.mix(1.0 - 0.3 * f64::from(*place));
@@ -244,7 +604,7 @@ pub fn collectives(report: &Report) -> Result<String, PlotError> {
     Ok(svg)
 }
 
-/// Bytes and cycles.
+/// On the horizontal axis, and on the vertical one.
 type Point = (f64, f64);
 
 /// The panels of a configuration.
@@ -289,9 +649,9 @@ impl Panel {
     /// From the back to the front.
     fn curves(&self) -> [(&'static str, &[Point], RGBColor); 3] {
         [
-            ("limit", &self.limit, RGBColor(150, 150, 150)),
-            ("software", &self.software, RGBColor(220, 50, 32)),
-            ("hardware", &self.hardware, RGBColor(0, 90, 181)),
+            ("limit", &self.limit, GREY),
+            ("software", &self.software, RED),
+            ("hardware", &self.hardware, BLUE),
         ]
     }
 }
@@ -351,7 +711,7 @@ fn draw_panel(
         .y_desc("cycles")
         .x_labels(5)
         .x_label_formatter(&|&bytes| short_bytes(bytes))
-        .y_label_formatter(&|cycles| format!("{cycles:.0}"))
+        .y_label_formatter(&|cycles| grouped(*cycles))
         .light_line_style(WHITE)
         .draw()?;
     for (_, points, colour) in panel.curves() {
@@ -453,6 +813,119 @@ mod tests {
             queues(&report(rows[..2].to_vec())),
             Err(PlotError::NoRows(..))
         ));
+    }
+
+    #[test]
+    fn each_benchmark_has_the_pictures_that_its_rows_make() {
+        let titles = |bench: &str, names: &[&str]| {
+            let rows = names
+                .iter()
+                .map(|&name| Row::new(name, 40.0).paper(50.0).limit(32.0));
+            let report = Report {
+                bench: bench.into(),
+                ..report(rows.collect())
+            };
+            let pictures = all(&report).unwrap();
+            assert!(
+                pictures
+                    .iter()
+                    .all(|picture| picture.svg.ends_with("</svg>\n"))
+            );
+            pictures
+                .into_iter()
+                .map(|picture| picture.title)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(titles("rma", &["put-1", "barrier"]).len(), 1);
+        let rma = titles(
+            "rma",
+            &["put-1", "get-4", "exchange-2x2-H4", "put-bandwidth-64"],
+        );
+        assert_eq!(rma.len(), 3, "{rma:?}");
+        assert_eq!(titles("alpu", &["preposted-8-50", "unexpected-8"]).len(), 2);
+        assert_eq!(titles("collectives", &["bcast-8"]), ["Cycles over size"]);
+        assert_eq!(titles("host", &["put-8-memory"]), Vec::<String>::new());
+        assert_eq!(titles("rma", &[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn instructions_and_streams_stand_beside_paper_and_limit() {
+        let rows = ["put-1", "put-30", "get-1", "put-bandwidth-64"]
+            .map(|name| Row::new(name, 40.0).paper(50.0).limit(32.0));
+        let picture = instructions(&rows).unwrap();
+        for text in ["put, paper", "get, Alcor", "words"] {
+            assert!(picture.contains(text), "{text}: {picture}");
+        }
+        let picture = streams(&rows).unwrap();
+        assert!(
+            picture.contains("limit") && !picture.contains("paper"),
+            "{picture}"
+        );
+    }
+
+    #[test]
+    fn boards_are_told_from_configurations_and_the_first_report_of_one_counts() {
+        let on = |config: &str, cycles| Report {
+            config: config.into(),
+            ..report(vec![Row::new("bcast-8", cycles), Row::new("bcast-64", 1.0)])
+        };
+        let reports = [
+            on("ring4", 300.0),
+            on("ring4", 900.0),
+            on("ring2", 200.0),
+            on("else", 10.0),
+        ];
+        let known = |config: &str| config.strip_prefix("ring")?.parse().ok();
+        let picture = boards(&reports, 8, known).unwrap();
+        assert_eq!(picture.matches("<circle").count(), 2, "{picture}");
+        assert!(matches!(
+            boards(&reports, 16, known),
+            Err(PlotError::NoRows(..))
+        ));
+        assert!(matches!(
+            boards(&reports, 8, |_| None),
+            Err(PlotError::NoRows(..))
+        ));
+    }
+
+    #[test]
+    fn a_surface_has_a_place_for_each_length_and_share() {
+        let names = [
+            "preposted-0-0",
+            "preposted-512-50",
+            "list-preposted-512-50",
+            "preposted-0-100-16",
+        ];
+        let rows = names.map(|name| Row::new(name, 1234.0).of("mpi2"));
+        let picture = surface(&report(rows.to_vec())).unwrap();
+        assert_eq!(
+            picture.matches("1,234").count(),
+            3,
+            "those with data are not of it: {picture}"
+        );
+        assert!(
+            picture.contains("50 % in front") && !picture.contains("NaN"),
+            "{picture}"
+        );
+        assert!(surface(&report(Vec::new())).is_err());
+    }
+
+    #[test]
+    fn names_in_pictures_are_text() {
+        let report = report(vec![Row::new("bcast-8", 1.0).of("<b>&\"")]);
+        let picture = collectives(&report).unwrap();
+        assert!(
+            !picture.contains("<b>") && picture.contains("&lt;b&gt;&amp;"),
+            "{picture}"
+        );
+    }
+
+    #[test]
+    fn numbers_of_axes_are_grouped() {
+        assert_eq!(
+            [0.0, 0.5, 20.5, 999.0, 1000.0, 1_234_567.0].map(grouped),
+            ["0", "0.5", "20", "999", "1,000", "1,234,567"]
+        );
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! What a benchmark prints: rows of figures beside the paper's and the physical bound.
 
 use comfy_table::{CellAlignment, Table, presets};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One figure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Row {
     /// The row's name, by which it is compared from run to run.
     pub name: String,
@@ -85,7 +86,8 @@ pub enum Format {
 }
 
 /// A benchmark's result.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Report {
     /// The benchmark.
     pub bench: String,

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use alcor_conformance::{Case, Outcome, Settings, Tier};
-use alcor_cosim::repository_root;
 use clap::ValueEnum;
 use regex::Regex;
 
 use super::plan::Shard;
 use crate::backends::{Logs, check_waves, is_shared};
 use crate::exit::Error;
+use crate::store::StoreArgs;
 
 /// The board that is taken unless another is named.
 pub const BACKEND: &str = "cosim:rma4";
@@ -105,30 +105,27 @@ pub struct Args {
     #[arg(long, value_name = "CYCLES", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Failures")]
     pub waves_cycles: u64,
 
-    /// Write report.txt, report.json and what explains failures to this folder [default for the latter: alcor-report]
+    /// Write index.html, report.txt, report.json and what explains failures to this folder [default for the latter:
+    /// alcor-report]
+    ///
+    /// index.html is a page for people: results, failures with what explains them, the slowest tests, coverage, the last
+    /// figures of each benchmark, and what is new against earlier runs. It needs no other file and no network.
     #[arg(long, value_name = "DIR", help_heading = "What it leaves")]
     pub report: Option<PathBuf>,
+
+    /// Count what of the hardware the tests exercise: lines, branches and bits of each module, and cover points
+    ///
+    /// Of simulated boards. The first time, the model is built once more, with coverage, which takes a minute or a few;
+    /// it is slower, and has the same cycles. The page and coverage.json in the folder of --report have all figures.
+    #[arg(long, help_heading = "What it leaves")]
+    pub coverage: bool,
 
     /// Write the results to this file as JUnit XML
     #[arg(long, value_name = "FILE", help_heading = "What it leaves")]
     pub junit: Option<PathBuf>,
 
-    /// Remember results in this folder, and compare with those there [default: target/alcor-results in the
-    /// repository]
-    ///
-    /// Each test is compared with its last result on the same backend, in the same tier, with the same seed. The last
-    /// runs of each backend are kept; several programs may use a folder at once. A file there that is damaged is put
-    /// aside and begun anew.
-    #[arg(long, value_name = "DIR", help_heading = "Comparing with earlier runs")]
-    pub store: Option<PathBuf>,
-
-    /// Remember nothing, and compare with nothing
-    #[arg(
-        long,
-        conflicts_with = "store",
-        help_heading = "Comparing with earlier runs"
-    )]
-    pub no_store: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
 
     /// Name tests whose cycles changed by more than so many per cent
     ///
@@ -147,6 +144,8 @@ Examples:
       alcor regress --filter '^put.typed$' --repeat 100
   the second quarter, on one of four machines of a CI
       alcor regress --shard 2/4 --junit part2.xml
+  a page with results, coverage and benchmarks: out/index.html
+      alcor regress --coverage --report out
   other programs each time, the last 50,000 cycles of those that fail
       alcor regress --seed random --waves-cycles 50000
 
@@ -174,9 +173,6 @@ pub enum WavesWhen {
 
 /// Where waves and explanations go unless `--report` says so.
 const FOLDER: &str = "alcor-report";
-
-/// Where results are remembered unless `--store` says so, from the repository's root.
-const STORE_FOLDER: &str = "target/alcor-results";
 
 impl Args {
     /// Boards at once.
@@ -250,16 +246,6 @@ impl Args {
         }
     }
 
-    /// The folder of the result store, unless there is none: a program that is run outside of a repository has none
-    /// by itself.
-    pub fn store_folder(&self) -> Option<PathBuf> {
-        match (&self.store, self.no_store) {
-            (_, true) => None,
-            (Some(folder), _) => Some(folder.clone()),
-            (None, _) => Some(repository_root().ok()?.join(STORE_FOLDER)),
-        }
-    }
-
     /// Where waves of a whole test go.
     pub fn waves_file(&self, case: Case) -> PathBuf {
         let name = self.file_name(case.test.name, case.seed);
@@ -268,12 +254,34 @@ impl Args {
 
     /// The command line that runs one test again, as it was.
     pub fn repeat(&self, outcome: &Outcome) -> String {
+        let test = regex::escape(outcome.test.name);
+        self.line(Some(&format!("^{test}$")), outcome.run_seed)
+    }
+
+    /// The command line that runs the same tests again, as they were.
+    pub fn command(&self) -> String {
+        let mut line = self.line(self.filter.as_ref().map(Regex::as_str), self.seed);
+        if self.is_repeated() {
+            line += &format!(" --repeat {}", self.repeat);
+        }
+        if let Some(shard) = self.shard {
+            line += &format!(" --shard {shard}");
+        }
+        if self.coverage {
+            line += " --coverage";
+        }
+        line
+    }
+
+    fn line(&self, filter: Option<&str>, seed: u64) -> String {
         let mut line = "alcor regress".to_owned();
         if self.backend != BACKEND {
             line += &format!(" --backend {}", quoted(&self.backend));
         }
-        let (test, seed) = (regex::escape(outcome.test.name), outcome.run_seed);
-        line += &format!(" --filter '^{test}$' --seed {seed}");
+        if let Some(filter) = filter {
+            line += &format!(" --filter {}", quoted(filter));
+        }
+        line += &format!(" --seed {seed}");
         if self.full {
             line += " --full";
         }
@@ -303,7 +311,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 /// For a shell.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,".contains(c);
     match text.chars().all(is_plain) {
         true => text.to_owned(),

@@ -1,66 +1,24 @@
 //! What is new against earlier runs.
 
-use std::fmt;
-
 use alcor_conformance::Outcome;
+use alcor_report::{Change, Ending};
 
-use super::store::{Ending, Kept, Store};
+use super::results::{Kept, Run};
+use crate::store::Store;
 
-/// What is new of a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
-    NewlyFailing,
-    NewlyPassing,
-    NewlySkipped,
-    /// It passed then and now, in other numbers of cycles.
-    Cycles {
-        before: u64,
-        now: u64,
-    },
-}
-
-impl Change {
-    /// What changes of cycles are called.
-    pub const CYCLES: &str = "cycles";
-
-    /// What has become of a test, if that is worth a word.
-    fn between(before: &Kept, now: &Kept, percent: Option<f64>) -> Option<Change> {
-        match (before.ending, now.ending) {
-            (Ending::Passed, Ending::Passed) => {
-                let (before, now) = (before.cycles, now.cycles);
-                let change = before.abs_diff(now) as f64 * 100.0;
-                let is_much = percent.is_some_and(|percent| change > percent * before as f64);
-                is_much.then_some(Change::Cycles { before, now })
-            }
-            (before, now) if before == now => None,
-            (_, Ending::Failed) => Some(Change::NewlyFailing),
-            (_, Ending::Passed) => Some(Change::NewlyPassing),
-            (_, Ending::Skipped) => Some(Change::NewlySkipped),
+/// What has become of a test, if that is worth a word.
+fn between(before: &Kept, now: &Kept, percent: Option<f64>) -> Option<Change> {
+    match (before.ending, now.ending) {
+        (Ending::Passed, Ending::Passed) => {
+            let (before, now) = (before.cycles, now.cycles);
+            let change = before.abs_diff(now) as f64 * 100.0;
+            let is_much = percent.is_some_and(|percent| change > percent * before as f64);
+            is_much.then_some(Change::Cycles { before, now })
         }
-    }
-
-    /// In one or two words.
-    pub fn words(&self) -> &'static str {
-        match self {
-            Change::NewlyFailing => "newly failing",
-            Change::NewlyPassing => "newly passing",
-            Change::NewlySkipped => "newly skipped",
-            Change::Cycles { .. } => Change::CYCLES,
-        }
-    }
-}
-
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.words())?;
-        if let Change::Cycles { before, now } = *self {
-            write!(f, " {before} to {now}")?;
-            if before > 0 {
-                let percent = (now as f64 / before as f64 - 1.0) * 100.0;
-                write!(f, " ({percent:+.1} %)")?;
-            }
-        }
-        Ok(())
+        (before, now) if before == now => None,
+        (_, Ending::Failed) => Some(Change::NewlyFailing),
+        (_, Ending::Passed) => Some(Change::NewlyPassing),
+        (_, Ending::Skipped) => Some(Change::NewlySkipped),
     }
 }
 
@@ -81,7 +39,7 @@ impl Comparison {
     /// Compares each outcome with what came of the test last. Cycles count where `percent` says by how much they may
     /// change, and the backend sees the traffic: only then are they exact.
     pub fn with(
-        store: &Store,
+        store: &Store<Run>,
         full: bool,
         outcomes: &[Outcome],
         percent: Option<f64>,
@@ -96,7 +54,7 @@ impl Comparison {
             comparison.compared += 1;
             comparison.latest = comparison.latest.max(Some(ended));
             let percent = percent.filter(|_| outcome.digest.is_some());
-            if let Some(change) = Change::between(before, &Kept::from(outcome), percent) {
+            if let Some(change) = between(before, &Kept::from(outcome), percent) {
                 comparison.changes.push((place, change));
             }
         }
@@ -158,7 +116,7 @@ mod tests {
             } else {
                 9
             };
-            let found = Change::between(&kept(before, 5), &kept(now, cycles), Some(0.0));
+            let found = between(&kept(before, 5), &kept(now, cycles), Some(0.0));
             assert_eq!(found, change, "{before:?} {now:?}");
         }
     }
@@ -166,7 +124,7 @@ mod tests {
     #[test]
     fn cycles_count_from_more_than_the_percentage_on() {
         let between = |before, now, percent| {
-            Change::between(
+            between(
                 &kept(Ending::Passed, before),
                 &kept(Ending::Passed, now),
                 percent,

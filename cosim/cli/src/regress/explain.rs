@@ -44,14 +44,15 @@ pub struct Explanation {
     pub files: Vec<String>,
     /// What could not be found out, or is strange.
     pub notes: Vec<String>,
+    /// Who waits for whom, of a hang.
+    pub waits: Option<String>,
     /// When it was: the cycle, and the resets of the board before, of which a test may have several.
     at: Option<(u64, u64)>,
 }
 
-/// A board, or boards, that record the waves of a test from its start to its end.
-pub fn open_with_waves(args: &Args, board: &str, case: Case) -> Result<Cluster, Error> {
-    let uri = backends::with_waves(board, &args.waves_file(case)).map_err(Error::program)?;
-    backends::open(&uri)
+/// The URI of boards that record the waves of a test from its start to its end.
+pub fn uri_with_waves(args: &Args, board: &str, case: Case) -> Result<String, Error> {
+    backends::with_waves(board, &args.waves_file(case)).map_err(Error::program)
 }
 
 /// Explains the first of the failures, by their places.
@@ -104,6 +105,7 @@ fn explain(args: &Args, outcome: &Outcome) -> Explanation {
         folder: args.failure_folder(outcome),
         files: Vec::new(),
         notes: Vec::new(),
+        waits: None,
         at: None,
     };
     if let Err(error) = empty(&explanation.folder) {
@@ -127,8 +129,10 @@ fn explain(args: &Args, outcome: &Outcome) -> Explanation {
                 .error()
                 .and_then(|error| Waits::of(error, &again.logs))
             {
-                explanation.leave("waits.txt", &waits.to_string());
+                let text = waits.to_string();
+                explanation.leave("waits.txt", &text);
                 explanation.leave("waits.dot", &waits.dot());
+                explanation.waits = Some(text);
             }
             if explanation.folder.join(PACKETS).is_file() {
                 explanation.files.push(PACKETS.to_owned());
@@ -330,29 +334,35 @@ impl Explanation {
         }
         text.push('\n');
         for file in &self.files {
-            let what = match (file.as_str(), file.rsplit_once('.')) {
-                ("commands.txt", _) => "the last commands of each rank".to_owned(),
-                (PACKETS, _) => "the last packets of each board".to_owned(),
-                ("waits.txt", _) => "who waits for whom".to_owned(),
-                ("waits.dot", _) => "the same as a graph: dot -Tsvg waits.dot".to_owned(),
-                (_, Some((_, "fst"))) => {
-                    format!(
-                        "waves, from {} cycles before the failure on",
-                        args.waves_cycles
-                    )
-                }
-                (_, Some((stem, "gtkw"))) => format!("gtkwave {stem}.fst {file}"),
-                (_, Some((stem, _))) => format!("surfer {stem}.fst --command-file {file}"),
-                _ => String::new(),
-            };
+            let what = what(args, file);
             let _ = writeln!(text, "{file:14}  {what}");
         }
         text
     }
 }
 
+/// What a file of an explanation has, or the command that shows it.
+pub fn what(args: &Args, file: &str) -> String {
+    match (file, file.rsplit_once('.')) {
+        ("failure.txt", _) => "the message, the cycle, and what is here".to_owned(),
+        ("commands.txt", _) => "the last commands of each rank".to_owned(),
+        (PACKETS, _) => "the last packets of each board".to_owned(),
+        ("waits.txt", _) => "who waits for whom".to_owned(),
+        ("waits.dot", _) => "the same as a graph: dot -Tsvg waits.dot".to_owned(),
+        (_, Some((_, "fst"))) => {
+            format!(
+                "waves, from {} cycles before the failure on",
+                args.waves_cycles
+            )
+        }
+        (_, Some((stem, "gtkw"))) => format!("gtkwave {stem}.fst {file}"),
+        (_, Some((stem, "sucl"))) => format!("surfer {stem}.fst --command-file {file}"),
+        _ => String::new(),
+    }
+}
+
 /// The file that was named, or those of boards that are joined: the same with their numbers.
-fn traces(file: &Path) -> Vec<PathBuf> {
+pub fn traces(file: &Path) -> Vec<PathBuf> {
     if file.is_file() {
         return vec![file.to_owned()];
     }

@@ -1,4 +1,4 @@
-//! `--report`: what came of a run, as text and as JSON.
+//! `--report`: what came of a run, as a page, as text and as JSON.
 
 use std::fs;
 use std::path::Path;
@@ -6,8 +6,11 @@ use std::path::Path;
 use alcor_conformance::{Outcome, Verdict};
 use serde::Serialize;
 
+use super::page::page;
+use super::results::Run;
 use super::summary::{Counts, Summary};
 use crate::exit::Error;
+use crate::store::Store;
 
 /// The whole of `report.json`.
 #[derive(Serialize)]
@@ -50,15 +53,34 @@ struct Entry<'a> {
     explained: Option<String>,
 }
 
-/// Writes `report.txt` and `report.json` to a folder that exists.
-pub fn write(summary: &Summary<'_>, folder: &Path) -> Result<(), Error> {
-    let text = folder.join("report.txt");
-    fs::write(&text, summary.to_string()).map_err(Error::write(&text))?;
-    let json = folder.join("report.json");
-    serde_json::to_string_pretty(&report(summary))
-        .map_err(std::io::Error::from)
-        .and_then(|report| fs::write(&json, report + "\n"))
-        .map_err(Error::write(&json))
+/// Writes the files of a report to a folder that exists.
+pub fn write(
+    summary: &Summary<'_>,
+    store: Option<&Store<Run>>,
+    folder: &Path,
+) -> Result<(), Error> {
+    let file = |name: &str, text: String| {
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(Error::write(&path))
+    };
+    file("report.txt", summary.to_string())?;
+    file("report.json", json(&report(summary)))?;
+    let coverage = folder.join("coverage.json");
+    match summary.coverage {
+        Some(counts) => file("coverage.json", json(counts))?,
+        // That of an earlier run is not of this one.
+        None if coverage.exists() => fs::remove_file(&coverage).map_err(Error::write(&coverage))?,
+        None => {}
+    }
+    file("index.html", page(summary, store, folder)?.render())?;
+    eprintln!("report: {}", folder.join("index.html").display());
+    Ok(())
+}
+
+/// Pretty-printed, with a line feed at its end.
+fn json(value: &impl Serialize) -> String {
+    // What is not a number is null: there is nothing that can't be written.
+    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
 fn report<'a>(summary: &'a Summary<'a>) -> Report<'a> {
@@ -109,6 +131,6 @@ fn entry<'a>(summary: &Summary<'_>, place: usize, outcome: &'a Outcome) -> Entry
     }
 }
 
-fn hex(digest: u32) -> String {
+pub fn hex(digest: u32) -> String {
     format!("{digest:08x}")
 }

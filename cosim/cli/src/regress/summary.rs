@@ -5,13 +5,15 @@ use std::fmt;
 use std::time::Duration;
 
 use alcor_conformance::{Outcome, Verdict};
+use alcor_report::{Change, Coverage};
 
 use super::args::Args;
-use super::compare::{Change, Comparison, ago};
+use super::compare::{Comparison, ago};
+use super::coverage::Brief;
 use super::explain::Explanation;
 use super::progress::name;
-use super::store::seconds_now;
 use crate::exit::Exit;
+use crate::store::seconds_now;
 
 /// What came of a run.
 pub struct Summary<'a> {
@@ -21,6 +23,8 @@ pub struct Summary<'a> {
     pub explanations: &'a BTreeMap<usize, Explanation>,
     /// What is new, if there is a store to know it from.
     pub comparison: Option<&'a Comparison>,
+    /// What of the hardware the tests have exercised, if that was counted.
+    pub coverage: Option<&'a Coverage>,
     pub elapsed: Duration,
     pub digest: u32,
 }
@@ -248,6 +252,9 @@ impl fmt::Display for Summary<'_> {
         self.failures(f)?;
         if !self.outcomes.is_empty() {
             self.news(f)?;
+        }
+        if let Some(coverage) = self.coverage {
+            write!(f, "{}", Brief(coverage))?;
         }
         let Counts {
             passed,

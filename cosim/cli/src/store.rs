@@ -1,96 +1,94 @@
-//! What earlier runs came to: a file for each backend, of which every line is a run.
+//! What earlier runs came to: a file for each backend, and for each benchmark, of which every line is a run.
 //!
 //! The first line says what the file is. A file that can't be read is put aside and begun anew, so that a damaged one
 //! costs its memories and nothing else. It is changed under a lock, and takes its new form by a rename: runs may end at
 //! once, and one that is killed leaves the file as it was.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use alcor_conformance::{Outcome, Verdict};
+use alcor_cosim::repository_root;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The version of the format; it stands in the first line, and in the names of the files, so that programs that speak
 /// another keep files of their own.
 const VERSION: u32 = 1;
-/// Runs that are kept of a backend.
+/// Runs that are kept of a backend, or benchmark.
 const RUNS: usize = 24;
 /// Results that are kept of all runs of a backend together: about 20 MB.
-const RESULTS: usize = 200_000;
+pub const RESULTS: usize = 200_000;
 /// Bytes of a file that is still read.
 const FILE_BYTES: u64 = 64 << 20;
 
-/// How a test ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ending {
-    Passed,
-    Failed,
-    Skipped,
+/// Where results are remembered unless `--store` says so, from the repository's root.
+const FOLDER: &str = "target/alcor-results";
+
+/// Where results are remembered, and whether.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct StoreArgs {
+    /// Remember results in this folder, and compare with those there [default: target/alcor-results in the
+    /// repository]
+    ///
+    /// Each test is compared with its last result on the same backend, in the same tier, with the same seed, and each
+    /// benchmark with its last figures of the same configuration. The last
+    /// runs of each backend and benchmark are kept; several programs may use a folder at once. A file there that is
+    /// damaged is put aside and begun anew.
+    #[arg(long, value_name = "DIR", help_heading = "Comparing with earlier runs")]
+    pub store: Option<PathBuf>,
+
+    /// Remember nothing, and compare with nothing
+    #[arg(
+        long,
+        conflicts_with = "store",
+        help_heading = "Comparing with earlier runs"
+    )]
+    pub no_store: bool,
 }
 
-impl From<&Verdict> for Ending {
-    fn from(verdict: &Verdict) -> Ending {
-        match verdict {
-            Verdict::Passed => Ending::Passed,
-            Verdict::Failed(_) => Ending::Failed,
-            Verdict::Skipped(_) => Ending::Skipped,
+impl StoreArgs {
+    /// The folder of the result store, unless there is none: a program that is run outside of a repository has none
+    /// by itself.
+    pub fn folder(&self) -> Option<PathBuf> {
+        match (&self.store, self.no_store) {
+            (_, true) => None,
+            (Some(folder), _) => Some(folder.clone()),
+            (None, _) => Some(repository_root().ok()?.join(FOLDER)),
+        }
+    }
+
+    /// What is kept of a backend or benchmark. A store that can't be had is told of; whoever asked for a folder is not to
+    /// learn at the end that it was no good, all others have their runs without.
+    pub fn open<E: Entry>(&self, backend: &str) -> Result<Option<Store<E>>, StoreError> {
+        let Some(folder) = self.folder() else {
+            return Ok(None);
+        };
+        match Store::open(&folder, backend) {
+            Ok((store, damage)) => {
+                if let Some(damage) = damage {
+                    eprintln!("alcor: {damage}");
+                }
+                Ok(Some(store))
+            }
+            Err(error) if self.store.is_some() => Err(error),
+            Err(error) => {
+                eprintln!("alcor: {error}");
+                Ok(None)
+            }
         }
     }
 }
 
-/// What is kept of a test.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Kept {
-    pub test: String,
-    /// The run's seed, or that of the repetition.
-    pub seed: u64,
-    pub ending: Ending,
-    pub cycles: u64,
-    pub seconds: f64,
-}
+/// A run, as it is kept.
+pub trait Entry: Serialize + DeserializeOwned {
+    /// Results that it has.
+    fn results(&self) -> usize;
 
-impl From<&Outcome> for Kept {
-    fn from(outcome: &Outcome) -> Kept {
-        Kept {
-            test: outcome.test.name.to_owned(),
-            seed: outcome.run_seed,
-            ending: Ending::from(&outcome.verdict),
-            cycles: outcome.cycles,
-            seconds: outcome.duration.as_secs_f64(),
-        }
-    }
-}
-
-/// What is kept of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Run {
-    /// When it ended: seconds since 1970.
-    pub ended: u64,
-    pub full: bool,
-    pub results: Vec<Kept>,
-}
-
-impl Run {
-    /// A run that ends now.
-    pub fn now(full: bool, outcomes: &[Outcome]) -> Run {
-        Run {
-            ended: seconds_now(),
-            full,
-            results: outcomes.iter().take(RESULTS).map(Kept::from).collect(),
-        }
-    }
-
-    /// What its results are kept under.
-    fn keys(&self) -> impl Iterator<Item = (bool, u64, &str)> {
-        let keys = self.results.iter();
-        keys.map(|kept| (self.full, kept.seed, kept.test.as_str()))
-    }
+    /// What its results are kept under. A run is outdated when later ones have results under all of its keys.
+    fn keys(&self) -> impl Iterator<Item = (bool, u64, &str)>;
 }
 
 /// Seconds since 1970.
@@ -105,6 +103,7 @@ pub fn seconds_now() -> u64 {
 struct Header {
     #[serde(rename = "alcor-results")]
     version: u32,
+    /// What was run: the URI of a backend, or `bench:` and a benchmark.
     backend: String,
 }
 
@@ -136,18 +135,18 @@ fn failed(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreErr
     }
 }
 
-/// The runs of a backend, the oldest first.
+/// The runs of a backend or benchmark.
 #[derive(Debug)]
-pub struct Store {
+pub struct Store<E> {
     path: PathBuf,
     backend: String,
-    runs: Vec<Run>,
+    runs: Vec<E>,
 }
 
-impl Store {
-    /// Reads what is kept of a backend below a folder, which is made if need be. Beside a damaged file, the store is
+impl<E: Entry> Store<E> {
+    /// Reads what is kept of a backend or benchmark below a folder, which is made if need be. Beside a damaged file, the store is
     /// there, and empty.
-    pub fn open(folder: &Path, backend: &str) -> Result<(Store, Option<StoreError>), StoreError> {
+    pub fn open(folder: &Path, backend: &str) -> Result<(Self, Option<StoreError>), StoreError> {
         fs::create_dir_all(folder).map_err(failed("make", folder))?;
         let mut store = Store {
             path: folder.join(file_name(backend)),
@@ -159,29 +158,14 @@ impl Store {
         Ok((store, damage))
     }
 
-    /// How long a test took last.
-    pub fn durations(&self, full: bool) -> BTreeMap<&str, Duration> {
-        let runs = self.runs.iter().filter(|run| run.full == full);
-        let results = runs.flat_map(|run| &run.results);
-        results
-            .filter_map(|kept| {
-                let duration = Duration::try_from_secs_f64(kept.seconds).ok()?;
-                Some((kept.test.as_str(), duration))
-            })
-            .collect()
-    }
-
-    /// What each test came to last, by seed and name, and when that was.
-    pub fn latest(&self, full: bool) -> BTreeMap<(u64, &str), (&Kept, u64)> {
-        let runs = self.runs.iter().filter(|run| run.full == full);
-        runs.flat_map(|run| run.results.iter().map(move |kept| (kept, run.ended)))
-            .map(|(kept, ended)| ((kept.seed, kept.test.as_str()), (kept, ended)))
-            .collect()
+    /// The runs, the oldest first.
+    pub fn runs(&self) -> &[E] {
+        &self.runs
     }
 
     /// Adds a run to what the file holds by now. A run without results is none.
-    pub fn add(&mut self, run: Run) -> Result<Option<StoreError>, StoreError> {
-        if run.results.is_empty() {
+    pub fn add(&mut self, run: E) -> Result<Option<StoreError>, StoreError> {
+        if run.results() == 0 {
             return Ok(None);
         }
         let _lock = self.lock()?;
@@ -190,6 +174,14 @@ impl Store {
         trim(&mut self.runs, RUNS, RESULTS);
         self.write()?;
         Ok(damage)
+    }
+
+    /// Adds a run that has ended, whatever becomes of that.
+    pub fn remember(&mut self, run: E) {
+        match self.add(run) {
+            Ok(None) => {}
+            Ok(Some(error)) | Err(error) => eprintln!("alcor: {error}"),
+        }
     }
 
     /// Waits for whoever changes the file; the lock ends with the value.
@@ -264,7 +256,7 @@ fn file_name(backend: &str) -> String {
 }
 
 /// The runs that a file holds, or what is wrong with it.
-fn parse(bytes: &[u8], backend: &str) -> Result<Vec<Run>, String> {
+fn parse<E: Entry>(bytes: &[u8], backend: &str) -> Result<Vec<E>, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     let mut lines = text.lines();
     let header: Header = serde_json::from_str(lines.next().unwrap_or_default())
@@ -283,8 +275,8 @@ fn parse(bytes: &[u8], backend: &str) -> Result<Vec<Run>, String> {
 
 /// Lets runs go until there are no more than so many, with no more than so many results: first the oldest of those that
 /// later runs have outdated whole, so that a few tests, run often, do not drive out the run of all of them.
-fn trim(runs: &mut Vec<Run>, most: usize, results: usize) {
-    let held = |runs: &[Run]| runs.iter().map(|run| run.results.len()).sum::<usize>();
+fn trim<E: Entry>(runs: &mut Vec<E>, most: usize, results: usize) {
+    let held = |runs: &[E]| runs.iter().map(Entry::results).sum::<usize>();
     while runs.len() > most || (runs.len() > 1 && held(runs) > results) {
         let outdated = outdated(runs).unwrap_or(0);
         runs.remove(outdated);
@@ -292,7 +284,7 @@ fn trim(runs: &mut Vec<Run>, most: usize, results: usize) {
 }
 
 /// The oldest run all of whose results later runs have, too.
-fn outdated(runs: &[Run]) -> Option<usize> {
+fn outdated<E: Entry>(runs: &[E]) -> Option<usize> {
     let mut later = BTreeSet::new();
     let mut oldest = None;
     for (index, run) in runs.iter().enumerate().rev() {
@@ -307,23 +299,9 @@ fn outdated(runs: &[Run]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::regress::results::{Run, tests::run};
 
-    fn run(ended: u64, tests: &[&str]) -> Run {
-        let kept = |test: &&str| Kept {
-            test: (*test).to_owned(),
-            seed: 1,
-            ending: Ending::Passed,
-            cycles: 10 * ended,
-            seconds: ended as f64,
-        };
-        Run {
-            ended,
-            full: false,
-            results: tests.iter().map(kept).collect(),
-        }
-    }
-
-    fn open(folder: &Path) -> Store {
+    fn open(folder: &Path) -> Store<Run> {
         let (store, damage) = Store::open(folder, "soft:2").unwrap();
         assert!(damage.is_none(), "{damage:?}");
         store
@@ -334,30 +312,10 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_of_each_test_counts() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut store = open(folder.path());
-        store.add(run(1, &["a", "b"])).unwrap();
-        store.add(run(2, &["b", "c"])).unwrap();
-        let mut full = run(3, &["c"]);
-        full.full = true;
-        store.add(full).unwrap();
-        store.add(run(4, &[])).unwrap();
-        let store = open(folder.path());
-        assert_eq!(times(&store.runs), [1, 2, 3]);
-        let latest = store.latest(false);
-        let ended = |test| latest[&(1, test)].1;
-        assert_eq!((ended("a"), ended("b"), ended("c")), (1, 2, 2));
-        let durations = store.durations(false);
-        assert_eq!(durations["b"], Duration::from_secs(2));
-        assert_eq!(store.durations(true).len(), 1);
-    }
-
-    #[test]
     fn backends_keep_files_of_their_own() {
         let folder = tempfile::tempdir().unwrap();
         open(folder.path()).add(run(1, &["a"])).unwrap();
-        let (other, _) = Store::open(folder.path(), "soft:2?x").unwrap();
+        let (other, _) = Store::<Run>::open(folder.path(), "soft:2?x").unwrap();
         assert!(other.runs.is_empty());
         assert_ne!(file_name("soft:2"), file_name("soft-2"));
         assert!(file_name(&"/".repeat(5000)).len() < 100);
@@ -395,7 +353,7 @@ mod tests {
             .unwrap()
             .set_len(FILE_BYTES + 1)
             .unwrap();
-        let (_, damage) = Store::open(folder.path(), "soft:2").unwrap();
+        let (_, damage) = Store::<Run>::open(folder.path(), "soft:2").unwrap();
         assert!(damage.unwrap().to_string().contains("more than"));
     }
 
@@ -446,7 +404,9 @@ mod tests {
     #[test]
     fn a_folder_that_is_a_file_is_told() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let error = Store::open(file.path(), "soft:2").unwrap_err().to_string();
+        let error = Store::<Run>::open(file.path(), "soft:2")
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("--no-store"), "{error}");
     }
 }

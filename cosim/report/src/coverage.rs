@@ -1,0 +1,105 @@
+//! What of the hardware the tests have exercised.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+
+use crate::page::Section;
+use crate::results::bar;
+use crate::text::{grouped, percent};
+use crate::{Coverage, Hit, Module, Page, Point};
+
+impl Page {
+    pub(crate) fn coverage_section(&self) -> Section {
+        let body = match (&self.coverage, &self.coverage_command) {
+            (Some(coverage), _) => covered(coverage),
+            (None, Some(command)) => {
+                html! { p { "Not recorded in this run. This fills the section: " code.command { (command) } } }
+            }
+            (None, None) => {
+                html! { p { "Not recorded: coverage is of simulated boards, such as " code { "cosim:rma4" } "." } }
+            }
+        };
+        let lines = self
+            .coverage
+            .as_ref()
+            .map(|coverage| sum(coverage, |module| module.lines));
+        let beside = lines.and_then(Hit::share).map(|share| percent(Some(share)));
+        Section {
+            id: "coverage",
+            title: "Coverage",
+            beside,
+            body,
+        }
+    }
+}
+
+fn sum(coverage: &Coverage, what: impl Fn(&Module) -> Hit) -> Hit {
+    coverage.modules.iter().map(what).sum()
+}
+
+fn covered(coverage: &Coverage) -> Markup {
+    let all = Module {
+        name: "all modules".to_owned(),
+        file: String::new(),
+        lines: sum(coverage, |module| module.lines),
+        branches: sum(coverage, |module| module.branches),
+        toggles: sum(coverage, |module| module.toggles),
+    };
+    if coverage.modules.is_empty() && coverage.points.is_empty() {
+        return html! { p { "Nothing was counted: no test ran." } };
+    }
+    html! {
+        h3 { "By module" }
+        @if coverage.modules.is_empty() { p { "The model has no lines to cover." } }
+        @else { div.scroll { table.coverage {
+            thead { tr { th { "module" } th { "lines" } th { "branches" } th { "bit edges" } } }
+            tbody { (module_row(&all)) }
+            tbody { @for module in &coverage.modules { (module_row(module)) } }
+        } } }
+        h3 { "Functional cover points" }
+        @if coverage.points.is_empty() { p { "The model has no cover points." } }
+        @else { (points(&coverage.points)) }
+    }
+}
+
+fn module_row(module: &Module) -> Markup {
+    html! { tr {
+        th scope="row" title=[Some(&module.file).filter(|file| !file.is_empty())] { code { (module.name) } }
+        @for hit in [module.lines, module.branches, module.toggles] { td { (share_of(hit)) } }
+    } }
+}
+
+fn share_of(hit: Hit) -> Markup {
+    html! {
+        @if let Some(share) = hit.share() { (bar("covered", share)) }
+        span.of { (percent(hit.share())) @if hit.of > 0 { ", " (grouped(hit.hit)) " of " (grouped(hit.of)) } }
+    }
+}
+
+fn points(points: &[Point]) -> Markup {
+    let mut groups: BTreeMap<&str, Vec<&Point>> = BTreeMap::new();
+    for point in points {
+        groups.entry(&point.group).or_default().push(point);
+    }
+    html! { @for (group, points) in &groups {
+        @let never: Vec<_> = points.iter().filter(|point| point.hits == 0).collect();
+        @let hit = Hit { hit: (points.len() - never.len()) as u64, of: points.len() as u64 };
+        article.points {
+            h4 { code { (group) } } p { (share_of(hit)) }
+            @if !never.is_empty() {
+                p { "Never hit:" }
+                ul.names.never { @for point in &never { li { code { (point.name) } } } }
+            }
+            details {
+                summary { "How often each was hit" }
+                div.scroll { table {
+                    thead { tr { th { "cover point" } th.num { "hits" } th { "module" } } }
+                    tbody { @for point in points { tr {
+                        th scope="row" { code { (point.name) } } td.num { (grouped(point.hits)) } td { code { (point.module) } }
+                    } } }
+                } }
+            }
+        }
+    } }
+}

@@ -1,0 +1,477 @@
+//! The page as a reader and a browser see it.
+
+mod checks;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use alcor_report::{
+    Bench, Change, Comparison, Coverage, Ending, Explanation, File, Hit, Module, Page, PastRun,
+    Plot, Point, Row, Run, Test,
+};
+use checks::{read, select, text};
+
+/// Text that is none of the page's markup.
+const ODD: &str = "<script>alert(1)</script> & \"quoted\" 'text' ]]> <!-- </pre>";
+
+fn test(name: &str, ending: Ending, milliseconds: u64) -> Test {
+    Test {
+        name: name.into(),
+        ending,
+        run_seed: 1,
+        seed: 0xab,
+        cycles: 1000 * milliseconds,
+        time: Duration::from_millis(milliseconds),
+        ..Test::default()
+    }
+}
+
+fn run() -> Run {
+    Run {
+        backend: "cosim:rma4?profile=gen3x16&away=100".into(),
+        tier: "quick tier".into(),
+        seeds: "seed 1".into(),
+        jobs: 2,
+        revision: "0123456789ab".into(),
+        ended: 1_700_000_000,
+        elapsed: Duration::from_millis(61_500),
+        digest: "00c0ffee".into(),
+        command: "alcor regress --seed 1".into(),
+        ..Run::default()
+    }
+}
+
+/// A page with something in every section, and odd text wherever text comes from elsewhere.
+fn full() -> Page {
+    let failed = Test {
+        message: Some(format!("rank 1: expected 0x40, found {ODD}")),
+        repeat: Some(format!(
+            "alcor regress --filter '^put.typed$' --seed 1 {ODD}"
+        )),
+        change: Some(Change::NewlyFailing),
+        earlier: vec![Ending::Passed, Ending::Skipped, Ending::Failed],
+        explanation: Some(Explanation {
+            files: vec![File {
+                path: "put.typed/waits.txt".into(),
+                what: ODD.into(),
+            }],
+            notes: vec![ODD.into()],
+            waits: Some(format!(
+                "rank 0 -> rank 1: {ODD}\n{}",
+                "0123456789".repeat(40)
+            )),
+        }),
+        ..test("put.typed", Ending::Failed, 5)
+    };
+    let skipped = |name| Test {
+        message: Some("needs 3 ranks, there are 2".into()),
+        ..test(name, Ending::Skipped, 1)
+    };
+    let slower = Test {
+        change: Some(Change::Cycles {
+            before: 1_234_000,
+            now: 1_235_000,
+        }),
+        ..test(
+            "collectives.with_a_name_that_is_quite_long_and_goes_on_for_a_while",
+            Ending::Passed,
+            1235,
+        )
+    };
+    let row = |name: &str, measured| Row {
+        name: name.into(),
+        measured,
+        ..Row::default()
+    };
+    Page {
+        run: run(),
+        tests: vec![
+            failed,
+            test("put.words", Ending::Passed, 7),
+            slower,
+            skipped("abort.by_two"),
+            skipped("abort.a"),
+        ],
+        remembers: true,
+        comparison: Comparison {
+            compared: 4,
+            unknown: 1,
+            latest: Some(1_699_990_000),
+        },
+        history: vec![
+            PastRun {
+                ended: 1_699_990_000,
+                tier: "quick".into(),
+                passed: 5,
+                cycles: 1_234_567,
+                ..PastRun::default()
+            },
+            PastRun {
+                ended: 1_700_000_000,
+                tier: "quick".into(),
+                passed: 2,
+                failed: 1,
+                skipped: 2,
+                ..PastRun::default()
+            },
+        ],
+        coverage: Some(Coverage {
+            modules: vec![
+                Module {
+                    name: "rma_coprocessor".into(),
+                    lines: Hit {
+                        hit: 1500,
+                        of: 2000,
+                    },
+                    toggles: Hit { hit: 3, of: 3 },
+                    ..Module::default()
+                },
+                Module {
+                    name: ODD.into(),
+                    ..Module::default()
+                },
+            ],
+            points: vec![
+                Point {
+                    group: "match".into(),
+                    name: "depth 5".into(),
+                    hits: 0,
+                    ..Point::default()
+                },
+                Point {
+                    group: "match".into(),
+                    name: ODD.into(),
+                    hits: 12_345,
+                    ..Point::default()
+                },
+            ],
+        }),
+        coverage_command: Some("alcor regress --coverage".into()),
+        benches: vec![Bench {
+            name: "rma".into(),
+            config: ODD.into(),
+            unit: "cycles".into(),
+            revision: "abc".into(),
+            ended: 1_699_000_000,
+            before: Some(1_698_000_000),
+            command: "alcor bench rma".into(),
+            rows: vec![
+                Row {
+                    paper: Some(8.0),
+                    limit: Some(4.0),
+                    before: Some(8.0),
+                    ..row("barrier", 7.0)
+                },
+                Row {
+                    limit: Some(0.0),
+                    before: Some(0.0),
+                    note: Some(ODD.into()),
+                    ..row(ODD, 1234.5)
+                },
+            ],
+            plots: vec![Plot {
+                title: "Cycles over words".into(),
+                svg: r#"<svg width="1200" height="60" viewBox="0 0 1200 60" xmlns="http://www.w3.org/2000/svg"><rect width="1200" height="60" fill="white"/></svg>"#.into(),
+            }],
+        }],
+        missing_benches: vec!["alcor bench sim".into()],
+    }
+}
+
+#[test]
+fn a_page_is_well_formed_and_odd_text_is_text() {
+    let (html, files) = read(&full().render());
+    assert_eq!(files, ["put.typed/waits.txt"]);
+    let plain = ODD.split_whitespace().collect::<Vec<_>>().join(" ");
+    for place in [
+        ".message",
+        ".failure .command",
+        ".files",
+        ".note",
+        "pre",
+        ".coverage",
+        ".points",
+        ".bench h3",
+        ".bench td",
+    ] {
+        assert!(
+            text(&html, place).contains(&plain),
+            "{place}: {}",
+            text(&html, place)
+        );
+    }
+}
+
+#[test]
+fn the_verdict_stands_first_and_says_what_the_exit_code_does() {
+    let of = |endings: &[Ending]| {
+        let tests = endings.iter().map(|&ending| test("put.a", ending, 1));
+        let (html, _) = read(
+            &Page {
+                run: run(),
+                tests: tests.collect(),
+                ..Page::default()
+            }
+            .render(),
+        );
+        let class = select(&html, "header")[0]
+            .value()
+            .attr("class")
+            .unwrap()
+            .to_owned();
+        (class, text(&html, "h1"))
+    };
+    use Ending::{Failed, Passed, Skipped};
+    for (endings, class, words) in [
+        (
+            &[Passed, Passed][..],
+            "good",
+            "✔ All is well: 2 tests passed",
+        ),
+        (
+            &[Passed, Skipped],
+            "good",
+            "✔ All is well: 1 test passed, 1 skipped",
+        ),
+        (&[Passed, Failed, Skipped], "bad", "✘ 1 of 3 tests failed"),
+        (&[Failed], "bad", "✘ 1 of 1 test failed"),
+        (
+            &[Skipped, Skipped],
+            "nothing",
+            "○ Nothing was tested: all tests were skipped",
+        ),
+        (&[], "nothing", "○ This part has no tests"),
+    ] {
+        assert_eq!(of(endings), (class.to_owned(), words.to_owned()));
+    }
+}
+
+#[test]
+fn figures_have_units_and_separators() {
+    let (html, _) = read(&full().render());
+    assert!(
+        text(&html, "#slowest").contains("1,235,000 cycles"),
+        "{}",
+        text(&html, "#slowest")
+    );
+    assert!(
+        text(&html, "#slowest").contains("1.23 s"),
+        "{}",
+        text(&html, "#slowest")
+    );
+    assert!(
+        text(&html, "#run").contains("61.50 s, 2 boards at once, 20,309 cycles a second"),
+        "{}",
+        text(&html, "#run")
+    );
+    assert!(text(&html, "#run").contains("2023-11-14 22:13:20 UTC"));
+    assert!(text(&html, "#coverage").contains("75.0 %, 1,500 of 2,000"));
+    assert!(text(&html, ".bench table").contains("1,234.500"));
+    assert!(text(&html, ".bench caption").contains("Figures in cycles"));
+    assert!(text(&html, "#news").contains("1,234,000"));
+}
+
+#[test]
+fn what_is_new_leads_to_its_failure() {
+    let (html, _) = read(&full().render());
+    let news = text(&html, "#news");
+    assert!(
+        news.contains("4 tests ran before") && news.contains("2 new; 1 ran for the first time"),
+        "{news}"
+    );
+    let link = select(&html, "#news a")[0].value().attr("href").unwrap();
+    assert_eq!(link, "#put.typed-1");
+    assert_eq!(text(&html, ".failure .strip"), "✔ ○ ✘");
+    assert!(
+        text(&html, ".tiles").contains("newly failing 1"),
+        "{}",
+        text(&html, ".tiles")
+    );
+}
+
+#[test]
+fn cover_points_that_were_never_hit_are_named() {
+    let (html, _) = read(&full().render());
+    assert_eq!(text(&html, ".never"), "depth 5");
+    assert!(text(&html, ".points").contains("50.0 %, 1 of 2"));
+}
+
+#[test]
+fn figures_of_benchmarks_stand_beside_paper_limit_and_what_was_before() {
+    let (html, _) = read(&full().render());
+    let cells: Vec<String> = select(&html, ".bench tr.changed")
+        .iter()
+        .map(|row| {
+            row.text()
+                .map(str::trim)
+                .filter(|text| !text.is_empty())
+                .collect::<Vec<_>>()
+                .join("|")
+        })
+        .collect();
+    assert_eq!(cells[0], "barrier|7|8|4|1.75|8|−12.5 %");
+    assert!(cells[1].contains("|1,234.500|0|–|0|–|"), "{}", cells[1]);
+    assert!(text(&html, "#benches").contains("2 figures changed"));
+    assert!(text(&html, "#benches").contains("Never run here alcor bench sim"));
+}
+
+#[test]
+fn sections_without_anything_say_why() {
+    let (html, _) = read(&Page::default().render());
+    for (section, words) in [
+        ("#news", "--no-store"),
+        ("#skips", "No test was skipped."),
+        ("#slowest", "No test took any time."),
+        ("#tests", "This part has no tests"),
+        ("#coverage", "coverage is of simulated boards"),
+        ("#benches", "remembers nothing"),
+        ("#history", "remembers nothing"),
+    ] {
+        assert!(
+            text(&html, section).contains(words),
+            "{section}: {}",
+            text(&html, section)
+        );
+    }
+    assert!(select(&html, "#failures").is_empty());
+
+    let first = Page {
+        remembers: true,
+        tests: vec![test("put.a", Ending::Passed, 0)],
+        coverage_command: Some("alcor regress --coverage".into()),
+        coverage: None,
+        ..Page::default()
+    };
+    let (html, _) = read(&first.render());
+    assert!(text(&html, "#news").contains("Nothing to compare with"));
+    assert!(text(&html, "#coverage").contains("fills the section: alcor regress --coverage"));
+    assert!(text(&html, "#history").contains("No run is remembered."));
+    let nothing = Page {
+        coverage: Some(Coverage::default()),
+        benches: vec![Bench::default()],
+        ..first
+    };
+    let (html, _) = read(&nothing.render());
+    assert!(text(&html, "#coverage").contains("Nothing was counted"));
+}
+
+#[test]
+fn repetitions_of_a_test_share_a_row_and_failures_are_bounded() {
+    let tests = (1..=1000).map(|seed| Test {
+        run_seed: seed,
+        ..test(
+            "put.a",
+            if seed == 3 {
+                Ending::Passed
+            } else {
+                Ending::Failed
+            },
+            1,
+        )
+    });
+    let (html, files) = read(
+        &Page {
+            run: run(),
+            tests: tests.collect(),
+            ..Page::default()
+        }
+        .render(),
+    );
+    assert_eq!(select(&html, "#tests tbody tr").len(), 1);
+    assert!(
+        text(&html, "#tests").contains("failed : 999 of 1,000"),
+        "{}",
+        text(&html, "#tests")
+    );
+    assert_eq!(select(&html, ".failure").len(), 200);
+    assert!(text(&html, "#failures").contains("799 more failed"));
+    assert_eq!(files, ["report.json"]);
+    assert!(
+        text(&html, "#failures h3").contains("put.a seed 1000")
+            || text(&html, ".failure").contains("put.a seed 201")
+    );
+}
+
+/// What a browser makes of a page in so many pixels: how wide it is, how wide what it shows is, and what is
+/// narrower than it can be read. None where there is no browser.
+fn laid_out(page: &str, width: u32) -> Option<String> {
+    const PROBE: &str = "<script>
+        const root = document.documentElement;
+        const narrow = [...document.querySelectorAll('th, td.num, h3')].filter(it => it.textContent.trim().length > 4
+            && it.checkVisibility() && it.getBoundingClientRect().width < 36);
+        parent.document.documentElement.dataset.layout = `window ${innerWidth} wide ${root.scrollWidth} narrow ${narrow.map(it => it.textContent)}`;
+    </script></body>";
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let is_there = |name: &&str| {
+        Command::new(name)
+            .arg("--version")
+            .output()
+            .is_ok_and(|output| output.status.success())
+    };
+    let Some(browser) = names.into_iter().find(is_there) else {
+        eprintln!("skipped: there is no Chromium here (Debian has it in chromium)");
+        return None;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    // A window can't be as narrow as a frame.
+    let framed = page
+        .replace("</body>", PROBE)
+        .replace('&', "&amp;")
+        .replace('"', "&quot;");
+    let frame = format!(
+        "<!DOCTYPE html><iframe width={width} height=1000 style='border:0' srcdoc=\"{framed}\"></iframe>"
+    );
+    std::fs::write(&file, frame).unwrap();
+    let dom = std::fs::File::create(folder.path().join("dom.html")).unwrap();
+    let mut child = Command::new(browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--hide-scrollbars",
+        ])
+        .arg(format!(
+            "--user-data-dir={}",
+            folder.path().join("profile").display()
+        ))
+        .arg("--window-size=1400,1100")
+        .args(["--dump-dom", &format!("file://{}", file.display())])
+        .stdout(dom)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if start.elapsed() > Duration::from_secs(300) {
+            child.kill().unwrap();
+            panic!("{browser} does not end");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let dom = std::fs::read_to_string(folder.path().join("dom.html")).unwrap();
+    let (_, found) = dom
+        .split_once("data-layout=\"")
+        .unwrap_or_else(|| panic!("{browser} has run no script: {dom}"));
+    Some(found.split_once('"').unwrap().0.to_owned())
+}
+
+#[test]
+fn nothing_is_cut_off_or_squeezed_in_a_browser_wide_and_narrow() {
+    let page = full().render();
+    for width in [1280, 640, 480, 360] {
+        let Some(found) = laid_out(&page, width) else {
+            return;
+        };
+        assert_eq!(
+            found,
+            format!("window {width} wide {width} narrow "),
+            "{width} pixels"
+        );
+    }
+}
