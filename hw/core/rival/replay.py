@@ -17,11 +17,6 @@ from cocotb.utils import get_sim_time
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiMaster
 
 PERIOD_NS = 4
-PAGE_BYTES = 0x1000
-# Registers whose value may be ahead of what the library saw, as more time passes between two calls here.
-COUNTERS = (0x408, 0x40C)  # RETIRED, CQ_HEAD
-CAUSES = 0x404
-EVENTS = 0x418
 # Looks at a register that is to become what the library saw, before it is given up.
 LOOKS = 10_000
 # From one look to the next, as in the library's simulation.
@@ -30,11 +25,12 @@ POLL_CYCLES = 16
 WATCHDOG_CYCLES = 2_000_000
 
 
-def is_there(offset, found, seen):
+def is_there(abi, offset, found, seen):
     """Whether the board has come as far as it had when the library looked."""
-    if offset in COUNTERS:
+    # Their values may be ahead of what the library saw, as more time passes between two calls here.
+    if offset in abi["counters"]:
         return (found - seen) & 0xFFFFFFFF < 0x80000000
-    if offset == CAUSES:
+    if offset == abi["causes"]:
         return found & seen == seen
     return found == seen
 
@@ -43,7 +39,8 @@ class Rank:
     def __init__(self, dut, lite, dma, rank, job):
         self.dut, self.lite, self.dma = dut, lite, dma
         self.rank, self.calls = rank, job["calls"][rank]
-        self.page = (1 + rank) * PAGE_BYTES
+        self.abi = job["abi"]
+        self.page = (1 + rank) * self.abi["page_bytes"]
         self.memory = rank * job["parameters"]["NODE_BYTES"]
         self.ring_bytes = job["ring_bytes"]
 
@@ -63,7 +60,7 @@ class Rank:
                 await self.dma.write(self.memory + at, bytes.fromhex(value), awid=0)
             elif what == "load":
                 await self.load(at, bytes.fromhex(value))
-        events = await self.read(self.page + EVENTS)
+        events = await self.read(self.page + self.abi["events"])
         assert events == 0, f"rank {self.rank}: EVENTS is {events:#x}: what was written is not what the library wrote"
 
     async def irq(self):
@@ -79,7 +76,7 @@ class Rank:
     async def look(self, page, offset, seen):
         for _ in range(LOOKS):
             found = await self.read(page + offset)
-            if is_there(offset, found, seen):
+            if is_there(self.abi, offset, found, seen):
                 return
             await ClockCycles(self.dut.clk_i, POLL_CYCLES)
         raise AssertionError(

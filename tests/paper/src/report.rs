@@ -66,7 +66,7 @@ impl Row {
 }
 
 /// A figure that could not be taken here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absent {
     /// The row's name.
     pub name: String,
@@ -102,7 +102,7 @@ pub struct Report {
     /// The figures.
     pub rows: Vec<Row>,
     /// Figures that could not be taken.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<Absent>,
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use std::{env, fs, io, process};
 
-use alcor::abi::CQ_ENTRY_BYTES;
+use alcor::abi::{CQ_ENTRY_BYTES, PAGE_BYTES, rank};
 use alcor::{
     Board, Cycle, Error as BoardError, Job, LocalRank, NodeAddr, Options, PageOffset, Port, Rank,
     Wake,
@@ -45,9 +45,20 @@ pub struct Rival {
 #[derive(Serialize)]
 struct Task<'a> {
     parameters: &'a BTreeMap<String, u64>,
+    abi: Abi,
     /// Bytes of each rank's completion ring, which lies at the start of its memory.
     ring_bytes: u32,
     calls: &'a Calls,
+}
+
+/// What it has to know of a rank's page.
+#[derive(Serialize)]
+struct Abi {
+    page_bytes: u32,
+    /// Registers that count.
+    counters: [u32; 2],
+    causes: u32,
+    events: u32,
 }
 
 /// What it gives back.
@@ -171,6 +182,12 @@ impl Rival {
         let (task, result) = (work.0.join("job.json"), work.0.join("result.json"));
         let text = serde_json::to_vec(&Task {
             parameters: &parameters,
+            abi: Abi {
+                page_bytes: PAGE_BYTES,
+                counters: [rank::RETIRED, rank::CQ_HEAD],
+                causes: rank::CAUSES,
+                events: rank::EVENTS,
+            },
             ring_bytes: Options::default().ring_entries * CQ_ENTRY_BYTES,
             calls,
         });
