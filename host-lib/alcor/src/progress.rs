@@ -274,6 +274,13 @@ impl Progress {
         self.write(alcor_abi::command(opcode), data)
     }
 
+    /// Posts the last write of an extended command, for which there is room by [`Progress::reserve_transfer`].
+    #[inline]
+    fn commit(&mut self, opcode: Opcode, data: u32) -> Result<()> {
+        self.credits.post();
+        self.write(alcor_abi::command(opcode), data)
+    }
+
     /// Posts an operand, unless the hardware has it.
     #[inline]
     pub(crate) fn operand(&mut self, operand: Opcode, data: u32) -> Result<()> {
@@ -336,35 +343,41 @@ impl Progress {
             return Err(Error::CompletionLost { rank: self.me });
         };
         self.note_posting(number);
-        self.post(transfer.opcode(), transfer.commit(id))?;
+        self.commit(transfer.opcode(), transfer.commit(id))?;
         Ok(request)
     }
 
     /// Waits until an extended command can be posted as a whole, and the ring has room for its
     /// completion: whatever waits brings collectives in software and waiting messages further,
     /// which post commands of their own, and these must not come between the writes of this one.
+    #[inline]
     pub(crate) fn reserve_transfer(&mut self) -> Result<()> {
         loop {
             self.reserve(TRANSFER_WRITES)?;
             if self.make_ring_room()? {
                 return Ok(());
             }
-            let entries = self.ring.entries;
-            self.wait_for(
-                |_| Awaited::RingRoom,
-                |progress| match progress.outstanding.len() < entries {
-                    true => Wanted::Nothing,
-                    // What a message waits for may never come.
-                    false => {
-                        let others = entries.saturating_sub(progress.messages.under_way());
-                        Wanted::Completions((entries / 2).min(others).max(1))
-                    }
-                },
-            )?;
+            self.wait_for_ring_room()?;
         }
     }
 
+    fn wait_for_ring_room(&mut self) -> Result<()> {
+        let entries = self.ring.entries;
+        self.wait_for(
+            |_| Awaited::RingRoom,
+            |progress| match progress.outstanding.len() < entries {
+                true => Wanted::Nothing,
+                // What a message waits for may never come.
+                false => {
+                    let others = entries.saturating_sub(progress.messages.under_way());
+                    Wanted::Completions((entries / 2).min(others).max(1))
+                }
+            },
+        )
+    }
+
     /// Whether the ring has room for one more completion, once it knows what has been taken.
+    #[inline]
     pub(crate) fn make_ring_room(&mut self) -> Result<bool> {
         let entries = self.ring.entries;
         if self.outstanding.len() >= entries {
