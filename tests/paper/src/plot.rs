@@ -96,6 +96,7 @@ pub fn instructions(rows: &[Row]) -> Result<String, PlotError> {
         legend: SeriesLabelPosition::UpperLeft,
         colours: &[PALE_BLUE, BLUE, PALE_RED, RED],
         ranges: None,
+        is_linear: false,
         curves,
     }
     .draw(("put-<n>", "rma"))
@@ -133,6 +134,7 @@ pub fn streams(rows: &[Row]) -> Result<String, PlotError> {
         legend: SeriesLabelPosition::LowerRight,
         colours: &[GREY, BLUE, RED, GREEN],
         ranges: None,
+        is_linear: false,
         curves,
     }
     .draw(("put-bandwidth-<bytes>", "rma"))
@@ -180,9 +182,11 @@ pub fn boards<'a>(
         caption: &format!("Collectives of {bytes} bytes, and the barrier"),
         x: "boards",
         y: "cycles",
-        legend: SeriesLabelPosition::UpperLeft,
+        // Below the curves, as an axis from nothing on leaves room there.
+        legend: SeriesLabelPosition::LowerRight,
         colours: &[BLUE, RED, GREEN, GREY, PURPLE, ORANGE, BROWN, PALE_RED],
         ranges: None,
+        is_linear: true,
         curves,
     }
     .draw(("<op>-<bytes>", "collectives"))
@@ -198,7 +202,7 @@ const PURPLE: RGBColor = RGBColor(120, 60, 160);
 const ORANGE: RGBColor = RGBColor(230, 140, 0);
 const BROWN: RGBColor = RGBColor(110, 70, 40);
 
-/// Curves over a logarithmic axis.
+/// Curves over an axis.
 struct Chart<'a> {
     caption: &'a str,
     x: &'a str,
@@ -208,6 +212,8 @@ struct Chart<'a> {
     colours: &'a [RGBColor],
     /// What the axes show, both logarithmic; as much as the curves need unless said otherwise.
     ranges: Option<[(f64, f64); 2]>,
+    /// Whether the axis of a few whole numbers is linear, and not logarithmic.
+    is_linear: bool,
     curves: Vec<Curve>,
 }
 
@@ -228,6 +234,9 @@ impl Chart<'_> {
             return self.draw_on(svg, (x.0..x.1).log_scale(), (y.0..y.1).log_scale());
         }
         let (x, y) = (self.extent(|point| point.0), self.extent(|point| point.1));
+        if self.is_linear {
+            return self.draw_on(svg, 0.0..x.1 + 1.0, 0.0..1.1 * y.1);
+        }
         let x = (0.8 * x.0..1.25 * x.1).log_scale().base(2.0);
         // A logarithmic axis has labels at the powers of ten alone, if it is long.
         match y.1 > 30.0 * y.0 {
@@ -454,6 +463,7 @@ pub fn exchange(rows: &[Row]) -> Result<String, PlotError> {
         legend: SeriesLabelPosition::MiddleRight,
         colours: &[GREY, BLUE, RED],
         ranges: Some([(1.0, 1024.0), (0.9, 40.0)]),
+        is_linear: false,
         curves,
     }
     .draw(("exchange-RxR-H<h>", "rma"))
