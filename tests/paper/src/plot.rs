@@ -182,8 +182,8 @@ pub fn boards<'a>(
         caption: &format!("Collectives of {bytes} bytes, and the barrier"),
         x: "boards",
         y: "cycles",
-        // Below the curves, as an axis from nothing on leaves room there.
-        legend: SeriesLabelPosition::LowerRight,
+        // Beside the curves: nobody measures collectives of one board.
+        legend: SeriesLabelPosition::UpperLeft,
         colours: &[BLUE, RED, GREEN, GREY, PURPLE, ORANGE, BROWN, PALE_RED],
         ranges: None,
         is_linear: true,
