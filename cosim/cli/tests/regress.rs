@@ -1,26 +1,15 @@
 //! The program from outside, on the software board.
 
-use std::path::{Path, PathBuf};
+mod program;
+
+use std::path::Path;
 use std::process::{Command, Output};
 
-const ALCOR: &str = env!("CARGO_BIN_EXE_alcor");
-
-/// The program in a folder of its own, so that nothing is left here.
-fn program(folder: &Path) -> Command {
-    let mut command = Command::new(ALCOR);
-    command.current_dir(folder).env("ALCOR_ROOT", root());
-    command
-}
+use program::{ALCOR, HANG, LONG_SEND, program};
 
 fn alcor(arguments: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     program(folder.path()).args(arguments).output().unwrap()
-}
-
-/// The repository. Models are known by the names of their sources.
-fn root() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    std::fs::canonicalize(root).unwrap()
 }
 
 fn stdout(output: &Output) -> String {
@@ -43,9 +32,6 @@ fn remembering(store: &Path, arguments: &[&str]) -> Output {
     let common = ["regress", "--backend", "soft:3", "--store", store];
     alcor(&[&common, arguments].concat())
 }
-
-/// A watchdog with which no wait is short enough: a hang in every test that waits.
-const HANG: &str = "--watchdog=1";
 
 /// The report that a run leaves in a folder, beside its output.
 fn reported(folder: &Path, arguments: &[&str]) -> (Output, serde_json::Value) {
@@ -747,15 +733,7 @@ const PERIOD: u64 = 4000;
 fn a_hang_explains_itself_with_waves_of_the_last_cycles() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    // Rank 1 sends faster than rank 0 receives: the last send waits for longer than the watchdog.
-    let hang = [
-        "--backend",
-        "cosim:rma2",
-        "--filter",
-        "^messages.any_source$",
-        "--watchdog",
-        "300",
-    ];
+    let hang = LONG_SEND;
     let output = regress_in(folder, &[&hang[..], &["--waves-cycles", "200"]].concat());
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let left = folder.join("alcor-report/messages.any_source");

@@ -2,23 +2,19 @@
 
 #[path = "../../report/tests/checks/mod.rs"]
 mod checks;
+mod program;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use checks::{select, text};
+use program::{HANG, LONG_SEND, program};
 use scraper::Html;
 
 /// `alcor` in a folder, where what it leaves can be looked at.
 fn alcor(folder: &Path, arguments: &[&str]) -> Output {
-    let root = fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap();
-    Command::new(env!("CARGO_BIN_EXE_alcor"))
-        .args(arguments)
-        .current_dir(folder)
-        .env("ALCOR_ROOT", root)
-        .output()
-        .unwrap()
+    program(folder).args(arguments).output().unwrap()
 }
 
 /// Runs the suite on a software board with three ranks, with a store and a report; its exit code and the page, whose links
@@ -40,8 +36,6 @@ fn reported(folder: &Path, arguments: &[&str]) -> (Option<i32>, Html) {
 }
 
 const SOFT: [&str; 4] = ["--backend", "soft:3", "--store", "store"];
-/// A watchdog with which no wait is short enough: a hang in every test that waits.
-const HANG: &str = "--watchdog=1";
 
 #[test]
 fn failures_stand_first_with_what_explains_and_repeats_them() {
@@ -110,14 +104,7 @@ fn failures_stand_first_with_what_explains_and_repeats_them() {
 #[test]
 fn what_a_hang_on_the_hardware_leaves_is_linked() {
     let folder = tempfile::tempdir().unwrap();
-    let hang = [
-        "--backend",
-        "cosim:rma2",
-        "--filter",
-        "^messages.any_source$",
-        "--watchdog",
-        "300",
-    ];
+    let hang = LONG_SEND;
     let without = ["--no-store", "--waves", "never"];
     let (code, html) = reported(folder.path(), &[&hang[..], &without].concat());
     assert_eq!(code, Some(1));

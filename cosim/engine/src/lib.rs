@@ -131,7 +131,7 @@ pub use error::CosimError;
 pub use free::FreeBoard;
 pub use log::packet::{LoggedPacket, PacketHeader, PhitHeader, Place};
 pub use mailbox::{EFFECT_CYCLES, SETTLE_CYCLES};
-pub use model::{Shape, repository_root};
+pub use model::{Shape, core_sources, repository_root};
 pub use port::{POLL_CYCLES, PORT_QUEUE};
 pub use profile::Profile;
 pub use recording::{BoardRecording, Replay};

@@ -120,9 +120,19 @@ pub fn repository_root() -> Result<PathBuf, CosimError> {
     found.ok_or(CosimError::NoRoot { start })
 }
 
-/// The sources of a board, in the order of compilation. A model's key in the cache covers this list, and so the
-/// blocks and their order.
-fn sources(hw: &Path) -> Result<Vec<PathBuf>, CosimError> {
+/// The sources of `core`, one whole board, in the order of compilation, and the folders of what they include.
+///
+/// # Errors
+/// If a list of sources can't be read.
+pub fn core_sources(root: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), CosimError> {
+    let hw = root.join("hw");
+    let includes = INCLUDES.iter().map(|include| hw.join(include)).collect();
+    Ok((sources(&hw, &[])?, includes))
+}
+
+/// The sources of a board with what is `around` it, in the order of compilation. A model's key in the cache covers this
+/// list, and so the blocks and their order.
+fn sources(hw: &Path, around: &[&str]) -> Result<Vec<PathBuf>, CosimError> {
     let read = |path: PathBuf| {
         fs::read_to_string(&path).map_err(|source| CosimError::Read {
             path,
@@ -131,7 +141,7 @@ fn sources(hw: &Path) -> Result<Vec<PathBuf>, CosimError> {
     };
     let mut sources = Vec::new();
     let blocks = read(hw.join(BLOCKS))?;
-    for block in blocks.split_whitespace().chain([AROUND]) {
+    for block in blocks.split_whitespace().chain(around.iter().copied()) {
         let text = read(hw.join(block).join("files.f"))?;
         for line in text.lines().map(str::trim) {
             let is_source = !line.is_empty() && !line.starts_with("//") && !line.starts_with('#');
@@ -155,7 +165,7 @@ pub(crate) fn build(
     let hw = root.join("hw");
     let mut build = Build::new(name)
         .top(TOP)
-        .sources(sources(&hw)?)
+        .sources(sources(&hw, &[AROUND])?)
         .trace(options.waves.is_some())
         .coverage(options.coverage)
         .progress(|event| progress(name, event));

@@ -347,6 +347,10 @@ impl Spare {
         }
     }
 
+    pub(crate) fn issuer(&self) -> u64 {
+        self.issuer
+    }
+
     /// Both sides of a cell for a transfer.
     #[inline]
     pub(crate) fn transfer(

@@ -294,7 +294,6 @@ impl Place {
 /// takes the others' ids away.
 #[derive(Debug)]
 pub(crate) struct Outstanding {
-    issuer: u64,
     /// The number of the last operation.
     number: u64,
     origin: GlobalRank,
@@ -319,7 +318,6 @@ impl Outstanding {
     /// at most 65536.
     pub(crate) fn new(issuer: u64, origin: GlobalRank, capacity: u32, depth: u32) -> Outstanding {
         Outstanding {
-            issuer,
             number: 0,
             origin,
             by_id: (0..depth + capacity).map(|_| Place::default()).collect(),
@@ -542,7 +540,7 @@ impl Outstanding {
 
     /// Checks that this rank issued the request.
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
-        if request.cell().issuer() == self.issuer {
+        if request.cell().issuer() == self.spare.issuer() {
             return Ok(());
         }
         Err(Error::ForeignRequest { rank: self.origin })

@@ -2,8 +2,8 @@
 
     run.py MODELS JOB RESULT
 
-MODELS is the folder of finished models; JOB the file that `alcor bench sim` has written: parameters of rival_top.sv, bytes of
-the completion ring, calls of each rank; RESULT the one that cycles and seconds are written to. Verilator is the one in PATH.
+MODELS is the folder of finished models; JOB the file that `alcor bench sim` has written: sources of `core` and folders of
+includes, parameters of rival_top.sv, bytes of the completion ring, calls of each rank; RESULT the one that cycles and seconds are written to. Verilator is the one in PATH.
 """
 
 import contextlib
@@ -21,10 +21,9 @@ from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import Verilator
 
 HERE = Path(__file__).resolve().parent
-HW = HERE.parent.parent
 TOP = "rival_top"
 # As the library's model is built.
-VERILATOR = ["-O3", "--assert", "--x-initial", "unique", "--threads", "1", "-Wno-fatal", "-CFLAGS", "-O2"]
+VERILATOR = ["-O3", "--assert", "--x-initial", "unique", "--threads", "1", "-CFLAGS", "-O2"]
 # The wheel's makefile does not say how a compiler takes a precompiled header.
 MAKEFLAGS = "CFG_CXXFLAGS_PCH_I=-include"
 
@@ -36,30 +35,20 @@ class PortsOnly(Verilator):
         return [[word for word in command if word != "--public-flat-rw"] for command in super()._build_command()]
 
 
-def sources():
-    """The files of `core` in the order of compilation, as cosim/engine/src/model.rs has them."""
-    files = []
-    for block in (HW / "core/blocks").read_text().split():
-        for line in (HW / block / "files.f").read_text().splitlines():
-            line = line.strip()
-            if line and not line.startswith(("//", "#")) and HW / line not in files:
-                files.append(HW / line)
-    return [HERE / "rival.vlt", *files, HERE / "rival_top.sv"]
-
-
-def key(files, parameters):
+def key(files, includes, parameters):
     digest = hashlib.sha256()
     verilator = subprocess.run(["verilator", "--version"], capture_output=True, check=True).stdout
-    includes = sorted((HW / "common/rtl").glob("*.svh"))
+    included = [path for folder in includes for path in sorted(folder.glob("*.svh"))]
     parts = [verilator, version("cocotb").encode(), json.dumps([VERILATOR, parameters], sort_keys=True).encode()]
-    for part in parts + [path.read_bytes() for path in [*files, *includes]]:
+    for part in parts + [path.read_bytes() for path in [*files, *included]]:
         digest.update(len(part).to_bytes(8, "little") + part)
     return digest.hexdigest()[:32]
 
 
-def build(runner, models, parameters):
-    files = sources()
-    folder = models / f"rival-{key(files, parameters)}"
+def build(runner, models, job):
+    files = [HERE / "rival.vlt", *map(Path, job["sources"]), HERE / "rival_top.sv"]
+    includes, parameters = list(map(Path, job["includes"])), job["parameters"]
+    folder = models / f"rival-{key(files, includes, parameters)}"
     if folder.is_dir():
         return folder
     print("cocotb's model: building, a minute or more", file=sys.stderr)
@@ -71,7 +60,7 @@ def build(runner, models, parameters):
         try:
             runner.build(
                 sources=files,
-                includes=[HW / "common/rtl"],
+                includes=includes,
                 parameters=parameters,
                 build_args=VERILATOR,
                 hdl_toplevel=TOP,
@@ -89,9 +78,8 @@ def build(runner, models, parameters):
 
 def main(models, job, result):
     job = Path(job).resolve()
-    parameters = json.loads(job.read_text())["parameters"]
     runner = PortsOnly()
-    folder = build(runner, Path(models).resolve(), parameters)
+    folder = build(runner, Path(models).resolve(), json.loads(job.read_text()))
     # Its own files go beside the result.
     work = Path(result).resolve().parent / "cocotb"
     shutil.rmtree(work, ignore_errors=True)

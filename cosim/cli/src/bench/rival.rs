@@ -15,7 +15,7 @@ use alcor::{
     Board, Cycle, Error as BoardError, Job, LocalRank, NodeAddr, Options, PageOffset, Port, Rank,
     Wake,
 };
-use alcor_cosim::{CosimError, SimBoard, repository_root};
+use alcor_cosim::{CosimError, SimBoard, core_sources, repository_root};
 use alcor_paper::{Row, load};
 use serde::{Deserialize, Serialize};
 use verilated::Toolchain;
@@ -44,6 +44,9 @@ pub struct Rival {
 /// What `hw/core/rival/run.py` is given.
 #[derive(Serialize)]
 struct Task<'a> {
+    /// Of `core`, in the order of compilation.
+    sources: Vec<PathBuf>,
+    includes: Vec<PathBuf>,
     parameters: &'a BTreeMap<String, u64>,
     abi: Abi,
     /// Bytes of each rank's completion ring, which lies at the start of its memory.
@@ -180,7 +183,10 @@ impl Rival {
         parameters.retain(|name, _| !OF_LINKS.contains(&name.as_str()));
         let work = Work::create(&self.root)?;
         let (task, result) = (work.0.join("job.json"), work.0.join("result.json"));
+        let (sources, includes) = core_sources(&self.root).map_err(|error| error.on("cocotb"))?;
         let text = serde_json::to_vec(&Task {
+            sources,
+            includes,
             parameters: &parameters,
             abi: Abi {
                 page_bytes: PAGE_BYTES,

@@ -1,0 +1,33 @@
+//! The program, as its tests run it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub const ALCOR: &str = env!("CARGO_BIN_EXE_alcor");
+
+/// A watchdog with which no wait is short enough: a hang in every test that waits.
+pub const HANG: &str = "--watchdog=1";
+
+/// A hang in the hardware: rank 1 sends faster than rank 0 receives, and the last send waits for longer than the watchdog.
+pub const LONG_SEND: [&str; 6] = [
+    "--backend",
+    "cosim:rma2",
+    "--filter",
+    "^messages.any_source$",
+    "--watchdog",
+    "300",
+];
+
+/// The repository. Models are known by the names of their sources.
+fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    fs::canonicalize(root).unwrap()
+}
+
+/// The program in a folder of its own, so that nothing is left here.
+pub fn program(folder: &Path) -> Command {
+    let mut command = Command::new(ALCOR);
+    command.current_dir(folder).env("ALCOR_ROOT", root());
+    command
+}
