@@ -2,8 +2,7 @@
 //
 // Each macro takes a label that is unique within its module. Expressions are plain Booleans; write
 // an implication as ALCOR_IMPLIES (same cycle) or ALCOR_NEXT (one cycle later), so that one source
-// serves simulation (concurrent assertions) and formal proofs (immediate ones). The macros without
-// a clock use `clk_i` and `rst_ni` of the module they stand in. With SYNTHESIS defined they vanish.
+// serves simulation and formal proofs. The macros without a clock use `clk_i` and `rst_ni` of the module they stand in. With SYNTHESIS defined they vanish.
 //
 //   ALCOR_CHECK_PARAM(label, condition, "message")    elaboration fails unless the condition holds
 //   ALCOR_ASSERT(label, expression)                   holds in every cycle outside reset
@@ -43,19 +42,42 @@
     if ((rst_n_) && $past(rst_n_) && $past((valid_) && !(ready_))) \
       label_ : assert ((valid_) && $stable(payload_));
 
+`elsif ALCOR_NO_ASSERTIONS
+
+`define ALCOR_ASSERT_CLK(label_, clk_, rst_n_, expression_)
+`define ALCOR_NEXT_CLK(label_, clk_, rst_n_, antecedent_, consequent_)
+`define ALCOR_STABLE_CLK(label_, clk_, rst_n_, valid_, ready_, payload_)
+
 `else
 
+// Plain conditions: for a concurrent assertion the simulator copies each operand in every cycle, and for an immediate one
+// it asks each time whether assertions are on. All state is written by nonblocking assignments, so all forms see the
+// values before the edge.
+
 `define ALCOR_ASSERT_CLK(label_, clk_, rst_n_, expression_) \
-  label_ : assert property (@(posedge clk_) disable iff (!(rst_n_)) (expression_)) \
-    else $error(`"label_ does not hold`");
+  always_ff @(posedge clk_) begin \
+    if ((rst_n_) && !(expression_)) begin : label_ \
+      $error(`"label_ does not hold`"); \
+    end \
+  end
 `define ALCOR_NEXT_CLK(label_, clk_, rst_n_, antecedent_, consequent_) \
-  label_ : assert property (@(posedge clk_) disable iff (!(rst_n_)) \
-      (antecedent_) |=> (consequent_)) \
-    else $error(`"label_ does not hold`");
+  logic label_``_armed; \
+  always_ff @(posedge clk_) begin \
+    label_``_armed <= (rst_n_) && (antecedent_); \
+    if ((rst_n_) && label_``_armed && !(consequent_)) begin : label_ \
+      $error(`"label_ does not hold`"); \
+    end \
+  end
 `define ALCOR_STABLE_CLK(label_, clk_, rst_n_, valid_, ready_, payload_) \
-  label_ : assert property (@(posedge clk_) disable iff (!(rst_n_)) \
-      ((valid_) && !(ready_)) |=> ((valid_) && $stable(payload_))) \
-    else $error(`"label_: an offered item was withdrawn or changed`");
+  logic label_``_armed; \
+  logic [$bits(payload_)-1:0] label_``_offered; \
+  always_ff @(posedge clk_) begin \
+    label_``_armed <= (rst_n_) && (valid_) && !(ready_); \
+    if ((valid_) && !(ready_)) label_``_offered <= (payload_); \
+    if ((rst_n_) && label_``_armed && !((valid_) && (payload_) == label_``_offered)) begin : label_ \
+      $error(`"label_: an offered item was withdrawn or changed`"); \
+    end \
+  end
 
 `endif
 

@@ -118,8 +118,7 @@ module router_output #(
 
   `ALCOR_ASSERT(a_take_onehot, $onehot0(ready_o))
   `ALCOR_IMPLIES(a_holder_onehot, held_q, $onehot(holder_q))
-  `ALCOR_NEXT(a_hold_until_last, held_q && !(offer && room && last), held_q)
-  `ALCOR_NEXT(a_holder_stays, held_q && !(offer && room && last), $stable(holder_q))
+  `ALCOR_STABLE(a_holder_stays, held_q, offer && room && last, holder_q)
 
   `ALCOR_COVER(c_full_router_output, !room)
 
