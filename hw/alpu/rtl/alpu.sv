@@ -106,7 +106,7 @@ module alpu #(
   state_e state_d, state_q;
   logic inserting_d;
   logic [CountW-1:0] count_d;
-  logic full, insert, discard, clear, clear_step;
+  logic full, insert, discard, clear;
   logic [ID_W-1:0] command_id_q;
   logic [TAG_W-1:0] scan_tag_q;
   logic [StepW-1:0] step_q;
@@ -196,7 +196,6 @@ module alpu #(
     insert      = 1'b0;
     discard     = 1'b0;
     clear       = 1'b0;
-    clear_step  = 1'b0;
     unique case (state_q)
       StRun: begin
         if (command_valid_i) begin
@@ -240,10 +239,7 @@ module alpu #(
         // entries and has failed.
         if (room_q && ((!v1_q && !v2_q && !v3_q) || (inserting_o && first3_q && waited_q))) state_d = StLoad;
       end
-      StLoad: begin
-        clear_step = 1'b1;
-        state_d    = StScan;
-      end
+      StLoad: state_d = StScan;
       StScan: if (step_q == StepW'(BLOCK - 1)) state_d = StDelete;
       StDelete: state_d = StRun;
       default: state_d = StRun;
@@ -252,7 +248,7 @@ module alpu #(
 
   always_ff @(posedge clk_i) begin
     waited_q <= state_q == StCancel;
-    step_q   <= clear_step ? '0 : step_q + 1'b1;
+    step_q   <= (state_q == StScan) ? step_q + 1'b1 : '0;
     if (state_q == StRun) begin
       command_id_q <= command_id_i;
       scan_tag_q   <= command_tag_i;
