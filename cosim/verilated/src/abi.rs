@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
 /// Changes with the structs below.
-pub(crate) const SHIM_VERSION: u32 = 1;
+pub(crate) const SHIM_VERSION: u32 = 2;
 
 /// The symbol that a model's library exports: `extern "C" fn() -> *const Api`.
 pub(crate) const ENTRY: &[u8] = b"alcor_model_api\0";
@@ -44,6 +44,15 @@ pub(crate) struct RawVariable {
     pub(crate) element_bits: u32,
     pub(crate) element_bytes: u32,
     pub(crate) writable: u8,
+}
+
+/// A part of an instance's state.
+#[repr(C)]
+pub(crate) struct RawPart {
+    pub(crate) data: *mut c_void,
+    pub(crate) bytes: u64,
+    pub(crate) width: u32,
+    pub(crate) kind: u32,
 }
 
 /// A recording to be played.
@@ -92,6 +101,12 @@ pub(crate) struct Api {
     pub(crate) trace_start: unsafe extern "C" fn(*mut RawInstance, *const c_char),
     pub(crate) trace_stop: unsafe extern "C" fn(*mut RawInstance),
     pub(crate) coverage_write: unsafe extern "C" fn(*mut RawInstance, *const c_char),
+    pub(crate) state: unsafe extern "C" fn(
+        *mut RawInstance,
+        *mut c_void,
+        unsafe extern "C" fn(*mut c_void, *const RawPart),
+    ),
+    pub(crate) skip: unsafe extern "C" fn(*mut RawInstance, u64),
 }
 
 // SAFETY: the table is constant data of a library that is never unloaded.
@@ -107,8 +122,9 @@ mod tests {
         assert_eq!(size_of::<Callbacks>(), 24);
         assert_eq!(size_of::<RawSignal>(), 24);
         assert_eq!(size_of::<RawVariable>(), 48);
+        assert_eq!(size_of::<RawPart>(), 24);
         assert_eq!(size_of::<RawRecording>(), 40);
         assert_eq!(size_of::<RawBare>(), 24);
-        assert_eq!(size_of::<Api>(), 128);
+        assert_eq!(size_of::<Api>(), 144);
     }
 }

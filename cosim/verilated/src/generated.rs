@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
+use crate::layout::{self, Place};
 
 /// The input through which an instance's handle enters a model.
 pub(crate) const HANDLE_PORT: &str = "dpi_handle_i";
@@ -269,6 +270,7 @@ pub(crate) fn tables(
     dpi: &[DpiFunction],
     trace: bool,
     coverage: bool,
+    state: &[Place],
 ) -> String {
     let mut text = String::from("// Generated: ports and DPI imports of this model.\n");
     let _ = writeln!(text, "#define ALCOR_SHIM_VERSION {version}");
@@ -300,6 +302,12 @@ pub(crate) fn tables(
             function.index, function.name
         );
     }
+    let _ = write!(
+        text,
+        "\n#define ALCOR_HAS_STATE {}",
+        u32::from(!state.is_empty())
+    );
+    let _ = write!(text, "\n{}", layout::table(state));
     if !dpi.is_empty() {
         text.push_str("\n#include \"Vmodel__Dpi.h\"");
     }

@@ -8,10 +8,11 @@ use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::time::Duration;
 
-use crate::abi::{RawBare, RawInstance, RawVariable};
+use crate::abi::{RawBare, RawInstance, RawPart, RawVariable};
 use crate::dpi::Host;
 use crate::model::listed;
 use crate::recording::{BareRun, Recording};
+use crate::state::{Part, State};
 use crate::{Coverage, Direction, Dpi, Error, Failure, FailureKind, Memory, Model, Signal};
 
 #[cfg(target_endian = "big")]
@@ -60,6 +61,8 @@ pub struct Instance<D: Dpi> {
     places: Vec<NonNull<u8>>,
     cycles: u64,
     has_finished: bool,
+    /// Where the model's state is, once that was asked for.
+    state: Option<Box<State>>,
 }
 
 // SAFETY: the model's state belongs to this instance alone; what the runtime keeps per thread is set anew by the shim in
@@ -113,6 +116,7 @@ impl<D: Dpi> Instance<D> {
             places: Vec::new(),
             cycles: 0,
             has_finished: false,
+            state: None,
         };
         for index in 0..model.signals().len() {
             // SAFETY: the instance is alive, and the index is that of a port.
@@ -416,6 +420,81 @@ impl<D: Dpi> Instance<D> {
     /// Clock cycles that were run so far.
     pub fn cycles(&self) -> u64 {
         self.cycles
+    }
+
+    /// Remembers the model's state, to be compared by [`is_steady`](Self::is_steady).
+    ///
+    /// # Errors
+    /// If the model was built without [counters](crate::Build::counter).
+    pub fn save_state(&mut self) -> Result<(), Error> {
+        let cycles = self.cycles;
+        self.state()?.save(cycles);
+        Ok(())
+    }
+
+    /// Whether the model's state is the one that was saved: all registers and wires, but for
+    /// [counters](crate::Build::counter), which have counted the cycles since or stand, and [RAMs](crate::Build::ram). A
+    /// wire or an output that follows a counter keeps the model from being steady.
+    ///
+    /// A state that is the same in three cycles on end stays the same for as long as the inputs do, if counters decide
+    /// nothing: a write to a RAM that goes on stores the same word at the same address.
+    ///
+    /// # Errors
+    /// If the model was built without counters.
+    pub fn is_steady(&mut self) -> Result<bool, Error> {
+        let cycles = self.cycles;
+        Ok(self.state()?.is_saved(cycles))
+    }
+
+    /// A cheap hint whether [`is_steady`](Self::is_steady) is worth asking: whether the part of the state that differed when it
+    /// was asked last is the same as at the last glance.
+    ///
+    /// # Errors
+    /// If the model was built without counters.
+    pub fn seems_steady(&mut self) -> Result<bool, Error> {
+        Ok(self.state()?.glance())
+    }
+
+    /// Lets cycles pass without evaluating the model: counters advance, and nothing else does. Right for a model that is
+    /// [steady](Self::is_steady), until an input changes.
+    ///
+    /// # Errors
+    /// If the model was built without counters.
+    pub fn skip(&mut self, cycles: u64) -> Result<(), Error> {
+        let now = self.cycles;
+        self.state()?.advance(now, cycles);
+        self.cycles += cycles;
+        // SAFETY: the instance is alive.
+        unsafe { (self.model.api().skip)(self.raw.as_ptr(), cycles) };
+        Ok(())
+    }
+
+    /// Values that counters will have after as many cycles in which the model is steady, in a fixed order.
+    ///
+    /// # Errors
+    /// If the model was built without counters.
+    pub fn counters_after(&mut self, cycles: u64) -> Result<Vec<Option<u64>>, Error> {
+        let now = self.cycles;
+        Ok(self.state()?.counters_after(now, cycles))
+    }
+
+    fn state(&mut self) -> Result<&mut State, Error> {
+        if self.state.is_none() {
+            let mut parts: Vec<Part> = Vec::new();
+            // SAFETY: the instance is alive; `collect_part` gets back the pointer that is given here, within this call.
+            unsafe {
+                (self.model.api().state)(
+                    self.raw.as_ptr(),
+                    ptr::from_mut(&mut parts).cast(),
+                    collect_part,
+                );
+            }
+            let state = State::new(&parts);
+            self.check_built(state.bytes() != 0, "counters")?;
+            self.state = Some(Box::new(state));
+        }
+        // It was made above.
+        Ok(self.state.get_or_insert_default())
     }
 
     /// Simulated time in picoseconds.
@@ -754,4 +833,17 @@ unsafe extern "C" fn collect(sink: *mut c_void, variable: *const RawVariable) {
         element_bytes: raw.element_bytes as usize,
         writable: raw.writable != 0,
     });
+}
+
+unsafe extern "C" fn collect_part(sink: *mut c_void, part: *const RawPart) {
+    // SAFETY: `sink` is what `Instance::state` gave, and `part` lives through the call.
+    let (parts, raw) = unsafe { (&mut *sink.cast::<Vec<Part>>(), &*part) };
+    if let Some(place) = NonNull::new(raw.data.cast::<u8>()) {
+        parts.push(Part {
+            place,
+            bytes: raw.bytes as usize,
+            width: raw.width,
+            kind: raw.kind,
+        });
+    }
 }

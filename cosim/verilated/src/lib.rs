@@ -29,10 +29,12 @@ mod dpi;
 mod error;
 mod generated;
 mod instance;
+mod layout;
 mod model;
 mod recipe;
 mod recording;
 mod signal;
+mod state;
 mod toolchain;
 
 pub use coverage::{CoverPoint, Coverage, CoverageProblem, Hit, ModuleCoverage};

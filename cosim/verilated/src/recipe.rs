@@ -9,10 +9,13 @@ use crate::abi::SHIM_VERSION;
 use crate::cache::{Cache, Entry};
 use crate::compile::{self, Flags};
 use crate::generated::{self, HANDLE_PORT};
+use crate::layout;
 use crate::{Error, Model, Toolchain};
 
 /// The library's file name inside a cache entry.
 const LIBRARY: &str = "model.so";
+/// Verilator's configuration for counters, among the generated files.
+const COUNTERS: &str = "counters.vlt";
 
 /// How the C++ of a model is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -91,6 +94,8 @@ pub struct Build<'a> {
     trace: bool,
     coverage: bool,
     dpi: Vec<String>,
+    counters: Vec<(String, String)>,
+    rams: Vec<String>,
     optimise: Optimise,
     jobs: Option<usize>,
     cache_dir: Option<PathBuf>,
@@ -111,6 +116,8 @@ impl<'a> Build<'a> {
             trace: false,
             coverage: false,
             dpi: Vec::new(),
+            counters: Vec::new(),
+            rams: Vec::new(),
             optimise: Optimise::default(),
             jobs: None,
             cache_dir: None,
@@ -190,6 +197,20 @@ impl<'a> Build<'a> {
     /// place in the order of these calls. A name that the model does not import is no error: it is never called.
     pub fn dpi(mut self, function: impl Into<String>) -> Self {
         self.dpi.push(function.into());
+        self
+    }
+
+    /// Names a register of a module that counts cycles: it advances by one in each cycle, or stands. Models with such
+    /// registers can be asked whether they are [steady](crate::Instance::is_steady).
+    pub fn counter(mut self, module: impl Into<String>, register: impl Into<String>) -> Self {
+        self.counters.push((module.into(), register.into()));
+        self
+    }
+
+    /// Names unpacked arrays, in any module, that are written and read by address alone. They are left out when states
+    /// are compared: what a write stores is decided by registers that are compared.
+    pub fn ram(mut self, array: impl Into<String>) -> Self {
+        self.rams.push(array.into());
         self
     }
 
@@ -309,6 +330,15 @@ impl<'a> Build<'a> {
         if self.jobs == Some(0) {
             return refused("the number of jobs", "0", "at least one");
         }
+        let counters = self
+            .counters
+            .iter()
+            .flat_map(|(module, register)| [module, register]);
+        for name in counters.chain(&self.rams) {
+            if !is_identifier(name) {
+                return refused("a counter or RAM", name, "an identifier");
+            }
+        }
         for (name, _) in self.params.iter().chain(&self.defines) {
             if !is_identifier(name) {
                 return refused("a parameter or macro", name, "an identifier");
@@ -376,6 +406,8 @@ impl<'a> Build<'a> {
             // settles all the same, and is only slower.
             arguments.push("-Wno-UNOPTFLAT".into());
         }
+        // Where a large module occurs several times, its code is there once: half the code to compile and to keep in caches.
+        arguments.extend(["--inline-mult".into(), "2000".into()]);
         arguments.push(match self.optimise {
             Optimise::Fast => "-O3".into(),
             Optimise::Debug => "-O1".into(),
@@ -397,6 +429,16 @@ impl<'a> Build<'a> {
         );
         arguments.extend(self.sources.iter().map(|path| path.display().to_string()));
         arguments
+    }
+
+    /// Verilator's configuration for counters: they can be written from outside.
+    fn counter_options(&self) -> String {
+        let lines = self.counters.iter().map(|(module, register)| {
+            format!("public_flat_rw -module \"{module}\" -var \"{register}\"\n")
+        });
+        std::iter::once("`verilator_config\n".to_string())
+            .chain(lines)
+            .collect()
     }
 
     /// Every file that the model may depend on.
@@ -437,6 +479,11 @@ impl<'a> Build<'a> {
         {
             add(argument.as_bytes());
         }
+        add(b"state");
+        add(self.counter_options().as_bytes());
+        for name in &self.rams {
+            add(name.as_bytes());
+        }
         add(b"dpi");
         for name in &self.dpi {
             add(name.as_bytes());
@@ -461,10 +508,13 @@ impl<'a> Build<'a> {
         fs::create_dir(&generated).map_err(Error::io("create", &generated))?;
 
         progress(BuildEvent::Verilating);
+        let counters = generated.join(COUNTERS);
+        fs::write(&counters, self.counter_options()).map_err(Error::io("write", &counters))?;
         let mut verilate = toolchain.verilate();
         verilate
             .current_dir(folder)
             .args(self.verilator_arguments())
+            .arg(&counters)
             .arg("--Mdir")
             .arg(&generated);
         compile::run(&self.name, "verilation", &mut verilate)?;
@@ -490,7 +540,19 @@ impl<'a> Build<'a> {
             });
         }
         let runtime = generated::runtime_files(&read("Vmodel_classes.mk")?);
-        let tables = generated::tables(SHIM_VERSION, &ports, &functions, self.trace, self.coverage);
+        let state = if self.counters.is_empty() {
+            Vec::new()
+        } else {
+            layout::places(&self.name, &generated, &self.counters, &self.rams)?
+        };
+        let tables = generated::tables(
+            SHIM_VERSION,
+            &ports,
+            &functions,
+            self.trace,
+            self.coverage,
+            &state,
+        );
 
         let jobs = self
             .jobs
@@ -538,7 +600,7 @@ impl<'a> Build<'a> {
                 || found
                     .file_name()
                     .is_some_and(|name| name.to_string_lossy().starts_with("verilator"));
-            if !is_tool && !known.contains(&found) {
+            if !is_tool && !known.contains(&found) && !found.ends_with(COUNTERS) {
                 return Err(Error::UntrackedSource {
                     model: self.name.clone(),
                     path: found,

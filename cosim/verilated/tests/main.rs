@@ -5,5 +5,6 @@ mod dpi;
 mod failures;
 mod memories;
 mod signals;
+mod steady;
 mod support;
 mod trace;

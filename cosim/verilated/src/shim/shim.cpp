@@ -3,6 +3,9 @@
 
 #include "Vmodel.h"
 #include "tables.h"
+#if ALCOR_HAS_STATE
+#include "Vmodel__Syms.h"
+#endif
 
 #include "svdpi.h"
 #include "verilated_syms.h"
@@ -74,6 +77,13 @@ struct Signal {
     uint32_t direction;
     uint32_t width;
     uint32_t bytes;
+};
+
+struct Part {
+    void* data;
+    uint64_t bytes;
+    uint32_t width;
+    uint32_t kind;
 };
 
 struct Replay {
@@ -289,6 +299,28 @@ void api_variables(AlcorInstance* self, void* sink, void (*each)(void* sink, con
     });
 }
 
+void api_state(AlcorInstance* self, void* sink, void (*each)(void* sink, const Part* part)) {
+#if ALCOR_HAS_STATE
+    Vmodel__Syms* const symbols = self->model->rootp->vlSymsp;
+#define ALCOR_ROW(kind, member, width) \
+    { \
+        const Part part{&symbols->member, sizeof(symbols->member), width, kind}; \
+        each(sink, &part); \
+    }
+    ALCOR_STATE(ALCOR_ROW)
+#undef ALCOR_ROW
+#else
+    (void)self;
+    (void)sink;
+    (void)each;
+#endif
+}
+
+void api_skip(AlcorInstance* self, uint64_t cycles) {
+    self->cycle += cycles;
+    self->context->timeInc(2 * self->half_period * cycles);
+}
+
 void api_eval(AlcorInstance* self) {
     self->has_started = true;
     guarded(self, [&] { self->model->eval(); });
@@ -423,6 +455,8 @@ struct Api {
     void (*trace_start)(AlcorInstance*, const char*);
     void (*trace_stop)(AlcorInstance*);
     void (*coverage_write)(AlcorInstance*, const char*);
+    void (*state)(AlcorInstance*, void*, void (*)(void*, const Part*));
+    void (*skip)(AlcorInstance*, uint64_t);
 };
 
 const Api s_api = {ALCOR_SHIM_VERSION,
@@ -442,7 +476,9 @@ const Api s_api = {ALCOR_SHIM_VERSION,
                    api_time,
                    api_trace_start,
                    api_trace_stop,
-                   api_coverage_write};
+                   api_coverage_write,
+                   api_state,
+                   api_skip};
 
 }  // namespace
 
