@@ -66,7 +66,10 @@ module sim_top #(
     /// Byte address in the BAR of the register shown on `peek_data_o`.
     input  logic [16:0]     peek_addr_i,
     /// Its value, in the same cycle.
-    output logic [31:0]     peek_data_o
+    output logic [31:0]     peek_data_o,
+    /// Asserted while a counter that always runs may decide something: a choice that could not be used waits for its next
+    /// turn, or phits that wait in the switch grow older.
+    output logic            phased_o
 );
 
   localparam int unsigned LinkN = LINKS == 0 ? 1 : LINKS;
@@ -102,6 +105,18 @@ module sim_top #(
     assign phit_valid[r]    = u_core.phit_write_valid[r] && u_core.phit_write_ready[r];
     assign phit_address[r]  = 30'(u_core.phit_write_address[r]);
     assign phit_words[r]    = 16'(u_core.phit_write_strobe[r]);
+  end
+
+  if (LINKS == 0) begin : g_unphased
+    assign phased_o = 1'b0;
+  end else begin : g_phased
+    logic [STAGES-1:0] stage_naps;
+    for (genvar s = 0; s < STAGES; s++) begin : g_stage
+      assign stage_naps[s] = u_core.g_links.u_collectives.g_stage[s].u_stage.u_pick.nap_q != '0;
+    end
+    assign phased_o = stage_naps != '0 || u_core.g_links.u_collectives.u_reader.u_pick.nap_q != '0
+                      || u_core.g_links.u_collectives.u_copy.nap_q != '0
+                      || u_core.g_links.u_switch_router.input_empty != '1;
   end
 
   host_bfm #(

@@ -6,7 +6,7 @@ use verilated::{Coverage, Instance, Model, Signal};
 use crate::mailbox::Mailbox;
 use crate::memory::NodeMemory;
 use crate::waves::{Turn, Waves};
-use crate::{BoardRecording, CosimError, Options, Replay, Shape};
+use crate::{BoardRecording, CosimError, Options, Replay, Shape, Skip};
 
 /// Cycles that reset is held.
 const RESET_CYCLES: u64 = 8;
@@ -24,6 +24,10 @@ pub(crate) struct MemoryWrite {
     pub(crate) data: Vec<u8>,
 }
 
+/// Cycles without traffic until a board is looked at for a steady state.
+const QUIET: u64 = 1;
+/// Cycles in which a board's state has to be the same, after the one that it is compared with.
+const STEADY: u64 = 2;
 /// What a board has done since it was reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Done {
@@ -47,6 +51,9 @@ pub(crate) struct Chip {
     peek: Signal,
     peek_addr: Signal,
     peek_data: Signal,
+    phased: Option<Signal>,
+    /// Cycles that were skipped since the board was made.
+    skipped: u64,
     memories: Vec<NodeMemory>,
     waves: Waves,
     done: Done,
@@ -87,6 +94,8 @@ impl Chip {
             peek: model.input("peek_i")?,
             peek_addr: model.input("peek_addr_i")?,
             peek_data: model.output("peek_data_o")?,
+            phased: model.output("phased_o").ok(),
+            skipped: 0,
             instance,
             memories,
             waves: Waves::new(options),
@@ -267,10 +276,87 @@ impl Chip {
                 Some(Turn::Off) => self.instance.trace_stop()?,
                 None => {}
             }
-            self.clock(self.waves.horizon(now).min(until - now))?;
+            self.pass(self.waves.horizon(now).min(until - now))?;
             if self.mailbox().woken() != 0 || self.now() >= until {
                 return Ok(());
             }
+        }
+    }
+
+    /// Cycles that were skipped since the board was made.
+    pub(crate) fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// Whether cycles are skipped, or it is checked that they could be.
+    fn may_skip(&self) -> bool {
+        self.options.skip != Skip::Off
+            && self.options.waves.is_none()
+            && self.start.is_none()
+            && !self.model.has_coverage()
+            && self.phased.is_some()
+    }
+
+    /// Lets cycles pass, or fewer if ranks are woken, and skips those in which nothing happens.
+    fn pass(&mut self, cycles: u64) -> Result<(), CosimError> {
+        if !self.may_skip() {
+            return self.clock(cycles);
+        }
+        let end = self.now() + cycles;
+        while self.now() < end && self.mailbox().woken() == 0 {
+            let now = self.now();
+            let due = self.mailbox().due().min(end);
+            let quiet = self.mailbox().touched() + QUIET;
+            if now < quiet {
+                self.clock((quiet - now).min(end - now))?;
+            } else if due <= now + STEADY + 1 {
+                self.clock(due.saturating_sub(now).max(1))?;
+            } else if self.instance.seems_steady()? {
+                self.skip(due)?;
+            } else {
+                self.clock(1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets some cycles pass, and if the state stayed the same, skips to the edge `due`.
+    fn skip(&mut self, due: u64) -> Result<(), CosimError> {
+        let touched = self.mailbox().touched();
+        self.instance.save_state()?;
+        for _ in 0..STEADY {
+            self.clock(1)?;
+            if self.mailbox().touched() != touched || !self.instance.is_steady()? {
+                return Ok(());
+            }
+        }
+        if let Some(phased) = &self.phased
+            && self.instance.get(phased)? != 0
+        {
+            return Ok(());
+        }
+        let cycles = due - self.now() - 1;
+        if self.options.skip == Skip::On {
+            self.instance.skip(cycles)?;
+            self.mailbox_mut().skip(cycles);
+            self.skipped += cycles;
+            return Ok(());
+        }
+        let expected = self.instance.counters_after(cycles)?;
+        let from = self.now();
+        self.clock(cycles)?;
+        let counters = self.instance.counters_after(0)?;
+        let is_same = self.mailbox().touched() == touched
+            && self.now() == from + cycles
+            && self.instance.is_steady()?
+            && counters == expected;
+        if is_same {
+            Ok(())
+        } else {
+            Err(CosimError::NotSteady {
+                from,
+                to: from + cycles,
+            })
         }
     }
 

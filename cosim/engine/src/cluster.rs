@@ -160,6 +160,14 @@ impl SimCluster {
         self.boards.iter().map(|board| board.now()).sum()
     }
 
+    /// Cycles that the boards have skipped since they were opened, together: their state stayed the same and nothing was due.
+    #[must_use]
+    pub fn skipped_cycles(&self) -> u64 {
+        (0..self.boards.len())
+            .map(|board| self.clockwork.with_chip(board, |chip| chip.skipped()))
+            .sum()
+    }
+
     /// Digest of all boards' traffic since the last reset, what they sent each other included.
     #[must_use]
     pub fn traffic_digest(&self) -> u32 {

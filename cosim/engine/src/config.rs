@@ -261,6 +261,19 @@ pub(crate) fn check_links(
     )
 }
 
+/// Whether cycles in which a board's state stays the same are skipped. Cycle counts and digests are the same each way. Nothing is
+/// skipped while waves are written, coverage is counted or a run is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Skip {
+    /// `off`: every cycle is evaluated.
+    Off,
+    /// `on`: a board whose state stays the same skips to the next cycle in which the host or a link acts on it.
+    #[default]
+    On,
+    /// `check`: every cycle is evaluated, and a board whose state changes in a cycle that would have been skipped fails.
+    Check,
+}
+
 /// What a URI says beside the configuration: `rma4?profile=gen3x16&waves=run.fst&IN_DEPTH=64`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -286,6 +299,10 @@ pub struct Options {
     /// `coverage`: 1 for a model that counts what of it was at work, for [`crate::SimCluster::coverage`]; 0 unless said
     /// otherwise. It is slower, and does the same.
     pub coverage: bool,
+    /// `assertions`: 0 for a model without assertions, which is faster; 1 unless said otherwise.
+    pub assertions: bool,
+    /// `skip`: whether cycles in which a board's state stays the same are skipped; `on` unless said otherwise.
+    pub skip: Skip,
     /// `away`: seconds of the wall clock that time may stand still for a rank that is away;
     /// `ALCOR_AWAY_SECONDS`, or 60, unless said otherwise.
     pub away: Duration,
@@ -302,7 +319,7 @@ pub struct Options {
 
 /// The environment variable with the limit for ranks that are away.
 pub(crate) const AWAY_VARIABLE: &str = "ALCOR_AWAY_SECONDS";
-const KNOWN: &str = "profile, waves, waves-from, waves-to, waves-reset, trace, packets, log, coverage, away, \
+const KNOWN: &str = "profile, waves, waves-from, waves-to, waves-reset, trace, packets, log, coverage, assertions, skip, away, \
      threads, link-latency, link-gbps";
 
 impl Options {
@@ -325,6 +342,8 @@ impl Options {
             packets: None,
             log: None,
             coverage: false,
+            assertions: true,
+            skip: Skip::default(),
             away,
             threads: None,
             link_latency: None,
@@ -418,11 +437,14 @@ impl Options {
                 let records = value.parse().ok().filter(|records| LOGS.contains(records));
                 self.log = Some(records.ok_or_else(|| bad(option, value, LOG_RULE))?);
             }
-            "coverage" => {
-                self.coverage = match value {
-                    "0" => false,
-                    "1" => true,
-                    _ => return Err(bad(option, value, "0 or 1")),
+            "coverage" => self.coverage = flag(option, value)?,
+            "assertions" => self.assertions = flag(option, value)?,
+            "skip" => {
+                self.skip = match value {
+                    "off" => Skip::Off,
+                    "on" => Skip::On,
+                    "check" => Skip::Check,
+                    _ => return Err(bad(option, value, "on, off or check")),
                 };
             }
             "away" => self.away = seconds(option, value)?,
@@ -462,6 +484,14 @@ fn bad(option: &str, value: &str, expected: &str) -> CosimError {
         option: option.into(),
         value: value.into(),
         expected: expected.into(),
+    }
+}
+
+fn flag(option: &str, value: &str) -> Result<bool, CosimError> {
+    match value {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(bad(option, value, "0 or 1")),
     }
 }
 

@@ -113,6 +113,14 @@ struct Engine {
 }
 
 impl Engine {
+    /// The next edge at which it may act; the next one while a burst is at the pins.
+    fn due(&self, now: u64) -> u64 {
+        if self.burst.is_some() {
+            return now + 1;
+        }
+        self.queue.front().map_or(u64::MAX, |transfer| transfer.due)
+    }
+
     fn start(&mut self, now: u64) {
         if self.burst.is_none() {
             self.burst = self
@@ -160,6 +168,11 @@ impl DmaMaster {
         self.load
             .queue
             .push_back(Transfer::new(due, rank, address, len));
+    }
+
+    /// The next edge at which it may act; the next one while a burst is at the pins.
+    pub(crate) fn due(&self, now: u64) -> u64 {
+        self.store.due(now).min(self.load.due(now))
     }
 
     /// An edge. Both directions may end a transfer at it.

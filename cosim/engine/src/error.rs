@@ -93,6 +93,18 @@ pub enum CosimError {
     /// A board drove its links before its time began, where nothing carries what it sends.
     #[error("the board drove its links before it was ready")]
     SentEarly,
+    /// With `skip=check`: a board was not as steady as it seemed. A register that counts cycles decides something and is not in
+    /// `phased_o` of `sim_top`, or the state that is compared lacks a register.
+    #[error(
+        "the board's state changed between cycles {from} and {to}, which `skip=on` would have skipped; \
+         look for a counter that `phased_o` of sim_top.sv does not cover"
+    )]
+    NotSteady {
+        /// The first cycle that would have been skipped.
+        from: u64,
+        /// The first that would not.
+        to: u64,
+    },
     /// A register of the board's page was written after time had begun.
     #[error(
         "the board's registers are written between a reset and the first cycle, not in cycle {cycle}"

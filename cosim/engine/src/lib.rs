@@ -126,7 +126,7 @@ mod wire;
 pub use backend::CosimBackend;
 pub use board::SimBoard;
 pub use cluster::SimCluster;
-pub use config::{Config, Configs, LinkConfig, Options};
+pub use config::{Config, Configs, LinkConfig, Options, Skip};
 pub use error::CosimError;
 pub use free::FreeBoard;
 pub use log::packet::{LoggedPacket, PacketHeader, PhitHeader, Place};

@@ -64,6 +64,11 @@ impl Link {
         );
     }
 
+    /// The next edge at which it may act; the next one while a transfer is at the pins.
+    pub(crate) fn due(&self, now: u64) -> u64 {
+        self.lite.due(now).min(self.dma.due(now))
+    }
+
     /// An edge: takes the AXI pins of the cycle that ends, gives those of the cycle that begins, and what came back.
     pub(crate) fn tick(
         &mut self,

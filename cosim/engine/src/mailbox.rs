@@ -136,6 +136,8 @@ pub(crate) struct Mailbox {
     log: Option<Box<Log>>,
     /// Words of a beat of the monitored streams.
     beat_words: usize,
+    /// The last edge at which something passed between host or links and the board, or an interrupt changed.
+    touched: u64,
 }
 
 const NEVER: u64 = u64::MAX;
@@ -169,6 +171,7 @@ impl Mailbox {
             digest: Digest::new(),
             log: options.log.map(|limit| Box::new(Log::new(shape, limit))),
             beat_words: (data_bits / 32) as usize,
+            touched: 0,
         }
     }
 
@@ -192,11 +195,36 @@ impl Mailbox {
             self.cycle, self.busy, self.armed, self.irq, self.alarm, self.woken,
         ) = (0, 0, 0, 0, NEVER, 0);
         self.arrival = NEVER;
+        self.touched = 0;
     }
 
     /// Edges since reset: the present time.
     pub(crate) fn now(&self) -> u64 {
         self.cycle
+    }
+
+    /// The last edge at which something passed between host or links and the board, or an interrupt changed.
+    pub(crate) fn touched(&self) -> u64 {
+        self.touched
+    }
+
+    /// The next edge at which the host or a link may act on the board, or a wait may end. Before it, only the board
+    /// itself can change anything.
+    pub(crate) fn due(&self) -> u64 {
+        let acts_now = self.busy != 0 || self.setting.is_some() || self.irq & self.armed != 0;
+        if acts_now {
+            return self.cycle + 1;
+        }
+        let link = self
+            .link
+            .as_ref()
+            .map_or(NEVER, |link| link.due(self.cycle));
+        self.alarm.min(self.arrival).min(link)
+    }
+
+    /// Lets cycles pass in which nothing happens: fewer than to the edge that is [due](Self::due).
+    pub(crate) fn skip(&mut self, cycles: u64) {
+        self.cycle += cycles;
     }
 
     pub(crate) fn digest(&self) -> u32 {
@@ -386,6 +414,7 @@ impl Mailbox {
         self.cycle += 1;
         let mut busy = self.busy;
         while busy != 0 {
+            self.touched = self.cycle;
             let rank = busy.trailing_zeros() as usize;
             busy &= busy - 1;
             let lane = &mut self.lanes[rank];
@@ -407,6 +436,10 @@ impl Mailbox {
         }
         if self.arrival <= self.cycle {
             output[2 * self.lanes.len()] = 1;
+            self.touched = self.cycle;
+        }
+        if irq != self.irq {
+            self.touched = self.cycle;
         }
         self.risen |= irq & !self.irq;
         if let Some(log) = &mut self.log {
@@ -474,6 +507,7 @@ impl Mailbox {
     }
 
     fn monitor(&mut self, input: &[u32]) {
+        self.touched = self.cycle;
         let beats = &input[4..];
         for half in 0..2 {
             let mut valid = input[half];
@@ -499,6 +533,7 @@ impl Mailbox {
     }
 
     fn link_send(&mut self, input: &[u32]) {
+        self.touched = self.cycle;
         if let Some(ends) = &mut self.ends {
             ends.send(self.cycle, input, |port, channel, arrives, phit| {
                 if let Some(log) = &mut self.log {
@@ -517,6 +552,7 @@ impl Mailbox {
 
     /// What was written to node memory; the model only tells while there is a log.
     fn memory(&mut self, input: &[u32]) {
+        self.touched = self.cycle;
         let Some(log) = &mut self.log else { return };
         let cycle = self.cycle - 1;
         for (rank, call) in input[2..]

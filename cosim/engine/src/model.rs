@@ -23,6 +23,9 @@ const INCLUDES: &[&str] = &["common/rtl"];
 /// The macro with which the sources have their cover points.
 const COVERAGE: &str = "ALCOR_COVERAGE";
 
+/// The macro with which the sources have no assertions.
+const NO_ASSERTIONS: &str = "ALCOR_NO_ASSERTIONS";
+
 /// The DPI imports of `sim_top`, in the order of their numbers; boards without links lack the last two.
 const DPI: [&str; 6] = [
     "alcor_host_tick",
@@ -44,6 +47,19 @@ pub(crate) const MEMORY: usize = 3;
 pub(crate) const LINK_SEND: usize = 4;
 /// Number of the import that brings what comes in on the links.
 pub(crate) const LINK_RECV: usize = 5;
+
+/// Registers that count cycles whatever happens, by module. Output `phased_o` of `sim_top` says when the last three of them
+/// may decide something; the others are only read.
+const COUNTERS: [(&str, &str); 6] = [
+    ("board_registers", "cycle_q"),
+    ("rma_registers", "epoch_timer_q"),
+    ("alpu_port", "now_q"),
+    ("switch_router", "age_q"),
+    ("coll_pick", "time_q"),
+    ("coll_copy", "time_q"),
+];
+/// Arrays of the RAMs: those of `ram_sdp` and of node memory.
+const RAMS: [&str; 2] = ["mem_q", "mem"];
 
 /// The path of a bank of a rank's node memory in the model.
 pub(crate) fn memory_path(rank: usize, bank: usize) -> String {
@@ -168,6 +184,7 @@ pub(crate) fn build(
         .sources(sources(&hw, &[AROUND])?)
         .trace(options.waves.is_some())
         .coverage(options.coverage)
+        .assertions(options.assertions)
         .progress(|event| progress(name, event));
     for include in INCLUDES {
         build = build.include_dir(hw.join(include));
@@ -175,8 +192,17 @@ pub(crate) fn build(
     if options.coverage {
         build = build.define(COVERAGE, "1");
     }
+    if !options.assertions {
+        build = build.define(NO_ASSERTIONS, "1");
+    }
     for (param, &value) in params {
         build = build.param(param, value);
+    }
+    for (module, register) in COUNTERS {
+        build = build.counter(module, register);
+    }
+    for array in RAMS {
+        build = build.ram(array);
     }
     for &function in Shape::of(params).imports() {
         build = build.dpi(function);
