@@ -409,7 +409,7 @@ fn laid_out(page: &str, width: u32) -> Option<String> {
             .is_ok_and(|output| output.status.success())
     };
     let Some(browser) = names.into_iter().find(is_there) else {
-        eprintln!("skipped: there is no Chromium here (Debian has it in chromium)");
+        alcor_skips::skip("there is no Chromium (Debian: chromium)");
         return None;
     };
     let folder = tempfile::tempdir().unwrap();
