@@ -55,12 +55,14 @@ struct State {
     command: AtomicU32,
 }
 
+/// The attached ranks, by board and local rank.
+type Ranks = Vec<((usize, u32), Arc<State>)>;
+
 /// Watches the ranks of a cluster through their ports.
 #[derive(Debug)]
 pub(crate) struct Watch {
     start: Instant,
-    /// The attached ranks, by board and local rank.
-    ranks: Mutex<Vec<((usize, u32), Arc<State>)>>,
+    ranks: Mutex<Ranks>,
     /// Ranks of each board.
     local: AtomicU32,
 }
@@ -124,7 +126,7 @@ impl Watch {
         text
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<((usize, u32), Arc<State>)>> {
+    fn lock(&self) -> MutexGuard<'_, Ranks> {
         self.ranks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

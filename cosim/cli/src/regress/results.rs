@@ -232,8 +232,8 @@ pub mod tests {
         }
         assert!(open().runs().is_empty(), "the run goes on");
         drop(journal);
-        assert_eq!(open().runs(), [whole.clone()]);
-        assert_eq!(open().runs(), [whole.clone()], "once");
+        assert_eq!(open().runs(), std::slice::from_ref(&whole));
+        assert_eq!(open().runs(), std::slice::from_ref(&whole), "once");
         assert_eq!(files(folder.path()), 2, "the file and its lock");
 
         // A line that is cut off costs one result.
