@@ -3,29 +3,73 @@
 use std::path::{Path, PathBuf};
 
 use alcor::{Backends, Cluster, soft::Soft};
-use alcor_cosim::CosimBackend;
+use alcor_cosim::{CosimBackend, Options};
 use alcor_shm::ShmBackend;
 use alcor_standin::StandInBackend;
 use alcor_xdma::XdmaBackend;
+use indicatif::MultiProgress;
 
 use crate::build;
 use crate::exit::Error;
 use crate::farm::FarmBackend;
+use crate::served::ServedBackend;
 
-/// All backends; which one opens a board is for its URI to say.
-pub fn all() -> Backends {
-    Backends::new()
-        .with(XdmaBackend::new())
-        .with(FarmBackend::over(XdmaBackend::new()))
-        .with(build::backend())
-        .with(ShmBackend)
-        .with(StandInBackend::over(build::backend()))
-        .with(Soft)
+/// How boards are opened.
+#[derive(Debug, Clone, Default)]
+pub struct Opening {
+    /// The lines of the terminal that the builds of models share with others.
+    pub screen: Option<MultiProgress>,
+    /// The threads that step the boards of a cluster, unless its URI says so.
+    pub threads: Option<usize>,
+}
+
+impl Opening {
+    /// Simulated boards.
+    pub fn cosim(&self) -> CosimBackend {
+        build::backend_on(self.screen.clone()).threads(self.threads)
+    }
+
+    /// All backends; which one opens a board is for its URI to say.
+    fn all(&self) -> Backends {
+        Backends::new()
+            .with(XdmaBackend::new())
+            .with(FarmBackend::over(XdmaBackend::new()))
+            .with(self.cosim())
+            .with(ShmBackend)
+            .with(StandInBackend::over(self.cosim()))
+            .with(ServedBackend {
+                threads: self.threads,
+            })
+            .with(Soft)
+    }
+
+    /// Opens the board or boards that `uri` names.
+    pub fn open(&self, uri: &str) -> Result<Cluster, alcor::Error> {
+        self.all().open(uri)
+    }
 }
 
 /// Opens the board or boards that `uri` names.
 pub fn open(uri: &str) -> Result<Cluster, alcor::Error> {
-    all().open(uri)
+    Opening::default().open(uri)
+}
+
+/// Checks what can be checked of a URI without opening it: its scheme, and the configuration and options of boards that
+/// are simulated.
+pub fn check(uri: &str) -> Result<(), alcor::Error> {
+    let backends = Opening::default().all();
+    let (scheme, rest) = uri.split_once(':').unwrap_or((uri, ""));
+    match scheme {
+        CosimBackend::SCHEME | StandInBackend::SCHEME | ServedBackend::SCHEME => {
+            let check = || {
+                let (config, _) = Options::parse(rest)?;
+                build::backend().configs()?.get(config).map(drop)
+            };
+            check().map_err(|error| error.on(uri))
+        }
+        _ if backends.schemes().any(|known| known == scheme) => Ok(()),
+        _ => backends.open(uri).map(drop),
+    }
 }
 
 /// Whether a URI names boards of which there is one lot, however often they are opened: a card, or a running cluster.

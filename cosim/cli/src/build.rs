@@ -4,38 +4,47 @@ use std::io::IsTerminal;
 use std::sync::Mutex;
 
 use alcor_cosim::{BuildEvent, CosimBackend};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressFinish, ProgressStyle};
 
 /// Files between two plain lines.
 const LINE_EVERY: usize = 10;
 
 /// Simulated boards, whose builds are shown on standard error.
 pub fn backend() -> CosimBackend {
+    backend_on(None)
+}
+
+/// The same; on a terminal, bars are among the lines of `screen`, where there is one.
+pub fn backend_on(screen: Option<MultiProgress>) -> CosimBackend {
+    let screen = screen.unwrap_or_default();
     let bar: Mutex<Option<ProgressBar>> = Mutex::new(None);
     let terminal = std::io::stderr().is_terminal();
     CosimBackend::new().progress(move |model, event| {
         if terminal {
             // A listener that panicked elsewhere left at worst an old bar behind.
             let mut bar = bar.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            draw(&mut bar, model, &event);
+            draw(&screen, &mut bar, model, &event);
         } else if is_worth_a_line(&event) {
             eprintln!("model {model}: {event}");
         }
     })
 }
 
-fn draw(bar: &mut Option<ProgressBar>, model: &str, event: &BuildEvent) {
+fn draw(screen: &MultiProgress, bar: &mut Option<ProgressBar>, model: &str, event: &BuildEvent) {
     match event {
         BuildEvent::CacheHit => {}
         BuildEvent::Done { .. } => {
             if let Some(bar) = bar.take() {
                 bar.finish_and_clear();
             }
-            eprintln!("model {model}: {event}");
+            // A terminal that is gone has nobody to tell.
+            let _ = screen.println(format!("model {model}: {event}"));
         }
         _ => {
             let bar = bar.get_or_insert_with(|| {
-                let bar = ProgressBar::new(1);
+                // The build of a model that fails drops the bar.
+                let bar = ProgressBar::new(1).with_finish(ProgressFinish::AndClear);
+                let bar = screen.insert(0, bar);
                 // A template that is wrong leaves the bar in its plain style.
                 if let Ok(style) = ProgressStyle::with_template("{wide_bar} {elapsed} {msg}") {
                     bar.set_style(style);

@@ -19,17 +19,27 @@ pub enum Exit {
     Environment,
     /// A program that was run ended so.
     Program(u8),
+    /// This signal ended the run.
+    Signal(i32),
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(match exit {
+impl Exit {
+    /// The code that a shell sees.
+    pub fn code(self) -> u8 {
+        match self {
             Exit::Passed => 0,
             Exit::Failed => 1,
             Exit::Usage => 2,
             Exit::Environment => 3,
             Exit::Program(code) => code,
-        })
+            Exit::Signal(signal) => 128 + signal as u8,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
     }
 }
 
@@ -42,6 +52,17 @@ pub enum Error {
     /// No test has such a name.
     #[error("no test matches `{0}`; `alcor regress --list` shows their names")]
     NoTest(String),
+    /// A profile can't be had.
+    #[error("{0}")]
+    Profile(#[from] crate::regress::ProfileError),
+    /// There is nothing to take the failed tests from.
+    #[error(
+        "the result store remembers no run on `{0}`, so --failed names no test; leave --failed out"
+    )]
+    NoLastRun(String),
+    /// --failed needs the result store.
+    #[error("--failed needs a result store; --store names one")]
+    NoStore,
     /// A backend does not record waves.
     #[error(
         "`{0}` records no waves; leave --waves out, or take a simulated board such as cosim:rma4"
@@ -71,7 +92,7 @@ pub enum Error {
     NoTrace(String),
     /// A timeline is of one test.
     #[error(
-        "--trace and --packets are of one test, and {0} are selected; choose it with --filter '^NAME$'"
+        "--trace and --packets are of one test on one backend, and {0} are selected; choose it with --filter '^NAME$'"
     )]
     ManyTraces(usize),
     /// A timeline is of boards that are opened once.
@@ -93,6 +114,11 @@ pub enum Error {
         /// Boards that were asked for at once.
         jobs: usize,
     },
+    /// A card can't be in two parts of a run.
+    #[error(
+        "`{0}` is one board, so it can't be named twice in a run; run its parts one after the other"
+    )]
+    SharedTwice(String),
     /// A file can't be written.
     #[error("cannot write {path}: {source}", path = path.display())]
     Write {
@@ -134,7 +160,8 @@ pub enum Error {
     },
     /// cocotb did not do what the library did.
     #[error(
-        "cocotb's run of {program} failed ({status}); what it says stands above, and          `ci/setup --rival` installs it anew once target/tools/rival is removed"
+        "cocotb's run of {program} failed ({status}); what it says stands above, and \
+         `ci/setup --rival` installs it anew once target/tools/rival is removed"
     )]
     RivalFailed {
         /// The program.
@@ -210,6 +237,9 @@ impl From<&Error> for Exit {
     fn from(error: &Error) -> Exit {
         match error {
             Error::NoTest(_)
+            | Error::Profile(_)
+            | Error::NoLastRun(_)
+            | Error::NoStore
             | Error::NoWaves(_)
             | Error::WavesTwice(_)
             | Error::BadWavesPath(_)
@@ -219,6 +249,7 @@ impl From<&Error> for Exit {
             | Error::NoTracedBench
             | Error::BadLogPath(_)
             | Error::OneBoard { .. }
+            | Error::SharedTwice(_)
             | Error::NoProgrammer(_)
             | Error::NotForProcesses(_)
             | Error::NoProgram(_)
@@ -286,7 +317,7 @@ fn of_farm(error: &alcor_deploy::FarmError) -> Exit {
     }
 }
 
-fn of_board(error: &alcor::Error) -> Exit {
+pub fn of_board(error: &alcor::Error) -> Exit {
     use alcor::Error as E;
     match error {
         E::UnknownScheme { .. } | E::NoSuchRank { .. } => Exit::Usage,
@@ -302,6 +333,8 @@ fn of_board(error: &alcor::Error) -> Exit {
                 of_simulation(error)
             } else if let Some(error) = source.downcast_ref() {
                 of_shared_memory(error)
+            } else if let Some(error) = source.downcast_ref::<crate::served::ServedError>() {
+                error.exit()
             } else {
                 Exit::Usage
             }

@@ -14,6 +14,7 @@ mod regress;
 mod revision;
 mod run;
 mod serve;
+mod served;
 mod store;
 
 use std::process::ExitCode;
@@ -25,7 +26,8 @@ use exit::{Ended, Exit};
 /// MPI hardware from the command line, on simulated boards and on cards.
 ///
 /// Exit codes: 0 all passed, 1 something failed, 2 the command was wrong, 3 the environment lacks
-/// something (and the message says what, and how to get it). `run` has the code of the rank that failed first.
+/// something (and the message says what, and how to get it). `run` has the code of the rank that failed first. A signal N
+/// that ends `regress` makes 128 + N.
 #[derive(Debug, Parser)]
 #[command(name = "alcor", version, arg_required_else_help = true)]
 struct Cli {

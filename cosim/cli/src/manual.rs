@@ -4,13 +4,16 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::CommandFactory;
+use clap::builder::PossibleValuesParser;
+use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
-use crate::Cli;
 use crate::exit::{Ended, Error, Exit};
+use crate::{Cli, build, regress};
 
 /// Print completions for a shell
+///
+/// They know the configurations and profiles of the repository in which this command runs.
 ///
 /// Of bash, for one: alcor completions bash > ~/.local/share/bash-completion/completions/alcor
 #[derive(Debug, clap::Args)]
@@ -29,10 +32,39 @@ pub struct ManArgs {
     folder: PathBuf,
 }
 
+/// The program, with the values that options can have here: the configurations and profiles of the repository.
+fn command_with_values() -> Command {
+    let configs: Vec<String> = build::backend()
+        .configs()
+        .map(|configs| configs.iter().map(|(name, _)| name.to_owned()).collect())
+        .unwrap_or_default();
+    let schemes = ["cosim", "serve", "standin"];
+    let boards = |scheme| configs.iter().map(move |name| format!("{scheme}:{name}"));
+    let boards = schemes.into_iter().flat_map(boards).collect();
+    // The command line wants them for as long as the program runs, which ends with the script.
+    let kept = |values: Vec<String>| values.into_iter().map(|it| &*it.leak()).collect();
+    let values: [(&str, Vec<&'static str>); 3] = [
+        ("backend", kept(boards)),
+        ("config", kept(configs.clone())),
+        ("profile", kept(regress::profiles())),
+    ];
+    Cli::command().mut_subcommands(|mut command| {
+        for (name, values) in &values {
+            let is_there = command.get_arguments().any(|arg| arg.get_id() == name);
+            if is_there && !values.is_empty() {
+                command = command.mut_arg(name, |arg| {
+                    arg.value_parser(PossibleValuesParser::new(values.clone()))
+                });
+            }
+        }
+        command
+    })
+}
+
 /// Prints completions.
 pub fn completions(args: &CompletionsArgs) -> Ended {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "alcor", &mut script);
+    clap_complete::generate(args.shell, &mut command_with_values(), "alcor", &mut script);
     io::stdout()
         .write_all(&script)
         .map_err(Error::write("standard output"))?;

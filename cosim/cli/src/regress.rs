@@ -1,162 +1,523 @@
-//! `alcor regress`: the conformance suite on a board of any backend.
+//! `alcor regress`: the conformance suite on boards of any backends.
 
 mod args;
 mod compare;
 mod coverage;
 mod estimate;
 mod explain;
+mod github;
 mod junit;
+mod lane;
+mod live;
 mod page;
 mod plan;
+mod profile;
 mod progress;
 mod report;
 pub(crate) mod results;
+mod signals;
 mod summary;
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::sync::Mutex;
-use std::time::Instant;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use alcor::Cluster;
-use alcor_conformance::{Case, Outcome, Settings, Test, digest, run_suite, tests};
+use alcor_conformance::{Lane as SuiteLane, Open, Outcome, Stop, digest, run_suite, tests};
+use serde::Serialize;
 
-pub use args::{Args, quoted};
+pub use args::Args;
+pub use lane::quoted;
+pub use profile::{ProfileError, names as profiles};
 
-use crate::backends;
+use crate::backends::{self, Opening};
 use crate::exit::{Ended, Error, Exit};
 use crate::store::Store;
-use args::WavesWhen;
+use args::{BACKEND, Format, WavesWhen};
 use compare::Comparison;
 use coverage::Collector;
 use estimate::Estimate;
+use explain::Explanation;
+use junit::Part;
+use lane::{Lane, cores};
+use live::{Live, Track, print_line, print_text};
 use progress::Progress;
 use results::Run;
-use summary::Summary;
+use signals::Signals;
+use summary::{Counts, Summary, Whole};
+
+/// Between two looks at whether a signal has come.
+const TICK: Duration = Duration::from_millis(100);
 
 /// Runs the command.
 pub fn run(args: &Args) -> Ended {
-    let mut cases = plan::repeated(&select(args)?, args.seed, args.repeat);
-    if let Some(shard) = args.shard {
-        cases = shard.of(&cases);
+    let mut lanes = lanes(args)?;
+    let mut stores = Vec::new();
+    if args.failed {
+        stores = lanes
+            .iter()
+            .map(|lane| args.store.open(&lane.backend))
+            .collect::<Result<_, _>>()?;
     }
+    select(args, &mut lanes, &stores)?;
     if args.list {
+        return list(args, &lanes);
+    }
+    check(args, &lanes)?;
+    if stores.is_empty() {
+        let open = |lane: &Lane| args.store.open(&lane.backend);
+        stores = lanes.iter().map(open).collect::<Result<_, _>>()?;
+    }
+    let lanes = lanes.into_iter().map(Arc::new).collect();
+    Regression::new(args, lanes, stores)?.run()
+}
+
+/// The backends of the run; their tests are not selected yet.
+fn lanes(args: &Args) -> Result<Vec<Lane>, Error> {
+    let mut lanes = match (&args.profile, args.backend.as_slice()) {
+        (Some(profile), _) => profile::lanes(args, profile)?,
+        (None, []) => vec![Lane::new(args, BACKEND)],
+        (None, backends) => backends.iter().map(|uri| Lane::new(args, uri)).collect(),
+    };
+    if lanes.len() > 1 {
+        let mut names: BTreeMap<String, u32> = BTreeMap::new();
+        for lane in &mut lanes {
+            let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+            let name: String = lane.backend.chars().map(plain).collect();
+            let times = names.entry(name.clone()).or_default();
+            *times += 1;
+            lane.folder.push(match *times {
+                1 => name,
+                times => format!("{name}-{times}"),
+            });
+        }
+    }
+    Ok(lanes)
+}
+
+/// Selects the tests of each backend.
+fn select(args: &Args, lanes: &mut [Lane], stores: &[Option<Store<Run>>]) -> Result<(), Error> {
+    let mut retried = Vec::new();
+    for (place, lane) in lanes.iter_mut().enumerate() {
+        let selected: Vec<_> = tests().filter(|test| lane.selects(test)).collect();
+        let mut cases = plan::repeated(&selected, lane.seed, lane.repeat);
+        if args.failed {
+            let store = stores[place].as_ref().ok_or(Error::NoStore)?;
+            let failed = store.failed();
+            let failed = failed.ok_or_else(|| Error::NoLastRun(lane.backend.clone()))?;
+            let mut seeds: Vec<u64> = failed.iter().map(|&(_, seed)| seed).collect();
+            seeds.sort_unstable();
+            seeds.dedup();
+            cases = selected
+                .iter()
+                .flat_map(|&test| seeds.iter().map(move |&seed| plan::case(test, seed)))
+                .filter(|case| failed.contains(&(case.test.name, case.seed)))
+                .collect();
+            // The store has one last run of a backend, whatever the number of its parts.
+            if retried.contains(&lane.backend) {
+                cases.clear();
+            }
+            retried.push(lane.backend.clone());
+            lane.seed = cases.first().map_or(lane.seed, |case| case.seed);
+        }
+        lane.cases = match lane.shard {
+            Some(shard) => shard.of(&cases),
+            None => cases,
+        };
+    }
+    let is_empty = |lane: &Lane| !tests().any(|test| lane.selects(test));
+    if lanes.iter().all(is_empty) {
+        let filters = args.filter.iter().map(ToString::to_string);
+        return Err(Error::NoTest(filters.collect::<Vec<_>>().join("|")));
+    }
+    Ok(())
+}
+
+/// A test, as `--list --format json` shows it.
+#[derive(Serialize)]
+struct Listed<'a> {
+    backend: &'a str,
+    name: &'a str,
+    summary: &'a str,
+    ranks: u32,
+    needs: Vec<String>,
+    steady: bool,
+}
+
+/// Shows the tests.
+fn list(args: &Args, lanes: &[Lane]) -> Ended {
+    let mut text = String::new();
+    for lane in lanes {
+        if lanes.len() > 1 && args.format == Format::Text {
+            text += &format!("== {}\n", lane.backend);
+        }
         // The repetitions of a test follow each other.
+        let mut cases = lane.cases.clone();
         cases.dedup_by_key(|case| case.test.name);
-        for Case { test, .. } in cases {
-            println!("{}: {}", test.name, test.summary);
+        for test in cases.iter().map(|case| case.test) {
+            match args.format {
+                Format::Text => text += &format!("{}: {}\n", test.name, test.summary),
+                Format::Json => print_line(&Listed {
+                    backend: &lane.backend,
+                    name: test.name,
+                    summary: test.summary,
+                    ranks: test.ranks,
+                    needs: test.needs.iter().map(ToString::to_string).collect(),
+                    steady: test.steady,
+                })?,
+            }
         }
-        return Ok(Exit::Passed);
     }
-    if args.waves() != WavesWhen::Never {
-        backends::check_waves(&args.backend)?;
-    }
-    if args.logs.are_wanted() && cases.len() > 1 {
-        return Err(Error::ManyTraces(cases.len()));
-    }
-    let mut board = args.logs.add_to_uri(&args.backend)?;
-    if args.coverage {
-        board = backends::with_coverage(&board)?;
-    }
-    let jobs = args.jobs()?;
-    if args.report.is_some() || args.waves() == WavesWhen::Always {
-        let folder = args.folder();
-        fs::create_dir_all(folder).map_err(Error::write(folder))?;
-    }
-    let mut store = args.store.open(&args.backend)?;
-
-    let collector = args.coverage.then(Collector::default);
-    let start = Instant::now();
-    let (outcomes, steady) = match cases.as_slice() {
-        // A part without tests needs no board, and nothing that a board takes.
-        [] => (Vec::new(), true),
-        cases => {
-            let open = |uri: &str| match &collector {
-                Some(collector) => collector.open(uri),
-                None => backends::open(uri),
-            };
-            run_cases(args, &board, &open, cases, jobs, store.as_ref())?
-        }
-    };
-    let elapsed = start.elapsed();
-    let coverage = collector.map(Collector::take).transpose()?;
-    let explanations = explain::failures(args, &outcomes);
-
-    let percent = steady.then_some(args.cycles_change);
-    let comparison = store
-        .as_ref()
-        .map(|store| Comparison::with(store, args.full, &outcomes, percent));
-    if let Some(store) = &mut store {
-        store.remember(Run::now(args.full, &outcomes));
-    }
-    let summary = Summary {
-        args,
-        outcomes: &outcomes,
-        explanations: &explanations,
-        comparison: comparison.as_ref(),
-        coverage: coverage.as_ref(),
-        elapsed,
-        digest: digest(&outcomes),
-    };
-    if let Some(file) = &args.junit {
-        junit::write(&summary, file)?;
-    }
-    if let Some(folder) = &args.report {
-        report::write(&summary, store.as_ref(), folder)?;
-    }
-    print!("{summary}");
-    Ok(summary.exit())
+    print_text(&text)?;
+    Ok(Exit::Passed)
 }
 
-/// Runs tests, the longest first; what came of them in their own order, and whether time stands still on the board while
-/// host code runs. `board` is its URI, with the files that tell what happens on it, which `open_board` opens.
-fn run_cases(
-    args: &Args,
-    board: &str,
-    open_board: &(dyn Fn(&str) -> Result<Cluster, alcor::Error> + Sync),
-    cases: &[Case],
+/// Checks what can be checked before the first board is opened.
+fn check(args: &Args, lanes: &[Lane]) -> Result<(), Error> {
+    let mut shared = BTreeSet::new();
+    for lane in lanes.iter().filter(|lane| !lane.cases.is_empty()) {
+        backends::check(&lane.backend)?;
+        if backends::is_shared(&lane.backend) && !shared.insert(&lane.backend) {
+            return Err(Error::SharedTwice(lane.backend.clone()));
+        }
+        if lane.waves() != WavesWhen::Never {
+            backends::check_waves(&lane.backend)?;
+        }
+        let folder = lane.folder.as_path();
+        if args.report.is_some() || lane.waves() == WavesWhen::Always {
+            fs::create_dir_all(folder).map_err(Error::write(folder))?;
+        }
+        if let (Some(jobs @ 2..), 1) = (args.jobs.map(usize::from), lanes.len())
+            && backends::is_shared(&lane.backend)
+        {
+            let uri = lane.backend.clone();
+            return Err(Error::OneBoard { uri, jobs });
+        }
+    }
+    let cases: usize = lanes.iter().map(|lane| lane.cases.len()).sum();
+    if args.logs.are_wanted() && cases > 1 {
+        return Err(Error::ManyTraces(cases));
+    }
+    Ok(())
+}
+
+/// A run.
+struct Regression<'a> {
+    args: &'a Args,
+    lanes: Vec<Arc<Lane>>,
+    collectors: Vec<Option<Arc<Collector>>>,
+    boards: Vec<String>,
+    stores: Vec<Option<Store<Run>>>,
+    signals: Signals,
     jobs: usize,
-    store: Option<&Store<Run>>,
-) -> Result<(Vec<Outcome>, bool), Error> {
-    // The first board: what it takes to have one is missing now, or not at all.
-    let first = open_board(board)?;
-    first.identify()?;
-    let steady = first.boards().iter().all(|board| board.time_stands_still());
-    let waves = args.waves();
-    let first = Mutex::new((waves != WavesWhen::Always).then_some(first));
-    let open = |case| match waves {
-        WavesWhen::Always => open_board(&explain::uri_with_waves(args, board, case)?),
-        _ => match first.lock().ok().and_then(|mut first| first.take()) {
-            Some(board) => Ok(board),
-            None => open_board(board),
-        },
-    };
-
-    let settings = Settings {
-        own_boards: waves == WavesWhen::Always,
-        ..args.settings()
-    };
-    let durations = store.map_or_else(BTreeMap::new, |store| store.durations(args.full));
-    let order = plan::longest_first(cases, &durations);
-    let ordered: Vec<Case> = order.iter().map(|&place| cases[place]).collect();
-    let estimate = Estimate::new(cases, jobs, &durations);
-    let progress = Progress::new(cases.len(), args.is_repeated(), estimate);
-    let ended = run_suite(&ordered, jobs, &settings, &open, &|event| {
-        progress.tell(&event);
-    });
-    progress.finish();
-    let mut outcomes: Vec<(usize, Outcome)> = order.into_iter().zip(ended?).collect();
-    outcomes.sort_by_key(|&(place, _)| place);
-    let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
-    Ok((outcomes, steady))
 }
 
-/// The tests that the filter lets through.
-fn select(args: &Args) -> Result<Vec<&'static Test>, Error> {
-    let is_wanted = |test: &&Test| args.filter.as_ref().is_none_or(|re| re.is_match(test.name));
-    let selected: Vec<_> = tests().filter(is_wanted).collect();
-    match &args.filter {
-        Some(filter) if selected.is_empty() => Err(Error::NoTest(filter.to_string())),
-        _ => Ok(selected),
+impl<'a> Regression<'a> {
+    fn new(
+        args: &'a Args,
+        lanes: Vec<Arc<Lane>>,
+        stores: Vec<Option<Store<Run>>>,
+    ) -> Result<Self, Error> {
+        let board = |lane: &Arc<Lane>| {
+            let uri = args.logs.add_to_uri(&lane.backend)?;
+            match lane.coverage {
+                true => backends::with_coverage(&uri),
+                false => Ok(uri),
+            }
+        };
+        let collector = |lane: &Arc<Lane>| lane.coverage.then(Arc::default);
+        let boards: usize = lanes.iter().map(|lane| lane.boards()).sum();
+        let most = args.jobs.map_or_else(cores, usize::from);
+        Ok(Regression {
+            args,
+            boards: lanes.iter().map(board).collect::<Result<_, _>>()?,
+            collectors: lanes.iter().map(collector).collect(),
+            stores,
+            signals: Signals::take()?,
+            jobs: most.min(boards).max(1),
+            lanes,
+        })
     }
+
+    fn run(mut self) -> Ended {
+        for lane in self.lanes.iter().filter(|_| self.lanes.len() > 1) {
+            eprintln!(
+                "{}: {} tests: {}",
+                lane.backend,
+                lane.cases.len(),
+                lane.command()
+            );
+        }
+        let stores = std::mem::take(&mut self.stores);
+        let durations = |place: usize| {
+            let store = stores[place].as_ref();
+            store.map_or_else(BTreeMap::new, |it| it.durations(self.lanes[place].full))
+        };
+        let orders: Vec<Vec<usize>> = (0..self.lanes.len())
+            .map(|place| plan::longest_first(&self.lanes[place].cases, &durations(place)))
+            .collect();
+        let known: Vec<_> = (0..self.lanes.len())
+            .map(|place| (self.lanes[place].cases.as_slice(), durations(place)))
+            .collect();
+        let progress = Progress::new(
+            self.lanes.iter().map(|lane| lane.cases.len()).sum(),
+            self.lanes.iter().map(|lane| lane.backend.clone()).collect(),
+            self.lanes.iter().any(|lane| lane.is_repeated()),
+            Estimate::new(&known, self.jobs),
+        );
+        drop(known);
+        let suite = self.suite(&orders, &progress);
+        let tracks = self.lanes.iter().zip(orders).zip(stores);
+        let tracks =
+            tracks.map(|((lane, order), store)| Track::new(Arc::clone(lane), order, store));
+        let failures = Cell::new(0);
+        let mut live = Live::new(self.args, tracks.collect(), &progress, &failures);
+        let start = Instant::now();
+        run_suite(
+            &suite,
+            self.jobs,
+            &|| self.stop(failures.get()),
+            &mut |event| {
+                live.take(event);
+            },
+        );
+        drop(suite);
+        progress.finish();
+        let elapsed = start.elapsed();
+        self.explain_and_end(live, elapsed)
+    }
+
+    /// The backends as the suite runs them.
+    fn suite(&self, orders: &[Vec<usize>], progress: &Progress) -> Vec<SuiteLane> {
+        let opening = Opening {
+            screen: progress.screen(),
+            threads: Some((cores() / self.jobs).max(1)),
+        };
+        let lane = |(place, order): (usize, &Vec<usize>)| {
+            let lane = Arc::clone(&self.lanes[place]);
+            SuiteLane {
+                cases: order.iter().map(|&at| lane.cases[at]).collect(),
+                boards: lane.boards(),
+                settings: lane.settings(),
+                open: self.open(place, opening.clone()),
+            }
+        };
+        orders.iter().enumerate().map(lane).collect()
+    }
+
+    /// Opens boards of a backend.
+    fn open(&self, place: usize, opening: Opening) -> Open {
+        let lane = Arc::clone(&self.lanes[place]);
+        let collector = self.collectors[place].clone();
+        let board = self.boards[place].clone();
+        Arc::new(move |case| {
+            let uri = match lane.waves() {
+                WavesWhen::Always => explain::uri_with_waves(&lane, &board, case)?,
+                _ => board.clone(),
+            };
+            let cluster = match &collector {
+                Some(collector) => collector.open(&opening, &uri)?,
+                None => opening.open(&uri)?,
+            };
+            // What it takes to use the board is missing now, or not at all.
+            cluster.identify()?;
+            Ok(cluster)
+        })
+    }
+
+    /// Whether the run is to end before its last test.
+    fn stop(&self, failures: usize) -> Option<Stop> {
+        if let Some(signal) = self.signals.came() {
+            let name = signals::name(signal);
+            return Some(Stop::Now(format!("{name} ended the run")));
+        }
+        let most = self.args.max_failures();
+        (failures >= most).then(|| {
+            let plural = if most == 1 { "" } else { "s" };
+            Stop::Soon(format!("the run ended after {most} failure{plural}"))
+        })
+    }
+
+    /// Explains failures, and writes everything.
+    fn explain_and_end(&self, mut live: Live<'_>, elapsed: Duration) -> Ended {
+        live.close_stores();
+        let mut tracks = std::mem::take(&mut live.tracks);
+        let outcomes: Vec<Vec<Outcome>> = tracks
+            .iter_mut()
+            .map(|track| {
+                std::mem::take(&mut track.outcomes)
+                    .into_iter()
+                    .flatten()
+                    .collect()
+            })
+            .collect();
+        let is_cut = live.is_abandoned || self.signals.came().is_some();
+        let ended = |live: &mut Live<'_>, explanations: &[BTreeMap<usize, Explanation>]| {
+            self.end(live, &tracks, &outcomes, explanations, elapsed)
+        };
+        let mut explanations: Vec<_> = tracks.iter().map(|_| BTreeMap::new()).collect();
+        let end: Ended = thread::scope(|scope| {
+            let (sender, found) = mpsc::channel();
+            let (lanes, all) = (&self.lanes, &outcomes);
+            if self.signals.came().is_none() {
+                scope.spawn(move || {
+                    for (at, (lane, outcomes)) in lanes.iter().zip(all).enumerate() {
+                        for place in explain::explained(lane, outcomes) {
+                            let outcome = &outcomes[place];
+                            eprintln!("{} failed: run again to explain it", outcome.test.name);
+                            let found = (at, place, explain::explain(lane, outcome));
+                            if sender.send(found).is_err() {
+                                return;
+                            }
+                        }
+                    }
+                });
+            } else {
+                drop(sender);
+            }
+            loop {
+                match found.recv_timeout(TICK) {
+                    Ok((lane, place, explanation)) => {
+                        explanations[lane].insert(place, explanation);
+                    }
+                    Err(mpsc::RecvTimeoutError::Timeout) if self.signals.came().is_none() => {}
+                    Err(mpsc::RecvTimeoutError::Timeout) => {
+                        let ended = ended(&mut live, &explanations);
+                        leave(&ended);
+                    }
+                    Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                }
+            }
+            ended(&mut live, &explanations)
+        });
+        if is_cut {
+            leave(&end);
+        }
+        end
+    }
+
+    /// Writes everything that is written at the end of a run.
+    fn end(
+        &self,
+        live: &mut Live<'_>,
+        tracks: &[Track],
+        outcomes: &[Vec<Outcome>],
+        explanations: &[BTreeMap<usize, Explanation>],
+        elapsed: Duration,
+    ) -> Ended {
+        let compare = |(track, outcomes): (&Track, &Vec<Outcome>)| {
+            let lane = &track.lane;
+            let percent = track.steady.then_some(lane.cycles_change);
+            let store = track.store.as_ref()?;
+            Some(Comparison::with(store, live.id, lane, outcomes, percent))
+        };
+        let comparisons: Vec<_> = tracks.iter().zip(outcomes).map(compare).collect();
+        let collectors = self.collectors.iter();
+        let coverage: Vec<_> = collectors
+            .map(|it| it.as_ref().map(|it| it.take()).transpose())
+            .collect::<Result<_, _>>()?;
+        let summary = |place: usize| Summary {
+            lane: &tracks[place].lane,
+            outcomes: &outcomes[place],
+            explanations: &explanations[place],
+            comparison: comparisons[place].as_ref(),
+            coverage: coverage[place].as_ref(),
+            opening: tracks[place].opening,
+            elapsed: tracks[place].elapsed(),
+            digest: digest(&outcomes[place]),
+        };
+        let whole = Whole {
+            parts: (0..tracks.len()).map(summary).collect(),
+            elapsed,
+        };
+        if let Some(mut junit) = live.junit.take() {
+            let part = |place: usize| Part {
+                lane: &tracks[place].lane,
+                outcomes: outcomes[place].iter().map(Some).collect(),
+                explanations: Some(&explanations[place]),
+                comparison: comparisons[place].as_ref(),
+            };
+            let parts: Vec<_> = (0..tracks.len()).map(part).collect();
+            if let Err(error) = junit.write(&parts) {
+                // It is reported although an earlier error was: this is the state in which the file stays.
+                live.is_unwritten = false;
+                live.unwritten(&error);
+            }
+        }
+        let exit = |live: &Live<'_>| match self.signals.came() {
+            Some(signal) => Exit::Signal(signal),
+            None => exit(self.args, tracks, &whole, live.is_unwritten),
+        };
+        if let Some(folder) = &self.args.report {
+            let stores: Vec<_> = tracks.iter().map(|track| track.store.as_ref()).collect();
+            let now = exit(live);
+            if let Err(error) = report::write(&whole, &stores, &self.args.store, now, folder) {
+                live.unwritten(&error);
+            }
+        }
+        if let Err(error) = github::add_summary(&whole) {
+            live.unwritten(&Error::write("the summary of the step")(error));
+        }
+        let is_learned = whole.counts().all() > whole.counts().not_run || whole.counts().all() == 0;
+        let printed = match self.args.format {
+            Format::Json => print_line(&Last {
+                event: "summary",
+                report: report::Report::new(&whole, exit(live), false),
+            }),
+            // A run in which no test was run has nothing to show that its error does not say.
+            Format::Text if !is_learned && self.signals.came().is_none() => Ok(()),
+            Format::Text => print_text(&whole.to_string()),
+        };
+        if let Err(error) = printed {
+            live.unwritten(&error);
+        }
+        Ok(exit(live))
+    }
+}
+
+/// The last line of `--format json`.
+#[derive(Serialize)]
+struct Last<'a> {
+    event: &'static str,
+    #[serde(flatten)]
+    report: report::Report<'a>,
+}
+
+/// The exit code of a run that no signal ended.
+fn exit(args: &Args, tracks: &[Track], whole: &Whole<'_>, is_unwritten: bool) -> Exit {
+    let Counts {
+        failed, not_run, ..
+    } = whole.counts();
+    let lost = tracks.iter().find_map(|track| track.lost);
+    match lost.filter(|_| not_run > 0) {
+        // Nothing was run: it is the error that counts.
+        Some(lost) if whole.counts().all() == not_run => return lost,
+        Some(_) => return Exit::Environment,
+        None => {}
+    }
+    match (failed, is_unwritten) {
+        (_, true) => Exit::Environment,
+        (1.., _) => Exit::Failed,
+        _ if args.failed => Exit::Passed,
+        _ => {
+            let ends = whole.parts.iter().map(Summary::exit);
+            ends.into_iter()
+                .find(|&end| end != Exit::Passed)
+                .unwrap_or(Exit::Passed)
+        }
+    }
+}
+
+/// Ends the program although threads go on: those of tests that were abandoned, and of boards that are being opened.
+fn leave(ended: &Ended) -> ! {
+    let exit = match ended {
+        Ok(exit) => *exit,
+        Err(error) => {
+            eprintln!("alcor: {error}");
+            Exit::from(error)
+        }
+    };
+    signal_hook::low_level::exit(exit.code().into())
 }

@@ -1,6 +1,7 @@
 //! `alcor serve`: a simulated cluster that stays, for programs that others start.
 
 use std::io::{self, Write};
+use std::thread;
 
 use alcor::Launch;
 use alcor_cosim::CosimBackend;
@@ -32,10 +33,21 @@ pub struct Args {
     /// What the cluster is called [default: a name that no other has]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+
+    /// End when standard input does
+    #[arg(long, hide = true)]
+    attended: bool,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Ended {
+    if args.attended {
+        // Whoever started this process holds the other end, and closes it by ending, in whatever way.
+        thread::spawn(|| {
+            let _ = io::copy(&mut io::stdin(), &mut io::sink());
+            signal_hook::low_level::exit(0);
+        });
+    }
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Error::Signals)?;
     let cluster = build::backend()
         .open_sim(&args.config)

@@ -3,6 +3,9 @@
 //! The first line says what the file is. A file that can't be read is put aside and begun anew, so that a damaged one
 //! costs its memories and nothing else. It is changed under a lock, and takes its new form by a rename: runs may end at
 //! once, and one that is killed leaves the file as it was.
+//!
+//! A run that has not ended appends each result to a journal, a file of its own that the run keeps locked. The next
+//! program that opens the store adds the journals of runs that were killed, whose locks are free.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -16,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 /// The version of the format; it stands in the first line, and in the names of the files, so that programs that speak
 /// another keep files of their own.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Runs that are kept of a backend, or benchmark.
 const RUNS: usize = 24;
 /// Results that are kept of all runs of a backend together: about 20 MB.
@@ -88,7 +91,17 @@ pub trait Entry: Serialize + DeserializeOwned {
     fn results(&self) -> usize;
 
     /// What its results are kept under. A run is outdated when later ones have results under all of its keys.
-    fn keys(&self) -> impl Iterator<Item = (bool, u64, &str)>;
+    fn keys(&self) -> impl Iterator<Item = (&str, bool, u64, &str)>;
+
+    /// The run that a journal holds: `begin` is its second line, `results` are the others. None where runs have no
+    /// journals.
+    fn from_journal(begin: &str, results: &[&str]) -> Option<Self>;
+
+    /// Orders runs: the time of the end, in seconds since 1970.
+    fn ended(&self) -> u64;
+
+    /// Whether two entries are the same run.
+    fn is_same(&self, other: &Self) -> bool;
 }
 
 /// Seconds since 1970.
@@ -135,6 +148,34 @@ fn failed(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreErr
     }
 }
 
+/// How the names of journals end.
+const JOURNAL: &str = ".journal";
+
+/// The results of a run that has not ended, each in a line.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+impl Journal {
+    /// Appends a line.
+    pub fn add(&mut self, line: &impl Serialize) -> Result<(), StoreError> {
+        let mut text =
+            serde_json::to_vec(line).map_err(|error| failed("write", &self.path)(error.into()))?;
+        text.push(b'\n');
+        self.file
+            .write_all(&text)
+            .map_err(failed("write", &self.path))
+    }
+
+    /// Removes the journal of a run that the store holds.
+    pub fn remove(self) {
+        // A journal that stays holds nothing that is not in the store.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
 /// The runs of a backend or benchmark.
 #[derive(Debug)]
 pub struct Store<E> {
@@ -153,9 +194,93 @@ impl<E: Entry> Store<E> {
             backend: backend.to_owned(),
             runs: Vec::new(),
         };
+        let journals = store.journals()?;
+        // A backend of which nothing is kept has no files, not even a lock.
+        if journals.is_empty() && !store.path.exists() {
+            return Ok((store, None));
+        }
         let _lock = store.lock()?;
         let damage = store.read()?;
+        if store.adopt(&journals) {
+            store.write()?;
+            for (journal, _) in journals {
+                fs::remove_file(&journal).map_err(failed("remove", &journal))?;
+            }
+        }
         Ok((store, damage))
+    }
+
+    /// The journals of runs that were killed, locked.
+    fn journals(&self) -> Result<Vec<(PathBuf, File)>, StoreError> {
+        let Some(folder) = self.path.parent() else {
+            return Ok(Vec::new());
+        };
+        let stem = self.journal_stem();
+        let mut found = Vec::new();
+        for entry in fs::read_dir(folder).map_err(failed("read", folder))? {
+            let path = entry.map_err(failed("read", folder))?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if !name.starts_with(&stem) || !name.ends_with(JOURNAL) {
+                continue;
+            }
+            // A journal that is gone has been added by another program.
+            if let Ok(file) = File::open(&path)
+                && file.try_lock().is_ok()
+                && path.exists()
+            {
+                found.push((path, file));
+            }
+        }
+        found.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(found)
+    }
+
+    /// Adds the runs of journals. Whether there was a journal.
+    fn adopt(&mut self, journals: &[(PathBuf, File)]) -> bool {
+        for (path, _) in journals {
+            let text = fs::read(path).unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
+            let mut lines = text.lines().skip(1);
+            let begin = lines.next().unwrap_or_default();
+            let run = E::from_journal(begin, &lines.collect::<Vec<_>>());
+            // A run that was killed after it was added is there already.
+            if let Some(run) = run.filter(|run| run.results() > 0)
+                && !self.runs.iter().any(|it| it.is_same(&run))
+            {
+                self.runs.push(run);
+            }
+        }
+        self.runs.sort_by_key(Entry::ended);
+        trim(&mut self.runs, RUNS, RESULTS);
+        !journals.is_empty()
+    }
+
+    /// Begins the journal of a run.
+    pub fn journal(&self, begin: &impl Serialize) -> Result<Journal, StoreError> {
+        let name = format!(
+            "{}{}-{:08x}{JOURNAL}",
+            self.journal_stem(),
+            std::process::id(),
+            rand::random::<u32>()
+        );
+        let path = self.path.with_file_name(name);
+        // Under the store's lock, no other program takes the journal for that of a run that was killed.
+        let _lock = self.lock()?;
+        let file = File::create(&path).map_err(failed("make", &path))?;
+        file.lock().map_err(failed("lock", &path))?;
+        let mut journal = Journal { path, file };
+        let header = Header {
+            version: VERSION,
+            backend: self.backend.clone(),
+        };
+        journal.add(&header)?;
+        journal.add(begin)?;
+        Ok(journal)
+    }
+
+    fn journal_stem(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        format!("{}.", name.trim_end_matches(".jsonl"))
     }
 
     /// The runs, the oldest first.
@@ -176,11 +301,18 @@ impl<E: Entry> Store<E> {
         Ok(damage)
     }
 
-    /// Adds a run that has ended, whatever becomes of that.
-    pub fn remember(&mut self, run: E) {
+    /// Adds a run that has ended. Reports an error, and returns whether there was none.
+    pub fn remember(&mut self, run: E) -> bool {
         match self.add(run) {
-            Ok(None) => {}
-            Ok(Some(error)) | Err(error) => eprintln!("alcor: {error}"),
+            Ok(None) => true,
+            Ok(Some(damage)) => {
+                eprintln!("alcor: {damage}");
+                true
+            }
+            Err(error) => {
+                eprintln!("alcor: {error}");
+                false
+            }
         }
     }
 
@@ -226,7 +358,6 @@ impl<E: Entry> Store<E> {
 
     /// Writes the file under the lock.
     fn write(&self) -> Result<(), StoreError> {
-        let new = self.path.with_extension("new");
         let header = Header {
             version: VERSION,
             backend: self.backend.clone(),
@@ -238,13 +369,37 @@ impl<E: Entry> Store<E> {
                 serde_json::to_writer(&mut text, run)?;
             }
             text.push(b'\n');
-            let mut file = File::create(&new)?;
-            file.write_all(&text)?;
-            file.sync_all()?;
-            fs::rename(&new, &self.path)
+            replace(&self.path, &text, true)
         };
         write().map_err(failed("write", &self.path))
     }
+}
+
+/// Writes a file as a whole: at any time it holds its old bytes or its new ones. What is no regular file, such as a
+/// pipe, is written to.
+pub fn replace(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
+    let path = match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_symlink() => &fs::canonicalize(path)?,
+        _ => path,
+    };
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return fs::write(path, bytes);
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let new = path.with_file_name(name);
+    let write = || {
+        let mut file = File::create(&new)?;
+        file.write_all(bytes)?;
+        if sync {
+            file.sync_all()?;
+        }
+        fs::rename(&new, path)
+    };
+    write().inspect_err(|_| {
+        // A disk that is full is not to be filled with halves.
+        let _ = fs::remove_file(&new);
+    })
 }
 
 /// A name that tells backends apart, and that a reader knows them by.
@@ -329,14 +484,14 @@ mod tests {
         let good = fs::read_to_string(&path).unwrap();
         let half = &good[..good.len() - 10];
         let other = good.replace("soft:2", "soft:3");
-        let newer = good.replace("results\":1", "results\":9");
+        let newer = good.replace("results\":2", "results\":9");
         let cases: [(&[u8], &str); 7] = [
             (b"", "line 1"),
             (b"{}\n", "line 1: missing field `alcor-results`"),
             (b"\xff\n", "utf-8"),
             (half.as_bytes(), "line 2: EOF"),
             (&[b'[', b'\n'].repeat(100_000), "line 1"),
-            (other.as_bytes(), "version 1 of soft:3"),
+            (other.as_bytes(), "version 2 of soft:3"),
             (newer.as_bytes(), "version 9"),
         ];
         for (bytes, words) in cases {

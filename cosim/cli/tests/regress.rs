@@ -33,11 +33,21 @@ fn remembering(store: &Path, arguments: &[&str]) -> Output {
     alcor(&[&common, arguments].concat())
 }
 
+/// Changes what a store remembers.
+fn edit_store(store: &Path, from: &str, to: &str) {
+    for entry in std::fs::read_dir(store).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace(from, to)).unwrap();
+    }
+}
+
 /// The report that a run leaves in a folder, beside its output.
 fn reported(folder: &Path, arguments: &[&str]) -> (Output, serde_json::Value) {
     let output = regress(&[arguments, &["--report", folder.to_str().unwrap()]].concat());
     let json = std::fs::read_to_string(folder.join("report.json")).unwrap();
-    (output, serde_json::from_str(&json).unwrap())
+    let mut json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    (output, json["backends"][0].take())
 }
 
 fn last_line(output: &Output) -> String {
@@ -91,6 +101,8 @@ fn reports_are_written() {
 
     assert_eq!(read(path("report.txt")), stdout(&output));
     let json: serde_json::Value = serde_json::from_str(&read(path("report.json"))).unwrap();
+    assert_eq!((&json["failed"], &json["exit"]), (&0.into(), &0.into()));
+    let json = &json["backends"][0];
     assert_eq!(json["seed"], 16);
     assert_eq!(json["failed"], 0);
     let digest = json["digest"].as_str().unwrap();
@@ -116,7 +128,7 @@ fn a_filter_does_not_change_a_test() {
         regress(&[options, &["--report", report]].concat());
         let json = std::fs::read_to_string(folder.path().join("report.json")).unwrap();
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-        let tests = json["tests"].as_array().unwrap().clone();
+        let tests = json["backends"][0]["tests"].as_array().unwrap().clone();
         let test = tests
             .iter()
             .find(|test| test["name"] == "put.typed")
@@ -134,7 +146,7 @@ fn a_wrong_command_ends_with_2_and_says_what_would_do() {
         (&["regress", "--backend", "soft:17"][..], "1 to 16"),
         (
             &["regress", "--backend", "tape:3"],
-            "`cosim:`, `shm:`, `soft:`",
+            "`cosim:`, `serve:`, `shm:`, `soft:`",
         ),
         (&["regress", "--backend", "cosim:none"], "rma4"),
         (&["regress", "--backend", "cosim:rma4?speed=9"], "profile"),
@@ -222,6 +234,14 @@ fn help_tells_of_every_flag_with_examples_and_exit_codes() {
         "--repeat",
         "--shard",
         "--list",
+        "--exclude",
+        "--failed",
+        "--profile",
+        "--config-file",
+        "--timeout",
+        "--fail-fast",
+        "--max-failures",
+        "--format",
         "--jobs",
         "--watchdog",
         "--explain",
@@ -436,14 +456,19 @@ fn what_is_new_is_told_against_the_last_result_of_each_test() {
     contains(&run(&["--full"]), "nothing to compare with");
     contains(&run(&["--jobs=1"]), "nothing new");
 
+    // Options that change results make a run of another kind.
+    contains(&run(&[HANG]), "nothing to compare with");
+    contains(&run(&[]), "nothing new of 2 tests");
+    edit_store(store.path(), "\"failed\"", "\"passed\"");
     let text = run(&[HANG]);
     contains(&text, "2 new of 2 tests");
     contains(&text, "  put.typed: newly failing\n");
     let json = std::fs::read_to_string(report.join("report.json")).unwrap();
     contains(&json, r#""new": "newly failing""#);
-    let text = run(&["--jobs=2"]);
-    contains(&text, "  get.typed: newly passing\n");
-    // With a second repetition, of which nothing is known.
+    edit_store(store.path(), "\"passed\"", "\"failed\"");
+    contains(&run(&["--jobs=2"]), "  get.typed: newly passing\n");
+    run(&["--seed", "2"]);
+    // With a third repetition, of which nothing is known.
     contains(
         &run(&["--repeat", "3"]),
         "nothing new of 4 tests that ran before, last less than a minute ago, and 2 for the first time",
@@ -601,7 +626,7 @@ fn results_are_in_the_order_of_the_suite_whatever_is_remembered() {
 /// What the program writes to a terminal of so many columns; nothing where there is no program `script` to make one.
 fn on_a_terminal(columns: u32, variables: &str, arguments: &str) -> Option<String> {
     if Command::new("script").arg("--version").output().is_err() {
-        eprintln!("skipped: there is no program `script` here (Debian has it in bsdutils)");
+        alcor_skips::skip("there is no program `script` (Debian: bsdutils)");
         return None;
     }
     let command = format!(

@@ -16,6 +16,7 @@ type Progress = Box<dyn Fn(&str, BuildEvent) + Send + Sync>;
 pub struct CosimBackend {
     root: Option<PathBuf>,
     progress: Progress,
+    threads: Option<usize>,
 }
 
 impl CosimBackend {
@@ -28,6 +29,7 @@ impl CosimBackend {
         Self {
             root: None,
             progress: Box::new(say),
+            threads: None,
         }
     }
 
@@ -42,6 +44,13 @@ impl CosimBackend {
     #[must_use]
     pub fn progress(mut self, listener: impl Fn(&str, BuildEvent) + Send + Sync + 'static) -> Self {
         self.progress = Box::new(listener);
+        self
+    }
+
+    /// Steps the boards of a cluster on so many threads, where its options name no number.
+    #[must_use]
+    pub fn threads(mut self, threads: Option<usize>) -> Self {
+        self.threads = threads;
         self
     }
 
@@ -120,6 +129,7 @@ impl CosimBackend {
             problem: format!("[{config}]: {error}"),
         })?;
         options.fill_in(found)?;
+        options.threads = options.threads.or(self.threads);
         let mut params = found.params.clone();
         params.extend(
             options

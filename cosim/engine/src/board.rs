@@ -199,4 +199,8 @@ impl Board for SimBoard {
     fn time_stands_still(&self) -> bool {
         true
     }
+
+    fn reset_clears_memory(&self) -> bool {
+        true
+    }
 }

@@ -20,6 +20,7 @@ mod benches;
 mod change;
 mod coverage;
 mod history;
+mod overview;
 mod page;
 mod results;
 mod text;
@@ -29,6 +30,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use change::Change;
+pub use overview::{Overview, OverviewRow};
 
 /// All that the page shows.
 #[derive(Debug, Clone, Default)]
@@ -70,8 +72,10 @@ pub struct Run {
     pub revision: String,
     /// When it ended: seconds since 1970.
     pub ended: u64,
-    /// How long it took by the wall clock.
+    /// How long its tests took by the wall clock, from the start of the first to the end of the last.
     pub elapsed: Duration,
+    /// How long it took to open the first board, with the build of its model.
+    pub opening: Duration,
     /// The digest of all traffic.
     pub digest: String,
     /// The command that does it again.
@@ -89,6 +93,8 @@ pub enum Ending {
     /// The board can't run it.
     #[default]
     Skipped,
+    /// The run ended before it did, or had no board for it.
+    NotRun,
 }
 
 impl Ending {
@@ -99,6 +105,15 @@ impl Ending {
             Ending::Passed => "passed",
             Ending::Failed => "failed",
             Ending::Skipped => "skipped",
+            Ending::NotRun => "not run",
+        }
+    }
+
+    /// Its style.
+    fn class(self) -> &'static str {
+        match self {
+            Ending::NotRun => "lost",
+            _ => self.word(),
         }
     }
 }

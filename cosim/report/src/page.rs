@@ -93,7 +93,13 @@ impl Page {
 
     fn verdict(&self) -> Verdict {
         let [passed, failed] = [Ending::Passed, Ending::Failed].map(|ending| self.ended(ending));
+        let lost = self.ended(Ending::NotRun);
         let (class, sign, text) = match (failed, passed, self.tests.len()) {
+            (0, _, all) if lost > 0 => (
+                "bad",
+                "✘",
+                format!("{} of {} not run", grouped(lost as u64), count(all, "test")),
+            ),
             (0, 0, 0) => ("nothing", "○", "This part has no tests".to_owned()),
             (0, 0, _) => (
                 "nothing",
@@ -147,8 +153,12 @@ impl Page {
                 some => tiles.push((change.words(), grouped(some as u64))),
             }
         }
+        match self.ended(Ending::NotRun) {
+            0 => {}
+            lost => tiles.push((Ending::NotRun.word(), grouped(lost as u64))),
+        }
         tiles.push(("cycles", grouped(cycles)));
-        tiles.push(("wall time", seconds(self.run.elapsed)));
+        tiles.push(("wall time of the tests", seconds(self.run.elapsed)));
         let modules = self.coverage.iter().flat_map(|coverage| &coverage.modules);
         if let Some(share) = modules.map(|module| module.lines).sum::<Hit>().share() {
             tiles.push(("of lines covered", percent(Some(share))));
@@ -177,6 +187,9 @@ impl Page {
                 dt { "Took" } dd {
                     (seconds(run.elapsed)) ", " (count(run.jobs, "board")) " at once"
                     @if let Some(speed) = speed { ", " (speed) " cycles a second" }
+                }
+                @if run.opening.as_secs() > 0 {
+                    dt { "Before it" } dd { (seconds(run.opening)) " to open the board, with the build of its model" }
                 }
                 dt { "Digest of all traffic" } dd { code { (run.digest) } }
                 dt { "Again" } dd { code.command { (run.command) } }

@@ -134,7 +134,7 @@ impl Page {
         for test in self
             .tests
             .iter()
-            .filter(|test| test.ending == Ending::Skipped)
+            .filter(|test| matches!(test.ending, Ending::Skipped | Ending::NotRun))
         {
             reasons
                 .entry(test.message.as_deref().unwrap_or("no reason was given"))
@@ -148,7 +148,9 @@ impl Page {
                 ul.names { @for name in distinct(tests) { li { code { (name) } } } }
             }
         };
-        let beside = Some(grouped(self.ended(Ending::Skipped) as u64));
+        let beside = Some(grouped(
+            (self.ended(Ending::Skipped) + self.ended(Ending::NotRun)) as u64,
+        ));
         Section {
             id: "skips",
             title: "Skipped",
@@ -194,7 +196,9 @@ impl Page {
         let mut tests: Vec<&Test> = self
             .tests
             .iter()
-            .filter(|test| test.ending != Ending::Skipped && figure(test) > 0.0)
+            .filter(|test| {
+                !matches!(test.ending, Ending::Skipped | Ending::NotRun) && figure(test) > 0.0
+            })
             .collect();
         tests.sort_by(|a, b| figure(b).total_cmp(&figure(a)));
         tests.truncate(SLOWEST);
@@ -236,11 +240,16 @@ impl Page {
         let cycles: u64 = tests.iter().map(|test| test.cycles).sum();
         let time = tests.iter().map(|test| test.time).sum();
         let of = |ending| tests.iter().filter(|test| test.ending == ending).count();
-        let worst = [Ending::Failed, Ending::Passed, Ending::Skipped]
-            .into_iter()
-            .find(|&ending| of(ending) > 0);
+        let worst = [
+            Ending::Failed,
+            Ending::NotRun,
+            Ending::Passed,
+            Ending::Skipped,
+        ]
+        .into_iter()
+        .find(|&ending| of(ending) > 0);
         let ending = worst.unwrap_or_default();
-        html! { tr class=(ending.word()) {
+        html! { tr class=(ending.class()) {
             @match tests {
                 [test] => {
                     th scope="row" { (self.link(test)) @if let Some(change) = &test.change { " " (badge(change)) } }
@@ -301,7 +310,7 @@ fn hex(seed: u64) -> String {
 }
 
 fn status(ending: Ending) -> Markup {
-    html! { span.status.(ending.word()) { (ending.word()) } }
+    html! { span.status.(ending.class()) { (ending.word()) } }
 }
 
 fn badge(change: &Change) -> Markup {
@@ -317,10 +326,11 @@ pub(crate) fn bar(class: &str, share: f64) -> Markup {
 /// A sign for each ending.
 fn strip(endings: &[Ending]) -> Markup {
     html! { span.strip { @for ending in endings {
-        span.(ending.word()) title=(ending.word()) { (match ending {
+        span.(ending.class()) title=(ending.word()) { (match ending {
             Ending::Passed => "✔",
             Ending::Failed => "✘",
             Ending::Skipped => "○",
+            Ending::NotRun => "–",
         }) }
     } } }
 }

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use alcor_report::{
-    Bench, Change, Comparison, Coverage, Ending, Explanation, File, Hit, Module, Page, PastRun,
-    Plot, Point, Row, Run, Test,
+    Bench, Change, Comparison, Coverage, Ending, Explanation, File, Hit, Module, Overview,
+    OverviewRow, Page, PastRun, Plot, Point, Row, Run, Test,
 };
 use checks::{read, select, text};
 
@@ -409,7 +409,7 @@ fn laid_out(page: &str, width: u32) -> Option<String> {
             .is_ok_and(|output| output.status.success())
     };
     let Some(browser) = names.into_iter().find(is_there) else {
-        eprintln!("skipped: there is no Chromium here (Debian has it in chromium)");
+        alcor_skips::skip("there is no Chromium (Debian: chromium)");
         return None;
     };
     let folder = tempfile::tempdir().unwrap();
@@ -474,4 +474,52 @@ fn nothing_is_cut_off_or_squeezed_in_a_browser_wide_and_narrow() {
             "{width} pixels"
         );
     }
+}
+
+#[test]
+fn an_overview_leads_to_the_pages_of_backends_and_names_what_is_missing() {
+    let row = |backend: &str, failed, not_run| OverviewRow {
+        backend: backend.to_owned(),
+        page: format!("{}/index.html", backend.replace(':', "-")),
+        passed: 3,
+        failed,
+        not_run,
+        reason: (not_run > 0).then(|| "no board: <gone>".to_owned()),
+        failures: vec!["put.typed".to_owned(); failed],
+        ..OverviewRow::default()
+    };
+    let page = |rows: &[OverviewRow]| {
+        let overview = Overview {
+            rows: rows.to_vec(),
+            ..Overview::default()
+        };
+        let (html, files) = read(&overview.render());
+        (text(&html, "h1"), text(&html, "main"), files)
+    };
+    let (verdict, _, files) = page(&[row("soft:2", 0, 0), row("soft:3", 0, 0)]);
+    assert_eq!(verdict, "✔ All is well: 6 tests passed on 2 backends");
+    assert_eq!(files, ["soft-2/index.html", "soft-3/index.html"]);
+    let (verdict, main, _) = page(&[row("soft:2", 0, 4), row("soft:3", 0, 0)]);
+    assert_eq!(verdict, "✘ 4 tests not run on 2 backends");
+    assert!(main.contains("4 tests not run: no board: <gone>"), "{main}");
+    let (verdict, main, _) = page(&[row("soft:2", 1, 4), row("soft:3", 0, 0)]);
+    assert_eq!(verdict, "✘ 1 test failed on 2 backends");
+    assert!(main.contains("put.typed"), "{main}");
+}
+
+#[test]
+fn tests_that_were_not_run_make_no_good_page() {
+    let test = |ending| Test {
+        name: "put.typed".into(),
+        ending,
+        message: Some("SIGTERM ended the run".into()),
+        ..Test::default()
+    };
+    let page = Page {
+        tests: vec![test(Ending::Passed), test(Ending::NotRun)],
+        ..Page::default()
+    };
+    let (html, _) = read(&page.render());
+    assert_eq!(text(&html, "h1"), "✘ 1 of 2 tests not run");
+    assert!(text(&html, "#skips").contains("SIGTERM ended the run"));
 }

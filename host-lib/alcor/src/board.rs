@@ -212,8 +212,7 @@ pub trait Board: Send + Sync {
     fn write32(&self, offset: PageOffset, value: u32) -> Result<(), Error>;
 
     /// Brings every rank, table and router to their state after power-up, once all ports are
-    /// dropped. What node memory holds then is not said: hardware
-    /// keeps its contents, and a simulation that is to be the same each time has zeros.
+    /// dropped. [`Board::reset_clears_memory`] says what node memory holds then.
     ///
     /// # Errors
     /// When a port is still attached or the board can't be reached.
@@ -238,6 +237,12 @@ pub trait Board: Send + Sync {
     /// Whether time stands still while a rank runs host code, so that cycle counts are functions of
     /// the program alone. Where it does not, a rank may find any number of cycles gone between two calls.
     fn time_stands_still(&self) -> bool;
+
+    /// Whether node memory is zero after a reset. Hardware keeps its contents; a simulation that is to be the same each
+    /// time has zeros.
+    fn reset_clears_memory(&self) -> bool {
+        false
+    }
 }
 
 /// A rank's way to its board: its register page, its node memory and its interrupt.

@@ -63,7 +63,10 @@ impl Context {
             options: Options::default().watchdog_cycles(settings.watchdog_cycles),
             traffic: Mutex::default(),
         };
-        (0..context.ranks()).try_for_each(|rank| context.clear(rank))?;
+        let boards = context.cluster.boards();
+        if !boards.iter().all(|board| board.reset_clears_memory()) {
+            (0..context.ranks()).try_for_each(|rank| context.clear(rank))?;
+        }
         Ok(context)
     }
 

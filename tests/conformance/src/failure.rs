@@ -1,6 +1,7 @@
 //! How a test fails.
 
 use std::fmt::{Debug, Display};
+use std::time::Duration;
 
 use alcor::{Error, JobError, Status};
 
@@ -32,6 +33,14 @@ pub enum Failure {
     /// The test's body panicked.
     #[error("expected the test to return, found a panic: {0}")]
     Panicked(String),
+    /// The test exceeded its time limit.
+    #[error("expected the test to end within {} s, found it running: {doing}", limit.as_secs_f64())]
+    TimedOut {
+        /// The limit.
+        limit: Duration,
+        /// What the ranks were doing.
+        doing: String,
+    },
 }
 
 impl From<Error> for Failure {
@@ -50,7 +59,7 @@ impl Failure {
         match self {
             Failure::Library { source, .. } => Some(source),
             Failure::Run(error) => error.error(),
-            Failure::Differs { .. } | Failure::Panicked(_) => None,
+            Failure::Differs { .. } | Failure::Panicked(_) | Failure::TimedOut { .. } => None,
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Test`] drives a board through the library `alcor`, and compares what comes of it with what
 //! the words of the library mean; it knows nothing of what the board is made of. [`tests`] lists
-//! them all, [`run_test`] runs one on a board, [`run_suite`] many on several boards at once.
+//! them all, [`run_test`] runs one on a board, [`run_suite`] many on the boards of several backends.
 //!
 //! ```
 //! use alcor::soft::SoftBoard;
@@ -23,6 +23,7 @@
 //! * Where it counts on time to stand still while host code runs, as it does in a simulation, it says so (`steady`), and is
 //!   skipped where it does not.
 //! * It starts on a board fresh from its reset, with node memory cleared.
+//! * It ends within [`Settings::time_limit`] by the wall clock, or fails.
 //! * It fails with a [`Failure`], which says where, what was expected and what was found.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -32,12 +33,15 @@ mod drills;
 mod failure;
 mod noise;
 mod runner;
+mod schedule;
 mod sheet;
 mod suite;
 mod test;
+mod watch;
 
 pub use context::{Context, Tier};
 pub use failure::Failure;
-pub use runner::{Case, Event, Outcome, Settings, Verdict, digest, run_suite, run_test};
+pub use runner::{Outcome, Settings, Verdict, digest, run_test};
+pub use schedule::{Case, Event, Lane, Open, Stop, run_suite, run_test_within};
 pub use suite::tests;
 pub use test::{Capability, Test, Unmet, seed_of};

@@ -1,14 +1,11 @@
-//! Runs tests on boards.
+//! Runs one test on a board.
 
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use alcor::{Cluster, Error, Options};
+use alcor::{Cluster, Options};
 use crc32fast::Hasher;
 
 use crate::test::{Unmet, seed_of};
@@ -25,6 +22,8 @@ pub struct Settings {
     pub own_boards: bool,
     /// After how many cycles a wait in vain ends, where a test has no limit of its own.
     pub watchdog_cycles: u64,
+    /// How long a test may take by the wall clock; none for any time. [`run_test`] does not look at it.
+    pub time_limit: Option<Duration>,
 }
 
 impl Default for Settings {
@@ -34,6 +33,7 @@ impl Default for Settings {
             tier: Tier::default(),
             own_boards: false,
             watchdog_cycles: Options::default().watchdog_cycles,
+            time_limit: None,
         }
     }
 }
@@ -47,6 +47,8 @@ pub enum Verdict {
     Failed(Box<Failure>),
     /// The board can't run it.
     Skipped(Unmet),
+    /// It was not run, or its run was abandoned, for a reason that is not the test's.
+    NotRun(String),
 }
 
 impl Verdict {
@@ -69,6 +71,7 @@ impl Verdict {
             Verdict::Passed => "passed",
             Verdict::Failed(_) => "failed",
             Verdict::Skipped(_) => "skipped",
+            Verdict::NotRun(_) => "not run",
         }
     }
 }
@@ -79,26 +82,9 @@ impl fmt::Display for Verdict {
             Verdict::Passed => f.write_str("passed"),
             Verdict::Failed(failure) => write!(f, "failed: {failure}"),
             Verdict::Skipped(unmet) => write!(f, "skipped: {unmet}"),
+            Verdict::NotRun(reason) => write!(f, "not run: {reason}"),
         }
     }
-}
-
-/// A test, and the seed of a run that its own derives from.
-#[derive(Debug, Clone, Copy)]
-pub struct Case {
-    /// The test.
-    pub test: &'static Test,
-    /// The run's seed.
-    pub seed: u64,
-}
-
-/// What [`run_suite`] tells of while it goes on.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// A test begins.
-    Started(Case),
-    /// It has ended.
-    Ended(&'a Outcome),
 }
 
 /// What came of a test.
@@ -124,21 +110,12 @@ pub struct Outcome {
 pub fn run_test(test: &'static Test, boards: impl Into<Cluster>, settings: &Settings) -> Outcome {
     let cluster = boards.into();
     let start = Instant::now();
-    let seed = seed_of(settings.seed, test.name);
-    let mut outcome = Outcome {
-        test,
-        run_seed: settings.seed,
-        verdict: Verdict::Passed,
-        seed,
-        cycles: 0,
-        digest: None,
-        duration: Duration::ZERO,
-    };
+    let mut outcome = blank(test, settings);
     let checked = cluster.identify().map(|info| test.check(&info, &cluster));
     outcome.verdict = match checked {
         Err(error) => Verdict::Failed(Box::new(error.into())),
         Ok(Err(unmet)) => Verdict::Skipped(unmet),
-        Ok(Ok(())) => match Context::new(cluster, seed, settings) {
+        Ok(Ok(())) => match Context::new(cluster, outcome.seed, settings) {
             Err(error) => Verdict::Failed(Box::new(error.into())),
             Ok(context) => {
                 let verdict = run_body(test, &context);
@@ -150,6 +127,19 @@ pub fn run_test(test: &'static Test, boards: impl Into<Cluster>, settings: &Sett
     };
     outcome.duration = start.elapsed();
     outcome
+}
+
+/// The outcome of a test before it has run.
+pub(crate) fn blank(test: &'static Test, settings: &Settings) -> Outcome {
+    Outcome {
+        test,
+        run_seed: settings.seed,
+        verdict: Verdict::Passed,
+        seed: seed_of(settings.seed, test.name),
+        cycles: 0,
+        digest: None,
+        duration: Duration::ZERO,
+    }
 }
 
 fn run_body(test: &Test, context: &Context) -> Verdict {
@@ -166,73 +156,6 @@ fn message(panic: &(dyn Any + Send)) -> String {
         .map(|text| (*text).to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a value that is not text".to_owned())
-}
-
-/// Runs tests on up to `jobs` boards at once, each with the seed that stands beside it in place of that of `settings`;
-/// what came of each, in the order of `cases`, in which they also begin.
-///
-/// `open` opens one more board or cluster, of which the given test is the first user. `tell` is told of each
-/// test as it begins and ends, in no fixed order and from several threads. A board that a test failed on is
-/// not used again.
-///
-/// # Errors
-/// When a board can't be opened.
-pub fn run_suite(
-    cases: &[Case],
-    jobs: usize,
-    settings: &Settings,
-    open: &(dyn Fn(Case) -> Result<Cluster, Error> + Sync),
-    tell: &(dyn Fn(Event<'_>) + Sync),
-) -> Result<Vec<Outcome>, Error> {
-    let next = AtomicUsize::new(0);
-    let stop = AtomicBool::new(false);
-    let outcomes = Mutex::new(Vec::with_capacity(cases.len()));
-    let work = || -> Result<(), Error> {
-        let mut kept: Option<Cluster> = None;
-        while !stop.load(Ordering::Relaxed) {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(&case) = cases.get(index) else {
-                break;
-            };
-            let cluster = match kept.take() {
-                Some(cluster) => cluster,
-                None => open(case).inspect_err(|_| stop.store(true, Ordering::Relaxed))?,
-            };
-            tell(Event::Started(case));
-            let settings = Settings {
-                seed: case.seed,
-                ..*settings
-            };
-            let outcome = run_test(case.test, &cluster, &settings);
-            if !outcome.verdict.is_failed() && !settings.own_boards {
-                kept = Some(cluster);
-            }
-            tell(Event::Ended(&outcome));
-            outcomes
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push((index, outcome));
-        }
-        Ok(())
-    };
-    let jobs = jobs.clamp(1, cases.len().max(1));
-    thread::scope(|scope| {
-        let workers: Vec<_> = (1..jobs).map(|_| scope.spawn(work)).collect();
-        let own = work();
-        workers
-            .into_iter()
-            .map(|worker| {
-                worker
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
-            .fold(own, Result::and)
-    })?;
-    let mut outcomes = outcomes
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    outcomes.sort_by_key(|&(index, _)| index);
-    Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
 }
 
 /// CRC-32 over the names and traffic digests of tests, in this order.

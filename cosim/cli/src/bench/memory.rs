@@ -107,8 +107,21 @@ impl Entry for Measured {
         self.report.rows.len()
     }
 
-    fn keys(&self) -> impl Iterator<Item = (bool, u64, &str)> {
-        std::iter::once(self.key())
+    fn keys(&self) -> impl Iterator<Item = (&str, bool, u64, &str)> {
+        let (full, seed, config) = self.key();
+        std::iter::once(("", full, seed, config))
+    }
+
+    fn from_journal(_: &str, _: &[&str]) -> Option<Measured> {
+        None
+    }
+
+    fn ended(&self) -> u64 {
+        self.ended
+    }
+
+    fn is_same(&self, _: &Measured) -> bool {
+        false
     }
 }
 

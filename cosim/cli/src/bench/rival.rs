@@ -525,8 +525,7 @@ mod tests {
     #[test]
     fn cocotb_does_what_the_library_did_and_notices_when_it_does_not() {
         let Some(rival) = Rival::find().expect("the tools are there") else {
-            eprintln!("skipped: cocotb is not installed; `ci/setup --rival` installs it");
-            return;
+            return alcor_skips::skip("cocotb is not installed; `ci/setup --rival` installs it");
         };
         let parameters = super::super::parameters(&cluster(), CONFIG).expect("parameters");
         let (cycles, mut calls) = calls_of(20);

@@ -1,16 +1,14 @@
-//! What `alcor regress` can be told.
+//! The command line of `alcor regress`.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::time::Duration;
 
-use alcor_conformance::{Case, Outcome, Settings, Tier};
 use clap::ValueEnum;
 use regex::Regex;
 
 use super::plan::Shard;
-use crate::backends::{Logs, check_waves, is_shared};
-use crate::exit::Error;
+use crate::backends::Logs;
 use crate::store::StoreArgs;
 
 /// The board that is taken unless another is named.
@@ -18,6 +16,9 @@ pub const BACKEND: &str = "cosim:rma4";
 
 /// The seed that is taken unless another is named.
 pub const SEED: u64 = 1;
+
+/// The most repetitions of a test.
+pub const REPETITIONS: i64 = 100_000;
 
 /// Run the conformance suite
 ///
@@ -30,22 +31,62 @@ pub const SEED: u64 = 1;
 /// against earlier runs; and in its last line the digest of all traffic, the same for the same seed, tests and
 /// backend. Standard error has the progress: on a terminal the tests that run, how many ended how and the time that
 /// is left, elsewhere a line for each test. NO_COLOR in the environment does away with colours.
+///
+/// Several --backend, or a --profile, make one run with one table and one report. The models of later backends are
+/// built while tests of earlier ones run.
+///
+/// Results are written as tests end: the result store, the file of --junit, and the lines of --format json. Ctrl-C or
+/// SIGTERM ends the run: tests that have not ended are reported as not run, and everything else is written. A second
+/// Ctrl-C ends the program at once.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// The board: cosim:CONFIG[?OPTION=VALUE&...] (simulated; configurations are in
-    /// hw/core/configs.toml), xdma:PCI-ADDRESS or xdma:auto (a card), board:NAME (a card by its name
-    /// in boards.toml), standin:CONFIG (what drives a
-    /// card, over the device nodes of a simulated one) or soft:RANKS (plain Rust, to try the suite
-    /// itself)
-    #[arg(long, value_name = "URI", default_value = BACKEND, help_heading = "What runs")]
-    pub backend: String,
+    /// hw/core/configs.toml), serve:CONFIG (simulated in another process), xdma:PCI-ADDRESS or
+    /// xdma:auto (a card), board:NAME (a card by its name in boards.toml), standin:CONFIG (what
+    /// drives a card, over the device nodes of a simulated one), shm:NAME (a cluster of `alcor
+    /// serve`) or soft:RANKS (plain Rust, to try the suite itself); may be given several times
+    /// [default: cosim:rma4]
+    #[arg(
+        long,
+        value_name = "URI",
+        conflicts_with = "profile",
+        help_heading = "What runs"
+    )]
+    pub backend: Vec<String>,
 
-    /// Only the tests whose names match this regular expression
+    /// Run the backends of this profile of the configuration file
+    ///
+    /// A profile is a table [profile.NAME] with a list `backends`. Each entry has a `backend`, and may have `filter`,
+    /// `exclude`, `full`, `seed`, `repeat`, `jobs`, `watchdog` and `timeout`, which mean what the options of these
+    /// names mean. The options of the command line apply to all entries: --filter and --exclude select among the tests
+    /// of each entry, all others take the place of the entry's.
+    #[arg(long, value_name = "NAME", help_heading = "What runs")]
+    pub profile: Option<String>,
+
+    /// The configuration file [default: .config/alcor.toml in the repository]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "profile",
+        help_heading = "What runs"
+    )]
+    pub config_file: Option<PathBuf>,
+
+    /// Only the tests whose names match this regular expression; may be given several times
     ///
     /// It need match no more than a part of the name; `^put\.` are the tests of module `put`. --list shows the names.
+    /// A test runs if one of several expressions matches.
     #[arg(long, value_name = "RE", help_heading = "What runs")]
-    pub filter: Option<Regex>,
+    pub filter: Vec<Regex>,
+
+    /// No test whose name matches this regular expression; may be given several times
+    #[arg(long, value_name = "RE", help_heading = "What runs")]
+    pub exclude: Vec<Regex>,
+
+    /// Only the tests that failed in the last run that the result store has of the backend, with their seeds
+    #[arg(long, conflicts_with_all = ["no_store", "seed", "repeat"], help_heading = "What runs")]
+    pub failed: bool,
 
     #[command(flatten)]
     pub logs: Logs,
@@ -54,16 +95,16 @@ pub struct Args {
     #[arg(long, help_heading = "What runs")]
     pub full: bool,
 
-    /// The run's seed: a number, also as 0x..., or `random`
-    #[arg(long, value_name = "N", value_parser = seed, default_value_t = SEED, help_heading = "What runs")]
-    pub seed: u64,
+    /// The run's seed: a number, also as 0x..., or `random` [default: 1]
+    #[arg(long, value_name = "N", value_parser = seed, help_heading = "What runs")]
+    pub seed: Option<u64>,
 
     /// Run each test so many times, each time with the next seed
     ///
     /// The first time has the run's seed N, the second N + 1, and so on; the seeds of those that failed are printed.
     /// So each is repeated by --seed alone, and `--seed 101 --repeat 100` goes on where `--repeat 100` ended.
-    #[arg(long, value_name = "TIMES", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "What runs")]
-    pub repeat: u32,
+    #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(1..=REPETITIONS), help_heading = "What runs")]
+    pub repeat: Option<u32>,
 
     /// Run part K of N, 1/N to N/N, that share the tests
     ///
@@ -77,13 +118,32 @@ pub struct Args {
     #[arg(long, help_heading = "What runs")]
     pub list: bool,
 
-    /// So many boards at once [default: the number of cores, or 1 for a card, which is one board]
+    /// Number of boards to run in parallel [default: the number of cores, or 1 for a card]
+    ///
+    /// The threads that step simulated boards are never more than the cores, whatever the number of boards.
     #[arg(long, value_name = "N", help_heading = "How it runs")]
     pub jobs: Option<NonZeroUsize>,
 
-    /// Take a wait that lasts so many cycles for a hang, where a test has no limit of its own
-    #[arg(long, value_name = "CYCLES", default_value_t = Settings::default().watchdog_cycles, value_parser = clap::value_parser!(u64).range(1..), help_heading = "How it runs")]
-    pub watchdog: u64,
+    /// Report a hang when a wait lasts longer than this many cycles, where a test has no limit of its own
+    /// [default: 2000000]
+    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u64).range(1..), help_heading = "How it runs")]
+    pub watchdog: Option<u64>,
+
+    /// Fail a test that takes longer than this by the wall clock [default: 600, or 3600 with --full]
+    ///
+    /// The failure names the ranks and what they are doing. A thread that loops can't be ended: the program abandons
+    /// the test together with its board, and runs the next test on another board. A card can't be opened
+    /// again while the abandoned test holds it, and its remaining tests are not run.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "How it runs")]
+    pub timeout: Option<Duration>,
+
+    /// Begin no further test when one has failed
+    #[arg(long, conflicts_with = "max_failures", help_heading = "How it runs")]
+    pub fail_fast: bool,
+
+    /// Begin no further test when this many have failed
+    #[arg(long, value_name = "N", help_heading = "How it runs")]
+    pub max_failures: Option<NonZeroUsize>,
 
     /// Explain the first N tests that failed; 0 explains none
     ///
@@ -120,9 +180,14 @@ pub struct Args {
     #[arg(long, help_heading = "What it leaves")]
     pub coverage: bool,
 
-    /// Write the results to this file as JUnit XML
+    /// Write the results to this file as JUnit XML, which is complete after each test; a test suite for each backend
     #[arg(long, value_name = "FILE", help_heading = "What it leaves")]
     pub junit: Option<PathBuf>,
+
+    /// The form of standard output: a table at the end, or JSON with a line for each test as it ends and a last line
+    /// for the run; also of --list
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = Format::Text, help_heading = "What it leaves")]
+    pub format: Format,
 
     #[command(flatten)]
     pub store: StoreArgs,
@@ -148,17 +213,35 @@ Examples:
       alcor regress --coverage --report out
   other programs each time, the last 50,000 cycles of those that fail
       alcor regress --seed random --waves-cycles 50000
+  two backends in one run, until three tests have failed
+      alcor regress --backend cosim:rma2 --backend soft:4 --max-failures 3
+  what failed last time
+      alcor regress --failed
+  all backends of the project's CI
+      alcor regress --profile ci --junit ci.xml --report out
 
 Exit codes:
   0  all passed; what the board can't run is skipped, counted, and told why
   1  a test failed
   2  the command was wrong
-  3  the environment lacks something, or all tests were skipped
+  3  the environment lacks something: a board could not be opened, so that tests
+     were not run, a result could not be written, or all tests were skipped
+  128 + N  signal N ended the run (130: Ctrl-C, 143: SIGTERM)
 
 Files:
+  .config/alcor.toml    profiles
   target/alcor-results  what the last runs came to, a file for each backend
   alcor-report          a folder for each test that failed, unless --report
                         names another place";
+
+/// The form of standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
 
 /// When waves are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -175,124 +258,31 @@ pub enum WavesWhen {
 const FOLDER: &str = "alcor-report";
 
 impl Args {
-    /// Boards at once.
-    pub fn jobs(&self) -> Result<usize, Error> {
-        let asked = self.jobs.map(NonZeroUsize::get);
-        if is_shared(&self.backend) {
-            return match asked {
-                None | Some(1) => Ok(1),
-                Some(jobs) => Err(Error::OneBoard {
-                    uri: self.backend.clone(),
-                    jobs,
-                }),
-            };
-        }
-        let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        Ok(asked.unwrap_or_else(cores))
-    }
-
-    /// What the suite is given.
-    pub fn settings(&self) -> Settings {
-        Settings {
-            seed: self.seed,
-            tier: if self.full { Tier::Full } else { Tier::Quick },
-            watchdog_cycles: self.watchdog,
-            ..Settings::default()
-        }
-    }
-
-    /// When waves are recorded.
-    pub fn waves(&self) -> WavesWhen {
-        self.waves.unwrap_or(match check_waves(&self.backend) {
-            Ok(()) => WavesWhen::OnFailure,
-            Err(_) => WavesWhen::Never,
-        })
-    }
-
-    /// The folder that waves and explanations go to, and reports if there are to be any.
+    /// The folder that waves and explanations go to, and the report if there is one.
     pub fn folder(&self) -> &Path {
         self.report.as_deref().unwrap_or(Path::new(FOLDER))
     }
 
-    /// Where the explanation of a failure goes.
-    pub fn failure_folder(&self, outcome: &Outcome) -> PathBuf {
-        self.folder()
-            .join(self.file_name(outcome.test.name, outcome.run_seed))
-    }
-
-    /// What files of a test are called.
-    fn file_name(&self, test: &str, seed: u64) -> String {
-        match self.is_repeated() {
-            true => format!("{test}-{seed}"),
-            false => test.to_owned(),
+    /// The number of failures after which no test begins.
+    pub fn max_failures(&self) -> usize {
+        match self.max_failures {
+            _ if self.fail_fast => 1,
+            Some(number) => number.get(),
+            None => usize::MAX,
         }
-    }
-
-    /// Whether the tests are each run several times.
-    pub fn is_repeated(&self) -> bool {
-        self.repeat > 1
-    }
-
-    /// The tier's name.
-    pub fn tier(&self) -> &'static str {
-        if self.full { "full" } else { "quick" }
-    }
-
-    /// The seeds of the run, in words.
-    pub fn seeds(&self) -> String {
-        match self.repeat {
-            1 => format!("seed {}", self.seed),
-            repeat => format!("seeds {} and the {} after it", self.seed, repeat - 1),
-        }
-    }
-
-    /// Where waves of a whole test go.
-    pub fn waves_file(&self, case: Case) -> PathBuf {
-        let name = self.file_name(case.test.name, case.seed);
-        self.folder().join(format!("{name}.fst"))
-    }
-
-    /// The command line that runs one test again, as it was.
-    pub fn repeat(&self, outcome: &Outcome) -> String {
-        let test = regex::escape(outcome.test.name);
-        self.line(Some(&format!("^{test}$")), outcome.run_seed)
-    }
-
-    /// The command line that runs the same tests again, as they were.
-    pub fn command(&self) -> String {
-        let mut line = self.line(self.filter.as_ref().map(Regex::as_str), self.seed);
-        if self.is_repeated() {
-            line += &format!(" --repeat {}", self.repeat);
-        }
-        if let Some(shard) = self.shard {
-            line += &format!(" --shard {shard}");
-        }
-        if self.coverage {
-            line += " --coverage";
-        }
-        line
-    }
-
-    fn line(&self, filter: Option<&str>, seed: u64) -> String {
-        let mut line = "alcor regress".to_owned();
-        if self.backend != BACKEND {
-            line += &format!(" --backend {}", quoted(&self.backend));
-        }
-        if let Some(filter) = filter {
-            line += &format!(" --filter {}", quoted(filter));
-        }
-        line += &format!(" --seed {seed}");
-        if self.full {
-            line += " --full";
-        }
-        if self.watchdog != Settings::default().watchdog_cycles {
-            line += &format!(" --watchdog {}", self.watchdog);
-        }
-        line
     }
 }
 
-fn seed(text: &str) -> Result<u64, String> {
+/// A number of seconds.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let parsed = text.parse().ok().filter(|seconds| *seconds > 0.0);
+    parsed
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .ok_or_else(|| "a time limit is a number of seconds above 0, as 90 or 0.5".to_owned())
+}
+
+/// A seed; a random one for `random`.
+pub fn seed(text: &str) -> Result<u64, String> {
     if text == "random" {
         return Ok(rand::random());
     }
@@ -308,15 +298,6 @@ fn percent(text: &str) -> Result<f64, String> {
     parsed
         .filter(|percent: &f64| percent.is_finite() && *percent >= 0.0)
         .ok_or_else(|| "a percentage is a number from 0 on, as 2.5".to_owned())
-}
-
-/// For a shell.
-pub fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,".contains(c);
-    match text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
 }
 
 #[cfg(test)]
@@ -338,15 +319,5 @@ mod tests {
         for text in ["-1", "NaN", "inf", "", "much"] {
             assert!(percent(text).unwrap_err().contains("2.5"), "{text}");
         }
-    }
-
-    #[test]
-    fn what_a_shell_would_take_apart_is_quoted() {
-        assert_eq!(quoted("cosim:rma4"), "cosim:rma4");
-        assert_eq!(
-            quoted("cosim:rma4?profile=ideal&away=1"),
-            "'cosim:rma4?profile=ideal&away=1'"
-        );
-        assert_eq!(quoted("it's"), r"'it'\''s'");
     }
 }

@@ -1,8 +1,9 @@
 //! What is new against earlier runs.
 
-use alcor_conformance::Outcome;
+use alcor_conformance::{Outcome, Verdict};
 use alcor_report::{Change, Ending};
 
+use super::lane::Lane;
 use super::results::{Kept, Run};
 use crate::store::Store;
 
@@ -19,6 +20,8 @@ fn between(before: &Kept, now: &Kept, percent: Option<f64>) -> Option<Change> {
         (_, Ending::Failed) => Some(Change::NewlyFailing),
         (_, Ending::Passed) => Some(Change::NewlyPassing),
         (_, Ending::Skipped) => Some(Change::NewlySkipped),
+        // Nothing was learned of it.
+        (_, Ending::NotRun) => None,
     }
 }
 
@@ -36,17 +39,22 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares each outcome with what came of the test last. Cycles count where `percent` says by how much they may
+    /// Compares each outcome with what came of the test last, before the run `id`. Cycles count where `percent` says by how much they may
     /// change, and the backend sees the traffic: only then are they exact.
     pub fn with(
         store: &Store<Run>,
-        full: bool,
+        id: u64,
+        lane: &Lane,
         outcomes: &[Outcome],
         percent: Option<f64>,
     ) -> Comparison {
-        let latest = store.latest(full);
+        let options = lane.options();
+        let latest = store.latest(lane.full, &options, id);
         let mut comparison = Comparison::default();
         for (place, outcome) in outcomes.iter().enumerate() {
+            if matches!(outcome.verdict, Verdict::NotRun(_)) {
+                continue;
+            }
             let Some(&(before, ended)) = latest.get(&(outcome.run_seed, outcome.test.name)) else {
                 comparison.unknown += 1;
                 continue;

@@ -8,7 +8,7 @@ use alcor::{Cluster, Error};
 use alcor_cosim::{CosimBackend, CosimError, SimCluster};
 use alcor_report::{Coverage, Hit, Module, Point};
 
-use crate::build;
+use crate::backends::Opening;
 
 /// Opens boards that count, and adds their counts up.
 #[derive(Default)]
@@ -24,19 +24,13 @@ struct Counts {
 
 impl Collector {
     /// Opens the simulated boards of a URI with option `coverage`.
-    pub fn open(&self, uri: &str) -> Result<Cluster, Error> {
+    pub fn open(&self, opening: &Opening, uri: &str) -> Result<Cluster, Error> {
         let rest = uri.split_once(':').map_or(uri, |(_, rest)| rest);
         let failed = |error: CosimError| error.on(uri);
-        let opened = build::backend().open_sim(rest).map_err(failed)?;
+        let opened = opening.cosim().open_sim(rest).map_err(failed)?;
         let cluster = opened.cluster()?;
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // A board that a test failed on is not used again: of what nobody else holds, only the counts are needed.
-        let is_used = |cluster: &Arc<SimCluster>| {
-            cluster
-                .boards()
-                .iter()
-                .any(|board| Arc::strong_count(board) > 1)
-        };
         let (open, closed) = std::mem::take(&mut counts.open)
             .into_iter()
             .partition(is_used);
@@ -46,15 +40,23 @@ impl Collector {
         Ok(cluster)
     }
 
-    /// The counts of all boards. Nobody uses them any more.
-    pub fn take(self) -> Result<Coverage, Error> {
-        let mut counts = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let open = std::mem::take(&mut counts.open);
+    /// The counts of all boards but those that tests still run on, which were abandoned.
+    pub fn take(&self) -> Result<Coverage, Error> {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, open) = std::mem::take(&mut counts.open)
+            .into_iter()
+            .partition(is_used);
         counts
             .close(open)
             .map_err(|error| error.on(CosimBackend::SCHEME))?;
         Ok(shown(&counts.closed))
     }
+}
+
+/// Whether anybody but the collector holds a board.
+fn is_used(cluster: &Arc<SimCluster>) -> bool {
+    let boards = cluster.boards();
+    boards.iter().any(|board| Arc::strong_count(board) > 1)
 }
 
 impl Counts {

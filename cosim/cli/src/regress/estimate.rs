@@ -5,29 +5,38 @@ use std::time::{Duration, Instant};
 
 use alcor_conformance::{Case, Outcome};
 
+/// A test on a backend: the place of the backend, and the test's name.
+type Key = (usize, &'static str);
+
 /// What is left of a run.
 pub struct Estimate {
     boards: u32,
     /// What tests took before.
-    known: BTreeMap<String, Duration>,
-    /// Cases that have not begun, by name.
-    waiting: BTreeMap<&'static str, u32>,
-    running: BTreeMap<(&'static str, u64), Instant>,
+    known: BTreeMap<Key, Duration>,
+    /// Cases that have not begun.
+    waiting: BTreeMap<Key, u32>,
+    running: BTreeMap<(Key, u64), Instant>,
     /// What tests took in this run that nothing is known of: all of them together, and how many.
     learned: (Duration, u32),
 }
 
 impl Estimate {
-    /// Before the run begins.
-    pub fn new(cases: &[Case], boards: usize, known: &BTreeMap<&str, Duration>) -> Estimate {
-        let mut waiting = BTreeMap::new();
-        for case in cases {
-            *waiting.entry(case.test.name).or_default() += 1;
+    /// Before the run begins; `known` is what tests took before, of each backend.
+    pub fn new(lanes: &[(&[Case], BTreeMap<&str, Duration>)], boards: usize) -> Estimate {
+        let (mut waiting, mut known) = (BTreeMap::new(), BTreeMap::new());
+        for (lane, (cases, durations)) in lanes.iter().enumerate() {
+            for case in *cases {
+                let key = (lane, case.test.name);
+                *waiting.entry(key).or_default() += 1;
+                if let Some(&duration) = durations.get(case.test.name) {
+                    known.insert(key, duration);
+                }
+            }
         }
-        let known = known.iter().map(|(&test, &time)| (test.to_owned(), time));
+        let cases: usize = lanes.iter().map(|(cases, _)| cases.len()).sum();
         Estimate {
-            boards: boards.clamp(1, cases.len().max(1)) as u32,
-            known: known.collect(),
+            boards: boards.clamp(1, cases.max(1)) as u32,
+            known,
             waiting,
             running: BTreeMap::new(),
             learned: (Duration::ZERO, 0),
@@ -35,19 +44,19 @@ impl Estimate {
     }
 
     /// A test begins.
-    pub fn started(&mut self, case: Case, now: Instant) {
-        let name = case.test.name;
-        self.running.insert((name, case.seed), now);
-        if let Some(waiting) = self.waiting.get_mut(name) {
+    pub fn started(&mut self, lane: usize, case: Case, now: Instant) {
+        let key = (lane, case.test.name);
+        self.running.insert((key, case.seed), now);
+        if let Some(waiting) = self.waiting.get_mut(&key) {
             *waiting = waiting.saturating_sub(1);
         }
     }
 
     /// It has ended.
-    pub fn ended(&mut self, outcome: &Outcome) {
-        let name = outcome.test.name;
-        self.running.remove(&(name, outcome.run_seed));
-        if !self.known.contains_key(name) {
+    pub fn ended(&mut self, lane: usize, outcome: &Outcome) {
+        let key = (lane, outcome.test.name);
+        self.running.remove(&(key, outcome.run_seed));
+        if !self.known.contains_key(&key) {
             self.learned.0 += outcome.duration;
             self.learned.1 += 1;
         }
@@ -58,14 +67,14 @@ impl Estimate {
     /// Boards share what is left evenly, but no board ends before the test that it is at.
     pub fn left(&self, now: Instant) -> Option<Duration> {
         let guess = self.guess();
-        let of = |name: &str| self.known.get(name).copied().or(guess);
+        let of = |key: &Key| self.known.get(key).copied().or(guess);
         let mut all = Duration::ZERO;
-        for (&name, &waiting) in self.waiting.iter().filter(|&(_, &waiting)| waiting > 0) {
-            all += of(name)? * waiting;
+        for (key, &waiting) in self.waiting.iter().filter(|&(_, &waiting)| waiting > 0) {
+            all += of(key)? * waiting;
         }
         let mut longest = Duration::ZERO;
-        for (&(name, _), &start) in &self.running {
-            let rest = of(name)?.saturating_sub(now.saturating_duration_since(start));
+        for ((key, _), &start) in &self.running {
+            let rest = of(key)?.saturating_sub(now.saturating_duration_since(start));
             all += rest;
             longest = longest.max(rest);
         }
@@ -114,11 +123,11 @@ mod tests {
     #[test]
     fn without_knowledge_there_is_no_estimate_until_a_test_has_ended() {
         let now = Instant::now();
-        let mut estimate = Estimate::new(&cases(), 1, &BTreeMap::new());
+        let mut estimate = Estimate::new(&[(&cases(), BTreeMap::new())], 1);
         assert_eq!(estimate.left(now), None);
-        estimate.started(cases()[0], now);
+        estimate.started(0, cases()[0], now);
         assert_eq!(estimate.left(now), None);
-        estimate.ended(&outcome(three()[0], 3 * SECOND));
+        estimate.ended(0, &outcome(three()[0], 3 * SECOND));
         assert_eq!(estimate.left(now), Some(6 * SECOND));
     }
 
@@ -127,17 +136,17 @@ mod tests {
         let now = Instant::now();
         let [a, b, c] = three().map(|test| test.name);
         let known = BTreeMap::from([(a, 10 * SECOND), (b, 2 * SECOND), (c, 2 * SECOND)]);
-        let mut estimate = Estimate::new(&cases(), 2, &known);
+        let mut estimate = Estimate::new(&[(&cases(), known)], 2);
         assert_eq!(estimate.left(now), Some(7 * SECOND));
-        estimate.started(cases()[0], now);
-        estimate.started(cases()[1], now);
+        estimate.started(0, cases()[0], now);
+        estimate.started(0, cases()[1], now);
         assert_eq!(estimate.left(now), Some(10 * SECOND), "that of the longest");
         let later = now + SECOND;
         assert_eq!(estimate.left(later), Some(9 * SECOND));
-        estimate.ended(&outcome(three()[0], 10 * SECOND));
-        estimate.ended(&outcome(three()[1], SECOND));
+        estimate.ended(0, &outcome(three()[0], 10 * SECOND));
+        estimate.ended(0, &outcome(three()[1], SECOND));
         assert_eq!(estimate.left(later), Some(SECOND), "of two boards' time");
-        estimate.started(cases()[2], later);
+        estimate.started(0, cases()[2], later);
         assert_eq!(estimate.left(later + 9 * SECOND), Some(Duration::ZERO));
     }
 
@@ -145,7 +154,7 @@ mod tests {
     fn what_is_unknown_takes_as_long_as_the_known_take() {
         let [a, b, _] = three().map(|test| test.name);
         let known = BTreeMap::from([(a, 2 * SECOND), (b, 4 * SECOND)]);
-        let estimate = Estimate::new(&cases(), 1, &known);
+        let estimate = Estimate::new(&[(&cases(), known)], 1);
         assert_eq!(estimate.left(Instant::now()), Some(9 * SECOND));
     }
 }

@@ -12,9 +12,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use alcor::{Cluster, Error};
-use alcor_conformance::{Case, Outcome, Settings, Test, Verdict, run_test};
+use alcor_conformance::{Case, Failure, Outcome, Settings, Test, Verdict, run_test_within};
 
-use super::args::{Args, WavesWhen};
+use super::args::WavesWhen;
+use super::lane::Lane;
 use crate::backends;
 use recorder::{RankLog, Recorder};
 use view::{At, View};
@@ -51,20 +52,25 @@ pub struct Explanation {
 }
 
 /// The URI of boards that record the waves of a test from its start to its end.
-pub fn uri_with_waves(args: &Args, board: &str, case: Case) -> Result<String, Error> {
-    backends::with_waves(board, &args.waves_file(case)).map_err(Error::program)
+pub fn uri_with_waves(lane: &Lane, board: &str, case: Case) -> Result<String, Error> {
+    backends::with_waves(board, &lane.waves_file(case)).map_err(Error::program)
 }
 
-/// Explains the first of the failures, by their places.
-pub fn failures(args: &Args, outcomes: &[Outcome]) -> BTreeMap<usize, Explanation> {
+/// Whether a failure can be explained. A test that has exceeded its time limit would do so again.
+pub fn is_explicable(outcome: &Outcome) -> bool {
+    match &outcome.verdict {
+        Verdict::Failed(failure) => !matches!(**failure, Failure::TimedOut { .. }),
+        _ => false,
+    }
+}
+
+/// The places of the failures that are explained.
+pub fn explained(lane: &Lane, outcomes: &[Outcome]) -> Vec<usize> {
     let failed = outcomes.iter().enumerate();
     failed
-        .filter(|(_, outcome)| outcome.verdict.is_failed())
-        .take(args.explain)
-        .map(|(place, outcome)| {
-            eprintln!("{} failed: run again to explain it", outcome.test.name);
-            (place, explain(args, outcome))
-        })
+        .filter(|(_, outcome)| is_explicable(outcome))
+        .map(|(place, _)| place)
+        .take(lane.explain)
         .collect()
 }
 
@@ -100,9 +106,10 @@ impl Again {
     }
 }
 
-fn explain(args: &Args, outcome: &Outcome) -> Explanation {
+/// Explains a failure.
+pub fn explain(lane: &Lane, outcome: &Outcome) -> Explanation {
     let mut explanation = Explanation {
-        folder: args.failure_folder(outcome),
+        folder: lane.failure_folder(outcome),
         files: Vec::new(),
         notes: Vec::new(),
         waits: None,
@@ -112,7 +119,7 @@ fn explain(args: &Args, outcome: &Outcome) -> Explanation {
         explanation.note(format!("nothing can be left: {error}"));
         return explanation;
     }
-    match run_again(args, outcome, &explanation.folder) {
+    match run_again(lane, outcome, &explanation.folder) {
         Err(error) => explanation.note(format!("the test can't be run again: {error}")),
         Ok(again) => {
             if !again.outcome.verdict.is_failed() {
@@ -137,21 +144,21 @@ fn explain(args: &Args, outcome: &Outcome) -> Explanation {
             if explanation.folder.join(PACKETS).is_file() {
                 explanation.files.push(PACKETS.to_owned());
             }
-            explanation.waves(args, outcome, &again);
+            explanation.waves(lane, outcome, &again);
         }
     }
-    let text = explanation.text(args, outcome);
+    let text = explanation.text(lane, outcome);
     explanation.leave("failure.txt", &text);
     explanation
 }
 
 /// Runs a test as it was run, and records what its ranks post and, where the backend can, the packets, which are in `folder` afterwards.
-fn run_again(args: &Args, outcome: &Outcome, folder: &Path) -> Result<Again, Error> {
-    let with_packets = backends::with_packets(&args.backend, &folder.join(PACKETS));
-    let uri = with_packets.as_deref().unwrap_or(&args.backend);
+fn run_again(lane: &Lane, outcome: &Outcome, folder: &Path) -> Result<Again, Error> {
+    let with_packets = backends::with_packets(&lane.backend, &folder.join(PACKETS));
+    let uri = with_packets.as_deref().unwrap_or(&lane.backend);
     let cluster = backends::open(uri)?;
-    let mut again = observe(&cluster, outcome.test, &settings(args, outcome))?;
-    again.verdict = again.verdict.replace(uri, &args.backend);
+    let mut again = observe(&cluster, outcome.test, &settings(lane, outcome))?;
+    again.verdict = again.verdict.replace(uri, &lane.backend);
     Ok(again)
 }
 
@@ -160,7 +167,7 @@ fn observe(cluster: &Cluster, test: &'static Test, settings: &Settings) -> Resul
     let local_ranks = cluster.identify()?.ranks;
     let boards = cluster.boards();
     let (recorded, recorder) = Recorder::over(cluster)?;
-    let outcome = run_test(test, &recorded, settings);
+    let outcome = run_test_within(test, &recorded, settings);
     let logs = recorder
         .ranks()
         .into_iter()
@@ -175,16 +182,16 @@ fn observe(cluster: &Cluster, test: &'static Test, settings: &Settings) -> Resul
     })
 }
 
-fn settings(args: &Args, outcome: &Outcome) -> Settings {
+fn settings(lane: &Lane, outcome: &Outcome) -> Settings {
     Settings {
         seed: outcome.run_seed,
-        ..args.settings()
+        ..lane.settings()
     }
 }
 
 /// The first cycle of waves that end with a failure.
-fn first_cycle(args: &Args, again: &Again) -> u64 {
-    again.cycle().saturating_sub(args.waves_cycles)
+fn first_cycle(lane: &Lane, again: &Again) -> u64 {
+    again.cycle().saturating_sub(lane.waves_cycles)
 }
 
 /// Makes a folder, and takes away what an earlier failure has left there.
@@ -237,22 +244,22 @@ impl Explanation {
     }
 
     /// Leaves waves of the cycles before the failure, and what shows them.
-    fn waves(&mut self, args: &Args, outcome: &Outcome, again: &Again) {
-        let traces = match args.waves() {
+    fn waves(&mut self, lane: &Lane, outcome: &Outcome, again: &Again) {
+        let traces = match lane.waves() {
             WavesWhen::Never => return,
             WavesWhen::Always => {
                 let case = Case {
                     test: outcome.test,
                     seed: outcome.run_seed,
                 };
-                traces(&args.waves_file(case))
+                traces(&lane.waves_file(case))
             }
             WavesWhen::OnFailure if !again.outcome.verdict.is_failed() => return,
-            WavesWhen::OnFailure => self.record_waves(args, outcome, again),
+            WavesWhen::OnFailure => self.record_waves(lane, outcome, again),
         };
-        let at = match args.waves() {
+        let at = match lane.waves() {
             WavesWhen::Always => At::BeforeEnd(again.end - again.cycle()),
-            _ => At::AfterStart(again.cycle() - first_cycle(args, again)),
+            _ => At::AfterStart(again.cycle() - first_cycle(lane, again)),
         };
         for trace in traces {
             let stem = trace.file_stem().unwrap_or_default().to_string_lossy();
@@ -271,10 +278,10 @@ impl Explanation {
     }
 
     /// Runs the test once more, with waves of the cycles before the failure.
-    fn record_waves(&mut self, args: &Args, outcome: &Outcome, again: &Again) -> Vec<PathBuf> {
+    fn record_waves(&mut self, lane: &Lane, outcome: &Outcome, again: &Again) -> Vec<PathBuf> {
         let file = self.folder.join(WAVES);
-        let from = first_cycle(args, again);
-        let uri = match backends::with_waves(&args.backend, &file) {
+        let from = first_cycle(lane, again);
+        let uri = match backends::with_waves(&lane.backend, &file) {
             Ok(uri) => {
                 let (reset, to) = (again.resets, again.cycle() + AFTER);
                 format!("{uri}&waves-reset={reset}&waves-from={from}&waves-to={to}")
@@ -292,9 +299,9 @@ impl Explanation {
             }
         };
         // The traces are closed when the board is.
-        let third = run_test(outcome.test, board, &settings(args, outcome));
+        let third = run_test_within(outcome.test, board, &settings(lane, outcome));
         // What failed may name the board, which has another name with waves.
-        let verdict = third.verdict.to_string().replace(&uri, &args.backend);
+        let verdict = third.verdict.to_string().replace(&uri, &lane.backend);
         if verdict != again.verdict {
             self.note(format!("with waves, the test {verdict}"));
         }
@@ -312,16 +319,16 @@ impl Explanation {
     }
 
     /// What the folder holds, and how to see it.
-    fn text(&self, args: &Args, outcome: &Outcome) -> String {
+    fn text(&self, lane: &Lane, outcome: &Outcome) -> String {
         let mut text = format!(
             "{} {}\n\nbackend {}, {} tier, seed {}, its own seed 0x{:016x}\nrepeat: {}\n",
             outcome.test.name,
             outcome.verdict,
-            args.backend,
-            args.tier(),
+            lane.backend,
+            lane.tier(),
             outcome.run_seed,
             outcome.seed,
-            args.repeat(outcome)
+            lane.repeat(outcome)
         );
         if let Some((cycle, resets)) = self.at {
             let _ = writeln!(
@@ -334,7 +341,7 @@ impl Explanation {
         }
         text.push('\n');
         for file in &self.files {
-            let what = what(args, file);
+            let what = what(lane, file);
             let _ = writeln!(text, "{file:14}  {what}");
         }
         text
@@ -342,7 +349,7 @@ impl Explanation {
 }
 
 /// What a file of an explanation has, or the command that shows it.
-pub fn what(args: &Args, file: &str) -> String {
+pub fn what(lane: &Lane, file: &str) -> String {
     match (file, file.rsplit_once('.')) {
         ("failure.txt", _) => "the message, the cycle, and what is here".to_owned(),
         ("commands.txt", _) => "the last commands of each rank".to_owned(),
@@ -352,7 +359,7 @@ pub fn what(args: &Args, file: &str) -> String {
         (_, Some((_, "fst"))) => {
             format!(
                 "waves, from {} cycles before the failure on",
-                args.waves_cycles
+                lane.waves_cycles
             )
         }
         (_, Some((stem, "gtkw"))) => format!("gtkwave {stem}.fst {file}"),

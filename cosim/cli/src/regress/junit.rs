@@ -1,73 +1,153 @@
-//! `--junit`: what came of a run, for the tools that read JUnit's XML.
+//! `--junit`: what came of a run so far, for the tools that read JUnit's XML.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use alcor_conformance::{Outcome, Verdict};
+use alcor_conformance::{Case, Outcome, Verdict};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::summary::Summary;
+use super::compare::Comparison;
+use super::explain::Explanation;
+use super::lane::Lane;
+use super::progress::name;
 use crate::exit::Error;
+use crate::store::replace;
 
-/// Writes the file; a module of the suite is a test suite in it.
-pub fn write(summary: &Summary<'_>, file: &Path) -> Result<(), Error> {
-    let mut modules: BTreeMap<&str, Vec<(usize, &Outcome)>> = BTreeMap::new();
-    for (place, outcome) in summary.outcomes.iter().enumerate() {
-        let (module, _) = outcome.test.name.split_once('.').unwrap_or_default();
-        modules.entry(module).or_default().push((place, outcome));
-    }
-    let mut report = Report::new("alcor regress");
-    report.set_time(summary.elapsed);
-    for (module, outcomes) in modules {
-        let mut suite = TestSuite::new(module);
-        suite.set_time(outcomes.iter().map(|(_, outcome)| outcome.duration).sum());
-        let args = summary.args;
-        suite.add_property(("backend", args.backend.as_str()));
-        suite.add_property(("tier", args.tier()));
-        suite.add_property(("seed", args.seed.to_string().as_str()));
-        suite.add_property(("repeat", args.repeat.to_string().as_str()));
-        if let Some(shard) = args.shard {
-            suite.add_property(("shard", shard.to_string().as_str()));
-        }
-        let cases = outcomes.into_iter();
-        suite.add_test_cases(cases.map(|(place, outcome)| case(summary, place, outcome)));
-        report.add_test_suite(suite);
-    }
-    let xml = report.to_string().map_err(|error| Error::Write {
-        path: file.to_owned(),
-        source: std::io::Error::other(error),
-    })?;
-    fs::write(file, xml).map_err(Error::write(file))
+/// The file is written after each test as long as that takes less than this.
+const CHEAP: Duration = Duration::from_millis(20);
+/// Beyond it, writing takes this share of the time at most: one in so many.
+const SHARE: u32 = 20;
+
+/// What is known of a backend.
+pub struct Part<'a> {
+    pub lane: &'a Lane,
+    /// In the order of the suite; none of a test that has not ended.
+    pub outcomes: Vec<Option<&'a Outcome>>,
+    pub explanations: Option<&'a BTreeMap<usize, Explanation>>,
+    pub comparison: Option<&'a Comparison>,
 }
 
-fn case(summary: &Summary<'_>, place: usize, outcome: &Outcome) -> TestCase {
-    let status = match &outcome.verdict {
-        Verdict::Passed => TestCaseStatus::success(),
-        Verdict::Failed(failure) => {
+/// The file, which is written again and again.
+pub struct Junit {
+    path: PathBuf,
+    start: Instant,
+    /// When it was written last, and how long that took.
+    last: Option<(Instant, Duration)>,
+    is_due: bool,
+    has_failed: bool,
+}
+
+impl Junit {
+    pub fn new(path: &Path) -> Junit {
+        Junit {
+            path: path.to_owned(),
+            start: Instant::now(),
+            last: None,
+            is_due: true,
+            has_failed: false,
+        }
+    }
+
+    /// There is something new to write.
+    pub fn touch(&mut self) {
+        self.is_due = true;
+    }
+
+    /// Writes the file if there is something new, and it was not written just now. Returns the first error, once.
+    pub fn update<'a>(&mut self, parts: impl FnOnce() -> Vec<Part<'a>>) -> Option<Error> {
+        let is_early = self
+            .last
+            .is_some_and(|(at, took)| took > CHEAP && at.elapsed() < took * SHARE);
+        if !self.is_due || is_early {
+            return None;
+        }
+        let result = self.write(&parts());
+        match result {
+            Err(error) if !self.has_failed => {
+                self.has_failed = true;
+                Some(error)
+            }
+            _ => None,
+        }
+    }
+
+    /// Writes the file: the old one stays until the new one is complete.
+    pub fn write(&mut self, parts: &[Part<'_>]) -> Result<(), Error> {
+        let begin = Instant::now();
+        self.is_due = false;
+        let written = xml(parts, self.start.elapsed())
+            .and_then(|xml| replace(&self.path, xml.as_bytes(), false));
+        self.last = Some((Instant::now(), begin.elapsed()));
+        written.map_err(Error::write(&self.path))
+    }
+}
+
+fn xml(parts: &[Part<'_>], elapsed: Duration) -> std::io::Result<String> {
+    let mut report = Report::new("alcor regress");
+    report.set_time(elapsed);
+    for part in parts {
+        let lane = part.lane;
+        let mut suite = TestSuite::new(lane.backend.as_str());
+        let outcomes = part.outcomes.iter().flatten();
+        suite.set_time(outcomes.map(|outcome| outcome.duration).sum());
+        suite.add_property(("backend", lane.backend.as_str()));
+        suite.add_property(("tier", lane.tier()));
+        suite.add_property(("seed", lane.seed.to_string().as_str()));
+        suite.add_property(("repeat", lane.repeat.to_string().as_str()));
+        if let Some(shard) = lane.shard {
+            suite.add_property(("shard", shard.to_string().as_str()));
+        }
+        for (place, (&case, &outcome)) in lane.cases.iter().zip(&part.outcomes).enumerate() {
+            suite.add_test_case(test_case(part, place, case, outcome));
+        }
+        report.add_test_suite(suite);
+    }
+    report.to_string().map_err(std::io::Error::other)
+}
+
+/// A test that was not run is an error: whoever reads the file alone must not take the run for a good one.
+fn not_run(reason: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+    status.set_message(format!("not run: {reason}"));
+    status.set_type("not run");
+    status
+}
+
+fn test_case(part: &Part<'_>, place: usize, case: Case, outcome: Option<&Outcome>) -> TestCase {
+    let lane = part.lane;
+    let status = match outcome.map(|outcome| (outcome, &outcome.verdict)) {
+        None => not_run("the run has not come to its end"),
+        Some((_, Verdict::Passed)) => TestCaseStatus::success(),
+        Some((_, Verdict::NotRun(reason))) => not_run(reason),
+        Some((outcome, Verdict::Failed(failure))) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_message(failure.to_string());
-            let repeat = summary.args.repeat(outcome);
+            let repeat = lane.repeat(outcome);
             let mut text = format!("seed 0x{:016x}\nrepeat: {repeat}", outcome.seed);
-            if let Some(explanation) = summary.explanations.get(&place) {
+            let explanation = part.explanations.and_then(|found| found.get(&place));
+            if let Some(explanation) = explanation {
                 text += &format!("\nexplained in {}", explanation.folder.display());
             }
             status.set_description(text);
             status
         }
-        Verdict::Skipped(unmet) => {
+        Some((_, Verdict::Skipped(unmet))) => {
             let mut status = TestCaseStatus::skipped();
             status.set_message(unmet.to_string());
             status
         }
     };
-    let mut case = TestCase::new(summary.name(outcome), status);
-    case.set_time(outcome.duration);
-    case.set_classname(summary.args.backend.as_str());
-    case.add_property(("cycles", outcome.cycles.to_string().as_str()));
-    case.add_property(("seed", outcome.run_seed.to_string().as_str()));
-    if let Some(change) = summary.change(place) {
-        case.add_property(("new", change.to_string().as_str()));
+    let mut test_case = TestCase::new(name(case.test.name, case.seed, lane.is_repeated()), status);
+    let (module, _) = case.test.name.split_once('.').unwrap_or_default();
+    test_case.set_classname(format!("{}.{module}", lane.backend));
+    test_case.add_property(("seed", case.seed.to_string().as_str()));
+    if let Some(outcome) = outcome {
+        test_case.set_time(outcome.duration);
+        test_case.add_property(("cycles", outcome.cycles.to_string().as_str()));
     }
-    case
+    if let Some(change) = part.comparison.and_then(|it| it.at(place)) {
+        test_case.add_property(("new", change.to_string().as_str()));
+    }
+    test_case
 }

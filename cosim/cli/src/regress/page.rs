@@ -6,17 +6,20 @@ use std::time::Duration;
 
 use alcor_conformance::{Case, Outcome, Verdict};
 use alcor_report as report;
-use alcor_report::{Comparison, Ending, Explanation, File, Page, PastRun, Test};
+use alcor_report::{
+    Comparison, Ending, Explanation, File, Overview, OverviewRow, Page, PastRun, Test,
+};
 
 use super::explain::{traces, what};
-use super::report::hex;
+use super::lane::{Lane, quoted};
+use super::report::{hex, message};
 use super::results::{Run, ending};
-use super::summary::Summary;
+use super::summary::{Summary, Whole};
 use crate::backends;
 use crate::bench;
 use crate::exit::Error;
 use crate::revision::revision;
-use crate::store::{Store, seconds_now};
+use crate::store::{Store, StoreArgs, seconds_now};
 
 /// Runs of a test whose endings stand beside its failure.
 const EARLIER: usize = 12;
@@ -25,12 +28,13 @@ const EARLIER: usize = 12;
 pub fn page(
     summary: &Summary<'_>,
     store: Option<&Store<Run>>,
-    folder: &Path,
+    store_args: &StoreArgs,
 ) -> Result<Page, Error> {
-    let args = summary.args;
+    let lane = summary.lane;
+    let folder = lane.folder.as_path();
     let runs = store.map_or(&[][..], Store::runs);
     let (benches, missing_benches) = match store {
-        Some(_) => bench::remembered(&args.store)?,
+        Some(_) => bench::remembered(store_args)?,
         None => (Vec::new(), Vec::new()),
     };
     let tests = summary.outcomes.iter().enumerate();
@@ -39,22 +43,23 @@ pub fn page(
         unknown: it.unknown,
         latest: it.latest,
     });
-    let coverage_command = backends::with_coverage(&args.backend).is_ok().then(|| {
-        let folder = super::args::quoted(&folder.to_string_lossy());
-        format!("{} --coverage --report {folder}", args.command())
+    let coverage_command = backends::with_coverage(&lane.backend).is_ok().then(|| {
+        let folder = quoted(&folder.to_string_lossy());
+        format!("{} --coverage --report {folder}", lane.command())
     });
     Ok(Page {
         run: report::Run {
-            backend: args.backend.clone(),
-            tier: format!("{} tier", args.tier()),
-            seeds: args.seeds(),
-            part: args.shard.map(|shard| shard.to_string()),
-            jobs: args.jobs()?,
+            backend: lane.backend.clone(),
+            tier: format!("{} tier", lane.tier()),
+            seeds: lane.seeds(),
+            part: lane.shard.map(|shard| shard.to_string()),
+            jobs: lane.boards(),
             revision: revision(),
             ended: seconds_now(),
             elapsed: summary.elapsed,
+            opening: summary.opening,
             digest: hex(summary.digest),
-            command: args.command(),
+            command: lane.command(),
         },
         tests: tests
             .map(|(place, outcome)| test(summary, runs, folder, place, outcome))
@@ -76,7 +81,7 @@ fn test(
     place: usize,
     outcome: &Outcome,
 ) -> Test {
-    let args = summary.args;
+    let lane = summary.lane;
     let is_failed = outcome.verdict.is_failed();
     Test {
         name: outcome.test.name.to_owned(),
@@ -85,16 +90,12 @@ fn test(
         seed: outcome.seed,
         cycles: outcome.cycles,
         time: outcome.duration,
-        message: match &outcome.verdict {
-            Verdict::Passed => None,
-            Verdict::Failed(failure) => Some(failure.to_string()),
-            Verdict::Skipped(unmet) => Some(unmet.to_string()),
-        },
-        repeat: is_failed.then(|| args.repeat(outcome)),
+        message: message(&outcome.verdict),
+        repeat: is_failed.then(|| lane.repeat(outcome)),
         change: summary.change(place),
         // Nobody looks for it elsewhere.
         earlier: match is_failed {
-            true => earlier(runs, args.full, outcome),
+            true => earlier(runs, lane, outcome),
             false => Vec::new(),
         },
         explanation: explanation(summary, folder, place, outcome),
@@ -102,8 +103,9 @@ fn test(
 }
 
 /// How a test ended in the last runs that had it.
-fn earlier(runs: &[Run], full: bool, outcome: &Outcome) -> Vec<Ending> {
-    let runs = runs.iter().rev().filter(|run| run.full == full);
+fn earlier(runs: &[Run], lane: &Lane, outcome: &Outcome) -> Vec<Ending> {
+    let is_like = |run: &&Run| run.full == lane.full && run.options == lane.options();
+    let runs = runs.iter().rev().filter(is_like);
     let is_it = |kept: &&super::results::Kept| {
         (kept.seed, kept.test.as_str()) == (outcome.run_seed, outcome.test.name)
     };
@@ -121,7 +123,7 @@ fn explanation(
     place: usize,
     outcome: &Outcome,
 ) -> Option<Explanation> {
-    let args = summary.args;
+    let lane = summary.lane;
     let found = summary.explanations.get(&place)?;
     // What explains failures lies in the page's folder.
     let relative = |path: &Path| {
@@ -135,7 +137,7 @@ fn explanation(
         .iter()
         .map(|file| File {
             path: relative(&found.folder.join(file)),
-            what: what(args, file),
+            what: what(lane, file),
         })
         .collect();
     // Those of whole tests lie beside the page.
@@ -143,7 +145,7 @@ fn explanation(
         test: outcome.test,
         seed: outcome.run_seed,
     };
-    let whole = traces(&args.waves_file(case));
+    let whole = traces(&lane.waves_file(case));
     files.extend(whole.iter().map(|trace| File {
         path: relative(trace),
         what: "waves of the whole test".to_owned(),
@@ -170,5 +172,44 @@ fn past(run: &Run) -> PastRun {
         skipped: count(Ending::Skipped),
         cycles: run.results.iter().map(|kept| kept.cycles).sum(),
         time: Duration::try_from_secs_f64(seconds).unwrap_or_default(),
+    }
+}
+
+/// The page of a run on several backends, which leads to theirs.
+pub fn overview(whole: &Whole<'_>, folder: &Path) -> Overview {
+    let rows = whole.parts.iter().map(|part| {
+        let counts = part.counts();
+        let lane = part.lane;
+        let own = lane.folder.strip_prefix(folder).unwrap_or(&lane.folder);
+        let failed = part.outcomes.iter().filter(|it| it.verdict.is_failed());
+        let reason = part
+            .outcomes
+            .iter()
+            .find_map(|outcome| match &outcome.verdict {
+                Verdict::NotRun(reason) => Some(reason.clone()),
+                _ => None,
+            });
+        OverviewRow {
+            backend: lane.backend.clone(),
+            page: own.join("index.html").to_string_lossy().into_owned(),
+            tier: lane.tier().to_owned(),
+            seeds: lane.seeds(),
+            passed: counts.passed,
+            failed: counts.failed,
+            skipped: counts.skipped,
+            not_run: counts.not_run,
+            reason,
+            cycles: part.cycles(),
+            time: part.elapsed,
+            opening: part.opening,
+            digest: hex(part.digest),
+            failures: failed.map(|it| part.name(it)).collect(),
+        }
+    });
+    Overview {
+        revision: revision(),
+        ended: seconds_now(),
+        elapsed: whole.elapsed,
+        rows: rows.collect(),
     }
 }

@@ -60,6 +60,11 @@ impl FromStr for Shard {
     }
 }
 
+/// A test with the seed of a run.
+pub fn case(test: &'static Test, seed: u64) -> Case {
+    Case { test, seed }
+}
+
 /// Tests so many times, the repetitions of each one after the other: the first with the seed, each other with the
 /// next.
 pub fn repeated(tests: &[&'static Test], seed: u64, repeat: u32) -> Vec<Case> {

@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use alcor_conformance::{Case, Event, Outcome, Verdict};
+use alcor_conformance::{Case, Outcome, Verdict};
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
 use super::estimate::Estimate;
@@ -21,9 +21,13 @@ const TICK: Duration = Duration::from_millis(200);
 pub struct Progress {
     state: Arc<Mutex<State>>,
     screen: Option<Screen>,
+    backends: Vec<String>,
     /// Whether seeds tell tests apart.
     repeated: bool,
 }
+
+/// A test on a backend: the place of the backend, the test's name, and its seed.
+type Key = (usize, &'static str, u64);
 
 struct State {
     counts: Counts,
@@ -36,11 +40,17 @@ struct Screen {
     all: MultiProgress,
     /// The last line: how many tests ended how, and what is left.
     bar: ProgressBar,
-    running: Mutex<BTreeMap<(&'static str, u64), ProgressBar>>,
+    running: Mutex<BTreeMap<Key, ProgressBar>>,
 }
 
 impl Progress {
-    pub fn new(total: usize, repeated: bool, estimate: Estimate) -> Progress {
+    /// `backends` are those of the run; several stand before the names of their tests.
+    pub fn new(
+        total: usize,
+        backends: Vec<String>,
+        repeated: bool,
+        estimate: Estimate,
+    ) -> Progress {
         let state = Arc::new(Mutex::new(State {
             counts: Counts::default(),
             total,
@@ -49,40 +59,60 @@ impl Progress {
         Progress {
             screen: is_live().then(|| Screen::new(total, &state)),
             state,
+            backends,
             repeated,
         }
     }
 
-    /// Tells of a test that begins or has ended.
-    pub fn tell(&self, event: &Event<'_>) {
-        match *event {
-            Event::Started(case) => {
-                lock(&self.state).estimate.started(case, Instant::now());
-                if let Some(screen) = &self.screen {
-                    screen.started(case, self.repeated);
-                }
-            }
-            Event::Ended(outcome) => self.ended(outcome),
+    /// The lines of the terminal, for whoever else has something to show there.
+    pub fn screen(&self) -> Option<MultiProgress> {
+        self.screen.as_ref().map(|screen| screen.all.clone())
+    }
+
+    /// A test begins.
+    pub fn started(&self, lane: usize, case: Case) {
+        lock(&self.state)
+            .estimate
+            .started(lane, case, Instant::now());
+        if let Some(screen) = &self.screen {
+            screen.started(
+                (lane, case.test.name, case.seed),
+                self.name(lane, case.test.name, case.seed),
+            );
         }
     }
 
-    fn ended(&self, outcome: &Outcome) {
-        let ended = {
+    /// A test has ended, or will not run.
+    pub fn ended(&self, lane: usize, outcome: &Outcome) {
+        let (ended, total) = {
             let mut state = lock(&self.state);
             state.counts.add(&outcome.verdict);
-            state.estimate.ended(outcome);
-            state.counts.all()
+            state.estimate.ended(lane, outcome);
+            (state.counts.all(), state.total)
         };
-        let name = name(outcome.test.name, outcome.run_seed, self.repeated);
+        let (test, seed) = (outcome.test.name, outcome.run_seed);
+        let name = self.name(lane, test, seed);
         if let Some(screen) = &self.screen {
-            screen.ended(outcome, &name);
+            screen.ended((lane, test, seed), &outcome.verdict, &name);
             return;
         }
         let (verdict, seconds) = (outcome.verdict.word(), outcome.duration.as_secs_f64());
-        let total = lock(&self.state).total;
-        eprintln!("[{ended:>3}/{total}] {name} {verdict} {seconds:.2} s");
-        if let Verdict::Failed(failure) = &outcome.verdict {
-            eprintln!("  {failure}");
+        match &outcome.verdict {
+            // The table names them with their reason.
+            Verdict::NotRun(_) => {}
+            Verdict::Failed(failure) => {
+                eprintln!("[{ended:>3}/{total}] {name} {verdict} {seconds:.2} s\n  {failure}")
+            }
+            _ => eprintln!("[{ended:>3}/{total}] {name} {verdict} {seconds:.2} s"),
+        }
+    }
+
+    /// Prints a line that stays.
+    pub fn println(&self, line: &str) {
+        match &self.screen {
+            // A terminal that is gone has nobody to tell.
+            Some(screen) => drop(screen.all.println(line)),
+            None => eprintln!("{line}"),
         }
     }
 
@@ -92,6 +122,14 @@ impl Progress {
             // What is left on the screen is what was printed above the lines; a terminal that is gone needs no
             // clearing.
             let _ = screen.all.clear();
+        }
+    }
+
+    fn name(&self, lane: usize, test: &str, seed: u64) -> String {
+        let name = name(test, seed, self.repeated);
+        match self.backends.as_slice() {
+            [_] => name,
+            backends => format!("{} {name}", backends[lane]),
         }
     }
 }
@@ -131,7 +169,7 @@ impl Screen {
         }
     }
 
-    fn started(&self, case: Case, repeated: bool) {
+    fn started(&self, key: Key, name: String) {
         let mut running = lock(&self.running);
         if running.len() >= LINES {
             return;
@@ -140,19 +178,18 @@ impl Screen {
             .all
             .insert_before(&self.bar, ProgressBar::new_spinner());
         line.set_style(styled("{spinner:.cyan} {elapsed:>4} {wide_msg}"));
-        line.set_message(name(case.test.name, case.seed, repeated));
+        line.set_message(name);
         line.enable_steady_tick(TICK);
-        running.insert((case.test.name, case.seed), line);
+        running.insert(key, line);
     }
 
-    fn ended(&self, outcome: &Outcome, name: &str) {
-        let key = (outcome.test.name, outcome.run_seed);
+    fn ended(&self, key: Key, verdict: &Verdict, name: &str) {
         let line = lock(&self.running).remove(&key);
         if let Some(line) = line {
             line.finish_and_clear();
             self.all.remove(&line);
         }
-        if let Verdict::Failed(failure) = &outcome.verdict {
+        if let Verdict::Failed(failure) = verdict {
             // A terminal that is gone has nobody to tell.
             let _ = self.all.println(format!("{name} failed: {failure}"));
         }

@@ -6,15 +6,28 @@ use std::path::Path;
 use alcor_conformance::{Outcome, Verdict};
 use serde::Serialize;
 
-use super::page::page;
+use super::lane::Lane;
+use super::page::{overview, page};
 use super::results::Run;
-use super::summary::{Counts, Summary};
-use crate::exit::Error;
-use crate::store::Store;
+use super::summary::{Counts, Summary, Whole};
+use crate::exit::{Error, Exit};
+use crate::store::{Store, StoreArgs, replace};
 
-/// The whole of `report.json`.
+/// The whole of `report.json`, and the last line of `--format json`.
 #[derive(Serialize)]
-struct Report<'a> {
+pub struct Report<'a> {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+    not_run: usize,
+    seconds: f64,
+    exit: u8,
+    backends: Vec<Backend<'a>>,
+}
+
+/// A backend in it.
+#[derive(Serialize)]
+struct Backend<'a> {
     backend: &'a str,
     seed: u64,
     repeat: u32,
@@ -25,14 +38,20 @@ struct Report<'a> {
     passed: usize,
     failed: usize,
     skipped: usize,
+    not_run: usize,
     cycles: u64,
+    /// From the start of the first test to the end of the last.
     seconds: f64,
+    /// What it took to open the first board, with the build of its model.
+    opening_seconds: f64,
+    command: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     tests: Vec<Entry<'a>>,
 }
 
-/// A test in it.
+/// A test in it, and a line of `--format json`.
 #[derive(Serialize)]
-struct Entry<'a> {
+pub struct Entry<'a> {
     name: &'a str,
     status: &'static str,
     /// The run's seed, or the repetition's.
@@ -53,28 +72,100 @@ struct Entry<'a> {
     explained: Option<String>,
 }
 
-/// Writes the files of a report to a folder that exists.
+impl<'a> Entry<'a> {
+    /// A test that has ended.
+    pub fn new(lane: &Lane, outcome: &'a Outcome) -> Entry<'a> {
+        Entry {
+            name: outcome.test.name,
+            status: outcome.verdict.word(),
+            run_seed: outcome.run_seed,
+            seed: format!("0x{:016x}", outcome.seed),
+            cycles: outcome.cycles,
+            digest: outcome.digest.map(hex),
+            seconds: outcome.duration.as_secs_f64(),
+            message: message(&outcome.verdict),
+            repeat: outcome.verdict.is_failed().then(|| lane.repeat(outcome)),
+            new: None,
+            explained: None,
+        }
+    }
+}
+
+/// Why a test did not pass.
+pub fn message(verdict: &Verdict) -> Option<String> {
+    match verdict {
+        Verdict::Passed => None,
+        Verdict::Failed(failure) => Some(failure.to_string()),
+        Verdict::Skipped(unmet) => Some(unmet.to_string()),
+        Verdict::NotRun(reason) => Some(reason.clone()),
+    }
+}
+
+impl<'a> Report<'a> {
+    /// What came of a run; with its tests, or without.
+    pub fn new(whole: &'a Whole<'a>, exit: Exit, with_tests: bool) -> Report<'a> {
+        let Counts {
+            passed,
+            failed,
+            skipped,
+            not_run,
+        } = whole.counts();
+        Report {
+            passed,
+            failed,
+            skipped,
+            not_run,
+            seconds: whole.elapsed.as_secs_f64(),
+            exit: exit.code(),
+            backends: whole
+                .parts
+                .iter()
+                .map(|part| backend(part, with_tests))
+                .collect(),
+        }
+    }
+}
+
+/// Writes the files of a report to a folder that exists. With several backends, each has a page of its own, to which
+/// the page of the run leads.
 pub fn write(
-    summary: &Summary<'_>,
-    store: Option<&Store<Run>>,
+    whole: &Whole<'_>,
+    stores: &[Option<&Store<Run>>],
+    store_args: &StoreArgs,
+    exit: Exit,
     folder: &Path,
 ) -> Result<(), Error> {
-    let file = |name: &str, text: String| {
-        let path = folder.join(name);
-        fs::write(&path, text).map_err(Error::write(&path))
-    };
-    file("report.txt", summary.to_string())?;
-    file("report.json", json(&report(summary)))?;
-    let coverage = folder.join("coverage.json");
-    match summary.coverage {
-        Some(counts) => file("coverage.json", json(counts))?,
-        // That of an earlier run is not of this one.
-        None if coverage.exists() => fs::remove_file(&coverage).map_err(Error::write(&coverage))?,
-        None => {}
+    write_file(folder, "report.txt", &whole.to_string())?;
+    write_file(
+        folder,
+        "report.json",
+        &json(&Report::new(whole, exit, true)),
+    )?;
+    for (part, store) in whole.parts.iter().zip(stores) {
+        let folder = part.lane.folder.as_path();
+        fs::create_dir_all(folder).map_err(Error::write(folder))?;
+        let coverage = folder.join("coverage.json");
+        match part.coverage {
+            Some(counts) => write_file(folder, "coverage.json", &json(counts))?,
+            // That of an earlier run is not of this one.
+            None if coverage.exists() => {
+                fs::remove_file(&coverage).map_err(Error::write(&coverage))?;
+            }
+            None => {}
+        }
+        let page = page(part, *store, store_args)?;
+        write_file(folder, "index.html", &page.render())?;
     }
-    file("index.html", page(summary, store, folder)?.render())?;
+    if whole.parts.len() > 1 {
+        write_file(folder, "index.html", &overview(whole, folder).render())?;
+    }
     eprintln!("report: {}", folder.join("index.html").display());
     Ok(())
+}
+
+fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), Error> {
+    let path = folder.join(name);
+    replace(&path, text.as_bytes(), false).map_err(Error::write(&path))
 }
 
 /// Pretty-printed, with a line feed at its end.
@@ -83,51 +174,39 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
-fn report<'a>(summary: &'a Summary<'a>) -> Report<'a> {
+fn backend<'a>(summary: &'a Summary<'a>, with_tests: bool) -> Backend<'a> {
+    let lane = summary.lane;
     let Counts {
         passed,
         failed,
         skipped,
+        not_run,
     } = summary.counts();
-    let entry = |(place, outcome)| entry(summary, place, outcome);
-    Report {
-        backend: &summary.args.backend,
-        seed: summary.args.seed,
-        repeat: summary.args.repeat,
-        shard: summary.args.shard.map(|shard| shard.to_string()),
-        tier: summary.args.tier(),
+    let entry = |(place, outcome)| Entry {
+        new: summary.change(place).map(|change| change.to_string()),
+        explained: summary
+            .explanations
+            .get(&place)
+            .map(|explanation| explanation.folder.display().to_string()),
+        ..Entry::new(lane, outcome)
+    };
+    let tests = summary.outcomes.iter().enumerate().filter(|_| with_tests);
+    Backend {
+        backend: &lane.backend,
+        seed: lane.seed,
+        repeat: lane.repeat,
+        shard: lane.shard.map(|shard| shard.to_string()),
+        tier: lane.tier(),
         digest: hex(summary.digest),
         passed,
         failed,
         skipped,
+        not_run,
         cycles: summary.cycles(),
         seconds: summary.elapsed.as_secs_f64(),
-        tests: summary.outcomes.iter().enumerate().map(entry).collect(),
-    }
-}
-
-fn entry<'a>(summary: &Summary<'_>, place: usize, outcome: &'a Outcome) -> Entry<'a> {
-    let name = outcome.test.name;
-    let explanation = summary.explanations.get(&place);
-    Entry {
-        name,
-        status: outcome.verdict.word(),
-        run_seed: outcome.run_seed,
-        seed: format!("0x{:016x}", outcome.seed),
-        cycles: outcome.cycles,
-        digest: outcome.digest.map(hex),
-        seconds: outcome.duration.as_secs_f64(),
-        message: match &outcome.verdict {
-            Verdict::Passed => None,
-            Verdict::Failed(failure) => Some(failure.to_string()),
-            Verdict::Skipped(unmet) => Some(unmet.to_string()),
-        },
-        repeat: outcome
-            .verdict
-            .is_failed()
-            .then(|| summary.args.repeat(outcome)),
-        new: summary.change(place).map(|change| change.to_string()),
-        explained: explanation.map(|explanation| explanation.folder.display().to_string()),
+        opening_seconds: summary.opening.as_secs_f64(),
+        command: lane.command(),
+        tests: tests.map(entry).collect(),
     }
 }
 

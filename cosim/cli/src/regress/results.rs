@@ -1,13 +1,14 @@
 //! What is kept of runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use alcor_conformance::{Outcome, Verdict};
 use alcor_report::Ending;
 use serde::{Deserialize, Serialize};
 
-use crate::store::{Entry, RESULTS, Store, seconds_now};
+use super::lane::Lane;
+use crate::store::{Entry, Store, seconds_now};
 
 /// How a test ended, in one word.
 pub fn ending(verdict: &Verdict) -> Ending {
@@ -15,6 +16,7 @@ pub fn ending(verdict: &Verdict) -> Ending {
         Verdict::Passed => Ending::Passed,
         Verdict::Failed(_) => Ending::Failed,
         Verdict::Skipped(_) => Ending::Skipped,
+        Verdict::NotRun(_) => Ending::NotRun,
     }
 }
 
@@ -46,19 +48,29 @@ impl From<&Outcome> for Kept {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
+    /// Tells the runs of the program apart: the backends of a run have the same.
+    pub id: u64,
+    /// Tells the parts of a run on the same backend apart.
+    pub part: usize,
     /// When it ended: seconds since 1970.
     pub ended: u64,
     pub full: bool,
+    /// Options that change results, as on the command line; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub options: String,
     pub results: Vec<Kept>,
 }
 
 impl Run {
-    /// A run that ends now.
-    pub fn now(full: bool, outcomes: &[Outcome]) -> Run {
+    /// A run without results.
+    pub fn new(id: u64, part: usize, lane: &Lane) -> Run {
         Run {
+            id,
+            part,
             ended: seconds_now(),
-            full,
-            results: outcomes.iter().take(RESULTS).map(Kept::from).collect(),
+            full: lane.full,
+            options: lane.options(),
+            results: Vec::new(),
         }
     }
 }
@@ -68,9 +80,30 @@ impl Entry for Run {
         self.results.len()
     }
 
-    fn keys(&self) -> impl Iterator<Item = (bool, u64, &str)> {
+    fn keys(&self) -> impl Iterator<Item = (&str, bool, u64, &str)> {
         let keys = self.results.iter();
-        keys.map(|kept| (self.full, kept.seed, kept.test.as_str()))
+        keys.map(|kept| {
+            let test = kept.test.as_str();
+            (self.options.as_str(), self.full, kept.seed, test)
+        })
+    }
+
+    fn from_journal(begin: &str, results: &[&str]) -> Option<Run> {
+        let mut run: Run = serde_json::from_str(begin).ok()?;
+        // The last line of a run that was killed may be cut off.
+        let results = results
+            .iter()
+            .map_while(|line| serde_json::from_str(line).ok());
+        run.results.extend(results);
+        Some(run)
+    }
+
+    fn ended(&self) -> u64 {
+        self.ended
+    }
+
+    fn is_same(&self, other: &Run) -> bool {
+        (self.id, self.part) == (other.id, other.part)
     }
 }
 
@@ -87,12 +120,31 @@ impl Store<Run> {
             .collect()
     }
 
-    /// What each test came to last, by seed and name, and when that was.
-    pub fn latest(&self, full: bool) -> BTreeMap<(u64, &str), (&Kept, u64)> {
-        let runs = self.runs().iter().filter(|run| run.full == full);
+    /// What each test came to last in runs with the same options but `id`, by seed and name, and when that was.
+    pub fn latest(
+        &self,
+        full: bool,
+        options: &str,
+        id: u64,
+    ) -> BTreeMap<(u64, &str), (&Kept, u64)> {
+        let is_like = |run: &&Run| run.full == full && run.options == options && run.id != id;
+        let runs = self.runs().iter().filter(is_like);
         runs.flat_map(|run| run.results.iter().map(move |kept| (kept, run.ended)))
             .map(|(kept, ended)| ((kept.seed, kept.test.as_str()), (kept, ended)))
             .collect()
+    }
+
+    /// The tests that failed in the last run, with their seeds. None where no run is remembered.
+    pub fn failed(&self) -> Option<BTreeSet<(&str, u64)>> {
+        let id = self.runs().last()?.id;
+        let runs = self.runs().iter().filter(|run| run.id == id);
+        let results = runs.flat_map(|run| &run.results);
+        Some(
+            results
+                .filter(|kept| kept.ending == Ending::Failed)
+                .map(|kept| (kept.test.as_str(), kept.seed))
+                .collect(),
+        )
     }
 }
 
@@ -110,8 +162,11 @@ pub mod tests {
             seconds: ended as f64,
         };
         Run {
+            id: ended,
+            part: 0,
             ended,
             full: false,
+            options: String::new(),
             results: tests.iter().map(kept).collect(),
         }
     }
@@ -132,11 +187,89 @@ pub mod tests {
             store.runs().iter().map(|run| run.ended).collect::<Vec<_>>(),
             [1, 2, 3]
         );
-        let latest = store.latest(false);
+        let latest = store.latest(false, "", 0);
         let ended = |test| latest[&(1, test)].1;
         assert_eq!((ended("a"), ended("b"), ended("c")), (1, 2, 2));
         let durations = store.durations(false);
         assert_eq!(durations["b"], Duration::from_secs(2));
         assert_eq!(store.durations(true).len(), 1);
+    }
+
+    #[test]
+    fn runs_with_other_options_are_not_compared_and_the_last_run_names_its_failures() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut store, _) = Store::open(folder.path(), "soft:2").unwrap();
+        assert_eq!(store.failed(), None);
+        store.add(run(1, &["a"])).unwrap();
+        let mut other = run(2, &["a", "b"]);
+        other.options = "--watchdog 1".into();
+        other.results[1].ending = Ending::Failed;
+        store.add(other).unwrap();
+        assert_eq!(store.latest(false, "", 0)[&(1, "a")].1, 1);
+        assert_eq!(store.latest(false, "--watchdog 1", 0)[&(1, "a")].1, 2);
+        assert_eq!(store.failed().unwrap(), BTreeSet::from([("b", 1)]));
+        assert_eq!(store.durations(false)["a"], Duration::from_secs(2));
+    }
+
+    #[test]
+    fn the_journal_of_a_run_that_was_killed_is_added_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Store::<Run>::open(folder.path(), "soft:2").unwrap().0;
+        let store = open();
+        assert_eq!(
+            files(folder.path()),
+            0,
+            "nothing is there of a backend without runs"
+        );
+        let whole = run(7, &["a", "b", "c"]);
+        let begin = Run {
+            results: Vec::new(),
+            ..whole.clone()
+        };
+        let mut journal = store.journal(&begin).unwrap();
+        for kept in &whole.results {
+            journal.add(kept).unwrap();
+        }
+        assert!(open().runs().is_empty(), "the run goes on");
+        drop(journal);
+        assert_eq!(open().runs(), std::slice::from_ref(&whole));
+        assert_eq!(open().runs(), std::slice::from_ref(&whole), "once");
+        assert_eq!(files(folder.path()), 2, "the file and its lock");
+
+        // A line that is cut off costs one result.
+        let mut journal = store
+            .journal(&Run {
+                id: 8,
+                ended: 8,
+                ..begin.clone()
+            })
+            .unwrap();
+        journal.add(&whole.results[0]).unwrap();
+        journal.add(&"half").unwrap();
+        drop(journal);
+        assert_eq!(open().runs()[1].results.len(), 1);
+
+        // A run that was killed between its end and the removal of its journal.
+        let mut journal = store
+            .journal(&Run {
+                id: 9,
+                ended: 9,
+                ..begin
+            })
+            .unwrap();
+        journal.add(&whole.results[0]).unwrap();
+        open()
+            .add(Run {
+                id: 9,
+                ended: 9,
+                ..whole
+            })
+            .unwrap();
+        drop(journal);
+        assert_eq!(open().runs().len(), 3);
+    }
+
+    fn files(folder: &std::path::Path) -> usize {
+        std::fs::read_dir(folder).unwrap().count()
     }
 }

@@ -7,17 +7,20 @@ use std::time::Duration;
 use alcor_conformance::{Outcome, Verdict};
 use alcor_report::{Change, Coverage};
 
-use super::args::Args;
 use super::compare::{Comparison, ago};
 use super::coverage::Brief;
-use super::explain::Explanation;
+use super::explain::{Explanation, is_explicable};
+use super::lane::Lane;
 use super::progress::name;
 use crate::exit::Exit;
 use crate::store::seconds_now;
 
-/// What came of a run.
+/// Tests that were not run which a reason names; it counts the others.
+const NAMED: usize = 10;
+
+/// What came of the part of a run that one backend has.
 pub struct Summary<'a> {
-    pub args: &'a Args,
+    pub lane: &'a Lane,
     pub outcomes: &'a [Outcome],
     /// Of failures, by the places of their outcomes.
     pub explanations: &'a BTreeMap<usize, Explanation>,
@@ -25,6 +28,9 @@ pub struct Summary<'a> {
     pub comparison: Option<&'a Comparison>,
     /// What of the hardware the tests have exercised, if that was counted.
     pub coverage: Option<&'a Coverage>,
+    /// How long it took to open the first board, with the build of its model.
+    pub opening: Duration,
+    /// From the start of the first test to the end of the last.
     pub elapsed: Duration,
     pub digest: u32,
 }
@@ -35,6 +41,7 @@ pub struct Counts {
     pub passed: usize,
     pub failed: usize,
     pub skipped: usize,
+    pub not_run: usize,
 }
 
 impl Counts {
@@ -44,20 +51,38 @@ impl Counts {
             Verdict::Passed => &mut self.passed,
             Verdict::Failed(_) => &mut self.failed,
             Verdict::Skipped(_) => &mut self.skipped,
+            Verdict::NotRun(_) => &mut self.not_run,
         } += 1;
     }
 
     /// How many there are.
     pub fn all(&self) -> usize {
-        self.passed + self.failed + self.skipped
+        self.passed + self.failed + self.skipped + self.not_run
     }
 
-    fn of(outcomes: &[Outcome]) -> Counts {
+    /// How many ended how.
+    pub fn of<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Counts {
         let mut counts = Counts::default();
         for outcome in outcomes {
             counts.add(&outcome.verdict);
         }
         counts
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Counts {
+            passed,
+            failed,
+            skipped,
+            not_run,
+        } = self;
+        write!(f, "{passed} passed, {failed} failed, {skipped} skipped")?;
+        match not_run {
+            0 => Ok(()),
+            _ => write!(f, ", {not_run} not run"),
+        }
     }
 }
 
@@ -68,7 +93,7 @@ impl Summary<'_> {
 
     /// A test's name, and its seed where that tells it from others.
     pub fn name(&self, outcome: &Outcome) -> String {
-        name(outcome.test.name, outcome.run_seed, self.args.is_repeated())
+        name(outcome.test.name, outcome.run_seed, self.lane.is_repeated())
     }
 
     /// What is new of the outcome at a place.
@@ -81,18 +106,21 @@ impl Summary<'_> {
         self.outcomes.iter().map(|outcome| outcome.cycles).sum()
     }
 
-    /// The program's exit code. A run in which every test was skipped has shown nothing; a part of a run need not.
+    /// The exit code of this part of a run. A part in which every test was skipped has shown nothing; one of several
+    /// shards need not.
     pub fn exit(&self) -> Exit {
         match self.counts() {
             Counts { failed: 1.., .. } => Exit::Failed,
-            _ if self.args.shard.is_some_and(|shard| shard.of > 1) => Exit::Passed,
+            _ if self.lane.shard.is_some_and(|shard| shard.of > 1) || self.outcomes.is_empty() => {
+                Exit::Passed
+            }
             Counts { passed: 0, .. } => Exit::Environment,
             _ => Exit::Passed,
         }
     }
 
     fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.args.is_repeated() {
+        if self.lane.is_repeated() {
             return self.table_of_repetitions(f);
         }
         let width = self.width();
@@ -126,6 +154,7 @@ impl Summary<'_> {
                 passed,
                 failed,
                 skipped,
+                ..
             } = Counts::of(outcomes);
             let time: Duration = outcomes.iter().map(|outcome| outcome.duration).sum();
             let (name, seconds) = (outcomes[0].test.name, time.as_secs_f64());
@@ -162,6 +191,27 @@ impl Summary<'_> {
         Ok(())
     }
 
+    /// The tests that were not run, by reason.
+    fn not_run(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for outcome in self.outcomes {
+            if let Verdict::NotRun(reason) = &outcome.verdict {
+                let names = reasons.entry(reason).or_default();
+                names.push(self.name(outcome));
+            }
+        }
+        for (reason, names) in reasons {
+            writeln!(f, "\nnot run {}: {reason}", names.len())?;
+            for name in names.iter().take(NAMED) {
+                writeln!(f, "  {name}")?;
+            }
+            if names.len() > NAMED {
+                writeln!(f, "  and {} more", names.len() - NAMED)?;
+            }
+        }
+        Ok(())
+    }
+
     fn failures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, outcome) in self.outcomes.iter().enumerate() {
             let Verdict::Failed(failure) = &outcome.verdict else {
@@ -170,7 +220,7 @@ impl Summary<'_> {
             let name = self.name(outcome);
             writeln!(f, "\nfailed {name}, its own seed 0x{:016x}", outcome.seed)?;
             writeln!(f, "  {failure}")?;
-            writeln!(f, "  repeat: {}", self.args.repeat(outcome))?;
+            writeln!(f, "  repeat: {}", self.lane.repeat(outcome))?;
             let Some(explanation) = self.explanations.get(&place) else {
                 continue;
             };
@@ -180,9 +230,9 @@ impl Summary<'_> {
             let (folder, files) = (explanation.folder.display(), explanation.files.join(", "));
             writeln!(f, "  explained in {folder}: {files}")?;
         }
-        let failed = self.counts().failed;
+        let failed = self.outcomes.iter().filter(|it| is_explicable(it)).count();
         let explained = self.explanations.len();
-        if self.args.explain > 0 && failed > explained {
+        if self.lane.explain > 0 && failed > explained {
             let more = failed - explained;
             writeln!(
                 f,
@@ -207,9 +257,9 @@ impl Summary<'_> {
             return writeln!(
                 f,
                 "\nnothing to compare with: no earlier run of these tests with {}, {} tier, {} is remembered",
-                self.args.backend,
-                self.args.tier(),
-                self.args.seeds()
+                self.lane.backend,
+                self.lane.tier(),
+                self.lane.seeds()
             );
         };
         let when = ago(seconds_now().saturating_sub(*latest));
@@ -239,38 +289,110 @@ impl Summary<'_> {
     }
 }
 
+impl Summary<'_> {
+    /// What a reader has to know beside the table.
+    fn findings(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.skipped(f)?;
+        self.not_run(f)?;
+        self.failures(f)?;
+        if !self.outcomes.is_empty() {
+            self.news(f)?;
+        }
+        match self.coverage {
+            Some(coverage) => write!(f, "{}", Brief(coverage)),
+            None => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let args = self.args;
+        let lane = self.lane;
         if self.outcomes.is_empty() {
             // The filter has matched something, or there would be no run.
             writeln!(f, "this part has no tests: others share them")?;
         } else {
             self.table(f)?;
         }
-        self.skipped(f)?;
-        self.failures(f)?;
-        if !self.outcomes.is_empty() {
-            self.news(f)?;
-        }
-        if let Some(coverage) = self.coverage {
-            write!(f, "{}", Brief(coverage))?;
-        }
-        let Counts {
-            passed,
-            failed,
-            skipped,
-        } = self.counts();
-        let part = args.shard.map(|shard| format!(", part {shard}"));
+        self.findings(f)?;
+        let part = lane.shard.map(|shard| format!(", part {shard}"));
+        let built = match self.opening.as_secs() {
+            0 => String::new(),
+            seconds => format!(", after {seconds} s of opening the board"),
+        };
         writeln!(
             f,
-            "\n{}{}, {}: {passed} passed, {failed} failed, {skipped} skipped; {} cycles in {:.1} s",
-            args.backend,
+            "\n{}{}, {}: {}; {} cycles in {:.1} s{built}",
+            lane.backend,
             part.unwrap_or_default(),
-            args.seeds(),
+            lane.seeds(),
+            self.counts(),
             self.cycles(),
             self.elapsed.as_secs_f64()
         )?;
         writeln!(f, "digest {:08x}", self.digest)
+    }
+}
+
+/// What came of a run.
+pub struct Whole<'a> {
+    pub parts: Vec<Summary<'a>>,
+    /// By the wall clock, from the start of the run.
+    pub elapsed: Duration,
+}
+
+impl Whole<'_> {
+    pub fn counts(&self) -> Counts {
+        Counts::of(self.parts.iter().flat_map(|part| part.outcomes))
+    }
+}
+
+impl fmt::Display for Whole<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [part] = self.parts.as_slice() {
+            return part.fmt(f);
+        }
+        for part in &self.parts {
+            writeln!(
+                f,
+                "== {}, {} tier, {}",
+                part.lane.backend,
+                part.lane.tier(),
+                part.lane.seeds()
+            )?;
+            part.findings(f)?;
+            writeln!(f)?;
+        }
+        let widths = self.parts.iter().map(|part| part.lane.backend.len());
+        let width = widths.max().unwrap_or(0).max("backend".len());
+        writeln!(
+            f,
+            "{:width$}  tier   seed                  passed  failed  skipped  not run  {:>12}  {:>9}  digest",
+            "backend", "cycles", "time"
+        )?;
+        for part in &self.parts {
+            let counts = part.counts();
+            writeln!(
+                f,
+                "{:width$}  {:5}  {:<20}  {:>6}  {:>6}  {:>7}  {:>7}  {:>12}  {:>7.1} s  {:08x}",
+                part.lane.backend,
+                part.lane.tier(),
+                part.lane.seed,
+                counts.passed,
+                counts.failed,
+                counts.skipped,
+                counts.not_run,
+                part.cycles(),
+                part.elapsed.as_secs_f64(),
+                part.digest
+            )?;
+        }
+        writeln!(
+            f,
+            "\n{} backends: {} in {:.1} s",
+            self.parts.len(),
+            self.counts(),
+            self.elapsed.as_secs_f64()
+        )
     }
 }

@@ -1,14 +1,17 @@
 //! The processes of a run.
 
 use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use alcor::GlobalRank;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
+};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::{Handle, Signals};
 
@@ -29,14 +32,27 @@ pub struct Start<'a> {
 
 /// What the waiting thread is told.
 enum News {
-    Ended(u32, io::Result<ExitStatus>),
+    Ended(u32, io::Result<Option<WaitIdStatus>>),
     Signal(i32),
 }
 
-/// A rank's process, until its end.
+/// A rank's process. It is reaped when this is dropped: until then, its process group can't be that of others.
 struct Process {
-    group: Option<Pid>,
+    child: Child,
     ended: Option<i32>,
+}
+
+impl Process {
+    fn group(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It has ended, or was killed.
+        let _ = self.child.wait();
+    }
 }
 
 /// The processes of a run, one a rank. Dropped before their end, they are killed.
@@ -107,15 +123,13 @@ impl Children {
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn()?;
-        self.processes.push(Process {
-            group: Pid::from_raw(child.id() as i32),
-            ended: None,
-        });
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let pid = Pid::from_child(&child);
+        self.processes.push(Process { child, ended: None });
         let prefix = match start.prefix {
             true => format!("[{rank}] "),
             false => String::new(),
         };
-        let (out, err) = (child.stdout.take(), child.stderr.take());
         let name = format!("rank {rank}");
         if let Some(out) = out {
             let prefix = prefix.clone();
@@ -127,7 +141,7 @@ impl Children {
             self.readers.push(spawn(&name, reader)?);
         }
         let news = news.clone();
-        spawn(&name, move || wait_for(child, rank, &news))?;
+        spawn(&name, move || wait_for(pid, rank, &news))?;
         Ok(())
     }
 
@@ -200,14 +214,14 @@ impl Children {
             .processes
             .iter()
             .filter(|process| process.ended.is_none());
-        for group in left.filter_map(|process| process.group) {
+        for group in left.map(Process::group) {
             // One that has ended meanwhile needs none.
             let _ = kill_process_group(group, signal);
         }
     }
 
     fn kill_groups(&self) {
-        for group in self.processes.iter().filter_map(|process| process.group) {
+        for group in self.processes.iter().map(Process::group) {
             // Mostly there is nobody left.
             let _ = kill_process_group(group, Signal::KILL);
         }
@@ -227,9 +241,17 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHan
     thread::Builder::new().name(name.to_owned()).spawn(body)
 }
 
-fn wait_for(mut child: Child, rank: u32, news: &Sender<News>) {
+/// Waits for the end of a process, and does not reap it.
+fn wait_for(pid: Pid, rank: u32, news: &Sender<News>) {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    let ended = loop {
+        match waitid(WaitId::Pid(pid), options) {
+            Err(Errno::INTR) => {}
+            ended => break ended,
+        }
+    };
     // Nobody is there to be told only when all have been killed.
-    let _ = news.send(News::Ended(rank, child.wait()));
+    let _ = news.send(News::Ended(rank, ended.map_err(Into::into)));
 }
 
 fn watch_signals(news: Sender<News>) -> io::Result<Handle> {
@@ -246,14 +268,12 @@ fn watch_signals(news: Sender<News>) -> io::Result<Handle> {
 }
 
 /// An exit code as a shell gives it.
-fn code(status: io::Result<ExitStatus>) -> i32 {
-    match status {
-        Ok(status) => status
-            .code()
-            .or_else(|| Some(128 + status.signal()?))
-            .unwrap_or(1),
-        Err(_) => 1,
-    }
+fn code(status: io::Result<Option<WaitIdStatus>>) -> i32 {
+    let code = status.ok().flatten().and_then(|status| {
+        let signal = || Some(128 + status.terminating_signal()?);
+        status.exit_status().or_else(signal)
+    });
+    code.unwrap_or(1)
 }
 
 fn describe(code: i32) -> String {
@@ -286,8 +306,17 @@ mod tests {
 
     #[test]
     fn codes_are_as_in_a_shell() {
-        assert_eq!(code(Ok(ExitStatus::from_raw(3 << 8))), 3);
-        assert_eq!(code(Ok(ExitStatus::from_raw(9))), 137);
+        for (script, wanted) in [("exit 3", 3), ("kill -9 $$", 137), ("exit 0", 0)] {
+            let mut child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+            let (sender, news) = mpsc::channel();
+            wait_for(Pid::from_child(&child), 2, &sender);
+            let Ok(News::Ended(2, status)) = news.recv() else {
+                panic!("{script}");
+            };
+            assert_eq!(code(status), wanted, "{script}");
+            // It was not reaped.
+            assert!(child.wait().is_ok());
+        }
         assert!(describe(137).contains("signal 9") && describe(3).contains("code 3"));
     }
 }

@@ -9,7 +9,9 @@ use alcor::abi::rank::{self as page, ack, causes};
 use alcor::abi::{CQ_ENTRY_BYTES, board, command};
 use alcor::soft::{SoftBoard, SoftConfig};
 use alcor::{Board, Cycle, Error, LocalRank, NodeAddr, Opcode, PageOffset, Port, Wake};
-use alcor_conformance::{Case, Settings, run_suite, tests};
+use alcor_conformance::{Case, Settings, tests};
+
+use crate::outcomes;
 
 /// What is wrong with a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -307,14 +309,14 @@ fn catchers(fault: Fault) -> Vec<&'static str> {
         ranks: 3,
         ..SoftConfig::default()
     };
-    let open = |_| {
+    let open = move |_| {
         Ok(Arc::new(FaultyBoard {
             sound: SoftBoard::with(config),
             fault,
         })
         .into())
     };
-    let outcomes = run_suite(&cases, 1, &Settings::default(), &open, &|_| {}).unwrap();
+    let outcomes = outcomes(cases, 1, &Settings::default(), open);
     let failed = outcomes
         .iter()
         .filter(|outcome| outcome.verdict.is_failed());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use alcor::Backends;
-use alcor_conformance::{Case, Outcome, Settings, digest, run_suite, tests};
+use alcor_conformance::{Case, Outcome, Settings, digest, tests};
 use alcor_cosim::{CosimBackend, SimCluster};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -23,7 +23,8 @@ fn outcomes(uri: &str, groups: &[&str]) -> Vec<Outcome> {
         })
         .collect();
     let backends = Backends::new().with(backend());
-    let outcomes = run_suite(&cases, 1, &settings, &|_| backends.open(uri), &|_| {}).unwrap();
+    let name = uri.to_string();
+    let outcomes = crate::outcomes(cases, 1, &settings, move |_| backends.open(&name));
     for outcome in &outcomes {
         let verdict = &outcome.verdict;
         assert!(

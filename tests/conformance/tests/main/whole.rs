@@ -1,12 +1,12 @@
 //! The whole suite on sound boards.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use alcor::soft::{SoftBoard, SoftConfig};
 use alcor::{Board, Error, LocalRank, PageOffset, Port};
-use alcor_conformance::{
-    Case, Event, Outcome, Settings, Unmet, Verdict, digest, run_suite, run_test, tests,
-};
+use alcor_conformance::{Case, Outcome, Settings, Unmet, Verdict, digest, run_test, tests};
+
+use crate::outcomes;
 
 fn all(seed: u64) -> Vec<Case> {
     tests().map(|test| Case { test, seed }).collect()
@@ -14,8 +14,8 @@ fn all(seed: u64) -> Vec<Case> {
 
 fn run(config: SoftConfig, settings: &Settings) -> Vec<Outcome> {
     let cases = all(settings.seed);
-    let open = |_| Ok(SoftBoard::with(config).into());
-    run_suite(&cases, 2, settings, &open, &|_| {}).unwrap()
+    let open = move |_| Ok(SoftBoard::with(config).into());
+    outcomes(cases, 2, settings, open)
 }
 
 fn complaints(outcomes: &[Outcome]) -> Vec<String> {
@@ -111,7 +111,7 @@ impl Board for Unsteady {
 fn what_counts_on_steady_time_is_skipped_without_it() {
     let cases = all(0);
     let open = |_| Ok(Arc::new(Unsteady(SoftBoard::new(4))).into());
-    let outcomes = run_suite(&cases, 2, &Settings::default(), &open, &|_| {}).unwrap();
+    let outcomes = outcomes(cases, 2, &Settings::default(), open);
     assert_eq!(complaints(&outcomes), [""; 0]);
     let mut skipped = 0;
     for outcome in &outcomes {
@@ -146,34 +146,6 @@ fn a_test_has_its_seed_from_the_run_and_its_name() {
     };
     assert_eq!(seed(1), seed(1));
     assert_ne!(seed(1), seed(2));
-}
-
-#[test]
-fn each_case_has_its_own_seed_and_is_told_of_when_it_begins_and_ends() {
-    let test = tests().find(|test| test.name == "put.typed").unwrap();
-    let cases: Vec<_> = (5..9).map(|seed| Case { test, seed }).collect();
-    let (begun, ended) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-    let tell = |event: Event<'_>| match event {
-        Event::Started(case) => begun.lock().unwrap().push(case.seed),
-        Event::Ended(outcome) => ended.lock().unwrap().push(outcome.run_seed),
-    };
-    let open = |_| Ok(SoftBoard::new(2).into());
-    let outcomes = run_suite(&cases, 2, &Settings::default(), &open, &tell).unwrap();
-    let seeds: Vec<_> = outcomes.iter().map(|outcome| outcome.run_seed).collect();
-    assert_eq!(seeds, [5, 6, 7, 8], "in the order of the cases");
-    for told in [begun, ended] {
-        let mut told = told.into_inner().unwrap();
-        told.sort_unstable();
-        assert_eq!(told, seeds);
-    }
-    for outcome in &outcomes {
-        let settings = Settings {
-            seed: outcome.run_seed,
-            ..Settings::default()
-        };
-        let alone = run_test(test, SoftBoard::new(2), &settings);
-        assert_eq!((alone.seed, alone.digest), (outcome.seed, outcome.digest));
-    }
 }
 
 #[test]

@@ -173,6 +173,10 @@ impl Board for RecordedBoard {
     fn time_stands_still(&self) -> bool {
         self.board.time_stands_still()
     }
+
+    fn reset_clears_memory(&self) -> bool {
+        self.board.reset_clears_memory()
+    }
 }
 
 struct RecordedPort {

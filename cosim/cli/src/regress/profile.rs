@@ -1,0 +1,285 @@
+//! Profiles: lists of backends, each with its options, in a configuration file.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use alcor_cosim::repository_root;
+use regex::Regex;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
+
+use super::args::{self, Args, REPETITIONS};
+use super::lane::Lane;
+
+/// The configuration file, from the repository's root.
+const FILE: &str = ".config/alcor.toml";
+
+/// The whole file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Config {
+    #[serde(default)]
+    profile: BTreeMap<String, Profile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Profile {
+    backends: Vec<Entry>,
+}
+
+/// A backend; each field is the option of the same name.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    backend: String,
+    #[serde(default)]
+    filter: Expressions,
+    #[serde(default)]
+    exclude: Expressions,
+    #[serde(default)]
+    full: bool,
+    #[serde(default)]
+    seed: Option<Seed>,
+    repeat: Option<u32>,
+    jobs: Option<NonZeroUsize>,
+    watchdog: Option<u64>,
+    timeout: Option<f64>,
+}
+
+/// One regular expression, or several.
+#[derive(Default)]
+struct Expressions(Vec<Regex>);
+
+impl<'de> Deserialize<'de> for Expressions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Texts {
+            One(String),
+            Several(Vec<String>),
+        }
+        let texts = match Texts::deserialize(deserializer)? {
+            Texts::One(text) => vec![text],
+            Texts::Several(texts) => texts,
+        };
+        let parsed = texts.iter().map(|text| Regex::new(text));
+        Ok(Self(
+            parsed.collect::<Result<_, _>>().map_err(D::Error::custom)?,
+        ))
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Seed(u64);
+
+impl<'de> Deserialize<'de> for Seed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Text {
+            Number(u64),
+            Text(String),
+        }
+        match Text::deserialize(deserializer)? {
+            Text::Number(seed) => Ok(Seed(seed)),
+            Text::Text(text) => args::seed(&text).map(Seed).map_err(D::Error::custom),
+        }
+    }
+}
+
+/// A profile can't be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// There is no file by default.
+    #[error("{0}; --config-file names the file of profiles")]
+    NoRoot(#[from] alcor_cosim::CosimError),
+    /// The file can't be read.
+    #[error("cannot read the profiles of {path}: {source}", path = path.display())]
+    Read {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    /// The file is wrong.
+    #[error("{path}: {source}", path = path.display())]
+    Parse {
+        path: PathBuf,
+        source: Box<toml::de::Error>,
+    },
+    /// A value is wrong.
+    #[error("{path}: [profile.{profile}], {backend}: {problem}", path = path.display())]
+    Value {
+        path: PathBuf,
+        profile: String,
+        backend: String,
+        problem: String,
+    },
+    /// There is no such profile.
+    #[error("{path} has no profile `{name}`; it has {known}", path = path.display())]
+    Unknown {
+        path: PathBuf,
+        name: String,
+        known: String,
+    },
+}
+
+/// The names of the profiles of the repository; none where there is no file.
+pub fn names() -> Vec<String> {
+    let read = || Some(read(&repository_root().ok()?.join(FILE)).ok()?.profile);
+    read().into_iter().flatten().map(|(name, _)| name).collect()
+}
+
+fn read(path: &Path) -> Result<Config, ProfileError> {
+    let path = || path.to_owned();
+    let text = fs::read_to_string(path()).map_err(|source| ProfileError::Read {
+        path: path(),
+        source,
+    })?;
+    toml::from_str(&text).map_err(|source| ProfileError::Parse {
+        path: path(),
+        source: Box::new(source),
+    })
+}
+
+/// The backends of a profile, with the options of the command line; the tests are not selected yet.
+pub fn lanes(args: &Args, name: &str) -> Result<Vec<Lane>, ProfileError> {
+    let path = match &args.config_file {
+        Some(path) => path.clone(),
+        None => repository_root()?.join(FILE),
+    };
+    let mut config = read(&path)?;
+    let Some(profile) = config.profile.remove(name) else {
+        let known: Vec<_> = config
+            .profile
+            .keys()
+            .map(|name| format!("`{name}`"))
+            .collect();
+        return Err(ProfileError::Unknown {
+            path,
+            name: name.to_owned(),
+            known: known.join(", "),
+        });
+    };
+    let lane = |entry: Entry| {
+        let mut lane = Lane::new(args, &entry.backend);
+        let wrong = |problem: String| ProfileError::Value {
+            path: path.clone(),
+            profile: name.to_owned(),
+            backend: entry.backend.clone(),
+            problem,
+        };
+        if !(1..=REPETITIONS).contains(&entry.repeat.unwrap_or(1).into()) {
+            return Err(wrong(format!("`repeat` is not in 1..={REPETITIONS}")));
+        }
+        if entry.watchdog == Some(0) {
+            return Err(wrong("`watchdog` is 0".to_owned()));
+        }
+        let timeout: Option<Duration> = match entry.timeout {
+            Some(limit) => Some(args::seconds(&limit.to_string()).map_err(wrong)?),
+            None => None,
+        };
+        lane.filters[0] = entry.filter.0;
+        lane.excludes.extend(entry.exclude.0);
+        lane.full |= entry.full;
+        if let (None, Some(Seed(seed))) = (args.seed, entry.seed) {
+            lane.seed = seed;
+        }
+        if let (None, Some(repeat)) = (args.repeat, entry.repeat) {
+            lane.repeat = repeat;
+        }
+        lane.jobs = lane.jobs.or(entry.jobs);
+        lane.watchdog = lane.watchdog.or(entry.watchdog);
+        lane.timeout = lane.timeout.or(timeout);
+        // A filter of the file that matches no test is a mistake; one of the command line may leave none.
+        if !lane.filters[0].is_empty() {
+            let mut own = lane.clone();
+            own.filters[1].clear();
+            own.excludes.clear();
+            if !alcor_conformance::tests().any(|test| own.selects(test)) {
+                return Err(wrong("`filter` matches no test".to_owned()));
+            }
+        }
+        Ok(lane)
+    };
+    profile.backends.into_iter().map(lane).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn lanes_of(text: &str, options: &[&str]) -> Result<Vec<Lane>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("alcor.toml");
+        fs::write(&file, text).unwrap();
+        let file = file.to_str().unwrap();
+        let common = ["alcor", "--profile", "p", "--config-file", file];
+        let command = Command::parse_from([&common[..], options].concat());
+        lanes(&command.args, "p").map_err(|error| error.to_string())
+    }
+
+    const TWO: &str = r#"
+        [profile.p]
+        backends = [
+            { backend = "soft:2", filter = "^put", seed = 7 },
+            { backend = "soft:3", filter = ["^get", "^put"], exclude = "typed", full = true, timeout = 2.5, repeat = 3 },
+        ]
+    "#;
+
+    #[test]
+    fn each_backend_has_its_options_and_those_of_the_command_line() {
+        let lanes = lanes_of(TWO, &[]).unwrap();
+        assert_eq!((lanes[0].seed, lanes[1].seed), (7, 1));
+        assert_eq!((lanes[0].full, lanes[1].full), (false, true));
+        assert_eq!(lanes[1].time_limit(), Duration::from_millis(2500));
+        assert_eq!(lanes[1].repeat, 3);
+        let names = |lane: &Lane| -> Vec<_> {
+            let tests = alcor_conformance::tests().filter(|test| lane.selects(test));
+            tests.map(|test| test.name).collect()
+        };
+        assert!(names(&lanes[1]).contains(&"get.one_by_one"));
+        assert!(!names(&lanes[1]).contains(&"put.typed"));
+
+        let options = ["--filter", r"^put\.t", "--seed", "9", "--full"];
+        let lanes = lanes_of(TWO, &options).unwrap();
+        assert!(lanes.iter().all(|lane| lane.full && lane.seed == 9));
+        assert!(names(&lanes[0]).contains(&"put.typed"));
+        assert!(
+            names(&lanes[0])
+                .iter()
+                .all(|name| name.starts_with("put.t"))
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_in_the_file_is_named() {
+        let entry = |entry: &str| {
+            let text = format!("[profile.p]\nbackends = [{{ backend = \"soft:2\", {entry} }}]");
+            lanes_of(&text, &[]).unwrap_err()
+        };
+        for (text, words) in [
+            ("filter = \"(\"", "regex"),
+            ("filter = \"^nothing$\"", "matches no test"),
+            ("seed = \"x\"", "random"),
+            ("speed = 3", "unknown field `speed`"),
+            ("repeat = 0", "repeat"),
+            ("timeout = -1", "above 0"),
+            ("watchdog = 0", "watchdog"),
+        ] {
+            let error = entry(text);
+            assert!(error.contains(words), "{text}: {error}");
+        }
+        let error = lanes_of("[profile.q]\nbackends = []", &[]).unwrap_err();
+        assert!(error.contains("no profile `p`; it has `q`"), "{error}");
+    }
+}

@@ -1,0 +1,155 @@
+//! `serve:CONFIG`: boards that a process of their own simulates, which `alcor serve` is. It ends with the boards, and
+//! with this process.
+
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use alcor::{Backend, Board, Cluster, Error, LocalRank, PageOffset, Port, Result};
+use alcor_shm::ShmBackend;
+
+use crate::exit::Exit;
+
+/// The backend.
+pub struct ServedBackend {
+    /// The threads that step the boards of a cluster, unless its URI says so.
+    pub threads: Option<usize>,
+}
+
+impl ServedBackend {
+    /// The scheme of its URIs.
+    pub const SCHEME: &'static str = "serve";
+}
+
+/// The server's process can't be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ServedError {
+    /// It can't be started.
+    #[error("cannot start `alcor serve`: {0}")]
+    Start(#[from] io::Error),
+    /// It ended before it was ready.
+    #[error("`alcor serve` ended before it was ready ({0}); its message stands above")]
+    Ended(ExitStatus),
+}
+
+impl ServedError {
+    /// How the program ends for it: as the server ended.
+    pub fn exit(&self) -> Exit {
+        match self {
+            ServedError::Ended(status) if status.code() == Some(1) => Exit::Failed,
+            ServedError::Ended(status) if status.code() == Some(2) => Exit::Usage,
+            _ => Exit::Environment,
+        }
+    }
+}
+
+impl Backend for ServedBackend {
+    fn scheme(&self) -> &str {
+        Self::SCHEME
+    }
+
+    fn open(&self, rest: &str) -> Result<Cluster> {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let uri = format!("{}:{rest}", Self::SCHEME);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("regress-{}-{number}", std::process::id());
+        let config = match self.threads {
+            Some(threads) if !rest.contains("threads=") => {
+                let separator = if rest.contains('?') { '&' } else { '?' };
+                format!("{rest}{separator}threads={threads}")
+            }
+            _ => rest.to_owned(),
+        };
+        let server = Server::start(&config, &name).map_err(|error| Error::Board {
+            board: uri.clone(),
+            source: error.into(),
+        })?;
+        let server = Arc::new(server);
+        let cluster = ShmBackend.open(&name)?;
+        let boards = cluster.boards().iter().map(|board| -> Arc<dyn Board> {
+            Arc::new(ServedBoard {
+                board: Arc::clone(board),
+                _server: Arc::clone(&server),
+            })
+        });
+        Ok(Cluster::new(boards.collect(), *cluster.topology())?.with_name(uri))
+    }
+}
+
+/// A process of `alcor serve`, which ends when this is dropped, and when this process ends: it holds the other end of
+/// the server's standard input.
+struct Server(Mutex<Child>);
+
+impl Server {
+    fn start(config: &str, name: &str) -> std::result::Result<Server, ServedError> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .args(["serve", "--attended", "--config", config, "--name", name])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // Ctrl-C is for this process to take; the tests on the server are not to fail by it.
+            .process_group(0)
+            .spawn()?;
+        let ready = child.stdout.take().map(|out| {
+            // The server writes once, when it is ready. What it writes is for people.
+            BufReader::new(out).read_line(&mut String::new())
+        });
+        if !matches!(ready, Some(Ok(1..))) {
+            return Err(ServedError::Ended(child.wait()?));
+        }
+        Ok(Server(Mutex::new(child)))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let child = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // It leaves nothing behind, however it ends; one that has ended needs no signal.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+struct ServedBoard {
+    board: Arc<dyn Board>,
+    _server: Arc<Server>,
+}
+
+impl Board for ServedBoard {
+    fn name(&self) -> &str {
+        self.board.name()
+    }
+
+    fn read32(&self, offset: PageOffset) -> Result<u32> {
+        self.board.read32(offset)
+    }
+
+    fn write32(&self, offset: PageOffset, value: u32) -> Result<()> {
+        self.board.write32(offset, value)
+    }
+
+    fn reset(&self) -> Result<()> {
+        self.board.reset()
+    }
+
+    fn expect(&self, ports: u32) -> Result<()> {
+        self.board.expect(ports)
+    }
+
+    fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>> {
+        Arc::clone(&self.board).attach(rank)
+    }
+
+    fn traffic_digest(&self) -> Option<u32> {
+        self.board.traffic_digest()
+    }
+
+    fn time_stands_still(&self) -> bool {
+        self.board.time_stands_still()
+    }
+
+    fn reset_clears_memory(&self) -> bool {
+        self.board.reset_clears_memory()
+    }
+}
