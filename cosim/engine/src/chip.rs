@@ -65,6 +65,19 @@ pub(crate) struct Chip {
     start: Option<Start>,
 }
 
+/// An instance whose registers have the values that the options ask for.
+fn powered_up(
+    model: &Model,
+    name: &str,
+    mailbox: Mailbox,
+    options: &Options,
+) -> Result<Instance<Mailbox>, CosimError> {
+    Ok(match options.power_up {
+        Some(seed) => model.instantiate_random(name, mailbox, seed)?,
+        None => model.instantiate(name, mailbox)?,
+    })
+}
+
 struct Start {
     settings: Vec<(u32, u32)>,
     memories: Vec<Vec<u8>>,
@@ -79,7 +92,7 @@ impl Chip {
         shape: Shape,
         options: &Options,
     ) -> Result<Self, CosimError> {
-        let instance = model.instantiate(name, Mailbox::new(shape, options))?;
+        let instance = powered_up(model, name, Mailbox::new(shape, options), options)?;
         let memories = (0..shape.ranks as usize)
             .map(|rank| NodeMemory::find(&instance, rank, shape.banks()))
             .collect::<Result<_, _>>()?;
@@ -230,7 +243,7 @@ impl Chip {
 
     fn replace(&mut self) -> Result<(), CosimError> {
         let mailbox = Mailbox::new(self.shape, &self.options);
-        let mut fresh = self.model.instantiate(self.name.as_str(), mailbox)?;
+        let mut fresh = powered_up(&self.model, &self.name, mailbox, &self.options)?;
         if self.model.has_coverage() {
             self.covered.merge(self.instance.coverage()?);
         }

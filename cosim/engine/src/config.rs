@@ -303,6 +303,9 @@ pub struct Options {
     pub assertions: bool,
     /// `skip`: whether cycles in which a board's state stays the same are skipped; `on` unless said otherwise.
     pub skip: Skip,
+    /// `power-up`: a seed; registers and RAMs have values drawn from it when a board is opened, instead of zeros. Nothing
+    /// that a host or another board can see depends on them.
+    pub power_up: Option<u32>,
     /// `away`: seconds of the wall clock that time may stand still for a rank that is away;
     /// `ALCOR_AWAY_SECONDS`, or 60, unless said otherwise.
     pub away: Duration,
@@ -319,7 +322,7 @@ pub struct Options {
 
 /// The environment variable with the limit for ranks that are away.
 pub(crate) const AWAY_VARIABLE: &str = "ALCOR_AWAY_SECONDS";
-const KNOWN: &str = "profile, waves, waves-from, waves-to, waves-reset, trace, packets, log, coverage, assertions, skip, away, \
+const KNOWN: &str = "profile, waves, waves-from, waves-to, waves-reset, trace, packets, log, coverage, assertions, skip, power-up, away, \
      threads, link-latency, link-gbps";
 
 impl Options {
@@ -344,6 +347,7 @@ impl Options {
             coverage: false,
             assertions: true,
             skip: Skip::default(),
+            power_up: None,
             away,
             threads: None,
             link_latency: None,
@@ -446,6 +450,10 @@ impl Options {
                     "check" => Skip::Check,
                     _ => return Err(bad(option, value, "on, off or check")),
                 };
+            }
+            "power-up" => {
+                let seed = value.parse().ok();
+                self.power_up = Some(seed.ok_or_else(|| bad(option, value, "a seed below 2^32"))?);
             }
             "away" => self.away = seconds(option, value)?,
             "threads" => {
