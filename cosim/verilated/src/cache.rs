@@ -31,6 +31,7 @@ pub struct ModelCache {
 pub struct CacheEntry {
     name: String,
     path: PathBuf,
+    is_model: bool,
     bytes: u64,
     last_use: SystemTime,
 }
@@ -53,7 +54,7 @@ impl CacheEntry {
 
     /// Whether the entry is a model, which can be loaded.
     pub fn is_model(&self) -> bool {
-        self.path.is_dir()
+        self.is_model
     }
 }
 
@@ -119,6 +120,7 @@ impl ModelCache {
                 entries.push(CacheEntry {
                     name,
                     path,
+                    is_model: !is_objects,
                     bytes,
                     last_use,
                 });

@@ -15,7 +15,7 @@ use crate::{Error, Model, ModelCache, Sources, Toolchain};
 const LIBRARY: &str = "model.so";
 
 /// How the C++ of a model is compiled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Optimise {
     /// For speed of simulation.
     #[default]

@@ -7,20 +7,21 @@ use std::env;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use jobserver::{Acquired, Client, HelperThread};
 
 /// How often a free file is looked for. A compiler runs for seconds.
 const RETRY: Duration = Duration::from_millis(10);
 
 /// The right to run one compiler, until the token is dropped.
-#[derive(Debug)]
 pub(crate) enum Token {
-    /// The one that this process has had from its start.
-    Own,
+    /// The one that a client of a jobserver has from its start.
+    Own(Arc<Pool>),
     Server {
-        _acquired: jobserver::Acquired,
+        _acquired: Acquired,
     },
     Locked {
         _file: File,
@@ -31,19 +32,94 @@ pub(crate) enum Token {
 
 impl Drop for Token {
     fn drop(&mut self) {
-        if let Token::Own = self {
-            *OWN.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        if let Token::Own(pool) = self {
+            pool.lock().own_is_free = true;
+            pool.changed.notify_one();
         }
     }
 }
 
-/// Whether the token that each client of a jobserver has without asking is free.
-static OWN: Mutex<bool> = Mutex::new(true);
+/// Tokens of a jobserver on their way to threads of this process.
+pub(crate) struct Pool {
+    state: Mutex<State>,
+    changed: Condvar,
+}
 
-static SERVER: LazyLock<Option<jobserver::Client>> = LazyLock::new(|| {
+struct State {
+    own_is_free: bool,
+    acquired: Vec<Acquired>,
+    /// Threads that wait for a token.
+    waiting: usize,
+}
+
+impl Pool {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A client of a jobserver.
+struct Server {
+    pool: Arc<Pool>,
+    helper: HelperThread,
+}
+
+impl Server {
+    fn new(client: Client) -> Option<Self> {
+        let pool = Arc::new(Pool {
+            state: Mutex::new(State {
+                own_is_free: true,
+                acquired: Vec::new(),
+                waiting: 0,
+            }),
+            changed: Condvar::new(),
+        });
+        let arrivals = Arc::clone(&pool);
+        let arrive = move |acquired: std::io::Result<Acquired>| {
+            let mut state = arrivals.lock();
+            // A token that nobody waits for any more goes back.
+            if state.waiting > state.acquired.len() {
+                state.acquired.extend(acquired);
+                arrivals.changed.notify_one();
+            }
+        };
+        let helper = client.into_helper_thread(arrive).ok()?;
+        Some(Self { pool, helper })
+    }
+
+    /// The own token, or one of the server, whichever is free first. Below `make -j1` the own token is the only one that
+    /// will ever be free.
+    fn acquire(&self) -> Token {
+        let mut state = self.pool.lock();
+        if std::mem::take(&mut state.own_is_free) {
+            return Token::Own(Arc::clone(&self.pool));
+        }
+        state.waiting += 1;
+        self.helper.request_token();
+        let token = loop {
+            state = self
+                .pool
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+            if let Some(acquired) = state.acquired.pop() {
+                break Token::Server {
+                    _acquired: acquired,
+                };
+            }
+            if std::mem::take(&mut state.own_is_free) {
+                break Token::Own(Arc::clone(&self.pool));
+            }
+        };
+        state.waiting -= 1;
+        token
+    }
+}
+
+static SERVER: LazyLock<Option<Server>> = LazyLock::new(|| {
     // SAFETY: file descriptors that MAKEFLAGS names were opened by make for this process. The crate checks that they are
     // open pipes; this process closes no descriptor that it has not opened.
-    unsafe { jobserver::Client::from_env() }
+    unsafe { Client::from_env() }.and_then(Server::new)
 });
 
 static FILES: LazyLock<Option<Vec<PathBuf>>> = LazyLock::new(|| {
@@ -53,19 +129,10 @@ static FILES: LazyLock<Option<Vec<PathBuf>>> = LazyLock::new(|| {
 
 /// Waits until the machine has room for one more compiler.
 pub(crate) fn acquire() -> Token {
-    if let Some(server) = &*SERVER {
-        let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if std::mem::take(&mut *own) {
-            return Token::Own;
-        }
-        drop(own);
-        if let Ok(acquired) = server.acquire() {
-            return Token::Server {
-                _acquired: acquired,
-            };
-        }
+    match &*SERVER {
+        Some(server) => server.acquire(),
+        None => FILES.as_deref().map_or(Token::Unlimited, lock_one),
     }
-    FILES.as_deref().map_or(Token::Unlimited, lock_one)
 }
 
 /// A folder of this user that all processes know, whatever TMPDIR is for each.
@@ -132,6 +199,36 @@ mod tests {
             }
         });
         assert_eq!(most.load(Ordering::SeqCst), 3);
+    }
+
+    #[test]
+    fn a_jobserver_without_tokens_leaves_the_own_one() {
+        for (tokens, allowed) in [(0, 1), (2, 3)] {
+            let client = Client::new(tokens).unwrap();
+            let server = Server::new(client.clone()).unwrap();
+            let (out, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        for _ in 0..5 {
+                            let token = server.acquire();
+                            most.fetch_max(
+                                out.fetch_add(1, Ordering::SeqCst) + 1,
+                                Ordering::SeqCst,
+                            );
+                            thread::sleep(Duration::from_millis(3));
+                            out.fetch_sub(1, Ordering::SeqCst);
+                            drop(token);
+                        }
+                    });
+                }
+            });
+            assert!(most.load(Ordering::SeqCst) <= allowed);
+            // Nothing that was taken is kept.
+            drop(server);
+            let back: Vec<_> = (0..tokens).map(|_| client.acquire().unwrap()).collect();
+            assert_eq!(back.len(), tokens);
+        }
     }
 
     #[test]
