@@ -95,8 +95,8 @@ impl CosimBackend {
         self.model(config, options).map(|(model, ..)| model)
     }
 
-    /// The names in the cache of the models of all configurations: with their parameters as they are, with and without
-    /// waves and coverage. Builds nothing.
+    /// The names in the cache of the models of all configurations: with their parameters as they are, and all other
+    /// options that concern the build. Builds nothing.
     ///
     /// # Errors
     /// If configurations, sources or the toolchain are not found.

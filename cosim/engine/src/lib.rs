@@ -142,7 +142,7 @@ pub use model::{Shape, core_sources, repository_root};
 pub use port::{POLL_CYCLES, PORT_QUEUE};
 pub use profile::Profile;
 pub use recording::{BoardRecording, Replay};
-pub use verilated::{BuildEvent, CoverPoint, Coverage, Hit, ModuleCoverage};
+pub use verilated::{BuildEvent, CoverPoint, Coverage, Hit, ModuleCoverage, Optimise};
 pub use wire::LinkFigures;
 
 /// The repository's README: what it shows is run.

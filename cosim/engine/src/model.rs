@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{env, fs};
 
-use verilated::{Build, BuildEvent, Model, Sources, Toolchain};
+use verilated::{Build, BuildEvent, Model, Optimise, Sources, Toolchain};
 
 use crate::config::{CONFIGS, DATA_W, LINKS, NODE_BYTES, PHIT_W, RANKS};
 use crate::{Configs, CosimError, Options};
@@ -198,6 +198,7 @@ pub(crate) struct Variant {
     params: BTreeMap<String, u64>,
     waves: bool,
     coverage: bool,
+    optimise: Optimise,
 }
 
 impl Variant {
@@ -221,6 +222,7 @@ impl Variant {
             params,
             waves: options.waves.is_some(),
             coverage: options.coverage,
+            optimise: options.optimise.unwrap_or_default(),
         }
     }
 
@@ -263,7 +265,8 @@ impl Project {
             .top(TOP)
             .snapshot(&self.sources)
             .trace(variant.waves)
-            .coverage(variant.coverage);
+            .coverage(variant.coverage)
+            .optimise(variant.optimise);
         if variant.coverage {
             build = build.define(COVERAGE, "1");
         }
@@ -287,18 +290,25 @@ impl Project {
         Ok(recipe.build(&Toolchain::find_in(&self.root)?)?)
     }
 
-    /// The names in the cache of the models of all configurations, with and without waves and coverage.
+    /// The names in the cache of the models of all configurations, with and without waves and coverage, and for either
+    /// way to compile them.
     pub(crate) fn entry_names(&self) -> Result<Vec<String>, CosimError> {
         let toolchain = Toolchain::find_in(&self.root)?;
         let mut names = Vec::new();
         for (config, found) in self.configs.iter() {
-            for (waves, coverage) in [(false, false), (true, false), (false, true), (true, true)] {
+            for number in 0..8 {
+                let is_on = |bit: u32| number >> bit & 1 == 1;
                 let variant = Variant {
                     config: config.into(),
                     label: String::new(),
                     params: found.params.clone(),
-                    waves,
-                    coverage,
+                    waves: is_on(0),
+                    coverage: is_on(1),
+                    optimise: if is_on(2) {
+                        Optimise::Quick
+                    } else {
+                        Optimise::Fast
+                    },
                 };
                 names.push(self.recipe(&variant).entry_name(&toolchain)?);
             }
