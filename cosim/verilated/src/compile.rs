@@ -20,9 +20,12 @@ const ZLIB: &str = include_str!("shim/zlib.h");
 /// The one symbol that a model's library shows; not even templates of the C++ library are shared between models.
 const EXPORTS: &str = "{ global: alcor_model_api; local: *; };\n";
 
-/// Bytes of generated C++ that are compiled at once, more or less. The headers take a compiler as long as some hundred
-/// kilobytes of code, so small files are taken together; large files stay apart, to be compiled in parallel.
+/// Bytes of generated C++ that are compiled at once, more or less, of a large model: files are compiled in parallel, and
+/// an edit compiles few of them again.
 const UNIT_BYTES: u64 = 256 << 10;
+/// Bytes of generated C++ up to which a model is small, and compiled at once. The headers alone take a compiler half a
+/// second.
+const SMALL_BYTES: u64 = 1 << 20;
 
 /// The header ahead of each file of a model. All files include its parts anyway.
 const HEADER: &str = "alcor_model.h";
@@ -126,12 +129,13 @@ struct Unit {
 /// companions when other files grow or shrink, so that an edit of a block changes few units.
 fn groups(files: &[(String, u64)]) -> Vec<(u64, Vec<&str>)> {
     let mut groups: Vec<(u64, Vec<&str>)> = Vec::new();
+    let is_small = files.iter().map(|(_, bytes)| bytes).sum::<u64>() <= SMALL_BYTES;
     for (file, bytes) in files {
         // A quarter of the names begin a group, by their hash, unless the group before is small.
         let begins = blake3::hash(file.as_bytes()).as_bytes()[0] < 64;
         match groups.last_mut() {
             Some((all, group))
-                if (!begins || *all < UNIT_BYTES / 4) && *all + bytes <= UNIT_BYTES =>
+                if is_small || (!begins || *all < UNIT_BYTES / 4) && *all + bytes <= UNIT_BYTES =>
             {
                 *all += bytes;
                 group.push(file);
@@ -539,6 +543,7 @@ mod tests {
         assert!(same.count() + 3 >= after.len(), "{after:?}");
         assert!(before.iter().all(|(bytes, _)| *bytes <= UNIT_BYTES));
         assert!(before.len() < 40, "{}", before.len());
+        assert_eq!(groups(&small[..11]).len(), 1, "of a small model");
     }
 
     #[test]
