@@ -1,7 +1,7 @@
 //! `alcor build`, `alcor clean`, and what `alcor doctor` says of models: over a repository of a few small sources.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -27,7 +27,10 @@ params = { RANKS = 2, NODE_BYTES = 8192, NEVER = 1 }
 ";
 
 /// A repository with the simulator's stand-in for its hardware, the tools of the real one, and a cache of its own.
-struct Repository(TempDir);
+struct Repository {
+    folder: TempDir,
+    models: PathBuf,
+}
 
 impl Repository {
     fn new() -> Self {
@@ -50,16 +53,26 @@ impl Repository {
         }
         let tools = fs::canonicalize(here.join("../../target/tools")).unwrap();
         std::os::unix::fs::symlink(tools, root.join("target/tools")).unwrap();
-        Self(folder)
+        let models = root.join("models");
+        Self { folder, models }
+    }
+
+    /// A copy with the same cache.
+    fn copy(&self) -> Self {
+        let models = self.models.clone();
+        Self {
+            models,
+            ..Self::new()
+        }
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(ALCOR);
         command
             .args(arguments)
-            .current_dir(self.0.path())
-            .env("ALCOR_ROOT", self.0.path())
-            .env("ALCOR_MODELS", self.0.path().join("models"));
+            .current_dir(self.folder.path())
+            .env("ALCOR_ROOT", self.folder.path())
+            .env("ALCOR_MODELS", &self.models);
         command
     }
 
@@ -75,7 +88,7 @@ impl Repository {
 
     /// Names of the models in the cache, without their keys.
     fn models(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.0.path().join("models")).unwrap();
+        let entries = fs::read_dir(&self.models).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let names = names.filter_map(|name| Some(name.rsplit_once('-')?.0.to_owned()));
         let mut names: Vec<_> = names.collect();
@@ -85,9 +98,8 @@ impl Repository {
 
     /// Makes the last use of all models and objects lie so many days back.
     fn age(&self, days: u64) {
-        let models = self.0.path().join("models");
         let then = SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
-        for entry in fs::read_dir(&models).unwrap().map(Result::unwrap) {
+        for entry in fs::read_dir(&self.models).unwrap().map(Result::unwrap) {
             let used = entry.path().join("used");
             let files = match used.is_file() {
                 true => vec![used],
@@ -154,7 +166,7 @@ fn models_are_built_shown_and_removed() {
     assert_eq!(repository.models(), ["two"]);
 
     // A model of sources that are gone.
-    let source = repository.0.path().join("hw/dpi/sim_top.sv");
+    let source = repository.folder.path().join("hw/dpi/sim_top.sv");
     let text = fs::read_to_string(&source).unwrap();
     let (_, out, _) = repository.alcor(&["clean", "--outdated"]);
     assert!(out.contains("(0 models"), "{out}");
@@ -181,33 +193,49 @@ fn wrong_names_are_told_before_anything_is_built() {
         "{err}"
     );
     assert!(err.contains("no option `speed`"), "{err}");
-    assert!(!repository.0.path().join("models").exists());
+    assert!(!repository.models.exists());
     assert_eq!(repository.alcor(&["build"]).0, 2);
 }
 
-/// Builds of two processes in one cache, which are killed at any moment, leave a cache that works and nothing beside it.
+/// Builds of several processes and clones in one cache, killed at any moment, leave a cache that works and nothing
+/// beside it.
 #[test]
-fn builds_can_be_killed() {
+fn builds_of_clones_that_share_a_cache_can_be_killed() {
     let repository = Repository::new();
+    let clone = repository.copy();
+    let start = |repository: &Repository, config: &str| {
+        let mut command = repository.command(&["build", config]);
+        command
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let start_all = || {
+        [
+            start(&repository, "one"),
+            start(&clone, "one"),
+            start(&clone, "two"),
+        ]
+    };
     for round in 0..12 {
-        let mut children = [["build", "one"], ["build", "two"]].map(|arguments| {
-            repository
-                .command(&arguments)
-                .stderr(Stdio::null())
-                .stdout(Stdio::null())
-                .spawn()
-                .unwrap()
-        });
+        let mut children = start_all();
         thread::sleep(Duration::from_millis(150 * round));
         for child in &mut children {
             child.kill().unwrap();
             child.wait().unwrap();
         }
     }
-    let (code, out, err) = repository.alcor(&["build", "one", "two", "one?coverage=1"]);
-    assert_eq!(code, 0, "{err}");
-    assert!(out.contains("3 of 3"), "{out}");
-    let left: Vec<_> = fs::read_dir(repository.0.path().join("models/.building"))
+    let says = start_all().map(|child| {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    });
+    // Of two that want the same model, one builds it at most.
+    let verilated = says[..2].iter().filter(|says| says.contains("verilating"));
+    assert!(verilated.count() <= 1, "{says:?}");
+    assert_eq!(repository.models(), ["one", "two"]);
+    let left: Vec<_> = fs::read_dir(repository.models.join(".building"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .collect();
