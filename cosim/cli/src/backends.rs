@@ -7,7 +7,6 @@ use alcor_cosim::{CosimBackend, Options};
 use alcor_shm::ShmBackend;
 use alcor_standin::StandInBackend;
 use alcor_xdma::XdmaBackend;
-use indicatif::MultiProgress;
 
 use crate::build;
 use crate::exit::Error;
@@ -17,8 +16,6 @@ use crate::served::ServedBackend;
 /// How boards are opened.
 #[derive(Debug, Clone, Default)]
 pub struct Opening {
-    /// The lines of the terminal that the builds of models share with others.
-    pub screen: Option<MultiProgress>,
     /// The threads that step the boards of a cluster, unless its URI says so.
     pub threads: Option<usize>,
 }
@@ -26,7 +23,7 @@ pub struct Opening {
 impl Opening {
     /// Simulated boards.
     pub fn cosim(&self) -> CosimBackend {
-        build::backend_on(self.screen.clone()).threads(self.threads)
+        build::backend().threads(self.threads)
     }
 
     /// All backends; which one opens a board is for its URI to say.

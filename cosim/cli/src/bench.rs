@@ -500,14 +500,14 @@ mod tests {
     }
 
     #[test]
-    fn small_collectives_on_a_ring_are_near_their_bound() {
+    fn small_collectives_on_a_torus_are_near_their_bound() {
         let plan = Plan {
             path: Path::Hardware,
             ops: &[Op::Allreduce, Op::Bcast, Op::Barrier],
             sizes: &[4, 8],
             seed: 1,
         };
-        let rows = measure_collectives("ring4", &plan, |_, _| ()).expect("the boards run");
+        let rows = measure_collectives("torus8", &plan, |_, _| ()).expect("the boards run");
         let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
         assert_eq!(
             names,
@@ -527,7 +527,7 @@ mod tests {
             path: Path::Software,
             ..plan
         };
-        let software = measure_collectives("ring4", &plan, |_, _| ()).expect("the boards run");
+        let software = measure_collectives("torus8", &plan, |_, _| ()).expect("the boards run");
         for (hardware, software) in rows.iter().zip(&software) {
             assert!(software.measured > hardware.measured, "{}", software.name);
         }

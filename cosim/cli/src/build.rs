@@ -1,69 +1,181 @@
-//! How far the build of a model is: a bar on a terminal, plain lines elsewhere.
+//! `alcor build`: models of several configurations at a time; and how far the build of any model is.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::sync::Mutex;
+use std::num::NonZero;
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::thread;
 
-use alcor_cosim::{BuildEvent, CosimBackend};
-use indicatif::{MultiProgress, ProgressBar, ProgressFinish, ProgressStyle};
+use alcor_cosim::{BuildEvent, CosimBackend, CosimError, Options};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+use crate::exit::{Ended, Error, Exit};
 
 /// Files between two plain lines.
 const LINE_EVERY: usize = 10;
 
-/// Simulated boards, whose builds are shown on standard error.
-pub fn backend() -> CosimBackend {
-    backend_on(None)
+/// Build the models of simulated boards, several at a time, and open none
+///
+/// A model that is in the cache already is not built again. All models are built from the sources as they are when the
+/// command starts. All failures are shown, and the other models are built nevertheless.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  alcor build rma2 rma4 torus8
+  alcor build --all
+  the model with waves that a failed test asks for
+      alcor build 'rma2?waves=run.fst'")]
+pub struct Args {
+    /// Configurations of hw/core/configs.toml, with options as behind cosim:
+    #[arg(value_name = "CONFIG[?OPTIONS]", required_unless_present = "all")]
+    configs: Vec<String>,
+
+    /// Build all configurations of hw/core/configs.toml
+    #[arg(long, conflicts_with = "configs")]
+    all: bool,
 }
 
-/// The same; on a terminal, bars are among the lines of `screen`, where there is one.
-pub fn backend_on(screen: Option<MultiProgress>) -> CosimBackend {
-    let screen = screen.unwrap_or_default();
-    let bar: Mutex<Option<ProgressBar>> = Mutex::new(None);
-    let terminal = std::io::stderr().is_terminal();
-    CosimBackend::new().progress(move |model, event| {
-        if terminal {
-            // A listener that panicked elsewhere left at worst an old bar behind.
-            let mut bar = bar.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            draw(&screen, &mut bar, model, &event);
-        } else if is_worth_a_line(&event) {
-            eprintln!("model {model}: {event}");
-        }
-    })
-}
+/// Runs the command.
+pub fn run(args: &Args) -> Ended {
+    let backend = backend();
+    let configs = backend
+        .configs()
+        .map_err(|error| error.on(CosimBackend::SCHEME))?;
+    let wanted: Vec<&str> = if args.all {
+        configs.iter().map(|(name, _)| name).collect()
+    } else {
+        args.configs.iter().map(|config| rest(config)).collect()
+    };
+    let check = |rest: &&str| -> Result<(), CosimError> {
+        let (name, _) = Options::parse(rest)?;
+        configs.get(name).map(drop)
+    };
+    let wrong: Vec<_> = wanted
+        .iter()
+        .filter_map(|rest| Some((*rest, check(rest).err()?)))
+        .collect();
+    if !wrong.is_empty() {
+        return Ok(shown(wrong));
+    }
 
-fn draw(screen: &MultiProgress, bar: &mut Option<ProgressBar>, model: &str, event: &BuildEvent) {
-    match event {
-        BuildEvent::CacheHit => {}
-        BuildEvent::Done { .. } => {
-            if let Some(bar) = bar.take() {
-                bar.finish_and_clear();
-            }
-            // A terminal that is gone has nobody to tell.
-            let _ = screen.println(format!("model {model}: {event}"));
-        }
-        _ => {
-            let bar = bar.get_or_insert_with(|| {
-                // The build of a model that fails drops the bar.
-                let bar = ProgressBar::new(1).with_finish(ProgressFinish::AndClear);
-                let bar = screen.insert(0, bar);
-                // A template that is wrong leaves the bar in its plain style.
-                if let Ok(style) = ProgressStyle::with_template("{wide_bar} {elapsed} {msg}") {
-                    bar.set_style(style);
+    let queue = Mutex::new(wanted.iter().copied());
+    let failures = Mutex::new(Vec::new());
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        // One more than there are cores: some build is always between two steps.
+        for _ in 0..wanted.len().min(cores + 1) {
+            scope.spawn(|| {
+                let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                while let Some(rest) = next() {
+                    if let Err(error) = backend.build(rest) {
+                        let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
+                        failures.push((rest, error));
+                    }
                 }
-                bar
             });
-            if let BuildEvent::Compiling { done, total } = event {
-                bar.set_length(*total as u64);
-                bar.set_position(*done as u64);
-            }
-            bar.set_message(format!("model {model}: {event}"));
-            bar.tick();
         }
+    });
+    let failures = failures
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    let (all, failed) = (wanted.len(), failures.len());
+    let exit = shown(failures);
+    println!("{} of {all} models are ready", all - failed);
+    Ok(exit)
+}
+
+/// Configurations may be given as URIs, as other commands have them.
+fn rest(config: &str) -> &str {
+    config.strip_prefix("cosim:").unwrap_or(config)
+}
+
+/// Prints errors, and gives the exit code: the first error's that is the environment's or the command's, if there is one.
+fn shown(errors: Vec<(&str, CosimError)>) -> Exit {
+    let mut exits = Vec::new();
+    for (rest, error) in errors {
+        let error = Error::from(error.on(&format!("{}:{rest}", CosimBackend::SCHEME)));
+        eprintln!("alcor: {error}");
+        exits.push(Exit::from(&error));
+    }
+    let other = exits.iter().find(|exit| **exit != Exit::Failed);
+    other.or(exits.first()).copied().unwrap_or(Exit::Passed)
+}
+
+/// Simulated boards, whose builds are shown on standard error. All boards that the program opens are of one version of
+/// the RTL, see [`CosimBackend`].
+pub fn backend() -> CosimBackend {
+    static BACKEND: LazyLock<CosimBackend> = LazyLock::new(|| {
+        let display = std::io::stderr().is_terminal().then(Display::default);
+        CosimBackend::new().progress(move |model, event| match &display {
+            Some(display) => display.draw(model, &event),
+            None if is_worth_a_line(&event) => eprintln!("model {model}: {event}"),
+            None => {}
+        })
+    });
+    BACKEND.clone()
+}
+
+/// The lines at the end of the terminal: those of builds, and those of a regression. All that draw them share this.
+pub fn screen() -> MultiProgress {
+    static SCREEN: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
+    SCREEN.clone()
+}
+
+/// A line on the terminal for each model that is being built.
+struct Display {
+    lines: MultiProgress,
+    bars: Mutex<BTreeMap<String, ProgressBar>>,
+}
+
+impl Default for Display {
+    fn default() -> Self {
+        Self {
+            lines: screen(),
+            bars: Mutex::default(),
+        }
+    }
+}
+
+impl Display {
+    fn draw(&self, model: &str, event: &BuildEvent) {
+        // A listener that panicked elsewhere left at worst an old bar behind.
+        let mut bars = self.bars.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            BuildEvent::CacheHit => {}
+            BuildEvent::Done { .. } | BuildEvent::Failed => {
+                if let Some(bar) = bars.remove(model) {
+                    bar.finish_and_clear();
+                    self.lines.remove(&bar);
+                }
+                // Above the bars that are left; a terminal that refuses the line would refuse the next one too.
+                let _ = self.lines.println(format!("model {model}: {event}"));
+            }
+            _ => {
+                let bar = bars
+                    .entry(model.into())
+                    .or_insert_with(|| self.lines.add(bar()));
+                if let BuildEvent::Compiling { done, total } = event {
+                    bar.set_length(*total as u64);
+                    bar.set_position(*done as u64);
+                }
+                bar.set_message(format!("model {model}: {event}"));
+                bar.tick();
+            }
+        }
+    }
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::new(1);
+    // A template that is wrong leaves the bar in its plain style.
+    match ProgressStyle::with_template("{bar:30} {elapsed:>4} {msg}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
     }
 }
 
 fn is_worth_a_line(event: &BuildEvent) -> bool {
     match event {
-        BuildEvent::CacheHit => false,
+        BuildEvent::CacheHit | BuildEvent::Linking => false,
         BuildEvent::Compiling { done, .. } => done % LINE_EVERY == 0,
         _ => true,
     }
@@ -80,5 +192,23 @@ mod tests {
         assert_eq!(lines.count(), 5);
         assert!(!is_worth_a_line(&BuildEvent::CacheHit));
         assert!(is_worth_a_line(&BuildEvent::Verilating));
+    }
+
+    #[test]
+    fn a_bar_goes_when_its_build_ends_however_it_ends() {
+        let display = Display::default();
+        for end in [
+            BuildEvent::Failed,
+            BuildEvent::Done {
+                elapsed: std::time::Duration::ZERO,
+            },
+        ] {
+            display.draw("one", &BuildEvent::Verilating);
+            display.draw("two", &BuildEvent::Compiling { done: 1, total: 2 });
+            assert_eq!(display.bars.lock().unwrap().len(), 2);
+            display.draw("one", &end);
+            display.draw("two", &end);
+            assert!(display.bars.lock().unwrap().is_empty());
+        }
     }
 }

@@ -7,8 +7,9 @@ use std::{env, thread};
 
 use alcor_cosim::{CosimBackend, repository_root};
 use alcor_shm::{Segment, channel};
-use verilated::Toolchain;
+use verilated::{ModelCache, Toolchain};
 
+use crate::clean::Size;
 use crate::exit::{Ended, Exit};
 
 /// Look for all that boards need, simulated ones and cards, and say how to get what is missing
@@ -24,6 +25,7 @@ pub fn run(_: &Args) -> Ended {
         ("repository".into(), repository()),
         ("configurations".into(), configurations()),
         ("toolchain".into(), toolchain()),
+        ("models".into(), models()),
     ];
     findings.extend(PROGRAMS.map(|(name, remedy)| (name.into(), program(name, remedy))));
     findings.push(("cores".into(), cores()));
@@ -81,6 +83,14 @@ fn toolchain() -> Finding {
         "Verilator {version} at {verilator}, {}",
         tools.compiler_version()
     ))
+}
+
+/// The cache of built models.
+fn models() -> Finding {
+    let root = repository_root().map_err(|error| error.to_string())?;
+    let cache = ModelCache::find_in(&root).map_err(|error| error.to_string())?;
+    let size = Size::of(&cache).map_err(|error| error.to_string())?;
+    Ok(format!("{size} in {}", cache.folder().display()))
 }
 
 fn program(name: &str, remedy: &str) -> Finding {

@@ -5,6 +5,7 @@ mod backends;
 mod bench;
 mod bitstream;
 mod build;
+mod clean;
 mod deploy;
 mod doctor;
 mod exit;
@@ -41,6 +42,8 @@ enum Command {
     Run(run::Args),
     Serve(serve::Args),
     Bench(bench::Args),
+    Build(build::Args),
+    Clean(clean::Args),
     #[command(subcommand)]
     Bitstream(bitstream::Command),
     Deploy(deploy::Args),
@@ -62,6 +65,8 @@ impl Command {
             Command::ExecRank(args) => run::exec::run(&args),
             Command::CountPuts(args) => bench::be_counted(&args),
             Command::Bench(args) => bench::run(&args),
+            Command::Build(args) => build::run(&args),
+            Command::Clean(args) => clean::run(&args),
             Command::Bitstream(command) => bitstream::run(&command),
             Command::Deploy(args) => deploy::run(&args),
             Command::Doctor(args) => doctor::run(&args),

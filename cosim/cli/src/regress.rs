@@ -268,7 +268,7 @@ impl<'a> Regression<'a> {
             Estimate::new(&known, self.jobs),
         );
         drop(known);
-        let suite = self.suite(&orders, &progress);
+        let suite = self.suite(&orders);
         let tracks = self.lanes.iter().zip(orders).zip(stores);
         let tracks =
             tracks.map(|((lane, order), store)| Track::new(Arc::clone(lane), order, store));
@@ -290,9 +290,8 @@ impl<'a> Regression<'a> {
     }
 
     /// The backends as the suite runs them.
-    fn suite(&self, orders: &[Vec<usize>], progress: &Progress) -> Vec<SuiteLane> {
+    fn suite(&self, orders: &[Vec<usize>]) -> Vec<SuiteLane> {
         let opening = Opening {
-            screen: progress.screen(),
             threads: Some((cores() / self.jobs).max(1)),
         };
         let lane = |(place, order): (usize, &Vec<usize>)| {
@@ -357,6 +356,7 @@ impl<'a> Regression<'a> {
         let ended = |live: &mut Live<'_>, explanations: &[BTreeMap<usize, Explanation>]| {
             self.end(live, &tracks, &outcomes, explanations, elapsed)
         };
+        tell_of_changed_sources();
         let mut explanations: Vec<_> = tracks.iter().map(|_| BTreeMap::new()).collect();
         let end: Ended = thread::scope(|scope| {
             let (sender, found) = mpsc::channel();
@@ -520,4 +520,19 @@ fn leave(ended: &Ended) -> ! {
         }
     };
     signal_hook::low_level::exit(exit.code().into())
+}
+
+/// Says which sources are no longer as they were when the run read them. All models of the run are of what it read.
+fn tell_of_changed_sources() {
+    let changed = crate::build::backend().changed_sources();
+    if !changed.is_empty() {
+        let names: Vec<_> = changed
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        eprintln!(
+            "alcor: these sources changed during the run, and none of its models has the changes: {}",
+            names.join(", ")
+        );
+    }
 }

@@ -1,22 +1,42 @@
 //! Opens simulated boards by their URI.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alcor::{Backend, Cluster, Error, Topology};
 use verilated::{BuildEvent, Model};
 
 use crate::config::{CONFIGS, check_links};
-use crate::model::{self, Shape, repository_root};
+use crate::model::{Project, Shape, Variant, repository_root};
 use crate::{Configs, CosimError, FreeBoard, Options, SimCluster};
 
-type Progress = Box<dyn Fn(&str, BuildEvent) + Send + Sync>;
+type Progress = Arc<dyn Fn(&str, BuildEvent) + Send + Sync>;
 
 /// The backend of `cosim:<config>?<options>`; see [`Options`] for those.
+///
+/// A backend and its clones simulate one version of the RTL. The first board that is opened has the configurations and
+/// sources read, and all models are built from what was read, however much later: also the model with waves that
+/// explains a failure. Each model is built and loaded once. So a board that is opened again costs no look at a file.
+/// [`changed_sources`](Self::changed_sources) tells which files are no longer as they were read.
+#[derive(Clone)]
 pub struct CosimBackend {
     root: Option<PathBuf>,
     progress: Progress,
     threads: Option<usize>,
+    kept: Arc<Kept>,
+}
+
+/// What a backend keeps for as long as it lives.
+#[derive(Default)]
+struct Kept {
+    project: Mutex<Option<Arc<Project>>>,
+    models: Mutex<BTreeMap<Variant, Arc<Mutex<Option<Model>>>>>,
+}
+
+/// A panic while a lock is held leaves a value that was not found yet, or one that is whole.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl CosimBackend {
@@ -28,8 +48,9 @@ impl CosimBackend {
     pub fn new() -> Self {
         Self {
             root: None,
-            progress: Box::new(say),
+            progress: Arc::new(say),
             threads: None,
+            kept: Arc::default(),
         }
     }
 
@@ -37,13 +58,14 @@ impl CosimBackend {
     #[must_use]
     pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
         self.root = Some(root.into());
+        self.kept = Arc::default();
         self
     }
 
     /// Tells `listener` of each step of a model's build, with the model's name, instead of standard error.
     #[must_use]
     pub fn progress(mut self, listener: impl Fn(&str, BuildEvent) + Send + Sync + 'static) -> Self {
-        self.progress = Box::new(listener);
+        self.progress = Arc::new(listener);
         self
     }
 
@@ -59,7 +81,36 @@ impl CosimBackend {
     /// # Errors
     /// If the repository is not found, or its file of configurations is wrong.
     pub fn configs(&self) -> Result<Configs, CosimError> {
-        Configs::read(&self.find_root()?)
+        match &*locked(&self.kept.project) {
+            Some(project) => Ok(project.configs.clone()),
+            None => Configs::read(&self.find_root()?),
+        }
+    }
+
+    /// The files that are no longer as they were when this backend read them, from the repository's root: sources, lists
+    /// of sources, configurations. None before the first model. Models of this backend do not have these changes.
+    #[must_use]
+    pub fn changed_sources(&self) -> Vec<PathBuf> {
+        let project = locked(&self.kept.project).clone();
+        project.map_or_else(Vec::new, |project| project.changed())
+    }
+
+    /// Builds the model of `rest`, a URI without its scheme, or takes it from the cache, and opens no board.
+    ///
+    /// # Errors
+    /// If there is no such configuration or option, or its model can't be built.
+    pub fn build(&self, rest: &str) -> Result<Model, CosimError> {
+        let (config, options) = Options::parse(rest)?;
+        self.model(config, options).map(|(model, ..)| model)
+    }
+
+    /// The names in the cache of the models of all configurations: with their parameters as they are, and all other
+    /// options that concern the build. Builds nothing.
+    ///
+    /// # Errors
+    /// If configurations, sources or the toolchain are not found.
+    pub fn entry_names(&self) -> Result<Vec<String>, CosimError> {
+        self.project()?.entry_names()
     }
 
     /// Opens boards as what they are; `rest` is a URI without its scheme.
@@ -121,25 +172,49 @@ impl CosimBackend {
         config: &str,
         mut options: Options,
     ) -> Result<(Model, Shape, Topology, Options), CosimError> {
-        let root = self.find_root()?;
-        let configs = Configs::read(&root)?;
-        let found = configs.get(config)?;
-        let topology = found.topology().map_err(|error| CosimError::BadConfig {
-            path: root.join(CONFIGS),
-            problem: format!("[{config}]: {error}"),
-        })?;
+        let project = self.project()?;
+        let found = project.configs.get(config)?;
+        let bad_config = |problem| {
+            let path = self.find_root()?.join(CONFIGS);
+            Err(CosimError::BadConfig { path, problem })
+        };
+        let topology = match found.topology() {
+            Ok(topology) => topology,
+            Err(error) => return bad_config(format!("[{config}]: {error}")),
+        };
         options.fill_in(found)?;
         options.threads = options.threads.or(self.threads);
         let mut params = found.params.clone();
-        params.extend(
-            options
-                .params
-                .iter()
-                .map(|(param, &value)| (param.clone(), value)),
-        );
+        let own = options.params.iter();
+        params.extend(own.map(|(param, &value)| (param.clone(), value)));
         check_links(&params, &topology)?;
-        let model = model::build(&root, config, &params, &options, &self.progress)?;
-        Ok((model, Shape::of(&params), topology, options))
+
+        let variant = Variant::new(config, params, &options);
+        let shape = variant.shape();
+        let place = Arc::clone(
+            locked(&self.kept.models)
+                .entry(variant.clone())
+                .or_default(),
+        );
+        // Whoever else wants this model waits; other models may be built meanwhile.
+        let mut place = locked(&place);
+        let model = match &*place {
+            Some(model) => model.clone(),
+            None => place
+                .insert(project.build(&variant, &*self.progress)?)
+                .clone(),
+        };
+        Ok((model, shape, topology, options))
+    }
+
+    /// The configurations and sources, as they were when they were needed first.
+    fn project(&self) -> Result<Arc<Project>, CosimError> {
+        let mut project = locked(&self.kept.project);
+        if let Some(project) = &*project {
+            return Ok(Arc::clone(project));
+        }
+        let read = Arc::new(Project::read(self.find_root()?)?);
+        Ok(Arc::clone(project.insert(read)))
     }
 
     fn find_root(&self) -> Result<PathBuf, CosimError> {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use alcor::Topology;
 use serde::{Deserialize, Deserializer};
+use verilated::Optimise;
 
 use crate::log::RECORDS;
 use crate::log::files::PacketFormat;
@@ -32,6 +33,9 @@ pub struct Config {
     /// What the links do, where it is not what links do by default.
     #[serde(default)]
     pub link: LinkConfig,
+    /// `optimise`: how the model is compiled; `fast` unless said otherwise.
+    #[serde(default, deserialize_with = "optimise_of_text")]
+    pub optimise: Optimise,
 }
 
 /// What a configuration says of its links.
@@ -306,6 +310,9 @@ pub struct Options {
     /// `power-up`: a seed; registers and RAMs have values drawn from it when a board is opened, instead of zeros. Nothing
     /// that a host or another board can see depends on them.
     pub power_up: Option<u32>,
+    /// `optimise`: `fast` for a model that simulates fast, `quick` for one that is built in less time, instead of what the
+    /// configuration says. What happens on the boards does not depend on it.
+    pub optimise: Option<Optimise>,
     /// `away`: seconds of the wall clock that time may stand still for a rank that is away;
     /// `ALCOR_AWAY_SECONDS`, or 60, unless said otherwise.
     pub away: Duration,
@@ -322,8 +329,8 @@ pub struct Options {
 
 /// The environment variable with the limit for ranks that are away.
 pub(crate) const AWAY_VARIABLE: &str = "ALCOR_AWAY_SECONDS";
-const KNOWN: &str = "profile, waves, waves-from, waves-to, waves-reset, trace, packets, log, coverage, assertions, skip, power-up, away, \
-     threads, link-latency, link-gbps";
+const KNOWN: &str = "profile, waves, waves-from, waves-to, waves-reset, trace, packets, log, coverage, assertions, \
+     optimise, skip, power-up, away, threads, link-latency, link-gbps";
 
 impl Options {
     /// The options when nothing is said, but for `ALCOR_AWAY_SECONDS`.
@@ -348,6 +355,7 @@ impl Options {
             assertions: true,
             skip: Skip::default(),
             power_up: None,
+            optimise: None,
             away,
             threads: None,
             link_latency: None,
@@ -384,6 +392,7 @@ impl Options {
         }
         self.link_latency = self.link_latency.or(config.link.latency);
         self.link_mbps = self.link_mbps.or(config.link.mbps);
+        self.optimise = self.optimise.or(Some(config.optimise));
         Ok(())
     }
 
@@ -455,6 +464,11 @@ impl Options {
                 let seed = value.parse().ok();
                 self.power_up = Some(seed.ok_or_else(|| bad(option, value, "a seed below 2^32"))?);
             }
+            "optimise" => {
+                let optimise =
+                    optimise_of(value).ok_or_else(|| bad(option, value, OPTIMISE_RULE))?;
+                self.optimise = Some(optimise);
+            }
             "away" => self.away = seconds(option, value)?,
             "threads" => {
                 let threads = value.parse().ok().filter(|&threads: &usize| threads > 0);
@@ -485,6 +499,23 @@ impl Options {
         }
         Ok(())
     }
+}
+
+const OPTIMISE_RULE: &str = "fast or quick";
+
+fn optimise_of(text: &str) -> Option<Optimise> {
+    match text {
+        "fast" => Some(Optimise::Fast),
+        "quick" => Some(Optimise::Quick),
+        _ => None,
+    }
+}
+
+fn optimise_of_text<'de, D: Deserializer<'de>>(text: D) -> Result<Optimise, D::Error> {
+    let text = String::deserialize(text)?;
+    optimise_of(&text).ok_or_else(|| {
+        serde::de::Error::custom(format_args!("optimise = {text}, expected {OPTIMISE_RULE}"))
+    })
 }
 
 fn bad(option: &str, value: &str, expected: &str) -> CosimError {
@@ -572,6 +603,7 @@ mod tests {
         assert!(says("rma4?waves=f&waves-from=9&waves-to=9").contains("after waves-from"));
         assert!(says("rma4?away=-1").contains("seconds"));
         assert!(says("rma4?coverage=yes").contains("0 or 1"));
+        assert!(says("rma4?optimise=best").contains("fast or quick"));
         assert!(says("rma4?waves-from=x&waves=f").contains("a whole number"));
     }
 
@@ -593,6 +625,20 @@ mod tests {
         );
         assert!(Configs::parse("[a]\nsummary='s'\nparams={RANKS=2,NODE_BYTES=5000}").is_err());
         assert!(Configs::parse("[a]\nsummary='s'\nparams={ranks=2}").is_err());
+        let params = "params={RANKS=2,NODE_BYTES=4096}";
+        let with = |optimise: &str| {
+            let configs = Configs::parse(&format!("[a]\nsummary='s'\n{optimise}\n{params}"))?;
+            let (_, mut options) = Options::parse("a").unwrap();
+            options.fill_in(configs.get("a").unwrap()).unwrap();
+            Ok::<_, String>(options.optimise.unwrap())
+        };
+        assert_eq!(with(""), Ok(Optimise::Fast));
+        assert_eq!(with("optimise='quick'"), Ok(Optimise::Quick));
+        assert!(
+            with("optimise='best'")
+                .unwrap_err()
+                .contains("fast or quick")
+        );
     }
 
     #[test]

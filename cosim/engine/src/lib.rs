@@ -19,6 +19,13 @@
 //! # }
 //! ```
 //!
+//! # Models
+//!
+//! A [`CosimBackend`] and its clones simulate one version of the RTL: configurations and sources are read when the
+//! backend needs its first model, and each model is built and loaded once. [`CosimBackend::changed_sources`] names the
+//! files that were edited since. A report over many tests should end with these names, as they are not in its results.
+//! Models lie in `target/models` of the repository, or where `ALCOR_MODELS` says.
+//!
 //! # Time
 //!
 //! Simulated time stands still while any attached rank runs host code, and moves while all of them wait here. There is
@@ -135,7 +142,7 @@ pub use model::{Shape, core_sources, repository_root};
 pub use port::{POLL_CYCLES, PORT_QUEUE};
 pub use profile::Profile;
 pub use recording::{BoardRecording, Replay};
-pub use verilated::{BuildEvent, CoverPoint, Coverage, Hit, ModuleCoverage};
+pub use verilated::{BuildEvent, CoverPoint, Coverage, Hit, ModuleCoverage, Optimise};
 pub use wire::LinkFigures;
 
 /// The repository's README: what it shows is run.

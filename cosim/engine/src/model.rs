@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{env, fs};
 
-use verilated::{Build, BuildEvent, Model, Toolchain};
+use verilated::{Build, BuildEvent, Model, Optimise, Sources, Toolchain};
 
 use crate::config::{CONFIGS, DATA_W, LINKS, NODE_BYTES, PHIT_W, RANKS};
-use crate::{CosimError, Options};
+use crate::{Configs, CosimError, Options};
 
 /// The module on top of a simulated board.
 const TOP: &str = "sim_top";
@@ -141,71 +141,210 @@ pub fn repository_root() -> Result<PathBuf, CosimError> {
 /// # Errors
 /// If a list of sources can't be read.
 pub fn core_sources(root: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), CosimError> {
-    let hw = root.join("hw");
-    let includes = INCLUDES.iter().map(|include| hw.join(include)).collect();
-    Ok((sources(&hw, &[])?, includes))
+    let mut lists = Lists::default();
+    Ok((lists.sources(root, &[])?, includes(root)))
 }
 
-/// The sources of a board with what is `around` it, in the order of compilation. A model's key in the cache covers this
-/// list, and so the blocks and their order.
-fn sources(hw: &Path, around: &[&str]) -> Result<Vec<PathBuf>, CosimError> {
-    let read = |path: PathBuf| {
-        fs::read_to_string(&path).map_err(|source| CosimError::Read {
-            path,
-            source: Arc::new(source),
-        })
-    };
-    let mut sources = Vec::new();
-    let blocks = read(hw.join(BLOCKS))?;
-    for block in blocks.split_whitespace().chain(around.iter().copied()) {
-        let text = read(hw.join(block).join("files.f"))?;
-        for line in text.lines().map(str::trim) {
-            let is_source = !line.is_empty() && !line.starts_with("//") && !line.starts_with('#');
-            let source = hw.join(line);
-            if is_source && !sources.contains(&source) {
-                sources.push(source);
+fn includes(root: &Path) -> Vec<PathBuf> {
+    let hw = root.join("hw");
+    INCLUDES.iter().map(|include| hw.join(include)).collect()
+}
+
+fn read(path: &Path) -> Result<String, CosimError> {
+    fs::read_to_string(path).map_err(|source| CosimError::Read {
+        path: path.into(),
+        source: Arc::new(source),
+    })
+}
+
+/// The texts of the files that list sources and configurations.
+#[derive(Default)]
+struct Lists {
+    texts: BTreeMap<PathBuf, String>,
+}
+
+impl Lists {
+    fn read(&mut self, path: PathBuf) -> Result<&str, CosimError> {
+        let text = read(&path)?;
+        Ok(self.texts.entry(path).or_insert(text))
+    }
+
+    /// The sources of a board with the blocks `around` it, in the order of compilation. A model's key in the cache covers
+    /// the names and texts of these sources, and so the blocks and their order.
+    fn sources(&mut self, root: &Path, around: &[&str]) -> Result<Vec<PathBuf>, CosimError> {
+        let hw = root.join("hw");
+        let mut sources = Vec::new();
+        let blocks = self.read(hw.join(BLOCKS))?.to_owned();
+        for block in blocks.split_whitespace().chain(around.iter().copied()) {
+            let text = self.read(hw.join(block).join("files.f"))?;
+            for line in text.lines().map(str::trim) {
+                let is_source =
+                    !line.is_empty() && !line.starts_with("//") && !line.starts_with('#');
+                let source = hw.join(line);
+                if is_source && !sources.contains(&source) {
+                    sources.push(source);
+                }
             }
         }
+        Ok(sources)
     }
-    Ok(sources)
+
+    fn changed(&self) -> impl Iterator<Item = PathBuf> {
+        let texts = self.texts.iter();
+        let changed =
+            texts.filter(|(path, text)| fs::read_to_string(path).ok().as_ref() != Some(text));
+        changed.map(|(path, _)| path.clone())
+    }
 }
 
-/// Builds the model of a configuration, or takes it from the cache.
-pub(crate) fn build(
-    root: &Path,
-    name: &str,
-    params: &BTreeMap<String, u64>,
-    options: &Options,
-    progress: &dyn Fn(&str, BuildEvent),
-) -> Result<Model, CosimError> {
-    let hw = root.join("hw");
-    let mut build = Build::new(name)
-        .top(TOP)
-        .sources(sources(&hw, &[AROUND])?)
-        .trace(options.waves.is_some())
-        .coverage(options.coverage)
-        .assertions(options.assertions)
-        .progress(|event| progress(name, event));
-    for include in INCLUDES {
-        build = build.include_dir(hw.join(include));
+/// The configurations and sources of a repository, as they were at one instant.
+pub(crate) struct Project {
+    root: PathBuf,
+    pub(crate) configs: Configs,
+    sources: Sources,
+    lists: Lists,
+}
+
+/// What distinguishes the models that are built from the same sources.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Variant {
+    config: String,
+    /// What people see: the configuration with those options that concern the build.
+    label: String,
+    params: BTreeMap<String, u64>,
+    waves: bool,
+    coverage: bool,
+    assertions: bool,
+    optimise: Optimise,
+}
+
+impl Variant {
+    /// The model of a configuration, with those options that concern the build.
+    pub(crate) fn new(config: &str, params: BTreeMap<String, u64>, options: &Options) -> Self {
+        let mut label = config.to_owned();
+        for (param, value) in &options.params {
+            label += &format!(" {param}={value}");
+        }
+        for (word, is_on) in [
+            ("waves", options.waves.is_some()),
+            ("coverage", options.coverage),
+        ] {
+            if is_on {
+                label += &format!(" with {word}");
+            }
+        }
+        if !options.assertions {
+            label += " without assertions";
+        }
+        Self {
+            config: config.into(),
+            label,
+            params,
+            waves: options.waves.is_some(),
+            coverage: options.coverage,
+            assertions: options.assertions,
+            optimise: options.optimise.unwrap_or_default(),
+        }
     }
-    if options.coverage {
-        build = build.define(COVERAGE, "1");
+
+    pub(crate) fn shape(&self) -> Shape {
+        Shape::of(&self.params)
     }
-    if !options.assertions {
-        build = build.define(NO_ASSERTIONS, "1");
+}
+
+impl Project {
+    /// Reads the configurations and sources of the repository at `root`.
+    pub(crate) fn read(root: PathBuf) -> Result<Self, CosimError> {
+        let configs = Configs::read(&root)?;
+        let mut lists = Lists::default();
+        lists.read(root.join(CONFIGS))?;
+        let sources = lists.sources(&root, &[AROUND])?;
+        let sources = Sources::read(&root, &sources, &includes(&root))?;
+        Ok(Self {
+            root,
+            configs,
+            sources,
+            lists,
+        })
     }
-    for (param, &value) in params {
-        build = build.param(param, value);
+
+    /// Files that are no longer as they were read, from the root.
+    pub(crate) fn changed(&self) -> Vec<PathBuf> {
+        let root = fs::canonicalize(&self.root).unwrap_or_default();
+        let from_root = |path: PathBuf| {
+            let found = path.strip_prefix(&root).or(path.strip_prefix(&self.root));
+            found.map_or_else(|_| path.clone(), Path::to_owned)
+        };
+        let changed = self.sources.changed().into_iter();
+        let mut changed: Vec<_> = changed.chain(self.lists.changed()).map(from_root).collect();
+        changed.sort();
+        changed
     }
-    for (module, register) in COUNTERS {
-        build = build.counter(module, register);
+
+    fn recipe<'a>(&self, variant: &Variant) -> Build<'a> {
+        let mut build = Build::new(&variant.config)
+            .top(TOP)
+            .snapshot(&self.sources)
+            .trace(variant.waves)
+            .coverage(variant.coverage)
+            .assertions(variant.assertions)
+            .optimise(variant.optimise);
+        if variant.coverage {
+            build = build.define(COVERAGE, "1");
+        }
+        if !variant.assertions {
+            build = build.define(NO_ASSERTIONS, "1");
+        }
+        for (module, register) in COUNTERS {
+            build = build.counter(module, register);
+        }
+        for array in RAMS {
+            build = build.ram(array);
+        }
+        for (param, &value) in &variant.params {
+            build = build.param(param, value);
+        }
+        for &function in variant.shape().imports() {
+            build = build.dpi(function);
+        }
+        build
     }
-    for array in RAMS {
-        build = build.ram(array);
+
+    /// Builds a model, or takes it from the cache.
+    pub(crate) fn build(
+        &self,
+        variant: &Variant,
+        progress: &dyn Fn(&str, BuildEvent),
+    ) -> Result<Model, CosimError> {
+        let recipe = self.recipe(variant);
+        let recipe = recipe.progress(|event| progress(&variant.label, event));
+        Ok(recipe.build(&Toolchain::find_in(&self.root)?)?)
     }
-    for &function in Shape::of(params).imports() {
-        build = build.dpi(function);
+
+    /// The names in the cache of the models of all configurations, with and without waves, coverage and assertions, and
+    /// for either way to compile them.
+    pub(crate) fn entry_names(&self) -> Result<Vec<String>, CosimError> {
+        let toolchain = Toolchain::find_in(&self.root)?;
+        let mut names = Vec::new();
+        for (config, found) in self.configs.iter() {
+            for number in 0..16 {
+                let is_on = |bit: u32| number >> bit & 1 == 1;
+                let variant = Variant {
+                    config: config.into(),
+                    label: String::new(),
+                    params: found.params.clone(),
+                    waves: is_on(0),
+                    coverage: is_on(1),
+                    optimise: if is_on(2) {
+                        Optimise::Quick
+                    } else {
+                        Optimise::Fast
+                    },
+                    assertions: is_on(3),
+                };
+                names.push(self.recipe(&variant).entry_name(&toolchain)?);
+            }
+        }
+        Ok(names)
     }
-    Ok(build.build(&Toolchain::find_in(root)?)?)
 }

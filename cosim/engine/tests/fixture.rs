@@ -1,7 +1,7 @@
 //! Boards over the stand-in, and programs for their ranks.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
 use alcor::{Board, Cycle, Error, LocalRank, PageOffset, Port, Topology, Wake};
@@ -13,9 +13,6 @@ pub const NODE_BYTES: u32 = 8192;
 
 /// The stand-in of that shape, with what the options ask of a model; `load` makes its cycles dearer.
 pub fn model(shape: Shape, load: u64, options: &Options) -> Model {
-    // Builds in one process take turns, as the cores are few.
-    static BUILDING: Mutex<()> = Mutex::new(());
-    let _turn = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
     let crate_root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let sv = crate_root.join("tests/sv");
     let mut build = Build::new("stand-in")

@@ -6,6 +6,7 @@ mod coverage;
 mod ends;
 mod fixture;
 mod link;
+mod models;
 mod order;
 mod polls;
 mod recordings;

@@ -1,83 +1,349 @@
 //! A folder of finished builds: an entry is either absent or whole, whoever else builds at the same time.
 
+use std::env;
 use std::fs::{self, File, TryLockError};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use crate::Error;
 
-/// The cache below one folder.
-pub(crate) struct Cache<'a> {
-    pub(crate) folder: &'a Path,
+/// The environment variable that names the folder of built models.
+pub const MODELS_VARIABLE: &str = "ALCOR_MODELS";
+
+/// The file of an entry whose time of change is that of the entry's last use.
+const USED: &str = "used";
+/// The folder of builds that are under way, and of their locks.
+const BUILDING: &str = ".building";
+/// The folder of object files.
+const OBJECTS: &str = "objects";
+
+/// A folder of built models, which any number of processes may use at once.
+///
+/// The folder may lie on a file system that several machines share, if that file system has locks.
+#[derive(Debug, Clone)]
+pub struct ModelCache {
+    folder: PathBuf,
 }
 
-/// What [`Cache::entry`] found.
-pub(crate) struct Entry {
-    pub(crate) folder: PathBuf,
-    pub(crate) hit: bool,
+/// A built model in a [`ModelCache`], or objects that several models share.
+#[derive(Debug, Clone)]
+pub struct CacheEntry {
+    name: String,
+    path: PathBuf,
+    is_model: bool,
+    bytes: u64,
+    last_use: SystemTime,
 }
 
-impl Cache<'_> {
+impl CacheEntry {
+    /// The name: of a model its own name, `-` and the first digits of its key.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// When a process last loaded the model or linked the object.
+    pub fn last_use(&self) -> SystemTime {
+        self.last_use
+    }
+
+    /// Whether the entry is a model, which can be loaded.
+    pub fn is_model(&self) -> bool {
+        self.is_model
+    }
+}
+
+impl ModelCache {
+    /// The folder that `ALCOR_MODELS` names, else `target/models` of the workspace.
+    ///
+    /// # Errors
+    /// If the current folder is needed and cannot be read.
+    pub fn find_in(workspace: &Path) -> Result<Self, Error> {
+        match env::var_os(MODELS_VARIABLE).filter(|value| !value.is_empty()) {
+            Some(folder) => Self::at(folder),
+            None => Self::at(workspace.join("target/models")),
+        }
+    }
+
+    /// A given folder, which need not exist.
+    ///
+    /// # Errors
+    /// If the current folder is needed and cannot be read.
+    pub fn at(folder: impl Into<PathBuf>) -> Result<Self, Error> {
+        let folder = folder.into();
+        let folder = std::path::absolute(&folder).map_err(Error::io("find", &folder))?;
+        Ok(Self { folder })
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Everything that is there: models and objects, without builds that are under way.
+    ///
+    /// # Errors
+    /// If the folder exists and cannot be read.
+    pub fn entries(&self) -> Result<Vec<CacheEntry>, Error> {
+        let mut entries = Vec::new();
+        for (folder, is_objects) in [(self.folder.clone(), false), (self.objects(), true)] {
+            let found = match fs::read_dir(&folder) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                found => found.map_err(Error::io("read", &folder))?,
+            };
+            for file in found.flatten() {
+                let name = file.file_name().to_string_lossy().into_owned();
+                let path = file.path();
+                if path.is_dir() == is_objects
+                    || (!is_objects && [BUILDING, OBJECTS].contains(&&*name))
+                {
+                    continue;
+                }
+                // An entry may disappear while it is looked at.
+                let used = if is_objects {
+                    path.clone()
+                } else {
+                    path.join(USED)
+                };
+                let Ok(last_use) = fs::metadata(&used)
+                    .or_else(|_| fs::metadata(&path))
+                    .and_then(|data| data.modified())
+                else {
+                    continue;
+                };
+                let bytes = size(&path);
+                entries.push(CacheEntry {
+                    name,
+                    path,
+                    is_model: !is_objects,
+                    bytes,
+                    last_use,
+                });
+            }
+        }
+        entries.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(entries)
+    }
+
+    /// Removes an entry, unless a process is building the entry at this moment. Gives whether the entry is gone.
+    ///
+    /// A process that has loaded the model keeps the model.
+    ///
+    /// # Errors
+    /// If the entry is there and cannot be removed.
+    pub fn remove(&self, entry: &CacheEntry) -> Result<bool, Error> {
+        let gone = |result: std::io::Result<()>| match result {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io("remove", &entry.path)(error))
+            }
+            _ => Ok(true),
+        };
+        if !entry.is_model() {
+            return gone(fs::remove_file(&entry.path));
+        }
+        let scratch = self.folder.join(BUILDING);
+        fs::create_dir_all(&scratch).map_err(Error::io("create", &scratch))?;
+        let Some(_lock) = Lock::attempt(&self.lock_path(&entry.name))? else {
+            return Ok(false);
+        };
+        // The entry disappears at once, not file by file.
+        let trash = scratch.join(&entry.name);
+        let _ = fs::remove_dir_all(&trash);
+        gone(fs::rename(&entry.path, &trash))?;
+        gone(fs::remove_dir_all(&trash))
+    }
+
+    /// Removes what builds have left behind that were killed, and gives its bytes.
+    ///
+    /// # Errors
+    /// If a lock cannot be used.
+    pub fn sweep(&self) -> Result<u64, Error> {
+        self.abandoned(true)
+    }
+
+    /// Bytes that builds have left behind that were killed.
+    ///
+    /// # Errors
+    /// If a lock cannot be used.
+    pub fn abandoned_bytes(&self) -> Result<u64, Error> {
+        self.abandoned(false)
+    }
+
+    fn abandoned(&self, remove: bool) -> Result<u64, Error> {
+        let mut bytes = 0;
+        let scratch = self.folder.join(BUILDING);
+        for entry in fs::read_dir(&scratch).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if !path.is_dir() {
+                continue;
+            }
+            // A process holds the lock of what it builds for as long as it lives.
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if let Some(_lock) = Lock::attempt(&self.lock_path(&name))? {
+                bytes += size(&path);
+                if remove {
+                    let _ = fs::remove_dir_all(&path);
+                }
+            }
+        }
+        Ok(bytes)
+    }
+
     /// The entry `name`, which holds the file `marker`; built by `fill` in a folder of its own if it is absent.
     ///
-    /// `waiting` is called if another process (or thread) is building the same entry.
+    /// `waiting` is called if another process (or thread) is building the same entry. Gives whether the entry was there.
     pub(crate) fn entry(
         &self,
         name: &str,
         marker: &str,
         waiting: impl FnOnce(),
         fill: impl FnOnce(&Path) -> Result<(), Error>,
-    ) -> Result<Entry, Error> {
+    ) -> Result<bool, Error> {
         let folder = self.folder.join(name);
+        let found = || {
+            touch(&folder.join(USED));
+            Ok(true)
+        };
         if folder.join(marker).is_file() {
-            return Ok(Entry { folder, hit: true });
+            return found();
         }
-        let scratch = self.folder.join(".building");
+        let scratch = self.folder.join(BUILDING);
         fs::create_dir_all(&scratch).map_err(Error::io("create", &scratch))?;
 
-        let lock_path = scratch.join(format!("{name}.lock"));
-        let lock = File::create(&lock_path).map_err(Error::io("create", &lock_path))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
+        let lock_path = self.lock_path(name);
+        let _lock = match Lock::attempt(&lock_path)? {
+            Some(lock) => lock,
+            None => {
                 waiting();
-                lock.lock().map_err(Error::io("lock", &lock_path))?;
+                Lock::wait(&lock_path)?
             }
-            Err(TryLockError::Error(error)) => return Err(Error::io("lock", &lock_path)(error)),
-        }
+        };
         if folder.join(marker).is_file() {
-            return Ok(Entry { folder, hit: true });
+            return found();
         }
-        // Whoever holds the lock is alone with this entry: what is left of it is of a build that was killed.
-        self.sweep(&scratch, name);
-        if folder.exists() {
-            fs::remove_dir_all(&folder).map_err(Error::io("remove", &folder))?;
+        self.sweep()?;
+        let work = Work(scratch.join(name));
+        for old in [&work.0, &folder] {
+            if old.exists() {
+                fs::remove_dir_all(old).map_err(Error::io("remove", old))?;
+            }
         }
-
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let unique = NEXT.fetch_add(1, Ordering::Relaxed);
-        let work = Work(scratch.join(format!("{name}.{}.{unique}", process::id())));
-        fs::create_dir_all(&work.0).map_err(Error::io("create", &work.0))?;
+        fs::create_dir(&work.0).map_err(Error::io("create", &work.0))?;
         fill(&work.0)?;
+        touch(&work.0.join(USED));
         fs::rename(&work.0, &folder).map_err(Error::io("move to the cache", &folder))?;
-        Ok(Entry { folder, hit: false })
+        Ok(false)
     }
 
-    fn sweep(&self, scratch: &Path, name: &str) {
-        let Ok(entries) = fs::read_dir(scratch) else {
-            return;
-        };
-        for entry in entries.flatten() {
-            let is_mine = entry
-                .file_name()
-                .to_str()
-                .and_then(|file| file.strip_prefix(name))
-                .is_some_and(|rest| rest.starts_with('.') && rest != ".lock");
-            if is_mine {
-                let _ = fs::remove_dir_all(entry.path());
+    /// Whether the object of that name is there.
+    pub(crate) fn has_object(&self, name: &str) -> bool {
+        self.objects().join(name).is_file()
+    }
+
+    /// The object of that name. If the object is absent, `make` writes the object to a file in `work`, a folder of the
+    /// cache. Gives whether the object was there.
+    pub(crate) fn object(
+        &self,
+        name: &str,
+        work: &Path,
+        make: impl FnOnce(&Path) -> Result<(), Error>,
+    ) -> Result<(PathBuf, bool), Error> {
+        let objects = self.objects();
+        let object = objects.join(name);
+        if object.is_file() {
+            touch(&object);
+            return Ok((object, true));
+        }
+        fs::create_dir_all(&objects).map_err(Error::io("create", &objects))?;
+        // Two processes may compile the same unit at once: both objects are the same, and either will do.
+        let part = work.join(name);
+        make(&part)?;
+        fs::rename(&part, &object).map_err(Error::io("move to the cache", &object))?;
+        Ok((object, false))
+    }
+
+    fn objects(&self) -> PathBuf {
+        self.folder.join(OBJECTS)
+    }
+
+    fn lock_path(&self, name: &str) -> PathBuf {
+        self.folder.join(BUILDING).join(format!("{name}.lock"))
+    }
+}
+
+/// Sets a file's time of change to now. Where that can't be, in a cache that is only read, the last use stays unknown.
+fn touch(file: &Path) {
+    let _ = File::options()
+        .append(true)
+        .create(true)
+        .open(file)
+        .and_then(|file| file.set_modified(SystemTime::now()));
+}
+
+/// Bytes of a file, or of all files below a folder.
+fn size(path: &Path) -> u64 {
+    let Ok(data) = fs::symlink_metadata(path) else {
+        return 0;
+    };
+    if !data.is_dir() {
+        return data.len();
+    }
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| size(&entry.path())).sum()
+}
+
+/// A lock on a file that exists for the lock alone. The kernel ends the lock with the process.
+struct Lock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl Lock {
+    /// The lock, unless another thread or process has it, or there is no folder for it.
+    fn attempt(path: &Path) -> Result<Option<Self>, Error> {
+        loop {
+            let file = File::create(path).map_err(Error::io("create", path))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(Error::io("lock", path)(error)),
+            }
+            if let Some(lock) = Self::of(path, file) {
+                return Ok(Some(lock));
             }
         }
+    }
+
+    fn wait(path: &Path) -> Result<Self, Error> {
+        loop {
+            let file = File::create(path).map_err(Error::io("create", path))?;
+            file.lock().map_err(Error::io("lock", path))?;
+            if let Some(lock) = Self::of(path, file) {
+                return Ok(lock);
+            }
+        }
+    }
+
+    /// A lock of value: whoever had the lock before may have removed the file.
+    fn of(path: &Path, file: File) -> Option<Self> {
+        let here = file.metadata().ok()?;
+        let there = fs::metadata(path).ok()?;
+        ((here.dev(), here.ino()) == (there.dev(), there.ino())).then(|| Self {
+            path: path.into(),
+            _file: file,
+        })
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // While the lock is held: nobody else can hold a lock on this file.
+        let _ = fs::remove_file(&self.path);
     }
 }
 

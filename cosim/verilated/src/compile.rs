@@ -1,5 +1,6 @@
 //! Compiles generated C++, the shim and the Verilator runtime, and links them to a library.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,9 +8,9 @@ use std::sync::Mutex;
 use std::sync::mpsc;
 use std::thread;
 
-use crate::cache::Cache;
 use crate::generated;
-use crate::{BuildEvent, Error, Optimise, Toolchain};
+use crate::tokens;
+use crate::{BuildEvent, Error, ModelCache, Optimise, Toolchain};
 
 const SHIM: &str = include_str!("shim/shim.cpp");
 const HOOKS: &str = include_str!("shim/hooks.h");
@@ -19,9 +20,18 @@ const ZLIB: &str = include_str!("shim/zlib.h");
 /// The one symbol that a model's library shows; not even templates of the C++ library are shared between models.
 const EXPORTS: &str = "{ global: alcor_model_api; local: *; };\n";
 
-/// Bytes of generated C++ that are compiled at once, more or less. The headers of the runtime alone take a compiler a second, and
-/// most generated files far less, so they are taken together; what is large stays apart, to be compiled in parallel.
-const UNIT_BYTES: u64 = 1 << 20;
+/// Bytes of generated C++ that are compiled at once, more or less, of a large model: files are compiled in parallel, and
+/// an edit compiles few of them again.
+const UNIT_BYTES: u64 = 256 << 10;
+/// Bytes of generated C++ up to which a model is small, and compiled at once. The headers alone take a compiler half a
+/// second.
+const SMALL_BYTES: u64 = 1 << 20;
+
+/// The header ahead of each file of a model. All files include its parts anyway.
+const HEADER: &str = "alcor_model.h";
+const HEADER_TEXT: &str = "#include \"hooks.h\"\n#include \"Vmodel__pch.h\"\n";
+/// Units from which on a precompiled header saves more time than its compilation takes: about that of two units.
+const WORTH_A_HEADER: usize = 5;
 
 /// How much of a failed command's output an error carries.
 const OUTPUT_LINES: usize = 40;
@@ -40,7 +50,7 @@ pub(crate) struct Flags {
 }
 
 impl Flags {
-    /// The compiler arguments that all files share.
+    /// The compiler arguments that all files share. None of them holds a path.
     pub(crate) fn arguments(self) -> Vec<String> {
         let (trace, coverage) = (u32::from(self.trace), u32::from(self.coverage));
         // Hidden symbols and no unique ones: several models, each with a runtime of its own, live in one process.
@@ -71,55 +81,137 @@ impl Flags {
         arguments
     }
 
-    fn level(self, file: &Path) -> &'static str {
-        match self.optimise {
-            // What runs once, as constructors do, is not worth the compiler's time.
-            Optimise::Fast if is_slow(file) => "-O0",
-            Optimise::Fast => "-O2",
-            Optimise::Debug => "-O0",
+    fn level(self, pace: Pace) -> &'static str {
+        match (self.optimise, pace) {
+            // Code that runs once, as constructors do, is not worth the compiler's time.
+            (Optimise::Debug, _) | (_, Pace::Slow) => "-O0",
+            (Optimise::Quick, Pace::Model) => "-O1",
+            // The runtime is the same for all models, and compiled once.
+            (Optimise::Fast, Pace::Model) | (_, Pace::Runtime) => "-O2",
         }
     }
 }
 
-/// Whether Verilator says of a file that it runs but once.
-fn is_slow(file: &Path) -> bool {
-    file.file_stem()
-        .is_some_and(|stem| stem.to_string_lossy().ends_with("__Slow"))
+/// How often the code of a file runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// In every cycle.
+    Model,
+    /// Once for each instance, as Verilator says by the file's name.
+    Slow,
+    /// A part of Verilator's runtime.
+    Runtime,
 }
 
-/// A file to compile, and how much there is to it, with what it includes of the model.
-struct Source {
+impl Pace {
+    fn of(file: &Path) -> Self {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        if stem.ends_with("__Slow") {
+            Pace::Slow
+        } else {
+            Pace::Model
+        }
+    }
+}
+
+/// One run of the compiler.
+struct Unit {
+    /// The file, from the folder that the compiler runs in.
     file: PathBuf,
+    /// Bytes of code, for the order of compilation.
     bytes: u64,
+    pace: Pace,
+    /// The name of the object in the cache: a hash over all that the object depends on.
+    object: String,
+}
+
+/// Files that are compiled together: in one run of the compiler, which reads the headers once. A file keeps its
+/// companions when other files grow or shrink, so that an edit of a block changes few units.
+fn groups(files: &[(String, u64)]) -> Vec<(u64, Vec<&str>)> {
+    let mut groups: Vec<(u64, Vec<&str>)> = Vec::new();
+    let is_small = files.iter().map(|(_, bytes)| bytes).sum::<u64>() <= SMALL_BYTES;
+    for (file, bytes) in files {
+        // A quarter of the names begin a group, by their hash, unless the group before is small.
+        let begins = blake3::hash(file.as_bytes()).as_bytes()[0] < 64;
+        match groups.last_mut() {
+            Some((all, group))
+                if is_small || (!begins || *all < UNIT_BYTES / 4) && *all + bytes <= UNIT_BYTES =>
+            {
+                *all += bytes;
+                group.push(file);
+            }
+            _ => groups.push((*bytes, vec![file])),
+        }
+    }
+    groups
+}
+
+/// Hashes of generated files together with everything that the files include.
+struct Closures<'a> {
+    folder: &'a Path,
+    /// The hash of each file alone, and the generated files that the file includes.
+    files: BTreeMap<String, (blake3::Hash, Vec<String>)>,
+}
+
+impl Closures<'_> {
+    fn of(folder: &Path) -> Closures<'_> {
+        Closures {
+            folder,
+            files: BTreeMap::new(),
+        }
+    }
+
+    /// Adds to `hasher` the files `start` and all generated files that the files include, by name.
+    fn add(&mut self, start: &[&str], hasher: &mut blake3::Hasher) -> Result<(), Error> {
+        let mut found: BTreeSet<String> = start.iter().map(|&file| file.into()).collect();
+        let mut left: Vec<String> = found.iter().cloned().collect();
+        while let Some(file) = left.pop() {
+            for include in &self.file(&file)?.1 {
+                if found.insert(include.clone()) {
+                    left.push(include.clone());
+                }
+            }
+        }
+        for file in &found {
+            add(hasher, file.as_bytes());
+            add(hasher, self.file(file)?.0.as_bytes());
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, name: &str) -> Result<&(blake3::Hash, Vec<String>), Error> {
+        if !self.files.contains_key(name) {
+            let path = self.folder.join(name);
+            let text = fs::read(&path).map_err(Error::io("read", &path))?;
+            let includes = included(&text)
+                .filter(|include| self.folder.join(include).is_file())
+                .collect();
+            let known = (blake3::hash(&text), includes);
+            self.files.insert(name.into(), known);
+        }
+        Ok(&self.files[name])
+    }
+}
+
+/// Names between quotes behind `#include`.
+fn included(text: &[u8]) -> impl Iterator<Item = String> {
+    text.split(|&byte| byte == b'\n').filter_map(|line| {
+        let rest = line.trim_ascii().strip_prefix(b"#")?.trim_ascii_start();
+        let rest = rest.strip_prefix(b"include")?.trim_ascii_start();
+        let name = rest.strip_prefix(b"\"")?;
+        let end = name.iter().position(|&byte| byte == b'"')?;
+        String::from_utf8(name[..end].to_vec()).ok()
+    })
+}
+
+/// Adds a part to a hash so that no two lists of parts look alike.
+pub(crate) fn add(hasher: &mut blake3::Hasher, part: &[u8]) {
+    hasher.update(&(part.len() as u64).to_le_bytes());
+    hasher.update(part);
 }
 
 fn length(file: &Path) -> u64 {
     fs::metadata(file).map_or(0, |data| data.len())
-}
-
-/// Files that include the given ones, as many at a time as are worth a run of the compiler.
-fn units(files: &[PathBuf], folder: &Path) -> Result<Vec<Source>, Error> {
-    let mut units = Vec::new();
-    for (suffix, slow) in [("", false), ("__Slow", true)] {
-        let mut texts: Vec<(u64, String)> = Vec::new();
-        for file in files.iter().filter(|file| is_slow(file) == slow) {
-            let bytes = length(file);
-            let line = format!("#include \"{}\"\n", file.display());
-            match texts.last_mut() {
-                Some((all, text)) if *all + bytes <= UNIT_BYTES => {
-                    *all += bytes;
-                    text.push_str(&line);
-                }
-                _ => texts.push((bytes, line)),
-            }
-        }
-        for (number, (bytes, text)) in texts.into_iter().enumerate() {
-            let file = folder.join(format!("alcor_unit_{number}{suffix}.cpp"));
-            write(&file, &text)?;
-            units.push(Source { file, bytes });
-        }
-    }
-    Ok(units)
 }
 
 /// Runs a command to its end.
@@ -159,28 +251,30 @@ pub(crate) struct Job<'a> {
     pub(crate) toolchain: &'a Toolchain,
     pub(crate) flags: Flags,
     pub(crate) jobs: usize,
+    /// The folder of the code that Verilator generated.
+    pub(crate) generated: &'a Path,
+    /// A folder on the file system of the cache, for files on their way there.
+    pub(crate) work: &'a Path,
 }
 
 impl Job<'_> {
-    /// Compiles the code in `generated` and links it to `library`.
+    /// Compiles the generated code and links it to `library`.
     pub(crate) fn library(
         &self,
-        cache: &Cache<'_>,
-        generated: &Path,
+        cache: &ModelCache,
         tables: &str,
         runtime: &[String],
         library: &Path,
         progress: &mut dyn FnMut(BuildEvent),
     ) -> Result<(), Error> {
+        let generated = self.generated;
         write(&generated.join("tables.h"), tables)?;
         write(&generated.join("hooks.h"), HOOKS)?;
-        let mut files = generated::cpp_files(generated)?;
-        let shim = generated.join("alcor_shim.cpp");
-        write(&shim, SHIM)?;
-        files.push(shim);
-        let model_objects =
-            self.compile_all(units(&files, generated)?, generated, generated, progress)?;
-        let runtime_folder = self.runtime(cache, runtime, progress)?;
+        write(&generated.join(HEADER), HEADER_TEXT)?;
+        write(&generated.join("alcor_shim.cpp"), SHIM)?;
+        let mut units = self.model_units()?;
+        units.extend(self.runtime_units(runtime)?);
+        let objects = self.compile_all(cache, units, progress)?;
 
         progress(BuildEvent::Linking);
         let exports = generated.join("exports.map");
@@ -195,15 +289,11 @@ impl Job<'_> {
         ]);
         link.arg(format!("-Wl,--version-script={}", exports.display()))
             .arg("-o");
-        link.arg(library).args(&model_objects);
-        link.args(
-            runtime
-                .iter()
-                .map(|name| runtime_folder.join(format!("{name}.o"))),
-        );
+        link.arg(library).args(&objects);
         if self.flags.trace && !self.brings_fst_writer() {
             link.arg("-lz");
         }
+        let _token = tokens::acquire();
         run(self.model, "link", &mut link)
     }
 
@@ -212,71 +302,96 @@ impl Job<'_> {
         self.toolchain.include_dir().join("fstcpp").is_dir()
     }
 
-    /// The objects of the Verilator runtime: the same for all models with the same flags.
-    fn runtime(
-        &self,
-        cache: &Cache<'_>,
-        names: &[String],
-        progress: &mut dyn FnMut(BuildEvent),
-    ) -> Result<PathBuf, Error> {
-        let include = self.toolchain.include_dir();
+    /// A hash over what all objects of a pace depend on.
+    fn hasher(&self, pace: Pace) -> blake3::Hasher {
+        let arguments = self.flags.arguments();
         let mut hasher = blake3::Hasher::new();
-        let mut parts = vec![[HOOKS, LZ4, ZLIB].join("\0"), include.display().to_string()];
-        parts.push(self.toolchain.verilator_version().into());
-        parts.push(self.toolchain.compiler_version().into());
-        parts.extend(self.flags.arguments());
-        parts.push(format!("{:?}", self.flags.optimise));
-        parts.extend(names.iter().cloned());
-        for part in parts {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part.as_bytes());
+        add(&mut hasher, self.toolchain.verilator_version().as_bytes());
+        add(
+            &mut hasher,
+            self.toolchain.compiler_identity(&arguments).as_bytes(),
+        );
+        add(&mut hasher, self.flags.level(pace).as_bytes());
+        for argument in &arguments {
+            add(&mut hasher, argument.as_bytes());
         }
-        let name = format!("runtime-{}", &hasher.finalize().to_hex()[..32]);
-        let entry = cache.entry(
-            &name,
-            "hooks.h",
-            || {},
-            |folder| {
-                write(&folder.join("hooks.h"), HOOKS)?;
-                if self.flags.trace && self.brings_fst_writer() {
-                    write(&folder.join("lz4.h"), LZ4)?;
-                    write(&folder.join("zlib.h"), ZLIB)?;
-                }
-                let source = |name: &String| {
-                    let file = include.join(format!("{name}.cpp"));
-                    let bytes = length(&file);
-                    Source { file, bytes }
-                };
-                let sources = names.iter().map(source).collect();
-                self.compile_all(sources, folder, folder, progress)
-                    .map(drop)
-            },
-        )?;
-        Ok(entry.folder)
+        hasher
     }
 
-    /// Compiles files in parallel, each to an object in `target`.
+    /// The generated code and the shim, as units to compile.
+    fn model_units(&self) -> Result<Vec<Unit>, Error> {
+        let mut closures = Closures::of(self.generated);
+        let mut units = Vec::new();
+        let files = generated::cpp_files(self.generated)?;
+        for pace in [Pace::Model, Pace::Slow] {
+            let of_pace: Vec<(String, u64)> = files
+                .iter()
+                .filter(|file| Pace::of(file) == pace)
+                .map(|file| {
+                    let name = file.file_name().unwrap_or_default().to_string_lossy();
+                    (name.into_owned(), length(file))
+                })
+                .collect();
+            for (bytes, group) in groups(&of_pace) {
+                let text: String = group
+                    .iter()
+                    .map(|name| format!("#include \"{name}\"\n"))
+                    .collect();
+                let mut hasher = self.hasher(pace);
+                add(&mut hasher, text.as_bytes());
+                closures.add(&[&group[..], &[HEADER]].concat(), &mut hasher)?;
+                let file = PathBuf::from(format!("alcor_unit_{}.cpp", units.len()));
+                write(&self.generated.join(&file), &text)?;
+                units.push(Unit {
+                    file,
+                    bytes,
+                    pace,
+                    object: object_name(&hasher),
+                });
+            }
+        }
+        Ok(units)
+    }
+
+    /// The runtime's files: the same objects for all models with the same flags.
+    fn runtime_units(&self, names: &[String]) -> Result<Vec<Unit>, Error> {
+        let include = self.toolchain.include_dir();
+        if self.flags.trace && self.brings_fst_writer() {
+            write(&self.generated.join("lz4.h"), LZ4)?;
+            write(&self.generated.join("zlib.h"), ZLIB)?;
+        }
+        let unit = |name: &String| {
+            let mut hasher = self.hasher(Pace::Runtime);
+            for text in [HOOKS, LZ4, ZLIB, name] {
+                add(&mut hasher, text.as_bytes());
+            }
+            let file = include.join(format!("{name}.cpp"));
+            Unit {
+                bytes: length(&file),
+                file,
+                pace: Pace::Runtime,
+                object: object_name(&hasher),
+            }
+        };
+        Ok(names.iter().map(unit).collect())
+    }
+
+    /// Compiles units in parallel, unless their objects are in the cache.
     fn compile_all(
         &self,
-        mut files: Vec<Source>,
-        include: &Path,
-        target: &Path,
+        cache: &ModelCache,
+        mut units: Vec<Unit>,
         progress: &mut dyn FnMut(BuildEvent),
     ) -> Result<Vec<PathBuf>, Error> {
-        let total = files.len();
+        let total = units.len();
         // The largest first, so that none is left over at the end.
-        files.sort_by_key(|source| std::cmp::Reverse(source.bytes));
-        let objects: Vec<PathBuf> = files
-            .iter()
-            .map(|source| {
-                target
-                    .join(source.file.file_stem().unwrap_or_default())
-                    .with_extension("o")
-            })
-            .collect();
-        let queue = Mutex::new(files.iter().zip(&objects));
+        units.sort_by_key(|unit| std::cmp::Reverse(unit.bytes));
+        let queue = Mutex::new(units.iter());
 
         progress(BuildEvent::Compiling { done: 0, total });
+        self.precompile(cache, &units)?;
+        let mut objects = Vec::new();
+        let mut reused = 0;
         thread::scope(|scope| {
             let (sender, results) = mpsc::channel();
             for _ in 0..self.jobs.min(total) {
@@ -286,8 +401,10 @@ impl Job<'_> {
                         let mut queue = queue.lock().unwrap_or_else(|poison| poison.into_inner());
                         queue.next()
                     };
-                    while let Some((source, object)) = next() {
-                        let result = self.compile_one(&source.file, include, object);
+                    while let Some(unit) = next() {
+                        let result = cache.object(&unit.object, self.work, |object| {
+                            self.compile_one(unit, object)
+                        });
                         if sender.send(result).is_err() {
                             return;
                         }
@@ -296,7 +413,9 @@ impl Job<'_> {
             }
             drop(sender);
             for (done, result) in results.into_iter().enumerate() {
-                result?;
+                let (object, was_there) = result?;
+                objects.push(object);
+                reused += usize::from(was_there);
                 progress(BuildEvent::Compiling {
                     done: done + 1,
                     total,
@@ -304,34 +423,148 @@ impl Job<'_> {
             }
             Ok(())
         })?;
+        progress(BuildEvent::Compiled {
+            compiled: total - reused,
+            reused,
+        });
+        // The order in which compilers finish is none for a library.
+        objects.sort();
         Ok(objects)
     }
 
-    fn compile_one(&self, file: &Path, include: &Path, object: &Path) -> Result<(), Error> {
+    /// Precompiles the model's header for those levels of optimisation that have many units to compile.
+    fn precompile(&self, cache: &ModelCache, units: &[Unit]) -> Result<(), Error> {
+        let is_wanted = |pace: Pace| {
+            let of_pace = units.iter().filter(|unit| unit.pace == pace);
+            of_pace
+                .filter(|unit| !cache.has_object(&unit.object))
+                .count()
+                >= WORTH_A_HEADER
+        };
+        let paces: Vec<Pace> = [Pace::Model, Pace::Slow]
+            .into_iter()
+            .filter(|&pace| is_wanted(pace))
+            .collect();
+        thread::scope(|scope| {
+            let start = |pace| scope.spawn(move || self.precompile_for(pace));
+            let threads: Vec<_> = paces.into_iter().map(start).collect();
+            let results = threads.into_iter().map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            results.collect()
+        })
+    }
+
+    fn precompile_for(&self, pace: Pace) -> Result<(), Error> {
+        // The compiler takes out of the folder the file that fits its arguments.
+        let folder = self.generated.join(format!("{HEADER}.gch"));
+        fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+        let mut compile = self.compiler(pace);
+        compile.args(["-x", "c++-header", HEADER, "-o"]);
+        compile.arg(folder.join(format!("{pace:?}")));
+        let _token = tokens::acquire();
+        run(self.model, "compilation", &mut compile)
+    }
+
+    /// The compiler with all arguments that files of a pace share.
+    fn compiler(&self, pace: Pace) -> Command {
         let runtime = self.toolchain.include_dir();
         let mut compile = self.toolchain.compile();
         compile
+            .current_dir(self.generated)
             .args(self.flags.arguments())
-            .arg(self.flags.level(file));
+            .arg(self.flags.level(pace));
+        // Objects hold no path of this machine.
+        for (path, name) in [(&*runtime, "verilator"), (self.generated, ".")] {
+            compile.arg(format!("-ffile-prefix-map={}={name}", path.display()));
+        }
+        compile.arg("-I.").arg("-I").arg(&runtime);
+        compile.arg("-I").arg(runtime.join("vltstd"));
         compile
-            .arg("-I")
-            .arg(include)
-            .arg("-I")
-            .arg(&runtime)
-            .arg("-I")
-            .arg(runtime.join("vltstd"));
-        if file
+    }
+
+    fn compile_one(&self, unit: &Unit, object: &Path) -> Result<(), Error> {
+        let mut compile = self.compiler(unit.pace);
+        if unit
+            .file
             .file_stem()
             .is_some_and(|stem| stem == "verilated_fst_c")
         {
             compile.arg("-DALCOR_FST_RUNTIME");
         }
-        compile.arg("-include").arg(include.join("hooks.h"));
-        compile.arg("-c").arg(file).arg("-o").arg(object);
+        let header = match unit.pace {
+            Pace::Model | Pace::Slow => HEADER,
+            Pace::Runtime => "hooks.h",
+        };
+        compile.args(["-include", header]);
+        compile.arg("-c").arg(&unit.file).arg("-o").arg(object);
+        let _token = tokens::acquire();
         run(self.model, "compilation", &mut compile)
     }
 }
 
+fn object_name(hasher: &blake3::Hasher) -> String {
+    format!("{}.o", &hasher.finalize().to_hex()[..40])
+}
+
 fn write(path: &Path, text: &str) -> Result<(), Error> {
     fs::write(path, text).map_err(Error::io("write", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn includes_are_found() {
+        let text = b"#include <a>\n#include \"b.h\"\n  # include \"c.h\" // c\nint include;\n";
+        assert_eq!(included(text).collect::<Vec<_>>(), ["b.h", "c.h"]);
+    }
+
+    #[test]
+    fn a_file_that_grows_moves_few_others() {
+        let files = |grown: u64| -> Vec<(String, u64)> {
+            (0..60)
+                .map(|n| {
+                    (
+                        format!("Vmodel_block__{n}.cpp"),
+                        90_000 + if n == 3 { grown } else { 0 },
+                    )
+                })
+                .collect()
+        };
+        let (small, large) = (files(0), files(900_000));
+        let (before, after) = (groups(&small), groups(&large));
+        let same = after
+            .iter()
+            .filter(|(_, group)| before.iter().any(|(_, other)| other == group));
+        assert!(same.count() + 3 >= after.len(), "{after:?}");
+        assert!(before.iter().all(|(bytes, _)| *bytes <= UNIT_BYTES));
+        assert!(before.len() < 40, "{}", before.len());
+        assert_eq!(groups(&small[..11]).len(), 1, "of a small model");
+    }
+
+    #[test]
+    fn a_closure_covers_what_is_included_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write("a.cpp", "#include \"a.h\"\n#include \"verilated.h\"\n");
+        write("a.h", "#include \"deep.h\"\n");
+        write("deep.h", "int deep;\n");
+        write("other.h", "int other;\n");
+        let hash = || {
+            let mut hasher = blake3::Hasher::new();
+            Closures::of(folder.path())
+                .add(&["a.cpp"], &mut hasher)
+                .unwrap();
+            hasher.finalize()
+        };
+        let first = hash();
+        write("other.h", "int another;\n");
+        assert_eq!(hash(), first);
+        write("deep.h", "int deeper;\n");
+        assert_ne!(hash(), first);
+    }
 }

@@ -82,12 +82,6 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// The sources kept changing while the model was being built.
-    #[error("the sources of model `{model}` changed while it was being built")]
-    SourcesChanged {
-        /// The model's name.
-        model: String,
-    },
     /// Something that Verilator generated does not look as expected.
     #[error("model `{model}`: generated file {file} has no usable {what}")]
     Generated {

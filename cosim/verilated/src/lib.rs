@@ -34,9 +34,12 @@ mod model;
 mod recipe;
 mod recording;
 mod signal;
+mod sources;
 mod state;
+mod tokens;
 mod toolchain;
 
+pub use cache::{CacheEntry, MODELS_VARIABLE, ModelCache};
 pub use coverage::{CoverPoint, Coverage, CoverageProblem, Hit, ModuleCoverage};
 pub use dpi::{Dpi, Flow};
 pub use error::{Error, Failure, FailureKind};
@@ -45,4 +48,5 @@ pub use model::Model;
 pub use recipe::{Build, BuildEvent, Optimise};
 pub use recording::{BareRun, RecordedCall, Recording};
 pub use signal::{Direction, Memory, Signal};
+pub use sources::Sources;
 pub use toolchain::{Toolchain, VERILATOR_VARIABLE};

@@ -1,11 +1,12 @@
 //! A loaded model.
 
+use std::collections::HashMap;
 use std::ffi::CStr;
 use std::fmt;
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::slice;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
@@ -23,14 +24,35 @@ pub struct Model {
 
 struct Inner {
     name: String,
+    key: String,
     path: PathBuf,
     dpi: Vec<String>,
     signals: Vec<Signal>,
     api: &'static Api,
 }
 
+/// The models that this process has loaded, by their libraries. A library's path has the key of its model.
+static LOADED: LazyLock<Mutex<HashMap<PathBuf, Model>>> = LazyLock::new(Mutex::default);
+
 impl Model {
-    pub(crate) fn load(name: &str, path: &Path, dpi: &[String]) -> Result<Self, Error> {
+    /// The model of a library that this process has loaded before.
+    pub(crate) fn loaded(path: &Path) -> Option<Self> {
+        let loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        loaded.get(path).cloned()
+    }
+
+    /// The model of a library, which is loaded once in a process.
+    pub(crate) fn load(name: &str, key: &str, path: &Path, dpi: &[String]) -> Result<Self, Error> {
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(model) = loaded.get(path) {
+            return Ok(model.clone());
+        }
+        let model = Self::open(name, key, path, dpi)?;
+        loaded.insert(path.into(), model.clone());
+        Ok(model)
+    }
+
+    fn open(name: &str, key: &str, path: &Path, dpi: &[String]) -> Result<Self, Error> {
         let refused = |reason: String| Error::Load {
             model: name.into(),
             path: path.into(),
@@ -79,6 +101,7 @@ impl Model {
             .collect();
         let inner = Inner {
             name: name.into(),
+            key: key.into(),
             path: path.into(),
             dpi: dpi.to_vec(),
             signals,
@@ -92,6 +115,12 @@ impl Model {
     /// The model's name.
     pub fn name(&self) -> &str {
         &self.inner.name
+    }
+
+    /// The key: a hash over the sources, parameters, flags and tools that the model was built from. Two models with one
+    /// key do the same.
+    pub fn key(&self) -> &str {
+        &self.inner.key
     }
 
     /// The library's file.

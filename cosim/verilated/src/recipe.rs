@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use std::{fmt, fs};
 
 use crate::abi::SHIM_VERSION;
-use crate::cache::{Cache, Entry};
 use crate::compile::{self, Flags};
 use crate::generated::{self, HANDLE_PORT};
 use crate::layout;
-use crate::{Error, Model, Toolchain};
+use crate::tokens;
+use crate::{Error, Model, ModelCache, Sources, Toolchain};
 
 /// The library's file name inside a cache entry.
 const LIBRARY: &str = "model.so";
@@ -18,11 +18,13 @@ const LIBRARY: &str = "model.so";
 const COUNTERS: &str = "counters.vlt";
 
 /// How the C++ of a model is compiled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Optimise {
     /// For speed of simulation.
     #[default]
     Fast,
+    /// For models that run briefly: compiled in less time than `Fast`, and simulated more slowly.
+    Quick,
     /// For speed of compilation, with debug information.
     Debug,
 }
@@ -44,6 +46,13 @@ pub enum BuildEvent {
         /// How many there are.
         total: usize,
     },
+    /// All C++ files are compiled.
+    Compiled {
+        /// How many files were compiled.
+        compiled: usize,
+        /// How many files had their object in the cache.
+        reused: usize,
+    },
     /// The library is being linked.
     Linking,
     /// The model was built.
@@ -51,6 +60,8 @@ pub enum BuildEvent {
         /// How long it took.
         elapsed: Duration,
     },
+    /// The build ended with an error.
+    Failed,
 }
 
 impl fmt::Display for BuildEvent {
@@ -60,7 +71,14 @@ impl fmt::Display for BuildEvent {
             BuildEvent::Waiting => write!(f, "waiting for another build of the same model"),
             BuildEvent::Verilating => write!(f, "verilating"),
             BuildEvent::Compiling { done, total } => write!(f, "compiling {done}/{total}"),
+            BuildEvent::Compiled { compiled, reused } => {
+                write!(
+                    f,
+                    "compiled {compiled} files, {reused} taken from the cache"
+                )
+            }
             BuildEvent::Linking => write!(f, "linking"),
+            BuildEvent::Failed => write!(f, "could not be built"),
             BuildEvent::Done { elapsed } => write!(f, "built in {:.1} s", elapsed.as_secs_f64()),
         }
     }
@@ -86,8 +104,10 @@ impl fmt::Display for BuildEvent {
 pub struct Build<'a> {
     name: String,
     top: String,
+    root: Option<PathBuf>,
     sources: Vec<PathBuf>,
     include_dirs: Vec<PathBuf>,
+    snapshot: Option<Sources>,
     params: Vec<(String, String)>,
     defines: Vec<(String, String)>,
     assertions: bool,
@@ -108,8 +128,10 @@ impl<'a> Build<'a> {
         Self {
             name: name.into(),
             top: String::new(),
+            root: None,
             sources: Vec::new(),
             include_dirs: Vec::new(),
+            snapshot: None,
             params: Vec::new(),
             defines: Vec::new(),
             assertions: true,
@@ -128,6 +150,20 @@ impl<'a> Build<'a> {
     /// The top module.
     pub fn top(mut self, module: impl Into<String>) -> Self {
         self.top = module.into();
+        self
+    }
+
+    /// The folder from which sources are named; the workspace unless said otherwise. Messages of the model, coverage and
+    /// the model's key have these names, see [`Sources`].
+    pub fn root(mut self, path: impl Into<PathBuf>) -> Self {
+        self.root = Some(path.into());
+        self
+    }
+
+    /// Takes sources and include folders as they were read, whatever the files hold now, in place of those of
+    /// [`source`](Self::source) and [`include_dir`](Self::include_dir).
+    pub fn snapshot(mut self, sources: &Sources) -> Self {
+        self.snapshot = Some(sources.clone());
         self
     }
 
@@ -220,13 +256,15 @@ impl<'a> Build<'a> {
         self
     }
 
-    /// How many compilers run at the same time; as many as there are cores unless said otherwise.
+    /// How many compilers run at the same time; as many as there are cores unless said otherwise. All builds on the
+    /// machine together run no more compilers than the machine has cores.
     pub fn jobs(mut self, jobs: usize) -> Self {
         self.jobs = Some(jobs);
         self
     }
 
-    /// Where built models are kept; `target/models` of the workspace unless said otherwise.
+    /// Where built models are kept; unless said otherwise, the folder that `ALCOR_MODELS` names, else `target/models` of
+    /// the workspace.
     pub fn cache_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.cache_dir = Some(path.into());
         self
@@ -240,33 +278,48 @@ impl<'a> Build<'a> {
 
     /// Builds the model, or takes it from the cache, and loads it.
     ///
-    /// Several threads and processes may build at once, also the same model.
+    /// Several threads and processes may build at once, also the same model. The sources are read once: an edit while
+    /// the build runs concerns the next build.
     ///
     /// # Errors
     /// If a source cannot be read, Verilator or the compiler refuses it (the error has the command and the end of its
     /// output), a DPI import does not have the canonical form, or the library cannot be loaded.
     pub fn build(mut self, toolchain: &Toolchain) -> Result<Model, Error> {
-        let start = Instant::now();
         let mut progress = self.progress.take().unwrap_or_else(|| Box::new(|_| {}));
-        self.check()?;
-        for path in self.sources.iter_mut().chain(&mut self.include_dirs) {
-            *path = std::path::absolute(&*path).map_err(Error::io("find", &*path))?;
+        let built = self.find_or_build(toolchain, &mut *progress);
+        if built.is_err() {
+            progress(BuildEvent::Failed);
         }
-        let cache_dir = self
-            .cache_dir
-            .clone()
-            .unwrap_or_else(|| toolchain.workspace().join("target/models"));
-        let cache_dir = std::path::absolute(&cache_dir).map_err(Error::io("find", &cache_dir))?;
-        let cache = Cache { folder: &cache_dir };
+        built
+    }
 
-        // A source may change under a build that takes minutes; then what was built has the wrong key.
+    fn find_or_build(
+        &self,
+        toolchain: &Toolchain,
+        progress: &mut dyn FnMut(BuildEvent),
+    ) -> Result<Model, Error> {
+        let start = Instant::now();
+        self.check()?;
+        let sources = self.read(toolchain)?;
+        let cache = match &self.cache_dir {
+            Some(folder) => ModelCache::at(folder)?,
+            None => ModelCache::find_in(toolchain.workspace())?,
+        };
+        let key = self.hash(toolchain, &sources).to_hex()[..32].to_owned();
+        let name = format!("{}-{key}", self.name);
+        let library = cache.folder().join(&name).join(LIBRARY);
+        if let Some(model) = Model::loaded(&library) {
+            progress(BuildEvent::CacheHit);
+            return Ok(model);
+        }
+
+        // Between the look into the cache and the load, another process may remove the entry.
         const ATTEMPTS: usize = 3;
-        for _ in 0..ATTEMPTS {
-            let key = self.key(toolchain)?;
-            let name = format!("{}-{}", self.name, &key.to_hex()[..32]);
+        let mut attempt = 1;
+        loop {
             let mut waited = false;
-            let built = {
-                let progress = std::cell::RefCell::new(&mut progress);
+            let hit = {
+                let progress = std::cell::RefCell::new(&mut *progress);
                 cache.entry(
                     &name,
                     LIBRARY,
@@ -275,12 +328,15 @@ impl<'a> Build<'a> {
                         progress.borrow_mut()(BuildEvent::Waiting);
                     },
                     |folder| {
-                        self.fill(toolchain, &cache, folder, key, &mut **progress.borrow_mut())
+                        let progress = &mut **progress.borrow_mut();
+                        self.fill(toolchain, &cache, &sources, folder, progress)
                     },
-                )
+                )?
             };
-            match built {
-                Ok(Entry { folder, hit }) => {
+            match Model::load(&self.name, &key, &library, &self.dpi) {
+                Err(Error::Load { .. }) if attempt < ATTEMPTS && !library.is_file() => attempt += 1,
+                Err(error) => return Err(error),
+                Ok(model) => {
                     progress(if hit && !waited {
                         BuildEvent::CacheHit
                     } else {
@@ -288,13 +344,30 @@ impl<'a> Build<'a> {
                             elapsed: start.elapsed(),
                         }
                     });
-                    return Model::load(&self.name, &folder.join(LIBRARY), &self.dpi);
+                    return Ok(model);
                 }
-                Err(Error::SourcesChanged { .. }) => {}
-                Err(error) => return Err(error),
             }
         }
-        Err(Error::SourcesChanged { model: self.name })
+    }
+
+    /// The name of the model's entry in the cache, whether the model is there or not: the model's name, `-` and the
+    /// key. Builds nothing.
+    ///
+    /// # Errors
+    /// If a source cannot be read.
+    pub fn entry_name(&self, toolchain: &Toolchain) -> Result<String, Error> {
+        self.check()?;
+        let key = self.hash(toolchain, &self.read(toolchain)?);
+        Ok(format!("{}-{}", self.name, &key.to_hex()[..32]))
+    }
+
+    /// The sources that were given, or as they are now.
+    fn read(&self, toolchain: &Toolchain) -> Result<Sources, Error> {
+        if let Some(sources) = &self.snapshot {
+            return Ok(sources.clone());
+        }
+        let root = self.root.as_deref().unwrap_or(toolchain.workspace());
+        Sources::read(root, &self.sources, &self.include_dirs)
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -324,7 +397,7 @@ impl<'a> Build<'a> {
         if !is_identifier(&self.top) {
             return refused("the top module", &self.top, "an identifier");
         }
-        if self.sources.is_empty() {
+        if self.sources.is_empty() && self.snapshot.is_none() {
             return refused("the number of sources", "0", "at least one");
         }
         if self.jobs == Some(0) {
@@ -363,8 +436,8 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// The command line for Verilator, without the output folder.
-    fn verilator_arguments(&self) -> Vec<String> {
+    /// The command line for Verilator, without the output folder. None of the arguments holds a path of this machine.
+    fn verilator_arguments(&self, sources: &Sources) -> Vec<String> {
         let mut arguments: Vec<String> = [
             "--cc",
             "--prefix",
@@ -409,13 +482,14 @@ impl<'a> Build<'a> {
         // Where a large module occurs several times, its code is there once: half the code to compile and to keep in caches.
         arguments.extend(["--inline-mult".into(), "2000".into()]);
         arguments.push(match self.optimise {
-            Optimise::Fast => "-O3".into(),
+            Optimise::Fast | Optimise::Quick => "-O3".into(),
             Optimise::Debug => "-O1".into(),
         });
         arguments.extend(
-            self.include_dirs
+            sources
+                .include_dirs()
                 .iter()
-                .map(|path| format!("-I{}", path.display())),
+                .map(|name| format!("-I{name}")),
         );
         arguments.extend(
             self.params
@@ -427,7 +501,7 @@ impl<'a> Build<'a> {
                 .iter()
                 .map(|(name, value)| format!("-D{name}={value}")),
         );
-        arguments.extend(self.sources.iter().map(|path| path.display().to_string()));
+        arguments.extend(sources.order().iter().cloned());
         arguments
     }
 
@@ -441,42 +515,17 @@ impl<'a> Build<'a> {
             .collect()
     }
 
-    /// Every file that the model may depend on.
-    fn inputs(&self) -> Result<Vec<PathBuf>, Error> {
-        let mut files = self.sources.clone();
-        for folder in &self.include_dirs {
-            let mut found: Vec<PathBuf> = fs::read_dir(folder)
-                .map_err(Error::io("read include folder", folder))?
-                .flatten()
-                .map(|entry| entry.path())
-                .filter(|path| {
-                    path.extension().is_some_and(|ext| {
-                        ["sv", "svh", "v", "vh"].iter().any(|known| ext == *known)
-                    })
-                })
-                .collect();
-            found.sort();
-            files.append(&mut found);
-        }
-        Ok(files)
-    }
-
     /// The hash over all that the library depends on.
-    fn key(&self, toolchain: &Toolchain) -> Result<blake3::Hash, Error> {
+    fn hash(&self, toolchain: &Toolchain, sources: &Sources) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new();
-        let mut add = |part: &[u8]| {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part);
-        };
+        let mut add = |part: &[u8]| compile::add(&mut hasher, part);
+        let flags = self.flags().arguments();
         add(&SHIM_VERSION.to_le_bytes());
         add(compile::shim_text().as_bytes());
         add(toolchain.verilator_version().as_bytes());
-        add(toolchain.compiler_version().as_bytes());
-        for argument in self
-            .verilator_arguments()
-            .iter()
-            .chain(&self.flags().arguments())
-        {
+        add(toolchain.compiler_identity(&flags).as_bytes());
+        add(format!("{:?}", self.optimise).as_bytes());
+        for argument in self.verilator_arguments(sources).iter().chain(&flags) {
             add(argument.as_bytes());
         }
         add(b"state");
@@ -488,42 +537,63 @@ impl<'a> Build<'a> {
         for name in &self.dpi {
             add(name.as_bytes());
         }
-        for path in self.inputs()? {
-            add(path.as_os_str().as_encoded_bytes());
-            add(&fs::read(&path).map_err(Error::io("read source", &path))?);
+        add(b"files");
+        for (name, text) in sources.texts() {
+            add(name.as_bytes());
+            add(text);
         }
-        Ok(hasher.finalize())
+        hasher.finalize()
     }
 
     /// Builds into `folder`.
     fn fill(
         &self,
         toolchain: &Toolchain,
-        cache: &Cache<'_>,
+        cache: &ModelCache,
+        sources: &Sources,
         folder: &Path,
-        key: blake3::Hash,
         progress: &mut dyn FnMut(BuildEvent),
     ) -> Result<(), Error> {
-        let generated = folder.join("generated");
-        fs::create_dir(&generated).map_err(Error::io("create", &generated))?;
+        let [generated, tree] = ["generated", "sources"].map(|name| folder.join(name));
+        for made in [&generated, &tree] {
+            fs::create_dir(made).map_err(Error::io("create", made))?;
+        }
+        // Verilator reads copies: they are what the key covers, and their names are those that messages have.
+        sources.write(&tree)?;
 
         progress(BuildEvent::Verilating);
         let counters = generated.join(COUNTERS);
         fs::write(&counters, self.counter_options()).map_err(Error::io("write", &counters))?;
         let mut verilate = toolchain.verilate();
         verilate
-            .current_dir(folder)
-            .args(self.verilator_arguments())
-            .arg(&counters)
-            .arg("--Mdir")
-            .arg(&generated);
-        compile::run(&self.name, "verilation", &mut verilate)?;
-        self.check_dependencies(toolchain, folder, &generated)?;
-        if self.key(toolchain)? != key {
-            return Err(Error::SourcesChanged {
-                model: self.name.clone(),
-            });
-        }
+            .current_dir(&tree)
+            .args(self.verilator_arguments(sources))
+            .args([
+                &format!("../generated/{COUNTERS}"),
+                "--Mdir",
+                "../generated",
+            ]);
+        let verilated = {
+            let _token = tokens::acquire();
+            compile::run(&self.name, "verilation", &mut verilate)
+        };
+        verilated.map_err(|error| match error {
+            Error::Command {
+                model,
+                stage,
+                status,
+                command,
+                output,
+            } => Error::Command {
+                model,
+                stage,
+                status,
+                command,
+                output: sources.with_paths(&output),
+            },
+            other => other,
+        })?;
+        self.check_dependencies(toolchain, sources, &tree, &generated)?;
 
         let read = |file: &str| {
             let path = generated.join(file);
@@ -563,23 +633,22 @@ impl<'a> Build<'a> {
             toolchain,
             flags: self.flags(),
             jobs,
+            generated: &generated,
+            work: folder,
         };
-        job.library(
-            cache,
-            &generated,
-            &tables,
-            &runtime,
-            &folder.join(LIBRARY),
-            progress,
-        )?;
-        fs::remove_dir_all(&generated).map_err(Error::io("remove", &generated))
+        job.library(cache, &tables, &runtime, &folder.join(LIBRARY), progress)?;
+        for made in [&generated, &tree] {
+            fs::remove_dir_all(made).map_err(Error::io("remove", made))?;
+        }
+        Ok(())
     }
 
     /// Refuses a model that reads files which its key does not cover.
     fn check_dependencies(
         &self,
         toolchain: &Toolchain,
-        folder: &Path,
+        sources: &Sources,
+        tree: &Path,
         generated: &Path,
     ) -> Result<(), Error> {
         let path = generated.join("Vmodel__ver.d");
@@ -592,15 +661,18 @@ impl<'a> Build<'a> {
             });
         };
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        let tools = real(&toolchain.include_dir());
-        let known: Vec<PathBuf> = self.inputs()?.iter().map(|path| real(path)).collect();
+        let (tools, copies) = (real(&toolchain.include_dir()), real(tree));
         for dependency in dependencies.replace("\\ ", "\0").split_whitespace() {
-            let found = real(&folder.join(dependency.replace('\0', " ")));
+            let found = real(&tree.join(dependency.replace('\0', " ")));
             let is_tool = found.starts_with(&tools)
                 || found
                     .file_name()
                     .is_some_and(|name| name.to_string_lossy().starts_with("verilator"));
-            if !is_tool && !known.contains(&found) && !found.ends_with(COUNTERS) {
+            if !is_tool
+                && !found.ends_with(COUNTERS)
+                && !found.starts_with(&copies)
+                && !sources.has(&found)
+            {
                 return Err(Error::UntrackedSource {
                     model: self.name.clone(),
                     path: found,

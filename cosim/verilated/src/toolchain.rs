@@ -1,17 +1,25 @@
 //! Finds Verilator and the C++ compiler.
 
+use std::collections::HashMap;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::Error;
 
 /// The environment variable that names another Verilator executable.
 pub const VERILATOR_VARIABLE: &str = "ALCOR_VERILATOR";
 
-/// The programs that turn SystemVerilog into a loadable model.
+/// What a look for tools depends on: workspace, Verilator's executable, `CXX` and `PATH`.
+type Place = (PathBuf, PathBuf, Option<OsString>, Option<OsString>);
+
+/// Tools that this process has found. A look starts three processes, and boards are opened hundreds of times.
+static FOUND: LazyLock<Mutex<HashMap<Place, Toolchain>>> = LazyLock::new(Mutex::default);
+
+/// The programs that turn SystemVerilog into a loadable model. A process looks for the same tools once.
 #[derive(Debug, Clone)]
 pub struct Toolchain {
     workspace: PathBuf,
@@ -20,6 +28,8 @@ pub struct Toolchain {
     version: String,
     compiler: Vec<OsString>,
     compiler_version: String,
+    /// The machine that the compiler compiles for, as the compiler says.
+    target: String,
 }
 
 impl Toolchain {
@@ -68,22 +78,44 @@ impl Toolchain {
     pub fn with_verilator(workspace: &Path, verilator: &Path) -> Result<Self, Error> {
         let workspace = std::path::absolute(workspace).map_err(Error::io("find", workspace))?;
         let verilator = named_verilator(verilator.to_path_buf())?;
-        if starts_with_perl(&verilator) && in_path("perl").is_none() {
+        let place = (
+            workspace,
+            verilator,
+            env::var_os("CXX"),
+            env::var_os("PATH"),
+        );
+        let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = found.get(&place) {
+            return Ok(known.clone());
+        }
+        let toolchain = Self::identified(&place.0, &place.1)?;
+        found.insert(place, toolchain.clone());
+        Ok(toolchain)
+    }
+
+    fn identified(workspace: &Path, verilator: &Path) -> Result<Self, Error> {
+        if starts_with_perl(verilator) && in_path("perl").is_none() {
             return Err(Error::MissingTool {
                 tool: "perl",
                 searched: "PATH, for Verilator's start script".into(),
                 remedy: "apt-get install perl",
             });
         }
-        let (root, version) = identify(&verilator)?;
+        let (root, version) = identify(verilator)?;
         let (compiler, compiler_version) = find_compiler()?;
+        let target = Command::new(&compiler[0])
+            .args(&compiler[1..])
+            .arg("-dumpmachine")
+            .output()
+            .map_err(Error::io("run", PathBuf::from(&compiler[0])))?;
         Ok(Self {
-            workspace,
-            verilator,
+            workspace: workspace.into(),
+            verilator: verilator.into(),
             root,
             version,
             compiler,
             compiler_version,
+            target: String::from_utf8_lossy(&target.stdout).trim().into(),
         })
     }
 
@@ -110,6 +142,28 @@ impl Toolchain {
     /// What the compiler says of its version.
     pub fn compiler_version(&self) -> &str {
         &self.compiler_version
+    }
+
+    /// All of the compiler that decides what its objects are: version, target, arguments that `CXX` has, and, if the
+    /// code is for the machine that the compiler runs on, that machine's processor. Holds no path.
+    pub(crate) fn compiler_identity(&self, arguments: &[String]) -> String {
+        let words = self.compiler[1..].iter().map(|word| word.to_string_lossy());
+        let words: Vec<_> = words.collect();
+        let all = words.iter().map(|word| &**word);
+        let is_native = all
+            .chain(arguments.iter().map(String::as_str))
+            .any(is_native);
+        let processor = if is_native {
+            processor()
+        } else {
+            String::new()
+        };
+        format!(
+            "{}\n{}\n{}\n{processor}",
+            self.compiler_version,
+            self.target,
+            words.join(" ")
+        )
     }
 
     pub(crate) fn include_dir(&self) -> PathBuf {
@@ -277,9 +331,29 @@ fn find_compiler() -> Result<(Vec<OsString>, String), Error> {
     Ok((words, version))
 }
 
+/// Whether an argument of the compiler asks for code of the machine that the compiler runs on.
+fn is_native(argument: &str) -> bool {
+    ["-march=native", "-mcpu=native", "-mtune=native"].contains(&argument)
+}
+
+/// What the kernel says of the first processor, without figures that change from moment to moment.
+fn processor() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let is_fixed = |line: &&str| !line.contains("MHz") && !line.to_lowercase().contains("bogomips");
+    let first = text.lines().take_while(|line| !line.is_empty());
+    first.filter(is_fixed).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::major;
+    use super::{is_native, major, processor};
+
+    #[test]
+    fn a_native_compiler_is_known_by_its_processor() {
+        assert!(is_native("-march=native") && !is_native("-march=x86-64-v3"));
+        assert!(!processor().is_empty());
+        assert_eq!(processor(), processor());
+    }
 
     #[test]
     fn major_version_is_read() {

@@ -1,12 +1,15 @@
 //! The cache, the toolchain, and builds that fail.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Barrier;
 use std::thread;
+use std::time::Duration;
 
 use crate::support::{build, model, sv, toolchain};
-use verilated::{Build, BuildEvent, Error, Model, Toolchain};
+use verilated::{Build, BuildEvent, Error, Model, ModelCache, Sources, Toolchain};
 
 fn events(build: Build<'_>) -> (Vec<BuildEvent>, Model) {
     let mut events = Vec::new();
@@ -61,6 +64,151 @@ fn the_cache_is_hit_until_a_source_changes() {
     assert_eq!(after_source[0], BuildEvent::Verilating);
     assert_eq!(events(build()).0, [BuildEvent::CacheHit]);
     [original, included, changed].iter().for_each(discard);
+}
+
+#[test]
+fn copies_of_a_source_are_one_model() {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("models");
+    let trees = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let built = trees.each_ref().map(|tree| {
+        fs::create_dir(tree.path().join("rtl")).unwrap();
+        fs::copy(sv("counter.sv"), tree.path().join("rtl/counter.sv")).unwrap();
+        let source = tree.path().join("rtl/../rtl/counter.sv");
+        // Below the root, and outside of it.
+        [Some(tree), None].map(|root| {
+            let build = Build::new("copied").top("counter").source(&source);
+            let build = build
+                .cache_dir(&cache)
+                .define("ROOTED", root.is_some().to_string());
+            events(match root {
+                Some(root) => build.root(root.path().join("rtl/..")),
+                None => build,
+            })
+        })
+    });
+    for place in [0, 1] {
+        assert_eq!(built[1][place].0, [BuildEvent::CacheHit]);
+        assert_eq!(built[0][place].1.key(), built[1][place].1.key());
+        discard(&built[0][place].1);
+    }
+    assert_ne!(built[0][0].1.key(), built[0][1].1.key());
+}
+
+#[test]
+fn sources_stay_as_they_were_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("counter.sv");
+    fs::copy(sv("counter.sv"), &source).unwrap();
+    let read = Sources::read(folder.path(), std::slice::from_ref(&source), &[]).unwrap();
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("models");
+    let key = || {
+        let build = Build::new("kept")
+            .top("counter")
+            .snapshot(&read)
+            .cache_dir(&cache);
+        model(build).key().to_owned()
+    };
+    let first = key();
+    fs::write(&source, "module nothing;\n").unwrap();
+    assert_eq!(key(), first);
+    assert_eq!(read.changed(), [fs::canonicalize(&source).unwrap()]);
+}
+
+/// Set in the process that `a_killed_build_is_swept` starts and kills.
+const DOOMED: &str = "ALCOR_TEST_DOOMED_CACHE";
+
+/// Builds until it is killed, if it is told where.
+#[test]
+fn a_build_to_be_killed() {
+    let Some(cache) = std::env::var_os(DOOMED) else {
+        return;
+    };
+    let stop = |event| {
+        if let BuildEvent::Compiling { .. } = event {
+            println!("compiling");
+            thread::sleep(Duration::from_secs(600));
+        }
+    };
+    let _ = build("wide")
+        .cache_dir(cache)
+        .progress(stop)
+        .build(toolchain());
+}
+
+#[test]
+fn a_killed_build_is_swept_by_a_build_of_another_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = ModelCache::at(folder.path()).unwrap();
+    let mut doomed = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "build::a_build_to_be_killed", "--nocapture"])
+        .env(DOOMED, folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(doomed.stdout.take().unwrap()).lines();
+    assert!(
+        lines
+            .map_while(Result::ok)
+            .any(|line| line.ends_with("compiling"))
+    );
+    // A build that is under way is no garbage.
+    assert_eq!(
+        (cache.sweep().unwrap(), cache.abandoned_bytes().unwrap()),
+        (0, 0)
+    );
+    doomed.kill().unwrap();
+    doomed.wait().unwrap();
+    assert!(cache.abandoned_bytes().unwrap() > 10_000);
+    let model = model(build("counter").cache_dir(folder.path()));
+    assert_eq!(cache.abandoned_bytes().unwrap(), 0);
+    let left = fs::read_dir(folder.path().join(".building"))
+        .unwrap()
+        .count();
+    assert_eq!(left, 0, "locks go with their builds");
+
+    let entries = cache.entries().unwrap();
+    let models: Vec<_> = entries.iter().filter(|entry| entry.is_model()).collect();
+    assert_eq!(models.len(), 1);
+    assert_eq!(models[0].name(), format!("counter-{}", model.key()));
+    assert!(models[0].bytes() > 10_000 && models[0].last_use().elapsed().unwrap().as_secs() < 60);
+    assert!(entries.len() > 3, "objects: {entries:?}");
+    for entry in &entries {
+        assert!(cache.remove(entry).unwrap());
+    }
+    assert!(cache.entries().unwrap().is_empty());
+    // What is loaded stays.
+    model.instantiate("after", ()).unwrap();
+}
+
+#[test]
+fn an_edit_compiles_what_it_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("counter.sv");
+    fs::copy(sv("counter.sv"), &source).unwrap();
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("models");
+    let compiled = || {
+        let mut found = None;
+        let listener = |event| {
+            if let BuildEvent::Compiled { compiled, reused } = event {
+                found = Some((compiled, reused));
+            }
+        };
+        let build = Build::new("edited").top("counter").source(&source);
+        let model = model(build.cache_dir(&cache).progress(listener));
+        discard(&model);
+        found.unwrap()
+    };
+    compiled();
+    let text = fs::read_to_string(&source).unwrap();
+    fs::write(&source, format!("{text}// a comment\n")).unwrap();
+    let (after_comment, reused) = compiled();
+    assert!(after_comment == 0 && reused > 3);
+    fs::write(&source, text.replace("`define STEP 1", "`define STEP 3")).unwrap();
+    let (after_edit, reused) = compiled();
+    assert!(
+        after_edit <= 2 && reused > after_edit,
+        "{after_edit} of {reused}"
+    );
 }
 
 #[test]

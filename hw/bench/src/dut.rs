@@ -8,6 +8,9 @@ use verilated::{Build, Error, Instance, Optimise, Signal, Toolchain};
 /// Seed of what the model's registers and RAMs hold before they are reset or written.
 const POWER_UP_SEED: u32 = 1;
 
+/// The clock that [`Dut::clock`] drives.
+const CLOCK: &str = "clk_i";
+
 /// What a model is made of: blocks, a top module, parameters.
 #[derive(Debug, Clone)]
 pub struct Recipe {
@@ -129,6 +132,8 @@ pub struct Pin {
 struct Port {
     signal: Signal,
     is_input: bool,
+    /// Whether the port is `clk_i`, which [`Dut::clock`] alone drives.
+    is_clock: bool,
     words: Vec<u32>,
     changed: bool,
 }
@@ -160,7 +165,7 @@ impl Dut {
             .optimise(if recipe.quick {
                 Optimise::Debug
             } else {
-                Optimise::Fast
+                Optimise::Quick
             });
         for block in &recipe.blocks {
             build = build.sources(file_list(block));
@@ -173,7 +178,7 @@ impl Dut {
         }
         let model = build.build(&Toolchain::find_in(workspace())?)?;
         let instance = model.instantiate_random(&recipe.name, (), POWER_UP_SEED)?;
-        let clock = model.input("clk_i").ok();
+        let clock = model.input(CLOCK).ok();
         let mut ports = Vec::new();
         for signal in model.signals() {
             let is_input = model.input(signal.name()).is_ok();
@@ -181,6 +186,7 @@ impl Dut {
             ports.push(Port {
                 signal: signal.clone(),
                 is_input,
+                is_clock: signal.name() == CLOCK && is_input,
                 words,
                 changed: true,
             });
@@ -354,16 +360,8 @@ impl Dut {
         for port in self
             .ports
             .iter_mut()
-            .filter(|port| port.is_input && port.changed)
+            .filter(|port| port.is_input && port.changed && !port.is_clock)
         {
-            // The clock of `tick` stays with `tick`.
-            if self
-                .clock
-                .as_ref()
-                .is_some_and(|clock| clock.name() == port.signal.name())
-            {
-                continue;
-            }
             if let Err(error) = self.instance.set_words(&port.signal, &port.words) {
                 panic!("{error}");
             }

@@ -64,11 +64,6 @@ impl Progress {
         }
     }
 
-    /// The lines of the terminal, for whoever else has something to show there.
-    pub fn screen(&self) -> Option<MultiProgress> {
-        self.screen.as_ref().map(|screen| screen.all.clone())
-    }
-
     /// A test begins.
     pub fn started(&self, lane: usize, case: Case) {
         lock(&self.state)
@@ -136,7 +131,7 @@ impl Progress {
 
 impl Screen {
     fn new(total: usize, state: &Arc<Mutex<State>>) -> Screen {
-        let all = MultiProgress::new();
+        let all = crate::build::screen();
         let bar = all.add(ProgressBar::new(total as u64));
         let style = styled(
             "{wide_bar} {ended}/{len}: {passed:.green} passed, {failed:.red} failed, {skipped:.yellow} skipped{left}",

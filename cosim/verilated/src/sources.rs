@@ -1,0 +1,348 @@
+//! The source files of a model, as they were at one instant, under names that hold no path of this machine.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::Error;
+
+/// Endings of files that Verilator may read out of an include folder.
+const INCLUDED: [&str; 4] = ["sv", "svh", "v", "vh"];
+
+/// The source files of a model, as they were when [`Sources::read`] read them; clones are cheap.
+///
+/// Each file has a name that does not depend on where the files lie: the path from the root folder, with `/`. A file
+/// outside the root folder goes by its file name, with a number in front if another file has that name. Verilator sees
+/// these names only, so messages of a model carry them, and two copies of a tree give the same model.
+#[derive(Clone)]
+pub struct Sources {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    /// Names in the order of compilation.
+    order: Vec<String>,
+    /// Names of the include folders, in the order of search.
+    include_dirs: Vec<String>,
+    /// Include folders as they were given, to find files that appear in them later.
+    folders: Vec<Folder>,
+    files: BTreeMap<String, File>,
+}
+
+struct Folder {
+    name: String,
+    path: PathBuf,
+}
+
+struct File {
+    path: PathBuf,
+    text: Vec<u8>,
+    is_outside: bool,
+}
+
+impl Sources {
+    /// Reads source files in the order of compilation, and all SystemVerilog files of include folders.
+    ///
+    /// # Errors
+    /// If the root, a file or a folder cannot be read.
+    pub fn read(root: &Path, sources: &[PathBuf], include_dirs: &[PathBuf]) -> Result<Self, Error> {
+        let mut names = Names::below(root)?;
+        let mut files = BTreeMap::new();
+        let mut order = Vec::new();
+        for path in sources {
+            // A file may be a link to another name: the name by which it is given counts.
+            let (folder, file) = (path.parent().unwrap_or(Path::new("")), path.file_name());
+            let folder = real(folder)?;
+            let path = folder.join(file.unwrap_or_default());
+            let (name, is_outside) = names.of_file(&path);
+            let text = fs::read(&path).map_err(Error::io("read source", &path))?;
+            order.push(name.clone());
+            files.insert(
+                name,
+                File {
+                    path,
+                    text,
+                    is_outside,
+                },
+            );
+        }
+        let mut folders = Vec::new();
+        for folder in include_dirs {
+            let path = real(folder).map_err(|_| {
+                let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
+                Error::io("read include folder", folder)(gone)
+            })?;
+            let (name, is_outside) = names.of_folder(&path);
+            for path in included(&path)? {
+                let file = path.file_name().unwrap_or_default().to_string_lossy();
+                let text = fs::read(&path).map_err(Error::io("read source", &path))?;
+                files.insert(
+                    joined(&name, &file),
+                    File {
+                        path,
+                        text,
+                        is_outside,
+                    },
+                );
+            }
+            folders.push(Folder { name, path });
+        }
+        Ok(Self {
+            inner: Arc::new(Inner {
+                order,
+                include_dirs: folders.iter().map(|folder| folder.name.clone()).collect(),
+                folders,
+                files,
+            }),
+        })
+    }
+
+    /// The files that are no longer as they were read, or that have appeared in an include folder since, in order of
+    /// their paths. A file that cannot be read counts as changed.
+    #[must_use]
+    pub fn changed(&self) -> Vec<PathBuf> {
+        let inner = &self.inner;
+        let mut changed: Vec<PathBuf> = inner
+            .files
+            .values()
+            .filter(|file| fs::read(&file.path).map_or(true, |text| text != file.text))
+            .map(|file| file.path.clone())
+            .collect();
+        for folder in &inner.folders {
+            for path in included(&folder.path).unwrap_or_default() {
+                let file = path.file_name().unwrap_or_default().to_string_lossy();
+                if !inner.files.contains_key(&joined(&folder.name, &file)) {
+                    changed.push(path);
+                }
+            }
+        }
+        changed.sort();
+        changed.dedup();
+        changed
+    }
+
+    /// Names of the sources, in the order of compilation.
+    pub(crate) fn order(&self) -> &[String] {
+        &self.inner.order
+    }
+
+    /// Names of the include folders, in the order of search.
+    pub(crate) fn include_dirs(&self) -> &[String] {
+        &self.inner.include_dirs
+    }
+
+    /// All files, by name.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let files = self.inner.files.iter();
+        files.map(|(name, file)| (name.as_str(), file.text.as_slice()))
+    }
+
+    /// Whether `path`, which is real, is one of the files.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        let is_it = |file: &File| fs::canonicalize(&file.path).is_ok_and(|real| real == path);
+        self.inner.files.values().any(is_it)
+    }
+
+    /// Writes the files below `folder`, by their names.
+    pub(crate) fn write(&self, folder: &Path) -> Result<(), Error> {
+        for name in self.include_dirs() {
+            let path = folder.join(name);
+            fs::create_dir_all(&path).map_err(Error::io("create", &path))?;
+        }
+        for (name, text) in self.texts() {
+            let path = folder.join(name);
+            let above = path.parent().unwrap_or(folder);
+            fs::create_dir_all(above).map_err(Error::io("create", above))?;
+            fs::write(&path, text).map_err(Error::io("write", &path))?;
+        }
+        Ok(())
+    }
+
+    /// `text` of a message of Verilator's, with paths in place of the names of files outside the root.
+    pub(crate) fn with_paths(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (name, file) in &self.inner.files {
+            if file.is_outside {
+                let path = file.path.display();
+                text = text.replace(&format!(" {name}:"), &format!(" {path}:"));
+            }
+        }
+        text
+    }
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sources")
+            .field("order", &self.inner.order)
+            .finish_non_exhaustive()
+    }
+}
+
+fn real(path: &Path) -> Result<PathBuf, Error> {
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
+    fs::canonicalize(path).map_err(Error::io("find", path))
+}
+
+fn joined(folder: &str, file: &str) -> String {
+    format!("{folder}/{file}")
+}
+
+/// The SystemVerilog files of a folder, in order of their names.
+fn included(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut found: Vec<PathBuf> = fs::read_dir(folder)
+        .map_err(Error::io("read include folder", folder))?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| {
+            let extension = path.extension();
+            extension.is_some_and(|found| INCLUDED.iter().any(|known| found == *known))
+        })
+        .collect();
+    found.sort();
+    Ok(found)
+}
+
+/// Gives names to files and folders.
+struct Names {
+    root: PathBuf,
+    /// Names of files outside the root, with the file.
+    outside: BTreeMap<String, PathBuf>,
+    /// Include folders outside the root.
+    folders: Vec<PathBuf>,
+}
+
+/// The folder of a file outside the root that has the name of another.
+const OUTSIDE: &str = "outside";
+
+impl Names {
+    fn below(root: &Path) -> Result<Self, Error> {
+        Ok(Self {
+            root: real(root)?,
+            outside: BTreeMap::new(),
+            folders: Vec::new(),
+        })
+    }
+
+    /// The path from the root, if that is text and can't be the name of an outside file.
+    fn inside(&self, path: &Path) -> Option<String> {
+        let name = path.strip_prefix(&self.root).ok()?.to_str()?;
+        let is_apart = name.contains('/') && !name.starts_with(OUTSIDE);
+        is_apart.then(|| name.to_owned())
+    }
+
+    /// The name of a file, and whether the file is outside the root.
+    fn of_file(&mut self, path: &Path) -> (String, bool) {
+        if let Some(name) = self.inside(path) {
+            return (name, false);
+        }
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let mut name = file.clone().into_owned();
+        let mut number = 1;
+        while self.outside.get(&name).is_some_and(|other| other != path) {
+            number += 1;
+            name = format!("{OUTSIDE}{number}/{file}");
+        }
+        self.outside.insert(name.clone(), path.to_owned());
+        (name, true)
+    }
+
+    /// The name of an include folder, and whether the folder is outside the root.
+    fn of_folder(&mut self, path: &Path) -> (String, bool) {
+        if let Some(name) = self.inside(&path.join("x")) {
+            return (name[..name.len() - 2].to_owned(), false);
+        }
+        let known = self.folders.iter().position(|folder| folder == path);
+        let number = known.unwrap_or_else(|| {
+            self.folders.push(path.to_owned());
+            self.folders.len() - 1
+        });
+        (format!("{OUTSIDE}/include{}", number + 1), true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with files, each of which has its path as its text.
+    fn tree(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, file).unwrap();
+        }
+        folder
+    }
+
+    fn read(root: &Path, sources: &[PathBuf], includes: &[PathBuf]) -> Sources {
+        Sources::read(root, sources, includes).unwrap()
+    }
+
+    fn names(sources: &Sources) -> Vec<String> {
+        sources.texts().map(|(name, _)| name.to_owned()).collect()
+    }
+
+    #[test]
+    fn names_hold_no_path_of_the_root_however_it_is_spelt() {
+        let trees = [(); 2].map(|()| tree(&["hw/a/a.sv", "hw/inc/i.svh", "hw/inc/readme.md"]));
+        for tree in &trees {
+            for root in [tree.path().to_owned(), tree.path().join("hw/../hw/a/../..")] {
+                let sources = read(&root, &[root.join("hw/a/a.sv")], &[root.join("hw/inc")]);
+                assert_eq!(sources.order(), ["hw/a/a.sv"]);
+                assert_eq!(sources.include_dirs(), ["hw/inc"]);
+                assert_eq!(names(&sources), ["hw/a/a.sv", "hw/inc/i.svh"]);
+                assert!(sources.changed().is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn files_outside_the_root_are_told_apart() {
+        let root = tree(&["hw/t.sv"]);
+        let other = tree(&["a/t.sv", "b/t.sv", "inc/t.svh"]);
+        let at = |name: &str| other.path().join(name);
+        let sources = read(
+            root.path(),
+            &[
+                root.path().join("hw/t.sv"),
+                at("a/t.sv"),
+                at("b/t.sv"),
+                at("a/t.sv"),
+            ],
+            &[at("inc")],
+        );
+        assert_eq!(
+            sources.order(),
+            ["hw/t.sv", "t.sv", "outside2/t.sv", "t.sv"]
+        );
+        assert_eq!(sources.include_dirs(), ["outside/include1"]);
+        let texts: Vec<_> = sources.texts().map(|(_, text)| text).collect();
+        assert_eq!(texts, [&b"hw/t.sv"[..], b"inc/t.svh", b"b/t.sv", b"a/t.sv"]);
+        let said = sources.with_paths("%Error: outside2/t.sv:4: no");
+        assert_eq!(said, format!("%Error: {}:4: no", at("b/t.sv").display()));
+    }
+
+    #[test]
+    fn what_changes_is_named() {
+        let tree = tree(&["hw/a.sv", "hw/b.sv", "inc/i.svh"]);
+        let at = |name: &str| tree.path().join(name);
+        let sources = read(tree.path(), &[at("hw/a.sv"), at("hw/b.sv")], &[at("inc")]);
+        assert!(sources.changed().is_empty());
+        fs::write(at("hw/a.sv"), "other").unwrap();
+        fs::remove_file(at("inc/i.svh")).unwrap();
+        fs::write(at("inc/new.sv"), "").unwrap();
+        let real = fs::canonicalize(tree.path()).unwrap();
+        let expected = ["hw/a.sv", "inc/i.svh", "inc/new.sv"].map(|name| real.join(name));
+        assert_eq!(sources.changed(), expected);
+        // The text that was read stays.
+        assert!(sources.texts().any(|(_, text)| text == b"hw/a.sv"));
+    }
+}
