@@ -61,6 +61,8 @@ impl SimCluster {
         let numbers = 0..topology.boards();
         let is_alone = topology.boards() == 1;
         let of_board = |number: u32| Options {
+            // No two boards start from the same values.
+            power_up: options.power_up.map(|seed| seed.wrapping_add(number)),
             waves: options.waves.as_deref().map(|file| {
                 if is_alone {
                     file.to_owned()

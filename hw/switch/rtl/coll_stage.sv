@@ -700,6 +700,7 @@ module coll_stage #(
     if (pay_valid_q) begin
       tx_row   = pay_row_q;
       tx_kind  = PK_CREDIT;
+      tx_parity = 1'b0;
       tx_token = '0;
       tx_token[PHIT_W+4+:PoolW] = unpaid_q[pay_row_q];
     end else if (from_copy) begin
