@@ -273,7 +273,9 @@ impl Args {
     }
 
     fn sim_cluster(&self, config: &str) -> Result<Report, Error> {
-        let open_on = |threads| open(&with_option(config, "threads", threads));
+        // Threads are compared on boards that evaluate every cycle.
+        let every = with_option(config, "skip", "off");
+        let open_on = |threads| open(&with_option(&every, "threads", threads));
         let jobs = self.jobs.map_or(2, NonZeroUsize::get);
         let (one, many) = (open_on("1")?, open_on(&jobs.to_string())?);
         let idle = Threads::measure("idle", &one, &many, |cluster| {
@@ -287,6 +289,13 @@ impl Args {
             job.run(job.ranks(), |rank| load::allreduce(rank, 40))?;
             Ok((cluster.board_cycles(), start.elapsed()))
         })?;
+        let skipping = open(config)?;
+        let job = Job::new(skipping.cluster()?)?;
+        let start = Instant::now();
+        job.run(job.ranks(), |rank| load::allreduce(rank, 40))?;
+        let cycles = skipping.board_cycles() as f64;
+        let elapsed = start.elapsed().as_secs_f64();
+        let share = skipping.skipped_cycles() as f64 / cycles;
         let rows = vec![
             Row::new("idle-1", idle.one).note("one thread, no rank attached"),
             Row::new(format!("idle-{jobs}"), idle.many)
@@ -298,6 +307,9 @@ impl Args {
                 .note(format!("{jobs} threads, allreduces of 16 KiB")),
             Row::new("allreduce-speedup", load.speedup)
                 .note(format!("{jobs} threads / one, median of pairs")),
+            Row::new("allreduce", cycles / elapsed)
+                .note("the same with cycles skipped, all threads"),
+            Row::new("skipped", share).note("share of these cycles that was skipped"),
         ];
         Ok(self.report(Subject::Sim, config, "board-cycles per second", rows))
     }
@@ -305,7 +317,16 @@ impl Args {
     fn sim_board(&self, config: &str, cluster: &SimCluster) -> Result<Report, Error> {
         let board = &cluster.boards()[0];
         let exchange = Speed::measure(board, "exchange", |rank| load::exchange(rank, 40))?;
-        let put_8 = Speed::measure(board, "put-8", |rank| load::put_8_stream(rank, 10_000))?;
+        let put_8 = Speed::measure(board, "put-8", |rank| load::put_8_stream(rank, PUTS))?;
+        let fast = open(&with_option(config, "assertions", "0"))?;
+        let fast_board = &fast.boards()[0];
+        let fast_exchange =
+            Speed::measure(fast_board, "exchange", |rank| load::exchange(rank, 40))?;
+        let fast_put_8 =
+            Speed::measure(fast_board, "put-8", |rank| load::put_8_stream(rank, PUTS))?;
+        let puts = f64::from(PUTS) * f64::from(cluster.cluster()?.ranks()?);
+        let per_second = |speed: &Speed| puts * speed.alcor / speed.cycles as f64;
+        let share = fast.skipped_cycles() as f64 / fast.board_cycles().max(1) as f64;
         let rows = vec![
             Row::new("alcor", exchange.alcor).note("exchange, H = 1024, through the library"),
             Row::new("bare", exchange.bare).note("the same traffic, preloaded, in a bare C++ loop"),
@@ -313,6 +334,16 @@ impl Args {
             Row::new("alcor-put-8", put_8.alcor).note("a stream of 8-byte puts from each rank"),
             Row::new("bare-put-8", put_8.bare).note("the same traffic, preloaded"),
             Row::new("efficiency-put-8", put_8.efficiency).note("alcor / bare, median of pairs"),
+            Row::new("alcor-fast", fast_exchange.alcor).note("as row alcor, without assertions"),
+            Row::new("bare-fast", fast_exchange.bare).note("as row bare, without assertions"),
+            Row::new("alcor-fast-put-8", fast_put_8.alcor)
+                .note("as row alcor-put-8, without assertions"),
+            Row::new("bare-fast-put-8", fast_put_8.bare)
+                .note("as row bare-put-8, without assertions"),
+            Row::new("alcor-puts", per_second(&put_8)).note("8-byte puts a second"),
+            Row::new("alcor-fast-puts", per_second(&fast_put_8))
+                .note("8-byte puts a second, without assertions"),
+            Row::new("skipped", share).note("share of the last run's cycles that was skipped"),
         ];
         let mut report = self.report(Subject::Sim, config, "simulated cycles per second", rows);
         match Rival::find()? {
@@ -426,11 +457,16 @@ impl Threads {
     }
 }
 
+/// Puts of each rank in the stream of 8-byte puts.
+const PUTS: u32 = 10_000;
+
 /// Speeds of one program in simulated cycles per second, medians over [`Speed::PAIRS`] pairs.
 struct Speed {
     alcor: f64,
     bare: f64,
     efficiency: f64,
+    /// Cycles of the program.
+    cycles: u64,
 }
 
 impl Speed {
@@ -477,6 +513,7 @@ impl Speed {
             alcor: median(alcor),
             bare: median(bare),
             efficiency: median(efficiency),
+            cycles,
         })
     }
 }

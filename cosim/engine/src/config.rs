@@ -305,6 +305,9 @@ pub struct Options {
     pub coverage: bool,
     /// `assertions`: 0 for a model without assertions, which is faster; 1 unless said otherwise.
     pub assertions: bool,
+    /// `guards`: 0 for a model without the guards that let the simulator pass over idle parts of a block
+    /// (`ALCOR_AWAKE`), as blocks are synthesised; 1 unless said otherwise. It is slower, and does the same.
+    pub guards: bool,
     /// `skip`: whether cycles in which a board's state stays the same are skipped; `on` unless said otherwise.
     pub skip: Skip,
     /// `power-up`: a seed; registers and RAMs have values drawn from it when a board is opened, instead of zeros. Nothing
@@ -330,7 +333,7 @@ pub struct Options {
 /// The environment variable with the limit for ranks that are away.
 pub(crate) const AWAY_VARIABLE: &str = "ALCOR_AWAY_SECONDS";
 const KNOWN: &str = "profile, waves, waves-from, waves-to, waves-reset, trace, packets, log, coverage, assertions, \
-     optimise, skip, power-up, away, threads, link-latency, link-gbps";
+     guards, optimise, skip, power-up, away, threads, link-latency, link-gbps";
 
 impl Options {
     /// The options when nothing is said, but for `ALCOR_AWAY_SECONDS`.
@@ -353,6 +356,7 @@ impl Options {
             log: None,
             coverage: false,
             assertions: true,
+            guards: true,
             skip: Skip::default(),
             power_up: None,
             optimise: None,
@@ -452,6 +456,7 @@ impl Options {
             }
             "coverage" => self.coverage = flag(option, value)?,
             "assertions" => self.assertions = flag(option, value)?,
+            "guards" => self.guards = flag(option, value)?,
             "skip" => {
                 self.skip = match value {
                     "off" => Skip::Off,

@@ -25,6 +25,8 @@ const COVERAGE: &str = "ALCOR_COVERAGE";
 
 /// The macro with which the sources have no assertions.
 const NO_ASSERTIONS: &str = "ALCOR_NO_ASSERTIONS";
+/// The macro with which the guards of the sources are always true, as in hardware.
+const NO_GUARDS: &str = "ALCOR_NO_GUARDS";
 
 /// The DPI imports of `sim_top`, in the order of their numbers; boards without links lack the last two.
 const DPI: [&str; 6] = [
@@ -215,6 +217,7 @@ pub(crate) struct Variant {
     waves: bool,
     coverage: bool,
     assertions: bool,
+    guards: bool,
     optimise: Optimise,
 }
 
@@ -233,8 +236,13 @@ impl Variant {
                 label += &format!(" with {word}");
             }
         }
-        if !options.assertions {
-            label += " without assertions";
+        for (word, is_on) in [
+            ("assertions", options.assertions),
+            ("guards", options.guards),
+        ] {
+            if !is_on {
+                label += &format!(" without {word}");
+            }
         }
         Self {
             config: config.into(),
@@ -243,6 +251,7 @@ impl Variant {
             waves: options.waves.is_some(),
             coverage: options.coverage,
             assertions: options.assertions,
+            guards: options.guards,
             optimise: options.optimise.unwrap_or_default(),
         }
     }
@@ -295,6 +304,9 @@ impl Project {
         if !variant.assertions {
             build = build.define(NO_ASSERTIONS, "1");
         }
+        if !variant.guards {
+            build = build.define(NO_GUARDS, "1");
+        }
         for (module, register) in COUNTERS {
             build = build.counter(module, register);
         }
@@ -321,13 +333,13 @@ impl Project {
         Ok(recipe.build(&Toolchain::find_in(&self.root)?)?)
     }
 
-    /// The names in the cache of the models of all configurations, with and without waves, coverage and assertions, and
-    /// for either way to compile them.
+    /// The names in the cache of the models of all configurations, with and without waves, coverage, assertions and
+    /// guards, and for either way to compile them.
     pub(crate) fn entry_names(&self) -> Result<Vec<String>, CosimError> {
         let toolchain = Toolchain::find_in(&self.root)?;
         let mut names = Vec::new();
         for (config, found) in self.configs.iter() {
-            for number in 0..16 {
+            for number in 0..32 {
                 let is_on = |bit: u32| number >> bit & 1 == 1;
                 let variant = Variant {
                     config: config.into(),
@@ -341,6 +353,7 @@ impl Project {
                         Optimise::Fast
                     },
                     assertions: is_on(3),
+                    guards: is_on(4),
                 };
                 names.push(self.recipe(&variant).entry_name(&toolchain)?);
             }

@@ -109,6 +109,7 @@ impl Rival {
         let put_8 = self.measure(board, parameters, "put-8", |rank| {
             load::put_8_stream(rank, PUTS)
         })?;
+        let puts = f64::from(PUTS) * f64::from(Job::new(Arc::clone(board))?.info().ranks);
         Ok(vec![
             exchange.row("cocotb", "the calls of row alcor"),
             Row::new("alcor/cocotb", exchange.ratio).note("median of pairs"),
@@ -118,6 +119,9 @@ impl Rival {
             ),
             Row::new("alcor/cocotb-put-8", put_8.ratio)
                 .note("median of pairs, both of as many puts"),
+            Row::new("cocotb-puts", puts / put_8.seconds).note("8-byte puts a second by cocotb"),
+            Row::new("alcor-puts/cocotb-puts", put_8.seconds / put_8.seconds_here)
+                .note("of the same runs"),
         ])
     }
 

@@ -1,4 +1,4 @@
-//! Cycles in which a simulated board stays the same are skipped, and nothing else changes.
+//! What a simulated board does depends neither on cycles that are skipped, nor on guards, nor on how it powered up.
 
 use std::sync::Arc;
 
@@ -69,6 +69,28 @@ fn cycles_and_digests_do_not_depend_on_skipping() {
             );
         }
         assert_eq!(digest(&off), digest(&on));
+    }
+}
+
+#[test]
+fn cycles_and_digests_do_not_depend_on_guards_or_power_up() {
+    let groups = [
+        "barrier.",
+        "collectives.",
+        "messages.pairs",
+        "registration.",
+    ];
+    let plain = outcomes("cosim:ring3-small", &groups);
+    for option in ["guards=0", "power-up=1", "power-up=4294967295"] {
+        let other = outcomes(&format!("cosim:ring3-small?{option}"), &groups);
+        for (plain, other) in plain.iter().zip(&other) {
+            let name = plain.test.name;
+            assert_eq!(
+                (plain.cycles, plain.digest),
+                (other.cycles, other.digest),
+                "{option}: {name}"
+            );
+        }
     }
 }
 
