@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use alcor::{Backend, Board, Cluster, Error, LocalRank, PageOffset, Port, Result};
+use alcor::{Backend, Board, BoardLayer, Cluster, Error, Result};
 use alcor_shm::ShmBackend;
 
 use crate::exit::Exit;
@@ -68,13 +68,11 @@ impl Backend for ServedBackend {
         })?;
         let server = Arc::new(server);
         let cluster = ShmBackend.open(&name)?;
-        let boards = cluster.boards().iter().map(|board| -> Arc<dyn Board> {
-            Arc::new(ServedBoard {
-                board: Arc::clone(board),
-                _server: Arc::clone(&server),
-            })
+        let served = cluster.layered(|_, board| ServedBoard {
+            board,
+            _server: Arc::clone(&server),
         });
-        Ok(Cluster::new(boards.collect(), *cluster.topology())?.with_name(uri))
+        Ok(served.with_name(uri))
     }
 }
 
@@ -116,40 +114,8 @@ struct ServedBoard {
     _server: Arc<Server>,
 }
 
-impl Board for ServedBoard {
-    fn name(&self) -> &str {
-        self.board.name()
-    }
-
-    fn read32(&self, offset: PageOffset) -> Result<u32> {
-        self.board.read32(offset)
-    }
-
-    fn write32(&self, offset: PageOffset, value: u32) -> Result<()> {
-        self.board.write32(offset, value)
-    }
-
-    fn reset(&self) -> Result<()> {
-        self.board.reset()
-    }
-
-    fn expect(&self, ports: u32) -> Result<()> {
-        self.board.expect(ports)
-    }
-
-    fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>> {
-        Arc::clone(&self.board).attach(rank)
-    }
-
-    fn traffic_digest(&self) -> Option<u32> {
-        self.board.traffic_digest()
-    }
-
-    fn time_stands_still(&self) -> bool {
-        self.board.time_stands_still()
-    }
-
-    fn reset_clears_memory(&self) -> bool {
-        self.board.reset_clears_memory()
+impl BoardLayer for ServedBoard {
+    fn below(&self) -> &Arc<dyn Board> {
+        &self.board
     }
 }

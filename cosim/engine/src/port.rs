@@ -237,7 +237,7 @@ impl Port for SimPort {
         delivered.map(drop)
     }
 
-    fn wants_notes(&self) -> bool {
+    fn wants_notes(&mut self) -> bool {
         self.clockwork.has_log()
     }
 

@@ -131,7 +131,7 @@ impl Port for ShmPort {
         left.map(drop)
     }
 
-    fn wants_notes(&self) -> bool {
+    fn wants_notes(&mut self) -> bool {
         self.wants_notes
     }
 

@@ -299,7 +299,7 @@ pub trait Port: Send {
     fn leave(&mut self) -> Result<(), Error>;
 
     /// Whether [`Port::note`] does anything. Asked once, when the rank begins.
-    fn wants_notes(&self) -> bool {
+    fn wants_notes(&mut self) -> bool {
         false
     }
 

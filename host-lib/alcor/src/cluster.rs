@@ -84,6 +84,22 @@ impl Cluster {
         self
     }
 
+    /// The same cluster with a layer over each board: `layer` takes a board's number and the board.
+    /// [`crate::BoardLayer`] is a way to make one.
+    #[must_use]
+    pub fn layered<B: Board + 'static>(
+        &self,
+        layer: impl Fn(usize, Arc<dyn Board>) -> B,
+    ) -> Cluster {
+        let boards = self.boards.iter().enumerate();
+        let over = |(number, board)| Arc::new(layer(number, Arc::clone(board))) as Arc<dyn Board>;
+        Cluster {
+            name: self.name.clone(),
+            boards: boards.map(over).collect(),
+            topology: self.topology,
+        }
+    }
+
     /// Brings all boards to their state after power-up and tells each its place, its routes and
     /// how many of the run's `ranks` it has: what is done before ranks attach. Ranks fill one
     /// board after the other.

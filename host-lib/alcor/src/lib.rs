@@ -28,6 +28,7 @@
 //! | | |
 //! |---|---|
 //! | [`Cluster`] | a board, or boards that are joined as a [`Topology`] says |
+//! | [`BoardLayer`], [`PortLayer`] | boards over boards, which observe or change calls |
 //! | [`Job`] | a run with its ranks as threads of this process; or this process's rank of a run of processes |
 //! | [`Rank`] | one rank of a run: all operations; a process may attach a single one |
 //! | [`Region`] | a piece of a rank's node memory, given back when its last handle goes |
@@ -70,6 +71,7 @@ mod hardware;
 mod identity;
 mod job;
 mod launch;
+mod layer;
 mod mail;
 mod messages;
 mod operation;
@@ -109,6 +111,7 @@ pub use events::{Counters, Events, LastError};
 pub use identity::identify;
 pub use job::{Job, JobError, Options};
 pub use launch::Launch;
+pub use layer::{BoardLayer, PortLayer};
 pub use messages::{MatchCounters, Message, MessageKind, MessageStatus, Source, TAG_UB, Tag};
 pub use operation::{Operation, Reducible};
 pub use paper::Paper;

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use alcor::abi::command;
 use alcor::{
-    Board, Cluster, Cycle, LocalRank, NodeAddr, Note, Opcode, PageOffset, Port, Result, Wake,
+    Board, BoardLayer, Cluster, Cycle, LocalRank, NodeAddr, Opcode, PageOffset, Port, PortLayer,
+    Result, Wake,
 };
 
 /// Ranks that a description names; it counts the others.
@@ -80,15 +81,11 @@ impl Watch {
     pub(crate) fn over(self: &Arc<Watch>, cluster: &Cluster) -> Result<Cluster> {
         let local = cluster.identify()?.ranks;
         self.local.store(local, Ordering::Relaxed);
-        let boards = cluster.boards().iter().enumerate();
-        let watched = boards.map(|(number, board)| -> Arc<dyn Board> {
-            Arc::new(WatchedBoard {
-                board: Arc::clone(board),
-                number,
-                watch: Arc::clone(self),
-            })
-        });
-        Ok(Cluster::new(watched.collect(), *cluster.topology())?.with_name(cluster.name()))
+        Ok(cluster.layered(|number, board| WatchedBoard {
+            board,
+            number,
+            watch: Arc::clone(self),
+        }))
     }
 
     /// What each rank is doing, in words.
@@ -137,26 +134,14 @@ struct WatchedBoard {
     watch: Arc<Watch>,
 }
 
-impl Board for WatchedBoard {
-    fn name(&self) -> &str {
-        self.board.name()
-    }
-
-    fn read32(&self, offset: PageOffset) -> Result<u32> {
-        self.board.read32(offset)
-    }
-
-    fn write32(&self, offset: PageOffset, value: u32) -> Result<()> {
-        self.board.write32(offset, value)
+impl BoardLayer for WatchedBoard {
+    fn below(&self) -> &Arc<dyn Board> {
+        &self.board
     }
 
     fn reset(&self) -> Result<()> {
         self.watch.lock().clear();
         self.board.reset()
-    }
-
-    fn expect(&self, ports: u32) -> Result<()> {
-        self.board.expect(ports)
     }
 
     fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>> {
@@ -173,18 +158,6 @@ impl Board for WatchedBoard {
         };
         port.begins(Doing::Host);
         Ok(Box::new(port))
-    }
-
-    fn traffic_digest(&self) -> Option<u32> {
-        self.board.traffic_digest()
-    }
-
-    fn time_stands_still(&self) -> bool {
-        self.board.time_stands_still()
-    }
-
-    fn reset_clears_memory(&self) -> bool {
-        self.board.reset_clears_memory()
     }
 }
 
@@ -210,7 +183,11 @@ impl WatchedPort {
     }
 }
 
-impl Port for WatchedPort {
+impl PortLayer for WatchedPort {
+    fn below(&mut self) -> &mut dyn Port {
+        &mut *self.port
+    }
+
     fn write32(&mut self, offset: PageOffset, value: u32) -> Result<()> {
         self.state.command.store(offset.0, Ordering::Relaxed);
         self.port.write32(offset, value)
@@ -236,21 +213,9 @@ impl Port for WatchedPort {
         self.during(Doing::Waits, |port| port.wait(deadline))
     }
 
-    fn now(&mut self) -> Result<Cycle> {
-        self.port.now()
-    }
-
     fn leave(&mut self) -> Result<()> {
         let left = self.port.leave();
         self.begins(Doing::Left);
         left
-    }
-
-    fn wants_notes(&self) -> bool {
-        self.port.wants_notes()
-    }
-
-    fn note(&mut self, note: Note) {
-        self.port.note(note);
     }
 }

@@ -12,8 +12,8 @@ use std::{env, fs, io, process};
 
 use alcor::abi::{CQ_ENTRY_BYTES, PAGE_BYTES, rank};
 use alcor::{
-    Board, Cycle, Error as BoardError, Job, LocalRank, NodeAddr, Options, PageOffset, Port, Rank,
-    Wake,
+    Board, BoardLayer, Cycle, Error as BoardError, Job, LocalRank, NodeAddr, Options, PageOffset,
+    Port, PortLayer, Rank, Wake,
 };
 use alcor_cosim::{CosimError, SimBoard, core_sources, repository_root};
 use alcor_paper::{Row, load};
@@ -335,25 +335,9 @@ impl Tap {
     }
 }
 
-impl Board for Tap {
-    fn name(&self) -> &str {
-        self.board.name()
-    }
-
-    fn read32(&self, offset: PageOffset) -> Result<u32, BoardError> {
-        self.board.read32(offset)
-    }
-
-    fn write32(&self, offset: PageOffset, value: u32) -> Result<(), BoardError> {
-        self.board.write32(offset, value)
-    }
-
-    fn reset(&self) -> Result<(), BoardError> {
-        self.board.reset()
-    }
-
-    fn expect(&self, ports: u32) -> Result<(), BoardError> {
-        self.board.expect(ports)
+impl BoardLayer for Tap {
+    fn below(&self) -> &Arc<dyn Board> {
+        &self.board
     }
 
     fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>, BoardError> {
@@ -363,14 +347,6 @@ impl Board for Tap {
             rank,
             tap: self,
         }))
-    }
-
-    fn traffic_digest(&self) -> Option<u32> {
-        self.board.traffic_digest()
-    }
-
-    fn time_stands_still(&self) -> bool {
-        self.board.time_stands_still()
     }
 }
 
@@ -407,7 +383,11 @@ fn hex(data: &[u8]) -> String {
     data.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl Port for TapPort {
+impl PortLayer for TapPort {
+    fn below(&mut self) -> &mut dyn Port {
+        &mut *self.port
+    }
+
     fn write32(&mut self, offset: PageOffset, value: u32) -> Result<(), BoardError> {
         self.push(Call::Write(offset.0, value));
         self.port.write32(offset, value)
@@ -443,14 +423,6 @@ impl Port for TapPort {
             self.push(Call::Irq);
         }
         Ok(wake)
-    }
-
-    fn now(&mut self) -> Result<Cycle, BoardError> {
-        self.port.now()
-    }
-
-    fn leave(&mut self) -> Result<(), BoardError> {
-        self.port.leave()
     }
 }
 
@@ -502,8 +474,9 @@ mod tests {
     fn of_a_register_that_is_polled_the_last_look_is_kept() {
         let cluster = cluster();
         let tap = Tap::over(Arc::clone(&cluster.boards()[0]) as Arc<dyn Board>, 2);
-        tap.expect(1).expect("a port");
-        let mut port = Arc::clone(&tap).attach(LocalRank(1)).expect("a port");
+        let board: Arc<dyn Board> = tap.clone();
+        board.expect(1).expect("a port");
+        let mut port = board.attach(LocalRank(1)).expect("a port");
         for _ in 0..3 {
             port.read32(PageOffset(CQ_HEAD)).expect("a read");
         }

@@ -166,7 +166,7 @@ fn run_again(lane: &Lane, outcome: &Outcome, folder: &Path) -> Result<Again, Err
 fn observe(cluster: &Cluster, test: &'static Test, settings: &Settings) -> Result<Again, Error> {
     let local_ranks = cluster.identify()?.ranks;
     let boards = cluster.boards();
-    let (recorded, recorder) = Recorder::over(cluster)?;
+    let (recorded, recorder) = Recorder::over(cluster);
     let outcome = run_test_within(test, &recorded, settings);
     let logs = recorder
         .ranks()
@@ -387,7 +387,7 @@ mod tests {
 
     use alcor::abi::command;
     use alcor::soft::SoftBoard;
-    use alcor::{Board, Cycle, LocalRank, NodeAddr, Opcode, PageOffset, Port, Result, Wake};
+    use alcor::{Board, BoardLayer, LocalRank, Opcode, PageOffset, Port, PortLayer, Result};
     use alcor_conformance::tests;
 
     use super::*;
@@ -395,60 +395,26 @@ mod tests {
     /// A board whose transfers move a byte less than they were asked to.
     struct Lossy(Arc<dyn Board>);
 
-    impl Board for Lossy {
-        fn name(&self) -> &str {
-            self.0.name()
+    impl BoardLayer for Lossy {
+        fn below(&self) -> &Arc<dyn Board> {
+            &self.0
         }
-        fn read32(&self, offset: PageOffset) -> Result<u32> {
-            self.0.read32(offset)
-        }
-        fn write32(&self, offset: PageOffset, value: u32) -> Result<()> {
-            self.0.write32(offset, value)
-        }
-        fn reset(&self) -> Result<()> {
-            self.0.reset()
-        }
-        fn expect(&self, ports: u32) -> Result<()> {
-            self.0.expect(ports)
-        }
+
         fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>> {
             Ok(Box::new(LossyPort(Arc::clone(&self.0).attach(rank)?)))
-        }
-        fn traffic_digest(&self) -> Option<u32> {
-            None
-        }
-        fn time_stands_still(&self) -> bool {
-            true
         }
     }
 
     struct LossyPort(Box<dyn Port>);
 
-    impl Port for LossyPort {
+    impl PortLayer for LossyPort {
+        fn below(&mut self) -> &mut dyn Port {
+            &mut *self.0
+        }
+
         fn write32(&mut self, offset: PageOffset, value: u32) -> Result<()> {
             let lost = u32::from(offset.0 == command(Opcode::XLength));
             self.0.write32(offset, value.saturating_sub(lost))
-        }
-        fn read32(&mut self, offset: PageOffset) -> Result<u32> {
-            self.0.read32(offset)
-        }
-        fn read_board32(&mut self, offset: PageOffset) -> Result<u32> {
-            self.0.read_board32(offset)
-        }
-        fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
-            self.0.write_memory(at, data)
-        }
-        fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<()> {
-            self.0.read_memory(at, data)
-        }
-        fn wait(&mut self, deadline: Cycle) -> Result<Wake> {
-            self.0.wait(deadline)
-        }
-        fn now(&mut self) -> Result<Cycle> {
-            self.0.now()
-        }
-        fn leave(&mut self) -> Result<()> {
-            self.0.leave()
         }
     }
 

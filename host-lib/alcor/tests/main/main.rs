@@ -5,6 +5,7 @@ mod collectives;
 mod communicators;
 mod ending;
 mod identity;
+mod layer;
 mod messages;
 mod notes;
 mod paper;

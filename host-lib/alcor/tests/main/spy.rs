@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use alcor::{Board, Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, Result, Wake};
+use alcor::{
+    Board, BoardLayer, Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, PortLayer,
+    Result, Wake,
+};
 
 /// What the library did to a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +42,11 @@ impl Spy {
     }
 }
 
-impl Board for Spy {
+impl BoardLayer for Spy {
+    fn below(&self) -> &Arc<dyn Board> {
+        &self.below
+    }
+
     fn name(&self) -> &str {
         "spy"
     }
@@ -49,27 +56,12 @@ impl Board for Spy {
             None => self.below.read32(offset),
         }
     }
-    fn write32(&self, offset: PageOffset, value: u32) -> Result<()> {
-        self.below.write32(offset, value)
-    }
-    fn reset(&self) -> Result<()> {
-        self.below.reset()
-    }
-    fn expect(&self, ports: u32) -> Result<()> {
-        self.below.expect(ports)
-    }
     fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>> {
         Ok(Box::new(SpyPort {
             below: Arc::clone(&self.below).attach(rank)?,
             wants_notes: self.wants_notes,
             log: Arc::clone(&self.log),
         }))
-    }
-    fn traffic_digest(&self) -> Option<u32> {
-        self.below.traffic_digest()
-    }
-    fn time_stands_still(&self) -> bool {
-        self.below.time_stands_still()
     }
 }
 
@@ -85,7 +77,11 @@ impl SpyPort {
     }
 }
 
-impl Port for SpyPort {
+impl PortLayer for SpyPort {
+    fn below(&mut self) -> &mut dyn Port {
+        &mut *self.below
+    }
+
     fn write32(&mut self, offset: PageOffset, value: u32) -> Result<(), Error> {
         self.saw(Access::Write(offset.0, value));
         self.below.write32(offset, value)
@@ -93,12 +89,6 @@ impl Port for SpyPort {
     fn read32(&mut self, offset: PageOffset) -> Result<u32, Error> {
         self.saw(Access::Read(offset.0));
         self.below.read32(offset)
-    }
-    fn read_board32(&mut self, offset: PageOffset) -> Result<u32, Error> {
-        self.below.read_board32(offset)
-    }
-    fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<(), Error> {
-        self.below.write_memory(at, data)
     }
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error> {
         self.saw(Access::ReadMemory(at.0, data.len()));
@@ -108,13 +98,7 @@ impl Port for SpyPort {
         self.saw(Access::Wait);
         self.below.wait(deadline)
     }
-    fn now(&mut self) -> Result<Cycle, Error> {
-        self.below.now()
-    }
-    fn leave(&mut self) -> Result<(), Error> {
-        self.below.leave()
-    }
-    fn wants_notes(&self) -> bool {
+    fn wants_notes(&mut self) -> bool {
         self.wants_notes
     }
     fn note(&mut self, note: Note) {

@@ -11,7 +11,8 @@ use alcor::abi::{
     CQ_ENTRY_BYTES, Collective as Code, Datatype, Operation as OperationCode, packets::cq_entry,
 };
 use alcor::{
-    Backend, Board, Cluster, Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Status, Wake,
+    Backend, Board, BoardLayer, Cluster, Error, LocalRank, NodeAddr, PageOffset, Port, PortLayer,
+    Status,
 };
 use alcor_conformance::{Settings, Test, Verdict, run_test, tests};
 use alcor_cosim::CosimBackend;
@@ -78,28 +79,12 @@ const FAULTS: [Fault; 17] = [
 struct FaultyBoard {
     sound: Arc<dyn Board>,
     fault: Fault,
-    number: u32,
+    number: usize,
 }
 
-impl Board for FaultyBoard {
-    fn name(&self) -> &str {
-        self.sound.name()
-    }
-
-    fn read32(&self, offset: PageOffset) -> Result<u32, Error> {
-        self.sound.read32(offset)
-    }
-
-    fn write32(&self, offset: PageOffset, value: u32) -> Result<(), Error> {
-        self.sound.write32(offset, value)
-    }
-
-    fn reset(&self) -> Result<(), Error> {
-        self.sound.reset()
-    }
-
-    fn expect(&self, ports: u32) -> Result<(), Error> {
-        self.sound.expect(ports)
+impl BoardLayer for FaultyBoard {
+    fn below(&self) -> &Arc<dyn Board> {
+        &self.sound
     }
 
     fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>, Error> {
@@ -113,14 +98,6 @@ impl Board for FaultyBoard {
             posted: BTreeMap::new(),
             reductions: 0,
         }))
-    }
-
-    fn traffic_digest(&self) -> Option<u32> {
-        None
-    }
-
-    fn time_stands_still(&self) -> bool {
-        self.sound.time_stands_still()
     }
 }
 
@@ -274,7 +251,11 @@ impl FaultyPort {
     }
 }
 
-impl Port for FaultyPort {
+impl PortLayer for FaultyPort {
+    fn below(&mut self) -> &mut dyn Port {
+        &mut *self.sound
+    }
+
     fn write32(&mut self, offset: PageOffset, value: u32) -> Result<(), Error> {
         match offset.0 {
             page::CQ_BASE => self.ring.0 = value,
@@ -289,18 +270,6 @@ impl Port for FaultyPort {
         self.sound.write32(offset, value)
     }
 
-    fn read32(&mut self, offset: PageOffset) -> Result<u32, Error> {
-        self.sound.read32(offset)
-    }
-
-    fn read_board32(&mut self, offset: PageOffset) -> Result<u32, Error> {
-        self.sound.read_board32(offset)
-    }
-
-    fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<(), Error> {
-        self.sound.write_memory(at, data)
-    }
-
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error> {
         self.sound.read_memory(at, data)?;
         let (base, entries) = self.ring;
@@ -308,18 +277,6 @@ impl Port for FaultyPort {
             self.look_at_ring(data)?;
         }
         Ok(())
-    }
-
-    fn wait(&mut self, deadline: Cycle) -> Result<Wake, Error> {
-        self.sound.wait(deadline)
-    }
-
-    fn now(&mut self) -> Result<Cycle, Error> {
-        self.sound.now()
-    }
-
-    fn leave(&mut self) -> Result<(), Error> {
-        self.sound.leave()
     }
 }
 
@@ -329,15 +286,11 @@ fn faulty(fault: Fault) -> Cluster {
     static BACKEND: LazyLock<CosimBackend> =
         LazyLock::new(|| CosimBackend::new().root(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
     let sound = BACKEND.open("u280").unwrap();
-    let boards = (0..).zip(sound.boards()).map(|(number, board)| {
-        let sound = Arc::clone(board);
-        Arc::new(FaultyBoard {
-            sound,
-            fault,
-            number,
-        }) as Arc<dyn Board>
-    });
-    Cluster::new(boards.collect(), *sound.topology()).unwrap()
+    sound.layered(|number, sound| FaultyBoard {
+        sound,
+        fault,
+        number,
+    })
 }
 
 /// The first test that fails on a cluster with a fault.

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex};
 use alcor::abi::rank::{self as page, ack, causes};
 use alcor::abi::{CQ_ENTRY_BYTES, board, command};
 use alcor::soft::{SoftBoard, SoftConfig};
-use alcor::{Board, Cycle, Error, LocalRank, NodeAddr, Opcode, PageOffset, Port, Wake};
+use alcor::{
+    Board, BoardLayer, Cycle, Error, LocalRank, NodeAddr, Opcode, PageOffset, Port, PortLayer, Wake,
+};
 use alcor_conformance::{Case, Settings, tests};
 
 use crate::outcomes;
@@ -83,9 +85,9 @@ struct FaultyBoard {
     fault: Fault,
 }
 
-impl Board for FaultyBoard {
-    fn name(&self) -> &str {
-        self.sound.name()
+impl BoardLayer for FaultyBoard {
+    fn below(&self) -> &Arc<dyn Board> {
+        &self.sound
     }
 
     fn read32(&self, offset: PageOffset) -> Result<u32, Error> {
@@ -95,18 +97,6 @@ impl Board for FaultyBoard {
             (Fault::OverstatesQueue, board::QUEUES) => value + board::queues::COMMANDS.get(value),
             _ => value,
         })
-    }
-
-    fn write32(&self, offset: PageOffset, value: u32) -> Result<(), Error> {
-        self.sound.write32(offset, value)
-    }
-
-    fn reset(&self) -> Result<(), Error> {
-        self.sound.reset()
-    }
-
-    fn expect(&self, ports: u32) -> Result<(), Error> {
-        self.sound.expect(ports)
     }
 
     fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>, Error> {
@@ -121,14 +111,6 @@ impl Board for FaultyBoard {
             data8: 0,
             ring: (0, 0),
         }))
-    }
-
-    fn traffic_digest(&self) -> Option<u32> {
-        None
-    }
-
-    fn time_stands_still(&self) -> bool {
-        self.sound.time_stands_still()
     }
 }
 
@@ -195,7 +177,11 @@ impl FaultyPort {
     }
 }
 
-impl Port for FaultyPort {
+impl PortLayer for FaultyPort {
+    fn below(&mut self) -> &mut dyn Port {
+        &mut *self.sound
+    }
+
     fn write32(&mut self, offset: PageOffset, value: u32) -> Result<(), Error> {
         self.absorb()?;
         match offset.0 {
@@ -237,10 +223,6 @@ impl Port for FaultyPort {
         })
     }
 
-    fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<(), Error> {
-        self.sound.write_memory(at, data)
-    }
-
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error> {
         self.sound.read_memory(at, data)?;
         let (base, entries) = self.ring;
@@ -271,14 +253,6 @@ impl Port for FaultyPort {
         }
         self.absorb()?;
         self.sound.wait(deadline)
-    }
-
-    fn now(&mut self) -> Result<Cycle, Error> {
-        self.sound.now()
-    }
-
-    fn leave(&mut self) -> Result<(), Error> {
-        self.sound.leave()
     }
 }
 

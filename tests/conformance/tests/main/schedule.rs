@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use alcor::soft::SoftBoard;
-use alcor::{Board, Cluster, Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Wake};
+use alcor::{Board, BoardLayer, Cluster, Error, LocalRank, PageOffset, Port, PortLayer};
 use alcor_conformance::{
     Case, Event, Failure, Lane, Open, Outcome, Settings, Stop, Verdict, run_suite, run_test, tests,
 };
@@ -110,47 +110,21 @@ struct LoopingPort {
     free: Arc<AtomicBool>,
 }
 
-macro_rules! forward {
-    ($($field:tt)+) => {
-        fn name(&self) -> &str {
-            self.$($field)+.name()
-        }
-        fn write32(&self, offset: PageOffset, value: u32) -> Result<(), Error> {
-            self.$($field)+.write32(offset, value)
-        }
-        fn reset(&self) -> Result<(), Error> {
-            self.$($field)+.reset()
-        }
-        fn expect(&self, ports: u32) -> Result<(), Error> {
-            self.$($field)+.expect(ports)
-        }
-        fn traffic_digest(&self) -> Option<u32> {
-            self.$($field)+.traffic_digest()
-        }
-        fn time_stands_still(&self) -> bool {
-            true
-        }
-        fn reset_clears_memory(&self) -> bool {
-            true
-        }
-    };
-}
+impl BoardLayer for Mute {
+    fn below(&self) -> &Arc<dyn Board> {
+        &self.0
+    }
 
-impl Board for Mute {
-    forward!(0);
     fn read32(&self, _: PageOffset) -> Result<u32, Error> {
         Err(lost())
     }
-    fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>, Error> {
-        Arc::clone(&self.0).attach(rank)
-    }
 }
 
-impl Board for Looping {
-    forward!(board);
-    fn read32(&self, offset: PageOffset) -> Result<u32, Error> {
-        self.board.read32(offset)
+impl BoardLayer for Looping {
+    fn below(&self) -> &Arc<dyn Board> {
+        &self.board
     }
+
     fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>, Error> {
         Ok(Box::new(LoopingPort {
             port: Arc::clone(&self.board).attach(rank)?,
@@ -161,7 +135,11 @@ impl Board for Looping {
     }
 }
 
-impl Port for LoopingPort {
+impl PortLayer for LoopingPort {
+    fn below(&mut self) -> &mut dyn Port {
+        &mut *self.port
+    }
+
     fn write32(&mut self, offset: PageOffset, value: u32) -> Result<(), Error> {
         self.port.write32(offset, value)?;
         self.commands += 1;
@@ -170,27 +148,6 @@ impl Port for LoopingPort {
             thread::sleep(Duration::from_millis(1));
         }
         Ok(())
-    }
-    fn read32(&mut self, offset: PageOffset) -> Result<u32, Error> {
-        self.port.read32(offset)
-    }
-    fn read_board32(&mut self, offset: PageOffset) -> Result<u32, Error> {
-        self.port.read_board32(offset)
-    }
-    fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<(), Error> {
-        self.port.write_memory(at, data)
-    }
-    fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error> {
-        self.port.read_memory(at, data)
-    }
-    fn wait(&mut self, deadline: Cycle) -> Result<Wake, Error> {
-        self.port.wait(deadline)
-    }
-    fn now(&mut self) -> Result<Cycle, Error> {
-        self.port.now()
-    }
-    fn leave(&mut self) -> Result<(), Error> {
-        self.port.leave()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use alcor::soft::{SoftBoard, SoftConfig};
-use alcor::{Board, Error, LocalRank, PageOffset, Port};
+use alcor::{Board, BoardLayer};
 use alcor_conformance::{Case, Outcome, Settings, Unmet, Verdict, digest, run_test, tests};
 
 use crate::outcomes;
@@ -80,28 +80,11 @@ fn what_a_board_can_not_run_is_skipped_with_its_reason() {
 /// A board that says that its time goes on while host code runs.
 struct Unsteady(Arc<dyn Board>);
 
-impl Board for Unsteady {
-    fn name(&self) -> &str {
-        self.0.name()
+impl BoardLayer for Unsteady {
+    fn below(&self) -> &Arc<dyn Board> {
+        &self.0
     }
-    fn read32(&self, offset: PageOffset) -> Result<u32, Error> {
-        self.0.read32(offset)
-    }
-    fn write32(&self, offset: PageOffset, value: u32) -> Result<(), Error> {
-        self.0.write32(offset, value)
-    }
-    fn reset(&self) -> Result<(), Error> {
-        self.0.reset()
-    }
-    fn expect(&self, ports: u32) -> Result<(), Error> {
-        self.0.expect(ports)
-    }
-    fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>, Error> {
-        Arc::clone(&self.0).attach(rank)
-    }
-    fn traffic_digest(&self) -> Option<u32> {
-        self.0.traffic_digest()
-    }
+
     fn time_stands_still(&self) -> bool {
         false
     }

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alcor::abi::command;
-use alcor::{Board, Cluster, Cycle, LocalRank, NodeAddr, Opcode, PageOffset, Port, Result, Wake};
+use alcor::{
+    Board, BoardLayer, Cluster, Cycle, LocalRank, Opcode, PageOffset, Port, PortLayer, Result, Wake,
+};
 
 use super::commands::Commands;
 
@@ -65,24 +67,20 @@ pub struct Recorder(Arc<Mutex<Log>>);
 
 impl Recorder {
     /// The same boards, whose ports tell the recorder of what passes.
-    pub fn over(cluster: &Cluster) -> Result<(Cluster, Recorder)> {
+    pub fn over(cluster: &Cluster) -> (Cluster, Recorder) {
         let recorder = Recorder::default();
-        let boards = cluster.boards();
+        let boards = cluster.boards().len();
         {
             let mut log = recorder.lock();
-            log.ranks.resize_with(boards.len(), Vec::new);
-            log.resets.resize(boards.len(), 0);
+            log.ranks.resize_with(boards, Vec::new);
+            log.resets.resize(boards, 0);
         }
-        let over = |(number, board): (usize, &Arc<dyn Board>)| -> Arc<dyn Board> {
-            Arc::new(RecordedBoard {
-                board: Arc::clone(board),
-                number,
-                recorder: recorder.clone(),
-            })
-        };
-        let recorded = boards.iter().enumerate().map(over).collect();
-        let recorded = Cluster::new(recorded, *cluster.topology())?.with_name(cluster.name());
-        Ok((recorded, recorder))
+        let recorded = cluster.layered(|number, board| RecordedBoard {
+            board,
+            number,
+            recorder: recorder.clone(),
+        });
+        (recorded, recorder)
     }
 
     /// What is known of each rank, with its number on its board, in the order of boards and their ranks.
@@ -117,17 +115,9 @@ struct RecordedBoard {
     recorder: Recorder,
 }
 
-impl Board for RecordedBoard {
-    fn name(&self) -> &str {
-        self.board.name()
-    }
-
-    fn read32(&self, offset: PageOffset) -> Result<u32> {
-        self.board.read32(offset)
-    }
-
-    fn write32(&self, offset: PageOffset, value: u32) -> Result<()> {
-        self.board.write32(offset, value)
+impl BoardLayer for RecordedBoard {
+    fn below(&self) -> &Arc<dyn Board> {
+        &self.board
     }
 
     fn reset(&self) -> Result<()> {
@@ -138,10 +128,6 @@ impl Board for RecordedBoard {
         log.aborted = false;
         log.end = 0;
         Ok(())
-    }
-
-    fn expect(&self, ports: u32) -> Result<()> {
-        self.board.expect(ports)
     }
 
     fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>> {
@@ -165,18 +151,6 @@ impl Board for RecordedBoard {
             recorder: self.recorder.clone(),
         }))
     }
-
-    fn traffic_digest(&self) -> Option<u32> {
-        self.board.traffic_digest()
-    }
-
-    fn time_stands_still(&self) -> bool {
-        self.board.time_stands_still()
-    }
-
-    fn reset_clears_memory(&self) -> bool {
-        self.board.reset_clears_memory()
-    }
 }
 
 struct RecordedPort {
@@ -187,8 +161,8 @@ struct RecordedPort {
 }
 
 impl RecordedPort {
-    /// Notes something of the rank, with the present time.
-    fn note(&mut self, note: impl FnOnce(&mut RankLog, u64)) {
+    /// Changes what is known of the rank, with the present time.
+    fn record(&mut self, change: impl FnOnce(&mut RankLog, u64)) {
         let now = match self.tells_time {
             true => self.port.now().ok(),
             false => None,
@@ -207,14 +181,18 @@ impl RecordedPort {
         if let Some(Cycle(now)) = now {
             log.now = now;
         }
-        note(log, log.now);
+        change(log, log.now);
     }
 }
 
-impl Port for RecordedPort {
+impl PortLayer for RecordedPort {
+    fn below(&mut self) -> &mut dyn Port {
+        &mut *self.port
+    }
+
     fn write32(&mut self, offset: PageOffset, value: u32) -> Result<()> {
         let aborts = offset.0 == command(Opcode::Abort);
-        self.note(|log, now| {
+        self.record(|log, now| {
             log.doing = if aborts { Doing::Aborted } else { Doing::Host };
             log.commands.write(now, offset.0, value);
         });
@@ -224,24 +202,8 @@ impl Port for RecordedPort {
         self.port.write32(offset, value)
     }
 
-    fn read32(&mut self, offset: PageOffset) -> Result<u32> {
-        self.port.read32(offset)
-    }
-
-    fn read_board32(&mut self, offset: PageOffset) -> Result<u32> {
-        self.port.read_board32(offset)
-    }
-
-    fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
-        self.port.write_memory(at, data)
-    }
-
-    fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<()> {
-        self.port.read_memory(at, data)
-    }
-
     fn wait(&mut self, deadline: Cycle) -> Result<Wake> {
-        self.note(|log, now| {
+        self.record(|log, now| {
             // Waits that follow each other are one, until something else is posted.
             if !matches!(log.doing, Doing::Waits(_)) {
                 log.doing = Doing::Waits(now);
@@ -249,7 +211,7 @@ impl Port for RecordedPort {
         });
         let woken = self.port.wait(deadline);
         if !matches!(woken, Ok(Wake::Deadline)) {
-            self.note(|log, _| log.doing = Doing::Host);
+            self.record(|log, _| log.doing = Doing::Host);
         }
         woken
     }
@@ -268,7 +230,7 @@ impl Port for RecordedPort {
     }
 
     fn leave(&mut self) -> Result<()> {
-        self.note(|log, _| log.doing = Doing::Left);
+        self.record(|log, _| log.doing = Doing::Left);
         self.port.leave()
     }
 }
@@ -282,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_run_is_recorded_from_its_reset_to_its_first_abort() {
-        let (cluster, recorder) = Recorder::over(&Cluster::from(SoftBoard::new(2))).unwrap();
+        let (cluster, recorder) = Recorder::over(&Cluster::from(SoftBoard::new(2)));
         let job = Job::new(&cluster).unwrap();
         job.run(2, |rank| {
             for _ in 0..5 {
