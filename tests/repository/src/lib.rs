@@ -1,0 +1,141 @@
+//! Small copies of the repository, in which tests edit sources and build models.
+//!
+//! A copy has what `alcor` and `alcor_cosim` look for below a repository's root: `hw` with its lists of sources and its
+//! configurations, and the tools of the repository itself. Functions panic on errors, as a test does.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+/// The repository that this crate is a part of.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+/// The stand-in for a board's core, which a compiler builds in seconds.
+const STAND_IN: &str = "cosim/engine/tests/sv";
+
+/// A copy, which disappears when the value is dropped.
+#[derive(Debug)]
+pub struct Repository {
+    folder: TempDir,
+}
+
+impl Repository {
+    /// A copy with these configurations of the simulator's stand-in in place of the hardware.
+    ///
+    /// # Panics
+    /// If a file can't be written, or `ci/setup` has not put the tools into `target/tools`.
+    #[must_use]
+    pub fn of_stand_in(configs: &str) -> Self {
+        let copy = Self::empty();
+        for (source, file) in [
+            ("stand_in.sv", "core/stand_in.sv"),
+            ("sim_top.sv", "dpi/sim_top.sv"),
+        ] {
+            let text = fs::read_to_string(Path::new(ROOT).join(STAND_IN).join(source));
+            copy.write(&format!("hw/{file}"), &text.unwrap());
+        }
+        for (file, text) in [
+            ("core/configs.toml", configs),
+            ("core/blocks", "core\n"),
+            ("core/files.f", "core/stand_in.sv\n"),
+            ("dpi/files.f", "dpi/sim_top.sv\n"),
+            ("common/rtl/unused.svh", "// nothing\n"),
+        ] {
+            copy.write(&format!("hw/{file}"), text);
+        }
+        copy
+    }
+
+    /// A copy with the hardware of the repository itself.
+    ///
+    /// # Panics
+    /// As [`of_stand_in`](Self::of_stand_in).
+    #[must_use]
+    pub fn of_hardware() -> Self {
+        let copy = Self::empty();
+        copy_folder(&Path::new(ROOT).join("hw"), &copy.path().join("hw"));
+        copy
+    }
+
+    fn empty() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        fs::create_dir(&target).unwrap();
+        let tools = Path::new(ROOT).join("target/tools");
+        symlink(fs::canonicalize(tools).unwrap(), target.join("tools")).unwrap();
+        Self { folder }
+    }
+
+    /// The same copy with the built models of the repository itself, so that the next run of a test finds its models.
+    ///
+    /// # Panics
+    /// If the folder of the models can't be made.
+    #[must_use]
+    pub fn sharing_models(self) -> Self {
+        let models = Path::new(ROOT).join("target/models");
+        fs::create_dir_all(&models).unwrap();
+        let link = self.path().join("target/models");
+        symlink(fs::canonicalize(models).unwrap(), link).unwrap();
+        self
+    }
+
+    /// The root of the copy.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes a file, named from the root; makes the file's folder if there is none.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub fn write(&self, file: &str, text: &str) {
+        let path = self.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Changes a file as `change` says, and gives the text that the file had.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub fn change(&self, file: &str, change: impl FnOnce(&str) -> String) -> String {
+        let text = fs::read_to_string(self.path().join(file)).unwrap();
+        self.write(file, &change(&text));
+        text
+    }
+
+    /// Replaces the one place in a file where `from` stands.
+    ///
+    /// # Panics
+    /// If there is no such place, or more than one.
+    pub fn replace(&self, file: &str, from: &str, to: &str) {
+        self.change(file, |text| {
+            assert_eq!(text.matches(from).count(), 1, "{file}: {from}");
+            text.replace(from, to)
+        });
+    }
+
+    /// Adds a comment to a file, and gives the text that the file had.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub fn edit(&self, file: &str) -> String {
+        let comment = if file.ends_with(".toml") { "#" } else { "//" };
+        self.change(file, |text| format!("{text}{comment} edited\n"))
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let (path, to): (PathBuf, _) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy_folder(&path, &to);
+        } else {
+            fs::copy(path, to).unwrap();
+        }
+    }
+}
