@@ -10,5 +10,6 @@ mod models;
 mod order;
 mod polls;
 mod recordings;
+mod steady;
 mod time;
 mod timeline;

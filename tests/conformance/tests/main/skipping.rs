@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use alcor::Backends;
+use alcor::{Backend, Backends, GlobalRank, Job, Rights};
 use alcor_conformance::{Case, Outcome, Settings, digest, tests};
 use alcor_cosim::{CosimBackend, SimCluster};
+use alcor_test_repository::Repository;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -12,19 +13,18 @@ fn backend() -> CosimBackend {
     CosimBackend::new().root(ROOT)
 }
 
-/// Outcomes of the tests of these groups, one after the other on one cluster.
-fn outcomes(uri: &str, groups: &[&str]) -> Vec<Outcome> {
-    let settings = Settings::default();
-    let cases: Vec<Case> = tests()
+/// The tests of these groups.
+fn cases(groups: &[&str]) -> Vec<Case> {
+    let seed = Settings::default().seed;
+    tests()
         .filter(|test| groups.iter().any(|group| test.name.starts_with(group)))
-        .map(|test| Case {
-            test,
-            seed: settings.seed,
-        })
-        .collect();
-    let backends = Backends::new().with(backend());
-    let name = uri.to_string();
-    let outcomes = crate::outcomes(cases, 1, &settings, move |_| backends.open(&name));
+        .map(|test| Case { test, seed })
+        .collect()
+}
+
+/// Outcomes of the tests of these groups, one after the other on one cluster; all pass.
+fn outcomes(uri: &str, groups: &[&str]) -> Vec<Outcome> {
+    let outcomes = outcomes_of(backend(), uri, cases(groups));
     for outcome in &outcomes {
         let verdict = &outcome.verdict;
         assert!(
@@ -34,6 +34,14 @@ fn outcomes(uri: &str, groups: &[&str]) -> Vec<Outcome> {
         );
     }
     outcomes
+}
+
+fn outcomes_of(backend: CosimBackend, uri: &str, cases: Vec<Case>) -> Vec<Outcome> {
+    let backends = Backends::new().with(backend);
+    let name = uri.to_string();
+    crate::outcomes(cases, 1, &Settings::default(), move |_| {
+        backends.open(&name)
+    })
 }
 
 fn cluster(uri: &str) -> Arc<SimCluster> {
@@ -106,5 +114,61 @@ fn an_idle_board_skips() {
         assert_eq!(cycles, 1_200_000);
         assert!(skipped > least, "{skipped} of {cycles}");
         assert_eq!(idle("off"), (1_200_000, 0));
+    }
+}
+
+/// `sim_top` with an output `phased_o` that is always low, in a copy of the repository. Slow links keep phits waiting in the
+/// switch, where phits grow older by a counter.
+#[test]
+fn a_counter_that_decides_something_untold_is_found() {
+    let untold = Repository::of_hardware().sharing_models();
+    untold.replace(
+        "hw/dpi/sim_top.sv",
+        "assign phased_o = stage_naps",
+        "assign phased_o = 1'b0;\n    wire unused = stage_naps",
+    );
+    let stream = |backend: CosimBackend| {
+        let cluster = backend.open("ring3-small?skip=check&link-gbps=1").unwrap();
+        Job::new(&cluster).unwrap().run(3, |rank| {
+            let data = rank.alloc::<u64>(2048)?;
+            let window = rank.register(&data, Rights::ALL)?;
+            let right = GlobalRank((rank.pid().0 + 1) % 3);
+            rank.put(&window, right, 0, &data)?;
+            rank.fence()
+        })
+    };
+    stream(backend()).unwrap();
+    let error = stream(CosimBackend::new().root(untold.path())).unwrap_err();
+    assert!(
+        error.to_string().contains("`phased_o` of sim_top.sv"),
+        "{error}"
+    );
+}
+
+/// What earlier tests left in RAMs and registers without a reset is in no digest.
+#[test]
+fn digests_do_not_depend_on_the_order_of_tests() {
+    for config in ["ring3-small", "u280"] {
+        let mut cases = cases(&["collectives.", "put.", "get.", "messages."]);
+        let uri = format!("cosim:{config}");
+        let mut seen = [false, true].map(|is_reversed| {
+            if is_reversed {
+                cases.reverse();
+            }
+            let outcomes = outcomes_of(backend(), &uri, cases.clone());
+            let digests = outcomes.iter().map(|outcome| {
+                let verdict = &outcome.verdict;
+                assert!(!verdict.is_failed(), "{}: {verdict}", outcome.test.name);
+                (outcome.test.name, outcome.cycles, outcome.digest)
+            });
+            digests.collect::<Vec<_>>()
+        });
+        seen[1].reverse();
+        let differ: Vec<_> = seen[0]
+            .iter()
+            .zip(&seen[1])
+            .filter(|(one, other)| one != other)
+            .collect();
+        assert!(differ.is_empty(), "{config}: {differ:?}");
     }
 }
