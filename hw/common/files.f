@@ -5,3 +5,4 @@ common/rtl/fifo_async.sv
 common/rtl/rr_arbiter.sv
 common/rtl/skid_buffer.sv
 common/rtl/stream_pick.sv
+common/rtl/segmenter.sv

@@ -1,3 +1,7 @@
+import alcor_abi_pkg::*;
+
+import alcor_switch_pkg::*;
+
 // No part of a board: nothing of it counts as covered or not.
 // verilator coverage_off
 
@@ -73,7 +77,7 @@ module sim_top #(
 );
 
   localparam int unsigned LinkN = LINKS == 0 ? 1 : LINKS;
-  localparam int unsigned LinkW = PHIT_W + 80;
+  localparam int unsigned LinkW = PHIT_W + HeaderW;
   localparam int unsigned DmaW = $clog2(RANKS) + $clog2(NODE_BYTES);
 
   logic [RANKS-1:0] irq, move_valid;
@@ -95,6 +99,22 @@ module sim_top #(
   logic [RANKS-1:0][31:0] write_data;
   logic [RANKS-1:0][DATA_W/8-1:0] write_strobe;
   logic [RANKS-1:0][15:0] phit_words;
+
+  // The rig's writes, and the beats that pass the coprocessors: request out, reply out, request in, reply in.
+  assign u_core.g_rig.move_valid  = move_valid;
+  assign u_core.g_rig.move_offset = move_offset;
+  assign u_core.g_rig.move_data   = move_data;
+
+  for (genvar r = 0; r < RANKS; r++) begin : g_monitor
+    for (genvar p = 0; p < 2; p++) begin : g_plane
+      assign monitor_valid[r][p]   = u_core.tx_valid[p][r] && u_core.tx_ready[p][r];
+      assign monitor_last[r][p]    = u_core.tx_last[p][r];
+      assign monitor_data[r][p]    = u_core.tx_data[p][r];
+      assign monitor_valid[r][2+p] = u_core.rx_valid[p][r] && u_core.rx_ready[p][r];
+      assign monitor_last[r][2+p]  = u_core.rx_last[p][r];
+      assign monitor_data[r][2+p]  = u_core.rx_data[p][r];
+    end
+  end
 
   for (genvar r = 0; r < RANKS; r++) begin : g_memory
     assign write_valid[r]   = u_core.g_rank[r].write_valid && u_core.g_rank[r].write_ready;
@@ -193,7 +213,8 @@ module sim_top #(
       .MATCH_CELLS       (MATCH_CELLS),
       .MATCH_BLOCK       (MATCH_BLOCK),
       .ALPU_CELLS        (ALPU_CELLS),
-      .ALPU_BLOCK        (ALPU_BLOCK)
+      .ALPU_BLOCK        (ALPU_BLOCK),
+      .RIG               (1'b1)
   ) u_core (
       .clk_i           (clk_i),
       .rst_ni          (rst_ni),
@@ -231,12 +252,6 @@ module sim_top #(
       .dma_rdata_o     (dma_rdata),
       .dma_rlast_o     (dma_rlast),
       .irq_o           (irq),
-      .move_valid_i    (move_valid),
-      .move_offset_i   (move_offset),
-      .move_data_i     (move_data),
-      .monitor_valid_o (monitor_valid),
-      .monitor_last_o  (monitor_last),
-      .monitor_data_o  (monitor_data),
       .link_valid_i    (valid_in),
       .link_vc_i       (vc_in),
       .link_phit_i     (phit_in),

@@ -1,5 +1,6 @@
-nic/rtl/alcor_nic_pkg.sv
 nic/rtl/match_queue.sv
+nic/rtl/message_entries.sv
+nic/rtl/message_verdict.sv
 nic/rtl/message_matcher.sv
 nic/rtl/message_delivery.sv
 nic/rtl/message_engine.sv

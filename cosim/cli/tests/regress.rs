@@ -828,11 +828,11 @@ fn a_hang_explains_itself_with_waves_of_the_last_cycles() {
         );
     }
     for wanted in [
-        "command_opcode_i",
+        "command_opcode_o",
         "tx_data_o",
         "rx_data_i",
-        "head_o",
-        "sync_valid_o",
+        "head_q",
+        "sync_o",
     ] {
         let in_ranks = (0..2).all(|rank| {
             let rank = format!("g_rank[{rank}].");

@@ -279,6 +279,19 @@ package alcor_abi_pkg;
   localparam int PUT_HEADER_PTYPE_W = 3;
   localparam int PUT_HEADER_DPID_LSB = 24;
   localparam int PUT_HEADER_DPID_W = 8;
+  /// PUT-1, PUT-n: header.
+  typedef struct packed {
+    /// Destination rank.
+    logic [7:0] dpid;
+    /// Packet type.
+    packet_type_e ptype;
+    /// Packet length in words, this header included.
+    logic [4:0] length;
+    /// Offset in words from the window's base.
+    logic [7:0] offset;
+    /// Destination window's slot.
+    logic [7:0] slot;
+  } put_header_t;
   // Paper, figure 6.
   localparam int GET_HEADER1_SLOT_LSB = 0;
   localparam int GET_HEADER1_SLOT_W = 8;
@@ -290,6 +303,19 @@ package alcor_abi_pkg;
   localparam int GET_HEADER1_PTYPE_W = 3;
   localparam int GET_HEADER1_DPID_LSB = 24;
   localparam int GET_HEADER1_DPID_W = 8;
+  /// GET: header 1.
+  typedef struct packed {
+    /// Destination rank: the one that owns the data.
+    logic [7:0] dpid;
+    /// PT_GET.
+    packet_type_e ptype;
+    /// Packet length in words: 2.
+    logic [4:0] length;
+    /// Offset in words from the source window's base.
+    logic [7:0] offset;
+    /// Source window's slot.
+    logic [7:0] slot;
+  } get_header1_t;
   // Paper, figure 6: the header of the PUT that answers, once its length is incremented.
   localparam int GET_HEADER2_SLOT_LSB = 0;
   localparam int GET_HEADER2_SLOT_W = 8;
@@ -301,6 +327,19 @@ package alcor_abi_pkg;
   localparam int GET_HEADER2_PTYPE_W = 3;
   localparam int GET_HEADER2_MYID_LSB = 24;
   localparam int GET_HEADER2_MYID_W = 8;
+  /// GET: header 2.
+  typedef struct packed {
+    /// The rank that asks.
+    logic [7:0] myid;
+    /// PT_PUT_1 for one word, else PT_PUT_N.
+    packet_type_e ptype;
+    /// Data length in words.
+    logic [4:0] length;
+    /// All zero.
+    logic [7:0] zero;
+    /// Destination window's slot.
+    logic [7:0] slot;
+  } get_header2_t;
   // Followed by the byte offset (word 1), x_length (word 2) and, for XGET, the local byte address at the origin (word 3). An XPUT's payload follows word 2, aligned as the offset is.
   localparam int X_HEADER_SLOT_LSB = 0;
   localparam int X_HEADER_SLOT_W = 8;
@@ -318,11 +357,37 @@ package alcor_abi_pkg;
   localparam int X_HEADER_PTYPE_W = 3;
   localparam int X_HEADER_DPID_LSB = 24;
   localparam int X_HEADER_DPID_W = 8;
+  /// XPUT, XGET: word 0.
+  typedef struct packed {
+    /// Destination rank.
+    logic [7:0] dpid;
+    /// PT_XPUT or PT_XGET.
+    packet_type_e ptype;
+    /// This is the command's last packet.
+    logic last;
+    /// The offset has passed 2^32 since the command's first packet: out of any window's bounds.
+    logic beyond;
+    /// XGET: fetches a message: `slot`, with `high` above it, is the id of its announcement.
+    logic message;
+    /// XGET of a message: bits 9 and 8 of the id; else zero.
+    logic [1:0] high;
+    /// The rank that asks.
+    logic [7:0] src;
+    /// Window slot at the target.
+    logic [7:0] slot;
+  } x_header_t;
   // Before the last packet the whole word is the number of bytes left in the command, this packet included; so that the first packet is refused if the command's end is out of bounds.
   localparam int X_LENGTH_LENGTH_LSB = 0;
   localparam int X_LENGTH_LENGTH_W = 16;
   localparam int X_LENGTH_ID_LSB = 16;
   localparam int X_LENGTH_ID_W = 16;
+  /// XPUT, XGET: word 2 of a command's last packet.
+  typedef struct packed {
+    /// Command id, returned with the completion.
+    logic [15:0] id;
+    /// Bytes left: this packet's payload.
+    logic [15:0] length;
+  } x_length_t;
   // Followed by the local byte address at the origin (word 1) and x_length (word 2: id and payload bytes). Payload follows, aligned as the local address is.
   localparam int X_DATA_STATUS_LSB = 0;
   localparam int X_DATA_STATUS_W = 5;
@@ -334,6 +399,21 @@ package alcor_abi_pkg;
   localparam int X_DATA_PTYPE_W = 3;
   localparam int X_DATA_DPID_LSB = 24;
   localparam int X_DATA_DPID_W = 8;
+  /// XDATA: word 0.
+  typedef struct packed {
+    /// Destination rank: the one that asked.
+    logic [7:0] dpid;
+    /// PT_XDATA.
+    packet_type_e ptype;
+    /// This is the command's last packet.
+    logic last;
+    /// Of a message: ends with the receive in place of a command, whose id x_length has.
+    logic message;
+    /// Not used: zero.
+    logic [13:0] unused_18_5;
+    /// Outcome, of a message's last packet; else zero.
+    status_e status;
+  } x_data_t;
   // A packet of one word.
   localparam int X_ACK_ID_LSB = 0;
   localparam int X_ACK_ID_W = 16;
@@ -343,6 +423,17 @@ package alcor_abi_pkg;
   localparam int X_ACK_PTYPE_W = 3;
   localparam int X_ACK_DPID_LSB = 24;
   localparam int X_ACK_DPID_W = 8;
+  /// XACK.
+  typedef struct packed {
+    /// Destination rank: the one that asked.
+    logic [7:0] dpid;
+    /// PT_XACK.
+    packet_type_e ptype;
+    /// Outcome.
+    status_e status;
+    /// Command id.
+    logic [15:0] id;
+  } x_ack_t;
   // Written by the host to commit an extended command.
   localparam int X_COMMIT_ID_LSB = 0;
   localparam int X_COMMIT_ID_W = 16;
@@ -350,6 +441,15 @@ package alcor_abi_pkg;
   localparam int X_COMMIT_SLOT_W = 8;
   localparam int X_COMMIT_DPID_LSB = 24;
   localparam int X_COMMIT_DPID_W = 8;
+  /// Operand of X_PUT and X_GET.
+  typedef struct packed {
+    /// Target rank.
+    logic [7:0] dpid;
+    /// Window slot at the target; not looked at after X_WINDOW.
+    logic [7:0] slot;
+    /// Command id, returned in the completion ring.
+    logic [15:0] id;
+  } x_commit_t;
   // An entry is four words in node memory; word 1 is the number of commands retired (see RETIRED) when it was written. Of a receive or probe, word 2 is the message's tag and word 3 its length in bytes, whatever was received of it; else they are left as they are.
   localparam int CQ_ENTRY_STATUS_LSB = 0;
   localparam int CQ_ENTRY_STATUS_W = 5;
@@ -357,6 +457,17 @@ package alcor_abi_pkg;
   localparam int CQ_ENTRY_SOURCE_W = 8;
   localparam int CQ_ENTRY_ID_LSB = 16;
   localparam int CQ_ENTRY_ID_W = 16;
+  /// Completion ring entry, word 0.
+  typedef struct packed {
+    /// Command id.
+    logic [15:0] id;
+    /// Of a receive or probe: the message's source.
+    logic [7:0] source;
+    /// Not used: zero.
+    logic [2:0] unused_7_5;
+    /// Outcome.
+    status_e status;
+  } cq_entry_t;
   // A phit on a link is PHIT_W bits of data and, above them, this header of 6 bytes and a position of 4 bytes.
   localparam int NET_LOW_DEST_LSB = 0;
   localparam int NET_LOW_DEST_W = 16;
@@ -370,6 +481,21 @@ package alcor_abi_pkg;
   localparam int NET_LOW_OPERATION_W = 4;
   localparam int NET_LOW_LAST_LSB = 31;
   localparam int NET_LOW_LAST_W = 1;
+  /// Network header, low word.
+  typedef struct packed {
+    /// The packet's last phit.
+    logic last;
+    /// The reduction's operation.
+    operation_e operation;
+    /// How it is done.
+    algorithm_e algorithm;
+    /// The collective.
+    collective_e opcode;
+    /// Communicator.
+    logic [4:0] context_;
+    /// Destination: global rank.
+    logic [15:0] dest;
+  } net_low_t;
   // Network header, high half-word
   localparam int NET_HIGH_STAGE_LSB = 0;
   localparam int NET_HIGH_STAGE_W = 3;
@@ -379,14 +505,43 @@ package alcor_abi_pkg;
   localparam int NET_HIGH_PARITY_W = 1;
   localparam int NET_HIGH_SIZE_LSB = 14;
   localparam int NET_HIGH_SIZE_W = 2;
+  /// Network header, high half-word.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [15:0] unused_31_16;
+    /// Zero: a packet of a phit where `last` is set.
+    logic [1:0] size;
+    /// Not used: zero.
+    logic [7:0] unused_13_6;
+    /// Alternates from one collective of a communicator to the next.
+    logic parity;
+    /// What the phit is.
+    phit_kind_e kind;
+    /// Which stage of the destination's communicator this is for.
+    logic [2:0] stage;
+  } net_high_t;
   // Above the header.
   localparam int NET_POSITION_WORD_LSB = 0;
   localparam int NET_POSITION_WORD_W = 28;
   localparam int NET_POSITION_WORDS_LSB = 28;
   localparam int NET_POSITION_WORDS_W = 4;
+  /// Position.
+  typedef struct packed {
+    /// Words of the phit that count, less one.
+    logic [3:0] words;
+    /// Place of the phit's first word in the message, in words; of PK_CREDIT, phits given back.
+    logic [27:0] word;
+  } net_position_t;
   // Channel of a link
   localparam int LINK_CHANNEL_VC_LSB = 0;
   localparam int LINK_CHANNEL_VC_W = 3;
+  /// Channel of a link.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [28:0] unused_31_3;
+    /// Virtual channel.
+    channel_e vc;
+  } link_channel_t;
   // Commits a request or command; match and mask bits of requests and AO_INSERT are operands that are written before it. A mask bit that is set matches either value; in a unit for posted receives an entry has mask bits, in one for unexpected messages a request has them, and those of the other are not looked at.
   localparam int ALPU_COMMAND_OP_LSB = 0;
   localparam int ALPU_COMMAND_OP_W = 4;
@@ -394,11 +549,33 @@ package alcor_abi_pkg;
   localparam int ALPU_COMMAND_ID_W = 8;
   localparam int ALPU_COMMAND_TAG_LSB = 16;
   localparam int ALPU_COMMAND_TAG_W = 16;
+  /// Matching unit: a request or command.
+  typedef struct packed {
+    /// Tag, of AO_INSERT and AO_CANCEL.
+    logic [15:0] tag;
+    /// Comes back with the result.
+    logic [7:0] id;
+    /// Not used: zero.
+    logic [3:0] unused_7_4;
+    /// What is asked for.
+    alpu_op_e op;
+  } alpu_command_t;
   // Matching unit: high match and mask bits
   localparam int ALPU_HIGH_MATCH_HIGH_LSB = 0;
   localparam int ALPU_HIGH_MATCH_HIGH_W = 10;
   localparam int ALPU_HIGH_MASK_HIGH_LSB = 16;
   localparam int ALPU_HIGH_MASK_HIGH_W = 10;
+  /// Matching unit: high match and mask bits.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [5:0] unused_31_26;
+    /// Mask bits 41 to 32.
+    logic [9:0] mask_high;
+    /// Not used: zero.
+    logic [5:0] unused_15_10;
+    /// Match bits 41 to 32.
+    logic [9:0] match_high;
+  } alpu_high_t;
   // One for each request, AO_START_INSERT and AO_CANCEL; AO_INSERT, AO_STOP_INSERT, AO_RESET and commands that are discarded have none.
   localparam int ALPU_RESULT_VALUE_LSB = 0;
   localparam int ALPU_RESULT_VALUE_W = 16;
@@ -406,6 +583,17 @@ package alcor_abi_pkg;
   localparam int ALPU_RESULT_ID_W = 8;
   localparam int ALPU_RESULT_KIND_LSB = 24;
   localparam int ALPU_RESULT_KIND_W = 3;
+  /// Matching unit: result.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [4:0] unused_31_27;
+    /// What the result is.
+    alpu_result_e kind;
+    /// Of the request or command.
+    logic [7:0] id;
+    /// Tag of the entry, or number of free cells; zero where nothing was found.
+    logic [15:0] value;
+  } alpu_result_t;
   // Operand of X_TAG
   localparam int X_TAG_TAG_LSB = 0;
   localparam int X_TAG_TAG_W = 26;
@@ -413,6 +601,17 @@ package alcor_abi_pkg;
   localparam int X_TAG_ANY_SOURCE_W = 1;
   localparam int X_TAG_ANY_TAG_LSB = 31;
   localparam int X_TAG_ANY_TAG_W = 1;
+  /// Operand of X_TAG.
+  typedef struct packed {
+    /// X_RECEIVE, X_PROBE: any tag will do.
+    logic any_tag;
+    /// X_RECEIVE, X_PROBE: any source will do.
+    logic any_source;
+    /// Not used: zero.
+    logic [3:0] unused_29_26;
+    /// Tag.
+    logic [25:0] tag;
+  } x_tag_t;
   // Written by the host to commit it. The id of a message or receive is below the depth of the queues (MESSAGES), and no other one of the rank's messages or receives under way has it.
   localparam int X_MESSAGE_ID_LSB = 0;
   localparam int X_MESSAGE_ID_W = 16;
@@ -420,6 +619,15 @@ package alcor_abi_pkg;
   localparam int X_MESSAGE_CONTEXT_W = 8;
   localparam int X_MESSAGE_RANK_LSB = 24;
   localparam int X_MESSAGE_RANK_W = 8;
+  /// Operand of X_SEND, X_ANNOUNCE, X_RECEIVE and X_PROBE.
+  typedef struct packed {
+    /// Rank: target or source.
+    logic [7:0] rank;
+    /// Context: messages and receives of different contexts never match.
+    logic [7:0] context_;
+    /// Command id, returned in the completion ring.
+    logic [15:0] id;
+  } x_message_t;
   // Followed by the tag (word 1), the length in bytes (word 2) and the sender's command id (word 3). An eager message's payload follows, its first byte in lane 0.
   localparam int MESSAGE_CONTEXT_LSB = 0;
   localparam int MESSAGE_CONTEXT_W = 8;
@@ -435,6 +643,23 @@ package alcor_abi_pkg;
   localparam int MESSAGE_PTYPE_W = 3;
   localparam int MESSAGE_DPID_LSB = 24;
   localparam int MESSAGE_DPID_W = 8;
+  /// MESSAGE: word 0.
+  typedef struct packed {
+    /// Destination rank.
+    logic [7:0] dpid;
+    /// PT_MESSAGE.
+    packet_type_e ptype;
+    /// An announcement: no payload follows.
+    logic announce;
+    /// A recall, of a rank that is being reset: messages of this source that no receive has taken are dropped. Answered by an XACK once they are; the other fields mean nothing, `announce` is set.
+    logic recall;
+    /// Zero.
+    logic [2:0] zero;
+    /// The rank that sends.
+    logic [7:0] src;
+    /// Context.
+    logic [7:0] context_;
+  } message_t;
   // What travels between two boards' link ends is an Ethernet frame: 6 bytes of destination, 6 of source, then this word, link_abi, link_credits and zeros up to 64 bytes; behind it up to 8 groups of 128 bytes, of three slots each. hw/link/doc/link.md.
   localparam int LINK_FRAME_ETHERTYPE_LSB = 0;
   localparam int LINK_FRAME_ETHERTYPE_W = 16;
@@ -442,6 +667,15 @@ package alcor_abi_pkg;
   localparam int LINK_FRAME_LAYOUT_W = 8;
   localparam int LINK_FRAME_SEQUENCE_LSB = 24;
   localparam int LINK_FRAME_SEQUENCE_W = 8;
+  /// Frame of a link: fourth word.
+  typedef struct packed {
+    /// Counts the frames of this direction since reset.
+    logic [7:0] sequence_;
+    /// Layout of the frame: 1.
+    logic [7:0] layout;
+    /// EtherType 88B5, as its bytes lie in the frame.
+    logic [15:0] ethertype;
+  } link_frame_t;
   // Who speaks another ABI is not listened to.
   // Credits given back, by channel.
   localparam int LINK_CREDITS_REQUEST_LSB = 0;
@@ -456,11 +690,37 @@ package alcor_abi_pkg;
   localparam int LINK_CREDITS_COLLECTIVE_W = 5;
   localparam int LINK_CREDITS_COLLECTIVE_1_LSB = 25;
   localparam int LINK_CREDITS_COLLECTIVE_1_W = 5;
+  /// Frame of a link: sixth word.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [1:0] unused_31_30;
+    /// collective_1
+    logic [4:0] collective_1;
+    /// collective
+    logic [4:0] collective;
+    /// reply_1
+    logic [4:0] reply_1;
+    /// reply
+    logic [4:0] reply;
+    /// request_1
+    logic [4:0] request_1;
+    /// request
+    logic [4:0] request;
+  } link_credits_t;
   // A slot is a phit and, above its header, these 4 bits.
   localparam int LINK_SLOT_VC_LSB = 0;
   localparam int LINK_SLOT_VC_W = 3;
   localparam int LINK_SLOT_FULL_LSB = 3;
   localparam int LINK_SLOT_FULL_W = 1;
+  /// Slot of a link's frame: what lies above a phit.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [27:0] unused_31_4;
+    /// There is a phit in this slot.
+    logic full;
+    /// Virtual channel.
+    channel_e vc;
+  } link_slot_t;
 
   // ALCO. All ones mean a dead link.
   localparam logic [11:0] BOARD_MAGIC_OFFSET = 12'h000;
@@ -473,6 +733,13 @@ package alcor_abi_pkg;
   localparam logic [15:0] BOARD_ABI_VERSION_MAJOR_VALUE = 16'h1;
   localparam int BOARD_ABI_VERSION_MAJOR_LSB = 16;
   localparam int BOARD_ABI_VERSION_MAJOR_W = 16;
+  /// ABI version.
+  typedef struct packed {
+    /// major
+    logic [15:0] major;
+    /// minor
+    logic [15:0] minor;
+  } board_abi_version_t;
   // CRC-32 of hw/abi/alcor.rdl as built.
   localparam logic [11:0] BOARD_ABI_HASH_OFFSET = 12'h008;
   // First 32 bits of the source revision; 0 in simulation.
@@ -487,6 +754,19 @@ package alcor_abi_pkg;
   localparam int BOARD_CAPABILITIES_SWITCH_W = 1;
   localparam int BOARD_CAPABILITIES_MESSAGES_LSB = 3;
   localparam int BOARD_CAPABILITIES_MESSAGES_W = 1;
+  /// Capabilities.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [27:0] unused_31_4;
+    /// Message engines.
+    logic messages;
+    /// Collective switch.
+    logic switch_;
+    /// Matching unit.
+    logic alpu;
+    /// RMA coprocessors.
+    logic rma;
+  } board_capabilities_t;
   // Geometry
   localparam logic [11:0] BOARD_GEOMETRY_OFFSET = 12'h014;
   localparam int BOARD_GEOMETRY_RANKS_LSB = 0;
@@ -497,6 +777,17 @@ package alcor_abi_pkg;
   localparam int BOARD_GEOMETRY_SLOTS_W = 9;
   localparam int BOARD_GEOMETRY_BEAT_LSB = 25;
   localparam int BOARD_GEOMETRY_BEAT_W = 7;
+  /// Geometry.
+  typedef struct packed {
+    /// Bytes of a beat, which the coprocessors and the crossbar move in a cycle: 4, 16, 32 or 64.
+    logic [6:0] beat;
+    /// Slots of each registration table.
+    logic [8:0] slots;
+    /// Link ports.
+    logic [7:0] links;
+    /// Ranks on this board.
+    logic [7:0] ranks;
+  } board_geometry_t;
   // Bytes of each rank's node memory.
   localparam logic [11:0] BOARD_NODE_MEMORY_OFFSET = 12'h018;
   // Queues
@@ -505,6 +796,13 @@ package alcor_abi_pkg;
   localparam int BOARD_QUEUES_COMMANDS_W = 16;
   localparam int BOARD_QUEUES_PAYLOAD_LSB = 16;
   localparam int BOARD_QUEUES_PAYLOAD_W = 16;
+  /// Queues.
+  typedef struct packed {
+    /// Payload words of an extended packet.
+    logic [15:0] payload;
+    /// Entries of the Instruction and Data FIFOs: how many command writes may be outstanding.
+    logic [15:0] commands;
+  } board_queues_t;
   // Core clock in kHz.
   localparam logic [11:0] BOARD_CLOCK_OFFSET = 12'h020;
   // Status
@@ -517,6 +815,21 @@ package alcor_abi_pkg;
   localparam int BOARD_STATUS_ABORT_RANK_W = 8;
   localparam int BOARD_STATUS_ABORT_REASON_LSB = 16;
   localparam int BOARD_STATUS_ABORT_REASON_W = 8;
+  /// Status.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [7:0] unused_31_24;
+    /// The reason it gave.
+    logic [7:0] abort_reason;
+    /// The local rank that aborted.
+    logic [7:0] abort_rank;
+    /// Not used: zero.
+    logic [5:0] unused_7_2;
+    /// The run was aborted.
+    logic aborted;
+    /// Registration tables are cleared, commands are served.
+    logic ready;
+  } board_status_t;
   // Free-running cycle counter.
   localparam logic [11:0] BOARD_CYCLE_LO_OFFSET = 12'h028;
   // Cycle, high
@@ -525,20 +838,50 @@ package alcor_abi_pkg;
   localparam logic [11:0] BOARD_CONTROL_OFFSET = 12'h030;
   localparam int BOARD_CONTROL_RESET_LSB = 0;
   localparam int BOARD_CONTROL_RESET_W = 1;
+  /// Control.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [30:0] unused_31_1;
+    /// Write 1: reset every rank, router and table of the board.
+    logic reset;
+  } board_control_t;
   // The board's number in its cluster; written before the first rank begins.
   localparam logic [11:0] BOARD_PLACE_OFFSET = 12'h034;
   localparam int BOARD_PLACE_BOARD_LSB = 0;
   localparam int BOARD_PLACE_BOARD_W = 8;
+  /// Place.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [23:0] unused_31_8;
+    /// Board: global rank = board × ranks of a board + local rank.
+    logic [7:0] board;
+  } board_place_t;
   // Write only: an entry. After reset no rank has one.
   localparam logic [11:0] BOARD_FORWARD_OFFSET = 12'h038;
   localparam int BOARD_FORWARD_RANK_LSB = 0;
   localparam int BOARD_FORWARD_RANK_W = 8;
   localparam int BOARD_FORWARD_PORT_LSB = 8;
   localparam int BOARD_FORWARD_PORT_W = 4;
+  /// Forwarding table.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [19:0] unused_31_12;
+    /// Link port that leads there; 15 for ranks of this board.
+    logic [3:0] port;
+    /// Global rank.
+    logic [7:0] rank;
+  } board_forward_t;
   // Write only: the link ports whose links close a ring.
   localparam logic [11:0] BOARD_DATELINES_OFFSET = 12'h03C;
   localparam int BOARD_DATELINES_PORTS_LSB = 0;
   localparam int BOARD_DATELINES_PORTS_W = 8;
+  /// Datelines.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [23:0] unused_31_8;
+    /// ports
+    logic [7:0] ports;
+  } board_datelines_t;
   // Shape of the collective switch; 0 without one.
   localparam logic [11:0] BOARD_SWITCH_OFFSET = 12'h040;
   localparam int BOARD_SWITCH_STAGES_LSB = 0;
@@ -547,6 +890,21 @@ package alcor_abi_pkg;
   localparam int BOARD_SWITCH_COMMUNICATORS_W = 6;
   localparam int BOARD_SWITCH_PHIT_LSB = 16;
   localparam int BOARD_SWITCH_PHIT_W = 8;
+  /// Switch.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [7:0] unused_31_24;
+    /// Data bytes of a phit.
+    logic [7:0] phit;
+    /// Not used: zero.
+    logic [1:0] unused_15_14;
+    /// Rows of the communicator table; the last one is the barrier's over all boards.
+    logic [5:0] communicators;
+    /// Not used: zero.
+    logic [3:0] unused_7_4;
+    /// Stages, and partners that a row of the communicator table has.
+    logic [3:0] stages;
+  } board_switch_t;
   // Communicators with a collective under way on this board.
   localparam logic [11:0] BOARD_COLLECTIVES_OFFSET = 12'h044;
   // Shape of each rank's message engine; 0 without one. Fragment i of the unexpected message buffer is at byte NODE_MEMORY - (depth - i) * fragment of node memory.
@@ -555,12 +913,28 @@ package alcor_abi_pkg;
   localparam int BOARD_MESSAGES_DEPTH_W = 16;
   localparam int BOARD_MESSAGES_FRAGMENT_LSB = 16;
   localparam int BOARD_MESSAGES_FRAGMENT_W = 16;
+  /// Messages.
+  typedef struct packed {
+    /// Bytes of a fragment: how long an eager message may be.
+    logic [15:0] fragment;
+    /// Posted receives, and as many unexpected messages, that there is room for; a power of two up to 1024.
+    logic [15:0] depth;
+  } board_messages_t;
   // One for posted receives, one for unexpected messages.
   localparam logic [11:0] BOARD_MATCHING_OFFSET = 12'h04C;
   localparam int BOARD_MATCHING_CELLS_LSB = 0;
   localparam int BOARD_MATCHING_CELLS_W = 16;
   localparam int BOARD_MATCHING_BLOCK_LSB = 16;
   localparam int BOARD_MATCHING_BLOCK_W = 8;
+  /// Matching units of the message engine.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [7:0] unused_31_24;
+    /// Cells of a block.
+    logic [7:0] block;
+    /// Cells of each.
+    logic [15:0] cells;
+  } board_matching_t;
   // What a rank is doing: what a watchdog needs to name who waits for what.
   localparam logic [11:0] BOARD_RANK_STATE_OFFSET = 12'h100;
   localparam int BOARD_RANK_STATE_PID_LSB = 0;
@@ -587,6 +961,35 @@ package alcor_abi_pkg;
   localparam int BOARD_RANK_STATE_RX_REPLY_W = 1;
   localparam int BOARD_RANK_STATE_BARRIER_DONE_LSB = 26;
   localparam int BOARD_RANK_STATE_BARRIER_DONE_W = 1;
+  /// Rank state.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [4:0] unused_31_27;
+    /// BARRIER_DONE is not yet acknowledged.
+    logic barrier_done;
+    /// Replies are being taken in.
+    logic rx_reply;
+    /// Requests are being served.
+    logic rx_request;
+    /// Replies are being sent.
+    logic tx_reply;
+    /// Requests are being sent.
+    logic tx_request;
+    /// Commands are queued or in the pipeline.
+    logic commands;
+    /// No traffic of this rank is under way.
+    logic quiet;
+    /// Which one.
+    sync_kind_e sync_kind;
+    /// At a collective command.
+    logic in_sync;
+    /// Between BEGIN and END.
+    logic begun;
+    /// NPROCS.
+    logic [7:0] nprocs;
+    /// PID.
+    logic [7:0] pid;
+  } board_rank_state_t;
   // By local rank: communicators in which the rank's collective has not ended.
   localparam logic [11:0] BOARD_POSTED_OFFSET = 12'h140;
   // Phits sent on a link
@@ -602,6 +1005,17 @@ package alcor_abi_pkg;
   localparam int RANK_IDENTITY_NPROCS_W = 8;
   localparam int RANK_IDENTITY_BEGUN_LSB = 16;
   localparam int RANK_IDENTITY_BEGUN_W = 1;
+  /// Identity.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [14:0] unused_31_17;
+    /// Between BEGIN and END.
+    logic begun;
+    /// NPROCS.
+    logic [7:0] nprocs;
+    /// PID.
+    logic [7:0] pid;
+  } rank_identity_t;
   // Why the rank's interrupt is raised, where IRQ_ENABLE has the same bit. Levels: a cause falls when what raised it is acknowledged.
   localparam logic [11:0] RANK_CAUSES_OFFSET = 12'h404;
   localparam int RANK_CAUSES_COMPLETION_LSB = 0;
@@ -616,6 +1030,23 @@ package alcor_abi_pkg;
   localparam int RANK_CAUSES_EVENT_W = 1;
   localparam int RANK_CAUSES_CREDIT_LSB = 5;
   localparam int RANK_CAUSES_CREDIT_W = 1;
+  /// Causes.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [25:0] unused_31_6;
+    /// RETIRED has reached RETIRED_WAKE.
+    logic credit;
+    /// EVENTS is not zero.
+    logic event_;
+    /// The run was aborted.
+    logic aborted;
+    /// A REGISTER or DEREGISTER has ended; see REG_RESULT.
+    logic registration;
+    /// BARRIER_DONE.
+    logic barrier;
+    /// CQ_HEAD has reached CQ_WAKE.
+    logic completion;
+  } rank_causes_t;
   // Command writes that have left the Instruction FIFO since reset; how credits come back.
   localparam logic [11:0] RANK_RETIRED_OFFSET = 12'h408;
   // Entries written to the completion ring since CQ_BASE was written.
@@ -628,6 +1059,17 @@ package alcor_abi_pkg;
   localparam int RANK_REG_RESULT_STATUS_W = 5;
   localparam int RANK_REG_RESULT_COUNT_LSB = 16;
   localparam int RANK_REG_RESULT_COUNT_W = 16;
+  /// Registration result.
+  typedef struct packed {
+    /// Registrations ended since reset, modulo 65536.
+    logic [15:0] count;
+    /// Not used: zero.
+    logic [2:0] unused_15_13;
+    /// Outcome, the same at every rank.
+    status_e status;
+    /// The window's slot.
+    logic [7:0] slot;
+  } rank_reg_result_t;
   // Cycles from the one in which the first command write after the previous barrier was offered to the one in which BARRIER_DONE rose.
   localparam logic [11:0] RANK_EPOCH_CYCLES_OFFSET = 12'h414;
   // Sticky; cleared by ACK_EVENTS.
@@ -648,12 +1090,44 @@ package alcor_abi_pkg;
   localparam int RANK_EVENTS_MISMATCH_W = 1;
   localparam int RANK_EVENTS_NO_ROOM_LSB = 7;
   localparam int RANK_EVENTS_NO_ROOM_W = 1;
+  /// Events.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [23:0] unused_31_8;
+    /// A message was refused for want of room; see MESSAGES_REFUSED.
+    logic no_room;
+    /// The ranks met in different collective operations at a barrier, which BARRIER_DONE ended all the same.
+    logic mismatch;
+    /// A packet's type does not belong on its plane.
+    logic malformed;
+    /// The completion ring was full and a completion was lost.
+    logic cq_overflow;
+    /// A neighbour's paper packet failed this rank's window check and was dropped; see LAST_ERROR.
+    logic dropped;
+    /// A paper command was refused here; see LAST_ERROR.
+    logic refused;
+    /// A write to an opcode that does not exist, or a paper command's second write is missing.
+    logic bad_opcode;
+    /// A command write met a full FIFO and was lost.
+    logic overflow;
+  } rank_events_t;
   // Of the newest refused or dropped paper command.
   localparam logic [11:0] RANK_LAST_ERROR_OFFSET = 12'h41C;
   localparam int RANK_LAST_ERROR_STATUS_LSB = 0;
   localparam int RANK_LAST_ERROR_STATUS_W = 5;
   localparam int RANK_LAST_ERROR_OPCODE_LSB = 8;
   localparam int RANK_LAST_ERROR_OPCODE_W = 8;
+  /// Last error.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [15:0] unused_31_16;
+    /// Opcode (refused here) or packet type (dropped).
+    logic [7:0] opcode;
+    /// Not used: zero.
+    logic [2:0] unused_7_5;
+    /// Why.
+    status_e status;
+  } rank_last_error_t;
   // Packets of others that failed this rank's window check: one for each packet of a refused access.
   localparam logic [11:0] RANK_REFUSED_IN_OFFSET = 12'h420;
   // Commands of this rank that were refused before anything was sent.
@@ -690,24 +1164,76 @@ package alcor_abi_pkg;
   localparam int RANK_RESET_STATE_LARGEST_W = 8;
   localparam int RANK_RESET_STATE_COUNT_LSB = 24;
   localparam int RANK_RESET_STATE_COUNT_W = 8;
+  /// Reset state.
+  typedef struct packed {
+    /// Resets of this rank by RANK_RESET since the board's, modulo 256.
+    logic [7:0] count;
+    /// Ranks of the largest run that this rank has taken part in since the board's reset; a rank's own leaves it.
+    logic [7:0] largest;
+    /// Not used: zero.
+    logic [6:0] unused_15_9;
+    /// RANK_RESET waits for: packets that are being served, sent or written.
+    logic packets;
+    /// RANK_RESET waits for: collectives that have begun.
+    logic collectives;
+    /// RANK_RESET waits for: messages that are being delivered here.
+    logic messages;
+    /// RANK_RESET waits for: answers of others, or recalls to be sent.
+    logic answers;
+    /// RANK_RESET waits for: commands in the pipeline.
+    logic commands;
+    /// Not used: zero.
+    logic unused_3_3;
+    /// A rank of this board that had begun was reset since this one began. What ranks do together (BARRIER, REGISTER, DEREGISTER, collectives) ends at once, with ST_RANK_RESET, until BEGIN.
+    logic orphaned;
+    /// RANK_RESET is under way: commands are dropped, messages that come are refused.
+    logic busy;
+    /// Something was written into this page since the rank's last reset.
+    logic used;
+  } rank_reset_state_t;
   // Write only; ones acknowledge.
   localparam logic [11:0] RANK_ACK_OFFSET = 12'h480;
   localparam int RANK_ACK_BARRIER_LSB = 1;
   localparam int RANK_ACK_BARRIER_W = 1;
   localparam int RANK_ACK_REGISTRATION_LSB = 2;
   localparam int RANK_ACK_REGISTRATION_W = 1;
+  /// Acknowledge.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [28:0] unused_31_3;
+    /// Registration seen.
+    logic registration;
+    /// BARRIER_DONE_ACK.
+    logic barrier;
+    /// Not used: zero.
+    logic unused_0_0;
+  } rank_ack_t;
   // Write only; ones clear bits of EVENTS.
   localparam logic [11:0] RANK_ACK_EVENTS_OFFSET = 12'h484;
   // Write only; bits of CAUSES.
   localparam logic [11:0] RANK_IRQ_ENABLE_OFFSET = 12'h488;
   localparam int RANK_IRQ_ENABLE_BITS_LSB = 0;
   localparam int RANK_IRQ_ENABLE_BITS_W = 6;
+  /// Interrupt enable.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [25:0] unused_31_6;
+    /// bits
+    logic [5:0] bits;
+  } rank_irq_enable_t;
   // Write only; byte address in node memory, a multiple of 8. Clears CQ_HEAD.
   localparam logic [11:0] RANK_CQ_BASE_OFFSET = 12'h48C;
   // Write only; log2 of the number of entries, at most 15.
   localparam logic [11:0] RANK_CQ_SIZE_OFFSET = 12'h490;
   localparam int RANK_CQ_SIZE_LOG2_ENTRIES_LSB = 0;
   localparam int RANK_CQ_SIZE_LOG2_ENTRIES_W = 4;
+  /// Completion ring size.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [27:0] unused_31_4;
+    /// log2_entries
+    logic [3:0] log2_entries;
+  } rank_cq_size_t;
   // Write only; entries that the host has taken.
   localparam logic [11:0] RANK_CQ_TAIL_OFFSET = 12'h494;
   // Write only; raise the completion cause when CQ_HEAD reaches this count (signed difference).
@@ -718,6 +1244,13 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_RANK_RESET_OFFSET = 12'h4A0;
   localparam int RANK_RANK_RESET_RESET_LSB = 0;
   localparam int RANK_RANK_RESET_RESET_W = 1;
+  /// Rank reset.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [30:0] unused_31_1;
+    /// reset
+    logic reset;
+  } rank_rank_reset_t;
   // Write only, as all operands of collectives; each is kept until written again. Byte address of what this rank gives, a multiple of 4.
   localparam logic [11:0] RANK_C_SOURCE_OFFSET = 12'h800;
   // Place in the message of the first word that this rank gives.
@@ -746,16 +1279,51 @@ package alcor_abi_pkg;
   localparam int RANK_C_WHAT_LABEL_W = 8;
   localparam int RANK_C_WHAT_ROOT_LSB = 24;
   localparam int RANK_C_WHAT_ROOT_W = 8;
+  /// Collective: what.
+  typedef struct packed {
+    /// Root: global rank; only compared.
+    logic [7:0] root;
+    /// Label of the root's board.
+    logic [7:0] label;
+    /// Not used: zero.
+    logic unused_15_15;
+    /// The elements' type.
+    datatype_e datatype;
+    /// The operation.
+    operation_e operation;
+    /// Not used: zero.
+    logic [1:0] unused_7_6;
+    /// How.
+    algorithm_e algorithm;
+    /// The collective.
+    collective_e opcode;
+  } rank_c_what_t;
   // Commits a collective. Its end is an entry in the completion ring.
   localparam logic [11:0] RANK_C_GO_OFFSET = 12'h820;
   localparam int RANK_C_GO_ID_LSB = 0;
   localparam int RANK_C_GO_ID_W = 16;
   localparam int RANK_C_GO_CONTEXT_LSB = 16;
   localparam int RANK_C_GO_CONTEXT_W = 5;
+  /// Collective: go.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [10:0] unused_31_21;
+    /// Communicator.
+    logic [4:0] context_;
+    /// Command id.
+    logic [15:0] id;
+  } rank_c_go_t;
   // Write only: the row that the next writes of this page go to.
   localparam logic [11:0] RANK_COMM_ROW_OFFSET = 12'h840;
   localparam int RANK_COMM_ROW_CONTEXT_LSB = 0;
   localparam int RANK_COMM_ROW_CONTEXT_W = 5;
+  /// Communicator: row.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [26:0] unused_31_5;
+    /// Communicator.
+    logic [4:0] context_;
+  } rank_comm_row_t;
   // Write only; written last. A collective of the communicator must not be under way.
   localparam logic [11:0] RANK_COMM_SHAPE_OFFSET = 12'h844;
   localparam int RANK_COMM_SHAPE_BOARDS_LSB = 0;
@@ -764,30 +1332,74 @@ package alcor_abi_pkg;
   localparam int RANK_COMM_SHAPE_LABEL_W = 8;
   localparam int RANK_COMM_SHAPE_MEMBERS_LSB = 16;
   localparam int RANK_COMM_SHAPE_MEMBERS_W = 16;
+  /// Communicator: shape.
+  typedef struct packed {
+    /// Local ranks that are members.
+    logic [15:0] members;
+    /// This board's label among them.
+    logic [7:0] label;
+    /// Boards that have members; 0 frees the row.
+    logic [7:0] boards;
+  } rank_comm_shape_t;
   // Write only: global rank of a rank on the partner board of each stage.
   localparam logic [11:0] RANK_COMM_PARTNER_OFFSET = 12'h850;
   localparam int RANK_COMM_PARTNER_RANK_LSB = 0;
   localparam int RANK_COMM_PARTNER_RANK_W = 16;
+  /// Communicator: partners.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [15:0] unused_31_16;
+    /// rank
+    logic [15:0] rank;
+  } rank_comm_partner_t;
   // Write only; length of the queue from which on entries are moved into its matching unit; all ones: never.
   localparam logic [11:0] RANK_POSTED_THRESHOLD_OFFSET = 12'hA00;
   localparam logic [15:0] RANK_POSTED_THRESHOLD_LENGTH_VALUE = 16'h5;
   localparam int RANK_POSTED_THRESHOLD_LENGTH_LSB = 0;
   localparam int RANK_POSTED_THRESHOLD_LENGTH_W = 16;
+  /// Posted receives: threshold.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [15:0] unused_31_16;
+    /// length
+    logic [15:0] length;
+  } rank_posted_threshold_t;
   // Write only; as POSTED_THRESHOLD.
   localparam logic [11:0] RANK_UNEXPECTED_THRESHOLD_OFFSET = 12'hA04;
   localparam logic [15:0] RANK_UNEXPECTED_THRESHOLD_LENGTH_VALUE = 16'h5;
   localparam int RANK_UNEXPECTED_THRESHOLD_LENGTH_LSB = 0;
   localparam int RANK_UNEXPECTED_THRESHOLD_LENGTH_W = 16;
+  /// Unexpected messages: threshold.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [15:0] unused_31_16;
+    /// length
+    logic [15:0] length;
+  } rank_unexpected_threshold_t;
   // Write only; how many unexpected messages of each source are held at most: one more is refused with ST_NO_ROOM. After reset there is no limit but the room.
   localparam logic [11:0] RANK_MESSAGE_QUOTA_OFFSET = 12'hA08;
   localparam int RANK_MESSAGE_QUOTA_MESSAGES_LSB = 0;
   localparam int RANK_MESSAGE_QUOTA_MESSAGES_W = 16;
+  /// Message quota.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [15:0] unused_31_16;
+    /// messages
+    logic [15:0] messages;
+  } rank_message_quota_t;
   // Lengths of the message queues
   localparam logic [11:0] RANK_MESSAGE_QUEUES_OFFSET = 12'hA20;
   localparam int RANK_MESSAGE_QUEUES_POSTED_LSB = 0;
   localparam int RANK_MESSAGE_QUEUES_POSTED_W = 16;
   localparam int RANK_MESSAGE_QUEUES_UNEXPECTED_LSB = 16;
   localparam int RANK_MESSAGE_QUEUES_UNEXPECTED_W = 16;
+  /// Lengths of the message queues.
+  typedef struct packed {
+    /// Unexpected messages that wait for a receive.
+    logic [15:0] unexpected;
+    /// Posted receives that wait for a message.
+    logic [15:0] posted;
+  } rank_message_queues_t;
   // Messages whose receive the matching unit found, since reset.
   localparam logic [11:0] RANK_POSTED_BY_UNIT_OFFSET = 12'hA24;
   // Messages whose receive was found by walking the header store, since reset.
@@ -810,10 +1422,24 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_ALPU_POP_OFFSET = 12'hC10;
   localparam int RANK_ALPU_POP_ANY_LSB = 0;
   localparam int RANK_ALPU_POP_ANY_W = 1;
+  /// Matching unit: pop.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [30:0] unused_31_1;
+    /// any
+    logic any;
+  } rank_alpu_pop_t;
   // Write only. While it is shut, requests and commands stay in their FIFOs, so that they can be filled and then taken as fast as the unit takes them. Open after reset.
   localparam logic [11:0] RANK_ALPU_GATE_OFFSET = 12'hC14;
   localparam int RANK_ALPU_GATE_OPEN_LSB = 0;
   localparam int RANK_ALPU_GATE_OPEN_W = 1;
+  /// Matching unit: gate.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [30:0] unused_31_1;
+    /// Open.
+    logic open;
+  } rank_alpu_gate_t;
   // 0 without one.
   localparam logic [11:0] RANK_ALPU_SHAPE_OFFSET = 12'hC20;
   localparam int RANK_ALPU_SHAPE_CELLS_LSB = 0;
@@ -822,6 +1448,17 @@ package alcor_abi_pkg;
   localparam int RANK_ALPU_SHAPE_BLOCK_W = 8;
   localparam int RANK_ALPU_SHAPE_POSTED_LSB = 24;
   localparam int RANK_ALPU_SHAPE_POSTED_W = 1;
+  /// Matching unit: shape.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [6:0] unused_31_25;
+    /// For posted receives: entries have mask bits; else requests have them.
+    logic posted;
+    /// Cells of a block.
+    logic [7:0] block;
+    /// Cells.
+    logic [15:0] cells;
+  } rank_alpu_shape_t;
   // Matching unit: state
   localparam logic [11:0] RANK_ALPU_STATE_OFFSET = 12'hC24;
   localparam int RANK_ALPU_STATE_ENTRIES_LSB = 0;
@@ -832,6 +1469,19 @@ package alcor_abi_pkg;
   localparam int RANK_ALPU_STATE_RESULT_W = 1;
   localparam int RANK_ALPU_STATE_LOST_LSB = 18;
   localparam int RANK_ALPU_STATE_LOST_W = 1;
+  /// Matching unit: state.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [12:0] unused_31_19;
+    /// Something met a full FIFO and was lost, since reset.
+    logic lost;
+    /// There is a result.
+    logic result;
+    /// Insert mode.
+    logic inserting;
+    /// Entries in the list.
+    logic [15:0] entries;
+  } rank_alpu_state_t;
   // Commands that were not valid in the unit's mode, since reset.
   localparam logic [11:0] RANK_ALPU_DISCARDED_OFFSET = 12'hC28;
   // alpu_result, the oldest that has not been dropped; of no meaning without one.
@@ -842,6 +1492,13 @@ package alcor_abi_pkg;
   localparam int RANK_ALPU_TIMES_TAKEN_W = 16;
   localparam int RANK_ALPU_TIMES_OFFERED_LSB = 16;
   localparam int RANK_ALPU_TIMES_OFFERED_W = 16;
+  /// Matching unit: times of the result.
+  typedef struct packed {
+    /// When the unit offered the result.
+    logic [15:0] offered;
+    /// When the unit took what it answers.
+    logic [15:0] taken;
+  } rank_alpu_times_t;
   // Requests that the unit has taken since reset; how credits come back.
   localparam logic [11:0] RANK_ALPU_REQUESTS_DONE_OFFSET = 12'hC34;
   // Modulo 65536 cycles.
@@ -850,10 +1507,24 @@ package alcor_abi_pkg;
   localparam int RANK_ALPU_COMMAND_TIMES_FIRST_W = 16;
   localparam int RANK_ALPU_COMMAND_TIMES_LAST_LSB = 16;
   localparam int RANK_ALPU_COMMAND_TIMES_LAST_W = 16;
+  /// Matching unit: commands since the gate was opened.
+  typedef struct packed {
+    /// When it took the last.
+    logic [15:0] last;
+    /// When the unit took the first.
+    logic [15:0] first;
+  } rank_alpu_command_times_t;
   // Entries of each FIFO: requests, commands and results that there is room for.
   localparam logic [11:0] RANK_ALPU_FIFOS_OFFSET = 12'hC3C;
   localparam int RANK_ALPU_FIFOS_DEPTH_LSB = 0;
   localparam int RANK_ALPU_FIFOS_DEPTH_W = 16;
+  /// Matching unit: FIFOs.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [15:0] unused_31_16;
+    /// depth
+    logic [15:0] depth;
+  } rank_alpu_fifos_t;
   // Commands that the unit has carried out since reset; how credits come back.
   localparam logic [11:0] RANK_ALPU_COMMANDS_DONE_OFFSET = 12'hC40;
 
@@ -877,13 +1548,578 @@ package alcor_abi_pkg;
   localparam int LINKS_LINK_STATUS_FOREIGN_W = 1;
   localparam int LINKS_LINK_STATUS_OVERRUN_LSB = 12;
   localparam int LINKS_LINK_STATUS_OVERRUN_W = 1;
+  /// Link status.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [18:0] unused_31_13;
+    /// A buffer of the link end ran over; kept.
+    logic overrun;
+    /// The other end has another frame layout or ABI; kept.
+    logic foreign;
+    /// A frame came damaged, or a whole one is missing; kept.
+    logic damaged;
+    /// A phit or credit was to be sent while the link was down, and is lost; kept.
+    logic unsent;
+    /// The link was up and fell; kept.
+    logic fell;
+    /// Not used: zero.
+    logic [3:0] unused_7_4;
+    /// Nothing that comes is delivered any more, as something was lost; kept.
+    logic shut;
+    /// The other end says that its receiver is not aligned.
+    logic remote_fault;
+    /// This end's receiver is aligned.
+    logic aligned;
+    /// The link works: both ends are aligned.
+    logic up;
+  } links_link_status_t;
   // By link port: frames that came damaged or out of sequence since the link was reset.
   localparam logic [11:0] LINKS_LINK_ERRORS_OFFSET = 12'h020;
   localparam int LINKS_LINK_ERRORS_FRAMES_LSB = 0;
   localparam int LINKS_LINK_ERRORS_FRAMES_W = 16;
+  /// Link errors.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [15:0] unused_31_16;
+    /// frames
+    logic [15:0] frames;
+  } links_link_errors_t;
   // Write only; ones reset the link ends of these ports and forget what was kept. Both ends of a link, and the boards they join, are to be reset together.
   localparam logic [11:0] LINKS_LINK_RESET_OFFSET = 12'h040;
   localparam int LINKS_LINK_RESET_PORTS_LSB = 0;
   localparam int LINKS_LINK_RESET_PORTS_W = 8;
+  /// Link reset.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [23:0] unused_31_8;
+    /// ports
+    logic [7:0] ports;
+  } links_link_reset_t;
+
+  // From hw/nic/rtl/types.svh.
+  /// Operations of a match queue.
+  typedef enum logic [1:0] {
+    MoSearch = 2'd0,  // find the first entry that matches, and take it out
+    MoProbe  = 2'd1,  // find the first entry that matches
+    MoAppend = 2'd2,  // put an entry at the end
+    MoRemove = 2'd3   // take out an entry by its number
+  } match_op_e;
+
+  /// What the host asks of a rank's message engine.
+  typedef enum logic [1:0] {
+    McReceive = 2'd0,  // post a receive
+    McProbe   = 2'd1,  // look for an unexpected message
+    McCancel  = 2'd2,  // take back a posted receive
+    McFlush   = 2'd3   // drop all messages that wait; of a rank that is being reset
+  } message_command_e;
+
+  /// What becomes of the payload of a message that arrives.
+  typedef enum logic [1:0] {
+    MvNone   = 2'd0,  // nothing: there is none, or nobody wants it
+    MvStore  = 2'd1,  // into its fragment of the unexpected message buffer
+    MvDirect = 2'd2,  // into the receive buffer
+    MvRefuse = 2'd3   // nothing, and the sender is told: there is no room
+  } message_verdict_e;
+
+  /// Receiver of the note that a write to memory is done.
+  typedef enum logic [1:0] {
+    NkCommand   = 2'd0,  // the rank that gave the command: by an acknowledgement, or in the completion ring
+    NkStored    = 2'd1,  // the message engine: a payload lies in its fragment
+    NkDelivered = 2'd2   // the message engine: a payload lies in the receive buffer
+  } note_kind_e;
+
+  /// Match bits of a message or receive, and mask bits of a receive.
+  typedef struct packed {
+    /// Source rank.
+    logic [7:0]  source;
+    /// Context.
+    logic [7:0]  context_;
+    /// Tag.
+    logic [25:0] tag;
+  } match_t;
+
+  /// Bits of match_t.
+  localparam int unsigned MatchW = 42;
+
+  /// Number of a receive or message inside an engine: wide enough for the largest engine.
+  typedef logic [9:0] entry_t;
+
+  /// A buffer in node memory.
+  typedef struct packed {
+    /// Byte address.
+    logic [31:0] address;
+    /// Bytes.
+    logic [31:0] length;
+  } buffer_t;
+
+  // ------------------------------------------------------------------ pipeline and message engine
+
+  /// A command for the message engine.
+  typedef struct packed {
+    /// What is asked.
+    message_command_e     command;
+    /// Source, of all but McCancel.
+    logic [7:0]           rank;
+    /// Context.
+    logic [7:0]           context_;
+    /// Command id.
+    logic [15:0]          id;
+    /// Tag, and which of source and tag are open.
+    x_tag_t tag;
+    /// Receive buffer; of an announcement, the message.
+    buffer_t              buffer;
+  } engine_command_t;
+
+  /// Completion of a receive or probe.
+  typedef struct packed {
+    /// Outcome.
+    status_e status;
+    /// Command id.
+    logic [15:0]            id;
+    /// Source of the message.
+    logic [7:0]             source;
+    /// Tag of the message.
+    logic [25:0]            tag;
+    /// Length of the message in bytes.
+    logic [31:0]            length;
+  } received_t;
+
+  // ------------------------------------------------- request plane's receive side and message engine
+
+  /// A message, as its header tells.
+  typedef struct packed {
+    /// An announcement, without payload.
+    logic        announce;
+    /// A recall: messages of this source that no receive has taken are dropped.
+    logic        recall;
+    /// Source, context and tag.
+    match_t      match;
+    /// Command id of the sender.
+    logic [15:0] id;
+    /// Length in bytes.
+    logic [31:0] length;
+  } arrival_t;
+
+  /// The engine's decision on a message.
+  typedef struct packed {
+    /// What becomes of the payload.
+    message_verdict_e kind;
+    /// Id of the receive, of MvDirect.
+    logic [15:0]      receive;
+    /// Byte address that the payload goes to.
+    logic [31:0]      address;
+    /// Bytes of the payload that go there.
+    logic [31:0]      bytes;
+  } verdict_t;
+
+  /// A payload to be copied from its fragment to a receive buffer.
+  typedef struct packed {
+    /// Byte address of the fragment.
+    logic [31:0] from;
+    /// Byte address of the receive buffer.
+    logic [31:0] to;
+    /// Id of the receive.
+    logic [15:0] receive;
+    /// Bytes.
+    logic [15:0] bytes;
+  } copy_t;
+
+  /// An acknowledgement of a command.
+  typedef struct packed {
+    /// The rank that gave the command.
+    logic [7:0]             rank;
+    /// Outcome.
+    status_e status;
+    /// Command id.
+    logic [15:0]            id;
+  } acknowledgement_t;
+
+  /// Pulse: a payload lies in a receive buffer.
+  typedef struct packed {
+    /// The pulse.
+    logic                   valid;
+    /// Outcome.
+    status_e status;
+    /// Id of the receive.
+    logic [15:0]            receive;
+  } delivered_t;
+
+  /// From the request plane's receive side to the message engine.
+  typedef struct packed {
+    /// A message waits for its verdict.
+    logic       arrival_valid;
+    /// The message.
+    arrival_t   arrival;
+    /// The verdict is taken.
+    logic       verdict_ready;
+    /// Pulse: an XGET asks for an announced message.
+    logic       fetch_valid;
+    /// Id of the announced message.
+    entry_t     fetch_id;
+    /// The copy is taken.
+    logic       copy_ready;
+    /// The acknowledgement is taken.
+    logic       ack_ready;
+    /// Pulse: a payload lies in its fragment.
+    logic       stored;
+    /// A payload that came directly lies in the receive buffer.
+    delivered_t delivered;
+  } to_engine_t;
+
+  /// From the message engine to the request plane's receive side.
+  typedef struct packed {
+    /// There is a verdict on the message that waits.
+    logic             verdict_valid;
+    /// The verdict.
+    verdict_t         verdict;
+    /// The announced message that was asked for last, a cycle after `fetch_valid`.
+    buffer_t          fetch;
+    /// A copy is offered.
+    logic             copy_valid;
+    /// The copy.
+    copy_t            copy;
+    /// An acknowledgement is offered.
+    logic             ack_valid;
+    /// The acknowledgement.
+    acknowledgement_t ack;
+  } from_engine_t;
+
+  // --------------------------------------------------------------------------- matcher and delivery
+
+  /// Pulse: a receive and a message are to be brought together.
+  typedef struct packed {
+    /// The pulse.
+    logic        valid;
+    /// There is no receive: the message is dropped.
+    logic        dropped;
+    /// The payload goes to the receive buffer at once.
+    logic        direct;
+    /// The receive.
+    entry_t      receive;
+    /// The message.
+    entry_t      message;
+    /// Payloads sent to fragments up to and with this one, modulo 4096.
+    logic [11:0] stored;
+  } pair_t;
+
+  /// A pair whose entries are to be freed.
+  typedef struct packed {
+    /// There is no receive.
+    logic       dropped;
+    /// The receive.
+    entry_t     receive;
+    /// The message.
+    entry_t     message;
+    /// Source of the message.
+    logic [7:0] source;
+  } retire_t;
+
+  /// Pulse: a receive is entered.
+  typedef struct packed {
+    /// The pulse.
+    logic    valid;
+    /// The receive.
+    entry_t  entry;
+    /// The receive's buffer.
+    buffer_t buffer;
+  } enter_receive_t;
+
+  /// Pulse: the message that waits for its verdict is entered.
+  typedef struct packed {
+    /// The pulse.
+    logic   valid;
+    /// The message.
+    entry_t entry;
+  } enter_message_t;
+
+  /// Registers of an engine that steer the matcher.
+  typedef struct packed {
+    /// Length of the posted queue from which on its matching unit is used.
+    logic [15:0] posted_threshold;
+    /// Length of the unexpected queue from which on its matching unit is used.
+    logic [15:0] unexpected_threshold;
+    /// Messages that a source may have here.
+    logic [15:0] quota;
+  } matcher_settings_t;
+
+  /// What the matcher counts.
+  typedef struct packed {
+    /// Posted receives that wait.
+    logic [15:0] posted;
+    /// Unexpected messages that wait.
+    logic [15:0] unexpected;
+    /// Pulses: found by the unit, by walking; posted receives 1:0, unexpected messages 3:2.
+    logic [3:0]  found;
+    /// Pulse: a message is refused.
+    logic        refused;
+  } matcher_counts_t;
+
+  // From hw/rma/rtl/types.svh.
+  /// Words of a packet's payload: wide enough for PAYLOAD_WORDS of 4096, the largest.
+  typedef logic [12:0] words_t;
+
+  // ----------------------------------------------------------------------------------------- host
+
+  /// A write into a rank's page.
+  typedef struct packed {
+    /// The write.
+    logic        valid;
+    /// Offset in the page.
+    logic [11:0] offset;
+    /// Data.
+    logic [31:0] data;
+  } page_write_t;
+
+  /// A command: a write into the command window.
+  typedef struct packed {
+    /// Opcode, from the address; any value.
+    logic [7:0]  opcode;
+    /// Operand.
+    logic [31:0] data;
+  } command_t;
+
+  /// The three DATA8 operands of a paper command.
+  typedef struct packed {
+    /// Target rank.
+    logic [7:0] dpid;
+    /// Words.
+    logic [7:0] length;
+    /// Offset in words from the window's base.
+    logic [7:0] offset;
+  } data8_t;
+
+  /// Completion of an extended command or collective.
+  typedef struct packed {
+    /// Outcome.
+    status_e status;
+    /// Command id.
+    logic [15:0]            id;
+  } completion_t;
+
+  // ---------------------------------------------------------------------------- registration table
+
+  /// A window, as the registration table has it.
+  typedef struct packed {
+    /// The slot is registered.
+    logic        registered;
+    /// Remote writes are denied.
+    logic        deny_write;
+    /// Remote reads are denied.
+    logic        deny_read;
+    /// Base address.
+    logic [31:0] base;
+    /// Bytes.
+    logic [31:0] size;
+  } window_t;
+
+  /// Lookup of a window by its slot; the answer comes a cycle later and stays until the next lookup.
+  typedef struct packed {
+    /// Look it up.
+    logic       valid;
+    /// Slot.
+    logic [7:0] slot;
+  } slot_lookup_t;
+
+  /// From the pipeline to the registration table.
+  typedef struct packed {
+    /// Look a slot up by its base address.
+    logic        lookup;
+    /// Base address looked up.
+    logic [31:0] key;
+    /// A registration or deregistration is under way.
+    logic        op_valid;
+    /// 1: deregistration.
+    logic        op_deregister;
+    /// Commit it.
+    logic        op_commit;
+    /// Registration: remote writes are denied.
+    logic        op_deny_write;
+    /// Registration: remote reads are denied.
+    logic        op_deny_read;
+    /// Base address of the window.
+    logic [31:0] op_base;
+    /// Registration: bytes of the window.
+    logic [31:0] op_size;
+  } table_request_t;
+
+  /// From the registration table to the pipeline.
+  typedef struct packed {
+    /// A cycle after the lookup: a slot has this base.
+    logic       match;
+    /// That slot.
+    logic [7:0] match_slot;
+    /// No slot is vacant.
+    logic       full;
+    /// The next vacant slot.
+    logic [7:0] next_slot;
+  } table_answer_t;
+
+  // --------------------------------------------------------------------------------------- packets
+
+  /// A packet to be made: header words come beside it, payload is read from node memory.
+  typedef struct packed {
+    /// Header words, 1 to 4.
+    logic [2:0]  heads;
+    /// Payload words.
+    words_t      words;
+    /// Byte address of byte 0 of the first payload word.
+    logic [31:0] address;
+  } read_task_t;
+
+  /// The note that a write task carries: who is told when its last word is in memory.
+  typedef struct packed {
+    /// Receiver of the note.
+    note_kind_e       kind;
+    /// Rank to answer, status, and id of the command or receive.
+    acknowledgement_t told;
+  } note_t;
+
+  /// A payload that has arrived, to be written to node memory or dropped.
+  typedef struct packed {
+    /// Drop the payload.
+    logic        drop;
+    /// The task carries a note.
+    logic        noted;
+    /// Byte lane of the last payload byte.
+    logic [1:0]  end_lane;
+    /// Payload words.
+    words_t      words;
+    /// Byte address of the first payload byte.
+    logic [31:0] address;
+    /// The note.
+    note_t       note;
+  } write_task_t;
+
+  /// Pulses: what a packet controller has refused.
+  typedef struct packed {
+    /// An access failed its check.
+    logic                        refused;
+    /// The access was a paper packet's, so nobody is told.
+    logic                        dropped;
+    /// The packet's type does not belong on this plane.
+    logic                        malformed;
+    /// Reason of `refused`.
+    status_e      status;
+    /// Type of the packet.
+    packet_type_e ptype;
+  } refusal_t;
+
+  // -------------------------------------------------------------------------- collective commands
+
+  /// A rank at a collective command.
+  typedef struct packed {
+    /// The rank is at one.
+    logic                      valid;
+    /// Alternates from one collective command to the next.
+    logic                      phase;
+    /// Which command.
+    sync_kind_e kind;
+    /// This rank's status for it.
+    status_e    status;
+    /// The slot that it is about.
+    logic [7:0]                slot;
+  } sync_request_t;
+
+  /// All ranks are at a collective command.
+  typedef struct packed {
+    /// They are.
+    logic                   fire;
+    /// The phase of the command.
+    logic                   phase;
+    /// The status for all ranks.
+    status_e status;
+  } sync_answer_t;
+
+  // ------------------------------------------------------------------------------------- pipeline
+
+  /// Pulses: what commands have come to that have no completion.
+  typedef struct packed {
+    /// A command left the Instruction FIFO.
+    logic                   retired;
+    /// An opcode does not exist, or a paper command's second write is missing.
+    logic                   bad_opcode;
+    /// A barrier has ended.
+    logic                   barrier_done;
+    /// The ranks were in different collective commands; with `barrier_done`.
+    logic                   mismatch;
+    /// A command was refused.
+    logic                   refused;
+    /// Reason of `refused`.
+    status_e refused_status;
+    /// Opcode of the refused command.
+    logic [7:0]             refused_opcode;
+    /// A registration or deregistration has ended.
+    logic                   result_valid;
+    /// Outcome of the registration.
+    status_e result_status;
+    /// Slot of the registration.
+    logic [7:0]             result_slot;
+  } pipeline_events_t;
+
+  /// State of a rank's command queue and pipeline.
+  typedef struct packed {
+    /// Between BEGIN and END.
+    logic       begun;
+    /// Ranks of the run.
+    logic [7:0] nprocs;
+    /// A rank was reset since this rank has begun: collective commands end at once.
+    logic       orphaned;
+    /// Pulse: a request has been sent that will be answered once.
+    logic       asked;
+    /// A packet's second word and memory task are still to be sent.
+    logic       sending;
+    /// Commands are queued or in the pipeline.
+    logic       commands;
+    /// Operands of paper commands are queued.
+    logic       operands;
+    /// Pulse: a command was written.
+    logic       written;
+    /// Pulse: a command write met a full FIFO and was lost.
+    logic       overflow;
+    /// Pulse: ABORT was written.
+    logic       aborts;
+    /// Reason of the abort.
+    logic [7:0] abort_reason;
+  } issue_state_t;
+
+  /// A decoded command in EX1.
+  typedef struct packed {
+    /// The second write of a paper command.
+    logic        second;
+    /// The command is X_GET.
+    logic        x_get;
+    /// The command is X_PUT or X_GET.
+    logic        x_transfer;
+    /// A slot has the base address that the operand names.
+    logic        match;
+    /// That slot.
+    logic [7:0]  slot;
+    /// DATA8 operands of a paper command's second write.
+    data8_t      data8;
+    /// Opcode and operand.
+    command_t    command;
+  } decoded_t;
+
+  /// Registers of the completion ring, as the host has written them.
+  typedef struct packed {
+    /// CQ_BASE is being written: the count starts again.
+    logic        clear;
+    /// log2 of the ring's entries.
+    logic [3:0]  log2_entries;
+    /// Base address.
+    logic [31:0] base;
+    /// Entries that the host has taken.
+    logic [31:0] tail;
+    /// Commands retired.
+    logic [31:0] retired;
+  } ring_settings_t;
+
+  /// State of the completion ring.
+  typedef struct packed {
+    /// CQ_HEAD: entries written.
+    logic [31:0] head;
+    /// Pulse: the ring was full and a completion is lost.
+    logic        overflow;
+  } ring_state_t;
 
 endpackage

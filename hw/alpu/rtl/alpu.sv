@@ -23,7 +23,7 @@ module alpu #(
     /// 1: for posted receives, an entry has mask bits; 0: for unexpected messages, a request has them.
     parameter bit POSTED = 1'b1,
     /// Match bits.
-    parameter int unsigned MATCH_W = 42,
+    parameter int unsigned MATCH_W = alcor_abi_pkg::MatchW,
     /// Tag bits.
     parameter int unsigned TAG_W = 16,
     /// Bits that come back with the result.

@@ -12,7 +12,7 @@ module alpu_block #(
     /// 1: for posted receives, the entry has the mask; 0: for unexpected messages, the request has it.
     parameter bit POSTED = 1'b1,
     /// Match bits.
-    parameter int unsigned MATCH_W = 42,
+    parameter int unsigned MATCH_W = alcor_abi_pkg::MatchW,
     /// Tag bits.
     parameter int unsigned TAG_W = 16
 ) (

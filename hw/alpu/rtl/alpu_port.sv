@@ -35,7 +35,6 @@ module alpu_port #(
     output logic [31:0] read_data_o
 );
 
-  localparam int unsigned MatchW = 42;
   localparam int unsigned TagW = 16;
   localparam int unsigned IdW = 8;
   localparam int unsigned CountW = $clog2(CELLS + 1);
@@ -46,19 +45,20 @@ module alpu_port #(
   logic [31:0] match_q, mask_q;
   logic [9:0] match_high_q, mask_high_q;
   logic [MatchW-1:0] match, mask;
-  logic [3:0] op;
-  logic [IdW-1:0] id;
-  logic [TagW-1:0] tag;
+  alcor_abi_pkg::alpu_command_t command_word;
+  alcor_abi_pkg::alpu_high_t high_word;
+  alcor_abi_pkg::rank_alpu_gate_t gate_word;
   logic go, is_request, put_request, put_command, room_request, room_command, gate_q, lost_q, pop;
+
+  assign command_word = write_data_i;
+  assign high_word    = write_data_i;
+  assign gate_word    = write_data_i;
 
   assign match = {match_high_q, match_q};
   assign mask  = {mask_high_q, mask_q};
-  assign op    = write_data_i[ALPU_COMMAND_OP_LSB+:4];
-  assign id    = write_data_i[ALPU_COMMAND_ID_LSB+:IdW];
-  assign tag   = write_data_i[ALPU_COMMAND_TAG_LSB+:TagW];
 
   assign go          = write_i && write_offset_i == RANK_ALPU_GO_OFFSET;
-  assign is_request  = op == AO_MATCH || op == AO_PROBE;
+  assign is_request  = command_word.op == AO_MATCH || command_word.op == AO_PROBE;
   assign put_request = go && is_request;
   assign put_command = go && !is_request;
   assign pop         = write_i && write_offset_i == RANK_ALPU_POP_OFFSET;
@@ -67,14 +67,14 @@ module alpu_port #(
     if (write_i && write_offset_i == RANK_ALPU_MATCH_OFFSET) match_q <= write_data_i;
     if (write_i && write_offset_i == RANK_ALPU_MASK_OFFSET) mask_q <= write_data_i;
     if (write_i && write_offset_i == RANK_ALPU_HIGH_OFFSET) begin
-      match_high_q <= write_data_i[ALPU_HIGH_MATCH_HIGH_LSB+:10];
-      mask_high_q  <= write_data_i[ALPU_HIGH_MASK_HIGH_LSB+:10];
+      match_high_q <= high_word.match_high;
+      mask_high_q  <= high_word.mask_high;
     end
     if (!rst_ni) begin
       gate_q <= 1'b1;
       lost_q <= 1'b0;
     end else begin
-      if (write_i && write_offset_i == RANK_ALPU_GATE_OFFSET) gate_q <= write_data_i[0];
+      if (write_i && write_offset_i == RANK_ALPU_GATE_OFFSET) gate_q <= gate_word.open;
       if ((put_request && !room_request) || (put_command && !room_command)) lost_q <= 1'b1;
     end
   end
@@ -96,7 +96,7 @@ module alpu_port #(
       .rst_ni (rst_ni),
       .valid_i(put_request && room_request),
       .ready_o(room_request),
-      .data_i ({op == AO_PROBE, id, match, mask}),
+      .data_i ({command_word.op == AO_PROBE, command_word.id, match, mask}),
       .valid_o(request_held),
       .ready_i(request_open && request_ready),
       .data_o ({request_probe, request_id, request_match, request_mask}),
@@ -113,7 +113,7 @@ module alpu_port #(
       .rst_ni (rst_ni),
       .valid_i(put_command && room_command),
       .ready_o(room_command),
-      .data_i ({op, id, tag, match, mask}),
+      .data_i ({command_word.op, command_word.id, command_word.tag, match, mask}),
       .valid_o(command_held),
       .ready_i(command_open && command_ready),
       .data_o ({command_op, command_id, command_tag, command_match, command_mask}),
@@ -141,7 +141,8 @@ module alpu_port #(
   logic [2:0] result_kind;
   logic [IdW-1:0] result_id;
   logic [TagW-1:0] result_value;
-  logic [31:0] result, shown, discarded;
+  alcor_abi_pkg::alpu_result_t result;
+  logic [31:0] shown, discarded;
   logic [15:0] result_taken, now_q;
   logic [31:0] times;
   logic [CountW-1:0] entries;
@@ -180,10 +181,7 @@ module alpu_port #(
   );
 
   always_comb begin
-    result = '0;
-    result[ALPU_RESULT_VALUE_LSB+:TagW] = result_value;
-    result[ALPU_RESULT_ID_LSB+:IdW]     = result_id;
-    result[ALPU_RESULT_KIND_LSB+:3]     = result_kind;
+    result = {5'd0, result_kind, result_id, result_value};
   end
 
   fifo #(
@@ -238,30 +236,39 @@ module alpu_port #(
     end
   end
 
+  alcor_abi_pkg::rank_alpu_shape_t alpu_shape_word;
+  alcor_abi_pkg::rank_alpu_state_t alpu_state_word;
+  alcor_abi_pkg::rank_alpu_command_times_t alpu_command_times_word;
+
+  always_comb begin
+    alpu_shape_word        = '0;
+    alpu_shape_word.cells  = 16'(CELLS);
+    alpu_shape_word.block  = 8'(BLOCK);
+    alpu_shape_word.posted = POSTED;
+
+    alpu_state_word           = '0;
+    alpu_state_word.entries   = 16'(entries);
+    alpu_state_word.inserting = inserting;
+    alpu_state_word.result    = has_result;
+    alpu_state_word.lost      = lost_q;
+
+    alpu_command_times_word       = '0;
+    alpu_command_times_word.first = first_q;
+    alpu_command_times_word.last  = last_q;
+  end
+
   always_comb begin
     read_data_o = '0;
     unique case (read_offset_i)
-      RANK_ALPU_SHAPE_OFFSET: begin
-        read_data_o[RANK_ALPU_SHAPE_CELLS_LSB+:16] = 16'(CELLS);
-        read_data_o[RANK_ALPU_SHAPE_BLOCK_LSB+:8]  = 8'(BLOCK);
-        read_data_o[RANK_ALPU_SHAPE_POSTED_LSB]    = POSTED;
-      end
-      RANK_ALPU_STATE_OFFSET: begin
-        read_data_o[RANK_ALPU_STATE_ENTRIES_LSB+:16] = 16'(entries);
-        read_data_o[RANK_ALPU_STATE_INSERTING_LSB]   = inserting;
-        read_data_o[RANK_ALPU_STATE_RESULT_LSB]      = has_result;
-        read_data_o[RANK_ALPU_STATE_LOST_LSB]        = lost_q;
-      end
-      RANK_ALPU_DISCARDED_OFFSET: read_data_o = discarded;
-      RANK_ALPU_RESULT_OFFSET:    read_data_o = shown;
-      RANK_ALPU_TIMES_OFFSET:     read_data_o = times;
+      RANK_ALPU_SHAPE_OFFSET:         read_data_o = alpu_shape_word;
+      RANK_ALPU_STATE_OFFSET:         read_data_o = alpu_state_word;
+      RANK_ALPU_DISCARDED_OFFSET:     read_data_o = discarded;
+      RANK_ALPU_RESULT_OFFSET:        read_data_o = shown;
+      RANK_ALPU_TIMES_OFFSET:         read_data_o = times;
       RANK_ALPU_REQUESTS_DONE_OFFSET: read_data_o = requests_q;
       RANK_ALPU_COMMANDS_DONE_OFFSET: read_data_o = commands_q;
-      RANK_ALPU_COMMAND_TIMES_OFFSET: begin
-        read_data_o[RANK_ALPU_COMMAND_TIMES_FIRST_LSB+:16] = first_q;
-        read_data_o[RANK_ALPU_COMMAND_TIMES_LAST_LSB+:16]  = last_q;
-      end
-      RANK_ALPU_FIFOS_OFFSET: read_data_o = 32'(DEPTH);
+      RANK_ALPU_COMMAND_TIMES_OFFSET: read_data_o = alpu_command_times_word;
+      RANK_ALPU_FIFOS_OFFSET:         read_data_o = 32'(DEPTH);
       default: ;
     endcase
   end

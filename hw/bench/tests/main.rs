@@ -62,6 +62,8 @@ mod rma_sync;
 mod router;
 #[path = "../../common/bench/rr_arbiter.rs"]
 mod rr_arbiter;
+#[path = "../../common/bench/segmenter.rs"]
+mod segmenter;
 #[path = "../../common/bench/stream_pick.rs"]
 mod stream_pick;
 #[path = "../../switch/bench/router.rs"]

@@ -30,6 +30,15 @@ module common_bench (
     output logic             pick_valid_o,
     input  logic             pick_ready_i,
     output logic [31:0]      pick_data_o,
+
+    /// Segmenters of 16 and 128 words.
+    input  logic [1:0][31:0] segment_left_i,
+    input  logic [1:0][1:0]  segment_align_i,
+    input  logic [1:0]       segment_last_i,
+    output logic [1:0]       segment_fits_o,
+    output logic [1:0][9:0]  segment_bytes_o,
+    output logic [1:0][7:0]  segment_words_o,
+    output logic [1:0][1:0]  segment_end_lane_o,
     /// Arbiters.
     input  logic [5:0][15:0] arb_req_i,
     input  logic [5:0]       arb_advance_i,
@@ -181,6 +190,27 @@ module common_bench (
         .ready_i(async_ready_i[g]),
         .data_o (async_data_o[g])
     );
+  end
+
+  localparam int unsigned SegmentWords[2] = '{16, 128};
+
+  for (genvar g = 0; g < 2; g++) begin : g_segmenter
+    logic [$clog2(SegmentWords[g]+1)-1:0] words;
+    logic [$clog2(4*SegmentWords[g]+1)-1:0] bytes;
+
+    segmenter #(
+        .PAYLOAD_WORDS(SegmentWords[g])
+    ) u_segmenter (
+        .left_i    (segment_left_i[g]),
+        .align_i   (segment_align_i[g]),
+        .last_i    (segment_last_i[g]),
+        .fits_o    (segment_fits_o[g]),
+        .bytes_o   (bytes),
+        .words_o   (words),
+        .end_lane_o(segment_end_lane_o[g])
+    );
+    assign segment_bytes_o[g] = 10'(bytes);
+    assign segment_words_o[g] = 8'(words);
   end
 
 endmodule

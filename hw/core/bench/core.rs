@@ -29,8 +29,9 @@ struct Board {
 
 impl Board {
     fn start(name: &'static str, node_bytes: u32, parameters: &[(&str, u64)]) -> Self {
-        let mut recipe = Recipe::new(name, "core")
+        let mut recipe = Recipe::new(name, "core_board_bench")
             .core()
+            .source("core/bench/core_board_bench.sv")
             .param("RANKS", RANKS as u64)
             .param("NODE_BYTES", u64::from(node_bytes))
             .param("MESSAGES", 16)

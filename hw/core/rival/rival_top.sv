@@ -198,9 +198,6 @@ module rival_top #(
       .dma_rdata_o     (dma_rdata),
       .dma_rlast_o     (dma_rlast),
       .irq_o           (irq_o),
-      .move_valid_i    ('0),
-      .move_offset_i   ('0),
-      .move_data_i     ('0),
       .link_valid_i    ('0),
       .link_vc_i       ('0),
       .link_phit_i     ('0),
@@ -210,10 +207,7 @@ module rival_top #(
       .link_vc_o       (),
       .link_phit_o     (),
       .link_credit_o   (),
-      .link_credit_vc_o(),
-      .monitor_valid_o (),
-      .monitor_last_o  (),
-      .monitor_data_o  ()
+      .link_credit_vc_o()
   );
 
 endmodule

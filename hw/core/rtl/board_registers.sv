@@ -97,10 +97,16 @@ module board_registers #(
 );
 
   logic [63:0] cycle_q;
+  alcor_abi_pkg::board_control_t control;
+  alcor_abi_pkg::board_forward_t forward;
+  alcor_abi_pkg::board_place_t place;
   logic aborted_q;
   logic [7:0] abort_rank_d, abort_rank_q, abort_reason_d, abort_reason_q;
 
-  assign reset_o   = write_i && write_offset_i == BOARD_CONTROL_OFFSET && write_data_i[0];
+  assign control   = write_data_i;
+  assign forward   = write_data_i;
+  assign place     = write_data_i;
+  assign reset_o   = write_i && write_offset_i == BOARD_CONTROL_OFFSET && control.reset;
   assign aborted_o = aborted_q;
 
   // The first to abort is remembered; of several at once the lowest.
@@ -137,8 +143,8 @@ module board_registers #(
   assign abort_out_data_o = {abort_rank_q, abort_reason_q};
 
   assign forward_write_o = write_i && write_offset_i == BOARD_FORWARD_OFFSET;
-  assign forward_rank_o  = write_data_i[BOARD_FORWARD_RANK_LSB+:8];
-  assign forward_port_o  = write_data_i[BOARD_FORWARD_PORT_LSB+:4];
+  assign forward_rank_o  = forward.rank;
+  assign forward_port_o  = forward.port;
 
   logic [LinkN-1:0][31:0] link_tx_q, link_rx_q;
 
@@ -151,7 +157,7 @@ module board_registers #(
       link_rx_q  <= '0;
     end else begin
       placed_o <= write_i && write_offset_i == BOARD_PLACE_OFFSET;
-      if (write_i && write_offset_i == BOARD_PLACE_OFFSET) board_o <= write_data_i[7:0];
+      if (write_i && write_offset_i == BOARD_PLACE_OFFSET) board_o <= place.board;
       if (write_i && write_offset_i == BOARD_DATELINES_OFFSET) dateline_o <= write_data_i[LinkN-1:0];
       for (int unsigned p = 0; p < LinkN; p++) begin
         if (link_tx_i[p]) link_tx_q[p] <= link_tx_q[p] + 1'b1;
@@ -160,58 +166,74 @@ module board_registers #(
     end
   end
 
+  alcor_abi_pkg::board_capabilities_t capabilities_word;
+  alcor_abi_pkg::board_geometry_t geometry_word;
+  alcor_abi_pkg::board_queues_t queues_word;
+  alcor_abi_pkg::board_status_t status_word;
+  alcor_abi_pkg::board_messages_t messages_word;
+  alcor_abi_pkg::board_matching_t matching_word;
+  alcor_abi_pkg::board_switch_t switch_word;
+
+  always_comb begin
+    capabilities_word          = '0;
+    capabilities_word.rma      = 1'b1;
+    capabilities_word.alpu     = ALPU_CELLS != 0;
+    capabilities_word.messages = MESSAGES != 0;
+    capabilities_word.switch_  = STAGES != 0;
+
+    geometry_word       = '0;
+    geometry_word.ranks = 8'(RANKS);
+    geometry_word.links = 8'(LINKS);
+    geometry_word.slots = 9'(SLOTS);
+    geometry_word.beat  = 7'(DATA_W / 8);
+
+    queues_word          = '0;
+    queues_word.commands = 16'(COMMAND_DEPTH);
+    queues_word.payload  = 16'(PAYLOAD_WORDS);
+
+    status_word              = '0;
+    status_word.ready        = ready_i;
+    status_word.aborted      = aborted_q;
+    status_word.abort_rank   = abort_rank_q;
+    status_word.abort_reason = abort_reason_q;
+
+    messages_word          = '0;
+    messages_word.depth    = 16'(MESSAGES);
+    messages_word.fragment = 16'(FRAGMENT);
+
+    matching_word       = '0;
+    matching_word.cells = 16'(MATCH_CELLS);
+    matching_word.block = 8'(MATCH_BLOCK);
+    switch_word = '0;
+    if (STAGES != 0) begin
+      switch_word.stages        = 4'(STAGES);
+      switch_word.communicators = 6'd32;
+      switch_word.phit          = 8'(PHIT_W / 8);
+    end
+  end
+
   always_comb begin
     read_data_o = '0;
     unique case (read_offset_i)
-      BOARD_MAGIC_OFFSET:       read_data_o = BOARD_MAGIC_VALUE;
+      BOARD_MAGIC_OFFSET:        read_data_o = BOARD_MAGIC_VALUE;
       BOARD_ABI_VERSION_OFFSET: begin
         read_data_o = {BOARD_ABI_VERSION_MAJOR_VALUE, BOARD_ABI_VERSION_MINOR_VALUE};
       end
-      BOARD_ABI_HASH_OFFSET:    read_data_o = ABI_HASH;
-      BOARD_REVISION_OFFSET:    read_data_o = REVISION;
-      BOARD_CAPABILITIES_OFFSET: begin
-        read_data_o[BOARD_CAPABILITIES_RMA_LSB]    = 1'b1;
-        read_data_o[BOARD_CAPABILITIES_ALPU_LSB]   = ALPU_CELLS != 0;
-        read_data_o[BOARD_CAPABILITIES_MESSAGES_LSB] = MESSAGES != 0;
-        read_data_o[BOARD_CAPABILITIES_SWITCH_LSB] = STAGES != 0;
-      end
-      BOARD_GEOMETRY_OFFSET: begin
-        read_data_o[BOARD_GEOMETRY_RANKS_LSB+:BOARD_GEOMETRY_RANKS_W] = 8'(RANKS);
-        read_data_o[BOARD_GEOMETRY_LINKS_LSB+:BOARD_GEOMETRY_LINKS_W] = 8'(LINKS);
-        read_data_o[BOARD_GEOMETRY_SLOTS_LSB+:BOARD_GEOMETRY_SLOTS_W] = 9'(SLOTS);
-        read_data_o[BOARD_GEOMETRY_BEAT_LSB+:BOARD_GEOMETRY_BEAT_W] = 7'(DATA_W / 8);
-      end
-      BOARD_NODE_MEMORY_OFFSET: read_data_o = 32'(NODE_BYTES);
-      BOARD_QUEUES_OFFSET: begin
-        read_data_o[BOARD_QUEUES_COMMANDS_LSB+:16] = 16'(COMMAND_DEPTH);
-        read_data_o[BOARD_QUEUES_PAYLOAD_LSB+:16]  = 16'(PAYLOAD_WORDS);
-      end
-      BOARD_CLOCK_OFFSET:       read_data_o = 32'(CLOCK_KHZ);
-      BOARD_STATUS_OFFSET: begin
-        read_data_o[BOARD_STATUS_READY_LSB]           = ready_i;
-        read_data_o[BOARD_STATUS_ABORTED_LSB]         = aborted_q;
-        read_data_o[BOARD_STATUS_ABORT_RANK_LSB+:8]   = abort_rank_q;
-        read_data_o[BOARD_STATUS_ABORT_REASON_LSB+:8] = abort_reason_q;
-      end
-      BOARD_CYCLE_LO_OFFSET:    read_data_o = cycle_q[31:0];
-      BOARD_CYCLE_HI_OFFSET:    read_data_o = cycle_q[63:32];
-      BOARD_PLACE_OFFSET:       read_data_o = 32'(board_o);
-      BOARD_MESSAGES_OFFSET: begin
-        read_data_o[BOARD_MESSAGES_DEPTH_LSB+:16]    = 16'(MESSAGES);
-        read_data_o[BOARD_MESSAGES_FRAGMENT_LSB+:16] = 16'(FRAGMENT);
-      end
-      BOARD_MATCHING_OFFSET: begin
-        read_data_o[BOARD_MATCHING_CELLS_LSB+:16] = 16'(MATCH_CELLS);
-        read_data_o[BOARD_MATCHING_BLOCK_LSB+:8]  = 8'(MATCH_BLOCK);
-      end
-      BOARD_SWITCH_OFFSET: begin
-        if (STAGES != 0) begin
-          read_data_o[BOARD_SWITCH_STAGES_LSB+:4]        = 4'(STAGES);
-          read_data_o[BOARD_SWITCH_COMMUNICATORS_LSB+:6] = 6'd32;
-          read_data_o[BOARD_SWITCH_PHIT_LSB+:8]          = 8'(PHIT_W / 8);
-        end
-      end
-      BOARD_COLLECTIVES_OFFSET: read_data_o = collectives_i;
+      BOARD_ABI_HASH_OFFSET:     read_data_o = ABI_HASH;
+      BOARD_REVISION_OFFSET:     read_data_o = REVISION;
+      BOARD_CAPABILITIES_OFFSET: read_data_o = capabilities_word;
+      BOARD_GEOMETRY_OFFSET:     read_data_o = geometry_word;
+      BOARD_NODE_MEMORY_OFFSET:  read_data_o = 32'(NODE_BYTES);
+      BOARD_QUEUES_OFFSET:       read_data_o = queues_word;
+      BOARD_CLOCK_OFFSET:        read_data_o = 32'(CLOCK_KHZ);
+      BOARD_STATUS_OFFSET:       read_data_o = status_word;
+      BOARD_CYCLE_LO_OFFSET:     read_data_o = cycle_q[31:0];
+      BOARD_CYCLE_HI_OFFSET:     read_data_o = cycle_q[63:32];
+      BOARD_PLACE_OFFSET:        read_data_o = 32'(board_o);
+      BOARD_MESSAGES_OFFSET:     read_data_o = messages_word;
+      BOARD_MATCHING_OFFSET:     read_data_o = matching_word;
+      BOARD_SWITCH_OFFSET:       read_data_o = switch_word;
+      BOARD_COLLECTIVES_OFFSET:  read_data_o = collectives_i;
       default: begin
         for (int unsigned r = 0; r < RANKS; r++) begin
           if (read_offset_i == BOARD_RANK_STATE_OFFSET + 12'(4 * r)) read_data_o = state_i[r];

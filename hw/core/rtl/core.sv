@@ -8,8 +8,8 @@ import alcor_switch_pkg::*;
 ///
 /// The simulator and the U280 build instantiate this same module. The host reaches it as a stock
 /// XDMA in memory-mapped mode does: AXI4-Lite for registers, AXI4 for node memory, an interrupt a
-/// rank. `move_*` is a second way to write registers, a write a rank and cycle, which reproduces the
-/// papers' test rigs in simulation; a board ties it off.
+/// rank. With RIG there is a second way to write registers, a write a rank and cycle, which reproduces the
+/// papers' test rigs in simulation.
 module core #(
     /// Bits of a beat of the coprocessors and the crossbar: 32 as in the paper, 128, 256 or 512.
     parameter int unsigned DATA_W = 32,
@@ -62,6 +62,8 @@ module core #(
     parameter int unsigned CLOCK_KHZ = 250000,
     /// First 32 bits of the source revision, 0 in simulation.
     parameter logic [31:0] REVISION = 32'h0,
+    /// 1: pages are also written by `g_rig.move_*`, which simulation drives by hierarchy.
+    parameter bit RIG = 1'b0,
     /// Address bits of the register BAR; derived, not to be set.
     localparam int unsigned BarW = 17,
     /// Address bits of the board's node memory; derived, not to be set.
@@ -147,13 +149,6 @@ module core #(
     /// Interrupt of each rank, a level.
     output logic [RANKS-1:0]         irq_o,
 
-    /// Test rig: a write into a rank's page.
-    input  logic [RANKS-1:0]         move_valid_i,
-    /// Test rig: its offset.
-    input  logic [RANKS-1:0][11:0]   move_offset_i,
-    /// Test rig: its data.
-    input  logic [RANKS-1:0][31:0]   move_data_i,
-
     /// Links: a phit comes.
     input  logic [LinkN-1:0]            link_valid_i,
     /// Links: its virtual channel.
@@ -173,14 +168,7 @@ module core #(
     /// Links: a credit is given back.
     output logic [LinkN-1:0]            link_credit_o,
     /// Links: its virtual channel.
-    output logic [LinkN-1:0][2:0]       link_credit_vc_o,
-
-    /// Monitor: a beat passes; per rank request out, reply out, request in, reply in.
-    output logic [RANKS-1:0][3:0]       monitor_valid_o,
-    /// Monitor: it is its packet's last.
-    output logic [RANKS-1:0][3:0]       monitor_last_o,
-    /// Monitor: the beat.
-    output logic [RANKS-1:0][3:0][DATA_W-1:0] monitor_data_o
+    output logic [LinkN-1:0][2:0]       link_credit_vc_o
 );
 
   localparam int unsigned NodeW = $clog2(NODE_BYTES);
@@ -250,26 +238,40 @@ module core #(
     end
   end
 
-  // A page has one write a cycle; the rig's goes first.
+  // Writes into the ranks' pages.
   logic [RANKS-1:0] page_write;
   logic [RANKS-1:0][11:0] page_offset;
   logic [RANKS-1:0][31:0] page_data;
 
-  always_comb begin
-    bar_ready = 1'b1;
-    for (int unsigned r = 0; r < RANKS; r++) begin
-      page_write[r]  = move_valid_i[r];
-      page_offset[r] = move_offset_i[r];
-      page_data[r]   = move_data_i[r];
-      if (bar_write_address[BarW-1:12] == 5'(r + 1)) begin
-        if (move_valid_i[r]) begin
-          bar_ready = 1'b0;
-        end else begin
-          page_write[r]  = bar_write;
-          page_offset[r] = bar_write_address[11:0];
-          page_data[r]   = bar_write_data;
+  if (RIG) begin : g_rig
+    // A page has one write a cycle; the rig's goes first.
+    logic [RANKS-1:0] move_valid;
+    logic [RANKS-1:0][11:0] move_offset;
+    logic [RANKS-1:0][31:0] move_data;
+
+    always_comb begin
+      bar_ready = 1'b1;
+      for (int unsigned r = 0; r < RANKS; r++) begin
+        page_write[r]  = move_valid[r];
+        page_offset[r] = move_offset[r];
+        page_data[r]   = move_data[r];
+        if (bar_write_address[BarW-1:12] == 5'(r + 1)) begin
+          if (move_valid[r]) begin
+            bar_ready = 1'b0;
+          end else begin
+            page_write[r]  = bar_write;
+            page_offset[r] = bar_write_address[11:0];
+            page_data[r]   = bar_write_data;
+          end
         end
       end
+    end
+  end else begin : g_bus
+    assign bar_ready = 1'b1;
+    for (genvar r = 0; r < RANKS; r++) begin : g_page
+      assign page_write[r]  = bar_write && bar_write_address[BarW-1:12] == 5'(r + 1);
+      assign page_offset[r] = bar_write_address[11:0];
+      assign page_data[r]   = bar_write_data;
     end
   end
 
@@ -365,6 +367,7 @@ module core #(
   logic [RANKS-1:0][Banks*32-1:0] mem_data;
 
   for (genvar r = 0; r < RANKS; r++) begin : g_rank
+    alcor_abi_pkg::sync_request_t sync;
     logic read_valid, read_ready, write_valid, write_ready, clear;
     logic [29:0] read_address, write_address;
     logic [DATA_W-1:0] write_data;
@@ -385,21 +388,12 @@ module core #(
         .FRAGMENT     (FRAGMENT),
         .MATCH_CELLS  (MATCH_CELLS),
         .MATCH_BLOCK  (MATCH_BLOCK),
-        .MEM_LATENCY  (MEM_LATENCY),
-        .ASYNC_HOST   (1'b0)
+        .MEM_LATENCY  (MEM_LATENCY)
     ) u_coprocessor (
         .clk_i            (clk_i),
         .rst_ni           (core_rst_n),
         .rank_i           (8'(32'(board) * RANKS + r)),
-        .host_clk_i       (clk_i),
-        .host_rst_ni      (core_rst_n),
-        .command_write_i  (page_write[r] && page_offset[r][11:10] == 2'b00),
-        .command_opcode_i (page_offset[r][9:2]),
-        .command_data_i   (page_data[r]),
-        .register_write_i (page_write[r] && page_offset[r][11:10] == 2'b01),
-        .register_offset_i(page_offset[r]),
-        .register_data_i  (page_data[r]),
-        .message_write_i  (page_write[r] && page_offset[r][11:9] == 3'b101),
+        .page_i           ({page_write[r], page_offset[r], page_data[r]}),
         .read_offset_i    (bar_read_address[11:0]),
         .read_data_o      (rank_read_data[r]),
         .irq_o            (irq_o[r]),
@@ -409,23 +403,16 @@ module core #(
         .aborted_i        (aborted),
         .collective_valid_i (complete_valid[r]),
         .collective_ready_o (complete_ready[r]),
-        .collective_status_i(complete_status[r]),
-        .collective_id_i    (complete_id[r]),
+        .collective_i       ({complete_status[r], complete_id[r]}),
         .collectives_i    (posted[r] != '0),
         .cancel_o         (cancel[r]),
         .ready_o          (ready[r]),
         .lost_o           (lost[r]),
         .clear_o          (clear),
         .peer_lost_i      ((lost & ~(RANKS'(1) << r)) != '0),
-        .sync_valid_o     (sync_valid[r]),
+        .sync_o           (sync),
+        .sync_i           ({fire, fire_phase, verdict}),
         .quiet_o          (quiet[r]),
-        .sync_kind_o      (sync_kind[r]),
-        .sync_status_o    (sync_status[r]),
-        .sync_slot_o      (sync_slot[r]),
-        .sync_phase_o     (sync_phase[r]),
-        .sync_fire_i      (fire),
-        .sync_fire_phase_i(fire_phase),
-        .sync_verdict_i   (verdict),
         .begun_o          (begun[r]),
         .nprocs_o         (nprocs[r]),
         .tx_valid_o       ({tx_valid[1][r], tx_valid[0][r]}),
@@ -446,6 +433,12 @@ module core #(
         .write_data_o     (write_data),
         .write_strobe_o   (write_strobe)
     );
+
+    assign sync_valid[r]  = sync.valid;
+    assign sync_kind[r]   = sync.kind;
+    assign sync_status[r] = sync.status;
+    assign sync_slot[r]   = sync.slot;
+    assign sync_phase[r]  = sync.phase;
 
     node_memory #(
         .NODE_BYTES(NODE_BYTES),
@@ -501,11 +494,6 @@ module core #(
       logic unused_clear;
       assign unused_clear = clear;
     end
-
-    assign monitor_valid_o[r] = {rx_valid[1][r] && rx_ready[1][r], rx_valid[0][r] && rx_ready[0][r],
-                                 tx_valid[1][r] && tx_ready[1][r], tx_valid[0][r] && tx_ready[0][r]};
-    assign monitor_last_o[r]  = {rx_last[1][r], rx_last[0][r], tx_last[1][r], tx_last[0][r]};
-    assign monitor_data_o[r]  = {rx_data[1][r], rx_data[0][r], tx_data[1][r], tx_data[0][r]};
   end
 
   // ---------------------------------------------------------------- routers, a plane each

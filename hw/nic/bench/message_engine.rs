@@ -47,7 +47,7 @@ const SMALL: Shape = Shape {
     payload_words: 16,
 };
 
-/// Commands, as `alcor_nic_pkg` has them.
+/// Commands, as `hw/nic/rtl/types.svh` has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Op {
     Receive,
@@ -55,7 +55,7 @@ enum Op {
     Cancel,
 }
 
-/// Verdicts, as `alcor_nic_pkg` has them.
+/// Verdicts, as `hw/nic/rtl/types.svh` has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Nothing,
@@ -230,8 +230,9 @@ const TAGS: [u32; 8] = [
 
 impl Bench {
     fn new(shape: Shape, name: &'static str) -> Self {
-        let recipe = Recipe::new("message_engine", "message_engine")
+        let recipe = Recipe::new("message_engine", "message_engine_bench")
             .blocks(&["abi", "common", "alpu", "nic"])
+            .source("nic/bench/message_engine_bench.sv")
             .param("DEPTH", shape.depth as u64)
             .param("CELLS", shape.cells as u64)
             .param("BLOCK", shape.block as u64)

@@ -1,7 +1,6 @@
 `include "assertions.svh"
 
 import alcor_abi_pkg::*;
-import alcor_nic_pkg::*;
 
 /// A queue of match entries, kept whole as a linked list in RAM, whose head lies in a matching unit, too.
 ///
@@ -21,7 +20,7 @@ module match_queue #(
     /// 1: of posted receives, an entry has mask bits; 0: of unexpected messages, a search has them.
     parameter bit POSTED = 1'b1,
     /// Match bits.
-    parameter int unsigned MATCH_W = 42,
+    parameter int unsigned MATCH_W = MatchW,
     /// Entries that wait for the unit before one that is asked for has to wait for them.
     parameter int unsigned BATCH = 8,
     /// Width of an entry's number; derived, not to be set.
@@ -30,36 +29,36 @@ module match_queue #(
     localparam int unsigned CountW = $clog2(DEPTH + 1)
 ) (
     /// Clock.
-    input  logic               clk_i,
+    input  logic                     clk_i,
     /// Synchronous reset, active low; empties the queue.
-    input  logic               rst_ni,
+    input  logic                     rst_ni,
     /// Length of the queue from which on entries are moved into the unit; all ones: never.
-    input  logic [       15:0] threshold_i,
+    input  logic [15:0]              threshold_i,
 
     /// Operation: one is offered.
-    input  logic               op_valid_i,
+    input  logic                     op_valid_i,
     /// Operation: it is taken.
-    output logic               op_ready_o,
-    /// Operation: one of match_op_e.
-    input  logic [        1:0] op_i,
+    output logic                     op_ready_o,
+    /// Operation: which.
+    input  alcor_abi_pkg::match_op_e op_i,
     /// Operation: match bits, of all but a removal.
-    input  logic [MATCH_W-1:0] op_match_i,
+    input  logic [MATCH_W-1:0]       op_match_i,
     /// Operation: mask bits; a bit that is set matches either value.
-    input  logic [MATCH_W-1:0] op_mask_i,
+    input  logic [MATCH_W-1:0]       op_mask_i,
     /// Operation: the entry, of an append, which must not be in the queue, and of a removal, which must.
-    input  logic [ EntryW-1:0] op_entry_i,
+    input  logic [EntryW-1:0]        op_entry_i,
 
     /// Result: pulse.
-    output logic               result_valid_o,
+    output logic                     result_valid_o,
     /// Result: an entry matched, or is removed.
-    output logic               result_found_o,
+    output logic                     result_found_o,
     /// Result: which.
-    output logic [ EntryW-1:0] result_entry_o,
+    output logic [EntryW-1:0]        result_entry_o,
     /// Result: the matching unit found it.
-    output logic               result_unit_o,
+    output logic                     result_unit_o,
 
     /// Entries in the queue.
-    output logic [ CountW-1:0] count_o
+    output logic [CountW-1:0]        count_o
 );
 
   typedef enum logic [3:0] {
@@ -77,7 +76,7 @@ module match_queue #(
   localparam int unsigned Patience = 15;
 
   state_e state_d, state_q;
-  logic [1:0] op_q;
+  alcor_abi_pkg::match_op_e op_q;
   logic [MATCH_W-1:0] match_q, mask_q;
   logic [EntryW-1:0] entry_q;
   logic take, append;

@@ -1,7 +1,6 @@
 `include "assertions.svh"
 
 import alcor_abi_pkg::*;
-import alcor_nic_pkg::*;
 
 /// Brings the messages that have met a receive into its buffer, and tells the host and the sender.
 ///
@@ -27,140 +26,84 @@ module message_delivery #(
     localparam int unsigned EntryW = $clog2(DEPTH)
 ) (
     /// Clock.
-    input  logic              clk_i,
+    input  logic                            clk_i,
     /// Synchronous reset, active low.
-    input  logic              rst_ni,
+    input  logic                            rst_ni,
     /// This rank's number on the network.
-    input  logic [7:0]        rank_i,
+    input  logic [7:0]                      rank_i,
     /// Nothing is under way.
-    output logic              idle_o,
+    output logic                            idle_o,
 
-    /// A receive is written to its entry.
-    input  logic              receive_write_i,
-    /// Which.
-    input  logic [EntryW-1:0] receive_entry_i,
-    /// Its buffer: byte address.
-    input  logic [31:0]       receive_address_i,
-    /// Its buffer: bytes.
-    input  logic [31:0]       receive_length_i,
-    /// A message is written to its entry.
-    input  logic              message_write_i,
-    /// Which.
-    input  logic [EntryW-1:0] message_entry_i,
-    /// It is an announcement.
-    input  logic              message_announce_i,
-    /// Its source.
-    input  logic [7:0]        message_source_i,
-    /// Its tag.
-    input  logic [25:0]       message_tag_i,
-    /// Its length in bytes.
-    input  logic [31:0]       message_length_i,
-    /// Its sender's command id.
-    input  logic [15:0]       message_id_i,
+    /// A receive is entered.
+    input  alcor_abi_pkg::enter_receive_t   receive_i,
+    /// The message `arrival_i` is entered.
+    input  alcor_abi_pkg::enter_message_t   message_i,
+    /// The message that waits for its verdict.
+    input  alcor_abi_pkg::arrival_t         arrival_i,
 
-    /// Pulse: a receive and a message have met; there is always room.
-    input  logic              pair_valid_i,
-    /// The receive.
-    input  logic [EntryW-1:0] pair_receive_i,
-    /// The message.
-    input  logic [EntryW-1:0] pair_message_i,
-    /// There is no receive: the message is dropped, and its sender told.
-    input  logic              pair_dropped_i,
-    /// Its payload goes to the receive buffer at once.
-    input  logic              pair_direct_i,
-    /// Payloads sent to fragments up to and with this one, modulo 4096.
-    input  logic [11:0]       pair_stored_i,
+    /// A receive and a message are to be brought together; there is always room.
+    input  alcor_abi_pkg::pair_t            pair_i,
+    /// A pair's entries are to be freed.
+    output logic                            retire_valid_o,
+    /// The entries are freed.
+    input  logic                            retire_ready_i,
+    /// The pair.
+    output alcor_abi_pkg::retire_t          retire_o,
+    /// Pulse: a payload that went directly is delivered.
+    output logic                            direct_done_o,
 
     /// Pulse: a payload lies in its fragment.
-    input  logic              stored_i,
-    /// Pulse: a payload that went directly lies in the receive buffer; there is always room.
-    input  logic              direct_i,
-    /// The receive.
-    input  logic [EntryW-1:0] direct_receive_i,
-    /// Pulse: a payload that was copied or fetched lies in the receive buffer; there is always room.
-    input  logic              moved_i,
-    /// The receive.
-    input  logic [EntryW-1:0] moved_receive_i,
-    /// Its status.
-    input  logic [4:0]        moved_status_i,
+    input  logic                            stored_i,
+    /// A payload that went directly lies in the receive buffer; there is always room.
+    input  alcor_abi_pkg::delivered_t       direct_i,
+    /// A payload that was copied or fetched lies in the receive buffer; there is always room.
+    input  alcor_abi_pkg::delivered_t       moved_i,
 
-    /// Copy: one is offered.
-    output logic              copy_valid_o,
-    /// It is taken.
-    input  logic              copy_ready_i,
-    /// Byte address of the fragment.
-    output logic [31:0]       copy_from_o,
-    /// Byte address of the receive buffer.
-    output logic [31:0]       copy_to_o,
-    /// Bytes.
-    output logic [15:0]       copy_bytes_o,
-    /// The receive.
-    output logic [EntryW-1:0] copy_receive_o,
+    /// A copy is offered.
+    output logic                            copy_valid_o,
+    /// The copy is taken.
+    input  logic                            copy_ready_i,
+    /// The copy.
+    output alcor_abi_pkg::copy_t            copy_o,
 
-    /// Request plane: header word of a fetch.
-    output logic              head_valid_o,
-    /// It is taken.
-    input  logic              head_ready_i,
-    /// The word.
-    output logic [31:0]       head_o,
-    /// Request plane: task, with a packet's last header word.
-    output logic              task_valid_o,
-    /// It is taken.
-    input  logic              task_ready_i,
+    /// Request plane: a header word of a fetch is offered.
+    output logic                            head_valid_o,
+    /// The header word is taken.
+    input  logic                            head_ready_i,
+    /// The header word.
+    output logic [31:0]                     head_o,
+    /// Request plane: the task of a fetch is offered, with its last header word.
+    output logic                            task_valid_o,
+    /// The task is taken.
+    input  logic                            task_ready_i,
 
-    /// Completion of a receive.
-    output logic              completion_valid_o,
-    /// It is entered.
-    input  logic              completion_ready_i,
-    /// Its status.
-    output logic [4:0]        completion_status_o,
-    /// The receive.
-    output logic [EntryW-1:0] completion_id_o,
-    /// The message's source.
-    output logic [7:0]        completion_source_o,
-    /// Its tag.
-    output logic [25:0]       completion_tag_o,
-    /// Its length in bytes.
-    output logic [31:0]       completion_length_o,
+    /// The completion of a receive is offered.
+    output logic                            completion_valid_o,
+    /// The completion is entered.
+    input  logic                            completion_ready_i,
+    /// The completion.
+    output alcor_abi_pkg::received_t        completion_o,
 
-    /// Acknowledgement for the sender.
-    output logic              ack_valid_o,
-    /// It is taken.
-    input  logic              ack_ready_i,
-    /// The sender.
-    output logic [7:0]        ack_rank_o,
-    /// Its status.
-    output logic [4:0]        ack_status_o,
-    /// Its command id.
-    output logic [15:0]       ack_id_o,
-
-    /// A pair's entries are to be freed.
-    output logic              retire_valid_o,
-    /// They are.
-    input  logic              retire_ready_i,
-    /// The receive.
-    output logic [EntryW-1:0] retire_receive_o,
-    /// There is none.
-    output logic              retire_dropped_o,
-    /// The message.
-    output logic [EntryW-1:0] retire_message_o,
-    /// The message's source.
-    output logic [7:0]        retire_source_o,
-    /// Pulse: one that went directly has ended.
-    output logic              direct_done_o
+    /// An acknowledgement for the sender is offered.
+    output logic                            ack_valid_o,
+    /// The acknowledgement is taken.
+    input  logic                            ack_ready_i,
+    /// The acknowledgement.
+    output alcor_abi_pkg::acknowledgement_t ack_o
 );
 
-  localparam int unsigned PayloadBytes = 4 * PAYLOAD_WORDS;
-  localparam int unsigned PieceW = $clog2(PayloadBytes + 1);
+  localparam int unsigned BytesW = $clog2(4 * PAYLOAD_WORDS + 1);
   localparam int unsigned FragmentW = $clog2(FRAGMENT);
   localparam int unsigned FlightW = $clog2(FLIGHTS + 1);
   localparam int unsigned MessageW = 1 + 8 + 26 + 32 + 16;
+  localparam int unsigned PairW = 1 + 2 * EntryW + 12;
   localparam logic [31:0] Buffer = 32'(NODE_BYTES - DEPTH * FRAGMENT);
 
   // ------------------------------------------------------------------------------------------- entries
   logic [EntryW-1:0] receive_raddr, message_raddr;
   logic receive_read, message_read;
-  logic [31:0] address, capacity, length;
+  alcor_abi_pkg::buffer_t buffer;
+  logic [31:0] length;
   logic [EntryW-1:0] peer;
   logic announce;
   logic [7:0] source;
@@ -172,12 +115,12 @@ module message_delivery #(
       .DEPTH(DEPTH)
   ) u_receives (
       .clk_i  (clk_i),
-      .we_i   (receive_write_i),
-      .waddr_i(receive_entry_i),
-      .wdata_i({receive_address_i, receive_length_i}),
+      .we_i   (receive_i.valid),
+      .waddr_i(receive_i.entry[EntryW-1:0]),
+      .wdata_i(receive_i.buffer),
       .re_i   (receive_read),
       .raddr_i(receive_raddr),
-      .rdata_o({address, capacity})
+      .rdata_o(buffer)
   );
 
   ram_sdp #(
@@ -185,9 +128,9 @@ module message_delivery #(
       .DEPTH(DEPTH)
   ) u_messages (
       .clk_i  (clk_i),
-      .we_i   (message_write_i),
-      .waddr_i(message_entry_i),
-      .wdata_i({message_announce_i, message_source_i, message_tag_i, message_length_i, message_id_i}),
+      .we_i   (message_i.valid),
+      .waddr_i(message_i.entry[EntryW-1:0]),
+      .wdata_i({arrival_i.announce, arrival_i.match.source, arrival_i.match.tag, arrival_i.length, arrival_i.id}),
       .re_i   (message_read),
       .raddr_i(message_raddr),
       .rdata_o({announce, source, tag, length, sender_id})
@@ -199,9 +142,9 @@ module message_delivery #(
       .DEPTH(DEPTH)
   ) u_peers (
       .clk_i  (clk_i),
-      .we_i   (pair_valid_i && !pair_dropped_i),
-      .waddr_i(pair_receive_i),
-      .wdata_i(pair_message_i),
+      .we_i   (pair_i.valid && !pair_i.dropped),
+      .waddr_i(pair_i.receive[EntryW-1:0]),
+      .wdata_i(pair_i.message[EntryW-1:0]),
       .re_i   (receive_read),
       .raddr_i(receive_raddr),
       .rdata_o(peer)
@@ -214,25 +157,25 @@ module message_delivery #(
   // these are 1024 at most, so the count is never mistaken for one of the past.
   logic [11:0] pair_stored, landed_q, ahead;
 
-  fifo #(.WIDTH(1 + 2 * EntryW + 12), .DEPTH(DEPTH), .BLOCK_RAM(DEPTH >= 128)) u_pairs (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(pair_valid_i && !pair_direct_i), .ready_o(pair_room),
-      .data_i({pair_dropped_i, pair_receive_i, pair_message_i, pair_stored_i}), .valid_o(pair_valid), .ready_i(pair_ready),
-      .data_o({pair_dropped, pair_receive, pair_message, pair_stored}), .empty_o(), .usage_o()
+  fifo #(.WIDTH(PairW), .DEPTH(DEPTH), .BLOCK_RAM(DEPTH >= 128)) u_pairs (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(pair_i.valid && !pair_i.direct), .ready_o(pair_room),
+      .data_i({pair_i.dropped, pair_i.receive[EntryW-1:0], pair_i.message[EntryW-1:0], pair_i.stored}),
+      .valid_o(pair_valid), .ready_i(pair_ready), .data_o({pair_dropped, pair_receive, pair_message, pair_stored}), .empty_o(), .usage_o()
   );
 
   // ----------------------------------------------------------------------------------- what waits to end
   logic direct_valid, direct_ready, direct_room, moved_valid, moved_ready, moved_room;
   logic [EntryW-1:0] direct_receive, moved_receive;
-  logic [4:0] moved_status;
+  alcor_abi_pkg::status_e moved_status;
 
   fifo #(.WIDTH(EntryW), .DEPTH(DIRECT)) u_direct (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(direct_i), .ready_o(direct_room), .data_i(direct_receive_i),
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(direct_i.valid), .ready_o(direct_room), .data_i(direct_i.receive[EntryW-1:0]),
       .valid_o(direct_valid), .ready_i(direct_ready), .data_o(direct_receive), .empty_o(), .usage_o()
   );
 
   fifo #(.WIDTH(5 + EntryW), .DEPTH(FLIGHTS)) u_moved (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(moved_i), .ready_o(moved_room),
-      .data_i({moved_status_i, moved_receive_i}), .valid_o(moved_valid), .ready_i(moved_ready),
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(moved_i.valid), .ready_o(moved_room),
+      .data_i({moved_i.status, moved_i.receive[EntryW-1:0]}), .valid_o(moved_valid), .ready_i(moved_ready),
       .data_o({moved_status, moved_receive}), .empty_o(), .usage_o()
   );
 
@@ -245,7 +188,7 @@ module message_delivery #(
   } end_e;
 
   end_e end_d, end_q;
-  logic [4:0] status_q;
+  alcor_abi_pkg::status_e status_q;
   logic [EntryW-1:0] end_receive_q, end_message_q, begin_message_q, met;
   logic [2:0] told_d, told_q, tells;
   logic empty_valid, end_reads, takes_direct, takes_moved, takes_empty, begin_dropped_q, end_dropped_q;
@@ -289,7 +232,7 @@ module message_delivery #(
     end
     if (end_q == EndPeer) begin
       end_message_q  <= met;
-      end_capacity_q <= capacity;
+      end_capacity_q <= buffer.length;
     end
     if (end_q == EndMessage) begin
       end_source_q <= source;
@@ -307,18 +250,18 @@ module message_delivery #(
     end
   end
 
-  assign completion_status_o = status_q;
-  assign completion_id_o     = end_receive_q;
-  assign completion_source_o = end_source_q;
-  assign completion_tag_o    = end_tag_q;
-  assign completion_length_o = end_length_q;
-  assign ack_rank_o          = end_source_q;
-  assign ack_status_o        = end_dropped_q ? ST_RANK_RESET : ST_OK;
-  assign ack_id_o            = end_id_q;
-  assign retire_receive_o    = end_receive_q;
-  assign retire_dropped_o    = end_dropped_q;
-  assign retire_message_o    = end_message_q;
-  assign retire_source_o     = end_source_q;
+  assign completion_o.status = status_q;
+  assign completion_o.id     = 16'(end_receive_q);
+  assign completion_o.source = end_source_q;
+  assign completion_o.tag    = end_tag_q;
+  assign completion_o.length = end_length_q;
+  assign ack_o.rank          = end_source_q;
+  assign ack_o.status        = end_dropped_q ? ST_RANK_RESET : ST_OK;
+  assign ack_o.id            = end_id_q;
+  assign retire_o.receive    = 10'(end_receive_q);
+  assign retire_o.dropped    = end_dropped_q;
+  assign retire_o.message    = 10'(end_message_q);
+  assign retire_o.source     = end_source_q;
   assign direct_done_o       = takes_direct;
 
   // ---------------------------------------------------------------------------------------------- begin
@@ -332,13 +275,14 @@ module message_delivery #(
   } begin_e;
 
   begin_e begin_d, begin_q;
+  alcor_abi_pkg::x_header_t fetch_header;
+  alcor_abi_pkg::x_length_t fetch_length;
   logic begins, begin_reads, last_d, last_q, steps, done;
   logic [EntryW-1:0] begin_receive_q;
   logic [7:0] begin_source_q;
   logic [15:0] begin_id_q;
   logic [31:0] to_q, left_q, offset_q, bytes;
-  logic [PieceW-1:0] piece_d, piece_q;
-  logic [32:0] aligned;
+  logic [BytesW-1:0] segment_d, segment_q;
   logic [FlightW-1:0] flights_q;
 
   // The payload of the oldest pair lies in its fragment, as all before it do.
@@ -355,10 +299,33 @@ module message_delivery #(
   assign message_raddr = (end_q == EndPeer) ? met : pair_message;
   assign message_read  = end_q == EndPeer || begin_reads;
 
-  assign bytes   = (length > capacity) ? capacity : length;
-  assign aligned = {1'b0, left_q} + 33'(to_q[1:0]);
-  assign last_d  = aligned <= 33'(PayloadBytes);
-  assign piece_d = last_d ? left_q[PieceW-1:0] : PieceW'(PayloadBytes) - PieceW'(to_q[1:0]);
+  assign bytes = (length > buffer.length) ? buffer.length : length;
+
+  segmenter #(
+      .PAYLOAD_WORDS(PAYLOAD_WORDS)
+  ) u_segmenter (
+      .left_i    (left_q),
+      .align_i   (to_q[1:0]),
+      .last_i    (last_d),
+      .fits_o    (last_d),
+      .bytes_o   (segment_d),
+      .words_o   (),
+      .end_lane_o()
+  );
+
+  // A fetch names the announced message by its sender's id, ten bits in the places of slot and `high`.
+  always_comb begin
+    fetch_header         = '0;
+    fetch_header.dpid    = begin_source_q;
+    fetch_header.ptype   = PT_XGET;
+    fetch_header.last    = last_q;
+    fetch_header.message = 1'b1;
+    fetch_header.high    = begin_id_q[9:8];
+    fetch_header.src     = rank_i;
+    fetch_header.slot    = begin_id_q[7:0];
+    fetch_length.id      = 16'(begin_receive_q);
+    fetch_length.length  = left_q[15:0];
+  end
 
   always_comb begin
     begin_d      = begin_q;
@@ -380,14 +347,8 @@ module message_delivery #(
       end
       BeginCut: begin_d = BeginHead;
       BeginHead: begin
-        head_valid_o                                   = 1'b1;
-        head_o[X_HEADER_DPID_LSB+:X_HEADER_DPID_W]     = begin_source_q;
-        head_o[X_HEADER_PTYPE_LSB+:X_HEADER_PTYPE_W]   = PT_XGET;
-        head_o[X_HEADER_LAST_LSB]                      = last_q;
-        head_o[X_HEADER_MESSAGE_LSB]                   = 1'b1;
-        head_o[X_HEADER_HIGH_LSB+:X_HEADER_HIGH_W]     = begin_id_q[9:8];
-        head_o[X_HEADER_SRC_LSB+:X_HEADER_SRC_W]       = rank_i;
-        head_o[X_HEADER_SLOT_LSB+:X_HEADER_SLOT_W]     = begin_id_q[7:0];
+        head_valid_o = 1'b1;
+        head_o       = fetch_header;
         if (head_ready_i) begin_d = BeginOffset;
       end
       BeginOffset: begin
@@ -397,7 +358,7 @@ module message_delivery #(
       end
       BeginLength: begin
         head_valid_o = 1'b1;
-        head_o       = last_q ? {16'(begin_receive_q), left_q[15:0]} : left_q;
+        head_o       = last_q ? fetch_length : left_q;
         if (head_ready_i) begin_d = BeginAddress;
       end
       BeginAddress: begin
@@ -415,10 +376,10 @@ module message_delivery #(
   assign empty_valid     = begin_q == BeginEmpty;
   assign empty_receive_q = begin_receive_q;
   assign copy_valid_o    = begin_q == BeginCopy;
-  assign copy_from_o     = Buffer + (32'(begin_message_q) << FragmentW);
-  assign copy_to_o       = to_q;
-  assign copy_bytes_o    = left_q[15:0];
-  assign copy_receive_o  = begin_receive_q;
+  assign copy_o.from     = Buffer + (32'(begin_message_q) << FragmentW);
+  assign copy_o.to       = to_q;
+  assign copy_o.bytes    = left_q[15:0];
+  assign copy_o.receive  = 16'(begin_receive_q);
 
   always_ff @(posedge clk_i) begin
     if (begin_reads) begin
@@ -429,18 +390,18 @@ module message_delivery #(
     if (begin_q == BeginRead) begin
       begin_source_q <= source;
       begin_id_q     <= sender_id;
-      to_q           <= address;
+      to_q           <= buffer.address;
       left_q         <= bytes;
       offset_q       <= '0;
     end
     if (begin_q == BeginCut) begin
-      last_q  <= last_d;
-      piece_q <= piece_d;
+      last_q    <= last_d;
+      segment_q <= segment_d;
     end
     if (steps) begin
-      to_q     <= to_q + 32'(piece_q);
-      left_q   <= left_q - 32'(piece_q);
-      offset_q <= offset_q + 32'(piece_q);
+      to_q     <= to_q + 32'(segment_q);
+      left_q   <= left_q - 32'(segment_q);
+      offset_q <= offset_q + 32'(segment_q);
     end
     if (!rst_ni) begin
       begin_q   <= BeginIdle;
@@ -456,11 +417,11 @@ module message_delivery #(
   assign idle_o = begin_q == BeginIdle && end_q == EndIdle && !pair_valid && !direct_valid && !moved_valid &&
                   flights_q == '0;
 
-  `ALCOR_ASSERT(a_pair_room, !pair_valid_i || pair_direct_i || pair_room)
-  `ALCOR_IMPLIES(a_direct_room, direct_i, direct_room)
-  `ALCOR_IMPLIES(a_moved_room, moved_i, moved_room)
-  `ALCOR_STABLE(a_copy_stable, copy_valid_o, copy_ready_i, {copy_from_o, copy_to_o, copy_bytes_o, copy_receive_o})
-  `ALCOR_STABLE(a_ack_stable, ack_valid_o, ack_ready_i, {ack_rank_o, ack_id_o})
+  `ALCOR_ASSERT(a_pair_room, !pair_i.valid || pair_i.direct || pair_room)
+  `ALCOR_IMPLIES(a_direct_room, direct_i.valid, direct_room)
+  `ALCOR_IMPLIES(a_moved_room, moved_i.valid, moved_room)
+  `ALCOR_STABLE(a_copy_stable, copy_valid_o, copy_ready_i, copy_o)
+  `ALCOR_STABLE(a_ack_stable, ack_valid_o, ack_ready_i, ack_o)
 
 `ifdef ALCOR_COVERAGE
   logic truncates;

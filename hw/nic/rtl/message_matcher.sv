@@ -1,7 +1,6 @@
 `include "assertions.svh"
 
 import alcor_abi_pkg::*;
-import alcor_nic_pkg::*;
 
 /// Matches the messages that arrive at a rank with the receives that its host posts.
 ///
@@ -31,141 +30,63 @@ module message_matcher #(
     localparam int unsigned CountW = $clog2(DEPTH + 1)
 ) (
     /// Clock.
-    input  logic              clk_i,
+    input  logic                             clk_i,
     /// Synchronous reset, active low; empties both queues.
-    input  logic              rst_ni,
+    input  logic                             rst_ni,
     /// The tables are cleared.
-    output logic              ready_o,
+    output logic                             ready_o,
     /// Nothing is under way here.
-    output logic              idle_o,
-
-    /// Length of the posted queue from which on its matching unit is used.
-    input  logic [15:0]       posted_threshold_i,
-    /// Length of the unexpected queue from which on its matching unit is used.
-    input  logic [15:0]       unexpected_threshold_i,
-    /// Messages that a source may have here.
-    input  logic [15:0]       quota_i,
-
-    /// A message is here, and waits for a verdict.
-    input  logic              arrival_valid_i,
-    /// It is an announcement, without payload.
-    input  logic              arrival_announce_i,
-    /// Its source.
-    input  logic [7:0]        arrival_source_i,
-    /// Its context.
-    input  logic [7:0]        arrival_context_i,
-    /// Its tag.
-    input  logic [25:0]       arrival_tag_i,
-    /// Its length in bytes.
-    input  logic [31:0]       arrival_length_i,
-    /// It is a recall: what waits of its source is dropped, and then it is refused.
-    input  logic              arrival_recall_i,
+    output logic                             idle_o,
     /// The rank is being reset: messages are refused.
-    input  logic              closed_i,
+    input  logic                             closed_i,
+    /// Thresholds and quota.
+    input  alcor_abi_pkg::matcher_settings_t settings_i,
+    /// Counts of entries and matches.
+    output alcor_abi_pkg::matcher_counts_t   counts_o,
+
+    /// A message waits for its verdict.
+    input  logic                             arrival_valid_i,
+    /// The message. A recall drops the messages that wait of its source, and is then refused.
+    input  alcor_abi_pkg::arrival_t          arrival_i,
     /// The verdict, which takes the message.
-    output logic              verdict_valid_o,
+    output logic                             verdict_valid_o,
     /// The verdict is taken.
-    input  logic              verdict_ready_i,
-    /// One of message_verdict_e.
-    output logic [1:0]        verdict_o,
-    /// Byte address that the payload goes to.
-    output logic [31:0]       verdict_address_o,
-    /// Bytes of the payload that go there.
-    output logic [31:0]       verdict_bytes_o,
-    /// Entry of the receive, of MvDirect.
-    output logic [EntryW-1:0] verdict_receive_o,
+    input  logic                             verdict_ready_i,
+    /// The verdict.
+    output alcor_abi_pkg::verdict_t          verdict_o,
 
     /// The host asks for something.
-    input  logic              command_valid_i,
-    /// It is taken.
-    output logic              command_ready_o,
-    /// One of message_command_e.
-    input  logic [1:0]        command_i,
-    /// Source, of all but McCancel.
-    input  logic [7:0]        command_rank_i,
-    /// Context.
-    input  logic [7:0]        command_context_i,
-    /// x_tag.
-    input  logic [31:0]       command_tag_i,
-    /// Receive buffer: byte address.
-    input  logic [31:0]       command_address_i,
-    /// Receive buffer: bytes.
-    input  logic [31:0]       command_length_i,
-    /// Command id; of a receive, its entry.
-    input  logic [EntryW-1:0] command_id_i,
+    input  logic                             command_valid_i,
+    /// The command is taken.
+    output logic                             command_ready_o,
+    /// The command; the id of a receive is its entry.
+    input  alcor_abi_pkg::engine_command_t   command_i,
 
-    /// Pulse: a receive is written to its entry, with its buffer as commanded.
-    output logic              receive_write_o,
-    /// Which.
-    output logic [EntryW-1:0] receive_entry_o,
-    /// Its buffer: byte address.
-    output logic [31:0]       receive_address_o,
-    /// Its buffer: bytes.
-    output logic [31:0]       receive_length_o,
-    /// Pulse: the message that waits for a verdict is written to its entry.
-    output logic              message_write_o,
-    /// Which.
-    output logic [EntryW-1:0] message_entry_o,
-
-    /// Pulse: a receive and a message have met.
-    output logic              pair_valid_o,
-    /// The receive.
-    output logic [EntryW-1:0] pair_receive_o,
-    /// The message.
-    output logic [EntryW-1:0] pair_message_o,
-    /// There is no receive: the message is dropped.
-    output logic              pair_dropped_o,
-    /// Its payload goes to the receive buffer at once.
-    output logic              pair_direct_o,
-    /// Payloads sent to fragments up to and with this one, modulo 4096.
-    output logic [11:0]       pair_stored_o,
+    /// A receive is entered, with its buffer as commanded.
+    output alcor_abi_pkg::enter_receive_t    receive_o,
+    /// The message that waits for its verdict is entered.
+    output alcor_abi_pkg::enter_message_t    message_o,
+    /// A receive and a message are to be brought together.
+    output alcor_abi_pkg::pair_t             pair_o,
 
     /// A pair is delivered.
-    input  logic              retire_valid_i,
-    /// Its entries are free again.
-    output logic              retire_ready_o,
-    /// The receive.
-    input  logic [EntryW-1:0] retire_receive_i,
-    /// There is none.
-    input  logic              retire_dropped_i,
-    /// The message.
-    input  logic [EntryW-1:0] retire_message_i,
-    /// The message's source.
-    input  logic [7:0]        retire_source_i,
-    /// Pulse: one that went directly is.
-    input  logic              direct_done_i,
+    input  logic                             retire_valid_i,
+    /// The entries of the pair are free again.
+    output logic                             retire_ready_o,
+    /// The pair.
+    input  alcor_abi_pkg::retire_t           retire_i,
+    /// Pulse: a payload that went directly is delivered.
+    input  logic                             direct_done_i,
 
     /// A probe or cancelled receive is complete.
-    output logic              result_valid_o,
-    /// It is entered.
-    input  logic              result_ready_i,
-    /// Its status.
-    output logic [4:0]        result_status_o,
-    /// Its id.
-    output logic [EntryW-1:0] result_id_o,
-    /// Found: the message's source.
-    output logic [7:0]        result_source_o,
-    /// Found: its tag.
-    output logic [25:0]       result_tag_o,
-    /// Found: its length.
-    output logic [31:0]       result_length_o,
-
-    /// Posted receives that wait.
-    output logic [CountW-1:0] posted_o,
-    /// Unexpected messages that wait.
-    output logic [CountW-1:0] unexpected_o,
-    /// Pulses: found by the unit, by walking; posted receives 1:0, unexpected messages 3:2.
-    output logic [3:0]        found_o,
-    /// Pulse: a message is refused.
-    output logic              refused_o
+    output logic                             result_valid_o,
+    /// The completion is entered.
+    input  logic                             result_ready_i,
+    /// The completion; source, tag and length are those of the message that a probe has found.
+    output alcor_abi_pkg::received_t         result_o
 );
 
-  localparam int unsigned MatchW = 42;
-  localparam int unsigned Sources = 256;
   localparam int unsigned SweepW = (EntryW > 8) ? EntryW : 8;
-  localparam int unsigned FragmentW = $clog2(FRAGMENT);
-  localparam int unsigned DirectW = $clog2(DIRECT + 1);
-  localparam logic [31:0] Buffer = 32'(NODE_BYTES - DEPTH * FRAGMENT);
 
   typedef enum logic [4:0] {
     StSweep,                                 // tables are cleared
@@ -191,18 +112,19 @@ module message_matcher #(
   logic sweeps;
 
   // What is being done: of the command, or of the message that waits for a verdict.
-  logic [MatchW-1:0] match_q, mask_q;
-  logic [31:0] address_q, length_q;
+  alcor_abi_pkg::match_t match_q, mask_q;
+  alcor_abi_pkg::buffer_t buffer_q;
   logic [EntryW-1:0] receive_q, message_q;
   logic flush_q;
 
   // --------------------------------------------------------------------------------------- the queues
   logic posted_valid, posted_ready, posted_done, posted_found, posted_unit;
-  logic [1:0] posted_op;
+  alcor_abi_pkg::match_op_e posted_op;
   logic [EntryW-1:0] posted_entry;
   logic unexpected_valid, unexpected_ready, unexpected_done, unexpected_found, unexpected_unit;
-  logic [1:0] unexpected_op;
+  alcor_abi_pkg::match_op_e unexpected_op;
   logic [EntryW-1:0] unexpected_entry;
+  logic [CountW-1:0] posted, unexpected;
 
   match_queue #(
       .DEPTH (DEPTH),
@@ -212,7 +134,7 @@ module message_matcher #(
   ) u_posted (
       .clk_i         (clk_i),
       .rst_ni        (rst_ni),
-      .threshold_i   (posted_threshold_i),
+      .threshold_i   (settings_i.posted_threshold),
       .op_valid_i    (posted_valid),
       .op_ready_o    (posted_ready),
       .op_i          (posted_op),
@@ -223,7 +145,7 @@ module message_matcher #(
       .result_found_o(posted_found),
       .result_entry_o(posted_entry),
       .result_unit_o (posted_unit),
-      .count_o       (posted_o)
+      .count_o       (posted)
   );
 
   match_queue #(
@@ -234,7 +156,7 @@ module message_matcher #(
   ) u_unexpected (
       .clk_i         (clk_i),
       .rst_ni        (rst_ni),
-      .threshold_i   (unexpected_threshold_i),
+      .threshold_i   (settings_i.unexpected_threshold),
       .op_valid_i    (unexpected_valid),
       .op_ready_o    (unexpected_ready),
       .op_i          (unexpected_op),
@@ -245,7 +167,7 @@ module message_matcher #(
       .result_found_o(unexpected_found),
       .result_entry_o(unexpected_entry),
       .result_unit_o (unexpected_unit),
-      .count_o       (unexpected_o)
+      .count_o       (unexpected)
   );
 
   logic room;
@@ -265,45 +187,38 @@ module message_matcher #(
   assign posted_valid     = (state_q == StArrive && room) || state_q == StQueue ||
                             (state_q == StCancel && entry_state == EnQueued);
 
-  assign found_o = {state_q == StPosting && unexpected_done && unexpected_found && !unexpected_unit,
-                    state_q == StPosting && unexpected_done && unexpected_found && unexpected_unit,
-                    state_q == StArriving && posted_done && posted_found && !posted_unit,
-                    state_q == StArriving && posted_done && posted_found && posted_unit};
+  assign counts_o.posted     = 16'(posted);
+  assign counts_o.unexpected = 16'(unexpected);
+  assign counts_o.refused    = state_q == StArrive && !room;
+  assign counts_o.found = {state_q == StPosting && unexpected_done && unexpected_found && !unexpected_unit,
+                           state_q == StPosting && unexpected_done && unexpected_found && unexpected_unit,
+                           state_q == StArriving && posted_done && posted_found && !posted_unit,
+                           state_q == StArriving && posted_done && posted_found && posted_unit};
 
   // ------------------------------------------------------------------------------- entries of messages
-  logic free_valid, free_ready, take_message, retiring_q, retire;
+  logic take_message, retiring_q, retire;
   logic [EntryW-1:0] free_entry;
 
-  fifo #(.WIDTH(EntryW), .DEPTH(DEPTH), .BLOCK_RAM(DEPTH >= 128)) u_free (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(retire || (sweeps && 32'(sweep_q) < DEPTH)), .ready_o(free_ready),
-      .data_i(sweeps ? EntryW'(sweep_q) : retire_message_i), .valid_o(free_valid), .ready_i(take_message),
-      .data_o(free_entry), .empty_o(), .usage_o()
+  message_entries #(
+      .DEPTH(DEPTH)
+  ) u_entries_of_messages (
+      .clk_i         (clk_i),
+      .rst_ni        (rst_ni),
+      .sweep_i       (sweeps),
+      .sweep_row_i   (sweep_q),
+      .closed_i      (closed_i),
+      .quota_i       (settings_i.quota),
+      .read_i        (state_q == StIdle),
+      .source_i      (retire_valid_i ? retire_i.source : arrival_i.match.source),
+      .room_o        (room),
+      .entry_o       (free_entry),
+      .take_i        (take_message),
+      .retire_i      (retire),
+      .retire_entry_i(retire_i.message[EntryW-1:0])
   );
 
-  // How many each source has here. What is read in StIdle is of who comes next.
-  logic [CountW-1:0] held, held_next;
-  logic [7:0] source_q;
-  logic held_write;
-
-  ram_sdp #(
-      .WIDTH    (CountW),
-      .DEPTH    (Sources),
-      .BLOCK_RAM(1'b0)
-  ) u_held (
-      .clk_i  (clk_i),
-      .we_i   (held_write || sweeps),
-      .waddr_i(sweeps ? sweep_q[7:0] : source_q),
-      .wdata_i(sweeps ? '0 : held_next),
-      .re_i   (state_q == StIdle),
-      .raddr_i(retire_valid_i ? retire_source_i : arrival_source_i),
-      .rdata_o(held)
-  );
-
-  assign room         = !closed_i && free_valid && (quota_i == '1 || 32'(held) < 32'(quota_i));
   assign take_message = state_q == StArrive && room && posted_ready;
   assign retire       = retiring_q;
-  assign held_write   = take_message || retire;
-  assign held_next    = retire ? held - 1'b1 : held + 1'b1;
 
   // ------------------------------------------------------------------------------- entries of receives
   logic [1:0] entry_next;
@@ -320,7 +235,7 @@ module message_matcher #(
       .waddr_i(sweeps ? EntryW'(sweep_q) : entry_at),
       .wdata_i(sweeps ? EnFree : entry_next),
       .re_i   (state_q == StIdle),
-      .raddr_i(command_id_i),
+      .raddr_i(command_i.id[EntryW-1:0]),
       .rdata_o(entry_state)
   );
 
@@ -328,7 +243,7 @@ module message_matcher #(
     entry_write = 1'b0;
     entry_at    = receive_q;
     entry_next  = EnFree;
-    if (pair_valid_o && !pair_dropped_o) begin
+    if (pair_o.valid && !pair_o.dropped) begin
       entry_write = 1'b1;
       entry_next  = EnMatched;
     end
@@ -338,34 +253,33 @@ module message_matcher #(
     end
     if (state_q == StCancelling && posted_done) entry_write = 1'b1;
     if (retire) begin
-      entry_write = !retire_dropped_i;
-      entry_at    = retire_receive_i;
+      entry_write = !retire_i.dropped;
+      entry_at    = retire_i.receive[EntryW-1:0];
     end
   end
 
   // The buffer of the receive that a message has found.
-  logic [31:0] buffer_address, buffer_length;
+  alcor_abi_pkg::buffer_t buffer;
 
   ram_sdp #(
       .WIDTH(64),
       .DEPTH(DEPTH)
   ) u_receives (
       .clk_i  (clk_i),
-      .we_i   (receive_write_o),
+      .we_i   (receive_o.valid),
       .waddr_i(receive_q),
-      .wdata_i({address_q, length_q}),
+      .wdata_i(buffer_q),
       .re_i   (1'b1),
       .raddr_i(posted_entry),
-      .rdata_o({buffer_address, buffer_length})
+      .rdata_o(buffer)
   );
 
-  assign receive_write_o   = state_q == StPost && entry_state == EnFree;
-  assign receive_entry_o   = receive_q;
-  assign receive_address_o = address_q;
-  assign receive_length_o  = length_q;
+  assign receive_o.valid  = state_q == StPost && entry_state == EnFree;
+  assign receive_o.entry  = 10'(receive_q);
+  assign receive_o.buffer = buffer_q;
 
   // What a probe tells of the message that it has found.
-  logic [4:0] result_status_q;
+  alcor_abi_pkg::status_e result_status_q;
   logic [7:0] probed_source;
   logic [25:0] probed_tag;
   logic [31:0] probed_length;
@@ -377,80 +291,59 @@ module message_matcher #(
       .clk_i  (clk_i),
       .we_i   (take_message),
       .waddr_i(free_entry),
-      .wdata_i({arrival_source_i, arrival_tag_i, arrival_length_i}),
+      .wdata_i({arrival_i.match.source, arrival_i.match.tag, arrival_i.length}),
       .re_i   (state_q == StProbing),
       .raddr_i(unexpected_entry),
       .rdata_o({probed_source, probed_tag, probed_length})
   );
 
-  assign result_source_o = (result_status_q == ST_OK) ? probed_source : '0;
-  assign result_tag_o    = (result_status_q == ST_OK) ? probed_tag : '0;
-  assign result_length_o = (result_status_q == ST_OK) ? probed_length : '0;
+  assign result_o.status = result_status_q;
+  assign result_o.id     = 16'(receive_q);
+  assign result_o.source = (result_status_q == ST_OK) ? probed_source : '0;
+  assign result_o.tag    = (result_status_q == ST_OK) ? probed_tag : '0;
+  assign result_o.length = (result_status_q == ST_OK) ? probed_length : '0;
 
-  assign message_write_o = take_message;
-  assign message_entry_o = free_entry;
+  assign message_o.valid = take_message;
+  assign message_o.entry = 10'(free_entry);
 
   // ------------------------------------------------------------------------------------------- verdict
-  logic [1:0] verdict_d, verdict_q;
-  logic [31:0] verdict_address_d, verdict_address_q, verdict_bytes_d, verdict_bytes_q;
-  logic [31:0] fragment, kept;
-  logic has_payload, fits;
-  logic [DirectW-1:0] direct_q;
-  logic [11:0] stored_q;
-  logic goes_direct, goes_to_fragment;
+  alcor_abi_pkg::message_verdict_e kind;
+  alcor_abi_pkg::buffer_t place;
 
-  assign fragment    = Buffer + (32'(message_q) << FragmentW);
-  assign has_payload = !arrival_announce_i && arrival_length_i != '0;
-  assign fits        = arrival_length_i <= buffer_length;
-  assign kept        = fits ? arrival_length_i : buffer_length;
-
-  always_comb begin
-    verdict_d         = verdict_q;
-    verdict_address_d = verdict_address_q;
-    verdict_bytes_d   = verdict_bytes_q;
-    unique case (state_q)
-      StArrive, StDrop: verdict_d = MvRefuse;
-      StChoose: begin
-        verdict_d         = MvNone;
-        verdict_address_d = buffer_address;
-        verdict_bytes_d   = kept;
-        if (has_payload && kept != '0) begin
-          verdict_d = MvDirect;
-          // A payload comes with its first byte in lane 0, and is shifted only on its way out of memory.
-          if (buffer_address[1:0] != 2'd0 || direct_q == DirectW'(DIRECT)) begin
-            verdict_d         = MvStore;
-            verdict_address_d = fragment;
-            verdict_bytes_d   = arrival_length_i;
-          end
-        end
-      end
-      StKeep: begin
-        verdict_d         = has_payload ? MvStore : MvNone;
-        verdict_address_d = fragment;
-        verdict_bytes_d   = arrival_length_i;
-      end
-      default: ;
-    endcase
-  end
+  message_verdict #(
+      .DEPTH     (DEPTH),
+      .FRAGMENT  (FRAGMENT),
+      .NODE_BYTES(NODE_BYTES),
+      .DIRECT    (DIRECT)
+  ) u_verdict (
+      .clk_i        (clk_i),
+      .rst_ni       (rst_ni),
+      .arrival_i    (arrival_i),
+      .entry_i      (message_q),
+      .buffer_i     (buffer),
+      .refuse_i     (state_q == StArrive || state_q == StDrop),
+      .expected_i   (state_q == StChoose),
+      .unexpected_i (state_q == StKeep),
+      .kept_i       (state_q == StKeep && unexpected_ready),
+      .direct_done_i(direct_done_i),
+      .kind_o       (kind),
+      .place_o      (place),
+      .direct_o     (pair_o.direct),
+      .stored_o     (pair_o.stored)
+  );
 
   assign verdict_valid_o   = state_q == StVerdict;
-  assign verdict_o         = verdict_q;
-  assign verdict_address_o = verdict_address_q;
-  assign verdict_bytes_o   = verdict_bytes_q;
-  assign verdict_receive_o = receive_q;
-  assign goes_direct       = state_q == StChoose && verdict_d == MvDirect;
-  assign goes_to_fragment  = (state_q == StChoose && verdict_d == MvStore) ||
-                             (state_q == StKeep && unexpected_ready && verdict_d == MvStore);
-  assign refused_o         = state_q == StArrive && !room;
+  assign verdict_o.kind    = kind;
+  assign verdict_o.address = place.address;
+  assign verdict_o.bytes   = place.length;
+  assign verdict_o.receive = 16'(receive_q);
 
   // A pair: of a message that has found its receive, or of a receive that has found its message; or one to be dropped.
-  assign pair_dropped_o = state_q == StDropping;
-  assign pair_valid_o   = state_q == StChoose ||
+  assign pair_o.dropped = state_q == StDropping;
+  assign pair_o.valid   = state_q == StChoose ||
                           ((state_q == StPosting || state_q == StDropping) && unexpected_done && unexpected_found);
-  assign pair_receive_o = receive_q;
-  assign pair_message_o = (state_q == StChoose) ? message_q : unexpected_entry;
-  assign pair_direct_o  = goes_direct;
-  assign pair_stored_o  = stored_q + 12'(goes_to_fragment);
+  assign pair_o.receive = 10'(receive_q);
+  assign pair_o.message = (state_q == StChoose) ? 10'(message_q) : 10'(unexpected_entry);
 
   // ----------------------------------------------------------------------------------------- what next
   // Turns: what is delivered first, since it makes room; then messages and commands one after the other.
@@ -466,9 +359,9 @@ module message_matcher #(
     unique case (state_q)
       StSweep: if (sweep_q == '1) state_d = StIdle;
       StIdle: begin
-        if (arrives) state_d = arrival_recall_i ? StDrop : StArrive;
+        if (arrives) state_d = arrival_i.recall ? StDrop : StArrive;
         if (commanded) begin
-          unique case (command_i)
+          unique case (command_i.command)
             McReceive: state_d = StPost;
             McProbe:   state_d = StProbe;
             McFlush:   state_d = StDrop;
@@ -507,29 +400,25 @@ module message_matcher #(
     endcase
   end
 
-  assign result_valid_o  = state_q == StResult;
-  assign result_status_o = result_status_q;
-  assign result_id_o     = receive_q;
-  assign sweeps          = state_q == StSweep;
-  assign ready_o         = !sweeps;
-  assign idle_o          = state_q == StIdle && !retiring_q;
+  assign result_valid_o = state_q == StResult;
+  assign sweeps         = state_q == StSweep;
+  assign ready_o        = !sweeps;
+  assign idle_o         = state_q == StIdle && !retiring_q;
 
   always_ff @(posedge clk_i) begin
     if (commanded) begin
-      match_q   <= {command_rank_i, command_context_i, command_tag_i[X_TAG_TAG_LSB+:X_TAG_TAG_W]};
-      mask_q    <= {{8{command_tag_i[X_TAG_ANY_SOURCE_LSB]}}, 8'd0, {26{command_tag_i[X_TAG_ANY_TAG_LSB]}}};
-      address_q <= command_address_i;
-      length_q  <= command_length_i;
-      receive_q <= command_id_i;
-      flush_q   <= command_i == McFlush;
-      if (command_i == McFlush) mask_q <= '1;
+      match_q   <= {command_i.rank, command_i.context_, command_i.tag.tag};
+      mask_q    <= {{8{command_i.tag.any_source}}, 8'd0, {26{command_i.tag.any_tag}}};
+      buffer_q  <= command_i.buffer;
+      receive_q <= command_i.id[EntryW-1:0];
+      flush_q   <= command_i.command == McFlush;
+      if (command_i.command == McFlush) mask_q <= '1;
     end
     if (arrives) begin
-      match_q <= {arrival_source_i, arrival_context_i, arrival_tag_i};
-      mask_q  <= arrival_recall_i ? {8'd0, 8'hFF, 26'h3FF_FFFF} : '0;
+      match_q <= arrival_i.match;
+      mask_q  <= arrival_i.recall ? {8'd0, 8'hFF, 26'h3FF_FFFF} : '0;
       flush_q <= 1'b0;
     end
-    if (state_q == StIdle) source_q <= retire_valid_i ? retire_source_i : arrival_source_i;
     if (take_message) message_q <= free_entry;
     if (state_q == StArriving) receive_q <= posted_entry;
     unique case (state_q)
@@ -538,63 +427,41 @@ module message_matcher #(
       StCancelling: result_status_q <= ST_CANCELLED;
       default: ;
     endcase
-    verdict_q         <= verdict_d;
-    verdict_address_q <= verdict_address_d;
-    verdict_bytes_q   <= verdict_bytes_d;
     if (arrives) arrived_last_q <= 1'b1;
     if (commanded) arrived_last_q <= 1'b0;
     if (!rst_ni) begin
       state_q    <= StSweep;
       sweep_q    <= '0;
       retiring_q <= 1'b0;
-      direct_q   <= '0;
-      stored_q   <= '0;
     end else begin
       state_q    <= state_d;
       retiring_q <= retires;
-      direct_q   <= direct_q + DirectW'(goes_direct) - DirectW'(direct_done_i);
-      stored_q   <= stored_q + 12'(goes_to_fragment);
       if (sweeps) sweep_q <= sweep_q + 1'b1;
     end
   end
 
   `ALCOR_CHECK_PARAM(g_check_depth, (DEPTH & (DEPTH - 1)) == 0 && DEPTH >= 4 && DEPTH <= 1024,
                      "message_matcher: DEPTH must be a power of two, 4 to 1024")
-  `ALCOR_CHECK_PARAM(g_check_buffer, (FRAGMENT & (FRAGMENT - 1)) == 0 && FRAGMENT >= 4 && DEPTH * FRAGMENT < NODE_BYTES,
-                     "message_matcher: FRAGMENT must be a power of two, and all fragments fit into node memory")
 
-  `ALCOR_STABLE(a_verdict_stable, verdict_valid_o, verdict_ready_i,
-                {verdict_o, verdict_address_o, verdict_bytes_o, verdict_receive_o})
-  `ALCOR_IMPLIES(a_free_has_room, retire, free_ready)
-  `ALCOR_IMPLIES(a_held_counts, retire, held != '0)
+  `ALCOR_STABLE(a_verdict_stable, verdict_valid_o, verdict_ready_i, verdict_o)
   // What waits for a verdict waits until it has it.
   `ALCOR_NEXT(a_arrival_waits, arrival_valid_i && !(verdict_valid_o && verdict_ready_i), arrival_valid_i)
 
 `ifdef ALCOR_COVERAGE
   logic [1:0] wildcards;
-  assign wildcards = {command_tag_i[X_TAG_ANY_SOURCE_LSB], command_tag_i[X_TAG_ANY_TAG_LSB]};
-  `ALCOR_COVER(c_wildcard_receive_none, commanded && command_i == McReceive && wildcards == 2'b00)
-  `ALCOR_COVER(c_wildcard_receive_source, commanded && command_i == McReceive && wildcards == 2'b10)
-  `ALCOR_COVER(c_wildcard_receive_tag, commanded && command_i == McReceive && wildcards == 2'b01)
-  `ALCOR_COVER(c_wildcard_receive_source_and_tag, commanded && command_i == McReceive && wildcards == 2'b11)
-  `ALCOR_COVER(c_wildcard_probe_none, commanded && command_i == McProbe && wildcards == 2'b00)
-  `ALCOR_COVER(c_wildcard_probe_source, commanded && command_i == McProbe && wildcards == 2'b10)
-  `ALCOR_COVER(c_wildcard_probe_tag, commanded && command_i == McProbe && wildcards == 2'b01)
-  `ALCOR_COVER(c_wildcard_probe_source_and_tag, commanded && command_i == McProbe && wildcards == 2'b11)
+  assign wildcards = {command_i.tag.any_source, command_i.tag.any_tag};
+  `ALCOR_COVER(c_wildcard_receive_none, commanded && command_i.command == McReceive && wildcards == 2'b00)
+  `ALCOR_COVER(c_wildcard_receive_source, commanded && command_i.command == McReceive && wildcards == 2'b10)
+  `ALCOR_COVER(c_wildcard_receive_tag, commanded && command_i.command == McReceive && wildcards == 2'b01)
+  `ALCOR_COVER(c_wildcard_receive_source_and_tag, commanded && command_i.command == McReceive && wildcards == 2'b11)
+  `ALCOR_COVER(c_wildcard_probe_none, commanded && command_i.command == McProbe && wildcards == 2'b00)
+  `ALCOR_COVER(c_wildcard_probe_source, commanded && command_i.command == McProbe && wildcards == 2'b10)
+  `ALCOR_COVER(c_wildcard_probe_tag, commanded && command_i.command == McProbe && wildcards == 2'b01)
+  `ALCOR_COVER(c_wildcard_probe_source_and_tag, commanded && command_i.command == McProbe && wildcards == 2'b11)
 `endif
-  // A message that is expected has found its receive.
-  `ALCOR_COVER(c_message_eager_expected, state_q == StChoose && verdict_d == MvDirect)
-  `ALCOR_COVER(c_message_eager_expected_by_way_of_a_fragment, state_q == StChoose && verdict_d == MvStore)
-  `ALCOR_COVER(c_message_eager_unexpected, state_q == StKeep && unexpected_ready && has_payload)
-  `ALCOR_COVER(c_message_empty_expected, state_q == StChoose && !arrival_announce_i && !has_payload)
-  `ALCOR_COVER(c_message_empty_unexpected, state_q == StKeep && unexpected_ready && !arrival_announce_i && !has_payload)
-  `ALCOR_COVER(c_message_rendezvous_expected, state_q == StChoose && arrival_announce_i)
-  `ALCOR_COVER(c_message_rendezvous_unexpected, state_q == StKeep && unexpected_ready && arrival_announce_i)
-  `ALCOR_COVER(c_message_recalled, pair_dropped_o && pair_valid_o)
-  `ALCOR_COVER(c_refused_message_without_fragment, refused_o && !closed_i && !free_valid)
-  `ALCOR_COVER(c_refused_message_beyond_quota, refused_o && !closed_i && free_valid)
-  `ALCOR_COVER(c_refused_message_in_reset, refused_o && closed_i)
-  `ALCOR_COVER(c_full_unexpected_buffer, state_q == StIdle && !free_valid)
-  `ALCOR_COVER(c_full_direct_messages, direct_q == DirectW'(DIRECT))
+  `ALCOR_COVER(c_message_recalled, pair_o.dropped && pair_o.valid)
+  `ALCOR_COVER(c_refused_message_without_fragment, counts_o.refused && !closed_i && !u_entries_of_messages.free_valid)
+  `ALCOR_COVER(c_refused_message_beyond_quota, counts_o.refused && !closed_i && u_entries_of_messages.free_valid)
+  `ALCOR_COVER(c_refused_message_in_reset, counts_o.refused && closed_i)
 
 endmodule

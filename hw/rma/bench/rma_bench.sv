@@ -2,9 +2,9 @@
 /// so that the model is compiled once. Lane g of a packed port belongs to instance g; the sizes are
 /// listed here and in the Rust files beside this one.
 module rma_bench (
-    /// Clock of all blocks with one clock.
+    /// Clock.
     input  logic                  clk_i,
-    /// Reset of all blocks with one clock.
+    /// Reset.
     input  logic                  rst_ni,
 
     /// Registration tables.
@@ -29,7 +29,7 @@ module rma_bench (
     output logic [3:0]            table_op_ready_o,
     input  logic [3:0]            table_commit_i,
 
-    /// Command queues with one clock.
+    /// Command queues.
     input  logic [1:0]            queue_write_i,
     input  logic [1:0][7:0]       queue_opcode_i,
     input  logic [1:0][31:0]      queue_data_i,
@@ -44,26 +44,6 @@ module rma_bench (
     output logic [1:0][7:0]       queue_abort_reason_o,
     output logic [1:0]            queue_overflow_o,
     output logic [1:0]            queue_written_o,
-
-    /// Command queues between two clocks.
-    input  logic                  async_clk_i,
-    input  logic                  async_rst_ni,
-    input  logic                  async_host_clk_i,
-    input  logic                  async_host_rst_ni,
-    input  logic [1:0]            async_write_i,
-    input  logic [1:0][7:0]       async_opcode_i,
-    input  logic [1:0][31:0]      async_data_i,
-    output logic [1:0]            async_command_valid_o,
-    input  logic [1:0]            async_command_ready_i,
-    output logic [1:0][7:0]       async_command_opcode_o,
-    output logic [1:0][31:0]      async_command_data_o,
-    output logic [1:0]            async_data8_valid_o,
-    input  logic [1:0]            async_data8_ready_i,
-    output logic [1:0][23:0]      async_data8_o,
-    output logic [1:0]            async_abort_o,
-    output logic [1:0][7:0]       async_abort_reason_o,
-    output logic [1:0]            async_overflow_o,
-    output logic [1:0]            async_written_o,
 
     /// Memory interface controllers, read side.
     input  logic [3:0]            read_head_valid_i,
@@ -296,15 +276,11 @@ module rma_bench (
 
   for (genvar g = 0; g < 2; g++) begin : g_queue
     rma_command_queue #(
-        .DEPTH(QueueDepth[g]),
-        .ASYNC(1'b0)
+        .DEPTH(QueueDepth[g])
     ) u_queue (
         .clk_i           (clk_i),
         .rst_ni          (rst_ni),
-        .host_clk_i      (clk_i),
-        .host_rst_ni     (rst_ni),
         .clear_i         (1'b0),
-        .cleared_o       (),
         .write_i         (queue_write_i[g]),
         .opcode_i        (queue_opcode_i[g]),
         .data_i          (queue_data_i[g]),
@@ -319,36 +295,6 @@ module rma_bench (
         .abort_reason_o  (queue_abort_reason_o[g]),
         .overflow_o      (queue_overflow_o[g]),
         .written_o       (queue_written_o[g])
-    );
-  end
-
-  localparam int unsigned AsyncDepth[2] = '{4, 64};
-
-  for (genvar g = 0; g < 2; g++) begin : g_async
-    rma_command_queue #(
-        .DEPTH(AsyncDepth[g]),
-        .ASYNC(1'b1)
-    ) u_queue (
-        .clk_i           (async_clk_i),
-        .rst_ni          (async_rst_ni),
-        .host_clk_i      (async_host_clk_i),
-        .host_rst_ni     (async_host_rst_ni),
-        .clear_i         (1'b0),
-        .cleared_o       (),
-        .write_i         (async_write_i[g]),
-        .opcode_i        (async_opcode_i[g]),
-        .data_i          (async_data_i[g]),
-        .command_valid_o (async_command_valid_o[g]),
-        .command_ready_i (async_command_ready_i[g]),
-        .command_opcode_o(async_command_opcode_o[g]),
-        .command_data_o  (async_command_data_o[g]),
-        .data8_valid_o   (async_data8_valid_o[g]),
-        .data8_ready_i   (async_data8_ready_i[g]),
-        .data8_o         (async_data8_o[g]),
-        .abort_o         (async_abort_o[g]),
-        .abort_reason_o  (async_abort_reason_o[g]),
-        .overflow_o      (async_overflow_o[g]),
-        .written_o       (async_written_o[g])
     );
   end
 
@@ -373,9 +319,7 @@ module rma_bench (
         .head_i        (read_head_i[g]),
         .task_valid_i  (read_task_valid_i[g]),
         .task_ready_o  (read_task_ready_o[g]),
-        .task_heads_i  (read_task_heads_i[g]),
-        .task_words_i  (read_task_words_i[g][ReadCountW[g]-1:0]),
-        .task_address_i(read_task_address_i[g]),
+        .task_i        ({read_task_heads_i[g], 13'(read_task_words_i[g]), read_task_address_i[g]}),
         .read_valid_o  (read_valid_o[g]),
         .read_ready_i  (read_ready_i[g]),
         .read_address_o(read_address_o[g]),
@@ -392,21 +336,20 @@ module rma_bench (
   localparam int unsigned WriteCountW[2] = '{8, 5};
 
   for (genvar g = 0; g < 2; g++) begin : g_write
+    alcor_abi_pkg::note_t note;
+    assign write_note_o[g] = note.told;
     rma_mm_write #(
         .MM_DEPTH(WriteMmDepth[g]),
-        .COUNT_W (WriteCountW[g]),
-        .NOTE_W  (29)
+        .COUNT_W (WriteCountW[g])
     ) u_write (
         .clk_i          (clk_i),
         .rst_ni         (rst_ni),
         .task_valid_i   (write_task_valid_i[g]),
         .task_ready_o   (write_task_ready_o[g]),
-        .task_drop_i    (write_task_drop_i[g]),
-        .task_words_i   (write_task_words_i[g][WriteCountW[g]-1:0]),
-        .task_address_i (write_task_address_i[g]),
-        .task_end_lane_i(write_task_end_lane_i[g]),
-        .task_noted_i   (write_task_noted_i[g]),
-        .task_note_i    (write_task_note_i[g]),
+        .task_i         ({
+          write_task_drop_i[g], write_task_noted_i[g], write_task_end_lane_i[g], 13'(write_task_words_i[g]),
+          write_task_address_i[g], 2'd0, write_task_note_i[g]
+        }),
         .in_valid_i     (write_in_valid_i[g]),
         .in_ready_o     (write_in_ready_o[g]),
         .in_data_i      (write_in_data_i[g]),
@@ -417,7 +360,7 @@ module rma_bench (
         .write_strobe_o (write_strobe_o[g]),
         .note_valid_o   (write_note_valid_o[g]),
         .note_ready_i   (write_note_ready_i[g]),
-        .note_o         (write_note_o[g]),
+        .note_o         (note),
         .idle_o         (write_idle_o[g])
     );
   end
@@ -442,9 +385,7 @@ module rma_bench (
         .head_i        (beat_read_head_i[g]),
         .task_valid_i  (beat_read_task_valid_i[g]),
         .task_ready_o  (beat_read_task_ready_o[g]),
-        .task_heads_i  (beat_read_task_heads_i[g]),
-        .task_words_i  (beat_read_task_words_i[g][BeatReadCountW[g]-1:0]),
-        .task_address_i(beat_read_task_address_i[g]),
+        .task_i        ({beat_read_task_heads_i[g], 13'(beat_read_task_words_i[g]), beat_read_task_address_i[g]}),
         .read_valid_o  (beat_read_valid_o[g]),
         .read_ready_i  (beat_read_ready_i[g]),
         .read_address_o(beat_read_address_o[g]),
@@ -461,22 +402,21 @@ module rma_bench (
   localparam int unsigned BeatWriteCountW[2] = '{8, 5};
 
   for (genvar g = 0; g < 2; g++) begin : g_beat_write
+    alcor_abi_pkg::note_t note;
+    assign beat_write_note_o[g] = note.told;
     rma_mm_write #(
         .DATA_W  (256),
         .MM_DEPTH(BeatWriteMmDepth[g]),
-        .COUNT_W (BeatWriteCountW[g]),
-        .NOTE_W  (29)
+        .COUNT_W (BeatWriteCountW[g])
     ) u_write (
         .clk_i          (clk_i),
         .rst_ni         (rst_ni),
         .task_valid_i   (beat_write_task_valid_i[g]),
         .task_ready_o   (beat_write_task_ready_o[g]),
-        .task_drop_i    (beat_write_task_drop_i[g]),
-        .task_words_i   (beat_write_task_words_i[g][BeatWriteCountW[g]-1:0]),
-        .task_address_i (beat_write_task_address_i[g]),
-        .task_end_lane_i(beat_write_task_end_lane_i[g]),
-        .task_noted_i   (beat_write_task_noted_i[g]),
-        .task_note_i    (beat_write_task_note_i[g]),
+        .task_i         ({
+          beat_write_task_drop_i[g], beat_write_task_noted_i[g], beat_write_task_end_lane_i[g], 13'(beat_write_task_words_i[g]),
+          beat_write_task_address_i[g], 2'd0, beat_write_task_note_i[g]
+        }),
         .in_valid_i     (beat_write_in_valid_i[g]),
         .in_ready_o     (beat_write_in_ready_o[g]),
         .in_data_i      (beat_write_in_data_i[g]),
@@ -487,7 +427,7 @@ module rma_bench (
         .write_strobe_o (beat_write_strobe_o[g]),
         .note_valid_o   (beat_write_note_valid_o[g]),
         .note_ready_i   (beat_write_note_ready_i[g]),
-        .note_o         (beat_write_note_o[g]),
+        .note_o         (note),
         .idle_o         (beat_write_idle_o[g])
     );
   end
@@ -496,81 +436,77 @@ module rma_bench (
   localparam int unsigned PacketPayload[4] = '{128, 128, 16, 16};
 
   for (genvar g = 0; g < 4; g++) begin : g_packet
-    logic [$clog2(PacketPayload[g]+1)-1:0] write_words, reply_words;
+    alcor_abi_pkg::slot_lookup_t lookup;
+    alcor_abi_pkg::arrival_t arrival;
+    alcor_abi_pkg::write_task_t write_task;
+    alcor_abi_pkg::read_task_t reply_task;
+    alcor_abi_pkg::refusal_t refusal;
+
     rma_packet_controller #(
         .REQUESTS     (PacketRequests[g]),
         .PAYLOAD_WORDS(PacketPayload[g])
     ) u_packet (
-        .clk_i               (clk_i),
-        .rst_ni              (rst_ni),
-        .rank_i              (packet_rank_i[g]),
-        .fetch_lookup_o      (packet_fetch_lookup_o[g]),
-        .fetch_id_o          (packet_fetch_id_o[g]),
-        .fetch_base_i        (packet_fetch_base_i[g]),
-        .fetch_size_i        (packet_fetch_size_i[g]),
-        .arrival_valid_o     (packet_arrival_valid_o[g]),
-        .closed_i            (1'b0),
-        .arrival_announce_o  (packet_arrival_announce_o[g]),
-        .arrival_recall_o    (),
-        .arrival_source_o    (packet_arrival_source_o[g]),
-        .arrival_context_o   (packet_arrival_context_o[g]),
-        .arrival_tag_o       (packet_arrival_tag_o[g]),
-        .arrival_length_o    (packet_arrival_length_o[g]),
-        .arrival_id_o        (packet_arrival_id_o[g]),
-        .verdict_valid_i     (packet_verdict_valid_i[g]),
-        .verdict_ready_o     (packet_verdict_ready_o[g]),
-        .verdict_i           (packet_verdict_i[g]),
-        .verdict_address_i   (packet_verdict_address_i[g]),
-        .verdict_bytes_i     (packet_verdict_bytes_i[g]),
-        .verdict_receive_i   (packet_verdict_receive_i[g]),
-        .copy_valid_i        (packet_copy_valid_i[g]),
-        .copy_ready_o        (packet_copy_ready_o[g]),
-        .copy_from_i         (packet_copy_from_i[g]),
-        .copy_to_i           (packet_copy_to_i[g]),
-        .copy_bytes_i        (packet_copy_bytes_i[g]),
-        .copy_receive_i      (packet_copy_receive_i[g]),
-        .head_valid_i        (packet_head_valid_i[g]),
-        .head_ready_o        (packet_head_ready_o[g]),
-        .head_i              (packet_head_i[g]),
-        .lookup_o            (packet_lookup_o[g]),
-        .slot_o              (packet_slot_o[g]),
-        .registered_i        (packet_registered_i[g]),
-        .base_i              (packet_base_i[g]),
-        .size_i              (packet_size_i[g]),
-        .deny_i              (packet_deny_i[g]),
-        .write_valid_o       (packet_write_valid_o[g]),
-        .write_ready_i       (packet_write_ready_i[g]),
-        .write_drop_o        (packet_write_drop_o[g]),
-        .write_words_o       (write_words),
-        .write_address_o     (packet_write_address_o[g]),
-        .write_end_lane_o    (packet_write_end_lane_o[g]),
-        .write_noted_o       (packet_write_noted_o[g]),
-        .note_kind_o         (packet_note_kind_o[g]),
-        .note_rank_o         (packet_note_rank_o[g]),
-        .note_status_o       (packet_note_status_o[g]),
-        .note_id_o           (packet_note_id_o[g]),
-        .ack_valid_i         (packet_ack_valid_i[g]),
-        .ack_ready_o         (packet_ack_ready_o[g]),
-        .ack_rank_i          (packet_ack_rank_i[g]),
-        .ack_status_i        (packet_ack_status_i[g]),
-        .ack_id_i            (packet_ack_id_i[g]),
-        .reply_head_valid_o  (packet_reply_head_valid_o[g]),
-        .reply_head_ready_i  (packet_reply_head_ready_i[g]),
-        .reply_head_o        (packet_reply_head_o[g]),
-        .reply_task_valid_o  (packet_reply_task_valid_o[g]),
-        .reply_task_ready_i  (packet_reply_task_ready_i[g]),
-        .reply_task_heads_o  (packet_reply_task_heads_o[g]),
-        .reply_task_words_o  (reply_words),
-        .reply_task_address_o(packet_reply_task_address_o[g]),
-        .refused_o           (packet_refused_o[g]),
-        .dropped_o           (packet_dropped_o[g]),
-        .refused_status_o    (packet_refused_status_o[g]),
-        .refused_type_o      (packet_refused_type_o[g]),
-        .malformed_o         (),
-        .idle_o              (packet_idle_o[g])
+        .clk_i             (clk_i),
+        .rst_ni            (rst_ni),
+        .rank_i            (packet_rank_i[g]),
+        .closed_i          (1'b0),
+        .head_valid_i      (packet_head_valid_i[g]),
+        .head_ready_o      (packet_head_ready_o[g]),
+        .head_i            (packet_head_i[g]),
+        .lookup_o          (lookup),
+        .window_i          ({packet_registered_i[g], packet_deny_i[g], packet_base_i[g], packet_size_i[g]}),
+        .fetch_valid_o     (packet_fetch_lookup_o[g]),
+        .fetch_id_o        (packet_fetch_id_o[g]),
+        .fetch_i           ({packet_fetch_base_i[g], packet_fetch_size_i[g]}),
+        .arrival_valid_o   (packet_arrival_valid_o[g]),
+        .arrival_o         (arrival),
+        .verdict_valid_i   (packet_verdict_valid_i[g]),
+        .verdict_ready_o   (packet_verdict_ready_o[g]),
+        .verdict_i         ({packet_verdict_i[g], packet_verdict_receive_i[g], packet_verdict_address_i[g],
+                             packet_verdict_bytes_i[g]}),
+        .copy_valid_i      (packet_copy_valid_i[g]),
+        .copy_ready_o      (packet_copy_ready_o[g]),
+        .copy_i            ({packet_copy_from_i[g], packet_copy_to_i[g], packet_copy_receive_i[g],
+                             packet_copy_bytes_i[g]}),
+        .write_valid_o     (packet_write_valid_o[g]),
+        .write_ready_i     (packet_write_ready_i[g]),
+        .write_o           (write_task),
+        .ack_valid_i       (packet_ack_valid_i[g]),
+        .ack_ready_o       (packet_ack_ready_o[g]),
+        .ack_i             ({packet_ack_rank_i[g], packet_ack_status_i[g], packet_ack_id_i[g]}),
+        .reply_head_valid_o(packet_reply_head_valid_o[g]),
+        .reply_head_ready_i(packet_reply_head_ready_i[g]),
+        .reply_head_o      (packet_reply_head_o[g]),
+        .reply_task_valid_o(packet_reply_task_valid_o[g]),
+        .reply_task_ready_i(packet_reply_task_ready_i[g]),
+        .reply_task_o      (reply_task),
+        .refusal_o         (refusal),
+        .idle_o            (packet_idle_o[g])
     );
-    assign packet_write_words_o[g]      = 8'(write_words);
-    assign packet_reply_task_words_o[g] = 8'(reply_words);
+    assign packet_lookup_o[g]             = lookup.valid;
+    assign packet_slot_o[g]               = lookup.slot;
+    assign packet_arrival_announce_o[g]   = arrival.announce;
+    assign packet_arrival_source_o[g]     = arrival.match.source;
+    assign packet_arrival_context_o[g]    = arrival.match.context_;
+    assign packet_arrival_tag_o[g]        = arrival.match.tag;
+    assign packet_arrival_length_o[g]     = arrival.length;
+    assign packet_arrival_id_o[g]         = arrival.id;
+    assign packet_write_drop_o[g]         = write_task.drop;
+    assign packet_write_words_o[g]        = write_task.words[7:0];
+    assign packet_write_address_o[g]      = write_task.address;
+    assign packet_write_end_lane_o[g]     = write_task.end_lane;
+    assign packet_write_noted_o[g]        = write_task.noted;
+    assign packet_note_kind_o[g]          = write_task.note.kind;
+    assign packet_note_rank_o[g]          = write_task.note.told.rank;
+    assign packet_note_status_o[g]        = write_task.note.told.status;
+    assign packet_note_id_o[g]            = write_task.note.told.id;
+    assign packet_reply_task_heads_o[g]   = reply_task.heads;
+    assign packet_reply_task_words_o[g]   = reply_task.words[7:0];
+    assign packet_reply_task_address_o[g] = reply_task.address;
+    assign packet_refused_o[g]            = refusal.refused;
+    assign packet_dropped_o[g]            = refusal.dropped;
+    assign packet_refused_status_o[g]     = refusal.status;
+    assign packet_refused_type_o[g]       = refusal.ptype;
   end
 
   localparam int unsigned SyncRanks[3] = '{2, 4, 16};
@@ -602,43 +538,37 @@ module rma_bench (
   localparam int unsigned RingDepth[2] = '{16, 2};
 
   for (genvar g = 0; g < 2; g++) begin : g_ring
+    alcor_abi_pkg::ring_state_t state;
+
     rma_completion_queue #(
         .DEPTH(RingDepth[g])
     ) u_ring (
-        .clk_i          (clk_i),
-        .rst_ni         (rst_ni),
-        .reply_valid_i  (ring_reply_valid_i[g]),
-        .reply_ready_o  (ring_reply_ready_o[g]),
-        .reply_status_i (ring_reply_status_i[g]),
-        .reply_id_i     (ring_reply_id_i[g]),
-        .local_valid_i  (ring_local_valid_i[g]),
-        .local_ready_o  (ring_local_ready_o[g]),
-        .local_status_i (ring_local_status_i[g]),
-        .local_id_i     (ring_local_id_i[g]),
-        .collective_valid_i (1'b0),
-        .collective_ready_o (),
-        .collective_status_i('0),
-        .collective_id_i    ('0),
-        .message_valid_i    (ring_message_valid_i[g]),
-        .message_ready_o    (ring_message_ready_o[g]),
-        .message_status_i   (ring_message_status_i[g]),
-        .message_id_i       (ring_message_id_i[g]),
-        .message_source_i   (ring_message_source_i[g]),
-        .message_tag_i      (ring_message_tag_i[g]),
-        .message_length_i   (ring_message_length_i[g]),
-        .base_i         (ring_base_i[g]),
-        .log2_entries_i (ring_log2_entries_i[g]),
-        .tail_i         (ring_tail_i[g]),
-        .clear_i        (ring_clear_i[g]),
-        .retired_i      (ring_retired_i[g]),
-        .write_valid_o  (ring_write_valid_o[g]),
-        .write_ready_i  (ring_write_ready_i[g]),
-        .write_address_o(ring_write_address_o[g]),
-        .write_data_o   (ring_write_data_o[g]),
-        .head_o         (ring_head_o[g]),
-        .overflow_o     (ring_overflow_o[g]),
-        .idle_o         (ring_idle_o[g])
+        .clk_i             (clk_i),
+        .rst_ni            (rst_ni),
+        .reply_valid_i     (ring_reply_valid_i[g]),
+        .reply_ready_o     (ring_reply_ready_o[g]),
+        .reply_i           ({ring_reply_status_i[g], ring_reply_id_i[g]}),
+        .local_valid_i     (ring_local_valid_i[g]),
+        .local_ready_o     (ring_local_ready_o[g]),
+        .local_i           ({ring_local_status_i[g], ring_local_id_i[g]}),
+        .collective_valid_i(1'b0),
+        .collective_ready_o(),
+        .collective_i      ('0),
+        .message_valid_i   (ring_message_valid_i[g]),
+        .message_ready_o   (ring_message_ready_o[g]),
+        .message_i         ({ring_message_status_i[g], ring_message_id_i[g], ring_message_source_i[g],
+                             ring_message_tag_i[g], ring_message_length_i[g]}),
+        .settings_i        ({ring_clear_i[g], ring_log2_entries_i[g], ring_base_i[g], ring_tail_i[g],
+                             ring_retired_i[g]}),
+        .state_o           (state),
+        .idle_o            (ring_idle_o[g]),
+        .write_valid_o     (ring_write_valid_o[g]),
+        .write_ready_i     (ring_write_ready_i[g]),
+        .write_address_o   (ring_write_address_o[g]),
+        .write_data_o      (ring_write_data_o[g])
     );
+    assign ring_head_o[g]     = state.head;
+    assign ring_overflow_o[g] = state.overflow;
   end
 
 endmodule

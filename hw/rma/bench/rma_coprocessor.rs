@@ -14,7 +14,7 @@ use rand::Rng;
 
 use crate::rma::Block;
 
-const LANES: usize = 3;
+const LANES: usize = 2;
 const NODE_BYTES: u32 = 65_536;
 const REQUEST: usize = 0;
 const REPLY: usize = 1;
@@ -33,21 +33,11 @@ struct Config {
     /// Commands that the host keeps under way at most.
     commands: u32,
     latency: usize,
-    asynchronous: bool,
 }
 
-const CONFIGS: [Config; 5] = [
+const CONFIGS: [Config; 4] = [
     DEFAULT,
     SMALLEST,
-    Config {
-        lane: 2,
-        beat: 1,
-        slots: 4,
-        payload: 64,
-        commands: 4,
-        latency: 1,
-        asynchronous: true,
-    },
     Config { beat: 8, ..DEFAULT },
     Config {
         beat: 8,
@@ -62,7 +52,6 @@ const DEFAULT: Config = Config {
     payload: 512,
     commands: 64,
     latency: 1,
-    asynchronous: false,
 };
 
 const SMALLEST: Config = Config {
@@ -72,7 +61,6 @@ const SMALLEST: Config = Config {
     payload: 64,
     commands: 8,
     latency: 3,
-    asynchronous: false,
 };
 
 /// A beat of a packet, and whether it is its last.
@@ -188,9 +176,6 @@ struct Bench {
     /// The phase of this rank in the cycle before, and the phase that was announced then.
     phase: bool,
     announced: Option<bool>,
-    host_edge: u64,
-    host_high: bool,
-    host_period: u64,
     cq_tail: u32,
 }
 
@@ -230,26 +215,9 @@ impl Bench {
             here: VecDeque::from([None, None]),
             phase: false,
             announced: None,
-            host_edge: 0,
-            host_high: false,
-            host_period: 700,
             cq_tail: 0,
         };
         bench.block.set("rank_i", u64::from(me));
-        if config.asynchronous {
-            // Both sides of the dual-clock FIFOs are to see their reset.
-            let reset = bench.block.dut().pin("rst_ni");
-            let clock = bench.block.dut().pin("host_clk_i");
-            bench.block.dut().set(reset, 0, 0);
-            for _ in 0..4 {
-                for level in [1, 0] {
-                    bench.block.dut().set(clock, 0, level);
-                    bench.block.settle();
-                }
-                bench.block.clock();
-            }
-            bench.block.dut().set(reset, 0, 1);
-        }
         bench.run_until("the table to be cleared", |bench| bench.block.is("ready_o"));
         bench
     }
@@ -319,8 +287,8 @@ impl Bench {
         self.sources[plane].extend(beats);
     }
 
-    /// What the host puts up in this cycle of its clock.
-    fn host_inputs(&mut self, registers: bool) {
+    /// What the host puts up in this cycle.
+    fn host_inputs(&mut self) {
         let noise: u64 = self.rng.random();
         let retired = self.read(rank::RETIRED);
         let offer = self
@@ -334,7 +302,7 @@ impl Bench {
                         .map(|op| 4 * op as u32)
                         .contains(&offset);
                 let credit = self.commands.wrapping_sub(retired) < self.config.commands;
-                (!counts || credit) && (is_command || registers)
+                !counts || credit
             });
         let command = offer.filter(|&(offset, _)| offset < 0x400);
         let register = offer.filter(|&(offset, _)| offset >= 0x400);
@@ -373,46 +341,8 @@ impl Bench {
         }
     }
 
-    /// The edges of the host's own clock that come before the next one of the coprocessor's.
-    fn host_edges(&mut self) {
-        let now = 1_000 * self.block.cycle();
-        while self.host_edge < now + 1_000 {
-            self.host_high = !self.host_high;
-            let clock = self.block.dut().pin("host_clk_i");
-            self.block.dut().set(clock, 0, u64::from(self.host_high));
-            if self.host_high {
-                self.host_taken(false);
-            }
-            self.block.settle();
-            if self.host_high {
-                let is_register = self.block.is("register_write_i");
-                if !is_register {
-                    self.host_inputs(false);
-                }
-            }
-            self.host_edge += self.host_period / 2;
-        }
-    }
-
     fn cycle(&mut self) {
-        if self.config.asynchronous {
-            self.host_edges();
-            // Registers are in the coprocessor's clock; a command that is up goes first.
-            if !self.block.is("command_write_i") {
-                let offer = self
-                    .host
-                    .offer(&mut *self.rng)
-                    .copied()
-                    .filter(|&(offset, _)| offset >= 0x400);
-                self.block.set("register_write_i", offer.is_some());
-                if let Some((offset, data)) = offer {
-                    self.block.set("register_offset_i", u64::from(offset));
-                    self.block.set("register_data_i", u64::from(data));
-                }
-            }
-        } else {
-            self.host_inputs(true);
-        }
+        self.host_inputs();
         let noise: u64 = self.rng.random();
         let beat = self.config.beat;
         for plane in 0..2 {
@@ -487,16 +417,9 @@ impl Bench {
         self.move_beats();
         self.move_memory(read, write);
         self.synchronise(empty);
-        if self.config.asynchronous {
-            self.host_taken(true);
-        } else {
-            self.host_taken(false);
-            self.host_taken(true);
-        }
+        self.host_taken(false);
+        self.host_taken(true);
         self.block.clock();
-        if self.config.asynchronous {
-            self.block.set("register_write_i", 0u64);
-        }
     }
 
     fn move_beats(&mut self) {
@@ -688,7 +611,6 @@ impl Bench {
             self.sources[plane].set_pace(pace());
         }
         self.network_depth = self.rng.random_range(1..10);
-        self.host_period = [300, 700, 1_000, 1_002, 2_600][self.rng.random_range(0..5)];
     }
 
     fn take_sent(&mut self, plane: usize) -> Vec<Vec<u32>> {
@@ -1488,7 +1410,7 @@ fn rma_coprocessor_extended() {
 fn rma_coprocessor_rate() {
     // With the smallest queues and a slow memory the Out FIFO is what limits.
     rate(CONFIGS[0]);
-    rate(CONFIGS[3]);
+    rate(CONFIGS[2]);
 }
 
 #[test]

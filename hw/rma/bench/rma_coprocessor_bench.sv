@@ -1,6 +1,5 @@
-/// Bench top for whole coprocessors: the default sizes, the smallest, and the smallest with a host
-/// clock of its own. Lane g of a packed port belongs to instance g; the sizes are listed here and in
-/// the Rust file beside this one. Node memory and network are the bench's.
+/// Bench top for whole coprocessors: the default sizes and the smallest. Lane g of a packed port belongs to
+/// instance g; the sizes are listed here and in the Rust file beside this one. Node memory and network are the bench's.
 module rma_coprocessor_bench #(
     /// Bits of a beat.
     parameter int unsigned DATA_W = 32
@@ -9,64 +8,70 @@ module rma_coprocessor_bench #(
     input  logic                  clk_i,
     /// Reset.
     input  logic                  rst_ni,
-    /// Clock of the last instance's host side.
-    input  logic                  host_clk_i,
 
-    input  logic [2:0][7:0]       cop_rank_i,
-    input  logic [2:0]            cop_command_write_i,
-    input  logic [2:0][7:0]       cop_command_opcode_i,
-    input  logic [2:0][31:0]      cop_command_data_i,
-    input  logic [2:0]            cop_register_write_i,
-    input  logic [2:0][11:0]      cop_register_offset_i,
-    input  logic [2:0][31:0]      cop_register_data_i,
-    input  logic [2:0][11:0]      cop_read_offset_i,
-    output logic [2:0][31:0]      cop_read_data_o,
-    output logic [2:0]            cop_irq_o,
-    output logic [2:0][31:0]      cop_state_o,
-    output logic [2:0]            cop_abort_o,
-    output logic [2:0][7:0]       cop_abort_reason_o,
-    input  logic [2:0]            cop_aborted_i,
-    output logic [2:0]            cop_ready_o,
-    output logic [2:0]            cop_sync_valid_o,
-    output logic [2:0]            cop_quiet_o,
-    output logic [2:0][1:0]       cop_sync_kind_o,
-    output logic [2:0][4:0]       cop_sync_status_o,
-    output logic [2:0][7:0]       cop_sync_slot_o,
-    output logic [2:0]            cop_sync_phase_o,
-    input  logic [2:0]            cop_sync_fire_i,
-    input  logic [2:0]            cop_sync_fire_phase_i,
-    input  logic [2:0][4:0]       cop_sync_verdict_i,
-    output logic [2:0]            cop_begun_o,
-    output logic [2:0][7:0]       cop_nprocs_o,
-    output logic [2:0][1:0]       cop_tx_valid_o,
-    input  logic [2:0][1:0]       cop_tx_ready_i,
-    output logic [2:0][1:0][DATA_W-1:0] cop_tx_data_o,
-    output logic [2:0][1:0]       cop_tx_last_o,
-    input  logic [2:0][1:0]       cop_rx_valid_i,
-    output logic [2:0][1:0]       cop_rx_ready_o,
-    input  logic [2:0][1:0][DATA_W-1:0] cop_rx_data_i,
-    input  logic [2:0][1:0]       cop_rx_last_i,
-    output logic [2:0]            cop_read_valid_o,
-    input  logic [2:0]            cop_read_ready_i,
-    output logic [2:0][29:0]      cop_read_address_o,
-    input  logic [2:0][DATA_W-1:0] cop_read_beat_i,
-    output logic [2:0]            cop_write_valid_o,
-    input  logic [2:0]            cop_write_ready_i,
-    output logic [2:0][29:0]      cop_write_address_o,
-    output logic [2:0][DATA_W-1:0] cop_write_beat_o,
-    output logic [2:0][DATA_W/8-1:0] cop_write_strobe_o
+    input  logic [1:0][7:0]       cop_rank_i,
+    input  logic [1:0]            cop_command_write_i,
+    input  logic [1:0][7:0]       cop_command_opcode_i,
+    input  logic [1:0][31:0]      cop_command_data_i,
+    input  logic [1:0]            cop_register_write_i,
+    input  logic [1:0][11:0]      cop_register_offset_i,
+    input  logic [1:0][31:0]      cop_register_data_i,
+    input  logic [1:0][11:0]      cop_read_offset_i,
+    output logic [1:0][31:0]      cop_read_data_o,
+    output logic [1:0]            cop_irq_o,
+    output logic [1:0][31:0]      cop_state_o,
+    output logic [1:0]            cop_abort_o,
+    output logic [1:0][7:0]       cop_abort_reason_o,
+    input  logic [1:0]            cop_aborted_i,
+    output logic [1:0]            cop_ready_o,
+    output logic [1:0]            cop_sync_valid_o,
+    output logic [1:0]            cop_quiet_o,
+    output logic [1:0][1:0]       cop_sync_kind_o,
+    output logic [1:0][4:0]       cop_sync_status_o,
+    output logic [1:0][7:0]       cop_sync_slot_o,
+    output logic [1:0]            cop_sync_phase_o,
+    input  logic [1:0]            cop_sync_fire_i,
+    input  logic [1:0]            cop_sync_fire_phase_i,
+    input  logic [1:0][4:0]       cop_sync_verdict_i,
+    output logic [1:0]            cop_begun_o,
+    output logic [1:0][7:0]       cop_nprocs_o,
+    output logic [1:0][1:0]       cop_tx_valid_o,
+    input  logic [1:0][1:0]       cop_tx_ready_i,
+    output logic [1:0][1:0][DATA_W-1:0] cop_tx_data_o,
+    output logic [1:0][1:0]       cop_tx_last_o,
+    input  logic [1:0][1:0]       cop_rx_valid_i,
+    output logic [1:0][1:0]       cop_rx_ready_o,
+    input  logic [1:0][1:0][DATA_W-1:0] cop_rx_data_i,
+    input  logic [1:0][1:0]       cop_rx_last_i,
+    output logic [1:0]            cop_read_valid_o,
+    input  logic [1:0]            cop_read_ready_i,
+    output logic [1:0][29:0]      cop_read_address_o,
+    input  logic [1:0][DATA_W-1:0] cop_read_beat_i,
+    output logic [1:0]            cop_write_valid_o,
+    input  logic [1:0]            cop_write_ready_i,
+    output logic [1:0][29:0]      cop_write_address_o,
+    output logic [1:0][DATA_W-1:0] cop_write_beat_o,
+    output logic [1:0][DATA_W/8-1:0] cop_write_strobe_o
 );
 
-  localparam int unsigned Slots[3] = '{32, 4, 4};
-  localparam int unsigned PayloadWords[3] = '{128, 16, 16};
-  localparam int unsigned CommandDepth[3] = '{64, 8, 8};
-  localparam int unsigned InDepth[3] = '{512, 4, 4};
-  localparam int unsigned OutDepth[3] = '{512, 4, 4};
-  localparam int unsigned HeadDepth[3] = '{16, 5, 5};
-  localparam int unsigned MmDepth[3] = '{16, 2, 2};
-  localparam int unsigned MemLatency[3] = '{1, 3, 1};
+  localparam int unsigned Slots[2] = '{32, 4};
+  localparam int unsigned PayloadWords[2] = '{128, 16};
+  localparam int unsigned CommandDepth[2] = '{64, 8};
+  localparam int unsigned InDepth[2] = '{512, 4};
+  localparam int unsigned OutDepth[2] = '{512, 4};
+  localparam int unsigned HeadDepth[2] = '{16, 5};
+  localparam int unsigned MmDepth[2] = '{16, 2};
+  localparam int unsigned MemLatency[2] = '{1, 3};
 
-  for (genvar g = 0; g < 3; g++) begin : g_coprocessor
+  for (genvar g = 0; g < 2; g++) begin : g_coprocessor
+    alcor_abi_pkg::page_write_t page;
+    alcor_abi_pkg::sync_request_t sync;
+
+    // The bench drives command window and registers apart; only one of them is written in a cycle.
+    assign page.valid  = cop_command_write_i[g] || cop_register_write_i[g];
+    assign page.offset = cop_command_write_i[g] ? {2'b00, cop_command_opcode_i[g], 2'b00} : cop_register_offset_i[g];
+    assign page.data   = cop_command_write_i[g] ? cop_command_data_i[g] : cop_register_data_i[g];
+
     rma_coprocessor #(
         .DATA_W       (DATA_W),
         .SLOTS        (Slots[g]),
@@ -78,21 +83,12 @@ module rma_coprocessor_bench #(
         .OUT_DEPTH    (OutDepth[g]),
         .HEAD_DEPTH   (HeadDepth[g]),
         .MM_DEPTH     (MmDepth[g]),
-        .MEM_LATENCY  (MemLatency[g]),
-        .ASYNC_HOST   (g == 2)
+        .MEM_LATENCY  (MemLatency[g])
     ) u_coprocessor (
         .clk_i            (clk_i),
         .rst_ni           (rst_ni),
-        .host_clk_i       ((g == 2) ? host_clk_i : clk_i),
-        .host_rst_ni      (rst_ni),
         .rank_i           (cop_rank_i[g]),
-        .command_write_i  (cop_command_write_i[g]),
-        .command_opcode_i (cop_command_opcode_i[g]),
-        .command_data_i   (cop_command_data_i[g]),
-        .register_write_i (cop_register_write_i[g]),
-        .register_offset_i(cop_register_offset_i[g]),
-        .register_data_i  (cop_register_data_i[g]),
-        .message_write_i  (1'b0),
+        .page_i            (page),
         .read_offset_i    (cop_read_offset_i[g]),
         .read_data_o      (cop_read_data_o[g]),
         .irq_o            (cop_irq_o[g]),
@@ -102,23 +98,16 @@ module rma_coprocessor_bench #(
         .aborted_i        (cop_aborted_i[g]),
         .collective_valid_i (1'b0),
         .collective_ready_o (),
-        .collective_status_i('0),
-        .collective_id_i    ('0),
+        .collective_i       ('0),
         .collectives_i    (1'b0),
         .cancel_o         (),
         .ready_o          (cop_ready_o[g]),
         .lost_o           (),
         .clear_o          (),
         .peer_lost_i      (1'b0),
-        .sync_valid_o     (cop_sync_valid_o[g]),
+        .sync_o           (sync),
+        .sync_i           ({cop_sync_fire_i[g], cop_sync_fire_phase_i[g], cop_sync_verdict_i[g]}),
         .quiet_o          (cop_quiet_o[g]),
-        .sync_kind_o      (cop_sync_kind_o[g]),
-        .sync_status_o    (cop_sync_status_o[g]),
-        .sync_slot_o      (cop_sync_slot_o[g]),
-        .sync_phase_o     (cop_sync_phase_o[g]),
-        .sync_fire_i      (cop_sync_fire_i[g]),
-        .sync_fire_phase_i(cop_sync_fire_phase_i[g]),
-        .sync_verdict_i   (cop_sync_verdict_i[g]),
         .begun_o          (cop_begun_o[g]),
         .nprocs_o         (cop_nprocs_o[g]),
         .tx_valid_o       (cop_tx_valid_o[g]),
@@ -139,6 +128,11 @@ module rma_coprocessor_bench #(
         .write_data_o     (cop_write_beat_o[g]),
         .write_strobe_o   (cop_write_strobe_o[g])
     );
+    assign cop_sync_valid_o[g]  = sync.valid;
+    assign cop_sync_kind_o[g]   = sync.kind;
+    assign cop_sync_status_o[g] = sync.status;
+    assign cop_sync_slot_o[g]   = sync.slot;
+    assign cop_sync_phase_o[g]  = sync.phase;
   end
 
 endmodule

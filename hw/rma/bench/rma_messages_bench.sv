@@ -57,9 +57,20 @@ module rma_messages_bench #(
     output logic [1:0][3:0]       write_strobe_o
 );
 
+  // The bench looks at two members of the bundle.
+  // verilator lint_off UNUSEDSIGNAL
+
   logic [1:0] lost;
 
   for (genvar g = 0; g < 2; g++) begin : g_coprocessor
+    alcor_abi_pkg::page_write_t page;
+    alcor_abi_pkg::sync_request_t sync;
+
+    // The bench drives command window and registers apart; only one of them is written in a cycle.
+    assign page.valid  = command_write_i[g] || register_write_i[g] || message_write_i[g];
+    assign page.offset = command_write_i[g] ? {2'b00, command_opcode_i[g], 2'b00} : register_offset_i[g];
+    assign page.data   = command_write_i[g] ? command_data_i[g] : register_data_i[g];
+
     rma_coprocessor #(
         .SLOTS        (4),
         .NODE_BYTES   (65536),
@@ -79,15 +90,7 @@ module rma_messages_bench #(
         .clk_i              (clk_i),
         .rst_ni             (rst_ni),
         .rank_i             (8'(g)),
-        .host_clk_i         (clk_i),
-        .host_rst_ni        (rst_ni),
-        .command_write_i    (command_write_i[g]),
-        .command_opcode_i   (command_opcode_i[g]),
-        .command_data_i     (command_data_i[g]),
-        .register_write_i   (register_write_i[g]),
-        .register_offset_i  (register_offset_i[g]),
-        .register_data_i    (register_data_i[g]),
-        .message_write_i    (message_write_i[g]),
+        .page_i            (page),
         .read_offset_i      (read_offset_i[g]),
         .read_data_o        (read_data_o[g]),
         .irq_o              (),
@@ -97,23 +100,16 @@ module rma_messages_bench #(
         .aborted_i          (1'b0),
         .collective_valid_i (1'b0),
         .collective_ready_o (),
-        .collective_status_i('0),
-        .collective_id_i    ('0),
+        .collective_i       ('0),
         .collectives_i      (1'b0),
         .cancel_o           (),
         .ready_o            (ready_o[g]),
         .lost_o             (lost[g]),
         .clear_o            (clear_o[g]),
         .peer_lost_i        (lost[1-g]),
-        .sync_valid_o       (sync_valid_o[g]),
+        .sync_o             (sync),
+        .sync_i             ({sync_fire_i[g], sync_fire_phase_i[g], 5'd0}),
         .quiet_o            (quiet_o[g]),
-        .sync_kind_o        (),
-        .sync_status_o      (),
-        .sync_slot_o        (),
-        .sync_phase_o       (sync_phase_o[g]),
-        .sync_fire_i        (sync_fire_i[g]),
-        .sync_fire_phase_i  (sync_fire_phase_i[g]),
-        .sync_verdict_i     ('0),
         .begun_o            (),
         .nprocs_o           (),
         .tx_valid_o         (tx_valid_o[g]),
@@ -134,6 +130,8 @@ module rma_messages_bench #(
         .write_data_o       (write_word_o[g]),
         .write_strobe_o     (write_strobe_o[g])
     );
+    assign sync_valid_o[g] = sync.valid;
+    assign sync_phase_o[g] = sync.phase;
   end
 
 endmodule

@@ -1,5 +1,6 @@
 `include "assertions.svh"
 
+
 /// Memory interface controller, read side, of one plane: makes packets.
 ///
 /// A task is a burst read: how many header words go first, then how many payload words from which
@@ -35,47 +36,43 @@ module rma_mm_read #(
     parameter  int unsigned MEM_LATENCY = 1
 ) (
     /// Clock.
-    input  logic               clk_i,
+    input  logic                      clk_i,
     /// Synchronous reset, active low.
-    input  logic               rst_ni,
+    input  logic                      rst_ni,
 
     /// A header word is offered.
-    input  logic               head_valid_i,
+    input  logic                      head_valid_i,
     /// There is room.
-    output logic               head_ready_o,
+    output logic                      head_ready_o,
     /// The word.
-    input  logic [31:0]        head_i,
+    input  logic [31:0]               head_i,
     /// A task is offered; its last header word comes with it or came before. With beats of several
     /// words, the next packet's first comes after it.
-    input  logic               task_valid_i,
+    input  logic                      task_valid_i,
     /// There is room.
-    output logic               task_ready_o,
-    /// Header words of the packet, 1 to 4.
-    input  logic [2:0]         task_heads_i,
-    /// Payload words.
-    input  logic [COUNT_W-1:0] task_words_i,
-    /// Byte address of byte 0 of the first payload word.
-    input  logic [31:0]        task_address_i,
+    output logic                      task_ready_o,
+    /// The task.
+    input  alcor_abi_pkg::read_task_t task_i,
 
     /// Memory read.
-    output logic               read_valid_o,
+    output logic                      read_valid_o,
     /// The read is granted; its data comes MEM_LATENCY cycles later.
-    input  logic               read_ready_i,
+    input  logic                      read_ready_i,
     /// Address of the first word of a beat.
-    output logic [29:0]        read_address_o,
+    output logic [29:0]               read_address_o,
     /// Data of the read granted MEM_LATENCY cycles ago.
-    input  logic [DATA_W-1:0]  read_data_i,
+    input  logic [DATA_W-1:0]         read_data_i,
 
     /// To the router: a beat is offered.
-    output logic               out_valid_o,
+    output logic                      out_valid_o,
     /// The beat is taken.
-    input  logic               out_ready_i,
+    input  logic                      out_ready_i,
     /// The beat.
-    output logic [DATA_W-1:0]  out_data_o,
+    output logic [DATA_W-1:0]         out_data_o,
     /// It is its packet's last.
-    output logic               out_last_o,
+    output logic                      out_last_o,
     /// Nothing is queued or under way.
-    output logic               idle_o
+    output logic                      idle_o
 );
 
   localparam int unsigned Words = DATA_W / 32;
@@ -105,7 +102,7 @@ module rma_mm_read #(
 
     fifo #(.WIDTH(3 + COUNT_W + 32), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
         .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(task_valid_i), .ready_o(task_ready_o),
-        .data_i({task_heads_i, task_words_i, task_address_i}), .valid_o(task_valid),
+        .data_i({task_i.heads, task_i.words[COUNT_W-1:0], task_i.address}), .valid_o(task_valid),
         .ready_i(task_ready), .data_o({heads, words, address}), .empty_o(task_empty), .usage_o()
     );
 
@@ -143,7 +140,7 @@ module rma_mm_read #(
 
     fifo #(.WIDTH(128 + COUNT_W + 32), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
         .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(task_valid_i), .ready_o(task_ready_o),
-        .data_i({heads_d, task_words_i, task_address_i}), .valid_o(task_valid),
+        .data_i({heads_d, task_i.words[COUNT_W-1:0], task_i.address}), .valid_o(task_valid),
         .ready_i(task_ready), .data_o({head, words, address}), .empty_o(task_empty), .usage_o()
     );
 
@@ -152,7 +149,7 @@ module rma_mm_read #(
     assign head_last    = 1'b1;
     assign queues_empty = count_q == '0 && task_empty;
 
-    `ALCOR_IMPLIES(a_whole_header, task_valid_i && task_ready_o, count_d == task_heads_i)
+    `ALCOR_IMPLIES(a_whole_header, task_valid_i && task_ready_o, count_d == task_i.heads)
     `ALCOR_IMPLIES(a_room_in_header, head_valid_i, count_q < 3'd4)
   end
 

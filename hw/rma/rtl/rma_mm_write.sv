@@ -1,5 +1,6 @@
 `include "assertions.svh"
 
+
 /// Memory interface controller, write side, of one plane: payload goes from the In FIFO into node
 /// memory, a beat of DATA_W bits a cycle, with byte strobes.
 ///
@@ -14,65 +15,53 @@ module rma_mm_write #(
     parameter int unsigned MM_DEPTH = 16,
     /// Width of a task's word count.
     parameter int unsigned COUNT_W = 8,
-    /// Width of a note.
-    parameter int unsigned NOTE_W = 31,
     /// Bytes of a beat; derived, not to be set.
     localparam int unsigned Bytes = DATA_W / 8
 ) (
     /// Clock.
-    input  logic               clk_i,
+    input  logic                       clk_i,
     /// Synchronous reset, active low.
-    input  logic               rst_ni,
+    input  logic                       rst_ni,
 
     /// MM Interface FIFO: a task is offered.
-    input  logic               task_valid_i,
+    input  logic                       task_valid_i,
     /// There is room.
-    output logic               task_ready_o,
-    /// Drop the payload.
-    input  logic               task_drop_i,
-    /// Payload words.
-    input  logic [COUNT_W-1:0] task_words_i,
-    /// Byte address of the first payload byte.
-    input  logic [31:0]        task_address_i,
-    /// Byte lane of the last payload byte in its word.
-    input  logic [1:0]         task_end_lane_i,
-    /// It carries a note.
-    input  logic               task_noted_i,
-    /// The note.
-    input  logic [NOTE_W-1:0]  task_note_i,
+    output logic                       task_ready_o,
+    /// The task.
+    input  alcor_abi_pkg::write_task_t task_i,
 
     /// In FIFO: a beat of payload is offered.
-    input  logic               in_valid_i,
+    input  logic                       in_valid_i,
     /// It is taken.
-    output logic               in_ready_o,
+    output logic                       in_ready_o,
     /// The beat.
-    input  logic [DATA_W-1:0]  in_data_i,
+    input  logic [DATA_W-1:0]          in_data_i,
 
     /// Memory write.
-    output logic               write_valid_o,
+    output logic                       write_valid_o,
     /// It is done.
-    input  logic               write_ready_i,
+    input  logic                       write_ready_i,
     /// Address of the beat's first word.
-    output logic [29:0]        write_address_o,
+    output logic [29:0]                write_address_o,
     /// Data.
-    output logic [DATA_W-1:0]  write_data_o,
+    output logic [DATA_W-1:0]          write_data_o,
     /// Byte strobes.
-    output logic [Bytes-1:0]   write_strobe_o,
+    output logic [Bytes-1:0]           write_strobe_o,
 
     /// A task with a note is done.
-    output logic               note_valid_o,
+    output logic                       note_valid_o,
     /// The note is taken.
-    input  logic               note_ready_i,
+    input  logic                       note_ready_i,
     /// The note.
-    output logic [NOTE_W-1:0]  note_o,
+    output alcor_abi_pkg::note_t       note_o,
     /// No task is queued or under way.
-    output logic               idle_o
+    output logic                       idle_o
 );
 
   localparam int unsigned Words = DATA_W / 32;
   localparam int unsigned LogWords = $clog2(Words);
   localparam int unsigned ByteW = $clog2(Bytes);
-  localparam int unsigned TaskW = 1 + COUNT_W + 32 + ByteW + 1 + NOTE_W;
+  localparam int unsigned TaskW = 1 + COUNT_W + 32 + ByteW + 1 + 31;
 
   logic task_valid, task_ready, empty;
   logic drop, noted;
@@ -86,21 +75,20 @@ module rma_mm_write #(
 
   // Beats are counted in front of the queue, where there is time for it.
   if (Words == 1) begin : g_words
-    assign task_beats    = task_words_i;
-    assign task_end_byte = task_end_lane_i;
+    assign task_beats    = task_i.words[COUNT_W-1:0];
+    assign task_end_byte = task_i.end_lane;
   end else begin : g_beats
     logic [COUNT_W:0] whole;
     logic [LogWords-1:0] end_word;
-    assign whole         = (COUNT_W + 1)'(task_words_i) + (COUNT_W + 1)'(Words - 1);
+    assign whole         = (COUNT_W + 1)'(task_i.words) + (COUNT_W + 1)'(Words - 1);
     assign task_beats    = COUNT_W'(whole >> LogWords);
-    assign end_word      = task_words_i[LogWords-1:0] - 1'b1;
-    assign task_end_byte = {end_word, task_end_lane_i};
+    assign end_word      = task_i.words[LogWords-1:0] - 1'b1;
+    assign task_end_byte = {end_word, task_i.end_lane};
   end
 
   fifo #(.WIDTH(TaskW), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(task_valid_i), .ready_o(task_ready_o),
-      .data_i({task_drop_i, task_beats, task_address_i, task_end_byte, task_noted_i,
-               task_note_i}),
+      .data_i({task_i.drop, task_beats, task_i.address, task_end_byte, task_i.noted, task_i.note}),
       .valid_o(task_valid), .ready_i(task_ready),
       .data_o({drop, beats, address, end_byte, noted, note_o}), .empty_o(empty), .usage_o()
   );

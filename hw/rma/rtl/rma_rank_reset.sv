@@ -16,64 +16,64 @@ module rma_rank_reset #(
     parameter int unsigned DESTS = 256
 ) (
     /// Clock.
-    input  logic        clk_i,
+    input  logic                             clk_i,
     /// Synchronous reset of the board, active low.
-    input  logic        rst_ni,
+    input  logic                             rst_ni,
     /// This rank's number on the network.
-    input  logic [7:0]  rank_i,
+    input  logic [7:0]                       rank_i,
 
     /// Pulse: RANK_RESET is written.
-    input  logic        start_i,
+    input  logic                             start_i,
     /// Something else is written into the rank's page.
-    input  logic        written_i,
+    input  logic                             written_i,
     /// Between BEGIN and END.
-    input  logic        begun_i,
+    input  logic                             begun_i,
     /// Ranks of the run.
-    input  logic [7:0]  nprocs_i,
+    input  logic [7:0]                       nprocs_i,
     /// Pulse: a request has been sent that will be answered once.
-    input  logic        asked_i,
+    input  logic                             asked_i,
     /// Pulse: such an answer has come.
-    input  logic        answered_i,
+    input  logic                             answered_i,
 
     /// Commands are queued or in the pipeline.
-    input  logic        commands_i,
+    input  logic                             commands_i,
     /// Messages or receives are being worked on.
-    input  logic        messages_i,
+    input  logic                             messages_i,
     /// Collectives have not ended.
-    input  logic        collectives_i,
+    input  logic                             collectives_i,
     /// Packets are being served, sent or written.
-    input  logic        packets_i,
+    input  logic                             packets_i,
     /// Registration table and message engine are cleared.
-    input  logic        ready_i,
+    input  logic                             ready_i,
     /// Collective commands end at once.
-    input  logic        orphaned_i,
+    input  logic                             orphaned_i,
 
     /// Commands are dropped, messages that come are refused, collectives that wait are cancelled.
-    output logic        drain_o,
+    output logic                             drain_o,
     /// No packet of a request is let in that has not begun to come in.
-    output logic        hold_o,
+    output logic                             hold_o,
     /// The rank's state is cleared.
-    output logic        clear_o,
+    output logic                             clear_o,
     /// Pulse: a rank that had begun is reset.
-    output logic        lost_o,
+    output logic                             lost_o,
     /// Messages that wait are to be dropped.
-    output logic        flush_o,
+    output logic                             flush_o,
     /// The message engine has taken that up.
-    input  logic        flush_ready_i,
+    input  logic                             flush_ready_i,
     /// Recalls are sent.
-    output logic        recall_o,
+    output logic                             recall_o,
     /// A header word of a recall.
-    output logic [31:0] head_o,
+    output logic [31:0]                      head_o,
     /// It is on offer.
-    output logic        head_valid_o,
+    output logic                             head_valid_o,
     /// It is taken.
-    input  logic        head_ready_i,
+    input  logic                             head_ready_i,
     /// Its packet's task is on offer, with the last word.
-    output logic        task_valid_o,
+    output logic                             task_valid_o,
     /// It is taken.
-    input  logic        task_ready_i,
+    input  logic                             task_ready_i,
     /// RESET_STATE.
-    output logic [31:0] state_o
+    output alcor_abi_pkg::rank_reset_state_t state_o
 );
 
   // All the answers that can be outstanding: what 256 message engines hold, and what is in the network.
@@ -97,6 +97,7 @@ module rma_rank_reset #(
   logic [1:0] word_q, clear_q;
   logic [7:0] count_q;
   logic recalled, last_dest, settled;
+  alcor_abi_pkg::message_t header;
 
   assign last_dest = 9'(dest_q) + 9'd1 >= 9'(reach_q) || 32'(dest_q) + 32'd1 >= DESTS;
   assign recalled  = task_valid_o && task_ready_i;
@@ -157,25 +158,25 @@ module rma_rank_reset #(
   assign task_valid_o = state_q == Recall && word_q == 2'd3 && head_ready_i;
 
   always_comb begin
-    head_o = '0;
-    if (word_q == 2'd0) begin
-      head_o[MESSAGE_DPID_LSB+:MESSAGE_DPID_W]   = dest_q;
-      head_o[MESSAGE_PTYPE_LSB+:MESSAGE_PTYPE_W] = PT_MESSAGE;
-      head_o[MESSAGE_ANNOUNCE_LSB]               = 1'b1;
-      head_o[MESSAGE_RECALL_LSB]                 = 1'b1;
-      head_o[MESSAGE_SRC_LSB+:MESSAGE_SRC_W]     = rank_i;
-    end
-    state_o = '0;
-    state_o[RANK_RESET_STATE_USED_LSB]        = used_q;
-    state_o[RANK_RESET_STATE_BUSY_LSB]        = drain_o;
-    state_o[RANK_RESET_STATE_ORPHANED_LSB]    = orphaned_i;
-    state_o[RANK_RESET_STATE_COMMANDS_LSB]    = drain_o && commands_i;
-    state_o[RANK_RESET_STATE_ANSWERS_LSB]     = drain_o && (owed_q != '0 || recall_o);
-    state_o[RANK_RESET_STATE_MESSAGES_LSB]    = drain_o && messages_i;
-    state_o[RANK_RESET_STATE_COLLECTIVES_LSB] = drain_o && collectives_i;
-    state_o[RANK_RESET_STATE_PACKETS_LSB]     = hold_o && packets_i;
-    state_o[RANK_RESET_STATE_LARGEST_LSB+:8]  = reach_q;
-    state_o[RANK_RESET_STATE_COUNT_LSB+:8]    = count_q;
+    header          = '0;
+    header.dpid     = dest_q;
+    header.ptype    = PT_MESSAGE;
+    header.announce = 1'b1;
+    header.recall   = 1'b1;
+    header.src      = rank_i;
+    head_o          = (word_q == 2'd0) ? header : '0;
+
+    state_o             = '0;
+    state_o.used        = used_q;
+    state_o.busy        = drain_o;
+    state_o.orphaned    = orphaned_i;
+    state_o.commands    = drain_o && commands_i;
+    state_o.answers     = drain_o && (owed_q != '0 || recall_o);
+    state_o.messages    = drain_o && messages_i;
+    state_o.collectives = drain_o && collectives_i;
+    state_o.packets     = hold_o && packets_i;
+    state_o.largest     = reach_q;
+    state_o.count       = count_q;
   end
 
   `ALCOR_IMPLIES(a_asks_or_recalls, recall_o, !asked_i)

@@ -5,90 +5,56 @@ import alcor_abi_pkg::*;
 /// Registers of a rank's page above the command window, its causes and its interrupt.
 module rma_registers (
     /// Clock.
-    input  logic        clk_i,
+    input  logic                             clk_i,
     /// Synchronous reset, active low.
-    input  logic        rst_ni,
+    input  logic                             rst_ni,
 
     /// A write to a register, offset 0x400 and above.
-    input  logic        write_i,
-    /// Its offset in the page.
-    input  logic [11:0] write_offset_i,
-    /// Its data.
-    input  logic [31:0] write_data_i,
+    input  logic                             write_i,
+    /// Offset of the write in the page.
+    input  logic [11:0]                      write_offset_i,
+    /// Data of the write.
+    input  logic [31:0]                      write_data_i,
     /// Register to be read.
-    input  logic [11:0] read_offset_i,
+    input  logic [11:0]                      read_offset_i,
     /// Its value, in the same cycle.
-    output logic [31:0] read_data_o,
+    output logic [31:0]                      read_data_o,
     /// The rank's interrupt, a level.
-    output logic        irq_o,
+    output logic                             irq_o,
 
     /// A command was written.
-    input  logic        written_i,
+    input  logic                             written_i,
     /// A command write was lost.
-    input  logic        overflow_i,
-    /// A command left the Instruction FIFO.
-    input  logic        retired_i,
-    /// An opcode was wrong.
-    input  logic        bad_opcode_i,
-    /// A command without completion was refused, with status and opcode.
-    input  logic        refused_i,
-    /// Why.
-    input  logic [4:0]  refused_status_i,
-    /// Its opcode.
-    input  logic [7:0]  refused_opcode_i,
+    input  logic                             overflow_i,
+    /// What commands without a completion have come to.
+    input  alcor_abi_pkg::pipeline_events_t  events_i,
     /// A command with a completion was refused.
-    input  logic        refused_x_i,
-    /// Accesses of others that failed their check: request plane, reply plane.
-    input  logic [1:0]  refused_in_i,
-    /// Of these, paper packets.
-    input  logic [1:0]  dropped_i,
-    /// Why.
-    input  logic [1:0][4:0] dropped_status_i,
-    /// Their type.
-    input  logic [1:0][2:0] dropped_type_i,
-    /// A packet was on the wrong plane.
-    input  logic        malformed_i,
-    /// Ranks met in different collective operations.
-    input  logic        mismatch_i,
+    input  logic                             refused_x_i,
+    /// Packets that the request plane has refused.
+    input  alcor_abi_pkg::refusal_t          request_refusal_i,
+    /// Packets that the reply plane has refused.
+    input  alcor_abi_pkg::refusal_t          reply_refusal_i,
     /// Pulse: a message is refused for want of room.
-    input  logic        no_room_i,
-    /// A barrier is complete.
-    input  logic        barrier_done_i,
-    /// A registration has ended.
-    input  logic        result_valid_i,
-    /// Its outcome.
-    input  logic [4:0]  result_status_i,
-    /// Its slot.
-    input  logic [7:0]  result_slot_i,
+    input  logic                             no_room_i,
     /// The run is aborted.
-    input  logic        aborted_i,
+    input  logic                             aborted_i,
     /// Words passing: request sent, reply sent, request received, reply received.
-    input  logic [3:0]  words_i,
+    input  logic [3:0]                       words_i,
     /// This rank's id.
-    input  logic [7:0]  pid_i,
+    input  logic [7:0]                       pid_i,
     /// Ranks of the run.
-    input  logic [7:0]  nprocs_i,
+    input  logic [7:0]                       nprocs_i,
     /// Between BEGIN and END.
-    input  logic        begun_i,
+    input  logic                             begun_i,
     /// RESET_STATE.
-    input  logic [31:0] reset_state_i,
+    input  alcor_abi_pkg::rank_reset_state_t reset_state_i,
 
-    /// Completion ring: base.
-    output logic [31:0] cq_base_o,
-    /// Completion ring: log2 of its entries.
-    output logic [3:0]  cq_log2_entries_o,
-    /// Completion ring: entries taken.
-    output logic [31:0] cq_tail_o,
-    /// Completion ring: the base is being written.
-    output logic        cq_clear_o,
-    /// Completion ring: entries written.
-    input  logic [31:0] cq_head_i,
-    /// Completion ring: a completion was lost.
-    input  logic        cq_overflow_i,
-    /// Commands retired.
-    output logic [31:0] retired_o,
+    /// Registers of the completion ring.
+    output alcor_abi_pkg::ring_settings_t    ring_o,
+    /// State of the completion ring.
+    input  alcor_abi_pkg::ring_state_t       ring_i,
     /// BARRIER_DONE, not yet acknowledged.
-    output logic        barrier_pending_o
+    output logic                             barrier_pending_o
 );
 
   // ---------------------------------------------------------------- written by the host
@@ -97,10 +63,11 @@ module rma_registers (
   logic [3:0] cq_log2_q;
   logic [5:0] enable_q;
   logic ack, ack_events;
+  alcor_abi_pkg::rank_ack_t acks;
 
   assign ack        = write_i && write_offset_i == RANK_ACK_OFFSET;
   assign ack_events = write_i && write_offset_i == RANK_ACK_EVENTS_OFFSET;
-  assign cq_clear_o = write_i && write_offset_i == RANK_CQ_BASE_OFFSET;
+  assign acks       = write_data_i;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -123,34 +90,45 @@ module rma_registers (
     end
   end
 
-  assign cq_base_o         = cq_base_q;
-  assign cq_log2_entries_o = cq_log2_q;
-  assign cq_tail_o         = cq_tail_q;
+  assign ring_o.clear        = write_i && write_offset_i == RANK_CQ_BASE_OFFSET;
+  assign ring_o.log2_entries = cq_log2_q;
+  assign ring_o.base         = cq_base_q;
+  assign ring_o.tail         = cq_tail_q;
+  assign ring_o.retired      = retired_q;
 
   // ---------------------------------------------------------------- what happened
 
   logic barrier_q, registration_q;
   logic [7:0] events_d, events_q;
+  alcor_abi_pkg::rank_events_t raised;
+  logic [31:0] raised_bits;
   logic [31:0] retired_q, barriers_q, refused_in_q, refused_out_q;
   logic [3:0] passed_q;
   logic [3:0][31:0] words_q;
-  logic [4:0] result_status_q, error_status_q;
+  alcor_abi_pkg::status_e result_status_q, error_status_q;
   logic [7:0] result_slot_q, error_opcode_q;
   logic [15:0] result_count_q;
   logic epoch_runs_q;
   logic [31:0] epoch_timer_q, epoch_q;
 
   always_comb begin
+    raised             = '0;
+    raised.overflow    = overflow_i;
+    raised.bad_opcode  = events_i.bad_opcode;
+    raised.refused     = events_i.refused;
+    raised.dropped     = request_refusal_i.dropped || reply_refusal_i.dropped;
+    raised.cq_overflow = ring_i.overflow;
+    raised.malformed   = request_refusal_i.malformed || reply_refusal_i.malformed;
+    raised.mismatch    = events_i.mismatch;
+    raised.no_room     = no_room_i;
+  end
+
+  assign raised_bits = raised;
+
+  always_comb begin
     events_d = events_q;
     if (ack_events) events_d &= ~write_data_i[7:0];
-    events_d[RANK_EVENTS_OVERFLOW_LSB]    |= overflow_i;
-    events_d[RANK_EVENTS_BAD_OPCODE_LSB]  |= bad_opcode_i;
-    events_d[RANK_EVENTS_REFUSED_LSB]     |= refused_i;
-    events_d[RANK_EVENTS_DROPPED_LSB]     |= |dropped_i;
-    events_d[RANK_EVENTS_CQ_OVERFLOW_LSB] |= cq_overflow_i;
-    events_d[RANK_EVENTS_MALFORMED_LSB]   |= malformed_i;
-    events_d[RANK_EVENTS_MISMATCH_LSB]    |= mismatch_i;
-    events_d[RANK_EVENTS_NO_ROOM_LSB]     |= no_room_i;
+    events_d |= raised_bits[7:0];
   end
 
   always_ff @(posedge clk_i) begin
@@ -164,38 +142,40 @@ module rma_registers (
       refused_out_q   <= '0;
       passed_q        <= '0;
       words_q         <= '0;
-      result_status_q <= '0;
+      result_status_q <= ST_OK;
       result_slot_q   <= '0;
       result_count_q  <= '0;
-      error_status_q  <= '0;
+      error_status_q  <= ST_OK;
       error_opcode_q  <= '0;
     end else begin
-      if (ack && write_data_i[RANK_ACK_BARRIER_LSB]) barrier_q <= 1'b0;
-      if (barrier_done_i) barrier_q <= 1'b1;
-      if (ack && write_data_i[RANK_ACK_REGISTRATION_LSB]) registration_q <= 1'b0;
-      if (result_valid_i) begin
+      if (ack && acks.barrier) barrier_q <= 1'b0;
+      if (events_i.barrier_done) barrier_q <= 1'b1;
+      if (ack && acks.registration) registration_q <= 1'b0;
+      if (events_i.result_valid) begin
         registration_q  <= 1'b1;
-        result_status_q <= result_status_i;
-        result_slot_q   <= result_slot_i;
+        result_status_q <= events_i.result_status;
+        result_slot_q   <= events_i.result_slot;
         result_count_q  <= result_count_q + 1'b1;
       end
       events_q      <= events_d;
-      retired_q     <= retired_q + 32'(retired_i);
-      barriers_q    <= barriers_q + 32'(barrier_done_i);
-      refused_in_q  <= refused_in_q + 32'(refused_in_i[0]) + 32'(refused_in_i[1]);
-      refused_out_q <= refused_out_q + 32'(refused_i || refused_x_i);
+      retired_q     <= retired_q + 32'(events_i.retired);
+      barriers_q    <= barriers_q + 32'(events_i.barrier_done);
+      refused_in_q  <= refused_in_q + 32'(request_refusal_i.refused) + 32'(reply_refusal_i.refused);
+      refused_out_q <= refused_out_q + 32'(events_i.refused || refused_x_i);
       // A register apart: the handshakes are late in their cycle.
       passed_q <= words_i;
       for (int unsigned i = 0; i < 4; i++) words_q[i] <= words_q[i] + 32'(passed_q[i]);
-      for (int unsigned p = 0; p < 2; p++) begin
-        if (dropped_i[p]) begin
-          error_status_q <= dropped_status_i[p];
-          error_opcode_q <= 8'(dropped_type_i[p]);
-        end
+      if (request_refusal_i.dropped) begin
+        error_status_q <= request_refusal_i.status;
+        error_opcode_q <= 8'(request_refusal_i.ptype);
       end
-      if (refused_i) begin
-        error_status_q <= refused_status_i;
-        error_opcode_q <= refused_opcode_i;
+      if (reply_refusal_i.dropped) begin
+        error_status_q <= reply_refusal_i.status;
+        error_opcode_q <= 8'(reply_refusal_i.ptype);
+      end
+      if (events_i.refused) begin
+        error_status_q <= events_i.refused_status;
+        error_opcode_q <= events_i.refused_opcode;
       end
     end
   end
@@ -207,7 +187,7 @@ module rma_registers (
     if (!rst_ni) begin
       epoch_runs_q <= 1'b0;
       epoch_q      <= '0;
-    end else if (barrier_done_i) begin
+    end else if (events_i.barrier_done) begin
       epoch_runs_q <= 1'b0;
       epoch_q      <= epoch_timer_q + 1'b1;
     end else if (written_i) begin
@@ -215,55 +195,62 @@ module rma_registers (
     end
   end
 
-  assign retired_o         = retired_q;
   assign barrier_pending_o = barrier_q;
 
   // ---------------------------------------------------------------- causes and interrupt
 
-  logic [5:0] causes;
-  logic [31:0] cq_ahead, retired_ahead;
+  alcor_abi_pkg::rank_causes_t causes;
+  logic [31:0] cause_bits, cq_ahead, retired_ahead;
 
   always_comb begin
-    cq_ahead      = cq_head_i - cq_wake_q;
-    retired_ahead = retired_q - retired_wake_q;
-    causes        = '0;
-    causes[RANK_CAUSES_COMPLETION_LSB]   = !cq_ahead[31];
-    causes[RANK_CAUSES_BARRIER_LSB]      = barrier_q;
-    causes[RANK_CAUSES_REGISTRATION_LSB] = registration_q;
-    causes[RANK_CAUSES_ABORTED_LSB]      = aborted_i;
-    causes[RANK_CAUSES_EVENT_LSB]        = events_q != '0;
-    causes[RANK_CAUSES_CREDIT_LSB]       = !retired_ahead[31];
+    cq_ahead            = ring_i.head - cq_wake_q;
+    retired_ahead       = retired_q - retired_wake_q;
+    causes              = '0;
+    causes.completion   = !cq_ahead[31];
+    causes.barrier      = barrier_q;
+    causes.registration = registration_q;
+    causes.aborted      = aborted_i;
+    causes.event_       = events_q != '0;
+    causes.credit       = !retired_ahead[31];
   end
+
+  assign cause_bits = causes;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) irq_o <= 1'b0;
-    else irq_o <= (causes & enable_q) != '0;
+    else irq_o <= (cause_bits[5:0] & enable_q) != '0;
   end
 
   // ---------------------------------------------------------------- read by the host
 
+  alcor_abi_pkg::rank_identity_t identity;
+  alcor_abi_pkg::rank_reg_result_t result;
+  alcor_abi_pkg::rank_last_error_t error;
+
   always_comb begin
-    read_data_o = '0;
+    identity        = '0;
+    identity.pid    = pid_i;
+    identity.nprocs = nprocs_i;
+    identity.begun  = begun_i;
+    result          = '0;
+    result.slot     = result_slot_q;
+    result.status   = result_status_q;
+    result.count    = result_count_q;
+    error           = '0;
+    error.status    = error_status_q;
+    error.opcode    = error_opcode_q;
+  end
+
+  always_comb begin
     unique case (read_offset_i)
-      RANK_IDENTITY_OFFSET: begin
-        read_data_o[RANK_IDENTITY_PID_LSB+:8]    = pid_i;
-        read_data_o[RANK_IDENTITY_NPROCS_LSB+:8] = nprocs_i;
-        read_data_o[RANK_IDENTITY_BEGUN_LSB]     = begun_i;
-      end
-      RANK_CAUSES_OFFSET:           read_data_o[5:0] = causes;
+      RANK_IDENTITY_OFFSET:         read_data_o = identity;
+      RANK_CAUSES_OFFSET:           read_data_o = causes;
       RANK_RETIRED_OFFSET:          read_data_o = retired_q;
-      RANK_CQ_HEAD_OFFSET:          read_data_o = cq_head_i;
-      RANK_REG_RESULT_OFFSET: begin
-        read_data_o[RANK_REG_RESULT_SLOT_LSB+:8]    = result_slot_q;
-        read_data_o[RANK_REG_RESULT_STATUS_LSB+:5]  = result_status_q;
-        read_data_o[RANK_REG_RESULT_COUNT_LSB+:16]  = result_count_q;
-      end
+      RANK_CQ_HEAD_OFFSET:          read_data_o = ring_i.head;
+      RANK_REG_RESULT_OFFSET:       read_data_o = result;
       RANK_EPOCH_CYCLES_OFFSET:     read_data_o = epoch_q;
-      RANK_EVENTS_OFFSET:           read_data_o[7:0] = events_q;
-      RANK_LAST_ERROR_OFFSET: begin
-        read_data_o[RANK_LAST_ERROR_STATUS_LSB+:5] = error_status_q;
-        read_data_o[RANK_LAST_ERROR_OPCODE_LSB+:8] = error_opcode_q;
-      end
+      RANK_EVENTS_OFFSET:           read_data_o = 32'(events_q);
+      RANK_LAST_ERROR_OFFSET:       read_data_o = error;
       RANK_REFUSED_IN_OFFSET:       read_data_o = refused_in_q;
       RANK_REFUSED_OUT_OFFSET:      read_data_o = refused_out_q;
       RANK_TX_REQUEST_WORDS_OFFSET: read_data_o = words_q[0];
@@ -272,10 +259,10 @@ module rma_registers (
       RANK_RX_REPLY_WORDS_OFFSET:   read_data_o = words_q[3];
       RANK_BARRIERS_OFFSET:         read_data_o = barriers_q;
       RANK_RESET_STATE_OFFSET:      read_data_o = reset_state_i;
-      default: ;
+      default:                      read_data_o = '0;
     endcase
   end
 
-  `ALCOR_IMPLIES(a_one_barrier, barrier_done_i, !barrier_q)
+  `ALCOR_IMPLIES(a_one_barrier, events_i.barrier_done, !barrier_q)
 
 endmodule

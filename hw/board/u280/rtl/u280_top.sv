@@ -472,9 +472,6 @@ module u280_top #(
       .dma_rdata_o     (dma_rdata),
       .dma_rlast_o     (dma_rlast),
       .irq_o           (irq),
-      .move_valid_i    ('0),
-      .move_offset_i   ('0),
-      .move_data_i     ('0),
       .link_valid_i    (rx_valid),
       .link_vc_i       (rx_vc),
       .link_phit_i     (rx_phit),
@@ -484,10 +481,7 @@ module u280_top #(
       .link_vc_o       (tx_vc),
       .link_phit_o     (tx_phit),
       .link_credit_o   (tx_credit),
-      .link_credit_vc_o(tx_credit_vc),
-      .monitor_valid_o (),
-      .monitor_last_o  (),
-      .monitor_data_o  ()
+      .link_credit_vc_o(tx_credit_vc)
   );
 
   // ---------------------------------------------------------------- links

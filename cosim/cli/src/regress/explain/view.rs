@@ -20,14 +20,14 @@ const OF_RANK: [(&str, &[(&str, &str)]); 5] = [
     (
         "command queue",
         &[
-            ("", "command_write_i"),
-            ("", "command_opcode_i"),
-            ("", "command_data_i"),
-            ("u_command_queue", "command_valid_o"),
-            ("u_command_queue", "command_ready_i"),
-            ("u_command_queue", "command_opcode_o"),
-            ("u_command_queue", "command_data_o"),
-            ("u_command_queue", "overflow_o"),
+            ("u_issue.u_command_queue", "write_i"),
+            ("u_issue.u_command_queue", "opcode_i"),
+            ("u_issue.u_command_queue", "data_i"),
+            ("u_issue.u_command_queue", "command_valid_o"),
+            ("u_issue.u_command_queue", "command_ready_i"),
+            ("u_issue.u_command_queue", "command_opcode_o"),
+            ("u_issue.u_command_queue", "command_data_o"),
+            ("u_issue.u_command_queue", "overflow_o"),
         ],
     ),
     (
@@ -51,22 +51,21 @@ const OF_RANK: [(&str, &[(&str, &str)]); 5] = [
     (
         "completion queue",
         &[
-            ("u_completion_queue", "head_o"),
-            ("u_completion_queue", "tail_i"),
+            ("u_completion_queue", "head_q"),
+            ("u_completion_queue", "settings_i"),
             ("u_completion_queue", "write_valid_o"),
             ("u_completion_queue", "write_ready_i"),
             ("u_completion_queue", "write_data_o"),
-            ("u_completion_queue", "overflow_o"),
+            ("u_completion_queue", "state_o"),
             ("", "irq_o"),
         ],
     ),
     (
         "sync",
         &[
-            ("", "sync_valid_o"),
-            ("", "sync_kind_o"),
+            ("", "sync_o"),
             ("", "quiet_o"),
-            ("", "sync_fire_i"),
+            ("", "sync_i"),
             ("", "begun_o"),
             ("", "aborted_i"),
         ],
@@ -290,7 +289,7 @@ mod tests {
             variable(&format!("{rank}.tx_data_o.tx_data_o[1]"), "[31:0]"),
             variable(&format!("{rank}.tx_data_o.tx_data_o[0]"), "[31:0]"),
             variable(&format!("{rank}.tx_data_o_more"), ""),
-            variable(&format!("{rank}.u_completion_queue.head_o"), "[31:0]"),
+            variable(&format!("{rank}.u_completion_queue.head_q"), "[31:0]"),
         ];
         View {
             groups: groups(&variables),
@@ -325,7 +324,7 @@ mod tests {
         has("[dumpfile] \"waves.fst\"");
         has("[timestart] 400000");
         has("-rank 1: completion queue");
-        has("TOP.sim_top.u_core.g_rank[1].u_coprocessor.u_completion_queue.head_o[31:0]");
+        has("TOP.sim_top.u_core.g_rank[1].u_coprocessor.u_completion_queue.head_q[31:0]");
         let marker = text.lines().find(|line| line.starts_with("*-")).unwrap();
         assert_eq!(marker.split(' ').nth(1), Some("1000000"));
     }
@@ -333,7 +332,7 @@ mod tests {
     #[test]
     fn surfer_gets_commands_that_end_at_the_cursor() {
         let text = view().sucl();
-        assert!(text.contains("divider_add rank 1: completion queue\nvariable_add TOP.sim_top.u_core.g_rank[1].u_coprocessor.u_completion_queue.head_o\n"), "{text}");
+        assert!(text.contains("divider_add rank 1: completion queue\nvariable_add TOP.sim_top.u_core.g_rank[1].u_coprocessor.u_completion_queue.head_q\n"), "{text}");
         assert!(text.contains("cursor_set 1000000\n"));
         assert!(text.ends_with("goto_cursor\n"));
     }

@@ -1,0 +1,144 @@
+/// Bench top for a whole board of two ranks without links: `core` with its test rig, and the beats that pass its
+/// coprocessors.
+module core_board_bench #(
+    /// Ranks of the board.
+    parameter int unsigned RANKS = 2,
+    /// Slots of each registration table.
+    parameter int unsigned SLOTS = 32,
+    /// Bytes of each node memory.
+    parameter int unsigned NODE_BYTES = 65536,
+    /// Payload words of an extended packet.
+    parameter int unsigned PAYLOAD_WORDS = 128,
+    /// Entries of the command FIFOs.
+    parameter int unsigned COMMAND_DEPTH = 64,
+    /// Beats of each In FIFO.
+    parameter int unsigned IN_DEPTH = 512,
+    /// Beats of each Out FIFO.
+    parameter int unsigned OUT_DEPTH = 512,
+    /// Words of each Head FIFO.
+    parameter int unsigned HEAD_DEPTH = 16,
+    /// Tasks of each MM Interface FIFO.
+    parameter int unsigned MM_DEPTH = 16,
+    /// Words of each router input memory.
+    parameter int unsigned ROUTER_INPUT_DEPTH = 512,
+    /// Words of each virtual output queue, crosspoint and output memory.
+    parameter int unsigned ROUTER_QUEUE_DEPTH = 16,
+    /// Posted receives, and as many unexpected messages, of each rank.
+    parameter int unsigned MESSAGES = 16,
+    /// Bytes of a fragment.
+    parameter int unsigned FRAGMENT = 64,
+    /// Address bits of the board's node memory; derived, not to be set.
+    localparam int unsigned DmaW = $clog2(RANKS) + $clog2(NODE_BYTES)
+) (
+    /// Clock.
+    input  logic                   clk_i,
+    /// Reset.
+    input  logic                   rst_ni,
+
+    /// Test rig.
+    input  logic [RANKS-1:0]       move_valid_i,
+    input  logic [RANKS-1:0][11:0] move_offset_i,
+    input  logic [RANKS-1:0][31:0] move_data_i,
+    /// A register, in the same cycle.
+    input  logic [16:0]            lite_araddr_i,
+    output logic [31:0]            peek_o,
+    /// A beat passes; per rank request out, reply out, request in, reply in.
+    output logic [RANKS-1:0][3:0]  monitor_valid_o,
+
+    /// Node memory.
+    input  logic                   dma_awvalid_i,
+    output logic                   dma_awready_o,
+    input  logic [DmaW-1:0]        dma_awaddr_i,
+    input  logic                   dma_wvalid_i,
+    output logic                   dma_wready_o,
+    input  logic [31:0]            dma_wdata_i,
+    input  logic [3:0]             dma_wstrb_i,
+    input  logic                   dma_wlast_i,
+    output logic                   dma_bvalid_o,
+    input  logic                   dma_bready_i,
+    input  logic                   dma_arvalid_i,
+    output logic                   dma_arready_o,
+    input  logic [DmaW-1:0]        dma_araddr_i,
+    input  logic [7:0]             dma_arlen_i,
+    output logic                   dma_rvalid_o,
+    input  logic                   dma_rready_i,
+    output logic [31:0]            dma_rdata_o,
+    output logic                   dma_rlast_o
+);
+
+  assign u_core.g_rig.move_valid  = move_valid_i;
+  assign u_core.g_rig.move_offset = move_offset_i;
+  assign u_core.g_rig.move_data   = move_data_i;
+
+  for (genvar r = 0; r < RANKS; r++) begin : g_monitor
+    for (genvar p = 0; p < 2; p++) begin : g_plane
+      assign monitor_valid_o[r][p]   = u_core.tx_valid[p][r] && u_core.tx_ready[p][r];
+      assign monitor_valid_o[r][2+p] = u_core.rx_valid[p][r] && u_core.rx_ready[p][r];
+    end
+  end
+
+  core #(
+      .RANKS             (RANKS),
+      .SLOTS             (SLOTS),
+      .NODE_BYTES        (NODE_BYTES),
+      .PAYLOAD_WORDS     (PAYLOAD_WORDS),
+      .COMMAND_DEPTH     (COMMAND_DEPTH),
+      .IN_DEPTH          (IN_DEPTH),
+      .OUT_DEPTH         (OUT_DEPTH),
+      .HEAD_DEPTH        (HEAD_DEPTH),
+      .MM_DEPTH          (MM_DEPTH),
+      .ROUTER_INPUT_DEPTH(ROUTER_INPUT_DEPTH),
+      .ROUTER_QUEUE_DEPTH(ROUTER_QUEUE_DEPTH),
+      .MESSAGES          (MESSAGES),
+      .FRAGMENT          (FRAGMENT),
+      .RIG               (1'b1)
+  ) u_core (
+      .clk_i           (clk_i),
+      .rst_ni          (rst_ni),
+      .lite_awvalid_i  (1'b0),
+      .lite_awready_o  (),
+      .lite_awaddr_i   ('0),
+      .lite_wvalid_i   (1'b0),
+      .lite_wready_o   (),
+      .lite_wdata_i    ('0),
+      .lite_bvalid_o   (),
+      .lite_bready_i   (1'b0),
+      .lite_arvalid_i  (1'b0),
+      .lite_arready_o  (),
+      .lite_araddr_i   (lite_araddr_i),
+      .lite_rvalid_o   (),
+      .lite_rready_i   (1'b0),
+      .lite_rdata_o    (),
+      .peek_o          (peek_o),
+      .dma_awvalid_i   (dma_awvalid_i),
+      .dma_awready_o   (dma_awready_o),
+      .dma_awaddr_i    (dma_awaddr_i),
+      .dma_wvalid_i    (dma_wvalid_i),
+      .dma_wready_o    (dma_wready_o),
+      .dma_wdata_i     (dma_wdata_i),
+      .dma_wstrb_i     (dma_wstrb_i),
+      .dma_wlast_i     (dma_wlast_i),
+      .dma_bvalid_o    (dma_bvalid_o),
+      .dma_bready_i    (dma_bready_i),
+      .dma_arvalid_i   (dma_arvalid_i),
+      .dma_arready_o   (dma_arready_o),
+      .dma_araddr_i    (dma_araddr_i),
+      .dma_arlen_i     (dma_arlen_i),
+      .dma_rvalid_o    (dma_rvalid_o),
+      .dma_rready_i    (dma_rready_i),
+      .dma_rdata_o     (dma_rdata_o),
+      .dma_rlast_o     (dma_rlast_o),
+      .irq_o           (),
+      .link_valid_i    ('0),
+      .link_vc_i       ('0),
+      .link_phit_i     ('0),
+      .link_credit_i   ('0),
+      .link_credit_vc_i('0),
+      .link_valid_o    (),
+      .link_vc_o       (),
+      .link_phit_o     (),
+      .link_credit_o   (),
+      .link_credit_vc_o()
+  );
+
+endmodule

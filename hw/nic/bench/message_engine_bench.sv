@@ -1,0 +1,243 @@
+import alcor_abi_pkg::*;
+
+
+/// Bench top for `message_engine`: each member of its structs is a port.
+module message_engine_bench #(
+    /// Posted receives, and unexpected messages, that there is room for; a power of two up to 1024.
+    parameter int unsigned DEPTH = 256,
+    /// Cells of each matching unit.
+    parameter int unsigned CELLS = 16,
+    /// Cells of a block of them.
+    parameter int unsigned BLOCK = 8,
+    /// Bytes of a fragment of the unexpected message buffer, a power of two.
+    parameter int unsigned FRAGMENT = 256,
+    /// Bytes of node memory, a power of two.
+    parameter int unsigned NODE_BYTES = 1048576,
+    /// Payload words of an extended packet, a power of two.
+    parameter int unsigned PAYLOAD_WORDS = 128
+) (
+    /// Clock.
+    input  logic              clk_i,
+    /// Synchronous reset, active low.
+    input  logic              rst_ni,
+    /// This rank's number on the network.
+    input  logic [7:0]        rank_i,
+    /// Tables are cleared.
+    output logic              ready_o,
+    /// Nothing is under way; messages and receives that wait for each other may be there.
+    output logic              idle_o,
+
+    /// Host: a write to a register.
+    input  logic              register_write_i,
+    /// Host: its offset in the page.
+    input  logic [11:0]       register_offset_i,
+    /// Host: its data.
+    input  logic [31:0]       register_data_i,
+    /// Host: register to be read.
+    input  logic [11:0]       read_offset_i,
+    /// Host: its value, in the same cycle; 0 where it is not of this block.
+    output logic [31:0]       read_data_o,
+    /// Pulse: a message is refused for want of room.
+    output logic              no_room_o,
+
+    /// A command.
+    input  logic              command_valid_i,
+    /// It is taken.
+    output logic              command_ready_o,
+    /// One of message_command_e.
+    input  logic [1:0]        command_i,
+    /// Source.
+    input  logic [7:0]        command_rank_i,
+    /// Context.
+    input  logic [7:0]        command_context_i,
+    /// x_tag.
+    input  logic [31:0]       command_tag_i,
+    /// Buffer: byte address; of an announcement, the message's.
+    input  logic [31:0]       command_address_i,
+    /// Buffer: bytes; of an announcement, the message's.
+    input  logic [31:0]       command_length_i,
+    /// Command id.
+    input  logic [15:0]       command_id_i,
+    /// Pulse: the command is an announcement of this rank, whose message others may fetch.
+    input  logic              announce_i,
+
+    /// A fetch asks for the message with id `fetch_id_i`.
+    input  logic              fetch_lookup_i,
+    /// The id.
+    input  logic [9:0]        fetch_id_i,
+    /// A cycle later, until the next lookup: its byte address.
+    output logic [31:0]       fetch_base_o,
+    /// Its bytes.
+    output logic [31:0]       fetch_size_o,
+
+    /// A message is here, and waits for a verdict.
+    input  logic              arrival_valid_i,
+    /// It is an announcement.
+    input  logic              arrival_announce_i,
+    /// Its source.
+    input  logic [7:0]        arrival_source_i,
+    /// Its context.
+    input  logic [7:0]        arrival_context_i,
+    /// Its tag.
+    input  logic [25:0]       arrival_tag_i,
+    /// Its length in bytes.
+    input  logic [31:0]       arrival_length_i,
+    /// Its sender's command id.
+    input  logic [15:0]       arrival_id_i,
+    /// It is a recall of its source.
+    input  logic              arrival_recall_i,
+    /// The rank is being reset: messages are refused.
+    input  logic              closed_i,
+    /// The verdict, which takes the message.
+    output logic              verdict_valid_o,
+    /// The verdict is taken.
+    input  logic              verdict_ready_i,
+    /// One of message_verdict_e.
+    output logic [1:0]        verdict_o,
+    /// Byte address that the payload goes to.
+    output logic [31:0]       verdict_address_o,
+    /// Bytes of the payload that go there.
+    output logic [31:0]       verdict_bytes_o,
+    /// Id of the receive, of MvDirect.
+    output logic [15:0]       verdict_receive_o,
+
+    /// Pulse: a payload lies in its fragment.
+    input  logic              stored_i,
+    /// Pulse: a payload that went directly lies in the receive buffer.
+    input  logic              direct_i,
+    /// Id of the receive.
+    input  logic [15:0]       direct_receive_i,
+    /// Pulse: a payload that was copied or fetched lies in the receive buffer.
+    input  logic              moved_i,
+    /// Id of the receive.
+    input  logic [15:0]       moved_receive_i,
+    /// Its status.
+    input  logic [4:0]        moved_status_i,
+
+    /// Copy of a payload to the receive buffer: one is offered.
+    output logic              copy_valid_o,
+    /// It is taken.
+    input  logic              copy_ready_i,
+    /// From this byte address.
+    output logic [31:0]       copy_from_o,
+    /// To this byte address.
+    output logic [31:0]       copy_to_o,
+    /// Bytes.
+    output logic [15:0]       copy_bytes_o,
+    /// Id of the receive.
+    output logic [15:0]       copy_receive_o,
+
+    /// Fetches: header word for the request plane.
+    output logic              head_valid_o,
+    /// It is taken.
+    input  logic              head_ready_i,
+    /// The word.
+    output logic [31:0]       head_o,
+    /// Fetches: task, with a packet's last header word.
+    output logic              task_valid_o,
+    /// It is taken.
+    input  logic              task_ready_i,
+
+    /// Acknowledgement for a sender.
+    output logic              ack_valid_o,
+    /// It is taken.
+    input  logic              ack_ready_i,
+    /// The sender.
+    output logic [7:0]        ack_rank_o,
+    /// Its status.
+    output logic [4:0]        ack_status_o,
+    /// Its command id.
+    output logic [15:0]       ack_id_o,
+
+    /// Completion of a receive or probe.
+    output logic              completion_valid_o,
+    /// It is entered.
+    input  logic              completion_ready_i,
+    /// Its status.
+    output logic [4:0]        completion_status_o,
+    /// Its id.
+    output logic [15:0]       completion_id_o,
+    /// The message's source.
+    output logic [7:0]        completion_source_o,
+    /// Its tag.
+    output logic [25:0]       completion_tag_o,
+    /// Its length in bytes.
+    output logic [31:0]       completion_length_o
+);
+
+  alcor_abi_pkg::engine_command_t command;
+  alcor_abi_pkg::to_engine_t to_engine;
+  alcor_abi_pkg::from_engine_t from_engine;
+  alcor_abi_pkg::delivered_t moved;
+  alcor_abi_pkg::received_t completion;
+
+  assign command = {
+    command_i, command_rank_i, command_context_i, command_id_i, command_tag_i, command_address_i, command_length_i
+  };
+  assign to_engine = {
+    arrival_valid_i, arrival_announce_i, arrival_recall_i, arrival_source_i, arrival_context_i, arrival_tag_i,
+    arrival_id_i, arrival_length_i, verdict_ready_i, fetch_lookup_i, fetch_id_i, copy_ready_i, ack_ready_i, stored_i,
+    direct_i, 5'd0, direct_receive_i
+  };
+  assign moved = {moved_i, moved_status_i, moved_receive_i};
+
+  assign verdict_valid_o     = from_engine.verdict_valid;
+  assign verdict_o           = from_engine.verdict.kind;
+  assign verdict_address_o   = from_engine.verdict.address;
+  assign verdict_bytes_o     = from_engine.verdict.bytes;
+  assign verdict_receive_o   = from_engine.verdict.receive;
+  assign fetch_base_o        = from_engine.fetch.address;
+  assign fetch_size_o        = from_engine.fetch.length;
+  assign copy_valid_o        = from_engine.copy_valid;
+  assign copy_from_o         = from_engine.copy.from;
+  assign copy_to_o           = from_engine.copy.to;
+  assign copy_bytes_o        = from_engine.copy.bytes;
+  assign copy_receive_o      = from_engine.copy.receive;
+  assign ack_valid_o         = from_engine.ack_valid;
+  assign ack_rank_o          = from_engine.ack.rank;
+  assign ack_status_o        = from_engine.ack.status;
+  assign ack_id_o            = from_engine.ack.id;
+  assign completion_status_o = completion.status;
+  assign completion_id_o     = completion.id;
+  assign completion_source_o = completion.source;
+  assign completion_tag_o    = completion.tag;
+  assign completion_length_o = completion.length;
+
+  message_engine #(
+      .DEPTH        (DEPTH),
+      .CELLS        (CELLS),
+      .BLOCK        (BLOCK),
+      .FRAGMENT     (FRAGMENT),
+      .NODE_BYTES   (NODE_BYTES),
+      .PAYLOAD_WORDS(PAYLOAD_WORDS)
+  ) u_engine (
+      .clk_i             (clk_i),
+      .rst_ni            (rst_ni),
+      .rank_i            (rank_i),
+      .ready_o           (ready_o),
+      .idle_o            (idle_o),
+      .closed_i          (closed_i),
+      .write_i           (register_write_i),
+      .write_offset_i    (register_offset_i),
+      .write_data_i      (register_data_i),
+      .read_offset_i     (read_offset_i),
+      .read_data_o       (read_data_o),
+      .no_room_o         (no_room_o),
+      .command_valid_i   (command_valid_i),
+      .command_ready_o   (command_ready_o),
+      .command_i         (command),
+      .announce_i        (announce_i),
+      .port_i            (to_engine),
+      .port_o            (from_engine),
+      .moved_i           (moved),
+      .head_valid_o      (head_valid_o),
+      .head_ready_i      (head_ready_i),
+      .head_o            (head_o),
+      .task_valid_o      (task_valid_o),
+      .task_ready_i      (task_ready_i),
+      .completion_valid_o(completion_valid_o),
+      .completion_ready_i(completion_ready_i),
+      .completion_o      (completion)
+  );
+
+endmodule

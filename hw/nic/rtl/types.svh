@@ -1,0 +1,262 @@
+// Types of two-sided messages: between the coprocessor and its message engine, and inside the engine.
+// No part of the ABI. hw/abi/generate copies them into alcor_abi_pkg, since they hold types of the ABI and Yosys
+// resolves no type of one package inside another.
+//
+// A stream has `valid` and `ready` beside its struct; a struct with a member `valid` is a pulse or a level.
+
+  /// Operations of a match queue.
+  typedef enum logic [1:0] {
+    MoSearch = 2'd0,  // find the first entry that matches, and take it out
+    MoProbe  = 2'd1,  // find the first entry that matches
+    MoAppend = 2'd2,  // put an entry at the end
+    MoRemove = 2'd3   // take out an entry by its number
+  } match_op_e;
+
+  /// What the host asks of a rank's message engine.
+  typedef enum logic [1:0] {
+    McReceive = 2'd0,  // post a receive
+    McProbe   = 2'd1,  // look for an unexpected message
+    McCancel  = 2'd2,  // take back a posted receive
+    McFlush   = 2'd3   // drop all messages that wait; of a rank that is being reset
+  } message_command_e;
+
+  /// What becomes of the payload of a message that arrives.
+  typedef enum logic [1:0] {
+    MvNone   = 2'd0,  // nothing: there is none, or nobody wants it
+    MvStore  = 2'd1,  // into its fragment of the unexpected message buffer
+    MvDirect = 2'd2,  // into the receive buffer
+    MvRefuse = 2'd3   // nothing, and the sender is told: there is no room
+  } message_verdict_e;
+
+  /// Receiver of the note that a write to memory is done.
+  typedef enum logic [1:0] {
+    NkCommand   = 2'd0,  // the rank that gave the command: by an acknowledgement, or in the completion ring
+    NkStored    = 2'd1,  // the message engine: a payload lies in its fragment
+    NkDelivered = 2'd2   // the message engine: a payload lies in the receive buffer
+  } note_kind_e;
+
+  /// Match bits of a message or receive, and mask bits of a receive.
+  typedef struct packed {
+    /// Source rank.
+    logic [7:0]  source;
+    /// Context.
+    logic [7:0]  context_;
+    /// Tag.
+    logic [25:0] tag;
+  } match_t;
+
+  /// Bits of match_t.
+  localparam int unsigned MatchW = 42;
+
+  /// Number of a receive or message inside an engine: wide enough for the largest engine.
+  typedef logic [9:0] entry_t;
+
+  /// A buffer in node memory.
+  typedef struct packed {
+    /// Byte address.
+    logic [31:0] address;
+    /// Bytes.
+    logic [31:0] length;
+  } buffer_t;
+
+  // ------------------------------------------------------------------ pipeline and message engine
+
+  /// A command for the message engine.
+  typedef struct packed {
+    /// What is asked.
+    message_command_e     command;
+    /// Source, of all but McCancel.
+    logic [7:0]           rank;
+    /// Context.
+    logic [7:0]           context_;
+    /// Command id.
+    logic [15:0]          id;
+    /// Tag, and which of source and tag are open.
+    x_tag_t tag;
+    /// Receive buffer; of an announcement, the message.
+    buffer_t              buffer;
+  } engine_command_t;
+
+  /// Completion of a receive or probe.
+  typedef struct packed {
+    /// Outcome.
+    status_e status;
+    /// Command id.
+    logic [15:0]            id;
+    /// Source of the message.
+    logic [7:0]             source;
+    /// Tag of the message.
+    logic [25:0]            tag;
+    /// Length of the message in bytes.
+    logic [31:0]            length;
+  } received_t;
+
+  // ------------------------------------------------- request plane's receive side and message engine
+
+  /// A message, as its header tells.
+  typedef struct packed {
+    /// An announcement, without payload.
+    logic        announce;
+    /// A recall: messages of this source that no receive has taken are dropped.
+    logic        recall;
+    /// Source, context and tag.
+    match_t      match;
+    /// Command id of the sender.
+    logic [15:0] id;
+    /// Length in bytes.
+    logic [31:0] length;
+  } arrival_t;
+
+  /// The engine's decision on a message.
+  typedef struct packed {
+    /// What becomes of the payload.
+    message_verdict_e kind;
+    /// Id of the receive, of MvDirect.
+    logic [15:0]      receive;
+    /// Byte address that the payload goes to.
+    logic [31:0]      address;
+    /// Bytes of the payload that go there.
+    logic [31:0]      bytes;
+  } verdict_t;
+
+  /// A payload to be copied from its fragment to a receive buffer.
+  typedef struct packed {
+    /// Byte address of the fragment.
+    logic [31:0] from;
+    /// Byte address of the receive buffer.
+    logic [31:0] to;
+    /// Id of the receive.
+    logic [15:0] receive;
+    /// Bytes.
+    logic [15:0] bytes;
+  } copy_t;
+
+  /// An acknowledgement of a command.
+  typedef struct packed {
+    /// The rank that gave the command.
+    logic [7:0]             rank;
+    /// Outcome.
+    status_e status;
+    /// Command id.
+    logic [15:0]            id;
+  } acknowledgement_t;
+
+  /// Pulse: a payload lies in a receive buffer.
+  typedef struct packed {
+    /// The pulse.
+    logic                   valid;
+    /// Outcome.
+    status_e status;
+    /// Id of the receive.
+    logic [15:0]            receive;
+  } delivered_t;
+
+  /// From the request plane's receive side to the message engine.
+  typedef struct packed {
+    /// A message waits for its verdict.
+    logic       arrival_valid;
+    /// The message.
+    arrival_t   arrival;
+    /// The verdict is taken.
+    logic       verdict_ready;
+    /// Pulse: an XGET asks for an announced message.
+    logic       fetch_valid;
+    /// Id of the announced message.
+    entry_t     fetch_id;
+    /// The copy is taken.
+    logic       copy_ready;
+    /// The acknowledgement is taken.
+    logic       ack_ready;
+    /// Pulse: a payload lies in its fragment.
+    logic       stored;
+    /// A payload that came directly lies in the receive buffer.
+    delivered_t delivered;
+  } to_engine_t;
+
+  /// From the message engine to the request plane's receive side.
+  typedef struct packed {
+    /// There is a verdict on the message that waits.
+    logic             verdict_valid;
+    /// The verdict.
+    verdict_t         verdict;
+    /// The announced message that was asked for last, a cycle after `fetch_valid`.
+    buffer_t          fetch;
+    /// A copy is offered.
+    logic             copy_valid;
+    /// The copy.
+    copy_t            copy;
+    /// An acknowledgement is offered.
+    logic             ack_valid;
+    /// The acknowledgement.
+    acknowledgement_t ack;
+  } from_engine_t;
+
+  // --------------------------------------------------------------------------- matcher and delivery
+
+  /// Pulse: a receive and a message are to be brought together.
+  typedef struct packed {
+    /// The pulse.
+    logic        valid;
+    /// There is no receive: the message is dropped.
+    logic        dropped;
+    /// The payload goes to the receive buffer at once.
+    logic        direct;
+    /// The receive.
+    entry_t      receive;
+    /// The message.
+    entry_t      message;
+    /// Payloads sent to fragments up to and with this one, modulo 4096.
+    logic [11:0] stored;
+  } pair_t;
+
+  /// A pair whose entries are to be freed.
+  typedef struct packed {
+    /// There is no receive.
+    logic       dropped;
+    /// The receive.
+    entry_t     receive;
+    /// The message.
+    entry_t     message;
+    /// Source of the message.
+    logic [7:0] source;
+  } retire_t;
+
+  /// Pulse: a receive is entered.
+  typedef struct packed {
+    /// The pulse.
+    logic    valid;
+    /// The receive.
+    entry_t  entry;
+    /// The receive's buffer.
+    buffer_t buffer;
+  } enter_receive_t;
+
+  /// Pulse: the message that waits for its verdict is entered.
+  typedef struct packed {
+    /// The pulse.
+    logic   valid;
+    /// The message.
+    entry_t entry;
+  } enter_message_t;
+
+  /// Registers of an engine that steer the matcher.
+  typedef struct packed {
+    /// Length of the posted queue from which on its matching unit is used.
+    logic [15:0] posted_threshold;
+    /// Length of the unexpected queue from which on its matching unit is used.
+    logic [15:0] unexpected_threshold;
+    /// Messages that a source may have here.
+    logic [15:0] quota;
+  } matcher_settings_t;
+
+  /// What the matcher counts.
+  typedef struct packed {
+    /// Posted receives that wait.
+    logic [15:0] posted;
+    /// Unexpected messages that wait.
+    logic [15:0] unexpected;
+    /// Pulses: found by the unit, by walking; posted receives 1:0, unexpected messages 3:2.
+    logic [3:0]  found;
+    /// Pulse: a message is refused.
+    logic        refused;
+  } matcher_counts_t;

@@ -1,0 +1,148 @@
+import alcor_abi_pkg::*;
+
+/// First stages of the coprocessor's pipeline: IF, ID, OR.
+///
+/// IF takes a command from the Instruction and Data FIFOs; ID decodes it and looks its operand up in the
+/// registration table's CAM; OR has the answer and takes the Data8 operands of a paper command's second
+/// write. The result stands in the register before EX1 until EX1 is done with it.
+module rma_front_end (
+    /// Clock.
+    input  logic                    clk_i,
+    /// Synchronous reset, active low.
+    input  logic                    rst_ni,
+    /// The rank is being reset: commands are taken and dropped.
+    input  logic                    drain_i,
+    /// The registration table is cleared and answers.
+    input  logic                    table_ready_i,
+
+    /// Instruction and Data FIFO: a command is offered.
+    input  logic                    command_valid_i,
+    /// The command is taken.
+    output logic                    command_ready_o,
+    /// The command.
+    input  alcor_abi_pkg::command_t command_i,
+    /// Data8 FIFO: an entry is offered.
+    input  logic                    data8_valid_i,
+    /// The entry is taken.
+    output logic                    data8_ready_o,
+    /// The entry.
+    input  alcor_abi_pkg::data8_t   data8_i,
+
+    /// Registration table: look up `lookup_key_o`.
+    output logic                    lookup_o,
+    /// Base address.
+    output logic [31:0]             lookup_key_o,
+    /// A cycle later, until the next lookup: a slot has this base.
+    input  logic                    match_i,
+    /// That slot.
+    input  logic [7:0]              match_slot_i,
+    /// A command that changes the table is in EX1.
+    input  logic                    changes_table_i,
+
+    /// EX1: there is a command.
+    output logic                    ex1_valid_o,
+    /// EX1: the command is done.
+    input  logic                    ex1_done_i,
+    /// EX1: the command.
+    output alcor_abi_pkg::decoded_t ex1_o,
+
+    /// Pulse: a command left the Instruction FIFO.
+    output logic                    retired_o,
+    /// Pulse: a paper command's second write is missing.
+    output logic                    broken_o,
+    /// A command is in ID or OR.
+    output logic                    busy_o
+);
+
+  // ---------------------------------------------------------------- IF -> ID
+
+  logic id_valid_q;
+  alcor_abi_pkg::command_t id_q;
+  logic id_free, or_free, ex1_free;
+  logic id_moves, or_moves;
+
+  assign command_ready_o = (id_free && table_ready_i) || drain_i;
+  assign retired_o       = command_valid_i && command_ready_o;
+  assign id_free         = !id_valid_q || id_moves;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      id_valid_q <= 1'b0;
+    end else if (id_free || drain_i) begin
+      id_valid_q <= retired_o && !drain_i;
+    end
+    if (id_free) id_q <= command_i;
+  end
+
+  // ---------------------------------------------------------------- ID -> OR
+
+  logic or_valid_q, or_second_q;
+  alcor_abi_pkg::command_t or_q;
+  logic id_two_word, id_looks_up, id_blocked, id_broken;
+  logic second_d, second_q;
+  logic [7:0] first_opcode_q;
+  logic id_changes_table, or_changes_table;
+
+  // A second write of another opcode than the first: the pair is broken, the new command stands.
+  assign id_broken        = second_q && id_q.opcode != first_opcode_q;
+  assign id_two_word      = id_q.opcode == OP_PUT_1 || id_q.opcode == OP_PUT_N || id_q.opcode == OP_GET;
+  assign id_changes_table = id_q.opcode == OP_REGISTER || id_q.opcode == OP_DEREGISTER;
+  assign id_looks_up      = id_two_word || id_changes_table || id_q.opcode == OP_X_WINDOW;
+  // A lookup must not pass a change of the table that is still under way.
+  assign id_blocked       = id_looks_up && (or_changes_table || changes_table_i);
+  assign id_moves         = id_valid_q && !id_blocked && or_free;
+  assign second_d         = id_two_word && !(second_q && !id_broken);
+  assign broken_o         = id_moves && id_broken;
+
+  assign lookup_o     = id_moves && id_looks_up;
+  assign lookup_key_o = {id_q.data[31:2], 2'b00};
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      or_valid_q <= 1'b0;
+      second_q   <= 1'b0;
+    end else begin
+      if (or_free || drain_i) or_valid_q <= id_moves && !drain_i;
+      if (id_moves) second_q <= second_d;
+    end
+    if (id_moves) begin
+      first_opcode_q <= id_q.opcode;
+      or_q           <= id_q;
+      or_second_q    <= second_q && !id_broken;
+    end
+  end
+
+  // ---------------------------------------------------------------- OR -> EX1
+
+  logic ex1_valid_q;
+  alcor_abi_pkg::decoded_t ex1_q;
+
+  assign or_changes_table = or_valid_q && (or_q.opcode == OP_REGISTER || or_q.opcode == OP_DEREGISTER);
+  assign or_moves         = or_valid_q && ex1_free && (!or_second_q || data8_valid_i);
+  assign or_free          = !or_valid_q || or_moves;
+  assign data8_ready_o    = (or_moves && or_second_q) || drain_i;
+  assign ex1_free         = !ex1_valid_q || ex1_done_i;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      ex1_valid_q <= 1'b0;
+    end else if (ex1_free) begin
+      ex1_valid_q <= or_moves && !drain_i;
+    end
+    if (or_moves) begin
+      ex1_q.second     <= or_second_q;
+      // Decoded here, where there is time for it: EX1 cuts packets.
+      ex1_q.x_get      <= or_q.opcode == OP_X_GET;
+      ex1_q.x_transfer <= or_q.opcode == OP_X_PUT || or_q.opcode == OP_X_GET;
+      ex1_q.match      <= match_i;
+      ex1_q.slot       <= match_slot_i;
+      ex1_q.data8      <= data8_i;
+      ex1_q.command    <= or_q;
+    end
+  end
+
+  assign ex1_valid_o = ex1_valid_q;
+  assign ex1_o       = ex1_q;
+  assign busy_o      = id_valid_q || or_valid_q;
+
+endmodule

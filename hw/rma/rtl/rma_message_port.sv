@@ -1,0 +1,191 @@
+import alcor_abi_pkg::*;
+
+/// Takes a message in: its header words, the message engine's verdict, and the write tasks that follow from it.
+///
+/// The packet controller takes the header, and keeps `active_i` asserted until `done_o`. Tag, length and id come one a
+/// cycle, then the message waits for its verdict, then come one or two write tasks: where a payload is longer than its
+/// receive buffer, the second task drops what is beyond the buffer's end.
+module rma_message_port #(
+    /// Bits of a beat of payload: a power of two, 32 or more.
+    parameter int unsigned DATA_W = 32,
+    /// Payload words of an extended packet, a power of two.
+    parameter int unsigned PAYLOAD_WORDS = 128
+) (
+    /// Clock.
+    input  logic                       clk_i,
+    /// Synchronous reset, active low.
+    input  logic                       rst_ni,
+    /// The rank is being reset, which is why messages are refused.
+    input  logic                       closed_i,
+
+    /// The header of a message has been taken.
+    input  logic                       active_i,
+    /// The header.
+    input  alcor_abi_pkg::message_t    header_i,
+    /// The message is dealt with.
+    output logic                       done_o,
+
+    /// A header word is offered.
+    input  logic                       head_valid_i,
+    /// The header word is taken.
+    output logic                       head_ready_o,
+    /// The header word.
+    input  logic [31:0]                head_i,
+
+    /// A message waits for its verdict.
+    output logic                       arrival_valid_o,
+    /// The message.
+    output alcor_abi_pkg::arrival_t    arrival_o,
+    /// There is a verdict.
+    input  logic                       verdict_valid_i,
+    /// The verdict is taken.
+    output logic                       verdict_ready_o,
+    /// The verdict.
+    input  alcor_abi_pkg::verdict_t    verdict_i,
+
+    /// A write task is offered.
+    output logic                       task_valid_o,
+    /// The task is taken.
+    input  logic                       task_ready_i,
+    /// The task.
+    output alcor_abi_pkg::write_task_t task_o
+);
+
+  localparam int unsigned CountW = $clog2(PAYLOAD_WORDS + 1);
+  localparam int unsigned BytesW = CountW + 2;
+
+  typedef enum logic [2:0] {
+    Tag,
+    Length,
+    Id,
+    Verdict,
+    Task,  // the payload
+    Rest   // beyond the receive buffer's end
+  } state_e;
+
+  state_e state_d, state_q;
+  logic [25:0] tag_q;
+  logic [31:0] length_q, address_q;
+  // The id that is told: the sender's command, or, with MvDirect, the receive.
+  logic [15:0] id_q;
+  alcor_abi_pkg::message_verdict_e kind_q;
+  logic [BytesW-1:0] kept_q, whole_round, kept_round;
+  logic [CountW-1:0] whole_words, kept_words, rest_words;
+  logic more;
+
+  // ---------------------------------------------------------------- states
+
+  always_comb begin
+    state_d         = state_q;
+    head_ready_o    = 1'b0;
+    done_o          = 1'b0;
+    if (active_i) begin
+      unique case (state_q)
+        Tag: begin
+          head_ready_o = 1'b1;
+          if (head_valid_i) state_d = Length;
+        end
+        Length: begin
+          head_ready_o = 1'b1;
+          if (head_valid_i) state_d = Id;
+        end
+        Id: begin
+          head_ready_o = 1'b1;
+          if (head_valid_i) state_d = Verdict;
+        end
+        Verdict: if (verdict_valid_i) state_d = Task;
+        Task: begin
+          if (task_ready_i || !task_valid_o) begin
+            state_d = more ? Rest : Tag;
+            done_o  = !more;
+          end
+        end
+        Rest: begin
+          done_o = task_ready_i;
+          if (done_o) state_d = Tag;
+        end
+        default: state_d = Tag;
+      endcase
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (head_valid_i && state_q == Tag) tag_q <= head_i[25:0];
+    if (head_valid_i && state_q == Length) length_q <= head_i;
+    if (head_valid_i && state_q == Id) id_q <= head_i[15:0];
+    if (verdict_ready_o) begin
+      kind_q    <= verdict_i.kind;
+      kept_q    <= verdict_i.bytes[BytesW-1:0];
+      address_q <= verdict_i.address;
+      if (verdict_i.kind == MvDirect) id_q <= verdict_i.receive;
+    end
+    if (!rst_ni) state_q <= Tag;
+    else state_q <= state_d;
+  end
+
+  assign arrival_valid_o    = state_q == Verdict;
+  assign verdict_ready_o    = state_q == Verdict && verdict_valid_i;
+  assign arrival_o.announce = header_i.announce;
+  assign arrival_o.recall   = header_i.recall;
+  assign arrival_o.match    = {header_i.src, header_i.context_, tag_q};
+  assign arrival_o.length   = length_q;
+  assign arrival_o.id       = id_q;
+
+  // ---------------------------------------------------------------- write tasks
+
+  assign whole_round = length_q[BytesW-1:0] + BytesW'(3);
+  assign whole_words = header_i.announce ? '0 : whole_round[BytesW-1:2];
+  assign kept_round  = kept_q + BytesW'(3);
+  assign kept_words  = kept_round[BytesW-1:2];
+
+  // A beat is kept or dropped whole, so what is dropped of a payload begins with a beat.
+  if (DATA_W == 32) begin : g_words
+    assign rest_words = whole_words - kept_words;
+  end else begin : g_beats
+    localparam int unsigned LogWords = $clog2(DATA_W / 32);
+    logic [CountW:0] kept_beats;
+    assign kept_beats = ((CountW + 1)'(kept_words) + (CountW + 1)'(DATA_W / 32 - 1)) >> LogWords;
+    assign rest_words = ((CountW + 1)'(whole_words) > (kept_beats << LogWords))
+                      ? whole_words - CountW'(kept_beats << LogWords) : '0;
+  end
+
+  assign more = kind_q == MvDirect && rest_words != '0;
+
+  always_comb begin
+    task_valid_o            = 1'b1;
+    task_o.drop             = 1'b0;
+    task_o.noted            = 1'b1;
+    task_o.end_lane         = kept_q[1:0] - 2'd1;
+    task_o.words            = 13'(kept_words);
+    task_o.address          = address_q;
+    task_o.note.kind        = NkCommand;
+    task_o.note.told.rank   = header_i.src;
+    task_o.note.told.status = ST_OK;
+    task_o.note.told.id     = id_q;
+    unique case (kind_q)
+      MvNone: begin
+        task_valid_o = whole_words != '0;
+        task_o.drop  = 1'b1;
+        task_o.words = 13'(whole_words);
+        task_o.noted = 1'b0;
+      end
+      MvStore: task_o.note.kind = NkStored;
+      MvDirect: begin
+        task_o.note.kind = NkDelivered;
+        task_o.noted     = !more;
+      end
+      default: begin
+        task_o.drop             = 1'b1;
+        task_o.words            = 13'(whole_words);
+        task_o.note.told.status = closed_i ? ST_RANK_RESET : ST_NO_ROOM;
+      end
+    endcase
+    if (state_q == Rest) begin
+      task_o.drop  = 1'b1;
+      task_o.noted = 1'b1;
+      task_o.words = 13'(rest_words);
+    end
+    if (state_q != Task && state_q != Rest) task_valid_o = 1'b0;
+  end
+
+endmodule

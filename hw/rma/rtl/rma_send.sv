@@ -1,0 +1,209 @@
+/// Sending side of both planes: makes packets from header words and read tasks, reading node memory for their payload.
+///
+/// Requests come from the pipeline, the message engine and recalls, which take turns; replies come from the request
+/// plane's receive side. The two planes share nothing but the memory's read port.
+module rma_send #(
+    /// Bits of a beat: 32, 128, 256 or 512.
+    parameter int unsigned DATA_W = 32,
+    /// Payload words of an extended packet, a power of two.
+    parameter int unsigned PAYLOAD_WORDS = 128,
+    /// Words of each Head FIFO.
+    parameter int unsigned HEAD_DEPTH = 16,
+    /// Tasks of each MM Interface FIFO.
+    parameter int unsigned MM_DEPTH = 16,
+    /// Beats of each Out FIFO.
+    parameter int unsigned OUT_DEPTH = 512,
+    /// Cycles from a granted memory read to its data.
+    parameter int unsigned MEM_LATENCY = 1
+) (
+    /// Clock.
+    input  logic                      clk_i,
+    /// Synchronous reset, active low.
+    input  logic                      rst_ni,
+
+    /// Pipeline: a header word is offered.
+    input  logic                      pipeline_head_valid_i,
+    /// The header word is taken.
+    output logic                      pipeline_head_ready_o,
+    /// The header word.
+    input  logic [31:0]               pipeline_head_i,
+    /// Pipeline: a task is offered.
+    input  logic                      pipeline_task_valid_i,
+    /// The task is taken.
+    output logic                      pipeline_task_ready_o,
+    /// The task.
+    input  alcor_abi_pkg::read_task_t pipeline_task_i,
+
+    /// Message engine: a header word is offered.
+    input  logic                      engine_head_valid_i,
+    /// The header word is taken.
+    output logic                      engine_head_ready_o,
+    /// The header word.
+    input  logic [31:0]               engine_head_i,
+    /// Message engine: a task is offered; its packet is four header words.
+    input  logic                      engine_task_valid_i,
+    /// The task is taken.
+    output logic                      engine_task_ready_o,
+
+    /// Recalls are being sent.
+    input  logic                      recall_i,
+    /// Recall: a header word is offered.
+    input  logic                      recall_head_valid_i,
+    /// The header word is taken.
+    output logic                      recall_head_ready_o,
+    /// The header word.
+    input  logic [31:0]               recall_head_i,
+    /// Recall: a task is offered; its packet is four header words.
+    input  logic                      recall_task_valid_i,
+    /// The task is taken.
+    output logic                      recall_task_ready_o,
+
+    /// Reply plane: a header word is offered.
+    input  logic                      reply_head_valid_i,
+    /// The header word is taken.
+    output logic                      reply_head_ready_o,
+    /// The header word.
+    input  logic [31:0]               reply_head_i,
+    /// Reply plane: a task is offered.
+    input  logic                      reply_task_valid_i,
+    /// The task is taken.
+    output logic                      reply_task_ready_o,
+    /// The task.
+    input  alcor_abi_pkg::read_task_t reply_task_i,
+
+    /// To the router, plane 0 requests, plane 1 replies: a beat is offered.
+    output logic [1:0]                tx_valid_o,
+    /// The beat is taken.
+    input  logic [1:0]                tx_ready_i,
+    /// The beat.
+    output logic [1:0][DATA_W-1:0]    tx_data_o,
+    /// The beat is its packet's last.
+    output logic [1:0]                tx_last_o,
+
+    /// Node memory: a read is asked for.
+    output logic                      read_valid_o,
+    /// The read is granted; data follows MEM_LATENCY cycles later.
+    input  logic                      read_ready_i,
+    /// Address of the beat's first word, which may be any.
+    output logic [29:0]               read_address_o,
+    /// Data.
+    input  logic [DATA_W-1:0]         read_data_i,
+
+    /// By plane: nothing is queued or under way.
+    output logic [1:0]                idle_o
+);
+
+  localparam int unsigned CountW = $clog2(PAYLOAD_WORDS + 1);
+  localparam int unsigned Request = 0;
+  localparam int unsigned Reply = 1;
+
+  logic [1:0] head_valid, head_ready, task_valid, task_ready;
+  logic request_head_valid, request_task_valid;
+  logic [31:0] request_head;
+  alcor_abi_pkg::read_task_t request_task;
+
+  // ---------------------------------------------------------------- turns on the request plane
+
+  // A packet is open from its first header word to its task. The turn does not change within a packet, nor while a
+  // header word is on offer. The pipeline is idle while recalls are sent, and gives them its turns.
+  logic engine_turn_d, engine_turn_q, recall_turn_d, recall_turn_q, open_d, open_q;
+
+  always_comb begin
+    request_head_valid = pipeline_head_valid_i;
+    request_head       = pipeline_head_i;
+    request_task_valid = pipeline_task_valid_i;
+    request_task       = pipeline_task_i;
+    if (engine_turn_q || recall_turn_q) begin
+      request_head_valid   = recall_turn_q ? recall_head_valid_i : engine_head_valid_i;
+      request_head         = recall_turn_q ? recall_head_i : engine_head_i;
+      request_task_valid   = recall_turn_q ? recall_task_valid_i : engine_task_valid_i;
+      request_task.heads   = 3'd4;
+      request_task.words   = '0;
+      request_task.address = '0;
+    end
+  end
+
+  assign pipeline_head_ready_o = !engine_turn_q && !recall_turn_q && head_ready[Request];
+  assign pipeline_task_ready_o = !engine_turn_q && !recall_turn_q && task_ready[Request];
+  assign engine_head_ready_o   = engine_turn_q && head_ready[Request];
+  assign engine_task_ready_o   = engine_turn_q && task_ready[Request];
+  assign recall_head_ready_o   = recall_turn_q && head_ready[Request];
+  assign recall_task_ready_o   = recall_turn_q && task_ready[Request];
+
+  always_comb begin
+    open_d = open_q;
+    if (request_head_valid && head_ready[Request]) open_d = 1'b1;
+    if (request_task_valid && task_ready[Request]) open_d = 1'b0;
+    engine_turn_d = engine_turn_q;
+    recall_turn_d = recall_turn_q;
+    if (!open_d && (!request_head_valid || head_ready[Request])) begin
+      engine_turn_d = engine_head_valid_i && !engine_turn_q;
+      recall_turn_d = recall_i && !engine_turn_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      open_q        <= 1'b0;
+      engine_turn_q <= 1'b0;
+      recall_turn_q <= 1'b0;
+    end else begin
+      open_q        <= open_d;
+      engine_turn_q <= engine_turn_d;
+      recall_turn_q <= recall_turn_d;
+    end
+  end
+
+  // ---------------------------------------------------------------- packets, a plane each
+
+  assign head_valid         = {reply_head_valid_i, request_head_valid};
+  assign task_valid         = {reply_task_valid_i, request_task_valid};
+  assign reply_head_ready_o = head_ready[Reply];
+  assign reply_task_ready_o = task_ready[Reply];
+
+  logic [1:0] mem_valid, mem_ready, mem_grant;
+  logic [1:0][29:0] mem_address;
+  logic mem_index;
+
+  for (genvar p = 0; p < 2; p++) begin : g_plane
+    alcor_abi_pkg::read_task_t read_task;
+
+    assign read_task = (p == Request) ? request_task : reply_task_i;
+
+    rma_mm_read #(
+        .DATA_W     (DATA_W),
+        .HEAD_DEPTH (HEAD_DEPTH),
+        .MM_DEPTH   (MM_DEPTH),
+        .OUT_DEPTH  (OUT_DEPTH),
+        .COUNT_W    (CountW),
+        .MEM_LATENCY(MEM_LATENCY)
+    ) u_mm_read (
+        .clk_i         (clk_i),
+        .rst_ni        (rst_ni),
+        .head_valid_i  (head_valid[p]),
+        .head_ready_o  (head_ready[p]),
+        .head_i        ((p == Request) ? request_head : reply_head_i),
+        .task_valid_i  (task_valid[p]),
+        .task_ready_o  (task_ready[p]),
+        .task_i        (read_task),
+        .read_valid_o  (mem_valid[p]),
+        .read_ready_i  (mem_ready[p]),
+        .read_address_o(mem_address[p]),
+        .read_data_i   (read_data_i),
+        .out_valid_o   (tx_valid_o[p]),
+        .out_ready_i   (tx_ready_i[p]),
+        .out_data_o    (tx_data_o[p]),
+        .out_last_o    (tx_last_o[p]),
+        .idle_o        (idle_o[p])
+    );
+  end
+
+  // The planes' reads take turns, beat by beat.
+  rr_arbiter #(.N(2)) u_read_arbiter (
+      .clk_i(clk_i), .rst_ni(rst_ni), .req_i(mem_valid), .advance_i(read_ready_i),
+      .valid_o(read_valid_o), .grant_o(mem_grant), .index_o(mem_index)
+  );
+  assign read_address_o = mem_address[mem_index];
+  assign mem_ready      = mem_grant & {2{read_ready_i}};
+
+endmodule

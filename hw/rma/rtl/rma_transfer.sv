@@ -1,0 +1,341 @@
+`include "assertions.svh"
+
+import alcor_abi_pkg::*;
+
+/// Extended commands in EX1: transfers (X_PUT, X_GET), messages (X_SEND, X_ANNOUNCE), and commands of the message
+/// engine (X_RECEIVE, X_PROBE, X_CANCEL).
+///
+/// Operands are kept until they are written again. A transfer is cut into packets: a cycle to decide how much goes
+/// into the next packet, then a header word a cycle; the memory task goes with the last header word. A message is one
+/// packet. A command that is refused enters its completion here, and sends nothing.
+module rma_transfer #(
+    /// Bytes of node memory, a power of two.
+    parameter int unsigned NODE_BYTES = 1048576,
+    /// Payload words of an extended packet, a power of two.
+    parameter int unsigned PAYLOAD_WORDS = 128,
+    /// Ranks that the network reaches: 0 to DESTS-1.
+    parameter int unsigned DESTS = 256,
+    /// Ids of messages and receives: 0 to MESSAGES-1, a power of two; 0 without a message engine.
+    parameter int unsigned MESSAGES = 256,
+    /// Bytes of an eager message at most.
+    parameter int unsigned FRAGMENT = 256
+) (
+    /// Clock.
+    input  logic                           clk_i,
+    /// Synchronous reset, active low.
+    input  logic                           rst_ni,
+    /// This rank's number on the network.
+    input  logic [7:0]                     rank_i,
+    /// Between BEGIN and END.
+    input  logic                           begun_i,
+    /// Ranks of the run.
+    input  logic [7:0]                     nprocs_i,
+
+    /// An extended command is in EX1.
+    input  logic                           valid_i,
+    /// Another command, which may be an operand, is in EX1 and done.
+    input  logic                           operand_i,
+    /// The command in EX1.
+    input  alcor_abi_pkg::decoded_t        ex1_i,
+    /// The extended command is done.
+    output logic                           done_o,
+    /// Pulse: a request has been sent that will be answered once.
+    output logic                           asked_o,
+
+    /// EX2 has the request plane's streams.
+    input  logic                           blocked_i,
+    /// Header word of the request plane.
+    output logic                           head_valid_o,
+    /// The header word is taken.
+    input  logic                           head_ready_i,
+    /// The header word.
+    output logic [31:0]                    head_o,
+    /// Memory read task of the request plane, with a packet's last header word.
+    output logic                           task_valid_o,
+    /// The task is taken.
+    input  logic                           task_ready_i,
+    /// The task.
+    output alcor_abi_pkg::read_task_t      task_o,
+
+    /// Message engine: a command is offered.
+    output logic                           engine_valid_o,
+    /// The command is taken.
+    input  logic                           engine_ready_i,
+    /// The command.
+    output alcor_abi_pkg::engine_command_t engine_o,
+    /// Pulse: `engine_o` announces a message.
+    output logic                           announce_o,
+
+    /// A completion of a refused command is offered.
+    output logic                           completion_valid_o,
+    /// The completion is taken.
+    input  logic                           completion_ready_i,
+    /// The completion.
+    output alcor_abi_pkg::completion_t     completion_o
+);
+
+  localparam int unsigned CountW = $clog2(PAYLOAD_WORDS + 1);
+  localparam int unsigned BytesW = CountW + 2;
+
+  typedef enum logic [2:0] {
+    Cut,
+    Header,
+    Offset,
+    Length,
+    Address
+  } state_e;
+
+  // ---------------------------------------------------------------- operands
+
+  logic [7:0] opcode;
+  logic [31:0] offset_q, laddr_q, length_q;
+  alcor_abi_pkg::x_tag_t tag_q;
+  logic window_q, window_match_q, window_taken;
+  logic [7:0] window_slot_q;
+
+  assign opcode = ex1_i.command.opcode;
+
+  always_ff @(posedge clk_i) begin
+    if (operand_i) begin
+      unique case (opcode)
+        OP_X_OFFSET: offset_q <= ex1_i.command.data;
+        OP_X_LADDR:  laddr_q <= ex1_i.command.data;
+        OP_X_LENGTH: length_q <= ex1_i.command.data;
+        OP_X_TAG:    tag_q <= ex1_i.command.data;
+        OP_X_WINDOW: begin
+          window_match_q <= ex1_i.match;
+          window_slot_q  <= ex1_i.slot;
+        end
+        default: ;
+      endcase
+    end
+    if (!rst_ni || window_taken) window_q <= 1'b0;
+    else if (operand_i && opcode == OP_X_WINDOW) window_q <= 1'b1;
+  end
+
+  // ---------------------------------------------------------------- which command
+
+  // A transfer goes to a window, a message to another rank's engine, any other command to this rank's engine.
+  logic is_get, is_transfer, is_message, is_eager, is_cancel, has_buffer, names_rank, id_bad;
+  alcor_abi_pkg::x_commit_t commit;
+  alcor_abi_pkg::x_message_t message;
+  logic [7:0] slot;
+
+  assign commit      = ex1_i.command.data;
+  assign message     = ex1_i.command.data;
+  assign is_get      = ex1_i.x_get;
+  assign is_transfer = ex1_i.x_transfer;
+  assign is_eager    = opcode == OP_X_SEND;
+  assign is_message  = is_eager || opcode == OP_X_ANNOUNCE;
+  assign is_cancel   = opcode == OP_X_CANCEL;
+  assign has_buffer  = opcode != OP_X_PROBE;
+  assign names_rank  = is_transfer || is_message || !tag_q.any_source;
+  assign id_bad      = MESSAGES == 0 || (commit.id >> $clog2(MESSAGES)) != '0;
+  assign slot        = window_q ? window_slot_q : commit.slot;
+
+  // ---------------------------------------------------------------- how much goes into the next packet
+
+  state_e state_d, state_q;
+  logic first_d, first_q, last_d, last_q, fits;
+  // A bit more than an offset has: a transfer must not come back into the window from above.
+  logic [32:0] cut_offset, go_offset_d, go_offset_q;
+  logic [31:0] cut_laddr, cut_left, go_laddr_d, go_laddr_q, go_left_d, go_left_q;
+  logic [1:0] cut_align, go_align;
+  logic [BytesW-1:0] bytes_d, bytes_q;
+  logic [CountW-1:0] words_d, words_q;
+  logic [32:0] local_end;
+  alcor_abi_pkg::status_e status_d, status_q;
+
+  assign cut_offset = first_q ? {1'b0, offset_q} : go_offset_q;
+  assign cut_laddr  = first_q ? laddr_q : go_laddr_q;
+  assign cut_left   = first_q ? length_q : go_left_q;
+  assign last_d     = fits || !is_transfer;
+  assign local_end  = {1'b0, laddr_q} + {1'b0, length_q};
+
+  // Payload is laid out as it will lie in the memory that it is written to.
+  always_comb begin
+    cut_align = 2'd0;
+    if (is_transfer) cut_align = is_get ? cut_laddr[1:0] : cut_offset[1:0];
+  end
+
+  segmenter #(
+      .PAYLOAD_WORDS(PAYLOAD_WORDS)
+  ) u_segmenter (
+      .left_i    (cut_left),
+      .align_i   (cut_align),
+      .last_i    (last_d),
+      .fits_o    (fits),
+      .bytes_o   (bytes_d),
+      .words_o   (words_d),
+      .end_lane_o()
+  );
+
+  always_comb begin
+    status_d = status_q;
+    if (first_q) begin
+      status_d = ST_OK;
+      if (local_end > 33'(NODE_BYTES) && has_buffer) status_d = ST_BAD_LOCAL;
+      if (is_eager && length_q > 32'(FRAGMENT)) status_d = ST_BAD_LENGTH;
+      if (!is_transfer && id_bad) status_d = ST_BAD_ID;
+      if ((commit.dpid >= nprocs_i || 9'(commit.dpid) >= 9'(DESTS)) && names_rank) status_d = ST_BAD_RANK;
+      if (window_q && !window_match_q && is_transfer) status_d = ST_NOT_REGISTERED;
+      if (!begun_i) status_d = ST_NOT_BEGUN;
+    end
+  end
+
+  // ---------------------------------------------------------------- header words
+
+  alcor_abi_pkg::x_header_t transfer_header;
+  alcor_abi_pkg::message_t message_header;
+  alcor_abi_pkg::x_length_t last_length;
+
+  always_comb begin
+    transfer_header        = '0;
+    transfer_header.dpid   = commit.dpid;
+    transfer_header.ptype  = is_get ? PT_XGET : PT_XPUT;
+    transfer_header.last   = last_q;
+    transfer_header.beyond = go_offset_q[32];
+    transfer_header.src    = rank_i;
+    transfer_header.slot   = slot;
+
+    message_header          = '0;
+    message_header.dpid     = commit.dpid;
+    message_header.ptype    = PT_MESSAGE;
+    message_header.announce = !is_eager;
+    message_header.src      = rank_i;
+    message_header.context_ = message.context_;
+
+    last_length.id     = commit.id;
+    last_length.length = go_left_q[15:0];
+  end
+
+  // ---------------------------------------------------------------- states
+
+  logic step, sends, final_word;
+
+  always_comb begin
+    state_d     = state_q;
+    first_d     = first_q;
+    sends       = 1'b0;
+    final_word  = 1'b0;
+    head_o      = '0;
+    step        = 1'b0;
+    done_o      = 1'b0;
+    announce_o  = 1'b0;
+    go_offset_d = go_offset_q;
+    go_laddr_d  = go_laddr_q;
+    go_left_d   = go_left_q;
+    engine_valid_o     = 1'b0;
+    completion_valid_o = 1'b0;
+    if (valid_i) begin
+      unique case (state_q)
+        Cut: begin
+          step        = 1'b1;
+          state_d     = Header;
+          go_offset_d = cut_offset;
+          go_laddr_d  = cut_laddr;
+          go_left_d   = cut_left;
+        end
+        Header: begin
+          if (is_cancel) begin
+            // A receive that cannot be there has nothing to be cancelled.
+            engine_valid_o = begun_i && !id_bad;
+            done_o         = engine_ready_i || !engine_valid_o;
+          end else if (status_q != ST_OK) begin
+            completion_valid_o = 1'b1;
+            done_o             = completion_ready_i;
+          end else if (!is_transfer && !is_message) begin
+            engine_valid_o = 1'b1;
+            done_o         = engine_ready_i;
+          end else begin
+            sends      = 1'b1;
+            state_d    = Offset;
+            announce_o = is_message && !is_eager;
+          end
+          head_o = is_message ? message_header : transfer_header;
+        end
+        Offset: begin
+          sends   = 1'b1;
+          head_o  = is_message ? 32'(tag_q.tag) : go_offset_q[31:0];
+          state_d = Length;
+        end
+        Length: begin
+          sends      = 1'b1;
+          head_o     = (last_q && is_transfer) ? last_length : go_left_q;
+          state_d    = Address;
+          final_word = !is_get && !is_message;
+        end
+        Address: begin
+          sends      = 1'b1;
+          head_o     = is_message ? 32'(commit.id) : go_laddr_q;
+          final_word = 1'b1;
+        end
+        default: state_d = Cut;
+      endcase
+      if (sends) step = head_ready_i && !blocked_i && (!final_word || task_ready_i);
+      if (final_word) begin
+        state_d = Cut;
+        if (step) begin
+          go_offset_d = go_offset_q + 33'(bytes_q);
+          go_laddr_d  = go_laddr_q + 32'(bytes_q);
+          go_left_d   = go_left_q - 32'(bytes_q);
+          done_o      = last_q;
+        end
+      end
+      if (step) first_d = 1'b0;
+      if (done_o) first_d = 1'b1;
+    end
+  end
+
+  assign window_taken = is_transfer && done_o;
+  assign asked_o      = final_word && step && last_q;
+
+  assign head_valid_o = sends && (!final_word || task_ready_i);
+  assign task_valid_o = final_word && head_ready_i;
+
+  // An XGET and an announcement carry no payload.
+  assign go_align       = is_transfer ? go_offset_q[1:0] : 2'd0;
+  assign task_o.heads   = (is_get || is_message) ? 3'd4 : 3'd3;
+  assign task_o.words   = (is_get || (is_message && !is_eager)) ? '0 : 13'(words_q);
+  assign task_o.address = go_laddr_q - 32'(go_align);
+
+  assign completion_o.status = status_q;
+  assign completion_o.id     = commit.id;
+
+  assign engine_o.command  = is_cancel ? McCancel : (opcode == OP_X_PROBE) ? McProbe : McReceive;
+  assign engine_o.rank     = message.rank;
+  assign engine_o.context_ = message.context_;
+  assign engine_o.id       = message.id;
+  assign engine_o.tag      = tag_q;
+  assign engine_o.buffer   = {laddr_q, length_q};
+
+  always_ff @(posedge clk_i) begin
+    go_offset_q <= go_offset_d;
+    go_laddr_q  <= go_laddr_d;
+    go_left_q   <= go_left_d;
+    if (state_q == Cut) begin
+      last_q   <= last_d;
+      bytes_q  <= bytes_d;
+      words_q  <= words_d;
+      status_q <= status_d;
+    end
+    if (!rst_ni) begin
+      state_q <= Cut;
+      first_q <= 1'b1;
+    end else begin
+      first_q <= first_d;
+      if (done_o) state_q <= Cut;
+      else if (step) state_q <= state_d;
+    end
+  end
+
+  `ALCOR_CHECK_PARAM(g_check_payload,
+                     (PAYLOAD_WORDS & (PAYLOAD_WORDS - 1)) == 0 && PAYLOAD_WORDS >= 16 &&
+                     PAYLOAD_WORDS <= 4096,
+                     "rma_transfer: PAYLOAD_WORDS must be a power of two, 16 to 4096")
+  `ALCOR_CHECK_PARAM(g_check_fragment, MESSAGES == 0 || FRAGMENT <= 4 * PAYLOAD_WORDS,
+                     "rma_transfer: an eager message must fit into a packet")
+  // A task and its last header word go together, so that tasks and headers stay in step.
+  `ALCOR_IMPLIES(a_task_with_head, task_valid_o && task_ready_i, head_valid_o && head_ready_i)
+
+endmodule

@@ -1,0 +1,272 @@
+// Types that the blocks of the RMA coprocessor pass to each other.
+// No part of the ABI. hw/abi/generate copies them into alcor_abi_pkg, since they hold types of the ABI and Yosys
+// resolves no type of one package inside another.
+//
+// A stream has `valid` and `ready` beside its struct; a struct with a member `valid` is a pulse or a level.
+
+  /// Words of a packet's payload: wide enough for PAYLOAD_WORDS of 4096, the largest.
+  typedef logic [12:0] words_t;
+
+  // ----------------------------------------------------------------------------------------- host
+
+  /// A write into a rank's page.
+  typedef struct packed {
+    /// The write.
+    logic        valid;
+    /// Offset in the page.
+    logic [11:0] offset;
+    /// Data.
+    logic [31:0] data;
+  } page_write_t;
+
+  /// A command: a write into the command window.
+  typedef struct packed {
+    /// Opcode, from the address; any value.
+    logic [7:0]  opcode;
+    /// Operand.
+    logic [31:0] data;
+  } command_t;
+
+  /// The three DATA8 operands of a paper command.
+  typedef struct packed {
+    /// Target rank.
+    logic [7:0] dpid;
+    /// Words.
+    logic [7:0] length;
+    /// Offset in words from the window's base.
+    logic [7:0] offset;
+  } data8_t;
+
+  /// Completion of an extended command or collective.
+  typedef struct packed {
+    /// Outcome.
+    status_e status;
+    /// Command id.
+    logic [15:0]            id;
+  } completion_t;
+
+  // ---------------------------------------------------------------------------- registration table
+
+  /// A window, as the registration table has it.
+  typedef struct packed {
+    /// The slot is registered.
+    logic        registered;
+    /// Remote writes are denied.
+    logic        deny_write;
+    /// Remote reads are denied.
+    logic        deny_read;
+    /// Base address.
+    logic [31:0] base;
+    /// Bytes.
+    logic [31:0] size;
+  } window_t;
+
+  /// Lookup of a window by its slot; the answer comes a cycle later and stays until the next lookup.
+  typedef struct packed {
+    /// Look it up.
+    logic       valid;
+    /// Slot.
+    logic [7:0] slot;
+  } slot_lookup_t;
+
+  /// From the pipeline to the registration table.
+  typedef struct packed {
+    /// Look a slot up by its base address.
+    logic        lookup;
+    /// Base address looked up.
+    logic [31:0] key;
+    /// A registration or deregistration is under way.
+    logic        op_valid;
+    /// 1: deregistration.
+    logic        op_deregister;
+    /// Commit it.
+    logic        op_commit;
+    /// Registration: remote writes are denied.
+    logic        op_deny_write;
+    /// Registration: remote reads are denied.
+    logic        op_deny_read;
+    /// Base address of the window.
+    logic [31:0] op_base;
+    /// Registration: bytes of the window.
+    logic [31:0] op_size;
+  } table_request_t;
+
+  /// From the registration table to the pipeline.
+  typedef struct packed {
+    /// A cycle after the lookup: a slot has this base.
+    logic       match;
+    /// That slot.
+    logic [7:0] match_slot;
+    /// No slot is vacant.
+    logic       full;
+    /// The next vacant slot.
+    logic [7:0] next_slot;
+  } table_answer_t;
+
+  // --------------------------------------------------------------------------------------- packets
+
+  /// A packet to be made: header words come beside it, payload is read from node memory.
+  typedef struct packed {
+    /// Header words, 1 to 4.
+    logic [2:0]  heads;
+    /// Payload words.
+    words_t      words;
+    /// Byte address of byte 0 of the first payload word.
+    logic [31:0] address;
+  } read_task_t;
+
+  /// The note that a write task carries: who is told when its last word is in memory.
+  typedef struct packed {
+    /// Receiver of the note.
+    note_kind_e       kind;
+    /// Rank to answer, status, and id of the command or receive.
+    acknowledgement_t told;
+  } note_t;
+
+  /// A payload that has arrived, to be written to node memory or dropped.
+  typedef struct packed {
+    /// Drop the payload.
+    logic        drop;
+    /// The task carries a note.
+    logic        noted;
+    /// Byte lane of the last payload byte.
+    logic [1:0]  end_lane;
+    /// Payload words.
+    words_t      words;
+    /// Byte address of the first payload byte.
+    logic [31:0] address;
+    /// The note.
+    note_t       note;
+  } write_task_t;
+
+  /// Pulses: what a packet controller has refused.
+  typedef struct packed {
+    /// An access failed its check.
+    logic                        refused;
+    /// The access was a paper packet's, so nobody is told.
+    logic                        dropped;
+    /// The packet's type does not belong on this plane.
+    logic                        malformed;
+    /// Reason of `refused`.
+    status_e      status;
+    /// Type of the packet.
+    packet_type_e ptype;
+  } refusal_t;
+
+  // -------------------------------------------------------------------------- collective commands
+
+  /// A rank at a collective command.
+  typedef struct packed {
+    /// The rank is at one.
+    logic                      valid;
+    /// Alternates from one collective command to the next.
+    logic                      phase;
+    /// Which command.
+    sync_kind_e kind;
+    /// This rank's status for it.
+    status_e    status;
+    /// The slot that it is about.
+    logic [7:0]                slot;
+  } sync_request_t;
+
+  /// All ranks are at a collective command.
+  typedef struct packed {
+    /// They are.
+    logic                   fire;
+    /// The phase of the command.
+    logic                   phase;
+    /// The status for all ranks.
+    status_e status;
+  } sync_answer_t;
+
+  // ------------------------------------------------------------------------------------- pipeline
+
+  /// Pulses: what commands have come to that have no completion.
+  typedef struct packed {
+    /// A command left the Instruction FIFO.
+    logic                   retired;
+    /// An opcode does not exist, or a paper command's second write is missing.
+    logic                   bad_opcode;
+    /// A barrier has ended.
+    logic                   barrier_done;
+    /// The ranks were in different collective commands; with `barrier_done`.
+    logic                   mismatch;
+    /// A command was refused.
+    logic                   refused;
+    /// Reason of `refused`.
+    status_e refused_status;
+    /// Opcode of the refused command.
+    logic [7:0]             refused_opcode;
+    /// A registration or deregistration has ended.
+    logic                   result_valid;
+    /// Outcome of the registration.
+    status_e result_status;
+    /// Slot of the registration.
+    logic [7:0]             result_slot;
+  } pipeline_events_t;
+
+  /// State of a rank's command queue and pipeline.
+  typedef struct packed {
+    /// Between BEGIN and END.
+    logic       begun;
+    /// Ranks of the run.
+    logic [7:0] nprocs;
+    /// A rank was reset since this rank has begun: collective commands end at once.
+    logic       orphaned;
+    /// Pulse: a request has been sent that will be answered once.
+    logic       asked;
+    /// A packet's second word and memory task are still to be sent.
+    logic       sending;
+    /// Commands are queued or in the pipeline.
+    logic       commands;
+    /// Operands of paper commands are queued.
+    logic       operands;
+    /// Pulse: a command was written.
+    logic       written;
+    /// Pulse: a command write met a full FIFO and was lost.
+    logic       overflow;
+    /// Pulse: ABORT was written.
+    logic       aborts;
+    /// Reason of the abort.
+    logic [7:0] abort_reason;
+  } issue_state_t;
+
+  /// A decoded command in EX1.
+  typedef struct packed {
+    /// The second write of a paper command.
+    logic        second;
+    /// The command is X_GET.
+    logic        x_get;
+    /// The command is X_PUT or X_GET.
+    logic        x_transfer;
+    /// A slot has the base address that the operand names.
+    logic        match;
+    /// That slot.
+    logic [7:0]  slot;
+    /// DATA8 operands of a paper command's second write.
+    data8_t      data8;
+    /// Opcode and operand.
+    command_t    command;
+  } decoded_t;
+
+  /// Registers of the completion ring, as the host has written them.
+  typedef struct packed {
+    /// CQ_BASE is being written: the count starts again.
+    logic        clear;
+    /// log2 of the ring's entries.
+    logic [3:0]  log2_entries;
+    /// Base address.
+    logic [31:0] base;
+    /// Entries that the host has taken.
+    logic [31:0] tail;
+    /// Commands retired.
+    logic [31:0] retired;
+  } ring_settings_t;
+
+  /// State of the completion ring.
+  typedef struct packed {
+    /// CQ_HEAD: entries written.
+    logic [31:0] head;
+    /// Pulse: the ring was full and a completion is lost.
+    logic        overflow;
+  } ring_state_t;
