@@ -197,7 +197,7 @@ fn coverage_is_of_all_boards_that_tests_ran_on() {
     let run = |filter: &str, options: &[&str]| {
         let common = [
             "--backend",
-            "cosim:rma2",
+            "cosim:rma2?optimise=quick",
             "--no-store",
             "--coverage",
             "--filter",

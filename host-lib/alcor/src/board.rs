@@ -84,6 +84,8 @@ pub struct BoardInfo {
     pub stages: u32,
     /// Rows of the communicator table, that of the barrier included; 0 without a switch.
     pub communicators: u32,
+    /// Data bytes of a phit; 0 without a switch.
+    pub phit_bytes: u32,
     /// Entries of each queue of a message engine; 0 without one.
     pub message_depth: u32,
     /// Bytes of a message that travels at once; of longer ones, the receiver fetches the data.
@@ -103,6 +105,32 @@ impl BoardInfo {
     #[must_use]
     pub fn has_messages(&self) -> bool {
         alcor_abi::board::capabilities::MESSAGES.get(self.capabilities) != 0
+    }
+
+    /// The first property that a board of the same cluster has to share with this one and does not: its name, its value
+    /// here, its value there. Clock and revision may differ.
+    pub(crate) fn difference(&self, other: &BoardInfo) -> Option<(&'static str, u32, u32)> {
+        let properties = |info: &BoardInfo| {
+            [
+                ("ranks", info.ranks),
+                ("links", info.links),
+                ("bytes of a beat", info.beat_bytes),
+                ("payload bytes of a packet", info.packet_bytes),
+                ("bytes of a phit", info.phit_bytes),
+                ("stages", info.stages),
+                ("communicators", info.communicators),
+                ("entries of a message queue", info.message_depth),
+                ("bytes of a fragment", info.fragment_bytes),
+                ("cells of a matching unit", info.matching_cells),
+                ("registration slots", info.slots),
+                ("bytes of node memory", info.node_bytes),
+                ("command credits", info.command_credits),
+                ("capabilities", info.capabilities),
+            ]
+        };
+        (properties(self).into_iter().zip(properties(other)))
+            .find(|((_, here), (_, there))| here != there)
+            .map(|((name, here), (_, there))| (name, here, there))
     }
 
     /// Where the unexpected message buffer begins, which reaches to the end of node memory: the

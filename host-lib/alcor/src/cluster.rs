@@ -143,8 +143,8 @@ impl Cluster {
     /// Checks the boards' ID blocks; what they say, which is the same of each.
     ///
     /// # Errors
-    /// As [`identify`](crate::identify()); [`Error::BadIdentity`] when the boards differ, or have
-    /// fewer links than the topology needs.
+    /// As [`identify`](crate::identify()); [`Error::BoardsDiffer`] when two boards are built differently;
+    /// [`Error::BadIdentity`] when they have fewer links than the topology needs.
     pub fn identify(&self) -> Result<BoardInfo> {
         let Some(first) = self.boards.first() else {
             return Err(Error::BadOption {
@@ -154,30 +154,24 @@ impl Cluster {
             });
         };
         let info = identify(&**first)?;
-        let broken = |board: &Arc<dyn Board>, found, rule| Error::BadIdentity {
-            board: board.name().to_owned(),
-            register: "GEOMETRY",
-            found,
-            rule,
-        };
-        for board in &self.boards {
-            let other = identify(&**board)?;
-            if (other.ranks, other.links) != (info.ranks, info.links) {
-                let found = geometry::RANKS.put(other.ranks) | geometry::LINKS.put(other.links);
-                return Err(broken(
-                    board,
+        for board in &self.boards[1..] {
+            if let Some((property, found, wanted)) = identify(&**board)?.difference(&info) {
+                return Err(Error::BoardsDiffer {
+                    board: board.name().to_owned(),
+                    other: first.name().to_owned(),
+                    property,
                     found,
-                    "all boards of a cluster have the same ranks and links",
-                ));
+                    wanted,
+                });
             }
         }
         if self.boards.len() > 1 && (!info.has_switch() || info.links < self.topology.links()) {
-            let found = geometry::RANKS.put(info.ranks) | geometry::LINKS.put(info.links);
-            return Err(broken(
-                first,
-                found,
-                "boards of a cluster have a switch, and two links for each dimension",
-            ));
+            return Err(Error::BadIdentity {
+                board: first.name().to_owned(),
+                register: "GEOMETRY",
+                found: geometry::RANKS.put(info.ranks) | geometry::LINKS.put(info.links),
+                rule: "boards of a cluster have a switch, and two links for each dimension",
+            });
         }
         Ok(info)
     }

@@ -127,6 +127,23 @@ pub enum Error {
         rule: &'static str,
     },
 
+    /// Two boards of a cluster are built differently.
+    #[error(
+        "{board} and {other} are built differently: {property} {found} and {wanted}; load the same configuration on all boards of a cluster"
+    )]
+    BoardsDiffer {
+        /// The board.
+        board: String,
+        /// The cluster's first board.
+        other: String,
+        /// The property that differs.
+        property: &'static str,
+        /// Its value on the board.
+        found: u32,
+        /// Its value on the first board.
+        wanted: u32,
+    },
+
     // ------------------------------------------------------------ being launched
     /// The process was not started as a rank of a run.
     #[error(

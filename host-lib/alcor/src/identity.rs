@@ -81,6 +81,7 @@ pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
         capabilities: blocks,
         stages: switch::STAGES.get(network),
         communicators: switch::COMMUNICATORS.get(network),
+        phit_bytes: switch::PHIT.get(network),
         message_depth: messages::DEPTH.get(engine),
         fragment_bytes: messages::FRAGMENT.get(engine),
         matching_cells: matching::CELLS.get(cells),

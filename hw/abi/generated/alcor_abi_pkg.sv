@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hFACC934F;
+  localparam logic [31:0] ABI_HASH = 32'hF24B5C39;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -660,7 +660,7 @@ package alcor_abi_pkg;
     /// Context.
     logic [7:0] context_;
   } message_t;
-  // What travels between two boards' link ends is an Ethernet frame: 6 bytes of destination, 6 of source, then this word, link_abi, link_credits and zeros up to 64 bytes; behind it up to 8 groups of 128 bytes, of three slots each. hw/link/doc/link.md.
+  // What travels between two boards' link ends is an Ethernet frame: 6 bytes of destination, 6 of source, then this word, link_abi, link_credits, link_shape and zeros up to 64 bytes; behind it up to 8 groups of 128 bytes, of three slots each. hw/link/doc/link.md.
   localparam int LINK_FRAME_ETHERTYPE_LSB = 0;
   localparam int LINK_FRAME_ETHERTYPE_W = 16;
   localparam int LINK_FRAME_LAYOUT_LSB = 16;
@@ -721,6 +721,7 @@ package alcor_abi_pkg;
     /// Virtual channel.
     channel_e vc;
   } link_slot_t;
+  // A receiver refuses a sender of another shape.
 
   // ALCO. All ones mean a dead link.
   localparam logic [11:0] BOARD_MAGIC_OFFSET = 12'h000;
@@ -935,6 +936,41 @@ package alcor_abi_pkg;
     /// Cells of each.
     logic [15:0] cells;
   } board_matching_t;
+  // The parameters that decide how packets are cut and read: boards on one link must agree. Each frame of a link carries this word, and a link end refuses frames with another one.
+  localparam logic [11:0] BOARD_SHAPE_OFFSET = 12'h050;
+  localparam int BOARD_SHAPE_RANKS_LSB = 0;
+  localparam int BOARD_SHAPE_RANKS_W = 4;
+  localparam int BOARD_SHAPE_BEAT_LSB = 4;
+  localparam int BOARD_SHAPE_BEAT_W = 4;
+  localparam int BOARD_SHAPE_PAYLOAD_LSB = 8;
+  localparam int BOARD_SHAPE_PAYLOAD_W = 4;
+  localparam int BOARD_SHAPE_PHIT_LSB = 12;
+  localparam int BOARD_SHAPE_PHIT_W = 4;
+  localparam int BOARD_SHAPE_MESSAGES_LSB = 16;
+  localparam int BOARD_SHAPE_MESSAGES_W = 4;
+  localparam int BOARD_SHAPE_FRAGMENT_LSB = 20;
+  localparam int BOARD_SHAPE_FRAGMENT_W = 4;
+  localparam int BOARD_SHAPE_STAGES_LSB = 24;
+  localparam int BOARD_SHAPE_STAGES_W = 4;
+  /// Shape.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [3:0] unused_31_28;
+    /// Stages of the collective unit; 0 without one.
+    logic [3:0] stages;
+    /// Bytes of a fragment, as a power of two; 0 without a message engine.
+    logic [3:0] fragment;
+    /// Posted receives that a message engine has room for, as a power of two, plus one; 0 without one.
+    logic [3:0] messages;
+    /// Data bytes of a phit, as a power of two; 0 without links.
+    logic [3:0] phit;
+    /// Payload words of an extended packet, as a power of two.
+    logic [3:0] payload;
+    /// Bytes of a beat, as a power of two.
+    logic [3:0] beat;
+    /// Ranks, as a power of two.
+    logic [3:0] ranks;
+  } board_shape_t;
   // What a rank is doing: what a watchdog needs to name who waits for what.
   localparam logic [11:0] BOARD_RANK_STATE_OFFSET = 12'h100;
   localparam int BOARD_RANK_STATE_PID_LSB = 0;
@@ -1554,7 +1590,7 @@ package alcor_abi_pkg;
     logic [18:0] unused_31_13;
     /// A buffer of the link end ran over; kept.
     logic overrun;
-    /// The other end has another frame layout or ABI; kept.
+    /// The other end has another frame layout, ABI or SHAPE; kept.
     logic foreign;
     /// A frame came damaged, or a whole one is missing; kept.
     logic damaged;

@@ -1,3 +1,5 @@
+`include "shape.svh"
+
 import alcor_abi_pkg::*;
 
 /// The board's page: identity, state, and what each rank is doing.
@@ -233,6 +235,7 @@ module board_registers #(
       BOARD_MESSAGES_OFFSET:     read_data_o = messages_word;
       BOARD_MATCHING_OFFSET:     read_data_o = matching_word;
       BOARD_SWITCH_OFFSET:       read_data_o = switch_word;
+      BOARD_SHAPE_OFFSET:        read_data_o = `ALCOR_SHAPE;
       BOARD_COLLECTIVES_OFFSET:  read_data_o = collectives_i;
       default: begin
         for (int unsigned r = 0; r < RANKS; r++) begin

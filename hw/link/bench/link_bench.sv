@@ -2,6 +2,8 @@ import alcor_link_pkg::*;
 
 /// A link end whose clocks the bench drives by hand.
 module link_bench #(
+    /// The board's register SHAPE.
+    parameter logic [31:0] SHAPE = 32'h0123_4567,
     /// Cycles without a fault after which the link is up.
     parameter int unsigned QUIET = 64,
     /// Phits that the receiver has room for.
@@ -48,6 +50,7 @@ module link_bench #(
 );
 
   link_end #(
+      .SHAPE(SHAPE),
       .QUIET(QUIET),
       .PHITS(PHITS)
   ) u_link_end (

@@ -68,6 +68,9 @@ impl Phit {
     }
 }
 
+/// The shape that link_bench has.
+const SHAPE: u32 = 0x0123_4567;
+
 /// A word of a frame, in lanes of 64 bits.
 type Word = [u64; 8];
 
@@ -98,6 +101,7 @@ impl Frame {
         bytes[16..20].copy_from_slice(&ABI_HASH.to_le_bytes());
         let credits = (0..CHANNELS).fold(0, |sum, c| sum | CREDITS[c].put(self.credits[c]));
         bytes[20..24].copy_from_slice(&credits.to_le_bytes());
+        bytes[24..28].copy_from_slice(&SHAPE.to_le_bytes());
         for group in self.slots.chunks(3) {
             let mut bits = Vec::new();
             for slot in group {
@@ -128,8 +132,9 @@ impl Frame {
             u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
         };
         assert_eq!(word(16), ABI_HASH, "ABI");
+        assert_eq!(word(24), SHAPE, "shape");
         assert!(
-            bytes[24..64].iter().all(|&byte| byte == 0),
+            bytes[28..64].iter().all(|&byte| byte == 0),
             "spare bytes of the first word"
         );
         assert_eq!(words.len() % 2, 1, "a first word and whole groups");
@@ -155,6 +160,7 @@ enum Spoil {
     Checksum,
     Missing,
     Hash,
+    Shape,
     EtherType,
     Layout,
     Cut,
@@ -615,6 +621,7 @@ impl Bench {
             Some(Spoil::Checksum) => error = true,
             Some(Spoil::Missing) => words.clear(),
             Some(Spoil::Hash) => words[0][2] ^= 1 << 7,
+            Some(Spoil::Shape) => words[0][3] ^= 1 << 9,
             Some(Spoil::EtherType) => words[0][1] ^= 1 << 33,
             Some(Spoil::Layout) => words[0][1] ^= 1 << 48,
             Some(Spoil::Cut) => {
@@ -847,6 +854,7 @@ fn link_spoilt_frames() {
         (Spoil::Checksum, "damaged_o", true),
         (Spoil::Missing, "damaged_o", true),
         (Spoil::Hash, "foreign_o", false),
+        (Spoil::Shape, "foreign_o", false),
         (Spoil::EtherType, "foreign_o", false),
         (Spoil::Layout, "foreign_o", false),
         (Spoil::Cut, "damaged_o", true),

@@ -6,6 +6,8 @@ import alcor_link_pkg::*;
 /// A link that was up and fell carries nothing more until it is reset: phits under way are lost, and
 /// nothing is sent again.
 module link_end #(
+    /// The board's register SHAPE: two boards with different ones refuse each other.
+    parameter logic [31:0] SHAPE = 32'h0,
     /// Groups of a frame at most.
     parameter int unsigned GROUPS = 8,
     /// Phits that the receiver has room for: the credits of all channels, and some more.
@@ -57,7 +59,7 @@ module link_end #(
     output logic             unsent_o,
     /// A frame came damaged or is missing; kept.
     output logic             damaged_o,
-    /// The other end is a stranger; kept.
+    /// A frame had another layout, ABI or SHAPE; kept.
     output logic             foreign_o,
     /// A buffer ran over; kept.
     output logic             overrun_o,
@@ -192,6 +194,7 @@ module link_end #(
   logic [MacW-1:0] tx_data;
 
   link_tx #(
+      .SHAPE (SHAPE),
       .GROUPS(GROUPS)
   ) u_tx (
       .clk_i      (clk_i),
@@ -227,6 +230,7 @@ module link_end #(
   );
 
   link_rx #(
+      .SHAPE(SHAPE),
       .PHITS(PHITS)
   ) u_rx (
       .mac_clk_i  (mac_clk_i),

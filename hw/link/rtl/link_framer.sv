@@ -9,6 +9,8 @@ import alcor_link_pkg::*;
 /// GROUPS groups. A group that is not full by the time it has to leave travels with empty slots. Credits
 /// gather in a count for each channel; the next frame's first word takes as many as its fields hold.
 module link_framer #(
+    /// The board's register SHAPE, which each frame carries.
+    parameter logic [31:0] SHAPE = 32'h0,
     /// Groups of a frame at most.
     parameter int unsigned GROUPS = 8
 ) (
@@ -39,10 +41,11 @@ module link_framer #(
   localparam int unsigned QueueDepth = 16;
   localparam int unsigned UsageW = $clog2(QueueDepth + 1);
   localparam int unsigned CountW = $clog2(GROUPS + 1);
-  // Where the frame's fourth, fifth and sixth 32-bit words lie.
+  // Where the frame's fourth to seventh 32-bit words lie.
   localparam int unsigned FrameLsb = 96;
   localparam int unsigned AbiLsb = 128;
   localparam int unsigned CreditsLsb = 160;
+  localparam int unsigned ShapeLsb = 192;
   localparam logic [LinkCreditW-1:0] Most = '1;
 
   typedef enum logic [1:0] {
@@ -144,6 +147,7 @@ module link_framer #(
     first[FrameLsb+LINK_FRAME_LAYOUT_LSB+:$bits(LinkLayout)]     = LinkLayout;
     first[FrameLsb+LINK_FRAME_SEQUENCE_LSB+:LINK_FRAME_SEQUENCE_W] = sequence_q;
     first[AbiLsb+:32]                                        = ABI_HASH;
+    first[ShapeLsb+:32]                                      = SHAPE;
     // Channel c's are the c-th field.
     first[CreditsLsb+LINK_CREDITS_REQUEST_LSB+:LinkChannels*LinkCreditW] = credits_q;
   end

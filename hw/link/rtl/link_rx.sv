@@ -14,6 +14,8 @@ import alcor_link_pkg::*;
 /// which may be a little slower than the sender's. What cannot be delivered at once waits in a buffer;
 /// a sender has credits for all that it sends, so PHITS of all channels' credits is room enough.
 module link_rx #(
+    /// The board's register SHAPE; a frame with another one is foreign.
+    parameter logic [31:0] SHAPE = 32'h0,
     /// Phits that there is room for: the credits of all channels, and some for phits without.
     parameter int unsigned PHITS = 2048,
     /// Words of the FIFO between the clocks, a power of two.
@@ -33,7 +35,7 @@ module link_rx #(
     input  logic             mac_error_i,
     /// A frame was damaged or is missing.
     output logic             damaged_o,
-    /// A frame had another layout or ABI.
+    /// A frame had another layout, ABI or SHAPE.
     output logic             foreign_o,
     /// A buffer ran over; does not happen.
     output logic             overrun_o,
@@ -62,6 +64,7 @@ module link_rx #(
   localparam int unsigned Words = 64;
   localparam int unsigned FrameLsb = 96;
   localparam int unsigned AbiLsb = 128;
+  localparam int unsigned ShapeLsb = 192;
   localparam int unsigned PhitEntryW = LinkSlotW - 1;
 
   // ---------------------------------------------------------------- whole frames
@@ -75,7 +78,8 @@ module link_rx #(
   assign is_foreign = mac_data_i[FrameLsb-1:0] != LinkAddresses
       || mac_data_i[FrameLsb+LINK_FRAME_ETHERTYPE_LSB+:$bits(LinkEtherType)] != LinkEtherType
       || mac_data_i[FrameLsb+LINK_FRAME_LAYOUT_LSB+:$bits(LinkLayout)] != LinkLayout
-      || mac_data_i[AbiLsb+:32] != ABI_HASH;
+      || mac_data_i[AbiLsb+:32] != ABI_HASH
+      || mac_data_i[ShapeLsb+:32] != SHAPE;
 
   // The checks of a word are looked at a cycle later, so the word waits as long.
   logic word_q, last_q, error_q;

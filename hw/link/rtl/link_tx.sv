@@ -13,6 +13,8 @@ import alcor_link_pkg::*;
 /// Frames: `mac_valid_o` stays high from a frame's first word to its last, and a word stays on offer,
 /// unchanged, until it is taken.
 module link_tx #(
+    /// The board's register SHAPE, which each frame carries.
+    parameter logic [31:0] SHAPE = 32'h0,
     /// Words of the FIFO between the clocks, a power of two.
     parameter int unsigned FIFO_DEPTH = 32,
     /// Groups of a frame at most.
@@ -94,6 +96,7 @@ module link_tx #(
   );
 
   link_framer #(
+      .SHAPE (SHAPE),
       .GROUPS(GROUPS)
   ) u_framer (
       .mac_clk_i  (mac_clk_i),

@@ -1,8 +1,11 @@
 use std::sync::Arc;
 
-use alcor::abi::board::{self, geometry};
+use alcor::abi::board::{self, capabilities, geometry, messages, queues, switch};
 use alcor::soft::{Soft, SoftBoard};
-use alcor::{Backends, Board, BoardInfo, Error, Job, LocalRank, Options, identify};
+use alcor::{
+    Backends, Board, BoardInfo, Cluster, Error, Job, LocalRank, Options, PageOffset, Topology,
+    identify,
+};
 
 use crate::spy::Spy;
 
@@ -46,6 +49,72 @@ fn each_wrong_field_has_its_error() {
     let mut spy = Spy::new(SoftBoard::new(2));
     spy.lies.insert(board::MAGIC, 0);
     assert!(Job::new(Arc::new(spy)).is_err());
+}
+
+/// A board with links, but for `lies`.
+fn linked(lies: &[(u32, u32)]) -> Arc<dyn Board> {
+    let soft = SoftBoard::new(2);
+    let blocks = soft.read32(PageOffset(board::CAPABILITIES)).unwrap();
+    let shape = soft.read32(PageOffset(board::GEOMETRY)).unwrap();
+    let mut spy = Spy::new(soft);
+    spy.lies.extend([
+        (board::CAPABILITIES, blocks | capabilities::SWITCH.put(1)),
+        (board::GEOMETRY, shape | geometry::LINKS.put(2)),
+        (board::SWITCH, SWITCH),
+    ]);
+    spy.lies.extend(lies.iter().copied());
+    Arc::new(spy)
+}
+
+const SWITCH: u32 = switch::STAGES.put(1) | switch::COMMUNICATORS.put(32) | switch::PHIT.put(32);
+
+#[test]
+fn boards_that_differ_are_refused() {
+    let ring = |second: &[(u32, u32)]| {
+        let boards = vec![linked(&[]), linked(second)];
+        Cluster::new(boards, Topology::torus(&[2]).unwrap())
+            .unwrap()
+            .identify()
+    };
+    assert_eq!(ring(&[]).unwrap().phit_bytes, 32);
+    // Each of these boards is sound by itself.
+    for (register, value, property) in [
+        (
+            board::QUEUES,
+            queues::COMMANDS.put(64) | queues::PAYLOAD.put(512),
+            "payload bytes of a packet 2048 and 256",
+        ),
+        (
+            board::MESSAGES,
+            messages::DEPTH.put(16) | messages::FRAGMENT.put(64),
+            "entries of a message queue 16 and",
+        ),
+        (
+            board::NODE_MEMORY,
+            1 << 24,
+            "bytes of node memory 16777216 and",
+        ),
+        (
+            board::SWITCH,
+            SWITCH + switch::PHIT.put(32),
+            "bytes of a phit 64 and 32",
+        ),
+        (
+            board::GEOMETRY,
+            geometry::RANKS.put(4) | geometry::LINKS.put(2) | geometry::BEAT.put(4),
+            "ranks 4 and 2",
+        ),
+    ] {
+        assert!(
+            identify(&*linked(&[(register, value)])).is_ok(),
+            "{property}"
+        );
+        let error = ring(&[(register, value)]).unwrap_err();
+        assert!(matches!(error, Error::BoardsDiffer { .. }), "{error:?}");
+        assert!(error.to_string().contains(property), "{error}");
+    }
+    // A build of another day, or with another clock, works with it.
+    assert!(ring(&[(board::REVISION, 7), (board::CLOCK, 200_000)]).is_ok());
 }
 
 #[test]

@@ -1,4 +1,5 @@
 `include "assertions.svh"
+`include "shape.svh"
 
 import alcor_abi_pkg::*;
 import alcor_link_pkg::*;
@@ -502,6 +503,7 @@ module u280_top #(
     always_ff @(posedge mac_clk) mac_ready_q <= !mac_rx_reset && !mac_tx_reset;
 
     link_end #(
+        .SHAPE(`ALCOR_SHAPE),
         .PHITS(8 * VC_DEPTH)
     ) u_link_end (
         .clk_i             (clk),
