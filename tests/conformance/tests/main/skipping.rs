@@ -146,31 +146,3 @@ fn a_counter_that_decides_something_untold_is_found() {
         "{error}"
     );
 }
-
-/// What earlier tests left in RAMs and registers without a reset is in no digest.
-#[test]
-fn digests_do_not_depend_on_the_order_of_tests() {
-    for config in ["ring3-small", "u280"] {
-        let mut cases = cases(&["collectives.", "put.", "get.", "messages."]);
-        let uri = format!("cosim:{config}");
-        let mut seen = [false, true].map(|is_reversed| {
-            if is_reversed {
-                cases.reverse();
-            }
-            let outcomes = outcomes_of(backend(), &uri, cases.clone());
-            let digests = outcomes.iter().map(|outcome| {
-                let verdict = &outcome.verdict;
-                assert!(!verdict.is_failed(), "{}: {verdict}", outcome.test.name);
-                (outcome.test.name, outcome.cycles, outcome.digest)
-            });
-            digests.collect::<Vec<_>>()
-        });
-        seen[1].reverse();
-        let differ: Vec<_> = seen[0]
-            .iter()
-            .zip(&seen[1])
-            .filter(|(one, other)| one != other)
-            .collect();
-        assert!(differ.is_empty(), "{config}: {differ:?}");
-    }
-}
