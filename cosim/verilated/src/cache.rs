@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -17,6 +18,8 @@ const USED: &str = "used";
 const BUILDING: &str = ".building";
 /// The folder of object files.
 const OBJECTS: &str = "objects";
+/// The file whose lock builds share while they use objects, and which the remover of an object has alone.
+const OBJECTS_LOCK: &str = "objects.lock";
 
 /// A folder of built models, which any number of processes may use at once.
 ///
@@ -93,7 +96,7 @@ impl ModelCache {
         let mut entries = Vec::new();
         for (folder, is_objects) in [(self.folder.clone(), false), (self.objects(), true)] {
             let found = match fs::read_dir(&folder) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 found => found.map_err(Error::io("read", &folder))?,
             };
             for file in found.flatten() {
@@ -130,7 +133,8 @@ impl ModelCache {
         Ok(entries)
     }
 
-    /// Removes an entry, unless a process is building the entry at this moment. Gives whether the entry is gone.
+    /// Removes an entry, unless a process is building the entry at this moment; of objects, unless a process is building
+    /// any model. Gives whether the entry is gone.
     ///
     /// A process that has loaded the model keeps the model.
     ///
@@ -138,13 +142,19 @@ impl ModelCache {
     /// If the entry is there and cannot be removed.
     pub fn remove(&self, entry: &CacheEntry) -> Result<bool, Error> {
         let gone = |result: std::io::Result<()>| match result {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(Error::io("remove", &entry.path)(error))
             }
             _ => Ok(true),
         };
         if !entry.is_model() {
-            return gone(fs::remove_file(&entry.path));
+            let path = self.folder.join(OBJECTS_LOCK);
+            let file = File::create(&path).map_err(Error::io("create", &path))?;
+            return match file.try_lock() {
+                Ok(()) => gone(fs::remove_file(&entry.path)),
+                Err(TryLockError::WouldBlock) => Ok(false),
+                Err(TryLockError::Error(error)) => Err(Error::io("lock", &path)(error)),
+            };
         }
         let scratch = self.folder.join(BUILDING);
         fs::create_dir_all(&scratch).map_err(Error::io("create", &scratch))?;
@@ -152,10 +162,8 @@ impl ModelCache {
             return Ok(false);
         };
         // The entry disappears at once, not file by file.
-        let trash = scratch.join(&entry.name);
-        let _ = fs::remove_dir_all(&trash);
-        gone(fs::rename(&entry.path, &trash))?;
-        gone(fs::remove_dir_all(&trash))
+        let trash = self.work(&entry.name)?;
+        gone(fs::rename(&entry.path, &trash.0))
     }
 
     /// Removes what builds have left behind that were killed, and gives its bytes.
@@ -163,7 +171,7 @@ impl ModelCache {
     /// # Errors
     /// If a lock cannot be used.
     pub fn sweep(&self) -> Result<u64, Error> {
-        self.abandoned(true)
+        self.abandoned(true, None)
     }
 
     /// Bytes that builds have left behind that were killed.
@@ -171,22 +179,26 @@ impl ModelCache {
     /// # Errors
     /// If a lock cannot be used.
     pub fn abandoned_bytes(&self) -> Result<u64, Error> {
-        self.abandoned(false)
+        self.abandoned(false, None)
     }
 
-    fn abandoned(&self, remove: bool) -> Result<u64, Error> {
+    /// Bytes of abandoned builds. The caller may have the lock of the entry `own`.
+    fn abandoned(&self, remove: bool, own: Option<&str>) -> Result<u64, Error> {
         let mut bytes = 0;
         let scratch = self.folder.join(BUILDING);
-        for entry in fs::read_dir(&scratch).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if !path.is_dir() {
-                continue;
-            }
-            // A process holds the lock of what it builds for as long as it lives.
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if let Some(_lock) = Lock::attempt(&self.lock_path(&name))? {
+        for file in fs::read_dir(&scratch).into_iter().flatten().flatten() {
+            let file_name = file.file_name().to_string_lossy().into_owned();
+            let name = file_name.split('.').next().unwrap_or_default();
+            // A process holds the lock of what it builds for as long as it lives. A lock that is let go removes its file.
+            let lock = match own == Some(name) {
+                true => None,
+                false => Lock::attempt(&self.lock_path(name))?,
+            };
+            let path = file.path();
+            if path.is_dir() && (lock.is_some() || own == Some(name)) {
                 bytes += size(&path);
                 if remove {
+                    // While compilers of a killed build still write there, a rest may stay for the next sweep.
                     let _ = fs::remove_dir_all(&path);
                 }
             }
@@ -226,14 +238,12 @@ impl ModelCache {
         if folder.join(marker).is_file() {
             return found();
         }
-        self.sweep()?;
-        let work = Work(scratch.join(name));
-        for old in [&work.0, &folder] {
-            if old.exists() {
-                fs::remove_dir_all(old).map_err(Error::io("remove", old))?;
-            }
+        self.abandoned(true, Some(name))?;
+        if folder.exists() {
+            fs::remove_dir_all(&folder).map_err(Error::io("remove", &folder))?;
         }
-        fs::create_dir(&work.0).map_err(Error::io("create", &work.0))?;
+        let work = self.work(name)?;
+        let _objects = self.share_objects()?;
         fill(&work.0)?;
         touch(&work.0.join(USED));
         fs::rename(&work.0, &folder).map_err(Error::io("move to the cache", &folder))?;
@@ -265,6 +275,29 @@ impl ModelCache {
         make(&part)?;
         fs::rename(&part, &object).map_err(Error::io("move to the cache", &object))?;
         Ok((object, false))
+    }
+
+    /// Keeps objects from being removed, until the file is dropped.
+    fn share_objects(&self) -> Result<File, Error> {
+        let path = self.folder.join(OBJECTS_LOCK);
+        let file = File::create(&path).map_err(Error::io("create", &path))?;
+        file.lock_shared().map_err(Error::io("lock", &path))?;
+        Ok(file)
+    }
+
+    /// An empty folder for the entry `name`, whose lock the caller has. No build before this one had the folder: compilers
+    /// of a killed build may still be running.
+    fn work(&self, name: &str) -> Result<Work, Error> {
+        let scratch = self.folder.join(BUILDING);
+        let mut number = 0u64;
+        loop {
+            let folder = scratch.join(format!("{name}.{}-{number}", std::process::id()));
+            match fs::create_dir(&folder) {
+                Ok(()) => return Ok(Work(folder)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(Error::io("create", &folder)(error)),
+            }
+        }
     }
 
     fn objects(&self) -> PathBuf {

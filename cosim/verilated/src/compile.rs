@@ -280,7 +280,7 @@ impl Job<'_> {
         let exports = generated.join("exports.map");
         write(&exports, EXPORTS)?;
         let mut link = self.toolchain.compile();
-        link.args([
+        link.env("TMPDIR", self.work).args([
             "-shared",
             "-pthread",
             "-Wl,-Bsymbolic",
@@ -474,6 +474,8 @@ impl Job<'_> {
         let mut compile = self.toolchain.compile();
         compile
             .current_dir(self.generated)
+            // What a killed compiler leaves behind is swept with the build.
+            .env("TMPDIR", self.work)
             .args(self.flags.arguments())
             .arg(self.flags.level(pace));
         // Objects hold no path of this machine.

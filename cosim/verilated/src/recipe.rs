@@ -593,6 +593,10 @@ impl<'a> Build<'a> {
             },
             other => other,
         })?;
+        // Verilator tells nothing of a full disk.
+        let room = folder.join("room");
+        fs::write(&room, [0; 1 << 16]).map_err(Error::io("write", &room))?;
+        fs::remove_file(&room).map_err(Error::io("remove", &room))?;
         self.check_dependencies(toolchain, sources, &tree, &generated)?;
 
         let read = |file: &str| {
