@@ -132,7 +132,7 @@ impl Cluster {
         }
         for (number, board) in (0..).zip(&self.boards) {
             if info.has_switch() {
-                self.tell_place(number, &**board, &info)?;
+                self.tell_place(number, &**board, &info, ranks)?;
             }
             let before = number * info.ranks;
             board.expect(ranks.saturating_sub(before).min(info.ranks))?;
@@ -177,11 +177,18 @@ impl Cluster {
     }
 
     /// Tells a board its number, its routes and its datelines.
-    fn tell_place(&self, number: u32, board: &dyn Board, info: &BoardInfo) -> Result<()> {
+    /// Tells a board its number, the ranks of the run, and its ways to all ranks.
+    fn tell_place(
+        &self,
+        number: u32,
+        board: &dyn Board,
+        info: &BoardInfo,
+        ranks: u32,
+    ) -> Result<()> {
         let write = |register, value| board.write32(PageOffset(register), value);
-        write(PLACE, place::BOARD.put(number))?;
-        let ranks = info.ranks * self.boards.len() as u32;
-        for rank in 0..ranks.min(1 + forward::RANK.max()) {
+        write(PLACE, place::BOARD.put(number) | place::RANKS.put(ranks))?;
+        let there = info.ranks * self.boards.len() as u32;
+        for rank in 0..there.min(1 + forward::RANK.max()) {
             let port = self.topology.route(number, rank / info.ranks);
             write(
                 FORWARD,

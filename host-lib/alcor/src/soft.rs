@@ -112,6 +112,7 @@ impl SoftBoard {
             name: format!("soft:{}", config.ranks),
             state: Mutex::new(State {
                 config,
+                run_ranks: config.ranks,
                 now: 0,
                 aborted: None,
                 expected: 0,
@@ -165,8 +166,11 @@ impl Board for SoftBoard {
         Ok(self.lock().read_board(offset.0))
     }
 
-    /// The registers that can be written are for boards with links.
-    fn write32(&self, _offset: PageOffset, _value: u32) -> Result<()> {
+    /// PLACE tells the ranks of the run; the other registers are for boards with links.
+    fn write32(&self, offset: PageOffset, value: u32) -> Result<()> {
+        if offset.0 == board::PLACE {
+            self.lock().run_ranks = board::place::RANKS.get(value);
+        }
         Ok(())
     }
 
@@ -174,6 +178,7 @@ impl Board for SoftBoard {
         let mut state = self.lock();
         self.busy(&state, "reset")?;
         let config = state.config;
+        state.run_ranks = config.ranks;
         state.now = 0;
         state.aborted = None;
         state.died = None;
@@ -446,6 +451,11 @@ impl SoftRank {
         self.events |= event.mask();
     }
 
+    /// A rank has its own number, and a run the ranks of the board.
+    fn run_refused(&mut self, opcode: Opcode) {
+        self.paper_error(events::REFUSED, Status::BadRank, opcode as u32);
+    }
+
     fn paper_error(&mut self, event: Field, status: Status, opcode: u32) {
         self.event(event);
         self.last_error = last_error::STATUS.put(status as u32) | last_error::OPCODE.put(opcode);
@@ -547,6 +557,8 @@ fn target_of(ranks: &[SoftRank], pid: u32) -> Option<usize> {
 #[derive(Debug)]
 struct State {
     config: SoftConfig,
+    /// Ranks of the run, on all boards.
+    run_ranks: u32,
     now: u64,
     /// The rank that aborted, and its reason.
     aborted: Option<(u32, u32)>,
@@ -611,6 +623,7 @@ impl State {
                 board::queues::COMMANDS.put(self.config.commands) | board::queues::PAYLOAD.put(64)
             }
             board::CLOCK => 250_000,
+            board::PLACE => board::place::RANKS.put(self.run_ranks),
             board::STATUS => {
                 let (by, reason) = self.aborted.unwrap_or((0, 0));
                 board::status::READY.put(u32::from(self.now >= CLEARING))
@@ -788,11 +801,15 @@ impl State {
             }
             _ => {}
         }
+        let (me, ranks) = (index as u32, self.run_ranks);
         let it = &mut self.ranks[index];
         it.pop();
         match opcode {
+            Opcode::SetPid if data & 0xFF != me => it.run_refused(opcode),
+            Opcode::SetNprocs if data > ranks => it.run_refused(opcode),
+            Opcode::BeginRun if me >= it.nprocs => it.run_refused(opcode),
             Opcode::SetPid => it.pid = data & 0xFF,
-            Opcode::SetNprocs => it.nprocs = data & 0xFF,
+            Opcode::SetNprocs => it.nprocs = data,
             Opcode::BeginRun => {
                 (it.begun, it.orphaned) = (true, false);
                 it.largest = it.largest.max(it.nprocs);

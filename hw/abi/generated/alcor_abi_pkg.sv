@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hF24B5C39;
+  localparam logic [31:0] ABI_HASH = 32'hD5FA2290;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -846,15 +846,19 @@ package alcor_abi_pkg;
     /// Write 1: reset every rank, router and table of the board.
     logic reset;
   } board_control_t;
-  // The board's number in its cluster; written before the first rank begins.
+  // Where the board stands in its cluster; written before the first rank begins.
   localparam logic [11:0] BOARD_PLACE_OFFSET = 12'h034;
   localparam int BOARD_PLACE_BOARD_LSB = 0;
   localparam int BOARD_PLACE_BOARD_W = 8;
+  localparam int BOARD_PLACE_RANKS_LSB = 8;
+  localparam int BOARD_PLACE_RANKS_W = 8;
   /// Place.
   typedef struct packed {
     /// Not used: zero.
-    logic [23:0] unused_31_8;
-    /// Board: global rank = board × ranks of a board + local rank.
+    logic [15:0] unused_31_16;
+    /// Ranks of the run, on all boards: a rank that declares more is refused. After reset, the ranks of this board.
+    logic [7:0] ranks;
+    /// The board's number: global rank = board × ranks of a board + local rank.
     logic [7:0] board;
   } board_place_t;
   // Write only: an entry. After reset no rank has one.
@@ -971,6 +975,8 @@ package alcor_abi_pkg;
     /// Ranks, as a power of two.
     logic [3:0] ranks;
   } board_shape_t;
+  // Packets that the switch dropped since reset, as no link leads to their destination. It stays at its highest value.
+  localparam logic [11:0] BOARD_DROPPED_OFFSET = 12'h054;
   // What a rank is doing: what a watchdog needs to name who waits for what.
   localparam logic [11:0] BOARD_RANK_STATE_OFFSET = 12'h100;
   localparam int BOARD_RANK_STATE_PID_LSB = 0;

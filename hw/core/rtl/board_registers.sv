@@ -76,7 +76,9 @@ module board_registers #(
 
     /// This board's number in its cluster.
     output logic [7:0]             board_o,
-    /// It was written.
+    /// Ranks of the run, on all boards.
+    output logic [7:0]             run_ranks_o,
+    /// PLACE was written.
     output logic                   placed_o,
     /// A write to the forwarding table.
     output logic                   forward_write_o,
@@ -86,6 +88,8 @@ module board_registers #(
     output logic [3:0]             forward_port_o,
     /// Link ports whose links close a ring.
     output logic [LinkN-1:0]       dateline_o,
+    /// Pulse: the switch drops a packet.
+    input  logic                   drop_i,
     /// POSTED of each rank.
     input  logic [RANKS-1:0][31:0] posted_i,
     /// COLLECTIVES.
@@ -148,18 +152,25 @@ module board_registers #(
   assign forward_rank_o  = forward.rank;
   assign forward_port_o  = forward.port;
 
+  logic [31:0] dropped_q;
   logic [LinkN-1:0][31:0] link_tx_q, link_rx_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      board_o    <= '0;
-      placed_o   <= 1'b0;
-      dateline_o <= '0;
-      link_tx_q  <= '0;
-      link_rx_q  <= '0;
+      board_o     <= '0;
+      run_ranks_o <= 8'(RANKS);
+      placed_o    <= 1'b0;
+      dateline_o  <= '0;
+      dropped_q   <= '0;
+      link_tx_q   <= '0;
+      link_rx_q   <= '0;
     end else begin
       placed_o <= write_i && write_offset_i == BOARD_PLACE_OFFSET;
-      if (write_i && write_offset_i == BOARD_PLACE_OFFSET) board_o <= place.board;
+      if (write_i && write_offset_i == BOARD_PLACE_OFFSET) begin
+        board_o     <= place.board;
+        run_ranks_o <= place.ranks;
+      end
+      if (drop_i && dropped_q != '1) dropped_q <= dropped_q + 1'b1;
       if (write_i && write_offset_i == BOARD_DATELINES_OFFSET) dateline_o <= write_data_i[LinkN-1:0];
       for (int unsigned p = 0; p < LinkN; p++) begin
         if (link_tx_i[p]) link_tx_q[p] <= link_tx_q[p] + 1'b1;
@@ -175,6 +186,7 @@ module board_registers #(
   alcor_abi_pkg::board_messages_t messages_word;
   alcor_abi_pkg::board_matching_t matching_word;
   alcor_abi_pkg::board_switch_t switch_word;
+  alcor_abi_pkg::board_place_t place_word;
 
   always_comb begin
     capabilities_word          = '0;
@@ -206,6 +218,11 @@ module board_registers #(
     matching_word       = '0;
     matching_word.cells = 16'(MATCH_CELLS);
     matching_word.block = 8'(MATCH_BLOCK);
+
+    place_word       = '0;
+    place_word.board = board_o;
+    place_word.ranks = run_ranks_o;
+
     switch_word = '0;
     if (STAGES != 0) begin
       switch_word.stages        = 4'(STAGES);
@@ -231,7 +248,8 @@ module board_registers #(
       BOARD_STATUS_OFFSET:       read_data_o = status_word;
       BOARD_CYCLE_LO_OFFSET:     read_data_o = cycle_q[31:0];
       BOARD_CYCLE_HI_OFFSET:     read_data_o = cycle_q[63:32];
-      BOARD_PLACE_OFFSET:        read_data_o = 32'(board_o);
+      BOARD_PLACE_OFFSET:        read_data_o = place_word;
+      BOARD_DROPPED_OFFSET:      read_data_o = dropped_q;
       BOARD_MESSAGES_OFFSET:     read_data_o = messages_word;
       BOARD_MATCHING_OFFSET:     read_data_o = matching_word;
       BOARD_SWITCH_OFFSET:       read_data_o = switch_word;

@@ -280,7 +280,8 @@ module core #(
   logic [RANKS-1:0][7:0] abort_reason;
   logic [RANKS-1:0][31:0] state;
 
-  logic [7:0] board, forward_rank;
+  logic [7:0] board, run_ranks, forward_rank;
+  logic switch_drop;
   logic placed, forward_write, abort_in, abort_out;
   logic [3:0] forward_port;
   logic [15:0] abort_in_data, abort_out_data;
@@ -323,11 +324,13 @@ module core #(
       .abort_out_o   (abort_out),
       .abort_out_data_o(abort_out_data),
       .board_o       (board),
+      .run_ranks_o   (run_ranks),
       .placed_o      (placed),
       .forward_write_o(forward_write),
       .forward_rank_o(forward_rank),
       .forward_port_o(forward_port),
       .dateline_o    (dateline),
+      .drop_i        (switch_drop),
       .posted_i      (posted),
       .collectives_i (collectives),
       .link_tx_i     (link_tx),
@@ -393,6 +396,7 @@ module core #(
         .clk_i            (clk_i),
         .rst_ni           (core_rst_n),
         .rank_i           (8'(32'(board) * RANKS + r)),
+        .run_ranks_i      (run_ranks),
         .page_i           ({page_write[r], page_offset[r], page_data[r]}),
         .read_offset_i    (bar_read_address[11:0]),
         .read_data_o      (rank_read_data[r]),
@@ -579,6 +583,7 @@ module core #(
     assign fire_phase = here_phase;
     assign verdict    = here_verdict;
 
+    assign switch_drop      = 1'b0;
     assign link_valid_o     = '0;
     assign link_vc_o        = '0;
     assign link_phit_o      = '0;
@@ -610,7 +615,7 @@ module core #(
     logic [Locals-1:0] in_valid, in_ready, out_valid, out_ready;
     logic [Locals-1:0][LinkW-1:0] in_phit, out_phit;
     logic [1:0] sent, consumed;
-    logic hold, switch_drop;
+    logic hold;
 
     // A plane's packets to other boards leave as phits, those from other boards come back as words.
     for (genvar p = 0; p < 2; p++) begin : g_uplink
@@ -763,9 +768,6 @@ module core #(
         .fire_phase_o (fire_phase),
         .verdict_o    (verdict)
     );
-
-    // The library fills the forwarding table before anything is sent.
-    `ALCOR_ASSERT(a_switch_no_drop, !switch_drop)
   end
 
   // ---------------------------------------------------------------- DMA
@@ -821,7 +823,8 @@ module core #(
                      "core: RANKS must be 2, 4, 8 or 16, or 1 with links")
   `ALCOR_CHECK_PARAM(g_check_links, LINKS == 0 || LINKS == 2 || LINKS == 4 || LINKS == 6,
                      "core: LINKS must be 0, 2, 4 or 6")
-  // The coprocessors send to ranks of the run only, so the routers never drop.
+  // Every destination has a way through the crossbar: to a rank of this board or to the links. A packet that no link
+  // leads on from there is dropped by the switch, and counted.
   `ALCOR_ASSERT(a_no_drop, plane_drop == '0)
 
 endmodule

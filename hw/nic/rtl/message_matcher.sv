@@ -170,7 +170,7 @@ module message_matcher #(
       .count_o       (unexpected)
   );
 
-  logic room;
+  logic room, entry_room, fits;
   logic [1:0] entry_state;
 
   always_comb begin
@@ -210,12 +210,16 @@ module message_matcher #(
       .quota_i       (settings_i.quota),
       .read_i        (state_q == StIdle),
       .source_i      (retire_valid_i ? retire_i.source : arrival_i.match.source),
-      .room_o        (room),
+      .room_o        (entry_room),
       .entry_o       (free_entry),
       .take_i        (take_message),
       .retire_i      (retire),
       .retire_entry_i(retire_i.message[EntryW-1:0])
   );
+
+  // A sender's fragments may be longer than this engine's: a message must not run over the next entry's.
+  assign fits = arrival_i.announce || arrival_i.length <= 32'(FRAGMENT);
+  assign room = entry_room && fits;
 
   assign take_message = state_q == StArrive && room && posted_ready;
   assign retire       = retiring_q;
@@ -462,6 +466,7 @@ module message_matcher #(
   `ALCOR_COVER(c_message_recalled, pair_o.dropped && pair_o.valid)
   `ALCOR_COVER(c_refused_message_without_fragment, counts_o.refused && !closed_i && !u_entries_of_messages.free_valid)
   `ALCOR_COVER(c_refused_message_beyond_quota, counts_o.refused && !closed_i && u_entries_of_messages.free_valid)
+  `ALCOR_COVER(c_refused_message_longer_than_a_fragment, counts_o.refused && !closed_i && !fits)
   `ALCOR_COVER(c_refused_message_in_reset, counts_o.refused && closed_i)
 
 endmodule

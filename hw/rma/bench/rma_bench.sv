@@ -30,6 +30,7 @@ module rma_bench (
     input  logic [3:0]            table_commit_i,
 
     /// Command queues.
+    input  logic [1:0]            queue_blocked_i,
     input  logic [1:0]            queue_write_i,
     input  logic [1:0][7:0]       queue_opcode_i,
     input  logic [1:0][31:0]      queue_data_i,
@@ -281,6 +282,7 @@ module rma_bench (
         .clk_i           (clk_i),
         .rst_ni          (rst_ni),
         .clear_i         (1'b0),
+        .blocked_i       (queue_blocked_i[g]),
         .write_i         (queue_write_i[g]),
         .opcode_i        (queue_opcode_i[g]),
         .data_i          (queue_data_i[g]),

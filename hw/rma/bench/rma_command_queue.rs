@@ -42,7 +42,9 @@ fn random(lane: usize, depth: usize) {
     let mut commands: VecDeque<Write> = VecDeque::new();
     let mut triples: VecDeque<u32> = VecDeque::new();
     let mut gathered: Vec<u32> = Vec::new();
-    let (mut taken, mut lost) = (0, 0);
+    let (mut taken, mut lost, mut barred) = (0, 0, 0);
+    // A loss that the host has not acknowledged.
+    let mut blocked = false;
     let paces = [
         (0.9, Pace::Chance(0.5), Pace::Chance(0.5)),
         (1.0, Pace::Always, Pace::Always),
@@ -59,6 +61,7 @@ fn random(lane: usize, depth: usize) {
             block.set("write_i", write.is_some());
             block.set("opcode_i", write.map_or(noise as u8, |write| write.opcode));
             block.set("data_i", noise);
+            block.set("blocked_i", blocked);
             block.set("command_ready_i", ready.0);
             block.set("data8_ready_i", ready.1);
             block.settle();
@@ -88,6 +91,11 @@ fn random(lane: usize, depth: usize) {
             let mut overflow = false;
             let is_abort = write.is_some_and(|write| write.opcode == Opcode::Abort as u8);
             match write {
+                _ if blocked => {
+                    gathered.clear();
+                    overflow = write.is_some() && !is_abort;
+                    barred += u64::from(overflow);
+                }
                 Some(write) if write.opcode == Opcode::Data8 as u8 => {
                     gathered.push(write.data & 0xff);
                     if let [dpid, len, off] = gathered[..] {
@@ -107,6 +115,7 @@ fn random(lane: usize, depth: usize) {
                 _ => {}
             }
             lost += u64::from(overflow);
+            blocked = overflow || (blocked && rng.random_bool(0.8));
             assert_eq!(block.is("overflow_o"), overflow, "{place}");
             assert_eq!(block.is("written_o"), write.is_some(), "{place}");
             // At once, whatever is queued.
@@ -118,7 +127,7 @@ fn random(lane: usize, depth: usize) {
         }
     }
     assert!(
-        taken > 2_000 && lost > 200,
-        "{taken} commands taken, {lost} writes lost"
+        taken > 2_000 && lost > 200 && barred > 100,
+        "{taken} commands taken, {lost} writes lost, {barred} of them behind another"
     );
 }

@@ -1065,15 +1065,40 @@ fn refusals(config: Config) {
     assert_eq!(bench.take_sent(REQUEST).len(), 2);
     assert_eq!(bench.events(), 0);
 
-    // A number that the network does not reach is refused whatever NPROCS says; another rank's number isn't taken.
-    bench.command(Opcode::SetNprocs, 255);
+    // No rank declares more ranks than the run has, takes another's number, or begins beyond the run.
+    let identity = |bench: &mut Bench| {
+        let bits = bench.read(rank::IDENTITY);
+        let (pid, ranks) = (
+            rank::identity::PID.get(bits),
+            rank::identity::NPROCS.get(bits),
+        );
+        (pid, ranks, rank::identity::BEGUN.get(bits))
+    };
+    for (opcode, data) in [
+        (Opcode::SetNprocs, nprocs + 1),
+        (Opcode::SetNprocs, 255),
+        (Opcode::SetNprocs, 256),
+        (Opcode::SetPid, me + 1),
+    ] {
+        bench.command(opcode, data);
+        bench.drain();
+        assert_eq!(
+            bench.events(),
+            rank::events::REFUSED.put(1),
+            "{opcode:?} {data}"
+        );
+        assert_eq!(identity(&mut bench), (me, nprocs, 1), "{opcode:?} {data}");
+        bench.clear_events();
+    }
     bench.extended(Opcode::XPut, DESTS, 0, 10, [0, 0, 4]);
     bench.drain();
     assert_eq!(bench.completions().last(), Some(&(10, rank_status)));
-    bench.command(Opcode::SetPid, me + 1);
+    bench.command(Opcode::EndRun, 0);
+    bench.command(Opcode::SetNprocs, me);
+    bench.command(Opcode::BeginRun, 0);
     bench.drain();
     assert_eq!(bench.events(), rank::events::REFUSED.put(1));
-    assert_eq!(rank::identity::PID.get(bench.read(rank::IDENTITY)), me);
+    assert_eq!(identity(&mut bench), (me, me, 0));
 }
 
 /// Registration and what follows it at once, broken pairs, opcodes that don't exist, refusals elsewhere.

@@ -88,6 +88,7 @@ module rma_coprocessor_bench #(
         .clk_i            (clk_i),
         .rst_ni           (rst_ni),
         .rank_i           (cop_rank_i[g]),
+        .run_ranks_i      (8'd6),
         .page_i            (page),
         .read_offset_i    (cop_read_offset_i[g]),
         .read_data_o      (cop_read_data_o[g]),

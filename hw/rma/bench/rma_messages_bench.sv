@@ -90,6 +90,7 @@ module rma_messages_bench #(
         .clk_i              (clk_i),
         .rst_ni             (rst_ni),
         .rank_i             (8'(g)),
+        .run_ranks_i        (8'd2),
         .page_i            (page),
         .read_offset_i      (read_offset_i[g]),
         .read_data_o        (read_data_o[g]),

@@ -9,8 +9,10 @@ import alcor_abi_pkg::*;
 /// gathered three at a time into an entry of the Data8 FIFO. ABORT does not queue: it must reach
 /// its peers when the commands ahead of it are stuck.
 ///
-/// A write is never stalled: the bus it comes on is shared with other ranks. What meets a full FIFO
-/// is lost and reported; the host holds credits so that it does not happen.
+/// A write is never stalled: the bus it comes on is shared with other ranks. A write that meets a full FIFO is lost and
+/// reported; the host holds credits so that it does not happen. Operands stay until they are written again, so a command
+/// behind a lost operand would be carried out with an old one: until the host has acknowledged the loss, each further
+/// write is lost too.
 ///
 /// While `clear_i` is up, operands of a paper command that is not complete are forgotten; what is in the FIFOs is the
 /// pipeline's to take.
@@ -24,6 +26,8 @@ module rma_command_queue #(
     input  logic        rst_ni,
     /// The rank is being reset.
     input  logic        clear_i,
+    /// A lost write is not yet acknowledged.
+    input  logic        blocked_i,
     /// Host: a write into the command window.
     input  logic        write_i,
     /// Host: the opcode from the write's address.
@@ -50,7 +54,7 @@ module rma_command_queue #(
     output logic        abort_o,
     /// Reason given with it.
     output logic [7:0]  abort_reason_o,
-    /// Pulse: a write met a full FIFO and was lost.
+    /// Pulse: a write was lost, as a FIFO was full or an earlier loss is not yet acknowledged.
     output logic        overflow_o,
     /// Pulse: a command was written (starts the epoch timer).
     output logic        written_o
@@ -66,16 +70,18 @@ module rma_command_queue #(
     is_abort   = write_i && opcode_i == OP_ABORT;
     is_data8   = write_i && opcode_i == OP_DATA8;
     command    = write_i && opcode_i != OP_ABORT && opcode_i != OP_DATA8;
-    room       = instruction_ready && operand_ready;
+    room       = instruction_ready && operand_ready && !blocked_i;
     push       = command && room;
-    push8      = is_data8 && gathered_q == 2'd2;
+    push8      = is_data8 && gathered_q == 2'd2 && !blocked_i;
     gathered_d = gathered_q;
     gather_d   = gather_q;
-    if (is_data8) begin
+    if (blocked_i) begin
+      gathered_d = 2'd0;
+    end else if (is_data8) begin
       gathered_d = push8 ? 2'd0 : gathered_q + 2'd1;
       gather_d   = {gather_q[7:0], data_i[7:0]};
     end
-    overflow_o = (command && !room) || (push8 && !data8_ready);
+    overflow_o = (command && !room) || (push8 && !data8_ready) || (is_data8 && blocked_i);
   end
 
   always_ff @(posedge clk_i) begin

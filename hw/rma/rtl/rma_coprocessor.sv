@@ -48,6 +48,8 @@ module rma_coprocessor #(
     input  logic                             rst_ni,
     /// This rank's number on the network; constant.
     input  logic [7:0]                       rank_i,
+    /// Ranks of the run: a rank that declares more is refused.
+    input  logic [7:0]                       run_ranks_i,
 
     /// Host: a write into the rank's page.
     input  alcor_abi_pkg::page_write_t       page_i,
@@ -165,7 +167,7 @@ module rma_coprocessor #(
 
   // ---------------------------------------------------------------- commands become header words and tasks
 
-  logic table_ready, barrier_pending;
+  logic table_ready, barrier_pending, overflow_pending;
   alcor_abi_pkg::slot_lookup_t request_lookup, reply_lookup;
   alcor_abi_pkg::window_t request_window, reply_window;
   logic pipeline_head_valid, pipeline_head_ready, pipeline_task_valid, pipeline_task_ready;
@@ -190,8 +192,10 @@ module rma_coprocessor #(
       .rst_ni            (rst_ni),
       .rank_rst_ni       (rank_rst_n),
       .rank_i            (rank_i),
+      .run_ranks_i       (run_ranks_i),
       .drain_i           (drain),
       .peer_lost_i       (peer_lost_i),
+      .blocked_i         (overflow_pending),
       .write_i           (command_write),
       .opcode_i          (page_i.offset[9:2]),
       .data_i            (page_i.data),
@@ -497,6 +501,7 @@ module rma_coprocessor #(
       .nprocs_i         (nprocs_o),
       .begun_i          (begun_o),
       .reset_state_i    (reset_state),
+      .overflow_pending_o(overflow_pending),
       .ring_o           (ring_settings),
       .ring_i           (ring_state),
       .barrier_pending_o(barrier_pending)

@@ -27,11 +27,15 @@ module rma_issue #(
     input  logic                            rank_rst_ni,
     /// This rank's number on the network.
     input  logic [7:0]                      rank_i,
+    /// Ranks of the run: a rank that declares more is refused.
+    input  logic [7:0]                      run_ranks_i,
     /// The rank is being reset: commands are taken and dropped.
     input  logic                            drain_i,
     /// Pulse: another rank of the board that had begun is reset.
     input  logic                            peer_lost_i,
 
+    /// A lost command write is not yet acknowledged.
+    input  logic                            blocked_i,
     /// Host: a write into the command window.
     input  logic                            write_i,
     /// Host: opcode of the write.
@@ -113,6 +117,7 @@ module rma_issue #(
       .clk_i           (clk_i),
       .rst_ni          (rst_ni),
       .clear_i         (drain_i),
+      .blocked_i       (blocked_i),
       .write_i         (write_i),
       .opcode_i        (opcode_i),
       .data_i          (data_i),
@@ -149,6 +154,7 @@ module rma_issue #(
       .clk_i             (clk_i),
       .rst_ni            (rank_rst_ni),
       .rank_i            (rank_i),
+      .run_ranks_i       (run_ranks_i),
       .drain_i           (drain_i),
       .peer_lost_i       (peer_lost_i),
       .orphaned_o        (orphaned),

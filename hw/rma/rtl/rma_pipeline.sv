@@ -28,6 +28,8 @@ module rma_pipeline #(
     input  logic                            rst_ni,
     /// This rank's number on the network, which its packets carry as their source.
     input  logic [7:0]                      rank_i,
+    /// Ranks of the run: a rank that declares more is refused.
+    input  logic [7:0]                      run_ranks_i,
     /// The rank is being reset: commands are taken and dropped, but for the one that sends packets.
     input  logic                            drain_i,
     /// Pulse: another rank of the board that had begun is reset.
@@ -167,9 +169,13 @@ module rma_pipeline #(
   // ---------------------------------------------------------------- state of the run
 
   logic [7:0] nprocs_q;
-  logic begun_q, orphaned_q, begins;
+  logic begun_q, orphaned_q, begins, run_refused;
 
-  assign begins = ex1_valid && opcode == OP_BEGIN_RUN;
+  // A run has the ranks that the board was told: packets to others would reach nobody, and a rank beyond them would
+  // take part without being waited for.
+  assign run_refused = (opcode == OP_SET_NPROCS && ex1.command.data > 32'(run_ranks_i)) ||
+                       (opcode == OP_BEGIN_RUN && rank_i >= nprocs_q);
+  assign begins      = ex1_valid && opcode == OP_BEGIN_RUN && !run_refused;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -177,7 +183,7 @@ module rma_pipeline #(
       begun_q    <= 1'b0;
       orphaned_q <= 1'b0;
     end else begin
-      if (ex1_valid && opcode == OP_SET_NPROCS) nprocs_q <= ex1.command.data[7:0];
+      if (ex1_valid && opcode == OP_SET_NPROCS && !run_refused) nprocs_q <= ex1.command.data[7:0];
       if (begins) begun_q <= 1'b1;
       else if (ex1_valid && opcode == OP_END_RUN) begun_q <= 1'b0;
       if (peer_lost_i && begun_q) orphaned_q <= 1'b1;
@@ -317,14 +323,14 @@ module rma_pipeline #(
   always_comb begin
     refused_status = ST_NOT_BEGUN;
     if (is_pair) refused_status = pair_status;
-    if (pid_refused) refused_status = ST_BAD_RANK;
+    if (pid_refused || run_refused) refused_status = ST_BAD_RANK;
   end
 
   assign events_o.retired        = retired;
   assign events_o.bad_opcode     = (ex1_valid && !is_known) || broken;
   assign events_o.barrier_done   = barrier_done;
   assign events_o.mismatch       = mismatch;
-  assign events_o.refused        = (ex1_valid && (pair_refused || pid_refused)) || sync_refused;
+  assign events_o.refused        = (ex1_valid && (pair_refused || pid_refused || run_refused)) || sync_refused;
   assign events_o.refused_status = refused_status;
   assign events_o.refused_opcode = opcode;
   assign events_o.result_valid   = result_valid;
@@ -347,6 +353,7 @@ module rma_pipeline #(
   `ALCOR_COVER_REFUSED(NOT_BEGUN)
 `undef ALCOR_COVER_REFUSED
   `ALCOR_COVER(c_refused_number_of_another, ex1_valid && pid_refused)
+  `ALCOR_COVER(c_refused_beyond_the_run, ex1_valid && run_refused)
   `ALCOR_COVER(c_refused_unknown_command, ex1_valid && !is_known)
 `endif
 

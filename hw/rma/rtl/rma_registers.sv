@@ -53,6 +53,8 @@ module rma_registers (
     output alcor_abi_pkg::ring_settings_t    ring_o,
     /// State of the completion ring.
     input  alcor_abi_pkg::ring_state_t       ring_i,
+    /// A lost command write is not yet acknowledged.
+    output logic                             overflow_pending_o,
     /// BARRIER_DONE, not yet acknowledged.
     output logic                             barrier_pending_o
 );
@@ -195,7 +197,8 @@ module rma_registers (
     end
   end
 
-  assign barrier_pending_o = barrier_q;
+  assign overflow_pending_o = events_q[RANK_EVENTS_OVERFLOW_LSB];
+  assign barrier_pending_o  = barrier_q;
 
   // ---------------------------------------------------------------- causes and interrupt
 

@@ -109,6 +109,13 @@ module rma_transfer #(
         default: ;
       endcase
     end
+    // Operands of the rank's last holder are none of the next one's.
+    if (!rst_ni) begin
+      offset_q <= '0;
+      laddr_q  <= '0;
+      length_q <= '0;
+      tag_q    <= '0;
+    end
     if (!rst_ni || window_taken) window_q <= 1'b0;
     else if (operand_i && opcode == OP_X_WINDOW) window_q <= 1'b1;
   end

@@ -14,7 +14,7 @@ tests! {
 
     /// Thousands in a row, each once.
     many_in_a_row(context, ranks >= 1) {
-        let rounds = context.scale(2000, 20000);
+        let rounds = context.scale(300, 20000);
         context.run(|rank| {
             for _ in 0..rounds {
                 rank.barrier()?;

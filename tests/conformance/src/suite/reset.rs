@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 use std::thread;
 
+use alcor::abi::board::{self, place};
 use alcor::abi::rank::events;
-use alcor::{Communicator, Error, GlobalRank, Opcode, Operation, Options, Rank, Rights, Status};
+use alcor::{Communicator, Error, GlobalRank, Opcode, Operation, Options, PageOffset, Rank, Rights, Status};
 
 use crate::failure::{fails, holds, refused, same, same_bytes};
 use crate::test::tests;
@@ -73,6 +74,8 @@ tests! {
     of_many_boards(context, ranks >= 1) {
         let ranks = context.info().ranks;
         context.cluster().prepare(ranks)?;
+        let place = place::RANKS.put(ranks + 1);
+        context.cluster().boards()[0].write32(PageOffset(board::PLACE), place)?;
         each(ranks, |rank| {
             let mut it = attach(context, rank, ranks + 1)?;
             // It has begun when this is answered.
