@@ -245,6 +245,14 @@ impl Args {
         };
         let traced = self.logs.add_to(config)?;
         let mut rows = measure(&traced, Path::Hardware, &Op::ALL, &collectives::SIZES)?;
+        let cluster = open(config)?;
+        let network = network(&cluster, config)?;
+        rows.extend(collectives::rate_row(&rows, &network));
+        let say = |row: &str, cycles| {
+            eprintln!("bench collectives: {config}: {row}: {cycles} cycles");
+        };
+        let shared = collectives::shared_rows(cluster.cluster()?, &network, self.seed, say)?;
+        rows.extend(shared);
         if self.full {
             let memory = collectives::STREAM_NODE_BYTES.to_string();
             let large = with_option(config, "NODE_BYTES", &memory);

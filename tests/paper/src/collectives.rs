@@ -29,6 +29,12 @@ pub use crate::rma::MeasureError;
 pub const SIZES: [usize; 12] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16_384, 65_536];
 /// Sizes of the rows in software, in bytes.
 pub const SOFTWARE_SIZES: [usize; 3] = [8, 1024, 16_384];
+/// Sizes that the rate of an allreduce is taken from, in bytes: the latency is in both.
+const RATE_SIZES: [usize; 2] = [16_384, 65_536];
+/// Bytes of the rows `allreduce-16384-last` and `allreduce-16384-eight`.
+const SHARED_BYTES: usize = 16_384;
+/// Communicators of the row `allreduce-16384-eight`.
+const SHARED: usize = 8;
 /// Sizes at which streaming counts alone, in bytes.
 pub const STREAM_SIZES: [usize; 2] = [1 << 20, 4 << 20];
 /// Bytes of node memory that [`STREAM_SIZES`] need: source, destination, and the library's own.
@@ -292,9 +298,7 @@ pub fn rows(
                 0 => measure::<f64>(rank, op, bytes / 8, plan.seed, &meeting),
                 _ => measure::<f32>(rank, op, bytes / 4, plan.seed, &meeting),
             })?;
-            let from = spans.iter().map(|span| span.0).max().unwrap_or(0);
-            let to = spans.iter().map(|span| span.1).max().unwrap_or(0);
-            let cycles = (to - from) as f64;
+            let cycles = length(&spans);
             step(&name, cycles);
             let row = Row::new(name, cycles);
             rows.push(match plan.path {
@@ -304,6 +308,64 @@ pub fn rows(
         }
     }
     Ok(rows)
+}
+
+/// Measures the allreduce of 16 KiB, in f64, on the communicators with the last rows of the
+/// communicator tables: on the last one alone, and on the last eight at once until all have ended.
+///
+/// # Errors
+/// As [`rows`].
+pub fn shared_rows(
+    cluster: impl Into<Cluster>,
+    network: &Network,
+    seed: u64,
+    mut step: impl FnMut(&str, f64),
+) -> Result<Vec<Row>, MeasureError> {
+    let options = Options::default().watchdog_cycles(WATCHDOG).strict(true);
+    let job = Job::with_options(cluster, options)?;
+    let ranks = job.ranks();
+    let one = network.limit(Op::Allreduce, SHARED_BYTES).cycles() as f64;
+    let all = network.limit(Op::Allreduce, SHARED * SHARED_BYTES).cycles() as f64;
+    let mut rows = Vec::new();
+    for (name, count, limit) in [("last", 1, one), ("eight", SHARED, all)] {
+        let name = format!(
+            "{}-{name}",
+            row_name(Path::Hardware, Op::Allreduce, SHARED_BYTES)
+        );
+        let meeting = Meeting::new(ranks);
+        let spans = job.run(ranks, |rank| measure_shared(rank, count, seed, &meeting))?;
+        let cycles = length(&spans);
+        step(&name, cycles);
+        rows.push(Row::new(name, cycles).limit(limit));
+    }
+    Ok(rows)
+}
+
+/// The rate of a long allreduce, in phits per cycle, from the rows of two sizes.
+#[must_use]
+pub fn rate_row(rows: &[Row], network: &Network) -> Option<Row> {
+    let [few, many] = RATE_SIZES;
+    let cycles = |bytes| {
+        let name = row_name(Path::Hardware, Op::Allreduce, bytes);
+        rows.iter()
+            .find(|row| row.name == name)
+            .map(|row| row.measured)
+    };
+    let phits = (many - few) as f64 / f64::from(network.phit_bytes);
+    let rate = phits / (cycles(many)? - cycles(few)?);
+    let note = "phits per cycle, from 16 KiB to 64 KiB";
+    Some(
+        Row::new("allreduce-rate", (rate * 1000.0).round() / 1000.0)
+            .limit(1.0)
+            .note(note),
+    )
+}
+
+/// Cycles from the first rank's begin, which is the last one's, to the last one's end.
+fn length(spans: &[(u64, u64)]) -> f64 {
+    let from = spans.iter().map(|span| span.0).max().unwrap_or(0);
+    let to = spans.iter().map(|span| span.1).max().unwrap_or(0);
+    (to - from) as f64
 }
 
 /// Says of each row in `software` how many times as long it takes as the same in `hardware`.
@@ -388,6 +450,64 @@ fn measure<T: Reducible + From<u16> + PartialEq>(
             found.iter().zip(&expected).filter(|(a, b)| a != b).count(),
             expected.len()
         );
+    }
+    Ok(span)
+}
+
+/// The cycles at which the second of two equal rounds began and ended at this rank: an allreduce on
+/// each of the last `count` communicators that have a row.
+fn measure_shared(
+    rank: &mut Rank,
+    count: usize,
+    seed: u64,
+    meeting: &Meeting,
+) -> alcor::Result<(u64, u64)> {
+    let world = rank.world()?;
+    let mut made = Vec::new();
+    loop {
+        let next = world.dup(rank)?;
+        if next.row().is_none() {
+            if made.len() < count {
+                // Fails in strict mode, and says why there are no rows.
+                next.barrier(rank)?;
+            }
+            break;
+        }
+        made.push(next);
+    }
+    let used = &made[made.len().saturating_sub(count)..];
+    let elements = SHARED_BYTES / size_of::<f64>();
+    let data = Data::<f64>::new(seed, Op::Allreduce, elements, &world);
+    let source = rank.alloc_from(&data.given())?;
+    let expected = data.expected();
+    let destinations = used
+        .iter()
+        .map(|_| rank.alloc(elements))
+        .collect::<alcor::Result<Vec<_>>>()?;
+    let mut span = (0, 0);
+    for _ in 0..2 {
+        for destination in &destinations {
+            rank.write(destination, 0, &data.before())?;
+        }
+        let from = meeting.start(rank)?;
+        let requests = used
+            .iter()
+            .zip(&destinations)
+            .map(|(one, to)| one.iallreduce(rank, Operation::Sum, &source, to))
+            .collect::<alcor::Result<Vec<_>>>()?;
+        for request in requests {
+            rank.wait(request)?;
+        }
+        span = (from, rank.now()?.0);
+        for (one, destination) in used.iter().zip(&destinations) {
+            // As in `measure`, wrong data has no figure.
+            assert!(
+                rank.read_vec(destination)? == expected,
+                "allreduce of {elements} elements on {}: the result at {} is not what it has to be",
+                one.id(),
+                rank.pid(),
+            );
+        }
     }
     Ok(span)
 }
@@ -621,5 +741,22 @@ mod tests {
         assert_eq!(measured[0].name, "software-allreduce-4");
         assert!(measured.iter().all(|row| row.limit.is_none()));
         assert!(measure(Path::Hardware).is_err());
+        assert!(shared_rows(SoftBoard::new(3), &network, 7, |_, _| ()).is_err());
+    }
+
+    #[test]
+    fn the_rate_leaves_the_latency_out() {
+        let network = network(&[4]);
+        let row = |bytes, cycles| Row::new(row_name(Path::Hardware, Op::Allreduce, bytes), cycles);
+        let rows = [
+            row(8, 300.0),
+            row(16_384, 812.0),
+            row(65_536, 300.0 + 4096.0),
+        ];
+        let rate = rate_row(&rows[..2], &network);
+        assert_eq!(rate, None);
+        let rate = rate_row(&rows, &network).expect("both sizes are there");
+        // 1536 phits in 3584 cycles.
+        assert_eq!((rate.measured, rate.limit), (0.429, Some(1.0)));
     }
 }
