@@ -6,7 +6,6 @@ switch/rtl/switch_router.sv
 switch/rtl/alcor_switch_pkg.sv
 switch/rtl/uplink_tx.sv
 switch/rtl/uplink_rx.sv
-switch/rtl/coll_place.sv
 switch/rtl/coll_first.sv
 switch/rtl/coll_pick.sv
 switch/rtl/coll_table.sv

@@ -3,8 +3,9 @@
 /// Simple dual-port RAM: one write port, one read port, one clock, read data a cycle after the
 /// address.
 ///
-/// A read of the address that is written in the same cycle gives the OLD contents. Contents and
-/// read register are never reset. With `re_i` low the read data keeps its value.
+/// A read of the address that is written in the same cycle gives the OLD contents; with ULTRA_RAM it
+/// must not happen. Contents and read register are never reset. With `re_i` low the read data keeps
+/// its value.
 module ram_sdp #(
     /// Bits per word.
     parameter int unsigned WIDTH = 32,
@@ -14,6 +15,8 @@ module ram_sdp #(
     parameter int unsigned LANES = 1,
     /// 1: block RAM; 0: distributed (LUT) RAM.
     parameter bit BLOCK_RAM = 1'b1,
+    /// 1: UltraRAM in place of block RAM, for 4096 words or more.
+    parameter bit ULTRA_RAM = 1'b0,
     /// Width of an address; derived, not to be set.
     localparam int unsigned AddrW = $clog2(DEPTH)
 ) (
@@ -44,7 +47,20 @@ module ram_sdp #(
   assign rdata_o = rdata_q;
 
   // The style is an attribute of the array, so each style has an array of its own.
-  if (BLOCK_RAM) begin : g_block
+  if (ULTRA_RAM) begin : g_ultra
+    (* ram_style = "ultra" *)
+    logic [WIDTH-1:0] mem_q[DEPTH];
+
+    always_ff @(posedge clk_i) begin
+      for (int unsigned i = 0; i < LANES; i++) begin
+        if (we_i[i]) mem_q[waddr_i][i*LaneW+:LaneW] <= wdata_i[i*LaneW+:LaneW];
+      end
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (re_i) rdata_q <= mem_q[raddr_i];
+    end
+  end else if (BLOCK_RAM) begin : g_block
     (* ram_style = "block" *)
     logic [WIDTH-1:0] mem_q[DEPTH];
 

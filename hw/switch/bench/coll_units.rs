@@ -10,6 +10,8 @@ pub const RANKS: usize = 3;
 pub const STAGES: usize = 7;
 /// Boards of the barrier.
 pub const BOARDS: usize = 5;
+/// Phits of a window.
+pub const WINDOW: usize = 16;
 
 /// The ports that begin with `prefix`.
 pub fn block(prefix: &'static str) -> Block {
@@ -19,7 +21,8 @@ pub fn block(prefix: &'static str) -> Block {
         .source("switch/bench/coll_units_bench.sv")
         .param("RANKS", RANKS as u64)
         .param("STAGES", STAGES as u64)
-        .param("BOARDS", BOARDS as u64);
+        .param("BOARDS", BOARDS as u64)
+        .param("WINDOW", WINDOW as u64);
     Block::of(&recipe, prefix, 1, 0)
 }
 

@@ -9,7 +9,9 @@ module coll_units_bench #(
     /// Its stages.
     parameter int unsigned STAGES = 7,
     /// Boards of the barrier.
-    parameter int unsigned BOARDS = 5
+    parameter int unsigned BOARDS = 5,
+    /// Phits of a window.
+    parameter int unsigned WINDOW = 16
 ) (
     /// Clock.
     input  logic                             clk_i,
@@ -106,6 +108,7 @@ module coll_units_bench #(
 );
 
   coll_window #(
+      .WINDOW(WINDOW),
       .WIDTH (48),
       .NOTE_W(11)
   ) u_window (

@@ -15,6 +15,10 @@ module collective_bench #(
     parameter int unsigned PHIT_W = 256,
     /// Bytes of each node memory.
     parameter int unsigned NODE_BYTES = 65536,
+    /// Cycles from a granted memory read to its data.
+    parameter int unsigned MEM_LATENCY = 1,
+    /// Phits of a communicator's window.
+    parameter int unsigned WINDOW = alcor_switch_pkg::Window,
     /// Operations that the units have, bit by operation_e.
     parameter int unsigned OPS = 511,
     /// Types that they have, bit by datatype_e.
@@ -70,7 +74,7 @@ module collective_bench #(
     input  logic [All-1:0][AddrW-1:0]         host_address_i,
     /// Its data.
     input  logic [All-1:0][31:0]              host_data_i,
-    /// A word read in the cycle before.
+    /// A word read MEM_LATENCY cycles ago.
     output logic [All-1:0][31:0]              host_data_o,
     /// By rank: the coprocessor reads something, to no end.
     input  logic [All-1:0]                    noise_i,
@@ -87,7 +91,7 @@ module collective_bench #(
 );
 
   localparam int unsigned W = PHIT_W + HeaderW;
-  // Phits from a board to another of a stage; more than all windows together let through.
+  // Phits from a board to another of a stage; more than come in the longest time that one waits.
   localparam int unsigned Depth = 2048;
 
   logic [BOARDS-1:0][STAGES-1:0] tx_valid, tx_ready, rx_valid;
@@ -174,12 +178,14 @@ module collective_bench #(
     logic [RANKS-1:0][PHIT_W/32-1:0] write_strobe;
 
     collective_unit #(
-        .RANKS     (RANKS),
-        .STAGES    (STAGES),
-        .PHIT_W    (PHIT_W),
-        .NODE_BYTES(NODE_BYTES),
-        .OPS       (9'(OPS)),
-        .TYPES     (6'(TYPES))
+        .RANKS      (RANKS),
+        .STAGES     (STAGES),
+        .PHIT_W     (PHIT_W),
+        .NODE_BYTES (NODE_BYTES),
+        .MEM_LATENCY(MEM_LATENCY),
+        .WINDOW     (WINDOW),
+        .OPS        (9'(OPS)),
+        .TYPES      (6'(TYPES))
     ) u_unit (
         .clk_i            (clk_i),
         .rst_ni           (rst_ni),
@@ -220,7 +226,8 @@ module collective_bench #(
     for (genvar r = 0; r < RANKS; r++) begin : g_rank
       node_memory #(
           .NODE_BYTES(NODE_BYTES),
-          .BANKS     (PHIT_W / 32)
+          .BANKS     (PHIT_W / 32),
+          .LATENCY   (MEM_LATENCY)
       ) u_memory (
           .clk_i               (clk_i),
           .rst_ni              (rst_ni),

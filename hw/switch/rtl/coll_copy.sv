@@ -1,3 +1,4 @@
+`include "assertions.svh"
 `include "simulation.svh"
 
 import alcor_abi_pkg::*;
@@ -16,7 +17,9 @@ module coll_copy #(
     /// Stages.
     parameter int unsigned STAGES = 3,
     /// Bits of a phit's data.
-    parameter int unsigned PHIT_W = 256
+    parameter int unsigned PHIT_W = 256,
+    /// Copies that the reader may have on their way to here.
+    parameter int unsigned READER_DEPTH = 32
 ) (
     /// Clock.
     input  logic                             clk_i,
@@ -306,7 +309,8 @@ module coll_copy #(
 
   // Copies for other boards that a communicator has in here, or at the reader on their way to here. What
   // comes is counted a cycle late, and known in between.
-  logic [31:0][5:0] held_q, held;
+  localparam int unsigned HeldW = $clog2(READER_DEPTH + Depth + 1);
+  logic [31:0][HeldW-1:0] held_q, held;
   logic [31:0] some_q, entered_q, asked_q;
   logic enters, leaves;
 
@@ -319,7 +323,7 @@ module coll_copy #(
     if (`ALCOR_AWAKE(entered_q != '0 || asked_q != '0)) begin
       /* verilator unroll_disable */
       for (int unsigned c = 0; c < Contexts; c++) begin
-        if (`ALCOR_AWAKE(entered_q[c] || asked_q[c])) held[c] = held_q[c] + 6'(entered_q[c]) + 6'(asked_q[c]);
+        if (`ALCOR_AWAKE(entered_q[c] || asked_q[c])) held[c] = held_q[c] + HeldW'(entered_q[c]) + HeldW'(asked_q[c]);
       end
     end
   end
@@ -344,7 +348,7 @@ module coll_copy #(
         for (int unsigned c = 0; c < Contexts; c++) begin
           if (leaves && out_row_o == 5'(c)) begin
             held_q[c] <= held[c] - 1'b1;
-            some_q[c] <= held[c] != 6'd1;
+            some_q[c] <= held[c] != HeldW'(1);
           end else if (`ALCOR_AWAKE(entered_q[c] || asked_q[c])) begin
             held_q[c] <= held[c];
             some_q[c] <= held[c] != '0;
@@ -352,6 +356,11 @@ module coll_copy #(
         end
       end
     end
+  end
+
+  for (genvar c = 0; c < Contexts; c++) begin : g_assert
+    // The count of copies never wraps.
+    `ALCOR_IMPLIES(a_held, entered_q[c] || asked_q[c], held[c] != '0)
   end
 
 endmodule

@@ -26,6 +26,10 @@ module coll_reader #(
     parameter int unsigned ADDR_W = 18,
     /// Cycles from a granted memory read to its data.
     parameter int unsigned MEM_LATENCY = 1,
+    /// Phits of a communicator's window.
+    parameter int unsigned WINDOW = alcor_switch_pkg::Window,
+    /// Copies on their way from a memory, and waiting for the copy unit, a power of two.
+    parameter int unsigned COPY_DEPTH = 32,
     /// Operations that its vector units have, bit by operation_e.
     parameter bit [8:0] OPS = '1,
     /// Types that they have, bit by datatype_e.
@@ -142,9 +146,10 @@ module coll_reader #(
 );
 
   localparam int unsigned Words = PHIT_W / 32;
-  localparam int unsigned WordW = $clog2(Words);
-  localparam int unsigned CopyDepth = 32;
-  localparam int unsigned CopyW = $clog2(CopyDepth + 1);
+  localparam int unsigned CopyW = $clog2(COPY_DEPTH + 1);
+  // A message in parts is read in chunks of a quarter of a window: the bits of a place that number the
+  // phits of a chunk.
+  localparam logic [PlaceW-1:0] ChunkMask = PlaceW'((WINDOW / 4 - 1) * Words);
   localparam int unsigned TagW = 9 + PlaceW + 4;
 
   // ---------------------------------------------------------------- who is next
@@ -172,7 +177,7 @@ module coll_reader #(
   logic [RANKS-1:0] members, given;
   logic [RankW-1:0] first_member, next_member, who;
   logic more_members;
-  logic [PlaceW-1:0] words, total, place, beyond, next_place, first, base, chunk;
+  logic [PlaceW-1:0] words, total, place, beyond, next_place, first, base;
   logic signs, ends, empty, done, another, to_copy, room, credits;
   logic parts, own, chunk_ends;
   logic [1:0] part;
@@ -213,18 +218,17 @@ module coll_reader #(
     end
   end
 
-  // Both halves are as long, and so are their chunks: a quarter of the communicator's window. So what the
-  // partner sends of a chunk has room there until this board has sent its own and comes to read what it
-  // keeps of it: neither waits for the other. Places are within the half.
+  // Both halves are as long, and so are their chunks. So what the partner sends of a chunk has room there
+  // until this board has sent its own and comes to read what it keeps of it: neither waits for the other.
+  // Places are within the half.
   assign parts = parts_i[pick];
   assign own   = own_q[pick];
   assign part  = {parts && own, parts && !own};
   assign total = parts ? words >> 1 : words;
   assign base  = (parts && own == high_i[pick]) ? words >> 1 : '0;
-  assign chunk = PlaceW'(alcor_switch_pkg::WindowMasks[pick*PoolW+:PoolW] >> 2) << WordW;
 
   assign place   = place_q[pick];
-  assign chunk_ends = parts && (place & chunk) == chunk;
+  assign chunk_ends = parts && (place & ChunkMask) == ChunkMask;
   assign signs   = signing_q[pick];
   assign beyond  = place + PlaceW'(Words);
   // Written as strict comparisons, which are a carry chain and no more.
@@ -236,7 +240,7 @@ module coll_reader #(
   assign another    = done && copies_i[pick] && more_members && !parts;
   // From the other half's chunk back to the beginning of the own half's.
   assign next_place = another ? '0
-      : (part[0] && (done || chunk_ends)) ? place & ~chunk : beyond;
+      : (part[0] && (done || chunk_ends)) ? place & ~ChunkMask : beyond;
   assign to_copy = lonely_i[pick] || (copies_i[pick] && !signs);
 
   logic [STAGES-1:0] spread;
@@ -254,7 +258,7 @@ module coll_reader #(
 
   // A signature closes its streams: it waits until the copies before it are on their way, and until
   // nothing is owed for the collective before.
-  assign room = to_copy ? (copies_q != CopyW'(CopyDepth)) && (signs || lonely_i[pick] || credits)
+  assign room = to_copy ? (copies_q != CopyW'(COPY_DEPTH)) && (signs || lonely_i[pick] || credits)
                         : ask_room_i && !(signs && (copy_holds_i[pick] || owes_i[pick]));
   assign step = pick_valid && reading_q[pick] && !signs && empty;
   assign fire = pick_valid && reading_q[pick] && !step && room && request_ready;
@@ -449,7 +453,7 @@ module coll_reader #(
 
   fifo #(
       .WIDTH(TagW - 1 + PHIT_W),
-      .DEPTH(CopyDepth)
+      .DEPTH(COPY_DEPTH)
   ) u_copies (
       .clk_i  (clk_i),
       .rst_ni (rst_ni),
@@ -469,6 +473,6 @@ module coll_reader #(
     else copies_q <= copies_q + CopyW'(fire && to_copy) - CopyW'(copy_valid_o && copy_ready_i);
   end
 
-  `ALCOR_ASSERT(a_copies, copies_q <= CopyW'(CopyDepth))
+  `ALCOR_ASSERT(a_copies, copies_q <= CopyW'(COPY_DEPTH))
 
 endmodule

@@ -8,7 +8,7 @@ import alcor_fp_pkg::*;
 /// One stage of the collective unit: what this board and its partner of the stage exchange, and the
 /// vector unit that combines both.
 ///
-/// Two memories hold a window for each communicator: what the partner sent (arrivals), and what came
+/// Two memories hold a window of WINDOW phits for each communicator: what the partner sent (arrivals), and what came
 /// from the stage before (own). A communicator whose heads can go together is chosen each cycle; the
 /// two phits are combined and go to the next stage, or to the results where this is the last stage.
 /// What is only passed on goes to the copy unit. A phit of one communicator never waits for another
@@ -23,6 +23,11 @@ module coll_stage #(
     parameter int unsigned STAGES = 3,
     /// Bits of a phit's data.
     parameter int unsigned PHIT_W = 256,
+    /// Phits of each communicator's window in both memories, a power of two, 8 or more.
+    parameter int unsigned WINDOW = alcor_switch_pkg::Window,
+    /// Tokens on their way to the port to which room was given, a power of two: the cycles from there to
+    /// here, and some in which the port cannot send.
+    parameter int unsigned TX_DEPTH = 32,
     /// Operations that its vector unit has, bit by operation_e.
     parameter bit [8:0] OPS = '1,
     /// Types that it has, bit by datatype_e.
@@ -197,9 +202,9 @@ module coll_stage #(
     output logic [PHIT_W+HeaderW-1:0]  tx_phit_o
 );
 
-  // A token passes the vector unit in AGLU_LATENCY cycles, and comes there a cycle after it was
-  // chosen; so many are on their way to where room was taken for them.
-  localparam int unsigned TxDepth = 32;
+  // Bits of a count of a window's phits.
+  localparam int unsigned CountW = $clog2(WINDOW);
+  // A result is AGLU_LATENCY + 1 cycles on its way to the FIFO in which it has a place.
   localparam int unsigned ResultDepth = 32;
   localparam int unsigned TokenW = PlaceW + 4 + PHIT_W;
   localparam int unsigned TagW = 5 + 1 + 1 + PlaceW + 4;
@@ -230,6 +235,7 @@ module coll_stage #(
   logic [4:0] pick;
 
   coll_window #(
+      .WINDOW(WINDOW),
       .WIDTH (TokenW),
       .NOTE_W(3)
   ) u_arrivals (
@@ -257,6 +263,7 @@ module coll_stage #(
   assign in_send   = in_signature_i ? sends_signature_i[in_row_i] && !in_part_i[1] : sends_i[in_row_i] && in_theirs;
 
   coll_window #(
+      .WINDOW(WINDOW),
       .WIDTH (TokenW),
       .NOTE_W(1)
   ) u_own (
@@ -441,7 +448,7 @@ module coll_stage #(
   // beside what is kept.
   logic tapped_q, copied_q, read_q, reserved_q, returned_q, unsent_q, unkept_q, freed_q, popped_q;
   logic [4:0] ask_row_q, look_row_q, read_row_q, returned_row_q, in_row_q, pick_row_q;
-  logic [PoolW-1:0] returned_count_q;
+  logic [CountW-1:0] returned_count_q;
   logic tx_room, ask_sends, ask_keeps, unsent, unkept;
 
   assign ask_sends = ask_signature_i ? sends_signature_i[ask_row_i] && !ask_part_i[1] : sends_i[ask_row_i];
@@ -480,7 +487,7 @@ module coll_stage #(
     pick_row_q <= pick;
     if (rx_credit) begin
       returned_row_q   <= rx_row;
-      returned_count_q <= rx_position[NET_POSITION_WORD_LSB+:PoolW];
+      returned_count_q <= rx_position[NET_POSITION_WORD_LSB+:CountW];
     end
   end
 
@@ -488,13 +495,13 @@ module coll_stage #(
   localparam int unsigned Users = 3;
 
   // Phits that may be sent, and whether they are enough for the users of one cycle, or of two.
-  logic [31:0][PoolW-1:0] left_q, left;
+  logic [31:0][CountW-1:0] left_q, left;
   logic [31:0] once_q, once, twice_q, twice;
   // Phits in the own window or on their way there, and whether one more has room, or two.
-  logic [31:0][PoolW-1:0] stored_q, stored;
+  logic [31:0][CountW-1:0] stored_q, stored;
   logic [31:0] one_q, one, two_q, two;
   // Phits taken out of the window of arrivals that have not been paid back; those that are due.
-  logic [31:0][PoolW-1:0] unpaid_q, unpaid;
+  logic [31:0][CountW-1:0] unpaid_q, unpaid;
   logic [31:0] owes_q, owes;
   // Of which communicators they change.
   logic [31:0] left_moves, stored_moves, unpaid_moves;
@@ -515,13 +522,13 @@ module coll_stage #(
       /* verilator unroll_disable */
       for (int unsigned c = 0; c < Contexts; c++) begin
         if (`ALCOR_AWAKE(left_moves[c])) begin
-          left[c] = left_q[c] + ((returned_q && returned_row_q == 5'(c)) ? returned_count_q : PoolW'(0))
-              + (PoolW'(unsent_q && in_row_q == 5'(c)) - PoolW'(tapped_q && ask_row_q == 5'(c))
-                 - PoolW'(copied_q && look_row_q == 5'(c)) - PoolW'(read_q && read_row_q == 5'(c)));
+          left[c] = left_q[c] + ((returned_q && returned_row_q == 5'(c)) ? returned_count_q : CountW'(0))
+              + (CountW'(unsent_q && in_row_q == 5'(c)) - CountW'(tapped_q && ask_row_q == 5'(c))
+                 - CountW'(copied_q && look_row_q == 5'(c)) - CountW'(read_q && read_row_q == 5'(c)));
           // Two places of each window are kept for signatures.
-          if (row_written_i && row_i == 5'(c)) left[c] = alcor_switch_pkg::WindowMasks[c*PoolW+:PoolW] - 1'b1;
-          once[c]  = left[c] >= PoolW'(Users);
-          twice[c] = left[c] >= PoolW'(2 * Users);
+          if (row_written_i && row_i == 5'(c)) left[c] = CountW'(WINDOW - 2);
+          once[c]  = left[c] >= CountW'(Users);
+          twice[c] = left[c] >= CountW'(2 * Users);
         end
       end
     end
@@ -535,10 +542,10 @@ module coll_stage #(
       /* verilator unroll_disable */
       for (int unsigned c = 0; c < Contexts; c++) begin
         if (`ALCOR_AWAKE(stored_moves[c])) begin
-          stored[c] = stored_q[c] + (PoolW'(reserved_q && ask_row_q == 5'(c))
-              - PoolW'(unkept_q && in_row_q == 5'(c)) - PoolW'(freed_q && pick_row_q == 5'(c)));
-          one[c] = stored[c] < alcor_switch_pkg::WindowMasks[c*PoolW+:PoolW];
-          two[c] = stored[c] < alcor_switch_pkg::WindowMasks[c*PoolW+:PoolW] - 1'b1;
+          stored[c] = stored_q[c] + (CountW'(reserved_q && ask_row_q == 5'(c))
+              - CountW'(unkept_q && in_row_q == 5'(c)) - CountW'(freed_q && pick_row_q == 5'(c)));
+          one[c] = stored[c] < CountW'(WINDOW - 1);
+          two[c] = stored[c] < CountW'(WINDOW - 2);
         end
       end
     end
@@ -558,7 +565,7 @@ module coll_stage #(
           if (popped_q && pick_row_q == 5'(c)) unpaid[c] = unpaid[c] + 1'b1;
           // A credit phit is worth a quarter of its window. At its end a collective returns what is left, so
           // that the next one, and whoever gets the row after it, finds windows whole.
-          if (unpaid[c] > (alcor_switch_pkg::WindowMasks[c*PoolW+:PoolW] >> 2)) owes[c] = 1'b1;
+          if (unpaid[c] >= CountW'(WINDOW / 4)) owes[c] = 1'b1;
           if (end_i && end_row_i == 5'(c) && unpaid[c] != '0) owes[c] = 1'b1;
           if (row_written_i && row_i == 5'(c)) begin
             unpaid[c] = '0;
@@ -571,8 +578,7 @@ module coll_stage #(
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      /* verilator unroll_disable */
-      for (int unsigned c = 0; c < Contexts; c++) left_q[c] <= alcor_switch_pkg::WindowMasks[c*PoolW+:PoolW] - 1'b1;
+      left_q   <= {Contexts{CountW'(WINDOW - 2)}};
       once_q   <= '1;
       twice_q  <= '1;
       stored_q <= '0;
@@ -635,7 +641,7 @@ module coll_stage #(
   logic tap_valid, tap_ready, tap_signature, turn_q;
   logic [4:0] tap_row, tx_row;
   logic [TokenW-1:0] tap_token, tx_token;
-  logic [$clog2(TxDepth+1)-1:0] taps_q;
+  logic [$clog2(TX_DEPTH+1)-1:0] taps_q;
   logic [1:0] tx_kind;
   logic tap_parity, tx_parity;
   logic from_copy, tx_free, tx_some;
@@ -643,11 +649,11 @@ module coll_stage #(
   logic [15:0] tx_high;
 
   // A power of two: full is the highest bit.
-  assign tx_room = !taps_q[$clog2(TxDepth)];
+  assign tx_room = !taps_q[$clog2(TX_DEPTH)];
 
   fifo #(
       .WIDTH(7 + TokenW),
-      .DEPTH(TxDepth)
+      .DEPTH(TX_DEPTH)
   ) u_taps (
       .clk_i  (clk_i),
       .rst_ni (rst_ni),
@@ -686,8 +692,8 @@ module coll_stage #(
       taps_q <= '0;
       turn_q <= 1'b0;
     end else begin
-      taps_q <= taps_q + ($clog2(TxDepth + 1))'(ask_take_i && ask_sends)
-          - ($clog2(TxDepth + 1))'(tap_valid && tap_ready) - ($clog2(TxDepth + 1))'(unsent_q);
+      taps_q <= taps_q + ($clog2(TX_DEPTH + 1))'(ask_take_i && ask_sends)
+          - ($clog2(TX_DEPTH + 1))'(tap_valid && tap_ready) - ($clog2(TX_DEPTH + 1))'(unsent_q);
       if (tx_some && tx_free && !pay_valid_q) turn_q <= !from_copy;
     end
   end
@@ -702,7 +708,7 @@ module coll_stage #(
       tx_kind  = PK_CREDIT;
       tx_parity = 1'b0;
       tx_token = '0;
-      tx_token[PHIT_W+4+:PoolW] = unpaid_q[pay_row_q];
+      tx_token[PHIT_W+4+:CountW] = unpaid_q[pay_row_q];
     end else if (from_copy) begin
       tx_row   = send_row_i;
       tx_kind  = send_signature_i ? PK_SIGNATURE : PK_COPY;
@@ -742,30 +748,31 @@ module coll_stage #(
   `ALCOR_CHECK_PARAM(g_check_phit, PHIT_W == 256 || PHIT_W == 512, "coll_stage: PHIT_W must be 256 or 512")
   `ALCOR_CHECK_PARAM(g_check_stage, STAGE < STAGES, "coll_stage: STAGE must be less than STAGES")
   // A chunk of a message read in parts goes out while as much as a credit is worth, less one, has not been paid
-  // back of the chunk before, and then the reader asks for what its own half's takes.
-  for (genvar c = 0; c < Contexts; c++) begin : g_window
-    localparam int unsigned Mask = 32'(alcor_switch_pkg::WindowMasks[c*PoolW+:PoolW]);
-    `ALCOR_CHECK_PARAM(g_check_parts, Mask >= 2 * (Mask / 4) + 2 + Users,
-                       "coll_stage: a window must be 8 phits or more")
-  end
+  // back of the chunk before, and then the reader asks for what its own half's takes: hence 8.
+  `ALCOR_CHECK_PARAM(g_check_window, WINDOW >= 8 && (WINDOW & (WINDOW - 1)) == 0,
+                     "coll_stage: WINDOW must be a power of two, 8 or more")
+  `ALCOR_CHECK_PARAM(g_check_depth, TX_DEPTH >= 2 && (TX_DEPTH & (TX_DEPTH - 1)) == 0,
+                     "coll_stage: TX_DEPTH must be a power of two")
 
   // Room was taken before, so no token is ever lost.
-  `ALCOR_ASSERT(a_taps, taps_q <= ($clog2(TxDepth + 1))'(TxDepth))
+  `ALCOR_ASSERT(a_taps, taps_q <= ($clog2(TX_DEPTH + 1))'(TX_DEPTH))
   // A look at a count says yes only where enough is left beside what is still to be counted.
-  logic [PoolW-1:0] ask_pending, look_pending, read_pending;
-  assign ask_pending  = PoolW'(tapped_q && ask_row_q == ask_row_i) + PoolW'(copied_q && look_row_q == ask_row_i)
-      + PoolW'(read_q && read_row_q == ask_row_i);
-  assign look_pending = PoolW'(tapped_q && ask_row_q == look_row_i) + PoolW'(copied_q && look_row_q == look_row_i)
-      + PoolW'(read_q && read_row_q == look_row_i);
-  assign read_pending = PoolW'(tapped_q && ask_row_q == read_row_i) + PoolW'(copied_q && look_row_q == read_row_i)
-      + PoolW'(read_q && read_row_q == read_row_i);
+  logic [CountW-1:0] ask_pending, look_pending, read_pending;
+  assign ask_pending  = CountW'(tapped_q && ask_row_q == ask_row_i) + CountW'(copied_q && look_row_q == ask_row_i)
+      + CountW'(read_q && read_row_q == ask_row_i);
+  assign look_pending = CountW'(tapped_q && ask_row_q == look_row_i) + CountW'(copied_q && look_row_q == look_row_i)
+      + CountW'(read_q && read_row_q == look_row_i);
+  assign read_pending = CountW'(tapped_q && ask_row_q == read_row_i) + CountW'(copied_q && look_row_q == read_row_i)
+      + CountW'(read_q && read_row_q == read_row_i);
   `ALCOR_IMPLIES(a_ask_credit, ask_take_i && ask_sends && !ask_signature_i,
-                 left_q[ask_row_i] >= ask_pending + PoolW'(Users))
-  `ALCOR_IMPLIES(a_look_credit, look_take_i, left_q[look_row_i] >= look_pending + PoolW'(Users))
-  `ALCOR_IMPLIES(a_read_credit, read_take_i, left_q[read_row_i] >= read_pending + PoolW'(Users))
+                 left_q[ask_row_i] >= ask_pending + CountW'(Users))
+  `ALCOR_IMPLIES(a_look_credit, look_take_i, left_q[look_row_i] >= look_pending + CountW'(Users))
+  `ALCOR_IMPLIES(a_read_credit, read_take_i, left_q[read_row_i] >= read_pending + CountW'(Users))
   `ALCOR_IMPLIES(a_ask_place, ask_take_i && ask_keeps,
-                 stored_q[ask_row_i] + PoolW'(reserved_q && ask_row_q == ask_row_i)
-                     < alcor_switch_pkg::WindowMasks[ask_row_i*PoolW+:PoolW])
+                 stored_q[ask_row_i] + CountW'(reserved_q && ask_row_q == ask_row_i)
+                     < CountW'(WINDOW - 1))
+  // Nothing is paid twice: no window has more room than it has places.
+  `ALCOR_IMPLIES(a_paid_once, returned_q, left[returned_row_q] <= CountW'(WINDOW - 2))
   // What comes of a collective comes before anything of the next one: its signature is the last.
   logic [31:0] fresh_q, came_parity_q, came_signature_q;
   always_ff @(posedge clk_i) begin

@@ -22,6 +22,8 @@ module collective_unit #(
     parameter int unsigned NODE_BYTES = 1048576,
     /// Cycles from a granted memory read to its data.
     parameter int unsigned MEM_LATENCY = 1,
+    /// Phits of a communicator's window, the same on all boards: a power of two, 8 or more.
+    parameter int unsigned WINDOW = alcor_switch_pkg::Window,
     /// Operations that its vector units have, bit by operation_e: those of the programs that it is for, and
     /// RO_BAND, RO_BOR for signatures, RO_SYNC for barriers.
     parameter bit [8:0] OPS = '1,
@@ -102,6 +104,15 @@ module collective_unit #(
 );
 
   localparam int unsigned RankW = (RANKS > 1) ? $clog2(RANKS) : 1;
+  // Cycles from the choice of a phit to its token, out of node memory and the members' vector units, and out
+  // of a stage's vector unit.
+  localparam int unsigned ReadLatency = 1 + MEM_LATENCY + (RANKS - 1) * AGLU_LATENCY;
+  localparam int unsigned StageLatency = 1 + AGLU_LATENCY;
+  // A queue's place is taken when a phit is chosen, and is free again 2 cycles after its token has left. So
+  // many more places keep a phit per cycle going where the token cannot leave at once.
+  localparam int unsigned Spare = 2 + 16;
+  localparam int unsigned ReadDepth = 2 ** $clog2(ReadLatency + Spare);
+  localparam int unsigned StageDepth = 2 ** $clog2(StageLatency + Spare);
 
   // ---------------------------------------------------------------- communicators
 
@@ -427,6 +438,8 @@ module collective_unit #(
       .PHIT_W     (PHIT_W),
       .ADDR_W     (AddrW),
       .MEM_LATENCY(MEM_LATENCY),
+      .WINDOW     (WINDOW),
+      .COPY_DEPTH (ReadDepth),
       .OPS        (OPS),
       .TYPES      (TYPES)
   ) u_reader (
@@ -486,11 +499,13 @@ module collective_unit #(
 
   for (genvar s = 0; s < STAGES; s++) begin : g_stage
     coll_stage #(
-        .STAGE (s),
-        .STAGES(STAGES),
-        .PHIT_W(PHIT_W),
-        .OPS   (OPS),
-        .TYPES (TYPES)
+        .STAGE   (s),
+        .STAGES  (STAGES),
+        .PHIT_W  (PHIT_W),
+        .WINDOW  (WINDOW),
+        .TX_DEPTH((s == 0) ? ReadDepth : StageDepth),
+        .OPS     (OPS),
+        .TYPES   (TYPES)
     ) u_stage (
         .clk_i             (clk_i),
         .rst_ni            (rst_ni),
@@ -584,8 +599,9 @@ module collective_unit #(
   assign ask_room[STAGES] = 1'b0;
 
   coll_copy #(
-      .STAGES(STAGES),
-      .PHIT_W(PHIT_W)
+      .STAGES      (STAGES),
+      .PHIT_W      (PHIT_W),
+      .READER_DEPTH(ReadDepth)
   ) u_copy (
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),

@@ -396,6 +396,47 @@ tests! {
         })
     }
 
+    /// A message longer than a window on every communicator that has a row: one by one, then eight at
+    /// once, with members that start them in different orders.
+    every_row(context, ranks >= 2) {
+        on_world(context, |driver, rank, world| {
+            let rows = match context.info().has_switch() {
+                // The last row is the barrier's.
+                true => context.info().communicators as usize - 1,
+                false => 1,
+            };
+            let mut made = vec![world.clone()];
+            while made.len() < rows {
+                made.push(world.dup(rank)?);
+            }
+            // Eight sources and destinations fit into node memory.
+            let bytes = 24_000.min(context.memory() as usize / 32);
+            let case = |number| {
+                Case {
+                    number,
+                    count: bytes,
+                    ..Case::new(Collective::Allreduce, ElementType::F64)
+                }
+                .within(bytes, world.size())
+            };
+            for (number, communicator) in (0..).zip(&made) {
+                driver.run(rank, communicator, &case(2 * number))?;
+            }
+            let me = rank.pid().0 as usize;
+            for (number, eight) in (100..).step_by(100).zip(made.rchunks(8)) {
+                let mut under_way = Vec::new();
+                for at in (0..eight.len()).map(|at| (at + me) % eight.len()) {
+                    let case = case(number + 2 * at as u64);
+                    under_way.push(driver.start(rank, &eight[at], &case)?);
+                }
+                for it in under_way {
+                    driver.finish(rank, it)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
     /// Communicators come and go, more than there are rows.
     come_and_go(context, ranks >= 1) {
         let rounds = context.scale(12, 200);
