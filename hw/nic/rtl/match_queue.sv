@@ -313,7 +313,7 @@ module match_queue #(
       match_q <= op_match_i;
       mask_q  <= op_mask_i;
     end
-    // Where the RAMs' outputs are of, and what they were a cycle ago.
+    // The address that the RAMs' outputs belong to, and the outputs of the cycle before.
     at_q     <= raddr;
     next_q   <= next;
     prev_q   <= prev;

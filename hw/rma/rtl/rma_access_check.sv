@@ -15,17 +15,27 @@ module rma_access_check (
     input  logic                   fetch_i,
     /// Bytes of that message.
     input  logic [31:0]            fetch_size_i,
-    /// Outcome.
+    /// The access is refused.
+    output logic                   refused_o,
+    /// Outcome: the reason of `refused_o`, else ST_OK.
     output alcor_abi_pkg::status_e status_o
 );
 
+  logic denied, outside, fetch_outside;
+
+  assign denied        = read_i ? window_i.deny_read : window_i.deny_write;
+  assign outside       = end_i > 34'(window_i.size) || beyond_i;
+  // Only the rank that announced the message could have made it smaller since.
+  assign fetch_outside = end_i > 34'(fetch_size_i);
+  // Beside the choice of the status, which takes longer.
+  assign refused_o     = fetch_i ? fetch_outside : (denied || outside || !window_i.registered);
+
   always_comb begin
     status_o = ST_OK;
-    if (read_i ? window_i.deny_read : window_i.deny_write) status_o = ST_DENIED;
-    if (end_i > 34'(window_i.size) || beyond_i) status_o = ST_OUT_OF_BOUNDS;
+    if (denied) status_o = ST_DENIED;
+    if (outside) status_o = ST_OUT_OF_BOUNDS;
     if (!window_i.registered) status_o = ST_BAD_SLOT;
-    // Only the rank that announced the message could have made it smaller since.
-    if (fetch_i) status_o = (end_i > 34'(fetch_size_i)) ? ST_OUT_OF_BOUNDS : ST_OK;
+    if (fetch_i) status_o = fetch_outside ? ST_OUT_OF_BOUNDS : ST_OK;
   end
 
 endmodule

@@ -8,7 +8,7 @@ import alcor_abi_pkg::*;
 /// credits back, and of messages received or found tag and length. Of other commands only the first two
 /// are written. CQ_HEAD moves when all are written, so an entry that is counted can be read. Four sources:
 /// commands that came back from their target, commands refused before anything was sent, collectives,
-/// and messages; who is named first has priority.
+/// and messages; the source that is named first has priority.
 module rma_completion_queue #(
     /// Entries that may wait to be written.
     parameter int unsigned DEPTH = 16
@@ -50,9 +50,9 @@ module rma_completion_queue #(
     /// Nothing is queued or under way.
     output logic                          idle_o,
 
-    /// Memory write.
+    /// A memory write is offered.
     output logic                          write_valid_o,
-    /// It is done.
+    /// The write is done.
     input  logic                          write_ready_i,
     /// Word address.
     output logic [29:0]                   write_address_o,

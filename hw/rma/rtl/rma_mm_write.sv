@@ -5,8 +5,8 @@
 /// memory, a beat of DATA_W bits a cycle, with byte strobes.
 ///
 /// A task takes the beats of its words from the In FIFO and writes them, from any word of memory on, or
-/// drops them if its access was refused. A task may carry a note (an acknowledgement to be sent, a completion to be entered),
-/// which is passed on in the cycle after its last word was written: then the data is visible.
+/// drops them if its access was refused. A task may carry a note (an acknowledgement to be sent, a completion to be
+/// entered), which leaves in the cycle after the task's last word was written: then the data is visible.
 /// Writes wait for nothing but the memory port and the room for notes.
 module rma_mm_write #(
     /// Bits of a beat: a power of two, 32 or more.
@@ -39,7 +39,7 @@ module rma_mm_write #(
 
     /// Memory write.
     output logic                       write_valid_o,
-    /// It is done.
+    /// The write is done.
     input  logic                       write_ready_i,
     /// Address of the beat's first word.
     output logic [29:0]                write_address_o,
@@ -93,7 +93,7 @@ module rma_mm_write #(
       .data_o({drop, beats, address, end_byte, noted, note_o}), .empty_o(empty), .usage_o()
   );
 
-  // The sum is of a register, beside the queue's output and not behind it.
+  // The adder works on a register, in parallel with the queue's output, so that it does not lengthen that path.
   assign done_next    = done_q + 1'b1;
   assign first        = done_q == '0;
   assign last         = done_next == beats;

@@ -164,6 +164,7 @@ module rma_packet_controller #(
 
   // ---------------------------------------------------------------- the check, for every access
 
+  logic access_refused;
   alcor_abi_pkg::status_e status, moved_status_q;
 
   rma_access_check u_access_check (
@@ -173,6 +174,7 @@ module rma_packet_controller #(
       .end_i       (end_q),
       .fetch_i     (is_fetch),
       .fetch_size_i(fetch_i.length),
+      .refused_o   (access_refused),
       .status_o    (status)
   );
 
@@ -297,7 +299,7 @@ module rma_packet_controller #(
 
   // ---------------------------------------------------------------- states
 
-  logic answers_ready, refused, dropped, malformed;
+  logic answers_ready, checks, malformed;
 
   assign answers_ready = reply_head_ready_i && reply_task_ready_i;
 
@@ -308,7 +310,7 @@ module rma_packet_controller #(
     end_d       = end_q;
 
     write_valid_o            = 1'b0;
-    write_o.drop             = status != ST_OK;
+    write_o.drop             = access_refused;
     write_o.words            = 13'(segment_words);
     write_o.address          = address_q;
     write_o.end_lane         = segment_end_lane;
@@ -327,8 +329,7 @@ module rma_packet_controller #(
     reply_task_o.words   = '0;
     reply_task_o.address = address_q;
 
-    refused   = 1'b0;
-    dropped   = 1'b0;
+    checks    = 1'b0;
     malformed = 1'b0;
 
     unique case (state_q)
@@ -367,8 +368,7 @@ module rma_packet_controller #(
         write_o.end_lane = 2'd3;
         write_o.noted    = 1'b0;
         if (write_ready_i) begin
-          refused = status != ST_OK;
-          dropped = refused;
+          checks  = 1'b1;
           state_d = Idle;
         end
       end
@@ -382,9 +382,8 @@ module rma_packet_controller #(
       GetCheck: begin
         reply_head_o       = get_answer;
         reply_task_o.words = 13'(answer_q.length);
-        if (status != ST_OK) begin
-          refused = 1'b1;
-          dropped = 1'b1;
+        checks             = 1'b1;
+        if (access_refused) begin
           state_d = Idle;
         end else begin
           reply_head_valid_o = reply_task_ready_i;
@@ -410,25 +409,22 @@ module rma_packet_controller #(
       end
 
       XCheck: begin
+        checks = (ptype == PT_XPUT) ? write_ready_i
+                                    : !(is_fetch && header.last) && (!header.last || answers_ready);
         if (ptype == PT_XPUT) begin
           write_valid_o = 1'b1;
           if (write_ready_i) begin
-            refused = status != ST_OK;
             state_d = Idle;
           end
-        end else if (status == ST_OK || (is_fetch && header.last)) begin
+        end else if (!access_refused || (is_fetch && header.last)) begin
           state_d = Reply;
         end else if (!header.last) begin
-          refused = 1'b1;
           state_d = Idle;
         end else begin
           reply_head_o       = ack_header;
           reply_head_valid_o = reply_task_ready_i;
           reply_task_valid_o = reply_head_ready_i;
-          if (answers_ready) begin
-            refused = 1'b1;
-            state_d = Idle;
-          end
+          if (answers_ready) state_d = Idle;
         end
       end
 
@@ -484,8 +480,9 @@ module rma_packet_controller #(
   assign head_ready_o = take || take_header;
   assign idle_o       = state_q == Idle;
 
-  assign refusal_o.refused   = refused;
-  assign refusal_o.dropped   = dropped;
+  // The outcome of the check is known last. It is counted once, when the packet's turn is over.
+  assign refusal_o.refused   = checks && access_refused;
+  assign refusal_o.dropped   = refusal_o.refused && (state_q == PaperCheck || state_q == GetCheck);
   assign refusal_o.malformed = malformed;
   assign refusal_o.status    = status;
   assign refusal_o.ptype     = ptype;

@@ -31,7 +31,9 @@ module rma_paper #(
     input  alcor_abi_pkg::decoded_t   ex1_i,
     /// The second write is done.
     output logic                      done_o,
-    /// The second write's status; unless ST_OK it is done, and nothing is sent.
+    /// The second write is refused: it is done, and nothing is sent.
+    output logic                      refused_o,
+    /// Reason of `refused_o`.
     output alcor_abi_pkg::status_e    status_o,
 
     /// Header word of the request plane.
@@ -50,17 +52,22 @@ module rma_paper #(
     output logic                      sending_o
 );
 
+  localparam int unsigned NodeW = $clog2(NODE_BYTES);
+
   logic [7:0] opcode, length, dpid;
   logic first_match_q;
   logic [7:0] first_slot_q;
-  logic sends;
-  logic [32:0] local_end;
+  logic sends, may_send, bad_local, bad_length, bad_rank, no_window;
+  logic [31:0] address;
+  logic [10:0] low_end;
   alcor_abi_pkg::put_header_t header;
   alcor_abi_pkg::get_header2_t header2;
 
-  assign opcode = ex1_i.command.opcode;
-  assign length = ex1_i.data8.length;
-  assign dpid   = ex1_i.data8.dpid;
+  assign opcode  = ex1_i.command.opcode;
+  assign length  = ex1_i.data8.length;
+  assign dpid    = ex1_i.data8.dpid;
+  // Of a PUT-n: its source in node memory.
+  assign address = ex1_i.command.data;
 
   always_ff @(posedge clk_i) begin
     if (first_i) begin
@@ -74,20 +81,28 @@ module rma_paper #(
   logic ex2_valid_q, ex2_free;
 
   always_comb begin
-    local_end = {1'b0, ex1_i.command.data} + 33'({length, 2'b00});
-    status_o  = ST_OK;
-    if (opcode == OP_PUT_N && local_end > 33'(NODE_BYTES)) status_o = ST_BAD_LOCAL;
-    if (length == '0 || length > 8'd30) status_o = ST_BAD_LENGTH;
+    // The transfer is shorter than 1 KiB, so it ends beyond node memory only if it begins there or in the last KiB. (Length
+    // 0, for which this does not hold, has a status of its own.)
+    low_end   = {1'b0, address[9:0]} + 11'({length, 2'b00});
+    bad_local = opcode == OP_PUT_N &&
+                (address[31:NodeW] != '0 || (address[NodeW-1:10] == '1 && low_end > 11'd1024));
     // PUT-1 is for one word, PUT-n for more.
-    if (opcode == OP_PUT_1 && length != 8'd1) status_o = ST_BAD_LENGTH;
-    if (opcode == OP_PUT_N && length == 8'd1) status_o = ST_BAD_LENGTH;
-    if (dpid >= nprocs_i || 9'(dpid) >= 9'(DESTS)) status_o = ST_BAD_RANK;
-    if (!first_match_q || (opcode == OP_GET && !ex1_i.match)) status_o = ST_NOT_REGISTERED;
+    bad_length = length == '0 || length > 8'd30 || (opcode == OP_PUT_1 && length != 8'd1) ||
+                 (opcode == OP_PUT_N && length == 8'd1);
+    bad_rank   = dpid >= nprocs_i || 9'(dpid) >= 9'(DESTS);
+    no_window  = !first_match_q || (opcode == OP_GET && !ex1_i.match);
+    // The end in node memory is known last; the choice of the status takes longer than that of the refusal.
+    refused_o  = bad_length || bad_rank || no_window || !begun_i || bad_local;
+    status_o   = ST_BAD_LOCAL;
+    if (bad_length) status_o = ST_BAD_LENGTH;
+    if (bad_rank) status_o = ST_BAD_RANK;
+    if (no_window) status_o = ST_NOT_REGISTERED;
     if (!begun_i) status_o = ST_NOT_BEGUN;
   end
 
-  assign sends  = second_i && status_o == ST_OK;
-  assign done_o = status_o != ST_OK || (ex2_free && head_ready_i && !ex2_valid_q);
+  assign may_send = second_i && !ex2_valid_q && !bad_length && !bad_rank && !no_window && begun_i;
+  assign sends    = may_send && !bad_local;
+  assign done_o   = refused_o || (head_ready_i && !ex2_valid_q);
 
   always_comb begin
     header.dpid   = dpid;
@@ -130,13 +145,14 @@ module rma_paper #(
   assign sending_o    = ex2_valid_q;
 
   // A task and its last header word go together, so that tasks and headers stay in step.
-  assign head_valid_o   = ex2_valid_q ? ex2_has_word && task_ready_i : sends;
+  assign head_valid_o   = (ex2_valid_q && ex2_has_word && task_ready_i) || (may_send && !bad_local);
   assign head_o         = ex2_valid_q ? ex2_word_q : header;
   assign task_valid_o   = ex2_valid_q && (!ex2_has_word || head_ready_i);
   assign task_o.heads   = ex2_has_word ? 3'd2 : 3'd1;
   assign task_o.words   = ex2_has_word ? '0 : 13'(ex2_length_q);
   assign task_o.address = ex2_word_q;
 
+  `ALCOR_CHECK_PARAM(g_check_node, NODE_BYTES >= 2048, "rma_paper: NODE_BYTES must be 2048 or more")
   `ALCOR_IMPLIES(a_task_with_head, task_valid_o && task_ready_i && ex2_has_word, head_valid_o && head_ready_i)
 
 endmodule

@@ -197,7 +197,7 @@ module rma_pipeline #(
 
   // ---------------------------------------------------------------- the blocks in EX1
 
-  logic paper_head_valid, paper_task_valid, x_head_valid, x_task_valid;
+  logic paper_head_valid, paper_task_valid, paper_refused, x_head_valid, x_task_valid;
   logic [31:0] paper_head, x_head;
   alcor_abi_pkg::read_task_t paper_task, x_task;
   alcor_abi_pkg::status_e pair_status;
@@ -215,6 +215,7 @@ module rma_pipeline #(
       .second_i    (ex1_valid && is_pair),
       .ex1_i       (ex1),
       .done_o      (pair_done),
+      .refused_o   (paper_refused),
       .status_o    (pair_status),
       .head_valid_o(paper_head_valid),
       .head_ready_i(head_ready_i),
@@ -318,7 +319,7 @@ module rma_pipeline #(
 
   // A rank can't take another's number: answers would go to memory that did not ask for them.
   assign pid_refused  = opcode == OP_SET_PID && ex1.command.data[7:0] != rank_i;
-  assign pair_refused = is_pair && pair_status != ST_OK;
+  assign pair_refused = is_pair && paper_refused;
 
   always_comb begin
     refused_status = ST_NOT_BEGUN;

@@ -2,15 +2,15 @@
 
 import alcor_abi_pkg::*;
 
-/// Resets one rank while its neighbours go on: what was left by a process that is gone must not reach
-/// the next one that has this rank, and nobody else may notice more than what they had with this rank.
+/// Resets one rank while the other ranks go on. State of the process that had the rank must not reach the next process,
+/// and the reset must not disturb traffic between other ranks.
 ///
-/// Commands that wait are dropped, the one that is being carried out comes to its end. Then a recall
-/// goes to every rank that this one may have sent to: messages that it left there unreceived are
-/// dropped. A recall is also a fence: it is answered behind all answers to requests before it. Messages
-/// that wait here are dropped, and their senders told. When nobody owes an answer any more, packets from
-/// others are kept out for as long as it takes to finish those that are in, and the rank's state is
-/// cleared. Each step waits for something that comes by itself, unless a board or link is dead.
+/// Steps: (1) queued commands are dropped, and the command in the pipeline ends; (2) a recall goes to every rank that
+/// this rank may have sent to, which drops the messages that no receive has taken there; the answer to a recall comes
+/// behind the answers to all earlier requests, so it is a fence, too; (3) messages that wait here are dropped, and their
+/// senders are told; (4) when no answer is outstanding, new packets of other ranks are held back until those that have
+/// begun to come in are finished; (5) the rank's state is cleared. Each step waits for an event that comes without the
+/// host, unless a board or link is dead.
 module rma_rank_reset #(
     /// Ranks that the network reaches: 0 to DESTS-1.
     parameter int unsigned DESTS = 256
@@ -32,7 +32,7 @@ module rma_rank_reset #(
     input  logic [7:0]                       nprocs_i,
     /// Pulse: a request has been sent that will be answered once.
     input  logic                             asked_i,
-    /// Pulse: such an answer has come.
+    /// Pulse: an answer to a request or recall has come.
     input  logic                             answered_i,
 
     /// Commands are queued or in the pipeline.
@@ -58,19 +58,19 @@ module rma_rank_reset #(
     output logic                             lost_o,
     /// Messages that wait are to be dropped.
     output logic                             flush_o,
-    /// The message engine has taken that up.
+    /// The message engine has taken the flush.
     input  logic                             flush_ready_i,
     /// Recalls are sent.
     output logic                             recall_o,
     /// A header word of a recall.
     output logic [31:0]                      head_o,
-    /// It is on offer.
+    /// The header word is offered.
     output logic                             head_valid_o,
-    /// It is taken.
+    /// The header word is taken.
     input  logic                             head_ready_i,
-    /// Its packet's task is on offer, with the last word.
+    /// The task of a recall is offered, with its last header word.
     output logic                             task_valid_o,
-    /// It is taken.
+    /// The task is taken.
     input  logic                             task_ready_i,
     /// RESET_STATE.
     output alcor_abi_pkg::rank_reset_state_t state_o
@@ -96,11 +96,13 @@ module rma_rank_reset #(
   logic [7:0] reach_q, dest_q;
   logic [1:0] word_q, clear_q;
   logic [7:0] count_q;
-  logic recalled, last_dest, settled;
+  logic recalled, last_dest, settled, more_owed, less_owed;
   alcor_abi_pkg::message_t header;
 
   assign last_dest = 9'(dest_q) + 9'd1 >= 9'(reach_q) || 32'(dest_q) + 32'd1 >= DESTS;
   assign recalled  = task_valid_o && task_ready_i;
+  assign more_owed = asked_i || recalled;
+  assign less_owed = answered_i && owed_q != '0;
   assign settled   = owed_q == '0 && !commands_i && !messages_i && !collectives_i;
 
   always_comb begin
@@ -133,7 +135,7 @@ module rma_rank_reset #(
       count_q      <= '0;
     end else begin
       state_q <= state_d;
-      owed_q  <= owed_q + OwedW'(asked_i || recalled) - OwedW'(answered_i && owed_q != '0);
+      if (more_owed != less_owed) owed_q <= owed_q + (more_owed ? OwedW'(1) : '1);
       if (head_valid_o && head_ready_i) word_q <= word_q + 1'b1;
       clear_q <= (state_q == Clear) ? clear_q + 1'b1 : '0;
       if (clear_o) begin

@@ -104,43 +104,45 @@ module rma_send #(
 
   // ---------------------------------------------------------------- turns on the request plane
 
-  // A packet is open from its first header word to its task. The turn does not change within a packet, nor while a
-  // header word is on offer. The pipeline is idle while recalls are sent, and gives them its turns.
-  logic engine_turn_d, engine_turn_q, recall_turn_d, recall_turn_q, open_d, open_q;
+  // A packet is open from its first header word to its task. The pipeline is idle while recalls are sent, and gives
+  // them its turns.
+  logic engine_turn_d, engine_turn_q, recall_turn_d, recall_turn_q, open_d, open_q, pipeline_turn;
+
+  assign pipeline_turn = !engine_turn_q && !recall_turn_q;
+
+  // What the pipeline offers is known late, and is only gated.
+  assign request_head_valid = (pipeline_turn && pipeline_head_valid_i) || (engine_turn_q && engine_head_valid_i) ||
+                              (recall_turn_q && recall_head_valid_i);
+  assign request_task_valid = (pipeline_turn && pipeline_task_valid_i) || (engine_turn_q && engine_task_valid_i) ||
+                              (recall_turn_q && recall_task_valid_i);
 
   always_comb begin
-    request_head_valid = pipeline_head_valid_i;
-    request_head       = pipeline_head_i;
-    request_task_valid = pipeline_task_valid_i;
-    request_task       = pipeline_task_i;
-    if (engine_turn_q || recall_turn_q) begin
-      request_head_valid   = recall_turn_q ? recall_head_valid_i : engine_head_valid_i;
+    request_head = pipeline_head_i;
+    request_task = pipeline_task_i;
+    if (!pipeline_turn) begin
       request_head         = recall_turn_q ? recall_head_i : engine_head_i;
-      request_task_valid   = recall_turn_q ? recall_task_valid_i : engine_task_valid_i;
       request_task.heads   = 3'd4;
       request_task.words   = '0;
       request_task.address = '0;
     end
   end
 
-  assign pipeline_head_ready_o = !engine_turn_q && !recall_turn_q && head_ready[Request];
-  assign pipeline_task_ready_o = !engine_turn_q && !recall_turn_q && task_ready[Request];
+  assign pipeline_head_ready_o = pipeline_turn && head_ready[Request];
+  assign pipeline_task_ready_o = pipeline_turn && task_ready[Request];
   assign engine_head_ready_o   = engine_turn_q && head_ready[Request];
   assign engine_task_ready_o   = engine_turn_q && task_ready[Request];
   assign recall_head_ready_o   = recall_turn_q && head_ready[Request];
   assign recall_task_ready_o   = recall_turn_q && task_ready[Request];
 
-  always_comb begin
-    open_d = open_q;
-    if (request_head_valid && head_ready[Request]) open_d = 1'b1;
-    if (request_task_valid && task_ready[Request]) open_d = 1'b0;
-    engine_turn_d = engine_turn_q;
-    recall_turn_d = recall_turn_q;
-    if (!open_d && (!request_head_valid || head_ready[Request])) begin
-      engine_turn_d = engine_head_valid_i && !engine_turn_q;
-      recall_turn_d = recall_i && !engine_turn_d;
-    end
-  end
+  // The turn may change where no packet is open and no header word waits: with a packet's task, or between packets.
+  logic task_taken, changes;
+
+  assign task_taken = request_task_valid && task_ready[Request];
+  assign changes    = request_head_valid ? (head_ready[Request] && task_taken) : (!open_q || task_taken);
+  assign open_d     = !task_taken && (open_q || (request_head_valid && head_ready[Request]));
+
+  assign engine_turn_d = changes ? (engine_head_valid_i && !engine_turn_q) : engine_turn_q;
+  assign recall_turn_d = changes ? (recall_i && !(engine_head_valid_i && !engine_turn_q)) : recall_turn_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

@@ -149,7 +149,7 @@ module rma_transfer #(
   logic [31:0] cut_laddr, cut_left, go_laddr_d, go_laddr_q, go_left_d, go_left_q;
   logic [1:0] cut_align, go_align;
   logic [BytesW-1:0] bytes_d, bytes_q;
-  logic [CountW-1:0] words_d, words_q;
+  logic [BytesW-1:0] aligned;
   logic [32:0] local_end;
   alcor_abi_pkg::status_e status_d, status_q;
 
@@ -159,11 +159,9 @@ module rma_transfer #(
   assign last_d     = fits || !is_transfer;
   assign local_end  = {1'b0, laddr_q} + {1'b0, length_q};
 
-  // Payload is laid out as it will lie in the memory that it is written to.
-  always_comb begin
-    cut_align = 2'd0;
-    if (is_transfer) cut_align = is_get ? cut_laddr[1:0] : cut_offset[1:0];
-  end
+  // Payload is laid out as it will lie in the memory that it is written to. A message is one packet, whatever is said
+  // of its alignment here.
+  assign cut_align  = is_get ? cut_laddr[1:0] : cut_offset[1:0];
 
   segmenter #(
       .PAYLOAD_WORDS(PAYLOAD_WORDS)
@@ -173,7 +171,7 @@ module rma_transfer #(
       .last_i    (last_d),
       .fits_o    (fits),
       .bytes_o   (bytes_d),
-      .words_o   (words_d),
+      .words_o   (),
       .end_lane_o()
   );
 
@@ -300,10 +298,12 @@ module rma_transfer #(
   assign head_valid_o = sends && (!final_word || task_ready_i);
   assign task_valid_o = final_word && head_ready_i;
 
-  // An XGET and an announcement carry no payload.
+  // Words of payload are counted behind the register, where there is time for it. An XGET and an announcement carry
+  // no payload.
   assign go_align       = is_transfer ? go_offset_q[1:0] : 2'd0;
+  assign aligned        = bytes_q + BytesW'(go_align) + BytesW'(3);
   assign task_o.heads   = (is_get || is_message) ? 3'd4 : 3'd3;
-  assign task_o.words   = (is_get || (is_message && !is_eager)) ? '0 : 13'(words_q);
+  assign task_o.words   = (is_get || (is_message && !is_eager) || bytes_q == '0) ? '0 : 13'(aligned[BytesW-1:2]);
   assign task_o.address = go_laddr_q - 32'(go_align);
 
   assign completion_o.status = status_q;
@@ -323,7 +323,6 @@ module rma_transfer #(
     if (state_q == Cut) begin
       last_q   <= last_d;
       bytes_q  <= bytes_d;
-      words_q  <= words_d;
       status_q <= status_d;
     end
     if (!rst_ni) begin
