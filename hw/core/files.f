@@ -3,4 +3,7 @@ core/rtl/axi_lite_port.sv
 core/rtl/axi_dma_port.sv
 core/rtl/board_registers.sv
 core/rtl/cluster_sync.sv
+core/rtl/host_port.sv
+core/rtl/rank_tile.sv
+core/rtl/fabric.sv
 core/rtl/core.sv

@@ -101,9 +101,9 @@ module sim_top #(
   logic [RANKS-1:0][15:0] phit_words;
 
   // The rig's writes, and the beats that pass the coprocessors: request out, reply out, request in, reply in.
-  assign u_core.g_rig.move_valid  = move_valid;
-  assign u_core.g_rig.move_offset = move_offset;
-  assign u_core.g_rig.move_data   = move_data;
+  assign u_core.u_host_port.g_rig.move_valid  = move_valid;
+  assign u_core.u_host_port.g_rig.move_offset = move_offset;
+  assign u_core.u_host_port.g_rig.move_data   = move_data;
 
   for (genvar r = 0; r < RANKS; r++) begin : g_monitor
     for (genvar p = 0; p < 2; p++) begin : g_plane
@@ -117,11 +117,11 @@ module sim_top #(
   end
 
   for (genvar r = 0; r < RANKS; r++) begin : g_memory
-    assign write_valid[r]   = u_core.g_rank[r].write_valid && u_core.g_rank[r].write_ready;
-    assign write_index[r]   = u_core.g_rank[r].u_coprocessor.write_index;
-    assign write_address[r] = u_core.g_rank[r].write_address;
-    assign write_data[r]    = u_core.g_rank[r].write_data[31:0];
-    assign write_strobe[r]  = u_core.g_rank[r].write_strobe;
+    assign write_valid[r]   = u_core.g_rank[r].u_tile.write_valid && u_core.g_rank[r].u_tile.write_ready;
+    assign write_index[r]   = u_core.g_rank[r].u_tile.u_coprocessor.write_index;
+    assign write_address[r] = u_core.g_rank[r].u_tile.write_address;
+    assign write_data[r]    = u_core.g_rank[r].u_tile.write_data[31:0];
+    assign write_strobe[r]  = u_core.g_rank[r].u_tile.write_strobe;
     assign phit_valid[r]    = u_core.phit_write_valid[r] && u_core.phit_write_ready[r];
     assign phit_address[r]  = 30'(u_core.phit_write_address[r]);
     assign phit_words[r]    = 16'(u_core.phit_write_strobe[r]);

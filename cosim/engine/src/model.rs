@@ -65,7 +65,7 @@ const RAMS: [&str; 2] = ["mem_q", "mem"];
 
 /// The path of a bank of a rank's node memory in the model.
 pub(crate) fn memory_path(rank: usize, bank: usize) -> String {
-    format!("sim_top.u_core.g_rank[{rank}].u_memory.g_bank[{bank}].mem")
+    format!("sim_top.u_core.g_rank[{rank}].u_tile.u_memory.g_bank[{bank}].mem")
 }
 
 /// What of a model's parameters the host's side must know.

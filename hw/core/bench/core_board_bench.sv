@@ -66,9 +66,9 @@ module core_board_bench #(
     output logic                   dma_rlast_o
 );
 
-  assign u_core.g_rig.move_valid  = move_valid_i;
-  assign u_core.g_rig.move_offset = move_offset_i;
-  assign u_core.g_rig.move_data   = move_data_i;
+  assign u_core.u_host_port.g_rig.move_valid  = move_valid_i;
+  assign u_core.u_host_port.g_rig.move_offset = move_offset_i;
+  assign u_core.u_host_port.g_rig.move_data   = move_data_i;
 
   for (genvar r = 0; r < RANKS; r++) begin : g_monitor
     for (genvar p = 0; p < 2; p++) begin : g_plane

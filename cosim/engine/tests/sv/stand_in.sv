@@ -266,19 +266,22 @@ module core_stand_in #(
       end
     end
 
-    ram_stand_in #(.WORDS(WORDS), .BANKS(BANKS), .LOGS(LINK_N)) u_memory (
-      .log_valid_i(r == 0 ? log_valid : '0),
-      .log_addr_i (log_addr),
-      .log_data_i (log_data),
-      .clk_i     (clk_i),
-      .a_valid_i (flight_q[FLIGHT-1].valid && flight_q[FLIGHT-1].target == r),
-      .a_addr_i  (AW'(flight_q[FLIGHT-1].word)),
-      .a_data_i  ({16'b0, flight_q[FLIGHT-1].data}),
-      .b_strobe_i(dma_write_i && dma_rank == r ? dma_strobe_i : 4'b0),
-      .b_addr_i  (AW'(dma_addr_i >> 2)),
-      .b_data_i  (dma_data_i),
-      .b_data_o  (memory_data[r])
-    );
+    // The memory has the same path as in `core`.
+    if (1) begin : u_tile
+      ram_stand_in #(.WORDS(WORDS), .BANKS(BANKS), .LOGS(LINK_N)) u_memory (
+        .log_valid_i(r == 0 ? log_valid : '0),
+        .log_addr_i (log_addr),
+        .log_data_i (log_data),
+        .clk_i     (clk_i),
+        .a_valid_i (flight_q[FLIGHT-1].valid && flight_q[FLIGHT-1].target == r),
+        .a_addr_i  (AW'(flight_q[FLIGHT-1].word)),
+        .a_data_i  ({16'b0, flight_q[FLIGHT-1].data}),
+        .b_strobe_i(dma_write_i && dma_rank == r ? dma_strobe_i : 4'b0),
+        .b_addr_i  (AW'(dma_addr_i >> 2)),
+        .b_data_i  (dma_data_i),
+        .b_data_o  (memory_data[r])
+      );
+    end
 
     assign stream_valid_o[4*r]   = sent[r].valid;
     assign stream_data_o[4*r]    = head.data;

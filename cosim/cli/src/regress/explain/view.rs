@@ -11,7 +11,7 @@ use fst_reader::{FstHierarchyEntry, FstReader};
 /// Picoseconds of a cycle of a model's clock.
 const PERIOD: u64 = verilated::DEFAULT_PERIOD_PS;
 /// The scope of a rank's coprocessor, behind its number.
-const RANK: &str = "].u_coprocessor";
+const RANK: &str = "].u_tile.u_coprocessor";
 /// What leads to that number.
 const RANKS: &str = ".u_core.g_rank[";
 
@@ -282,7 +282,7 @@ mod tests {
 
     fn view() -> View {
         let core = "TOP.sim_top.u_core";
-        let rank = format!("{core}.g_rank[1].u_coprocessor");
+        let rank = format!("{core}.g_rank[1].u_tile.u_coprocessor");
         let variables = [
             variable(&format!("{core}.clk_i"), ""),
             variable(&format!("{rank}.clk_i"), ""),
@@ -324,7 +324,7 @@ mod tests {
         has("[dumpfile] \"waves.fst\"");
         has("[timestart] 400000");
         has("-rank 1: completion queue");
-        has("TOP.sim_top.u_core.g_rank[1].u_coprocessor.u_completion_queue.head_q[31:0]");
+        has("TOP.sim_top.u_core.g_rank[1].u_tile.u_coprocessor.u_completion_queue.head_q[31:0]");
         let marker = text.lines().find(|line| line.starts_with("*-")).unwrap();
         assert_eq!(marker.split(' ').nth(1), Some("1000000"));
     }
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn surfer_gets_commands_that_end_at_the_cursor() {
         let text = view().sucl();
-        assert!(text.contains("divider_add rank 1: completion queue\nvariable_add TOP.sim_top.u_core.g_rank[1].u_coprocessor.u_completion_queue.head_q\n"), "{text}");
+        assert!(text.contains("divider_add rank 1: completion queue\nvariable_add TOP.sim_top.u_core.g_rank[1].u_tile.u_coprocessor.u_completion_queue.head_q\n"), "{text}");
         assert!(text.contains("cursor_set 1000000\n"));
         assert!(text.ends_with("goto_cursor\n"));
     }

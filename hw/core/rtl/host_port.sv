@@ -1,0 +1,142 @@
+/// Register side of the host: AXI4-Lite, and the pages that its addresses name.
+///
+/// Page 0 is the board's, page 1 + r is rank r's. A write leaves in the cycle in which address and data are both there;
+/// all pages offer the register at `read_offset_o` in the same cycle.
+module host_port #(
+    /// Ranks of the board.
+    parameter int unsigned RANKS = 2,
+    /// 1: pages are also written by `g_rig.move_*`, which simulation drives by hierarchy.
+    parameter bit RIG = 1'b0,
+    /// Address bits of the register BAR.
+    parameter int unsigned ADDR_W = 17
+) (
+    /// Clock.
+    input  logic                       clk_i,
+    /// Synchronous reset, active low.
+    input  logic                       rst_ni,
+
+    /// AXI4-Lite: write address.
+    input  logic                       awvalid_i,
+    /// AXI4-Lite: write address.
+    output logic                       awready_o,
+    /// AXI4-Lite: write address.
+    input  logic [ADDR_W-1:0]          awaddr_i,
+    /// AXI4-Lite: write data.
+    input  logic                       wvalid_i,
+    /// AXI4-Lite: write data.
+    output logic                       wready_o,
+    /// AXI4-Lite: write data.
+    input  logic [31:0]                wdata_i,
+    /// AXI4-Lite: write response.
+    output logic                       bvalid_o,
+    /// AXI4-Lite: write response.
+    input  logic                       bready_i,
+    /// AXI4-Lite: read address.
+    input  logic                       arvalid_i,
+    /// AXI4-Lite: read address.
+    output logic                       arready_o,
+    /// AXI4-Lite: read address.
+    input  logic [ADDR_W-1:0]          araddr_i,
+    /// AXI4-Lite: read data.
+    output logic                       rvalid_o,
+    /// AXI4-Lite: read data.
+    input  logic                       rready_i,
+    /// AXI4-Lite: read data.
+    output logic [31:0]                rdata_o,
+    /// The register at `araddr_i`, in the same cycle; simulation reads it while time stands.
+    output logic [31:0]                peek_o,
+
+    /// A write into the board's page.
+    output alcor_abi_pkg::page_write_t board_o,
+    /// Ranks' pages: a write.
+    output logic [RANKS-1:0]           page_write_o,
+    /// Ranks' pages: offset of the write.
+    output logic [RANKS-1:0][11:0]     page_offset_o,
+    /// Ranks' pages: data of the write.
+    output logic [RANKS-1:0][31:0]     page_data_o,
+    /// Register to be read, of every page.
+    output logic [11:0]                read_offset_o,
+    /// That register of the board's page.
+    input  logic [31:0]                board_read_i,
+    /// That register of each rank's page.
+    input  logic [RANKS-1:0][31:0]     rank_read_i
+);
+
+  logic write, write_ready;
+  logic [ADDR_W-1:0] write_address, read_address;
+  logic [31:0] write_data, read_data;
+
+  axi_lite_port #(
+      .ADDR_W(ADDR_W)
+  ) u_axi_lite_port (
+      .clk_i          (clk_i),
+      .rst_ni         (rst_ni),
+      .awvalid_i      (awvalid_i),
+      .awready_o      (awready_o),
+      .awaddr_i       (awaddr_i),
+      .wvalid_i       (wvalid_i),
+      .wready_o       (wready_o),
+      .wdata_i        (wdata_i),
+      .bvalid_o       (bvalid_o),
+      .bready_i       (bready_i),
+      .arvalid_i      (arvalid_i),
+      .arready_o      (arready_o),
+      .araddr_i       (araddr_i),
+      .rvalid_o       (rvalid_o),
+      .rready_i       (rready_i),
+      .rdata_o        (rdata_o),
+      .write_valid_o  (write),
+      .write_ready_i  (write_ready),
+      .write_address_o(write_address),
+      .write_data_o   (write_data),
+      .read_address_o (read_address),
+      .read_data_i    (read_data)
+  );
+
+  assign peek_o        = read_data;
+  assign read_offset_o = read_address[11:0];
+
+  always_comb begin
+    read_data = (read_address[ADDR_W-1:12] == '0) ? board_read_i : '0;
+    for (int unsigned r = 0; r < RANKS; r++) begin
+      if (read_address[ADDR_W-1:12] == 5'(r + 1)) read_data = rank_read_i[r];
+    end
+  end
+
+  assign board_o.valid  = write && write_ready && write_address[ADDR_W-1:12] == '0;
+  assign board_o.offset = write_address[11:0];
+  assign board_o.data   = write_data;
+
+  if (RIG) begin : g_rig
+    // A page has one write a cycle; the rig's goes first.
+    logic [RANKS-1:0] move_valid;
+    logic [RANKS-1:0][11:0] move_offset;
+    logic [RANKS-1:0][31:0] move_data;
+
+    always_comb begin
+      write_ready = 1'b1;
+      for (int unsigned r = 0; r < RANKS; r++) begin
+        page_write_o[r]  = move_valid[r];
+        page_offset_o[r] = move_offset[r];
+        page_data_o[r]   = move_data[r];
+        if (write_address[ADDR_W-1:12] == 5'(r + 1)) begin
+          if (move_valid[r]) begin
+            write_ready = 1'b0;
+          end else begin
+            page_write_o[r]  = write;
+            page_offset_o[r] = write_address[11:0];
+            page_data_o[r]   = write_data;
+          end
+        end
+      end
+    end
+  end else begin : g_bus
+    assign write_ready = 1'b1;
+    for (genvar r = 0; r < RANKS; r++) begin : g_page
+      assign page_write_o[r]  = write && write_address[ADDR_W-1:12] == 5'(r + 1);
+      assign page_offset_o[r] = write_address[11:0];
+      assign page_data_o[r]   = write_data;
+    end
+  end
+
+endmodule

@@ -1,0 +1,277 @@
+/// One rank of a board: its coprocessor, its node memory, and with ALPU_CELLS the matching unit in its page.
+module rank_tile #(
+    /// Bits of a beat of the coprocessors and the crossbar: 32 as in the paper, 128, 256 or 512.
+    parameter int unsigned DATA_W = 32,
+    /// Slots of each registration table.
+    parameter int unsigned SLOTS = 32,
+    /// Bytes of each node memory, a power of two.
+    parameter int unsigned NODE_BYTES = 1048576,
+    /// Payload words of an extended packet.
+    parameter int unsigned PAYLOAD_WORDS = 128,
+    /// Entries of the command FIFOs.
+    parameter int unsigned COMMAND_DEPTH = 64,
+    /// Words of each In FIFO.
+    parameter int unsigned IN_DEPTH = 512,
+    /// Words of each Out FIFO.
+    parameter int unsigned OUT_DEPTH = 512,
+    /// Words of each Head FIFO.
+    parameter int unsigned HEAD_DEPTH = 16,
+    /// Tasks of each MM Interface FIFO.
+    parameter int unsigned MM_DEPTH = 16,
+    /// Ranks that the network reaches.
+    parameter int unsigned DESTS = 256,
+    /// Banks of node memory.
+    parameter int unsigned BANKS = 1,
+    /// Cycles from a granted memory read to its data.
+    parameter int unsigned MEM_LATENCY = 1,
+    /// Posted receives, and as many unexpected messages, that a rank's message engine has room for.
+    parameter int unsigned MESSAGES = 256,
+    /// Bytes of a fragment of its unexpected message buffer: an eager message at most.
+    parameter int unsigned FRAGMENT = 256,
+    /// Cells of each of its matching units.
+    parameter int unsigned MATCH_CELLS = 16,
+    /// Cells of a block of them.
+    parameter int unsigned MATCH_BLOCK = 8,
+    /// Cells of the matching unit in the rank's page, 0 for none.
+    parameter int unsigned ALPU_CELLS = 0,
+    /// Cells of a block of it.
+    parameter int unsigned ALPU_BLOCK = 16,
+    /// 1: the matching unit in the page is for posted receives; 0: for unexpected messages.
+    parameter bit ALPU_POSTED = 1'b1,
+    /// Width of a word address; derived, not to be set.
+    localparam int unsigned AddrW = $clog2(NODE_BYTES / 4)
+) (
+    /// Clock.
+    input  logic                             clk_i,
+    /// Synchronous reset, active low.
+    input  logic                             rst_ni,
+    /// This rank's number on the network.
+    input  logic [7:0]                       rank_i,
+    /// Ranks of the run: a rank that declares more is refused.
+    input  logic [7:0]                       run_ranks_i,
+
+    /// Host: a write into the rank's page.
+    input  alcor_abi_pkg::page_write_t       page_i,
+    /// Host: register to be read.
+    input  logic [11:0]                      read_offset_i,
+    /// Host: its value, in the same cycle.
+    output logic [31:0]                      read_data_o,
+    /// Host: interrupt, a level.
+    output logic                             irq_o,
+    /// Host: RANK_STATE.
+    output alcor_abi_pkg::board_rank_state_t state_o,
+
+    /// Pulse: this rank aborts the run.
+    output logic                             abort_o,
+    /// Reason of the abort.
+    output logic [7:0]                       abort_reason_o,
+    /// The run is aborted, by any rank.
+    input  logic                             aborted_i,
+    /// All tables are cleared.
+    output logic                             ready_o,
+    /// Pulse: this rank had begun, and is reset.
+    output logic                             lost_o,
+    /// Pulse: another rank of the board that had begun is reset.
+    input  logic                             peer_lost_i,
+
+    /// A collective of this rank has ended: a completion is offered.
+    input  logic                             collective_valid_i,
+    /// The completion is taken.
+    output logic                             collective_ready_o,
+    /// The completion.
+    input  alcor_abi_pkg::completion_t       collective_i,
+    /// Collectives of this rank have not ended.
+    input  logic                             collectives_i,
+    /// Collectives that wait for other ranks are to be cancelled, and new ones refused.
+    output logic                             cancel_o,
+
+    /// At a collective command; see rma_sync.
+    output alcor_abi_pkg::sync_request_t     sync_o,
+    /// All ranks are at a collective command.
+    input  alcor_abi_pkg::sync_answer_t      sync_i,
+    /// No traffic of this rank is queued or under way.
+    output logic                             quiet_o,
+    /// Between BEGIN and END.
+    output logic                             begun_o,
+    /// Ranks of the run.
+    output logic [7:0]                       nprocs_o,
+
+    /// To the routers, plane 0 requests, plane 1 replies: a beat is offered.
+    output logic [1:0]                       tx_valid_o,
+    /// The beat is taken.
+    input  logic [1:0]                       tx_ready_i,
+    /// The beat.
+    output logic [1:0][DATA_W-1:0]           tx_data_o,
+    /// The beat is its packet's last.
+    output logic [1:0]                       tx_last_o,
+    /// From the routers: a beat is offered.
+    input  logic [1:0]                       rx_valid_i,
+    /// The beat is taken.
+    output logic [1:0]                       rx_ready_o,
+    /// The beat.
+    input  logic [1:0][DATA_W-1:0]           rx_data_i,
+    /// The beat is its packet's last.
+    input  logic [1:0]                       rx_last_i,
+
+    /// Phit: a read is wanted.
+    input  logic                             phit_want_i,
+    /// The read can take place.
+    output logic                             phit_ready_o,
+    /// The read takes place.
+    input  logic                             phit_read_i,
+    /// Address of the read's first word.
+    input  logic [AddrW-1:0]                 phit_address_i,
+    /// Phit: a write is offered.
+    input  logic                             phit_write_valid_i,
+    /// The write is done.
+    output logic                             phit_write_ready_o,
+    /// Address of the write's first word.
+    input  logic [AddrW-1:0]                 phit_write_address_i,
+    /// Data of the write.
+    input  logic [BANKS*32-1:0]              phit_write_data_i,
+    /// Words to be written.
+    input  logic [BANKS-1:0]                 phit_write_strobe_i,
+
+    /// Host's DMA: an access.
+    input  logic                             dma_valid_i,
+    /// The access is granted or done.
+    output logic                             dma_ready_o,
+    /// The access is a write.
+    input  logic                             dma_write_i,
+    /// Word address.
+    input  logic [AddrW-1:0]                 dma_address_i,
+    /// Data to be written.
+    input  logic [31:0]                      dma_data_i,
+    /// Byte strobes.
+    input  logic [3:0]                       dma_strobe_i,
+
+    /// Data of the read that the memory granted MEM_LATENCY cycles ago.
+    output logic [BANKS*32-1:0]              data_o
+);
+
+  logic read_valid, read_ready, write_valid, write_ready, clear;
+  logic [29:0] read_address, write_address;
+  logic [DATA_W-1:0] write_data;
+  logic [DATA_W/8-1:0] write_strobe;
+  logic [31:0] rank_read_data, alpu_read_data;
+
+  assign read_data_o = rank_read_data | alpu_read_data;
+
+  rma_coprocessor #(
+      .DATA_W       (DATA_W),
+      .SLOTS        (SLOTS),
+      .NODE_BYTES   (NODE_BYTES),
+      .PAYLOAD_WORDS(PAYLOAD_WORDS),
+      .DESTS        (DESTS),
+      .COMMAND_DEPTH(COMMAND_DEPTH),
+      .IN_DEPTH     (IN_DEPTH),
+      .OUT_DEPTH    (OUT_DEPTH),
+      .HEAD_DEPTH   (HEAD_DEPTH),
+      .MM_DEPTH     (MM_DEPTH),
+      .MESSAGES     (MESSAGES),
+      .FRAGMENT     (FRAGMENT),
+      .MATCH_CELLS  (MATCH_CELLS),
+      .MATCH_BLOCK  (MATCH_BLOCK),
+      .MEM_LATENCY  (MEM_LATENCY)
+  ) u_coprocessor (
+      .clk_i             (clk_i),
+      .rst_ni            (rst_ni),
+      .rank_i            (rank_i),
+      .run_ranks_i       (run_ranks_i),
+      .page_i            (page_i),
+      .read_offset_i     (read_offset_i),
+      .read_data_o       (rank_read_data),
+      .irq_o             (irq_o),
+      .state_o           (state_o),
+      .abort_o           (abort_o),
+      .abort_reason_o    (abort_reason_o),
+      .aborted_i         (aborted_i),
+      .collective_valid_i(collective_valid_i),
+      .collective_ready_o(collective_ready_o),
+      .collective_i      (collective_i),
+      .collectives_i     (collectives_i),
+      .cancel_o          (cancel_o),
+      .ready_o           (ready_o),
+      .lost_o            (lost_o),
+      .clear_o           (clear),
+      .peer_lost_i       (peer_lost_i),
+      .sync_o            (sync_o),
+      .sync_i            (sync_i),
+      .quiet_o           (quiet_o),
+      .begun_o           (begun_o),
+      .nprocs_o          (nprocs_o),
+      .tx_valid_o        (tx_valid_o),
+      .tx_ready_i        (tx_ready_i),
+      .tx_data_o         (tx_data_o),
+      .tx_last_o         (tx_last_o),
+      .rx_valid_i        (rx_valid_i),
+      .rx_ready_o        (rx_ready_o),
+      .rx_data_i         (rx_data_i),
+      .rx_last_i         (rx_last_i),
+      .read_valid_o      (read_valid),
+      .read_ready_i      (read_ready),
+      .read_address_o    (read_address),
+      .read_data_i       (data_o[DATA_W-1:0]),
+      .write_valid_o     (write_valid),
+      .write_ready_i     (write_ready),
+      .write_address_o   (write_address),
+      .write_data_o      (write_data),
+      .write_strobe_o    (write_strobe)
+  );
+
+  node_memory #(
+      .NODE_BYTES(NODE_BYTES),
+      .BANKS     (BANKS),
+      .WORDS     (DATA_W / 32),
+      .LATENCY   (MEM_LATENCY)
+  ) u_memory (
+      .clk_i               (clk_i),
+      .rst_ni              (rst_ni),
+      .read_valid_i        (read_valid),
+      .read_ready_o        (read_ready),
+      .read_address_i      (read_address[AddrW-1:0]),
+      .write_valid_i       (write_valid),
+      .write_ready_o       (write_ready),
+      .write_address_i     (write_address[AddrW-1:0]),
+      .write_data_i        (write_data),
+      .write_strobe_i      (write_strobe),
+      .phit_want_i         (phit_want_i),
+      .phit_ready_o        (phit_ready_o),
+      .phit_read_i         (phit_read_i),
+      .phit_address_i      (phit_address_i),
+      .phit_write_valid_i  (phit_write_valid_i),
+      .phit_write_ready_o  (phit_write_ready_o),
+      .phit_write_address_i(phit_write_address_i),
+      .phit_write_data_i   (phit_write_data_i),
+      .phit_write_strobe_i (phit_write_strobe_i),
+      .host_valid_i        (dma_valid_i),
+      .host_ready_o        (dma_ready_o),
+      .host_write_i        (dma_write_i),
+      .host_address_i      (dma_address_i),
+      .host_data_i         (dma_data_i),
+      .host_strobe_i       (dma_strobe_i),
+      .data_o              (data_o)
+  );
+
+  if (ALPU_CELLS != 0) begin : g_alpu
+    alpu_port #(
+        .CELLS (ALPU_CELLS),
+        .BLOCK (ALPU_BLOCK),
+        .POSTED(ALPU_POSTED)
+    ) u_alpu_port (
+        .clk_i         (clk_i),
+        .rst_ni        (rst_ni && !clear),
+        .write_i       (page_i.valid && page_i.offset[11:10] == 2'b11),
+        .write_offset_i(page_i.offset),
+        .write_data_i  (page_i.data),
+        .read_offset_i (read_offset_i),
+        .read_data_o   (alpu_read_data)
+    );
+  end else begin : g_no_alpu
+    assign alpu_read_data = '0;
+
+    logic unused_clear;
+    assign unused_clear = clear;
+  end
+
+endmodule
