@@ -832,7 +832,7 @@ fn a_hang_explains_itself_with_waves_of_the_last_cycles() {
         "tx_data_o",
         "rx_data_i",
         "head_q",
-        "sync_o",
+        "sync_o.valid",
     ] {
         let in_ranks = (0..2).all(|rank| {
             let rank = format!("g_rank[{rank}].");
