@@ -17,6 +17,10 @@ import alcor_switch_pkg::*;
 /// more than a round: it makes that round's sums differ.
 ///
 /// The verdict goes the same way: the lowest status that is not OK on any board, the same for all.
+///
+/// A round counts only for the commands that it began with. Where one of them ends without `fire_o`, as the
+/// commands of a run do that is broken off, `present_i` falls, and the result of the round that is under way
+/// ends no later command.
 module cluster_sync #(
     /// Bits of a phit's data.
     parameter int unsigned PHIT_W = 256
@@ -26,10 +30,10 @@ module cluster_sync #(
     /// Synchronous reset, active low.
     input  logic              rst_ni,
 
-    /// All ranks of this board are here, and all is quiet.
+    /// Two cycles ago all ranks of this board were at a collective command, and all was quiet.
     input  logic              here_i,
-    /// The phase of the command.
-    input  logic              phase_i,
+    /// Two cycles ago all ranks of this board were at a collective command.
+    input  logic              present_i,
     /// The verdict of this board.
     input  logic [4:0]        verdict_i,
     /// The command: sync_kind_e.
@@ -57,22 +61,20 @@ module cluster_sync #(
 
     /// All ranks of all boards are here, and all is quiet.
     output logic              fire_o,
-    /// The phase it is for.
-    output logic              fire_phase_o,
     /// The verdict of all.
     output logic [4:0]        verdict_o
 );
 
   logic [63:0] sent_q, consumed_q, sent, consumed, last_sent_q, last_consumed_q;
-  logic busy_q, seen_q, balanced_q, fired_q, fired_phase_q, phase_q;
-  logic [3:0] absent_q;
+  logic busy_q, seen_q, balanced_q, stayed_q;
+  logic [1:0] fired_q;
   logic agree;
   logic [21:0] low;
   logic [31:0] statuses;
   logic [4:0] verdict;
 
-  // A command that has fired stays on offer for some cycles more.
-  assign round_o = here_i && !busy_q && round_ready_i && !fire_o && !(fired_q && fired_phase_q == phase_i);
+  // `here_i` is two cycles old: until then it is about the commands that `fire_o` has ended.
+  assign round_o = here_i && !busy_q && round_ready_i && !fire_o && fired_q == '0;
 
   always_comb begin
     round_data_o = '1;
@@ -99,38 +101,29 @@ module cluster_sync #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (round_o) phase_q <= phase_i;
-    fire_phase_o <= phase_q;
-    verdict_o    <= verdict;
+    verdict_o <= verdict;
+    stayed_q  <= present_i && (round_o || stayed_q);
     if (result_i) begin
       last_sent_q     <= sent;
       last_consumed_q <= consumed;
       balanced_q      <= sent == consumed;
     end
     if (!rst_ni) begin
-      sent_q        <= '0;
-      consumed_q    <= '0;
-      busy_q        <= 1'b0;
-      seen_q        <= 1'b0;
-      fired_q       <= 1'b0;
-      fired_phase_q <= 1'b0;
-      fire_o        <= 1'b0;
-      absent_q      <= '0;
+      sent_q     <= '0;
+      consumed_q <= '0;
+      busy_q     <= 1'b0;
+      seen_q     <= 1'b0;
+      fired_q    <= '0;
+      fire_o     <= 1'b0;
     end else begin
       sent_q     <= sent_q + 64'(sent_i[0]) + 64'(sent_i[1]);
       consumed_q <= consumed_q + 64'(consumed_i[0]) + 64'(consumed_i[1]);
-      fire_o     <= result_i && agree;
-      // A new run begins with the first phase again, whichever was the last one's.
-      absent_q <= here_i ? '0 : absent_q + 4'(absent_q != '1);
-      if (absent_q == '1) fired_q <= 1'b0;
+      fire_o     <= result_i && agree && stayed_q;
+      fired_q    <= {fired_q[0], fire_o};
       if (round_o) busy_q <= 1'b1;
       if (result_i) begin
         busy_q <= 1'b0;
         seen_q <= !agree;
-        if (agree) begin
-          fired_q       <= 1'b1;
-          fired_phase_q <= phase_q;
-        end
       end
     end
   end

@@ -298,11 +298,11 @@ module core #(
 
   // ---------------------------------------------------------------- ranks
 
-  logic [RANKS-1:0] sync_valid, quiet, sync_phase, begun;
+  logic [RANKS-1:0] sync_valid, quiet, begun;
   logic [RANKS-1:0][1:0] sync_kind;
   logic [RANKS-1:0][4:0] sync_status;
   logic [RANKS-1:0][7:0] sync_slot, nprocs;
-  logic fire, fire_phase;
+  logic fire;
   logic [4:0] verdict;
 
   // By plane, for the routers.
@@ -372,7 +372,7 @@ module core #(
         .collectives_i       (posted[r] != '0),
         .cancel_o            (cancel[r]),
         .sync_o              (sync),
-        .sync_i              ({fire, fire_phase, verdict}),
+        .sync_i              ({fire, verdict}),
         .quiet_o             (quiet[r]),
         .begun_o             (begun[r]),
         .nprocs_o            (nprocs[r]),
@@ -406,7 +406,6 @@ module core #(
     assign sync_kind[r]   = sync.kind;
     assign sync_status[r] = sync.status;
     assign sync_slot[r]   = sync.slot;
-    assign sync_phase[r]  = sync.phase;
   end
 
   // ---------------------------------------------------------------- crossbar
@@ -436,7 +435,7 @@ module core #(
       .empty_o   (crossbar_empty)
   );
 
-  logic here, here_phase;
+  logic present, here;
   logic [4:0] here_verdict;
   logic [1:0] here_kind;
   logic [7:0] here_slot;
@@ -452,12 +451,11 @@ module core #(
       .kind_i         (sync_kind),
       .status_i       (sync_status),
       .slot_i         (sync_slot),
-      .phase_i        (sync_phase),
       .begun_i        (begun),
       .nprocs_i       (nprocs),
       .network_empty_i(crossbar_empty),
+      .present_o      (present),
       .fire_o         (here),
-      .fire_phase_o   (here_phase),
       .verdict_o      (here_verdict),
       .kind_o         (here_kind),
       .slot_o         (here_slot)
@@ -466,9 +464,8 @@ module core #(
   // ---------------------------------------------------------------- other boards
 
   if (LINKS == 0) begin : g_no_links
-    assign fire       = here;
-    assign fire_phase = here_phase;
-    assign verdict    = here_verdict;
+    assign fire    = here;
+    assign verdict = here_verdict;
 
     assign switch_drop      = 1'b0;
     assign link_valid_o     = '0;
@@ -495,7 +492,7 @@ module core #(
     assign phit_write_strobe  = '0;
 
     logic unused_cancel;
-    assign unused_cancel = ^cancel;
+    assign unused_cancel = ^{cancel, present};
   end else begin : g_links
     localparam int unsigned Locals = 2 + STAGES;
 
@@ -639,7 +636,7 @@ module core #(
         .clk_i        (clk_i),
         .rst_ni       (core_rst_n),
         .here_i       (here),
-        .phase_i      (here_phase),
+        .present_i    (present),
         .verdict_i    (here_verdict),
         .kind_i       (here_kind),
         .slot_i       (here_slot),
@@ -652,7 +649,6 @@ module core #(
         .result_data_i(result_data),
         .hold_o       (hold),
         .fire_o       (fire),
-        .fire_phase_o (fire_phase),
         .verdict_o    (verdict)
     );
   end

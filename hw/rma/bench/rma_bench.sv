@@ -197,12 +197,11 @@ module rma_bench (
     input  logic [2:0][15:0][1:0] sync_kind_i,
     input  logic [2:0][15:0][4:0] sync_status_i,
     input  logic [2:0][15:0][7:0] sync_slot_i,
-    input  logic [2:0][15:0]      sync_phase_i,
     input  logic [2:0][15:0]      sync_begun_i,
     input  logic [2:0][15:0][7:0] sync_nprocs_i,
     input  logic [2:0]            sync_network_empty_i,
     output logic [2:0]            sync_fire_o,
-    output logic [2:0]            sync_fire_phase_o,
+    output logic [2:0]            sync_present_o,
     output logic [2:0][4:0]       sync_verdict_o,
 
     /// Completion rings.
@@ -525,12 +524,11 @@ module rma_bench (
         .kind_i         (sync_kind_i[g][SyncRanks[g]-1:0]),
         .status_i       (sync_status_i[g][SyncRanks[g]-1:0]),
         .slot_i         (sync_slot_i[g][SyncRanks[g]-1:0]),
-        .phase_i        (sync_phase_i[g][SyncRanks[g]-1:0]),
         .begun_i        (sync_begun_i[g][SyncRanks[g]-1:0]),
         .nprocs_i       (sync_nprocs_i[g][SyncRanks[g]-1:0]),
         .network_empty_i(sync_network_empty_i[g]),
         .fire_o         (sync_fire_o[g]),
-        .fire_phase_o   (sync_fire_phase_o[g]),
+        .present_o      (sync_present_o[g]),
         .verdict_o      (sync_verdict_o[g]),
         .kind_o         (),
         .slot_o         ()

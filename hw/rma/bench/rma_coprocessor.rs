@@ -172,10 +172,10 @@ struct Bench {
     peers_status: Option<Status>,
     peers_kind: Option<SyncKind>,
     delay: u64,
-    here: VecDeque<Option<(bool, u8)>>,
-    /// The phase of this rank in the cycle before, and the phase that was announced then.
-    phase: bool,
-    announced: Option<bool>,
+    /// The other ranks do not come to any collective command.
+    absent: bool,
+    /// What the ranks agree on, in this cycle and the next one.
+    here: VecDeque<Option<u8>>,
     cq_tail: u32,
 }
 
@@ -212,9 +212,8 @@ impl Bench {
             peers_status: None,
             peers_kind: None,
             delay: 0,
+            absent: false,
             here: VecDeque::from([None, None]),
-            phase: false,
-            announced: None,
             cq_tail: 0,
         };
         bench.block.set("rank_i", u64::from(me));
@@ -390,27 +389,10 @@ impl Bench {
         }
         let fire = self.here.pop_front().flatten();
         self.block.set("sync_fire_i", fire.is_some());
-        self.block.set(
-            "sync_fire_phase_i",
-            fire.map_or(noise & 1, |(phase, _)| u64::from(phase)),
-        );
-        self.block.set(
-            "sync_verdict_i",
-            fire.map_or(noise, |(_, verdict)| u64::from(verdict)),
-        );
+        self.block
+            .set("sync_verdict_i", fire.map_or(noise, u64::from));
         self.block.settle();
 
-        // A collective command ends by the announcement for its own phase, not by an echo of the last one.
-        let phase = self.block.is("sync_phase_o");
-        if phase != self.phase {
-            assert_eq!(
-                self.announced,
-                Some(self.phase),
-                "an announcement for another phase is taken"
-            );
-        }
-        self.phase = phase;
-        self.announced = fire.map(|(phase, _)| phase);
         // As it was in this cycle: what moves at its edge is counted where it comes from.
         let empty = self.network.iter().all(VecDeque::is_empty)
             && self.sources.iter().all(Source::is_empty);
@@ -485,7 +467,11 @@ impl Bench {
         } else if self.delay > 0 {
             self.delay -= 1;
         }
-        let all = valid && self.block.is("quiet_o") && self.delay == 0 && (empty || !self.looped);
+        let all = valid
+            && self.block.is("quiet_o")
+            && self.delay == 0
+            && !self.absent
+            && (empty || !self.looped);
         let own = self.block.get("sync_status_o") as u8;
         let kind = self.block.get("sync_kind_o") as u8;
         let mut verdict = self
@@ -495,8 +481,7 @@ impl Bench {
         if self.peers_kind.is_some_and(|peers| peers as u8 != kind) {
             verdict = Status::Mismatch as u8;
         }
-        let phase = self.block.is("sync_phase_o");
-        self.here.push_back(all.then_some((phase, verdict)));
+        self.here.push_back(all.then_some(verdict));
     }
 
     fn run_until(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> bool) {
@@ -1152,6 +1137,32 @@ fn interlock(config: Config) {
             rank::reg_result::STATUS.get(bench.read(rank::REG_RESULT)),
             0
         );
+        bench.register_write(rank::ACK, rank::ack::BARRIER.put(1));
+        bench.drain();
+    }
+
+    // What ends a collective command stays for two cycles more, and ends no later one, also not behind BEGIN.
+    for begins in 0..3 {
+        let before = (bench.read(rank::BARRIERS), bench.read(rank::REG_RESULT));
+        bench.command(Opcode::Deregister, 0x3000);
+        for _ in 0..begins {
+            bench.command(Opcode::BeginRun, 0);
+        }
+        bench.command(Opcode::Barrier, 0);
+        bench.run_until("the first of them", |bench| {
+            bench.read(rank::REG_RESULT) != before.1
+        });
+        bench.absent = true;
+        bench.cycles(30);
+        let barriers = bench.read(rank::BARRIERS);
+        assert_eq!(
+            barriers, before.0,
+            "a barrier behind {begins} BEGIN ends without the others"
+        );
+        bench.absent = false;
+        bench.run_until("the barrier", |bench| {
+            bench.read(rank::BARRIERS) == before.0 + 1
+        });
         bench.register_write(rank::ACK, rank::ack::BARRIER.put(1));
         bench.drain();
     }

@@ -29,9 +29,7 @@ module rma_coprocessor_bench #(
     output logic [1:0][1:0]       cop_sync_kind_o,
     output logic [1:0][4:0]       cop_sync_status_o,
     output logic [1:0][7:0]       cop_sync_slot_o,
-    output logic [1:0]            cop_sync_phase_o,
     input  logic [1:0]            cop_sync_fire_i,
-    input  logic [1:0]            cop_sync_fire_phase_i,
     input  logic [1:0][4:0]       cop_sync_verdict_i,
     output logic [1:0]            cop_begun_o,
     output logic [1:0][7:0]       cop_nprocs_o,
@@ -107,7 +105,7 @@ module rma_coprocessor_bench #(
         .clear_o          (),
         .peer_lost_i      (1'b0),
         .sync_o           (sync),
-        .sync_i           ({cop_sync_fire_i[g], cop_sync_fire_phase_i[g], cop_sync_verdict_i[g]}),
+        .sync_i           ({cop_sync_fire_i[g], cop_sync_verdict_i[g]}),
         .quiet_o          (cop_quiet_o[g]),
         .begun_o          (cop_begun_o[g]),
         .nprocs_o         (cop_nprocs_o[g]),
@@ -133,7 +131,6 @@ module rma_coprocessor_bench #(
     assign cop_sync_kind_o[g]   = sync.kind;
     assign cop_sync_status_o[g] = sync.status;
     assign cop_sync_slot_o[g]   = sync.slot;
-    assign cop_sync_phase_o[g]  = sync.phase;
   end
 
 endmodule

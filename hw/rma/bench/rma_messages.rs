@@ -95,7 +95,7 @@ struct Bench {
     network_depth: usize,
     /// Cycles that a word takes from one rank to the other.
     crossing: u64,
-    here: VecDeque<Option<bool>>,
+    here: VecDeque<bool>,
     /// Cycles of the first word of a packet out of, and into, each rank's planes, newest last.
     out: [[Vec<u64>; 2]; RANKS],
     into: [[Vec<u64>; 2]; RANKS],
@@ -141,7 +141,7 @@ impl Bench {
             nodes,
             network_depth: 8,
             crossing: 4,
-            here: VecDeque::from([None, None]),
+            here: VecDeque::from([false; 2]),
             out: Default::default(),
             into: Default::default(),
             kept_out: 0,
@@ -299,7 +299,7 @@ impl Bench {
     }
 
     fn cycle(&mut self) {
-        let fire = self.here.pop_front().flatten();
+        let fire = self.here.pop_front().unwrap_or_default();
         for at in 0..RANKS {
             self.host(at);
             let noise: u64 = self.rng.random();
@@ -331,8 +331,7 @@ impl Bench {
             self.set(at, "read_ready_i", read);
             self.set(at, "write_ready_i", write);
             self.set(at, "read_word_i", landing.map_or(noise, u64::from));
-            self.set(at, "sync_fire_i", fire.is_some());
-            self.set(at, "sync_fire_phase_i", fire.unwrap_or_default());
+            self.set(at, "sync_fire_i", fire);
         }
         self.dut.settle();
         let now = self.dut.cycle();
@@ -346,8 +345,7 @@ impl Bench {
         let empty = self.nodes.iter().all(|node| {
             node.network.iter().all(VecDeque::is_empty) && node.sources.iter().all(Source::is_empty)
         });
-        let phase = self.is(0, "sync_phase_o");
-        self.here.push_back((all && empty).then_some(phase));
+        self.here.push_back(all && empty);
         self.dut.clock();
     }
 

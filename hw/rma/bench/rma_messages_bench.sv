@@ -35,9 +35,7 @@ module rma_messages_bench #(
     output logic [1:0]            clear_o,
     output logic [1:0]            sync_valid_o,
     output logic [1:0]            quiet_o,
-    output logic [1:0]            sync_phase_o,
     input  logic [1:0]            sync_fire_i,
-    input  logic [1:0]            sync_fire_phase_i,
     output logic [1:0][1:0]       tx_valid_o,
     input  logic [1:0][1:0]       tx_ready_i,
     output logic [1:0][1:0][31:0] tx_data_o,
@@ -109,7 +107,7 @@ module rma_messages_bench #(
         .clear_o            (clear_o[g]),
         .peer_lost_i        (lost[1-g]),
         .sync_o             (sync),
-        .sync_i             ({sync_fire_i[g], sync_fire_phase_i[g], 5'd0}),
+        .sync_i             ({sync_fire_i[g], 5'd0}),
         .quiet_o            (quiet_o[g]),
         .begun_o            (),
         .nprocs_o           (),
@@ -132,7 +130,6 @@ module rma_messages_bench #(
         .write_strobe_o     (write_strobe_o[g])
     );
     assign sync_valid_o[g] = sync.valid;
-    assign sync_phase_o[g] = sync.phase;
   end
 
 endmodule

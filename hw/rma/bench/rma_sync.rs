@@ -1,5 +1,5 @@
 //! `rma_sync` with ranks that come and go at random: it fires two cycles after all are here and all is quiet, never
-//! before, and each rank sees it once per phase; and what it decides.
+//! before; and what it decides.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,6 @@ struct Rank {
     kind: u8,
     status: u8,
     slot: u8,
-    phase: bool,
     begun: bool,
     nprocs: u8,
 }
@@ -32,7 +31,6 @@ const OUTSIDE: Rank = Rank {
     kind: 0,
     status: 0,
     slot: 0,
-    phase: false,
     begun: false,
     nprocs: 1,
 };
@@ -60,8 +58,10 @@ struct Bench {
     block: Block,
     ranks: Vec<Rank>,
     network_empty: bool,
-    /// What should fire, in this cycle and the next ones.
-    coming: VecDeque<Option<(bool, u8)>>,
+    /// Whether all ranks of the run are present, and what they agree on if all is quiet; of this cycle and the next one.
+    coming: VecDeque<(bool, Option<u8>)>,
+    /// For how many cycles each rank's command has been on offer.
+    offered: Vec<u64>,
     fired: u64,
 }
 
@@ -72,7 +72,8 @@ impl Bench {
             block: Block::start("sync", RANKS.len(), lane),
             ranks: vec![OUTSIDE; RANKS[lane]],
             network_empty: true,
-            coming: VecDeque::from([None, None]),
+            coming: VecDeque::from([(false, None); 2]),
+            offered: vec![0; RANKS[lane]],
             fired: 0,
         }
     }
@@ -88,8 +89,8 @@ impl Bench {
         most.unwrap_or(0).min(self.ranks.len())
     }
 
-    /// One cycle; whether it fired for `phase`.
-    fn cycle(&mut self) -> Option<(bool, u8)> {
+    /// One cycle; what the ranks agree on, where `fire_o` is high.
+    fn cycle(&mut self) -> Option<u8> {
         for (at, rank) in self.ranks.iter().enumerate() {
             let values = [
                 ("valid_i", u64::from(rank.valid)),
@@ -97,7 +98,6 @@ impl Bench {
                 ("kind_i", u64::from(rank.kind)),
                 ("status_i", u64::from(rank.status)),
                 ("slot_i", u64::from(rank.slot)),
-                ("phase_i", u64::from(rank.phase)),
                 ("begun_i", u64::from(rank.begun)),
                 ("nprocs_i", u64::from(rank.nprocs)),
             ];
@@ -108,15 +108,10 @@ impl Bench {
         self.block.set("network_empty_i", self.network_empty);
         self.block.settle();
         let fire = self.block.is("fire_o");
-        let found = fire.then(|| {
-            (
-                self.block.is("fire_phase_o"),
-                self.block.get("verdict_o") as u8,
-            )
-        });
-        let expected = self.coming.pop_front().flatten();
+        let found = fire.then(|| self.block.get("verdict_o") as u8);
+        let expected = self.coming.pop_front();
         assert_eq!(
-            found,
+            Some((self.block.is("present_o"), found)),
             expected,
             "cycle {}: {:?}",
             self.block.cycle(),
@@ -124,13 +119,12 @@ impl Bench {
         );
 
         let run = &self.ranks[..self.needed()];
-        let all_here = self.network_empty
-            && !run.is_empty()
-            && run
-                .iter()
-                .all(|rank| rank.valid && rank.quiet && rank.phase == run[0].phase);
-        self.coming
-            .push_back(all_here.then(|| (run[0].phase, verdict(run))));
+        let present = !run.is_empty() && run.iter().all(|rank| rank.valid);
+        let here = present && self.network_empty && run.iter().all(|rank| rank.quiet);
+        self.coming.push_back((present, here.then(|| verdict(run))));
+        for (rank, offered) in self.ranks.iter().zip(&mut self.offered) {
+            *offered = if rank.valid { *offered + 1 } else { 0 };
+        }
         self.block.clock();
         found
     }
@@ -195,13 +189,12 @@ fn random(lane: usize) {
                 }
             }
             bench.network_empty = bench.rng.random_bool(0.7);
-            let run: Vec<Rank> = bench.ranks[..nprocs].to_vec();
-            if let Some((phase, _)) = bench.cycle() {
-                // Ranks in this phase leave; for the others it is an echo of the last one.
-                for (at, rank) in run.into_iter().enumerate() {
-                    if rank.valid && rank.phase == phase {
+            if bench.cycle().is_some() {
+                // For a command of less than three cycles this is the end of the one before.
+                for at in 0..nprocs {
+                    if bench.offered[at] >= 3 {
                         bench.ranks[at].valid = false;
-                        bench.ranks[at].phase = !phase;
+                        bench.offered[at] = 0;
                         completed[at] += 1;
                     }
                 }
@@ -346,35 +339,7 @@ fn verdicts(lane: usize) {
         // Two cycles from the request to the announcement.
         assert_eq!(bench.cycle(), None);
         assert_eq!(bench.cycle(), None);
-        assert_eq!(bench.cycle(), Some((false, expected)));
-    }
-}
-
-/// Ranks that are not at the same command, as their phases tell, do not meet.
-fn phases(lane: usize) {
-    let mut bench = Bench::new(lane, "rma_sync_phases");
-    let ranks = RANKS[lane];
-    let run = Rank {
-        begun: true,
-        nprocs: ranks as u8,
-        valid: true,
-        ..OUTSIDE
-    };
-    for odd in 0..ranks {
-        for phase in [false, true] {
-            bench.ranks = vec![Rank { phase, ..run }; ranks];
-            bench.ranks[odd].phase = !phase;
-            for _ in 0..4 {
-                bench.cycle();
-            }
-            for _ in 0..8 {
-                assert_eq!(bench.cycle(), None);
-            }
-            bench.ranks[odd].phase = phase;
-            bench.cycle();
-            bench.cycle();
-            assert_eq!(bench.cycle(), Some((phase, Status::Ok as u8)));
-        }
+        assert_eq!(bench.cycle(), Some(expected));
     }
 }
 
@@ -386,9 +351,4 @@ fn rma_sync_random() {
 #[test]
 fn rma_sync_verdicts() {
     (0..RANKS.len()).for_each(verdicts);
-}
-
-#[test]
-fn rma_sync_phases() {
-    (0..RANKS.len()).for_each(phases);
 }

@@ -4,8 +4,7 @@ import alcor_abi_pkg::*;
 
 /// BARRIER, REGISTER and DEREGISTER in EX1: each waits there until all ranks are at the same command.
 ///
-/// A rank's phase alternates from one collective command to the next, so that the announcement of one command
-/// is never taken for the next one's.
+/// The announcement is about the commands of two cycles ago, so a command ignores it in its first two cycles.
 module rma_collective #(
     /// Bytes of node memory, a power of two.
     parameter int unsigned NODE_BYTES = 1048576
@@ -25,8 +24,6 @@ module rma_collective #(
     input  logic                         valid_i,
     /// The command in EX1.
     input  alcor_abi_pkg::decoded_t      ex1_i,
-    /// Pulse: the command in EX1 is BEGIN.
-    input  logic                         begin_i,
     /// Pulse: the command in EX1 is WINDOW_SIZE.
     input  logic                         window_size_i,
     /// The collective command is done.
@@ -36,7 +33,7 @@ module rma_collective #(
 
     /// The rank is at a collective command.
     output alcor_abi_pkg::sync_request_t sync_o,
-    /// All ranks are at one.
+    /// All ranks were at one two cycles ago.
     input  alcor_abi_pkg::sync_answer_t  sync_i,
     /// BARRIER_DONE is not yet acknowledged: the next BARRIER waits.
     input  logic                         barrier_pending_i,
@@ -69,7 +66,9 @@ module rma_collective #(
 );
 
   logic [7:0] opcode;
-  logic phase_q, size_given_q;
+  logic size_given_q;
+  // The command has been on offer in the cycle before, and in the one before that.
+  logic [1:0] offered_q;
   logic [31:0] size_q;
   logic [32:0] op_end;
   logic waits, fires, ends_orphaned, range_bad;
@@ -84,17 +83,16 @@ module rma_collective #(
   assign waits           = opcode == OP_BARRIER && barrier_pending_i;
   // No rank will come that could end the command: it ends here, and says so.
   assign ends_orphaned   = valid_i && begun_i && !waits && orphaned_i && !drain_i;
-  assign fires           = sync_o.valid && sync_i.fire && sync_i.phase == phase_q;
+  assign fires           = sync_o.valid && offered_q[1] && sync_i.fire;
   assign done_o          = fires || refused_o || ends_orphaned || drain_i;
 
   always_ff @(posedge clk_i) begin
     if (window_size_i) size_q <= ex1_i.command.data;
     if (!rst_ni) begin
-      phase_q      <= 1'b0;
+      offered_q    <= '0;
       size_given_q <= 1'b0;
     end else begin
-      if (begin_i) phase_q <= 1'b0;
-      else if (fires) phase_q <= !phase_q;
+      offered_q <= (sync_o.valid && !fires) ? {offered_q[0], 1'b1} : '0;
       if (window_size_i) size_given_q <= 1'b1;
       else if (valid_i && done_o && opcode == OP_REGISTER) size_given_q <= 1'b0;
     end
@@ -127,7 +125,6 @@ module rma_collective #(
   end
 
   assign sync_o.valid  = valid_i && begun_i && !waits && !orphaned_i && !drain_i;
-  assign sync_o.phase  = phase_q;
   assign sync_o.kind   = kind;
   assign sync_o.status = status;
   assign sync_o.slot   = slot;

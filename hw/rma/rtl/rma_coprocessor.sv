@@ -90,7 +90,7 @@ module rma_coprocessor #(
 
     /// At a collective command; see rma_sync.
     output alcor_abi_pkg::sync_request_t     sync_o,
-    /// All ranks are at a collective command.
+    /// All ranks were at a collective command two cycles ago.
     input  alcor_abi_pkg::sync_answer_t      sync_i,
     /// No traffic of this rank is queued or under way.
     output logic                             quiet_o,

@@ -90,7 +90,7 @@ module rma_pipeline #(
 
     /// At a collective command.
     output alcor_abi_pkg::sync_request_t    sync_o,
-    /// All ranks are at a collective command.
+    /// All ranks were at a collective command two cycles ago.
     input  alcor_abi_pkg::sync_answer_t     sync_i,
     /// BARRIER_DONE is not yet acknowledged: the next BARRIER waits.
     input  logic                            barrier_pending_i,
@@ -240,7 +240,6 @@ module rma_pipeline #(
       .orphaned_i       (orphaned_q),
       .valid_i          (ex1_valid && is_sync),
       .ex1_i            (ex1),
-      .begin_i          (begins),
       .window_size_i    (ex1_valid && opcode == OP_WINDOW_SIZE),
       .done_o           (sync_done),
       .refused_o        (sync_refused),

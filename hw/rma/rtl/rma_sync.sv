@@ -6,9 +6,9 @@ import alcor_abi_pkg::*;
 /// no packet is left anywhere.
 ///
 /// Requests are registered (all in the same cycle, so that each packet is counted where it is), then
-/// combined, then announced: 2 cycles from the request to `fire_o`. A rank's phase alternates from
-/// one collective command to the next, so an announcement that is still on its way can't be taken
-/// for the next one. A run's ranks are those below NPROCS as the ranks that have begun say it.
+/// combined, then announced: 2 cycles from the request to `fire_o`. `fire_o` follows its inputs as they were
+/// two cycles before, so it stays high for two cycles after the commands have ended. A rank ignores it in
+/// the first two cycles of a command. A run's ranks are those below NPROCS as the ranks that have begun say it.
 module rma_sync #(
     /// Ranks of the board.
     parameter int unsigned RANKS = 2
@@ -30,8 +30,6 @@ module rma_sync #(
     input  logic [RANKS-1:0][4:0] status_i,
     /// The slot it is about.
     input  logic [RANKS-1:0][7:0] slot_i,
-    /// Its phase.
-    input  logic [RANKS-1:0]      phase_i,
     /// It has begun a run.
     input  logic [RANKS-1:0]      begun_i,
     /// Of so many ranks.
@@ -39,10 +37,10 @@ module rma_sync #(
     /// No packet is in the network.
     input  logic                  network_empty_i,
 
-    /// All ranks of the run are here, and all is quiet.
+    /// Two cycles ago all ranks of the run were at a collective command.
+    output logic                  present_o,
+    /// The same, and all was quiet.
     output logic                  fire_o,
-    /// The phase it is for.
-    output logic                  fire_phase_o,
     /// The verdict of all: the first rank's that is not OK, or MISMATCH.
     output logic [4:0]            verdict_o,
     /// Rank 0's command: sync_kind_e.
@@ -51,12 +49,12 @@ module rma_sync #(
     output logic [7:0]            slot_o
 );
 
-  logic [RANKS-1:0] here_q, phase_q, needed_d, needed_q;
+  logic [RANKS-1:0] valid_q, here_q, needed_d, needed_q;
   logic [RANKS-1:0][1:0] kind_q;
   logic [RANKS-1:0][4:0] status_q;
   logic [RANKS-1:0][7:0] slot_q;
   logic network_empty_q;
-  logic all_here, alike;
+  logic all_present, all_here, alike;
   logic [4:0] verdict;
 
   always_comb begin
@@ -69,15 +67,16 @@ module rma_sync #(
   end
 
   always_ff @(posedge clk_i) begin
-    phase_q  <= phase_i;
     kind_q   <= kind_i;
     status_q <= status_i;
     slot_q   <= slot_i;
     if (!rst_ni) begin
+      valid_q         <= '0;
       here_q          <= '0;
       needed_q        <= '0;
       network_empty_q <= 1'b0;
     end else begin
+      valid_q         <= valid_i;
       here_q          <= valid_i & quiet_i;
       needed_q        <= needed_d;
       network_empty_q <= network_empty_i;
@@ -85,12 +84,12 @@ module rma_sync #(
   end
 
   always_comb begin
-    all_here = network_empty_q && needed_q[0];
-    alike    = 1'b1;
-    verdict  = ST_OK;
+    all_present = needed_q[0] && (needed_q & ~valid_q) == '0;
+    all_here    = needed_q[0] && (needed_q & ~here_q) == '0 && network_empty_q;
+    alike       = 1'b1;
+    verdict     = ST_OK;
     for (int unsigned r = RANKS; r > 0; r--) begin
       if (needed_q[r-1]) begin
-        if (!here_q[r-1] || phase_q[r-1] != phase_q[0]) all_here = 1'b0;
         if (kind_q[r-1] != kind_q[0] || slot_q[r-1] != slot_q[0]) alike = 1'b0;
         if (status_q[r-1] != ST_OK) verdict = status_q[r-1];
       end
@@ -103,12 +102,16 @@ module rma_sync #(
   end
 
   always_ff @(posedge clk_i) begin
-    fire_phase_o <= phase_q[0];
-    verdict_o    <= verdict;
-    kind_o       <= kind_q[0];
-    slot_o       <= slot_q[0];
-    if (!rst_ni) fire_o <= 1'b0;
-    else fire_o <= all_here;
+    verdict_o <= verdict;
+    kind_o    <= kind_q[0];
+    slot_o    <= slot_q[0];
+    if (!rst_ni) begin
+      present_o <= 1'b0;
+      fire_o    <= 1'b0;
+    end else begin
+      present_o <= all_present;
+      fire_o    <= all_here;
+    end
   end
 
   `ALCOR_CHECK_PARAM(g_check_ranks, RANKS >= 1 && RANKS <= 16, "rma_sync: RANKS must be 1 to 16")

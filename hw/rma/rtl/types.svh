@@ -159,8 +159,6 @@
   typedef struct packed {
     /// The rank is at one.
     logic                      valid;
-    /// Alternates from one collective command to the next.
-    logic                      phase;
     /// Which command.
     sync_kind_e kind;
     /// This rank's status for it.
@@ -169,12 +167,10 @@
     logic [7:0]                slot;
   } sync_request_t;
 
-  /// All ranks are at a collective command.
+  /// The announcement that ends a collective command.
   typedef struct packed {
-    /// They are.
+    /// All ranks of the run were at a collective command two cycles ago.
     logic                   fire;
-    /// The phase of the command.
-    logic                   phase;
     /// The status for all ranks.
     status_e status;
   } sync_answer_t;

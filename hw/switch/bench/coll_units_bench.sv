@@ -75,8 +75,8 @@ module coll_units_bench #(
 
     /// Barrier, by board: all ranks are here.
     input  logic [BOARDS-1:0]                sync_here_i,
-    /// Barrier: the phase.
-    input  logic [BOARDS-1:0]                sync_phase_i,
+    /// Barrier: all ranks are at a collective command.
+    input  logic [BOARDS-1:0]                sync_present_i,
     /// Barrier: the verdict.
     input  logic [BOARDS-1:0][4:0]           sync_verdict_i,
     /// Barrier: the kind.
@@ -101,8 +101,6 @@ module coll_units_bench #(
     output logic [BOARDS-1:0]                sync_hold_o,
     /// Barrier: fire.
     output logic [BOARDS-1:0]                sync_fire_o,
-    /// Barrier: the phase it is for.
-    output logic [BOARDS-1:0]                sync_fire_phase_o,
     /// Barrier: the verdict of all.
     output logic [BOARDS-1:0][4:0]           sync_fire_verdict_o
 );
@@ -162,7 +160,7 @@ module coll_units_bench #(
         .clk_i        (clk_i),
         .rst_ni       (rst_ni),
         .here_i       (sync_here_i[b]),
-        .phase_i      (sync_phase_i[b]),
+        .present_i    (sync_present_i[b]),
         .verdict_i    (sync_verdict_i[b]),
         .kind_i       (sync_kind_i[b]),
         .slot_i       (sync_slot_i[b]),
@@ -175,7 +173,6 @@ module coll_units_bench #(
         .result_data_i(sync_result_data_i[b]),
         .hold_o       (sync_hold_o[b]),
         .fire_o       (sync_fire_o[b]),
-        .fire_phase_o (sync_fire_phase_o[b]),
         .verdict_o    (sync_fire_verdict_o[b])
     );
   end

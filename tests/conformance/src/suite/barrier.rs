@@ -182,6 +182,33 @@ tests! {
         Ok(())
     }
 
+    /// A barrier directly behind another collective command and a second BEGIN waits for all ranks, although
+    /// that command has only just ended.
+    behind_a_second_begin(context, ranks >= 1) {
+        let rounds = u64::from(context.ranks()) * context.scale(4, 20);
+        meet(context, context.ranks(), rounds, |rank, round| {
+            let late = u64::from(rank.pid().0) == round % u64::from(rank.nprocs());
+            // The other ranks have queued all their commands by then.
+            idle(rank, if late { 500 } else { 0 })?;
+            rank.command(Opcode::Deregister, NO_WINDOW)?;
+            if late {
+                return idle(rank, 500);
+            }
+            Ok(rank.command(Opcode::BeginRun, 0)?)
+        })
+    }
+
+    /// A barrier directly behind the end of a run and the beginning of the next one ends, too.
+    in_a_new_run_at_once(context, ranks >= 1) {
+        meet(context, context.ranks(), context.scale(20, 200), |rank, round| {
+            let mut rng = context.rng(&[u64::from(rank.pid().0), round]);
+            idle(rank, rng.random_range(0..60))?;
+            rank.command(Opcode::Deregister, NO_WINDOW)?;
+            rank.command(Opcode::EndRun, 0)?;
+            Ok(rank.command(Opcode::BeginRun, 0)?)
+        })
+    }
+
     /// A barrier takes a number of cycles that does not depend on how many were before.
     steady(context, ranks >= 1; steady) {
         let lasts = context.run(|rank| {
@@ -203,6 +230,9 @@ tests! {
         )
     }
 }
+
+/// No window begins at this address, so a deregistration fails at all ranks together.
+const NO_WINDOW: u32 = 4;
 
 /// All ranks meet at barriers, and none leaves before the last has come.
 fn meet(

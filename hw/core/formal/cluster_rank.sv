@@ -1,0 +1,36 @@
+`include "formal.svh"
+
+/// Model of a rank, for the proofs of several boards: at any time it begins a collective command, and takes
+/// announcements as `rma_pipeline` does.
+module cluster_rank (
+    /// Clock.
+    input  logic clk_i,
+    /// Synchronous reset, active low.
+    input  logic rst_ni,
+    /// Free: the next command is a collective one.
+    input  logic comes_i,
+    /// Announcement that all ranks are at a collective command.
+    input  logic fire_i,
+    /// The rank is at a collective command.
+    output logic valid_o,
+    /// The announcement ends this command.
+    output logic ended_o
+);
+
+  logic valid_q;
+  logic [1:0] offered_q;
+
+  assign valid_o = valid_q;
+  assign ended_o = valid_q && offered_q[1] && fire_i;
+
+  always_ff @(posedge clk_i) begin
+    // Commands may follow each other without a pause.
+    valid_q   <= (valid_q && !ended_o) || comes_i;
+    offered_q <= (valid_q && !ended_o) ? {offered_q[0], 1'b1} : '0;
+    if (!rst_ni) begin
+      valid_q   <= 1'b0;
+      offered_q <= '0;
+    end
+  end
+
+endmodule

@@ -1,0 +1,96 @@
+`include "formal.svh"
+
+/// Proof of the collective commands of one board: `rma_sync` and the pipelines and resets of its ranks. They end
+/// together, each once, and as soon as all are there.
+module sync_board #(
+    /// Ranks of the board, which are those of the run.
+    parameter int unsigned RANKS = 2
+) (
+    /// Clock.
+    input logic             clk_i,
+    /// Synchronous reset, active low.
+    input logic             rst_ni,
+    /// No traffic of a rank is queued or under way; free.
+    input logic [RANKS-1:0] quiet_i,
+    /// No packet is in the network; free.
+    input logic             network_empty_i
+);
+
+  `ALCOR_FORMAL_RESET
+
+  logic [RANKS-1:0] valid, ended, begun, lost;
+  logic [RANKS-1:0][1:0] kind;
+  logic [RANKS-1:0][4:0] status;
+  logic [RANKS-1:0][7:0] slot, nprocs;
+  logic fire;
+  logic [4:0] verdict;
+
+  for (genvar r = 0; r < RANKS; r++) begin : g_rank
+    alcor_abi_pkg::sync_request_t sync;
+
+    assign valid[r]  = sync.valid;
+    assign kind[r]   = sync.kind;
+    assign status[r] = sync.status;
+    assign slot[r]   = sync.slot;
+
+    sync_rank #(
+        .NPROCS(RANKS)
+    ) u_rank (
+        .clk_i      (clk_i),
+        .rst_ni     (rst_ni),
+        .peer_lost_i((lost & ~(RANKS'(1) << r)) != '0),
+        .fire_i     (fire),
+        .verdict_i  (verdict),
+        .lost_o     (lost[r]),
+        .sync_o     (sync),
+        .ended_o    (ended[r]),
+        .begun_o    (begun[r]),
+        .nprocs_o   (nprocs[r])
+    );
+  end
+
+  rma_sync #(
+      .RANKS(RANKS)
+  ) u_sync (
+      .clk_i          (clk_i),
+      .rst_ni         (rst_ni),
+      .first_rank_i   ('0),
+      .valid_i        (valid),
+      .quiet_i        (quiet_i),
+      .kind_i         (kind),
+      .status_i       (status),
+      .slot_i         (slot),
+      .begun_i        (begun),
+      .nprocs_i       (nprocs),
+      .network_empty_i(network_empty_i),
+      .present_o      (),
+      .fire_o         (fire),
+      .verdict_o      (verdict),
+      .kind_o         (),
+      .slot_o         ()
+  );
+
+  // Two cycles ago every rank was at a command, and all was quiet; the commands that have ended since.
+  logic [1:0] here_q;
+  logic [1:0][RANKS-1:0] ended_q;
+  logic here;
+
+  assign here = (&valid) && (&quiet_i) && network_empty_i;
+
+  always_ff @(posedge clk_i) begin
+    here_q  <= {here_q[0], here};
+    ended_q <= {ended_q[0], ended};
+    if (!rst_ni) here_q <= '0;
+    if (!rst_ni) ended_q <= '0;
+  end
+
+  // A command ends when all ranks were at commands that have not ended since.
+  `ALCOR_IMPLIES(p_all_here, ended != '0, here_q[1] && ended_q == '0)
+  // All end in the same cycle, but for those that a reset breaks off.
+  `ALCOR_IMPLIES(p_together, ended != '0, (valid & ~ended) == '0)
+  // Nobody waits for longer than the two cycles of the announcement.
+  logic [1:0] waits_q;
+  always_ff @(posedge clk_i) waits_q <= (rst_ni && here && ended == '0) ? waits_q + 2'(waits_q != '1) : '0;
+  `ALCOR_IMPLIES(p_prompt, here && waits_q >= 2'd2, ended != '0)
+
+endmodule
