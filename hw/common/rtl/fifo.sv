@@ -82,6 +82,10 @@ module fifo #(
     if (pop) raddr_d = (raddr_q == LastAddr) ? '0 : raddr_q + 1'b1;
   end
 
+`ifdef FORMAL
+  logic [DEPTH*WIDTH-1:0] contents;
+`endif
+
   // The RAM is read at the address of the next cycle's head. If that word is only now being
   // written, the read gives old contents, and the word comes from the bypass register instead.
   assign bypass_d = push && waddr_q == raddr_d;
@@ -98,6 +102,9 @@ module fifo #(
       .wdata_i(data_i),
       .re_i   (1'b1),
       .raddr_i(raddr_d),
+`ifdef FORMAL
+      .contents_o(contents),
+`endif
       .rdata_o(rdata)
   );
 
@@ -137,5 +144,9 @@ module fifo #(
   end
   `ALCOR_ASSERT(a_valid_exact, valid_q == (usage_q != '0))
   `ALCOR_ASSERT(a_full_exact, full_q == (usage_q == UsageW'(DEPTH)))
+
+`ifdef ALCOR_PROVE_FIFO
+  `include "fifo_properties.svh"
+`endif
 
 endmodule

@@ -32,6 +32,10 @@ module ram_sdp #(
     input  logic             re_i,
     /// Read address.
     input  logic [AddrW-1:0] raddr_i,
+`ifdef FORMAL
+    /// All words, for proofs.
+    output logic [DEPTH*WIDTH-1:0] contents_o,
+`endif
     /// Read data, a cycle after the address.
     output logic [WIDTH-1:0] rdata_o
 );
@@ -73,6 +77,12 @@ module ram_sdp #(
     always_ff @(posedge clk_i) begin
       if (re_i) rdata_q <= mem_q[raddr_i];
     end
+
+`ifdef FORMAL
+    for (genvar i = 0; i < DEPTH; i++) begin : g_contents
+      assign contents_o[i*WIDTH+:WIDTH] = mem_q[i];
+    end
+`endif
   end else begin : g_distributed
     (* ram_style = "distributed" *)
     logic [WIDTH-1:0] mem_q[DEPTH];
@@ -86,6 +96,12 @@ module ram_sdp #(
     always_ff @(posedge clk_i) begin
       if (re_i) rdata_q <= mem_q[raddr_i];
     end
+
+`ifdef FORMAL
+    for (genvar i = 0; i < DEPTH; i++) begin : g_contents
+      assign contents_o[i*WIDTH+:WIDTH] = mem_q[i];
+    end
+`endif
   end
 
 endmodule

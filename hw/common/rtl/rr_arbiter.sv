@@ -75,4 +75,8 @@ module rr_arbiter #(
   `ALCOR_ASSERT(a_grant_requested, (grant_o & ~req_i) == '0)
   `ALCOR_ASSERT(a_grant_if_any, (grant_o != '0) == (req_i != '0))
 
+`ifdef ALCOR_PROVE_RR_ARBITER
+  `include "rr_arbiter_properties.svh"
+`endif
+
 endmodule

@@ -75,4 +75,8 @@ module skid_buffer #(
   `ALCOR_STABLE(a_out_stable, valid_o, ready_i, data_o)
   `ALCOR_ASSERT(a_skid_behind_out, out_valid_q || !skid_valid_q)
 
+`ifdef ALCOR_PROVE_SKID_BUFFER
+  `include "skid_buffer_properties.svh"
+`endif
+
 endmodule

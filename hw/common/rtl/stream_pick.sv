@@ -44,4 +44,8 @@ module stream_pick #(
   `ALCOR_STABLE(a_second_stable, valid_i[1], ready_o[1], data_i[1])
   `ALCOR_STABLE(a_out_stable, valid_o, ready_i, data_o)
 
+`ifdef ALCOR_PROVE_STREAM_PICK
+  `include "stream_pick_properties.svh"
+`endif
+
 endmodule
