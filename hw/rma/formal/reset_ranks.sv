@@ -1,0 +1,143 @@
+`include "formal.svh"
+
+import alcor_abi_pkg::*;
+
+/// Proof of `rma_rank_reset`: two ranks that send each other, and themselves, requests through a network that is a
+/// model here. Each of them is reset at any time, also both at once. When a rank is cleared, none of its requests is left
+/// anywhere, and none is being answered.
+module reset_ranks (
+    /// Clock.
+    input logic            clk_i,
+    /// Synchronous reset, active low.
+    input logic            rst_ni,
+    /// By rank, free: RANK_RESET is written.
+    input logic [1:0]      start_i,
+    /// By rank, free: it has begun a run.
+    input logic [1:0]      begun_i,
+    /// By rank, free: a command is being carried out; a request is sent; to which rank.
+    input logic [1:0]      commands_i,
+    input logic [1:0]      asked_i,
+    input logic [1:0]      to_i,
+    /// By rank, free: messages, and collectives, have not ended.
+    input logic [1:0]      messages_i,
+    input logic [1:0]      collectives_i,
+    /// By rank, free: others take what it offers; its tables are cleared.
+    input logic [1:0]      flush_ready_i,
+    input logic [1:0]      head_ready_i,
+    input logic [1:0]      task_ready_i,
+    input logic [1:0]      ready_i,
+    /// By rank, free: it begins to serve a request, of which rank; it has answered; an answer comes to it.
+    input logic [1:0]      serves_i,
+    input logic [1:0]      whose_i,
+    input logic [1:0]      serve_ends_i,
+    input logic [1:0]      answered_i
+);
+
+  `ALCOR_FORMAL_RESET
+
+  localparam int unsigned W = 6;
+
+  // Requests of rank s to rank d that wait, whose request a rank serves, answers on their way to a rank.
+  logic [3:0][W-1:0] requests_q;
+  logic [1:0] serving_q, whose_q;
+  logic [1:0][W-1:0] answers_q;
+  logic [1:0] drain, hold, recall, head_valid, task_valid, recalled, aim_q, aim;
+  logic [1:0][1:0] word_q;
+  logic [1:0][W-1:0] open;
+  logic [1:0][23:0] owed;
+  logic [1:0][7:0] dest, reach;
+  // 0: idle, 1: commands end; then recalls are sent, answers come, and from 5 on nothing comes in.
+  logic [1:0][2:0] state;
+
+  for (genvar r = 0; r < 2; r++) begin : g_rank
+    logic [31:0] head;
+
+    rma_rank_reset u_reset (
+        .clk_i        (clk_i),
+        .rst_ni       (rst_ni),
+        .rank_i       (8'(r)),
+        .start_i      (start_i[r]),
+        .written_i    (1'b0),
+        .begun_i      (begun_i[r]),
+        .nprocs_i     (8'd2),
+        .asked_i      (asked_i[r]),
+        .answered_i   (answered_i[r]),
+        .commands_i   (commands_i[r]),
+        .messages_i   (messages_i[r]),
+        .collectives_i(collectives_i[r]),
+        .packets_i    (serving_q[r]),
+        .ready_i      (ready_i[r]),
+        .orphaned_i   (1'b0),
+        .drain_o      (drain[r]),
+        .hold_o       (hold[r]),
+        .clear_o      (),
+        .lost_o       (),
+        .flush_o      (),
+        .flush_ready_i(flush_ready_i[r]),
+        .recall_o     (recall[r]),
+        .head_o       (head),
+        .head_valid_o (head_valid[r]),
+        .head_ready_i (head_ready_i[r]),
+        .task_valid_o (task_valid[r]),
+        .task_ready_i (task_ready_i[r]),
+        .state_o      (),
+        .owed_q       (owed[r]),
+        .dest_q       (dest[r]),
+        .reach_q      (reach[r]),
+        .state_q      (state[r])
+    );
+
+    // A recall has four words; the first one names the rank that it goes to.
+    assign recalled[r] = task_valid[r] && task_ready_i[r];
+    assign aim[r]      = recall[r] ? aim_q[r] : to_i[r];
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni || !recall[r]) word_q[r] <= '0;
+      else if (head_valid[r] && head_ready_i[r]) word_q[r] <= word_q[r] + 1'b1;
+      if (word_q[r] == '0 && head_valid[r]) aim_q[r] <= head[MESSAGE_DPID_LSB];
+    end
+
+    always_ff @(posedge clk_i) begin
+      serving_q[r] <= (serving_q[r] && !serve_ends_i[r]) || serves_i[r];
+      if (serves_i[r]) whose_q[r] <= whose_i[r];
+      answers_q[r] <= answers_q[r] - W'(answered_i[r]) + W'(serve_ends_i[0] && whose_q[0] == 1'(r))
+          + W'(serve_ends_i[1] && whose_q[1] == 1'(r));
+      for (int d = 0; d < 2; d++) begin
+        requests_q[2*r+d] <= requests_q[2*r+d] + W'((asked_i[r] || recalled[r]) && aim[r] == 1'(d))
+            - W'(serves_i[d] && whose_i[d] == 1'(r));
+      end
+      if (!rst_ni) begin
+        serving_q[r] <= 1'b0;
+        answers_q[r] <= '0;
+        for (int d = 0; d < 2; d++) requests_q[2*r+d] <= '0;
+      end
+    end
+
+    assign open[r] = requests_q[2*r] + requests_q[2*r+1] + W'(serving_q[0] && whose_q[0] == 1'(r))
+        + W'(serving_q[1] && whose_q[1] == 1'(r)) + answers_q[r];
+
+    // Requests are sent by commands, and few at a time. A rank that holds lets none in.
+    `ALCOR_ASSUME(!asked_i[r] || (commands_i[r] && !recall[r] && open[r] < W'(8)))
+    `ALCOR_ASSUME(!serves_i[r] || (!serving_q[r] && !hold[r] && requests_q[2*whose_i[r]+r] != '0))
+    `ALCOR_ASSUME(!serve_ends_i[r] || serving_q[r])
+    `ALCOR_ASSUME(!answered_i[r] || answers_q[r] != '0)
+    // Once the commands under way have ended, a rank that is reset has none.
+    `ALCOR_ASSUME(!commands_i[r] || state[r] <= 3'd1)
+  end
+
+  logic [1:0] left;
+  assign left = {owed[1] != 24'(open[1]), owed[0] != 24'(open[0])};
+  // The count of answers is that of the network.
+  `ALCOR_ASSERT(p_count, left == '0)
+  // Each rank is recalled once. This makes the count inductive.
+  logic [1:0] few;
+  always_comb begin
+    for (int r = 0; r < 2; r++) begin
+      few[r] = requests_q[2*r] <= W'(10) && requests_q[2*r+1] <= W'(10) && answers_q[r] <= W'(10);
+      few[r] = few[r] && reach[r] <= 8'd2 && open[r] <= W'(10) && (state[r] > 3'd1 || open[r] <= W'(8)) && (!recall[r] || (dest[r] < 8'd2 && open[r] <= W'(8) + W'(dest[r])));
+    end
+  end
+  `ALCOR_ASSERT(p_few, few == '1)
+  // Nothing is left of a rank that is cleared, from the state on in which no more comes in to the reset's end.
+  `ALCOR_ASSERT(p_clean, (state[0] < 3'd5 || open[0] == '0) && (state[1] < 3'd5 || open[1] == '0))
+
+endmodule
