@@ -33,6 +33,7 @@ module sync_rank #(
   (* anyconst *) logic [7:0] rank;
   (* anyseq *) logic command_valid, data8_valid, table_ready, head_ready, task_ready, engine_ready, completion_ready;
   (* anyseq *) logic barrier_pending, start, answered, messages, collectives, packets, commands;
+  (* anyseq *) logic [7:0] run_ranks;
   (* anyseq *) alcor_abi_pkg::command_t command;
   (* anyseq *) alcor_abi_pkg::data8_t data8;
   (* anyseq *) alcor_abi_pkg::table_answer_t table_answer;
@@ -49,6 +50,7 @@ module sync_rank #(
       .clk_i             (clk_i),
       .rst_ni            (rst_ni && !clear),
       .rank_i            (rank),
+      .run_ranks_i       (run_ranks),
       .drain_i           (drain),
       .peer_lost_i       (peer_lost_i),
       .orphaned_o        (orphaned),
