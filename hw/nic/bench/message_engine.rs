@@ -144,6 +144,7 @@ struct Times {
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     refused_full: u64,
+    refused_long: u64,
     refused_quota: u64,
     direct: u64,
     direct_limit: u64,
@@ -479,18 +480,21 @@ impl Bench {
         let held = self.held(message.source)
             + self.freed.iter().filter(late(cycles)).filter(same).count() as u32;
         let over_quota = self.quota != NEVER && held >= self.quota;
+        // The sender's fragments are longer than this engine's.
+        let too_long = !message.announce && message.length > self.shape.fragment;
         if verdict == Verdict::Refuse {
             assert!(
-                over_quota || total >= self.shape.depth,
+                over_quota || too_long || total >= self.shape.depth,
                 "{place}: refused with {total} and {held}"
             );
             self.refusals += 1;
-            self.tally.refused_full += u64::from(!over_quota);
+            self.tally.refused_long += u64::from(too_long);
+            self.tally.refused_full += u64::from(!over_quota && !too_long);
             self.tally.refused_quota += u64::from(over_quota);
             return;
         }
         assert!(
-            total < self.shape.depth && !over_quota,
+            total < self.shape.depth && !over_quota && !too_long,
             "{place}: no room for it, {total} and {held} of {}",
             self.quota
         );
@@ -929,6 +933,7 @@ impl Bench {
         let length = match self.rng.random_range(0..9) {
             0 => 0,
             1 => most,
+            2 if !announce && self.rng.random_bool(0.3) => most + self.rng.random_range(1..5_000),
             // Around the end of a packet.
             2 if announce => payload * self.rng.random_range(1..3) - self.rng.random_range(0..6),
             _ => self.rng.random_range(0..=most),
@@ -1184,6 +1189,7 @@ fn random(shape: Shape, rounds: u64) {
     let often = [
         tally.refused_full,
         tally.refused_quota,
+        tally.refused_long,
         tally.direct,
         tally.copies,
         tally.fetches,

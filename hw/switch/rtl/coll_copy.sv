@@ -358,9 +358,12 @@ module coll_copy #(
     end
   end
 
-  for (genvar c = 0; c < Contexts; c++) begin : g_assert
-    // The count of copies never wraps.
-    `ALCOR_IMPLIES(a_held, entered_q[c] || asked_q[c], held[c] != '0)
+  // The count of copies of a context never wraps.
+  logic [Contexts-1:0] some_held;
+
+  for (genvar c = 0; c < Contexts; c++) begin : g_some_held
+    assign some_held[c] = held[c] != '0;
   end
+  `ALCOR_ASSERT(a_held, ((entered_q | asked_q) & ~some_held) == '0)
 
 endmodule
