@@ -191,11 +191,11 @@ fn random(lane: usize) {
             bench.network_empty = bench.rng.random_bool(0.7);
             if bench.cycle().is_some() {
                 // For a command of less than three cycles this is the end of the one before.
-                for at in 0..nprocs {
+                for (at, count) in completed.iter_mut().enumerate() {
                     if bench.offered[at] >= 3 {
                         bench.ranks[at].valid = false;
                         bench.offered[at] = 0;
-                        completed[at] += 1;
+                        *count += 1;
                     }
                 }
                 bench.fired += 1;
