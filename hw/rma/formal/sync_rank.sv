@@ -41,7 +41,7 @@ module sync_rank #(
   logic drain, clear, busy, orphaned;
 
   rma_pipeline #(
-      .NODE_BYTES   (1024),
+      .NODE_BYTES   (2048),
       .PAYLOAD_WORDS(16),
       .DESTS        (4),
       .MESSAGES     (2),

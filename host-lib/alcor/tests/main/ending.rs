@@ -155,7 +155,7 @@ fn ranks_attach_one_by_one_as_processes_do() {
         for local in 0..2 {
             let board: Arc<dyn Board> = board.clone();
             scope.spawn(move || {
-                let pid = GlobalRank(1 - local);
+                let pid = GlobalRank(local);
                 let options = Options::default();
                 let mut rank = Rank::attach(board, LocalRank(local), pid, 2, &options).unwrap();
                 assert_eq!((rank.pid(), rank.nprocs()), (pid, 2));
