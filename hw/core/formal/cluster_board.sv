@@ -28,55 +28,26 @@ module cluster_board #(
 
   `ALCOR_FORMAL_RESET
 
-  logic [RANKS-1:0] valid, ended, begun, lost;
-  logic [RANKS-1:0][1:0] kind;
-  logic [RANKS-1:0][4:0] status;
-  logic [RANKS-1:0][7:0] slot, nprocs;
+  logic [RANKS-1:0] valid, ended;
   logic here, present, round, fire, busy, stayed;
   logic [4:0] here_verdict, verdict;
   logic [1:0] here_kind;
   logic [7:0] here_slot;
 
-  for (genvar r = 0; r < RANKS; r++) begin : g_rank
-    alcor_abi_pkg::sync_request_t sync;
-
-    assign valid[r]  = sync.valid;
-    assign kind[r]   = sync.kind;
-    assign status[r] = sync.status;
-    assign slot[r]   = sync.slot;
-
-    sync_rank #(
-        .NPROCS(2 * RANKS)
-    ) u_rank (
-        .clk_i      (clk_i),
-        .rst_ni     (rst_ni),
-        .peer_lost_i((lost & ~(RANKS'(1) << r)) != '0),
-        .fire_i     (fire),
-        .verdict_i  (verdict),
-        .lost_o     (lost[r]),
-        .sync_o     (sync),
-        .ended_o    (ended[r]),
-        .begun_o    (begun[r]),
-        .nprocs_o   (nprocs[r])
-    );
-  end
-
-  rma_sync #(
-      .RANKS(RANKS)
-  ) u_sync (
+  sync_ranks #(
+      .RANKS (RANKS),
+      .NPROCS(2 * RANKS)
+  ) u_ranks (
       .clk_i          (clk_i),
       .rst_ni         (rst_ni),
-      .first_rank_i   ('0),
-      .valid_i        (valid),
       .quiet_i        (quiet_i),
-      .kind_i         (kind),
-      .status_i       (status),
-      .slot_i         (slot),
-      .begun_i        (begun),
-      .nprocs_i       (nprocs),
       .network_empty_i(network_empty_i),
+      .fire_i         (fire),
+      .verdict_i      (verdict),
+      .valid_o        (valid),
+      .ended_o        (ended),
       .present_o      (present),
-      .fire_o         (here),
+      .here_o         (here),
       .verdict_o      (here_verdict),
       .kind_o         (here_kind),
       .slot_o         (here_slot)

@@ -6,7 +6,7 @@ use alcor_hw_bench::{Dut, Pin, Random, Recipe, soak};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 
-/// Operations, as `hw/nic/rtl/types.svh` has them.
+/// Operations, as `hw/common/rtl/nic_types.svh` has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Op {
     Search,

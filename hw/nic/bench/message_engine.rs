@@ -47,7 +47,7 @@ const SMALL: Shape = Shape {
     payload_words: 16,
 };
 
-/// Commands, as `hw/nic/rtl/types.svh` has them.
+/// Commands, as `hw/common/rtl/nic_types.svh` has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Op {
     Receive,
@@ -55,7 +55,7 @@ enum Op {
     Cancel,
 }
 
-/// Verdicts, as `hw/nic/rtl/types.svh` has them.
+/// Verdicts, as `hw/common/rtl/nic_types.svh` has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Nothing,

@@ -1,6 +1,6 @@
 // Types of two-sided messages: between the coprocessor and its message engine, and inside the engine.
-// No part of the ABI. hw/abi/generate copies them into alcor_abi_pkg, since they hold types of the ABI and Yosys
-// resolves no type of one package inside another.
+// They are not part of the ABI. alcor_abi_pkg includes them, since they hold types of the ABI and Yosys resolves no type
+// of one package inside another.
 //
 // A stream has `valid` and `ready` beside its struct; a struct with a member `valid` is a pulse or a level.
 
