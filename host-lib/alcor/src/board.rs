@@ -78,6 +78,8 @@ pub struct BoardInfo {
     pub clock_khz: u32,
     /// Source revision the hardware was built from; 0 in simulation.
     pub revision: u32,
+    /// Parameters that boards on one link must share: the SHAPE register.
+    pub shape: u32,
     /// Blocks on the board: the CAPABILITIES register.
     pub capabilities: u32,
     /// Stages of the collective switch; 0 without one.
@@ -126,6 +128,8 @@ impl BoardInfo {
                 ("bytes of node memory", info.node_bytes),
                 ("command credits", info.command_credits),
                 ("capabilities", info.capabilities),
+                // What is not above: phits of windows and channels.
+                ("register SHAPE", info.shape),
             ]
         };
         (properties(self).into_iter().zip(properties(other)))

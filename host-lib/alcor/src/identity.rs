@@ -78,6 +78,7 @@ pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
         packet_bytes: queues::PAYLOAD.get(depths) * 4,
         clock_khz: read(board::CLOCK)?,
         revision: read(board::REVISION)?,
+        shape: read(board::SHAPE)?,
         capabilities: blocks,
         stages: switch::STAGES.get(network),
         communicators: switch::COMMUNICATORS.get(network),

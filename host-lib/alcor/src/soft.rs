@@ -570,6 +570,8 @@ struct State {
 
 /// Cycles until the registration tables are cleared.
 const CLEARING: u64 = 32;
+const BEAT_BYTES: u32 = 4;
+const PAYLOAD_WORDS: u32 = 64;
 const DATA8_ENTRIES: usize = 64;
 
 impl State {
@@ -616,13 +618,28 @@ impl State {
             board::GEOMETRY => {
                 board::geometry::RANKS.put(self.config.ranks)
                     | board::geometry::SLOTS.put(self.config.slots)
-                    | board::geometry::BEAT.put(4)
+                    | board::geometry::BEAT.put(BEAT_BYTES)
             }
             board::NODE_MEMORY => self.config.node_bytes,
             board::QUEUES => {
-                board::queues::COMMANDS.put(self.config.commands) | board::queues::PAYLOAD.put(64)
+                board::queues::COMMANDS.put(self.config.commands)
+                    | board::queues::PAYLOAD.put(PAYLOAD_WORDS)
             }
             board::CLOCK => 250_000,
+            board::SHAPE => {
+                let log2 = |value: u32| value.next_power_of_two().ilog2();
+                let messages = match self.config.message_depth {
+                    0 => 0,
+                    depth => {
+                        board::shape::MESSAGES.put(log2(depth) + 1)
+                            | board::shape::FRAGMENT.put(log2(self.config.fragment_bytes))
+                    }
+                };
+                board::shape::RANKS.put(log2(self.config.ranks))
+                    | board::shape::BEAT.put(log2(BEAT_BYTES))
+                    | board::shape::PAYLOAD.put(log2(PAYLOAD_WORDS))
+                    | messages
+            }
             board::PLACE => board::place::RANKS.put(self.run_ranks),
             board::STATUS => {
                 let (by, reason) = self.aborted.unwrap_or((0, 0));
@@ -745,6 +762,8 @@ impl State {
                 let pid = queued.map_or(it.pid, |&(_, pid)| pid);
                 self.aborted.get_or_insert((pid, value & 0xFF));
             }
+            // Nothing is taken until the host has acknowledged the loss.
+            Some(_) if events::OVERFLOW.get(it.events) != 0 => it.data8_part.clear(),
             Some(Opcode::Data8) => {
                 it.data8_part.push(value & 0xFF);
                 if let [dpid, length, offset] = it.data8_part[..] {

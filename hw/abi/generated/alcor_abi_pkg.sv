@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hD5FA2290;
+  localparam logic [31:0] ABI_HASH = 32'hA06C0FCC;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -940,40 +940,46 @@ package alcor_abi_pkg;
     /// Cells of each.
     logic [15:0] cells;
   } board_matching_t;
-  // The parameters that decide how packets are cut and read: boards on one link must agree. Each frame of a link carries this word, and a link end refuses frames with another one.
+  // The parameters that decide how packets are cut and read, and how many phits a partner has room for: boards on one link must agree. Each frame of a link carries this word, and a link end refuses frames with another one.
   localparam logic [11:0] BOARD_SHAPE_OFFSET = 12'h050;
   localparam int BOARD_SHAPE_RANKS_LSB = 0;
-  localparam int BOARD_SHAPE_RANKS_W = 4;
-  localparam int BOARD_SHAPE_BEAT_LSB = 4;
-  localparam int BOARD_SHAPE_BEAT_W = 4;
-  localparam int BOARD_SHAPE_PAYLOAD_LSB = 8;
+  localparam int BOARD_SHAPE_RANKS_W = 3;
+  localparam int BOARD_SHAPE_BEAT_LSB = 3;
+  localparam int BOARD_SHAPE_BEAT_W = 3;
+  localparam int BOARD_SHAPE_PAYLOAD_LSB = 6;
   localparam int BOARD_SHAPE_PAYLOAD_W = 4;
-  localparam int BOARD_SHAPE_PHIT_LSB = 12;
-  localparam int BOARD_SHAPE_PHIT_W = 4;
-  localparam int BOARD_SHAPE_MESSAGES_LSB = 16;
+  localparam int BOARD_SHAPE_MESSAGES_LSB = 10;
   localparam int BOARD_SHAPE_MESSAGES_W = 4;
-  localparam int BOARD_SHAPE_FRAGMENT_LSB = 20;
+  localparam int BOARD_SHAPE_FRAGMENT_LSB = 14;
   localparam int BOARD_SHAPE_FRAGMENT_W = 4;
-  localparam int BOARD_SHAPE_STAGES_LSB = 24;
-  localparam int BOARD_SHAPE_STAGES_W = 4;
+  localparam int BOARD_SHAPE_PHIT_LSB = 18;
+  localparam int BOARD_SHAPE_PHIT_W = 3;
+  localparam int BOARD_SHAPE_STAGES_LSB = 21;
+  localparam int BOARD_SHAPE_STAGES_W = 3;
+  localparam int BOARD_SHAPE_WINDOW_LSB = 24;
+  localparam int BOARD_SHAPE_WINDOW_W = 4;
+  localparam int BOARD_SHAPE_CHANNEL_LSB = 28;
+  localparam int BOARD_SHAPE_CHANNEL_W = 4;
   /// Shape.
   typedef struct packed {
-    /// Not used: zero.
-    logic [3:0] unused_31_28;
+    /// Phits that a link port holds for each virtual channel, as a power of two; 0 without links.
+    logic [3:0] channel;
+    /// Phits of a communicator's window, as a power of two; 0 without links.
+    logic [3:0] window;
     /// Stages of the collective unit; 0 without one.
-    logic [3:0] stages;
+    logic [2:0] stages;
+    /// Data bytes of a phit, as a power of two; 0 without links.
+    logic [2:0] phit;
     /// Bytes of a fragment, as a power of two; 0 without a message engine.
     logic [3:0] fragment;
     /// Posted receives that a message engine has room for, as a power of two, plus one; 0 without one.
     logic [3:0] messages;
-    /// Data bytes of a phit, as a power of two; 0 without links.
-    logic [3:0] phit;
     /// Payload words of an extended packet, as a power of two.
     logic [3:0] payload;
     /// Bytes of a beat, as a power of two.
-    logic [3:0] beat;
+    logic [2:0] beat;
     /// Ranks, as a power of two.
-    logic [3:0] ranks;
+    logic [2:0] ranks;
   } board_shape_t;
   // Packets that the switch dropped since reset, as no link leads to their destination. It stays at its highest value.
   localparam logic [11:0] BOARD_DROPPED_OFFSET = 12'h054;

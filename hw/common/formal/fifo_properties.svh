@@ -1,6 +1,6 @@
 `include "formal.svh"
 
-// What is proven of `fifo`, included at its end: at its ports it is the plain shift register of `fifo_model`, and the words
+// Properties of `fifo`, included at its end: at its ports it is the plain shift register of `fifo_model`, and the words
 // that the model holds lie in the RAM from the read address on.
 
   `ALCOR_FORMAL_RESET

@@ -1,4 +1,4 @@
-// What proofs share. A proof is a module at the top, of which every input is free in each cycle, or properties that
+// Macros that all proofs use. A proof is a module at the top, of which every input is free in each cycle, or properties that
 // are included at the end of a block. It states properties by the macros of assertions.svh.
 //
 //   ALCOR_FORMAL_RESET         `rst_ni` is active in the first cycle, and in no other

@@ -1,6 +1,6 @@
 `include "formal.svh"
 
-// What is proven of `rr_arbiter`, included at its end: the grant goes to the first request from a position on, cyclically,
+// Properties of `rr_arbiter`, included at its end: the grant goes to the first request from a position on, cyclically,
 // which is behind the last one granted; a requester that keeps asking is granted after N-1 advances of others.
 
   `ALCOR_FORMAL_RESET

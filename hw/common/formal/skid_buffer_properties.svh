@@ -1,6 +1,6 @@
 `include "formal.svh"
 
-// What is proven of `skid_buffer`, included at its end: at its ports it is a FIFO of two words.
+// Properties of `skid_buffer`, included at its end: at its ports it is a FIFO of two words.
 
   `ALCOR_FORMAL_RESET
   `ALCOR_ASSUME_STABLE(valid_i, ready_o, data_i)

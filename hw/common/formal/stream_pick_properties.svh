@@ -1,6 +1,6 @@
 `include "formal.svh"
 
-// What is proven of `stream_pick`, included at its end: a word leaves where and when one enters, and it is that word; what
+// Properties of `stream_pick`, included at its end: a word leaves where and when one enters, and it is that word; what
 // is offered stays on offer; stream 1 goes first wherever the output is not held.
 
   `ALCOR_FORMAL_RESET

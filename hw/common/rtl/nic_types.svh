@@ -12,7 +12,7 @@
     MoRemove = 2'd3   // take out an entry by its number
   } match_op_e;
 
-  /// What the host asks of a rank's message engine.
+  /// Settings of a rank's message engine, written by the host.
   typedef enum logic [1:0] {
     McReceive = 2'd0,  // post a receive
     McProbe   = 2'd1,  // look for an unexpected message
@@ -20,7 +20,7 @@
     McFlush   = 2'd3   // drop all messages that wait; of a rank that is being reset
   } message_command_e;
 
-  /// What becomes of the payload of a message that arrives.
+  /// Destination of the payload of a message that arrives.
   typedef enum logic [1:0] {
     MvNone   = 2'd0,  // nothing: there is none, or nobody wants it
     MvStore  = 2'd1,  // into its fragment of the unexpected message buffer
@@ -109,7 +109,7 @@
 
   /// The engine's decision on a message.
   typedef struct packed {
-    /// What becomes of the payload.
+    /// Destination of the payload.
     message_verdict_e kind;
     /// Id of the receive, of MvDirect.
     logic [15:0]      receive;
@@ -249,7 +249,7 @@
     logic [15:0] quota;
   } matcher_settings_t;
 
-  /// What the matcher counts.
+  /// Counts of the matcher.
   typedef struct packed {
     /// Posted receives that wait.
     logic [15:0] posted;

@@ -115,7 +115,7 @@
     logic [31:0] address;
   } read_task_t;
 
-  /// The note that a write task carries: who is told when its last word is in memory.
+  /// The note of a write task: the receiver of a notification when the task's last word is in memory.
   typedef struct packed {
     /// Receiver of the note.
     note_kind_e       kind;
@@ -139,7 +139,7 @@
     note_t       note;
   } write_task_t;
 
-  /// Pulses: what a packet controller has refused.
+  /// Pulses: refusals of a packet controller.
   typedef struct packed {
     /// An access failed its check.
     logic                        refused;
@@ -177,7 +177,7 @@
 
   // ------------------------------------------------------------------------------------- pipeline
 
-  /// Pulses: what commands have come to that have no completion.
+  /// Pulses: results of commands that have no completion.
   typedef struct packed {
     /// A command left the Instruction FIFO.
     logic                   retired;

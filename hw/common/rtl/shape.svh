@@ -1,17 +1,18 @@
 // The board's register SHAPE, of the parameters of the module that uses it. A macro, as Yosys evaluates no function of a
-// package for a parameter.
+// package for a parameter. The fields stand in the order of `board_shape_t`.
 
 `ifndef ALCOR_SHAPE_SVH
 `define ALCOR_SHAPE_SVH
 
 `define ALCOR_SHAPE { \
-    4'h0, \
-    (LINKS == 0) ? 4'h0 : 4'(STAGES), \
+    (LINKS == 0) ? 4'h0 : 4'($clog2(VC_DEPTH)), \
+    (LINKS == 0) ? 4'h0 : 4'($clog2(alcor_switch_pkg::Window)), \
+    (LINKS == 0) ? 3'h0 : 3'(STAGES), \
+    (LINKS == 0) ? 3'h0 : 3'($clog2(PHIT_W / 8)), \
     (MESSAGES == 0) ? 4'h0 : 4'($clog2(FRAGMENT)), \
     (MESSAGES == 0) ? 4'h0 : 4'($clog2(MESSAGES) + 1), \
-    (LINKS == 0) ? 4'h0 : 4'($clog2(PHIT_W / 8)), \
     4'($clog2(PAYLOAD_WORDS)), \
-    4'($clog2(DATA_W / 8)), \
-    4'($clog2(RANKS))}
+    3'($clog2(DATA_W / 8)), \
+    3'($clog2(RANKS))}
 
 `endif

@@ -96,7 +96,7 @@ module cluster_board #(
   end
   `ALCOR_IMPLIES(p_round, round, here_q[1] && ended_q == '0)
 
-  // What makes it inductive: a command that ends without `fire` shows two cycles later.
+  // An invariant for the induction: a command that ends without `fire` shows two cycles later.
   logic [1:0][RANKS-1:0] valid_q;
   always_ff @(posedge clk_i) valid_q <= rst_ni ? {valid_q[0], valid} : '0;
   `ALCOR_IMPLIES(p_stayed, busy && stayed, (valid_q[0] & valid_q[1] & ~same_q) == '0)

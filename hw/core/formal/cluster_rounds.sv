@@ -15,7 +15,7 @@ module cluster_rounds (
     input logic [1:0] sent_i,
     /// By board: a packet from the other one comes in; free.
     input logic [1:0] consumed_i,
-    /// By board: what has come in makes no more work; free.
+    /// By board: no packet that has come in causes further packets; free.
     input logic [1:0] rests_i,
     /// By board: the switch takes a round; free.
     input logic [1:0] round_ready_i,

@@ -14,6 +14,8 @@ module board_registers #(
     parameter int unsigned STAGES = 0,
     /// Data bits of a phit.
     parameter int unsigned PHIT_W = 256,
+    /// Phits of each input channel of a link.
+    parameter int unsigned VC_DEPTH = 256,
     /// Cells of each rank's matching unit, 0 without one.
     parameter int unsigned ALPU_CELLS = 0,
     /// Posted receives of each rank's message engine.

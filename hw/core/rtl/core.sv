@@ -253,6 +253,7 @@ module core #(
       .LINKS        (LINKS),
       .STAGES       ((LINKS == 0) ? 0 : STAGES),
       .PHIT_W       (PHIT_W),
+      .VC_DEPTH     (VC_DEPTH),
       .ALPU_CELLS   (ALPU_CELLS),
       .MESSAGES     (MESSAGES),
       .FRAGMENT     (FRAGMENT),

@@ -2,7 +2,7 @@
 
 import alcor_abi_pkg::*;
 
-/// Decides what becomes of a message's payload, and counts payloads on their way.
+/// Decides on the destination of a message's payload, and counts payloads on their way.
 ///
 /// A payload whose receive waits goes directly to the receive buffer, where the buffer begins with a word and fewer than
 /// DIRECT such payloads are on their way; any other payload goes to its fragment. Pulses say how far the message has
@@ -41,7 +41,7 @@ module message_verdict #(
     /// Pulse: a payload that went directly is delivered.
     input  logic                            direct_done_i,
 
-    /// What becomes of the payload.
+    /// Destination of the payload.
     output alcor_abi_pkg::message_verdict_e kind_o,
     /// Where the payload goes, and how many bytes of it.
     output alcor_abi_pkg::buffer_t          place_o,

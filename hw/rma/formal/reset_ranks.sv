@@ -21,12 +21,12 @@ module reset_ranks (
     /// By rank, free: messages, and collectives, have not ended.
     input logic [1:0]      messages_i,
     input logic [1:0]      collectives_i,
-    /// By rank, free: others take what it offers; its tables are cleared.
+    /// By rank, free: the network takes the rank's packet; the rank's tables are cleared.
     input logic [1:0]      flush_ready_i,
     input logic [1:0]      head_ready_i,
     input logic [1:0]      task_ready_i,
     input logic [1:0]      ready_i,
-    /// By rank, free: it begins to serve a request, of which rank; it has answered; an answer comes to it.
+    /// By rank, free: the rank begins to serve a request, and the request's source; the rank has answered; an answer arrives.
     input logic [1:0]      serves_i,
     input logic [1:0]      whose_i,
     input logic [1:0]      serve_ends_i,

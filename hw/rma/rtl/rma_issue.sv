@@ -94,7 +94,7 @@ module rma_issue #(
 
     /// State of the command queue and pipeline.
     output alcor_abi_pkg::issue_state_t     state_o,
-    /// What commands without a completion have come to.
+    /// Results of commands that have no completion.
     output alcor_abi_pkg::pipeline_events_t events_o
 );
 

@@ -138,7 +138,7 @@ module rma_message_port #(
   assign kept_round  = kept_q + BytesW'(3);
   assign kept_words  = kept_round[BytesW-1:2];
 
-  // A beat is kept or dropped whole, so what is dropped of a payload begins with a beat.
+  // A beat is kept or dropped whole, so the dropped part of a payload begins with a beat.
   if (DATA_W == 32) begin : g_words
     assign rest_words = whole_words - kept_words;
   end else begin : g_beats

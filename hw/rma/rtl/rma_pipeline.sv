@@ -99,7 +99,7 @@ module rma_pipeline #(
     output logic [7:0]                      nprocs_o,
     /// Between BEGIN and END.
     output logic                            begun_o,
-    /// What commands without a completion have come to.
+    /// Results of commands that have no completion.
     output alcor_abi_pkg::pipeline_events_t events_o,
     /// Commands are in the pipeline.
     output logic                            busy_o,
@@ -305,7 +305,7 @@ module rma_pipeline #(
 
   // ---------------------------------------------------------------- to the Head FIFO and the task queue
 
-  // What EX2 sends goes first: it is the second half of a packet.
+  // The word of EX2 goes first: it is the second half of a packet.
   assign head_valid_o = paper_head_valid || (x_head_valid && !sending_o);
   assign head_o       = (sending_o || is_pair) ? paper_head : x_head;
   assign task_valid_o = sending_o ? paper_task_valid : x_task_valid;

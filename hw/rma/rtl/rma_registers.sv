@@ -26,7 +26,7 @@ module rma_registers (
     input  logic                             written_i,
     /// A command write was lost.
     input  logic                             overflow_i,
-    /// What commands without a completion have come to.
+    /// Results of commands that have no completion.
     input  alcor_abi_pkg::pipeline_events_t  events_i,
     /// A command with a completion was refused.
     input  logic                             refused_x_i,

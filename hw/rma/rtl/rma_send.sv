@@ -110,7 +110,7 @@ module rma_send #(
 
   assign pipeline_turn = !engine_turn_q && !recall_turn_q;
 
-  // What the pipeline offers is known late, and is only gated.
+  // The pipeline's offer is known late in the cycle, so it is only gated.
   assign request_head_valid = (pipeline_turn && pipeline_head_valid_i) || (engine_turn_q && engine_head_valid_i) ||
                               (recall_turn_q && recall_head_valid_i);
   assign request_task_valid = (pipeline_turn && pipeline_task_valid_i) || (engine_turn_q && engine_task_valid_i) ||

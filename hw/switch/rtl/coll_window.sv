@@ -146,7 +146,7 @@ module coll_window #(
   `ALCOR_CHECK_PARAM(g_check_window, WINDOW >= 2 && (WINDOW & (WINDOW - 1)) == 0,
                      "coll_window: WINDOW must be a power of two")
   `ALCOR_IMPLIES(a_no_underrun, pop_i, some_o[head_row_i])
-  // An UltraRAM does not say what a read of the place that is written gives.
+  // An UltraRAM defines no result of a read at the address that is written in the same cycle.
   `ALCOR_IMPLIES(a_no_collision, push_i && pop_i, {push_row_i, write_at} != {head_row_i, read_at})
   // Both pointers of a ring with phits are equal when the ring is full.
   `ALCOR_IMPLIES(a_no_overrun, push_i && some_o[push_row_i], write_at != read_q[push_row_i])

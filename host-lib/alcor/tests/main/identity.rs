@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use alcor::abi::board::{self, capabilities, geometry, messages, queues, switch};
+use alcor::abi::board::{self, capabilities, geometry, messages, queues, shape, switch};
 use alcor::soft::{Soft, SoftBoard};
 use alcor::{
     Backends, Board, BoardInfo, Cluster, Error, Job, LocalRank, Options, PageOffset, Topology,
@@ -104,6 +104,7 @@ fn boards_that_differ_are_refused() {
             geometry::RANKS.put(4) | geometry::LINKS.put(2) | geometry::BEAT.put(4),
             "ranks 4 and 2",
         ),
+        (board::SHAPE, shape::WINDOW.put(6), "register SHAPE"),
     ] {
         assert!(
             identify(&*linked(&[(register, value)])).is_ok(),

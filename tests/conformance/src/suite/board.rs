@@ -1,6 +1,6 @@
 //! The board itself: what it says of itself, and what a reset does.
 
-use alcor::abi::board;
+use alcor::abi::board::{self, shape};
 use alcor::abi::rank::{self as page, identity};
 use alcor::{GlobalRank, Options, PageOffset, Rights, Status, Transfer, TransferKind, WindowName};
 
@@ -55,6 +55,35 @@ tests! {
             "more than 0",
             info.clock_khz > 0,
         )
+    }
+
+    /// SHAPE agrees with the registers that say the same one by one.
+    shape(context, ranks >= 1) {
+        use shape::{BEAT, CHANNEL, FRAGMENT, MESSAGES, PAYLOAD, PHIT, RANKS, STAGES, WINDOW};
+        let info = context.info();
+        let log2 = |value: u32| value.next_power_of_two().ilog2();
+        let (phit, stages) = match info.has_switch() {
+            true => (log2(info.phit_bytes), info.stages),
+            false => (0, 0),
+        };
+        let (messages, fragment) = match info.has_messages() {
+            true => (log2(info.message_depth) + 1, log2(info.fragment_bytes)),
+            false => (0, 0),
+        };
+        let expected = RANKS.put(log2(info.ranks))
+            | BEAT.put(log2(info.beat_bytes))
+            | PAYLOAD.put(log2(info.packet_bytes / 4))
+            | PHIT.put(phit)
+            | MESSAGES.put(messages)
+            | FRAGMENT.put(fragment)
+            | STAGES.put(stages);
+        for each in context.cluster().boards() {
+            // No other register tells the phits of windows and channels.
+            let others = !(WINDOW.mask() | CHANNEL.mask());
+            let found = each.read32(PageOffset(board::SHAPE))? & others;
+            same(format_args!("{}: SHAPE", each.name()), expected, found)?;
+        }
+        Ok(())
     }
 
     /// Every rank is who it was told to be, and the board's page says the same.

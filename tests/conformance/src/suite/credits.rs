@@ -131,7 +131,7 @@ tests! {
                 events.overflow(),
                 format_args!("{events:?}"),
             )
-        })
+        }, |rank| idle(rank, 20_000))
     }
 
     /// An opcode that does not exist raises an event, and what follows is served.
@@ -158,15 +158,16 @@ tests! {
                 )?;
             }
             Ok(())
-        })
+        }, |rank| idle(rank, 20_000))
     }
 }
 
-/// Rank 0 does what leaves its count of credits wrong, and ends the run by an abort, since it can't
-/// end well. The others stay away from all collectives, and come to a barrier then.
-fn spoilt(
+/// A run in which rank 0 leaves its count of credits wrong, by `what`, and which rank 0 therefore ends by an abort. The
+/// other ranks do `others`, and then come to a barrier.
+pub(super) fn spoilt(
     context: &Context,
     what: impl Fn(&mut alcor::Rank) -> Result<(), Failure> + Sync,
+    others: impl Fn(&mut alcor::Rank) -> Result<(), Failure> + Sync,
 ) -> Result<(), Failure> {
     const REASON: u8 = 0x51;
     let ended = context.attempt(Options::default(), context.ranks(), |rank| {
@@ -174,7 +175,7 @@ fn spoilt(
             what(rank)?;
             rank.abort(REASON)?;
         } else {
-            idle(rank, 20_000)?;
+            others(rank)?;
         }
         rank.barrier()?;
         Ok(())

@@ -140,14 +140,14 @@ fn each(ranks: u32, what: impl Fn(u32) -> Result<(), Failure> + Sync) -> Result<
     failures.into_iter().next().map_or(Ok(()), Err)
 }
 
-fn attach(context: &Context, rank: u32, ranks: u32) -> alcor::Result<Rank> {
+pub(super) fn attach(context: &Context, rank: u32, ranks: u32) -> alcor::Result<Rank> {
     let (board, local) = context.place(rank);
     let options = Options::default().topology(*context.cluster().topology());
     Rank::attach(board, local, GlobalRank(rank), ranks, &options)
 }
 
 /// A run of all ranks after the boards' reset is as if nothing had been.
-fn works_again(context: &Context) -> Result<(), Failure> {
+pub(super) fn works_again(context: &Context) -> Result<(), Failure> {
     context.run(|rank| {
         let inbox = rank.alloc::<u32>(rank.nprocs() as usize)?;
         let window = rank.register(&inbox, Rights::ALL)?;
