@@ -79,13 +79,15 @@ tests! {
         context.cluster().prepare(1)?;
         let mut it = attach(context, 0, 1)?;
         // What the next holder allocates first does not lie where this data lies.
-        it.alloc::<u8>(1024)?;
+        let _first = it.alloc::<u8>(1024)?;
         let data = it.alloc_from(&[0xA5u8; BYTES])?;
         post(&mut it, &[
             (Opcode::XOffset, 0),
             (Opcode::XLaddr, data.addr().0),
             (Opcode::XLength, BYTES as u32),
         ])?;
+        // They have left the queue, which a reset empties.
+        idle(&mut it, 100)?;
         let mut it = it.start_over()?;
         let inbox = it.alloc_from(&[0u8; BYTES])?;
         let window = it.register(&inbox, Rights::ALL)?;
