@@ -20,7 +20,6 @@ pub struct Recipe {
     sources: Vec<PathBuf>,
     params: Vec<(String, u64)>,
     trace: bool,
-    quick: bool,
 }
 
 impl Recipe {
@@ -33,7 +32,6 @@ impl Recipe {
             sources: Vec::new(),
             params: Vec::new(),
             trace: false,
-            quick: false,
         }
     }
 
@@ -74,14 +72,6 @@ impl Recipe {
     #[must_use]
     pub fn waves(mut self, on: bool) -> Self {
         self.trace = on;
-        self
-    }
-
-    /// Whether the model is built in a short time, and is slow: for a large one that runs for some
-    /// thousand cycles.
-    #[must_use]
-    pub fn quick(mut self, on: bool) -> Self {
-        self.quick = on;
         self
     }
 }
@@ -162,11 +152,7 @@ impl Dut {
             .top(&recipe.top)
             .include_dir(hardware().join("common/rtl"))
             .trace(recipe.trace)
-            .optimise(if recipe.quick {
-                Optimise::Debug
-            } else {
-                Optimise::Quick
-            });
+            .optimise(Optimise::Quick);
         for block in &recipe.blocks {
             build = build.sources(file_list(block));
         }
