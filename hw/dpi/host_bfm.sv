@@ -1,6 +1,6 @@
 `include "assertions.svh"
 
-import alcor_switch_pkg::*;
+import alcor_abi_pkg::*;
 
 // No part of a board: nothing of it counts as covered or not.
 // verilator coverage_off
@@ -24,7 +24,7 @@ module host_bfm #(
     /// Link ports that the pins have room for; derived, not to be set.
     localparam int unsigned LinkN = LINKS == 0 ? 1 : LINKS,
     /// Bits of a phit with its header and position; derived, not to be set.
-    localparam int unsigned LinkW = PHIT_W + HeaderW
+    localparam int unsigned LinkW = PHIT_W + PhitHeadW
 ) (
     /// Clock.
     input  logic                        clk_i,

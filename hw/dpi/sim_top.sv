@@ -1,6 +1,5 @@
 import alcor_abi_pkg::*;
 
-import alcor_switch_pkg::*;
 
 // No part of a board: nothing of it counts as covered or not.
 // verilator coverage_off
@@ -77,7 +76,7 @@ module sim_top #(
 );
 
   localparam int unsigned LinkN = LINKS == 0 ? 1 : LINKS;
-  localparam int unsigned LinkW = PHIT_W + HeaderW;
+  localparam int unsigned LinkW = PHIT_W + PhitHeadW;
   localparam int unsigned DmaW = $clog2(RANKS) + $clog2(NODE_BYTES);
 
   logic [RANKS-1:0] irq, move_valid;

@@ -11,8 +11,14 @@ switch/rtl/coll_pick.sv
 switch/rtl/coll_table.sv
 switch/rtl/coll_commands.sv
 switch/rtl/coll_window.sv
+switch/rtl/coll_sum.sv
 switch/rtl/coll_reader.sv
+switch/rtl/coll_roles.sv
+switch/rtl/coll_credits.sv
+switch/rtl/coll_tx.sv
 switch/rtl/coll_stage.sv
 switch/rtl/coll_copy.sv
 switch/rtl/coll_writer.sv
+switch/rtl/coll_plan.sv
+switch/rtl/coll_control.sv
 switch/rtl/collective_unit.sv

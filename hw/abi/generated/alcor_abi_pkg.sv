@@ -507,8 +507,6 @@ package alcor_abi_pkg;
   localparam int NET_HIGH_SIZE_W = 2;
   /// Network header, high half-word.
   typedef struct packed {
-    /// Not used: zero.
-    logic [15:0] unused_31_16;
     /// Zero: a packet of a phit where `last` is set.
     logic [1:0] size;
     /// Not used: zero.
@@ -714,8 +712,6 @@ package alcor_abi_pkg;
   localparam int LINK_SLOT_FULL_W = 1;
   /// Slot of a link's frame: what lies above a phit.
   typedef struct packed {
-    /// Not used: zero.
-    logic [27:0] unused_31_4;
     /// There is a phit in this slot.
     logic full;
     /// Virtual channel.
@@ -1646,5 +1642,6 @@ package alcor_abi_pkg;
 
 `include "nic_types.svh"
 `include "rma_types.svh"
+`include "switch_types.svh"
 
 endpackage

@@ -19,6 +19,9 @@
     logic [31:0] data;
   } page_write_t;
 
+  /// Bits of page_write_t.
+  localparam int unsigned PageWriteW = 45;
+
   /// A command: a write into the command window.
   typedef struct packed {
     /// Opcode, from the address; any value.
@@ -44,6 +47,9 @@
     /// Command id.
     logic [15:0]            id;
   } completion_t;
+
+  /// Bits of completion_t.
+  localparam int unsigned CompletionW = 21;
 
   // ---------------------------------------------------------------------------- registration table
 

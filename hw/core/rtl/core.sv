@@ -71,7 +71,7 @@ module core #(
     /// Link ports that there are wires for; derived, not to be set.
     localparam int unsigned LinkN = (LINKS == 0) ? 1 : LINKS,
     /// Bits of a phit with its header; derived, not to be set.
-    localparam int unsigned LinkW = PHIT_W + HeaderW
+    localparam int unsigned LinkW = PHIT_W + PhitHeadW
 ) (
     /// Clock.
     input  logic                     clk_i,
@@ -319,8 +319,7 @@ module core #(
 
   // Collectives: completions, and phits of node memory.
   logic [RANKS-1:0] complete_valid, complete_ready;
-  logic [RANKS-1:0][4:0] complete_status;
-  logic [RANKS-1:0][15:0] complete_id;
+  logic [RANKS-1:0][CompletionW-1:0] complete;
   logic [RANKS-1:0] phit_want, phit_ready, phit_read, phit_write_valid, phit_write_ready;
   logic [RANKS-1:0][AddrW-1:0] phit_address, phit_write_address;
   logic [Banks*32-1:0] phit_write_data;
@@ -369,7 +368,7 @@ module core #(
         .peer_lost_i         ((lost & ~(RANKS'(1) << r)) != '0),
         .collective_valid_i  (complete_valid[r]),
         .collective_ready_o  (complete_ready[r]),
-        .collective_i        ({complete_status[r], complete_id[r]}),
+        .collective_i        (complete[r]),
         .collectives_i       (posted[r] != '0),
         .cancel_o            (cancel[r]),
         .sync_o              (sync),
@@ -482,8 +481,7 @@ module core #(
     assign posted             = '0;
     assign collectives        = '0;
     assign complete_valid     = '0;
-    assign complete_status    = '0;
-    assign complete_id        = '0;
+    assign complete           = '0;
     assign phit_want          = '0;
     assign phit_read          = '0;
     assign phit_address       = '0;
@@ -582,12 +580,12 @@ module core #(
     // The windows of the stages have room for what comes.
     assign out_ready[Locals-1:2] = '1;
 
-    logic [RANKS-1:0] collective_write;
+    logic [RANKS-1:0][PageWriteW-1:0] collective_write;
     logic round, round_ready, result;
     logic [PHIT_W-1:0] round_data, result_data;
 
     for (genvar r = 0; r < RANKS; r++) begin : g_write
-      assign collective_write[r] = page_write[r] && page_offset[r][11:9] == 3'b100;
+      assign collective_write[r] = {page_write[r] && page_offset[r][11:9] == 3'b100, page_offset[r], page_data[r]};
     end
 
     collective_unit #(
@@ -597,38 +595,35 @@ module core #(
         .NODE_BYTES (NODE_BYTES),
         .MEM_LATENCY(MEM_LATENCY)
     ) u_collectives (
-        .clk_i            (clk_i),
-        .rst_ni           (core_rst_n),
-        .write_i          (collective_write),
-        .offset_i         (page_offset),
-        .data_i           (page_data),
-        .cancel_i         (cancel),
-        .posted_o         (posted),
-        .active_o         (collectives),
-        .complete_valid_o (complete_valid),
-        .complete_ready_i (complete_ready),
-        .complete_status_o(complete_status),
-        .complete_id_o    (complete_id),
-        .sync_begin_i     (round),
-        .sync_ready_o     (round_ready),
-        .sync_i           (round_data),
-        .sync_valid_o     (result),
-        .sync_o           (result_data),
-        .read_want_o      (phit_want),
-        .read_valid_o     (phit_read),
-        .read_ready_i     (phit_ready),
-        .read_address_o   (phit_address),
-        .read_data_i      (mem_data),
-        .write_valid_o    (phit_write_valid),
-        .write_ready_i    (phit_write_ready),
-        .write_address_o  (phit_write_address),
-        .write_data_o     (phit_write_data),
-        .write_strobe_o   (phit_write_strobe),
-        .rx_valid_i       (out_valid[Locals-1:2]),
-        .rx_phit_i        (out_phit[Locals-1:2]),
-        .tx_valid_o       (in_valid[Locals-1:2]),
-        .tx_ready_i       (in_ready[Locals-1:2]),
-        .tx_phit_o        (in_phit[Locals-1:2])
+        .clk_i           (clk_i),
+        .rst_ni          (core_rst_n),
+        .write_i         (collective_write),
+        .cancel_i        (cancel),
+        .posted_o        (posted),
+        .active_o        (collectives),
+        .complete_valid_o(complete_valid),
+        .complete_ready_i(complete_ready),
+        .complete_o      (complete),
+        .sync_begin_i    (round),
+        .sync_ready_o    (round_ready),
+        .sync_i          (round_data),
+        .sync_valid_o    (result),
+        .sync_o          (result_data),
+        .read_want_o     (phit_want),
+        .read_valid_o    (phit_read),
+        .read_ready_i    (phit_ready),
+        .read_address_o  (phit_address),
+        .read_data_i     (mem_data),
+        .write_valid_o   (phit_write_valid),
+        .write_ready_i   (phit_write_ready),
+        .write_address_o (phit_write_address),
+        .write_data_o    (phit_write_data),
+        .write_strobe_o  (phit_write_strobe),
+        .rx_valid_i      (out_valid[Locals-1:2]),
+        .rx_phit_i       (out_phit[Locals-1:2]),
+        .tx_valid_o      (in_valid[Locals-1:2]),
+        .tx_ready_i      (in_ready[Locals-1:2]),
+        .tx_phit_o       (in_phit[Locals-1:2])
     );
 
     cluster_sync #(

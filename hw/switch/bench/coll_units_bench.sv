@@ -132,26 +132,29 @@ module coll_units_bench #(
       .row_o       (pick_row_o)
   );
 
+  logic [RANKS-1:0][PageWriteW-1:0] table_page;
+  alcor_abi_pkg::shape_t shape;
+  alcor_abi_pkg::comm_table_t rows;
+
+  for (genvar r = 0; r < RANKS; r++) begin : g_rank
+    assign table_page[r] = {table_write_i[r], table_offset_i[r], table_data_i[r]};
+  end
+
   coll_table #(
       .RANKS (RANKS),
       .STAGES(STAGES)
   ) u_table (
       .clk_i    (clk_i),
       .rst_ni   (rst_ni),
-      .write_i  (table_write_i),
-      .offset_i (table_offset_i),
-      .data_i   (table_data_i),
-      .written_o(table_written_o),
-      .row_o    (table_row_o),
-      .valid_o  (table_valid_o),
+      .write_i  (table_page),
+      .shape_o  (shape),
+      .table_o  (rows),
       .member_o (table_member_o),
-      .label_o  (table_label_o),
-      .fold_o   (table_fold_o),
-      .stages_o (table_stages_o),
-      .upper_o  (table_upper_o),
-      .lower_o  (table_lower_o),
       .partner_o(table_partner_o)
   );
+
+  assign {table_written_o, table_row_o} = {shape.valid, shape.row};
+  assign {table_label_o, table_fold_o, table_stages_o, table_valid_o, table_upper_o, table_lower_o} = rows;
 
   for (genvar b = 0; b < BOARDS; b++) begin : g_board
     cluster_sync #(

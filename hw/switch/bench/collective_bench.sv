@@ -1,3 +1,5 @@
+`include "phit_types.svh"
+
 import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
 
@@ -90,7 +92,10 @@ module collective_bench #(
     output logic                              quiet_o
 );
 
-  localparam int unsigned W = PHIT_W + HeaderW;
+  localparam int unsigned W = PHIT_W + PhitHeadW;
+
+  `ALCOR_PHIT_TYPE(PHIT_W)
+
   // Phits from a board to another of a stage; more than come in the longest time that one waits.
   localparam int unsigned Depth = 2048;
 
@@ -107,8 +112,10 @@ module collective_bench #(
     logic [BOARDS-1:0][BOARDS-1:0][W-1:0] front;
 
     for (genvar b = 0; b < BOARDS; b++) begin : g_from
+      phit_t phit;
       logic [15:0] dest;
-      assign dest = tx_phit[b][s][PHIT_W+NET_LOW_DEST_LSB+:16] / 16'(RANKS);
+      assign phit = tx_phit[b][s];
+      assign dest = phit.head.low.dest / 16'(RANKS);
 
       always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -116,7 +123,7 @@ module collective_bench #(
         end else if (tx_valid[b][s] && tx_ready[b][s]) begin
           sent_o[b][s] <= sent_o[b][s] + 1;
           if (dest >= 16'(BOARDS)) $error("a phit for a board that is not there");
-          if (tx_phit[b][s][PHIT_W+32+NET_HIGH_STAGE_LSB+:3] != 3'(s)) $error("a phit of another stage");
+          if (phit.head.high.stage != 3'(s)) $error("a phit of another stage");
         end
       end
 
@@ -176,6 +183,8 @@ module collective_bench #(
     logic [RANKS-1:0][PHIT_W-1:0] data;
     logic [PHIT_W-1:0] write_data, sync;
     logic [RANKS-1:0][PHIT_W/32-1:0] write_strobe;
+    logic [RANKS-1:0][PageWriteW-1:0] page;
+    logic [RANKS-1:0][CompletionW-1:0] complete;
 
     collective_unit #(
         .RANKS      (RANKS),
@@ -187,43 +196,43 @@ module collective_bench #(
         .OPS        (9'(OPS)),
         .TYPES      (6'(TYPES))
     ) u_unit (
-        .clk_i            (clk_i),
-        .rst_ni           (rst_ni),
-        .write_i          (write_i[b*RANKS+:RANKS]),
-        .offset_i         (offset_i[b*RANKS+:RANKS]),
-        .data_i           (data_i[b*RANKS+:RANKS]),
-        .cancel_i         (cancel_i[b*RANKS+:RANKS]),
-        .posted_o         (posted_o[b*RANKS+:RANKS]),
-        .active_o         (active_o[b]),
-        .complete_valid_o (complete_valid_o[b*RANKS+:RANKS]),
-        .complete_ready_i (complete_ready_i[b*RANKS+:RANKS]),
-        .complete_status_o(complete_status_o[b*RANKS+:RANKS]),
-        .complete_id_o    (complete_id_o[b*RANKS+:RANKS]),
-        .sync_begin_i     (sync_begin_i[b]),
-        .sync_ready_o     (sync_ready_o[b]),
-        .sync_i           (PHIT_W'(sync_i[b])),
-        .sync_valid_o     (sync_valid_o[b]),
-        .sync_o           (sync),
-        .read_want_o      (want),
-        .read_valid_o     (read),
-        .read_ready_i     (ready),
-        .read_address_o   (address),
-        .read_data_i      (data),
-        .write_valid_o    (write_valid),
-        .write_ready_i    (write_ready),
-        .write_address_o  (write_address),
-        .write_data_o     (write_data),
-        .write_strobe_o   (write_strobe),
-        .rx_valid_i       (rx_valid[b]),
-        .rx_phit_i        (rx_phit[b]),
-        .tx_valid_o       (tx_valid[b]),
-        .tx_ready_i       (tx_ready[b]),
-        .tx_phit_o        (tx_phit[b])
+        .clk_i           (clk_i),
+        .rst_ni          (rst_ni),
+        .write_i         (page),
+        .cancel_i        (cancel_i[b*RANKS+:RANKS]),
+        .posted_o        (posted_o[b*RANKS+:RANKS]),
+        .active_o        (active_o[b]),
+        .complete_valid_o(complete_valid_o[b*RANKS+:RANKS]),
+        .complete_ready_i(complete_ready_i[b*RANKS+:RANKS]),
+        .complete_o      (complete),
+        .sync_begin_i    (sync_begin_i[b]),
+        .sync_ready_o    (sync_ready_o[b]),
+        .sync_i          (PHIT_W'(sync_i[b])),
+        .sync_valid_o    (sync_valid_o[b]),
+        .sync_o          (sync),
+        .read_want_o     (want),
+        .read_valid_o    (read),
+        .read_ready_i    (ready),
+        .read_address_o  (address),
+        .read_data_i     (data),
+        .write_valid_o   (write_valid),
+        .write_ready_i   (write_ready),
+        .write_address_o (write_address),
+        .write_data_o    (write_data),
+        .write_strobe_o  (write_strobe),
+        .rx_valid_i      (rx_valid[b]),
+        .rx_phit_i       (rx_phit[b]),
+        .tx_valid_o      (tx_valid[b]),
+        .tx_ready_i      (tx_ready[b]),
+        .tx_phit_o       (tx_phit[b])
     );
 
     assign sync_o[b] = sync[63:0];
 
     for (genvar r = 0; r < RANKS; r++) begin : g_rank
+      assign page[r] = {write_i[b*RANKS+r], offset_i[b*RANKS+r], data_i[b*RANKS+r]};
+      assign {complete_status_o[b*RANKS+r], complete_id_o[b*RANKS+r]} = complete[r];
+
       node_memory #(
           .NODE_BYTES(NODE_BYTES),
           .BANKS     (PHIT_W / 32),

@@ -7,9 +7,5 @@ package alcor_switch_pkg;
   localparam int unsigned SyncContext = Contexts - 1;
   /// Phits of a communicator's window: the same for every row, so any row streams a phit per cycle.
   localparam int unsigned Window = 512;
-  /// Bits of a header and a position, above a phit's data.
-  localparam int unsigned HeaderW = 80;
-  /// Bits of a place in a message, in words.
-  localparam int unsigned PlaceW = 28;
 
 endpackage

@@ -12,67 +12,47 @@ module coll_commands #(
     localparam int unsigned AddrW = $clog2(NODE_BYTES / 4)
 ) (
     /// Clock.
-    input  logic              clk_i,
+    input  logic                        clk_i,
     /// Synchronous reset, active low.
-    input  logic              rst_ni,
+    input  logic                        rst_ni,
 
     /// A write into the rank's page, the part of collectives.
-    input  logic              write_i,
-    /// Offset in the page.
-    input  logic [11:0]       offset_i,
-    /// Data.
-    input  logic [31:0]       data_i,
+    input  alcor_abi_pkg::page_write_t  write_i,
     /// Communicators that the rank is a member of.
-    input  logic [31:0]       member_i,
+    input  logic [31:0]                 member_i,
     /// Communicators with a collective under way.
-    input  logic [31:0]       active_i,
-    /// What waits for other members is to end, and what is posted is refused.
-    input  logic              cancel_i,
+    input  logic [31:0]                 active_i,
+    /// Collectives that wait for other members are to end, and new ones are refused.
+    input  logic                        cancel_i,
 
     /// Communicators in which the rank's collective has not ended.
-    output logic [31:0]       posted_o,
+    output logic [31:0]                 posted_o,
     /// A collective of the rank has ended: its completion is taken.
-    input  logic              end_i,
-    /// Its communicator.
-    input  logic [4:0]        end_row_i,
+    input  alcor_abi_pkg::row_pulse_t   end_i,
 
-    /// A command was refused: its completion is on offer.
-    output logic              refused_valid_o,
-    /// It is taken.
-    input  logic              refused_ready_i,
-    /// Its status.
-    output logic [4:0]        refused_status_o,
-    /// Its id.
-    output logic [15:0]       refused_id_o,
+    /// A command was refused: its completion is offered.
+    output logic                        refused_valid_o,
+    /// The completion is taken.
+    input  logic                        refused_ready_i,
+    /// The completion.
+    output alcor_abi_pkg::completion_t  refused_o,
 
-    /// Source side: communicator.
-    input  logic [4:0]        source_row_i,
-    /// Source side: word address of what is given.
-    output logic [AddrW-1:0]  source_address_o,
-    /// Source side: place of its first word in the message.
-    output logic [PlaceW-1:0] source_first_o,
-    /// Source side: words given.
-    output logic [PlaceW-1:0] source_words_o,
-    /// Signature: communicator.
-    input  logic [4:0]        sign_row_i,
-    /// Signature: C_WHAT and C_COUNT.
-    output logic [63:0]       sign_o,
-    /// What: communicator.
-    input  logic [4:0]        what_row_i,
-    /// What: C_WHAT.
-    output logic [31:0]       what_o,
-    /// What: words given.
-    output logic [PlaceW-1:0] what_words_o,
-    /// Destination side: communicator.
-    input  logic [4:0]        keep_row_i,
-    /// Destination side: word address of the first word kept.
-    output logic [AddrW-1:0]  keep_address_o,
-    /// Destination side: its place in the message.
-    output logic [PlaceW-1:0] keep_low_o,
-    /// Destination side: end of the words kept.
-    output logic [PlaceW-1:0] keep_high_o,
-    /// Destination side: command id.
-    output logic [15:0]       keep_id_o
+    /// Communicator whose source is looked up.
+    input  alcor_abi_pkg::row_t         source_row_i,
+    /// Words that the rank gives.
+    output alcor_abi_pkg::source_t      source_o,
+    /// Communicator whose signature is looked up.
+    input  alcor_abi_pkg::row_t         signature_row_i,
+    /// Signature of the rank's collective.
+    output alcor_abi_pkg::signature_t   signature_o,
+    /// Communicator whose request is looked up.
+    input  alcor_abi_pkg::row_t         request_row_i,
+    /// What the rank asks for.
+    output alcor_abi_pkg::coll_request_t     request_o,
+    /// Communicator whose destination is looked up.
+    input  alcor_abi_pkg::row_t         destination_row_i,
+    /// Words that the rank keeps.
+    output alcor_abi_pkg::destination_t destination_o
 );
 
   // A window or length as bytes fits into node memory, whose size is a power of two.
@@ -80,42 +60,46 @@ module coll_commands #(
 
   logic [31:0] source_q, first_q, words_q, destination_q, low_q, high_q, count_q, what_q;
   logic go_q, go_ok_q;
-  logic [4:0] go_row_q, go_status;
+  alcor_abi_pkg::rank_c_go_t go;
+  alcor_abi_pkg::row_t go_row_q;
+  alcor_abi_pkg::status_e go_status;
   logic [15:0] go_id_q;
   logic source_fits_q, keep_fits_q;
   logic [31:0] kept;
   logic post, refuse, cancels, refused_empty;
   logic [3:0] cancel_q;
   logic [31:0] waits, first_waits;
-  logic [4:0] cancel_row;
+  alcor_abi_pkg::row_t cancel_row;
 
+  // By communicator, what has been posted.
   logic [AddrW-1:0] source_address_q[Contexts];
-  logic [PlaceW-1:0] source_first_q[Contexts];
-  logic [PlaceW-1:0] source_words_q[Contexts];
-  logic [63:0] sign_q[Contexts];
+  alcor_abi_pkg::place_t source_first_q[Contexts];
+  alcor_abi_pkg::place_t source_words_q[Contexts];
+  logic [SignatureW-1:0] signature_q[Contexts];
   logic [AddrW-1:0] keep_address_q[Contexts];
-  logic [PlaceW-1:0] keep_low_q[Contexts];
-  logic [PlaceW-1:0] keep_high_q[Contexts];
+  alcor_abi_pkg::place_t keep_low_q[Contexts];
+  alcor_abi_pkg::place_t keep_high_q[Contexts];
   logic [15:0] keep_id_q[Contexts];
 
+  assign go   = write_i.data;
   assign kept = high_q - low_q;
 
   always_ff @(posedge clk_i) begin
-    if (write_i) begin
-      case (offset_i)
-        RANK_C_SOURCE_OFFSET:      source_q <= data_i;
-        RANK_C_FIRST_OFFSET:       first_q <= data_i;
-        RANK_C_WORDS_OFFSET:       words_q <= data_i;
-        RANK_C_DESTINATION_OFFSET: destination_q <= data_i;
-        RANK_C_LOW_OFFSET:         low_q <= data_i;
-        RANK_C_HIGH_OFFSET:        high_q <= data_i;
-        RANK_C_COUNT_OFFSET:       count_q <= data_i;
-        RANK_C_WHAT_OFFSET:        what_q <= data_i;
+    if (write_i.valid) begin
+      case (write_i.offset)
+        RANK_C_SOURCE_OFFSET:      source_q <= write_i.data;
+        RANK_C_FIRST_OFFSET:       first_q <= write_i.data;
+        RANK_C_WORDS_OFFSET:       words_q <= write_i.data;
+        RANK_C_DESTINATION_OFFSET: destination_q <= write_i.data;
+        RANK_C_LOW_OFFSET:         low_q <= write_i.data;
+        RANK_C_HIGH_OFFSET:        high_q <= write_i.data;
+        RANK_C_COUNT_OFFSET:       count_q <= write_i.data;
+        RANK_C_WHAT_OFFSET:        what_q <= write_i.data;
         default: ;
       endcase
-      go_row_q <= data_i[RANK_C_GO_CONTEXT_LSB+:5];
-      go_id_q  <= data_i[RANK_C_GO_ID_LSB+:16];
-      go_ok_q  <= member_i[data_i[RANK_C_GO_CONTEXT_LSB+:5]];
+      go_row_q <= go.context_;
+      go_id_q  <= go.id;
+      go_ok_q  <= member_i[go.context_];
       // The operands were written before.
       source_fits_q <= source_q[31:AddrW+2] == '0 && words_q[31:MemW] == '0
           && MemW'(source_q[AddrW+1:2]) + MemW'(words_q) <= MemW'(NODE_BYTES / 4);
@@ -123,7 +107,7 @@ module coll_commands #(
           && MemW'(destination_q[AddrW+1:2]) + MemW'(kept) <= MemW'(NODE_BYTES / 4);
     end
     if (!rst_ni) go_q <= 1'b0;
-    else go_q <= write_i && offset_i == RANK_C_GO_OFFSET;
+    else go_q <= write_i.valid && write_i.offset == RANK_C_GO_OFFSET;
   end
 
   always_comb begin
@@ -143,33 +127,30 @@ module coll_commands #(
                         |(first_waits & 32'hCCCC_CCCC), |(first_waits & 32'hAAAA_AAAA)};
   assign cancels     = cancel_i && (&cancel_q) && waits != '0 && refused_empty && !refuse;
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) cancel_q <= '0;
-    else cancel_q <= {cancel_q[2:0], cancel_i};
-  end
+  always_ff @(posedge clk_i) cancel_q <= rst_ni ? {cancel_q[2:0], cancel_i} : '0;
 
   always_ff @(posedge clk_i) begin
     if (post) begin
       source_address_q[go_row_q] <= source_q[AddrW+1:2];
-      source_first_q[go_row_q]   <= first_q[PlaceW-1:0];
-      source_words_q[go_row_q]   <= words_q[PlaceW-1:0];
-      sign_q[go_row_q]           <= {count_q, what_q};
+      source_first_q[go_row_q]   <= first_q[27:0];
+      source_words_q[go_row_q]   <= words_q[27:0];
+      signature_q[go_row_q]      <= {count_q, what_q};
       keep_address_q[go_row_q]   <= destination_q[AddrW+1:2];
-      keep_low_q[go_row_q]       <= low_q[PlaceW-1:0];
-      keep_high_q[go_row_q]      <= high_q[PlaceW-1:0];
+      keep_low_q[go_row_q]       <= low_q[27:0];
+      keep_high_q[go_row_q]      <= high_q[27:0];
       keep_id_q[go_row_q]        <= go_id_q;
     end
     if (!rst_ni) begin
       posted_o <= '0;
     end else begin
-      if (end_i) posted_o[end_row_i] <= 1'b0;
+      if (end_i.valid) posted_o[end_i.row] <= 1'b0;
       if (cancels) posted_o[cancel_row] <= 1'b0;
       if (post) posted_o[go_row_q] <= 1'b1;
     end
   end
 
   fifo #(
-      .WIDTH(21),
+      .WIDTH(CompletionW),
       .DEPTH(16)
   ) u_refused (
       .clk_i  (clk_i),
@@ -179,20 +160,18 @@ module coll_commands #(
       .data_i (refuse ? {go_status, go_id_q} : {ST_RANK_RESET, keep_id_q[cancel_row]}),
       .valid_o(refused_valid_o),
       .ready_i(refused_ready_i),
-      .data_o ({refused_status_o, refused_id_o}),
+      .data_o (refused_o),
       .empty_o(refused_empty),
       .usage_o()
   );
 
-  assign source_address_o = source_address_q[source_row_i];
-  assign source_first_o   = source_first_q[source_row_i];
-  assign source_words_o   = source_words_q[source_row_i];
-  assign sign_o           = sign_q[sign_row_i];
-  assign what_o           = sign_q[what_row_i][31:0];
-  assign what_words_o     = source_words_q[what_row_i];
-  assign keep_address_o   = keep_address_q[keep_row_i];
-  assign keep_low_o       = keep_low_q[keep_row_i];
-  assign keep_high_o      = keep_high_q[keep_row_i];
-  assign keep_id_o        = keep_id_q[keep_row_i];
+  alcor_abi_pkg::signature_t requested;
+
+  assign source_o      = {30'(source_address_q[source_row_i]), source_first_q[source_row_i], source_words_q[source_row_i]};
+  assign signature_o   = signature_q[signature_row_i];
+  assign requested     = signature_q[request_row_i];
+  assign request_o     = {requested.what, source_words_q[request_row_i]};
+  assign destination_o = {30'(keep_address_q[destination_row_i]), keep_low_q[destination_row_i],
+                          keep_high_q[destination_row_i], keep_id_q[destination_row_i]};
 
 endmodule

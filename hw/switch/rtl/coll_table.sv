@@ -16,43 +16,25 @@ module coll_table #(
     parameter int unsigned STAGES = 3
 ) (
     /// Clock.
-    input  logic                                 clk_i,
+    input  logic                             clk_i,
     /// Synchronous reset, active low; empties all rows.
-    input  logic                                 rst_ni,
+    input  logic                             rst_ni,
 
-    /// A write into a rank's page, the part of collectives.
-    input  logic [RANKS-1:0]                     write_i,
-    /// Offset in the page.
-    input  logic [RANKS-1:0][11:0]               offset_i,
-    /// Data.
-    input  logic [RANKS-1:0][31:0]               data_i,
+    /// By rank: a write into the rank's page, the part of collectives; a page_write_t.
+    input  logic [RANKS-1:0][PageWriteW-1:0] write_i,
 
-    /// A row was written.
-    output logic                                 written_o,
-    /// Which.
-    output logic [4:0]                           row_o,
-
-    /// Rows in use.
-    output logic [31:0]                          valid_o,
-    /// By rank: communicators that it is a member of.
-    output logic [RANKS-1:0][31:0]               member_o,
-    /// This board's label.
-    output logic [31:0][7:0]                     label_o,
-    /// Labels from here on up fold onto the lower ones; 0 where the number of boards is a power of
-    /// two.
-    output logic [31:0][7:0]                     fold_o,
-    /// Stages that the communicator has.
-    output logic [31:0][2:0]                     stages_o,
-    /// This board's label is folded away: it gives its data to its partner in stage 0.
-    output logic [31:0]                          upper_o,
-    /// Another label is folded onto this board's.
-    output logic [31:0]                          lower_o,
-    /// By stage: the partner.
-    output logic [STAGES-1:0][31:0][15:0]        partner_o
+    /// A row has been written.
+    output alcor_abi_pkg::shape_t            shape_o,
+    /// The table.
+    output alcor_abi_pkg::comm_table_t       table_o,
+    /// By rank: communicators that the rank is a member of.
+    output logic [RANKS-1:0][31:0]           member_o,
+    /// By stage: global rank of a rank on the partner board, of each communicator.
+    output logic [STAGES-1:0][31:0][15:0]    partner_o
 );
 
   // Ranks may write at the same time; their writes come to the table one after the other. A row is
-  // nine writes at most, so a FIFO of 16 holds what the others' rows make it wait.
+  // nine writes at most, so a FIFO of 16 holds the writes of a rank that waits for all others.
   logic [RANKS-1:0] waiting, pick;
   logic [RANKS-1:0][5:0] offsets;
   logic [RANKS-1:0][31:0] operands;
@@ -60,30 +42,38 @@ module coll_table #(
   logic busy;
   logic [5:0] offset;
   logic [31:0] data;
-  logic [4:0] row;
-
-  logic shape_q;
-  logic [4:0] shape_row_q;
-  logic [7:0] boards_q, label_q, power;
-  logic [2:0] stages;
-  logic [15:0] members_q;
+  alcor_abi_pkg::row_t row, shape_row_q;
+  alcor_abi_pkg::rank_comm_shape_t shape, shape_q;
+  alcor_abi_pkg::rank_comm_partner_t partner;
+  logic shape_valid_q;
 
   for (genvar r = 0; r < RANKS; r++) begin : g_rank
+    alcor_abi_pkg::page_write_t write;
+    alcor_abi_pkg::rank_comm_row_t operand;
+
+    assign write   = write_i[r];
+    assign operand = operands[r];
+
     fifo #(
         .WIDTH(38),
         .DEPTH(16)
     ) u_writes (
         .clk_i  (clk_i),
         .rst_ni (rst_ni),
-        .valid_i(write_i[r] && offset_i[r][11:6] == RANK_COMM_ROW_OFFSET[11:6]),
+        .valid_i(write.valid && write.offset[11:6] == RANK_COMM_ROW_OFFSET[11:6]),
         .ready_o(),
-        .data_i ({offset_i[r][5:0], data_i[r]}),
+        .data_i ({write.offset[5:0], write.data}),
         .valid_o(waiting[r]),
         .ready_i(pick[r]),
         .data_o ({offsets[r], operands[r]}),
         .empty_o(),
         .usage_o()
     );
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) row_q[r] <= '0;
+      else if (pick[r] && offsets[r] == RANK_COMM_ROW_OFFSET[5:0]) row_q[r] <= operand.context_;
+    end
   end
 
   always_comb begin
@@ -103,68 +93,64 @@ module coll_table #(
     end
   end
 
+  assign shape   = data;
+  assign partner = data;
+
   always_ff @(posedge clk_i) begin
-    for (int unsigned r = 0; r < RANKS; r++) begin
-      if (pick[r] && offsets[r] == RANK_COMM_ROW_OFFSET[5:0]) row_q[r] <= operands[r][4:0];
-    end
     if (busy) begin
       for (int unsigned s = 0; s < STAGES; s++) begin
         /* verilator unroll_disable */
         for (int unsigned c = 0; c < Contexts; c++) begin
-          if (offset == RANK_COMM_PARTNER_OFFSET[5:0] + 6'(4 * s) && row == 5'(c)) partner_o[s][c] <= data[15:0];
+          if (offset == RANK_COMM_PARTNER_OFFSET[5:0] + 6'(4 * s) && row == 5'(c)) partner_o[s][c] <= partner.rank;
         end
       end
       shape_row_q <= row;
-      boards_q    <= data[RANK_COMM_SHAPE_BOARDS_LSB+:8];
-      label_q     <= data[RANK_COMM_SHAPE_LABEL_LSB+:8];
-      members_q   <= data[RANK_COMM_SHAPE_MEMBERS_LSB+:16];
+      shape_q     <= shape;
     end
-    if (!rst_ni) begin
-      row_q   <= '0;
-      shape_q <= 1'b0;
-    end else begin
-      shape_q <= busy && offset == RANK_COMM_SHAPE_OFFSET[5:0];
-    end
+    shape_valid_q <= rst_ni && busy && offset == RANK_COMM_SHAPE_OFFSET[5:0];
   end
 
   // The largest power of two below the number of boards, and how many halvings there are.
+  logic [7:0] power;
+  logic [2:0] stages;
+
   always_comb begin
     power  = 8'd0;
     stages = 3'd0;
     for (int unsigned i = 0; i < 7; i++) begin
-      if (boards_q > 8'(1 << i)) begin
+      if (shape_q.boards > 8'(1 << i)) begin
         power  = 8'(1 << i);
         stages = 3'(i + 1);
       end
     end
   end
 
-  logic folds;
-  assign folds = (boards_q & (boards_q - 8'd1)) != 8'd0;
+  logic folds, upper, lower;
+  assign folds = (shape_q.boards & (shape_q.boards - 8'd1)) != 8'd0;
+  assign upper = folds && shape_q.label >= power;
+  assign lower = folds && shape_q.label < shape_q.boards - power;
 
   always_ff @(posedge clk_i) begin
-    written_o <= shape_q;
-    row_o     <= shape_row_q;
-    if (shape_q) begin
+    shape_o <= {rst_ni && shape_valid_q, shape_row_q, stages, folds, upper, lower};
+    if (shape_valid_q) begin
       /* verilator unroll_disable */
       for (int unsigned c = 0; c < Contexts; c++) begin
         if (shape_row_q == 5'(c)) begin
-          valid_o[c]  <= boards_q != '0;
-          label_o[c]  <= label_q;
-          fold_o[c]   <= folds ? power : 8'd0;
-          stages_o[c] <= stages;
-          upper_o[c]  <= folds && label_q >= power;
-          lower_o[c]  <= folds && label_q < boards_q - power;
-          for (int unsigned r = 0; r < RANKS; r++) member_o[r][c] <= members_q[r];
+          table_o.valid[c]  <= shape_q.boards != '0;
+          table_o.label[c]  <= shape_q.label;
+          table_o.fold[c]   <= folds ? power : 8'd0;
+          table_o.stages[c] <= stages;
+          table_o.upper[c]  <= upper;
+          table_o.lower[c]  <= lower;
+          for (int unsigned r = 0; r < RANKS; r++) member_o[r][c] <= shape_q.members[r];
         end
       end
     end
     if (!rst_ni) begin
-      valid_o   <= '0;
-      member_o  <= '0;
-      upper_o   <= '0;
-      lower_o   <= '0;
-      written_o <= 1'b0;
+      table_o.valid <= '0;
+      table_o.upper <= '0;
+      table_o.lower <= '0;
+      member_o      <= '0;
     end
   end
 

@@ -1,4 +1,5 @@
 `include "assertions.svh"
+`include "phit_types.svh"
 
 import alcor_abi_pkg::*;
 
@@ -13,8 +14,8 @@ module uplink_rx #(
     parameter  int unsigned PHIT_W = 256,
     /// Bits of a word: 32 or more, a power of two, at most PHIT_W.
     parameter  int unsigned DATA_W = 32,
-    /// Bits of a phit: data, header, position; derived, not to be set.
-    localparam int unsigned W      = PHIT_W + 80
+    /// Bits of a phit; derived, not to be set.
+    localparam int unsigned W      = PHIT_W + PhitHeadW
 ) (
     /// Clock.
     input  logic         clk_i,
@@ -50,7 +51,10 @@ module uplink_rx #(
 
   localparam int unsigned Words = PHIT_W / DATA_W;
   localparam int unsigned CountW = (Words > 1) ? $clog2(Words) : 1;
-  localparam int unsigned PositionLsb = PHIT_W + 48;
+
+  `ALCOR_PHIT_TYPE(PHIT_W)
+  phit_t phit;
+  assign phit = phit_i;
 
   // The phit whose words are on offer, and the one behind it.
   logic [Words-1:0][DATA_W-1:0] data_q, next_data_q;
@@ -61,8 +65,8 @@ module uplink_rx #(
   logic [CountW-1:0] words;
   logic last, take, done;
 
-  assign words = phit_i[PositionLsb+NET_POSITION_WORDS_LSB+:CountW];
-  assign last = phit_i[PHIT_W+NET_LOW_LAST_LSB];
+  assign words = phit.head.position.words[CountW-1:0];
+  assign last = phit.head.low.last;
   assign take = valid_i && ready_o;
   assign done = valid_q && ready_i && word_q == words_q;
 
@@ -89,7 +93,7 @@ module uplink_rx #(
       words_q <= next_words_q;
       last_q  <= next_last_q;
     end else if ((done || !valid_q) && take) begin
-      data_q  <= phit_i[PHIT_W-1:0];
+      data_q  <= phit.data;
       words_q <= words;
       last_q  <= last;
     end
@@ -97,7 +101,7 @@ module uplink_rx #(
 
   always_ff @(posedge clk_i) begin
     if (take) begin
-      next_data_q  <= phit_i[PHIT_W-1:0];
+      next_data_q  <= phit.data;
       next_words_q <= words;
       next_last_q  <= last;
     end
@@ -113,10 +117,6 @@ module uplink_rx #(
   assign last_o = last_q && word_q == words_q;
   assign consumed_o = valid_q && ready_i && last_o;
   assign empty_o = !valid_q;
-
-  // Of the header `last` alone is looked at, of the position the number of words.
-  logic unused_fields;
-  assign unused_fields = ^phit_i[W-1:PHIT_W];
 
   `ALCOR_STABLE(a_in_stable, valid_i, ready_o, phit_i)
   `ALCOR_STABLE(a_out_stable, valid_o, ready_i, ({last_o, data_o}))

@@ -1,4 +1,5 @@
 `include "assertions.svh"
+`include "phit_types.svh"
 
 import alcor_abi_pkg::*;
 
@@ -17,8 +18,8 @@ module uplink_tx #(
     parameter  int unsigned PHIT_W = 256,
     /// Bits of a word: 32 or more, a power of two, at most PHIT_W.
     parameter  int unsigned DATA_W = 32,
-    /// Bits of a phit: data, header, position; derived, not to be set.
-    localparam int unsigned W      = PHIT_W + 80
+    /// Bits of a phit; derived, not to be set.
+    localparam int unsigned W      = PHIT_W + PhitHeadW
 ) (
     /// Clock.
     input  logic         clk_i,
@@ -118,18 +119,19 @@ module uplink_tx #(
     end
   end
 
-  logic [31:0] low, position;
+  `ALCOR_PHIT_TYPE(PHIT_W)
+  phit_t phit;
 
   always_comb begin
-    low = '0;
-    low[NET_LOW_DEST_LSB+:8] = offer_dest_q;
-    low[NET_LOW_LAST_LSB] = offer_last_q;
-    position = '0;
-    position[NET_POSITION_WORDS_LSB+:CountW] = offer_words_q;
+    phit = '0;
+    phit.head.low.dest = 16'(offer_dest_q);
+    phit.head.low.last = offer_last_q;
+    phit.head.position.words = 4'(offer_words_q);
+    phit.data = offer_q;
   end
 
   assign valid_o = valid_q;
-  assign phit_o = {position, 16'd0, low, offer_q};
+  assign phit_o = phit;
   assign empty_o = first_q && !full_q && !valid_q;
 
   `ALCOR_STABLE(a_in_stable, valid_i, ready_o, ({last_i, data_i}))

@@ -1,0 +1,185 @@
+// Types of the switch: heads of phits, and what the blocks of the collective unit pass to each other.
+// They are not part of the ABI. alcor_abi_pkg includes them, since they hold types of the ABI and Yosys resolves no type
+// of one package inside another. Structs with a phit's data are in phit_types.svh.
+//
+// A stream has `valid` and `ready` beside its struct; a struct with a member `valid` is a pulse or a level. Arrays of
+// these structs, and memories, are declared as those of vectors: Yosys gets arrays of structs wrong. Hence the widths.
+
+  /// Communicator: a row of the communicator table.
+  typedef logic [4:0] row_t;
+
+  /// Set of communicators, a bit for each.
+  typedef logic [31:0] rows_t;
+
+  /// Place in a message, in words.
+  typedef logic [27:0] place_t;
+
+  /// Word address in a node memory: wide enough for the largest.
+  typedef logic [29:0] word_address_t;
+
+  /// Pulse: something has happened to a communicator.
+  typedef struct packed {
+    logic valid;  // the pulse
+    row_t row;    // communicator
+  } row_pulse_t;
+
+  // ----------------------------------------------------------------------------------------- phits
+
+  /// Head of a phit on the network: what lies above the phit's data.
+  typedef struct packed {
+    net_position_t position;  // which words of a message the phit holds
+    net_high_t     high;      // network header, high half-word
+    net_low_t      low;       // network header, low word
+  } phit_head_t;
+  localparam int unsigned PhitHeadW = 80;  // bits of phit_head_t
+
+  /// Words of a message that a phit of a collective holds.
+  typedef struct packed {
+    place_t     word;   // place of the first word
+    logic [3:0] words;  // words, less one
+  } span_t;
+  localparam int unsigned SpanW = 32;  // bits of span_t
+
+  /// Head of a token: a token is a phit of a collective inside a board.
+  typedef struct packed {
+    row_t row;        // communicator
+    logic signature;  // the token is a signature
+  } token_head_t;
+  localparam int unsigned TokenHeadW = 6;  // bits of token_head_t
+
+  /// Part of a message that is divided between two halves of the boards; neither where nothing is divided.
+  typedef struct packed {
+    logic own;    // the half that this board is in
+    logic other;  // the other half, beyond stage 0
+  } part_t;
+
+  /// Note of a read of the members' memories, which comes back with the data.
+  typedef struct packed {
+    part_t       part;  // part that the phit is of
+    logic        copy;  // the phit goes to the copy unit, in place of stage 0
+    token_head_t head;  // head of the token that the phit becomes
+    span_t       span;  // words of the phit
+  } read_note_t;
+  localparam int unsigned ReadNoteW = 41;  // bits of read_note_t
+
+  /// What the receiver needs to know of a phit before it takes the phit out of its window.
+  typedef struct packed {
+    logic       parity;  // parity of the phit's collective
+    phit_kind_e kind;    // what the phit is
+  } arrival_note_t;
+
+  /// Credits that the partner has given back.
+  typedef struct packed {
+    logic        valid;  // the credits come
+    row_t        row;    // communicator
+    logic [15:0] phits;  // phits that may be sent for them
+  } returned_t;
+
+  /// A request for room in a stage; the answer comes in the same cycle.
+  typedef struct packed {
+    token_head_t head;  // communicator and kind of the token that needs room
+    part_t       part;  // part that the token is of
+  } ask_t;
+  localparam int unsigned AskW = 8;  // bits of ask_t
+
+  // ------------------------------------------------------------------------- operands of commands
+
+  /// What the members of a collective must agree on.
+  typedef struct packed {
+    logic [31:0]  count;  // Register C_COUNT
+    rank_c_what_t what;   // Register C_WHAT
+  } signature_t;
+  localparam int unsigned SignatureW = 64;  // bits of signature_t
+
+  /// Words that a member gives to a collective.
+  typedef struct packed {
+    word_address_t address;  // word address of the first word
+    place_t        first;    // place of the first word in the message
+    place_t        words;    // number of words
+  } source_t;
+  localparam int unsigned SourceW = 86;  // bits of source_t
+
+  /// Words that a member keeps of a collective.
+  typedef struct packed {
+    word_address_t address;  // word address of the first word
+    place_t        low;      // place of the first word in the message
+    place_t        high;     // place behind the last word
+    logic [15:0]   id;       // command id
+  } destination_t;
+  localparam int unsigned DestinationW = 102;  // bits of destination_t
+
+  /// What a member asks for.
+  typedef struct packed {
+    rank_c_what_t what;   // Register C_WHAT
+    place_t       words;  // number of words that the member gives
+  } coll_request_t;
+  localparam int unsigned CollRequestW = 60;  // bits of coll_request_t
+
+  // ------------------------------------------------------------------------- communicators' state
+
+  /// Communicator table.
+  typedef struct packed {
+    logic [31:0][7:0] label;  // this board's label
+    /// Labels from here on up fold onto the lower ones; 0 where the number of boards is a power of two.
+    logic [31:0][7:0] fold;
+    logic [31:0][2:0] stages;  // stages that the communicator has
+    rows_t            valid;   // rows in use
+    /// This board's label is folded away: it gives its data to its partner in stage 0.
+    rows_t            upper;
+    rows_t            lower;  // another label is folded onto this board's
+  } comm_table_t;
+
+  /// Pulse: a row of the communicator table has been written.
+  typedef struct packed {
+    logic       valid;   // the pulse
+    row_t       row;     // communicator
+    logic [2:0] stages;  // stages that the communicator has
+    logic       folds;   // the number of boards is no power of two
+    logic       upper;   // this board's label is folded away
+    logic       lower;   // another label is folded onto this board's
+  } shape_t;
+
+  /// What a collective computes, and how.
+  typedef struct packed {
+    datatype_e   datatype;   // type of the elements
+    operation_e  operation;  // operation
+    algorithm_e  algorithm;  // algorithm
+    collective_e opcode;     // collective
+  } coll_call_t;
+  localparam int unsigned CollCallW = 13;  // bits of coll_call_t
+
+  /// Collectives of all communicators.
+  typedef struct packed {
+    logic [31:0][12:0] calls;   // what the collective computes, a coll_call_t for each communicator
+    rows_t             active;  // a collective is under way
+    rows_t             parity;  // parity of the collective
+    rows_t             copies;  // the collective only copies
+  } collectives_t;
+
+  /// What this board does in a collective.
+  typedef struct packed {
+    coll_call_t call;    // what the collective computes, and how
+    logic       copies;  // the collective only copies
+    logic       here;    // copies are for this board, too
+    logic       parts;   // data is read in parts
+    logic       high;    // with `parts`: this board's half is the upper one
+    logic [3:0] who;     // member whose words are copied first
+  } plan_t;
+
+  /// What a stage of this board does in a collective.
+  typedef struct packed {
+    logic   sends;   // data from before is sent to the partner
+    logic   keeps;   // data from before is kept, to be combined
+    logic   halves;  // data is kept by one of both boards: recursive halving
+    logic   high;    // with `halves`: the upper half is kept here
+    place_t middle;  // with `halves`: place of the first word of the upper half
+  } stage_plan_t;
+  localparam int unsigned StagePlanW = 32;  // bits of stage_plan_t
+
+  /// What a stage does with a token from the stage before.
+  typedef struct packed {
+    logic keep;    // the token is kept
+    logic send;    // the token is sent to the partner
+    logic unkept;  // the token is not kept, though room was taken for it
+    logic unsent;  // the token is not sent, though room was taken for it
+  } division_t;
