@@ -183,3 +183,42 @@
     logic unkept;  // the token is not kept, though room was taken for it
     logic unsent;  // the token is not sent, though room was taken for it
   } division_t;
+
+  // ----------------------------------------------------------------------------------------- links
+
+  /// A word of a frame.
+  typedef struct packed {
+    logic         last;  // the word is the frame's last
+    logic [511:0] data;  // the word
+  } frame_word_t;
+
+  /// First word of a frame.
+  typedef struct packed {
+    logic [287:0]  padding;    // zero
+    logic [31:0]   shape;      // Register SHAPE of the sender's board
+    link_credits_t credits;    // credits given back
+    logic [31:0]   abi;        // ABI hash of the sender
+    link_frame_t   frame;      // type, layout and number of the frame
+    logic [95:0]   addresses;  // destination and source
+  } first_word_t;
+
+  /// A slot of a frame: a phit of 256 bits of data, if there is one, and its channel.
+  typedef struct packed {
+    link_slot_t   tag;   // whether there is a phit, and its channel
+    logic [335:0] phit;  // the phit
+  } slot_t;
+
+  /// A phit, a credit, or one of each, on the way to a frame.
+  typedef struct packed {
+    logic       credit;     // there is a credit
+    logic [2:0] credit_vc;  // channel of the credit
+    slot_t      slot;       // the phit
+  } link_entry_t;
+
+  /// Faults of the receiving half of a link end.
+  typedef struct packed {
+    logic shut;     // nothing more is delivered
+    logic damaged;  // a frame was damaged or is missing
+    logic foreign;  // a frame had another layout, ABI or SHAPE
+    logic overrun;  // a buffer ran over; does not happen
+  } link_faults_t;

@@ -13,6 +13,8 @@ package alcor_link_pkg;
   localparam int unsigned LinkSlots = 3;
   /// Bits of a group that its slots take.
   localparam int unsigned LinkGroupW = LinkSlots * LinkSlotW;
+  /// Bits of link_entry_t.
+  localparam int unsigned LinkEntryW = LinkSlotW + 4;
   /// LinkChannels that have credits.
   localparam int unsigned LinkChannels = 6;
   /// Bits of a channel's credits in a frame.

@@ -18,84 +18,64 @@ module link_end #(
     parameter int unsigned HOLD = 32
 ) (
     /// Clock of the core.
-    input  logic             clk_i,
+    input  logic                              clk_i,
     /// Its synchronous reset, active low.
-    input  logic             rst_ni,
+    input  logic                              rst_ni,
     /// Pulse: forget what was kept, and begin anew.
-    input  logic             clear_i,
+    input  logic                              clear_i,
 
     /// From the switch: a phit leaves.
-    input  logic             valid_i,
+    input  logic                              valid_i,
     /// Its channel.
-    input  logic [2:0]       vc_i,
+    input  logic [2:0]                        vc_i,
     /// The phit.
-    input  logic [LinkPhitW-1:0] phit_i,
+    input  logic [LinkPhitW-1:0]              phit_i,
     /// A credit is given back.
-    input  logic             credit_i,
+    input  logic                              credit_i,
     /// Its channel.
-    input  logic [2:0]       credit_vc_i,
+    input  logic [2:0]                        credit_vc_i,
     /// To the switch: a phit comes.
-    output logic             valid_o,
+    output logic                              valid_o,
     /// Its channel.
-    output logic [2:0]       vc_o,
+    output logic [2:0]                        vc_o,
     /// The phit.
-    output logic [LinkPhitW-1:0] phit_o,
+    output logic [LinkPhitW-1:0]              phit_o,
     /// A credit comes back.
-    output logic             credit_o,
+    output logic                              credit_o,
     /// Its channel.
-    output logic [2:0]       credit_vc_o,
+    output logic [2:0]                        credit_vc_o,
 
-    /// The link works.
-    output logic             up_o,
-    /// The receiver is aligned.
-    output logic             aligned_o,
-    /// The other end's is not.
-    output logic             remote_fault_o,
-    /// Nothing more is delivered.
-    output logic             shut_o,
-    /// The link was up and fell; kept.
-    output logic             fell_o,
-    /// Something was to be sent while the link was down; kept.
-    output logic             unsent_o,
-    /// A frame came damaged or is missing; kept.
-    output logic             damaged_o,
-    /// A frame had another layout, ABI or SHAPE; kept.
-    output logic             foreign_o,
-    /// A buffer ran over; kept.
-    output logic             overrun_o,
+    /// Register LINK_STATUS.
+    output alcor_abi_pkg::links_link_status_t status_o,
     /// Frames that came damaged or out of sequence.
-    output logic [15:0]      errors_o,
+    output logic [15:0]                       errors_o,
 
     /// Clock of the medium access controller.
-    input  logic             mac_clk_i,
+    input  logic                              mac_clk_i,
     /// The medium access controller is out of reset; from a register of its clock.
-    input  logic             mac_ready_i,
+    input  logic                              mac_ready_i,
     /// Its receiver is aligned.
-    input  logic             mac_aligned_i,
+    input  logic                              mac_aligned_i,
     /// The other end sends remote faults.
-    input  logic             mac_remote_fault_i,
+    input  logic                              mac_remote_fault_i,
     /// Frames may be sent.
-    output logic             mac_tx_enable_o,
+    output logic                              mac_tx_enable_o,
     /// Remote faults are to be sent.
-    output logic             mac_send_fault_o,
+    output logic                              mac_send_fault_o,
     /// A word of a frame is offered.
-    output logic             mac_valid_o,
+    output logic                              mac_valid_o,
     /// It is taken.
-    input  logic             mac_taken_i,
+    input  logic                              mac_taken_i,
     /// The word.
-    output logic [MacW-1:0] mac_data_o,
-    /// It is the frame's last.
-    output logic             mac_last_o,
+    output alcor_abi_pkg::frame_word_t        mac_word_o,
     /// With the last word: the frame is to be sent as damaged.
-    output logic             mac_error_o,
+    output logic                              mac_error_o,
     /// A word of a frame comes.
-    input  logic             mac_valid_i,
+    input  logic                              mac_valid_i,
     /// The word.
-    input  logic [MacW-1:0] mac_data_i,
-    /// It is the frame's last.
-    input  logic             mac_last_i,
+    input  alcor_abi_pkg::frame_word_t        mac_word_i,
     /// With the last word: the frame is damaged.
-    input  logic             mac_error_i
+    input  logic                              mac_error_i
 );
 
   logic link_rst_n, mac_rst_n, mac_lost;
@@ -130,10 +110,10 @@ module link_end #(
 
   // ---------------------------------------------------------------- status, in the core's clock
 
-  logic mac_damaged, mac_foreign, mac_overrun, mac_shut, mac_aligned_q, mac_fault_q;
-  logic damaged, foreign, overrun, shut, up;
+  logic mac_aligned_q, mac_fault_q, up, aligned, remote_fault, fell_q, unsent_q;
+  alcor_abi_pkg::link_faults_t mac_faults, faults;
   logic [15:0] mac_errors, errors_gray;
-  logic tx_overrun, working, open;
+  logic tx_overrun, working, usable, open;
 
   always_ff @(posedge mac_clk_i) begin
     mac_aligned_q <= mac_aligned_i && mac_ready_i;
@@ -145,8 +125,8 @@ module link_end #(
   ) u_status (
       .clk_i (clk_i),
       .rst_ni(rst_ni),
-      .d_i   ({mac_up, mac_aligned_q, mac_fault_q, mac_shut, mac_damaged, mac_foreign, mac_overrun}),
-      .q_o   ({up, aligned_o, remote_fault_o, shut, damaged, foreign, overrun})
+      .d_i   ({mac_up, mac_aligned_q, mac_fault_q, mac_faults}),
+      .q_o   ({up, aligned, remote_fault, faults})
   );
 
   sync_2ff #(
@@ -163,35 +143,43 @@ module link_end #(
   end
 
   // A clock that stands cannot say that the link is down.
-  assign working   = up && !mac_lost;
-  assign up_o      = working && link_rst_n;
-  assign open      = up_o && !fell_o;
-  assign shut_o    = shut || fell_o;
-  assign damaged_o = damaged;
-  assign foreign_o = foreign;
+  assign working = up && !mac_lost;
+  assign usable  = working && link_rst_n;
+  assign open    = usable && !fell_q;
 
   logic was_up_q, tx_overrun_q;
-
-  assign overrun_o = overrun || tx_overrun_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_i) begin
       was_up_q     <= 1'b0;
-      fell_o       <= 1'b0;
-      unsent_o     <= 1'b0;
+      fell_q       <= 1'b0;
+      unsent_q     <= 1'b0;
       tx_overrun_q <= 1'b0;
     end else begin
       was_up_q <= working;
-      if (was_up_q && !working) fell_o <= 1'b1;
-      if ((valid_i || credit_i) && !open) unsent_o <= 1'b1;
+      if (was_up_q && !working) fell_q <= 1'b1;
+      if ((valid_i || credit_i) && !open) unsent_q <= 1'b1;
       if (tx_overrun) tx_overrun_q <= 1'b1;
     end
   end
 
+  always_comb begin
+    status_o              = '0;
+    status_o.up           = usable;
+    status_o.aligned      = aligned;
+    status_o.remote_fault = remote_fault;
+    status_o.shut         = faults.shut || fell_q;
+    status_o.fell         = fell_q;
+    status_o.unsent       = unsent_q;
+    status_o.damaged      = faults.damaged;
+    status_o.foreign      = faults.foreign;
+    status_o.overrun      = faults.overrun || tx_overrun_q;
+  end
+
   // ---------------------------------------------------------------- the two ways
 
-  logic rx_valid, rx_credit, tx_valid, tx_ready, tx_last;
-  logic [MacW-1:0] tx_data;
+  logic rx_valid, rx_credit, tx_valid, tx_ready;
+  alcor_abi_pkg::frame_word_t tx_word;
 
   link_tx #(
       .SHAPE (SHAPE),
@@ -210,8 +198,7 @@ module link_end #(
       .mac_rst_ni (mac_rst_n),
       .mac_valid_o(tx_valid),
       .mac_ready_i(tx_ready),
-      .mac_data_o (tx_data),
-      .mac_last_o (tx_last)
+      .mac_word_o (tx_word)
   );
 
   link_closer u_closer (
@@ -220,12 +207,10 @@ module link_end #(
       .mac_rst_ni (mac_rst_n),
       .valid_i    (tx_valid),
       .ready_o    (tx_ready),
-      .data_i     (tx_data),
-      .last_i     (tx_last),
+      .word_i     (tx_word),
       .mac_valid_o(mac_valid_o),
       .mac_taken_i(mac_taken_i),
-      .mac_data_o (mac_data_o),
-      .mac_last_o (mac_last_o),
+      .mac_word_o (mac_word_o),
       .mac_error_o(mac_error_o)
   );
 
@@ -236,13 +221,9 @@ module link_end #(
       .mac_clk_i  (mac_clk_i),
       .mac_rst_ni (mac_rst_n),
       .mac_valid_i(mac_valid_i),
-      .mac_data_i (mac_data_i),
-      .mac_last_i (mac_last_i),
+      .mac_word_i (mac_word_i),
       .mac_error_i(mac_error_i),
-      .damaged_o  (mac_damaged),
-      .foreign_o  (mac_foreign),
-      .overrun_o  (mac_overrun),
-      .shut_o     (mac_shut),
+      .faults_o   (mac_faults),
       .errors_o   (mac_errors),
       .clk_i      (clk_i),
       .rst_ni     (link_rst_n),
@@ -253,7 +234,7 @@ module link_end #(
       .credit_vc_o(credit_vc_o)
   );
 
-  assign valid_o  = rx_valid && !fell_o;
-  assign credit_o = rx_credit && !fell_o;
+  assign valid_o  = rx_valid && !fell_q;
+  assign credit_o = rx_credit && !fell_q;
 
 endmodule

@@ -15,37 +15,26 @@ module link_framer #(
     parameter int unsigned GROUPS = 8
 ) (
     /// Clock of the medium access controller.
-    input  logic             mac_clk_i,
+    input  logic                       mac_clk_i,
     /// Its synchronous reset, active low.
-    input  logic             mac_rst_ni,
+    input  logic                       mac_rst_ni,
     /// A phit, a credit, or one of each is offered.
-    input  logic             valid_i,
+    input  logic                       valid_i,
     /// It is taken.
-    output logic             ready_o,
-    /// There is a credit.
-    input  logic             credit_i,
-    /// Its channel.
-    input  logic [2:0]       credit_vc_i,
-    /// The phit's slot; `full` says whether there is a phit.
-    input  logic [LinkSlotW-1:0] slot_i,
+    output logic                       ready_o,
+    /// The phit and credit.
+    input  alcor_abi_pkg::link_entry_t entry_i,
     /// A word of a frame is offered.
-    output logic             mac_valid_o,
-    /// It is taken.
-    input  logic             mac_ready_i,
+    output logic                       mac_valid_o,
+    /// The word is taken.
+    input  logic                       mac_ready_i,
     /// The word.
-    output logic [MacW-1:0] mac_data_o,
-    /// It is the frame's last.
-    output logic             mac_last_o
+    output alcor_abi_pkg::frame_word_t mac_word_o
 );
 
   localparam int unsigned QueueDepth = 16;
   localparam int unsigned UsageW = $clog2(QueueDepth + 1);
   localparam int unsigned CountW = $clog2(GROUPS + 1);
-  // Where the frame's fourth to seventh 32-bit words lie.
-  localparam int unsigned FrameLsb = 96;
-  localparam int unsigned AbiLsb = 128;
-  localparam int unsigned CreditsLsb = 160;
-  localparam int unsigned ShapeLsb = 192;
   localparam logic [LinkCreditW-1:0] Most = '1;
 
   typedef enum logic [1:0] {
@@ -62,7 +51,7 @@ module link_framer #(
   logic [LinkGroupW-1:0] group;
   logic [UsageW-1:0] usage;
 
-  assign phit    = take && slot_i[LinkSlotW-1];
+  assign phit    = take && entry_i.slot.tag.full;
   assign full    = held_q == 2'(LinkSlots);
   // A group that is not full waits while the framer has others to send.
   assign put     = queue_ready && (full || (held_q != '0 && usage == '0 && !phit));
@@ -75,11 +64,11 @@ module link_framer #(
       if (put) begin
         held_q <= 2'(phit);
         for (int unsigned s = 1; s < LinkSlots; s++) group_q[s] <= '0;
-        group_q[0] <= phit ? slot_i : '0;
+        group_q[0] <= phit ? entry_i.slot : '0;
       end else if (phit) begin
         held_q <= held_q + 1'b1;
         for (int unsigned s = 0; s < LinkSlots; s++) begin
-          if (held_q == 2'(s)) group_q[s] <= slot_i;
+          if (held_q == 2'(s)) group_q[s] <= entry_i.slot;
         end
       end
     end
@@ -122,7 +111,7 @@ module link_framer #(
       end
       for (int unsigned c = 0; c < LinkChannels; c++) begin
         if (credits_sent) credits_q[c] <= '0;
-        if (take && credit_i && credit_vc_i == 3'(c)) begin
+        if (take && entry_i.credit && entry_i.credit_vc == 3'(c)) begin
           credits_q[c]   <= credits_sent ? LinkCreditW'(1) : credits_q[c] + 1'b1;
           credits_some_q <= 1'b1;
           if (!credits_sent && credits_q[c] == Most - 1'b1) credits_full_q <= 1'b1;
@@ -137,19 +126,20 @@ module link_framer #(
   logic [CountW-1:0] count_d, count_q;
   logic [7:0] sequence_q;
   logic load, begins, last;
-  logic [MacW-1:0] word, first;
+  logic [MacW-1:0] word;
+  alcor_abi_pkg::first_word_t first;
   logic more;
 
   always_comb begin
-    first                                                    = '0;
-    first[FrameLsb-1:0]                                      = LinkAddresses;
-    first[FrameLsb+LINK_FRAME_ETHERTYPE_LSB+:$bits(LinkEtherType)] = LinkEtherType;
-    first[FrameLsb+LINK_FRAME_LAYOUT_LSB+:$bits(LinkLayout)]     = LinkLayout;
-    first[FrameLsb+LINK_FRAME_SEQUENCE_LSB+:LINK_FRAME_SEQUENCE_W] = sequence_q;
-    first[AbiLsb+:32]                                        = ABI_HASH;
-    first[ShapeLsb+:32]                                      = SHAPE;
+    first                 = '0;
+    first.addresses       = LinkAddresses;
+    first.frame.ethertype = LinkEtherType;
+    first.frame.layout    = LinkLayout;
+    first.frame.sequence_ = sequence_q;
+    first.abi             = ABI_HASH;
+    first.shape           = SHAPE;
     // Channel c's are the c-th field.
-    first[CreditsLsb+LINK_CREDITS_REQUEST_LSB+:LinkChannels*LinkCreditW] = credits_q;
+    first.credits         = 32'(credits_q);
   end
 
   assign load = !mac_valid_o || mac_ready_i;
@@ -208,15 +198,12 @@ module link_framer #(
   end
 
   always_ff @(posedge mac_clk_i) begin
-    if (load) begin
-      mac_data_o <= word;
-      mac_last_o <= last;
-    end
+    if (load) mac_word_o <= {last, word};
   end
 
   `ALCOR_CHECK_PARAM(g_check_groups, GROUPS >= 1 && GROUPS <= 11, "link_framer: GROUPS must be 1 to 11")
-  `ALCOR_STABLE_CLK(a_word_stable, mac_clk_i, mac_rst_ni, mac_valid_o, mac_ready_i, ({mac_data_o, mac_last_o}))
+  `ALCOR_STABLE_CLK(a_word_stable, mac_clk_i, mac_rst_ni, mac_valid_o, mac_ready_i, mac_word_o)
   `ALCOR_ASSERT_CLK(a_group_there, mac_clk_i, mac_rst_ni, state_q == StFirst || group_valid)
-  `ALCOR_NEXT_CLK(a_no_gap, mac_clk_i, mac_rst_ni, mac_valid_o && mac_ready_i && !mac_last_o, mac_valid_o)
+  `ALCOR_NEXT_CLK(a_no_gap, mac_clk_i, mac_rst_ni, mac_valid_o && mac_ready_i && !mac_word_o.last, mac_valid_o)
 
 endmodule

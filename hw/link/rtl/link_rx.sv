@@ -22,49 +22,38 @@ module link_rx #(
     parameter int unsigned FIFO_DEPTH = 16
 ) (
     /// Clock of the medium access controller.
-    input  logic             mac_clk_i,
+    input  logic                       mac_clk_i,
     /// Its synchronous reset, active low.
-    input  logic             mac_rst_ni,
+    input  logic                       mac_rst_ni,
     /// A word of a frame comes.
-    input  logic             mac_valid_i,
+    input  logic                       mac_valid_i,
     /// The word.
-    input  logic [MacW-1:0] mac_data_i,
-    /// It is the frame's last.
-    input  logic             mac_last_i,
+    input  alcor_abi_pkg::frame_word_t mac_word_i,
     /// With the last word: the frame is damaged.
-    input  logic             mac_error_i,
-    /// A frame was damaged or is missing.
-    output logic             damaged_o,
-    /// A frame had another layout, ABI or SHAPE.
-    output logic             foreign_o,
-    /// A buffer ran over; does not happen.
-    output logic             overrun_o,
-    /// Nothing more is delivered.
-    output logic             shut_o,
+    input  logic                       mac_error_i,
+    /// Faults; kept until reset.
+    output alcor_abi_pkg::link_faults_t faults_o,
     /// Frames that came damaged or out of sequence, as a Gray code; for another clock.
-    output logic [15:0]      errors_o,
+    output logic [15:0]                errors_o,
 
     /// Clock of the core.
-    input  logic             clk_i,
+    input  logic                       clk_i,
     /// Its synchronous reset, active low.
-    input  logic             rst_ni,
+    input  logic                       rst_ni,
     /// A phit comes.
-    output logic             valid_o,
+    output logic                       valid_o,
     /// Its channel.
-    output logic [2:0]       vc_o,
+    output logic [2:0]                 vc_o,
     /// The phit.
-    output logic [LinkPhitW-1:0] phit_o,
+    output logic [LinkPhitW-1:0]       phit_o,
     /// A credit comes back.
-    output logic             credit_o,
+    output logic                       credit_o,
     /// Its channel.
-    output logic [2:0]       credit_vc_o
+    output logic [2:0]                 credit_vc_o
 );
 
   // Two of the longest frames.
   localparam int unsigned Words = 64;
-  localparam int unsigned FrameLsb = 96;
-  localparam int unsigned AbiLsb = 128;
-  localparam int unsigned ShapeLsb = 192;
   localparam int unsigned PhitEntryW = LinkSlotW - 1;
 
   // ---------------------------------------------------------------- whole frames
@@ -75,65 +64,64 @@ module link_rx #(
   logic bad_q, foreign_end_q, frame_q;
 
   // Checks of the first word; a frame of an even number of words is cut off.
-  assign is_foreign = mac_data_i[FrameLsb-1:0] != LinkAddresses
-      || mac_data_i[FrameLsb+LINK_FRAME_ETHERTYPE_LSB+:$bits(LinkEtherType)] != LinkEtherType
-      || mac_data_i[FrameLsb+LINK_FRAME_LAYOUT_LSB+:$bits(LinkLayout)] != LinkLayout
-      || mac_data_i[AbiLsb+:32] != ABI_HASH
-      || mac_data_i[ShapeLsb+:32] != SHAPE;
+  alcor_abi_pkg::first_word_t first;
+
+  assign first = mac_word_i.data;
+  assign is_foreign = first.addresses != LinkAddresses || first.frame.ethertype != LinkEtherType
+      || first.frame.layout != LinkLayout || first.abi != ABI_HASH || first.shape != SHAPE;
 
   // The checks of a word are looked at a cycle later, so the word waits as long.
-  logic word_q, last_q, error_q;
-  logic [MacW-1:0] data_q;
+  logic word_valid_q, error_q;
+  alcor_abi_pkg::frame_word_t word_q;
 
   always_ff @(posedge mac_clk_i) begin
     if (!mac_rst_ni) begin
-      word_q   <= 1'b0;
-      inside_q <= 1'b0;
+      word_valid_q <= 1'b0;
+      inside_q     <= 1'b0;
     end else begin
-      word_q <= mac_valid_i;
-      if (mac_valid_i) inside_q <= !mac_last_i;
+      word_valid_q <= mac_valid_i;
+      if (mac_valid_i) inside_q <= !mac_word_i.last;
     end
   end
 
   always_ff @(posedge mac_clk_i) begin
     if (mac_valid_i) begin
-      data_q  <= mac_data_i;
-      last_q  <= mac_last_i;
-      error_q <= mac_last_i && mac_error_i;
+      word_q  <= mac_word_i;
+      error_q <= mac_word_i.last && mac_error_i;
       odd_q   <= !inside_q || !odd_q;
       if (!inside_q) begin
-        foreign_q <= is_foreign;
-        sequence_q <= mac_data_i[FrameLsb+LINK_FRAME_SEQUENCE_LSB+:LINK_FRAME_SEQUENCE_W];
+        foreign_q  <= is_foreign;
+        sequence_q <= first.frame.sequence_;
       end
     end
   end
 
   assign apart = sequence_q != expected_q;
 
-  assign put  = word_q && !shut_o;
-  assign ends = word_q && last_q;
+  assign put  = word_valid_q && !faults_o.shut;
+  assign ends = word_valid_q && word_q.last;
   assign good = !error_q && odd_q && !foreign_q && !apart && !spoilt_q && words_ready;
 
   always_ff @(posedge mac_clk_i) begin
     if (!mac_rst_ni) begin
       expected_q    <= '0;
       spoilt_q      <= 1'b0;
-      shut_o        <= 1'b0;
-      damaged_o     <= 1'b0;
-      foreign_o     <= 1'b0;
+      faults_o.shut    <= 1'b0;
+      faults_o.damaged <= 1'b0;
+      faults_o.foreign <= 1'b0;
       bad_q         <= 1'b0;
       foreign_end_q <= 1'b0;
       frame_q       <= 1'b0;
     end else begin
       // Some word of the frame found no room.
-      if (word_q) spoilt_q <= !last_q && (spoilt_q || !words_ready);
+      if (word_valid_q) spoilt_q <= !word_q.last && (spoilt_q || !words_ready);
       if (ends) expected_q <= expected_q + 1'b1;
-      frame_q       <= ends && good && !shut_o;
-      bad_q         <= ends && (error_q || !odd_q || (apart && !foreign_q && !shut_o));
+      frame_q       <= ends && good && !faults_o.shut;
+      bad_q         <= ends && (error_q || !odd_q || (apart && !foreign_q && !faults_o.shut));
       foreign_end_q <= ends && !error_q && foreign_q;
-      if (ends && !good) shut_o <= 1'b1;
-      if (bad_q) damaged_o <= 1'b1;
-      if (foreign_end_q) foreign_o <= 1'b1;
+      if (ends && !good) faults_o.shut <= 1'b1;
+      if (bad_q) faults_o.damaged <= 1'b1;
+      if (foreign_end_q) faults_o.foreign <= 1'b1;
     end
   end
 
@@ -149,8 +137,8 @@ module link_rx #(
     end
   end
 
-  logic word_valid, word_ready, word_last;
-  logic [MacW-1:0] word;
+  logic word_valid, word_ready;
+  alcor_abi_pkg::frame_word_t word;
 
   fifo #(
       .WIDTH    (MacW + 1),
@@ -161,19 +149,19 @@ module link_rx #(
       .rst_ni (mac_rst_ni),
       .valid_i(put && words_ready),
       .ready_o(words_ready),
-      .data_i ({last_q, data_q}),
+      .data_i (word_q),
       .valid_o(word_valid),
       .ready_i(word_ready),
-      .data_o ({word_last, word}),
+      .data_o (word),
       .empty_o(),
       .usage_o()
   );
 
   // ---------------------------------------------------------------- phits and credits
 
-  logic credits_valid, credits_room, phit_valid, phit_room;
+  logic credits_valid, credits_room, phit_room;
   logic [LinkChannels*LinkCreditW-1:0] credits;
-  logic [PhitEntryW-1:0] phit;
+  alcor_abi_pkg::slot_t slot;
 
   link_unpacker u_unpacker (
       .mac_clk_i      (mac_clk_i),
@@ -181,20 +169,18 @@ module link_rx #(
       .frame_i        (frame_q),
       .valid_i        (word_valid),
       .ready_o        (word_ready),
-      .data_i         (word),
-      .last_i         (word_last),
+      .word_i         (word),
       .credits_valid_o(credits_valid),
       .credits_o      (credits),
-      .phit_valid_o   (phit_valid),
-      .phit_o         (phit)
+      .slot_o         (slot)
   );
 
   always_ff @(posedge mac_clk_i) begin
     if (!mac_rst_ni) begin
-      overrun_o <= 1'b0;
+      faults_o.overrun <= 1'b0;
     end else begin
-      if ((word_q && !shut_o && !words_ready) || (phit_valid && !phit_room) || (credits_valid && !credits_room)) begin
-        overrun_o <= 1'b1;
+      if ((put && !words_ready) || (slot.tag.full && !phit_room) || (credits_valid && !credits_room)) begin
+        faults_o.overrun <= 1'b1;
       end
     end
   end
@@ -210,9 +196,9 @@ module link_rx #(
   ) u_buffer (
       .clk_i  (mac_clk_i),
       .rst_ni (mac_rst_ni),
-      .valid_i(phit_valid && phit_room),
+      .valid_i(slot.tag.full && phit_room),
       .ready_o(phit_room),
-      .data_i (phit),
+      .data_i ({slot.tag.vc, slot.phit}),
       .valid_o(buffer_valid),
       .ready_i(buffer_ready),
       .data_o (buffer),

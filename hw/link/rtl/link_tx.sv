@@ -21,43 +21,39 @@ module link_tx #(
     parameter int unsigned GROUPS = 8
 ) (
     /// Clock of the core.
-    input  logic             clk_i,
+    input  logic                       clk_i,
     /// Its synchronous reset, active low.
-    input  logic             rst_ni,
+    input  logic                       rst_ni,
     /// The link is up.
-    input  logic             up_i,
+    input  logic                       up_i,
     /// A phit leaves.
-    input  logic             valid_i,
+    input  logic                       valid_i,
     /// Its channel.
-    input  logic [2:0]       vc_i,
+    input  logic [2:0]                 vc_i,
     /// The phit.
-    input  logic [LinkPhitW-1:0] phit_i,
+    input  logic [LinkPhitW-1:0]       phit_i,
     /// A credit is given back.
-    input  logic             credit_i,
+    input  logic                       credit_i,
     /// Its channel.
-    input  logic [2:0]       credit_vc_i,
+    input  logic [2:0]                 credit_vc_i,
     /// Pulse: a phit or credit is lost as the FIFO is full; does not happen.
-    output logic             overrun_o,
+    output logic                       overrun_o,
 
     /// Clock of the medium access controller.
-    input  logic             mac_clk_i,
+    input  logic                       mac_clk_i,
     /// Its synchronous reset, active low.
-    input  logic             mac_rst_ni,
+    input  logic                       mac_rst_ni,
     /// A word of a frame is offered.
-    output logic             mac_valid_o,
-    /// It is taken.
-    input  logic             mac_ready_i,
+    output logic                       mac_valid_o,
+    /// The word is taken.
+    input  logic                       mac_ready_i,
     /// The word.
-    output logic [MacW-1:0] mac_data_o,
-    /// It is the frame's last.
-    output logic             mac_last_o
+    output alcor_abi_pkg::frame_word_t mac_word_o
 );
-
-  localparam int unsigned EntryW = LinkPhitW + 8;
 
   logic some, ready;
   logic entry_valid, entry_ready;
-  logic [EntryW-1:0] entry_in, entry;
+  alcor_abi_pkg::link_entry_t entry_in, entry;
 
   // From registers: the core's outputs end here.
   logic valid_q, credit_q;
@@ -79,7 +75,7 @@ module link_tx #(
   assign overrun_o = some && up_i && !ready;
 
   fifo_async #(
-      .WIDTH(EntryW),
+      .WIDTH(LinkEntryW),
       .DEPTH(FIFO_DEPTH)
   ) u_cross (
       .wclk_i (clk_i),
@@ -103,13 +99,10 @@ module link_tx #(
       .mac_rst_ni (mac_rst_ni),
       .valid_i    (entry_valid),
       .ready_o    (entry_ready),
-      .credit_i   (entry[EntryW-1]),
-      .credit_vc_i(entry[EntryW-2-:3]),
-      .slot_i     (entry[LinkSlotW-1:0]),
+      .entry_i    (entry),
       .mac_valid_o(mac_valid_o),
       .mac_ready_i(mac_ready_i),
-      .mac_data_o (mac_data_o),
-      .mac_last_o (mac_last_o)
+      .mac_word_o (mac_word_o)
   );
 
   `ALCOR_IMPLIES(a_credit_has_channel, credit_i, credit_vc_i < 3'(LinkChannels))

@@ -9,30 +9,25 @@ import alcor_link_pkg::*;
 /// on the wire.
 module link_unpacker (
     /// Clock of the medium access controller.
-    input  logic                        mac_clk_i,
+    input  logic                       mac_clk_i,
     /// Its synchronous reset, active low.
-    input  logic                        mac_rst_ni,
+    input  logic                       mac_rst_ni,
     /// Pulse: a frame is whole; its words are offered, or will be.
-    input  logic                        frame_i,
+    input  logic                       frame_i,
     /// A word is offered.
-    input  logic                        valid_i,
-    /// It is taken.
-    output logic                        ready_o,
+    input  logic                       valid_i,
+    /// The word is taken.
+    output logic                       ready_o,
     /// The word.
-    input  logic [MacW-1:0]            data_i,
-    /// It is the frame's last.
-    input  logic                        last_i,
+    input  alcor_abi_pkg::frame_word_t word_i,
     /// Pulse: the credits of a frame.
-    output logic                        credits_valid_o,
-    /// How many, by channel.
+    output logic                       credits_valid_o,
+    /// Number of credits, by channel.
     output logic [LinkChannels*LinkCreditW-1:0] credits_o,
-    /// Pulse: a phit.
-    output logic                        phit_valid_o,
-    /// Its channel and the phit.
-    output logic [LinkSlotW-2:0]            phit_o
+    /// A slot; `full` is a pulse: there is a phit.
+    output alcor_abi_pkg::slot_t       slot_o
 );
 
-  localparam int unsigned CreditsLsb = 160 + LINK_CREDITS_REQUEST_LSB;
   // Frames that wait: those that the receiver's buffer has room for.
   localparam int unsigned FramesW = 7;
 
@@ -47,10 +42,17 @@ module link_unpacker (
   logic begins, loads;
   logic [MacW-1:0] low_q;
   logic [LinkSlots-1:0][LinkSlotW-1:0] slots_q;
-  logic [LinkSlots-1:0] full;
+  logic [LinkSlots-1:1] full;
+  alcor_abi_pkg::first_word_t first;
+  logic [LinkChannels*LinkCreditW-1:0] credits;
 
-  for (genvar s = 0; s < LinkSlots; s++) begin : g_full
-    assign full[s] = slots_q[s][LinkSlotW-1];
+  assign first   = word_i.data;
+  assign credits = 30'(first.credits);
+
+  for (genvar s = 1; s < LinkSlots; s++) begin : g_full
+    alcor_abi_pkg::slot_t slot;
+    assign slot    = slots_q[s];
+    assign full[s] = slot.tag.full;
   end
 
   always_comb begin
@@ -62,7 +64,7 @@ module link_unpacker (
       StFirst: begin
         ready_o = frames_q != '0;
         begins  = valid_i && ready_o;
-        if (begins && !last_i) state_d = StLow;
+        if (begins && !word_i.last) state_d = StLow;
       end
       StLow: begin
         ready_o = 1'b1;
@@ -70,9 +72,9 @@ module link_unpacker (
       end
       StHigh: begin
         // The slot that is left, if any, leaves in this cycle.
-        ready_o = full[LinkSlots-1:1] == '0;
+        ready_o = full == '0;
         loads   = valid_i && ready_o;
-        if (loads) state_d = last_i ? StFirst : StLow;
+        if (loads) state_d = word_i.last ? StFirst : StLow;
       end
       default: state_d = StFirst;
     endcase
@@ -83,15 +85,13 @@ module link_unpacker (
       state_q         <= StFirst;
       frames_q        <= '0;
       credits_valid_o <= 1'b0;
-      phit_valid_o    <= 1'b0;
       slots_q         <= '0;
     end else begin
       state_q         <= state_d;
       frames_q        <= frames_q + FramesW'(frame_i) - FramesW'(begins);
-      credits_valid_o <= begins && data_i[CreditsLsb+:LinkChannels*LinkCreditW] != '0;
-      phit_valid_o    <= full[0];
+      credits_valid_o <= begins && credits != '0;
       if (loads) begin
-        slots_q <= {data_i[LinkGroupW-MacW-1:0], low_q};
+        slots_q <= {word_i.data[LinkGroupW-MacW-1:0], low_q};
       end else begin
         // Phits of a group lie below its empty slots.
         slots_q <= {LinkSlotW'(0), slots_q[LinkSlots-1:1]};
@@ -100,9 +100,10 @@ module link_unpacker (
   end
 
   always_ff @(posedge mac_clk_i) begin
-    if (state_q == StLow) low_q <= data_i;
-    credits_o <= data_i[CreditsLsb+:LinkChannels*LinkCreditW];
-    phit_o    <= slots_q[0][LinkSlotW-2:0];
+    if (state_q == StLow) low_q <= word_i.data;
+    credits_o <= credits;
+    slot_o    <= slots_q[0];
+    if (!mac_rst_ni) slot_o.tag.full <= 1'b0;
   end
 
   `ALCOR_ASSERT_CLK(a_whole, mac_clk_i, mac_rst_ni, state_q == StFirst || valid_i)

@@ -39,24 +39,8 @@ module links_registers #(
     /// AXI4-Lite: read data.
     output logic [31:0]            rdata_o,
 
-    /// By port: the link works.
-    input  logic [LINKS-1:0]       up_i,
-    /// The receiver is aligned.
-    input  logic [LINKS-1:0]       aligned_i,
-    /// The other end's is not.
-    input  logic [LINKS-1:0]       remote_fault_i,
-    /// Nothing more is delivered.
-    input  logic [LINKS-1:0]       shut_i,
-    /// It was up and fell.
-    input  logic [LINKS-1:0]       fell_i,
-    /// Something was to be sent while the link was down.
-    input  logic [LINKS-1:0]       unsent_i,
-    /// A frame came damaged or is missing.
-    input  logic [LINKS-1:0]       damaged_i,
-    /// The other end is a stranger.
-    input  logic [LINKS-1:0]       foreign_i,
-    /// A buffer ran over.
-    input  logic [LINKS-1:0]       overrun_i,
+    /// By port: register LINK_STATUS.
+    input  logic [LINKS-1:0][31:0] status_i,
     /// Frames that came damaged or out of sequence.
     input  logic [LINKS-1:0][15:0] errors_i,
     /// Pulse: the link end is to be reset.
@@ -97,17 +81,7 @@ module links_registers #(
   always_comb begin
     read_data = '0;
     for (int unsigned p = 0; p < LINKS; p++) begin
-      if (read_address == LINKS_LINK_STATUS_OFFSET + 12'(4 * p)) begin
-        read_data[LINKS_LINK_STATUS_UP_LSB]           = up_i[p];
-        read_data[LINKS_LINK_STATUS_ALIGNED_LSB]      = aligned_i[p];
-        read_data[LINKS_LINK_STATUS_REMOTE_FAULT_LSB] = remote_fault_i[p];
-        read_data[LINKS_LINK_STATUS_SHUT_LSB]         = shut_i[p];
-        read_data[LINKS_LINK_STATUS_FELL_LSB]         = fell_i[p];
-        read_data[LINKS_LINK_STATUS_UNSENT_LSB]       = unsent_i[p];
-        read_data[LINKS_LINK_STATUS_DAMAGED_LSB]      = damaged_i[p];
-        read_data[LINKS_LINK_STATUS_FOREIGN_LSB]      = foreign_i[p];
-        read_data[LINKS_LINK_STATUS_OVERRUN_LSB]      = overrun_i[p];
-      end
+      if (read_address == LINKS_LINK_STATUS_OFFSET + 12'(4 * p)) read_data = status_i[p];
       if (read_address == LINKS_LINK_ERRORS_OFFSET + 12'(4 * p)) read_data[15:0] = errors_i[p];
     end
   end

@@ -369,7 +369,8 @@ module u280_top #(
       .rdata_i  (to_rdata)
   );
 
-  logic [LINKS-1:0] up, aligned, remote_fault, shut, fell, unsent, damaged, foreign, overrun, clear;
+  logic [LINKS-1:0] clear;
+  logic [LINKS-1:0][31:0] status;
   logic [LINKS-1:0][15:0] errors;
 
   links_registers #(
@@ -391,15 +392,7 @@ module u280_top #(
       .rvalid_o      (to_rvalid[1]),
       .rready_i      (to_rready[1]),
       .rdata_o       (to_rdata[1]),
-      .up_i          (up),
-      .aligned_i     (aligned),
-      .remote_fault_i(remote_fault),
-      .shut_i        (shut),
-      .fell_i        (fell),
-      .unsent_i      (unsent),
-      .damaged_i     (damaged),
-      .foreign_i     (foreign),
-      .overrun_i     (overrun),
+      .status_i      (status),
       .errors_i      (errors),
       .clear_o       (clear)
   );
@@ -519,15 +512,7 @@ module u280_top #(
         .phit_o            (rx_phit[l]),
         .credit_o          (rx_credit[l]),
         .credit_vc_o       (rx_credit_vc[l]),
-        .up_o              (up[l]),
-        .aligned_o         (aligned[l]),
-        .remote_fault_o    (remote_fault[l]),
-        .shut_o            (shut[l]),
-        .fell_o            (fell[l]),
-        .unsent_o          (unsent[l]),
-        .damaged_o         (damaged[l]),
-        .foreign_o         (foreign[l]),
-        .overrun_o         (overrun[l]),
+        .status_o          (status[l]),
         .errors_o          (errors[l]),
         .mac_clk_i         (mac_clk),
         .mac_ready_i       (mac_ready_q),
@@ -537,12 +522,10 @@ module u280_top #(
         .mac_send_fault_o  (mac_send_fault),
         .mac_valid_o       (mac_tx_valid),
         .mac_taken_i       (mac_tx_taken),
-        .mac_data_o        (mac_tx_data),
-        .mac_last_o        (mac_tx_last),
+        .mac_word_o        ({mac_tx_last, mac_tx_data}),
         .mac_error_o       (mac_tx_error),
         .mac_valid_i       (mac_rx_valid),
-        .mac_data_i        (mac_rx_data),
-        .mac_last_i        (mac_rx_last),
+        .mac_word_i        ({mac_rx_last, mac_rx_data}),
         .mac_error_i       (mac_rx_error)
     );
 
