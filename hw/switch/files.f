@@ -1,7 +1,10 @@
+switch/rtl/switch_router_choice.sv
 switch/rtl/switch_router_input.sv
 switch/rtl/switch_router_reserve.sv
 switch/rtl/switch_router_allocator.sv
 switch/rtl/switch_router_eject.sv
+switch/rtl/switch_router_links.sv
+switch/rtl/switch_router_routes.sv
 switch/rtl/switch_router.sv
 switch/rtl/alcor_switch_pkg.sv
 switch/rtl/uplink_tx.sv

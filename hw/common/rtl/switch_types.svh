@@ -82,6 +82,55 @@
   } ask_t;
   localparam int unsigned AskW = 8;  // bits of ask_t
 
+  // ---------------------------------------------------------------------------------------- router
+
+  /// Port of a phit that has no output, and is dropped.
+  localparam logic [3:0] RouterNowhere = 4'd15;
+
+  /// Virtual channel of a link.
+  typedef struct packed {
+    logic [1:0] class_;    // class: 0 requests, 1 replies, 2 collectives, 3 control
+    logic       dateline;  // the dateline of the ring has been crossed
+  } channel_t;
+
+  /// Outlet: an output's channel.
+  typedef struct packed {
+    logic [3:0] port;     // output
+    channel_t   channel;  // channel
+  } outlet_t;
+
+  /// Pulse: something happens to an outlet.
+  typedef struct packed {
+    logic    valid;   // the pulse
+    outlet_t outlet;  // outlet
+  } outlet_pulse_t;
+
+  /// State of all outlets, by outlet.
+  typedef struct packed {
+    logic [127:0] credits;     // there is a credit
+    logic [127:0] unlocked;    // no packet keeps the outlet
+    logic [127:0] unreserved;  // the outlet is not reserved
+    logic [127:0] open;        // all three
+  } outlets_t;
+
+  /// Way of a phit through the router.
+  typedef struct packed {
+    logic       last;      // the phit is its packet's last
+    logic       dateline;  // dateline bit of the phit's channel at the output
+    logic [3:0] port;      // output
+  } way_t;
+  localparam int unsigned WayW = 6;  // bits of way_t
+
+  /// An offer of an input to the allocator.
+  typedef struct packed {
+    logic    valid;     // a phit is offered
+    outlet_t outlet;    // outlet that the phit is for
+    logic    dateline;  // dateline bit of the channel that the phit came on
+    logic    last;      // the phit is its packet's last
+    logic    next;      // the outlet is reserved for the phit
+  } offer_t;
+  localparam int unsigned OfferW = 11;  // bits of offer_t
+
   // ------------------------------------------------------------------------- operands of commands
 
   /// What the members of a collective must agree on.

@@ -59,6 +59,9 @@ impl Config {
     pub(crate) fn recipe(self) -> Recipe {
         Recipe::new("switch_router", "switch_router")
             .blocks(&["abi", "common"])
+            .source("switch/rtl/switch_router_links.sv")
+            .source("switch/rtl/switch_router_routes.sv")
+            .source("switch/rtl/switch_router_choice.sv")
             .source("switch/rtl/switch_router_input.sv")
             .source("switch/rtl/switch_router_reserve.sv")
             .source("switch/rtl/switch_router_allocator.sv")

@@ -1,4 +1,5 @@
 `include "assertions.svh"
+`include "phit_types.svh"
 `include "simulation.svh"
 
 import alcor_abi_pkg::*;
@@ -42,7 +43,7 @@ module switch_router #(
     /// Local ports; derived, not to be set.
     localparam int unsigned Locals = 2 + STAGES,
     /// Bits of a phit: data, header, position; derived, not to be set.
-    localparam int unsigned W = PHIT_W + 80
+    localparam int unsigned W = PHIT_W + PhitHeadW
 ) (
     /// Clock.
     input  logic                     clk_i,
@@ -114,53 +115,24 @@ module switch_router #(
                      "switch_router: DESTS must be 1 to 256")
 
   localparam int unsigned Ports = LINKS + Locals;
-  localparam int unsigned DestW = (DESTS > 1) ? $clog2(DESTS) : 1;
-  localparam int unsigned LinkIndexW = $clog2(LINKS);
-  localparam int unsigned High = PHIT_W + 32;
-  localparam logic [3:0] Here = 4'd15;
-  localparam logic [15:0] LinkPorts = 16'((1 << LINKS) - 1);
-  localparam logic [3:0] NoOutput = 4'd15;
   // A local input's queue covers the six cycles from a phit's acceptance to its credit's return.
   localparam int unsigned InjectDepth = 8;
   localparam int unsigned EjectDepth = 4;
   // A phit that has been first in its channel for two of these is old.
   localparam int unsigned TickW = 5;
 
-  // ---------------------------------------------------------------------------------------------
-  // Forwarding table. Entries are not reset, whether they are valid is.
-  // ---------------------------------------------------------------------------------------------
-  (* ram_style = "distributed" *)
-  logic [3:0] forward_q[DESTS];
-  logic [DESTS-1:0] forward_valid_q;
-  logic forward_exists;
+  // ---------------------------------------------------------------- between the parts
+  `ALCOR_PHIT_TYPE(PHIT_W)
 
-  if (DESTS < 256) begin : g_some_exist
-    assign forward_exists = forward_rank_i < 8'(DESTS);
-  end else begin : g_all_exist
-    assign forward_exists = 1'b1;
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) forward_valid_q <= '0;
-    else if (forward_write_i && forward_exists) forward_valid_q[forward_rank_i[DestW-1:0]] <= 1'b1;
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (forward_write_i && forward_exists) forward_q[forward_rank_i[DestW-1:0]] <= forward_port_i;
-  end
-
-  // ---------------------------------------------------------------------------------------------
-  // Between the parts
-  // ---------------------------------------------------------------------------------------------
-  logic [Ports-1:0] try, try_bit, try_last, try_next, grant;
-  logic [Ports-1:0][3:0] try_out;
-  logic [Ports-1:0][2:0] try_vc;
-  logic [Ports-1:0] pass;
+  logic [Ports-1:0][OfferW-1:0] offer;
+  logic [Ports-1:0] grant, pass;
   logic [Ports-1:0][3:0] pass_from;
   logic [LINKS-1:0][2:0] pass_vc;
   logic [Ports-1:0] credit;
-  logic [127:0] credits, unlocked, unreserved, open;
+  alcor_abi_pkg::outlets_t outlets;
   logic [Ports-1:0] input_empty, output_empty, input_drop;
+  logic [LINKS-1:0][15:0] link_data;
+  logic stall, control_idle;
   logic [Ports-1:0][15:0] await;
   logic [15:0] awaited_d, awaited_q;
   // Phits that cross in this cycle; the places of ports that do not exist stay 0.
@@ -173,197 +145,126 @@ module switch_router #(
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) awaited_q <= '0;
-    else awaited_q <= awaited_d;
-  end
+  always_ff @(posedge clk_i) awaited_q <= rst_ni ? awaited_d : '0;
 
   logic [TickW-1:0] age_q;
   logic tick;
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) age_q <= '0;
-    else age_q <= age_q + 1'b1;
-  end
+  always_ff @(posedge clk_i) age_q <= rst_ni ? age_q + 1'b1 : '0;
   assign tick = age_q == '0;
 
   logic [Ports-1:0][5:0] want, next, reserve_for;
-  logic [Ports-1:0][5:0][5:0] first;
+  logic [Ports-1:0][5:0][6:0] want_outlet;
 
-  // ---------------------------------------------------------------------------------------------
-  // Inputs, with route computation
-  // ---------------------------------------------------------------------------------------------
-  logic [LINKS-1:0] link_control;
+  // ---------------------------------------------------------------- route computation
+  logic [Ports-1:0] push;
+  logic [Ports-1:0][2:0] push_vc;
+  logic [Ports-1:0][1:0] push_class;
+  logic [Ports-1:0][15:0] push_dest;
+  logic [Ports-1:0][2:0] push_stage;
+  logic [Ports-1:0][3:0] push_port;
+  logic [Ports-1:0] push_dateline;
 
+  switch_router_routes #(
+      .LINKS (LINKS),
+      .LOCALS(Locals),
+      .DESTS (DESTS)
+  ) u_routes (
+      .clk_i          (clk_i),
+      .rst_ni         (rst_ni),
+      .forward_write_i(forward_write_i),
+      .forward_rank_i (forward_rank_i),
+      .forward_port_i (forward_port_i),
+      .dateline_i     (dateline_i),
+      .valid_i        (push),
+      .dest_i         (push_dest),
+      .stage_i        (push_stage),
+      .class_i        (push_class),
+      .vc_i           (push_vc),
+      .port_o         (push_port),
+      .dateline_o     (push_dateline)
+  );
+
+  // ---------------------------------------------------------------- inputs
   for (genvar i = 0; i < Ports; i++) begin : g_in
     localparam bit IsLink = i < LINKS;
     localparam int unsigned Local = IsLink ? 0 : i - LINKS;
     localparam int unsigned Class = (Local < 2) ? Local : 2;
 
-    logic push;
-    logic [2:0] vc;
-    logic [1:0] class_of;
-    logic [W-1:0] phit;
-    logic last;
-    logic [15:0] dest;
-    logic [2:0] stage;
-    logic known;
-    logic [3:0] port;
-    logic [3:0] out;
-    logic bit_next;
+    phit_t phit;
+    alcor_abi_pkg::way_t way;
+    logic gives;
+    logic [2:0] gives_vc;
+
+    assign push_dest[i] = phit.head.low.dest;
+    assign push_stage[i] = phit.head.high.stage;
+    assign way = {phit.head.low.last, push_dateline[i], push_port[i]};
+
+    switch_router_input #(
+        .CHANNELS (IsLink ? 6 : 1),
+        .CLASS    (Class),
+        .DEPTH    (IsLink ? VC_DEPTH : InjectDepth),
+        .WIDTH    (W),
+        .BLOCK_RAM(IsLink)
+    ) u_input (
+        .clk_i        (clk_i),
+        .rst_ni       (rst_ni),
+        .tick_i       (tick),
+        .push_i       (push[i]),
+        .push_vc_i    (push_vc[i]),
+        .push_phit_i  (phit),
+        .push_way_i   (way),
+        .credit_o     (gives),
+        .credit_vc_o  (gives_vc),
+        .outlets_i    (outlets),
+        .awaited_i    (awaited_q),
+        .await_o      (await[i]),
+        .offer_o      (offer[i]),
+        .grant_i      (grant[i]),
+        .data_o       (crossing[i]),
+        .want_o       (want[i]),
+        .want_outlet_o(want_outlet[i]),
+        .reserve_i    (reserve_for[i]),
+        .next_o       (next[i]),
+        .drop_o       (input_drop[i]),
+        .empty_o      (input_empty[i])
+    );
 
     if (IsLink) begin : g_link
       assign phit = link_phit_i[i];
-      assign vc = link_vc_i[i];
-      assign class_of = vc[2:1];
-      assign push = link_valid_i[i] && class_of != 2'd3;
+      assign push_vc[i] = link_vc_i[i];
+      assign push_class[i] = link_vc_i[i][2:1];
+      assign push[i] = link_valid_i[i] && push_class[i] != 2'd3;
+      assign link_credit_o[i] = gives;
+      assign link_credit_vc_o[i] = gives_vc;
+      assign link_data[i] = phit.data[15:0];
     end else begin : g_local
-      assign phit = local_phit_i[Local];
-      assign vc = '0;
-      assign class_of = 2'(Class);
-      assign push = local_valid_i[Local] && local_ready_o[Local];
-    end
-
-    assign last = phit[PHIT_W+NET_LOW_LAST_LSB];
-    assign dest = phit[PHIT_W+NET_LOW_DEST_LSB+:NET_LOW_DEST_W];
-    assign stage = phit[High+NET_HIGH_STAGE_LSB+:NET_HIGH_STAGE_W];
-
-    always_comb begin
-      known = 1'b0;
-      port = '0;
-      out = NoOutput;
-      bit_next = 1'b0;
-      if (`ALCOR_AWAKE(push)) begin
-        known = 32'(dest) < DESTS && forward_valid_q[dest[DestW-1:0]];
-        port = forward_q[dest[DestW-1:0]];
-        if (known && port == Here) begin
-          for (int unsigned k = 0; k < Locals; k++) begin
-            if (k < 2 ? class_of == 2'(k) : class_of == 2'd2 && stage == 3'(k - 2)) out = 4'(LINKS + k);
-          end
-        end else if (known && LinkPorts[port]) begin
-          out = port;
-          // The bit lives in one ring: another dimension begins with 0.
-          bit_next = dateline_i[port[LinkIndexW-1:0]]
-              || (IsLink && port[3:1] == 3'(i / 2) && vc[0]);
-        end
-      end
-    end
-
-    if (IsLink) begin : g_link_input
-      logic empty;
-
-      switch_router_input #(
-          .CHANNELS (6),
-          .CLASS    (0),
-          .DEPTH    (VC_DEPTH),
-          .WIDTH    (W),
-          .BLOCK_RAM(1'b1)
-      ) u_input (
-          .clk_i       (clk_i),
-          .rst_ni      (rst_ni),
-          .tick_i      (tick),
-          .push_i      (push),
-          .push_vc_i   (vc),
-          .push_phit_i (phit),
-          .push_out_i  (out),
-          .push_bit_i  (bit_next),
-          .push_last_i (last),
-          .credit_o    (link_credit_o[i]),
-          .credit_vc_o (link_credit_vc_o[i]),
-          .credits_i   (credits),
-          .unlocked_i  (unlocked),
-          .unreserved_i(unreserved),
-          .open_i      (open),
-          .awaited_i   (awaited_q),
-          .await_o     (await[i]),
-          .try_o       (try[i]),
-          .try_out_o   (try_out[i]),
-          .try_vc_o    (try_vc[i]),
-          .try_bit_o   (try_bit[i]),
-          .try_last_o  (try_last[i]),
-          .try_next_o  (try_next[i]),
-          .grant_i     (grant[i]),
-          .data_o      (crossing[i]),
-          .want_o      (want[i]),
-          .first_o     (first[i]),
-          .reserve_i   (reserve_for[i]),
-          .next_o      (next[i]),
-          .drop_o      (input_drop[i]),
-          .empty_o     (empty)
-      );
-
-      assign input_empty[i] = empty;
-      assign link_control[i] = link_valid_i[i] && link_vc_i[i] == 3'(VC_CONTROL);
-    end else begin : g_local_input
       localparam int unsigned RoomW = $clog2(InjectDepth + 1);
-      logic gave;
-      logic [2:0] gave_vc;
       logic [RoomW-1:0] room_q;
       logic ready_q;
 
-      switch_router_input #(
-          .CHANNELS (1),
-          .CLASS    (Class),
-          .DEPTH    (InjectDepth),
-          .WIDTH    (W),
-          .BLOCK_RAM(1'b0)
-      ) u_input (
-          .clk_i       (clk_i),
-          .rst_ni      (rst_ni),
-          .tick_i      (tick),
-          .push_i      (push),
-          .push_vc_i   (vc),
-          .push_phit_i (phit),
-          .push_out_i  (out),
-          .push_bit_i  (bit_next),
-          .push_last_i (last),
-          .credit_o    (gave),
-          .credit_vc_o (gave_vc),
-          .credits_i   (credits),
-          .unlocked_i  (unlocked),
-          .unreserved_i(unreserved),
-          .open_i      (open),
-          .awaited_i   (awaited_q),
-          .await_o     (await[i]),
-          .try_o       (try[i]),
-          .try_out_o   (try_out[i]),
-          .try_vc_o    (try_vc[i]),
-          .try_bit_o   (try_bit[i]),
-          .try_last_o  (try_last[i]),
-          .try_next_o  (try_next[i]),
-          .grant_i     (grant[i]),
-          .data_o      (crossing[i]),
-          .want_o      (want[i][0]),
-          .first_o     (first[i][0]),
-          .reserve_i   (reserve_for[i][0]),
-          .next_o      (next[i][0]),
-          .drop_o      (input_drop[i]),
-          .empty_o     (input_empty[i])
-      );
-
-      assign want[i][5:1] = '0;
-      assign first[i][5:1] = '0;
-      assign next[i][5:1] = '0;
+      assign phit = local_phit_i[Local];
+      assign push_vc[i] = '0;
+      assign push_class[i] = 2'(Class);
+      assign push[i] = local_valid_i[Local] && local_ready_o[Local];
+      assign local_ready_o[Local] = ready_q;
 
       always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
           room_q  <= RoomW'(InjectDepth);
           ready_q <= 1'b1;
-        end else if (push && !gave) begin
+        end else if (push[i] && !gives) begin
           room_q  <= room_q - 1'b1;
           ready_q <= room_q != RoomW'(1);
-        end else if (gave && !push) begin
+        end else if (gives && !push[i]) begin
           room_q  <= room_q + 1'b1;
           ready_q <= 1'b1;
         end
       end
 
-      assign local_ready_o[Local] = ready_q;
-
       // Of the data whoever offers them makes sure: to look at all costs simulations much.
-      `ALCOR_STABLE(a_local_in_stable, local_valid_i[Local], local_ready_o[Local],
-                    local_phit_i[Local][W-1:PHIT_W])
-      `ALCOR_ASSERT(a_one_channel, gave_vc == '0 || !gave)
+      `ALCOR_STABLE(a_local_in_stable, local_valid_i[Local], local_ready_o[Local], phit.head)
+      `ALCOR_ASSERT(a_one_channel, gives_vc == '0 || !gives)
     end
   end
 
@@ -371,13 +272,10 @@ module switch_router #(
     assign crossing[i] = '0;
   end
 
-  // ---------------------------------------------------------------------------------------------
-  // Channel and switch allocation
-  // ---------------------------------------------------------------------------------------------
-  logic [1:0] control_q;
-  logic [1:0][15:0] control_data_q;
-  logic reserve, cancel;
-  logic [6:0] reserve_place, cancel_place;
+  // ---------------------------------------------------------------- channel and switch allocation
+  logic reserve;
+  alcor_abi_pkg::outlet_t reserve_outlet;
+  alcor_abi_pkg::outlet_pulse_t cancel;
 
   for (genvar x = 0; x < LINKS; x++) begin : g_credit
     assign credit[x] = link_credit_i[x];
@@ -389,51 +287,38 @@ module switch_router #(
       .VC_DEPTH   (VC_DEPTH),
       .LOCAL_DEPTH(EjectDepth)
   ) u_allocator (
-      .clk_i          (clk_i),
-      .rst_ni         (rst_ni),
-      .stall_links_i  (control_q[0]),
-      .try_i          (try),
-      .try_out_i      (try_out),
-      .try_vc_i       (try_vc),
-      .try_bit_i      (try_bit),
-      .try_last_i     (try_last),
-      .try_next_i     (try_next),
-      .grant_o        (grant),
-      .pass_o         (pass),
-      .pass_from_o    (pass_from),
-      .pass_vc_o      (pass_vc),
-      .credit_i       (credit),
-      .credit_vc_i    (link_credit_vc_i),
-      .credits_o      (credits),
-      .unlocked_o     (unlocked),
-      .unreserved_o   (unreserved),
-      .open_o         (open),
-      .reserve_i      (reserve),
-      .reserve_place_i(reserve_place),
-      .cancel_i       (cancel),
-      .cancel_place_i (cancel_place)
+      .clk_i        (clk_i),
+      .rst_ni       (rst_ni),
+      .stall_links_i(stall),
+      .offer_i      (offer),
+      .grant_o      (grant),
+      .pass_o       (pass),
+      .pass_from_o  (pass_from),
+      .pass_vc_o    (pass_vc),
+      .credit_i     (credit),
+      .credit_vc_i  (link_credit_vc_i),
+      .outlets_o    (outlets),
+      .reserve_i    ({reserve, reserve_outlet}),
+      .cancel_i     (cancel)
   );
 
   switch_router_reserve #(
       .PORTS(Ports),
       .LINKS(LINKS)
   ) u_reserve (
-      .clk_i          (clk_i),
-      .rst_ni         (rst_ni),
-      .want_i         (want),
-      .first_i        (first),
-      .next_i         (next),
-      .unreserved_i   (unreserved),
-      .reserve_o      (reserve),
-      .reserve_place_o(reserve_place),
-      .reserve_for_o  (reserve_for),
-      .cancel_o       (cancel),
-      .cancel_place_o (cancel_place)
+      .clk_i           (clk_i),
+      .rst_ni          (rst_ni),
+      .want_i          (want),
+      .outlet_i        (want_outlet),
+      .next_i          (next),
+      .unreserved_i    (outlets.unreserved),
+      .reserve_o       (reserve),
+      .reserve_outlet_o(reserve_outlet),
+      .reserve_for_o   (reserve_for),
+      .cancel_o        (cancel)
   );
 
-  // ---------------------------------------------------------------------------------------------
-  // Switch traversal
-  // ---------------------------------------------------------------------------------------------
+  // ---------------------------------------------------------------- switch traversal
   logic [Ports-1:0][W-1:0] crossed;
 
   for (genvar x = 0; x < Ports; x++) begin : g_cross
@@ -459,48 +344,31 @@ module switch_router #(
     end
   end
 
-  // ---------------------------------------------------------------------------------------------
-  // Outputs. A control phit goes where the allocator left a gap for it.
-  // ---------------------------------------------------------------------------------------------
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) control_q <= '0;
-    else control_q <= {control_q[0], control_i};
-  end
+  // ---------------------------------------------------------------- outputs
+  switch_router_links #(
+      .LINKS(LINKS),
+      .WIDTH(W)
+  ) u_links (
+      .clk_i         (clk_i),
+      .rst_ni        (rst_ni),
+      .pass_i        (pass[LINKS-1:0]),
+      .pass_vc_i     (pass_vc),
+      .pass_phit_i   (crossed[LINKS-1:0]),
+      .link_valid_o  (link_valid_o),
+      .link_vc_o     (link_vc_o),
+      .link_phit_o   (link_phit_o),
+      .link_valid_i  (link_valid_i),
+      .link_vc_i     (link_vc_i),
+      .link_data_i   (link_data),
+      .control_i     (control_i),
+      .control_data_i(control_data_i),
+      .stall_o       (stall),
+      .control_o     (control_o),
+      .control_data_o(control_data_o),
+      .idle_o        (control_idle)
+  );
 
-  always_ff @(posedge clk_i) begin
-    if (control_i) control_data_q[0] <= control_data_i;
-    if (control_q[0]) control_data_q[1] <= control_data_q[0];
-  end
-
-  logic [LINKS-1:0] link_valid_q;
-  logic [LINKS-1:0][2:0] link_vc_q;
-  logic [LINKS-1:0][W-1:0] link_phit_d, link_phit_q;
-
-  always_comb begin
-    link_phit_d = '0;
-    if (control_q[1]) link_phit_d = {LINKS{W'(control_data_q[1])}};
-    else if (`ALCOR_AWAKE(pass[LINKS-1:0] != '0)) link_phit_d = crossed[LINKS-1:0];
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) link_valid_q <= '0;
-    else link_valid_q <= control_q[1] ? '1 : pass[LINKS-1:0];
-  end
-
-  // All at once: a link that sends nothing need not keep what it sent.
-  always_ff @(posedge clk_i) begin
-    if (`ALCOR_AWAKE(control_q[1] || pass[LINKS-1:0] != '0)) begin
-      link_vc_q   <= control_q[1] ? {LINKS{3'(VC_CONTROL)}} : pass_vc;
-      link_phit_q <= link_phit_d;
-    end
-  end
-
-  assign link_valid_o = link_valid_q;
-  assign link_vc_o = link_vc_q;
-  assign link_phit_o = link_phit_q;
-  assign output_empty[LINKS-1:0] = ~link_valid_q;
-
-  `ALCOR_IMPLIES(a_control_in_gap, control_q[1], pass[LINKS-1:0] == '0)
+  assign output_empty[LINKS-1:0] = ~link_valid_o;
 
   for (genvar k = 0; k < Locals; k++) begin : g_local_out
     switch_router_eject #(
@@ -520,24 +388,11 @@ module switch_router #(
     assign output_empty[LINKS+k] = !local_valid_o[k];
   end
 
-  // ---------------------------------------------------------------------------------------------
-  // Control phits in, counters, state
-  // ---------------------------------------------------------------------------------------------
+  // ---------------------------------------------------------------- counters, state
   localparam int unsigned DropW = 12;
-  logic control_in_q;
   // Several inputs can drop in one cycle: their pulses come one after the other.
   logic [DropW-1:0] drops_d, drops_q;
-  logic [15:0] control_in_data_q, control_in_data;
   logic [LINKS-1:0] received_q;
-
-  always_comb begin
-    control_in_data = '0;
-    if (`ALCOR_AWAKE(link_control != '0)) begin
-      for (int unsigned i = LINKS; i > 0; i--) begin
-        if (link_control[i-1]) control_in_data = link_phit_i[i-1][15:0];
-      end
-    end
-  end
 
   always_comb begin
     drops_d = drops_q;
@@ -550,26 +405,18 @@ module switch_router #(
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      control_in_q <= 1'b0;
       drops_q <= '0;
       received_q <= '0;
     end else begin
-      control_in_q <= link_control != '0;
       if (input_drop != '0 || drops_q != '0) drops_q <= drops_d;
       received_q <= link_valid_i;
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (link_control != '0) control_in_data_q <= control_in_data;
-  end
-
-  assign control_o = control_in_q;
-  assign control_data_o = control_in_data_q;
   assign drop_o = drops_q != '0;
   assign link_tx_o = link_valid_o;
   assign link_rx_o = received_q;
-  assign idle_o = (&input_empty) && (&output_empty) && pass == '0 && control_q == '0;
+  assign idle_o = (&input_empty) && (&output_empty) && pass == '0 && control_idle;
 
   for (genvar i = 0; i < LINKS; i++) begin : g_check
     `ALCOR_IMPLIES(a_channel_exists, link_valid_i[i], link_vc_i[i] != 3'd6)

@@ -1,6 +1,8 @@
 `include "assertions.svh"
 `include "simulation.svh"
 
+import alcor_abi_pkg::*;
+
 /// Allocation of the router's outputs: who sends on which output in this cycle, who keeps an output's
 /// channel until its packet has passed, and the credits.
 ///
@@ -27,19 +29,9 @@ module switch_router_allocator #(
     input  logic                  rst_ni,
     /// In this cycle no link output is given away.
     input  logic                  stall_links_i,
-    /// Inputs: a phit is offered.
-    input  logic [PORTS-1:0]      try_i,
-    /// Inputs: its output.
-    input  logic [PORTS-1:0][3:0] try_out_i,
-    /// Inputs: its channel there.
-    input  logic [PORTS-1:0][2:0] try_vc_i,
-    /// Inputs: dateline bit of the channel it came on.
-    input  logic [PORTS-1:0]      try_bit_i,
-    /// Inputs: it is its packet's last.
-    input  logic [PORTS-1:0]      try_last_i,
-    /// Inputs: its channel there is reserved for it.
-    input  logic [PORTS-1:0]      try_next_i,
-    /// Inputs: it goes.
+    /// By input: an offer, an offer_t.
+    input  logic [PORTS-1:0][OfferW-1:0] offer_i,
+    /// By input: the offer is granted.
     output logic [PORTS-1:0]      grant_o,
     /// Outputs, in the cycle after the grant: a phit passes.
     output logic [PORTS-1:0]      pass_o,
@@ -51,23 +43,29 @@ module switch_router_allocator #(
     input  logic [PORTS-1:0]      credit_i,
     /// Link outputs: the channel it is for.
     input  logic [LINKS-1:0][2:0] credit_vc_i,
-    /// By output and channel: there is a credit.
-    output logic [127:0]          credits_o,
-    /// By output and channel: no packet keeps it.
-    output logic [127:0]          unlocked_o,
-    /// By output and channel: it is not reserved.
-    output logic [127:0]          unreserved_o,
-    /// By output and channel: all three.
-    output logic [127:0]          open_o,
-    /// The channel `reserve_place_i` is reserved.
-    input  logic                  reserve_i,
-    /// Output and channel.
-    input  logic [6:0]            reserve_place_i,
-    /// The reservation of the channel `cancel_place_i` ends.
-    input  logic                  cancel_i,
-    /// Output and channel.
-    input  logic [6:0]            cancel_place_i
+    /// State of the outputs' channels.
+    output alcor_abi_pkg::outlets_t outlets_o,
+    /// An outlet is reserved.
+    input  alcor_abi_pkg::outlet_pulse_t reserve_i,
+    /// The reservation of an outlet ends.
+    input  alcor_abi_pkg::outlet_pulse_t cancel_i
 );
+
+  // By input, what is offered.
+  logic [PORTS-1:0] try, try_bit, try_last, try_next;
+  logic [PORTS-1:0][3:0] try_out;
+  logic [PORTS-1:0][2:0] try_vc;
+
+  for (genvar i = 0; i < PORTS; i++) begin : g_offer
+    alcor_abi_pkg::offer_t offer;
+    assign offer       = offer_i[i];
+    assign try[i]      = offer.valid;
+    assign try_out[i]  = offer.outlet.port;
+    assign try_vc[i]   = offer.outlet.channel;
+    assign try_bit[i]  = offer.dateline;
+    assign try_last[i] = offer.last;
+    assign try_next[i] = offer.next;
+  end
 
   // Output 15 is where phits go that are dropped: never short of credit.
   localparam logic [127:0] Nowhere = {8'hff, 120'd0};
@@ -78,7 +76,7 @@ module switch_router_allocator #(
   logic [127:0] credits_q, locked_q, reserved_q;
   logic [PORTS-1:0][PORTS-1:0] request, given;
   // By channel and input: an offer is for it.
-  logic [5:0][PORTS-1:0] try_is;
+  logic [5:0][PORTS-1:0] trys;
 
   // What goes to each output, and what went in the cycle before.
   logic [PORTS-1:0] taken, taken_bit, taken_last, taken_spends;
@@ -98,17 +96,17 @@ module switch_router_allocator #(
   // of another input channel there.
   always_comb begin
     request = '0;
-    try_is = '0;
-    if (`ALCOR_AWAKE(try_i != '0)) begin
+    trys = '0;
+    if (`ALCOR_AWAKE(try != '0)) begin
       for (int unsigned i = 0; i < PORTS; i++) begin
-        if (`ALCOR_AWAKE(try_i[i])) begin
-          for (int unsigned v = 0; v < 6; v++) try_is[v][i] = try_vc_i[i] == 3'(v);
+        if (`ALCOR_AWAKE(try[i])) begin
+          for (int unsigned v = 0; v < 6; v++) trys[v][i] = try_vc[i] == 3'(v);
           for (int unsigned x = 0; x < PORTS; x++) begin
-            if (try_i[i] && try_out_i[i] == 4'(x)) begin
-              request[x][i] = !(pass_q[x] && pass_vc_q[x] == try_vc_i[i]
+            if (try[i] && try_out[i] == 4'(x)) begin
+              request[x][i] = !(pass_q[x] && pass_vc_q[x] == try_vc[i]
                   && (pass_spent_q[x]
                       || (pass_locked_q[x]
-                          && !(pass_given_q[x][i] && pass_bit_q[x] == try_bit_i[i]))));
+                          && !(pass_given_q[x][i] && pass_bit_q[x] == try_bit[i]))));
             end
           end
         end
@@ -122,9 +120,7 @@ module switch_router_allocator #(
     localparam int unsigned Class = (Local < 2) ? Local : 2;
     localparam int unsigned Depth = (x < LINKS) ? VC_DEPTH : LOCAL_DEPTH;
 
-    // -------------------------------------------------------------------------------------------
-    // Turns
-    // -------------------------------------------------------------------------------------------
+    // ---------------------------------------------------------------- turns
     // They are taken among the channels of the output, and in each channel among the inputs: with one
     // pointer for all, what passes on one channel could decide over and over who is next on another.
     logic [PORTS-1:0] next_asks, next_behind;
@@ -174,13 +170,13 @@ module switch_router_allocator #(
         if (!upto_turn[PORTS-1]) winner |= asks & ~(upto << 1);
         for (int unsigned i = 0; i < PORTS; i++) begin
           if (winner[i]) begin
-            vc |= try_vc_i[i];
+            vc |= try_vc[i];
             from |= 4'(i);
           end
         end
-        last = (winner & try_last_i) != '0;
-        from_bit = (winner & try_bit_i) != '0;
-        ends_reservation = (winner & try_next_i) != '0;
+        last = (winner & try_last) != '0;
+        from_bit = (winner & try_bit) != '0;
+        ends_reservation = (winner & try_next) != '0;
       end
     end
 
@@ -216,7 +212,7 @@ module switch_router_allocator #(
         next_asks = '0;
         next_behind = '0;
         if (`ALCOR_AWAKE(request[x] != '0)) begin
-          for (int unsigned i = 0; i < PORTS; i++) next_asks[i] = try_vc_i[i] == vc_next_q;
+          for (int unsigned i = 0; i < PORTS; i++) next_asks[i] = try_vc[i] == vc_next_q;
           for (int unsigned v = 0; v < 6; v++) begin
             if (vc_next_q == 3'(v)) next_behind |= mask_q[v*PORTS+:PORTS];
           end
@@ -231,7 +227,7 @@ module switch_router_allocator #(
         vc_win = '0;
         vc_next_d = '0;
         if (`ALCOR_AWAKE(request[x] != '0)) begin
-          for (int unsigned v = 0; v < 6; v++) vc_asks[v] = (request[x] & try_is[v]) != '0;
+          for (int unsigned v = 0; v < 6; v++) vc_asks[v] = (request[x] & trys[v]) != '0;
           // The lowest of those behind the last, or of all.
           vc_behind = (vc_asks & vc_mask_q) != '0 ? vc_asks & vc_mask_q : vc_asks;
           vc_win = vc_behind;
@@ -272,9 +268,7 @@ module switch_router_allocator #(
       end
     end
 
-    // -------------------------------------------------------------------------------------------
-    // Credits
-    // -------------------------------------------------------------------------------------------
+    // ---------------------------------------------------------------- credits
     if (x < LINKS) begin : g_link_credits
       logic [6*CountW-1:0] count_q;
       // The count is 1.
@@ -287,7 +281,7 @@ module switch_router_allocator #(
       always_comb begin
         vc_taken = '0;
         if (`ALCOR_AWAKE(asks != '0)) begin
-          for (int unsigned v = 0; v < 6; v++) vc_taken[v] = (winner & try_is[v]) != '0;
+          for (int unsigned v = 0; v < 6; v++) vc_taken[v] = (winner & trys[v]) != '0;
         end
       end
       assign take[8*x+:8] = {2'd0, vc_taken};
@@ -300,7 +294,7 @@ module switch_router_allocator #(
         spends = '0;
         if (`ALCOR_AWAKE(request[x] != '0)) begin
           for (int unsigned v = 0; v < 6; v++) begin
-            if (one_q[v] && !give[8*x+v]) spends |= try_is[v];
+            if (one_q[v] && !give[8*x+v]) spends |= trys[v];
           end
         end
       end
@@ -374,9 +368,7 @@ module switch_router_allocator #(
     assign spent[127-:None] = '0;
   end
 
-  // ---------------------------------------------------------------------------------------------
-  // Channels: whether there is a credit, whether a packet keeps them, whether they are reserved
-  // ---------------------------------------------------------------------------------------------
+  // ---------------------------------------------------------------- credits, packets, reservations
   always_ff @(posedge clk_i) begin
     if (!rst_ni) credits_q <= exists;
     else if (`ALCOR_AWAKE(taken != '0 || credit_i != '0)) credits_q <= (credits_q & ~spent) | (give & exists);
@@ -389,20 +381,17 @@ module switch_router_allocator #(
 
   logic [127:0] reserving, cancelling;
 
-  assign reserving  = reserve_i ? 128'd1 << reserve_place_i : '0;
-  assign cancelling = cancel_i ? 128'd1 << cancel_place_i : '0;
+  assign reserving  = reserve_i.valid ? 128'd1 << reserve_i.outlet : '0;
+  assign cancelling = cancel_i.valid ? 128'd1 << cancel_i.outlet : '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) reserved_q <= '0;
-    else if (`ALCOR_AWAKE(taken != '0 || reserve_i || cancel_i)) begin
+    else if (`ALCOR_AWAKE(taken != '0 || reserve_i.valid || cancel_i.valid)) begin
       reserved_q <= (reserved_q & ~(take & take_next) & ~cancelling) | (reserving & exists);
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) pass_q <= '0;
-    else pass_q <= taken;
-  end
+  always_ff @(posedge clk_i) pass_q <= rst_ni ? taken : '0;
 
   always_ff @(posedge clk_i) begin
     if (`ALCOR_AWAKE(taken != '0)) begin
@@ -417,7 +406,7 @@ module switch_router_allocator #(
 
   always_comb begin
     grant_o = '0;
-    if (`ALCOR_AWAKE(try_i != '0)) begin
+    if (`ALCOR_AWAKE(try != '0)) begin
       for (int unsigned x = 0; x < PORTS; x++) grant_o |= given[x];
     end
   end
@@ -425,15 +414,15 @@ module switch_router_allocator #(
   assign pass_o = pass_q;
   assign pass_from_o = pass_from_q;
   assign pass_vc_o = pass_vc_q[LINKS-1:0];
-  assign credits_o = credits_q | Nowhere;
-  assign unlocked_o = ~locked_q;
-  assign unreserved_o = ~reserved_q;
-  assign open_o = (credits_q | Nowhere) & ~locked_q & ~reserved_q;
+  assign outlets_o.credits = credits_q | Nowhere;
+  assign outlets_o.unlocked = ~locked_q;
+  assign outlets_o.unreserved = ~reserved_q;
+  assign outlets_o.open = (credits_q | Nowhere) & ~locked_q & ~reserved_q;
 
-  `ALCOR_IMPLIES(a_reserve_once, reserve_i, !reserved_q[reserve_place_i])
+  `ALCOR_IMPLIES(a_reserve_once, reserve_i.valid, !reserved_q[reserve_i.outlet])
   for (genvar x = 0; x < PORTS; x++) begin : g_check
     `ALCOR_ASSERT(a_given_onehot, $onehot0(given[x]))
-    `ALCOR_IMPLIES(a_given_requested, taken[x], (given[x] & ~try_i) == '0)
+    `ALCOR_IMPLIES(a_given_requested, taken[x], (given[x] & ~try) == '0)
   end
 
 endmodule

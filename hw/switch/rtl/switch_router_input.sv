@@ -1,12 +1,13 @@
 `include "assertions.svh"
 `include "simulation.svh"
 
+import alcor_abi_pkg::*;
+
 /// Input of the switch's router: the buffers of its channels, and the choice of the one that asks for
 /// an output next.
 ///
-/// Phits of all channels lie in one RAM, a ring of DEPTH places for each channel. What the choice needs
-/// to know of a phit (output, channel there, last) lies beside it in LUT RAM, and of the first two phits
-/// of each channel in registers, so that a channel can send a phit in every cycle.
+/// Phits of all channels lie in one RAM, a ring of DEPTH places for each channel. The ways of the phits
+/// lie beside it in LUT RAM, and those of the first two phits of each channel in registers, so that a channel can send a phit in every cycle.
 ///
 /// Each cycle the input picks, round robin, a channel whose phit could leave, and offers it to the
 /// allocator in the next cycle. An offer that is not granted gives way to another channel if there is one,
@@ -28,67 +29,47 @@ module switch_router_input #(
     parameter bit BLOCK_RAM = 1'b1
 ) (
     /// Clock.
-    input  logic                     clk_i,
+    input  logic                    clk_i,
     /// Synchronous reset, active low; empties the buffers.
-    input  logic                     rst_ni,
+    input  logic                    rst_ni,
     /// Pulse, every so many cycles: a phit that is first in its channel for two of them is old.
-    input  logic                     tick_i,
+    input  logic                    tick_i,
     /// A phit comes; there is room for it, as whoever sends holds credits.
-    input  logic                     push_i,
+    input  logic                    push_i,
     /// Channel it comes on; 0 with one channel.
-    input  logic [              2:0] push_vc_i,
+    input  logic [2:0]              push_vc_i,
     /// The phit.
-    input  logic [        WIDTH-1:0] push_phit_i,
-    /// Output it is for; 15: to be dropped.
-    input  logic [              3:0] push_out_i,
-    /// Dateline bit of its channel at the output.
-    input  logic                     push_bit_i,
-    /// It is its packet's last.
-    input  logic                     push_last_i,
+    input  logic [WIDTH-1:0]        push_phit_i,
+    /// Way of the phit.
+    input  alcor_abi_pkg::way_t     push_way_i,
     /// Pulse: a phit left, its place is free.
-    output logic                     credit_o,
+    output logic                    credit_o,
     /// Channel of that phit.
-    output logic [              2:0] credit_vc_o,
-    /// By output (bits [6:3]) and channel (bits [2:0]): there is a credit.
-    input  logic [            127:0] credits_i,
-    /// By output and channel: no packet keeps it.
-    input  logic [            127:0] unlocked_i,
-    /// By output and channel: it is not reserved.
-    input  logic [            127:0] unreserved_i,
-    /// By output and channel: all three.
-    input  logic [            127:0] open_i,
+    output logic [2:0]              credit_vc_o,
+    /// State of the outputs' channels.
+    input  alcor_abi_pkg::outlets_t outlets_i,
     /// By output: packets wait to begin there.
-    input  logic [             15:0] awaited_i,
+    input  logic [15:0]             awaited_i,
     /// By output: a packet waits here to begin there.
-    output logic [             15:0] await_o,
-    /// A phit is offered to the allocator.
-    output logic                     try_o,
-    /// Its output.
-    output logic [              3:0] try_out_o,
-    /// Its channel there.
-    output logic [              2:0] try_vc_o,
-    /// Dateline bit of the channel it came on.
-    output logic                     try_bit_o,
-    /// It is its packet's last.
-    output logic                     try_last_o,
-    /// The channel there is reserved for it.
-    output logic                     try_next_o,
-    /// It may go.
-    input  logic                     grant_i,
+    output logic [15:0]             await_o,
+    /// An offer to the allocator.
+    output alcor_abi_pkg::offer_t   offer_o,
+    /// The offer is granted.
+    input  logic                    grant_i,
     /// In the cycle after the grant: the phit.
-    output logic [        WIDTH-1:0] data_o,
-    /// By channel: a packet waits to begin, long or for what others keep, and nothing is reserved for it.
-    output logic [     CHANNELS-1:0] want_o,
-    /// By channel: where its first phit is for, {last, dateline bit of the channel there, output}.
-    output logic [CHANNELS-1:0][5:0] first_o,
-    /// By channel, pulse: what it wants is reserved for it.
-    input  logic [     CHANNELS-1:0] reserve_i,
+    output logic [WIDTH-1:0]        data_o,
+    /// By channel: a packet waits to begin, long or for a channel that others keep, and nothing is reserved for it.
+    output logic [5:0]              want_o,
+    /// By channel: outlet of the first phit.
+    output logic [5:0][6:0]         want_outlet_o,
+    /// By channel, pulse: the outlet of the first phit is reserved for it.
+    input  logic [5:0]              reserve_i,
     /// By channel: has a reservation.
-    output logic [     CHANNELS-1:0] next_o,
+    output logic [5:0]              next_o,
     /// Pulse: a packet was dropped.
-    output logic                     drop_o,
+    output logic                    drop_o,
     /// No phit is held.
-    output logic                     empty_o
+    output logic                    empty_o
 );
 
   `ALCOR_CHECK_PARAM(g_check_channels, CHANNELS == 6 || CHANNELS == 1,
@@ -99,16 +80,12 @@ module switch_router_input #(
   localparam int unsigned PtrW = $clog2(DEPTH);
   localparam int unsigned ChanW = (CHANNELS > 1) ? 3 : 1;
   localparam int unsigned AddrW = $clog2(CHANNELS * DEPTH);
-  localparam int unsigned MetaW = 6;
-  localparam logic [3:0] NoOutput = 4'd15;
 
-  // ---------------------------------------------------------------------------------------------
-  // Channels
-  // ---------------------------------------------------------------------------------------------
-  // `first` is the oldest phit of a channel, `second` the one behind it: {last, bit, out}. State of all
-  // channels lies in vectors that change only with a phit: an idle input costs a simulation little.
+  // ---------------------------------------------------------------- channels
+  // `first` is the way of the oldest phit of a channel, `second` of the one behind it. State of all channels lies in
+  // vectors that change only with a phit: an idle input costs a simulation little.
   logic [CHANNELS-1:0] first_valid_q, second_valid_q;
-  logic [CHANNELS-1:0][MetaW-1:0] first_q, second_q;
+  logic [CHANNELS-1:0][WayW-1:0] first_q, second_q;
   logic [CHANNELS-1:0][PtrW-1:0] write_ptr_q, read_ptr_q;
   logic [CHANNELS-1:0][PtrW:0] count_q;
   logic [CHANNELS-1:0] seen_q, old_q, closed;
@@ -118,10 +95,7 @@ module switch_router_input #(
   logic [CHANNELS-1:0] next_up_q;
 
   logic [CHANNELS-1:0] push, pop;
-  logic [MetaW-1:0] push_meta;
   logic grant;
-
-  assign push_meta = {push_last_i, push_bit_i, push_out_i};
 
   if (CHANNELS == 1) begin : g_push_one
     assign push = push_i;
@@ -152,23 +126,23 @@ module switch_router_input #(
 
   // One phit comes and one goes in a cycle, so one RAM does for all channels.
   (* ram_style = "distributed" *)
-  logic [MetaW-1:0] meta_ram_q[CHANNELS*DEPTH];
+  logic [WayW-1:0] way_ram_q[CHANNELS*DEPTH];
   logic [AddrW-1:0] write_addr, read_addr, third_addr;
-  logic [MetaW-1:0] third;
+  alcor_abi_pkg::way_t third;
 
   always_ff @(posedge clk_i) begin
-    if (push_i) meta_ram_q[write_addr] <= push_meta;
+    if (push_i) way_ram_q[write_addr] <= push_way_i;
   end
 
   always_ff @(posedge clk_i) begin
     if (`ALCOR_AWAKE(push_i || grant)) begin
       for (int unsigned a = 0; a < CHANNELS; a++) begin
         if (pop[a]) begin
-          first_q[a]  <= second_valid_q[a] ? second_q[a] : push_meta;
-          second_q[a] <= (count_q[a] > (PtrW + 1)'(2)) ? third : push_meta;
+          first_q[a]  <= second_valid_q[a] ? second_q[a] : push_way_i;
+          second_q[a] <= (count_q[a] > (PtrW + 1)'(2)) ? third : push_way_i;
         end else if (push[a]) begin
-          if (!first_valid_q[a]) first_q[a] <= push_meta;
-          if (!second_valid_q[a]) second_q[a] <= push_meta;
+          if (!first_valid_q[a]) first_q[a] <= push_way_i;
+          if (!second_valid_q[a]) second_q[a] <= push_way_i;
         end
       end
     end
@@ -184,36 +158,56 @@ module switch_router_input #(
     end
   end
 
+  // Outlets of the first two phits of each channel.
+  logic [CHANNELS-1:0][3:0] first_port;
+  logic [CHANNELS-1:0][6:0] first_outlet, second_outlet;
+
+  for (genvar a = 0; a < CHANNELS; a++) begin : g_outlet
+    localparam logic [1:0] Class = (CHANNELS == 1) ? 2'(CLASS) : 2'(a / 2);
+    alcor_abi_pkg::way_t first, second;
+
+    assign first  = first_q[a];
+    assign second = second_q[a];
+
+    always_comb begin
+      first_port[a] = '0;
+      first_outlet[a] = '0;
+      second_outlet[a] = '0;
+      if (`ALCOR_AWAKE(first_valid_q[a])) begin
+        first_port[a] = first.port;
+        first_outlet[a] = {first.port, Class, first.dateline};
+        second_outlet[a] = {second.port, Class, second.dateline};
+      end
+    end
+  end
+
   always_comb begin
     want_o = '0;
     if (`ALCOR_AWAKE(first_valid_q != '0)) begin
       for (int unsigned a = 0; a < CHANNELS; a++) begin
-        want_o[a] = first_valid_q[a] && !mine_q[a] && !next_up_q[a] && first_q[a][3:0] != NoOutput
+        want_o[a] = first_valid_q[a] && !mine_q[a] && !next_up_q[a] && first_port[a] != RouterNowhere
             && (old_q[a] || closed[a]);
       end
     end
   end
 
-  assign first_o = first_q;
+  assign want_outlet_o = (6 * 7)'(first_outlet);
 
-  // ---------------------------------------------------------------------------------------------
-  // Pick
-  // ---------------------------------------------------------------------------------------------
+  // ---------------------------------------------------------------- pick
   // The offer.
   logic offer_q, ok_q;
   logic [CHANNELS-1:0] chan_q;
   logic [ChanW-1:0] chan_index_q;
-  logic [MetaW-1:0] meta_q;
+  alcor_abi_pkg::way_t way_q;
   logic [1:0] class_q;
 
   logic [CHANNELS-1:0] able, other;
   logic still_ok, follows;
-  // Output and channel of the offer, and of the first two phits of each channel.
-  logic [6:0] place;
-  logic [CHANNELS-1:0][6:0] first_place, second_place;
+  // Outlet of the offer.
+  alcor_abi_pkg::outlet_t outlet;
 
-  assign grant = grant_i || (offer_q && meta_q[3:0] == NoOutput);
-  assign place = {meta_q[3:0], class_q, meta_q[4]};
+  assign grant = grant_i || (offer_q && way_q.port == RouterNowhere);
+  assign outlet = {way_q.port, class_q, way_q.dateline};
 
   // Of the channel on offer the phit behind is looked at, as if the offer were granted. It may follow
   // where the offer goes if the packet goes on, and where it begins one if nobody waits to be next.
@@ -222,28 +216,22 @@ module switch_router_input #(
     closed = '0;
     still_ok = 1'b0;
     follows = 1'b0;
-    first_place = '0;
-    second_place = '0;
     if (`ALCOR_AWAKE(first_valid_q != '0)) begin
-      follows = unreserved_i[place] && !awaited_i[meta_q[3:0]];
+      follows = outlets_i.unreserved[outlet] && !awaited_i[way_q.port];
       for (int unsigned a = 0; a < CHANNELS; a++) begin
         if (`ALCOR_AWAKE(first_valid_q[a])) begin
-          first_place[a] = {first_q[a][3:0], 2'((CHANNELS == 1) ? CLASS : a / 2), first_q[a][4]};
-          closed[a] = !unlocked_i[first_place[a]] || !unreserved_i[first_place[a]];
-          able[a] = first_valid_q[a] && credits_i[first_place[a]]
-              && (!closed[a] || mine_q[a] || (next_up_q[a] && unlocked_i[first_place[a]]));
+          closed[a] = !outlets_i.unlocked[first_outlet[a]] || !outlets_i.unreserved[first_outlet[a]];
+          able[a] = first_valid_q[a] && outlets_i.credits[first_outlet[a]]
+              && (!closed[a] || mine_q[a] || (next_up_q[a] && outlets_i.unlocked[first_outlet[a]]));
         end
-        if (`ALCOR_AWAKE(offer_q && chan_q[a])) begin
-          second_place[a] = {second_q[a][3:0], 2'((CHANNELS == 1) ? CLASS : a / 2), second_q[a][4]};
-          if (offer_q && chan_q[a]) begin
-            able[a] = second_valid_q[a] && (open_i[second_place[a]]
-                || (credits_i[second_place[a]]
-                    && (!meta_q[5] || (second_q[a][4:0] == meta_q[4:0] && follows))));
-          end
+        if (offer_q && chan_q[a]) begin
+          able[a] = second_valid_q[a] && (outlets_i.open[second_outlet[a]]
+              || (outlets_i.credits[second_outlet[a]]
+                  && (!way_q.last || (second_outlet[a] == outlet && follows))));
         end
       end
-      still_ok = credits_i[place] && ((unlocked_i[place] && unreserved_i[place])
-          || (mine_q & chan_q) != '0 || ((next_up_q & chan_q) != '0 && unlocked_i[place]));
+      still_ok = outlets_i.credits[outlet] && ((outlets_i.unlocked[outlet] && outlets_i.unreserved[outlet])
+          || (mine_q & chan_q) != '0 || ((next_up_q & chan_q) != '0 && outlets_i.unlocked[outlet]));
     end
   end
 
@@ -256,79 +244,52 @@ module switch_router_input #(
       for (int unsigned a = 0; a < CHANNELS; a++) begin
         // What is on offer and may go is about to leave, and waits for none.
         if (first_valid_q[a] && !mine_q[a] && !(offer_q && ok_q && chan_q[a])) begin
-          await_o[first_q[a][3:0]] = 1'b1;
+          await_o[first_port[a]] = 1'b1;
         end
       end
     end
   end
 
-  // The choice: with the offer granted, or none made, and with it not granted. Its index is the
-  // channel's.
+  // The choice: with the offer granted, or none made, and with it not granted.
   logic [CHANNELS-1:0] next, next_other;
-  logic [MetaW-1:0] next_meta, next_other_meta;
+  alcor_abi_pkg::way_t next_way, next_other_way;
   logic take, load;
+  // Of the channel on offer, the phit behind is the one to choose.
+  logic [CHANNELS-1:0][WayW-1:0] ways;
 
-  if (CHANNELS == 6) begin : g_pairs
-    // The two channels of a class can have the same aim, which is open to them at the same moments only:
-    // they take turns of their own. So at most one of each pair is eligible.
-    logic [2:0] odd_was_last_q, odd, other_odd;
-    logic [2:0] ahead, other_ahead, any, other_any, win, other_win;
-    logic [3*MetaW-1:0] pair_meta, other_meta;
-    // Channels behind the last choice, and behind the next.
-    logic [5:0] mask_q, next_mask, next_other_mask;
-
-    for (genvar c = 0; c < 3; c++) begin : g_pair
-      assign any[c] = able[2*c] || able[2*c+1];
-      assign odd[c] = able[2*c+1] && !(able[2*c] && odd_was_last_q[c]);
-      assign ahead[c] = odd[c] ? mask_q[2*c+1] : able[2*c] && mask_q[2*c];
-      assign other_any[c] = other[2*c] || other[2*c+1];
-      assign other_odd[c] = other[2*c+1] && !(other[2*c] && odd_was_last_q[c]);
-      assign other_ahead[c] = other_odd[c] ? mask_q[2*c+1] : other[2*c] && mask_q[2*c];
-    end
-
-    // The first of those behind the pointer, or of all.
-    always_comb begin
-      win = '0;
-      other_win = '0;
-      pair_meta = '0;
-      other_meta = '0;
-      next = '0;
-      next_other = '0;
-      next_meta = '0;
-      next_other_meta = '0;
-      next_mask = '0;
-      next_other_mask = '0;
-      if (`ALCOR_AWAKE(able != '0)) begin
-        win[0] = ahead[0] || (any[0] && ahead == '0);
-        win[1] = !ahead[0] && (ahead[1] || (any[1] && !any[0] && !ahead[2]));
-        win[2] = ahead[1:0] == '0 && (ahead[2] || (any[2] && any[1:0] == '0));
-        other_win[0] = other_ahead[0] || (other_any[0] && other_ahead == '0);
-        other_win[1] = !other_ahead[0]
-            && (other_ahead[1] || (other_any[1] && !other_any[0] && !other_ahead[2]));
-        other_win[2] = other_ahead[1:0] == '0
-            && (other_ahead[2] || (other_any[2] && other_any[1:0] == '0));
-        for (int unsigned c = 0; c < 3; c++) begin
-          next[2*c] = win[c] && !odd[c];
-          next[2*c+1] = win[c] && odd[c];
-          next_other[2*c] = other_win[c] && !other_odd[c];
-          next_other[2*c+1] = other_win[c] && other_odd[c];
-          if (odd[c]) pair_meta[c*MetaW+:MetaW] = (offer_q && chan_q[2*c+1]) ? second_q[2*c+1] : first_q[2*c+1];
-          else pair_meta[c*MetaW+:MetaW] = (offer_q && chan_q[2*c]) ? second_q[2*c] : first_q[2*c];
-          other_meta[c*MetaW+:MetaW] = other_odd[c] ? first_q[2*c+1] : first_q[2*c];
-          if (win[c]) next_meta |= pair_meta[c*MetaW+:MetaW];
-          if (other_win[c]) next_other_meta |= other_meta[c*MetaW+:MetaW];
-        end
-        // Behind the choice.
-        next_mask = {
-          win != '0 && !(win[2] && odd[2]), win[1] || win[0],
-          win[0] || (win[1] && !odd[1]), win[0], win[0] && !odd[0], 1'b0
-        };
-        next_other_mask = {
-          other_win != '0 && !(other_win[2] && other_odd[2]), other_win[1] || other_win[0],
-          other_win[0] || (other_win[1] && !other_odd[1]), other_win[0], other_win[0] && !other_odd[0], 1'b0
-        };
+  always_comb begin
+    ways = first_q;
+    if (offer_q) begin
+      for (int unsigned a = 0; a < CHANNELS; a++) begin
+        if (chan_q[a]) ways[a] = second_q[a];
       end
     end
+  end
+
+  if (CHANNELS == 6) begin : g_pairs
+    // Of each class, the channel that was chosen last; channels behind the last choice.
+    logic [2:0] odd_was_last_q;
+    logic [5:0] mask_q, next_mask, next_other_mask;
+
+    switch_router_choice u_next (
+        .able_i        (able),
+        .way_i         (ways),
+        .odd_was_last_i(odd_was_last_q),
+        .mask_i        (mask_q),
+        .next_o        (next),
+        .way_o         (next_way),
+        .mask_o        (next_mask)
+    );
+
+    switch_router_choice u_next_other (
+        .able_i        (other),
+        .way_i         (first_q),
+        .odd_was_last_i(odd_was_last_q),
+        .mask_i        (mask_q),
+        .next_o        (next_other),
+        .way_o         (next_other_way),
+        .mask_o        (next_other_mask)
+    );
 
     always_ff @(posedge clk_i) begin
       if (!rst_ni) odd_was_last_q <= '0;
@@ -342,8 +303,8 @@ module switch_router_input #(
   end else begin : g_no_pair
     assign next = able;
     assign next_other = other;
-    assign next_meta = (offer_q && chan_q[0]) ? second_q[0] : first_q[0];
-    assign next_other_meta = first_q[0];
+    assign next_way = ways[0];
+    assign next_other_way = first_q[0];
   end
 
   // The grant comes late in the cycle: both cases are worked out before it.
@@ -389,7 +350,7 @@ module switch_router_input #(
   always_ff @(posedge clk_i) begin
     if (able != '0 && load) begin
       chan_q <= take ? next : next_other;
-      meta_q <= take ? next_meta : next_other_meta;
+      way_q <= take ? next_way : next_other_way;
       chan_index_q <= take ? next_index : next_other_index;
       class_q <= take ? next_class : next_other_class;
     end
@@ -402,23 +363,20 @@ module switch_router_input #(
       mine_q <= '0;
       next_up_q <= '0;
     end else if (`ALCOR_AWAKE(grant || reserve_i != '0)) begin
-      mine_q <= (mine_q & ~pop) | (meta_q[5] ? '0 : pop);
+      mine_q <= (mine_q & ~pop) | (way_q.last ? '0 : pop);
       // A packet that leaves in the cycle in which it gets the reservation does not need it.
-      next_up_q <= (next_up_q | reserve_i) & ~pop;
+      next_up_q <= (next_up_q | reserve_i[CHANNELS-1:0]) & ~pop;
     end
   end
 
-  assign try_o = offer_q && ok_q && meta_q[3:0] != NoOutput;
-  assign try_out_o = meta_q[3:0];
-  assign try_vc_o = {class_q, meta_q[4]};
-  assign try_bit_o = (CHANNELS > 1) && chan_index_q[0];
-  assign try_last_o = meta_q[5];
-  assign try_next_o = (next_up_q & chan_q) != '0;
-  assign next_o = next_up_q;
+  assign offer_o.valid = offer_q && ok_q && way_q.port != RouterNowhere;
+  assign offer_o.outlet = outlet;
+  assign offer_o.dateline = (CHANNELS > 1) && chan_index_q[0];
+  assign offer_o.last = way_q.last;
+  assign offer_o.next = (next_up_q & chan_q) != '0;
+  assign next_o = 6'(next_up_q);
 
-  // ---------------------------------------------------------------------------------------------
-  // Phits
-  // ---------------------------------------------------------------------------------------------
+  // ---------------------------------------------------------------- phits
   if (CHANNELS == 1) begin : g_one_ring
     assign write_addr = write_ptr_q[0];
     assign read_addr  = read_ptr_q[0];
@@ -445,7 +403,7 @@ module switch_router_input #(
 
   always_comb begin
     third = '0;
-    if (`ALCOR_AWAKE(offer_q)) third = meta_ram_q[third_addr];
+    if (`ALCOR_AWAKE(offer_q)) third = way_ram_q[third_addr];
   end
 
   ram_sdp #(
@@ -463,16 +421,11 @@ module switch_router_input #(
       .rdata_o(data_o)
   );
 
-  // ---------------------------------------------------------------------------------------------
-  // Credits
-  // ---------------------------------------------------------------------------------------------
+  // ---------------------------------------------------------------- credits
   logic credit_q;
   logic [2:0] credit_vc_q;
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) credit_q <= 1'b0;
-    else credit_q <= grant;
-  end
+  always_ff @(posedge clk_i) credit_q <= rst_ni ? grant : 1'b0;
 
   always_ff @(posedge clk_i) begin
     if (grant) credit_vc_q <= 3'(chan_index_q);
@@ -480,7 +433,7 @@ module switch_router_input #(
 
   assign credit_o = credit_q;
   assign credit_vc_o = credit_vc_q;
-  assign drop_o = offer_q && meta_q[3:0] == NoOutput && meta_q[5];
+  assign drop_o = offer_q && way_q.port == RouterNowhere && way_q.last;
   assign empty_o = first_valid_q == '0;
 
   // Of the channel that a phit comes to or leaves, not of all: that costs simulations less.
@@ -495,8 +448,8 @@ module switch_router_input #(
   `ALCOR_IMPLIES(a_channel_exists, push_i, int'(push_vc_i) < int'(CHANNELS))
   `ALCOR_IMPLIES(a_offer_onehot, offer_q, chan_q == CHANNELS'(1) << chan_index_q)
   `ALCOR_IMPLIES(a_offer_is_first, offer_q, (chan_q & first_valid_q) != '0)
-  `ALCOR_IMPLIES(a_grant_if_tried, grant_i, try_o)
-  `ALCOR_ASSERT(a_reserved_once, (reserve_i & next_up_q) == '0)
+  `ALCOR_IMPLIES(a_grant_if_tried, grant_i, offer_o.valid)
+  `ALCOR_ASSERT(a_reserved_once, (reserve_i[CHANNELS-1:0] & next_up_q) == '0)
   `ALCOR_ASSERT(a_next_has_not_begun, (next_up_q & mine_q) == '0)
   `ALCOR_ASSERT(a_next_waits, (next_up_q & ~first_valid_q) == '0)
 

@@ -1,6 +1,8 @@
 `include "assertions.svh"
 `include "simulation.svh"
 
+import alcor_abi_pkg::*;
+
 /// Reservation of output channels for packets that wait: what makes the router free of starvation.
 ///
 /// The allocator gives a channel to one of those who ask in the cycle in which it is free and has credit.
@@ -21,53 +23,45 @@ module switch_router_reserve #(
     input  logic                       rst_ni,
     /// By input and its channel: a packet waits to begin. A local input has channel 0 alone.
     input  logic [PORTS-1:0][5:0]      want_i,
-    /// By input and its channel: where its first phit is for, {last, dateline bit there, output}.
-    input  logic [PORTS-1:0][5:0][5:0] first_i,
+    /// By input and its channel: outlet of its first phit.
+    input  logic [PORTS-1:0][5:0][6:0] outlet_i,
     /// By input and its channel: has a reservation.
     input  logic [PORTS-1:0][5:0]      next_i,
-    /// By output and channel: it is not reserved.
+    /// By outlet: the outlet is not reserved.
     input  logic [127:0]               unreserved_i,
-    /// The channel `reserve_place_o` is reserved.
+    /// An outlet is reserved.
     output logic                       reserve_o,
-    /// Output and channel.
-    output logic [6:0]                 reserve_place_o,
+    /// The outlet.
+    output alcor_abi_pkg::outlet_t     reserve_outlet_o,
     /// By input and its channel, pulse: for this one.
     output logic [PORTS-1:0][5:0]      reserve_for_o,
-    /// The reservation of the channel `cancel_place_o` is void.
-    output logic                       cancel_o,
-    /// Output and channel.
-    output logic [6:0]                 cancel_place_o
+    /// The reservation of an outlet is void.
+    output alcor_abi_pkg::outlet_pulse_t cancel_o
 );
 
   // Input channels of a class: {input, dateline bit}.
   localparam int unsigned Channels = 2 * PORTS;
   localparam int unsigned IdW = $clog2(Channels);
 
-  // ---------------------------------------------------------------------------------------------
-  // Walk
-  // ---------------------------------------------------------------------------------------------
+  // ---------------------------------------------------------------- walk
   logic [3:0] port_q;
   logic [2:0] channel_q;
   logic some;
   logic visit_d, visit_q;
-  logic [6:0] place_d, place_q;
+  alcor_abi_pkg::outlet_t outlet_d, outlet_q;
 
   assign some = want_i != '0;
 
   // Whom the walk is at, and what is wanted there.
   always_comb begin
     visit_d = 1'b0;
-    place_d = '0;
+    outlet_d = '0;
     if (`ALCOR_AWAKE(some)) begin
       for (int unsigned i = 0; i < PORTS; i++) begin
         for (int unsigned a = 0; a < ((i < LINKS) ? 6 : 1); a++) begin
           if (port_q == 4'(i) && channel_q == 3'(a)) begin
             visit_d |= want_i[i][a];
-            place_d |= {
-              first_i[i][a][3:0],
-              2'((i < LINKS) ? a / 2 : (i < LINKS + 2) ? i - LINKS : 2),
-              first_i[i][a][4]
-            };
+            outlet_d |= outlet_i[i][a];
           end
         end
       end
@@ -93,12 +87,10 @@ module switch_router_reserve #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (`ALCOR_AWAKE(some)) place_q <= place_d;
+    if (`ALCOR_AWAKE(some)) outlet_q <= outlet_d;
   end
 
-  // ---------------------------------------------------------------------------------------------
-  // Choice among those who wait for that channel
-  // ---------------------------------------------------------------------------------------------
+  // ---------------------------------------------------------------- choice among those who wait for that channel
   // Whom each channel was reserved for last; turns go on behind. Whatever it holds at first will do.
   (* ram_style = "distributed" *)
   logic [IdW-1:0] last_q[128];
@@ -112,10 +104,7 @@ module switch_router_reserve #(
     if (`ALCOR_AWAKE(visit_q)) begin
       for (int unsigned i = 0; i < PORTS; i++) begin
         for (int unsigned a = 0; a < ((i < LINKS) ? 6 : 1); a++) begin
-          if (want_i[i][a] && first_i[i][a][3:0] == place_q[6:3] && first_i[i][a][4] == place_q[0]
-              && 2'((i < LINKS) ? a / 2 : (i < LINKS + 2) ? i - LINKS : 2) == place_q[2:1]) begin
-            wants[2*i+a%2] = 1'b1;
-          end
+          if (want_i[i][a] && outlet_i[i][a] == outlet_q) wants[2*i+a%2] = 1'b1;
         end
       end
     end
@@ -130,7 +119,7 @@ module switch_router_reserve #(
     chosen = '0;
     chosen_id = '0;
     if (`ALCOR_AWAKE(wants != '0)) begin
-      behind = ({Channels{1'b1}} << last_q[place_q]) << 1;
+      behind = ({Channels{1'b1}} << last_q[outlet_q]) << 1;
       urgent = wants & behind;
       // Bit r: some bit up to r; without a carry, to be few levels of LUTs.
       upto = wants | wants << 1;
@@ -151,15 +140,15 @@ module switch_router_reserve #(
     end
   end
 
-  assign reserve_o = visit_q && wants != '0 && unreserved_i[place_q];
-  assign reserve_place_o = place_q;
+  assign reserve_o = visit_q && wants != '0 && unreserved_i[outlet_q];
+  assign reserve_outlet_o = outlet_q;
 
   always_comb begin
     reserve_for_o = '0;
     if (reserve_o) begin
       for (int unsigned i = 0; i < PORTS; i++) begin
         for (int unsigned a = 0; a < 6; a++) begin
-          if (i < LINKS) reserve_for_o[i][a] = chosen[2*i+a%2] && 2'(a / 2) == place_q[2:1];
+          if (i < LINKS) reserve_for_o[i][a] = chosen[2*i+a%2] && 2'(a / 2) == outlet_q.channel.class_;
           else if (a == 0) reserve_for_o[i][a] = chosen[2*i];
         end
       end
@@ -167,30 +156,24 @@ module switch_router_reserve #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (reserve_o) last_q[place_q] <= chosen_id;
+    if (reserve_o) last_q[outlet_q] <= chosen_id;
   end
 
-  // ---------------------------------------------------------------------------------------------
-  // Was it still there?
-  // ---------------------------------------------------------------------------------------------
+  // ---------------------------------------------------------------- was it still there?
   logic check_q;
-  logic [6:0] check_place_q;
+  alcor_abi_pkg::outlet_t check_outlet_q;
   logic [PORTS-1:0][5:0] check_for_q;
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) check_q <= 1'b0;
-    else check_q <= reserve_o;
-  end
+  always_ff @(posedge clk_i) check_q <= rst_ni ? reserve_o : 1'b0;
 
   always_ff @(posedge clk_i) begin
     if (reserve_o) begin
-      check_place_q <= place_q;
-      check_for_q   <= reserve_for_o;
+      check_outlet_q <= outlet_q;
+      check_for_q    <= reserve_for_o;
     end
   end
 
-  assign cancel_o = check_q && (next_i & check_for_q) == '0;
-  assign cancel_place_o = check_place_q;
+  assign cancel_o = {check_q && (next_i & check_for_q) == '0, check_outlet_q};
 
   `ALCOR_IMPLIES(a_reserved_for_one, reserve_o, $onehot(reserve_for_o))
 
