@@ -269,16 +269,6 @@ package alcor_abi_pkg;
   } alpu_result_e;
 
   // Paper, figure 6. Payload follows: length - 1 words.
-  localparam int PUT_HEADER_SLOT_LSB = 0;
-  localparam int PUT_HEADER_SLOT_W = 8;
-  localparam int PUT_HEADER_OFFSET_LSB = 8;
-  localparam int PUT_HEADER_OFFSET_W = 8;
-  localparam int PUT_HEADER_LENGTH_LSB = 16;
-  localparam int PUT_HEADER_LENGTH_W = 5;
-  localparam int PUT_HEADER_PTYPE_LSB = 21;
-  localparam int PUT_HEADER_PTYPE_W = 3;
-  localparam int PUT_HEADER_DPID_LSB = 24;
-  localparam int PUT_HEADER_DPID_W = 8;
   /// PUT-1, PUT-n: header.
   typedef struct packed {
     /// Destination rank.
@@ -293,16 +283,6 @@ package alcor_abi_pkg;
     logic [7:0] slot;
   } put_header_t;
   // Paper, figure 6.
-  localparam int GET_HEADER1_SLOT_LSB = 0;
-  localparam int GET_HEADER1_SLOT_W = 8;
-  localparam int GET_HEADER1_OFFSET_LSB = 8;
-  localparam int GET_HEADER1_OFFSET_W = 8;
-  localparam int GET_HEADER1_LENGTH_LSB = 16;
-  localparam int GET_HEADER1_LENGTH_W = 5;
-  localparam int GET_HEADER1_PTYPE_LSB = 21;
-  localparam int GET_HEADER1_PTYPE_W = 3;
-  localparam int GET_HEADER1_DPID_LSB = 24;
-  localparam int GET_HEADER1_DPID_W = 8;
   /// GET: header 1.
   typedef struct packed {
     /// Destination rank: the one that owns the data.
@@ -317,16 +297,6 @@ package alcor_abi_pkg;
     logic [7:0] slot;
   } get_header1_t;
   // Paper, figure 6: the header of the PUT that answers, once its length is incremented.
-  localparam int GET_HEADER2_SLOT_LSB = 0;
-  localparam int GET_HEADER2_SLOT_W = 8;
-  localparam int GET_HEADER2_ZERO_LSB = 8;
-  localparam int GET_HEADER2_ZERO_W = 8;
-  localparam int GET_HEADER2_LENGTH_LSB = 16;
-  localparam int GET_HEADER2_LENGTH_W = 5;
-  localparam int GET_HEADER2_PTYPE_LSB = 21;
-  localparam int GET_HEADER2_PTYPE_W = 3;
-  localparam int GET_HEADER2_MYID_LSB = 24;
-  localparam int GET_HEADER2_MYID_W = 8;
   /// GET: header 2.
   typedef struct packed {
     /// The rank that asks.
@@ -341,22 +311,6 @@ package alcor_abi_pkg;
     logic [7:0] slot;
   } get_header2_t;
   // Followed by the byte offset (word 1), x_length (word 2) and, for XGET, the local byte address at the origin (word 3). An XPUT's payload follows word 2, aligned as the offset is.
-  localparam int X_HEADER_SLOT_LSB = 0;
-  localparam int X_HEADER_SLOT_W = 8;
-  localparam int X_HEADER_SRC_LSB = 8;
-  localparam int X_HEADER_SRC_W = 8;
-  localparam int X_HEADER_HIGH_LSB = 16;
-  localparam int X_HEADER_HIGH_W = 2;
-  localparam int X_HEADER_MESSAGE_LSB = 18;
-  localparam int X_HEADER_MESSAGE_W = 1;
-  localparam int X_HEADER_BEYOND_LSB = 19;
-  localparam int X_HEADER_BEYOND_W = 1;
-  localparam int X_HEADER_LAST_LSB = 20;
-  localparam int X_HEADER_LAST_W = 1;
-  localparam int X_HEADER_PTYPE_LSB = 21;
-  localparam int X_HEADER_PTYPE_W = 3;
-  localparam int X_HEADER_DPID_LSB = 24;
-  localparam int X_HEADER_DPID_W = 8;
   /// XPUT, XGET: word 0.
   typedef struct packed {
     /// Destination rank.
@@ -377,10 +331,6 @@ package alcor_abi_pkg;
     logic [7:0] slot;
   } x_header_t;
   // Before the last packet the whole word is the number of bytes left in the command, this packet included; so that the first packet is refused if the command's end is out of bounds.
-  localparam int X_LENGTH_LENGTH_LSB = 0;
-  localparam int X_LENGTH_LENGTH_W = 16;
-  localparam int X_LENGTH_ID_LSB = 16;
-  localparam int X_LENGTH_ID_W = 16;
   /// XPUT, XGET: word 2 of a command's last packet.
   typedef struct packed {
     /// Command id, returned with the completion.
@@ -389,16 +339,6 @@ package alcor_abi_pkg;
     logic [15:0] length;
   } x_length_t;
   // Followed by the local byte address at the origin (word 1) and x_length (word 2: id and payload bytes). Payload follows, aligned as the local address is.
-  localparam int X_DATA_STATUS_LSB = 0;
-  localparam int X_DATA_STATUS_W = 5;
-  localparam int X_DATA_MESSAGE_LSB = 19;
-  localparam int X_DATA_MESSAGE_W = 1;
-  localparam int X_DATA_LAST_LSB = 20;
-  localparam int X_DATA_LAST_W = 1;
-  localparam int X_DATA_PTYPE_LSB = 21;
-  localparam int X_DATA_PTYPE_W = 3;
-  localparam int X_DATA_DPID_LSB = 24;
-  localparam int X_DATA_DPID_W = 8;
   /// XDATA: word 0.
   typedef struct packed {
     /// Destination rank: the one that asked.
@@ -415,14 +355,6 @@ package alcor_abi_pkg;
     status_e status;
   } x_data_t;
   // A packet of one word.
-  localparam int X_ACK_ID_LSB = 0;
-  localparam int X_ACK_ID_W = 16;
-  localparam int X_ACK_STATUS_LSB = 16;
-  localparam int X_ACK_STATUS_W = 5;
-  localparam int X_ACK_PTYPE_LSB = 21;
-  localparam int X_ACK_PTYPE_W = 3;
-  localparam int X_ACK_DPID_LSB = 24;
-  localparam int X_ACK_DPID_W = 8;
   /// XACK.
   typedef struct packed {
     /// Destination rank: the one that asked.
@@ -435,12 +367,6 @@ package alcor_abi_pkg;
     logic [15:0] id;
   } x_ack_t;
   // Written by the host to commit an extended command.
-  localparam int X_COMMIT_ID_LSB = 0;
-  localparam int X_COMMIT_ID_W = 16;
-  localparam int X_COMMIT_SLOT_LSB = 16;
-  localparam int X_COMMIT_SLOT_W = 8;
-  localparam int X_COMMIT_DPID_LSB = 24;
-  localparam int X_COMMIT_DPID_W = 8;
   /// Operand of X_PUT and X_GET.
   typedef struct packed {
     /// Target rank.
@@ -451,12 +377,6 @@ package alcor_abi_pkg;
     logic [15:0] id;
   } x_commit_t;
   // An entry is four words in node memory; word 1 is the number of commands retired (see RETIRED) when it was written. Of a receive or probe, word 2 is the message's tag and word 3 its length in bytes, whatever was received of it; else they are left as they are.
-  localparam int CQ_ENTRY_STATUS_LSB = 0;
-  localparam int CQ_ENTRY_STATUS_W = 5;
-  localparam int CQ_ENTRY_SOURCE_LSB = 8;
-  localparam int CQ_ENTRY_SOURCE_W = 8;
-  localparam int CQ_ENTRY_ID_LSB = 16;
-  localparam int CQ_ENTRY_ID_W = 16;
   /// Completion ring entry, word 0.
   typedef struct packed {
     /// Command id.
@@ -469,18 +389,6 @@ package alcor_abi_pkg;
     status_e status;
   } cq_entry_t;
   // A phit on a link is PHIT_W bits of data and, above them, this header of 6 bytes and a position of 4 bytes.
-  localparam int NET_LOW_DEST_LSB = 0;
-  localparam int NET_LOW_DEST_W = 16;
-  localparam int NET_LOW_CONTEXT_LSB = 16;
-  localparam int NET_LOW_CONTEXT_W = 5;
-  localparam int NET_LOW_OPCODE_LSB = 21;
-  localparam int NET_LOW_OPCODE_W = 4;
-  localparam int NET_LOW_ALGORITHM_LSB = 25;
-  localparam int NET_LOW_ALGORITHM_W = 2;
-  localparam int NET_LOW_OPERATION_LSB = 27;
-  localparam int NET_LOW_OPERATION_W = 4;
-  localparam int NET_LOW_LAST_LSB = 31;
-  localparam int NET_LOW_LAST_W = 1;
   /// Network header, low word.
   typedef struct packed {
     /// The packet's last phit.
@@ -497,14 +405,6 @@ package alcor_abi_pkg;
     logic [15:0] dest;
   } net_low_t;
   // Network header, high half-word
-  localparam int NET_HIGH_STAGE_LSB = 0;
-  localparam int NET_HIGH_STAGE_W = 3;
-  localparam int NET_HIGH_KIND_LSB = 3;
-  localparam int NET_HIGH_KIND_W = 2;
-  localparam int NET_HIGH_PARITY_LSB = 5;
-  localparam int NET_HIGH_PARITY_W = 1;
-  localparam int NET_HIGH_SIZE_LSB = 14;
-  localparam int NET_HIGH_SIZE_W = 2;
   /// Network header, high half-word.
   typedef struct packed {
     /// Zero: a packet of a phit where `last` is set.
@@ -519,10 +419,6 @@ package alcor_abi_pkg;
     logic [2:0] stage;
   } net_high_t;
   // Above the header.
-  localparam int NET_POSITION_WORD_LSB = 0;
-  localparam int NET_POSITION_WORD_W = 28;
-  localparam int NET_POSITION_WORDS_LSB = 28;
-  localparam int NET_POSITION_WORDS_W = 4;
   /// Position.
   typedef struct packed {
     /// Words of the phit that count, less one.
@@ -531,8 +427,6 @@ package alcor_abi_pkg;
     logic [27:0] word;
   } net_position_t;
   // Channel of a link
-  localparam int LINK_CHANNEL_VC_LSB = 0;
-  localparam int LINK_CHANNEL_VC_W = 3;
   /// Channel of a link.
   typedef struct packed {
     /// Not used: zero.
@@ -541,12 +435,6 @@ package alcor_abi_pkg;
     channel_e vc;
   } link_channel_t;
   // Commits a request or command; match and mask bits of requests and AO_INSERT are operands that are written before it. A mask bit that is set matches either value; in a unit for posted receives an entry has mask bits, in one for unexpected messages a request has them, and those of the other are not looked at.
-  localparam int ALPU_COMMAND_OP_LSB = 0;
-  localparam int ALPU_COMMAND_OP_W = 4;
-  localparam int ALPU_COMMAND_ID_LSB = 8;
-  localparam int ALPU_COMMAND_ID_W = 8;
-  localparam int ALPU_COMMAND_TAG_LSB = 16;
-  localparam int ALPU_COMMAND_TAG_W = 16;
   /// Matching unit: a request or command.
   typedef struct packed {
     /// Tag, of AO_INSERT and AO_CANCEL.
@@ -559,10 +447,6 @@ package alcor_abi_pkg;
     alpu_op_e op;
   } alpu_command_t;
   // Matching unit: high match and mask bits
-  localparam int ALPU_HIGH_MATCH_HIGH_LSB = 0;
-  localparam int ALPU_HIGH_MATCH_HIGH_W = 10;
-  localparam int ALPU_HIGH_MASK_HIGH_LSB = 16;
-  localparam int ALPU_HIGH_MASK_HIGH_W = 10;
   /// Matching unit: high match and mask bits.
   typedef struct packed {
     /// Not used: zero.
@@ -575,12 +459,6 @@ package alcor_abi_pkg;
     logic [9:0] match_high;
   } alpu_high_t;
   // One for each request, AO_START_INSERT and AO_CANCEL; AO_INSERT, AO_STOP_INSERT, AO_RESET and commands that are discarded have none.
-  localparam int ALPU_RESULT_VALUE_LSB = 0;
-  localparam int ALPU_RESULT_VALUE_W = 16;
-  localparam int ALPU_RESULT_ID_LSB = 16;
-  localparam int ALPU_RESULT_ID_W = 8;
-  localparam int ALPU_RESULT_KIND_LSB = 24;
-  localparam int ALPU_RESULT_KIND_W = 3;
   /// Matching unit: result.
   typedef struct packed {
     /// Not used: zero.
@@ -593,12 +471,6 @@ package alcor_abi_pkg;
     logic [15:0] value;
   } alpu_result_t;
   // Operand of X_TAG
-  localparam int X_TAG_TAG_LSB = 0;
-  localparam int X_TAG_TAG_W = 26;
-  localparam int X_TAG_ANY_SOURCE_LSB = 30;
-  localparam int X_TAG_ANY_SOURCE_W = 1;
-  localparam int X_TAG_ANY_TAG_LSB = 31;
-  localparam int X_TAG_ANY_TAG_W = 1;
   /// Operand of X_TAG.
   typedef struct packed {
     /// X_RECEIVE, X_PROBE: any tag will do.
@@ -611,12 +483,6 @@ package alcor_abi_pkg;
     logic [25:0] tag;
   } x_tag_t;
   // Written by the host to commit it. The id of a message or receive is below the depth of the queues (MESSAGES), and no other one of the rank's messages or receives under way has it.
-  localparam int X_MESSAGE_ID_LSB = 0;
-  localparam int X_MESSAGE_ID_W = 16;
-  localparam int X_MESSAGE_CONTEXT_LSB = 16;
-  localparam int X_MESSAGE_CONTEXT_W = 8;
-  localparam int X_MESSAGE_RANK_LSB = 24;
-  localparam int X_MESSAGE_RANK_W = 8;
   /// Operand of X_SEND, X_ANNOUNCE, X_RECEIVE and X_PROBE.
   typedef struct packed {
     /// Rank: target or source.
@@ -627,20 +493,6 @@ package alcor_abi_pkg;
     logic [15:0] id;
   } x_message_t;
   // Followed by the tag (word 1), the length in bytes (word 2) and the sender's command id (word 3). An eager message's payload follows, its first byte in lane 0.
-  localparam int MESSAGE_CONTEXT_LSB = 0;
-  localparam int MESSAGE_CONTEXT_W = 8;
-  localparam int MESSAGE_SRC_LSB = 8;
-  localparam int MESSAGE_SRC_W = 8;
-  localparam int MESSAGE_ZERO_LSB = 16;
-  localparam int MESSAGE_ZERO_W = 3;
-  localparam int MESSAGE_RECALL_LSB = 19;
-  localparam int MESSAGE_RECALL_W = 1;
-  localparam int MESSAGE_ANNOUNCE_LSB = 20;
-  localparam int MESSAGE_ANNOUNCE_W = 1;
-  localparam int MESSAGE_PTYPE_LSB = 21;
-  localparam int MESSAGE_PTYPE_W = 3;
-  localparam int MESSAGE_DPID_LSB = 24;
-  localparam int MESSAGE_DPID_W = 8;
   /// MESSAGE: word 0.
   typedef struct packed {
     /// Destination rank.
@@ -659,12 +511,6 @@ package alcor_abi_pkg;
     logic [7:0] context_;
   } message_t;
   // What travels between two boards' link ends is an Ethernet frame: 6 bytes of destination, 6 of source, then this word, link_abi, link_credits, link_shape and zeros up to 64 bytes; behind it up to 8 groups of 128 bytes, of three slots each. hw/link/doc/link.md.
-  localparam int LINK_FRAME_ETHERTYPE_LSB = 0;
-  localparam int LINK_FRAME_ETHERTYPE_W = 16;
-  localparam int LINK_FRAME_LAYOUT_LSB = 16;
-  localparam int LINK_FRAME_LAYOUT_W = 8;
-  localparam int LINK_FRAME_SEQUENCE_LSB = 24;
-  localparam int LINK_FRAME_SEQUENCE_W = 8;
   /// Frame of a link: fourth word.
   typedef struct packed {
     /// Counts the frames of this direction since reset.
@@ -676,18 +522,6 @@ package alcor_abi_pkg;
   } link_frame_t;
   // Who speaks another ABI is not listened to.
   // Credits given back, by channel.
-  localparam int LINK_CREDITS_REQUEST_LSB = 0;
-  localparam int LINK_CREDITS_REQUEST_W = 5;
-  localparam int LINK_CREDITS_REQUEST_1_LSB = 5;
-  localparam int LINK_CREDITS_REQUEST_1_W = 5;
-  localparam int LINK_CREDITS_REPLY_LSB = 10;
-  localparam int LINK_CREDITS_REPLY_W = 5;
-  localparam int LINK_CREDITS_REPLY_1_LSB = 15;
-  localparam int LINK_CREDITS_REPLY_1_W = 5;
-  localparam int LINK_CREDITS_COLLECTIVE_LSB = 20;
-  localparam int LINK_CREDITS_COLLECTIVE_W = 5;
-  localparam int LINK_CREDITS_COLLECTIVE_1_LSB = 25;
-  localparam int LINK_CREDITS_COLLECTIVE_1_W = 5;
   /// Frame of a link: sixth word.
   typedef struct packed {
     /// Not used: zero.
@@ -706,10 +540,6 @@ package alcor_abi_pkg;
     logic [4:0] request;
   } link_credits_t;
   // A slot is a phit and, above its header, these 4 bits.
-  localparam int LINK_SLOT_VC_LSB = 0;
-  localparam int LINK_SLOT_VC_W = 3;
-  localparam int LINK_SLOT_FULL_LSB = 3;
-  localparam int LINK_SLOT_FULL_W = 1;
   /// Slot of a link's frame: what lies above a phit.
   typedef struct packed {
     /// There is a phit in this slot.
@@ -725,11 +555,7 @@ package alcor_abi_pkg;
   // Refuse another major.
   localparam logic [11:0] BOARD_ABI_VERSION_OFFSET = 12'h004;
   localparam logic [15:0] BOARD_ABI_VERSION_MINOR_VALUE = 16'h0;
-  localparam int BOARD_ABI_VERSION_MINOR_LSB = 0;
-  localparam int BOARD_ABI_VERSION_MINOR_W = 16;
   localparam logic [15:0] BOARD_ABI_VERSION_MAJOR_VALUE = 16'h1;
-  localparam int BOARD_ABI_VERSION_MAJOR_LSB = 16;
-  localparam int BOARD_ABI_VERSION_MAJOR_W = 16;
   /// ABI version.
   typedef struct packed {
     /// major
@@ -743,14 +569,6 @@ package alcor_abi_pkg;
   localparam logic [11:0] BOARD_REVISION_OFFSET = 12'h00C;
   // Blocks on this board.
   localparam logic [11:0] BOARD_CAPABILITIES_OFFSET = 12'h010;
-  localparam int BOARD_CAPABILITIES_RMA_LSB = 0;
-  localparam int BOARD_CAPABILITIES_RMA_W = 1;
-  localparam int BOARD_CAPABILITIES_ALPU_LSB = 1;
-  localparam int BOARD_CAPABILITIES_ALPU_W = 1;
-  localparam int BOARD_CAPABILITIES_SWITCH_LSB = 2;
-  localparam int BOARD_CAPABILITIES_SWITCH_W = 1;
-  localparam int BOARD_CAPABILITIES_MESSAGES_LSB = 3;
-  localparam int BOARD_CAPABILITIES_MESSAGES_W = 1;
   /// Capabilities.
   typedef struct packed {
     /// Not used: zero.
@@ -766,14 +584,6 @@ package alcor_abi_pkg;
   } board_capabilities_t;
   // Geometry
   localparam logic [11:0] BOARD_GEOMETRY_OFFSET = 12'h014;
-  localparam int BOARD_GEOMETRY_RANKS_LSB = 0;
-  localparam int BOARD_GEOMETRY_RANKS_W = 8;
-  localparam int BOARD_GEOMETRY_LINKS_LSB = 8;
-  localparam int BOARD_GEOMETRY_LINKS_W = 8;
-  localparam int BOARD_GEOMETRY_SLOTS_LSB = 16;
-  localparam int BOARD_GEOMETRY_SLOTS_W = 9;
-  localparam int BOARD_GEOMETRY_BEAT_LSB = 25;
-  localparam int BOARD_GEOMETRY_BEAT_W = 7;
   /// Geometry.
   typedef struct packed {
     /// Bytes of a beat, which the coprocessors and the crossbar move in a cycle: 4, 16, 32 or 64.
@@ -789,10 +599,6 @@ package alcor_abi_pkg;
   localparam logic [11:0] BOARD_NODE_MEMORY_OFFSET = 12'h018;
   // Queues
   localparam logic [11:0] BOARD_QUEUES_OFFSET = 12'h01C;
-  localparam int BOARD_QUEUES_COMMANDS_LSB = 0;
-  localparam int BOARD_QUEUES_COMMANDS_W = 16;
-  localparam int BOARD_QUEUES_PAYLOAD_LSB = 16;
-  localparam int BOARD_QUEUES_PAYLOAD_W = 16;
   /// Queues.
   typedef struct packed {
     /// Payload words of an extended packet.
@@ -804,14 +610,6 @@ package alcor_abi_pkg;
   localparam logic [11:0] BOARD_CLOCK_OFFSET = 12'h020;
   // Status
   localparam logic [11:0] BOARD_STATUS_OFFSET = 12'h024;
-  localparam int BOARD_STATUS_READY_LSB = 0;
-  localparam int BOARD_STATUS_READY_W = 1;
-  localparam int BOARD_STATUS_ABORTED_LSB = 1;
-  localparam int BOARD_STATUS_ABORTED_W = 1;
-  localparam int BOARD_STATUS_ABORT_RANK_LSB = 8;
-  localparam int BOARD_STATUS_ABORT_RANK_W = 8;
-  localparam int BOARD_STATUS_ABORT_REASON_LSB = 16;
-  localparam int BOARD_STATUS_ABORT_REASON_W = 8;
   /// Status.
   typedef struct packed {
     /// Not used: zero.
@@ -833,8 +631,6 @@ package alcor_abi_pkg;
   localparam logic [11:0] BOARD_CYCLE_HI_OFFSET = 12'h02C;
   // Write only.
   localparam logic [11:0] BOARD_CONTROL_OFFSET = 12'h030;
-  localparam int BOARD_CONTROL_RESET_LSB = 0;
-  localparam int BOARD_CONTROL_RESET_W = 1;
   /// Control.
   typedef struct packed {
     /// Not used: zero.
@@ -844,10 +640,6 @@ package alcor_abi_pkg;
   } board_control_t;
   // Where the board stands in its cluster; written before the first rank begins.
   localparam logic [11:0] BOARD_PLACE_OFFSET = 12'h034;
-  localparam int BOARD_PLACE_BOARD_LSB = 0;
-  localparam int BOARD_PLACE_BOARD_W = 8;
-  localparam int BOARD_PLACE_RANKS_LSB = 8;
-  localparam int BOARD_PLACE_RANKS_W = 8;
   /// Place.
   typedef struct packed {
     /// Not used: zero.
@@ -859,10 +651,6 @@ package alcor_abi_pkg;
   } board_place_t;
   // Write only: an entry. After reset no rank has one.
   localparam logic [11:0] BOARD_FORWARD_OFFSET = 12'h038;
-  localparam int BOARD_FORWARD_RANK_LSB = 0;
-  localparam int BOARD_FORWARD_RANK_W = 8;
-  localparam int BOARD_FORWARD_PORT_LSB = 8;
-  localparam int BOARD_FORWARD_PORT_W = 4;
   /// Forwarding table.
   typedef struct packed {
     /// Not used: zero.
@@ -874,8 +662,6 @@ package alcor_abi_pkg;
   } board_forward_t;
   // Write only: the link ports whose links close a ring.
   localparam logic [11:0] BOARD_DATELINES_OFFSET = 12'h03C;
-  localparam int BOARD_DATELINES_PORTS_LSB = 0;
-  localparam int BOARD_DATELINES_PORTS_W = 8;
   /// Datelines.
   typedef struct packed {
     /// Not used: zero.
@@ -885,12 +671,6 @@ package alcor_abi_pkg;
   } board_datelines_t;
   // Shape of the collective switch; 0 without one.
   localparam logic [11:0] BOARD_SWITCH_OFFSET = 12'h040;
-  localparam int BOARD_SWITCH_STAGES_LSB = 0;
-  localparam int BOARD_SWITCH_STAGES_W = 4;
-  localparam int BOARD_SWITCH_COMMUNICATORS_LSB = 8;
-  localparam int BOARD_SWITCH_COMMUNICATORS_W = 6;
-  localparam int BOARD_SWITCH_PHIT_LSB = 16;
-  localparam int BOARD_SWITCH_PHIT_W = 8;
   /// Switch.
   typedef struct packed {
     /// Not used: zero.
@@ -910,10 +690,6 @@ package alcor_abi_pkg;
   localparam logic [11:0] BOARD_COLLECTIVES_OFFSET = 12'h044;
   // Shape of each rank's message engine; 0 without one. Fragment i of the unexpected message buffer is at byte NODE_MEMORY - (depth - i) * fragment of node memory.
   localparam logic [11:0] BOARD_MESSAGES_OFFSET = 12'h048;
-  localparam int BOARD_MESSAGES_DEPTH_LSB = 0;
-  localparam int BOARD_MESSAGES_DEPTH_W = 16;
-  localparam int BOARD_MESSAGES_FRAGMENT_LSB = 16;
-  localparam int BOARD_MESSAGES_FRAGMENT_W = 16;
   /// Messages.
   typedef struct packed {
     /// Bytes of a fragment: how long an eager message may be.
@@ -923,10 +699,6 @@ package alcor_abi_pkg;
   } board_messages_t;
   // One for posted receives, one for unexpected messages.
   localparam logic [11:0] BOARD_MATCHING_OFFSET = 12'h04C;
-  localparam int BOARD_MATCHING_CELLS_LSB = 0;
-  localparam int BOARD_MATCHING_CELLS_W = 16;
-  localparam int BOARD_MATCHING_BLOCK_LSB = 16;
-  localparam int BOARD_MATCHING_BLOCK_W = 8;
   /// Matching units of the message engine.
   typedef struct packed {
     /// Not used: zero.
@@ -938,24 +710,6 @@ package alcor_abi_pkg;
   } board_matching_t;
   // The parameters that decide how packets are cut and read, and how many phits a partner has room for: boards on one link must agree. Each frame of a link carries this word, and a link end refuses frames with another one.
   localparam logic [11:0] BOARD_SHAPE_OFFSET = 12'h050;
-  localparam int BOARD_SHAPE_RANKS_LSB = 0;
-  localparam int BOARD_SHAPE_RANKS_W = 3;
-  localparam int BOARD_SHAPE_BEAT_LSB = 3;
-  localparam int BOARD_SHAPE_BEAT_W = 3;
-  localparam int BOARD_SHAPE_PAYLOAD_LSB = 6;
-  localparam int BOARD_SHAPE_PAYLOAD_W = 4;
-  localparam int BOARD_SHAPE_MESSAGES_LSB = 10;
-  localparam int BOARD_SHAPE_MESSAGES_W = 4;
-  localparam int BOARD_SHAPE_FRAGMENT_LSB = 14;
-  localparam int BOARD_SHAPE_FRAGMENT_W = 4;
-  localparam int BOARD_SHAPE_PHIT_LSB = 18;
-  localparam int BOARD_SHAPE_PHIT_W = 3;
-  localparam int BOARD_SHAPE_STAGES_LSB = 21;
-  localparam int BOARD_SHAPE_STAGES_W = 3;
-  localparam int BOARD_SHAPE_WINDOW_LSB = 24;
-  localparam int BOARD_SHAPE_WINDOW_W = 4;
-  localparam int BOARD_SHAPE_CHANNEL_LSB = 28;
-  localparam int BOARD_SHAPE_CHANNEL_W = 4;
   /// Shape.
   typedef struct packed {
     /// Phits that a link port holds for each virtual channel, as a power of two; 0 without links.
@@ -981,30 +735,6 @@ package alcor_abi_pkg;
   localparam logic [11:0] BOARD_DROPPED_OFFSET = 12'h054;
   // What a rank is doing: what a watchdog needs to name who waits for what.
   localparam logic [11:0] BOARD_RANK_STATE_OFFSET = 12'h100;
-  localparam int BOARD_RANK_STATE_PID_LSB = 0;
-  localparam int BOARD_RANK_STATE_PID_W = 8;
-  localparam int BOARD_RANK_STATE_NPROCS_LSB = 8;
-  localparam int BOARD_RANK_STATE_NPROCS_W = 8;
-  localparam int BOARD_RANK_STATE_BEGUN_LSB = 16;
-  localparam int BOARD_RANK_STATE_BEGUN_W = 1;
-  localparam int BOARD_RANK_STATE_IN_SYNC_LSB = 17;
-  localparam int BOARD_RANK_STATE_IN_SYNC_W = 1;
-  localparam int BOARD_RANK_STATE_SYNC_KIND_LSB = 18;
-  localparam int BOARD_RANK_STATE_SYNC_KIND_W = 2;
-  localparam int BOARD_RANK_STATE_QUIET_LSB = 20;
-  localparam int BOARD_RANK_STATE_QUIET_W = 1;
-  localparam int BOARD_RANK_STATE_COMMANDS_LSB = 21;
-  localparam int BOARD_RANK_STATE_COMMANDS_W = 1;
-  localparam int BOARD_RANK_STATE_TX_REQUEST_LSB = 22;
-  localparam int BOARD_RANK_STATE_TX_REQUEST_W = 1;
-  localparam int BOARD_RANK_STATE_TX_REPLY_LSB = 23;
-  localparam int BOARD_RANK_STATE_TX_REPLY_W = 1;
-  localparam int BOARD_RANK_STATE_RX_REQUEST_LSB = 24;
-  localparam int BOARD_RANK_STATE_RX_REQUEST_W = 1;
-  localparam int BOARD_RANK_STATE_RX_REPLY_LSB = 25;
-  localparam int BOARD_RANK_STATE_RX_REPLY_W = 1;
-  localparam int BOARD_RANK_STATE_BARRIER_DONE_LSB = 26;
-  localparam int BOARD_RANK_STATE_BARRIER_DONE_W = 1;
   /// Rank state.
   typedef struct packed {
     /// Not used: zero.
@@ -1043,12 +773,6 @@ package alcor_abi_pkg;
 
   // Identity
   localparam logic [11:0] RANK_IDENTITY_OFFSET = 12'h400;
-  localparam int RANK_IDENTITY_PID_LSB = 0;
-  localparam int RANK_IDENTITY_PID_W = 8;
-  localparam int RANK_IDENTITY_NPROCS_LSB = 8;
-  localparam int RANK_IDENTITY_NPROCS_W = 8;
-  localparam int RANK_IDENTITY_BEGUN_LSB = 16;
-  localparam int RANK_IDENTITY_BEGUN_W = 1;
   /// Identity.
   typedef struct packed {
     /// Not used: zero.
@@ -1062,18 +786,6 @@ package alcor_abi_pkg;
   } rank_identity_t;
   // Why the rank's interrupt is raised, where IRQ_ENABLE has the same bit. Levels: a cause falls when what raised it is acknowledged.
   localparam logic [11:0] RANK_CAUSES_OFFSET = 12'h404;
-  localparam int RANK_CAUSES_COMPLETION_LSB = 0;
-  localparam int RANK_CAUSES_COMPLETION_W = 1;
-  localparam int RANK_CAUSES_BARRIER_LSB = 1;
-  localparam int RANK_CAUSES_BARRIER_W = 1;
-  localparam int RANK_CAUSES_REGISTRATION_LSB = 2;
-  localparam int RANK_CAUSES_REGISTRATION_W = 1;
-  localparam int RANK_CAUSES_ABORTED_LSB = 3;
-  localparam int RANK_CAUSES_ABORTED_W = 1;
-  localparam int RANK_CAUSES_EVENT_LSB = 4;
-  localparam int RANK_CAUSES_EVENT_W = 1;
-  localparam int RANK_CAUSES_CREDIT_LSB = 5;
-  localparam int RANK_CAUSES_CREDIT_W = 1;
   /// Causes.
   typedef struct packed {
     /// Not used: zero.
@@ -1097,12 +809,6 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_CQ_HEAD_OFFSET = 12'h40C;
   // Of the last REGISTER or DEREGISTER.
   localparam logic [11:0] RANK_REG_RESULT_OFFSET = 12'h410;
-  localparam int RANK_REG_RESULT_SLOT_LSB = 0;
-  localparam int RANK_REG_RESULT_SLOT_W = 8;
-  localparam int RANK_REG_RESULT_STATUS_LSB = 8;
-  localparam int RANK_REG_RESULT_STATUS_W = 5;
-  localparam int RANK_REG_RESULT_COUNT_LSB = 16;
-  localparam int RANK_REG_RESULT_COUNT_W = 16;
   /// Registration result.
   typedef struct packed {
     /// Registrations ended since reset, modulo 65536.
@@ -1118,22 +824,6 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_EPOCH_CYCLES_OFFSET = 12'h414;
   // Sticky; cleared by ACK_EVENTS.
   localparam logic [11:0] RANK_EVENTS_OFFSET = 12'h418;
-  localparam int RANK_EVENTS_OVERFLOW_LSB = 0;
-  localparam int RANK_EVENTS_OVERFLOW_W = 1;
-  localparam int RANK_EVENTS_BAD_OPCODE_LSB = 1;
-  localparam int RANK_EVENTS_BAD_OPCODE_W = 1;
-  localparam int RANK_EVENTS_REFUSED_LSB = 2;
-  localparam int RANK_EVENTS_REFUSED_W = 1;
-  localparam int RANK_EVENTS_DROPPED_LSB = 3;
-  localparam int RANK_EVENTS_DROPPED_W = 1;
-  localparam int RANK_EVENTS_CQ_OVERFLOW_LSB = 4;
-  localparam int RANK_EVENTS_CQ_OVERFLOW_W = 1;
-  localparam int RANK_EVENTS_MALFORMED_LSB = 5;
-  localparam int RANK_EVENTS_MALFORMED_W = 1;
-  localparam int RANK_EVENTS_MISMATCH_LSB = 6;
-  localparam int RANK_EVENTS_MISMATCH_W = 1;
-  localparam int RANK_EVENTS_NO_ROOM_LSB = 7;
-  localparam int RANK_EVENTS_NO_ROOM_W = 1;
   /// Events.
   typedef struct packed {
     /// Not used: zero.
@@ -1157,10 +847,6 @@ package alcor_abi_pkg;
   } rank_events_t;
   // Of the newest refused or dropped paper command.
   localparam logic [11:0] RANK_LAST_ERROR_OFFSET = 12'h41C;
-  localparam int RANK_LAST_ERROR_STATUS_LSB = 0;
-  localparam int RANK_LAST_ERROR_STATUS_W = 5;
-  localparam int RANK_LAST_ERROR_OPCODE_LSB = 8;
-  localparam int RANK_LAST_ERROR_OPCODE_W = 8;
   /// Last error.
   typedef struct packed {
     /// Not used: zero.
@@ -1188,26 +874,6 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_BARRIERS_OFFSET = 12'h438;
   // Whether the rank is as a reset leaves it, and what keeps RANK_RESET from ending.
   localparam logic [11:0] RANK_RESET_STATE_OFFSET = 12'h43C;
-  localparam int RANK_RESET_STATE_USED_LSB = 0;
-  localparam int RANK_RESET_STATE_USED_W = 1;
-  localparam int RANK_RESET_STATE_BUSY_LSB = 1;
-  localparam int RANK_RESET_STATE_BUSY_W = 1;
-  localparam int RANK_RESET_STATE_ORPHANED_LSB = 2;
-  localparam int RANK_RESET_STATE_ORPHANED_W = 1;
-  localparam int RANK_RESET_STATE_COMMANDS_LSB = 4;
-  localparam int RANK_RESET_STATE_COMMANDS_W = 1;
-  localparam int RANK_RESET_STATE_ANSWERS_LSB = 5;
-  localparam int RANK_RESET_STATE_ANSWERS_W = 1;
-  localparam int RANK_RESET_STATE_MESSAGES_LSB = 6;
-  localparam int RANK_RESET_STATE_MESSAGES_W = 1;
-  localparam int RANK_RESET_STATE_COLLECTIVES_LSB = 7;
-  localparam int RANK_RESET_STATE_COLLECTIVES_W = 1;
-  localparam int RANK_RESET_STATE_PACKETS_LSB = 8;
-  localparam int RANK_RESET_STATE_PACKETS_W = 1;
-  localparam int RANK_RESET_STATE_LARGEST_LSB = 16;
-  localparam int RANK_RESET_STATE_LARGEST_W = 8;
-  localparam int RANK_RESET_STATE_COUNT_LSB = 24;
-  localparam int RANK_RESET_STATE_COUNT_W = 8;
   /// Reset state.
   typedef struct packed {
     /// Resets of this rank by RANK_RESET since the board's, modulo 256.
@@ -1237,10 +903,6 @@ package alcor_abi_pkg;
   } rank_reset_state_t;
   // Write only; ones acknowledge.
   localparam logic [11:0] RANK_ACK_OFFSET = 12'h480;
-  localparam int RANK_ACK_BARRIER_LSB = 1;
-  localparam int RANK_ACK_BARRIER_W = 1;
-  localparam int RANK_ACK_REGISTRATION_LSB = 2;
-  localparam int RANK_ACK_REGISTRATION_W = 1;
   /// Acknowledge.
   typedef struct packed {
     /// Not used: zero.
@@ -1256,8 +918,6 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_ACK_EVENTS_OFFSET = 12'h484;
   // Write only; bits of CAUSES.
   localparam logic [11:0] RANK_IRQ_ENABLE_OFFSET = 12'h488;
-  localparam int RANK_IRQ_ENABLE_BITS_LSB = 0;
-  localparam int RANK_IRQ_ENABLE_BITS_W = 6;
   /// Interrupt enable.
   typedef struct packed {
     /// Not used: zero.
@@ -1269,8 +929,6 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_CQ_BASE_OFFSET = 12'h48C;
   // Write only; log2 of the number of entries, at most 15.
   localparam logic [11:0] RANK_CQ_SIZE_OFFSET = 12'h490;
-  localparam int RANK_CQ_SIZE_LOG2_ENTRIES_LSB = 0;
-  localparam int RANK_CQ_SIZE_LOG2_ENTRIES_W = 4;
   /// Completion ring size.
   typedef struct packed {
     /// Not used: zero.
@@ -1286,8 +944,6 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_RETIRED_WAKE_OFFSET = 12'h49C;
   // Write only. Write 1: reset this rank, and nothing of another; over when RESET_STATE.busy falls.
   localparam logic [11:0] RANK_RANK_RESET_OFFSET = 12'h4A0;
-  localparam int RANK_RANK_RESET_RESET_LSB = 0;
-  localparam int RANK_RANK_RESET_RESET_W = 1;
   /// Rank reset.
   typedef struct packed {
     /// Not used: zero.
@@ -1311,18 +967,6 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_C_COUNT_OFFSET = 12'h818;
   // The members must agree on it.
   localparam logic [11:0] RANK_C_WHAT_OFFSET = 12'h81C;
-  localparam int RANK_C_WHAT_OPCODE_LSB = 0;
-  localparam int RANK_C_WHAT_OPCODE_W = 4;
-  localparam int RANK_C_WHAT_ALGORITHM_LSB = 4;
-  localparam int RANK_C_WHAT_ALGORITHM_W = 2;
-  localparam int RANK_C_WHAT_OPERATION_LSB = 8;
-  localparam int RANK_C_WHAT_OPERATION_W = 4;
-  localparam int RANK_C_WHAT_DATATYPE_LSB = 12;
-  localparam int RANK_C_WHAT_DATATYPE_W = 3;
-  localparam int RANK_C_WHAT_LABEL_LSB = 16;
-  localparam int RANK_C_WHAT_LABEL_W = 8;
-  localparam int RANK_C_WHAT_ROOT_LSB = 24;
-  localparam int RANK_C_WHAT_ROOT_W = 8;
   /// Collective: what.
   typedef struct packed {
     /// Root: global rank; only compared.
@@ -1344,10 +988,6 @@ package alcor_abi_pkg;
   } rank_c_what_t;
   // Commits a collective. Its end is an entry in the completion ring.
   localparam logic [11:0] RANK_C_GO_OFFSET = 12'h820;
-  localparam int RANK_C_GO_ID_LSB = 0;
-  localparam int RANK_C_GO_ID_W = 16;
-  localparam int RANK_C_GO_CONTEXT_LSB = 16;
-  localparam int RANK_C_GO_CONTEXT_W = 5;
   /// Collective: go.
   typedef struct packed {
     /// Not used: zero.
@@ -1359,8 +999,6 @@ package alcor_abi_pkg;
   } rank_c_go_t;
   // Write only: the row that the next writes of this page go to.
   localparam logic [11:0] RANK_COMM_ROW_OFFSET = 12'h840;
-  localparam int RANK_COMM_ROW_CONTEXT_LSB = 0;
-  localparam int RANK_COMM_ROW_CONTEXT_W = 5;
   /// Communicator: row.
   typedef struct packed {
     /// Not used: zero.
@@ -1370,12 +1008,6 @@ package alcor_abi_pkg;
   } rank_comm_row_t;
   // Write only; written last. A collective of the communicator must not be under way.
   localparam logic [11:0] RANK_COMM_SHAPE_OFFSET = 12'h844;
-  localparam int RANK_COMM_SHAPE_BOARDS_LSB = 0;
-  localparam int RANK_COMM_SHAPE_BOARDS_W = 8;
-  localparam int RANK_COMM_SHAPE_LABEL_LSB = 8;
-  localparam int RANK_COMM_SHAPE_LABEL_W = 8;
-  localparam int RANK_COMM_SHAPE_MEMBERS_LSB = 16;
-  localparam int RANK_COMM_SHAPE_MEMBERS_W = 16;
   /// Communicator: shape.
   typedef struct packed {
     /// Local ranks that are members.
@@ -1387,8 +1019,6 @@ package alcor_abi_pkg;
   } rank_comm_shape_t;
   // Write only: global rank of a rank on the partner board of each stage.
   localparam logic [11:0] RANK_COMM_PARTNER_OFFSET = 12'h850;
-  localparam int RANK_COMM_PARTNER_RANK_LSB = 0;
-  localparam int RANK_COMM_PARTNER_RANK_W = 16;
   /// Communicator: partners.
   typedef struct packed {
     /// Not used: zero.
@@ -1399,8 +1029,6 @@ package alcor_abi_pkg;
   // Write only; length of the queue from which on entries are moved into its matching unit; all ones: never.
   localparam logic [11:0] RANK_POSTED_THRESHOLD_OFFSET = 12'hA00;
   localparam logic [15:0] RANK_POSTED_THRESHOLD_LENGTH_VALUE = 16'h5;
-  localparam int RANK_POSTED_THRESHOLD_LENGTH_LSB = 0;
-  localparam int RANK_POSTED_THRESHOLD_LENGTH_W = 16;
   /// Posted receives: threshold.
   typedef struct packed {
     /// Not used: zero.
@@ -1411,8 +1039,6 @@ package alcor_abi_pkg;
   // Write only; as POSTED_THRESHOLD.
   localparam logic [11:0] RANK_UNEXPECTED_THRESHOLD_OFFSET = 12'hA04;
   localparam logic [15:0] RANK_UNEXPECTED_THRESHOLD_LENGTH_VALUE = 16'h5;
-  localparam int RANK_UNEXPECTED_THRESHOLD_LENGTH_LSB = 0;
-  localparam int RANK_UNEXPECTED_THRESHOLD_LENGTH_W = 16;
   /// Unexpected messages: threshold.
   typedef struct packed {
     /// Not used: zero.
@@ -1422,8 +1048,6 @@ package alcor_abi_pkg;
   } rank_unexpected_threshold_t;
   // Write only; how many unexpected messages of each source are held at most: one more is refused with ST_NO_ROOM. After reset there is no limit but the room.
   localparam logic [11:0] RANK_MESSAGE_QUOTA_OFFSET = 12'hA08;
-  localparam int RANK_MESSAGE_QUOTA_MESSAGES_LSB = 0;
-  localparam int RANK_MESSAGE_QUOTA_MESSAGES_W = 16;
   /// Message quota.
   typedef struct packed {
     /// Not used: zero.
@@ -1433,10 +1057,6 @@ package alcor_abi_pkg;
   } rank_message_quota_t;
   // Lengths of the message queues
   localparam logic [11:0] RANK_MESSAGE_QUEUES_OFFSET = 12'hA20;
-  localparam int RANK_MESSAGE_QUEUES_POSTED_LSB = 0;
-  localparam int RANK_MESSAGE_QUEUES_POSTED_W = 16;
-  localparam int RANK_MESSAGE_QUEUES_UNEXPECTED_LSB = 16;
-  localparam int RANK_MESSAGE_QUEUES_UNEXPECTED_W = 16;
   /// Lengths of the message queues.
   typedef struct packed {
     /// Unexpected messages that wait for a receive.
@@ -1464,8 +1084,6 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_ALPU_GO_OFFSET = 12'hC0C;
   // Write only, any value: drops the result that is shown.
   localparam logic [11:0] RANK_ALPU_POP_OFFSET = 12'hC10;
-  localparam int RANK_ALPU_POP_ANY_LSB = 0;
-  localparam int RANK_ALPU_POP_ANY_W = 1;
   /// Matching unit: pop.
   typedef struct packed {
     /// Not used: zero.
@@ -1475,8 +1093,6 @@ package alcor_abi_pkg;
   } rank_alpu_pop_t;
   // Write only. While it is shut, requests and commands stay in their FIFOs, so that they can be filled and then taken as fast as the unit takes them. Open after reset.
   localparam logic [11:0] RANK_ALPU_GATE_OFFSET = 12'hC14;
-  localparam int RANK_ALPU_GATE_OPEN_LSB = 0;
-  localparam int RANK_ALPU_GATE_OPEN_W = 1;
   /// Matching unit: gate.
   typedef struct packed {
     /// Not used: zero.
@@ -1486,12 +1102,6 @@ package alcor_abi_pkg;
   } rank_alpu_gate_t;
   // 0 without one.
   localparam logic [11:0] RANK_ALPU_SHAPE_OFFSET = 12'hC20;
-  localparam int RANK_ALPU_SHAPE_CELLS_LSB = 0;
-  localparam int RANK_ALPU_SHAPE_CELLS_W = 16;
-  localparam int RANK_ALPU_SHAPE_BLOCK_LSB = 16;
-  localparam int RANK_ALPU_SHAPE_BLOCK_W = 8;
-  localparam int RANK_ALPU_SHAPE_POSTED_LSB = 24;
-  localparam int RANK_ALPU_SHAPE_POSTED_W = 1;
   /// Matching unit: shape.
   typedef struct packed {
     /// Not used: zero.
@@ -1505,14 +1115,6 @@ package alcor_abi_pkg;
   } rank_alpu_shape_t;
   // Matching unit: state
   localparam logic [11:0] RANK_ALPU_STATE_OFFSET = 12'hC24;
-  localparam int RANK_ALPU_STATE_ENTRIES_LSB = 0;
-  localparam int RANK_ALPU_STATE_ENTRIES_W = 16;
-  localparam int RANK_ALPU_STATE_INSERTING_LSB = 16;
-  localparam int RANK_ALPU_STATE_INSERTING_W = 1;
-  localparam int RANK_ALPU_STATE_RESULT_LSB = 17;
-  localparam int RANK_ALPU_STATE_RESULT_W = 1;
-  localparam int RANK_ALPU_STATE_LOST_LSB = 18;
-  localparam int RANK_ALPU_STATE_LOST_W = 1;
   /// Matching unit: state.
   typedef struct packed {
     /// Not used: zero.
@@ -1532,10 +1134,6 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_ALPU_RESULT_OFFSET = 12'hC2C;
   // Modulo 65536 cycles.
   localparam logic [11:0] RANK_ALPU_TIMES_OFFSET = 12'hC30;
-  localparam int RANK_ALPU_TIMES_TAKEN_LSB = 0;
-  localparam int RANK_ALPU_TIMES_TAKEN_W = 16;
-  localparam int RANK_ALPU_TIMES_OFFERED_LSB = 16;
-  localparam int RANK_ALPU_TIMES_OFFERED_W = 16;
   /// Matching unit: times of the result.
   typedef struct packed {
     /// When the unit offered the result.
@@ -1547,10 +1145,6 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_ALPU_REQUESTS_DONE_OFFSET = 12'hC34;
   // Modulo 65536 cycles.
   localparam logic [11:0] RANK_ALPU_COMMAND_TIMES_OFFSET = 12'hC38;
-  localparam int RANK_ALPU_COMMAND_TIMES_FIRST_LSB = 0;
-  localparam int RANK_ALPU_COMMAND_TIMES_FIRST_W = 16;
-  localparam int RANK_ALPU_COMMAND_TIMES_LAST_LSB = 16;
-  localparam int RANK_ALPU_COMMAND_TIMES_LAST_W = 16;
   /// Matching unit: commands since the gate was opened.
   typedef struct packed {
     /// When it took the last.
@@ -1560,8 +1154,6 @@ package alcor_abi_pkg;
   } rank_alpu_command_times_t;
   // Entries of each FIFO: requests, commands and results that there is room for.
   localparam logic [11:0] RANK_ALPU_FIFOS_OFFSET = 12'hC3C;
-  localparam int RANK_ALPU_FIFOS_DEPTH_LSB = 0;
-  localparam int RANK_ALPU_FIFOS_DEPTH_W = 16;
   /// Matching unit: FIFOs.
   typedef struct packed {
     /// Not used: zero.
@@ -1574,24 +1166,6 @@ package alcor_abi_pkg;
 
   // By link port. What is marked `kept` stays set until the link is reset (LINK_RESET).
   localparam logic [11:0] LINKS_LINK_STATUS_OFFSET = 12'h000;
-  localparam int LINKS_LINK_STATUS_UP_LSB = 0;
-  localparam int LINKS_LINK_STATUS_UP_W = 1;
-  localparam int LINKS_LINK_STATUS_ALIGNED_LSB = 1;
-  localparam int LINKS_LINK_STATUS_ALIGNED_W = 1;
-  localparam int LINKS_LINK_STATUS_REMOTE_FAULT_LSB = 2;
-  localparam int LINKS_LINK_STATUS_REMOTE_FAULT_W = 1;
-  localparam int LINKS_LINK_STATUS_SHUT_LSB = 3;
-  localparam int LINKS_LINK_STATUS_SHUT_W = 1;
-  localparam int LINKS_LINK_STATUS_FELL_LSB = 8;
-  localparam int LINKS_LINK_STATUS_FELL_W = 1;
-  localparam int LINKS_LINK_STATUS_UNSENT_LSB = 9;
-  localparam int LINKS_LINK_STATUS_UNSENT_W = 1;
-  localparam int LINKS_LINK_STATUS_DAMAGED_LSB = 10;
-  localparam int LINKS_LINK_STATUS_DAMAGED_W = 1;
-  localparam int LINKS_LINK_STATUS_FOREIGN_LSB = 11;
-  localparam int LINKS_LINK_STATUS_FOREIGN_W = 1;
-  localparam int LINKS_LINK_STATUS_OVERRUN_LSB = 12;
-  localparam int LINKS_LINK_STATUS_OVERRUN_W = 1;
   /// Link status.
   typedef struct packed {
     /// Not used: zero.
@@ -1619,8 +1193,6 @@ package alcor_abi_pkg;
   } links_link_status_t;
   // By link port: frames that came damaged or out of sequence since the link was reset.
   localparam logic [11:0] LINKS_LINK_ERRORS_OFFSET = 12'h020;
-  localparam int LINKS_LINK_ERRORS_FRAMES_LSB = 0;
-  localparam int LINKS_LINK_ERRORS_FRAMES_W = 16;
   /// Link errors.
   typedef struct packed {
     /// Not used: zero.
@@ -1630,8 +1202,6 @@ package alcor_abi_pkg;
   } links_link_errors_t;
   // Write only; ones reset the link ends of these ports and forget what was kept. Both ends of a link, and the boards they join, are to be reset together.
   localparam logic [11:0] LINKS_LINK_RESET_OFFSET = 12'h040;
-  localparam int LINKS_LINK_RESET_PORTS_LSB = 0;
-  localparam int LINKS_LINK_RESET_PORTS_W = 8;
   /// Link reset.
   typedef struct packed {
     /// Not used: zero.

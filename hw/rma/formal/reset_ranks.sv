@@ -50,7 +50,7 @@ module reset_ranks (
   logic [1:0][2:0] state;
 
   for (genvar r = 0; r < 2; r++) begin : g_rank
-    logic [31:0] head;
+    alcor_abi_pkg::message_t head;
 
     rma_rank_reset u_reset (
         .clk_i        (clk_i),
@@ -93,7 +93,7 @@ module reset_ranks (
     always_ff @(posedge clk_i) begin
       if (!rst_ni || !recall[r]) word_q[r] <= '0;
       else if (head_valid[r] && head_ready_i[r]) word_q[r] <= word_q[r] + 1'b1;
-      if (word_q[r] == '0 && head_valid[r]) aim_q[r] <= head[MESSAGE_DPID_LSB];
+      if (word_q[r] == '0 && head_valid[r]) aim_q[r] <= head.dpid[0];
     end
 
     always_ff @(posedge clk_i) begin

@@ -102,7 +102,7 @@ module rma_registers (
 
   logic barrier_q, registration_q;
   logic [7:0] events_d, events_q;
-  alcor_abi_pkg::rank_events_t raised;
+  alcor_abi_pkg::rank_events_t raised, events;
   logic [31:0] raised_bits;
   logic [31:0] retired_q, barriers_q, refused_in_q, refused_out_q;
   logic [3:0] passed_q;
@@ -126,6 +126,7 @@ module rma_registers (
   end
 
   assign raised_bits = raised;
+  assign events      = 32'(events_q);
 
   always_comb begin
     events_d = events_q;
@@ -197,7 +198,7 @@ module rma_registers (
     end
   end
 
-  assign overflow_pending_o = events_q[RANK_EVENTS_OVERFLOW_LSB];
+  assign overflow_pending_o = events.overflow;
   assign barrier_pending_o  = barrier_q;
 
   // ---------------------------------------------------------------- causes and interrupt
@@ -252,7 +253,7 @@ module rma_registers (
       RANK_CQ_HEAD_OFFSET:          read_data_o = ring_i.head;
       RANK_REG_RESULT_OFFSET:       read_data_o = result;
       RANK_EPOCH_CYCLES_OFFSET:     read_data_o = epoch_q;
-      RANK_EVENTS_OFFSET:           read_data_o = 32'(events_q);
+      RANK_EVENTS_OFFSET:           read_data_o = events;
       RANK_LAST_ERROR_OFFSET:       read_data_o = error;
       RANK_REFUSED_IN_OFFSET:       read_data_o = refused_in_q;
       RANK_REFUSED_OUT_OFFSET:      read_data_o = refused_out_q;
