@@ -22,10 +22,12 @@
 //! Two environment variables steer the benches: `ALCOR_SEED` (the seed, printed when a bench fails)
 //! and `ALCOR_SOAK` (a factor by which the random benches run longer).
 
+mod answers;
 mod dut;
 mod random;
 mod stream;
 
+pub use answers::Answers;
 pub use dut::{Dut, Pin, Recipe};
 pub use random::{Random, soak};
 pub use stream::{Pace, Sink, Source};

@@ -7,6 +7,24 @@
   /// Words of a packet's payload: wide enough for PAYLOAD_WORDS of 4096, the largest.
   typedef logic [12:0] words_t;
 
+  // ---------------------------------------------------------------------------------- node memory
+
+  /// A read or a write of node memory that is asked for: stays, unchanged, until it is granted.
+  typedef struct packed {
+    /// The access is asked for.
+    logic        req;
+    /// Word address of its first word.
+    logic [29:0] address;
+  } memory_request_t;
+
+  /// Answer to a reader of node memory. Data comes in the order of the grants, and has to be taken.
+  typedef struct packed {
+    /// The read that is asked for is granted.
+    logic gnt;
+    /// Data of the reader's oldest granted read is there.
+    logic rvalid;
+  } memory_answer_t;
+
   // ----------------------------------------------------------------------------------------- host
 
   /// A write into a rank's page.
