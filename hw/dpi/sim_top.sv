@@ -30,8 +30,10 @@ module sim_top #(
     parameter int unsigned ROUTER_INPUT_DEPTH = 512,
     /// Words of each virtual output queue, crosspoint and output memory.
     parameter int unsigned ROUTER_QUEUE_DEPTH = 16,
-    /// Cycles from a granted memory read to its data.
+    /// Cycles from a memory read's grant to its data. From 2 on, requests are granted in two stages.
     parameter int unsigned MEM_LATENCY = 1,
+    /// Node memory takes up to so many cycles more, at random.
+    parameter int unsigned MEM_JITTER = 0,
     /// Link ports: 0, or 2 for each dimension of the ring or torus.
     parameter int unsigned LINKS = 0,
     /// Stages of the collective unit, as many as the boards need to meet pairwise; only with links.
@@ -116,11 +118,11 @@ module sim_top #(
   end
 
   for (genvar r = 0; r < RANKS; r++) begin : g_memory
-    assign write_valid[r]   = u_core.g_rank[r].u_tile.write_valid && u_core.g_rank[r].u_tile.write_ready;
-    assign write_index[r]   = u_core.g_rank[r].u_tile.u_coprocessor.write_index;
-    assign write_address[r] = u_core.g_rank[r].u_tile.write_address;
-    assign write_data[r]    = u_core.g_rank[r].u_tile.write_data[31:0];
-    assign write_strobe[r]  = u_core.g_rank[r].u_tile.write_strobe;
+    assign write_valid[r]   = u_core.g_rank[r].u_tile.write_gnt[2:0] != '0;
+    assign write_index[r]   = u_core.g_rank[r].u_tile.write_gnt[2] ? 2'd2 : {1'b0, u_core.g_rank[r].u_tile.write_gnt[1]};
+    assign write_address[r] = u_core.g_rank[r].u_tile.memory_write.address;
+    assign write_data[r]    = u_core.g_rank[r].u_tile.memory_data[31:0];
+    assign write_strobe[r]  = u_core.g_rank[r].u_tile.memory_strobe[DATA_W/8-1:0];
     assign phit_valid[r]    = u_core.phit_write_valid[r] && u_core.phit_write_ready[r];
     assign phit_address[r]  = 30'(u_core.phit_write_address[r]);
     assign phit_words[r]    = 16'(u_core.phit_write_strobe[r]);
@@ -203,6 +205,7 @@ module sim_top #(
       .ROUTER_INPUT_DEPTH(ROUTER_INPUT_DEPTH),
       .ROUTER_QUEUE_DEPTH(ROUTER_QUEUE_DEPTH),
       .MEM_LATENCY       (MEM_LATENCY),
+      .MEM_JITTER        (MEM_JITTER),
       .LINKS             (LINKS),
       .STAGES            (STAGES),
       .PHIT_W            (PHIT_W),

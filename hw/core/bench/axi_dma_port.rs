@@ -1,4 +1,4 @@
-//! `axi_dma_port` and `node_memory`: bursts in both directions at once, with the coprocessor's reads and writes beside
+//! `axi_dma_port` and two node memories: bursts in both directions at once, with a coprocessor's reads and writes beside
 //! them and every channel stalling, against a byte-level model; and whose turn it is.
 
 use std::collections::VecDeque;
@@ -8,8 +8,9 @@ use rand::Rng;
 
 use crate::axi_lite_port::start;
 
-/// Latencies of the memories in `core_bench`.
+/// Latencies of the memories in `core_bench`. The second ones take up to 40 cycles more, at random.
 const LATENCIES: [usize; 2] = [1, 3];
+/// Words of both memories.
 const WORDS: u64 = 256;
 
 /// A beat of a write burst.
@@ -18,6 +19,13 @@ struct Beat {
     address: u64,
     data: u64,
     strobe: u64,
+    last: bool,
+}
+
+/// A granted read: its address, the values that it may return, and whether it is its burst's last.
+struct Read {
+    address: u64,
+    values: Vec<u64>,
     last: bool,
 }
 
@@ -34,16 +42,16 @@ struct Bench {
     /// Writes that the memory is to see, reads it is to see with what is their burst's last, and data to come.
     writes: VecDeque<Beat>,
     reads: VecDeque<(u64, bool)>,
-    data: VecDeque<(u64, bool)>,
+    data: VecDeque<Read>,
     answers: u64,
     answered: u64,
     /// The coprocessor: a read, a write, and the data of reads under way.
     reading: Option<u64>,
     writing: Option<(u64, u64, u64)>,
-    flight: VecDeque<Option<u64>>,
+    flight: [VecDeque<Read>; 2],
     busy: (f64, f64),
-    /// Cycles in a row in which each waited: host, coprocessor's read, its write.
-    waited: [u64; 3],
+    /// Cycles in a row in which each waited: host's read, its write, coprocessor's read, its write.
+    waited: [u64; 4],
     moved: [u64; 4],
 }
 
@@ -68,9 +76,9 @@ impl Bench {
             answered: 0,
             reading: None,
             writing: None,
-            flight: vec![None; LATENCIES[lane]].into(),
+            flight: [VecDeque::new(), VecDeque::new()],
             busy: (0.0, 0.0),
-            waited: [0; 3],
+            waited: [0; 4],
             moved: [0; 4],
         }
     }
@@ -82,6 +90,14 @@ impl Bench {
     fn set(&mut self, name: &str, value: u64) {
         let pin = self.pin(name);
         self.dut.set(pin, self.lane, value);
+    }
+
+    fn grant(&self, address: u64, last: bool) -> Read {
+        Read {
+            address,
+            values: vec![self.word(address)],
+            last,
+        }
     }
 
     fn get(&self, name: &str) -> u64 {
@@ -129,6 +145,13 @@ impl Bench {
         for (lane, byte) in (data as u32).to_le_bytes().into_iter().enumerate() {
             if strobe >> lane & 1 == 1 {
                 self.memory[address as usize][lane] = byte;
+            }
+        }
+        // A read that is under way may see it.
+        let word = self.word(address);
+        for read in self.flight.iter_mut().flatten().chain(&mut self.data) {
+            if read.address == address {
+                read.values.push(word);
             }
         }
     }
@@ -184,49 +207,59 @@ impl Bench {
             LATENCIES[self.lane]
         );
 
-        if let Some(word) = self.flight.pop_front().flatten() {
-            assert_eq!(
-                self.get("data_o"),
-                word,
-                "{place}: a read of the coprocessor"
-            );
+        let (answers, data) = (
+            self.dut.lanes("dma_answer_o", 4),
+            self.dut.lanes("dma_data_o", 4),
+        );
+        for memory in 0..2 {
+            if self.dut.get(answers, 2 * self.lane + memory) == 1 {
+                let read = self.flight[memory].pop_front().expect("a read under way");
+                let found = self.dut.get(data, 2 * self.lane + memory);
+                assert!(
+                    read.values.contains(&found),
+                    "{place}: a read of the coprocessor: {found:#x}, not {:x?}",
+                    read.values
+                );
+            }
         }
         assert!(
             self.is("rvalid_o") <= !self.data.is_empty(),
             "{place}: data that nobody asked for"
         );
         if self.is("rvalid_o") && r {
-            let found = (self.get("rdata_o"), self.is("rlast_o"));
-            assert_eq!(Some(found), self.data.pop_front(), "{place}");
+            let (found, last) = (self.get("rdata_o"), self.is("rlast_o"));
+            let read = self.data.pop_front().expect("data that was asked for");
+            assert!(
+                read.values.contains(&found),
+                "{place}: {found:#x}, not {:x?}",
+                read.values
+            );
+            assert_eq!(last, read.last, "{place}");
         }
         assert_eq!(self.is("bvalid_o"), self.answers > self.answered, "{place}");
         if self.is("bvalid_o") && b {
             self.answered += 1;
         }
-        // Reads see what was there before this cycle's writes.
-        let host = self.is("mem_valid_o");
-        let granted = self.is("mem_ready_o");
-        let host_write = self.is("mem_write_o");
+        let host = [self.is("mem_read_o"), self.is("mem_write_o")];
+        let granted = [self.is("mem_read_gnt_o"), self.is("mem_write_gnt_o")];
         let reads = reading.is_some() && self.is("read_ready_o");
         let writes = writing.is_some() && self.is("write_ready_o");
-        assert!(
-            !(host && granted && if host_write { writes } else { reads }),
-            "{place}: two accesses to one port"
-        );
-        self.flight
-            .push_back(reading.filter(|_| reads).map(|address| self.word(address)));
-        if host && granted && !host_write {
-            let address = self.get("mem_address_o");
+        if let Some(address) = reading.filter(|_| reads) {
+            let read = self.grant(address, false);
+            self.flight[(2 * address / WORDS) as usize].push_back(read);
+        }
+        if host[0] && granted[0] {
+            let address = self.get("mem_read_address_o");
             let (expected, last) = self.reads.pop_front().expect("a read that was asked for");
             assert_eq!(address, expected, "{place}");
-            let word = self.word(address);
-            self.data.push_back((word, last));
+            let read = self.grant(address, last);
+            self.data.push_back(read);
             self.moved[0] += 1;
         }
-        if host && granted && host_write {
+        if host[1] && granted[1] {
             let beat = self.writes.pop_front().expect("a beat that was sent");
             let found = (
-                self.get("mem_address_o"),
+                self.get("mem_write_address_o"),
                 self.get("mem_data_o"),
                 self.get("mem_strobe_o"),
             );
@@ -244,14 +277,16 @@ impl Bench {
             self.writing = None;
             self.moved[3] += 1;
         }
-        // Nobody waits for two cycles in a row.
+        // At memories that are always ready nobody waits for two cycles in a row.
         for (waited, waits) in self.waited.iter_mut().zip([
-            host && !granted,
+            host[0] && !granted[0],
+            host[1] && !granted[1],
             reading.is_some() && !reads,
             writing.is_some() && !writes,
         ]) {
             *waited = if waits { *waited + 1 } else { 0 };
-            assert!(*waited <= 1, "{place}: passed over {waited} times");
+            let most = if self.lane == 0 { 1 } else { 60 };
+            assert!(*waited <= most, "{place}: passed over {waited} times");
         }
         let (aw_ready, w_ready, ar_ready) = (
             self.is("awready_o"),
@@ -328,8 +363,8 @@ fn random(lane: usize) {
 }
 
 /// A beat a cycle alone; with a coprocessor that never pauses the two take turns.
-fn rate(lane: usize) {
-    let mut bench = Bench::new(lane, "axi_dma_port_rate");
+fn rate() {
+    let mut bench = Bench::new(0, "axi_dma_port_rate");
     bench.fill();
     for (busy, factor) in [(0.0, 1), (1.0, 2)] {
         bench.busy = (busy, busy);
@@ -342,22 +377,17 @@ fn rate(lane: usize) {
             }
             bench.drain();
             let took = bench.dut.cycle() - start;
-            assert!(
-                took <= factor * 200 + 10,
-                "200 beats took {took} cycles, latency {}",
-                LATENCIES[lane]
-            );
+            assert!(took <= factor * 200 + 10, "200 beats took {took} cycles");
         }
-        // Both directions: reads and writes take turns at the host's side of the memory.
+        // Both directions at once.
         let start = bench.dut.cycle();
         bench.write(3, 100, true);
         bench.read(90, 100);
         bench.drain();
         let took = bench.dut.cycle() - start;
         assert!(
-            took <= factor * 200 + 10,
-            "2 x 100 beats took {took} cycles, latency {}",
-            LATENCIES[lane]
+            took <= factor * 100 + 10,
+            "2 x 100 beats took {took} cycles"
         );
     }
 }
@@ -369,5 +399,5 @@ fn axi_dma_port_random() {
 
 #[test]
 fn axi_dma_port_rate() {
-    (0..LATENCIES.len()).for_each(rate);
+    rate();
 }

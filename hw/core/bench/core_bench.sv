@@ -1,5 +1,5 @@
 /// Bench top for the blocks of hw/core: the AXI4-Lite port, and the DMA port in front of a node memory
-/// with the coprocessor's ports beside it, for two latencies of the memory.
+/// two node memories with a coprocessor's ports beside it: memories that answer at once, and memories that do when they like.
 module core_bench (
     /// Clock.
     input  logic             clk_i,
@@ -48,22 +48,26 @@ module core_bench (
     output logic [1:0][31:0] dma_rdata_o,
     output logic [1:0]       dma_rlast_o,
     /// What passes between the two.
-    output logic [1:0]       dma_mem_valid_o,
-    output logic [1:0]       dma_mem_ready_o,
+    output logic [1:0]       dma_mem_read_o,
+    output logic [1:0]       dma_mem_read_gnt_o,
+    output logic [1:0][7:0]  dma_mem_read_address_o,
     output logic [1:0]       dma_mem_write_o,
-    output logic [1:0][7:0]  dma_mem_address_o,
+    output logic [1:0]       dma_mem_write_gnt_o,
+    output logic [1:0][7:0]  dma_mem_write_address_o,
     output logic [1:0][31:0] dma_mem_data_o,
     output logic [1:0][3:0]  dma_mem_strobe_o,
-    /// The coprocessor's side.
+    /// The coprocessors' side: the upper address bit is the memory.
     input  logic [1:0]       dma_read_valid_i,
     output logic [1:0]       dma_read_ready_o,
     input  logic [1:0][7:0]  dma_read_address_i,
-    output logic [1:0][31:0] dma_data_o,
     input  logic [1:0]       dma_write_valid_i,
     output logic [1:0]       dma_write_ready_o,
     input  logic [1:0][7:0]  dma_write_address_i,
     input  logic [1:0][31:0] dma_write_data_i,
-    input  logic [1:0][3:0]  dma_write_strobe_i
+    input  logic [1:0][3:0]  dma_write_strobe_i,
+    /// By memory: a read of the coprocessors is answered.
+    output logic [1:0][1:0]  dma_answer_o,
+    output logic [1:0][1:0][31:0] dma_data_o
 );
 
   axi_lite_port #(
@@ -94,72 +98,107 @@ module core_bench (
   );
 
   localparam int unsigned Latency[2] = '{1, 3};
+  localparam int unsigned Jitter[2] = '{0, 40};
 
   for (genvar g = 0; g < 2; g++) begin : g_dma
+    alcor_abi_pkg::memory_request_t read, write;
+    logic [1:0] read_gnt, rvalid, write_gnt, other_read_gnt, other_write_gnt;
+    logic [1:0][31:0] data;
+
     axi_dma_port #(
         .ADDR_W (10),
+        .NODE_W (9),
         .LATENCY(Latency[g])
     ) u_dma (
-        .clk_i        (clk_i),
-        .rst_ni       (rst_ni),
-        .awvalid_i    (dma_awvalid_i[g]),
-        .awready_o    (dma_awready_o[g]),
-        .awaddr_i     (dma_awaddr_i[g]),
-        .wvalid_i     (dma_wvalid_i[g]),
-        .wready_o     (dma_wready_o[g]),
-        .wdata_i      (dma_wdata_i[g]),
-        .wstrb_i      (dma_wstrb_i[g]),
-        .wlast_i      (dma_wlast_i[g]),
-        .bvalid_o     (dma_bvalid_o[g]),
-        .bready_i     (dma_bready_i[g]),
-        .arvalid_i    (dma_arvalid_i[g]),
-        .arready_o    (dma_arready_o[g]),
-        .araddr_i     (dma_araddr_i[g]),
-        .arlen_i      (dma_arlen_i[g]),
-        .rvalid_o     (dma_rvalid_o[g]),
-        .rready_i     (dma_rready_i[g]),
-        .rdata_o      (dma_rdata_o[g]),
-        .rlast_o      (dma_rlast_o[g]),
-        .mem_valid_o  (dma_mem_valid_o[g]),
-        .mem_ready_i  (dma_mem_ready_o[g]),
-        .mem_write_o  (dma_mem_write_o[g]),
-        .mem_address_o(dma_mem_address_o[g]),
-        .mem_data_o   (dma_mem_data_o[g]),
-        .mem_strobe_o (dma_mem_strobe_o[g]),
-        .mem_data_i   (dma_data_o[g])
+        .clk_i         (clk_i),
+        .rst_ni        (rst_ni),
+        .awvalid_i     (dma_awvalid_i[g]),
+        .awready_o     (dma_awready_o[g]),
+        .awaddr_i      (dma_awaddr_i[g]),
+        .wvalid_i      (dma_wvalid_i[g]),
+        .wready_o      (dma_wready_o[g]),
+        .wdata_i       (dma_wdata_i[g]),
+        .wstrb_i       (dma_wstrb_i[g]),
+        .wlast_i       (dma_wlast_i[g]),
+        .bvalid_o      (dma_bvalid_o[g]),
+        .bready_i      (dma_bready_i[g]),
+        .arvalid_i     (dma_arvalid_i[g]),
+        .arready_o     (dma_arready_o[g]),
+        .araddr_i      (dma_araddr_i[g]),
+        .arlen_i       (dma_arlen_i[g]),
+        .rvalid_o      (dma_rvalid_o[g]),
+        .rready_i      (dma_rready_i[g]),
+        .rdata_o       (dma_rdata_o[g]),
+        .rlast_o       (dma_rlast_o[g]),
+        .read_o        (read),
+        .read_i        ({read_gnt != '0, rvalid != '0}),
+        .read_data_i   (rvalid[1] ? data[1] : data[0]),
+        .write_o       (write),
+        .write_gnt_i   (write_gnt != '0),
+        .write_data_o  (dma_mem_data_o[g]),
+        .write_strobe_o(dma_mem_strobe_o[g])
     );
 
-    node_memory #(
-        .NODE_BYTES(1024),
-        .LATENCY   (Latency[g])
-    ) u_memory (
-        .clk_i          (clk_i),
-        .rst_ni         (rst_ni),
-        .read_valid_i   (dma_read_valid_i[g]),
-        .read_ready_o   (dma_read_ready_o[g]),
-        .read_address_i (dma_read_address_i[g]),
-        .write_valid_i  (dma_write_valid_i[g]),
-        .write_ready_o  (dma_write_ready_o[g]),
-        .write_address_i(dma_write_address_i[g]),
-        .write_data_i   (dma_write_data_i[g]),
-        .write_strobe_i (dma_write_strobe_i[g]),
-        .phit_want_i         (1'b0),
-        .phit_ready_o        (),
-        .phit_read_i         (1'b0),
-        .phit_address_i      ('0),
-        .phit_write_valid_i  (1'b0),
-        .phit_write_ready_o  (),
-        .phit_write_address_i('0),
-        .phit_write_data_i   ('0),
-        .phit_write_strobe_i ('0),
-        .host_valid_i   (dma_mem_valid_o[g]),
-        .host_ready_o   (dma_mem_ready_o[g]),
-        .host_write_i   (dma_mem_write_o[g]),
-        .host_address_i (dma_mem_address_o[g]),
-        .host_data_i    (dma_mem_data_o[g]),
-        .host_strobe_i  (dma_mem_strobe_o[g]),
-        .data_o         (dma_data_o[g])
-    );
+    assign dma_mem_read_o[g]          = read.req;
+    assign dma_mem_read_gnt_o[g]      = read_gnt != '0;
+    assign dma_mem_read_address_o[g]  = read.address[7:0];
+    assign dma_mem_write_o[g]         = write.req;
+    assign dma_mem_write_gnt_o[g]     = write_gnt != '0;
+    assign dma_mem_write_address_o[g] = write.address[7:0];
+    assign dma_read_ready_o[g]        = other_read_gnt != '0;
+    assign dma_write_ready_o[g]       = other_write_gnt != '0;
+    assign dma_data_o[g]              = data;
+
+    for (genvar m = 0; m < 2; m++) begin : g_memory
+      alcor_abi_pkg::memory_request_t memory_read, memory_write;
+      alcor_abi_pkg::memory_answer_t answer;
+      logic [31:0] memory_data;
+      logic [3:0] memory_strobe;
+      logic gnt;
+
+      memory_arbiter #(
+          .READERS(2),
+          .WRITERS(2),
+          .READS  (Latency[g] + Jitter[g] + 1),
+          .STAGES (g + 1)
+      ) u_arbiter (
+          .clk_i          (clk_i),
+          .rst_ni         (rst_ni),
+          .read_req_i     ({read.req && read.address[7] == 1'(m),
+                            dma_read_valid_i[g] && dma_read_address_i[g][7] == 1'(m)}),
+          .read_gnt_o     ({read_gnt[m], other_read_gnt[m]}),
+          .read_address_i ({read.address, 30'(dma_read_address_i[g])}),
+          .read_rvalid_o  ({rvalid[m], dma_answer_o[g][m]}),
+          .write_req_i    ({write.req && write.address[7] == 1'(m),
+                            dma_write_valid_i[g] && dma_write_address_i[g][7] == 1'(m)}),
+          .write_gnt_o    ({write_gnt[m], other_write_gnt[m]}),
+          .write_address_i({write.address, 30'(dma_write_address_i[g])}),
+          .write_data_i   ({dma_mem_data_o[g], dma_write_data_i[g]}),
+          .write_strobe_i ({dma_mem_strobe_o[g], dma_write_strobe_i[g]}),
+          .read_o         (memory_read),
+          .read_i         (answer),
+          .write_o        (memory_write),
+          .write_data_o   (memory_data),
+          .write_strobe_o (memory_strobe),
+          .write_gnt_i    (gnt)
+      );
+
+      node_memory #(
+          .NODE_BYTES(512),
+          .LATENCY   (Latency[g]),
+          .JITTER    (Jitter[g])
+      ) u_memory (
+          .clk_i         (clk_i),
+          .rst_ni        (rst_ni),
+          .read_i        (memory_read),
+          .read_o        (answer),
+          .data_o        (data[m]),
+          .write_i       (memory_write),
+          .write_gnt_o   (gnt),
+          .write_data_i  (memory_data),
+          .write_strobe_i(memory_strobe)
+      );
+    end
   end
 
 endmodule

@@ -1,4 +1,5 @@
-//! `node_memory`: words, beats and phits at any address against an array, and nobody waits for ever.
+//! `node_memory` behind a `memory_arbiter`: words at any address against an array, the order of answers, what a read may
+//! return while others write, and that nobody waits for ever.
 
 use std::collections::VecDeque;
 
@@ -7,326 +8,367 @@ use rand::Rng;
 
 const BYTES: u64 = 1024;
 const WORDS: usize = BYTES as usize / 4;
+const READERS: usize = 4;
+const WRITERS: usize = 5;
 
-/// How long anyone may wait: each of the others goes before once.
-const PATIENCE: u32 = 2;
-
-struct Bench {
-    dut: Dut,
+#[derive(Debug, Clone, Copy)]
+struct Config {
     banks: usize,
-    /// Words of the coprocessor's beat.
-    words: usize,
-    latency: usize,
-    /// Contents; what was never written may be anything.
-    memory: Vec<u32>,
+    latency: u64,
+    jitter: u64,
+    stages: u64,
 }
 
-/// A request that stays until it is granted, and how long it has waited.
-#[derive(Debug, Clone, Copy, Default)]
+const fn config(banks: usize, latency: u64, jitter: u64, stages: u64) -> Config {
+    Config {
+        banks,
+        latency,
+        jitter,
+        stages,
+    }
+}
+
+/// A request that stays until it is granted, and the cycle from which on it waits.
+#[derive(Debug, Clone, Default)]
 struct Request {
     on: bool,
     address: usize,
     strobe: u64,
-    waited: u32,
+    data: Vec<u32>,
+    since: u64,
 }
 
-impl Request {
-    /// A new one, if there is none.
-    fn step(&mut self, chance: f64, strobes: u64, rng: &mut Random) {
-        if !self.on && rng.random_bool(chance) {
-            *self = Self {
-                on: true,
-                // Now and then where others are, and about the end.
-                address: match rng.random_range(0..3) {
-                    0 => rng.random_range(0..16),
-                    1 => rng.random_range(WORDS - 20..WORDS),
-                    _ => rng.random_range(0..WORDS),
-                },
-                strobe: rng.random_range(0..1u64 << strobes),
-                waited: 0,
-            };
-        }
-    }
+/// A read that was granted: whose, when, and for each word the values that it may return.
+#[derive(Debug)]
+struct Read {
+    reader: usize,
+    granted: u64,
+    address: usize,
+    words: Vec<Vec<u32>>,
+}
 
-    /// Whether it is over; a cycle in which it is `held` up by something else than the memory does not
-    /// count.
-    fn settle(&mut self, granted: bool, held: bool, name: &str) -> bool {
-        let over = self.on && granted;
-        if over {
-            self.on = false;
-        } else if self.on && !held {
-            self.waited += 1;
-            assert!(self.waited <= PATIENCE, "{name} waits");
-        }
-        over
-    }
+struct Bench {
+    config: Config,
+    dut: Dut,
+    rng: Random,
+    /// Contents.
+    memory: Vec<u32>,
+    readers: Vec<Request>,
+    writers: Vec<Request>,
+    under_way: VecDeque<Read>,
+    /// Grants of reads and writes; reads that returned what was written after their grant.
+    grants: [u64; 2],
+    late: u64,
+    /// Shortest and longest time from a read's grant to its data.
+    times: (u64, u64),
 }
 
 impl Bench {
-    fn new(banks: usize, words: usize, latency: usize) -> Self {
-        let recipe = Recipe::new("node_memory", "node_memory")
-            .blocks(&["common"])
+    fn new(config: Config, name: &'static str) -> Self {
+        let recipe = Recipe::new("node_memory", "node_memory_bench")
+            .blocks(&["abi", "common"])
             .source("core/rtl/node_memory.sv")
+            .source("core/bench/node_memory_bench.sv")
             .param("NODE_BYTES", BYTES)
-            .param("BANKS", banks as u64)
-            .param("WORDS", words as u64)
-            .param("LATENCY", latency as u64);
+            .param("BANKS", config.banks as u64)
+            .param("LATENCY", config.latency)
+            .param("JITTER", config.jitter)
+            .param("STAGES", config.stages);
         let mut dut = Dut::start(&recipe);
         dut.reset();
-        Self {
+        let mut bench = Self {
+            config,
             dut,
-            banks,
-            words,
-            latency,
+            rng: Random::new(name),
             memory: vec![0; WORDS],
+            readers: vec![Request::default(); READERS],
+            writers: vec![Request::default(); WRITERS],
+            under_way: VecDeque::new(),
+            grants: [0; 2],
+            late: 0,
+            times: (u64::MAX, 0),
+        };
+        bench.fill();
+        bench
+    }
+
+    /// Writes every word by the last writer, while nobody else asks.
+    fn fill(&mut self) {
+        for address in (0..WORDS).step_by(self.config.banks) {
+            let data = (0..self.config.banks).map(|_| self.rng.random()).collect();
+            self.writers[WRITERS - 1] = Request {
+                on: true,
+                address,
+                strobe: u64::MAX >> (64 - 4 * self.config.banks),
+                data,
+                since: self.dut.cycle(),
+            };
+            while self.writers[WRITERS - 1].on {
+                self.cycle(0.0, 0.0);
+            }
         }
     }
 
-    fn pin(&self, name: &str) -> Pin {
-        self.dut.pin(name)
+    /// How long a request may wait: each of the others goes before once, and a second stage is a cycle more. A memory
+    /// that is not always ready takes a few times as long, or until a place is free.
+    fn patience(&self, others: u64) -> u64 {
+        match self.config.jitter {
+            0 => others + self.config.stages - 1,
+            jitter => 10 * (others + 1) + jitter + self.config.latency,
+        }
     }
 
-    /// Random requests of all ports, each with its chance.
-    fn run(&mut self, rng: &mut Random, cycles: u64, chances: [f64; 6]) {
-        let banks = self.banks;
-        let pins: Vec<Pin> = [
-            "read_valid_i",
-            "read_ready_o",
+    fn lanes(&self, name: &str, count: usize) -> Pin {
+        self.dut.lanes(name, count)
+    }
+
+    /// A cycle in which readers and writers without a request have a new one with these chances.
+    fn cycle(&mut self, reads: f64, writes: f64) {
+        let banks = self.config.banks;
+        let now = self.dut.cycle();
+        for at in 0..READERS + WRITERS {
+            let (request, chance) = match at.checked_sub(READERS) {
+                None => (&mut self.readers[at], reads),
+                Some(at) => (&mut self.writers[at], writes),
+            };
+            if request.on || !self.rng.random_bool(chance) {
+                continue;
+            }
+            *request = Request {
+                on: true,
+                // Now and then where others are, and about the end; addresses wrap.
+                address: match self.rng.random_range(0..3) {
+                    0 => self.rng.random_range(0..16),
+                    1 => self.rng.random_range(WORDS - 20..WORDS),
+                    _ => self.rng.random_range(0..WORDS),
+                },
+                strobe: self.rng.random::<u64>() >> (64 - 4 * banks),
+                data: (0..banks).map(|_| self.rng.random()).collect(),
+                since: now,
+            };
+        }
+        let [read_req, read_gnt, read_address, read_rvalid] = [
+            "read_req_i",
+            "read_gnt_o",
             "read_address_i",
-            "write_valid_i",
-            "write_ready_o",
+            "read_rvalid_o",
+        ]
+        .map(|name| self.lanes(name, READERS));
+        let [write_req, write_gnt, write_address, write_strobe] = [
+            "write_req_i",
+            "write_gnt_o",
             "write_address_i",
             "write_strobe_i",
-            "phit_want_i",
-            "phit_ready_o",
-            "phit_read_i",
-            "phit_address_i",
-            "phit_write_valid_i",
-            "phit_write_ready_o",
-            "phit_write_address_i",
-            "phit_write_strobe_i",
-            "host_valid_i",
-            "host_ready_o",
-            "host_write_i",
-            "host_address_i",
-            "host_data_i",
-            "host_strobe_i",
         ]
-        .into_iter()
-        .map(|name| self.pin(name))
-        .collect();
-        let count = self.words;
-        let (phit_data, beat_data, data_out) = (
-            self.dut.lanes("phit_write_data_i", banks),
-            self.dut.lanes("write_data_i", count),
-            self.dut.lanes("data_o", banks),
+        .map(|name| self.lanes(name, WRITERS));
+        let (write_data, data) = (
+            self.lanes("write_data_i", WRITERS * banks),
+            self.lanes("data_o", banks),
         );
-        let [mut read, mut write, mut phit, mut phit_write, mut host] = [Request::default(); 5];
-        let mut host_writes = false;
-        // Reads under way, with what they should give.
-        let mut reads_due: VecDeque<(u64, Vec<u32>)> = VecDeque::new();
-        for _ in 0..cycles {
-            let Self { dut, memory, .. } = self;
-            let cycle = dut.cycle();
-            read.step(chances[0], 1, rng);
-            write.step(chances[1], 4 * count as u64, rng);
-            phit.step(chances[2], 1, rng);
-            phit_write.step(chances[3], banks as u64, rng);
-            if !host.on {
-                host_writes = rng.random();
+        for (at, request) in self.readers.iter().enumerate() {
+            self.dut.set(read_req, at, u64::from(request.on));
+            self.dut.set(read_address, at, request.address as u64);
+        }
+        for (at, request) in self.writers.iter().enumerate() {
+            self.dut.set(write_req, at, u64::from(request.on));
+            self.dut.set(write_address, at, request.address as u64);
+            self.dut.set(write_strobe, at, request.strobe);
+            for (lane, &value) in request.data.iter().enumerate() {
+                self.dut
+                    .set(write_data, at * banks + lane, u64::from(value));
             }
-            host.step(chances[4], 4, rng);
-            // A phit of another rank may be late: the read is wanted, but doesn't take place.
-            let other = rng.random_bool(chances[5]);
-            // Beats and phits don't go beyond the end.
-            read.address = read.address.min(WORDS - count);
-            write.address = write.address.min(WORDS - count);
-            phit.address = phit.address.min(WORDS - banks);
-            phit_write.address = phit_write.address.min(WORDS - banks);
-            let beat: Vec<u32> = (0..count).map(|_| rng.random()).collect();
-            let host_value: u32 = rng.random();
-            let values: Vec<u32> = (0..banks).map(|_| rng.random()).collect();
-            for (pin, request) in [
-                (0, read),
-                (3, write),
-                (7, phit),
-                (11, phit_write),
-                (15, host),
-            ] {
-                dut.set(pins[pin], 0, u64::from(request.on));
+        }
+        self.dut.settle();
+
+        // Answers come in the order of the grants.
+        let answered: Vec<usize> = (0..READERS)
+            .filter(|&at| self.dut.get(read_rvalid, at) == 1)
+            .collect();
+        if !answered.is_empty() {
+            let read = self.under_way.pop_front().expect("a read under way");
+            assert_eq!(answered, [read.reader], "cycle {now}: whose answer it is");
+            for (lane, values) in read.words.iter().enumerate() {
+                let found = self.dut.get(data, lane) as u32;
+                let place = values.iter().rposition(|&value| value == found);
+                assert!(
+                    place.is_some(),
+                    "cycle {now}: word {lane} of {} is {found:#x}, not one of {values:x?}",
+                    read.address
+                );
+                self.late += u64::from(place != Some(0));
             }
-            for (pin, request) in [
-                (2, read),
-                (5, write),
-                (10, phit),
-                (13, phit_write),
-                (18, host),
-            ] {
-                dut.set(pins[pin], 0, request.address as u64);
-            }
-            dut.set(pins[6], 0, write.strobe);
-            dut.set(pins[14], 0, phit_write.strobe);
-            dut.set(pins[17], 0, u64::from(host_writes));
-            dut.set(pins[19], 0, u64::from(host_value));
-            dut.set(pins[20], 0, host.strobe);
-            for (lane, &value) in values.iter().enumerate() {
-                dut.set(phit_data, lane, u64::from(value));
-            }
-            for (lane, &value) in beat.iter().enumerate() {
-                dut.set(beat_data, lane, u64::from(value));
-            }
-            dut.set(pins[9], 0, 0);
-            dut.settle();
-            // It depends on what is wanted, not on whether it takes place.
-            let phit_goes = phit.on && !other && dut.get(pins[8], 0) == 1;
-            dut.set(pins[9], 0, u64::from(phit_goes));
-            dut.settle();
-            let granted = [1, 4, 12, 16].map(|pin| dut.get(pins[pin], 0) == 1);
-            // What was read LATENCY cycles ago.
-            if reads_due.front().is_some_and(|&(due, _)| due == cycle)
-                && let Some((_, expected)) = reads_due.pop_front()
-            {
-                let found: Vec<u32> = (0..expected.len())
-                    .map(|lane| dut.get(data_out, lane) as u32)
-                    .collect();
-                assert_eq!(found, expected, "{} words", expected.len());
-            }
-            let due = cycle + self.latency as u64;
-            // Reads give what was there before the writes of the same cycle.
-            let (mut reads, mut writes) = (0, 0);
-            let host_at = host.address;
-            let (read_at, phit_at, write_at, phit_write_at) = (
-                read.address,
-                phit.address,
-                write.address,
-                phit_write.address,
+            let took = now - read.granted;
+            let Config {
+                latency, jitter, ..
+            } = self.config;
+            assert!(
+                (latency..=latency + jitter).contains(&took),
+                "cycle {now}: a read took {took} cycles"
             );
-            let host_strobe = host.strobe;
-            // A phit whose turn it is keeps it while another memory makes it wait.
-            let held = phit.on && other;
-            if read.settle(granted[0], held, "a read") {
-                reads_due.push_back((due, memory[read_at..read_at + count].to_vec()));
-                reads += 1;
-            }
-            if phit.settle(phit_goes, held, "a phit's read") {
-                reads_due.push_back((due, memory[phit_at..phit_at + banks].to_vec()));
-                reads += 1;
-            }
-            let host_over = host.settle(granted[3], held && !host_writes, "the host");
-            if host_over && !host_writes {
-                reads_due.push_back((due, vec![memory[host_at]]));
-                reads += 1;
-            }
-            assert!(reads <= 1, "{reads} reads in a cycle");
-            let mut store = |at: usize, strobe: u64, value: u32| {
+            self.times = (self.times.0.min(took), self.times.1.max(took));
+        }
+
+        // A read sees the writes granted before; those from its own cycle on it may see.
+        let granted: Vec<usize> = (0..READERS)
+            .filter(|&at| self.dut.get(read_gnt, at) == 1)
+            .collect();
+        assert!(
+            granted.len() <= 1,
+            "cycle {now}: reads {granted:?} are granted"
+        );
+        for reader in granted {
+            let request = &mut self.readers[reader];
+            assert!(request.on, "cycle {now}: a grant that nobody asked for");
+            request.on = false;
+            let address = request.address;
+            self.under_way.push_back(Read {
+                reader,
+                granted: now,
+                address,
+                words: (0..banks)
+                    .map(|lane| vec![self.memory[(address + lane) % WORDS]])
+                    .collect(),
+            });
+            self.grants[0] += 1;
+        }
+        let granted: Vec<usize> = (0..WRITERS)
+            .filter(|&at| self.dut.get(write_gnt, at) == 1)
+            .collect();
+        assert!(
+            granted.len() <= 1,
+            "cycle {now}: writes {granted:?} are granted"
+        );
+        for writer in granted {
+            let request = &mut self.writers[writer];
+            assert!(request.on, "cycle {now}: a grant that nobody asked for");
+            request.on = false;
+            for (lane, &value) in request.data.iter().enumerate() {
                 let mask = (0..4)
-                    .filter(|byte| strobe >> byte & 1 == 1)
+                    .filter(|byte| request.strobe >> (4 * lane + byte) & 1 == 1)
                     .fold(0, |mask, byte| mask | 0xff << (8 * byte));
-                memory[at] = memory[at] & !mask | value & mask;
-            };
-            if host_over && host_writes {
-                store(host_at, host_strobe, host_value);
-                writes += 1;
-            }
-            if write.settle(granted[1], false, "a write") {
-                for (lane, &value) in beat.iter().enumerate() {
-                    store(write_at + lane, write.strobe >> (4 * lane), value);
-                }
-                writes += 1;
-            }
-            if phit_write.settle(granted[2], false, "a phit's write") {
-                for (lane, &value) in values.iter().enumerate() {
-                    if phit_write.strobe >> lane & 1 == 1 {
-                        store(phit_write_at + lane, 0xf, value);
+                let at = (request.address + lane) % WORDS;
+                self.memory[at] = self.memory[at] & !mask | value & mask;
+                for read in &mut self.under_way {
+                    let offset = (at + WORDS - read.address) % WORDS;
+                    if let Some(values) = read.words.get_mut(offset) {
+                        values.push(self.memory[at]);
                     }
                 }
-                writes += 1;
             }
-            assert!(writes <= 1, "{writes} writes in a cycle");
-            dut.clock();
+            self.grants[1] += 1;
         }
-    }
-
-    /// Gives every word a value.
-    fn fill(&mut self, rng: &mut Random) {
-        let [valid, ready, write, address, data, strobe] = [
-            "host_valid_i",
-            "host_ready_o",
-            "host_write_i",
-            "host_address_i",
-            "host_data_i",
-            "host_strobe_i",
-        ]
-        .map(|name| self.pin(name));
-        for at in 0..WORDS {
-            let value: u32 = rng.random();
-            self.memory[at] = value;
-            for (pin, value) in [
-                (valid, 1),
-                (write, 1),
-                (address, at as u64),
-                (data, u64::from(value)),
-                (strobe, 15),
-            ] {
-                self.dut.set(pin, 0, value);
+        for (requests, others, name) in [
+            (&self.readers, READERS as u64 - 1, "reader"),
+            (&self.writers, WRITERS as u64 - 1, "writer"),
+        ] {
+            for (at, request) in requests
+                .iter()
+                .enumerate()
+                .filter(|(_, request)| request.on)
+            {
+                let waits = now + 1 - request.since;
+                assert!(
+                    waits <= self.patience(others),
+                    "cycle {now}: {name} {at} waits for {waits} cycles"
+                );
             }
-            self.dut.settle();
-            assert_eq!(self.dut.get(ready, 0), 1, "nobody else wants anything");
-            self.dut.clock();
         }
-        self.dut.set(valid, 0, 0);
+        self.dut.clock();
     }
 }
 
-fn random(banks: usize, words: usize, latency: usize, bench: &'static str) {
-    let mut rng = Random::new(bench);
-    let mut memory = Bench::new(banks, words, latency);
-    memory.fill(&mut rng);
+fn random(config: Config, name: &'static str) {
+    let mut bench = Bench::new(config, name);
     for _ in 0..soak(3) {
-        for chances in [
-            [0.3, 0.3, 0.3, 0.3, 0.3, 0.0],
-            // Everybody nearly always, and two of three in every cycle.
-            [1.0, 1.0, 0.8, 0.8, 0.8, 0.0],
-            [1.0, 1.0, 0.0, 0.0, 1.0, 0.0],
-            [0.0, 0.0, 1.0, 1.0, 1.0, 0.0],
-            [1.0, 1.0, 1.0, 1.0, 0.0, 0.0],
-            [0.8, 0.8, 0.8, 0.8, 0.8, 0.4],
+        for (reads, writes) in [
+            (0.1, 0.1),
+            (0.3, 0.3),
+            (1.0, 1.0),
+            (1.0, 0.2),
+            (0.05, 1.0),
+            (0.01, 0.0),
         ] {
-            memory.run(&mut rng, 1000, chances);
+            for _ in 0..1000 {
+                bench.cycle(reads, writes);
+            }
         }
     }
+    assert!(
+        bench.late > 0 || config.jitter == 0,
+        "{config:?}: no read was late"
+    );
+    let Config {
+        latency, jitter, ..
+    } = config;
+    assert_eq!(bench.times.0, latency, "{config:?}");
+    assert!(
+        bench.times.1 > latency + jitter * 3 / 4 || jitter == 0,
+        "{config:?}: {:?}",
+        bench.times
+    );
 }
 
 #[test]
 fn node_memory_words() {
-    random(1, 1, 1, "node_memory_words");
+    random(config(1, 1, 0, 1), "node_memory_words");
 }
 
 #[test]
 fn node_memory_banks() {
-    random(8, 1, 1, "node_memory_banks");
-}
-
-#[test]
-fn node_memory_beats() {
-    random(8, 8, 1, "node_memory_beats");
-}
-
-#[test]
-fn node_memory_beats_and_phits() {
-    random(8, 4, 5, "node_memory_beats_and_phits");
+    random(config(8, 1, 0, 1), "node_memory_banks");
 }
 
 #[test]
 fn node_memory_late() {
-    random(16, 1, 3, "node_memory_late");
+    random(config(8, 5, 0, 2), "node_memory_late");
 }
 
-/// Everybody in every cycle.
+#[test]
+fn node_memory_wide() {
+    random(config(16, 3, 0, 1), "node_memory_wide");
+}
+
+/// Latencies of 4 to 200 cycles.
+#[test]
+fn node_memory_jitter() {
+    random(config(8, 4, 196, 2), "node_memory_jitter");
+}
+
+#[test]
+fn node_memory_jitter_short() {
+    random(config(1, 2, 5, 1), "node_memory_jitter_short");
+}
+
+/// A read and a write in each cycle: of everybody who asks in each, and of one reader and one writer alone.
 #[test]
 fn node_memory_saturated() {
-    let mut rng = Random::new("node_memory_saturated");
-    let mut memory = Bench::new(8, 1, 1);
-    memory.fill(&mut rng);
-    memory.run(&mut rng, 1000, [1.0, 1.0, 1.0, 1.0, 1.0, 0.0]);
+    for stages in [1, 2] {
+        let mut bench = Bench::new(config(8, 5, 0, stages), "node_memory_saturated");
+        for _ in 0..10 {
+            bench.cycle(1.0, 1.0);
+        }
+        bench.grants = [0; 2];
+        for _ in 0..1000 {
+            bench.cycle(1.0, 1.0);
+        }
+        assert_eq!(bench.grants, [1000; 2], "everybody, {stages} stages");
+        for _ in 0..20 {
+            bench.cycle(0.0, 0.0);
+        }
+        bench.grants = [0; 2];
+        for _ in 0..1000 {
+            for requests in [&mut bench.readers, &mut bench.writers] {
+                let one = &mut requests[2];
+                one.on = true;
+                one.data = vec![1; 8];
+                one.since = bench.dut.cycle();
+            }
+            bench.cycle(0.0, 0.0);
+        }
+        assert!(
+            bench.grants.iter().all(|&grants| grants > 1000 - stages),
+            "one, {stages} stages: {:?}",
+            bench.grants
+        );
+    }
 }

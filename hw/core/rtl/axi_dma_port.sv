@@ -2,13 +2,17 @@
 
 /// AXI4 slave of the DMA: bursts of 32-bit words into and out of node memory.
 ///
-/// INCR bursts, one write and one read burst at a time, a beat a cycle; reads and writes take turns
-/// at the memory. Every burst is answered OKAY: addresses wrap within the board's memory, which the
-/// DMA engine's aperture covers.
+/// INCR bursts, one write and one read burst at a time, a beat a cycle each. Every burst is answered OKAY: addresses
+/// wrap within the board's memory, which the DMA engine's aperture covers.
+///
+/// Data of reads comes from one node memory in the order of the grants. Two memories keep no order, so a read of
+/// another memory waits until no read is under way.
 module axi_dma_port #(
     /// Address bits: those of all node memories of the board.
     parameter int unsigned ADDR_W = 21,
-    /// Cycles from a granted memory read to its data.
+    /// Address bits of one node memory.
+    parameter int unsigned NODE_W = 20,
+    /// Cycles from a memory read's grant to its data that a read a cycle is to go on with. Any latency works.
     parameter int unsigned LATENCY = 1
 ) (
     /// Clock.
@@ -53,20 +57,20 @@ module axi_dma_port #(
     /// AXI read data.
     output logic              rlast_o,
 
-    /// Memory access.
-    output logic              mem_valid_o,
-    /// It is granted or done.
-    input  logic              mem_ready_i,
-    /// It is a write.
-    output logic              mem_write_o,
-    /// Word address.
-    output logic [ADDR_W-3:0] mem_address_o,
+    /// Memory: a read of a word.
+    output alcor_abi_pkg::memory_request_t read_o,
+    /// Memory: its answer.
+    input  alcor_abi_pkg::memory_answer_t  read_i,
+    /// Memory: data, with `read_i.rvalid`.
+    input  logic [31:0]       read_data_i,
+    /// Memory: a write of a word.
+    output alcor_abi_pkg::memory_request_t write_o,
+    /// Memory: the write is granted.
+    input  logic              write_gnt_i,
     /// Data to be written.
-    output logic [31:0]       mem_data_o,
+    output logic [31:0]       write_data_o,
     /// Byte strobes.
-    output logic [3:0]        mem_strobe_o,
-    /// Data of the read granted LATENCY cycles ago.
-    input  logic [31:0]       mem_data_i
+    output logic [3:0]        write_strobe_o
 );
 
   localparam int unsigned WordW = ADDR_W - 2;
@@ -75,40 +79,37 @@ module axi_dma_port #(
   localparam int unsigned RoomW = $clog2(BufferDepth + 1);
 
   logic writing_q, bvalid_q, reading_q;
-  logic [WordW-1:0] write_address_q, read_address_q;
+  logic [WordW-1:0] write_address_q, read_address_q, last_address_q;
   logic [7:0] reads_left_q;
   logic [RoomW-1:0] room_d, room_q;
-  logic wants_write, wants_read, turn_q, write_done, read_done, last_read, read_taken;
-  logic [LATENCY-1:0] flight_q, flight_last_q;
-  logic buffer_ready;
+  logic write_done, read_done, last_read, read_taken, same_node;
+  logic buffer_ready, way_room, way_empty, way_valid, way_last;
 
   assign awready_o = !writing_q && !bvalid_q;
   assign bvalid_o  = bvalid_q;
   assign arready_o = !reading_q;
 
-  // Where both directions want the memory they take turns; an access that waits stays in front.
-  assign wants_write = writing_q && wvalid_i;
-  assign wants_read  = reading_q && room_q != '0;
-  assign mem_write_o = wants_write && !(wants_read && turn_q);
-  assign mem_valid_o = wants_write || wants_read;
-  assign mem_address_o = mem_write_o ? write_address_q : read_address_q;
-  assign mem_data_o    = wdata_i;
-  assign mem_strobe_o  = wstrb_i;
-  assign write_done    = mem_write_o && mem_ready_i;
-  assign read_done     = mem_valid_o && !mem_write_o && mem_ready_i;
-  assign last_read     = reads_left_q == '0;
-  assign wready_o      = write_done;
-  assign read_taken    = rvalid_o && rready_i;
-  assign room_d        = room_q - RoomW'(read_done) + RoomW'(read_taken);
+  assign write_o.req     = writing_q && wvalid_i;
+  assign write_o.address = 30'(write_address_q);
+  assign write_data_o    = wdata_i;
+  assign write_strobe_o  = wstrb_i;
+  assign write_done      = write_o.req && write_gnt_i;
+  assign wready_o        = write_done;
+
+  assign same_node      = (read_address_q ^ last_address_q) >> (NODE_W - 2) == '0;
+  assign read_o.req     = reading_q && room_q != '0 && (way_empty || same_node);
+  assign read_o.address = 30'(read_address_q);
+  assign read_done      = read_o.req && read_i.gnt;
+  assign last_read      = reads_left_q == '0;
+  assign read_taken     = rvalid_o && rready_i;
+  assign room_d         = room_q - RoomW'(read_done) + RoomW'(read_taken);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       writing_q <= 1'b0;
       bvalid_q  <= 1'b0;
       reading_q <= 1'b0;
-      turn_q    <= 1'b0;
       room_q    <= RoomW'(BufferDepth);
-      flight_q  <= '0;
     end else begin
       if (awvalid_i && awready_o) writing_q <= 1'b1;
       if (write_done && wlast_i) begin
@@ -118,16 +119,14 @@ module axi_dma_port #(
       if (bvalid_q && bready_i) bvalid_q <= 1'b0;
       if (arvalid_i && arready_o) reading_q <= 1'b1;
       if (read_done && last_read) reading_q <= 1'b0;
-      if (mem_valid_o) turn_q <= mem_write_o == mem_ready_i;
-      room_q   <= room_d;
-      flight_q <= LATENCY'({flight_q, read_done});
+      room_q <= room_d;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    flight_last_q <= LATENCY'({flight_last_q, last_read});
     if (awvalid_i && awready_o) write_address_q <= awaddr_i[ADDR_W-1:2];
     else if (write_done) write_address_q <= write_address_q + 1'b1;
+    if (read_done) last_address_q <= read_address_q;
     if (arvalid_i && arready_o) begin
       read_address_q <= araddr_i[ADDR_W-1:2];
       reads_left_q   <= arlen_i;
@@ -137,13 +136,20 @@ module axi_dma_port #(
     end
   end
 
+  // Reads under way: which is its burst's last.
+  fifo #(.WIDTH(1), .DEPTH(BufferDepth)) u_way (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(read_done), .ready_o(way_room), .data_i(last_read),
+      .valid_o(way_valid), .ready_i(read_i.rvalid), .data_o(way_last), .empty_o(way_empty), .usage_o()
+  );
+
   fifo #(.WIDTH(33), .DEPTH(BufferDepth)) u_read_buffer (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(flight_q[LATENCY-1]), .ready_o(buffer_ready),
-      .data_i({flight_last_q[LATENCY-1], mem_data_i}), .valid_o(rvalid_o), .ready_i(rready_i),
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(read_i.rvalid), .ready_o(buffer_ready),
+      .data_i({way_last, read_data_i}), .valid_o(rvalid_o), .ready_i(rready_i),
       .data_o({rlast_o, rdata_o}), .empty_o(), .usage_o()
   );
 
-  `ALCOR_STABLE(a_access_stable, mem_valid_o, mem_ready_i, ({mem_write_o, mem_address_o}))
-  `ALCOR_IMPLIES(a_buffer_room, flight_q[LATENCY-1], buffer_ready)
+  `ALCOR_STABLE(a_read_stable, read_o.req, read_i.gnt, read_o.address)
+  `ALCOR_IMPLIES(a_way_room, read_done, way_room)
+  `ALCOR_IMPLIES(a_buffer_room, read_i.rvalid, way_valid && buffer_ready)
 
 endmodule

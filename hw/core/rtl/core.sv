@@ -35,8 +35,10 @@ module core #(
     parameter int unsigned ROUTER_INPUT_DEPTH = 512,
     /// Words of each virtual output queue, crosspoint and output memory.
     parameter int unsigned ROUTER_QUEUE_DEPTH = 16,
-    /// Cycles from a granted memory read to its data.
+    /// Cycles from a memory read's grant to its data. From 2 on, requests are granted in two stages.
     parameter int unsigned MEM_LATENCY = 1,
+    /// Simulation: node memory takes up to so many cycles more, at random.
+    parameter int unsigned MEM_JITTER = 0,
     /// Link ports: 0, or 2 for each dimension of the cluster.
     parameter int unsigned LINKS = 0,
     /// Stages of the collective unit: log2 of the number of boards, rounded up.
@@ -178,6 +180,8 @@ module core #(
   localparam int unsigned Ports = RANKS + ((LINKS == 0) ? 0 : 1);
   localparam int unsigned Dests = (LINKS == 0) ? RANKS : 256;
   localparam int unsigned Words = DATA_W / 32;
+  // Latency that queues are made for, as in rank_tile.
+  localparam int unsigned Typical = MEM_LATENCY + MEM_JITTER / 4;
   localparam int unsigned Banks = (LINKS == 0) ? Words : PHIT_W / 32;
 
   // ---------------------------------------------------------------- reset: from outside or CONTROL
@@ -185,10 +189,12 @@ module core #(
   logic reset_command;
   logic [3:0] reset_count_q;
   logic core_rst_n;
+  logic [RANKS-1:0] reading;
 
+  // Data of reads that are under way comes before the reset ends.
   always_ff @(posedge clk_i) begin
     if (!rst_ni || reset_command) reset_count_q <= '1;
-    else if (reset_count_q != '0) reset_count_q <= reset_count_q - 1'b1;
+    else if (reset_count_q != '0 && (reset_count_q != 4'd1 || reading == '0)) reset_count_q <= reset_count_q - 1'b1;
   end
 
   assign core_rst_n = reset_count_q == '0;
@@ -310,25 +316,26 @@ module core #(
   logic [1:0][Ports-1:0] tx_valid, tx_ready, tx_last, rx_valid, rx_ready, rx_last;
   logic [1:0][Ports-1:0][DATA_W-1:0] tx_data, rx_data;
 
-  logic dma_valid, dma_ready, dma_write;
-  logic [RankW-1:0] dma_rank;
-  logic [DmaW-3:0] dma_address;
-  logic [31:0] dma_data;
-  logic [3:0] dma_strobe;
-  logic [RANKS-1:0] dma_rank_ready;
+  alcor_abi_pkg::memory_request_t dma_read, dma_write;
+  logic [31:0] dma_write_data;
+  logic [3:0] dma_write_strobe;
+  logic [RANKS-1:0] dma_read_gnt, dma_rvalid, dma_write_gnt;
+  logic [RankW-1:0] read_rank, write_rank;
 
   // Collectives: completions, and phits of node memory.
   logic [RANKS-1:0] complete_valid, complete_ready;
   logic [RANKS-1:0][CompletionW-1:0] complete;
-  logic [RANKS-1:0] phit_want, phit_ready, phit_read, phit_write_valid, phit_write_ready;
-  logic [RANKS-1:0][AddrW-1:0] phit_address, phit_write_address;
+  logic [RANKS-1:0] phit_read_req, phit_read_gnt, phit_read_rvalid, phit_write_valid, phit_write_ready;
+  logic [RANKS-1:0][AddrW-1:0] phit_read_address, phit_write_address;
   logic [Banks*32-1:0] phit_write_data;
   logic [RANKS-1:0][Banks-1:0] phit_write_strobe;
-  // Of the read that each memory granted MEM_LATENCY cycles ago.
+  // Of the read that each memory answers.
   logic [RANKS-1:0][Banks*32-1:0] mem_data;
 
   for (genvar r = 0; r < RANKS; r++) begin : g_rank
     alcor_abi_pkg::sync_request_t sync;
+    alcor_abi_pkg::memory_request_t tile_read, tile_write;
+    alcor_abi_pkg::memory_answer_t tile_answer;
 
     rank_tile #(
         .DATA_W       (DATA_W),
@@ -343,6 +350,7 @@ module core #(
         .DESTS        (Dests),
         .BANKS        (Banks),
         .MEM_LATENCY  (MEM_LATENCY),
+        .MEM_JITTER   (MEM_JITTER),
         .MESSAGES     (MESSAGES),
         .FRAGMENT     (FRAGMENT),
         .MATCH_CELLS  (MATCH_CELLS),
@@ -353,6 +361,8 @@ module core #(
     ) u_tile (
         .clk_i               (clk_i),
         .rst_ni              (core_rst_n),
+        .memory_rst_ni       (rst_ni),
+        .reading_o           (reading[r]),
         .rank_i              (8'(32'(board) * RANKS + r)),
         .run_ranks_i         (run_ranks),
         .page_i              ({page_write[r], page_offset[r], page_data[r]}),
@@ -384,23 +394,29 @@ module core #(
         .rx_ready_o          ({rx_ready[1][r], rx_ready[0][r]}),
         .rx_data_i           ({rx_data[1][r], rx_data[0][r]}),
         .rx_last_i           ({rx_last[1][r], rx_last[0][r]}),
-        .phit_want_i         (phit_want[r]),
-        .phit_ready_o        (phit_ready[r]),
-        .phit_read_i         (phit_read[r]),
-        .phit_address_i      (phit_address[r]),
+        .phit_read_req_i     (phit_read_req[r]),
+        .phit_read_gnt_o     (phit_read_gnt[r]),
+        .phit_read_address_i (phit_read_address[r]),
+        .phit_read_rvalid_o  (phit_read_rvalid[r]),
         .phit_write_valid_i  (phit_write_valid[r]),
         .phit_write_ready_o  (phit_write_ready[r]),
         .phit_write_address_i(phit_write_address[r]),
         .phit_write_data_i   (phit_write_data),
         .phit_write_strobe_i (phit_write_strobe[r]),
-        .dma_valid_i         (dma_valid && dma_rank == RankW'(r)),
-        .dma_ready_o         (dma_rank_ready[r]),
-        .dma_write_i         (dma_write),
-        .dma_address_i       (dma_address[AddrW-1:0]),
-        .dma_data_i          (dma_data),
-        .dma_strobe_i        (dma_strobe),
+        .dma_read_i          (tile_read),
+        .dma_read_o          (tile_answer),
+        .dma_write_i         (tile_write),
+        .dma_write_gnt_o     (dma_write_gnt[r]),
+        .dma_write_data_i    (dma_write_data),
+        .dma_write_strobe_i  (dma_write_strobe),
         .data_o              (mem_data[r])
     );
+
+    // The host's words: the rank is the upper part of their address.
+    assign tile_read       = {dma_read.req && read_rank == RankW'(r), dma_read.address};
+    assign tile_write      = {dma_write.req && write_rank == RankW'(r), dma_write.address};
+    assign dma_read_gnt[r] = tile_answer.gnt;
+    assign dma_rvalid[r]   = tile_answer.rvalid;
 
     assign sync_valid[r]  = sync.valid;
     assign sync_kind[r]   = sync.kind;
@@ -482,16 +498,15 @@ module core #(
     assign collectives        = '0;
     assign complete_valid     = '0;
     assign complete           = '0;
-    assign phit_want          = '0;
-    assign phit_read          = '0;
-    assign phit_address       = '0;
+    assign phit_read_req      = '0;
+    assign phit_read_address  = '0;
     assign phit_write_valid   = '0;
     assign phit_write_address = '0;
     assign phit_write_data    = '0;
     assign phit_write_strobe  = '0;
 
     logic unused_cancel;
-    assign unused_cancel = ^{cancel, present};
+    assign unused_cancel = ^{cancel, present, phit_read_gnt, phit_read_rvalid};
   end else begin : g_links
     localparam int unsigned Locals = 2 + STAGES;
 
@@ -593,7 +608,7 @@ module core #(
         .STAGES     (STAGES),
         .PHIT_W     (PHIT_W),
         .NODE_BYTES (NODE_BYTES),
-        .MEM_LATENCY(MEM_LATENCY)
+        .MEM_LATENCY(Typical)
     ) u_collectives (
         .clk_i           (clk_i),
         .rst_ni          (core_rst_n),
@@ -609,10 +624,10 @@ module core #(
         .sync_i          (round_data),
         .sync_valid_o    (result),
         .sync_o          (result_data),
-        .read_want_o     (phit_want),
-        .read_valid_o    (phit_read),
-        .read_ready_i    (phit_ready),
-        .read_address_o  (phit_address),
+        .read_req_o      (phit_read_req),
+        .read_gnt_i      (phit_read_gnt),
+        .read_address_o  (phit_read_address),
+        .read_rvalid_i   (phit_read_rvalid),
         .read_data_i     (mem_data),
         .write_valid_o   (phit_write_valid),
         .write_ready_i   (phit_write_ready),
@@ -651,11 +666,13 @@ module core #(
 
   // ---------------------------------------------------------------- DMA
 
-  logic [MEM_LATENCY-1:0][RankW-1:0] dma_rank_q;
+  alcor_abi_pkg::memory_answer_t dma_answer;
+  logic [31:0] dma_read_data;
 
   axi_dma_port #(
       .ADDR_W (DmaW),
-      .LATENCY(MEM_LATENCY)
+      .NODE_W (NodeW),
+      .LATENCY(Typical)
   ) u_axi_dma_port (
       .clk_i        (clk_i),
       .rst_ni       (rst_ni),
@@ -677,27 +694,32 @@ module core #(
       .rready_i     (dma_rready_i),
       .rdata_o      (dma_rdata_o),
       .rlast_o      (dma_rlast_o),
-      .mem_valid_o  (dma_valid),
-      .mem_ready_i  (dma_ready),
-      .mem_write_o  (dma_write),
-      .mem_address_o(dma_address),
-      .mem_data_o   (dma_data),
-      .mem_strobe_o (dma_strobe),
-      .mem_data_i   (mem_data[dma_rank_q[MEM_LATENCY-1]][31:0])
+      .read_o       (dma_read),
+      .read_i       (dma_answer),
+      .read_data_i  (dma_read_data),
+      .write_o      (dma_write),
+      .write_gnt_i  (dma_write_gnt != '0),
+      .write_data_o (dma_write_data),
+      .write_strobe_o(dma_write_strobe)
   );
 
   if (RANKS > 1) begin : g_dma_rank
-    assign dma_rank = dma_address[DmaW-3-:RankW];
+    assign read_rank  = dma_read.address[DmaW-3-:RankW];
+    assign write_rank = dma_write.address[DmaW-3-:RankW];
   end else begin : g_dma_only
-    assign dma_rank = '0;
-  end
-  assign dma_ready = dma_rank_ready[dma_rank];
-
-  always_ff @(posedge clk_i) begin
-    dma_rank_q[0] <= dma_rank;
-    for (int unsigned i = 1; i < MEM_LATENCY; i++) dma_rank_q[i] <= dma_rank_q[i-1];
+    assign read_rank  = '0;
+    assign write_rank = '0;
   end
 
+  // Reads of one rank are under way at a time.
+  assign dma_answer = {dma_read_gnt != '0, dma_rvalid != '0};
+
+  always_comb begin
+    dma_read_data = '0;
+    for (int unsigned r = 0; r < RANKS; r++) if (dma_rvalid[r]) dma_read_data = dma_read_data | mem_data[r][31:0];
+  end
+
+  `ALCOR_ASSERT(a_one_answer, $onehot0(dma_rvalid))
   `ALCOR_CHECK_PARAM(g_check_ranks, RANKS >= 1 && RANKS <= 16 && (RANKS & (RANKS - 1)) == 0 && (RANKS > 1 || LINKS > 0),
                      "core: RANKS must be 2, 4, 8 or 16, or 1 with links")
   `ALCOR_CHECK_PARAM(g_check_links, LINKS == 0 || LINKS == 2 || LINKS == 4 || LINKS == 6,

@@ -22,8 +22,10 @@ module rank_tile #(
     parameter int unsigned DESTS = 256,
     /// Banks of node memory.
     parameter int unsigned BANKS = 1,
-    /// Cycles from a granted memory read to its data.
+    /// Cycles from a memory read's grant to its data. From 2 on, requests are granted in two stages.
     parameter int unsigned MEM_LATENCY = 1,
+    /// Simulation: node memory takes up to so many cycles more, at random.
+    parameter int unsigned MEM_JITTER = 0,
     /// Posted receives, and as many unexpected messages, that a rank's message engine has room for.
     parameter int unsigned MESSAGES = 256,
     /// Bytes of a fragment of its unexpected message buffer: an eager message at most.
@@ -45,6 +47,10 @@ module rank_tile #(
     input  logic                             clk_i,
     /// Synchronous reset, active low.
     input  logic                             rst_ni,
+    /// Reset of node memory and the sharing of it, synchronous, active low: the host's DMA outlives `rst_ni`.
+    input  logic                             memory_rst_ni,
+    /// Reads of node memory are under way whose data `rst_ni` must wait for.
+    output logic                             reading_o,
     /// This rank's number on the network.
     input  logic [7:0]                       rank_i,
     /// Ranks of the run: a rank that declares more is refused.
@@ -113,14 +119,14 @@ module rank_tile #(
     /// The beat is its packet's last.
     input  logic [1:0]                       rx_last_i,
 
-    /// Phit: a read is wanted.
-    input  logic                             phit_want_i,
-    /// The read can take place.
-    output logic                             phit_ready_o,
-    /// The read takes place.
-    input  logic                             phit_read_i,
+    /// Phit: a read is asked for.
+    input  logic                             phit_read_req_i,
+    /// The read is granted.
+    output logic                             phit_read_gnt_o,
     /// Address of the read's first word.
-    input  logic [AddrW-1:0]                 phit_address_i,
+    input  logic [AddrW-1:0]                 phit_read_address_i,
+    /// Data of the oldest granted read is there.
+    output logic                             phit_read_rvalid_o,
     /// Phit: a write is offered.
     input  logic                             phit_write_valid_i,
     /// The write is done.
@@ -132,27 +138,39 @@ module rank_tile #(
     /// Words to be written.
     input  logic [BANKS-1:0]                 phit_write_strobe_i,
 
-    /// Host's DMA: an access.
-    input  logic                             dma_valid_i,
-    /// The access is granted or done.
-    output logic                             dma_ready_o,
-    /// The access is a write.
-    input  logic                             dma_write_i,
-    /// Word address.
-    input  logic [AddrW-1:0]                 dma_address_i,
-    /// Data to be written.
-    input  logic [31:0]                      dma_data_i,
-    /// Byte strobes.
-    input  logic [3:0]                       dma_strobe_i,
+    /// Host's DMA: a read of a word.
+    input  alcor_abi_pkg::memory_request_t   dma_read_i,
+    /// Answer to the read.
+    output alcor_abi_pkg::memory_answer_t    dma_read_o,
+    /// Host's DMA: a write of a word.
+    input  alcor_abi_pkg::memory_request_t   dma_write_i,
+    /// The write is granted.
+    output logic                             dma_write_gnt_o,
+    /// Data of the write.
+    input  logic [31:0]                      dma_write_data_i,
+    /// Byte strobes of the write.
+    input  logic [3:0]                       dma_write_strobe_i,
 
-    /// Data of the read that the memory granted MEM_LATENCY cycles ago.
+    /// Data of the read that is answered, of any reader.
     output logic [BANKS*32-1:0]              data_o
 );
 
-  logic read_valid, read_ready, write_valid, write_ready, clear;
-  logic [29:0] read_address, write_address;
-  logic [DATA_W-1:0] write_data;
-  logic [DATA_W/8-1:0] write_strobe;
+  // Latency that queues are made for: with MEM_JITTER they run full now and then.
+  localparam int unsigned Typical = MEM_LATENCY + MEM_JITTER / 4;
+  localparam int unsigned MemoryW = BANKS * 32;
+  // Readers: plane 0, plane 1, phits, DMA. Writers: plane 0, plane 1, completions, phits, DMA.
+  localparam int unsigned Readers = 4;
+  localparam int unsigned Writers = 5;
+
+  logic clear;
+  logic [Readers-1:0] read_gnt, read_rvalid;
+  logic [Writers-1:0] write_gnt;
+  logic [1:0] read_req;
+  logic [1:0][29:0] read_address;
+  logic [2:0] write_req;
+  logic [2:0][29:0] write_address;
+  logic [2:0][DATA_W-1:0] write_data;
+  logic [2:0][DATA_W/8-1:0] write_strobe;
   logic [31:0] rank_read_data, alpu_read_data;
 
   assign read_data_o = rank_read_data | alpu_read_data;
@@ -172,7 +190,7 @@ module rank_tile #(
       .FRAGMENT     (FRAGMENT),
       .MATCH_CELLS  (MATCH_CELLS),
       .MATCH_BLOCK  (MATCH_BLOCK),
-      .MEM_LATENCY  (MEM_LATENCY)
+      .MEM_LATENCY  (Typical)
   ) u_coprocessor (
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),
@@ -208,50 +226,92 @@ module rank_tile #(
       .rx_ready_o        (rx_ready_o),
       .rx_data_i         (rx_data_i),
       .rx_last_i         (rx_last_i),
-      .read_valid_o      (read_valid),
-      .read_ready_i      (read_ready),
+      .read_req_o        (read_req),
+      .read_gnt_i        (read_gnt[1:0]),
       .read_address_o    (read_address),
+      .read_rvalid_i     (read_rvalid[1:0]),
       .read_data_i       (data_o[DATA_W-1:0]),
-      .write_valid_o     (write_valid),
-      .write_ready_i     (write_ready),
+      .write_req_o       (write_req),
+      .write_gnt_i       (write_gnt[2:0]),
       .write_address_o   (write_address),
       .write_data_o      (write_data),
       .write_strobe_o    (write_strobe)
   );
 
+  // ---------------------------------------------------------------- node memory
+
+  alcor_abi_pkg::memory_request_t memory_read, memory_write;
+  alcor_abi_pkg::memory_answer_t memory_answer;
+  logic [MemoryW-1:0] memory_data;
+  logic [MemoryW/8-1:0] memory_strobe, phit_strobe;
+  logic memory_gnt;
+
+  for (genvar w = 0; w < BANKS; w++) begin : g_strobe
+    assign phit_strobe[4*w+:4] = {4{phit_write_strobe_i[w]}};
+  end
+
+  memory_arbiter #(
+      .READERS(Readers),
+      .WRITERS(Writers),
+      .WIDTH  (MemoryW),
+      .READS  (MEM_LATENCY + MEM_JITTER + 1),
+      .STAGES ((MEM_LATENCY > 1) ? 2 : 1)
+  ) u_arbiter (
+      .clk_i          (clk_i),
+      .rst_ni         (memory_rst_ni),
+      .read_req_i     ({dma_read_i.req, phit_read_req_i, read_req}),
+      .read_gnt_o     (read_gnt),
+      .read_address_i ({dma_read_i.address, 30'(phit_read_address_i), read_address}),
+      .read_rvalid_o  (read_rvalid),
+      .write_req_i    ({dma_write_i.req, phit_write_valid_i, write_req}),
+      .write_gnt_o    (write_gnt),
+      .write_address_i({dma_write_i.address, 30'(phit_write_address_i), write_address}),
+      .write_data_i   ({MemoryW'(dma_write_data_i), phit_write_data_i, MemoryW'(write_data[2]),
+                        MemoryW'(write_data[1]), MemoryW'(write_data[0])}),
+      .write_strobe_i ({(MemoryW / 8)'(dma_write_strobe_i), phit_strobe, (MemoryW / 8)'(write_strobe[2]),
+                        (MemoryW / 8)'(write_strobe[1]), (MemoryW / 8)'(write_strobe[0])}),
+      .read_o         (memory_read),
+      .read_i         (memory_answer),
+      .write_o        (memory_write),
+      .write_data_o   (memory_data),
+      .write_strobe_o (memory_strobe),
+      .write_gnt_i    (memory_gnt)
+  );
+
   node_memory #(
       .NODE_BYTES(NODE_BYTES),
       .BANKS     (BANKS),
-      .WORDS     (DATA_W / 32),
-      .LATENCY   (MEM_LATENCY)
+      .LATENCY   (MEM_LATENCY),
+      .JITTER    (MEM_JITTER)
   ) u_memory (
-      .clk_i               (clk_i),
-      .rst_ni              (rst_ni),
-      .read_valid_i        (read_valid),
-      .read_ready_o        (read_ready),
-      .read_address_i      (read_address[AddrW-1:0]),
-      .write_valid_i       (write_valid),
-      .write_ready_o       (write_ready),
-      .write_address_i     (write_address[AddrW-1:0]),
-      .write_data_i        (write_data),
-      .write_strobe_i      (write_strobe),
-      .phit_want_i         (phit_want_i),
-      .phit_ready_o        (phit_ready_o),
-      .phit_read_i         (phit_read_i),
-      .phit_address_i      (phit_address_i),
-      .phit_write_valid_i  (phit_write_valid_i),
-      .phit_write_ready_o  (phit_write_ready_o),
-      .phit_write_address_i(phit_write_address_i),
-      .phit_write_data_i   (phit_write_data_i),
-      .phit_write_strobe_i (phit_write_strobe_i),
-      .host_valid_i        (dma_valid_i),
-      .host_ready_o        (dma_ready_o),
-      .host_write_i        (dma_write_i),
-      .host_address_i      (dma_address_i),
-      .host_data_i         (dma_data_i),
-      .host_strobe_i       (dma_strobe_i),
-      .data_o              (data_o)
+      .clk_i         (clk_i),
+      .rst_ni        (memory_rst_ni),
+      .read_i        (memory_read),
+      .read_o        (memory_answer),
+      .data_o        (data_o),
+      .write_i       (memory_write),
+      .write_gnt_o   (memory_gnt),
+      .write_data_i  (memory_data),
+      .write_strobe_i(memory_strobe)
   );
+
+  assign phit_read_gnt_o    = read_gnt[2];
+  assign phit_read_rvalid_o = read_rvalid[2];
+  assign dma_read_o.gnt     = read_gnt[3];
+  assign dma_read_o.rvalid  = read_rvalid[3];
+  assign phit_write_ready_o = write_gnt[3];
+  assign dma_write_gnt_o    = write_gnt[4];
+
+  // Reads that `rst_ni` would forget, whose data would then be taken for that of later reads.
+  localparam int unsigned ReadingW = $clog2(MEM_LATENCY + MEM_JITTER + 2);
+  logic [ReadingW-1:0] reading_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!memory_rst_ni) reading_q <= '0;
+    else reading_q <= reading_q + ReadingW'(|read_gnt[2:0]) - ReadingW'(|read_rvalid[2:0]);
+  end
+
+  assign reading_o = reading_q != '0;
 
   if (ALPU_CELLS != 0) begin : g_alpu
     alpu_port #(

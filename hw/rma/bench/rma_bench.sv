@@ -58,6 +58,7 @@ module rma_bench (
     output logic [3:0]            read_valid_o,
     input  logic [3:0]            read_ready_i,
     output logic [3:0][29:0]      read_address_o,
+    input  logic [3:0]            read_rvalid_i,
     input  logic [3:0][31:0]      read_data_i,
     output logic [3:0]            read_out_valid_o,
     input  logic [3:0]            read_out_ready_i,
@@ -99,6 +100,7 @@ module rma_bench (
     output logic [1:0]            beat_read_valid_o,
     input  logic [1:0]            beat_read_ready_i,
     output logic [1:0][29:0]      beat_read_address_o,
+    input  logic [1:0]            beat_read_rvalid_i,
     input  logic [1:0][255:0]     beat_read_data_i,
     output logic [1:0]            beat_read_out_valid_o,
     input  logic [1:0]            beat_read_out_ready_i,
@@ -306,6 +308,8 @@ module rma_bench (
   localparam int unsigned ReadLatency[4] = '{1, 1, 3, 3};
 
   for (genvar g = 0; g < 4; g++) begin : g_read
+    alcor_abi_pkg::memory_request_t read;
+
     rma_mm_read #(
         .HEAD_DEPTH (ReadHeadDepth[g]),
         .MM_DEPTH   (ReadMmDepth[g]),
@@ -321,9 +325,8 @@ module rma_bench (
         .task_valid_i  (read_task_valid_i[g]),
         .task_ready_o  (read_task_ready_o[g]),
         .task_i        ({read_task_heads_i[g], 13'(read_task_words_i[g]), read_task_address_i[g]}),
-        .read_valid_o  (read_valid_o[g]),
-        .read_ready_i  (read_ready_i[g]),
-        .read_address_o(read_address_o[g]),
+        .read_o        (read),
+        .read_i        ({read_ready_i[g], read_rvalid_i[g]}),
         .read_data_i   (read_data_i[g]),
         .out_valid_o   (read_out_valid_o[g]),
         .out_ready_i   (read_out_ready_i[g]),
@@ -331,6 +334,8 @@ module rma_bench (
         .out_last_o    (read_out_last_o[g]),
         .idle_o        (read_idle_o[g])
     );
+    assign read_valid_o[g]   = read.req;
+    assign read_address_o[g] = read.address;
   end
 
   localparam int unsigned WriteMmDepth[2] = '{16, 2};
@@ -372,6 +377,8 @@ module rma_bench (
   localparam int unsigned BeatReadLatency[2] = '{1, 3};
 
   for (genvar g = 0; g < 2; g++) begin : g_beat_read
+    alcor_abi_pkg::memory_request_t read;
+
     rma_mm_read #(
         .DATA_W     (256),
         .MM_DEPTH   (BeatReadMmDepth[g]),
@@ -387,9 +394,8 @@ module rma_bench (
         .task_valid_i  (beat_read_task_valid_i[g]),
         .task_ready_o  (beat_read_task_ready_o[g]),
         .task_i        ({beat_read_task_heads_i[g], 13'(beat_read_task_words_i[g]), beat_read_task_address_i[g]}),
-        .read_valid_o  (beat_read_valid_o[g]),
-        .read_ready_i  (beat_read_ready_i[g]),
-        .read_address_o(beat_read_address_o[g]),
+        .read_o        (read),
+        .read_i        ({beat_read_ready_i[g], beat_read_rvalid_i[g]}),
         .read_data_i   (beat_read_data_i[g]),
         .out_valid_o   (beat_read_out_valid_o[g]),
         .out_ready_i   (beat_read_out_ready_i[g]),
@@ -397,6 +403,8 @@ module rma_bench (
         .out_last_o    (beat_read_out_last_o[g]),
         .idle_o        (beat_read_idle_o[g])
     );
+    assign beat_read_valid_o[g]   = read.req;
+    assign beat_read_address_o[g] = read.address;
   end
 
   localparam int unsigned BeatWriteMmDepth[2] = '{16, 2};

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use alcor_abi::packets::{cq_entry, x_commit, x_header};
 use alcor_abi::rank;
 use alcor_abi::{Opcode, PacketType, Status, SyncKind};
-use alcor_hw_bench::{Pace, Random, Recipe, Sink, Source, soak};
+use alcor_hw_bench::{Answers, Pace, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
 
 use crate::rma::Block;
@@ -150,7 +150,8 @@ struct Bench {
     me: u32,
     nprocs: u32,
     memory: Vec<u8>,
-    flight: VecDeque<Option<Vec<u32>>>,
+    /// Reads under way: address, and the words as they were at the grant.
+    flight: Answers<(u32, Vec<u32>)>,
     /// Writes by the host: offset in the page, data.
     host: Source<(u32, u32)>,
     /// Commands written that count as credits.
@@ -196,7 +197,7 @@ impl Bench {
             me,
             nprocs: 6,
             memory,
-            flight: vec![None; config.latency].into(),
+            flight: Answers::new(config.latency),
             host: Source::new(Pace::Always),
             commands: 0,
             read_grants: Sink::new(Pace::Always),
@@ -380,7 +381,15 @@ impl Bench {
         );
         self.block.set("read_ready_i", read);
         self.block.set("write_ready_i", write);
-        let landing = self.flight.pop_front().flatten();
+        // Between a read's grant and its data, the memory may take it at any time.
+        let landing = self.flight.due().map(|(address, words)| {
+            if self.rng.random() {
+                words
+            } else {
+                self.beat(address)
+            }
+        });
+        self.block.set("read_rvalid_i", landing.is_some());
         for word in 0..beat {
             let data = landing
                 .as_ref()
@@ -428,17 +437,20 @@ impl Bench {
         }
     }
 
+    /// The beat that begins at a word of node memory.
+    fn beat(&self, address: u32) -> Vec<u32> {
+        (0..self.config.beat as u32)
+            .map(|part| self.word(address.wrapping_add(part).wrapping_mul(4) % NODE_BYTES))
+            .collect()
+    }
+
     fn move_memory(&mut self, read: bool, write: bool) {
-        let granted = self.block.is("read_valid_o") && read;
-        // A read beside a write of the same word gives the old contents.
         let parts = self.config.beat;
-        let beat = granted.then(|| {
+        if self.block.is("read_valid_o") && read {
             let address = self.block.word("read_address_o");
-            (0..parts as u32)
-                .map(|part| self.word(address.wrapping_add(part).wrapping_mul(4) % NODE_BYTES))
-                .collect()
-        });
-        self.flight.push_back(beat);
+            let words = self.beat(address);
+            self.flight.grant((address, words), &mut *self.rng);
+        }
         if self.block.is("write_valid_o") && write {
             let address = self.block.word("write_address_o").wrapping_mul(4);
             let strobe = self.block.word("write_strobe_o");
@@ -596,6 +608,10 @@ impl Bench {
             self.sources[plane].set_pace(pace());
         }
         self.network_depth = self.rng.random_range(1..10);
+        // The memory that the queues are made for, or one that answers when it likes.
+        let latency = self.config.latency as u64;
+        let longest = latency + [0, 10, 40][self.rng.random_range(0..3)];
+        self.flight.set_latency(latency..=longest);
     }
 
     fn take_sent(&mut self, plane: usize) -> Vec<Vec<u32>> {

@@ -43,6 +43,7 @@ module rma_coprocessor_bench #(
     input  logic [1:0][1:0]       cop_rx_last_i,
     output logic [1:0]            cop_read_valid_o,
     input  logic [1:0]            cop_read_ready_i,
+    input  logic [1:0]            cop_read_rvalid_i,
     output logic [1:0][29:0]      cop_read_address_o,
     input  logic [1:0][DATA_W-1:0] cop_read_beat_i,
     output logic [1:0]            cop_write_valid_o,
@@ -69,6 +70,44 @@ module rma_coprocessor_bench #(
     assign page.valid  = cop_command_write_i[g] || cop_register_write_i[g];
     assign page.offset = cop_command_write_i[g] ? {2'b00, cop_command_opcode_i[g], 2'b00} : cop_register_offset_i[g];
     assign page.data   = cop_command_write_i[g] ? cop_command_data_i[g] : cop_register_data_i[g];
+
+    // The coprocessor's readers and writers share one port each, as on a board.
+    logic [1:0] read_req, read_gnt, read_rvalid;
+    logic [1:0][29:0] read_address;
+    logic [2:0] write_req, write_gnt;
+    logic [2:0][29:0] write_address;
+    logic [2:0][DATA_W-1:0] write_data;
+    logic [2:0][DATA_W/8-1:0] write_strobe;
+    alcor_abi_pkg::memory_request_t read, write;
+
+    memory_arbiter #(
+        .READERS(2),
+        .WRITERS(3),
+        .WIDTH  (DATA_W),
+        .READS  (MemLatency[g] + 1)
+    ) u_arbiter (
+        .clk_i          (clk_i),
+        .rst_ni         (rst_ni),
+        .read_req_i     (read_req),
+        .read_gnt_o     (read_gnt),
+        .read_address_i (read_address),
+        .read_rvalid_o  (read_rvalid),
+        .write_req_i    (write_req),
+        .write_gnt_o    (write_gnt),
+        .write_address_i(write_address),
+        .write_data_i   (write_data),
+        .write_strobe_i (write_strobe),
+        .read_o         (read),
+        .read_i         ({cop_read_ready_i[g], cop_read_rvalid_i[g]}),
+        .write_o        (write),
+        .write_data_o   (cop_write_beat_o[g]),
+        .write_strobe_o (cop_write_strobe_o[g]),
+        .write_gnt_i    (cop_write_ready_i[g])
+    );
+    assign cop_read_valid_o[g]    = read.req;
+    assign cop_read_address_o[g]  = read.address;
+    assign cop_write_valid_o[g]   = write.req;
+    assign cop_write_address_o[g] = write.address;
 
     rma_coprocessor #(
         .DATA_W       (DATA_W),
@@ -117,15 +156,16 @@ module rma_coprocessor_bench #(
         .rx_ready_o       (cop_rx_ready_o[g]),
         .rx_data_i        (cop_rx_data_i[g]),
         .rx_last_i        (cop_rx_last_i[g]),
-        .read_valid_o     (cop_read_valid_o[g]),
-        .read_ready_i     (cop_read_ready_i[g]),
-        .read_address_o   (cop_read_address_o[g]),
+        .read_req_o       (read_req),
+        .read_gnt_i       (read_gnt),
+        .read_address_o   (read_address),
+        .read_rvalid_i    (read_rvalid),
         .read_data_i      (cop_read_beat_i[g]),
-        .write_valid_o    (cop_write_valid_o[g]),
-        .write_ready_i    (cop_write_ready_i[g]),
-        .write_address_o  (cop_write_address_o[g]),
-        .write_data_o     (cop_write_beat_o[g]),
-        .write_strobe_o   (cop_write_strobe_o[g])
+        .write_req_o      (write_req),
+        .write_gnt_i      (write_gnt),
+        .write_address_o  (write_address),
+        .write_data_o     (write_data),
+        .write_strobe_o   (write_strobe)
     );
     assign cop_sync_valid_o[g]  = sync.valid;
     assign cop_sync_kind_o[g]   = sync.kind;

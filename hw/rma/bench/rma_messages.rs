@@ -10,7 +10,7 @@ use std::collections::{HashMap, VecDeque};
 
 use alcor_abi::packets::{cq_entry, message, x_commit, x_header, x_message, x_tag};
 use alcor_abi::{Opcode, PacketType, Status, board, command, rank};
-use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, Source, soak};
+use alcor_hw_bench::{Answers, Dut, Pace, Pin, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
 
 const RANKS: usize = 2;
@@ -68,7 +68,8 @@ type Entry = (u32, u32, u32, u32, u32);
 /// One rank and what is around it.
 struct Node {
     memory: Vec<u8>,
-    flight: VecDeque<Option<u32>>,
+    /// Reads under way: address, and the word as it was at the grant.
+    flight: Answers<(u32, u32)>,
     /// Writes by the host: offset in the page, data.
     host: Source<(u32, u32)>,
     commands: u32,
@@ -120,7 +121,7 @@ impl Bench {
         dut.reset();
         let nodes = std::array::from_fn(|_| Node {
             memory: (0..NODE_BYTES).map(|_| rng.random()).collect(),
-            flight: vec![None; config.latency].into(),
+            flight: Answers::new(config.latency),
             host: Source::new(Pace::Always),
             commands: 0,
             read_grants: Sink::new(Pace::Always),
@@ -327,7 +328,15 @@ impl Bench {
             let node = &mut self.nodes[at];
             let read = node.read_grants.ready(&mut *self.rng);
             let write = node.write_grants.ready(&mut *self.rng);
-            let landing = node.flight.pop_front().flatten();
+            // Between a read's grant and its data, the memory may take it at any time.
+            let landing = node.flight.due().map(|(address, word)| {
+                if self.rng.random() {
+                    word
+                } else {
+                    self.load(at, address)
+                }
+            });
+            self.set(at, "read_rvalid_i", landing.is_some());
             self.set(at, "read_ready_i", read);
             self.set(at, "write_ready_i", write);
             self.set(at, "read_word_i", landing.map_or(noise, u64::from));
@@ -394,10 +403,11 @@ impl Bench {
     }
 
     fn access(&mut self, at: usize) {
-        let read = self.is(at, "read_valid_o") && self.is(at, "read_ready_i");
-        let address = self.word(at, "read_address_o").wrapping_mul(4);
-        let word = read.then(|| self.load(at, address));
-        self.nodes[at].flight.push_back(word);
+        if self.is(at, "read_valid_o") && self.is(at, "read_ready_i") {
+            let address = self.word(at, "read_address_o").wrapping_mul(4);
+            let word = self.load(at, address);
+            self.nodes[at].flight.grant((address, word), &mut *self.rng);
+        }
         if self.is(at, "write_valid_o") && self.is(at, "write_ready_i") {
             let address = self.word(at, "write_address_o").wrapping_mul(4);
             let strobe = self.word(at, "write_strobe_o");
@@ -498,6 +508,10 @@ impl Bench {
                 node.sinks[plane].set_pace(pace());
                 node.sources[plane].set_pace(pace());
             }
+            // The memory that the queues are made for, or one that answers when it likes.
+            let latency = self.config.latency as u64;
+            let longest = [latency, latency, latency + 10, 200][self.rng.random_range(0..4)];
+            node.flight.set_latency(latency..=longest);
         }
         self.network_depth = self.rng.random_range(1..10);
         self.crossing = self.rng.random_range(1..6);

@@ -46,6 +46,7 @@ module rma_messages_bench #(
     input  logic [1:0][1:0]       rx_last_i,
     output logic [1:0]            read_valid_o,
     input  logic [1:0]            read_ready_i,
+    input  logic [1:0]            read_rvalid_i,
     output logic [1:0][29:0]      read_address_o,
     input  logic [1:0][31:0]      read_word_i,
     output logic [1:0]            write_valid_o,
@@ -68,6 +69,44 @@ module rma_messages_bench #(
     assign page.valid  = command_write_i[g] || register_write_i[g] || message_write_i[g];
     assign page.offset = command_write_i[g] ? {2'b00, command_opcode_i[g], 2'b00} : register_offset_i[g];
     assign page.data   = command_write_i[g] ? command_data_i[g] : register_data_i[g];
+
+    // The coprocessor's readers and writers share one port each, as on a board.
+    logic [1:0] read_req, read_gnt, read_rvalid;
+    logic [1:0][29:0] read_address;
+    logic [2:0] write_req, write_gnt;
+    logic [2:0][29:0] write_address;
+    logic [2:0][32-1:0] write_data;
+    logic [2:0][32/8-1:0] write_strobe;
+    alcor_abi_pkg::memory_request_t read, write;
+
+    memory_arbiter #(
+        .READERS(2),
+        .WRITERS(3),
+        .WIDTH  (32),
+        .READS  (MEM_LATENCY + 1)
+    ) u_arbiter (
+        .clk_i          (clk_i),
+        .rst_ni         (rst_ni),
+        .read_req_i     (read_req),
+        .read_gnt_o     (read_gnt),
+        .read_address_i (read_address),
+        .read_rvalid_o  (read_rvalid),
+        .write_req_i    (write_req),
+        .write_gnt_o    (write_gnt),
+        .write_address_i(write_address),
+        .write_data_i   (write_data),
+        .write_strobe_i (write_strobe),
+        .read_o         (read),
+        .read_i         ({read_ready_i[g], read_rvalid_i[g]}),
+        .write_o        (write),
+        .write_data_o   (write_word_o[g]),
+        .write_strobe_o (write_strobe_o[g]),
+        .write_gnt_i    (write_ready_i[g])
+    );
+    assign read_valid_o[g]    = read.req;
+    assign read_address_o[g]  = read.address;
+    assign write_valid_o[g]   = write.req;
+    assign write_address_o[g] = write.address;
 
     rma_coprocessor #(
         .SLOTS        (4),
@@ -119,15 +158,16 @@ module rma_messages_bench #(
         .rx_ready_o         (rx_ready_o[g]),
         .rx_data_i          (rx_data_i[g]),
         .rx_last_i          (rx_last_i[g]),
-        .read_valid_o       (read_valid_o[g]),
-        .read_ready_i       (read_ready_i[g]),
-        .read_address_o     (read_address_o[g]),
-        .read_data_i        (read_word_i[g]),
-        .write_valid_o      (write_valid_o[g]),
-        .write_ready_i      (write_ready_i[g]),
-        .write_address_o    (write_address_o[g]),
-        .write_data_o       (write_word_o[g]),
-        .write_strobe_o     (write_strobe_o[g])
+        .read_req_o       (read_req),
+        .read_gnt_i       (read_gnt),
+        .read_address_o   (read_address),
+        .read_rvalid_i    (read_rvalid),
+        .read_data_i      (read_word_i[g]),
+        .write_req_o      (write_req),
+        .write_gnt_i      (write_gnt),
+        .write_address_o  (write_address),
+        .write_data_o     (write_data),
+        .write_strobe_o   (write_strobe)
     );
     assign sync_valid_o[g] = sync.valid;
   end

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use alcor_hw_bench::{Pace, Random, Sink, Source, soak};
+use alcor_hw_bench::{Answers, Pace, Random, Sink, Source, soak};
 use rand::Rng;
 
 use crate::rma::Block;
@@ -85,8 +85,8 @@ struct Bench {
     heads_ahead: VecDeque<u32>,
     grants: Sink,
     sink: Sink,
-    /// Data of the reads under way, oldest first; one place a cycle.
-    flight: VecDeque<Option<Vec<u32>>>,
+    /// Data of the reads under way.
+    flight: Answers<Vec<u32>>,
     expected_reads: VecDeque<u32>,
     expected: VecDeque<Beat>,
     /// Header words and beats of payload that are inside or promised.
@@ -115,7 +115,7 @@ impl Bench {
             heads_ahead: VecDeque::new(),
             grants: Sink::new(Pace::Always),
             sink: Sink::new(Pace::Always),
-            flight: vec![None; config.latency].into(),
+            flight: Answers::new(config.latency),
             expected_reads: VecDeque::new(),
             expected: VecDeque::new(),
             outstanding: 0,
@@ -248,7 +248,8 @@ impl Bench {
         );
         self.block.set("ready_i", grant);
         self.block.set("out_ready_i", ready);
-        let landing = self.flight.pop_front().flatten();
+        let landing = self.flight.due();
+        self.block.set("rvalid_i", landing.is_some());
         let beat = self.config.beat as usize;
         for word in 0..beat {
             let data = landing
@@ -283,7 +284,6 @@ impl Bench {
             self.outstanding -= expected.weight;
             self.left.push(now);
         }
-        let mut read = None;
         if self.block.is("valid_o") && grant {
             let address = self.block.word("address_o");
             assert_eq!(
@@ -293,9 +293,9 @@ impl Bench {
                 self.config
             );
             let word = |at: u32| self.word(address.wrapping_add(at).wrapping_mul(4));
-            read = Some((0..self.config.beat).map(word).collect());
+            let words = (0..self.config.beat).map(word).collect();
+            self.flight.grant(words, &mut *self.rng);
         }
-        self.flight.push_back(read);
         if head.is_some() && self.heads.take(head_room).is_some() {
             self.outstanding += 1;
             let waiting = self.heads_ahead.iter_mut().find(|left| **left > 0);
@@ -312,7 +312,7 @@ impl Bench {
     }
 
     fn drain(&mut self) {
-        let end = self.block.cycle() + 20 * self.expected.len() as u64 + 4_000;
+        let end = self.block.cycle() + 220 * self.expected.len() as u64 + 4_000;
         while !self.expected.is_empty() {
             assert!(
                 self.block.cycle() < end,
@@ -344,6 +344,11 @@ fn random(config: Config) {
         bench.tasks.set_pace(chosen[1]);
         bench.grants.set_pace(chosen[2]);
         bench.sink.set_pace(chosen[3]);
+        // The memory that the queues are made for, and memories that are slower, or answer when they like.
+        let (shortest, longest) =
+            [(0, 0), (0, 8), (30, 30), (0, 200)][bench.rng.random_range(0..4)];
+        let own = config.latency as u64;
+        bench.flight.set_latency(own + shortest..=own + longest);
         for _ in 0..if config.words > 100 { 20 } else { 60 } {
             let task = bench.random_task();
             bench.push(task);
@@ -395,7 +400,8 @@ fn rate(config: Config) {
 /// Latency of a lone packet, cycle by cycle, and streams without any gap from the first word on.
 fn latency(config: Config) {
     let mut bench = Bench::new(config, "rma_mm_read_latency");
-    let way = 2 + config.latency as u64;
+    // Headers do not wait for the memory.
+    let way = 3;
     for heads in 1..=4u64 {
         for words in [0, 1, 2, 5, 17] {
             for shift in 0..4 {
@@ -411,12 +417,13 @@ fn latency(config: Config) {
                 });
                 bench.drain();
                 let task = bench.taken[0];
-                // A beat of a header is at the output so long after the task; payload follows in the next cycle, or,
-                // shifted, in the one after.
+                // A beat of a header is at the output so long after the task. Payload follows when its read, issued a
+                // cycle after the header's last beat, is answered; shifted, a cycle later.
                 let prime = u64::from(words > 0 && shift != 0);
                 let (header, beats) = (config.header(heads), u64::from(config.beats(words)));
                 let mut cycles: Vec<u64> = (0..header).map(|at| task + way + at).collect();
-                cycles.extend((0..beats).map(|at| task + way + header + prime + at));
+                let payload = task + way + header + config.latency as u64 - 1;
+                cycles.extend((0..beats).map(|at| payload + prime + at));
                 // A small Out FIFO gives a place back after the beat has left.
                 if config.deep || header + beats <= 4 {
                     assert_eq!(

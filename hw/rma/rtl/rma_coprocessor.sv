@@ -37,7 +37,7 @@ module rma_coprocessor #(
     parameter int unsigned MATCH_CELLS = 16,
     /// Cells of a block of them.
     parameter int unsigned MATCH_BLOCK = 8,
-    /// Cycles from a granted memory read to its data.
+    /// Cycles from a memory read's grant to its data that a read a cycle is to go on with.
     parameter int unsigned MEM_LATENCY = 1,
     /// Bytes of a beat; derived, not to be set.
     localparam int unsigned Bytes = DATA_W / 8
@@ -116,24 +116,26 @@ module rma_coprocessor #(
     /// The beat is its packet's last.
     input  logic [1:0]                       rx_last_i,
 
-    /// Node memory: a read is asked for.
-    output logic                             read_valid_o,
-    /// The read is granted; data follows MEM_LATENCY cycles later.
-    input  logic                             read_ready_i,
+    /// Node memory, reads of plane 0 and 1: a read is asked for.
+    output logic [1:0]                       read_req_o,
+    /// The read is granted.
+    input  logic [1:0]                       read_gnt_i,
     /// Address of the beat's first word, which may be any.
-    output logic [29:0]                      read_address_o,
-    /// Data.
+    output logic [1:0][29:0]                 read_address_o,
+    /// Data of the plane's oldest granted read is there.
+    input  logic [1:0]                       read_rvalid_i,
+    /// Data, of either plane.
     input  logic [DATA_W-1:0]                read_data_i,
-    /// Node memory: a write is asked for.
-    output logic                             write_valid_o,
-    /// The write is done.
-    input  logic                             write_ready_i,
+    /// Node memory, writes of plane 0 and 1 and of the completion ring: a write is asked for.
+    output logic [2:0]                       write_req_o,
+    /// The write is granted.
+    input  logic [2:0]                       write_gnt_i,
     /// Address of the beat's first word, which may be any.
-    output logic [29:0]                      write_address_o,
+    output logic [2:0][29:0]                 write_address_o,
     /// Data.
-    output logic [DATA_W-1:0]                write_data_o,
+    output logic [2:0][DATA_W-1:0]           write_data_o,
     /// Byte strobes.
-    output logic [Bytes-1:0]                 write_strobe_o
+    output logic [2:0][Bytes-1:0]            write_strobe_o
 );
 
   localparam int unsigned Request = 0;
@@ -275,9 +277,10 @@ module rma_coprocessor #(
       .tx_ready_i           (tx_ready_i),
       .tx_data_o            (tx_data_o),
       .tx_last_o            (tx_last_o),
-      .read_valid_o         (read_valid_o),
-      .read_ready_i         (read_ready_i),
+      .read_req_o           (read_req_o),
+      .read_gnt_i           (read_gnt_i),
       .read_address_o       (read_address_o),
+      .read_rvalid_i        (read_rvalid_i),
       .read_data_i          (read_data_i),
       .idle_o               (sends_idle)
   );
@@ -285,10 +288,6 @@ module rma_coprocessor #(
   // ---------------------------------------------------------------- packets in, a plane each
 
   logic [1:0] receives_idle;
-  logic [2:0] mem_write_valid, mem_write_ready;
-  logic [2:0][29:0] mem_write_address;
-  logic [2:0][DATA_W-1:0] mem_write_data;
-  logic [2:0][Bytes-1:0] mem_write_strobe;
   alcor_abi_pkg::to_engine_t request_to_engine, reply_to_engine;
   alcor_abi_pkg::from_engine_t from_engine;
   alcor_abi_pkg::refusal_t request_refusal, reply_refusal;
@@ -314,11 +313,11 @@ module rma_coprocessor #(
       .in_last_i         (rx_last_i[Request]),
       .lookup_o          (request_lookup),
       .window_i          (request_window),
-      .write_valid_o     (mem_write_valid[Request]),
-      .write_ready_i     (mem_write_ready[Request]),
-      .write_address_o   (mem_write_address[Request]),
-      .write_data_o      (mem_write_data[Request]),
-      .write_strobe_o    (mem_write_strobe[Request]),
+      .write_valid_o     (write_req_o[Request]),
+      .write_ready_i     (write_gnt_i[Request]),
+      .write_address_o   (write_address_o[Request]),
+      .write_data_o      (write_data_o[Request]),
+      .write_strobe_o    (write_strobe_o[Request]),
       .reply_head_valid_o(reply_head_valid),
       .reply_head_ready_i(reply_head_ready),
       .reply_head_o      (reply_head),
@@ -353,11 +352,11 @@ module rma_coprocessor #(
       .in_last_i         (rx_last_i[Reply]),
       .lookup_o          (reply_lookup),
       .window_i          (reply_window),
-      .write_valid_o     (mem_write_valid[Reply]),
-      .write_ready_i     (mem_write_ready[Reply]),
-      .write_address_o   (mem_write_address[Reply]),
-      .write_data_o      (mem_write_data[Reply]),
-      .write_strobe_o    (mem_write_strobe[Reply]),
+      .write_valid_o     (write_req_o[Reply]),
+      .write_ready_i     (write_gnt_i[Reply]),
+      .write_address_o   (write_address_o[Reply]),
+      .write_data_o      (write_data_o[Reply]),
+      .write_strobe_o    (write_strobe_o[Reply]),
       .reply_head_valid_o(),
       .reply_head_ready_i(1'b0),
       .reply_head_o      (),
@@ -468,13 +467,13 @@ module rma_coprocessor #(
       .settings_i        (ring_settings),
       .state_o           (ring_state),
       .idle_o            (ring_idle),
-      .write_valid_o     (mem_write_valid[2]),
-      .write_ready_i     (mem_write_ready[2]),
-      .write_address_o   (mem_write_address[2]),
+      .write_valid_o     (write_req_o[2]),
+      .write_ready_i     (write_gnt_i[2]),
+      .write_address_o   (write_address_o[2]),
       .write_data_o      (ring_word)
   );
-  assign mem_write_data[2]   = DATA_W'(ring_word);
-  assign mem_write_strobe[2] = Bytes'(4'b1111);
+  assign write_data_o[2]   = DATA_W'(ring_word);
+  assign write_strobe_o[2] = Bytes'(4'b1111);
 
   rma_registers u_registers (
       .clk_i            (clk_i),
@@ -559,21 +558,6 @@ module rma_coprocessor #(
       .task_ready_i (recall_task_ready),
       .state_o      (reset_state)
   );
-
-  // ---------------------------------------------------------------- write port of node memory
-
-  // Both planes and the completion ring take turns, beat by beat.
-  logic [2:0] write_grant;
-  logic [1:0] write_index;
-
-  rr_arbiter #(.N(3)) u_write_arbiter (
-      .clk_i(clk_i), .rst_ni(rst_ni), .req_i(mem_write_valid), .advance_i(write_ready_i),
-      .valid_o(write_valid_o), .grant_o(write_grant), .index_o(write_index)
-  );
-  assign write_address_o = mem_write_address[write_index];
-  assign write_data_o    = mem_write_data[write_index];
-  assign write_strobe_o  = mem_write_strobe[write_index];
-  assign mem_write_ready = write_grant & {3{write_ready_i}};
 
   `ALCOR_CHECK_PARAM(g_check_heads, HEAD_DEPTH >= 5,
                      "rma_coprocessor: HEAD_DEPTH must hold a whole header, 5 or more")

@@ -18,9 +18,13 @@
 /// Requests and replies have one of these each: a read that waits for room in one plane's Out FIFO
 /// holds up nothing of the other plane, and no write.
 ///
-/// Latency: the first beat is in the Out FIFO 1 + MEM_LATENCY cycles, and at its output 2 + MEM_LATENCY
-/// cycles, after task and header were offered; the first beat of payload follows the header's last in
-/// the next cycle, or, shifted, in the one after.
+/// Beats of headers and reads wait in one queue, in the order of the packets; a read leaves the queue with its data. So a
+/// packet waits for the memory only where it has payload, or is behind a packet with payload. Data that comes while
+/// header beats before it leave the queue is held.
+///
+/// Latency: the first beat is in the Out FIFO 2 cycles, and at its output 3 cycles, after task and header were
+/// offered, while no read is under way. The first beat of payload is at the output two cycles after its data came from
+/// the memory, in the next cycle after the header's last at the earliest.
 module rma_mm_read #(
     /// Bits of a beat: 32, 128, 256 or 512.
     parameter  int unsigned DATA_W      = 32,
@@ -32,7 +36,7 @@ module rma_mm_read #(
     parameter  int unsigned OUT_DEPTH   = 512,
     /// Width of a task's word count.
     parameter  int unsigned COUNT_W     = 8,
-    /// Cycles from a read's grant to its data, 1 or more.
+    /// Cycles from a read's grant to its data that a read a cycle is to go on with, 1 or more. Any latency works.
     parameter  int unsigned MEM_LATENCY = 1
 ) (
     /// Clock.
@@ -54,13 +58,11 @@ module rma_mm_read #(
     /// The task.
     input  alcor_abi_pkg::read_task_t task_i,
 
-    /// Memory read.
-    output logic                      read_valid_o,
-    /// The read is granted; its data comes MEM_LATENCY cycles later.
-    input  logic                      read_ready_i,
-    /// Address of the first word of a beat.
-    output logic [29:0]               read_address_o,
-    /// Data of the read granted MEM_LATENCY cycles ago.
+    /// Memory: a read of a beat.
+    output alcor_abi_pkg::memory_request_t read_o,
+    /// Memory: its answer.
+    input  alcor_abi_pkg::memory_answer_t  read_i,
+    /// Memory: data, with `read_i.rvalid`.
     input  logic [DATA_W-1:0]         read_data_i,
 
     /// To the router: a beat is offered.
@@ -155,6 +157,9 @@ module rma_mm_read #(
 
   // ---------------------------------------------------------------- issue: a beat of header or a read
 
+  // There is room in the queue of beats and reads under way.
+  logic way_room;
+
   // A place in the Out FIFO is taken when a beat is issued and given back when it leaves.
   logic [CreditW-1:0] credit_d, credit_q;
   logic has_credit_q;
@@ -171,10 +176,10 @@ module rma_mm_read #(
   // A shifted burst's first read only primes the shifter; so it is never the last.
   assign issue_prime = issue_read && shifted && first_read_q;
 
-  assign issue_head     = task_valid && !heads_done_q && head_valid && has_credit_q;
-  assign read_valid_o   = task_valid && heads_done_q && has_credit_q;
-  assign read_address_o = address_q;
-  assign issue_read     = read_valid_o && read_ready_i;
+  assign issue_head     = task_valid && !heads_done_q && head_valid && has_credit_q && way_room;
+  assign read_o.req     = task_valid && heads_done_q && has_credit_q && way_room;
+  assign read_o.address = address_q;
+  assign issue_read     = read_o.req && read_i.gnt;
   assign issue_beat     = issue_head || (issue_read && !issue_prime);
   assign task_ready     = (issue_head && head_last && words == '0) || (issue_read && last_read_q);
 
@@ -216,36 +221,40 @@ module rma_mm_read #(
     end
   end
 
-  // ---------------------------------------------------------------- a beat's way beside its read
+  // ---------------------------------------------------------------- under way: beats of headers, and reads
 
-  localparam int unsigned FlightW = 1 + 1 + 1 + 2 + HeadW;
+  localparam int unsigned WayW = 1 + 1 + 1 + 2 + HeadW;
 
-  logic [MEM_LATENCY-1:0] flying_q;
-  logic [MEM_LATENCY-1:0][FlightW-1:0] flight_q;
-  logic land_valid, land_is_head, land_prime, land_last;
+  logic way_valid, data_valid, land_valid, land_is_head, land_prime, land_last;
   logic [1:0] land_shift;
   logic [HeadW-1:0] land_head;
   // The word before the first of what was read.
   logic [31:0] previous_q;
-  logic [DATA_W-1:0] payload;
+  logic [DATA_W-1:0] data, payload;
+
+  fifo #(.WIDTH(WayW), .DEPTH(MEM_LATENCY + 1)) u_way (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(issue_head || issue_read), .ready_o(way_room),
+      .data_i({issue_head, issue_prime, task_ready, address[1:0], head}), .valid_o(way_valid), .ready_i(land_valid),
+      .data_o({land_is_head, land_prime, land_last, land_shift, land_head}), .empty_o(), .usage_o()
+  );
+
+  answer_buffer #(.WIDTH(DATA_W), .DEPTH(MEM_LATENCY + 1)) u_data (
+      .clk_i(clk_i), .rst_ni(rst_ni), .rvalid_i(read_i.rvalid), .data_i(read_data_i),
+      .valid_o(data_valid), .ready_i(way_valid && !land_is_head), .data_o(data)
+  );
+
+  assign land_valid = way_valid && (land_is_head || data_valid);
 
   always_ff @(posedge clk_i) begin
-    flight_q[0] <= {issue_head, issue_prime, task_ready, address[1:0], head};
-    for (int unsigned i = 1; i < MEM_LATENCY; i++) flight_q[i] <= flight_q[i-1];
-    if (land_valid && !land_is_head) previous_q <= read_data_i[DATA_W-1-:32];
-    if (!rst_ni) flying_q <= '0;
-    else flying_q <= MEM_LATENCY'({flying_q, issue_head || issue_read});
+    if (land_valid && !land_is_head) previous_q <= data[DATA_W-1-:32];
   end
-
-  assign land_valid = flying_q[MEM_LATENCY-1];
-  assign {land_is_head, land_prime, land_last, land_shift, land_head} = flight_q[MEM_LATENCY-1];
 
   always_comb begin
     unique case (land_shift)
-      2'd1:    payload = DATA_W'({read_data_i, previous_q[31:8]});
-      2'd2:    payload = DATA_W'({read_data_i, previous_q[31:16]});
-      2'd3:    payload = DATA_W'({read_data_i, previous_q[31:24]});
-      default: payload = read_data_i;
+      2'd1:    payload = DATA_W'({data, previous_q[31:8]});
+      2'd2:    payload = DATA_W'({data, previous_q[31:16]});
+      2'd3:    payload = DATA_W'({data, previous_q[31:24]});
+      default: payload = data;
     endcase
   end
 
@@ -260,13 +269,14 @@ module rma_mm_read #(
   );
 
   assign out_taken = out_valid_o && out_ready_i;
-  assign idle_o    = queues_empty && out_empty && flying_q == '0;
+  assign idle_o    = queues_empty && out_empty && !way_valid;
 
   `ALCOR_CHECK_PARAM(g_check_width, DATA_W == 32 || DATA_W == 128 || DATA_W == 256 || DATA_W == 512,
                      "rma_mm_read: DATA_W must be 32, 128, 256 or 512")
   `ALCOR_CHECK_PARAM(g_check_latency, MEM_LATENCY >= 1, "rma_mm_read: MEM_LATENCY must be 1 or more")
   `ALCOR_IMPLIES(a_out_room, land_valid && !land_prime, out_room)
-  `ALCOR_STABLE(a_read_stable, read_valid_o, read_ready_i, read_address_o)
+  `ALCOR_IMPLIES(a_answer_of_a_read, read_i.rvalid, way_valid)
+  `ALCOR_STABLE(a_read_stable, read_o.req, read_i.gnt, read_o.address)
   `ALCOR_STABLE(a_out_stable, out_valid_o, out_ready_i, {out_last_o, out_data_o})
 
   `ALCOR_COVER(c_full_out, credit_q == '0)

@@ -1,7 +1,7 @@
 /// Sending side of both planes: makes packets from header words and read tasks, reading node memory for their payload.
 ///
 /// Requests come from the pipeline, the message engine and recalls, which take turns; replies come from the request
-/// plane's receive side. The two planes share nothing but the memory's read port.
+/// plane's receive side. The two planes share nothing: each reads node memory by itself.
 module rma_send #(
     /// Bits of a beat: 32, 128, 256 or 512.
     parameter int unsigned DATA_W = 32,
@@ -13,7 +13,7 @@ module rma_send #(
     parameter int unsigned MM_DEPTH = 16,
     /// Beats of each Out FIFO.
     parameter int unsigned OUT_DEPTH = 512,
-    /// Cycles from a granted memory read to its data.
+    /// Cycles from a memory read's grant to its data that a read a cycle is to go on with.
     parameter int unsigned MEM_LATENCY = 1
 ) (
     /// Clock.
@@ -80,13 +80,15 @@ module rma_send #(
     /// The beat is its packet's last.
     output logic [1:0]                tx_last_o,
 
-    /// Node memory: a read is asked for.
-    output logic                      read_valid_o,
-    /// The read is granted; data follows MEM_LATENCY cycles later.
-    input  logic                      read_ready_i,
-    /// Address of the beat's first word, which may be any.
-    output logic [29:0]               read_address_o,
-    /// Data.
+    /// Node memory, by plane: a read is asked for.
+    output logic [1:0]                read_req_o,
+    /// By plane: the read is granted.
+    input  logic [1:0]                read_gnt_i,
+    /// By plane: address of the beat's first word, which may be any.
+    output logic [1:0][29:0]          read_address_o,
+    /// By plane: data of the oldest granted read is there.
+    input  logic [1:0]                read_rvalid_i,
+    /// Data, of either plane.
     input  logic [DATA_W-1:0]         read_data_i,
 
     /// By plane: nothing is queued or under way.
@@ -163,12 +165,9 @@ module rma_send #(
   assign reply_head_ready_o = head_ready[Reply];
   assign reply_task_ready_o = task_ready[Reply];
 
-  logic [1:0] mem_valid, mem_ready, mem_grant;
-  logic [1:0][29:0] mem_address;
-  logic mem_index;
-
   for (genvar p = 0; p < 2; p++) begin : g_plane
     alcor_abi_pkg::read_task_t read_task;
+    alcor_abi_pkg::memory_request_t read;
 
     assign read_task = (p == Request) ? request_task : reply_task_i;
 
@@ -188,9 +187,8 @@ module rma_send #(
         .task_valid_i  (task_valid[p]),
         .task_ready_o  (task_ready[p]),
         .task_i        (read_task),
-        .read_valid_o  (mem_valid[p]),
-        .read_ready_i  (mem_ready[p]),
-        .read_address_o(mem_address[p]),
+        .read_o        (read),
+        .read_i        ({read_gnt_i[p], read_rvalid_i[p]}),
         .read_data_i   (read_data_i),
         .out_valid_o   (tx_valid_o[p]),
         .out_ready_i   (tx_ready_i[p]),
@@ -198,14 +196,9 @@ module rma_send #(
         .out_last_o    (tx_last_o[p]),
         .idle_o        (idle_o[p])
     );
-  end
 
-  // The planes' reads take turns, beat by beat.
-  rr_arbiter #(.N(2)) u_read_arbiter (
-      .clk_i(clk_i), .rst_ni(rst_ni), .req_i(mem_valid), .advance_i(read_ready_i),
-      .valid_o(read_valid_o), .grant_o(mem_grant), .index_o(mem_index)
-  );
-  assign read_address_o = mem_address[mem_index];
-  assign mem_ready      = mem_grant & {2{read_ready_i}};
+    assign read_req_o[p]     = read.req;
+    assign read_address_o[p] = read.address;
+  end
 
 endmodule

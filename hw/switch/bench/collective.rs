@@ -37,6 +37,8 @@ struct Shape {
     window: usize,
     /// Cycles of a read of node memory.
     latency: usize,
+    /// Up to so many cycles more, at random.
+    jitter: u64,
     /// Units are built for sums of integers alone: for many boards.
     lean: bool,
 }
@@ -50,6 +52,7 @@ const FIVE: Shape = Shape {
     phit_w: 256,
     window: 8,
     latency: 1,
+    jitter: 0,
     lean: false,
 };
 /// The same for sums of integers, with the windows that boards have.
@@ -95,10 +98,21 @@ const LATE: Shape = Shape {
     latency: 7,
     ..REAL
 };
-/// The same as slow as on the u280.
+/// The same as slow as HBM.
 const LATEST: Shape = Shape {
     latency: 64,
     ..LATE
+};
+
+/// Four ranks whose memories answer after 4 to 200 cycles, each for itself.
+const JITTER: Shape = Shape {
+    boards: 2,
+    ranks: 4,
+    stages: 1,
+    window: 16,
+    latency: 4,
+    jitter: 196,
+    ..FIVE
 };
 
 impl Shape {
@@ -139,6 +153,7 @@ impl Shape {
             .param("PHIT_W", self.phit_w)
             .param("NODE_BYTES", NODE_BYTES)
             .param("MEM_LATENCY", self.latency as u64)
+            .param("MEM_JITTER", self.jitter)
             .param("WINDOW", self.window as u64)
             .param("OPS", operations.sum())
             .param("TYPES", types.sum())
@@ -208,6 +223,7 @@ struct Pins {
     host_write: Pin,
     host_address: Pin,
     host_data_in: Pin,
+    host_answer: Pin,
     host_data_out: Pin,
     noise: Pin,
     noise_write: Pin,
@@ -242,6 +258,7 @@ impl Pins {
             host_write: by_rank("host_write_i"),
             host_address: by_rank("host_address_i"),
             host_data_in: by_rank("host_data_i"),
+            host_answer: by_rank("host_answer_o"),
             host_data_out: by_rank("host_data_o"),
             noise: by_rank("noise_i"),
             noise_write: by_rank("noise_write_i"),
@@ -556,11 +573,9 @@ impl Cluster {
     ) {
         let all = self.shape.all();
         let mut next = vec![first; all];
-        // By rank: addresses that were read in the last cycles, oldest first.
-        let latency = self.shape.latency;
-        let mut reading = vec![VecDeque::from(vec![None; latency]); all];
-        let idle = |reading: &VecDeque<Option<usize>>| reading.iter().all(Option::is_none);
-        while next.iter().any(|&at| at < end) || !reading.iter().all(idle) {
+        // By rank: addresses of reads under way, oldest first.
+        let mut reading = vec![VecDeque::new(); all];
+        while next.iter().any(|&at| at < end) || !reading.iter().all(VecDeque::is_empty) {
             let Self {
                 dut,
                 pins,
@@ -588,11 +603,14 @@ impl Cluster {
             self.sync_end();
             let Self { dut, pins, .. } = self;
             for rank in 0..all {
-                if let Some(Some(at)) = reading[rank].pop_front() {
+                if dut.get(pins.host_answer, rank) == 1 {
+                    let at = reading[rank].pop_front().expect("a read under way");
                     each(rank, at, dut.get(pins.host_data_out, rank) as u32);
                 }
                 let goes = next[rank] < end && dut.get(pins.host_ready, rank) == 1;
-                reading[rank].push_back((goes && !write).then_some(next[rank]));
+                if goes && !write {
+                    reading[rank].push_back(next[rank]);
+                }
                 next[rank] += usize::from(goes);
             }
             dut.clock();
@@ -1156,6 +1174,15 @@ fn collective_random_many() {
         MANY,
         "collective_random_many",
         if full() { 120 } else { 12 },
+    );
+}
+
+#[test]
+fn collective_random_jitter() {
+    random(
+        JITTER,
+        "collective_random_jitter",
+        if full() { 60 } else { 8 },
     );
 }
 

@@ -17,8 +17,10 @@ module collective_bench #(
     parameter int unsigned PHIT_W = 256,
     /// Bytes of each node memory.
     parameter int unsigned NODE_BYTES = 65536,
-    /// Cycles from a granted memory read to its data.
+    /// Cycles from a memory read's grant to its data.
     parameter int unsigned MEM_LATENCY = 1,
+    /// Up to so many cycles more, at random.
+    parameter int unsigned MEM_JITTER = 0,
     /// Phits of a communicator's window.
     parameter int unsigned WINDOW = alcor_switch_pkg::Window,
     /// Operations that the units have, bit by operation_e.
@@ -76,7 +78,9 @@ module collective_bench #(
     input  logic [All-1:0][AddrW-1:0]         host_address_i,
     /// Its data.
     input  logic [All-1:0][31:0]              host_data_i,
-    /// A word read MEM_LATENCY cycles ago.
+    /// The oldest read is answered.
+    output logic [All-1:0]                    host_answer_o,
+    /// With this word.
     output logic [All-1:0][31:0]              host_data_o,
     /// By rank: the coprocessor reads something, to no end.
     input  logic [All-1:0]                    noise_i,
@@ -178,7 +182,7 @@ module collective_bench #(
   always_ff @(posedge clk_i) now_q <= rst_ni ? now_q + 1 : '0;
 
   for (genvar b = 0; b < BOARDS; b++) begin : g_board
-    logic [RANKS-1:0] want, read, ready, write_valid, write_ready;
+    logic [RANKS-1:0] read_req, read_gnt, read_rvalid, write_valid, write_ready;
     logic [RANKS-1:0][AddrW-1:0] address, write_address;
     logic [RANKS-1:0][PHIT_W-1:0] data;
     logic [PHIT_W-1:0] write_data, sync;
@@ -210,10 +214,10 @@ module collective_bench #(
         .sync_i          (PHIT_W'(sync_i[b])),
         .sync_valid_o    (sync_valid_o[b]),
         .sync_o          (sync),
-        .read_want_o     (want),
-        .read_valid_o    (read),
-        .read_ready_i    (ready),
+        .read_req_o      (read_req),
+        .read_gnt_i      (read_gnt),
         .read_address_o  (address),
+        .read_rvalid_i   (read_rvalid),
         .read_data_i     (data),
         .write_valid_o   (write_valid),
         .write_ready_i   (write_ready),
@@ -232,41 +236,62 @@ module collective_bench #(
     for (genvar r = 0; r < RANKS; r++) begin : g_rank
       assign page[r] = {write_i[b*RANKS+r], offset_i[b*RANKS+r], data_i[b*RANKS+r]};
       assign {complete_status_o[b*RANKS+r], complete_id_o[b*RANKS+r]} = complete[r];
+      localparam int unsigned N = b * RANKS + r;
+      alcor_abi_pkg::memory_request_t memory_read, memory_write;
+      alcor_abi_pkg::memory_answer_t answer;
+      logic [PHIT_W-1:0] memory_data;
+      logic [PHIT_W/8-1:0] memory_strobe, phit_strobe;
+      logic memory_gnt, host_read_gnt, host_write_gnt, unused_read, unused_rvalid, unused_write;
+
+      for (genvar w = 0; w < PHIT_W / 32; w++) begin : g_strobe
+        assign phit_strobe[4*w+:4] = {4{write_strobe[r][w]}};
+      end
+
+      memory_arbiter #(
+          .READERS(3),
+          .WRITERS(3),
+          .WIDTH  (PHIT_W),
+          .READS  (MEM_LATENCY + MEM_JITTER + 1),
+          .STAGES ((MEM_JITTER != 0) ? 2 : 1)
+      ) u_arbiter (
+          .clk_i          (clk_i),
+          .rst_ni         (rst_ni),
+          .read_req_i     ({host_valid_i[N] && !host_write_i[N], read_req[r], noise_i[N]}),
+          .read_gnt_o     ({host_read_gnt, read_gnt[r], unused_read}),
+          .read_address_i ({30'(host_address_i[N]), 30'(address[r]), 30'd0}),
+          .read_rvalid_o  ({host_answer_o[N], read_rvalid[r], unused_rvalid}),
+          .write_req_i    ({host_valid_i[N] && host_write_i[N], write_valid[r], noise_write_i[N]}),
+          .write_gnt_o    ({host_write_gnt, write_ready[r], unused_write}),
+          .write_address_i({30'(host_address_i[N]), 30'(write_address[r]), 30'd0}),
+          .write_data_i   ({PHIT_W'(host_data_i[N]), write_data, PHIT_W'(0)}),
+          .write_strobe_i ({(PHIT_W / 8)'(4'hF), phit_strobe, (PHIT_W / 8)'(0)}),
+          .read_o         (memory_read),
+          .read_i         (answer),
+          .write_o        (memory_write),
+          .write_data_o   (memory_data),
+          .write_strobe_o (memory_strobe),
+          .write_gnt_i    (memory_gnt)
+      );
 
       node_memory #(
           .NODE_BYTES(NODE_BYTES),
           .BANKS     (PHIT_W / 32),
-          .LATENCY   (MEM_LATENCY)
+          .LATENCY   (MEM_LATENCY),
+          .JITTER    (MEM_JITTER)
       ) u_memory (
-          .clk_i               (clk_i),
-          .rst_ni              (rst_ni),
-          .read_valid_i        (noise_i[b*RANKS+r]),
-          .read_ready_o        (),
-          .read_address_i      ('0),
-          .write_valid_i       (noise_write_i[b*RANKS+r]),
-          .write_ready_o       (),
-          .write_address_i     ('0),
-          .write_data_i        ('0),
-          .write_strobe_i      ('0),
-          .phit_want_i         (want[r]),
-          .phit_ready_o        (ready[r]),
-          .phit_read_i         (read[r]),
-          .phit_address_i      (address[r]),
-          .phit_write_valid_i  (write_valid[r]),
-          .phit_write_ready_o  (write_ready[r]),
-          .phit_write_address_i(write_address[r]),
-          .phit_write_data_i   (write_data),
-          .phit_write_strobe_i (write_strobe[r]),
-          .host_valid_i        (host_valid_i[b*RANKS+r]),
-          .host_ready_o        (host_ready_o[b*RANKS+r]),
-          .host_write_i        (host_write_i[b*RANKS+r]),
-          .host_address_i      (host_address_i[b*RANKS+r]),
-          .host_data_i         (host_data_i[b*RANKS+r]),
-          .host_strobe_i       ('1),
-          .data_o              (data[r])
+          .clk_i         (clk_i),
+          .rst_ni        (rst_ni),
+          .read_i        (memory_read),
+          .read_o        (answer),
+          .data_o        (data[r]),
+          .write_i       (memory_write),
+          .write_gnt_o   (memory_gnt),
+          .write_data_i  (memory_data),
+          .write_strobe_i(memory_strobe)
       );
 
-      assign host_data_o[b*RANKS+r] = data[r][31:0];
+      assign host_ready_o[N] = host_read_gnt || host_write_gnt;
+      assign host_data_o[N] = data[r][31:0];
     end
   end
 

@@ -24,7 +24,7 @@ module coll_reader #(
     parameter  int unsigned PHIT_W      = 256,
     /// Width of a word address in node memory.
     parameter  int unsigned ADDR_W      = 18,
-    /// Cycles from a granted memory read to its data.
+    /// Cycles from a memory read's grant to its data that a phit a cycle is to go on with. Any latency works.
     parameter  int unsigned MEM_LATENCY = 1,
     /// Phits of a communicator's window.
     parameter  int unsigned WINDOW      = alcor_switch_pkg::Window,
@@ -70,15 +70,15 @@ module coll_reader #(
     /// Phit of the barrier over all boards.
     input  logic [PHIT_W-1:0]                sync_i,
 
-    /// Memory read wanted, by rank.
-    output logic [RANKS-1:0]                 read_want_o,
-    /// The read takes place: all reads that are wanted are granted.
-    output logic [RANKS-1:0]                 read_valid_o,
-    /// The read is granted; may depend on `read_want_o`, not on `read_valid_o`.
-    input  logic [RANKS-1:0]                 read_ready_i,
+    /// Memory read, by rank: a read is requested.
+    output logic [RANKS-1:0]                 read_req_o,
+    /// The read is granted.
+    input  logic [RANKS-1:0]                 read_gnt_i,
     /// Word address.
     output logic [RANKS-1:0][ADDR_W-1:0]     read_address_o,
-    /// Data of the read, MEM_LATENCY cycles later.
+    /// Data of the rank's oldest granted read comes.
+    input  logic [RANKS-1:0]                 read_rvalid_i,
+    /// The data.
     input  logic [RANKS-1:0][PHIT_W-1:0]     read_data_i,
 
     /// Stage 0 is asked for room, for this token.
@@ -282,20 +282,20 @@ module coll_reader #(
   // A signature is of all members.
   assign given = (signs || !copies) ? members : members & (RANKS'(1) << who);
 
-  logic request_q;
-  logic [RANKS-1:0] wanted_q, given_q;
+  logic request_q, granted, way_room, way_valid;
+  logic [RANKS-1:0] wanted_q, given_q, done_q, missing;
   alcor_abi_pkg::read_note_t request_note_q;
-  logic granted;
 
-  // All members are read in the same cycle, or none.
-  assign granted       = request_q && (wanted_q & ~read_ready_i) == '0;
+  // Each member's memory grants its read by itself.
+  assign read_req_o    = (request_q && way_room) ? wanted_q & ~done_q : '0;
+  assign missing       = read_req_o & ~read_gnt_i;
+  assign granted       = request_q && way_room && missing == '0;
   assign request_ready = !request_q || granted;
-  assign read_want_o   = request_q ? wanted_q : '0;
-  assign read_valid_o  = granted ? wanted_q : '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) request_q <= 1'b0;
     else if (request_ready) request_q <= fire;
+    done_q <= (!rst_ni || request_ready) ? '0 : done_q | (read_req_o & read_gnt_i);
     if (fire) begin
       wanted_q       <= (signs || is_sync) ? '0 : given;
       given_q        <= is_sync ? RANKS'(1) : given;
@@ -307,21 +307,45 @@ module coll_reader #(
 
   // ---------------------------------------------------------------- data
 
-  logic [MEM_LATENCY-1:0] came_q;
-  logic [MEM_LATENCY-1:0][RANKS-1:0] came_given_q;
-  logic [MEM_LATENCY-1:0][ReadNoteW-1:0] came_note_q;
+  // A granted phit waits for the data of its members. A phit without data leaves when it is the oldest.
+  logic [RANKS-1:0] way_wanted, way_given, answer;
+  logic [RANKS-1:0][PHIT_W-1:0] answer_data;
+  alcor_abi_pkg::read_note_t way_note;
+  logic data_valid;
 
-  always_ff @(posedge clk_i) begin
-    came_q[0]       <= granted;
-    came_given_q[0] <= given_q;
-    came_note_q[0]  <= request_note_q;
-    for (int unsigned i = 1; i < MEM_LATENCY; i++) begin
-      came_q[i]       <= came_q[i-1];
-      came_given_q[i] <= came_given_q[i-1];
-      came_note_q[i]  <= came_note_q[i-1];
-    end
-    if (!rst_ni) came_q <= '0;
+  fifo #(
+      .WIDTH(ReadNoteW + 2 * RANKS),
+      .DEPTH(MEM_LATENCY + 1)
+  ) u_way (
+      .clk_i  (clk_i),
+      .rst_ni (rst_ni),
+      .valid_i(granted),
+      .ready_o(way_room),
+      .data_i ({request_note_q, given_q, wanted_q}),
+      .valid_o(way_valid),
+      .ready_i(data_valid),
+      .data_o ({way_note, way_given, way_wanted}),
+      .empty_o(),
+      .usage_o()
+  );
+
+  // Data waits for the data of the other members, and for earlier phits.
+  for (genvar r = 0; r < RANKS; r++) begin : g_answer
+    answer_buffer #(
+        .WIDTH(PHIT_W),
+        .DEPTH(MEM_LATENCY + 2)
+    ) u_answer (
+        .clk_i   (clk_i),
+        .rst_ni  (rst_ni),
+        .rvalid_i(read_rvalid_i[r]),
+        .data_i  (read_data_i[r]),
+        .valid_o (answer[r]),
+        .ready_i (data_valid && way_wanted[r]),
+        .data_o  (answer_data[r])
+    );
   end
+
+  assign data_valid = way_valid && (way_wanted & ~answer) == '0;
 
   logic sum_valid;
   alcor_abi_pkg::read_note_t sum_note;
@@ -335,10 +359,10 @@ module coll_reader #(
   ) u_sum (
       .clk_i          (clk_i),
       .rst_ni         (rst_ni),
-      .valid_i        (came_q[MEM_LATENCY-1]),
-      .given_i        (came_given_q[MEM_LATENCY-1]),
-      .note_i         (came_note_q[MEM_LATENCY-1]),
-      .data_i         (read_data_i),
+      .valid_i        (data_valid),
+      .given_i        (way_given),
+      .note_i         (way_note),
+      .data_i         (answer_data),
       .signature_row_o(signature_row_o),
       .signature_i    (signature_i),
       .calls_i        (collectives_i.calls),
@@ -376,6 +400,9 @@ module coll_reader #(
     else copies_q <= copies_q + CopyW'(fire && to_copy) - CopyW'(copy_valid_o && copy_ready_i);
   end
 
+  for (genvar r = 0; r < RANKS; r++) begin : g_stable
+    `ALCOR_STABLE(a_read_stable, read_req_o[r], read_gnt_i[r], read_address_o[r])
+  end
   `ALCOR_ASSERT(a_copies, copies_q <= CopyW'(COPY_DEPTH))
 
 endmodule

@@ -20,7 +20,7 @@ module collective_unit #(
     parameter int unsigned PHIT_W = 256,
     /// Bytes of each node memory, a power of two.
     parameter int unsigned NODE_BYTES = 1048576,
-    /// Cycles from a granted memory read to its data.
+    /// Cycles from a memory read's grant to its data that a phit a cycle is to go on with. Any latency works.
     parameter int unsigned MEM_LATENCY = 1,
     /// Phits of a communicator's window, the same on all boards: a power of two, 8 or more.
     parameter int unsigned WINDOW = alcor_switch_pkg::Window,
@@ -66,15 +66,15 @@ module collective_unit #(
     /// The result.
     output logic [PHIT_W-1:0]                 sync_o,
 
-    /// Memory read wanted, by rank.
-    output logic [RANKS-1:0]                  read_want_o,
-    /// The read takes place: all reads that are wanted are granted.
-    output logic [RANKS-1:0]                  read_valid_o,
-    /// The read is granted; may depend on `read_want_o`, not on `read_valid_o`.
-    input  logic [RANKS-1:0]                  read_ready_i,
+    /// Memory read, by rank: a read is requested.
+    output logic [RANKS-1:0]                  read_req_o,
+    /// The read is granted.
+    input  logic [RANKS-1:0]                  read_gnt_i,
     /// Word address.
     output logic [RANKS-1:0][AddrW-1:0]       read_address_o,
-    /// Data of the read, MEM_LATENCY cycles later.
+    /// Data of the rank's oldest granted read comes.
+    input  logic [RANKS-1:0]                  read_rvalid_i,
+    /// The data.
     input  logic [RANKS-1:0][PHIT_W-1:0]      read_data_i,
     /// Memory write, by rank: a write is offered.
     output logic [RANKS-1:0]                  write_valid_o,
@@ -264,10 +264,10 @@ module collective_unit #(
       .signature_row_o(signature_row),
       .signature_i    (signature),
       .sync_i         (sync_i),
-      .read_want_o    (read_want_o),
-      .read_valid_o   (read_valid_o),
-      .read_ready_i   (read_ready_i),
+      .read_req_o     (read_req_o),
+      .read_gnt_i     (read_gnt_i),
       .read_address_o (read_address_o),
+      .read_rvalid_i  (read_rvalid_i),
       .read_data_i    (read_data_i),
       .ask_o          (reader_ask),
       .ask_room_i     (ask_room[0]),

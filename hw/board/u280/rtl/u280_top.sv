@@ -34,8 +34,8 @@ module u280_top #(
     parameter int unsigned ROUTER_INPUT_DEPTH = 512,
     /// Words of each virtual output queue, crosspoint and output memory.
     parameter int unsigned ROUTER_QUEUE_DEPTH = 16,
-    /// Cycles from a granted memory read to its data.
-    parameter int unsigned MEM_LATENCY = 64,
+    /// Cycles from a memory read's grant to its data.
+    parameter int unsigned MEM_LATENCY = 5,
     /// Link ports: the cages.
     parameter int unsigned LINKS = 2,
     /// Stages of the collective unit.
