@@ -223,7 +223,7 @@ module rma_mm_read #(
 
   // ---------------------------------------------------------------- under way: beats of headers, and reads
 
-  localparam int unsigned WayW = 1 + 1 + 1 + 2 + HeadW;
+  localparam int unsigned HeldW = 1 + 1 + 1 + 2 + HeadW;
 
   logic way_valid, data_valid, land_valid, land_is_head, land_prime, land_last;
   logic [1:0] land_shift;
@@ -232,7 +232,7 @@ module rma_mm_read #(
   logic [31:0] previous_q;
   logic [DATA_W-1:0] data, payload;
 
-  fifo #(.WIDTH(WayW), .DEPTH(MEM_LATENCY + 1)) u_way (
+  fifo #(.WIDTH(HeldW), .DEPTH(MEM_LATENCY + 1)) u_way (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(issue_head || issue_read), .ready_o(way_room),
       .data_i({issue_head, issue_prime, task_ready, address[1:0], head}), .valid_o(way_valid), .ready_i(land_valid),
       .data_o({land_is_head, land_prime, land_last, land_shift, land_head}), .empty_o(), .usage_o()
