@@ -128,7 +128,7 @@ impl BoardInfo {
                 ("bytes of node memory", info.node_bytes),
                 ("command credits", info.command_credits),
                 ("capabilities", info.capabilities),
-                // What is not above: phits of windows and channels.
+                // The parameters of SHAPE without a name of their own above: phits of windows and channels.
                 ("register SHAPE", info.shape),
             ]
         };

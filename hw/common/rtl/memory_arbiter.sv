@@ -6,11 +6,10 @@
 /// write may be granted in the same cycle. The data of reads comes in the order of the grants, any number of cycles
 /// later, and cannot be held up: a reader asks only for data that it has room for.
 ///
-/// The order of grants is the order of the memory: a read returns what was written by all writes granted in earlier
-/// cycles. So a write has no answer but its grant. Between a read's grant and its data, the read may or may not return
-/// what writes granted then write.
+/// The order of grants is the order of the memory: a read sees all writes granted in earlier cycles. So a write has no
+/// answer but its grant. A write granted between a read's grant and the read's data may or may not be seen by the read.
 ///
-/// Data of reads goes from the memory to all readers; `read_rvalid_o` says whose it is.
+/// Data of reads goes from the memory to all readers; `read_rvalid_o` selects the reader.
 module memory_arbiter #(
     /// Readers.
     parameter int unsigned READERS = 4,
@@ -82,16 +81,16 @@ module memory_arbiter #(
   assign read_taken     = read_o.req && read_i.gnt;
 
 `ifdef ALCOR_PROVE_MEMORY_ARBITER
-  logic [READS*ReaderW-1:0] whose;
+  logic [READS*ReaderW-1:0] queued;
   logic [$clog2(READS+1)-1:0] count;
 `endif
 
-  // Whose the reads under way are, oldest first.
+  // Readers of the reads under way, oldest first.
   fifo #(.WIDTH(ReaderW), .DEPTH(READS)) u_under_way (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(read_taken), .ready_o(room), .data_i(reader),
       .valid_o(under_way), .ready_i(read_i.rvalid), .data_o(answered), .empty_o(),
 `ifdef ALCOR_PROVE_MEMORY_ARBITER
-      .words_o(whose), .usage_o(count)
+      .words_o(queued), .usage_o(count)
 `else
       .usage_o()
 `endif

@@ -1,4 +1,4 @@
-// Types of the switch: heads of phits, and what the blocks of the collective unit pass to each other.
+// Types of the switch: heads of phits, and bundles between the blocks of the router, the collective unit and the links.
 // They are not part of the ABI. alcor_abi_pkg includes them, since they hold types of the ABI and Yosys resolves no type
 // of one package inside another. Structs with a phit's data are in phit_types.svh.
 //
@@ -25,7 +25,7 @@
 
   // ----------------------------------------------------------------------------------------- phits
 
-  /// Head of a phit on the network: what lies above the phit's data.
+  /// Head of a phit on the network: the bits above the phit's data.
   typedef struct packed {
     net_position_t position;  // which words of a message the phit holds
     net_high_t     high;      // network header, high half-word
@@ -62,10 +62,10 @@
   } read_note_t;
   localparam int unsigned ReadNoteW = 41;  // bits of read_note_t
 
-  /// What the receiver needs to know of a phit before it takes the phit out of its window.
+  /// Part of an arrived phit that the receiver reads before it takes the phit out of its window.
   typedef struct packed {
     logic       parity;  // parity of the phit's collective
-    phit_kind_e kind;    // what the phit is
+    phit_kind_e kind;    // kind of the phit
   } arrival_note_t;
 
   /// Credits that the partner has given back.
@@ -133,7 +133,7 @@
 
   // ------------------------------------------------------------------------- operands of commands
 
-  /// What the members of a collective must agree on.
+  /// Arguments on which the members of a collective must agree.
   typedef struct packed {
     logic [31:0]  count;  // Register C_COUNT
     rank_c_what_t what;   // Register C_WHAT
@@ -157,7 +157,7 @@
   } destination_t;
   localparam int unsigned DestinationW = 102;  // bits of destination_t
 
-  /// What a member asks for.
+  /// A member's request for a collective.
   typedef struct packed {
     rank_c_what_t what;   // Register C_WHAT
     place_t       words;  // number of words that the member gives
@@ -188,7 +188,7 @@
     logic       lower;   // another label is folded onto this board's
   } shape_t;
 
-  /// What a collective computes, and how.
+  /// Computation of a collective: its function and its algorithm.
   typedef struct packed {
     datatype_e   datatype;   // type of the elements
     operation_e  operation;  // operation
@@ -199,23 +199,23 @@
 
   /// Collectives of all communicators.
   typedef struct packed {
-    logic [31:0][12:0] calls;   // what the collective computes, a coll_call_t for each communicator
+    logic [31:0][12:0] calls;   // computation of the collective, a coll_call_t for each communicator
     rows_t             active;  // a collective is under way
     rows_t             parity;  // parity of the collective
     rows_t             copies;  // the collective only copies
   } collectives_t;
 
-  /// What this board does in a collective.
+  /// Role of this board in a collective.
   typedef struct packed {
-    coll_call_t call;    // what the collective computes, and how
+    coll_call_t call;    // computation of the collective
     logic       copies;  // the collective only copies
     logic       here;    // copies are for this board, too
     logic       parts;   // data is read in parts
     logic       high;    // with `parts`: this board's half is the upper one
-    logic [3:0] who;     // member whose words are copied first
+    logic [3:0] giver;   // the first member that gives words to be copied
   } plan_t;
 
-  /// What a stage of this board does in a collective.
+  /// Role of a stage of this board in a collective.
   typedef struct packed {
     logic   sends;   // data from before is sent to the partner
     logic   keeps;   // data from before is kept, to be combined
@@ -225,7 +225,7 @@
   } stage_plan_t;
   localparam int unsigned StagePlanW = 32;  // bits of stage_plan_t
 
-  /// What a stage does with a token from the stage before.
+  /// Treatment by a stage of a token from the stage before.
   typedef struct packed {
     logic keep;    // the token is kept
     logic send;    // the token is sent to the partner

@@ -2,10 +2,10 @@
 
 /// Round-robin arbiter of one or two stages.
 ///
-/// With one stage the grant follows from the requests of the same cycle. With two stages a register lies between: a
-/// cycle's requests decide who has the turn in the next cycle, and a grant needs no more than the turn and a request. A
-/// requester that asks while another one has the turn is granted a cycle later than with one stage. Both keep a grant
-/// a cycle going while anyone asks in every cycle.
+/// With one stage, the grant follows from the requests of the same cycle. With two stages, a register lies between: the
+/// requests of a cycle select the requester that has the turn in the next cycle, and a grant is the turn and a request.
+/// A requester that asks while another one has the turn is granted a cycle later than with one stage. Both give a
+/// grant a cycle while one requester, or all requesters, ask in every cycle.
 ///
 /// Requests stay until they are granted. A granted request is taken in a cycle with `ready_i`.
 module turn_arbiter #(
@@ -42,7 +42,7 @@ module turn_arbiter #(
     logic [IndexW-1:0] index_q, choice_index;
     logic moves, others;
 
-    // The turn stays where nobody else asks, and while its request waits.
+    // The turn stays while no other requester asks, and while its request waits.
     assign moves = ready_i || !valid_o;
 
     rr_arbiter #(.N(N)) u_choice (

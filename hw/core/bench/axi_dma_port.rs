@@ -277,7 +277,7 @@ impl Bench {
             self.writing = None;
             self.moved[3] += 1;
         }
-        // At memories that are always ready nobody waits for two cycles in a row.
+        // With memories that are always ready no user waits for two cycles in a row.
         for (waited, waits) in self.waited.iter_mut().zip([
             host[0] && !granted[0],
             host[1] && !granted[1],

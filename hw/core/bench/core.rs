@@ -160,6 +160,17 @@ impl Board {
         (epoch, done)
     }
 
+    /// Writes CONTROL.reset, and waits until commands are served again.
+    fn reset(&mut self) {
+        let pin = self.dut.pin("control_reset_i");
+        let ready = |board: &mut Self| board.peek(board::STATUS) & 1 == 1;
+        self.dut.set(pin, 0, 1);
+        self.cycle([None; RANKS]);
+        self.dut.set(pin, 0, 0);
+        self.run_until("the reset", 10, |board| !ready(board));
+        self.run_until("the end of the reset", 1_000, ready);
+    }
+
     /// Writes node memory through the DMA port.
     fn dma_write(&mut self, address: u32, bytes: &[u8]) {
         let pins = [
@@ -431,5 +442,44 @@ fn core_large_blocks_both_ways() {
             mine[..] == sources[rank][3..3 + own as usize],
             "rank {rank}: what it put to itself"
         );
+    }
+}
+
+/// A reset by CONTROL while reads of node memory are under way: their data is not taken for data of the next run.
+#[test]
+fn core_reset_with_reads_under_way() {
+    const BYTES: u32 = 512;
+    let mut rng = Random::new("core_reset_with_reads_under_way");
+    let late = [("MEM_LATENCY", 4), ("MEM_JITTER", 196)];
+    let mut board = Board::start("core-late", 65_536, &late);
+    let (target, ring) = (0x1000, 0x2000);
+    let setup = [
+        (rank::CQ_BASE, ring),
+        (rank::CQ_SIZE, 4),
+        (rank::CQ_TAIL, 0),
+    ];
+    let commit = x_commit::DPID.put(1) | x_commit::SLOT.put(0) | x_commit::ID.put(1);
+    let put = [
+        (command(Opcode::XOffset), target),
+        (command(Opcode::XLaddr), 0),
+        (command(Opcode::XLength), BYTES),
+        (command(Opcode::XPut), commit),
+    ];
+    let barrier = [(command(Opcode::Barrier), 0)];
+    for round in 0..40 {
+        let source: Vec<u8> = (0..BYTES).map(|_| rng.random()).collect();
+        board.dma_write(0, &source);
+        board.write([&setup, &setup]);
+        board.begin(&[0]);
+        board.write([&put, &[]]);
+        board.write([&barrier, &barrier]);
+        board.finish(100_000);
+        let found = board.dma_read(board.node_bytes + target, BYTES as usize);
+        assert!(found == source, "round {round}: the block at its target");
+        board.write([&put, &[]]);
+        for _ in 0..rng.random_range(0..200) {
+            board.cycle([None; RANKS]);
+        }
+        board.reset();
     }
 }

@@ -27,6 +27,10 @@ module core_board_bench #(
     parameter int unsigned MESSAGES = 16,
     /// Bytes of a fragment.
     parameter int unsigned FRAGMENT = 64,
+    /// Cycles from a memory read's grant to its data.
+    parameter int unsigned MEM_LATENCY = 1,
+    /// Up to so many cycles more, at random.
+    parameter int unsigned MEM_JITTER = 0,
     /// Address bits of the board's node memory; derived, not to be set.
     localparam int unsigned DmaW = $clog2(RANKS) + $clog2(NODE_BYTES)
 ) (
@@ -44,6 +48,9 @@ module core_board_bench #(
     output logic [31:0]            peek_o,
     /// A beat passes; per rank request out, reply out, request in, reply in.
     output logic [RANKS-1:0][3:0]  monitor_valid_o,
+
+    /// CONTROL.reset is written.
+    input  logic                   control_reset_i,
 
     /// Node memory.
     input  logic                   dma_awvalid_i,
@@ -91,18 +98,20 @@ module core_board_bench #(
       .ROUTER_QUEUE_DEPTH(ROUTER_QUEUE_DEPTH),
       .MESSAGES          (MESSAGES),
       .FRAGMENT          (FRAGMENT),
+      .MEM_LATENCY       (MEM_LATENCY),
+      .MEM_JITTER        (MEM_JITTER),
       .RIG               (1'b1)
   ) u_core (
       .clk_i           (clk_i),
       .rst_ni          (rst_ni),
-      .lite_awvalid_i  (1'b0),
+      .lite_awvalid_i  (control_reset_i),
       .lite_awready_o  (),
-      .lite_awaddr_i   ('0),
-      .lite_wvalid_i   (1'b0),
+      .lite_awaddr_i   (17'(alcor_abi_pkg::BOARD_CONTROL_OFFSET)),
+      .lite_wvalid_i   (control_reset_i),
       .lite_wready_o   (),
-      .lite_wdata_i    ('0),
+      .lite_wdata_i    (32'd1),
       .lite_bvalid_o   (),
-      .lite_bready_i   (1'b0),
+      .lite_bready_i   (1'b1),
       .lite_arvalid_i  (1'b0),
       .lite_arready_o  (),
       .lite_araddr_i   (lite_araddr_i),

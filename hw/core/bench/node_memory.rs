@@ -1,5 +1,5 @@
-//! `node_memory` behind a `memory_arbiter`: words at any address against an array, the order of answers, what a read may
-//! return while others write, and that nobody waits for ever.
+//! `node_memory` behind a `memory_arbiter`: words at any address against an array, the order of answers, the values that
+//! a read may return beside writes, and an end to each wait.
 
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ struct Request {
     since: u64,
 }
 
-/// A read that was granted: whose, when, and for each word the values that it may return.
+/// A granted read: its reader, its cycle, and for each word the values that it may return.
 #[derive(Debug)]
 struct Read {
     reader: usize,
@@ -56,7 +56,7 @@ struct Bench {
     readers: Vec<Request>,
     writers: Vec<Request>,
     under_way: VecDeque<Read>,
-    /// Grants of reads and writes; reads that returned what was written after their grant.
+    /// Grants of reads and writes; reads that returned words written after their grant.
     grants: [u64; 2],
     late: u64,
     /// Shortest and longest time from a read's grant to its data.
@@ -92,7 +92,7 @@ impl Bench {
         bench
     }
 
-    /// Writes every word by the last writer, while nobody else asks.
+    /// Writes every word by the last writer, alone.
     fn fill(&mut self) {
         for address in (0..WORDS).step_by(self.config.banks) {
             let data = (0..self.config.banks).map(|_| self.rng.random()).collect();
@@ -339,7 +339,7 @@ fn node_memory_jitter_short() {
     random(config(1, 2, 5, 1), "node_memory_jitter_short");
 }
 
-/// A read and a write in each cycle: of everybody who asks in each, and of one reader and one writer alone.
+/// A read and a write in each cycle: of all users together, and of one reader and one writer alone.
 #[test]
 fn node_memory_saturated() {
     for stages in [1, 2] {

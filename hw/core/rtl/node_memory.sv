@@ -7,7 +7,7 @@
 /// cycle, and a register for each further one, which Vivado packs into the UltraRAMs and their cascade.
 ///
 /// With JITTER, for simulations only, data comes as late as that of a memory behind a bus, and the memory is not always
-/// ready. A read then returns what is in the RAM some time between its grant and its data.
+/// ready. A read then returns the contents of the RAM at some time between its grant and its data.
 module node_memory #(
     /// Bytes, a power of two.
     parameter int unsigned NODE_BYTES = 1048576,
@@ -89,7 +89,7 @@ module node_memory #(
     assign read_o.gnt  = room && random_q[1:0] != '0;
     assign write_gnt_o = random_q[3:2] != '0;
 
-    // Nothing changes while nobody asks and nothing is under way.
+    // No register changes while there is no request and no read under way.
     always_ff @(posedge clk_i) begin
       if (!rst_ni) begin
         random_q <= 16'hACE1;

@@ -49,7 +49,7 @@ module rank_tile #(
     input  logic                             rst_ni,
     /// Reset of node memory and the sharing of it, synchronous, active low: the host's DMA outlives `rst_ni`.
     input  logic                             memory_rst_ni,
-    /// Reads of node memory are under way whose data `rst_ni` must wait for.
+    /// Reads of node memory are under way; the reset waits for their data.
     output logic                             reading_o,
     /// This rank's number on the network.
     input  logic [7:0]                       rank_i,
@@ -302,7 +302,7 @@ module rank_tile #(
   assign phit_write_ready_o = write_gnt[3];
   assign dma_write_gnt_o    = write_gnt[4];
 
-  // Reads that `rst_ni` would forget, whose data would then be taken for that of later reads.
+  // A reset forgets reads under way. Their data would then be taken for the data of later reads.
   localparam int unsigned ReadingW = $clog2(MEM_LATENCY + MEM_JITTER + 2);
   logic [ReadingW-1:0] reading_q;
 

@@ -47,7 +47,7 @@ module coll_commands #(
     output alcor_abi_pkg::signature_t   signature_o,
     /// Communicator whose request is looked up.
     input  alcor_abi_pkg::row_t         request_row_i,
-    /// What the rank asks for.
+    /// Request of the rank.
     output alcor_abi_pkg::coll_request_t     request_o,
     /// Communicator whose destination is looked up.
     input  alcor_abi_pkg::row_t         destination_row_i,
@@ -71,7 +71,7 @@ module coll_commands #(
   logic [31:0] waits, first_waits;
   alcor_abi_pkg::row_t cancel_row;
 
-  // By communicator, what has been posted.
+  // By communicator: the collective that is posted.
   logic [AddrW-1:0] source_address_q[Contexts];
   alcor_abi_pkg::place_t source_first_q[Contexts];
   alcor_abi_pkg::place_t source_words_q[Contexts];

@@ -4,7 +4,7 @@ import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
 
 /// Control of collectives (CCM): begins the collective of a communicator when all of its members on this board have
-/// posted it, one collective a cycle, and keeps what the other blocks need to know of the collectives under way.
+/// posted it, one collective a cycle, and keeps the state of the collectives under way for the other blocks.
 ///
 /// A collective is chosen in cycle t, begins by `begin_o` in t+1, and is among those under way from t+2 on.
 module coll_control #(
@@ -44,11 +44,11 @@ module coll_control #(
 
     /// A collective begins.
     output alcor_abi_pkg::row_pulse_t         begin_o,
-    /// By rank: what the rank asks for in the communicator `begin_o.row`; a coll_request_t.
+    /// By rank: request of the rank in the communicator `begin_o.row`; a coll_request_t.
     input  logic [RANKS-1:0][CollRequestW-1:0]    request_i,
-    /// With `begin_o`: what this board does.
+    /// With `begin_o`: role of this board.
     output alcor_abi_pkg::plan_t              plan_o,
-    /// With `begin_o`, by stage: what the stage does, a stage_plan_t.
+    /// With `begin_o`, by stage: role of the stage, a stage_plan_t.
     output logic [STAGES-1:0][StagePlanW-1:0] stage_plan_o,
     /// Collectives under way.
     output alcor_abi_pkg::collectives_t       collectives_o,

@@ -7,8 +7,8 @@ import alcor_switch_pkg::*;
 /// Credits of a stage, for each communicator: phits that may be sent to the partner, places of the window of own
 /// tokens, and phits of the window of arrivals that have to be paid back.
 ///
-/// What changes a count is kept for a cycle and counted in the next. A look at a count must find enough beside what is
-/// kept.
+/// A change of a count is kept for a cycle and counted in the next. So a count suffices only with the kept changes taken
+/// off.
 module coll_credits #(
     /// Phits of each communicator's window, a power of two, 8 or more.
     parameter int unsigned WINDOW = alcor_switch_pkg::Window
@@ -20,7 +20,7 @@ module coll_credits #(
 
     /// A row of the communicator table has been written: its credits start anew.
     input  alcor_abi_pkg::row_pulse_t written_i,
-    /// A collective has ended: what is left is paid back.
+    /// A collective has ended: the remaining credits are paid back.
     input  alcor_abi_pkg::row_pulse_t end_i,
 
     /// Token that room is asked for.
@@ -169,7 +169,7 @@ module coll_credits #(
           end
           if (popped_q && pick_row_q == 5'(c)) unpaid[c] = unpaid[c] + 1'b1;
           // A credit phit is worth a quarter of its window. At its end a collective returns what is left, so
-          // that the next one, and whoever gets the row after it, finds windows whole.
+          // that windows are whole for the next collective and for the next communicator in the row.
           if (unpaid[c] >= CountW'(WINDOW / 4)) owes[c] = 1'b1;
           if (end_i.valid && end_i.row == 5'(c) && unpaid[c] != '0) owes[c] = 1'b1;
           if (written_i.valid && written_i.row == 5'(c)) begin
@@ -211,7 +211,7 @@ module coll_credits #(
 
   // ---------------------------------------------------------------- answers
 
-  // By user, the last of which is `ask`: whether any of what is kept is of the communicator that is looked at.
+  // By user, the last of which is `ask`: a change that is kept is of the communicator that is looked up.
   logic [Users-1:0][4:0] user_row;
   logic [Users-1:0] user_credit;
   logic [Users-1:0][CountW-1:0] pending;
@@ -256,7 +256,7 @@ module coll_credits #(
   assign pay_phits_o = 16'(unpaid_q[pay_row_o]);
   assign owes_o      = owes_q;
 
-  // A look at a count says yes only where enough is left beside what is still to be counted.
+  // A count suffices only with the kept changes taken off.
   `ALCOR_IMPLIES(a_ask_credit, ask_sends_i && !ask_i.signature, left_q[ask_i.row] >= pending[2] + CountW'(Users))
   `ALCOR_IMPLIES(a_look_credit, look_take_i[0], left_q[look_row_i[0]] >= pending[0] + CountW'(Users))
   `ALCOR_IMPLIES(a_read_credit, look_take_i[1], left_q[look_row_i[1]] >= pending[1] + CountW'(Users))

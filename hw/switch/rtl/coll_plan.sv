@@ -1,7 +1,7 @@
 import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
 
-/// Works out what this board does in a collective that begins. Combinational.
+/// Works out the role of this board in a collective that begins. Combinational.
 ///
 /// Recursive halving: the words that this board answers for are halved from stage to stage. The boards' blocks lie in
 /// the order of their labels, or of numbers whose Gray codes are the labels. A scatter's copies are divided in stage 0
@@ -14,7 +14,7 @@ module coll_plan #(
 ) (
     /// Communicator of the collective.
     input  alcor_abi_pkg::row_t               row_i,
-    /// What the members ask for; of the barrier's communicator nothing is looked at.
+    /// Requests of the members; for the barrier's communicator they are not used.
     input  logic [RANKS-1:0][CollRequestW-1:0]    request_i,
     /// Ranks that are members.
     input  logic [RANKS-1:0]                  members_i,
@@ -22,11 +22,11 @@ module coll_plan #(
     input  alcor_abi_pkg::comm_table_t        table_i,
     /// Words that a member gives, of the lowest member.
     output alcor_abi_pkg::place_t             total_o,
-    /// What this board does.
+    /// Role of this board.
     output alcor_abi_pkg::plan_t              plan_o,
     /// By stage: copies go to the partner.
     output logic [STAGES-1:0]                 spreads_o,
-    /// By stage: what the stage does, a stage_plan_t.
+    /// By stage: role of the stage, a stage_plan_t.
     output logic [STAGES-1:0][StagePlanW-1:0] stage_o
 );
 
@@ -36,7 +36,7 @@ module coll_plan #(
   logic [RANKS-1:0] gives;
   logic [RANKS-1:0][31:0] whats;
   logic [RANKS-1:0][27:0] words;
-  logic [3:0] who;
+  logic [3:0] giver;
 
   for (genvar r = 0; r < RANKS; r++) begin : g_rank
     alcor_abi_pkg::coll_request_t request;
@@ -49,14 +49,14 @@ module coll_plan #(
   always_comb begin
     what  = '0;
     total = '0;
-    who   = '0;
+    giver = '0;
     for (int unsigned r = RANKS; r > 0; r--) begin
       if (members_i[r-1]) begin
         what  = whats[r-1];
         total = words[r-1];
       end
       // The root is the member that gives something.
-      if (gives[r-1]) who = 4'(r - 1);
+      if (gives[r-1]) giver = 4'(r - 1);
     end
     if (row_i == 5'(SyncContext)) begin
       what           = '0;
@@ -147,7 +147,7 @@ module coll_plan #(
   end
 
   // Where copies are for one label, this board keeps them if that is its own.
-  assign plan_o = {call, copies, !gathers || what.label == label, parts, high[0], parts ? who : 4'd0};
+  assign plan_o = {call, copies, !gathers || what.label == label, parts, high[0], parts ? giver : 4'd0};
 
   for (genvar s = 0; s < STAGES; s++) begin : g_stage
     assign stage_o[s] = {sends[s], keeps[s], halves, high[s], middle[s]};

@@ -48,7 +48,7 @@ module coll_reader #(
     input  logic [RANKS-1:0][31:0]           member_i,
     /// A collective begins.
     input  alcor_abi_pkg::row_pulse_t        begin_i,
-    /// With `begin_i`: what this board does.
+    /// With `begin_i`: role of this board.
     input  alcor_abi_pkg::plan_t             plan_i,
     /// Collectives under way.
     input  alcor_abi_pkg::collectives_t      collectives_i,
@@ -119,11 +119,11 @@ module coll_reader #(
 
   `ALCOR_TOKEN_TYPES(PHIT_W)
 
-  // ---------------------------------------------------------------- who is next
+  // ---------------------------------------------------------------- the next communicator
 
   logic [31:0] reading_q, signing_q, own_q, lonely_q, parts_q, high_q;
   logic [31:0][27:0] place_q;
-  logic [31:0][RankW-1:0] who_q;
+  logic [31:0][RankW-1:0] giver_q;
   logic pick_valid;
   alcor_abi_pkg::row_t pick;
   logic is_sync, fire, moved, step;
@@ -140,9 +140,9 @@ module coll_reader #(
   assign source_row_o = pick;
   assign is_sync      = pick == 5'(SyncContext);
 
-  // The member whose words count: in a reduction the lowest, in copies one after the other.
+  // The member that gives the words: in a reduction the lowest, in copies one after the other.
   logic [RANKS-1:0] members, given;
-  logic [RankW-1:0] first_member, next_member, who;
+  logic [RankW-1:0] first_member, next_member, giver;
   logic more_members;
   logic [RANKS-1:0][27:0] source_words, source_first;
   logic [RANKS-1:0][ADDR_W-1:0] address;
@@ -162,7 +162,7 @@ module coll_reader #(
     for (int unsigned r = RANKS; r > 0; r--) begin
       if (members[r-1]) begin
         first_member = RankW'(r - 1);
-        if (r - 1 > 32'(who_q[pick])) begin
+        if (r - 1 > 32'(giver_q[pick])) begin
           next_member  = RankW'(r - 1);
           more_members = 1'b1;
         end
@@ -180,11 +180,11 @@ module coll_reader #(
 
   assign copies = collectives_i.copies[pick];
   assign lonely = lonely_q[pick];
-  assign who    = (RANKS == 1) ? '0 : copies ? who_q[pick] : first_member;
+  assign giver  = (RANKS == 1) ? '0 : copies ? giver_q[pick] : first_member;
 
   always_comb begin
-    words = source_words[who];
-    first = source_first[who];
+    words = source_words[giver];
+    first = source_first[giver];
     if (is_sync) begin
       words = 28'(Words);
       first = '0;
@@ -205,7 +205,7 @@ module coll_reader #(
   assign signs   = signing_q[pick];
   assign beyond  = place + 28'(Words);
   // Written as strict comparisons, which are a carry chain and no more.
-  assign empty   = !(place < total) || (copies && !members[who] && !is_sync);
+  assign empty   = !(place < total) || (copies && !members[giver] && !is_sync);
   assign ends    = !(beyond < total);
   // With this phit, or as there is none.
   assign done       = empty || ends;
@@ -258,7 +258,7 @@ module coll_reader #(
             end else begin
               place_q[c] <= next_place;
               // Data that ends here, or was none: the next member, or the signature.
-              if (another) who_q[c] <= next_member;
+              if (another) giver_q[c] <= next_member;
               if (done && !another) signing_q[c] <= 1'b1;
               else if (chunk_ends) own_q[c] <= !own;
             end
@@ -267,7 +267,7 @@ module coll_reader #(
             reading_q[c] <= 1'b1;
             signing_q[c] <= 1'b0;
             place_q[c]   <= '0;
-            who_q[c]     <= plan_i.who[RankW-1:0];
+            giver_q[c]   <= plan_i.giver[RankW-1:0];
             own_q[c]     <= 1'b0;
             parts_q[c]   <= plan_i.parts;
             high_q[c]    <= plan_i.high;
@@ -280,7 +280,7 @@ module coll_reader #(
   // ---------------------------------------------------------------- memory
 
   // A signature is of all members.
-  assign given = (signs || !copies) ? members : members & (RANKS'(1) << who);
+  assign given = (signs || !copies) ? members : members & (RANKS'(1) << giver);
 
   logic request_q, granted, way_room, way_valid;
   logic [RANKS-1:0] wanted_q, given_q, done_q, missing;

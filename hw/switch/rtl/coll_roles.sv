@@ -1,10 +1,10 @@
 import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
 
-/// What a stage does in the collective of each communicator: which tokens it keeps, sends, takes as they are, or passes
+/// Role of a stage in the collective of each communicator: which tokens it keeps, sends, takes as they are, or passes
 /// on alone. Lookups are combinational.
 ///
-/// What follows from the shape of a communicator is known when its row has been written, the rest when a collective
+/// The part that follows from the shape of a communicator is known when its row has been written, the rest when a collective
 /// begins.
 module coll_roles #(
     /// Which stage.
@@ -19,12 +19,12 @@ module coll_roles #(
     input  alcor_abi_pkg::shape_t      shape_i,
     /// A collective begins.
     input  alcor_abi_pkg::row_pulse_t  begin_i,
-    /// With `begin_i`: what the stage does in the collective.
+    /// With `begin_i`: role of the stage in the collective.
     input  alcor_abi_pkg::stage_plan_t plan_i,
 
-    /// Communicators in which what the partner sends is taken as it is.
+    /// Communicators in which tokens of the partner are taken as they are.
     output logic [31:0]                takes_o,
-    /// Communicators without a partner here: what comes from before goes on alone.
+    /// Communicators without a partner here: tokens from the stage before go on alone.
     output logic [31:0]                alone_o,
     /// Communicators whose last stage this is.
     output logic [31:0]                final_o,
@@ -44,7 +44,7 @@ module coll_roles #(
     input  alcor_abi_pkg::span_t       in_span_i,
     /// Part that the token is of.
     input  alcor_abi_pkg::part_t       in_part_i,
-    /// What is done with the token.
+    /// Treatment of the token.
     output alcor_abi_pkg::division_t   division_o
 );
 

@@ -51,7 +51,7 @@ module coll_stage #(
     input  alcor_abi_pkg::collectives_t collectives_i,
     /// A collective begins.
     input  alcor_abi_pkg::row_pulse_t   begin_i,
-    /// With `begin_i`: what the stage does in the collective.
+    /// With `begin_i`: role of the stage in the collective.
     input  alcor_abi_pkg::stage_plan_t  plan_i,
     /// A collective has ended.
     input  alcor_abi_pkg::row_pulse_t   end_i,
@@ -142,7 +142,7 @@ module coll_stage #(
   token_t in;
   assign in = in_i;
 
-  // ---------------------------------------------------------------- what to do with tokens
+  // ---------------------------------------------------------------- treatment of tokens
 
   logic [31:0] takes, alone, last_stage;
   logic ask_sends, ask_keeps;

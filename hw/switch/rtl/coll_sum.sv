@@ -34,7 +34,7 @@ module coll_sum #(
     output alcor_abi_pkg::row_t              signature_row_o,
     /// By rank: signature, a signature_t.
     input  logic [RANKS-1:0][SignatureW-1:0] signature_i,
-    /// By communicator: what the collective computes, a coll_call_t.
+    /// By communicator: computation of the collective, a coll_call_t.
     input  logic [31:0][CollCallW-1:0]           calls_i,
     /// Phit of the barrier over all boards.
     input  logic [PHIT_W-1:0]                sync_i,

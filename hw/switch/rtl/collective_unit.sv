@@ -59,7 +59,7 @@ module collective_unit #(
     input  logic                              sync_begin_i,
     /// The barrier can have a round: the row is there and no round is under way.
     output logic                              sync_ready_o,
-    /// What this board gives to the round.
+    /// Phit of this board for the round.
     input  logic [PHIT_W-1:0]                 sync_i,
     /// The result of the round has come.
     output logic                              sync_valid_o,

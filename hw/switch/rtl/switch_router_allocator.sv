@@ -51,7 +51,7 @@ module switch_router_allocator #(
     input  alcor_abi_pkg::outlet_pulse_t cancel_i
 );
 
-  // By input, what is offered.
+  // By input: the offer.
   logic [PORTS-1:0] try, try_bit, try_last, try_next;
   logic [PORTS-1:0][3:0] try_out;
   logic [PORTS-1:0][2:0] try_vc;

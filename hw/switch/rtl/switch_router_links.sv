@@ -75,7 +75,7 @@ module switch_router_links #(
     else link_valid_o <= control_q[1] ? '1 : pass_i;
   end
 
-  // All at once: a link that sends nothing need not keep what it sent.
+  // All registers at once: a link that sends nothing need not keep its last phit.
   always_ff @(posedge clk_i) begin
     if (`ALCOR_AWAKE(control_q[1] || pass_i != '0)) begin
       link_vc_o   <= control_q[1] ? {LINKS{3'(VC_CONTROL)}} : pass_vc_i;

@@ -90,7 +90,7 @@ module switch_router_reserve #(
     if (`ALCOR_AWAKE(some)) outlet_q <= outlet_d;
   end
 
-  // ---------------------------------------------------------------- choice among those who wait for that channel
+  // ---------------------------------------------------------------- choice among the inputs that wait for that channel
   // Whom each channel was reserved for last; turns go on behind. Whatever it holds at first will do.
   (* ram_style = "distributed" *)
   logic [IdW-1:0] last_q[128];

@@ -162,17 +162,17 @@ tests! {
     }
 }
 
-/// A run in which rank 0 leaves its count of credits wrong, by `what`, and which rank 0 therefore ends by an abort. The
-/// other ranks do `others`, and then come to a barrier.
+/// A run that rank 0 ends by an abort, after `spoil` has left its count of credits wrong. The other ranks do `others`, and
+/// then come to a barrier.
 pub(super) fn spoilt(
     context: &Context,
-    what: impl Fn(&mut alcor::Rank) -> Result<(), Failure> + Sync,
+    spoil: impl Fn(&mut alcor::Rank) -> Result<(), Failure> + Sync,
     others: impl Fn(&mut alcor::Rank) -> Result<(), Failure> + Sync,
 ) -> Result<(), Failure> {
     const REASON: u8 = 0x51;
     let ended = context.attempt(Options::default(), context.ranks(), |rank| {
         if rank.pid() == GlobalRank(0) {
-            what(rank)?;
+            spoil(rank)?;
             rank.abort(REASON)?;
         } else {
             others(rank)?;

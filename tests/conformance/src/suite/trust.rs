@@ -78,7 +78,7 @@ tests! {
         const BYTES: usize = 64;
         context.cluster().prepare(1)?;
         let mut it = attach(context, 0, 1)?;
-        // What the next holder allocates first does not lie where this data lies.
+        // The first allocation of the next holder is not at the address of this data.
         let _first = it.alloc::<u8>(1024)?;
         let data = it.alloc_from(&[0xA5u8; BYTES])?;
         post(&mut it, &[
@@ -142,7 +142,7 @@ tests! {
     }
 }
 
-/// Commands as a program writes them that does not use the library.
+/// Posts commands past the library, as another program could.
 fn post(rank: &mut Rank, commands: &[(Opcode, u32)]) -> alcor::Result<()> {
     for &(opcode, value) in commands {
         rank.port().write32(PageOffset(command(opcode)), value)?;
