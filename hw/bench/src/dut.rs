@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use verilated::{Build, Error, Instance, Optimise, Signal, Toolchain};
+use verilated::{Build, Error, Instance, Model, Optimise, Signal, Toolchain};
 
-/// Seed of what the model's registers and RAMs hold before they are reset or written.
+/// Seed of the values that registers and RAMs of the first instance hold before they are reset or written.
 const POWER_UP_SEED: u32 = 1;
 
 /// The clock that [`Dut::clock`] drives.
@@ -144,10 +144,18 @@ impl Dut {
     /// # Panics
     /// If the model cannot be built.
     pub fn start(recipe: &Recipe) -> Self {
-        Self::try_start(recipe).unwrap_or_else(|error| panic!("{}: {error}", recipe.name))
+        Self::start_several(recipe, 1).remove(0)
     }
 
-    fn try_start(recipe: &Recipe) -> Result<Self, Error> {
+    /// Builds the model, unless it is cached, and starts several instances.
+    ///
+    /// # Panics
+    /// If the model cannot be built.
+    pub fn start_several(recipe: &Recipe, count: usize) -> Vec<Self> {
+        Self::try_start(recipe, count).unwrap_or_else(|error| panic!("{}: {error}", recipe.name))
+    }
+
+    fn try_start(recipe: &Recipe, count: usize) -> Result<Vec<Self>, Error> {
         let mut build = Build::new(&recipe.name)
             .top(&recipe.top)
             .include_dir(hardware().join("common/rtl"))
@@ -163,7 +171,14 @@ impl Dut {
             build = build.param(name, *value);
         }
         let model = build.build(&Toolchain::find_in(workspace())?)?;
-        let instance = model.instantiate_random(&recipe.name, (), POWER_UP_SEED)?;
+        (POWER_UP_SEED..)
+            .take(count)
+            .map(|seed| Self::of_model(&model, &recipe.name, seed))
+            .collect()
+    }
+
+    fn of_model(model: &Model, name: &str, seed: u32) -> Result<Self, Error> {
+        let instance = model.instantiate_random(name, (), seed)?;
         let clock = model.input(CLOCK).ok();
         let mut ports = Vec::new();
         for signal in model.signals() {
@@ -190,6 +205,14 @@ impl Dut {
     /// If the block has no such port.
     pub fn pin(&self, name: &str) -> Pin {
         self.lanes(name, 1)
+    }
+
+    /// Bits of a port.
+    ///
+    /// # Panics
+    /// If the block has no such port.
+    pub fn width(&self, name: &str) -> usize {
+        self.pin(name).lane_width
     }
 
     /// A port as `count` lanes of equal width: a packed array, or one bit per lane.

@@ -20,6 +20,8 @@ mod coll_units;
 mod coll_window;
 #[path = "../../switch/bench/collective.rs"]
 mod collective;
+#[path = "../../switch/bench/collective_boards.rs"]
+mod collective_boards;
 #[path = "../../switch/bench/collective_model.rs"]
 mod collective_model;
 #[path = "../../core/bench/core.rs"]

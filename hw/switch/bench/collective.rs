@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::env;
 
 use alcor_abi::{Collective, Datatype, Operation, Status, rank};
-use alcor_hw_bench::{Dut, Pin, Random, Recipe, soak};
+use alcor_hw_bench::{Random, Recipe, soak};
 use rand::Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
 
 use crate::coll_units::shape;
+use crate::collective_boards::{Boards, Pin};
 use crate::collective_model::{Call, Communicator, DATATYPES, Part, verdict, width};
 
 /// Cycles without any movement after which the watch gives up; longer than anybody sleeps.
@@ -147,7 +148,6 @@ impl Shape {
             .blocks(&["abi", "common", "fp", "switch"])
             .source("core/rtl/node_memory.sv")
             .source("switch/bench/collective_bench.sv")
-            .param("BOARDS", self.boards as u64)
             .param("RANKS", self.ranks as u64)
             .param("STAGES", self.stages as u64)
             .param("PHIT_W", self.phit_w)
@@ -217,7 +217,6 @@ struct Pins {
     sync_in: Pin,
     sync_valid: Pin,
     sync_out: Pin,
-    stall: Pin,
     host_valid: Pin,
     host_ready: Pin,
     host_write: Pin,
@@ -227,17 +226,12 @@ struct Pins {
     host_data_out: Pin,
     noise: Pin,
     noise_write: Pin,
-    delay: Pin,
-    hold: Pin,
-    sent: Pin,
-    quiet: Pin,
 }
 
 impl Pins {
-    fn new(dut: &Dut, shape: Shape) -> Self {
-        let (all, boards) = (shape.all(), shape.boards);
-        let by_rank = |name| dut.lanes(name, all);
-        let by_board = |name| dut.lanes(name, boards);
+    fn new(dut: &Boards, shape: Shape) -> Self {
+        let by_rank = |name| dut.pin(name, shape.ranks);
+        let by_board = |name| dut.pin(name, 1);
         Self {
             write: by_rank("write_i"),
             offset: by_rank("offset_i"),
@@ -252,7 +246,6 @@ impl Pins {
             sync_in: by_board("sync_i"),
             sync_valid: by_board("sync_valid_o"),
             sync_out: by_board("sync_o"),
-            stall: dut.lanes("stall_i", boards * shape.stages),
             host_valid: by_rank("host_valid_i"),
             host_ready: by_rank("host_ready_o"),
             host_write: by_rank("host_write_i"),
@@ -262,10 +255,6 @@ impl Pins {
             host_data_out: by_rank("host_data_o"),
             noise: by_rank("noise_i"),
             noise_write: by_rank("noise_write_i"),
-            delay: dut.pin("delay_i"),
-            hold: dut.lanes("hold_i", boards * boards),
-            sent: dut.lanes("sent_o", boards * shape.stages),
-            quiet: dut.pin("quiet_o"),
         }
     }
 }
@@ -317,7 +306,7 @@ struct Rounds {
 
 struct Cluster {
     shape: Shape,
-    dut: Dut,
+    dut: Boards,
     pins: Pins,
     rng: Random,
     weather: Weather,
@@ -343,9 +332,9 @@ struct Cluster {
 
 impl Cluster {
     fn new(shape: Shape, bench: &'static str) -> Self {
-        let mut dut = Dut::start(&shape.recipe());
+        let mut dut = Boards::start(&shape.recipe(), shape.boards, shape.ranks, shape.stages);
         let pins = Pins::new(&dut, shape);
-        dut.set(pins.delay, 0, 5);
+        dut.delay = 5;
         dut.reset();
         let all = shape.all();
         let mut cluster = Self {
@@ -425,14 +414,14 @@ impl Cluster {
         for lane in 0..shape.boards * shape.stages {
             let stall = weather.stall > 0.0 && rng.random_bool(weather.stall);
             let closed = self.closed == Some(lane);
-            dut.set(pins.stall, lane, u64::from(stall || closed));
+            dut.stall[lane] = stall || closed;
         }
         if weather.hold > 0.0 && rng.random_bool(weather.hold) {
             let lane = rng.random_range(0..self.held_until.len());
             self.held_until[lane] = cycle + rng.random_range(1..400);
         }
         for (lane, &until) in self.held_until.iter().enumerate() {
-            dut.set(pins.hold, lane, u64::from(until > cycle));
+            dut.hold[lane] = until > cycle;
         }
         self.sync_begin();
         self.dut.settle();
@@ -451,9 +440,7 @@ impl Cluster {
                 self.moved = cycle;
             }
         }
-        let sent = (0..shape.boards * shape.stages)
-            .map(|lane| dut.get(pins.sent, lane))
-            .sum();
+        let sent = dut.sent.iter().sum();
         if sent != self.sent {
             self.moved = cycle;
         }
@@ -1036,7 +1023,7 @@ impl Cluster {
             dut.settle();
             let idle =
                 (0..shape.boards).all(|board| dut.get(pins.active, board) & !(1 << SYNC) == 0);
-            if idle && dut.get(pins.quiet, 0) == 1 {
+            if idle && dut.is_quiet() {
                 calm += 1;
             } else {
                 calm = 0;
@@ -1104,7 +1091,7 @@ fn random(shape: Shape, bench: &'static str, epochs: u64) {
                 .choose(&mut *cluster.rng)
                 .unwrap_or(&CALM);
             let delay = [1, 5, 5, 30][cluster.rng.random_range(0..4)];
-            cluster.dut.set(cluster.pins.delay, 0, delay);
+            cluster.dut.delay = delay;
             cluster.rounds.wanted += 2;
             let words = [40, 100, 300][cluster.rng.random_range(0..3)];
             let wrong = if round == 0 { 0.0 } else { 0.2 };
@@ -1257,7 +1244,7 @@ impl Cluster {
             }
             self.watch(&plans);
         }
-        self.first_phit = first.map(|seen| seen - 1);
+        self.first_phit = first;
         self.compare(&plans, end);
         plans[0]
             .members
@@ -1269,14 +1256,8 @@ impl Cluster {
 
     /// By board: phits sent so far, over all stages.
     fn sent(&self) -> Vec<u64> {
-        let stages = self.shape.stages;
-        (0..self.shape.boards)
-            .map(|board| {
-                (0..stages)
-                    .map(|s| self.dut.get(self.pins.sent, board * stages + s))
-                    .sum()
-            })
-            .collect()
+        let by_board = self.dut.sent.chunks(self.shape.stages);
+        by_board.map(|stages| stages.iter().sum()).collect()
     }
 }
 
@@ -1356,7 +1337,7 @@ fn collective_latency() {
         .collect();
     cluster.program(&groups);
     for delay in [1, 20, 110] {
-        cluster.dut.set(cluster.pins.delay, 0, delay);
+        cluster.dut.delay = delay;
         for group in &groups {
             let boards = group.boards.len();
             for collective in [
@@ -1405,7 +1386,7 @@ fn rate(shape: Shape, bench: &'static str, groups: &[&[usize]]) {
         let group = Communicator::blocks(row, boards.to_vec(), &all, false, shape.ranks);
         cluster.program(std::slice::from_ref(&group));
         for delay in [5, 110] {
-            cluster.dut.set(cluster.pins.delay, 0, delay);
+            cluster.dut.delay = delay;
             for collective in [Collective::Allreduce, Collective::Bcast] {
                 let mut time = |phits| {
                     let call = Call {
@@ -1456,7 +1437,7 @@ fn collective_shares() {
         .map(|context| cluster.first_ranks(context, &[0, 1]))
         .collect();
     cluster.program(&groups);
-    cluster.dut.set(cluster.pins.delay, 0, 110);
+    cluster.dut.delay = 110;
     let phits = 60;
     let call = Call {
         count: phits * LATEST.phit_w as usize / 64,
@@ -1554,7 +1535,7 @@ fn windows(shape: Shape, bench: &'static str, words: usize) {
         ));
     }
     cluster.program(&groups[4..]);
-    cluster.dut.set(cluster.pins.delay, 0, 120);
+    cluster.dut.delay = 120;
     for _ in 0..soak(4) {
         cluster.weather = *[CALM, WINDY].choose(&mut *cluster.rng).unwrap_or(&CALM);
         let mut used = vec![MARGIN; cluster.shape.all()];
@@ -1813,7 +1794,7 @@ fn parts(
             .choose(&mut *cluster.rng)
             .unwrap_or(&CALM);
         let delay = [1, 5, 30, 120][cluster.rng.random_range(0..4)];
-        cluster.dut.set(cluster.pins.delay, 0, delay);
+        cluster.dut.delay = delay;
     };
     // Words of both halves about some chunks, or fewer; what the members give and keep has to fit.
     let any_call = |cluster: &mut Cluster, group: &Communicator| {
@@ -1942,7 +1923,7 @@ fn collective_parts_latency() {
         let group = cluster.first_ranks(context, boards);
         cluster.program(std::slice::from_ref(&group));
         for delay in [20, 110] {
-            cluster.dut.set(cluster.pins.delay, 0, delay);
+            cluster.dut.delay = delay;
             for half in [1, 2, 30, 64] {
                 for collective in [Collective::ReduceScatter, Collective::Scatter] {
                     let call = Call {
