@@ -33,9 +33,6 @@ pub struct Config {
     /// What the links do, where it is not what links do by default.
     #[serde(default)]
     pub link: LinkConfig,
-    /// `optimise`: how the model is compiled; `fast` unless said otherwise.
-    #[serde(default, deserialize_with = "optimise_of_text")]
-    pub optimise: Optimise,
 }
 
 /// What a configuration says of its links.
@@ -313,8 +310,8 @@ pub struct Options {
     /// `power-up`: a seed; registers and RAMs have values drawn from it when a board is opened, instead of zeros. Nothing
     /// that a host or another board can see depends on them.
     pub power_up: Option<u32>,
-    /// `optimise`: `fast` for a model that simulates fast, `quick` for one that is built in less time, instead of what the
-    /// configuration says. What happens on the boards does not depend on it.
+    /// `optimise`: `fast` for a model that simulates fast, `quick` for one that is built in less time. Unless said otherwise,
+    /// `quick` with assertions and `fast` without. Nothing that happens on the boards depends on it.
     pub optimise: Option<Optimise>,
     /// `away`: seconds of the wall clock that time may stand still for a rank that is away;
     /// `ALCOR_AWAY_SECONDS`, or 60, unless said otherwise.
@@ -396,7 +393,6 @@ impl Options {
         }
         self.link_latency = self.link_latency.or(config.link.latency);
         self.link_mbps = self.link_mbps.or(config.link.mbps);
-        self.optimise = self.optimise.or(Some(config.optimise));
         Ok(())
     }
 
@@ -470,9 +466,11 @@ impl Options {
                 self.power_up = Some(seed.ok_or_else(|| bad(option, value, "a seed below 2^32"))?);
             }
             "optimise" => {
-                let optimise =
-                    optimise_of(value).ok_or_else(|| bad(option, value, OPTIMISE_RULE))?;
-                self.optimise = Some(optimise);
+                self.optimise = Some(match value {
+                    "fast" => Optimise::Fast,
+                    "quick" => Optimise::Quick,
+                    _ => return Err(bad(option, value, "fast or quick")),
+                });
             }
             "away" => self.away = seconds(option, value)?,
             "threads" => {
@@ -504,23 +502,6 @@ impl Options {
         }
         Ok(())
     }
-}
-
-const OPTIMISE_RULE: &str = "fast or quick";
-
-fn optimise_of(text: &str) -> Option<Optimise> {
-    match text {
-        "fast" => Some(Optimise::Fast),
-        "quick" => Some(Optimise::Quick),
-        _ => None,
-    }
-}
-
-fn optimise_of_text<'de, D: Deserializer<'de>>(text: D) -> Result<Optimise, D::Error> {
-    let text = String::deserialize(text)?;
-    optimise_of(&text).ok_or_else(|| {
-        serde::de::Error::custom(format_args!("optimise = {text}, expected {OPTIMISE_RULE}"))
-    })
 }
 
 fn bad(option: &str, value: &str, expected: &str) -> CosimError {
@@ -630,20 +611,6 @@ mod tests {
         );
         assert!(Configs::parse("[a]\nsummary='s'\nparams={RANKS=2,NODE_BYTES=5000}").is_err());
         assert!(Configs::parse("[a]\nsummary='s'\nparams={ranks=2}").is_err());
-        let params = "params={RANKS=2,NODE_BYTES=4096}";
-        let with = |optimise: &str| {
-            let configs = Configs::parse(&format!("[a]\nsummary='s'\n{optimise}\n{params}"))?;
-            let (_, mut options) = Options::parse("a").unwrap();
-            options.fill_in(configs.get("a").unwrap()).unwrap();
-            Ok::<_, String>(options.optimise.unwrap())
-        };
-        assert_eq!(with(""), Ok(Optimise::Fast));
-        assert_eq!(with("optimise='quick'"), Ok(Optimise::Quick));
-        assert!(
-            with("optimise='best'")
-                .unwrap_err()
-                .contains("fast or quick")
-        );
     }
 
     #[test]

@@ -252,7 +252,12 @@ impl Variant {
             coverage: options.coverage,
             assertions: options.assertions,
             guards: options.guards,
-            optimise: options.optimise.unwrap_or_default(),
+            // Who leaves assertions out wants speed.
+            optimise: options.optimise.unwrap_or(if options.assertions {
+                Optimise::Quick
+            } else {
+                Optimise::Fast
+            }),
         }
     }
 
