@@ -86,11 +86,21 @@ module rma_mm_write #(
     assign task_end_byte = {end_word, task_i.end_lane};
   end
 
+`ifdef ALCOR_PROVE_MM_WRITE
+  logic [MM_DEPTH*TaskW-1:0] queued;
+  logic [$clog2(MM_DEPTH+1)-1:0] count;
+`endif
+
   fifo #(.WIDTH(TaskW), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(task_valid_i), .ready_o(task_ready_o),
       .data_i({task_i.drop, task_beats, task_i.address, task_end_byte, task_i.noted, task_i.note}),
       .valid_o(task_valid), .ready_i(task_ready),
-      .data_o({drop, beats, address, end_byte, noted, note_o}), .empty_o(empty), .usage_o()
+      .data_o({drop, beats, address, end_byte, noted, note_o}), .empty_o(empty),
+`ifdef ALCOR_PROVE_MM_WRITE
+      .words_o(queued), .usage_o(count)
+`else
+      .usage_o()
+`endif
   );
 
   // The adder works on a register, in parallel with the queue's output, so that it does not lengthen that path.
@@ -136,5 +146,9 @@ module rma_mm_write #(
   `ALCOR_STABLE(a_note_stable, note_valid_o, note_ready_i, note_o)
 
   `ALCOR_COVER(c_full_write_tasks, !task_ready_o)
+
+`ifdef ALCOR_PROVE_MM_WRITE
+  `include "rma_mm_write_properties.svh"
+`endif
 
 endmodule

@@ -524,4 +524,8 @@ module rma_packet_controller #(
                  reply_head_valid_o && reply_head_ready_i)
   `ALCOR_ASSERT(a_well_formed, !malformed)
 
+`ifdef ALCOR_PROVE_PACKET_CONTROLLER
+  `include "rma_packet_controller_properties.svh"
+`endif
+
 endmodule

@@ -1,0 +1,83 @@
+`include "formal.svh"
+
+// Properties of `rma_packet_controller`, included at its end: a byte of memory is covered by a write task only where a
+// window lets it be written, the message engine has named it, or, on the reply plane, an XDATA packet is addressed to it.
+// All header words are free, but for those of an XPUT that is not its command's last packet: as `segmenter` cuts commands,
+// more than a packet is left.
+
+  `ALCOR_FORMAL_RESET
+
+  // Any byte of memory.
+  (* anyconst *) logic [31:0] mine;
+  logic [33:0] byte_;
+  assign byte_ = {2'd0, mine};
+
+  // The byte lies in no window that may be written. A window stays until the next lookup,
+  // begins with a word, and ends within memory.
+  logic looked_q;
+  always_ff @(posedge clk_i) looked_q <= take_header;
+  always @(posedge clk_i) if (f_started && !looked_q) assume ($stable(window_i));
+  logic [33:0] window_end;
+  assign window_end = 34'(window_i.base) + 34'(window_i.size);
+  `ALCOR_ASSUME(window_end <= 34'h1_0000_0000 && window_i.base[1:0] == 2'd0)
+  `ALCOR_ASSUME(!window_i.registered || window_i.deny_write || byte_ < 34'(window_i.base) || byte_ >= window_end)
+
+  // The byte lies in no buffer and no fragment that the message engine names.
+  logic [33:0] verdict_end;
+  assign verdict_end = 34'(verdict_i.address) + 34'(verdict_i.bytes);
+  `ALCOR_ASSUME(!verdict_valid_i || (verdict_i.kind != MvStore && verdict_i.kind != MvDirect)
+                || byte_ < 34'(verdict_i.address) || byte_ >= verdict_end)
+  `ALCOR_ASSUME(!verdict_valid_i || verdict_end <= 34'h1_0000_0000)
+
+  // Reply plane: the byte lies in no buffer that an XDATA packet is addressed to.
+  logic [33:0] data_end;
+  assign data_end = 34'(laddr_q) + 34'(length.length);
+  `ALCOR_ASSUME(state_q != DataTask || byte_ < 34'(laddr_q) || byte_ >= data_end)
+  `ALCOR_ASSUME(state_q != DataTask || data_end <= 34'h1_0000_0000)
+
+  // A packet that is not its command's last is full, and more is left.
+  `ALCOR_ASSUME(state_q != XCheck || ptype != PT_XPUT || header.last
+                || 34'(left_q) + 34'(offset_q[1:0]) > 34'(4 * PAYLOAD_WORDS))
+
+  logic [33:0] task_end;
+  assign task_end = {2'd0, write_o.address[31:2], 2'b00} + {19'd0, write_o.words, 2'b00} - 34'd4 + 34'(write_o.end_lane);
+  logic covers;
+  assign covers = !write_o.drop && write_o.words != '0 && byte_ >= 34'(write_o.address) && byte_ <= task_end;
+  `ALCOR_IMPLIES(p_not_covered, write_valid_o, !covers)
+  // What the proof of `rma_mm_write` assumes of a task.
+  `ALCOR_IMPLIES(p_ends, write_valid_o && !write_o.drop && write_o.words != '0, task_end < 34'h1_0000_0000)
+  `ALCOR_IMPLIES(p_words, write_valid_o, (write_o.words >> CountW) == '0)
+
+  // For induction.
+  logic right;
+  always_comb begin
+    unique case (state_q)
+      Idle:       right = 1'b1;
+      PaperCheck: right = ptype == PT_PUT_1 || ptype == PT_PUT_N;
+      GetHeader2, GetCheck: right = REQUESTS && ptype == PT_GET;
+      XOffset, XLength, XCheck: right = REQUESTS && (ptype == PT_XPUT || ptype == PT_XGET);
+      XLaddr, Reply: right = REQUESTS && ptype == PT_XGET;
+      Message:    right = REQUESTS && ptype == PT_MESSAGE;
+      DataAddress, DataLength, DataTask: right = !REQUESTS && ptype == PT_XDATA;
+      AckTask:    right = !REQUESTS && ptype == PT_XACK;
+      default:    right = 1'b0;
+    endcase
+  end
+  `ALCOR_ASSERT(p_right_state, right)
+  logic [33:0] whole_end;
+  assign whole_end = 34'(offset_q) + (header.last ? 34'(length.length) : 34'(left_q));
+  `ALCOR_IMPLIES(p_x_end, state_q == XCheck && ptype == PT_XPUT, end_q == whole_end)
+  `ALCOR_IMPLIES(p_x_address, state_q == XCheck && ptype == PT_XPUT, address_q == window_i.base + offset_q)
+  `ALCOR_IMPLIES(p_paper_end, state_q == PaperCheck, end_q == 34'(offset_q) + 34'({paper_words, 2'b00}))
+  `ALCOR_IMPLIES(p_paper_offset, state_q == PaperCheck, offset_q[1:0] == 2'd0)
+  // Of a message that has its verdict: the byte is not in the part of its place that is written. Names after flattening.
+  (* hierconn *) logic [2:0] \g_messages.u_message_port.state_q ;
+  (* hierconn *) logic [1:0] \g_messages.u_message_port.kind_q ;
+  (* hierconn *) logic [31:0] \g_messages.u_message_port.address_q ;
+  (* hierconn *) logic [BytesW-1:0] \g_messages.u_message_port.kept_q ;
+  logic [33:0] kept_from, kept_end;
+  logic kept;
+  assign kept_from = 34'(\g_messages.u_message_port.address_q );
+  assign kept_end  = kept_from + 34'(\g_messages.u_message_port.kept_q );
+  assign kept      = REQUESTS && (\g_messages.u_message_port.kind_q == MvStore || \g_messages.u_message_port.kind_q == MvDirect);
+  `ALCOR_IMPLIES(p_kept, kept && \g_messages.u_message_port.state_q >= 3'd4, (byte_ < kept_from || byte_ >= kept_end) && kept_end <= 34'h1_0000_0000)
