@@ -433,4 +433,8 @@ module message_delivery #(
   `ALCOR_COVER(c_truncation_rendezvous_to_nothing, truncates && announce && end_capacity_q == '0)
   `ALCOR_COVER(c_full_moves_to_receivers, begin_q == BeginIdle && pair_valid && flights_q == FlightW'(FLIGHTS))
 
+`ifdef ALCOR_PROVE_MESSAGE_DELIVERY
+  `include "message_delivery_properties.svh"
+`endif
+
 endmodule

@@ -469,4 +469,8 @@ module message_matcher #(
   `ALCOR_COVER(c_refused_message_longer_than_a_fragment, counts_o.refused && !closed_i && !fits)
   `ALCOR_COVER(c_refused_message_in_reset, counts_o.refused && closed_i)
 
+`ifdef ALCOR_PROVE_MESSAGE_MATCHER
+  `include "message_matcher_properties.svh"
+`endif
+
 endmodule

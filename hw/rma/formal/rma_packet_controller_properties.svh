@@ -2,8 +2,8 @@
 
 // Properties of `rma_packet_controller`, included at its end: a byte of memory is covered by a write task only where a
 // window lets it be written, the message engine has named it, or, on the reply plane, an XDATA packet is addressed to it.
-// All header words are free, but for those of an XPUT that is not its command's last packet: as `segmenter` cuts commands,
-// more than a packet is left.
+// An answer is addressed to bytes that its request has named. All header words are free, but for those of a packet that is
+// not its command's last: more is left than a packet holds, as `segmenter` cuts commands.
 
   `ALCOR_FORMAL_RESET
 
@@ -36,14 +36,22 @@
   `ALCOR_ASSUME(state_q != DataTask || data_end <= 34'h1_0000_0000)
 
   // A packet that is not its command's last is full, and more is left.
-  `ALCOR_ASSUME(state_q != XCheck || ptype != PT_XPUT || header.last
-                || 34'(left_q) + 34'(offset_q[1:0]) > 34'(4 * PAYLOAD_WORDS))
+  `ALCOR_ASSUME((state_q != XCheck && state_q != Reply) || header.last
+                || 34'(left_q) + 34'(segment_align) > 34'(4 * PAYLOAD_WORDS))
 
   logic [33:0] task_end;
   assign task_end = {2'd0, write_o.address[31:2], 2'b00} + {19'd0, write_o.words, 2'b00} - 34'd4 + 34'(write_o.end_lane);
   logic covers;
   assign covers = !write_o.drop && write_o.words != '0 && byte_ >= 34'(write_o.address) && byte_ <= task_end;
   `ALCOR_IMPLIES(p_not_covered, write_valid_o, !covers)
+  // The address and length of an answer. Names after flattening.
+  (* hierconn *) logic [1:0] \u_reply_sender.state_q ;
+  logic [33:0] asked;
+  assign asked = header.last ? 34'(length.length) : 34'(left_q);
+  `ALCOR_IMPLIES(p_answer_address, state_q == Reply && reply_head_valid_o && \u_reply_sender.state_q == 2'd1,
+                 reply_head_o == laddr_q)
+  `ALCOR_IMPLIES(p_answer_length, state_q == Reply && reply_head_valid_o && \u_reply_sender.state_q == 2'd2,
+                 34'(reply_head_o[15:0]) <= asked)
   // What the proof of `rma_mm_write` assumes of a task.
   `ALCOR_IMPLIES(p_ends, write_valid_o && !write_o.drop && write_o.words != '0, task_end < 34'h1_0000_0000)
   `ALCOR_IMPLIES(p_words, write_valid_o, (write_o.words >> CountW) == '0)
