@@ -144,4 +144,8 @@ module router #(
 
   `ALCOR_IMPLIES(a_not_empty, valid_o != '0, !empty_o)
 
+`ifdef ALCOR_PROVE_ROUTER
+  `include "router_properties.svh"
+`endif
+
 endmodule
