@@ -1,0 +1,276 @@
+`include "formal.svh"
+
+import alcor_switch_pkg::*;
+
+/// Proof of the credits and the parity between two partner stages, for any one communicator: `coll_credits` of both, with
+/// a model of what sends and takes phits. The network takes any time, and so do the boards.
+///
+/// No window gets a phit that it has no place for, no credit is lost or paid twice, and the parity tells the collective
+/// of every phit that comes to the head of a window. `way` of a side holds the phits that have left it and have not been
+/// taken out of the partner's window: at most as many as the window has places.
+module coll_pair #(
+    /// Phits of a window.
+    parameter int unsigned WINDOW = 8
+) (
+    /// Clock.
+    input logic            clk_i,
+    /// Synchronous reset, active low.
+    input logic            rst_ni,
+
+    // By side, all free but for what is assumed below.
+    /// Row, kind, and the two uses of a token that asks for room.
+    input logic [1:0][4:0] ask_row_i,
+    input logic [1:0]      ask_signature_i,
+    input logic [1:0]      ask_sends_i,
+    input logic [1:0]      ask_keeps_i,
+    /// Rows and uses of the credits of copy unit and reader.
+    input logic [3:0][4:0] look_row_i,
+    input logic [3:0]      look_take_i,
+    /// A token has not needed its credit, its place.
+    input logic [1:0]      unsent_i,
+    input logic [1:0]      unkept_i,
+    /// The windows' row that is looked at; a token leaves the window of own tokens.
+    input logic [1:0][4:0] pick_row_i,
+    input logic [1:0]      own_pop_i,
+    /// The head of the window of arrivals is taken if it is of this collective.
+    input logic [1:0]      takes_i,
+    /// A phit of data, the signature, leaves.
+    input logic [1:0]      sends_data_i,
+    input logic [1:0]      sends_signature_i,
+    /// A payment leaves; credits arrive, and how many.
+    input logic [1:0]      pay_ready_i,
+    input logic [1:0]      returned_i,
+    input logic [1:0][2:0] returned_phits_i,
+    /// The next collective begins, if this one has ended.
+    input logic [1:0]      begins_i,
+    /// Another communicator's collective has ended.
+    input logic [1:0]      end_i,
+    input logic [1:0][4:0] end_row_i
+);
+
+  localparam int unsigned CountW = $clog2(WINDOW);
+  // A phit on its way: number of its collective, whether it is a signature.
+  localparam int unsigned EntryW = 4;
+
+  `ALCOR_FORMAL_RESET
+
+  // The communicator.
+  (* anyconst *) logic [4:0] row;
+
+  logic [1:0] ask_room, pay_valid, pay_taken, data_sent, signature_sent, head_signature, pop, data_pop, signature_pop, begins;
+  logic [3:0] look_credit;
+  logic [1:0][4:0] pay_row;
+  logic [1:0][15:0] pay_phits;
+  // By side: this collective's number, whether its signature has been sent, and the partner's has been taken.
+  logic [1:0][2:0] number_q;
+  logic [1:0] sent_q, got_q;
+  // By side: credits taken for phits that have not left; phits that have left; credits paid that have not come back.
+  logic [1:0][CountW:0] taken_q, way_count, paid_q, kept_q;
+  logic [1:0][WINDOW*EntryW-1:0] way_words;
+  logic [1:0][EntryW-1:0] head;
+  logic [1:0] way_room, some;
+
+  // Names after flattening: counts of all rows, and changes that are kept for a cycle.
+  (* hierconn *) logic [32*CountW-1:0] \g_side[0].u_credits.left_q , \g_side[1].u_credits.left_q ;
+  (* hierconn *) logic [32*CountW-1:0] \g_side[0].u_credits.unpaid_q , \g_side[1].u_credits.unpaid_q ;
+  (* hierconn *) logic [32*CountW-1:0] \g_side[0].u_credits.stored_q , \g_side[1].u_credits.stored_q ;
+  (* hierconn *) logic [31:0] \g_side[0].u_credits.once_q , \g_side[1].u_credits.once_q ;
+  (* hierconn *) logic [31:0] \g_side[0].u_credits.twice_q , \g_side[1].u_credits.twice_q ;
+  (* hierconn *) logic [31:0] \g_side[0].u_credits.one_q , \g_side[1].u_credits.one_q ;
+  (* hierconn *) logic [31:0] \g_side[0].u_credits.two_q , \g_side[1].u_credits.two_q ;
+  logic [1:0][32*CountW-1:0] left, unpaid, stored;
+  logic [1:0][31:0] once, twice, one, two;
+  assign left   = {\g_side[1].u_credits.left_q , \g_side[0].u_credits.left_q };
+  assign unpaid = {\g_side[1].u_credits.unpaid_q , \g_side[0].u_credits.unpaid_q };
+  assign stored = {\g_side[1].u_credits.stored_q , \g_side[0].u_credits.stored_q };
+  assign once   = {\g_side[1].u_credits.once_q , \g_side[0].u_credits.once_q };
+  assign twice  = {\g_side[1].u_credits.twice_q , \g_side[0].u_credits.twice_q };
+  assign one    = {\g_side[1].u_credits.one_q , \g_side[0].u_credits.one_q };
+  assign two    = {\g_side[1].u_credits.two_q , \g_side[0].u_credits.two_q };
+
+  // By side: changes of this row in the cycle before.
+  logic [1:0] tapped_q, unsent_q, popped_q, reserved_q, unkept_q, freed_q;
+  logic [3:0] looked_q;
+  logic [1:0][2:0] returned_q;
+  logic [1:0] tapped, popped, reserved, freed;
+  logic [3:0] looked;
+
+  for (genvar s = 0; s < 2; s++) begin : g_side
+    coll_credits #(
+        .WINDOW(WINDOW)
+    ) u_credits (
+        .clk_i        (clk_i),
+        .rst_ni       (rst_ni),
+        .written_i    (6'd0),
+        .end_i        (begins[s] ? {1'b1, row} : {end_i[s], end_row_i[s]}),
+        .ask_i        ({ask_row_i[s], ask_signature_i[s]}),
+        .ask_room_o   (ask_room[s]),
+        .ask_sends_i  (ask_sends_i[s]),
+        .ask_keeps_i  (ask_keeps_i[s]),
+        .look_row_i   (look_row_i[2*s+:2]),
+        .look_credit_o(look_credit[2*s+:2]),
+        .look_take_i  (look_take_i[2*s+:2]),
+        .in_row_i     (row),
+        .unsent_i     (unsent_i[s]),
+        .unkept_i     (unkept_i[s]),
+        .pick_row_i   (pick_row_i[s]),
+        .own_pop_i    (own_pop_i[s]),
+        .head_pop_i   (pick_row_i[s] == row ? data_pop[s] : takes_i[s]),
+        .returned_i   ({returned_i[s], row, 13'd0, returned_phits_i[s]}),
+        .owes_o       (),
+        .pay_valid_o  (pay_valid[s]),
+        .pay_ready_i  (pay_ready_i[s]),
+        .pay_row_o    (pay_row[s]),
+        .pay_phits_o  (pay_phits[s])
+    );
+
+    // Room and credits are used only where there are any, tokens that were given room are returned once.
+    `ALCOR_ASSUME(!(ask_sends_i[s] || ask_keeps_i[s]) || ask_room[s])
+    `ALCOR_ASSUME((look_take_i[2*s+:2] & ~look_credit[2*s+:2]) == '0)
+    `ALCOR_ASSUME(!own_pop_i[s] || pick_row_i[s] != row || kept_q[s] > (CountW + 1)'(unkept_i[s]))
+    `ALCOR_ASSUME(!unkept_i[s] || kept_q[s] != '0)
+    `ALCOR_ASSUME(!unsent_i[s] || taken_q[s] > (CountW + 1)'(sends_data_i[s]))
+    `ALCOR_ASSUME(!sends_data_i[s] || taken_q[s] != '0)
+    // Of this communicator, credits are taken before the signature is sent, which comes behind all phits.
+    `ALCOR_ASSUME(!sent_q[s] || !(tapped[s] || looked[2*s+:2] != '0))
+    `ALCOR_ASSUME(!sends_signature_i[s] || (!sent_q[s] && !sends_data_i[s] && taken_q[s] == '0 && !tapped[s] && looked[2*s+:2] == '0))
+    // Credits come that the partner has paid.
+    `ALCOR_ASSUME(!returned_i[s] || (returned_phits_i[s] != '0 && 4'(returned_phits_i[s]) <= paid_q[1-s]))
+
+    assign tapped[s]         = ask_sends_i[s] && !ask_signature_i[s] && ask_row_i[s] == row;
+    assign reserved[s]       = ask_keeps_i[s] && ask_row_i[s] == row;
+    assign freed[s]          = own_pop_i[s] && pick_row_i[s] == row;
+    assign looked[2*s]       = look_take_i[2*s] && look_row_i[2*s] == row;
+    assign looked[2*s+1]     = look_take_i[2*s+1] && look_row_i[2*s+1] == row;
+    assign data_sent[s]      = sends_data_i[s];
+    assign signature_sent[s] = sends_signature_i[s];
+    assign pay_taken[s]      = pay_valid[s] && pay_ready_i[s] && pay_row[s] == row;
+
+    // What this side has sent, up to where the partner takes it; the partner's parity says whether it takes it.
+    `FIFO_MODEL #(
+        .WIDTH(EntryW),
+        .DEPTH(WINDOW)
+    ) u_way (
+        .clk_i  (clk_i),
+        .rst_ni (rst_ni),
+        .valid_i(data_sent[s] || signature_sent[s]),
+        .ready_o(way_room[s]),
+        .data_i ({number_q[s], signature_sent[s]}),
+        .valid_o(some[s]),
+        .ready_i(pop[1-s]),
+        .data_o (head[s]),
+        .empty_o(),
+        .words_o(way_words[s]),
+        .usage_o(way_count[s])
+    );
+
+    // A phit carries the lowest bit of its collective's number.
+    assign head_signature[s] = head[1-s][0];
+    assign pop[s]            = takes_i[s] && pick_row_i[s] == row && some[1-s] && head[1-s][1] == number_q[s][0];
+    assign data_pop[s]       = pop[s] && !head_signature[s];
+    assign signature_pop[s]  = pop[s] && head_signature[s];
+    // A collective has ended with the partner's signature, and when its own has left.
+    assign begins[s]         = begins_i[s] && sent_q[s] && got_q[s];
+
+    always_ff @(posedge clk_i) begin
+      tapped_q[s]      <= rst_ni && tapped[s];
+      reserved_q[s]    <= rst_ni && reserved[s];
+      unsent_q[s]      <= rst_ni && unsent_i[s];
+      unkept_q[s]      <= rst_ni && unkept_i[s];
+      freed_q[s]       <= rst_ni && freed[s];
+      popped_q[s]      <= rst_ni && data_pop[s];
+      looked_q[2*s+:2] <= rst_ni ? looked[2*s+:2] : '0;
+      returned_q[s]    <= (rst_ni && returned_i[s]) ? returned_phits_i[s] : '0;
+      if (!rst_ni) begin
+        number_q[s] <= '0;
+        sent_q[s]   <= 1'b0;
+        got_q[s]    <= 1'b0;
+        taken_q[s]  <= '0;
+        paid_q[s]   <= '0;
+        kept_q[s]   <= '0;
+      end else begin
+        number_q[s] <= number_q[s] + 3'(begins[s]);
+        sent_q[s]   <= !begins[s] && (sent_q[s] || signature_sent[s]);
+        got_q[s]    <= !begins[s] && (got_q[s] || signature_pop[s]);
+        taken_q[s]  <= taken_q[s] + 4'(tapped[s]) + 4'(looked[2*s]) + 4'(looked[2*s+1]) - 4'(data_sent[s]) - 4'(unsent_i[s]);
+        paid_q[s]   <= paid_q[s] + (pay_taken[s] ? pay_phits[s][CountW:0] : '0)
+                     - (returned_i[1-s] ? 4'(returned_phits_i[1-s]) : 4'd0);
+        kept_q[s]   <= kept_q[s] + 4'(reserved[s]) - 4'(unkept_i[s]) - 4'(freed[s]);
+      end
+    end
+  end
+
+  // ---------------------------------------------------------------- what is proven
+
+  // A phit that is sent has a place; one that can be taken is of the taker's collective, and of no earlier or later one.
+  `ALCOR_ASSERT(p_room, ((data_sent | signature_sent) & ~way_room) == '0)
+  `ALCOR_ASSERT(p_parity, (!pop[0] || head[1][3:1] == number_q[0]) && (!pop[1] || head[0][3:1] == number_q[1]))
+  `ALCOR_ASSERT(p_one_signature, (signature_pop & got_q) == '0)
+  // Own tokens have places.
+  `ALCOR_ASSERT(p_kept, kept_q[0] < (CountW + 1)'(WINDOW) && kept_q[1] < (CountW + 1)'(WINDOW))
+
+  // Credits are conserved: what is left, taken, on the way, taken out, and paid.
+  logic [1:0][5:0] sum, data, signatures;
+  logic [1:0] same, follows, rows, enough;
+  logic [1:0][2:0] sending, taking, next;
+  always_comb begin
+    for (int s = 0; s < 2; s++) begin
+      sending[s]    = number_q[s] + 3'(sent_q[s]);
+      taking[s]     = number_q[s] + 3'(got_q[s]);
+    end
+    for (int s = 0; s < 2; s++) begin
+      data[s]       = '0;
+      signatures[s] = '0;
+      next[s]       = '0;
+      follows[s]    = 1'b1;
+      if (way_count[s] == '0) follows[s] = sending[s] == taking[1-s];
+      else follows[s] = way_words[s][3:1] == taking[1-s];
+      for (int k = 0; k < WINDOW; k++) begin
+        if (k < 32'(way_count[s])) begin
+          if (way_words[s][k*EntryW]) signatures[s] = signatures[s] + 6'd1;
+          else data[s] = data[s] + 6'd1;
+          // The number of a phit that follows this one, or is sent next.
+          next[s] = way_words[s][k*EntryW+1+:3];
+          if (way_words[s][k*EntryW]) next[s] = next[s] + 3'd1;
+          if (k + 1 == 32'(way_count[s])) follows[s] = follows[s] && sending[s] == next[s];
+          else follows[s] = follows[s] && 3'(way_words[s] >> ((k + 1) * EntryW + 1)) == next[s];
+        end
+      end
+      sum[s] = 6'(left[s][CountW*row+:CountW]) + 6'(returned_q[s]) + 6'(unsent_q[s]) - 6'(tapped_q[s])
+          - 6'(looked_q[2*s]) - 6'(looked_q[2*s+1]) + 6'(taken_q[s]) + data[s]
+          + 6'(unpaid[1-s][CountW*row+:CountW]) + 6'(popped_q[1-s]) + 6'(paid_q[1-s]);
+      // More are left than were taken in the cycle before.
+      enough[s] = 6'(left[s][CountW*row+:CountW]) >= 6'(tapped_q[s]) + 6'(looked_q[2*s]) + 6'(looked_q[2*s+1]);
+      same[s] = kept_q[s] == 4'(stored[s][CountW*row+:CountW]) + 4'(reserved_q[s]) - 4'(unkept_q[s]) - 4'(freed_q[s]);
+    end
+  end
+  `ALCOR_ASSERT(p_conserved, sum[0] == 6'(WINDOW - 2) && sum[1] == 6'(WINDOW - 2))
+  `ALCOR_ASSERT(p_two_signatures, signatures[0] <= 6'd2 && signatures[1] <= 6'd2)
+  // Nobody is two collectives ahead.
+  logic [2:0] ahead;
+  assign ahead = number_q[0] - number_q[1] + 3'd1;
+  `ALCOR_ASSERT(p_ahead, ahead <= 3'd2)
+
+  // For induction: the phits on the way follow each other, and bits beside the counts are those of the counts.
+  `ALCOR_ASSERT(p_follows, follows == '1)
+  logic [1:0][2:0] between;
+  assign between[0] = sending[0] - taking[1];
+  assign between[1] = sending[1] - taking[0];
+  `ALCOR_ASSERT(p_signatures, signatures[0] == 6'(between[0]) && signatures[1] == 6'(between[1]))
+  `ALCOR_ASSERT(p_sent, (!sent_q[0] || taken_q[0] == '0) && (!sent_q[1] || taken_q[1] == '0))
+  `ALCOR_ASSERT(p_stored, same == '1)
+  `ALCOR_ASSERT(p_enough, enough == '1)
+  always_comb begin
+    rows = '1;
+    for (int s = 0; s < 2; s++) begin
+      for (int c = 0; c < 32; c++) begin
+        if (once[s][c] != (left[s][CountW*c+:CountW] >= CountW'(3))) rows[s] = 1'b0;
+        if (twice[s][c] != (left[s][CountW*c+:CountW] >= CountW'(6))) rows[s] = 1'b0;
+        if (one[s][c] != (stored[s][CountW*c+:CountW] < CountW'(WINDOW - 1))) rows[s] = 1'b0;
+        if (two[s][c] != (stored[s][CountW*c+:CountW] < CountW'(WINDOW - 2))) rows[s] = 1'b0;
+      end
+    end
+  end
+  `ALCOR_ASSERT(p_rows, rows == '1)
+
+endmodule
