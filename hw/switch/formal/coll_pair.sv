@@ -78,6 +78,18 @@ module coll_pair #(
   (* hierconn *) logic [31:0] \g_side[0].u_credits.twice_q , \g_side[1].u_credits.twice_q ;
   (* hierconn *) logic [31:0] \g_side[0].u_credits.one_q , \g_side[1].u_credits.one_q ;
   (* hierconn *) logic [31:0] \g_side[0].u_credits.two_q , \g_side[1].u_credits.two_q ;
+  (* hierconn *) logic [4:0] \g_side[0].u_credits.ask_row_q , \g_side[1].u_credits.ask_row_q ;
+  (* hierconn *) logic [4:0] \g_side[0].u_credits.in_row_q , \g_side[1].u_credits.in_row_q ;
+  (* hierconn *) logic [4:0] \g_side[0].u_credits.pick_row_q , \g_side[1].u_credits.pick_row_q ;
+  (* hierconn *) logic [9:0] \g_side[0].u_credits.look_row_q , \g_side[1].u_credits.look_row_q ;
+  (* hierconn *) logic [1:0] \g_side[0].u_credits.looked_q , \g_side[1].u_credits.looked_q ;
+  (* hierconn *) logic [21:0] \g_side[0].u_credits.returned_q , \g_side[1].u_credits.returned_q ;
+  (* hierconn *) logic \g_side[0].u_credits.tapped_q , \g_side[1].u_credits.tapped_q ;
+  (* hierconn *) logic \g_side[0].u_credits.reserved_q , \g_side[1].u_credits.reserved_q ;
+  (* hierconn *) logic \g_side[0].u_credits.unsent_q , \g_side[1].u_credits.unsent_q ;
+  (* hierconn *) logic \g_side[0].u_credits.unkept_q , \g_side[1].u_credits.unkept_q ;
+  (* hierconn *) logic \g_side[0].u_credits.freed_q , \g_side[1].u_credits.freed_q ;
+  (* hierconn *) logic \g_side[0].u_credits.popped_q , \g_side[1].u_credits.popped_q ;
   logic [1:0][32*CountW-1:0] left, unpaid, stored;
   logic [1:0][31:0] once, twice, one, two;
   assign left   = {\g_side[1].u_credits.left_q , \g_side[0].u_credits.left_q };
@@ -94,6 +106,24 @@ module coll_pair #(
   logic [1:0][2:0] returned_q;
   logic [1:0] tapped, popped, reserved, freed;
   logic [3:0] looked;
+  assign tapped_q[0] = \g_side[0].u_credits.tapped_q && \g_side[0].u_credits.ask_row_q == row;
+  assign reserved_q[0] = \g_side[0].u_credits.reserved_q && \g_side[0].u_credits.ask_row_q == row;
+  assign unsent_q[0] = \g_side[0].u_credits.unsent_q && \g_side[0].u_credits.in_row_q == row;
+  assign unkept_q[0] = \g_side[0].u_credits.unkept_q && \g_side[0].u_credits.in_row_q == row;
+  assign freed_q[0] = \g_side[0].u_credits.freed_q && \g_side[0].u_credits.pick_row_q == row;
+  assign popped_q[0] = \g_side[0].u_credits.popped_q && \g_side[0].u_credits.pick_row_q == row;
+  assign looked_q[0] = \g_side[0].u_credits.looked_q [0] && \g_side[0].u_credits.look_row_q [0+:5] == row;
+  assign looked_q[1] = \g_side[0].u_credits.looked_q [1] && \g_side[0].u_credits.look_row_q [5+:5] == row;
+  assign returned_q[0] = (\g_side[0].u_credits.returned_q [21] && \g_side[0].u_credits.returned_q [20:16] == row) ? \g_side[0].u_credits.returned_q [2:0] : '0;
+  assign tapped_q[1] = \g_side[1].u_credits.tapped_q && \g_side[1].u_credits.ask_row_q == row;
+  assign reserved_q[1] = \g_side[1].u_credits.reserved_q && \g_side[1].u_credits.ask_row_q == row;
+  assign unsent_q[1] = \g_side[1].u_credits.unsent_q && \g_side[1].u_credits.in_row_q == row;
+  assign unkept_q[1] = \g_side[1].u_credits.unkept_q && \g_side[1].u_credits.in_row_q == row;
+  assign freed_q[1] = \g_side[1].u_credits.freed_q && \g_side[1].u_credits.pick_row_q == row;
+  assign popped_q[1] = \g_side[1].u_credits.popped_q && \g_side[1].u_credits.pick_row_q == row;
+  assign looked_q[2] = \g_side[1].u_credits.looked_q [0] && \g_side[1].u_credits.look_row_q [0+:5] == row;
+  assign looked_q[3] = \g_side[1].u_credits.looked_q [1] && \g_side[1].u_credits.look_row_q [5+:5] == row;
+  assign returned_q[1] = (\g_side[1].u_credits.returned_q [21] && \g_side[1].u_credits.returned_q [20:16] == row) ? \g_side[1].u_credits.returned_q [2:0] : '0;
 
   for (genvar s = 0; s < 2; s++) begin : g_side
     coll_credits #(
@@ -173,14 +203,6 @@ module coll_pair #(
     assign begins[s]         = begins_i[s] && sent_q[s] && got_q[s];
 
     always_ff @(posedge clk_i) begin
-      tapped_q[s]      <= rst_ni && tapped[s];
-      reserved_q[s]    <= rst_ni && reserved[s];
-      unsent_q[s]      <= rst_ni && unsent_i[s];
-      unkept_q[s]      <= rst_ni && unkept_i[s];
-      freed_q[s]       <= rst_ni && freed[s];
-      popped_q[s]      <= rst_ni && data_pop[s];
-      looked_q[2*s+:2] <= rst_ni ? looked[2*s+:2] : '0;
-      returned_q[s]    <= (rst_ni && returned_i[s]) ? returned_phits_i[s] : '0;
       if (!rst_ni) begin
         number_q[s] <= '0;
         sent_q[s]   <= 1'b0;
@@ -272,5 +294,15 @@ module coll_pair #(
     end
   end
   `ALCOR_ASSERT(p_rows, rows == '1)
+
+  // States of interest, for the task `reached`.
+  always @(posedge clk_i) begin
+    if (rst_ni) begin
+      c_next : cover (number_q[0] == 3'd1 && number_q[1] == 3'd1);
+      c_paid : cover (returned_q[0] != '0);
+      c_no_credit : cover (data[0] == 6'd4);
+      c_two_signatures : cover (signatures[0] == 6'd2 && data[0] >= 6'd2 && !way_words[0][0]);
+    end
+  end
 
 endmodule
