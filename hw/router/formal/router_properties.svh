@@ -12,9 +12,10 @@
   localparam int unsigned WordW = WIDTH + 1;
   localparam int unsigned Pairs = PORTS * PORTS;
 
-  logic [PORTS-1:0][2*WordW-1:0] memory_words, output_words;
+  // All queues have two words, Input Memory two or three.
+  logic [PORTS-1:0][3*WordW-1:0] memory_words, output_words;
   logic [PORTS-1:0][1:0] memory_count, output_count, header_count;
-  logic [Pairs-1:0][2*WordW-1:0] voq_words, crosspoint_words;
+  logic [Pairs-1:0][3*WordW-1:0] voq_words, crosspoint_words;
   logic [Pairs-1:0][1:0] voq_count, crosspoint_count;
   logic [PORTS-1:0][2*PORTS-1:0] header_words;
   logic [PORTS-1:0] memory_take, held, first;
@@ -129,7 +130,7 @@
     b_held  = '0;
     a_place = '0;
     b_place = '0;
-    for (int k = 0; k < 2; k++) begin
+    for (int k = 0; k < 3; k++) begin
       for (int i = 0; i < PORTS; i++) begin
         if (k < 32'(output_count[i])) begin
           a_held = a_held + 6'(output_words[i][k*WordW+5]);
@@ -189,12 +190,13 @@
 
   // Whether the words of a queue follow each other: `before` and `after` are whether the word that left it last, and the
   // one that entered it last, have left a packet unfinished.
-  function automatic logic follows(input logic [2*WordW-1:0] words, input logic [1:0] count, input logic before,
+  function automatic logic follows(input logic [3*WordW-1:0] words, input logic [1:0] count, input logic before,
                                    input logic after);
     follows = 1'b1;
     if (count == 2'd0) follows = before == after;
     if (count != 2'd0) follows = words[4] == !before && (count != 2'd1 || !words[WordW-1] == after);
-    if (count == 2'd2) follows = follows && words[WordW+4] == words[WordW-1] && !words[2*WordW-1] == after;
+    if (count >= 2'd2) follows = follows && words[WordW+4] == words[WordW-1] && (count != 2'd2 || !words[2*WordW-1] == after);
+    if (count == 2'd3) follows = follows && words[2*WordW+4] == words[2*WordW-1] && !words[3*WordW-1] == after;
   endfunction
 
   // Whether a word is one of input i (3: any) for output j (3: any), and a marked one is as it was.
@@ -217,17 +219,21 @@
     for (int i = 0; i < PORTS; i++) begin
       memory_right[i] = follows(memory_words[i], memory_count[i], taking_q[i], inside_q[i]) && first[i] == !inside_q[i];
       header_right[i] = 32'(header_count[i]) == 32'(taking_q[i]) + 32'(memory_count[i] != 2'd0 && memory_words[i][4])
-                                                 + 32'(memory_count[i] == 2'd2 && memory_words[i][WordW+4]);
+                                                 + 32'(memory_count[i] >= 2'd2 && memory_words[i][WordW+4])
+                                                 + 32'(memory_count[i] == 2'd3 && memory_words[i][2*WordW+4]);
       output_right[i] = follows(output_words[i], output_count[i], leaving_q[i], entering_q[i]);
-      for (int k = 0; k < 2; k++) begin
+      for (int k = 0; k < 3; k++) begin
         if (k < 32'(memory_count[i])) memory_right[i] = memory_right[i] && belongs(memory_words[i][k*WordW+:WordW], 2'(i), 2'd3, from, to, word_a, word_b);
         if (k < 32'(output_count[i])) output_right[i] = output_right[i] && belongs(output_words[i][k*WordW+:WordW], 2'd3, 2'(i), from, to, word_a, word_b)
             && 32'(output_words[i][k*WordW+:2]) < PORTS;
       end
       // The packet of a word in Input Memory is one more for each last word in front of it.
       if (memory_count[i] != 2'd0) header_right[i] = header_right[i] && header_words[i][PORTS-1:0] == bits(memory_words[i][3:2]);
-      if (memory_count[i] == 2'd2) header_right[i] = header_right[i]
+      if (memory_count[i] >= 2'd2) header_right[i] = header_right[i]
           && (memory_words[i][WordW-1] ? header_words[i][2*PORTS-1:PORTS] : header_words[i][PORTS-1:0]) == bits(memory_words[i][WordW+2+:2]);
+      if (memory_count[i] == 2'd3) header_right[i] = header_right[i]
+          && (memory_words[i][WordW-1] || memory_words[i][2*WordW-1] ? header_words[i][2*PORTS-1:PORTS] : header_words[i][PORTS-1:0])
+             == bits(memory_words[i][2*WordW+2+:2]);
       if (inside_q[i]) header_right[i] = header_right[i] && header_count[i] != 2'd0
           && (header_count[i] == 2'd2 ? header_words[i][2*PORTS-1:PORTS] : header_words[i][PORTS-1:0]) == bits(went_q[i]);
       if (header_count[i] != 2'd0) header_right[i] = header_right[i] && (header_words[i][PORTS-1:0] & (header_words[i][PORTS-1:0] - 1'b1)) == '0;
