@@ -42,7 +42,7 @@ module reset_ranks (
   logic [1:0] serving_q, whose_q;
   logic [1:0][W-1:0] answers_q;
   logic [1:0] drain, hold, recall, head_valid, task_valid, recalled, aim_q, aim;
-  logic [1:0][1:0] word_q;
+  logic [1:0][1:0] word_q, word, clear;
   logic [1:0][W-1:0] open;
   logic [1:0][23:0] owed;
   logic [1:0][7:0] dest, reach;
@@ -84,6 +84,8 @@ module reset_ranks (
         .owed_q       (owed[r]),
         .dest_q       (dest[r]),
         .reach_q      (reach[r]),
+        .word_q       (word[r]),
+        .clear_q      (clear[r]),
         .state_q      (state[r])
     );
 
@@ -139,5 +141,49 @@ module reset_ranks (
   `ALCOR_ASSERT(p_few, few == '1)
   // Nothing is left of a rank that is cleared, from the state on in which no more comes in to the reset's end.
   `ALCOR_ASSERT(p_clean, (state[0] < 3'd5 || open[0] == '0) && (state[1] < 3'd5 || open[1] == '0))
+
+  // A reset ends: in each of its cycles it waits for an event, which is named here, or comes nearer to its end. The cycles
+  // that do not wait are counted: at most 17 of them where two ranks are recalled.
+  logic [1:0] goes_on, ends;
+  logic [1:0][4:0] steps_q, most;
+  always_comb begin
+    for (int r = 0; r < 2; r++) begin
+      goes_on[r] = 1'b0;
+      most[r]    = 5'd0;
+      unique case (state[r])
+        // Commands end.
+        3'd1: goes_on[r] = !commands_i[r];
+        // The network takes the words of recalls.
+        3'd2: goes_on[r] = head_ready_i[r] && (word[r] != 2'd3 || task_ready_i[r]);
+        // The message engine takes the flush.
+        3'd3: goes_on[r] = flush_ready_i[r];
+        // Answers come, messages and collectives end.
+        3'd4: goes_on[r] = open[r] == '0 && !commands_i[r] && !messages_i[r] && !collectives_i[r];
+        // So do packets that are being served: the rank waits for no other rank here.
+        3'd5: goes_on[r] = !serving_q[r] && !commands_i[r] && !messages_i[r] && !collectives_i[r];
+        3'd6: goes_on[r] = 1'b1;
+        // Tables are cleared.
+        3'd7: goes_on[r] = ready_i[r];
+        default: ;
+      endcase
+      unique case (state[r])
+        // The reset has ended, or has not begun.
+        3'd0: most[r] = 5'd17;
+        3'd2: most[r] = 5'd1 + {dest[r][2:0], word[r]};
+        3'd3: most[r] = 5'd9;
+        3'd4: most[r] = 5'd10;
+        3'd5: most[r] = 5'd11;
+        3'd6: most[r] = 5'd12 + 5'(clear[r]);
+        3'd7: most[r] = 5'd16;
+        default: ;
+      endcase
+      ends[r] = steps_q[r] <= most[r] && (state[r] == 3'd2 || word[r] == 2'd0) && (state[r] == 3'd6 || clear[r] == 2'd0);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    for (int r = 0; r < 2; r++) steps_q[r] <= (state[r] == 3'd0) ? '0 : steps_q[r] + 5'(goes_on[r]);
+    if (!rst_ni) steps_q <= '0;
+  end
+  `ALCOR_ASSERT(p_ends, ends == '1)
 
 endmodule
