@@ -348,6 +348,16 @@ impl Bench {
         });
     }
 
+    /// What becomes of a packet of an extended command whose payload begins in byte lane `lane`: the last one holds all that
+    /// is left, and only the last one does.
+    fn check_piece(&self, found: Status, lane: u32, left: u32, last: bool) -> Status {
+        let fits = u64::from(lane) + u64::from(left) <= u64::from(self.config.payload);
+        match found {
+            Status::Ok | Status::Denied if fits != last => Status::OutOfBounds,
+            found => found,
+        }
+    }
+
     /// Bytes in one packet of an extended command whose payload begins in byte lane `lane`.
     fn piece(&self, lane: u32, left: u32, last: bool) -> u32 {
         if last {
@@ -429,7 +439,8 @@ impl Bench {
                 from,
                 id,
             } => {
-                let status = self.check(slot, offset, left, false);
+                let found = self.check(slot, offset, left, false);
+                let status = self.check_piece(found, offset % 4, left, last);
                 let is_ok = status == Status::Ok;
                 let bytes = self.piece(offset % 4, left, last);
                 let words = if bytes == 0 {
@@ -460,7 +471,8 @@ impl Bench {
                 id,
                 laddr,
             } => {
-                let status = self.check(slot, offset, left, true);
+                let found = self.check(slot, offset, left, true);
+                let status = self.check_piece(found, laddr % 4, left, last);
                 if status == Status::Ok {
                     let bytes = self.piece(laddr % 4, left, last);
                     let words = if bytes == 0 {
@@ -619,6 +631,13 @@ impl Bench {
                     } else {
                         payload - lane + 1 + more
                     };
+                    // As no sender cuts a command: the packet is full, and all that is left fits into it.
+                    if self.rng.random_bool(0.2) {
+                        left = self.rng.random_range(0..=payload - lane);
+                    }
+                } else if kind == 3 && self.rng.random_bool(0.1) {
+                    // The last packet holds more than a packet can.
+                    left = self.rng.random_range(payload - lane + 1..1 << 16);
                 }
                 if kind == 2 {
                     Packet::XPut {

@@ -2,8 +2,7 @@
 
 // Properties of `rma_packet_controller`, included at its end: a byte of memory is covered by a write task only where a
 // window lets it be written, the message engine has named it, or, on the reply plane, an XDATA packet is addressed to it.
-// An answer is addressed to bytes that its request has named. All header words are free, but for those of a packet that is
-// not its command's last: more is left than a packet holds, as `segmenter` cuts commands.
+// An answer is addressed to bytes that its request has named. All header words are free.
 
   `ALCOR_FORMAL_RESET
 
@@ -34,10 +33,6 @@
   assign data_end = 34'(laddr_q) + 34'(length.length);
   `ALCOR_ASSUME(state_q != DataTask || byte_ < 34'(laddr_q) || byte_ >= data_end)
   `ALCOR_ASSUME(state_q != DataTask || data_end <= 34'h1_0000_0000)
-
-  // A packet that is not its command's last is full, and more is left.
-  `ALCOR_ASSUME((state_q != XCheck && state_q != Reply) || header.last
-                || 34'(left_q) + 34'(segment_align) > 34'(4 * PAYLOAD_WORDS))
 
   logic [33:0] task_end;
   assign task_end = {2'd0, write_o.address[31:2], 2'b00} + {19'd0, write_o.words, 2'b00} - 34'd4 + 34'(write_o.end_lane);
@@ -72,6 +67,7 @@
     endcase
   end
   `ALCOR_ASSERT(p_right_state, right)
+  `ALCOR_IMPLIES(p_not_last, state_q == Reply && !header.last, !segment_fits)
   logic [33:0] whole_end;
   assign whole_end = 34'(offset_q) + (header.last ? 34'(length.length) : 34'(left_q));
   `ALCOR_IMPLIES(p_x_end, state_q == XCheck && ptype == PT_XPUT, end_q == whole_end)

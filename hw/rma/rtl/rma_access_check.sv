@@ -7,7 +7,7 @@ module rma_access_check (
     input  alcor_abi_pkg::window_t window_i,
     /// The access is a read.
     input  logic                   read_i,
-    /// The access begins beyond any window.
+    /// The access is out of bounds, wherever the window ends.
     input  logic                   beyond_i,
     /// End of the access in the window, in bytes: of a paper packet its own, else that of the whole command.
     input  logic [33:0]            end_i,
@@ -26,7 +26,7 @@ module rma_access_check (
   assign denied        = read_i ? window_i.deny_read : window_i.deny_write;
   assign outside       = end_i > 34'(window_i.size) || beyond_i;
   // Only the rank that announced the message could have made it smaller since.
-  assign fetch_outside = end_i > 34'(fetch_size_i);
+  assign fetch_outside = end_i > 34'(fetch_size_i) || beyond_i;
   // Beside the choice of the status, which takes longer.
   assign refused_o     = fetch_i ? fetch_outside : (denied || outside || !window_i.registered);
 

@@ -137,7 +137,11 @@ module rma_packet_controller #(
   alcor_abi_pkg::get_header2_t answer_q;
   alcor_abi_pkg::x_length_t length, incoming_length;
   alcor_abi_pkg::packet_type_e ptype;
-  logic is_get, beyond;
+  logic is_get, is_extended, beyond;
+  logic segment_fits;
+  logic [1:0] segment_align, segment_end_lane;
+  logic [BytesW-1:0] segment_bytes;
+  logic [CountW-1:0] segment_words;
 
   assign incoming        = head_i;
   assign incoming_x      = head_i;
@@ -150,7 +154,9 @@ module rma_packet_controller #(
   assign length          = left_q;
   assign ptype           = header.ptype;
   assign is_get          = ptype == PT_GET || ptype == PT_XGET;
-  assign beyond          = (ptype == PT_XPUT || ptype == PT_XGET) && header.beyond;
+  assign is_extended     = ptype == PT_XPUT || ptype == PT_XGET;
+  // The last packet of a command holds all that is left of it, and no other packet does.
+  assign beyond          = is_extended && (header.beyond || header.last != segment_fits);
   assign lookup_o.valid  = take_header;
   assign lookup_o.slot   = incoming.slot;
 
@@ -188,19 +194,15 @@ module rma_packet_controller #(
 
   // ---------------------------------------------------------------- payload of an extended packet
 
-  logic [1:0] segment_align, segment_end_lane;
-  logic [BytesW-1:0] segment_bytes;
-  logic [CountW-1:0] segment_words;
-
   assign segment_align = (ptype == PT_XGET || ptype == PT_XDATA) ? laddr_q[1:0] : offset_q[1:0];
 
   segmenter #(
       .PAYLOAD_WORDS(PAYLOAD_WORDS)
   ) u_segmenter (
-      .left_i    (left_q),
+      .left_i    (header.last ? 32'(length.length) : left_q),
       .align_i   (segment_align),
       .last_i    (header.last || ptype == PT_XDATA),
-      .fits_o    (),
+      .fits_o    (segment_fits),
       .bytes_o   (segment_bytes),
       .words_o   (segment_words),
       .end_lane_o(segment_end_lane)
