@@ -67,7 +67,9 @@
     endcase
   end
   `ALCOR_ASSERT(p_right_state, right)
-  `ALCOR_IMPLIES(p_not_last, state_q == Reply && !header.last, !segment_fits)
+  `ALCOR_IMPLIES(p_fits, state_q == XCheck || (state_q == Reply && !header.last),
+                 fits_q == (asked + 34'(segment_align) <= 34'(4 * PAYLOAD_WORDS)))
+  `ALCOR_IMPLIES(p_not_last, state_q == Reply && !header.last, !fits_q)
   logic [33:0] whole_end;
   assign whole_end = 34'(offset_q) + (header.last ? 34'(length.length) : 34'(left_q));
   `ALCOR_IMPLIES(p_x_end, state_q == XCheck && ptype == PT_XPUT, end_q == whole_end)

@@ -138,10 +138,7 @@ module rma_packet_controller #(
   alcor_abi_pkg::x_length_t length, incoming_length;
   alcor_abi_pkg::packet_type_e ptype;
   logic is_get, is_extended, beyond;
-  logic segment_fits;
-  logic [1:0] segment_align, segment_end_lane;
-  logic [BytesW-1:0] segment_bytes;
-  logic [CountW-1:0] segment_words;
+  logic fits_d, fits_q;
 
   assign incoming        = head_i;
   assign incoming_x      = head_i;
@@ -156,7 +153,7 @@ module rma_packet_controller #(
   assign is_get          = ptype == PT_GET || ptype == PT_XGET;
   assign is_extended     = ptype == PT_XPUT || ptype == PT_XGET;
   // The last packet of a command holds all that is left of it, and no other packet does.
-  assign beyond          = is_extended && (header.beyond || header.last != segment_fits);
+  assign beyond          = is_extended && (header.beyond || header.last != fits_q);
   assign lookup_o.valid  = take_header;
   assign lookup_o.slot   = incoming.slot;
 
@@ -194,18 +191,42 @@ module rma_packet_controller #(
 
   // ---------------------------------------------------------------- payload of an extended packet
 
+  logic [1:0] segment_align, segment_end_lane;
+  logic [BytesW-1:0] segment_bytes;
+  logic [CountW-1:0] segment_words;
+
   assign segment_align = (ptype == PT_XGET || ptype == PT_XDATA) ? laddr_q[1:0] : offset_q[1:0];
 
   segmenter #(
       .PAYLOAD_WORDS(PAYLOAD_WORDS)
   ) u_segmenter (
-      .left_i    (header.last ? 32'(length.length) : left_q),
+      .left_i    (left_q),
       .align_i   (segment_align),
       .last_i    (header.last || ptype == PT_XDATA),
-      .fits_o    (segment_fits),
+      .fits_o    (),
       .bytes_o   (segment_bytes),
       .words_o   (segment_words),
       .end_lane_o(segment_end_lane)
+  );
+
+  // Whether all that is left fits into the packet: of an XPUT with its length, of an XGET with its local address, which is
+  // the next word.
+  logic [31:0] whole;
+  logic [1:0] whole_align;
+
+  assign whole       = (state_q == XLength) ? head_i : left_q;
+  assign whole_align = (state_q == XLength) ? offset_q[1:0] : head_i[1:0];
+
+  segmenter #(
+      .PAYLOAD_WORDS(PAYLOAD_WORDS)
+  ) u_whole (
+      .left_i    ({header.last ? 16'd0 : whole[31:16], whole[15:0]}),
+      .align_i   (whole_align),
+      .last_i    (header.last),
+      .fits_o    (fits_d),
+      .bytes_o   (),
+      .words_o   (),
+      .end_lane_o()
   );
 
   // ---------------------------------------------------------------- messages
@@ -509,6 +530,7 @@ module rma_packet_controller #(
         default: ;
       endcase
     end
+    if (state_q == XLength || state_q == XLaddr) fits_q <= fits_d;
     if (state_q == XLength || state_q == GetHeader2) address_q <= (is_fetch ? fetch_i.address : window_i.base) + offset_q;
     if (state_q == XCheck) moved_status_q <= is_fetch ? status : ST_OK;
     if (copy_ready_o) begin
