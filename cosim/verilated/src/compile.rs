@@ -53,12 +53,11 @@ impl Flags {
     /// The compiler arguments that all files share. None of them holds a path.
     pub(crate) fn arguments(self) -> Vec<String> {
         let (trace, coverage) = (u32::from(self.trace), u32::from(self.coverage));
-        // Hidden symbols and no unique ones: several models, each with a runtime of its own, live in one process.
+        // Hidden symbols: several models, each with a runtime of its own, live in one process.
         let mut arguments: Vec<String> = [
             "-std=gnu++17",
             "-fPIC",
             "-fvisibility=hidden",
-            "-fno-gnu-unique",
             "-faligned-new",
             "-pthread",
             "-w",
@@ -290,6 +289,10 @@ impl Job<'_> {
         link.arg(format!("-Wl,--version-script={}", exports.display()))
             .arg("-o");
         link.arg(library).args(&objects);
+        if self.toolchain.is_clang() {
+            // What GCC knows by itself of a type's atomics.
+            link.args(["-Wl,--as-needed", "-latomic"]);
+        }
         if self.flags.trace && !self.brings_fst_writer() {
             link.arg("-lz");
         }

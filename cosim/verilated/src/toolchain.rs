@@ -174,9 +174,17 @@ impl Toolchain {
         verilator_command(&self.verilator, &self.root)
     }
 
+    pub(crate) fn is_clang(&self) -> bool {
+        self.compiler_version.contains("clang")
+    }
+
     pub(crate) fn compile(&self) -> Command {
         let mut command = Command::new(&self.compiler[0]);
         command.args(&self.compiler[1..]);
+        // No symbol is one for all models of a process. Clang makes none that are, and does not know the argument.
+        if !self.is_clang() {
+            command.arg("-fno-gnu-unique");
+        }
         command
     }
 }
