@@ -1,0 +1,140 @@
+`include "formal.svh"
+
+import alcor_abi_pkg::*;
+
+/// Proof that `match_queue` is a list, with its matching unit: a search or probe finds the oldest entry that matches,
+/// a search and a removal take an entry out, and all others stay as they are.
+///
+/// The list is a shift register beside the queue, which changes when the queue takes an operation.
+module match_list #(
+    /// Entries that there is room for.
+    parameter int unsigned DEPTH = 4,
+    /// 1: posted receives; 0: unexpected messages.
+    parameter bit POSTED = 1'b1,
+    /// 1: the queue uses its matching unit, however short it is; 0: it never does.
+    parameter bit UNIT = 1'b1,
+    /// Match bits.
+    parameter int unsigned MATCH_W = 1
+) (
+    /// Clock.
+    input logic                       clk_i,
+    /// Synchronous reset, active low.
+    input logic                       rst_ni,
+    /// An operation is offered; free, but for what is assumed below.
+    input logic                       op_valid_i,
+    input logic [1:0]                 op_i,
+    input logic [MATCH_W-1:0]         op_match_i,
+    input logic [MATCH_W-1:0]         op_mask_i,
+    input logic [$clog2(DEPTH)-1:0]   op_entry_i
+);
+
+  localparam int unsigned EntryW = $clog2(DEPTH);
+  localparam int unsigned CountW = $clog2(DEPTH + 1);
+
+  `ALCOR_FORMAL_RESET
+
+  logic op_ready, result_valid, result_found, result_unit, take;
+  logic [EntryW-1:0] result_entry;
+  logic [CountW-1:0] count;
+  // With its parameters set in list.sby: MATCH_W 1, a unit of 2 cells, BATCH 1, and those above.
+  match_queue u_queue (
+      .clk_i         (clk_i),
+      .rst_ni        (rst_ni),
+      .threshold_i   (UNIT ? 16'd0 : 16'hFFFF),
+      .op_valid_i    (op_valid_i),
+      .op_ready_o    (op_ready),
+      .op_i          (op_i),
+      .op_match_i    (op_match_i),
+      .op_mask_i     (op_mask_i),
+      .op_entry_i    (op_entry_i),
+      .result_valid_o(result_valid),
+      .result_found_o(result_found),
+      .result_entry_o(result_entry),
+      .result_unit_o (result_unit),
+      .count_o       (count)
+  );
+
+  assign take = op_valid_i && op_ready;
+  `ALCOR_ASSUME_STABLE(op_valid_i, op_ready, ({op_i, op_match_i, op_mask_i, op_entry_i}))
+
+  // The list, the oldest entry first.
+  logic [DEPTH*EntryW-1:0] entries_q;
+  logic [DEPTH*MATCH_W-1:0] matches_q, masks_q;
+  logic [CountW-1:0] length_q;
+  // What an operation takes or finds: place in the list.
+  logic found, held;
+  logic [CountW-1:0] place;
+  logic [EntryW-1:0] entry;
+
+  always_comb begin
+    found = 1'b0;
+    held  = 1'b0;
+    place = '0;
+    for (int unsigned i = 0; i < DEPTH; i++) begin
+      if (i < 32'(length_q)) begin
+        if (entries_q[i*EntryW+:EntryW] == op_entry_i) held = 1'b1;
+        if (!found && (op_i == MoRemove ? entries_q[i*EntryW+:EntryW] == op_entry_i :
+            ((matches_q[i*MATCH_W+:MATCH_W] ^ op_match_i) & ~(POSTED ? masks_q[i*MATCH_W+:MATCH_W] : op_mask_i)) == '0)) begin
+          found = 1'b1;
+          place = CountW'(i);
+        end
+      end
+    end
+    entry = EntryW'(entries_q >> (32'(place) * EntryW));
+  end
+
+  `ALCOR_ASSUME(32'(op_entry_i) < DEPTH)
+  // An entry that is appended is not in the queue; one that is removed is.
+  `ALCOR_ASSUME(!op_valid_i || op_i != MoAppend || (!held && length_q != CountW'(DEPTH)))
+  `ALCOR_ASSUME(!op_valid_i || op_i != MoRemove || held)
+
+  logic pending_q, found_q;
+  logic [EntryW-1:0] entry_q;
+  logic [CountW-1:0] deletes;
+  assign deletes = CountW'(take && found && (op_i == MoSearch || op_i == MoRemove));
+
+  always_ff @(posedge clk_i) begin
+    for (int unsigned i = 0; i < DEPTH; i++) begin
+      if (deletes != '0 && i >= 32'(place)) begin
+        entries_q[i*EntryW+:EntryW]   <= (i + 1 < DEPTH) ? EntryW'(entries_q >> ((i + 1) * EntryW)) : '0;
+        matches_q[i*MATCH_W+:MATCH_W] <= (i + 1 < DEPTH) ? MATCH_W'(matches_q >> ((i + 1) * MATCH_W)) : '0;
+        masks_q[i*MATCH_W+:MATCH_W]   <= (i + 1 < DEPTH) ? MATCH_W'(masks_q >> ((i + 1) * MATCH_W)) : '0;
+      end
+      if (take && op_i == MoAppend && i == 32'(length_q)) begin
+        entries_q[i*EntryW+:EntryW]   <= op_entry_i;
+        matches_q[i*MATCH_W+:MATCH_W] <= op_match_i;
+        masks_q[i*MATCH_W+:MATCH_W]   <= op_mask_i;
+      end
+    end
+    if (!rst_ni) begin
+      length_q  <= '0;
+      pending_q <= 1'b0;
+    end else begin
+      length_q  <= length_q + CountW'(take && op_i == MoAppend) - deletes;
+      pending_q <= (take && op_i != MoAppend) || (pending_q && !result_valid);
+    end
+    if (take && op_i != MoAppend) begin
+      found_q <= found;
+      entry_q <= entry;
+    end
+  end
+
+  // Each operation but an append has one result.
+  `ALCOR_IMPLIES(p_one_result, result_valid, pending_q)
+  `ALCOR_IMPLIES(p_result_first, take, !pending_q || result_valid)
+  `ALCOR_IMPLIES(p_found, result_valid, result_found == found_q)
+  `ALCOR_IMPLIES(p_entry, result_valid && found_q, result_entry == entry_q)
+  `ALCOR_IMPLIES(p_count, op_ready, count == length_q)
+
+  // States of interest, for the task `reached`.
+  always @(posedge clk_i) begin
+    if (rst_ni) begin
+      c_unit : cover (result_valid && result_found && result_unit);
+      c_walk : cover (result_valid && result_found && !result_unit && length_q != '0);
+      c_second : cover (take && op_i == MoSearch && found && place == CountW'(1));
+      c_after : cover (result_valid && result_found && result_unit && length_q >= CountW'(2));
+      c_full : cover (length_q == CountW'(DEPTH) && pending_q);
+    end
+  end
+
+endmodule
