@@ -4,11 +4,12 @@ import alcor_abi_pkg::*;
 
 /// Proof that `match_queue` is a list, with its matching unit: a search or probe finds the oldest entry that matches,
 /// a search and a removal take an entry out, and all others stay as they are.
+/// Each comes after a bounded number of cycles.
 ///
 /// The list is a shift register beside the queue, which changes when the queue takes an operation.
 module match_list #(
     /// Entries that there is room for.
-    parameter int unsigned DEPTH = 4,
+    parameter int unsigned DEPTH = 3,
     /// 1: posted receives; 0: unexpected messages.
     parameter bit POSTED = 1'b1,
     /// 1: the queue uses its matching unit, however short it is; 0: it never does.
@@ -36,7 +37,7 @@ module match_list #(
   logic op_ready, result_valid, result_found, result_unit, take;
   logic [EntryW-1:0] result_entry;
   logic [CountW-1:0] count;
-  // With its parameters set in list.sby: MATCH_W 1, a unit of 2 cells, BATCH 1, and those above.
+  // With its parameters set in list.sby: a unit of 2 cells, BATCH 1, and those above.
   match_queue u_queue (
       .clk_i         (clk_i),
       .rst_ni        (rst_ni),
@@ -125,6 +126,11 @@ module match_list #(
   `ALCOR_IMPLIES(p_found, result_valid, result_found == found_q)
   `ALCOR_IMPLIES(p_entry, result_valid && found_q, result_entry == entry_q)
   `ALCOR_IMPLIES(p_count, op_ready, count == length_q)
+
+  // A result comes after so many cycles at most.
+  logic [3:0] waits_q;
+  always_ff @(posedge clk_i) waits_q <= (rst_ni && pending_q && !result_valid) ? waits_q + 4'(waits_q != '1) : '0;
+  `ALCOR_ASSERT(p_answered, waits_q < 4'd12)
 
   // States of interest, for the task `reached`.
   always @(posedge clk_i) begin
