@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use verilated::{Build, Error, Instance, Model, Optimise, Signal, Toolchain};
 
+use crate::mutants::{self, Mutants};
+
 /// Seed of the values that registers and RAMs of the first instance hold before they are reset or written.
 const POWER_UP_SEED: u32 = 1;
 
@@ -161,29 +163,42 @@ impl Dut {
             .include_dir(hardware().join("common/rtl"))
             .trace(recipe.trace)
             .optimise(Optimise::Quick);
-        for block in &recipe.blocks {
-            build = build.sources(file_list(block));
-        }
-        for source in &recipe.sources {
-            build = build.source(hardware().join(source));
-        }
-        for (name, value) in &recipe.params {
-            build = build.param(name, *value);
+        let mut sources: Vec<PathBuf> = recipe
+            .blocks
+            .iter()
+            .flat_map(|block| file_list(block))
+            .collect();
+        sources.extend(recipe.sources.iter().map(|source| hardware().join(source)));
+        let mutants = Mutants::from_env();
+        let netlist = mutants
+            .as_ref()
+            .and_then(|mutants| mutants.netlist(&recipe.top, &recipe.params, &sources));
+        if let Some(netlist) = netlist {
+            build = build.source(netlist);
+        } else {
+            build = build.sources(sources);
+            for (name, value) in &recipe.params {
+                build = build.param(name, *value);
+            }
         }
         let model = build.build(&Toolchain::find_in(workspace())?)?;
+        let active = mutants.as_ref().map_or(0, Mutants::active);
         (POWER_UP_SEED..)
             .take(count)
-            .map(|seed| Self::of_model(&model, &recipe.name, seed))
+            .map(|seed| Self::of_model(&model, &recipe.name, seed, active))
             .collect()
     }
 
-    fn of_model(model: &Model, name: &str, seed: u32) -> Result<Self, Error> {
+    fn of_model(model: &Model, name: &str, seed: u32, active: u32) -> Result<Self, Error> {
         let instance = model.instantiate_random(name, (), seed)?;
         let clock = model.input(CLOCK).ok();
         let mut ports = Vec::new();
         for signal in model.signals() {
             let is_input = model.input(signal.name()).is_ok();
-            let words = vec![0; signal.words()];
+            let mut words = vec![0; signal.words()];
+            if signal.name() == mutants::ACTIVE {
+                words[0] = active;
+            }
             ports.push(Port {
                 signal: signal.clone(),
                 is_input,

@@ -20,10 +20,12 @@
 //! ```
 //!
 //! Two environment variables steer the benches: `ALCOR_SEED` (the seed, printed when a bench fails)
-//! and `ALCOR_SOAK` (a factor by which the random benches run longer).
+//! and `ALCOR_SOAK` (a factor by which the random benches run longer). A third, `ALCOR_MUTANTS`, replaces a
+//! model by a netlist with faults: `ci/mutate` sets it.
 
 mod answers;
 mod dut;
+mod mutants;
 mod random;
 mod stream;
 
