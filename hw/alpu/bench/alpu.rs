@@ -859,6 +859,71 @@ fn alpu_unexpected_figures() {
     figures(false, "alpu_unexpected_figures");
 }
 
+impl Bench {
+    /// Gives a command and returns the cycles behind it in which the unit is not ready for a request.
+    fn stalls(&mut self, rng: &mut Random, op: AlpuOp, cycles: usize) -> Vec<usize> {
+        self.commands.push(command(op, 0, 0));
+        let mut stalls = Vec::new();
+        for cycle in 0..cycles {
+            self.step(rng);
+            if self.dut.get(self.pins.request[1], 0) == 0 {
+                stalls.push(cycle);
+            }
+        }
+        stalls
+    }
+}
+
+/// Cycles in which a command keeps requests waiting: of an idle unit, and of one with a request in each cycle.
+#[test]
+fn alpu_stalls() {
+    let mut rng = Random::new("alpu_stalls");
+    let rng = &mut rng;
+    for shape in [SHAPES[3], SMALL[0], SMALL[1], SMALL[2]] {
+        let scan = shape.block;
+        for posted in [true, false] {
+            let mut bench = Bench::new(shape, posted);
+            // Each command, with its stalls of an idle unit and of a busy one. Requests behind the start of an
+            // insertion fail, and are held from the fifth cycle on.
+            let expected: [(AlpuOp, Vec<usize>, Vec<usize>); 3] = [
+                (AlpuOp::StartInsert, vec![1], vec![1]),
+                (
+                    AlpuOp::Cancel,
+                    (1..=scan + 3).collect(),
+                    (1..=scan + 5).collect(),
+                ),
+                (AlpuOp::Reset, vec![1], vec![1, 2, 3]),
+            ];
+            for (op, idle, busy) in expected {
+                for delay in 0..12 {
+                    bench.fill(rng, (0..shape.cells as u64).map(|_| 1));
+                    let found = bench.stalls(rng, op, scan + 10);
+                    assert_eq!(found, idle, "{op:?} of an idle unit");
+                    bench.commands.push(command(AlpuOp::Reset, 0, 0));
+                    bench.finish(rng);
+                    // Fewer results in flight than the unit's latency keep requests waiting too.
+                    if shape.results < 8 {
+                        continue;
+                    }
+                    bench.fill(rng, (0..shape.cells as u64).map(|_| 1));
+                    let start = op == AlpuOp::StartInsert;
+                    let cycles = if start { 5 } else { scan + 10 };
+                    bench
+                        .requests
+                        .extend((0..8 + delay + cycles).map(|_| request(0)));
+                    for _ in 0..8 + delay {
+                        bench.step(rng);
+                    }
+                    let found = bench.stalls(rng, op, cycles);
+                    assert_eq!(found, busy, "{op:?} among requests");
+                    bench.commands.push(command(AlpuOp::StopInsert, 0, 0));
+                    bench.finish(rng);
+                }
+            }
+        }
+    }
+}
+
 /// What the unit is in the middle of.
 fn situations() -> Vec<Vec<Command>> {
     let (start, stop) = (

@@ -245,14 +245,25 @@ fn random(shape: Shape, operations: u64) {
     let mut rng = Random::new("match_queue_random");
     let mut bench = Bench::new(shape);
     let top = shape.match_w - 1;
-    let pattern = |rng: &mut Random| Pattern {
+    let pattern = |rng: &mut Random| {
+        // Each bit decides alone now and then, and is ignored alone.
+        let one = 1 << rng.random_range(0..shape.match_w);
         // Some are asked for often, some seldom.
-        bits: rng.random_range(0..16) >> rng.random_range(0..3) | rng.random_range(0..2) << top,
-        mask: match rng.random_range(0..10) {
-            0 if rng.random_bool(0.3) => (1 << shape.match_w) - 1,
-            1 => 3,
-            _ => 0,
-        },
+        let bits =
+            rng.random_range(0..16) >> rng.random_range(0..3) | rng.random_range(0..2) << top;
+        Pattern {
+            bits: if rng.random_bool(0.2) {
+                bits ^ one
+            } else {
+                bits
+            },
+            mask: match rng.random_range(0..10) {
+                0 if rng.random_bool(0.3) => (1 << shape.match_w) - 1,
+                1 => 3,
+                2 => one,
+                _ => 0,
+            },
+        }
     };
     // Of each kind of operation, by how full the queue is to be.
     let mut appends = 0.5;
