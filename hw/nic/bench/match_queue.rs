@@ -304,7 +304,7 @@ fn random(shape: Shape, operations: u64) {
 #[test]
 fn match_queue_random() {
     for posted in [true, false] {
-        random(Shape::new(40, 8, 4, posted), soak(20_000));
+        random(Shape { posted, ..SMALL }, soak(20_000));
         random(Shape::new(200, 64, 16, posted), soak(20_000));
         let odd = Shape {
             match_w: 5,
@@ -393,4 +393,89 @@ fn match_queue_fills_under_load() {
     }
     assert!(by_unit >= 30, "{by_unit} of 40 found by the unit");
     assert_eq!(bench.waited, shape.batch + 9);
+}
+
+/// Small batches of a small unit.
+const SMALL: Shape = Shape {
+    batch: 3,
+    ..Shape::new(40, 8, 4, true)
+};
+/// Cycles without an operation after which less than a batch goes into the unit.
+const PATIENCE: u64 = 15;
+
+/// The cycles in which a queue is not ready while entries go into its unit, by the number of entries and the
+/// threshold; and how many are in the unit afterwards.
+#[test]
+fn match_queue_batches() {
+    for posted in [true, false] {
+        let shape = Shape { posted, ..SMALL };
+        let cells = shape.cells as u64;
+        for entries in 0..=12 {
+            for threshold in [0, 1, 2, 3, 5, 8, 9, 12, 13, NEVER] {
+                let mut bench = Bench::new(shape);
+                bench.threshold(NEVER);
+                for bits in 0..entries {
+                    bench.append(Pattern { bits, mask: 0 });
+                }
+                bench.threshold(threshold);
+                let mut busy = Vec::new();
+                for cycle in 0..60 {
+                    bench.dut.settle();
+                    if bench.dut.get(bench.pins.ready, 0) == 0 {
+                        busy.push(cycle);
+                    }
+                    bench.dut.clock();
+                }
+                let moves = entries > 0 && entries >= threshold;
+                let begin = if entries < shape.batch { PATIENCE } else { 1 };
+                let inside = if moves { entries.min(cells) } else { 0 };
+                let expected = if moves {
+                    begin..begin + inside + 8
+                } else {
+                    0..0
+                };
+                assert_eq!(
+                    busy,
+                    expected.collect::<Vec<u64>>(),
+                    "{entries} entries, threshold {threshold}"
+                );
+                for place in 0..entries {
+                    let pattern = Pattern {
+                        bits: place,
+                        mask: 0,
+                    };
+                    let answer = bench.search(Op::Probe, pattern);
+                    assert_eq!(answer.by_unit, place < inside);
+                    let walked = 2 + place - inside.min(place) + if inside > 0 { 4 } else { 0 };
+                    assert_eq!(answer.cycles, if answer.by_unit { 5 } else { walked });
+                }
+            }
+        }
+    }
+}
+
+/// Operations without a pause: each waits for a batch at most, and the unit is full after the fewest batches.
+#[test]
+fn match_queue_batches_under_load() {
+    for (pause, waits) in [
+        (0, [0, 12, 12, 0]),
+        (1, [12, 12, 0, 0]),
+        (2, [11, 12, 0, 0]),
+    ] {
+        let mut bench = Bench::new(SMALL);
+        bench.threshold(NEVER);
+        for bits in 0..20 {
+            bench.append(Pattern { bits, mask: 0 });
+        }
+        bench.threshold(0);
+        bench.idle(pause);
+        for wait in waits {
+            bench.waited = 0;
+            bench.search(Op::Probe, Pattern { bits: 19, mask: 0 });
+            assert_eq!(bench.waited, wait, "{pause} cycles of pause");
+        }
+        // An entry of 20 behind 8 in the unit.
+        let answer = bench.search(Op::Probe, Pattern { bits: 19, mask: 0 });
+        assert_eq!(answer.cycles, 6 + 11);
+    }
 }
