@@ -953,8 +953,11 @@ fn situations() -> Vec<Vec<Command>> {
 fn alpu_reset_anywhere() {
     let mut rng = Random::new("alpu_reset_anywhere");
     let rng = &mut rng;
-    for shape in [SHAPES[3], SMALL[0], SMALL[1]] {
-        let mut bench = Bench::new(shape, true);
+    for (shape, posted) in [SHAPES[3], SMALL[0], SMALL[1]]
+        .into_iter()
+        .flat_map(|shape| [(shape, true), (shape, false)])
+    {
+        let mut bench = Bench::new(shape, posted);
         let most = shape.bits().min(5);
         for situation in situations() {
             for delay in 0..shape.block + 14 {
@@ -981,7 +984,7 @@ fn alpu_reset_anywhere() {
                                 bench.step(rng);
                             }
                             if pin {
-                                bench.reset(true);
+                                bench.reset(posted);
                             } else {
                                 bench.commands.push(command(AlpuOp::Reset, 0, 0));
                             }

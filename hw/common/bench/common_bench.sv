@@ -81,23 +81,24 @@ module common_bench (
       .data_o (pick_data_o)
   );
 
-  localparam int unsigned FifoWidth[7] = '{32, 32, 1, 64, 32, 33, 40};
-  localparam int unsigned FifoDepth[7] = '{2, 3, 5, 16, 2, 130, 512};
-  localparam bit FifoBlock[7] = '{0, 0, 0, 0, 1, 1, 1};
+  // Sizes, 32 bits each, the last instance first: Yosys takes no arrays of parameters.
+  localparam bit [7*32-1:0] FifoWidth = {32'd40, 32'd33, 32'd32, 32'd64, 32'd1, 32'd32, 32'd32};
+  localparam bit [7*32-1:0] FifoDepth = {32'd512, 32'd130, 32'd2, 32'd16, 32'd5, 32'd3, 32'd2};
+  localparam bit [6:0] FifoBlock = {1'd1, 1'd1, 1'd1, 1'd0, 1'd0, 1'd0, 1'd0};
 
   for (genvar g = 0; g < 7; g++) begin : g_fifo
-    logic [FifoWidth[g]-1:0] data;
-    logic [$clog2(FifoDepth[g]+1)-1:0] usage;
+    logic [FifoWidth[32*g+:32]-1:0] data;
+    logic [$clog2(FifoDepth[32*g+:32]+1)-1:0] usage;
     fifo #(
-        .WIDTH    (FifoWidth[g]),
-        .DEPTH    (FifoDepth[g]),
+        .WIDTH    (FifoWidth[32*g+:32]),
+        .DEPTH    (FifoDepth[32*g+:32]),
         .BLOCK_RAM(FifoBlock[g])
     ) u_fifo (
         .clk_i  (clk_i),
         .rst_ni (rst_ni),
         .valid_i(fifo_valid_i[g]),
         .ready_o(fifo_ready_o[g]),
-        .data_i (fifo_data_i[g][FifoWidth[g]-1:0]),
+        .data_i (fifo_data_i[g][FifoWidth[32*g+:32]-1:0]),
         .valid_o(fifo_valid_o[g]),
         .ready_i(fifo_ready_i[g]),
         .data_o (data),
@@ -108,18 +109,18 @@ module common_bench (
     assign fifo_usage_o[g] = 16'(usage);
   end
 
-  localparam int unsigned SkidWidth[2] = '{1, 64};
+  localparam bit [2*32-1:0] SkidWidth = {32'd64, 32'd1};
 
   for (genvar g = 0; g < 2; g++) begin : g_skid
-    logic [SkidWidth[g]-1:0] data;
+    logic [SkidWidth[32*g+:32]-1:0] data;
     skid_buffer #(
-        .WIDTH(SkidWidth[g])
+        .WIDTH(SkidWidth[32*g+:32])
     ) u_skid (
         .clk_i  (clk_i),
         .rst_ni (rst_ni),
         .valid_i(skid_valid_i[g]),
         .ready_o(skid_ready_o[g]),
-        .data_i (skid_data_i[g][SkidWidth[g]-1:0]),
+        .data_i (skid_data_i[g][SkidWidth[32*g+:32]-1:0]),
         .valid_o(skid_valid_o[g]),
         .ready_i(skid_ready_i[g]),
         .data_o (data),
@@ -128,17 +129,17 @@ module common_bench (
     assign skid_data_o[g] = 64'(data);
   end
 
-  localparam int unsigned ArbN[6] = '{1, 2, 3, 5, 8, 16};
+  localparam bit [6*32-1:0] ArbN = {32'd16, 32'd8, 32'd5, 32'd3, 32'd2, 32'd1};
 
   for (genvar g = 0; g < 6; g++) begin : g_arb
-    logic [ArbN[g]-1:0] grant;
-    logic [((ArbN[g] > 1) ? $clog2(ArbN[g]) : 1)-1:0] index;
+    logic [ArbN[32*g+:32]-1:0] grant;
+    logic [((ArbN[32*g+:32] > 1) ? $clog2(ArbN[32*g+:32]) : 1)-1:0] index;
     rr_arbiter #(
-        .N(ArbN[g])
+        .N(ArbN[32*g+:32])
     ) u_arb (
         .clk_i    (clk_i),
         .rst_ni   (rst_ni),
-        .req_i    (arb_req_i[g][ArbN[g]-1:0]),
+        .req_i    (arb_req_i[g][ArbN[32*g+:32]-1:0]),
         .advance_i(arb_advance_i[g]),
         .valid_o  (arb_valid_o[g]),
         .grant_o  (grant),
@@ -148,36 +149,36 @@ module common_bench (
     assign arb_index_o[g] = 8'(index);
   end
 
-  localparam int unsigned RamWidth[3] = '{32, 64, 9};
-  localparam int unsigned RamDepth[3] = '{13, 512, 6};
-  localparam int unsigned RamLanes[3] = '{4, 2, 1};
-  localparam bit RamBlock[3] = '{1, 1, 0};
+  localparam bit [3*32-1:0] RamWidth = {32'd9, 32'd64, 32'd32};
+  localparam bit [3*32-1:0] RamDepth = {32'd6, 32'd512, 32'd13};
+  localparam bit [3*32-1:0] RamLanes = {32'd1, 32'd2, 32'd4};
+  localparam bit [2:0] RamBlock = {1'd0, 1'd1, 1'd1};
 
   for (genvar g = 0; g < 3; g++) begin : g_ram
-    logic [RamWidth[g]-1:0] rdata;
+    logic [RamWidth[32*g+:32]-1:0] rdata;
     ram_sdp #(
-        .WIDTH    (RamWidth[g]),
-        .DEPTH    (RamDepth[g]),
-        .LANES    (RamLanes[g]),
+        .WIDTH    (RamWidth[32*g+:32]),
+        .DEPTH    (RamDepth[32*g+:32]),
+        .LANES    (RamLanes[32*g+:32]),
         .BLOCK_RAM(RamBlock[g])
     ) u_ram (
         .clk_i  (clk_i),
-        .we_i   (ram_we_i[g][RamLanes[g]-1:0]),
-        .waddr_i(ram_waddr_i[g][$clog2(RamDepth[g])-1:0]),
-        .wdata_i(ram_wdata_i[g][RamWidth[g]-1:0]),
+        .we_i   (ram_we_i[g][RamLanes[32*g+:32]-1:0]),
+        .waddr_i(ram_waddr_i[g][$clog2(RamDepth[32*g+:32])-1:0]),
+        .wdata_i(ram_wdata_i[g][RamWidth[32*g+:32]-1:0]),
         .re_i   (ram_re_i[g]),
-        .raddr_i(ram_raddr_i[g][$clog2(RamDepth[g])-1:0]),
+        .raddr_i(ram_raddr_i[g][$clog2(RamDepth[32*g+:32])-1:0]),
         .rdata_o(rdata)
     );
     assign ram_rdata_o[g] = 64'(rdata);
   end
 
-  localparam int unsigned AsyncDepth[3] = '{4, 8, 16};
+  localparam bit [3*32-1:0] AsyncDepth = {32'd16, 32'd8, 32'd4};
 
   for (genvar g = 0; g < 3; g++) begin : g_async
     fifo_async #(
         .WIDTH(32),
-        .DEPTH(AsyncDepth[g])
+        .DEPTH(AsyncDepth[32*g+:32])
     ) u_async (
         .wclk_i (async_wclk_i),
         .wrst_ni(async_wrst_ni),
@@ -192,14 +193,14 @@ module common_bench (
     );
   end
 
-  localparam int unsigned SegmentWords[2] = '{16, 128};
+  localparam bit [2*32-1:0] SegmentWords = {32'd128, 32'd16};
 
   for (genvar g = 0; g < 2; g++) begin : g_segmenter
-    logic [$clog2(SegmentWords[g]+1)-1:0] words;
-    logic [$clog2(4*SegmentWords[g]+1)-1:0] bytes;
+    logic [$clog2(SegmentWords[32*g+:32]+1)-1:0] words;
+    logic [$clog2(4*SegmentWords[32*g+:32]+1)-1:0] bytes;
 
     segmenter #(
-        .PAYLOAD_WORDS(SegmentWords[g])
+        .PAYLOAD_WORDS(SegmentWords[32*g+:32])
     ) u_segmenter (
         .left_i    (segment_left_i[g]),
         .align_i   (segment_align_i[g]),

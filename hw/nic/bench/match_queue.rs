@@ -161,6 +161,10 @@ impl Bench {
             if taken {
                 self.waited = self.waited.max(now - since);
                 self.dut.set(self.pins.valid, 0, 0);
+                // The queue has taken what it needs.
+                for (pin, value) in self.pins.op.into_iter().zip(values) {
+                    self.dut.set(pin, 0, !value);
+                }
                 return now;
             }
             assert!(now - since < SLACK, "{}: {op:?} is not taken", self.place());
@@ -244,13 +248,12 @@ impl Bench {
 fn random(shape: Shape, operations: u64) {
     let mut rng = Random::new("match_queue_random");
     let mut bench = Bench::new(shape);
-    let top = shape.match_w - 1;
+    let words: Vec<u64> = (0..16).map(|_| rng.random()).collect();
     let pattern = |rng: &mut Random| {
         // Each bit decides alone now and then, and is ignored alone.
         let one = 1 << rng.random_range(0..shape.match_w);
         // Some are asked for often, some seldom.
-        let bits =
-            rng.random_range(0..16) >> rng.random_range(0..3) | rng.random_range(0..2) << top;
+        let bits = words[rng.random_range(0..16) >> rng.random_range(0..3)];
         Pattern {
             bits: if rng.random_bool(0.2) {
                 bits ^ one
@@ -449,6 +452,39 @@ fn match_queue_batches() {
                     let walked = 2 + place - inside.min(place) + if inside > 0 { 4 } else { 0 };
                     assert_eq!(answer.cycles, if answer.by_unit { 5 } else { walked });
                 }
+            }
+        }
+    }
+}
+
+/// An operation of any length ends a pause: less than a batch goes into the unit 15 cycles behind it.
+#[test]
+fn match_queue_patience() {
+    for (entries, probes) in [(1, 1), (2, 1), (2, 2)] {
+        for pause in 0..PATIENCE {
+            let mut bench = Bench::new(SMALL);
+            bench.threshold(0);
+            for bits in 0..entries {
+                bench.append(Pattern { bits, mask: 0 });
+            }
+            bench.idle(pause);
+            for _ in 0..probes {
+                // It walks to the last entry. The queue is idle again in the cycle of the result.
+                let pattern = Pattern {
+                    bits: entries - 1,
+                    mask: 0,
+                };
+                assert_eq!(bench.search(Op::Probe, pattern).cycles, 1 + entries);
+            }
+            for cycle in 1..=PATIENCE {
+                bench.dut.settle();
+                let ready = bench.dut.get(bench.pins.ready, 0) == 1;
+                assert_eq!(
+                    ready,
+                    cycle < PATIENCE,
+                    "cycle {cycle} behind a pause of {pause}"
+                );
+                bench.dut.clock();
             }
         }
     }
