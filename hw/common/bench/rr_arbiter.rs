@@ -85,9 +85,18 @@ fn rr_arbiter_random() {
     let mut rng = Random::new("rr_arbiter_random");
     let mut bench = Bench::new();
     for _ in 0..soak(10_000) {
-        let density = rng.random_range(0..3);
+        if rng.random_bool(0.05) {
+            bench.dut.reset();
+            bench.pointers = [0; SIZES.len()];
+        }
+        let density = rng.random_range(0..5);
         let requests = SIZES.map(|size| {
+            let mut few =
+                |count| (0..count).fold(0, |word, _| word | 1 << rng.random_range(0..size));
             let word: u64 = match density {
+                // Two or three requesters, so that each decides against each.
+                3 => few(2),
+                4 => few(3),
                 0 => rng.random::<u64>() & rng.random::<u64>() & rng.random::<u64>(),
                 1 => rng.random(),
                 _ => rng.random::<u64>() | rng.random::<u64>(),
