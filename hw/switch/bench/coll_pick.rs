@@ -18,26 +18,65 @@ fn cycle(block: &mut Block, candidates: u32, useless: impl Fn(usize) -> bool) ->
     choice
 }
 
-/// A choice is made from the candidates of the cycle before.
+/// The rule of turns and naps.
+#[derive(Default)]
+struct Turns {
+    /// The last choice, and whether there was one since the reset.
+    row: u32,
+    chosen: bool,
+    napping: u32,
+    cycle: u32,
+}
+
+impl Turns {
+    /// The choice of the next cycle.
+    fn next(&mut self, candidates: u32, failed: bool) -> Option<usize> {
+        let present = 1 << self.row;
+        // Every 16 cycles all naps end, after the awake ones were looked for.
+        let all_wake = self.cycle % 16 == 0;
+        self.cycle += 1;
+        let mut awake = candidates & !self.napping;
+        if failed {
+            awake &= !present;
+        }
+        if all_wake || awake == 0 {
+            self.napping = 0;
+        }
+        if failed && awake != 0 {
+            self.napping |= present;
+        }
+        if candidates == 0 {
+            return None;
+        }
+        let pool = if awake == 0 { candidates } else { awake };
+        let later = (0..32).find(|row| self.chosen && *row > self.row && pool >> row & 1 == 1);
+        self.row = later.unwrap_or(pool.trailing_zeros());
+        self.chosen = true;
+        Some(self.row as usize)
+    }
+}
+
+/// A choice is made from the candidates of the cycle before, by turns.
 #[test]
 fn coll_pick_random() {
     let mut rng = Random::new("coll_pick_random");
     let mut block = block("pick");
-    let mut before = 0u32;
-    for _ in 0..soak(20_000) {
-        let candidates = match rng.random_range(0..4) {
-            0 => 0,
-            1 => 1 << rng.random_range(0..32),
-            _ => rng.random::<u32>() & rng.random::<u32>(),
-        };
-        let useless: u32 = rng.random();
+    let mut turns = Turns::default();
+    let (mut expected, mut candidates, mut useless) = (None, 0u32, 0u32);
+    for at in 0..soak(40_000) {
+        // Now and then a cycle each, now and then the same for a while, so that naps end in every way.
+        if rng.random_bool(if at % 4_000 < 2_000 { 1.0 } else { 0.05 }) {
+            candidates = match rng.random_range(0..4) {
+                0 => 0,
+                1 => 1 << rng.random_range(0..32),
+                _ => rng.random::<u32>() & rng.random::<u32>(),
+            };
+            useless = rng.random();
+        }
         let choice = cycle(&mut block, candidates, |row| useless >> row & 1 == 1);
-        assert_eq!(choice.is_some(), before != 0);
-        assert!(
-            choice.is_none_or(|row| before >> row & 1 == 1),
-            "{choice:?} of {before:08x}"
-        );
-        before = candidates;
+        assert_eq!(choice, expected, "cycle {at}");
+        let failed = choice.is_some_and(|row| useless >> row & 1 == 1);
+        expected = turns.next(candidates, failed);
     }
 }
 
