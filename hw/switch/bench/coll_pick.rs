@@ -33,7 +33,7 @@ impl Turns {
     fn next(&mut self, candidates: u32, failed: bool) -> Option<usize> {
         let present = 1 << self.row;
         // Every 16 cycles all naps end, after the awake ones were looked for.
-        let all_wake = self.cycle % 16 == 0;
+        let all_wake = self.cycle.is_multiple_of(16);
         self.cycle += 1;
         let mut awake = candidates & !self.napping;
         if failed {
