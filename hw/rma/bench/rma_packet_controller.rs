@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use alcor_abi::packets::x_header as x_field;
+use alcor_abi::packets::{x_data, x_header as x_field};
 use alcor_abi::{PacketType, Status};
 use alcor_hw_bench::{Pace, Random, Sink, Source, soak};
 use rand::Rng;
@@ -77,6 +77,16 @@ enum Packet {
     /// A packet of an extended get.
     XGet {
         slot: u8,
+        offset: u32,
+        left: u32,
+        last: bool,
+        from: u8,
+        id: u16,
+        laddr: u32,
+    },
+    /// A packet that fetches the message that is announced, by any id.
+    Fetch {
+        announcement: u16,
         offset: u32,
         left: u32,
         last: bool,
@@ -167,6 +177,25 @@ impl Packet {
             } => {
                 vec![
                     x_header(PacketType::Xget, last, from, slot),
+                    offset,
+                    x_length(last, id, left),
+                    laddr,
+                ]
+            }
+            Packet::Fetch {
+                announcement,
+                offset,
+                left,
+                last,
+                from,
+                id,
+                laddr,
+            } => {
+                let header = x_header(PacketType::Xget, last, from, announcement as u8);
+                vec![
+                    header
+                        | x_field::HIGH.put(u32::from(announcement >> 8))
+                        | x_field::MESSAGE.put(1),
                     offset,
                     x_length(last, id, left),
                     laddr,
@@ -267,6 +296,8 @@ struct Bench {
     count: u64,
     /// Extended packets say that their offset has passed 2^32.
     beyond: bool,
+    /// Byte address and length of the message that is announced.
+    announced: (u32, u32),
 }
 
 impl Bench {
@@ -311,7 +342,15 @@ impl Bench {
             sent: Vec::new(),
             count: 0,
             beyond: false,
+            announced: (0, 0),
         }
+    }
+
+    /// From now on another message is announced.
+    fn announce(&mut self, address: u32, length: u32) {
+        self.announced = (address, length);
+        self.block.set("fetch_base_i", address);
+        self.block.set("fetch_size_i", length);
     }
 
     /// The outcome of an access to bytes `offset .. offset + length` of a window.
@@ -367,10 +406,33 @@ impl Bench {
         }
     }
 
+    /// Notes an XDATA packet that is to be sent: for a local address at its rank and so many bytes, with the id of its
+    /// command if it is the last one, and with data from a byte address on.
+    fn data(&mut self, to: u8, flags: u32, (laddr, bytes): (u32, u32), id: Option<u16>, from: u32) {
+        let words = if bytes == 0 {
+            0
+        } else {
+            (laddr % 4 + bytes).div_ceil(4)
+        };
+        let header = u32::from(to) << 24 | (PacketType::Xdata as u32) << 21 | flags;
+        self.answers.push_back(Answer {
+            heads: vec![
+                header | u32::from(id.is_some()) << 20,
+                laddr,
+                u32::from(id.unwrap_or(0)) << 16 | bytes,
+            ],
+            words,
+            address: (words > 0).then_some(from.wrapping_sub(laddr % 4)),
+        });
+    }
+
     /// Sends a packet and notes what must become of it.
     fn send(&mut self, packet: Packet) {
         self.count += 1;
-        let is_extended = matches!(packet, Packet::XPut { .. } | Packet::XGet { .. });
+        let is_extended = matches!(
+            packet,
+            Packet::XPut { .. } | Packet::XGet { .. } | Packet::Fetch { .. }
+        );
         self.beyond &= is_extended;
         let mut heads = packet.heads();
         heads[0] |= if is_extended {
@@ -475,27 +537,8 @@ impl Bench {
                 let status = self.check_piece(found, laddr % 4, left, last);
                 if status == Status::Ok {
                     let bytes = self.piece(laddr % 4, left, last);
-                    let words = if bytes == 0 {
-                        0
-                    } else {
-                        (laddr % 4 + bytes).div_ceil(4)
-                    };
-                    let kind = PacketType::Xdata as u32;
-                    let heads = vec![
-                        u32::from(from) << 24 | kind << 21 | u32::from(last) << 20,
-                        laddr,
-                        if last {
-                            u32::from(id) << 16 | bytes
-                        } else {
-                            bytes
-                        },
-                    ];
-                    let address = self.base(slot).wrapping_add(offset).wrapping_sub(laddr % 4);
-                    self.answers.push_back(Answer {
-                        heads,
-                        words,
-                        address: (words > 0).then_some(address),
-                    });
+                    let address = self.base(slot).wrapping_add(offset);
+                    self.data(from, 0, (laddr, bytes), last.then_some(id), address);
                 } else {
                     self.refuse(status, PacketType::Xget, false);
                     // Only a command's last packet is answered.
@@ -510,6 +553,37 @@ impl Bench {
                         );
                     }
                 }
+            }
+            Packet::Fetch {
+                offset,
+                left,
+                last,
+                from,
+                id,
+                laddr,
+                ..
+            } => {
+                let (address, length) = self.announced;
+                let outside = self.beyond || u64::from(offset) + u64::from(left) > length.into();
+                let found = if outside {
+                    Status::OutOfBounds
+                } else {
+                    Status::Ok
+                };
+                let status = self.check_piece(found, laddr % 4, left, last);
+                if status != Status::Ok && !last {
+                    self.refuse(status, PacketType::Xget, false);
+                    return;
+                }
+                // A refused fetch ends with the packet that says so.
+                let bytes = if status == Status::Ok {
+                    self.piece(laddr % 4, left, last)
+                } else {
+                    0
+                };
+                let flags = x_data::MESSAGE.put(1) | x_data::STATUS.put(status as u32);
+                let address = address.wrapping_add(offset);
+                self.data(from, flags, (laddr, bytes), last.then_some(id), address);
             }
             Packet::XData {
                 laddr,
@@ -639,7 +713,24 @@ impl Bench {
                     // The last packet holds more than a packet can.
                     left = self.rng.random_range(payload - lane + 1..1 << 16);
                 }
-                if kind == 2 {
+                if kind == 3 && self.rng.random_bool(0.3) {
+                    let length = self.announced.1;
+                    let offset = match self.rng.random_range(0..4) {
+                        0 => 0,
+                        1 => length,
+                        2 => length.wrapping_sub(left),
+                        _ => self.rng.random_range(0..=length),
+                    };
+                    Packet::Fetch {
+                        announcement: self.rng.random_range(0..1024),
+                        offset,
+                        left,
+                        last,
+                        from,
+                        id,
+                        laddr,
+                    }
+                } else if kind == 2 {
                     Packet::XPut {
                         slot,
                         offset,
@@ -835,6 +926,9 @@ fn random(config: Config) {
         bench.writes_sink.set_pace(chosen[2]);
         bench.heads_sink.set_pace(chosen[3]);
         bench.tasks_sink.set_pace(chosen[4]);
+        let address = bench.rng.random::<u32>() & !3;
+        let length = [0, 60, 5_000, 1 << 20][bench.rng.random_range(0..4)];
+        bench.announce(address, length);
         for _ in 0..60 {
             let packet = bench.random_packet();
             bench.beyond = bench.rng.random_bool(0.1);
@@ -963,6 +1057,46 @@ fn edges(config: Config) {
         bench.drain();
     }
     bench.beyond = false;
+    // Around a full packet, the last one and not, from each lane.
+    bench.windows[0] = Some(window(1 << 20));
+    bench.announce(0x400, 1 << 20);
+    if config.requests {
+        for lane in 0..4 {
+            for left in config.payload - 8..config.payload + 8 {
+                for last in [false, true] {
+                    // The other address has another lane.
+                    let (near, far) = (0x40 + lane, 0x80 + (lane + 1) % 4);
+                    bench.send(Packet::XPut {
+                        slot: 0,
+                        offset: near,
+                        left,
+                        last,
+                        from: 1,
+                        id: 7,
+                    });
+                    bench.send(Packet::XGet {
+                        slot: 0,
+                        offset: far,
+                        left,
+                        last,
+                        from: 1,
+                        id: 8,
+                        laddr: near,
+                    });
+                    bench.send(Packet::Fetch {
+                        announcement: 1023,
+                        offset: far,
+                        left,
+                        last,
+                        from: 1,
+                        id: 9,
+                        laddr: near,
+                    });
+                }
+            }
+            bench.drain();
+        }
+    }
     // Rights, alone and together.
     for (slot, (deny_read, deny_write)) in [(true, false), (false, true), (true, true)]
         .into_iter()
