@@ -252,7 +252,7 @@ impl Variant {
             coverage: options.coverage,
             assertions: options.assertions,
             guards: options.guards,
-            // Who leaves assertions out wants speed.
+            // A run without assertions is meant to be fast.
             optimise: options.optimise.unwrap_or(if options.assertions {
                 Optimise::Quick
             } else {

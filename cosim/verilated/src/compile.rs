@@ -290,7 +290,7 @@ impl Job<'_> {
             .arg("-o");
         link.arg(library).args(&objects);
         if self.toolchain.is_clang() {
-            // What GCC knows by itself of a type's atomics.
+            // Clang leaves some operations on atomics to libatomic.
             link.args(["-Wl,--as-needed", "-latomic"]);
         }
         if self.flags.trace && !self.brings_fst_writer() {

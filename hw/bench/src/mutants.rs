@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The input of a netlist that selects the active fault; 0 selects none.
 pub const ACTIVE: &str = "mutant_i";
 
-/// What `ALCOR_MUTANTS` asks for: a folder of netlists with faults, and the number of the active fault.
+/// The value of `ALCOR_MUTANTS`: a folder of netlists with faults, and the number of the active fault.
 #[derive(Debug, Clone)]
 pub struct Mutants {
     folder: PathBuf,

@@ -161,7 +161,7 @@ impl Bench {
             if taken {
                 self.waited = self.waited.max(now - since);
                 self.dut.set(self.pins.valid, 0, 0);
-                // The queue has taken what it needs.
+                // The queue has copied the operation.
                 for (pin, value) in self.pins.op.into_iter().zip(values) {
                     self.dut.set(pin, 0, !value);
                 }

@@ -62,7 +62,7 @@ module match_list #(
   logic [DEPTH*EntryW-1:0] entries_q;
   logic [DEPTH*MATCH_W-1:0] matches_q, masks_q;
   logic [CountW-1:0] length_q;
-  // What an operation takes or finds: place in the list.
+  // The entry that an operation takes or finds: its place in the list.
   logic found, held;
   logic [CountW-1:0] place;
   logic [EntryW-1:0] entry;

@@ -1,4 +1,4 @@
-/// `match_queue` with any answers, for proofs of what is around it.
+/// `match_queue` with any answers, for proofs of the blocks around it.
 module match_queue #(
     /// Entries that there is room for.
     parameter int unsigned DEPTH = 1024,

@@ -38,7 +38,7 @@
   assign to_end   = 34'(to_q) + 34'(left_q);
   assign copy_end = 34'(copy_o.to) + 34'(copy_o.bytes);
   `ALCOR_IMPLIES(p_copy, copy_valid_o && copy_o.receive == 16'(my_receive), byte_ < 34'(copy_o.to) || byte_ >= copy_end)
-  // A fetch tells its address, and what is left of it.
+  // A fetch names its address and the bytes that are left of it.
   `ALCOR_IMPLIES(p_fetch, moves, (byte_ < 34'(to_q) || byte_ >= to_end) && to_end <= 34'h1_0000_0000)
   // A packet that is not a fetch's last asks for less than is left.
   `ALCOR_IMPLIES(p_not_last, begin_q >= BeginHead && !last_q, 34'(segment_q) < 34'(left_q))

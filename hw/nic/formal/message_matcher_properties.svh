@@ -6,7 +6,7 @@
 
   `ALCOR_FORMAL_RESET
 
-  // What waits for a verdict stays until it has it.
+  // A message that waits for a verdict stays until it has one.
   `ALCOR_ASSUME_STABLE(arrival_valid_i, verdict_valid_o && verdict_ready_i, arrival_i)
   `ALCOR_ASSUME(!verdict_valid_o || arrival_valid_i)
 

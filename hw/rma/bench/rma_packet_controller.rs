@@ -387,8 +387,8 @@ impl Bench {
         });
     }
 
-    /// What becomes of a packet of an extended command whose payload begins in byte lane `lane`: the last one holds all that
-    /// is left, and only the last one does.
+    /// The outcome of a packet of an extended command whose payload begins in byte lane `lane`: the last one holds all bytes
+    /// that are left, and no other one does.
     fn check_piece(&self, found: Status, lane: u32, left: u32, last: bool) -> Status {
         let fits = u64::from(lane) + u64::from(left) <= u64::from(self.config.payload);
         match found {

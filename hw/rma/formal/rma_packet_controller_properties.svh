@@ -47,7 +47,7 @@
                  reply_head_o == laddr_q)
   `ALCOR_IMPLIES(p_answer_length, state_q == Reply && reply_head_valid_o && \u_reply_sender.state_q == 2'd2,
                  34'(reply_head_o[15:0]) <= asked)
-  // What the proof of `rma_mm_write` assumes of a task.
+  // The proof of `rma_mm_write` assumes this of a task.
   `ALCOR_IMPLIES(p_ends, write_valid_o && !write_o.drop && write_o.words != '0, task_end < 34'h1_0000_0000)
   `ALCOR_IMPLIES(p_words, write_valid_o, (write_o.words >> CountW) == '0)
 

@@ -1,7 +1,7 @@
 `include "formal.svh"
 
 // Properties of `router`, included at its end. The router looks at bits [31:24] of a packet's first word only, so other
-// bits of words can tell the proof what a word is: its source, its output, whether it is its packet's first, and two marks.
+// bits tell the proof about a word: its source, its output, whether it is its packet's first, and two marks.
 // The marks are on any two words of one input and one output, the second accepted after the first.
 //
 // Each mark leaves once, unchanged, at its output, the first before the second; until then it is in one queue. Words
@@ -22,7 +22,7 @@
   logic [PORTS-1:0][PORTS-1:0] voq_take, holder, under_way;
 `include "router_queues.svh"
 
-  // ---------------------------------------------------------------- what is accepted
+  // ---------------------------------------------------------------- words that come in
 
   // An output's number in two bits; 3: none.
   logic [PORTS-1:0][1:0] goes, went_q;
@@ -71,7 +71,7 @@
     end
   end
   `ALCOR_ASSUME((valid_i & ~right_in) == '0)
-  // What is offered stays on offer.
+  // An offered word stays on offer.
   always @(posedge clk_i)
     if (rst_ni && $past(rst_ni))
       assume ((held_back_q & ~valid_i) == '0 && (held_back_q & changed) == '0);
@@ -95,7 +95,7 @@
     end
   end
 
-  // ---------------------------------------------------------------- what leaves
+  // ---------------------------------------------------------------- words that leave
 
   logic [PORTS-1:0] leaving_q, right_out, packet_out;
   logic [PORTS-1:0][1:0] source_q;
@@ -167,7 +167,7 @@
   `ALCOR_IMPLIES(p_marks, !a_in_q, !b_in_q && !a_out_q)
   `ALCOR_IMPLIES(p_marks_out, b_out_q, a_out_q && b_in_q)
 
-  // ---------------------------------------------------------------- for induction: what is in the queues
+  // ---------------------------------------------------------------- for induction: contents of the queues
 
   // By input: the packet whose words leave Input Memory; by crosspoint and by output: the one whose words enter.
   logic [PORTS-1:0] taking_q, entering_q;

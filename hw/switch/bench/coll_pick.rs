@@ -63,7 +63,7 @@ fn coll_pick_random() {
     let mut block = block("pick");
     let mut turns = Turns::default();
     let (mut expected, mut candidates, mut useless) = (None, 0u32, 0u32);
-    for at in 0..soak(40_000) {
+    for at in 0..soak(200_000) {
         // Now and then a cycle each, now and then the same for a while, so that naps end in every way.
         if rng.random_bool(if at % 4_000 < 2_000 { 1.0 } else { 0.05 }) {
             candidates = match rng.random_range(0..4) {
@@ -71,7 +71,12 @@ fn coll_pick_random() {
                 1 => 1 << rng.random_range(0..32),
                 _ => rng.random::<u32>() & rng.random::<u32>(),
             };
-            useless = rng.random();
+            // At times no communicator can go, so that all nap.
+            useless = if rng.random_bool(0.3) {
+                u32::MAX
+            } else {
+                rng.random()
+            };
         }
         let choice = cycle(&mut block, candidates, |row| useless >> row & 1 == 1);
         assert_eq!(choice, expected, "cycle {at}");

@@ -3,7 +3,7 @@
 import alcor_switch_pkg::*;
 
 /// Proof of the credits and the parity between two partner stages, for any one communicator: `coll_credits` of both, with
-/// a model of what sends and takes phits. The network takes any time, and so do the boards.
+/// a model of the blocks that send and take phits. The network takes any time, and so do the boards.
 ///
 /// No window gets a phit that it has no place for, no credit is lost or paid twice, and the parity tells the collective
 /// of every phit that comes to the head of a window. `way` of a side holds the phits that have left it and have not been
@@ -70,60 +70,16 @@ module coll_pair #(
   logic [1:0][EntryW-1:0] head;
   logic [1:0] way_room, some;
 
-  // Names after flattening: counts of all rows, and changes that are kept for a cycle.
-  (* hierconn *) logic [32*CountW-1:0] \g_side[0].u_credits.left_q , \g_side[1].u_credits.left_q ;
-  (* hierconn *) logic [32*CountW-1:0] \g_side[0].u_credits.unpaid_q , \g_side[1].u_credits.unpaid_q ;
-  (* hierconn *) logic [32*CountW-1:0] \g_side[0].u_credits.stored_q , \g_side[1].u_credits.stored_q ;
-  (* hierconn *) logic [31:0] \g_side[0].u_credits.once_q , \g_side[1].u_credits.once_q ;
-  (* hierconn *) logic [31:0] \g_side[0].u_credits.twice_q , \g_side[1].u_credits.twice_q ;
-  (* hierconn *) logic [31:0] \g_side[0].u_credits.one_q , \g_side[1].u_credits.one_q ;
-  (* hierconn *) logic [31:0] \g_side[0].u_credits.two_q , \g_side[1].u_credits.two_q ;
-  (* hierconn *) logic [4:0] \g_side[0].u_credits.ask_row_q , \g_side[1].u_credits.ask_row_q ;
-  (* hierconn *) logic [4:0] \g_side[0].u_credits.in_row_q , \g_side[1].u_credits.in_row_q ;
-  (* hierconn *) logic [4:0] \g_side[0].u_credits.pick_row_q , \g_side[1].u_credits.pick_row_q ;
-  (* hierconn *) logic [9:0] \g_side[0].u_credits.look_row_q , \g_side[1].u_credits.look_row_q ;
-  (* hierconn *) logic [1:0] \g_side[0].u_credits.looked_q , \g_side[1].u_credits.looked_q ;
-  (* hierconn *) logic [21:0] \g_side[0].u_credits.returned_q , \g_side[1].u_credits.returned_q ;
-  (* hierconn *) logic \g_side[0].u_credits.tapped_q , \g_side[1].u_credits.tapped_q ;
-  (* hierconn *) logic \g_side[0].u_credits.reserved_q , \g_side[1].u_credits.reserved_q ;
-  (* hierconn *) logic \g_side[0].u_credits.unsent_q , \g_side[1].u_credits.unsent_q ;
-  (* hierconn *) logic \g_side[0].u_credits.unkept_q , \g_side[1].u_credits.unkept_q ;
-  (* hierconn *) logic \g_side[0].u_credits.freed_q , \g_side[1].u_credits.freed_q ;
-  (* hierconn *) logic \g_side[0].u_credits.popped_q , \g_side[1].u_credits.popped_q ;
+  // By side: counts of all rows.
   logic [1:0][32*CountW-1:0] left, unpaid, stored;
   logic [1:0][31:0] once, twice, one, two;
-  assign left   = {\g_side[1].u_credits.left_q , \g_side[0].u_credits.left_q };
-  assign unpaid = {\g_side[1].u_credits.unpaid_q , \g_side[0].u_credits.unpaid_q };
-  assign stored = {\g_side[1].u_credits.stored_q , \g_side[0].u_credits.stored_q };
-  assign once   = {\g_side[1].u_credits.once_q , \g_side[0].u_credits.once_q };
-  assign twice  = {\g_side[1].u_credits.twice_q , \g_side[0].u_credits.twice_q };
-  assign one    = {\g_side[1].u_credits.one_q , \g_side[0].u_credits.one_q };
-  assign two    = {\g_side[1].u_credits.two_q , \g_side[0].u_credits.two_q };
-
   // By side: changes of this row in the cycle before.
   logic [1:0] tapped_q, unsent_q, popped_q, reserved_q, unkept_q, freed_q;
   logic [3:0] looked_q;
   logic [1:0][2:0] returned_q;
   logic [1:0] tapped, popped, reserved, freed;
   logic [3:0] looked;
-  assign tapped_q[0] = \g_side[0].u_credits.tapped_q && \g_side[0].u_credits.ask_row_q == row;
-  assign reserved_q[0] = \g_side[0].u_credits.reserved_q && \g_side[0].u_credits.ask_row_q == row;
-  assign unsent_q[0] = \g_side[0].u_credits.unsent_q && \g_side[0].u_credits.in_row_q == row;
-  assign unkept_q[0] = \g_side[0].u_credits.unkept_q && \g_side[0].u_credits.in_row_q == row;
-  assign freed_q[0] = \g_side[0].u_credits.freed_q && \g_side[0].u_credits.pick_row_q == row;
-  assign popped_q[0] = \g_side[0].u_credits.popped_q && \g_side[0].u_credits.pick_row_q == row;
-  assign looked_q[0] = \g_side[0].u_credits.looked_q [0] && \g_side[0].u_credits.look_row_q [0+:5] == row;
-  assign looked_q[1] = \g_side[0].u_credits.looked_q [1] && \g_side[0].u_credits.look_row_q [5+:5] == row;
-  assign returned_q[0] = (\g_side[0].u_credits.returned_q [21] && \g_side[0].u_credits.returned_q [20:16] == row) ? \g_side[0].u_credits.returned_q [2:0] : '0;
-  assign tapped_q[1] = \g_side[1].u_credits.tapped_q && \g_side[1].u_credits.ask_row_q == row;
-  assign reserved_q[1] = \g_side[1].u_credits.reserved_q && \g_side[1].u_credits.ask_row_q == row;
-  assign unsent_q[1] = \g_side[1].u_credits.unsent_q && \g_side[1].u_credits.in_row_q == row;
-  assign unkept_q[1] = \g_side[1].u_credits.unkept_q && \g_side[1].u_credits.in_row_q == row;
-  assign freed_q[1] = \g_side[1].u_credits.freed_q && \g_side[1].u_credits.pick_row_q == row;
-  assign popped_q[1] = \g_side[1].u_credits.popped_q && \g_side[1].u_credits.pick_row_q == row;
-  assign looked_q[2] = \g_side[1].u_credits.looked_q [0] && \g_side[1].u_credits.look_row_q [0+:5] == row;
-  assign looked_q[3] = \g_side[1].u_credits.looked_q [1] && \g_side[1].u_credits.look_row_q [5+:5] == row;
-  assign returned_q[1] = (\g_side[1].u_credits.returned_q [21] && \g_side[1].u_credits.returned_q [20:16] == row) ? \g_side[1].u_credits.returned_q [2:0] : '0;
+`include "pair_registers.svh"
 
   for (genvar s = 0; s < 2; s++) begin : g_side
     coll_credits #(
@@ -176,7 +132,7 @@ module coll_pair #(
     assign signature_sent[s] = sends_signature_i[s];
     assign pay_taken[s]      = pay_valid[s] && pay_ready_i[s] && pay_row[s] == row;
 
-    // What this side has sent, up to where the partner takes it; the partner's parity says whether it takes it.
+    // Phits that this side has sent and the partner has not taken; the partner's parity decides whether it takes one.
     `FIFO_MODEL #(
         .WIDTH(EntryW),
         .DEPTH(WINDOW)
@@ -222,7 +178,7 @@ module coll_pair #(
     end
   end
 
-  // ---------------------------------------------------------------- what is proven
+  // ---------------------------------------------------------------- properties
 
   // A phit that is sent has a place; one that can be taken is of the taker's collective, and of no earlier or later one.
   `ALCOR_ASSERT(p_room, ((data_sent | signature_sent) & ~way_room) == '0)
@@ -231,7 +187,7 @@ module coll_pair #(
   // Own tokens have places.
   `ALCOR_ASSERT(p_kept, kept_q[0] < (CountW + 1)'(WINDOW) && kept_q[1] < (CountW + 1)'(WINDOW))
 
-  // Credits are conserved: what is left, taken, on the way, taken out, and paid.
+  // Credits are conserved: left, taken, on the way, taken out, and paid.
   logic [1:0][5:0] sum, data, signatures;
   logic [1:0] same, follows, rows, enough;
   logic [1:0][2:0] sending, taking, next;
@@ -268,7 +224,7 @@ module coll_pair #(
   end
   `ALCOR_ASSERT(p_conserved, sum[0] == 6'(WINDOW - 2) && sum[1] == 6'(WINDOW - 2))
   `ALCOR_ASSERT(p_two_signatures, signatures[0] <= 6'd2 && signatures[1] <= 6'd2)
-  // Nobody is two collectives ahead.
+  // No side is two collectives ahead.
   logic [2:0] ahead;
   assign ahead = number_q[0] - number_q[1] + 3'd1;
   `ALCOR_ASSERT(p_ahead, ahead <= 3'd2)
