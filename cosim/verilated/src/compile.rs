@@ -27,11 +27,17 @@ const UNIT_BYTES: u64 = 256 << 10;
 /// second.
 const SMALL_BYTES: u64 = 1 << 20;
 
-/// The header ahead of each file of a model. All files include its parts anyway.
-const HEADER: &str = "alcor_model.h";
-const HEADER_TEXT: &str = "#include \"hooks.h\"\n#include \"Vmodel__pch.h\"\n";
-/// Units from which on a precompiled header saves more time than its compilation takes: about that of two units.
-const WORTH_A_HEADER: usize = 5;
+/// What every file of every model includes, behind [`HOOKS`]. Precompiled once for all models: to read these headers takes
+/// a compiler longer than to compile a small block.
+const HEADERS: &str = "#include \"verilated.h\"
+#include \"verilated_syms.h\"
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+";
+/// The header ahead of each file of a model, behind those. All files of the model include its parts anyway.
+const MODEL_HEADER: &str = "Vmodel__pch.h";
 
 /// How much of a failed command's output an error carries.
 const OUTPUT_LINES: usize = 40;
@@ -82,8 +88,7 @@ impl Flags {
 
     fn level(self, pace: Pace) -> &'static str {
         match (self.optimise, pace) {
-            // Code that runs once, as constructors do, is not worth the compiler's time.
-            (Optimise::Debug, _) | (_, Pace::Slow) => "-O0",
+            (Optimise::Debug, _) => "-O0",
             (Optimise::Quick, Pace::Model) => "-O1",
             // The runtime is the same for all models, and compiled once.
             (Optimise::Fast, Pace::Model) | (_, Pace::Runtime) => "-O2",
@@ -96,21 +101,22 @@ impl Flags {
 enum Pace {
     /// In every cycle.
     Model,
-    /// Once for each instance, as Verilator says by the file's name.
-    Slow,
     /// A part of Verilator's runtime.
     Runtime,
 }
 
-impl Pace {
-    fn of(file: &Path) -> Self {
-        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-        if stem.ends_with("__Slow") {
-            Pace::Slow
-        } else {
-            Pace::Model
-        }
-    }
+/// Ahead of code that runs once for each instance, as constructors do: that is not worth the compiler's time.
+const UNOPTIMISED: &str = "#ifdef __clang__
+#pragma clang optimize off
+#else
+#pragma GCC optimize(\"O0\")
+#endif
+";
+
+/// Whether a file's code runs once for each instance, as Verilator says by the file's name.
+fn is_slow(file: &Path) -> bool {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    stem.ends_with("__Slow")
 }
 
 /// One run of the compiler.
@@ -124,25 +130,54 @@ struct Unit {
     object: String,
 }
 
-/// Files that are compiled together: in one run of the compiler, which reads the headers once. A file keeps its
-/// companions when other files grow or shrink, so that an edit of a block changes few units.
-fn groups(files: &[(String, u64)]) -> Vec<(u64, Vec<&str>)> {
-    let mut groups: Vec<(u64, Vec<&str>)> = Vec::new();
-    let is_small = files.iter().map(|(_, bytes)| bytes).sum::<u64>() <= SMALL_BYTES;
-    for (file, bytes) in files {
-        // A quarter of the names begin a group, by their hash, unless the group before is small.
-        let begins = blake3::hash(file.as_bytes()).as_bytes()[0] < 64;
-        match groups.last_mut() {
-            Some((all, group))
-                if is_small || (!begins || *all < UNIT_BYTES / 4) && *all + bytes <= UNIT_BYTES =>
-            {
-                *all += bytes;
-                group.push(file);
-            }
-            _ => groups.push((*bytes, vec![file])),
-        }
+/// Files that are compiled together, in one run of the compiler.
+#[derive(Debug, PartialEq)]
+struct Group<'a> {
+    bytes: u64,
+    fast: Vec<&'a str>,
+    slow: Vec<&'a str>,
+}
+
+/// A small model is one group. Of a large one, a file keeps its companions when other files grow or shrink, so that an
+/// edit of a block changes few groups.
+fn groups<'a>(fast: &'a [(String, u64)], slow: &'a [(String, u64)]) -> Vec<Group<'a>> {
+    let bytes = fast.iter().chain(slow).map(|(_, bytes)| bytes).sum();
+    if bytes <= SMALL_BYTES {
+        let [fast, slow] =
+            [fast, slow].map(|files| files.iter().map(|(file, _)| &**file).collect());
+        return vec![Group { bytes, fast, slow }];
+    }
+    let mut groups = Vec::new();
+    for (files, is_slow) in [(fast, false), (slow, true)] {
+        groups.extend(runs(files).into_iter().map(|(bytes, run)| {
+            let (fast, slow) = if is_slow {
+                (Vec::new(), run)
+            } else {
+                (run, Vec::new())
+            };
+            Group { bytes, fast, slow }
+        }));
     }
     groups
+}
+
+/// Files in order, cut into runs.
+fn runs(files: &[(String, u64)]) -> Vec<(u64, Vec<&str>)> {
+    let mut runs: Vec<(u64, Vec<&str>)> = Vec::new();
+    for (file, bytes) in files {
+        // A quarter of the names begin a run, by their hash, unless the run before is small.
+        let begins = blake3::hash(file.as_bytes()).as_bytes()[0] < 64;
+        match runs.last_mut() {
+            Some((all, run))
+                if (!begins || *all < UNIT_BYTES / 4) && *all + bytes <= UNIT_BYTES =>
+            {
+                *all += bytes;
+                run.push(file);
+            }
+            _ => runs.push((*bytes, vec![file])),
+        }
+    }
+    runs
 }
 
 /// Hashes of generated files together with everything that the files include.
@@ -269,7 +304,6 @@ impl Job<'_> {
         let generated = self.generated;
         write(&generated.join("tables.h"), tables)?;
         write(&generated.join("hooks.h"), HOOKS)?;
-        write(&generated.join(HEADER), HEADER_TEXT)?;
         write(&generated.join("alcor_shim.cpp"), SHIM)?;
         let mut units = self.model_units()?;
         units.extend(self.runtime_units(runtime)?);
@@ -325,33 +359,38 @@ impl Job<'_> {
     fn model_units(&self) -> Result<Vec<Unit>, Error> {
         let mut closures = Closures::of(self.generated);
         let mut units = Vec::new();
+        let named = |file: PathBuf| {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            (name.into_owned(), length(&file))
+        };
         let files = generated::cpp_files(self.generated)?;
-        for pace in [Pace::Model, Pace::Slow] {
-            let of_pace: Vec<(String, u64)> = files
-                .iter()
-                .filter(|file| Pace::of(file) == pace)
-                .map(|file| {
-                    let name = file.file_name().unwrap_or_default().to_string_lossy();
-                    (name.into_owned(), length(file))
-                })
-                .collect();
-            for (bytes, group) in groups(&of_pace) {
-                let text: String = group
+        let (slow, fast): (Vec<PathBuf>, _) = files.into_iter().partition(|file| is_slow(file));
+        let [fast, slow] =
+            [fast, slow].map(|files| files.into_iter().map(named).collect::<Vec<_>>());
+        for Group { bytes, fast, slow } in groups(&fast, &slow) {
+            let includes = |files: &[&str]| -> String {
+                files
                     .iter()
                     .map(|name| format!("#include \"{name}\"\n"))
-                    .collect();
-                let mut hasher = self.hasher(pace);
-                add(&mut hasher, text.as_bytes());
-                closures.add(&[&group[..], &[HEADER]].concat(), &mut hasher)?;
-                let file = PathBuf::from(format!("alcor_unit_{}.cpp", units.len()));
-                write(&self.generated.join(&file), &text)?;
-                units.push(Unit {
-                    file,
-                    bytes,
-                    pace,
-                    object: object_name(&hasher),
-                });
+                    .collect()
+            };
+            let mut text = includes(&fast);
+            if !slow.is_empty() {
+                text += UNOPTIMISED;
+                text += &includes(&slow);
             }
+            let mut hasher = self.hasher(Pace::Model);
+            add(&mut hasher, text.as_bytes());
+            let files = [&fast[..], &slow, &[MODEL_HEADER, "hooks.h"]].concat();
+            closures.add(&files, &mut hasher)?;
+            let file = PathBuf::from(format!("alcor_unit_{}.cpp", units.len()));
+            write(&self.generated.join(&file), &text)?;
+            units.push(Unit {
+                file,
+                bytes,
+                pace: Pace::Model,
+                object: object_name(&hasher),
+            });
         }
         Ok(units)
     }
@@ -392,13 +431,17 @@ impl Job<'_> {
         let queue = Mutex::new(units.iter());
 
         progress(BuildEvent::Compiling { done: 0, total });
-        self.precompile(cache, &units)?;
+        let is_missing = |unit: &Unit| unit.pace == Pace::Model && !cache.has_object(&unit.object);
+        let header = match units.iter().any(is_missing) {
+            true => self.shared_header(cache)?,
+            false => PathBuf::new(),
+        };
         let mut objects = Vec::new();
         let mut reused = 0;
         thread::scope(|scope| {
             let (sender, results) = mpsc::channel();
             for _ in 0..self.jobs.min(total) {
-                let (sender, queue) = (sender.clone(), &queue);
+                let (sender, queue, header) = (sender.clone(), &queue, &header);
                 scope.spawn(move || {
                     let next = || {
                         let mut queue = queue.lock().unwrap_or_else(|poison| poison.into_inner());
@@ -406,7 +449,7 @@ impl Job<'_> {
                     };
                     while let Some(unit) = next() {
                         let result = cache.object(&unit.object, self.work, |object| {
-                            self.compile_one(unit, object)
+                            self.compile_one(unit, header, object)
                         });
                         if sender.send(result).is_err() {
                             return;
@@ -435,40 +478,26 @@ impl Job<'_> {
         Ok(objects)
     }
 
-    /// Precompiles the model's header for those levels of optimisation that have many units to compile.
-    fn precompile(&self, cache: &ModelCache, units: &[Unit]) -> Result<(), Error> {
-        let is_wanted = |pace: Pace| {
-            let of_pace = units.iter().filter(|unit| unit.pace == pace);
-            of_pace
-                .filter(|unit| !cache.has_object(&unit.object))
-                .count()
-                >= WORTH_A_HEADER
-        };
-        let paces: Vec<Pace> = [Pace::Model, Pace::Slow]
-            .into_iter()
-            .filter(|&pace| is_wanted(pace))
-            .collect();
-        thread::scope(|scope| {
-            let start = |pace| scope.spawn(move || self.precompile_for(pace));
-            let threads: Vec<_> = paces.into_iter().map(start).collect();
-            let results = threads.into_iter().map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            });
-            results.collect()
-        })
-    }
-
-    fn precompile_for(&self, pace: Pace) -> Result<(), Error> {
-        // The compiler takes out of the folder the file that fits its arguments.
-        let folder = self.generated.join(format!("{HEADER}.gch"));
-        fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
-        let mut compile = self.compiler(pace);
-        compile.args(["-x", "c++-header", HEADER, "-o"]);
-        compile.arg(folder.join(format!("{pace:?}")));
-        let _token = tokens::acquire();
-        run(self.model, "compilation", &mut compile)
+    /// The header that all models share, precompiled: the compiler finds what it has made of the header beside it, as
+    /// `.gch`.
+    fn shared_header(&self, cache: &ModelCache) -> Result<PathBuf, Error> {
+        let text = [HOOKS, HEADERS].concat();
+        let mut hasher = self.hasher(Pace::Model);
+        add(&mut hasher, text.as_bytes());
+        let name = format!("{}.h", &hasher.finalize().to_hex()[..40]);
+        let (header, _) = cache.object(&name, self.work, |file| write(file, &text))?;
+        cache.object(&format!("{name}.gch"), self.work, |file| {
+            let mut compile = self.compiler(Pace::Model);
+            if self.toolchain.is_clang() {
+                // The time of a file's last use is its time of change.
+                compile.args(["-Xclang", "-fno-pch-timestamp"]);
+            }
+            compile.args(["-x", "c++-header"]);
+            compile.arg(&header).arg("-o").arg(file);
+            let _token = tokens::acquire();
+            run(self.model, "compilation", &mut compile)
+        })?;
+        Ok(header)
     }
 
     /// The compiler with all arguments that files of a pace share.
@@ -490,20 +519,21 @@ impl Job<'_> {
         compile
     }
 
-    fn compile_one(&self, unit: &Unit, object: &Path) -> Result<(), Error> {
+    fn compile_one(&self, unit: &Unit, header: &Path, object: &Path) -> Result<(), Error> {
         let mut compile = self.compiler(unit.pace);
-        if unit
-            .file
-            .file_stem()
-            .is_some_and(|stem| stem == "verilated_fst_c")
-        {
-            compile.arg("-DALCOR_FST_RUNTIME");
+        let is_fst_writer = |stem| stem == "verilated_fst_c";
+        match unit.pace {
+            Pace::Model => {
+                compile.arg("-include").arg(header);
+                compile.args(["-include", MODEL_HEADER]);
+            }
+            Pace::Runtime => {
+                if unit.file.file_stem().is_some_and(is_fst_writer) {
+                    compile.arg("-DALCOR_FST_RUNTIME");
+                }
+                compile.args(["-include", "hooks.h"]);
+            }
         }
-        let header = match unit.pace {
-            Pace::Model | Pace::Slow => HEADER,
-            Pace::Runtime => "hooks.h",
-        };
-        compile.args(["-include", header]);
         compile.arg("-c").arg(&unit.file).arg("-o").arg(object);
         let _token = tokens::acquire();
         run(self.model, "compilation", &mut compile)
@@ -541,14 +571,20 @@ mod tests {
                 .collect()
         };
         let (small, large) = (files(0), files(900_000));
-        let (before, after) = (groups(&small), groups(&large));
-        let same = after
-            .iter()
-            .filter(|(_, group)| before.iter().any(|(_, other)| other == group));
+        let (before, after) = (groups(&small, &[]), groups(&large, &[]));
+        let same = after.iter().filter(|group| before.contains(group));
         assert!(same.count() + 3 >= after.len(), "{after:?}");
-        assert!(before.iter().all(|(bytes, _)| *bytes <= UNIT_BYTES));
+        assert!(before.iter().all(|group| group.bytes <= UNIT_BYTES));
         assert!(before.len() < 40, "{}", before.len());
-        assert_eq!(groups(&small[..11]).len(), 1, "of a small model");
+        let all = groups(&small[..8], &small[8..11]);
+        assert_eq!((all.len(), all[0].fast.len(), all[0].slow.len()), (1, 8, 3));
+        let apart = groups(&small[..8], &small[8..]);
+        assert!(
+            apart.len() > 1
+                && apart
+                    .iter()
+                    .all(|group| group.fast.is_empty() != group.slow.is_empty())
+        );
     }
 
     #[test]
