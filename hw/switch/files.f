@@ -12,6 +12,7 @@ switch/rtl/uplink_rx.sv
 switch/rtl/coll_first.sv
 switch/rtl/coll_pick.sv
 switch/rtl/coll_table.sv
+switch/rtl/coll_lost.sv
 switch/rtl/coll_commands.sv
 switch/rtl/coll_window.sv
 switch/rtl/coll_sum.sv

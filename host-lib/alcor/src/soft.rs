@@ -753,14 +753,9 @@ impl State {
         it.epoch_began.get_or_insert(self.now);
         match Opcode::from_bits(opcode) {
             None => it.event(events::BAD_OPCODE),
+            // Ahead of what is queued, in the name of the page whatever the rank calls itself.
             Some(Opcode::Abort) => {
-                // Ahead of what is queued, its own number included.
-                let queued = it
-                    .queue
-                    .iter()
-                    .find(|&&(opcode, _)| opcode == Opcode::SetPid);
-                let pid = queued.map_or(it.pid, |&(_, pid)| pid);
-                self.aborted.get_or_insert((pid, value & 0xFF));
+                self.aborted.get_or_insert((index as u32, value & 0xFF));
             }
             // Nothing is taken until the host has acknowledged the loss.
             Some(_) if events::OVERFLOW.get(it.events) != 0 => it.data8_part.clear(),

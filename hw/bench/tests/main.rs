@@ -10,6 +10,8 @@ mod axi_dma_port;
 mod axi_lite_port;
 #[path = "../../switch/bench/cluster_sync.rs"]
 mod cluster_sync;
+#[path = "../../switch/bench/coll_lost.rs"]
+mod coll_lost;
 #[path = "../../switch/bench/coll_pick.rs"]
 mod coll_pick;
 #[path = "../../switch/bench/coll_table.rs"]

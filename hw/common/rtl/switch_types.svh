@@ -23,6 +23,13 @@
     row_t row;    // communicator
   } row_pulse_t;
 
+  /// Why collectives of a rank are cancelled that wait for other members.
+  typedef struct packed {
+    logic drain;     // the rank is being reset: all of them
+    logic orphaned;  // another rank of the board was reset: those of communicators that the other rank is a member of
+  } cancel_t;
+  localparam int unsigned CancelW = 2;  // bits of cancel_t
+
   // ----------------------------------------------------------------------------------------- phits
 
   /// Head of a phit on the network: the bits above the phit's data.

@@ -240,7 +240,8 @@ module core #(
   );
 
   logic aborted;
-  logic [RANKS-1:0] ready, abort, lost, cancel;
+  logic [RANKS-1:0] ready, abort, lost;
+  logic [RANKS-1:0][CancelW-1:0] cancel;
   logic [RANKS-1:0][7:0] abort_reason;
   logic [RANKS-1:0][31:0] state;
 
@@ -613,6 +614,7 @@ module core #(
         .clk_i           (clk_i),
         .rst_ni          (core_rst_n),
         .write_i         (collective_write),
+        .lost_i          (lost),
         .cancel_i        (cancel),
         .posted_o        (posted),
         .active_o        (collectives),

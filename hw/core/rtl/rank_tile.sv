@@ -88,8 +88,8 @@ module rank_tile #(
     input  alcor_abi_pkg::completion_t       collective_i,
     /// Collectives of this rank have not ended.
     input  logic                             collectives_i,
-    /// Collectives that wait for other ranks are to be cancelled, and new ones refused.
-    output logic                             cancel_o,
+    /// Which collectives that wait for other ranks are to be cancelled, and new ones refused.
+    output alcor_abi_pkg::cancel_t           cancel_o,
 
     /// At a collective command; see rma_sync.
     output alcor_abi_pkg::sync_request_t     sync_o,

@@ -76,8 +76,8 @@ module rma_coprocessor #(
     input  alcor_abi_pkg::completion_t       collective_i,
     /// Collectives of this rank have not ended.
     input  logic                             collectives_i,
-    /// Collectives that wait for other ranks are to be cancelled, and new ones refused.
-    output logic                             cancel_o,
+    /// Which collectives that wait for other ranks are to be cancelled, and new ones refused.
+    output alcor_abi_pkg::cancel_t           cancel_o,
     /// The registration table and the message engine are cleared.
     output logic                             ready_o,
 
@@ -164,7 +164,7 @@ module rma_coprocessor #(
   assign rank_rst_n  = rst_ni && !clear;
   assign reset_word  = page_i.data;
   assign begin_reset = register_write && page_i.offset == RANK_RANK_RESET_OFFSET && reset_word.reset;
-  assign cancel_o    = drain || issue.orphaned;
+  assign cancel_o    = {drain, issue.orphaned};
   assign clear_o     = clear;
 
   // ---------------------------------------------------------------- commands become header words and tasks

@@ -207,6 +207,8 @@ struct Pins {
     write: Pin,
     offset: Pin,
     data: Pin,
+    lost: Pin,
+    cancel: Pin,
     active: Pin,
     complete_valid: Pin,
     complete_ready: Pin,
@@ -236,6 +238,8 @@ impl Pins {
             write: by_rank("write_i"),
             offset: by_rank("offset_i"),
             data: by_rank("data_i"),
+            lost: by_rank("lost_i"),
+            cancel: by_rank("cancel_i"),
             active: by_board("active_o"),
             complete_valid: by_rank("complete_valid_o"),
             complete_ready: by_rank("complete_ready_i"),
@@ -1725,6 +1729,93 @@ fn collective_next() {
         println!("{boards:?}: {early}");
         assert!(early >= 3, "{boards:?}: {early}");
     }
+}
+
+/// A rank is reset while others of its board post and end collectives: those that wait in its communicator are cancelled, each
+/// ends once, and those of other communicators end well. Afterwards all go on.
+#[test]
+fn collective_lost() {
+    const DRAIN: u64 = 2;
+    const ORPHANED: u64 = 1;
+    let mut cluster = Cluster::new(MANY, "collective_lost");
+    let ranks = MANY.ranks;
+    let all: Vec<usize> = (0..ranks).collect();
+    let (mut cancelled, mut well) = (0, 0);
+    for _ in 0..soak(400) {
+        let lost = cluster.rng.random_range(0..ranks);
+        let others: Vec<usize> = all.iter().copied().filter(|&rank| rank != lost).collect();
+        let groups = [(3, all.clone()), (9, others)]
+            .map(|(context, of)| Communicator::new(context, of, ranks, &mut cluster.rng));
+        cluster.program(&groups);
+        let mut posts = Vec::new();
+        for c in 0..groups.len() {
+            let call = Call {
+                count: cluster.rng.random_range(0..30),
+                ..SUM
+            };
+            let mut used = vec![MARGIN; cluster.shape.all()];
+            let calls = vec![call; groups[c].ranks.len()];
+            let plan = cluster.plan(&groups, c, &calls, &mut used).expect("room");
+            for member in plan.members {
+                // At most one of those that wait for each other is missing.
+                let at = cluster.rng.random_range(0..40);
+                if member.rank != lost || cluster.rng.random_bool(0.7) {
+                    posts.push((at, c, member));
+                }
+            }
+        }
+        let (drains, pulse) = (
+            cluster.rng.random_range(0..60),
+            cluster.rng.random_range(8..20),
+        );
+        cluster.ended.clear();
+        let mut ended = BTreeMap::new();
+        for cycle in 0..600 {
+            for (_, c, member) in posts.iter().filter(|(at, ..)| *at == cycle) {
+                // A rank that is being reset posts nothing.
+                if member.rank != lost || cycle + 12 < drains {
+                    let writes = cluster.command(groups[*c].context, member);
+                    cluster.writes[member.rank].extend(writes);
+                }
+            }
+            let (lane, misses) = (cluster.pins.lost, cycle > drains + pulse);
+            cluster
+                .dut
+                .set(lane, lost, u64::from(cycle == drains + pulse));
+            for &rank in &all {
+                let drain = if rank == lost && cycle >= drains {
+                    DRAIN
+                } else {
+                    0
+                };
+                let orphaned = if rank != lost && misses { ORPHANED } else { 0 };
+                cluster.dut.set(cluster.pins.cancel, rank, drain | orphaned);
+            }
+            cluster.tick();
+            for end in std::mem::take(&mut cluster.ended) {
+                assert_eq!(
+                    ended.insert((end.rank, end.id), end.status),
+                    None,
+                    "{end:?} a second time"
+                );
+            }
+        }
+        for (_, c, member) in &posts {
+            let status = ended.get(&(member.rank, member.id)).copied();
+            match status {
+                _ if member.rank == lost => {}
+                Some(status) if *c == 0 && status == Status::RankReset as u64 => cancelled += 1,
+                Some(status) if status == Status::Ok as u64 => well += usize::from(*c == 0),
+                _ => panic!("{member:?} of communicator {c}, rank {lost} reset: {status:?}"),
+            }
+        }
+        for &rank in &all {
+            cluster.dut.set(cluster.pins.cancel, rank, 0);
+        }
+        cluster.ticks(20);
+        cluster.timed(&groups[0], Call { count: 5, ..SUM });
+    }
+    assert!(cancelled > 100 && well > 100, "{cancelled} {well}");
 }
 
 /// Recursive halving with the middle at all words of a phit.

@@ -39,6 +39,10 @@ module collective_bench #(
     input  logic                 [RANKS-1:0][11:0] offset_i,
     /// Its data.
     input  logic                 [RANKS-1:0][31:0] data_i,
+    /// By rank: it had begun and is reset.
+    input  logic                       [RANKS-1:0] lost_i,
+    /// By rank: it is being reset, and it misses another rank.
+    input  logic                  [RANKS-1:0][1:0] cancel_i,
     /// COLLECTIVES.
     output logic                            [31:0] active_o,
     /// By rank: a completion is on offer.
@@ -131,7 +135,8 @@ module collective_bench #(
       .clk_i           (clk_i),
       .rst_ni          (rst_ni),
       .write_i         (page),
-      .cancel_i        ('0),
+      .lost_i          (lost_i),
+      .cancel_i        (cancel_i),
       .posted_o        (unused_posted),
       .active_o        (active_o),
       .complete_valid_o(complete_valid_o),

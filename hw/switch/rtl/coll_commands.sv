@@ -22,8 +22,8 @@ module coll_commands #(
     input  logic [31:0]                 member_i,
     /// Communicators with a collective under way.
     input  logic [31:0]                 active_i,
-    /// Collectives that wait for other members are to end, and new ones are refused.
-    input  logic                        cancel_i,
+    /// Communicators whose collectives that wait for other members are to end, and in which new ones are refused.
+    input  logic [31:0]                 cancel_i,
 
     /// Communicators in which the rank's collective has not ended.
     output logic [31:0]                 posted_o,
@@ -66,8 +66,9 @@ module coll_commands #(
   logic [15:0] go_id_q;
   logic source_fits_q, keep_fits_q;
   logic [31:0] kept;
-  logic post, refuse, cancels, refused_empty;
-  logic [3:0] cancel_q;
+  logic post, refuse, cancels, refused_empty, more;
+  logic [31:0] cancel_q;
+  logic [3:0] settled_q;
   logic [31:0] waits, first_waits;
   alcor_abi_pkg::row_t cancel_row;
 
@@ -114,20 +115,24 @@ module coll_commands #(
     go_status = ST_OK;
     if (!source_fits_q || !keep_fits_q) go_status = ST_BAD_LOCAL;
     if (!go_ok_q || posted_o[go_row_q]) go_status = ST_BAD_COMMUNICATOR;
-    if (cancel_i) go_status = ST_RANK_RESET;
   end
 
   assign post   = go_q && go_status == ST_OK;
   assign refuse = go_q && !post;
 
-  // One at a time, and not before a collective that was about to begin when `cancel_i` rose is among those under way.
-  assign waits       = posted_o & ~active_i;
+  // One at a time, and not before a collective that was about to begin when its bit of `cancel_i` rose is among those
+  // under way.
+  assign more        = (cancel_i & ~cancel_q) != '0;
+  assign waits       = posted_o & ~active_i & cancel_i;
   assign first_waits = waits & (~waits + 1'b1);
   assign cancel_row  = {|(first_waits & 32'hFFFF_0000), |(first_waits & 32'hFF00_FF00), |(first_waits & 32'hF0F0_F0F0),
                         |(first_waits & 32'hCCCC_CCCC), |(first_waits & 32'hAAAA_AAAA)};
-  assign cancels     = cancel_i && (&cancel_q) && waits != '0 && refused_empty && !refuse;
+  assign cancels     = !more && (&settled_q) && waits != '0 && refused_empty && !refuse;
 
-  always_ff @(posedge clk_i) cancel_q <= rst_ni ? {cancel_q[2:0], cancel_i} : '0;
+  always_ff @(posedge clk_i) begin
+    cancel_q  <= rst_ni ? cancel_i : '0;
+    settled_q <= rst_ni ? {settled_q[2:0], !more} : '0;
+  end
 
   always_ff @(posedge clk_i) begin
     if (post) begin

@@ -31,8 +31,8 @@ module coll_control #(
 
     /// By rank: communicators in which the rank's collective has not ended.
     input  logic [RANKS-1:0][31:0]            posted_i,
-    /// By rank: collectives that wait for other members do not begin.
-    input  logic [RANKS-1:0]                  cancel_i,
+    /// By rank: communicators in which collectives that wait for other members do not begin.
+    input  logic [RANKS-1:0][31:0]            cancel_i,
     /// By stage: communicators whose last signature has not left.
     input  logic [STAGES-1:0][31:0]           leaving_i,
     /// A collective has ended.
@@ -66,7 +66,7 @@ module coll_control #(
     leaving  = '0;
     all_here = table_i.valid & ~collectives_o.active & ~begin_one_q;
     for (int unsigned s = 0; s < STAGES; s++) leaving = leaving | leaving_i[s];
-    for (int unsigned r = 0; r < RANKS; r++) all_here = all_here & ((posted_i[r] & {32{!cancel_i[r]}}) | ~member_i[r]);
+    for (int unsigned r = 0; r < RANKS; r++) all_here = all_here & ((posted_i[r] & ~cancel_i[r]) | ~member_i[r]);
     // The barrier's row has no members; its board asks for it.
     all_here[SyncContext] = table_i.valid[SyncContext] && sync_wanted_q
         && !collectives_o.active[SyncContext] && !begin_one_q[SyncContext];

@@ -41,8 +41,10 @@ module collective_unit #(
 
     /// By rank: a write into the rank's page, the part of collectives; a page_write_t.
     input  logic [RANKS-1:0][PageWriteW-1:0]  write_i,
-    /// By rank: collectives that wait for other members are to end, and new ones are refused.
-    input  logic [RANKS-1:0]                  cancel_i,
+    /// By rank: pulse, the rank had begun and is reset.
+    input  logic [RANKS-1:0]                  lost_i,
+    /// By rank: which collectives that wait for other members are to end, and new ones are refused; a cancel_t.
+    input  logic [RANKS-1:0][CancelW-1:0]     cancel_i,
     /// By rank: communicators in which the rank's collective has not ended.
     output logic [RANKS-1:0][31:0]            posted_o,
     /// Communicators with a collective under way.
@@ -144,6 +146,19 @@ module collective_unit #(
   logic [RANKS-1:0][CollRequestW-1:0] request;
   logic [RANKS-1:0][DestinationW-1:0] destination;
 
+  logic [RANKS-1:0][31:0] cancel;
+
+  coll_lost #(
+      .RANKS(RANKS)
+  ) u_lost (
+      .clk_i   (clk_i),
+      .rst_ni  (rst_ni),
+      .lost_i  (lost_i),
+      .cancel_i(cancel_i),
+      .member_i(member),
+      .cancel_o(cancel)
+  );
+
   for (genvar r = 0; r < RANKS; r++) begin : g_rank
     coll_commands #(
         .NODE_BYTES(NODE_BYTES)
@@ -153,7 +168,7 @@ module collective_unit #(
         .write_i          (write_i[r]),
         .member_i         (member[r] & rows.valid),
         .active_i         (collectives.active),
-        .cancel_i         (cancel_i[r]),
+        .cancel_i         (cancel[r]),
         .posted_o         (posted_o[r]),
         .end_i            ({ended_valid[r] && ended_ready[r], ended.row}),
         .refused_valid_o  (refused_valid[r]),
@@ -197,7 +212,7 @@ module collective_unit #(
       .table_i      (rows),
       .member_i     (member),
       .posted_i     (posted_o),
-      .cancel_i     (cancel_i),
+      .cancel_i     (cancel),
       .leaving_i    (leaving),
       .end_i        (ended),
       .sync_begin_i (sync_begin_i),

@@ -12,7 +12,7 @@ macro_rules! suite {
 
 suite! {
     board put get request window registration barrier order traffic progress credits paper
-    watchdog abort alpu random collectives communicators skew messages reset trust
+    watchdog abort alpu random collectives communicators skew messages reset trust hostile
 }
 
 /// All tests, in a fixed order.

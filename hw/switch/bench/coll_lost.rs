@@ -1,0 +1,110 @@
+//! `coll_lost`: which communicators a lost rank takes with it, against a record of who was lost to whom.
+
+use alcor_hw_bench::{Dut, Random, Recipe, soak};
+use rand::Rng;
+
+const RANKS: usize = 3;
+/// Cycles within which outputs follow.
+const LATENCY: u32 = 3;
+
+/// Ranks begin runs, are reset and drain; communicators change all the time. A rank's communicators are cancelled if they
+/// have a member that was lost since the rank began; none is cancelled that has no member which was lost since nobody missed
+/// a rank. In between, where a rank was lost to another rank only, either will do.
+#[test]
+fn coll_lost_random() {
+    let mut rng = Random::new("coll_lost_random");
+    let recipe =
+        Recipe::new("coll_lost", "coll_lost").blocks(&["abi", "common", "fp", "router", "switch"]);
+    let mut dut = Dut::start(&recipe.param("RANKS", RANKS as u64));
+    let [lost, cancel, member, cancelled] =
+        ["lost_i", "cancel_i", "member_i", "cancel_o"].map(|pin| dut.lanes(pin, RANKS));
+    dut.reset();
+
+    let mut members = [0u32; RANKS];
+    // By rank: whether the rank is in a run, and which others were lost to it.
+    let mut begun = [false; RANKS];
+    let mut lost_to = [[false; RANKS]; RANKS];
+    // Who was lost since nobody missed a rank.
+    let mut missed = [false; RANKS];
+    let (mut others_live, mut drained) = (0, 0);
+    for _ in 0..soak(3_000) {
+        let mut pulse = [false; RANKS];
+        let mut drains = [false; RANKS];
+        for rank in 0..RANKS {
+            match rng.random_range(0..8) {
+                0 | 1 => members[rank] = rng.random(),
+                2 => members[rank] = 1 << rng.random_range(0..32),
+                3 | 4 => (begun[rank], lost_to[rank]) = (true, [false; RANKS]),
+                5 if begun[rank] => {
+                    pulse[rank] = true;
+                    (begun[rank], lost_to[rank]) = (false, [false; RANKS]);
+                }
+                6 => drains[rank] = true,
+                _ => {}
+            }
+        }
+        // Of those that are reset in the same cycle none is left.
+        for rank in (0..RANKS).filter(|&rank| begun[rank]) {
+            for other in 0..RANKS {
+                lost_to[rank][other] |= pulse[other];
+            }
+        }
+        let is_orphaned = lost_to.map(|lost| lost.contains(&true));
+        for rank in 0..RANKS {
+            missed[rank] = (missed[rank] || pulse[rank]) && is_orphaned.contains(&true);
+        }
+        let hold = rng.random_range(LATENCY + 3..LATENCY + 20);
+        for cycle in 0..hold {
+            for rank in 0..RANKS {
+                dut.set(lost, rank, (cycle == 0 && pulse[rank]).into());
+                // A rank hears of a loss in the cycle after.
+                let hears = is_orphaned[rank] && (cycle > 0 || pulse == [false; RANKS]);
+                dut.set(
+                    cancel,
+                    rank,
+                    u64::from(drains[rank]) << 1 | u64::from(hears),
+                );
+                dut.set(member, rank, members[rank].into());
+            }
+            dut.settle();
+            dut.clock();
+            dut.settle();
+            if cycle < LATENCY {
+                continue;
+            }
+            for rank in 0..RANKS {
+                let of = |lost: &dyn Fn(usize) -> bool| {
+                    (0..RANKS)
+                        .filter(|&other| lost(other))
+                        .fold(0, |rows, other| rows | members[other])
+                };
+                let must = of(&|other| lost_to[rank][other]);
+                let may = of(&|other| missed[other]);
+                let found = dut.get(cancelled, rank) as u32;
+                if drains[rank] {
+                    assert_eq!(found, u32::MAX, "rank {rank} drains, cycle {}", dut.cycle());
+                    drained += 1;
+                    continue;
+                }
+                assert_eq!(
+                    must & !found,
+                    0,
+                    "rank {rank}, cycle {}: found {found:08x}",
+                    dut.cycle()
+                );
+                let most = if is_orphaned[rank] { may } else { 0 };
+                assert_eq!(
+                    found & !most,
+                    0,
+                    "rank {rank}, cycle {}: found {found:08x}",
+                    dut.cycle()
+                );
+                others_live += u32::from(is_orphaned[rank] && found != u32::MAX);
+            }
+        }
+    }
+    assert!(
+        others_live > 100 && drained > 100,
+        "{others_live} {drained}"
+    );
+}
