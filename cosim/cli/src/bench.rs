@@ -16,6 +16,7 @@ use alcor_cosim::{SimBoard, SimCluster};
 use alcor_paper::collectives::{self, Network, Op, Path, Plan};
 use alcor_paper::{Absent, Format, Report, Row, alpu, load, messages, plot, rma};
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 pub use host::{CountArgs, be_counted};
 pub use memory::remembered;
@@ -99,6 +100,9 @@ pub struct Args {
     /// Measure `bench collectives` at 1 MiB and 4 MiB, too
     #[arg(long)]
     full: bool,
+    /// Measure only these of `bench collectives`, separated by commas, and remember nothing
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = op_by_name())]
+    ops: Vec<Op>,
     /// Also draw the exchange of `bench rma`, the queues of `bench alpu`, or the rows of
     /// `bench collectives`, into this SVG file
     #[arg(long, value_name = "FILE")]
@@ -118,7 +122,14 @@ pub fn run(args: &Args) -> Ended {
     if args.logs.are_wanted() && !(is_traced && args.config.is_some()) {
         return Err(Error::NoTracedBench);
     }
-    let store = args.store.open(&args.subject.key())?;
+    if !args.ops.is_empty() && args.subject != Subject::Collectives {
+        return Err(Error::NoOpsToChoose);
+    }
+    let store = match args.ops[..] {
+        [] => args.store.open(&args.subject.key())?,
+        // A part of the rows would stand for all of them in the next comparison.
+        _ => None,
+    };
     let report = match args.subject {
         Subject::Rma => args.rma()?,
         Subject::Alpu => args.alpu()?,
@@ -244,23 +255,38 @@ impl Args {
             })
         };
         let traced = self.logs.add_to(config)?;
-        let mut rows = measure(&traced, Path::Hardware, &Op::ALL, &collectives::SIZES)?;
+        let ops = match self.ops[..] {
+            [] => &Op::ALL[..],
+            ref ops => ops,
+        };
+        let mut rows = measure(&traced, Path::Hardware, ops, &collectives::SIZES)?;
         let cluster = open(config)?;
         let network = network(&cluster, config)?;
         rows.extend(collectives::rate_row(&rows, &network));
         let say = |row: &str, cycles| {
             eprintln!("bench collectives: {config}: {row}: {cycles} cycles");
         };
-        let shared = collectives::shared_rows(cluster.cluster()?, &network, self.seed, say)?;
-        rows.extend(shared);
+        if ops.contains(&Op::Allreduce) {
+            let shared = collectives::shared_rows(cluster.cluster()?, &network, self.seed, say)?;
+            rows.extend(shared);
+        }
         if self.full {
             let memory = collectives::STREAM_NODE_BYTES.to_string();
             let large = with_option(config, "NODE_BYTES", &memory);
-            let (ops, sizes) = (collectives::STREAM_OPS, collectives::STREAM_SIZES);
-            rows.extend(measure(&large, Path::Hardware, &ops, &sizes)?);
+            let is_wanted = |op: &Op| ops.contains(op);
+            let streams: Vec<Op> = collectives::STREAM_OPS
+                .into_iter()
+                .filter(is_wanted)
+                .collect();
+            rows.extend(measure(
+                &large,
+                Path::Hardware,
+                &streams,
+                &collectives::STREAM_SIZES,
+            )?);
         }
         let sizes = collectives::SOFTWARE_SIZES;
-        let software = measure(config, Path::Software, &Op::ALL, &sizes)?;
+        let software = measure(config, Path::Software, ops, &sizes)?;
         let compared = collectives::compared(software, &rows);
         rows.extend(compared);
         Ok(rows)
@@ -383,6 +409,13 @@ fn open(config: &str) -> Result<Arc<SimCluster>, Error> {
 fn with_option(config: &str, name: &str, value: &str) -> String {
     let separator = if config.contains('?') { '&' } else { '?' };
     format!("{config}{separator}{name}={value}")
+}
+
+/// Reads the name of a collective.
+fn op_by_name() -> impl TypedValueParser<Value = Op> {
+    let named = |name: String| Op::ALL.into_iter().find(|op| op.name() == name);
+    PossibleValuesParser::new(Op::ALL.map(Op::name))
+        .try_map(move |name| named(name).ok_or("no such collective"))
 }
 
 /// Opens boards and measures collectives on them.

@@ -100,6 +100,9 @@ pub enum Error {
         "--trace and --packets are of one configuration: name it with --config, for `bench rma`, `alpu` or `collectives`"
     )]
     NoTracedBench,
+    /// Only one benchmark has collectives to choose from.
+    #[error("--ops chooses among the collectives of `bench collectives`")]
+    NoOpsToChoose,
     /// A path can't stand in a URI.
     #[error(
         "a timeline or packet log can't go to `{path}`: the path has `&` in it, or is not text",
@@ -247,6 +250,7 @@ impl From<&Error> for Exit {
             | Error::NoTrace(_)
             | Error::ManyTraces(_)
             | Error::NoTracedBench
+            | Error::NoOpsToChoose
             | Error::BadLogPath(_)
             | Error::OneBoard { .. }
             | Error::SharedTwice(_)

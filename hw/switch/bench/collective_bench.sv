@@ -1,3 +1,4 @@
+`include "assertions.svh"
 `include "phit_types.svh"
 
 import alcor_abi_pkg::*;
@@ -108,9 +109,7 @@ module collective_bench #(
     assign tx_phit_o[s] = (64 * PhitWords)'(tx_phit[s]);
     assign rx_phit[s]   = W'(rx_phit_i[s]);
 
-    always_ff @(posedge clk_i) begin
-      if (rst_ni && tx_valid_o[s] && phit.head.high.stage != 3'(s)) $error("a phit of another stage");
-    end
+    `ALCOR_IMPLIES(collective_bench_stage, tx_valid_o[s], phit.head.high.stage == 3'(s))
   end
 
   logic [RANKS-1:0] read_req, read_gnt, read_rvalid, write_valid, write_ready;

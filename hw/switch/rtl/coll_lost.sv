@@ -47,9 +47,8 @@ module coll_lost #(
     assign cancel      = cancel_i[r];
     assign orphaned[r] = cancel.orphaned;
 
-    always_ff @(posedge clk_i) begin
-      cancel_o[r] <= rst_ni ? {32{cancel.drain}} | (rows_q & {32{cancel.orphaned}}) : '0;
-    end
+    // No rank drains or misses another one in a reset.
+    always_ff @(posedge clk_i) cancel_o[r] <= {32{cancel.drain}} | (rows_q & {32{cancel.orphaned}});
 
     `ALCOR_NEXT(coll_lost_none, rst_ni && cancel == '0, cancel_o[r] == '0)
   end
