@@ -69,6 +69,8 @@ module rma_completion_queue #(
   logic advanced_q, full;
   logic [31:0] ahead_q;
   logic [15:0] mask, mask_q;
+  logic [29:0] base_q;
+  logic stalled, clear, clear_q;
 
   assign reply_ready_o = room;
   assign local_ready_o = room && !reply_valid_i;
@@ -96,7 +98,10 @@ module rma_completion_queue #(
   assign full            = (ahead_q & ~{16'd0, mask_q}) != '0;
   // The distance to the tail follows the head a cycle later; the next entry waits for it.
   assign write_valid_o   = valid && !advanced_q && (word_q != '0 || !full);
-  assign write_address_o = settings_i.base[31:2] + 30'({head_q[15:0] & mask_q, word_q});
+  assign write_address_o = base_q + 30'({head_q[15:0] & mask_q, word_q});
+  // Registers that the host writes meanwhile count for the next write.
+  assign stalled         = write_valid_o && !write_ready_i;
+  assign clear           = (settings_i.clear || clear_q) && !stalled;
   assign state_o.overflow = valid && !advanced_q && word_q == '0 && full;
 
   // The count of retired commands is written last.
@@ -126,20 +131,25 @@ module rma_completion_queue #(
         ready  = 1'b1;
       end
     end
-    if (settings_i.clear) head_d = '0;
+    if (clear) head_d = '0;
   end
 
   always_ff @(posedge clk_i) begin
-    mask_q  <= mask;
-    ahead_q <= head_q - settings_i.tail;
+    if (!stalled) begin
+      base_q  <= settings_i.base[31:2];
+      mask_q  <= mask;
+      ahead_q <= head_q - settings_i.tail;
+    end
     if (!rst_ni) begin
+      clear_q    <= 1'b0;
       head_q     <= '0;
       word_q     <= '0;
       advanced_q <= 1'b0;
     end else begin
       head_q     <= head_d;
       word_q     <= word_d;
-      advanced_q <= ready || settings_i.clear;
+      clear_q    <= (settings_i.clear || clear_q) && stalled;
+      advanced_q <= ready || clear;
     end
   end
 
@@ -147,7 +157,7 @@ module rma_completion_queue #(
   assign idle_o       = empty;
 
   // The address and the choice of word hold; the retired count is whatever it is when written.
-  `ALCOR_STABLE(a_write_stable, write_valid_o && !settings_i.clear, write_ready_i, write_address_o)
+  `ALCOR_STABLE(a_write_stable, write_valid_o, write_ready_i, write_address_o)
 
   `ALCOR_COVER(c_full_completions, !room)
   `ALCOR_COVER(c_full_ring, state_o.overflow)
