@@ -27,8 +27,8 @@ const UNIT_BYTES: u64 = 256 << 10;
 /// second.
 const SMALL_BYTES: u64 = 1 << 20;
 
-/// What every file of every model includes, behind [`HOOKS`]. Precompiled once for all models: to read these headers takes
-/// a compiler longer than to compile a small block.
+/// Headers that follow [`HOOKS`] in the header of all models, which is precompiled once: a compiler takes longer to read them
+/// than to compile a small block.
 const HEADERS: &str = "#include \"verilated.h\"
 #include \"verilated_syms.h\"
 #include <chrono>
@@ -36,7 +36,7 @@ const HEADERS: &str = "#include \"verilated.h\"
 #include <memory>
 #include <stdexcept>
 ";
-/// The header ahead of each file of a model, behind those. All files of the model include its parts anyway.
+/// The model's own header, which comes next. All files of the model include its parts anyway.
 const MODEL_HEADER: &str = "Vmodel__pch.h";
 
 /// How much of a failed command's output an error carries.
@@ -44,7 +44,7 @@ const OUTPUT_LINES: usize = 40;
 
 /// The text of all that the bindings add to a model.
 pub(crate) fn shim_text() -> String {
-    [SHIM, HOOKS, LZ4, ZLIB, EXPORTS].join("\0")
+    [SHIM, HOOKS, HEADERS, UNOPTIMISED, LZ4, ZLIB, EXPORTS].join("\0")
 }
 
 /// What decides how the C++ is compiled.
@@ -105,7 +105,7 @@ enum Pace {
     Runtime,
 }
 
-/// Ahead of code that runs once for each instance, as constructors do: that is not worth the compiler's time.
+/// Precedes code that runs once for each instance, as constructors do: to optimise it costs more time than it saves.
 const UNOPTIMISED: &str = "#ifdef __clang__
 #pragma clang optimize off
 #else
@@ -380,9 +380,10 @@ impl Job<'_> {
                 text += &includes(&slow);
             }
             let mut hasher = self.hasher(Pace::Model);
-            add(&mut hasher, text.as_bytes());
-            let files = [&fast[..], &slow, &[MODEL_HEADER, "hooks.h"]].concat();
-            closures.add(&files, &mut hasher)?;
+            for part in [HOOKS, HEADERS, &text] {
+                add(&mut hasher, part.as_bytes());
+            }
+            closures.add(&[&fast[..], &slow, &[MODEL_HEADER]].concat(), &mut hasher)?;
             let file = PathBuf::from(format!("alcor_unit_{}.cpp", units.len()));
             write(&self.generated.join(&file), &text)?;
             units.push(Unit {

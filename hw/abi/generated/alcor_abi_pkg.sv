@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hA06C0FCC;
+  localparam logic [31:0] ABI_HASH = 32'hCF0B33CB;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -894,7 +894,7 @@ package alcor_abi_pkg;
     logic commands;
     /// Not used: zero.
     logic unused_3_3;
-    /// A rank of this board that had begun was reset since this one began. What ranks do together (BARRIER, REGISTER, DEREGISTER, collectives) ends at once, with ST_RANK_RESET, until BEGIN.
+    /// A rank of this board that had begun was reset since this one began. BARRIER, REGISTER, DEREGISTER and collectives of communicators that the reset rank is a member of end at once, with ST_RANK_RESET, until BEGIN.
     logic orphaned;
     /// RANK_RESET is under way: commands are dropped, messages that come are refused.
     logic busy;

@@ -88,7 +88,7 @@ module rank_tile #(
     input  alcor_abi_pkg::completion_t       collective_i,
     /// Collectives of this rank have not ended.
     input  logic                             collectives_i,
-    /// Which collectives that wait for other ranks are to be cancelled, and new ones refused.
+    /// The reason to cancel collectives that wait for other ranks, and to refuse new ones.
     output alcor_abi_pkg::cancel_t           cancel_o,
 
     /// At a collective command; see rma_sync.

@@ -274,6 +274,68 @@ fn rma_completion_queue_wraps() {
     );
 }
 
+/// The host writes the ring's registers at any time, also while a memory write waits: what is offered stays as it is until
+/// the write is done. A new base clears the count then, and a ring that is set up afterwards works.
+#[test]
+fn rma_completion_queue_rewritten() {
+    let mut bench = Bench::new(0, "rma_completion_queue_rewritten");
+    let mut stalls = 0;
+    for _ in 0..soak(200) {
+        let mut port = Sink::new(Pace::Chance(0.2));
+        let mut offered = None;
+        let mut cleared = false;
+        for cycle in 0..300 {
+            let rng = &mut *bench.rng;
+            let block = &mut bench.block;
+            // The queue is empty at the end.
+            block.set("reply_valid_i", cycle < 100 && rng.random_bool(0.3));
+            block.set("local_valid_i", false);
+            let rewrites = cycle < 200 && rng.random_bool(0.1);
+            let clears = rewrites && rng.random_bool(0.3);
+            block.set("clear_i", clears);
+            if clears {
+                block.set("base_i", rng.random_range(0..MEMORY_WORDS as u32 / 4) * 16);
+            }
+            if rewrites && rng.random_bool(0.3) {
+                block.set("log2_entries_i", rng.random_range(0..8u32));
+            }
+            if rewrites && rng.random_bool(0.3) {
+                block.set("tail_i", rng.random::<u32>() >> rng.random_range(0..32));
+            }
+            block.set("write_ready_i", cycle >= 200 || port.ready(rng));
+            block.settle();
+            let address = block.word("write_address_o");
+            let now = block.is("write_valid_o").then_some(address);
+            if offered.is_some() {
+                assert_eq!(now, offered, "cycle {}: a write that waits", block.cycle());
+                stalls += 1;
+            }
+            offered = now.filter(|_| !block.is("write_ready_i"));
+            cleared |= clears;
+            block.clock();
+            block.settle();
+            // The count begins anew once no write waits.
+            if cleared && offered.is_none() {
+                assert_eq!(block.word("head_o"), 0, "cycle {}", block.cycle());
+                cleared = false;
+            }
+        }
+        assert!(bench.block.is("idle_o"));
+        bench.set_ring(64, 3);
+        bench.reply.set_pace(Pace::Always);
+        let mut host = Sink::new(Pace::Always);
+        for _ in 0..4 {
+            let completion = bench.completion();
+            bench.reply.push(completion);
+        }
+        for _ in 0..60 {
+            bench.cycle(&mut host);
+        }
+        assert!(bench.waiting.is_empty() && bench.entries.is_empty() && bench.head == 4);
+    }
+    assert!(stalls > 1000, "{stalls}");
+}
+
 #[test]
 fn rma_completion_queue_random() {
     (0..DEPTHS.len()).for_each(random);

@@ -99,7 +99,7 @@ module rma_completion_queue #(
   // The distance to the tail follows the head a cycle later; the next entry waits for it.
   assign write_valid_o   = valid && !advanced_q && (word_q != '0 || !full);
   assign write_address_o = base_q + 30'({head_q[15:0] & mask_q, word_q});
-  // Registers that the host writes meanwhile count for the next write.
+  // A register that the host writes while a memory write waits takes effect after that write.
   assign stalled         = write_valid_o && !write_ready_i;
   assign clear           = (settings_i.clear || clear_q) && !stalled;
   assign state_o.overflow = valid && !advanced_q && word_q == '0 && full;

@@ -1731,8 +1731,9 @@ fn collective_next() {
     }
 }
 
-/// A rank is reset while others of its board post and end collectives: those that wait in its communicator are cancelled, each
-/// ends once, and those of other communicators end well. Afterwards all go on.
+/// A rank is reset while it and other ranks of its board post and end collectives. Waiting collectives of its communicator are
+/// cancelled, each ends once, also one that is posted in the last cycles of the reset. Collectives of another communicator end
+/// well. Afterwards all ranks go on.
 #[test]
 fn collective_lost() {
     const DRAIN: u64 = 2;
@@ -1747,6 +1748,12 @@ fn collective_lost() {
         let groups = [(3, all.clone()), (9, others)]
             .map(|(context, of)| Communicator::new(context, of, ranks, &mut cluster.rng));
         cluster.program(&groups);
+        let (drains, pulse) = (
+            cluster.rng.random_range(0..60),
+            cluster.rng.random_range(8..20),
+        );
+        // Some cycles after the pulse the reset ends.
+        let over = drains + pulse + cluster.rng.random_range(4..8);
         let mut posts = Vec::new();
         for c in 0..groups.len() {
             let call = Call {
@@ -1757,37 +1764,34 @@ fn collective_lost() {
             let calls = vec![call; groups[c].ranks.len()];
             let plan = cluster.plan(&groups, c, &calls, &mut used).expect("room");
             for member in plan.members {
-                // At most one of those that wait for each other is missing.
-                let at = cluster.rng.random_range(0..40);
-                if member.rank != lost || cluster.rng.random_bool(0.7) {
-                    posts.push((at, c, member));
-                }
+                // The rank that is reset posts at any time before the end of its reset, often shortly before.
+                let at = match (member.rank == lost, cluster.rng.random_bool(0.7)) {
+                    (true, true) => over - cluster.rng.random_range(8..12),
+                    (true, false) => cluster.rng.random_range(0..over),
+                    _ => cluster.rng.random_range(0..40),
+                };
+                posts.push((at, c, member));
             }
         }
-        let (drains, pulse) = (
-            cluster.rng.random_range(0..60),
-            cluster.rng.random_range(8..20),
-        );
         cluster.ended.clear();
         let mut ended = BTreeMap::new();
         for cycle in 0..600 {
             for (_, c, member) in posts.iter().filter(|(at, ..)| *at == cycle) {
-                // A rank that is being reset posts nothing.
-                if member.rank != lost || cycle + 12 < drains {
-                    let writes = cluster.command(groups[*c].context, member);
-                    cluster.writes[member.rank].extend(writes);
-                }
+                let writes = cluster.command(groups[*c].context, member);
+                cluster.writes[member.rank].extend(writes);
+            }
+            // The next holder of the rank does not go on with a half command.
+            if cycle == over {
+                cluster.writes[lost].clear();
+                cluster.operands[lost].clear();
             }
             let (lane, misses) = (cluster.pins.lost, cycle > drains + pulse);
             cluster
                 .dut
                 .set(lane, lost, u64::from(cycle == drains + pulse));
             for &rank in &all {
-                let drain = if rank == lost && cycle >= drains {
-                    DRAIN
-                } else {
-                    0
-                };
+                let is_reset = rank == lost && (drains..over).contains(&cycle);
+                let drain = if is_reset { DRAIN } else { 0 };
                 let orphaned = if rank != lost && misses { ORPHANED } else { 0 };
                 cluster.dut.set(cluster.pins.cancel, rank, drain | orphaned);
             }
@@ -1803,7 +1807,13 @@ fn collective_lost() {
         for (_, c, member) in &posts {
             let status = ended.get(&(member.rank, member.id)).copied();
             match status {
-                _ if member.rank == lost => {}
+                // The next holder is to find no collective of the last one.
+                None if member.rank == lost => {
+                    assert!(
+                        !cluster.went.contains_key(&(lost, member.id)),
+                        "{member:?} has not ended"
+                    );
+                }
                 Some(status) if *c == 0 && status == Status::RankReset as u64 => cancelled += 1,
                 Some(status) if status == Status::Ok as u64 => well += usize::from(*c == 0),
                 _ => panic!("{member:?} of communicator {c}, rank {lost} reset: {status:?}"),

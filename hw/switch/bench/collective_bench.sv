@@ -40,9 +40,9 @@ module collective_bench #(
     input  logic                 [RANKS-1:0][11:0] offset_i,
     /// Its data.
     input  logic                 [RANKS-1:0][31:0] data_i,
-    /// By rank: it had begun and is reset.
+    /// By rank: pulse, the rank had begun and is reset.
     input  logic                       [RANKS-1:0] lost_i,
-    /// By rank: it is being reset, and it misses another rank.
+    /// By rank: a cancel_t.
     input  logic                  [RANKS-1:0][1:0] cancel_i,
     /// COLLECTIVES.
     output logic                            [31:0] active_o,

@@ -22,7 +22,7 @@ module coll_commands #(
     input  logic [31:0]                 member_i,
     /// Communicators with a collective under way.
     input  logic [31:0]                 active_i,
-    /// Communicators whose collectives that wait for other members are to end, and in which new ones are refused.
+    /// Communicators in which waiting collectives end with ST_RANK_RESET, and new ones are refused with it.
     input  logic [31:0]                 cancel_i,
 
     /// Communicators in which the rank's collective has not ended.
@@ -115,6 +115,8 @@ module coll_commands #(
     go_status = ST_OK;
     if (!source_fits_q || !keep_fits_q) go_status = ST_BAD_LOCAL;
     if (!go_ok_q || posted_o[go_row_q]) go_status = ST_BAD_COMMUNICATOR;
+    // A collective that is posted at the end of a reset would not be cancelled.
+    if (cancel_i[go_row_q]) go_status = ST_RANK_RESET;
   end
 
   assign post   = go_q && go_status == ST_OK;

@@ -2,9 +2,9 @@
 
 import alcor_abi_pkg::*;
 
-/// Communicators whose collectives are cancelled: all those of a rank that is being reset and, for a rank whose neighbour
-/// was reset, those that the neighbour is a member of. The others go on: a rank that resets itself takes part in no
-/// collective of theirs.
+/// Communicators in which a rank's waiting collectives are cancelled. A rank that is being reset loses all of them. A rank
+/// whose neighbour on the board was reset loses the communicators that the neighbour is a member of; its other
+/// communicators go on.
 module coll_lost #(
     /// Ranks of the board.
     parameter int unsigned RANKS = 1
@@ -21,11 +21,11 @@ module coll_lost #(
     /// By rank: communicators that the rank is a member of.
     input  logic [RANKS-1:0][31:0]        member_i,
 
-    /// By rank: communicators whose collectives that wait for other members end, and in which new ones are refused.
+    /// By rank: communicators in which waiting collectives end, and new ones are refused.
     output logic [RANKS-1:0][31:0]        cancel_o
 );
 
-  // Ranks that were lost to a rank that has not begun a run since.
+  // Ranks that were reset; they are forgotten when no rank is orphaned any more.
   logic [RANKS-1:0] lost_q, orphaned;
   logic [31:0] rows, rows_q;
 
@@ -36,7 +36,7 @@ module coll_lost #(
 
   always_ff @(posedge clk_i) begin
     rows_q <= rows;
-    // Whoever misses a rank says so from the cycle after the pulse.
+    // The other ranks are orphaned from the cycle after the pulse.
     if (!rst_ni) lost_q <= '0;
     else if (lost_i != '0) lost_q <= lost_q | lost_i;
     else if (orphaned == '0) lost_q <= '0;
@@ -47,7 +47,7 @@ module coll_lost #(
     assign cancel      = cancel_i[r];
     assign orphaned[r] = cancel.orphaned;
 
-    // No rank drains or misses another one in a reset.
+    // No rank drains or is orphaned in a reset.
     always_ff @(posedge clk_i) cancel_o[r] <= {32{cancel.drain}} | (rows_q & {32{cancel.orphaned}});
 
     `ALCOR_NEXT(coll_lost_none, rst_ni && cancel == '0, cancel_o[r] == '0)

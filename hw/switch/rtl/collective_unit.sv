@@ -43,7 +43,7 @@ module collective_unit #(
     input  logic [RANKS-1:0][PageWriteW-1:0]  write_i,
     /// By rank: pulse, the rank had begun and is reset.
     input  logic [RANKS-1:0]                  lost_i,
-    /// By rank: which collectives that wait for other members are to end, and new ones are refused; a cancel_t.
+    /// By rank: the reason to cancel collectives that wait for other members, and to refuse new ones; a cancel_t.
     input  logic [RANKS-1:0][CancelW-1:0]     cancel_i,
     /// By rank: communicators in which the rank's collective has not ended.
     output logic [RANKS-1:0][31:0]            posted_o,

@@ -16,7 +16,7 @@ use crate::test::tests;
 use crate::{Context, Failure};
 
 /// The reason that programs give.
-const REASON: u8 = 0x2A;
+pub(super) const REASON: u8 = 0x2A;
 
 tests! {
     abort: Rma;
@@ -290,7 +290,7 @@ fn live_or_die(context: &Context, rank: u32, victim: u32) -> alcor::Result<()> {
 
 /// How a rank ends the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cause {
+pub(super) enum Cause {
     Abort,
     Error,
     Panic,
@@ -402,8 +402,8 @@ impl Told {
     }
 }
 
-/// The run failed for what `culprit` did.
-fn ended_by<T>(
+/// Whether the run failed as `culprit` ended it, and in the way of `cause`.
+pub(super) fn ended_by<T>(
     ended: Result<Vec<T>, JobError>,
     culprit: GlobalRank,
     cause: Cause,

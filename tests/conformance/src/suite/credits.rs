@@ -1,8 +1,9 @@
 //! Credits: nothing is lost on the way into the command queue.
 
 use alcor::abi::command;
-use alcor::{AbortReason, Error, GlobalRank, JobError, Opcode, Options, PageOffset, Rights};
+use alcor::{GlobalRank, Opcode, Options, PageOffset, Rights};
 
+use super::abort::{Cause, REASON, ended_by};
 use super::registration::idle;
 use crate::context::{after, before};
 use crate::failure::{holds, same, same_bytes};
@@ -169,7 +170,6 @@ pub(super) fn spoilt(
     spoil: impl Fn(&mut alcor::Rank) -> Result<(), Failure> + Sync,
     others: impl Fn(&mut alcor::Rank) -> Result<(), Failure> + Sync,
 ) -> Result<(), Failure> {
-    const REASON: u8 = 0x51;
     let ended = context.attempt(Options::default(), context.ranks(), |rank| {
         if rank.pid() == GlobalRank(0) {
             spoil(rank)?;
@@ -180,16 +180,5 @@ pub(super) fn spoilt(
         rank.barrier()?;
         Ok(())
     });
-    let aborted = Error::Aborted {
-        by: GlobalRank(0),
-        reason: AbortReason(REASON),
-    };
-    match ended {
-        Err(JobError::Failed {
-            source: Error::Aborted { by, reason },
-            ..
-        }) if by == GlobalRank(0) && reason == AbortReason(REASON) => Ok(()),
-        Err(error) => Err(Failure::from_run(error)),
-        Ok(_) => Err(Failure::new("the run", aborted, "success")),
-    }
+    ended_by(ended, GlobalRank(0), Cause::Abort)
 }

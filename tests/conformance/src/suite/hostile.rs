@@ -1,42 +1,43 @@
-//! A rank whose program writes anything to its page, beside ranks that compute and check.
+//! A rank whose program writes random values to its page, beside ranks that compute and check.
 //!
-//! `docs/trust.md` says what such a rank can do: spoil its own memory and what windows let it write, end the run (ABORT), and
-//! write rows of communicators. The last two are left out here; everything else must leave the others as they are.
+//! `docs/trust.md` lists the rights of a rank. It may spoil its own memory and windows that grant writing, end the run (ABORT) and
+//! write rows of communicators. ABORT and rows are left out here. No other write may change a result of another rank.
+//! With several boards, the rank posts no collectives: a reset waits for those that have begun, and members on other boards
+//! do not join in.
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use alcor::abi::packets::{x_commit, x_tag};
 use alcor::abi::{command, rank as page};
-use alcor::{AbortReason, Communicator, Error, GlobalRank, JobError, NodeAddr, Opcode, Operation, Options, PageOffset, Rank, Region, Rights, Window};
+use alcor::{Communicator, GlobalRank, NodeAddr, Opcode, Operation, Options, PageOffset, Rank, Region, Rights, Window};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 
+use super::abort::{Cause, REASON, ended_by};
 use super::registration::idle;
 use super::reset::works_again;
 use crate::failure::{holds, same, same_bytes};
 use crate::test::tests;
 use crate::{Context, Failure};
 
-/// Why the hostile rank ends the run, once it has written enough.
-const REASON: u8 = 0x5A;
 /// Bytes of each window.
 const BYTES: usize = 1024;
 /// Longer than a fragment, and than a packet of the smallest configuration.
 const LONGEST: usize = 700;
-/// Rounds of the others, of which the hostile rank sees a part.
+/// More rounds than the others come to before the hostile rank ends the run.
 const ROUNDS: u32 = 1_000_000;
 
 tests! {
     hostile: Rma Messages;
 
-    /// The last rank writes anything, while the others get, put, send, receive and reduce among themselves.
+    /// The last rank writes random values to its page, while the others get, put, send, receive and reduce among themselves.
     last(context, ranks >= 2) {
         run(context, GlobalRank(context.ranks() - 1))
     }
 
-    /// The same of the first rank.
+    /// The first rank does so.
     first(context, ranks >= 2) {
         run(context, GlobalRank(0))
     }
@@ -48,7 +49,7 @@ fn run(context: &Context, hostile: GlobalRank) -> Result<(), Failure> {
         let mut place = Place::new(context, rank, hostile)?;
         rank.barrier()?;
         if rank.pid() == hostile {
-            writes_anything(context, rank)?;
+            write_at_random(context, rank)?;
             return Ok(rank.abort(REASON)?);
         }
         for round in 0..ROUNDS {
@@ -57,26 +58,22 @@ fn run(context: &Context, hostile: GlobalRank) -> Result<(), Failure> {
         }
         Ok(())
     });
-    match ended {
-        Err(JobError::Failed { source: Error::Aborted { by, reason: AbortReason(REASON) }, .. }) if by == hostile => {}
-        Err(error) => return Err(Failure::from_run(error)),
-        Ok(_) => return Err(Failure::new("the run", "ended by the hostile rank", "ended by itself")),
-    }
+    ended_by(ended, hostile, Cause::Abort)?;
     let rounds = rounds.into_inner();
     holds("rounds of the others beside the hostile rank", "some", rounds >= context.ranks(), rounds)?;
     works_again(context)
 }
 
-/// What one of the others has.
+/// Memory, windows and communicator of one of the other ranks.
 struct Place {
-    /// The others, in order, and the place of this one.
+    /// The other ranks in order, this one included, and the place of this one.
     others: Vec<GlobalRank>,
     me: usize,
-    /// Others may only read this.
+    /// A window without the right to write.
     shown: Window<u8>,
-    /// Whoever likes may write this, so nothing of it is known.
+    /// A window that the hostile rank may write, too: its contents are not checked.
     open: Window<u8>,
-    /// In no window, on both sides of the windows.
+    /// Memory in no window, on both sides of the windows.
     guards: [Region<u8>; 2],
     data: Region<u8>,
     found: Region<u8>,
@@ -116,7 +113,7 @@ impl Place {
 
     fn round(&mut self, context: &Context, rank: &mut Rank, round: u32) -> Result<(), Failure> {
         let (me, count) = (rank.pid(), self.others.len());
-        // A part of what another one shows.
+        // A part of another rank's read-only window.
         let from = *self.others.choose(&mut self.rng).expect("this one at least");
         let at = self.rng.random_range(0..BYTES - LONGEST);
         let length = self.rng.random_range(0..=LONGEST);
@@ -124,7 +121,7 @@ impl Place {
         rank.get(&self.shown, from, at, &found)?;
         let expected = context.noise(&[SHOWN, u64::from(from.0)], BYTES);
         same_bytes(told(me, round, "what it got"), &expected[at..at + length], &rank.read_vec(&found)?)?;
-        // A put, of which only the end is known.
+        // A put, of which only the completion is checked.
         rank.put(&self.open, from, at, &self.data.slice(..length)?)?;
         // A message to the next one, and one from the last one.
         let (next, last) = (self.others[(self.me + 1) % count], self.others[(self.me + count - 1) % count]);
@@ -168,78 +165,93 @@ fn told(me: GlobalRank, round: u32, what: &str) -> impl Display {
     format!("{me}, round {round}: {what}")
 }
 
-/// Registers that a rank may not write without harm to others, as `docs/trust.md` says.
-fn is_left_out(offset: u32) -> bool {
+/// Whether a write there is left out.
+fn is_left_out(offset: u32, boards: u32) -> bool {
     let rows = page::COMM_ROW..page::COMM_PARTNER + 4 * page::COMM_PARTNER_COUNT;
-    offset == command(Opcode::Abort) || rows.contains(&offset)
+    offset == command(Opcode::Abort) || rows.contains(&offset) || (boards > 1 && offset == page::C_GO)
 }
 
-/// Writes any registers of the rank's own page, and any words of the rank's own memory.
-fn writes_anything(context: &Context, rank: &mut Rank) -> Result<(), Failure> {
+/// Writes random registers of the rank's own page, and random words of the rank's own memory. The rank begins the run anew
+/// after some hundred writes, as a command that waits for the other ranks blocks the command queue until then.
+fn write_at_random(context: &Context, rank: &mut Rank) -> Result<(), Failure> {
     let mut rng = context.rng(&[u64::from(rank.pid().0)]);
     let (memory, ranks) = (rank.board().node_bytes, rank.nprocs());
-    let mut writes = context.scale(4_000, 200_000);
-    while writes > 0 {
-        let offset = match rng.random_range(0..100) {
-            0..65 => command(*COMMANDS.choose(&mut rng).expect("some")),
-            65..80 => rng.random_range(0..64) * 4,
-            80..97 => *REGISTERS.choose(&mut rng).expect("some"),
-            _ => rng.random_range(0..0x400) * 4,
-        };
-        if is_left_out(offset) {
-            continue;
-        }
-        let value = value(&mut rng, ranks, memory);
-        rank.port().write32(PageOffset(offset), value)?;
-        writes -= 1;
-        match rng.random_range(0..1000) {
-            // The others have the time for a round or two.
-            ..100 => idle(rank, rng.random_range(0..200))?,
-            100..103 => {
-                let bytes: Vec<u8> = (0..64).map(|_| rng.random()).collect();
-                let at = rng.random_range(0..(memory - 64) / 4) * 4;
-                rank.port().write_memory(NodeAddr(at), &bytes)?;
+    let boards = ranks / rank.board().ranks;
+    let commands: Vec<Opcode> = Opcode::ALL.iter().copied().filter(|opcode| !RARE.contains(opcode)).collect();
+    let mut left = context.scale(4_000, 200_000);
+    let mut retired = 0;
+    while left > 0 {
+        for _ in 0..rng.random_range(20..400).min(left) {
+            let offset = match rng.random_range(0..1000) {
+                ..750 => command(*commands.choose(&mut rng).expect("some")),
+                750..960 => *REGISTERS.choose(&mut rng).expect("some"),
+                960..970 => rng.random_range(0..64) * 4,
+                _ => rng.random_range(0x100..0x400) * 4,
+            };
+            if is_left_out(offset, boards) {
+                continue;
             }
-            103..107 => {
-                rank.port().read32(PageOffset(0x400 + 4 * rng.random_range(0..0x100)))?;
-            }
-            107 => rank.port().write32(PageOffset(page::RANK_RESET), 1)?,
-            // Only a rank in its run reaches others.
-            108..112 => {
-                for (opcode, value) in [(Opcode::SetPid, rank.pid().0), (Opcode::SetNprocs, ranks), (Opcode::BeginRun, 0)] {
-                    rank.port().write32(PageOffset(command(opcode)), value)?;
+            let value = value(&mut rng, offset, ranks, memory);
+            rank.port().write32(PageOffset(offset), value)?;
+            match rng.random_range(0..1000) {
+                // The others have the time for a round or two.
+                ..100 => idle(rank, rng.random_range(0..200))?,
+                100..103 => {
+                    let bytes: Vec<u8> = (0..64).map(|_| rng.random()).collect();
+                    let at = rng.random_range(0..(memory - 64) / 4) * 4;
+                    rank.port().write_memory(NodeAddr(at), &bytes)?;
                 }
+                103..107 => {
+                    rank.port().read32(PageOffset(0x400 + 4 * rng.random_range(0..0x100)))?;
+                }
+                _ => {}
             }
-            _ => {}
+            left -= 1;
+        }
+        retired += rank.port().read32(PageOffset(page::RETIRED))?;
+        let patience = match left {
+            // As many cycles as the longest transfer takes words, and more.
+            0 => memory,
+            _ => rng.random_range(0..4) * 1000,
+        };
+        let state = reset(rank, patience)?;
+        let is_over = page::reset_state::BUSY.get(state) == 0;
+        holds("RESET_STATE after the last reset", "not busy", is_over || left > 0, format_args!("{state:#010x}"))?;
+        for (opcode, value) in [(Opcode::SetPid, rank.pid().0), (Opcode::SetNprocs, ranks), (Opcode::BeginRun, 0)] {
+            rank.port().write32(PageOffset(command(opcode)), value)?;
         }
     }
-    Ok(())
+    let least = context.scale(500, 25_000);
+    holds("commands of the hostile rank that left its queue", format_args!("at least {least}"), retired >= least, retired)
 }
 
-/// Commands that reach other ranks, beside the operands that they take.
-const COMMANDS: [Opcode; 19] = [
-    Opcode::Put1,
-    Opcode::PutN,
-    Opcode::Get,
-    Opcode::Data8,
-    Opcode::XOffset,
-    Opcode::XLaddr,
-    Opcode::XLength,
+/// Resets the rank. RESET_STATE when the reset is over, or after so many cycles.
+fn reset(rank: &mut Rank, patience: u32) -> Result<u32, Failure> {
+    rank.port().write32(PageOffset(page::RANK_RESET), page::rank_reset::RESET.mask())?;
+    let mut waited = 0;
+    loop {
+        let state = rank.port().read32(PageOffset(page::RESET_STATE))?;
+        if page::reset_state::BUSY.get(state) == 0 || waited >= patience {
+            return Ok(state);
+        }
+        idle(rank, 200)?;
+        waited += 200;
+    }
+}
+
+/// Commands that block or end what follows them: those that wait for other ranks, change the run, or name a window that the
+/// rank's table does not have after a reset. They are written less often, as opcodes at random.
+const RARE: [Opcode; 7] = [
+    Opcode::SetNprocs,
+    Opcode::EndRun,
+    Opcode::Abort,
+    Opcode::Register,
+    Opcode::Deregister,
+    Opcode::Barrier,
     Opcode::XWindow,
-    Opcode::XTag,
-    Opcode::XOffset,
-    Opcode::XLength,
-    Opcode::XPut,
-    Opcode::XGet,
-    Opcode::XSend,
-    Opcode::XAnnounce,
-    Opcode::XReceive,
-    Opcode::XProbe,
-    Opcode::XCancel,
-    Opcode::XPut,
 ];
 
-/// Registers that change what the page does.
+/// Registers that act on the rank, of those that are no commands.
 const REGISTERS: [u32; 22] = [
     page::ACK,
     page::ACK_EVENTS,
@@ -265,17 +277,26 @@ const REGISTERS: [u32; 22] = [
     page::MESSAGE_QUOTA,
 ];
 
-/// Half of the values mean something somewhere.
-fn value(rng: &mut ChaCha8Rng, ranks: u32, memory: u32) -> u32 {
-    let rank = rng.random_range(0..=ranks);
-    match rng.random_range(0..12) {
-        0 => rng.random_range(0..64),
-        1 => rng.random_range(0..memory),
-        2 => rng.random_range(0..memory / 4) * 4,
-        3..6 => x_commit::DPID.put(rank) | x_commit::SLOT.put(rng.random_range(0..4)) | x_commit::ID.put(rng.random_range(0..40)),
-        6 => x_tag::TAG.put(rng.random_range(0..4)),
-        7 => rng.random_range(0..2048),
-        8 => u32::MAX - rng.random_range(0..64),
-        _ => rng.random(),
+/// A random value, most often one that is plausible for the register.
+fn value(rng: &mut ChaCha8Rng, offset: u32, ranks: u32, memory: u32) -> u32 {
+    if rng.random_bool(0.1) {
+        return rng.random();
+    }
+    match Opcode::from_bits(offset / 4).filter(|_| offset < 0x400) {
+        Some(Opcode::XPut | Opcode::XGet | Opcode::XSend | Opcode::XAnnounce | Opcode::XReceive | Opcode::XProbe) => {
+            let rank = x_commit::DPID.put(rng.random_range(0..=ranks));
+            rank | x_commit::SLOT.put(rng.random_range(0..3)) | x_commit::ID.put(rng.random_range(0..40))
+        }
+        Some(Opcode::XOffset) => rng.random_range(0..2 * BYTES as u32),
+        // A long transfer goes on to its end, also in a reset.
+        Some(Opcode::XLength) => rng.random_range(0..2 * BYTES as u32),
+        Some(Opcode::XTag) => x_tag::TAG.put(rng.random_range(0..4)),
+        Some(Opcode::SetPid | Opcode::SetNprocs) => rng.random_range(0..=ranks),
+        _ => match rng.random_range(0..4) {
+            0 => rng.random_range(0..64),
+            1 => rng.random_range(0..memory),
+            2 => rng.random_range(0..memory / 4) * 4,
+            _ => u32::MAX - rng.random_range(0..64),
+        },
     }
 }
