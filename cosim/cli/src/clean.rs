@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
-use alcor_cosim::{CosimBackend, CosimError, repository_root};
+use alcor_cosim::{CosimBackend, CosimError};
 use verilated::{CacheEntry, ModelCache};
 
 use crate::build;
@@ -12,7 +12,7 @@ use crate::exit::Exit;
 
 /// Remove built models, and object files, that have not been used for some time
 ///
-/// The models lie in target/models, or where ALCOR_MODELS says. A process that runs a model keeps the model. What
+/// The models lie in ~/.cache/alcor/models, or where ALCOR_MODELS says. A process that runs a model keeps the model. What
 /// is removed is built again when it is needed. What builds have left behind that were killed goes in any case.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -37,7 +37,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Ended {
     let failed = |error: CosimError| error.on(CosimBackend::SCHEME);
     let ours = |error: verilated::Error| failed(error.into());
-    let cache = ModelCache::find_in(&repository_root().map_err(failed)?).map_err(ours)?;
+    let cache = ModelCache::find().map_err(ours)?;
     let outdated = if args.outdated {
         Some(Outdated::now().map_err(failed)?)
     } else {

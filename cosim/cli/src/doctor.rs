@@ -87,8 +87,7 @@ fn toolchain() -> Finding {
 
 /// The cache of built models.
 fn models() -> Finding {
-    let root = repository_root().map_err(|error| error.to_string())?;
-    let cache = ModelCache::find_in(&root).map_err(|error| error.to_string())?;
+    let cache = ModelCache::find().map_err(|error| error.to_string())?;
     let size = Size::of(&cache).map_err(|error| error.to_string())?;
     Ok(format!("{size} in {}", cache.folder().display()))
 }

@@ -24,7 +24,7 @@
 //! A [`CosimBackend`] and its clones simulate one version of the RTL: configurations and sources are read when the
 //! backend needs its first model, and each model is built and loaded once. [`CosimBackend::changed_sources`] names the
 //! files that were edited since. A report over many tests should end with these names, as they are not in its results.
-//! Models lie in `target/models` of the repository, or where `ALCOR_MODELS` says.
+//! Models lie in `alcor/models` of the user's cache folder, or where `ALCOR_MODELS` says.
 //!
 //! # Time
 //!

@@ -13,7 +13,7 @@ const CONFIGS: &str =
 
 /// A repository with the stand-in for its hardware. Tools and built models are those of the real repository.
 fn stand_in() -> Repository {
-    Repository::of_stand_in(CONFIGS).sharing_models()
+    Repository::of_stand_in(CONFIGS)
 }
 
 /// A backend, and the steps of all builds that it is told of.

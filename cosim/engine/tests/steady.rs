@@ -35,7 +35,7 @@ endmodule
 
 /// A stand-in with a [`TIMER`].
 fn cluster(slow: &str, phased: &str, query: &str) -> Arc<SimCluster> {
-    let copy = Repository::of_stand_in(CONFIGS).sharing_models();
+    let copy = Repository::of_stand_in(CONFIGS);
     let timer = TIMER.replace("SLOW", slow).replace("PHASED", phased);
     let top = "hw/dpi/sim_top.sv";
     copy.replace(

@@ -5,12 +5,17 @@ use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::Error;
 
 /// The environment variable that names the folder of built models.
 pub const MODELS_VARIABLE: &str = "ALCOR_MODELS";
+
+/// Bytes of models and objects above which a build removes those that were not used for the longest time.
+const MOST_BYTES: u64 = 8_000_000_000;
+/// An entry that was used within this time stays, whatever the size of the cache.
+const IN_USE: Duration = Duration::from_secs(60 * 60);
 
 /// The file of an entry whose time of change is that of the entry's last use.
 const USED: &str = "used";
@@ -62,15 +67,24 @@ impl CacheEntry {
 }
 
 impl ModelCache {
-    /// The folder that `ALCOR_MODELS` names, else `target/models` of the workspace.
+    /// The folder that `ALCOR_MODELS` names, else `alcor/models` in the user's cache folder (`XDG_CACHE_HOME`, else
+    /// `.cache` in the home folder).
     ///
     /// # Errors
-    /// If the current folder is needed and cannot be read.
-    pub fn find_in(workspace: &Path) -> Result<Self, Error> {
-        match env::var_os(MODELS_VARIABLE).filter(|value| !value.is_empty()) {
-            Some(folder) => Self::at(folder),
-            None => Self::at(workspace.join("target/models")),
+    /// If no variable names a folder and the user has no home folder, or the current folder is needed and cannot be read.
+    pub fn find() -> Result<Self, Error> {
+        let named = |variable| {
+            env::var_os(variable)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        if let Some(folder) = named(MODELS_VARIABLE) {
+            return Self::at(folder);
         }
+        // A relative path is to be ignored, as the XDG base directory specification says.
+        let user = named("XDG_CACHE_HOME").filter(|folder| folder.is_absolute());
+        let user = user.or_else(|| env::home_dir().map(|home| home.join(".cache")));
+        Self::at(user.ok_or(Error::NoCache)?.join("alcor/models"))
     }
 
     /// A given folder, which need not exist.
@@ -164,6 +178,31 @@ impl ModelCache {
         // The entry disappears at once, not file by file.
         let trash = self.work(&entry.name)?;
         gone(fs::rename(&entry.path, &trash.0))
+    }
+
+    /// Removes the entries that were not used for the longest time, until the others have no more than 8 GB. An entry that
+    /// was used within the last hour stays.
+    pub(crate) fn trim(&self) -> Result<(), Error> {
+        self.trim_to(MOST_BYTES)
+    }
+
+    fn trim_to(&self, most: u64) -> Result<(), Error> {
+        let mut entries = self.entries()?;
+        let mut bytes: u64 = entries.iter().map(CacheEntry::bytes).sum();
+        entries.sort_by_key(CacheEntry::last_use);
+        let now = SystemTime::now();
+        for entry in entries {
+            let is_in_use = now
+                .duration_since(entry.last_use)
+                .is_ok_and(|age| age < IN_USE);
+            if bytes <= most || is_in_use {
+                break;
+            }
+            if self.remove(&entry)? {
+                bytes -= entry.bytes;
+            }
+        }
+        Ok(())
     }
 
     /// Removes what builds have left behind that were killed, and gives its bytes.
@@ -386,5 +425,41 @@ struct Work(PathBuf);
 impl Drop for Work {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_cache_loses_what_was_not_used_for_the_longest_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = ModelCache::at(folder.path()).unwrap();
+        let hour = Duration::from_secs(60 * 60);
+        for (name, hours) in [("old", 9), ("older", 10), ("new", 0), ("recent", 2)] {
+            let write = |work: &Path| {
+                fs::write(work.join("model"), [0; 1000]).map_err(Error::io("write", work))
+            };
+            cache.entry(name, "model", || {}, write).unwrap();
+            let used = File::options()
+                .append(true)
+                .open(folder.path().join(name).join(USED))
+                .unwrap();
+            used.set_modified(SystemTime::now() - hour * hours).unwrap();
+        }
+        let names = || {
+            let entries = cache.entries().unwrap();
+            entries
+                .iter()
+                .map(|entry| entry.name().to_owned())
+                .collect::<Vec<_>>()
+        };
+        cache.trim_to(4000).unwrap();
+        assert_eq!(names(), ["new", "old", "older", "recent"]);
+        cache.trim_to(2500).unwrap();
+        assert_eq!(names(), ["new", "recent"]);
+        cache.trim_to(0).unwrap();
+        assert_eq!(names(), ["new"]);
     }
 }

@@ -35,6 +35,9 @@ pub enum Error {
         /// Where the search began.
         start: PathBuf,
     },
+    /// There is no folder for built models.
+    #[error("no folder for built models: set HOME, XDG_CACHE_HOME or ALCOR_MODELS")]
+    NoCache,
     /// A file or folder could not be used.
     #[error("cannot {action} {path}: {source}", path = path.display())]
     Io {

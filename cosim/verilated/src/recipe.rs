@@ -263,8 +263,7 @@ impl<'a> Build<'a> {
         self
     }
 
-    /// Where built models are kept; unless said otherwise, the folder that `ALCOR_MODELS` names, else `target/models` of
-    /// the workspace.
+    /// Where built models are kept; unless said otherwise, as [`ModelCache::find`] says.
     pub fn cache_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.cache_dir = Some(path.into());
         self
@@ -303,7 +302,7 @@ impl<'a> Build<'a> {
         let sources = self.read(toolchain)?;
         let cache = match &self.cache_dir {
             Some(folder) => ModelCache::at(folder)?,
-            None => ModelCache::find_in(toolchain.workspace())?,
+            None => ModelCache::find()?,
         };
         let key = self.hash(toolchain, &sources).to_hex()[..32].to_owned();
         let name = format!("{}-{key}", self.name);
@@ -337,6 +336,9 @@ impl<'a> Build<'a> {
                 Err(Error::Load { .. }) if attempt < ATTEMPTS && !library.is_file() => attempt += 1,
                 Err(error) => return Err(error),
                 Ok(model) => {
+                    if !hit {
+                        cache.trim()?;
+                    }
                     progress(if hit && !waited {
                         BuildEvent::CacheHit
                     } else {

@@ -68,19 +68,6 @@ impl Repository {
         Self { folder }
     }
 
-    /// The same copy with the built models of the repository itself, so that the next run of a test finds its models.
-    ///
-    /// # Panics
-    /// If the folder of the models can't be made.
-    #[must_use]
-    pub fn sharing_models(self) -> Self {
-        let models = Path::new(ROOT).join("target/models");
-        fs::create_dir_all(&models).unwrap();
-        let link = self.path().join("target/models");
-        symlink(fs::canonicalize(models).unwrap(), link).unwrap();
-        self
-    }
-
     /// The root of the copy.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -123,7 +123,7 @@ fn an_idle_board_skips() {
 /// switch, where phits grow older by a counter.
 #[test]
 fn a_counter_that_decides_something_untold_is_found() {
-    let untold = Repository::of_hardware().sharing_models();
+    let untold = Repository::of_hardware();
     untold.replace(
         "hw/dpi/sim_top.sv",
         "assign phased_o = stage_naps",
