@@ -1,6 +1,7 @@
 //! The boards of a run, and how they are joined.
 
 use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
 use alcor_abi::board::{DATELINES, FORWARD, GEOMETRY, PLACE, datelines, forward, geometry, place};
@@ -130,9 +131,10 @@ impl Cluster {
         for board in &self.boards {
             board.reset()?;
         }
+        let key = self.draw_key();
         for (number, board) in (0..).zip(&self.boards) {
             if info.has_switch() {
-                self.tell_place(number, &**board, &info, ranks)?;
+                self.tell_place(number, &**board, &info, ranks, key)?;
             }
             let before = number * info.ranks;
             board.expect(ranks.saturating_sub(before).min(info.ranks))?;
@@ -176,17 +178,28 @@ impl Cluster {
         Ok(info)
     }
 
-    /// Tells a board its number, its routes and its datelines.
-    /// Tells a board its number, the ranks of the run, and its ways to all ranks.
+    /// The key of a run, not 0: what a board has before it is prepared. A run on boards whose time stands still can be
+    /// repeated bit by bit, so it has the same key each time.
+    fn draw_key(&self) -> u32 {
+        if self.boards.iter().all(|board| board.time_stands_still()) {
+            return 1;
+        }
+        let random = RandomState::new().build_hasher().finish();
+        1 + (random % u64::from(place::KEY.max())) as u32
+    }
+
+    /// Tells a board its number, the ranks of the run and its key, and its ways to all ranks.
     fn tell_place(
         &self,
         number: u32,
         board: &dyn Board,
         info: &BoardInfo,
         ranks: u32,
+        key: u32,
     ) -> Result<()> {
         let write = |register, value| board.write32(PageOffset(register), value);
-        write(PLACE, place::BOARD.put(number) | place::RANKS.put(ranks))?;
+        let place = place::BOARD.put(number) | place::RANKS.put(ranks) | place::KEY.put(key);
+        write(PLACE, place)?;
         let there = info.ranks * self.boards.len() as u32;
         for rank in 0..there.min(1 + forward::RANK.max()) {
             let port = self.topology.route(number, rank / info.ranks);

@@ -596,6 +596,14 @@ pub enum Error {
         /// Who received it.
         rank: GlobalRank,
     },
+    /// A switch dropped a packet that no link leads to the destination of: the rank that waits for the answer waits for ever.
+    #[error(
+        "{rank}: its board dropped a packet, since no link leads to the packet's destination; the routes of the boards differ from their cables: prepare all boards of the cluster again"
+    )]
+    PacketUnrouted {
+        /// A rank of the board.
+        rank: GlobalRank,
+    },
     /// A completion that belongs to no command of the library.
     #[error(
         "{rank}: entry {entry} of the completion ring reads 0x{word:08x}, which answers no command under way; nothing but the library may post extended commands or write to the ring"

@@ -73,6 +73,18 @@ impl Events {
         events::MALFORMED.get(self.bits) != 0
     }
 
+    /// The board dropped a packet, of any rank, that no link leads to the destination of.
+    #[must_use]
+    pub fn unrouted(&self) -> bool {
+        events::UNROUTED.get(self.bits) != 0
+    }
+
+    /// The board dropped a packet of another run.
+    #[must_use]
+    pub fn foreign(&self) -> bool {
+        events::FOREIGN.get(self.bits) != 0
+    }
+
     /// The ranks met in different collective operations at a barrier.
     #[must_use]
     pub fn mismatch(&self) -> bool {

@@ -880,6 +880,8 @@ impl Progress {
             (events::CQ_OVERFLOW, Error::CompletionLost { rank })
         } else if told(events::MALFORMED) {
             (events::MALFORMED, Error::MalformedPacket { rank })
+        } else if told(events::UNROUTED) {
+            (events::UNROUTED, Error::PacketUnrouted { rank })
         } else {
             return Ok(());
         };

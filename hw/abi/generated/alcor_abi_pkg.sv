@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hCF0B33CB;
+  localparam logic [31:0] ABI_HASH = 32'h93C45A5D;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -221,7 +221,7 @@ package alcor_abi_pkg;
     VC_COLLECTIVE = 3'h4,
     /// Phits of collectives that have crossed the dateline of their ring.
     VC_COLLECTIVE_1 = 3'h5,
-    /// Board to board, never stored: an abort. Needs no credit; the low bits of the phit are reason [7:0] and rank [15:8].
+    /// Board to board, never stored: an abort. Needs no credit; the low bits of the phit are reason [7:0], rank [15:8] and PLACE.key of the sender's board [23:16].
     VC_CONTROL = 3'h7
   } channel_e;
 
@@ -409,8 +409,8 @@ package alcor_abi_pkg;
   typedef struct packed {
     /// Zero: a packet of a phit where `last` is set.
     logic [1:0] size;
-    /// Not used: zero.
-    logic [7:0] unused_13_6;
+    /// Of packets between RMA coprocessors: PLACE.key of the sender's board.
+    logic [7:0] key;
     /// Alternates from one collective of a communicator to the next.
     logic parity;
     /// What the phit is.
@@ -643,7 +643,9 @@ package alcor_abi_pkg;
   /// Place.
   typedef struct packed {
     /// Not used: zero.
-    logic [15:0] unused_31_16;
+    logic [7:0] unused_31_24;
+    /// Key of the run. Packets and aborts of a board with another key are dropped. 0 after reset.
+    logic [7:0] key;
     /// Ranks of the run, on all boards: a rank that declares more is refused. After reset, the ranks of this board.
     logic [7:0] ranks;
     /// The board's number: global rank = board × ranks of a board + local rank.
@@ -733,6 +735,8 @@ package alcor_abi_pkg;
   } board_shape_t;
   // Packets that the switch dropped since reset, as no link leads to their destination. It stays at its highest value.
   localparam logic [11:0] BOARD_DROPPED_OFFSET = 12'h054;
+  // Packets that were dropped since reset, as their key is not PLACE.key. It stays at its highest value.
+  localparam logic [11:0] BOARD_FOREIGN_OFFSET = 12'h058;
   // What a rank is doing: what a watchdog needs to name who waits for what.
   localparam logic [11:0] BOARD_RANK_STATE_OFFSET = 12'h100;
   /// Rank state.
@@ -827,7 +831,11 @@ package alcor_abi_pkg;
   /// Events.
   typedef struct packed {
     /// Not used: zero.
-    logic [23:0] unused_31_8;
+    logic [21:0] unused_31_10;
+    /// The board dropped a packet of another run; see FOREIGN.
+    logic foreign;
+    /// The board dropped a packet, of any rank, that no link leads to the destination of; see DROPPED.
+    logic unrouted;
     /// A message was refused for want of room; see MESSAGES_REFUSED.
     logic no_room;
     /// The ranks met in different collective operations at a barrier, which BARRIER_DONE ended all the same.

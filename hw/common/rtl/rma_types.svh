@@ -199,6 +199,44 @@
     status_e status;
   } sync_answer_t;
 
+  // ------------------------------------------------------------------------------- board and rank
+
+  /// What a board tells a rank.
+  typedef struct packed {
+    /// Ranks of the run: a rank that declares more is refused.
+    logic [7:0] ranks;
+    /// The run is aborted, by any rank.
+    logic       aborted;
+    /// Pulse: another rank of the board that had begun is reset.
+    logic       peer_lost;
+    /// Pulse: the switch dropped a packet that no link leads to the destination of.
+    logic       unrouted;
+    /// Pulse: a packet of another run was dropped.
+    logic       foreign;
+  } board_to_rank_t;
+
+  /// Reason to cancel collectives of a rank that wait for other members.
+  typedef struct packed {
+    logic drain;     // the rank is being reset: all its collectives
+    logic orphaned;  // another rank of the board was reset: collectives of communicators that the other rank is a member of
+  } cancel_t;
+
+  /// What a rank tells its board.
+  typedef struct packed {
+    /// RANK_STATE.
+    board_rank_state_t state;
+    /// Pulse: the rank aborts the run.
+    logic              aborts;
+    /// Reason of the abort.
+    logic [7:0]        abort_reason;
+    /// The registration table and the message engine are cleared.
+    logic              ready;
+    /// Pulse: the rank had begun, and is reset.
+    logic              lost;
+    /// The reason to cancel collectives that wait for other ranks, and to refuse new ones.
+    cancel_t           cancel;
+  } rank_to_board_t;
+
   // ------------------------------------------------------------------------------------- pipeline
 
   /// Pulses: results of commands that have no completion.

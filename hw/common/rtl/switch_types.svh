@@ -23,11 +23,6 @@
     row_t row;    // communicator
   } row_pulse_t;
 
-  /// Reason to cancel collectives of a rank that wait for other members.
-  typedef struct packed {
-    logic drain;     // the rank is being reset: all its collectives
-    logic orphaned;  // another rank of the board was reset: collectives of communicators that the other rank is a member of
-  } cancel_t;
   localparam int unsigned CancelW = 2;  // bits of cancel_t
 
   // ----------------------------------------------------------------------------------------- phits

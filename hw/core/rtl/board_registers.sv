@@ -80,6 +80,8 @@ module board_registers #(
     output logic [7:0]             board_o,
     /// Ranks of the run, on all boards.
     output logic [7:0]             run_ranks_o,
+    /// Key of the run.
+    output logic [7:0]             key_o,
     /// PLACE was written.
     output logic                   placed_o,
     /// A write to the forwarding table.
@@ -92,6 +94,8 @@ module board_registers #(
     output logic [LinkN-1:0]       dateline_o,
     /// Pulse: the switch drops a packet.
     input  logic                   drop_i,
+    /// Pulse: a packet of another run was dropped.
+    input  logic                   foreign_i,
     /// POSTED of each rank.
     input  logic [RANKS-1:0][31:0] posted_i,
     /// COLLECTIVES.
@@ -154,7 +158,7 @@ module board_registers #(
   assign forward_rank_o  = forward.rank;
   assign forward_port_o  = forward.port;
 
-  logic [31:0] dropped_q;
+  logic [31:0] dropped_q, foreign_q;
   logic [LinkN-1:0][31:0] link_tx_q, link_rx_q;
 
   always_ff @(posedge clk_i) begin
@@ -163,7 +167,9 @@ module board_registers #(
       run_ranks_o <= 8'(RANKS);
       placed_o    <= 1'b0;
       dateline_o  <= '0;
+      key_o       <= '0;
       dropped_q   <= '0;
+      foreign_q   <= '0;
       link_tx_q   <= '0;
       link_rx_q   <= '0;
     end else begin
@@ -171,7 +177,9 @@ module board_registers #(
       if (write_i && write_offset_i == BOARD_PLACE_OFFSET) begin
         board_o     <= place.board;
         run_ranks_o <= place.ranks;
+        key_o       <= place.key;
       end
+      if (foreign_i && foreign_q != '1) foreign_q <= foreign_q + 1'b1;
       if (drop_i && dropped_q != '1) dropped_q <= dropped_q + 1'b1;
       if (write_i && write_offset_i == BOARD_DATELINES_OFFSET) dateline_o <= write_data_i[LinkN-1:0];
       for (int unsigned p = 0; p < LinkN; p++) begin
@@ -224,6 +232,7 @@ module board_registers #(
     place_word       = '0;
     place_word.board = board_o;
     place_word.ranks = run_ranks_o;
+    place_word.key   = key_o;
 
     switch_word = '0;
     if (STAGES != 0) begin
@@ -252,6 +261,7 @@ module board_registers #(
       BOARD_CYCLE_HI_OFFSET:     read_data_o = cycle_q[63:32];
       BOARD_PLACE_OFFSET:        read_data_o = place_word;
       BOARD_DROPPED_OFFSET:      read_data_o = dropped_q;
+      BOARD_FOREIGN_OFFSET:      read_data_o = foreign_q;
       BOARD_MESSAGES_OFFSET:     read_data_o = messages_word;
       BOARD_MATCHING_OFFSET:     read_data_o = matching_word;
       BOARD_SWITCH_OFFSET:       read_data_o = switch_word;

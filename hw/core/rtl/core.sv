@@ -245,8 +245,8 @@ module core #(
   logic [RANKS-1:0][7:0] abort_reason;
   logic [RANKS-1:0][31:0] state;
 
-  logic [7:0] board, run_ranks, forward_rank;
-  logic switch_drop;
+  logic [7:0] board, run_ranks, run_key, forward_rank;
+  logic switch_drop, foreign_drop;
   logic placed, forward_write, abort_in, abort_out;
   logic [3:0] forward_port;
   logic [15:0] abort_in_data, abort_out_data;
@@ -291,12 +291,14 @@ module core #(
       .abort_out_data_o(abort_out_data),
       .board_o       (board),
       .run_ranks_o   (run_ranks),
+      .key_o         (run_key),
       .placed_o      (placed),
       .forward_write_o(forward_write),
       .forward_rank_o(forward_rank),
       .forward_port_o(forward_port),
       .dateline_o    (dateline),
       .drop_i        (switch_drop),
+      .foreign_i     (foreign_drop),
       .posted_i      (posted),
       .collectives_i (collectives),
       .link_tx_i     (link_tx),
@@ -334,6 +336,8 @@ module core #(
   logic [RANKS-1:0][Banks*32-1:0] mem_data;
 
   for (genvar r = 0; r < RANKS; r++) begin : g_rank
+    alcor_abi_pkg::board_to_rank_t to_rank;
+    alcor_abi_pkg::rank_to_board_t from_rank;
     alcor_abi_pkg::sync_request_t sync;
     alcor_abi_pkg::memory_request_t tile_read, tile_write;
     alcor_abi_pkg::memory_answer_t tile_answer;
@@ -365,28 +369,18 @@ module core #(
         .memory_rst_ni       (rst_ni),
         .reading_o           (reading[r]),
         .rank_i              (8'(32'(board) * RANKS + r)),
-        .run_ranks_i         (run_ranks),
+        .board_i             (to_rank),
+        .board_o             (from_rank),
         .page_i              ({page_write[r], page_offset[r], page_data[r]}),
         .read_offset_i       (read_offset),
         .read_data_o         (rank_read_data[r]),
         .irq_o               (irq_o[r]),
-        .state_o             (state[r]),
-        .abort_o             (abort[r]),
-        .abort_reason_o      (abort_reason[r]),
-        .aborted_i           (aborted),
-        .ready_o             (ready[r]),
-        .lost_o              (lost[r]),
-        .peer_lost_i         ((lost & ~(RANKS'(1) << r)) != '0),
         .collective_valid_i  (complete_valid[r]),
         .collective_ready_o  (complete_ready[r]),
         .collective_i        (complete[r]),
         .collectives_i       (posted[r] != '0),
-        .cancel_o            (cancel[r]),
         .sync_o              (sync),
         .sync_i              ({fire, verdict}),
-        .quiet_o             (quiet[r]),
-        .begun_o             (begun[r]),
-        .nprocs_o            (nprocs[r]),
         .tx_valid_o          ({tx_valid[1][r], tx_valid[0][r]}),
         .tx_ready_i          ({tx_ready[1][r], tx_ready[0][r]}),
         .tx_data_o           ({tx_data[1][r], tx_data[0][r]}),
@@ -412,6 +406,22 @@ module core #(
         .dma_write_strobe_i  (dma_write_strobe),
         .data_o              (mem_data[r])
     );
+
+    assign to_rank.ranks     = run_ranks;
+    assign to_rank.aborted   = aborted;
+    assign to_rank.peer_lost = (lost & ~(RANKS'(1) << r)) != '0;
+    assign to_rank.unrouted  = switch_drop;
+    assign to_rank.foreign   = foreign_drop;
+
+    assign state[r]        = from_rank.state;
+    assign quiet[r]        = from_rank.state.quiet;
+    assign begun[r]        = from_rank.state.begun;
+    assign nprocs[r]       = from_rank.state.nprocs;
+    assign abort[r]        = from_rank.aborts;
+    assign abort_reason[r] = from_rank.abort_reason;
+    assign ready[r]        = from_rank.ready;
+    assign lost[r]         = from_rank.lost;
+    assign cancel[r]       = from_rank.cancel;
 
     // The host's words: the rank is the upper part of their address.
     assign tile_read       = {dma_read.req && read_rank == RankW'(r), dma_read.address};
@@ -485,6 +495,7 @@ module core #(
     assign verdict = here_verdict;
 
     assign switch_drop      = 1'b0;
+    assign foreign_drop     = 1'b0;
     assign link_valid_o     = '0;
     assign link_vc_o        = '0;
     assign link_phit_o      = '0;
@@ -507,13 +518,13 @@ module core #(
     assign phit_write_strobe  = '0;
 
     logic unused_cancel;
-    assign unused_cancel = ^{cancel, present, phit_read_gnt, phit_read_rvalid};
+    assign unused_cancel = ^{cancel, present, run_key, phit_read_gnt, phit_read_rvalid};
   end else begin : g_links
     localparam int unsigned Locals = 2 + STAGES;
 
     logic [Locals-1:0] in_valid, in_ready, out_valid, out_ready;
     logic [Locals-1:0][LinkW-1:0] in_phit, out_phit;
-    logic [1:0] sent, consumed;
+    logic [1:0] sent, consumed, foreign;
     logic hold;
 
     // A plane's packets to other boards leave as phits, those from other boards come back as words.
@@ -524,6 +535,7 @@ module core #(
       ) u_tx (
           .clk_i  (clk_i),
           .rst_ni (core_rst_n),
+          .key_i  (run_key),
           .valid_i(rx_valid[p][RANKS]),
           .ready_o(rx_ready[p][RANKS]),
           .data_i (rx_data[p][RANKS]),
@@ -541,6 +553,7 @@ module core #(
       ) u_rx (
           .clk_i     (clk_i),
           .rst_ni    (core_rst_n),
+          .key_i     (run_key),
           .hold_i    (hold && p == 0),
           .valid_i   (out_valid[p]),
           .ready_o   (out_ready[p]),
@@ -550,9 +563,12 @@ module core #(
           .data_o    (tx_data[p][RANKS]),
           .last_o    (tx_last[p][RANKS]),
           .consumed_o(consumed[p]),
+          .foreign_o (foreign[p]),
           .empty_o   ()
       );
     end
+
+    assign foreign_drop = foreign != '0;
 
     switch_router #(
         .LINKS   (LINKS),
@@ -563,6 +579,7 @@ module core #(
     ) u_switch_router (
         .clk_i           (clk_i),
         .rst_ni          (core_rst_n),
+        .key_i           (run_key),
         .forward_write_i (forward_write),
         .forward_rank_i  (forward_rank),
         .forward_port_i  (forward_port),

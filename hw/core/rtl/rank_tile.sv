@@ -53,8 +53,10 @@ module rank_tile #(
     output logic                             reading_o,
     /// This rank's number on the network.
     input  logic [7:0]                       rank_i,
-    /// Ranks of the run: a rank that declares more is refused.
-    input  logic [7:0]                       run_ranks_i,
+    /// What the board tells the rank.
+    input  alcor_abi_pkg::board_to_rank_t    board_i,
+    /// What the rank tells the board.
+    output alcor_abi_pkg::rank_to_board_t    board_o,
 
     /// Host: a write into the rank's page.
     input  alcor_abi_pkg::page_write_t       page_i,
@@ -64,21 +66,6 @@ module rank_tile #(
     output logic [31:0]                      read_data_o,
     /// Host: interrupt, a level.
     output logic                             irq_o,
-    /// Host: RANK_STATE.
-    output alcor_abi_pkg::board_rank_state_t state_o,
-
-    /// Pulse: this rank aborts the run.
-    output logic                             abort_o,
-    /// Reason of the abort.
-    output logic [7:0]                       abort_reason_o,
-    /// The run is aborted, by any rank.
-    input  logic                             aborted_i,
-    /// All tables are cleared.
-    output logic                             ready_o,
-    /// Pulse: this rank had begun, and is reset.
-    output logic                             lost_o,
-    /// Pulse: another rank of the board that had begun is reset.
-    input  logic                             peer_lost_i,
 
     /// A collective of this rank has ended: a completion is offered.
     input  logic                             collective_valid_i,
@@ -88,19 +75,11 @@ module rank_tile #(
     input  alcor_abi_pkg::completion_t       collective_i,
     /// Collectives of this rank have not ended.
     input  logic                             collectives_i,
-    /// The reason to cancel collectives that wait for other ranks, and to refuse new ones.
-    output alcor_abi_pkg::cancel_t           cancel_o,
 
     /// At a collective command; see rma_sync.
     output alcor_abi_pkg::sync_request_t     sync_o,
     /// All ranks are at a collective command.
     input  alcor_abi_pkg::sync_answer_t      sync_i,
-    /// No traffic of this rank is queued or under way.
-    output logic                             quiet_o,
-    /// Between BEGIN and END.
-    output logic                             begun_o,
-    /// Ranks of the run.
-    output logic [7:0]                       nprocs_o,
 
     /// To the routers, plane 0 requests, plane 1 replies: a beat is offered.
     output logic [1:0]                       tx_valid_o,
@@ -195,29 +174,19 @@ module rank_tile #(
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),
       .rank_i            (rank_i),
-      .run_ranks_i       (run_ranks_i),
+      .board_i           (board_i),
+      .board_o           (board_o),
+      .clear_o           (clear),
       .page_i            (page_i),
       .read_offset_i     (read_offset_i),
       .read_data_o       (rank_read_data),
       .irq_o             (irq_o),
-      .state_o           (state_o),
-      .abort_o           (abort_o),
-      .abort_reason_o    (abort_reason_o),
-      .aborted_i         (aborted_i),
       .collective_valid_i(collective_valid_i),
       .collective_ready_o(collective_ready_o),
       .collective_i      (collective_i),
       .collectives_i     (collectives_i),
-      .cancel_o          (cancel_o),
-      .ready_o           (ready_o),
-      .lost_o            (lost_o),
-      .clear_o           (clear),
-      .peer_lost_i       (peer_lost_i),
       .sync_o            (sync_o),
       .sync_i            (sync_i),
-      .quiet_o           (quiet_o),
-      .begun_o           (begun_o),
-      .nprocs_o          (nprocs_o),
       .tx_valid_o        (tx_valid_o),
       .tx_ready_i        (tx_ready_i),
       .tx_data_o         (tx_data_o),

@@ -109,6 +109,20 @@ module rma_coprocessor_bench #(
     assign cop_write_valid_o[g]   = write.req;
     assign cop_write_address_o[g] = write.address;
 
+    alcor_abi_pkg::board_to_rank_t to_rank;
+    alcor_abi_pkg::rank_to_board_t from_rank;
+    assign to_rank = {8'd6, cop_aborted_i[g], 1'b0, 2'b00};
+    assign cop_state_o[g] = from_rank.state;
+    assign cop_abort_o[g] = from_rank.aborts;
+    assign cop_abort_reason_o[g] = from_rank.abort_reason;
+    assign cop_ready_o[g] = from_rank.ready;
+
+    logic unused;
+    assign unused = ^{from_rank.lost, from_rank.cancel};
+    assign cop_quiet_o[g] = from_rank.state.quiet;
+    assign cop_begun_o[g] = from_rank.state.begun;
+    assign cop_nprocs_o[g] = from_rank.state.nprocs;
+
     rma_coprocessor #(
         .DATA_W       (DATA_W),
         .SLOTS        (Slots[g]),
@@ -125,29 +139,19 @@ module rma_coprocessor_bench #(
         .clk_i            (clk_i),
         .rst_ni           (rst_ni),
         .rank_i           (cop_rank_i[g]),
-        .run_ranks_i      (8'd6),
+        .board_i          (to_rank),
+        .board_o          (from_rank),
+        .clear_o          (),
         .page_i            (page),
         .read_offset_i    (cop_read_offset_i[g]),
         .read_data_o      (cop_read_data_o[g]),
         .irq_o            (cop_irq_o[g]),
-        .state_o          (cop_state_o[g]),
-        .abort_o          (cop_abort_o[g]),
-        .abort_reason_o   (cop_abort_reason_o[g]),
-        .aborted_i        (cop_aborted_i[g]),
         .collective_valid_i (1'b0),
         .collective_ready_o (),
         .collective_i       ('0),
         .collectives_i    (1'b0),
-        .cancel_o         (),
-        .ready_o          (cop_ready_o[g]),
-        .lost_o           (),
-        .clear_o          (),
-        .peer_lost_i      (1'b0),
         .sync_o           (sync),
         .sync_i           ({cop_sync_fire_i[g], cop_sync_verdict_i[g]}),
-        .quiet_o          (cop_quiet_o[g]),
-        .begun_o          (cop_begun_o[g]),
-        .nprocs_o         (cop_nprocs_o[g]),
         .tx_valid_o       (cop_tx_valid_o[g]),
         .tx_ready_i       (cop_tx_ready_i[g]),
         .tx_data_o        (cop_tx_data_o[g]),

@@ -108,6 +108,17 @@ module rma_messages_bench #(
     assign write_valid_o[g]   = write.req;
     assign write_address_o[g] = write.address;
 
+    alcor_abi_pkg::board_to_rank_t to_rank;
+    alcor_abi_pkg::rank_to_board_t from_rank;
+    assign to_rank = {8'd2, 1'b0, lost[1-g], 2'b00};
+    assign state_o[g] = from_rank.state;
+    assign ready_o[g] = from_rank.ready;
+    assign lost[g] = from_rank.lost;
+
+    logic unused;
+    assign unused = ^{from_rank.aborts, from_rank.abort_reason, from_rank.cancel};
+    assign quiet_o[g] = from_rank.state.quiet;
+
     rma_coprocessor #(
         .SLOTS        (4),
         .NODE_BYTES   (65536),
@@ -127,29 +138,19 @@ module rma_messages_bench #(
         .clk_i              (clk_i),
         .rst_ni             (rst_ni),
         .rank_i             (8'(g)),
-        .run_ranks_i        (8'd2),
+        .board_i            (to_rank),
+        .board_o            (from_rank),
+        .clear_o            (clear_o[g]),
         .page_i            (page),
         .read_offset_i      (read_offset_i[g]),
         .read_data_o        (read_data_o[g]),
         .irq_o              (),
-        .state_o            (state_o[g]),
-        .abort_o            (),
-        .abort_reason_o     (),
-        .aborted_i          (1'b0),
         .collective_valid_i (1'b0),
         .collective_ready_o (),
         .collective_i       ('0),
         .collectives_i      (1'b0),
-        .cancel_o           (),
-        .ready_o            (ready_o[g]),
-        .lost_o             (lost[g]),
-        .clear_o            (clear_o[g]),
-        .peer_lost_i        (lost[1-g]),
         .sync_o             (sync),
         .sync_i             ({sync_fire_i[g], 5'd0}),
-        .quiet_o            (quiet_o[g]),
-        .begun_o            (),
-        .nprocs_o           (),
         .tx_valid_o         (tx_valid_o[g]),
         .tx_ready_i         (tx_ready_i[g]),
         .tx_data_o          (tx_data_o[g]),

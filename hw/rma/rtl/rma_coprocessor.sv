@@ -48,8 +48,12 @@ module rma_coprocessor #(
     input  logic                             rst_ni,
     /// This rank's number on the network; constant.
     input  logic [7:0]                       rank_i,
-    /// Ranks of the run: a rank that declares more is refused.
-    input  logic [7:0]                       run_ranks_i,
+    /// What the board tells the rank.
+    input  alcor_abi_pkg::board_to_rank_t    board_i,
+    /// What the rank tells the board.
+    output alcor_abi_pkg::rank_to_board_t    board_o,
+    /// State of this rank alone is being cleared.
+    output logic                             clear_o,
 
     /// Host: a write into the rank's page.
     input  alcor_abi_pkg::page_write_t       page_i,
@@ -59,15 +63,7 @@ module rma_coprocessor #(
     output logic [31:0]                      read_data_o,
     /// Host: interrupt, a level.
     output logic                             irq_o,
-    /// Host: RANK_STATE.
-    output alcor_abi_pkg::board_rank_state_t state_o,
 
-    /// Pulse: this rank aborts the run.
-    output logic                             abort_o,
-    /// Reason of the abort.
-    output logic [7:0]                       abort_reason_o,
-    /// The run is aborted, by any rank.
-    input  logic                             aborted_i,
     /// A collective of this rank has ended: a completion is offered.
     input  logic                             collective_valid_i,
     /// The completion is taken.
@@ -76,28 +72,11 @@ module rma_coprocessor #(
     input  alcor_abi_pkg::completion_t       collective_i,
     /// Collectives of this rank have not ended.
     input  logic                             collectives_i,
-    /// The reason to cancel collectives that wait for other ranks, and to refuse new ones.
-    output alcor_abi_pkg::cancel_t           cancel_o,
-    /// The registration table and the message engine are cleared.
-    output logic                             ready_o,
-
-    /// Pulse: this rank had begun, and is reset.
-    output logic                             lost_o,
-    /// State of this rank alone is being cleared.
-    output logic                             clear_o,
-    /// Pulse: another rank of the board that had begun is reset.
-    input  logic                             peer_lost_i,
 
     /// At a collective command; see rma_sync.
     output alcor_abi_pkg::sync_request_t     sync_o,
     /// All ranks were at a collective command two cycles ago.
     input  alcor_abi_pkg::sync_answer_t      sync_i,
-    /// No traffic of this rank is queued or under way.
-    output logic                             quiet_o,
-    /// Between BEGIN and END.
-    output logic                             begun_o,
-    /// Ranks of the run.
-    output logic [7:0]                       nprocs_o,
 
     /// To the router, plane 0 requests, plane 1 replies: a beat is offered.
     output logic [1:0]                       tx_valid_o,
@@ -155,17 +134,16 @@ module rma_coprocessor #(
   // ---------------------------------------------------------------- the rank's own reset
 
   // State of the rank alone is cleared with it; state that packets of its neighbours pass through is not.
-  logic rank_rst_n, drain, hold, clear, flush, recall;
+  logic rank_rst_n, drain, hold, clear, lost, flush, recall;
   logic recall_head_valid, recall_head_ready, recall_task_valid, recall_task_ready;
   logic [31:0] recall_head;
   alcor_abi_pkg::rank_reset_state_t reset_state;
   alcor_abi_pkg::issue_state_t issue;
 
   assign rank_rst_n  = rst_ni && !clear;
+  assign clear_o     = clear;
   assign reset_word  = page_i.data;
   assign begin_reset = register_write && page_i.offset == RANK_RANK_RESET_OFFSET && reset_word.reset;
-  assign cancel_o    = {drain, issue.orphaned};
-  assign clear_o     = clear;
 
   // ---------------------------------------------------------------- commands become header words and tasks
 
@@ -194,15 +172,15 @@ module rma_coprocessor #(
       .rst_ni            (rst_ni),
       .rank_rst_ni       (rank_rst_n),
       .rank_i            (rank_i),
-      .run_ranks_i       (run_ranks_i),
+      .run_ranks_i       (board_i.ranks),
       .drain_i           (drain),
-      .peer_lost_i       (peer_lost_i),
+      .peer_lost_i       (board_i.peer_lost),
       .blocked_i         (overflow_pending),
       .write_i           (command_write),
       .opcode_i          (page_i.offset[9:2]),
       .data_i            (page_i.data),
       .table_ready_o     (table_ready),
-      .ready_i           (ready_o),
+      .ready_i           (ready),
       .request_lookup_i  (request_lookup),
       .request_window_o  (request_window),
       .reply_lookup_i    (reply_lookup),
@@ -226,11 +204,6 @@ module rma_coprocessor #(
       .state_o           (issue),
       .events_o          (events)
   );
-
-  assign abort_o        = issue.aborts;
-  assign abort_reason_o = issue.abort_reason;
-  assign begun_o        = issue.begun;
-  assign nprocs_o       = issue.nprocs;
 
   // ---------------------------------------------------------------- packets out, both planes
 
@@ -491,14 +464,14 @@ module rma_coprocessor #(
       .request_refusal_i(request_refusal),
       .reply_refusal_i  (reply_refusal),
       .no_room_i        (no_room),
-      .aborted_i        (aborted_i),
+      .board_i          (board_i),
       .words_i          ({rx_valid_i[Reply] && rx_ready_o[Reply],
                           rx_valid_i[Request] && rx_ready_o[Request],
                           tx_valid_o[Reply] && tx_ready_i[Reply],
                           tx_valid_o[Request] && tx_ready_i[Request]}),
       .pid_i            (rank_i),
-      .nprocs_i         (nprocs_o),
-      .begun_i          (begun_o),
+      .nprocs_i         (issue.nprocs),
+      .begun_i          (issue.begun),
       .reset_state_i    (reset_state),
       .overflow_pending_o(overflow_pending),
       .ring_o           (ring_settings),
@@ -507,24 +480,37 @@ module rma_coprocessor #(
   );
 
   assign read_data_o = register_read | message_read;
-  assign ready_o     = table_ready && messages_ready;
-  assign quiet_o     = !issue.sending && (&sends_idle) && (&receives_idle) && ring_idle && messages_idle;
+
+  // ---------------------------------------------------------------- what the board is told
+
+  logic ready, quiet;
+  alcor_abi_pkg::board_rank_state_t state;
+
+  assign ready = table_ready && messages_ready;
+  assign quiet = !issue.sending && (&sends_idle) && (&receives_idle) && ring_idle && messages_idle;
 
   always_comb begin
-    state_o              = '0;
-    state_o.pid          = rank_i;
-    state_o.nprocs       = nprocs_o;
-    state_o.begun        = begun_o;
-    state_o.in_sync      = sync_o.valid;
-    state_o.sync_kind    = sync_o.kind;
-    state_o.quiet        = quiet_o;
-    state_o.commands     = issue.commands;
-    state_o.tx_request   = !sends_idle[Request];
-    state_o.tx_reply     = !sends_idle[Reply];
-    state_o.rx_request   = !receives_idle[Request];
-    state_o.rx_reply     = !receives_idle[Reply];
-    state_o.barrier_done = barrier_pending;
+    state              = '0;
+    state.pid          = rank_i;
+    state.nprocs       = issue.nprocs;
+    state.begun        = issue.begun;
+    state.in_sync      = sync_o.valid;
+    state.sync_kind    = sync_o.kind;
+    state.quiet        = quiet;
+    state.commands     = issue.commands;
+    state.tx_request   = !sends_idle[Request];
+    state.tx_reply     = !sends_idle[Reply];
+    state.rx_request   = !receives_idle[Request];
+    state.rx_reply     = !receives_idle[Reply];
+    state.barrier_done = barrier_pending;
   end
+
+  assign board_o.state        = state;
+  assign board_o.aborts       = issue.aborts;
+  assign board_o.abort_reason = issue.abort_reason;
+  assign board_o.ready        = ready;
+  assign board_o.lost         = lost;
+  assign board_o.cancel       = {drain, issue.orphaned};
 
   rma_rank_reset #(
       .DESTS(DESTS)
@@ -534,20 +520,20 @@ module rma_coprocessor #(
       .rank_i       (rank_i),
       .start_i      (begin_reset),
       .written_i    (issue.written || message_write || (register_write && !begin_reset)),
-      .begun_i      (begun_o),
-      .nprocs_i     (nprocs_o),
+      .begun_i      (issue.begun),
+      .nprocs_i     (issue.nprocs),
       .asked_i      (issue.asked),
       .answered_i   (completion_valid && completion_ready),
       .commands_i   (issue.commands || issue.operands),
       .messages_i   (!messages_idle),
       .collectives_i(collectives_i || collective_valid_i),
-      .packets_i    (!quiet_o),
-      .ready_i      (ready_o),
+      .packets_i    (!quiet),
+      .ready_i      (ready),
       .orphaned_i   (issue.orphaned),
       .drain_o      (drain),
       .hold_o       (hold),
       .clear_o      (clear),
-      .lost_o       (lost_o),
+      .lost_o       (lost),
       .flush_o      (flush),
       .flush_ready_i(engine_command_ready),
       .recall_o     (recall),

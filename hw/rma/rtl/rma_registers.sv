@@ -36,8 +36,8 @@ module rma_registers (
     input  alcor_abi_pkg::refusal_t          reply_refusal_i,
     /// Pulse: a message is refused for want of room.
     input  logic                             no_room_i,
-    /// The run is aborted.
-    input  logic                             aborted_i,
+    /// What the board tells the rank.
+    input  alcor_abi_pkg::board_to_rank_t    board_i,
     /// Words passing: request sent, reply sent, request received, reply received.
     input  logic [3:0]                       words_i,
     /// This rank's id.
@@ -101,7 +101,7 @@ module rma_registers (
   // ---------------------------------------------------------------- what happened
 
   logic barrier_q, registration_q;
-  logic [7:0] events_d, events_q;
+  logic [9:0] events_d, events_q;
   alcor_abi_pkg::rank_events_t raised, events;
   logic [31:0] raised_bits;
   logic [31:0] retired_q, barriers_q, refused_in_q, refused_out_q;
@@ -123,6 +123,8 @@ module rma_registers (
     raised.malformed   = request_refusal_i.malformed || reply_refusal_i.malformed;
     raised.mismatch    = events_i.mismatch;
     raised.no_room     = no_room_i;
+    raised.unrouted    = board_i.unrouted;
+    raised.foreign     = board_i.foreign;
   end
 
   assign raised_bits = raised;
@@ -130,8 +132,8 @@ module rma_registers (
 
   always_comb begin
     events_d = events_q;
-    if (ack_events) events_d &= ~write_data_i[7:0];
-    events_d |= raised_bits[7:0];
+    if (ack_events) events_d &= ~write_data_i[9:0];
+    events_d |= raised_bits[9:0];
   end
 
   always_ff @(posedge clk_i) begin
@@ -213,7 +215,7 @@ module rma_registers (
     causes.completion   = !cq_ahead[31];
     causes.barrier      = barrier_q;
     causes.registration = registration_q;
-    causes.aborted      = aborted_i;
+    causes.aborted      = board_i.aborted;
     causes.event_       = events_q != '0;
     causes.credit       = !retired_ahead[31];
   end

@@ -1069,11 +1069,14 @@ fn classes_do_not_meet() {
     rig.drain();
 }
 
-/// A control phit passes ahead of everything, once on every link, and disturbs no traffic.
+/// A control phit passes ahead of everything, once on every link, and disturbs no traffic. One of another run is not told.
 #[test]
 fn control() {
     let mut rig = Rig::new(LARGE, "switch_router control");
     let links = LARGE.links;
+    let key = u64::from(rig.rng.random::<u8>());
+    let pin = rig.dut.pin("key_i");
+    rig.dut.set(pin, 0, key);
     for round in 0..soak(40) {
         for _ in 0..10 {
             (0..links).for_each(|link| rig.keep_busy((link, 2), Some((link + 1) % links), 3));
@@ -1085,11 +1088,15 @@ fn control() {
         rig.cycle();
         rig.run(4);
         let heard: Vec<(u64, u64)> = rig.control_due.drain(..).collect();
-        let expected: Vec<(u64, u64)> = (0..links as u64).map(|link| (link, data)).collect();
+        let expected: Vec<_> = (0..links as u64)
+            .map(|link| (link, key << 16 | data))
+            .collect();
         assert_eq!(heard, expected, "round {round}");
         // One comes in, on a link that is otherwise silent in this cycle.
         let link = rig.rng.random_range(0..links);
-        rig.control_in = Some((link, data ^ 0xfff));
+        rig.control_in = Some((link, (key ^ 1 << (round % 8)) << 16 | data));
+        rig.cycle();
+        rig.control_in = Some((link, key << 16 | data ^ 0xfff));
         rig.cycle();
         rig.run(2);
         assert_eq!(

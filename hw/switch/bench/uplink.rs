@@ -46,6 +46,11 @@ struct Word {
     last: bool,
 }
 
+/// The key of the run.
+const KEY: u64 = 0xA5;
+/// Where the key begins in the third lane of a header.
+const KEY_AT: u64 = 6;
+
 /// The phits of a packet, as the formats in hw/abi say.
 fn phits(packet: &[Lanes], size: Size) -> Vec<Lanes> {
     let dest = packet[0][1] >> 8;
@@ -56,6 +61,7 @@ fn phits(packet: &[Lanes], size: Size) -> Vec<Lanes> {
         let header = &mut lanes[size.data()..];
         header[0] = dest;
         header[1] = u64::from(index + 1 == count) << 15;
+        header[2] = KEY << KEY_AT;
         header[4] = (part.len() as u64 - 1) << 12;
         lanes
     };
@@ -89,6 +95,8 @@ fn start(top: &str, size: Size) -> (Dut, Pins) {
         .param("PHIT_W", size.phit as u64)
         .param("DATA_W", size.word as u64);
     let mut dut = Dut::start(&recipe);
+    let key = dut.pin("key_i");
+    dut.set(key, 0, KEY);
     dut.reset();
     let pins = Pins {
         valid_in: dut.pin("valid_i"),
@@ -215,8 +223,10 @@ fn rx() {
         let data = dut.lanes("data_o", size.word / 16);
         let lanes = dut.lanes("phit_i", size.lanes());
         let header = size.data();
-        let hold = dut.pin("hold_i");
+        let (hold, foreign) = (dut.pin("hold_i"), dut.pin("foreign_o"));
         let mut held = false;
+        // Whether the last phit of a packet of another run was taken in the cycle before.
+        let mut dropped = false;
         let mut rng = Random::new("uplink rx");
         for (source_pace, sink_pace) in PACES {
             let (mut source, mut sink) = (Source::new(source_pace), Sink::new(sink_pace));
@@ -224,22 +234,28 @@ fn rx() {
             let mut inside = 0usize;
             let mut queued = 0;
             for cycle in 0..soak(2000) + 6000 {
-                if cycle > soak(2000) && expected.is_empty() {
+                if cycle > soak(2000) && expected.is_empty() && queued == 0 {
                     break;
                 }
                 if queued < 20 && cycle < soak(2000) {
                     let packet = packet(&mut rng, size);
-                    for (index, data) in packet.iter().enumerate() {
+                    // Keys that differ in one bit are the hardest to tell apart.
+                    let key = match rng.random_bool(0.3) {
+                        true => KEY ^ 1 << rng.random_range(0..8),
+                        false => KEY,
+                    };
+                    for (index, data) in packet.iter().enumerate().filter(|_| key == KEY) {
                         expected.push_back(Word {
                             data: data.clone(),
                             last: index + 1 == packet.len(),
                         });
                     }
                     for mut phit in phits(&packet, size) {
-                        // Of the header only `last` counts, of the position only the number of words.
+                        // Of the header only `last` and the key count, of the position only the number of words.
                         for lane in [0, 2, 3] {
                             phit[header + lane] = u64::from(rng.random::<u16>());
                         }
+                        phit[header + 2] = phit[header + 2] & !(0xFF << KEY_AT) | key << KEY_AT;
                         source.push(phit);
                         queued += 1;
                     }
@@ -292,10 +308,19 @@ fn rx() {
                     ended,
                     "cycle {cycle}: consumed_o"
                 );
+                assert_eq!(
+                    dut.get(foreign, 0) == 1,
+                    dropped,
+                    "cycle {cycle}: foreign_o"
+                );
+                dropped = false;
                 if let Some(phit) = offer.filter(|_| dut.get(pins.ready_out, 0) == 1) {
                     source.take(true);
                     queued -= 1;
-                    inside += (phit[header + 4] >> 12) as usize + 1;
+                    match phit[header + 2] >> KEY_AT & 0xFF {
+                        KEY => inside += (phit[header + 4] >> 12) as usize + 1,
+                        _ => dropped = phit[header + 1] >> 15 == 1,
+                    }
                 }
                 dut.clock();
             }

@@ -49,6 +49,8 @@ module switch_router #(
     input  logic                     clk_i,
     /// Synchronous reset, active low; empties the router and the forwarding table.
     input  logic                     rst_ni,
+    /// Key of the run, which control phits carry above their data; those with another key are not told.
+    input  logic [7:0]               key_i,
     /// Writes an entry of the forwarding table.
     input  logic                     forward_write_i,
     /// The destination: a global rank.
@@ -131,7 +133,7 @@ module switch_router #(
   logic [Ports-1:0] credit;
   alcor_abi_pkg::outlets_t outlets;
   logic [Ports-1:0] input_empty, output_empty, input_drop;
-  logic [LINKS-1:0][15:0] link_data;
+  logic [LINKS-1:0][23:0] link_data;
   logic stall, control_idle;
   logic [Ports-1:0][15:0] await;
   logic [15:0] awaited_d, awaited_q;
@@ -237,7 +239,7 @@ module switch_router #(
       assign push[i] = link_valid_i[i] && push_class[i] != 2'd3;
       assign link_credit_o[i] = gives;
       assign link_credit_vc_o[i] = gives_vc;
-      assign link_data[i] = phit.data[15:0];
+      assign link_data[i] = phit.data[23:0];
     end else begin : g_local
       localparam int unsigned RoomW = $clog2(InjectDepth + 1);
       logic [RoomW-1:0] room_q;
@@ -360,6 +362,7 @@ module switch_router #(
       .link_valid_i  (link_valid_i),
       .link_vc_i     (link_vc_i),
       .link_data_i   (link_data),
+      .key_i         (key_i),
       .control_i     (control_i),
       .control_data_i(control_data_i),
       .stall_o       (stall),

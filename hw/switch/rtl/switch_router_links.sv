@@ -34,7 +34,9 @@ module switch_router_links #(
     /// By link: its channel.
     input  logic [LINKS-1:0][2:0]       link_vc_i,
     /// By link: low bits of the phit.
-    input  logic [LINKS-1:0][15:0]      link_data_i,
+    input  logic [LINKS-1:0][23:0]      link_data_i,
+    /// Key of the run, which control phits carry above their data; those with another key are not told.
+    input  logic [7:0]                  key_i,
     /// Pulse: a control phit is to go out on every link.
     input  logic                        control_i,
     /// Low bits of that phit.
@@ -66,7 +68,7 @@ module switch_router_links #(
 
   always_comb begin
     link_phit_d = '0;
-    if (control_q[1]) link_phit_d = {LINKS{WIDTH'(control_data_q[1])}};
+    if (control_q[1]) link_phit_d = {LINKS{WIDTH'({key_i, control_data_q[1]})}};
     else if (`ALCOR_AWAKE(pass_i != '0)) link_phit_d = pass_phit_i;
   end
 
@@ -88,14 +90,14 @@ module switch_router_links #(
   logic [15:0] data;
 
   for (genvar i = 0; i < LINKS; i++) begin : g_comes
-    assign comes[i] = link_valid_i[i] && link_vc_i[i] == 3'(VC_CONTROL);
+    assign comes[i] = link_valid_i[i] && link_vc_i[i] == 3'(VC_CONTROL) && link_data_i[i][23:16] == key_i;
   end
 
   always_comb begin
     data = '0;
     if (`ALCOR_AWAKE(comes != '0)) begin
       for (int unsigned i = LINKS; i > 0; i--) begin
-        if (comes[i-1]) data = link_data_i[i-1];
+        if (comes[i-1]) data = link_data_i[i-1][15:0];
       end
     end
   end

@@ -4,7 +4,7 @@
 import alcor_abi_pkg::*;
 
 /// From the network into one plane of the RMA crossbar: packets of phits become packets of words again, which
-/// are as wide as the crossbar, a word a cycle, without a gap while phits come.
+/// are as wide as the crossbar, a word a cycle, without a gap while phits come. Packets of another run are dropped.
 ///
 /// Handshake of both streams: a word or phit moves when valid and ready are both high at a clock edge.
 /// Valid never waits for ready, and what is offered stays on offer, unchanged, until it is taken. `valid_o`
@@ -21,6 +21,8 @@ module uplink_rx #(
     input  logic         clk_i,
     /// Synchronous reset, active low; empties it.
     input  logic         rst_ni,
+    /// Key of the run; constant while packets are under way.
+    input  logic [7:0]   key_i,
     /// No phit may be taken.
     input  logic         hold_i,
     /// Phits: one is offered.
@@ -39,6 +41,8 @@ module uplink_rx #(
     output logic         last_o,
     /// Pulse: a packet's last word is taken in this cycle.
     output logic         consumed_o,
+    /// Pulse: a packet of another run was dropped.
+    output logic         foreign_o,
     /// No word is held.
     output logic         empty_o
 );
@@ -63,12 +67,15 @@ module uplink_rx #(
   logic valid_q, next_valid_q;
 
   logic [CountW-1:0] words;
-  logic last, take, done;
+  logic last, take, foreign, done;
 
   assign words = phit.head.position.words[CountW-1:0];
   assign last = phit.head.low.last;
-  assign take = valid_i && ready_o;
+  assign foreign = phit.head.high.key != key_i;
+  assign take = valid_i && ready_o && !foreign;
   assign done = valid_q && ready_i && word_q == words_q;
+
+  always_ff @(posedge clk_i) foreign_o <= rst_ni && valid_i && ready_o && foreign && last;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

@@ -6,7 +6,7 @@ import alcor_abi_pkg::*;
 /// From one plane of the RMA crossbar into the network: packets of words become packets of phits.
 ///
 /// Words, which are as wide as the crossbar, fill a phit from below. The phit leaves when it is full or the packet ends, so a long packet is
-/// under way before its end is known. The header holds the destination and `last`, the position how many
+/// under way before its end is known. The header holds the destination, the key of the run and `last`, the position how many
 /// words count; all else is 0.
 ///
 /// Handshake of both streams: a word or phit moves when valid and ready are both high at a clock edge.
@@ -25,6 +25,8 @@ module uplink_tx #(
     input  logic         clk_i,
     /// Synchronous reset, active low; empties it.
     input  logic         rst_ni,
+    /// Key of the run; constant while packets are under way.
+    input  logic [7:0]   key_i,
     /// Words: one is offered.
     input  logic         valid_i,
     /// Words: there is room.
@@ -126,6 +128,7 @@ module uplink_tx #(
     phit = '0;
     phit.head.low.dest = 16'(offer_dest_q);
     phit.head.low.last = offer_last_q;
+    phit.head.high.key = key_i;
     phit.head.position.words = 4'(offer_words_q);
     phit.data = offer_q;
   end

@@ -1,17 +1,21 @@
 //! Trust: a rank that does not keep to its run harms no other rank.
 
+use std::thread;
+
 use alcor::abi::board::{self, forward, place};
 use alcor::abi::packets::x_commit;
 use alcor::abi::rank::{self as page, identity};
 use alcor::abi::command;
-use alcor::{GlobalRank, Opcode, PageOffset, Rank, Rights};
+use alcor::{Error, GlobalRank, Opcode, PageOffset, Rank, Rights};
 
+use super::abort::REASON;
 use super::credits::spoilt;
 use super::registration::idle;
 use super::reset::{attach, works_again};
 use crate::context::after;
 use crate::failure::{holds, same, same_bytes};
 use crate::test::tests;
+use crate::Failure;
 
 tests! {
     trust: Rma;
@@ -69,7 +73,53 @@ tests! {
         let dropped = it.port().read_board32(PageOffset(board::DROPPED))?;
         let found = (dropped, it.counters()?.refused_out);
         same("packets dropped, commands refused", (u32::from(switch), u32::from(!switch)), found)?;
+        let failed = matches!(it.barrier(), Err(Error::PacketUnrouted { .. }));
+        same("a call that fails as a packet was dropped", switch, failed)?;
         drop(it);
+        works_again(context)
+    }
+
+    /// A board takes no packet and no abort of another run. Between ranks of one board there is no such check.
+    packets_of_another_run(context, ranks >= 2) {
+        const PATIENCE: u64 = 3_000;
+        let boards = context.cluster().boards();
+        let apart = boards.len() > 1;
+        let (far, other) = if apart { (context.info().ranks, &boards[1]) } else { (1, &boards[0]) };
+        context.cluster().prepare(far + 1)?;
+        let place = other.read32(PageOffset(board::PLACE))?;
+        let another = place::KEY.put(1 + place::KEY.get(place) % 255);
+        other.write32(PageOffset(board::PLACE), place & !place::KEY.mask() | another)?;
+        let sender = || -> Result<(), Failure> {
+            let mut it = attach(context, 0, far + 1)?;
+            post(&mut it, &[
+                (Opcode::XOffset, 0),
+                (Opcode::XLaddr, 0),
+                (Opcode::XLength, 4),
+                (Opcode::XPut, x_commit::DPID.put(far) | x_commit::ID.put(1)),
+            ])?;
+            idle(&mut it, PATIENCE)?;
+            let found = (other.read32(PageOffset(board::FOREIGN))?, it.counters()?.completions);
+            same("foreign packets, completions", (apart.into(), (!apart).into()), found)?;
+            it.abort(REASON)?;
+            idle(&mut it, PATIENCE)?;
+            Ok(it.port().leave()?)
+        };
+        let listener = |rank| -> Result<(), Failure> {
+            let mut it = attach(context, rank, far + 1)?;
+            idle(&mut it, 3 * PATIENCE)?;
+            let aborted = board::status::ABORTED.get(it.port().read_board32(PageOffset(board::STATUS))?);
+            let found = (it.events()?.foreign(), aborted);
+            it.port().leave()?;
+            let is_there = apart && rank == far;
+            let expected = (is_there, u32::from(!is_there));
+            same(format_args!("rank {rank}: the event, and whether the abort came"), expected, found)
+        };
+        thread::scope(|scope| {
+            let listeners: Vec<_> = (1..=far).map(|rank| scope.spawn(move || listener(rank))).collect();
+            let sent = sender();
+            let mut heard = listeners.into_iter().map(|it| it.join().expect("a listener does not panic"));
+            heard.try_for_each(|it| it).and(sent)
+        })?;
         works_again(context)
     }
 
