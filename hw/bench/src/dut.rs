@@ -87,7 +87,7 @@ fn workspace() -> &'static Path {
 }
 
 /// The `hw` folder.
-fn hardware() -> PathBuf {
+pub(crate) fn hardware() -> PathBuf {
     workspace().join("hw")
 }
 

@@ -62,6 +62,8 @@ mod rma_packet_controller;
 mod rma_registration_table;
 #[path = "../../rma/bench/rma_sync.rs"]
 mod rma_sync;
+#[path = "../../rma/bench/rma_waves.rs"]
+mod rma_waves;
 #[path = "../../router/bench/router.rs"]
 mod router;
 #[path = "../../common/bench/rr_arbiter.rs"]

@@ -55,12 +55,12 @@ module rma_message_port #(
   localparam int unsigned BytesW = CountW + 2;
 
   typedef enum logic [2:0] {
-    Tag,
-    Length,
-    Id,
-    Verdict,
-    Task,  // the payload
-    Rest   // beyond the receive buffer's end
+    Tag,      // header word with the tag
+    Length,   // header word with the length
+    Id,       // header word with the id
+    Verdict,  // match result is awaited
+    Task,     // write task of the payload
+    Rest      // task that drops the rest
   } state_e;
 
   state_e state_d, state_q;

@@ -105,20 +105,20 @@ module rma_packet_controller #(
   localparam int unsigned BytesW = CountW + 2;
 
   typedef enum logic [3:0] {
-    Idle,
-    PaperCheck,
-    GetHeader2,
-    GetCheck,
-    XOffset,
-    XLength,
-    XLaddr,
-    XCheck,
-    DataAddress,
-    DataLength,
-    DataTask,
-    AckTask,
-    Reply,
-    Message
+    Idle,         // no packet
+    PaperCheck,   // PUT: check and write task
+    GetHeader2,   // GET: second header word
+    GetCheck,     // GET: check and answer
+    XOffset,      // XPUT, XGET: offset
+    XLength,      // length
+    XLaddr,       // XGET: local address of the requester
+    XCheck,       // check, then write task, answer or refusal
+    DataAddress,  // XDATA: local address
+    DataLength,   // length
+    DataTask,     // write task
+    AckTask,      // XACK: task without payload
+    Reply,        // rma_reply_sender sends XDATA
+    Message       // rma_message_port takes a message
   } state_e;
 
   state_e state_d, state_q;

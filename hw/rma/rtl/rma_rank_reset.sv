@@ -81,13 +81,13 @@ module rma_rank_reset #(
   localparam int unsigned OwedW = 24;
 
   typedef enum logic [2:0] {
-    Idle,
+    Idle,    // no reset
     Drain,   // commands end
-    Recall,  // everybody this rank may have sent to is told
-    Flush,   // messages that wait here are dropped
-    Settle,  // answers come, what is being delivered ends
-    Hold,    // packets of others end
-    Clear,
+    Recall,  // other ranks drop unmatched messages
+    Flush,   // messages in this rank are dropped
+    Settle,  // answers arrive, collectives end
+    Hold,    // packets of other ranks end
+    Clear,   // registers are cleared
     Sweep    // tables are cleared row by row
   } state_e;
 
