@@ -321,6 +321,23 @@ impl Dut {
         value
     }
 
+    /// Drives lane `lane` of `lanes` of an input that is given by its name.
+    ///
+    /// # Panics
+    /// If the block has no such input.
+    pub fn drive(&mut self, name: &str, lanes: usize, lane: usize, value: impl Into<u64>) {
+        let pin = self.lanes(name, lanes);
+        self.set(pin, lane, value.into());
+    }
+
+    /// Lane `lane` of `lanes` of a port that is given by its name.
+    ///
+    /// # Panics
+    /// If the block has no such port.
+    pub fn look(&self, name: &str, lanes: usize, lane: usize) -> u64 {
+        self.get(self.lanes(name, lanes), lane)
+    }
+
     /// Whether a one-bit lane of an input is driven high.
     pub fn was_set(&self, pin: Pin, lane: usize) -> bool {
         self.get(pin, lane) == 1

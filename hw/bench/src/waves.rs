@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::{env, fs};
 
-use crate::dut::hardware;
+use crate::dut::{Dut, hardware};
 
 /// A timing diagram in WaveDrom's format, which a bench records cycle by cycle and compares with the diagram that
 /// the block's document shows.
 ///
-/// A bench calls [`bit`](Self::bit) and [`data`](Self::data) once a cycle for each signal, between
-/// [`Dut::settle`](crate::Dut::settle) and [`Dut::clock`](crate::Dut::clock), then [`cycle`](Self::cycle); at the end
-/// [`check`](Self::check). Signals are drawn in the order of the first cycle.
+/// A bench calls [`bit`](Self::bit) and [`data`](Self::data) once a cycle for each signal, between [`Dut::settle`] and
+/// [`Dut::clock`], then [`cycle`](Self::cycle); at the end [`check`](Self::check). [`record`](Self::record) does this for
+/// a number of cycles. Signals are drawn in the order of the first cycle.
 ///
 /// With `ALCOR_WAVES=write` in the environment, `check` writes the diagram in place of comparing it. `hw/doc/generate`
 /// draws it.
@@ -77,6 +77,28 @@ impl Waves {
         assert_eq!(lane.name, name, "signals must keep their order");
         lane.values.push(value);
         self.seen += 1;
+    }
+
+    /// Records so many cycles of a model, then checks the diagram: `drive` sets the inputs of a cycle, `show` records
+    /// the signals. Both get the number of the cycle.
+    ///
+    /// # Panics
+    /// If the diagram differs from the stored one.
+    pub fn record(
+        mut self,
+        dut: &mut Dut,
+        cycles: usize,
+        mut drive: impl FnMut(&mut Dut, usize),
+        mut show: impl FnMut(&Dut, &mut Self, usize),
+    ) {
+        for cycle in 0..cycles {
+            drive(dut, cycle);
+            dut.settle();
+            show(dut, &mut self, cycle);
+            self.cycle();
+            dut.clock();
+        }
+        self.check();
     }
 
     /// Ends the cycle.
