@@ -94,13 +94,14 @@ module alpu #(
 
   // Commands that take longer than a cycle, step by step.
   typedef enum logic [2:0] {
-    StRun,           // commands are taken
-    StStart,         // START INSERT waits for its turn
-    StStarting,      // it is under way, as a request is
-    StReset,         // RESET waits until nothing is under way
-    StCancel,        // CANCEL waits until all that can be decided is
-    StLoad, StScan,  // cells are searched for the tag
-    StDelete         // the first of those found is deleted
+    StRun,       // commands are taken
+    StStart,     // START INSERT waits for its turn
+    StStarting,  // START INSERT passes through the pipeline
+    StReset,     // RESET waits until no request is under way
+    StCancel,    // CANCEL waits until no request can be decided
+    StLoad,      // CANCEL: cells are loaded
+    StScan,      // CANCEL: tags are compared, a cell a cycle
+    StDelete     // CANCEL: first hit is deleted
   } state_e;
 
   state_e state_d, state_q;

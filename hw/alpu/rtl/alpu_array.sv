@@ -53,7 +53,7 @@ module alpu_array #(
     /// First cycle of a search.
     input  logic               scan_load_i,
 `ifdef FORMAL
-    /// What is in the cells: {valid, match, mask, tag} of each.
+    /// Contents of the cells: {valid, match, mask, tag} of each.
     output logic [CELLS*(1+2*MATCH_W+TAG_W)-1:0] cells_o,
 `endif
     /// The tag that is searched for.

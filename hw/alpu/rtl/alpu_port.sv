@@ -25,13 +25,13 @@ module alpu_port #(
     input  logic        rst_ni,
     /// A register is written.
     input  logic        write_i,
-    /// Its offset in the page.
+    /// Register write: offset in the page.
     input  logic [11:0] write_offset_i,
-    /// Its data.
+    /// Register write: data.
     input  logic [31:0] write_data_i,
     /// Register to be read.
     input  logic [11:0] read_offset_i,
-    /// Its value, in the same cycle; 0 if it is none of these.
+    /// Value of the register that `read_offset_i` names, in the same cycle; 0 for other offsets.
     output logic [31:0] read_data_o
 );
 
@@ -121,7 +121,7 @@ module alpu_port #(
       .usage_o()
   );
 
-  // What has been offered stays on offer, whether or not the gate is shut.
+  // An offer stays until it is taken, also if the gate is shut meanwhile.
 
   assign request_open  = gate_q || request_offered_q;
   assign command_open  = gate_q || command_offered_q;

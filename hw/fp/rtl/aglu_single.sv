@@ -39,7 +39,7 @@ module aglu_single #(
   // Codes that stand for nothing are not built.
   localparam bit [15:0] OpsByCode = 16'(OPS);
   localparam bit [7:0] TypesByCode = 8'(TYPES);
-  // Which parts are built.
+  // Parts that are built.
   localparam bit Floats = TYPES[DT_F64] || TYPES[DT_F32];
   localparam bit Integers = (TYPES & ~(6'd1 << DT_F64) & ~(6'd1 << DT_F32)) != '0;
   localparam bit Sums = (OPS[RO_SUM] && Integers) || (OPS[RO_SYNC] && SYNC_SUM);
@@ -51,7 +51,7 @@ module aglu_single #(
 
   logic [63:0] result1_q, result2_q, result3_q, result4_q;
 
-  // What brings 32 bits into the order of unsigned numbers, exclusive-or.
+  // Mask that maps 32 bits to the order of unsigned numbers by exclusive-or.
   function automatic [31:0] order(input logic is_float, input logic is_signed, input logic negative);
     order = is_float && negative ? '1 : is_float || is_signed ? SignBit : '0;
   endfunction

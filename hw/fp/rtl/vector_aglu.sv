@@ -33,7 +33,7 @@ module vector_aglu #(
     input  logic              rst_ni,
     /// A pair.
     input  logic              valid_i,
-    /// Its operation: operation_e.
+    /// Operation on the pair: operation_e.
     input  logic [3:0]        operation_i,
     /// The type of its elements: datatype_e.
     input  logic [2:0]        datatype_i,
@@ -41,13 +41,13 @@ module vector_aglu #(
     input  logic [PHIT_W-1:0] a_i,
     /// Second operand.
     input  logic [PHIT_W-1:0] b_i,
-    /// Goes along.
+    /// Tag of the pair.
     input  logic [TAG_W-1:0]  tag_i,
     /// A result.
     output logic              valid_o,
     /// The result; it stays until the next one.
     output logic [PHIT_W-1:0] result_o,
-    /// What went along with its pair; it stays as well.
+    /// Tag of the result's pair; stays until the next result.
     output logic [TAG_W-1:0]  tag_o
 );
 

@@ -1,4 +1,4 @@
-/// What the blocks of a link end share; fields of the frame are in hw/abi.
+/// Types and constants of the link end's blocks; fields of the frame are in hw/abi.
 package alcor_link_pkg;
 
   /// Bits of a word of the medium access controller.

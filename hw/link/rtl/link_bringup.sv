@@ -9,7 +9,7 @@ module link_bringup #(
 ) (
     /// Clock of the medium access controller.
     input  logic mac_clk_i,
-    /// Its synchronous reset, active low.
+    /// Synchronous reset of the controller's clock, active low.
     input  logic mac_rst_ni,
     /// The receiver is aligned.
     input  logic aligned_i,

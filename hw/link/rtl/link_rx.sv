@@ -23,7 +23,7 @@ module link_rx #(
 ) (
     /// Clock of the medium access controller.
     input  logic                       mac_clk_i,
-    /// Its synchronous reset, active low.
+    /// Synchronous reset of the controller's clock, active low.
     input  logic                       mac_rst_ni,
     /// A word of a frame comes.
     input  logic                       mac_valid_i,
@@ -38,17 +38,17 @@ module link_rx #(
 
     /// Clock of the core.
     input  logic                       clk_i,
-    /// Its synchronous reset, active low.
+    /// Synchronous reset of the core's clock, active low.
     input  logic                       rst_ni,
     /// A phit comes.
     output logic                       valid_o,
-    /// Its channel.
+    /// Channel of the phit.
     output logic [2:0]                 vc_o,
     /// The phit.
     output logic [LinkPhitW-1:0]       phit_o,
     /// A credit comes back.
     output logic                       credit_o,
-    /// Its channel.
+    /// Channel of the credit.
     output logic [2:0]                 credit_vc_o
 );
 

@@ -22,26 +22,26 @@ module link_tx #(
 ) (
     /// Clock of the core.
     input  logic                       clk_i,
-    /// Its synchronous reset, active low.
+    /// Synchronous reset of the core's clock, active low.
     input  logic                       rst_ni,
     /// The link is up.
     input  logic                       up_i,
     /// A phit leaves.
     input  logic                       valid_i,
-    /// Its channel.
+    /// Channel of the phit.
     input  logic [2:0]                 vc_i,
     /// The phit.
     input  logic [LinkPhitW-1:0]       phit_i,
     /// A credit is given back.
     input  logic                       credit_i,
-    /// Its channel.
+    /// Channel of the credit.
     input  logic [2:0]                 credit_vc_i,
     /// Pulse: a phit or credit is lost as the FIFO is full; does not happen.
     output logic                       overrun_o,
 
     /// Clock of the medium access controller.
     input  logic                       mac_clk_i,
-    /// Its synchronous reset, active low.
+    /// Synchronous reset of the controller's clock, active low.
     input  logic                       mac_rst_ni,
     /// A word of a frame is offered.
     output logic                       mac_valid_o,

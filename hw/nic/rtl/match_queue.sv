@@ -62,13 +62,17 @@ module match_queue #(
 );
 
   typedef enum logic [3:0] {
-    StIdle,
-    StAsk, StWait,          // the unit is asked, its result is awaited
-    StWalk,                 // what is not in the unit, an entry a cycle
-    StUnlink,               // an entry leaves the list
-    StCancel, StCancelled,  // the unit is told that an entry goes
-    StStart, StStarted,     // insert mode
-    StInsert, StStop
+    StIdle,       // next operation is taken
+    StAsk,        // request waits for the unit
+    StWait,       // result of the unit is awaited
+    StWalk,       // entries behind the unit, one a cycle
+    StUnlink,     // an entry leaves the list
+    StCancel,     // CANCEL waits for the unit
+    StCancelled,  // result of CANCEL is awaited
+    StStart,      // START INSERT waits for the unit
+    StStarted,    // acknowledgement is awaited
+    StInsert,     // entries move into the unit
+    StStop        // STOP INSERT waits for the unit
   } state_e;
 
   localparam int unsigned CellW = $clog2(CELLS + 1);

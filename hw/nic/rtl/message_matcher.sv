@@ -89,15 +89,23 @@ module message_matcher #(
   localparam int unsigned SweepW = (EntryW > 8) ? EntryW : 8;
 
   typedef enum logic [4:0] {
-    StSweep,                                 // tables are cleared
-    StIdle,
-    StArrive, StArriving, StChoose, StKeep,  // a message: search, what was found, append
-    StVerdict,
-    StPost, StPosting, StQueue,              // a receive: search, what was found, append
-    StProbe, StProbing,
-    StCancel, StCancelling,
-    StDrop, StDropping,                      // a recall or flush: search, and again until nothing is found
-    StResult
+    StSweep,       // tables are cleared
+    StIdle,        // next operation is chosen
+    StArrive,      // message: room is checked, search begins
+    StArriving,    // message: posted receives are searched
+    StChoose,      // message: a receive matches
+    StKeep,        // message: append to the unexpected messages
+    StVerdict,     // verdict is offered
+    StPost,        // receive: search begins
+    StPosting,     // receive: unexpected messages are searched
+    StQueue,       // receive: append to the posted receives
+    StProbe,       // probe: search begins
+    StProbing,     // probe: unexpected messages are searched
+    StCancel,      // cancel: removal begins
+    StCancelling,  // cancel: the receive is removed
+    StDrop,        // recall or flush: search begins
+    StDropping,    // recall or flush: repeated until nothing is found
+    StResult       // completion is offered
   } state_e;
 
   typedef enum logic [1:0] {
@@ -111,7 +119,7 @@ module message_matcher #(
   logic [SweepW-1:0] sweep_q;
   logic sweeps;
 
-  // What is being done: of the command, or of the message that waits for a verdict.
+  // The operation under way: a command, or the message that waits for its verdict.
   alcor_abi_pkg::match_t match_q, mask_q;
   alcor_abi_pkg::buffer_t buffer_q;
   logic [EntryW-1:0] receive_q, message_q;
@@ -282,7 +290,7 @@ module message_matcher #(
   assign receive_o.entry  = 10'(receive_q);
   assign receive_o.buffer = buffer_q;
 
-  // What a probe tells of the message that it has found.
+  // Source, tag and length of the message that a probe has found.
   alcor_abi_pkg::status_e result_status_q;
   logic [7:0] probed_source;
   logic [25:0] probed_tag;
@@ -448,7 +456,7 @@ module message_matcher #(
                      "message_matcher: DEPTH must be a power of two, 4 to 1024")
 
   `ALCOR_STABLE(a_verdict_stable, verdict_valid_o, verdict_ready_i, verdict_o)
-  // What waits for a verdict waits until it has it.
+  // A message stays on offer until it has its verdict.
   `ALCOR_NEXT(a_arrival_waits, arrival_valid_i && !(verdict_valid_o && verdict_ready_i), arrival_valid_i)
 
 `ifdef ALCOR_COVERAGE

@@ -71,7 +71,7 @@ module rma_mm_read #(
     input  logic                      out_ready_i,
     /// The beat.
     output logic [DATA_W-1:0]         out_data_o,
-    /// It is its packet's last.
+    /// The beat is the last one of its packet.
     output logic                      out_last_o,
     /// Nothing is queued or under way.
     output logic                      idle_o

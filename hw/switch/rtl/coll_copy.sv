@@ -184,7 +184,7 @@ module coll_copy #(
       mask = spread & later & {STAGES{!upper_i[head.row]}};
       here = here_i[head.row];
     end else begin
-      // A result, or the end of one: the label folded onto this one has a right to it.
+      // A result, or its signature, also goes to the label that is folded onto this one.
       mask[0] = lower_i[head.row] && !is_arrival;
     end
   end

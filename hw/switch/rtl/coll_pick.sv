@@ -28,7 +28,7 @@ module coll_pick (
   logic [4:0] higher, used_first, failed_first, above, first, used_row, failed_row, all_row, row;
   logic [3:0] time_q;
 
-  // Nothing moves while nobody asks.
+  // No state changes without a candidate.
   assign candidates = `ALCOR_AWAKE(candidates_i != '0) ? candidates_i : '0;
   assign awake      = candidates & ~nap_q;
   assign self       = 32'd1 << row_o;

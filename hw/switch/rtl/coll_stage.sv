@@ -18,7 +18,7 @@ import alcor_fp_pkg::*;
 /// Nothing is sent without room at the other end: a window's credits are returned in batches, and
 /// the signature that ends a stream needs none (two places are kept for it).
 module coll_stage #(
-    /// Which stage.
+    /// Number of the stage.
     parameter  int unsigned STAGE    = 0,
     /// Stages of the unit.
     parameter  int unsigned STAGES   = 3,

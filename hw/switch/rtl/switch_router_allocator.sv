@@ -78,7 +78,7 @@ module switch_router_allocator #(
   // By channel and input: an offer is for it.
   logic [5:0][PORTS-1:0] trys;
 
-  // What goes to each output, and what went in the cycle before.
+  // Phits to each output, in this cycle and in the cycle before.
   logic [PORTS-1:0] taken, taken_bit, taken_last, taken_spends;
   logic [PORTS-1:0][2:0] taken_vc;
   logic [PORTS-1:0][3:0] taken_from;
@@ -130,7 +130,7 @@ module switch_router_allocator #(
     logic [3:0] from;
     logic last, from_bit, ends_reservation;
 
-    // Who may ask for a link in this cycle.
+    // Inputs that may request a link in this cycle.
     logic [PORTS-1:0] asks;
 
     assign asks = (stall_links_i && x < LINKS) ? '0 : request[x];

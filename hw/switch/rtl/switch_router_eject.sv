@@ -22,7 +22,7 @@ module switch_router_eject #(
     input  logic [WIDTH-1:0] phit_i,
     /// A phit is offered.
     output logic             valid_o,
-    /// It is taken.
+    /// The phit is taken.
     input  logic             ready_i,
     /// The phit.
     output logic [WIDTH-1:0] phit_o,

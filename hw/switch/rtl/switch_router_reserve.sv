@@ -91,7 +91,7 @@ module switch_router_reserve #(
   end
 
   // ---------------------------------------------------------------- choice among the inputs that wait for that channel
-  // Whom each channel was reserved for last; turns go on behind. Whatever it holds at first will do.
+  // The input that each channel was reserved for last; turns continue behind it. No reset: every value is legal.
   (* ram_style = "distributed" *)
   logic [IdW-1:0] last_q[128];
 
