@@ -41,7 +41,7 @@ fn value(block: &mut Block, waves: &mut Waves, name: &'static str, valid: &'stat
 /// Records a port that carries an opcode, while `valid` is high.
 fn opcode(block: &mut Block, waves: &mut Waves, name: &'static str, valid: &'static str) {
     let name_of = |code: u64| match Opcode::ALL.iter().find(|&&known| known as u64 == code) {
-        Some(Opcode::XLength) => "X_LENGTH",
+        Some(Opcode::XTag) => "X_TAG",
         Some(Opcode::XPut) => "X_PUT",
         Some(Opcode::Barrier) => "BARRIER",
         _ => "?",
@@ -57,7 +57,7 @@ fn rma_command_queue_waves() {
     let mut block = Block::start("queue", 2, 0);
     let writes = [
         None,
-        Some(Opcode::XLength),
+        Some(Opcode::XTag),
         Some(Opcode::XPut),
         Some(Opcode::Barrier),
         None,
