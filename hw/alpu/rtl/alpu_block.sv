@@ -1,11 +1,11 @@
 `include "assertions.svh"
 `include "simulation.svh"
 
-/// A block of cells: its own copy of the request, which of its cells are taken, hit and chosen, and what
-/// moves.
+/// A block of cells: its own copy of the request, the state of its cells (occupied, hit, chosen),
+/// and the movement of entries.
 ///
-/// An entry that moves takes with it whether it was hit and whether it won, so that nothing that is under
-/// way is misled.
+/// The bits for hit and chosen move with their entry, so a request that is under way stays with its
+/// entry.
 module alpu_block #(
     /// Cells, a power of two from 2.
     parameter int unsigned BLOCK = 16,

@@ -63,7 +63,7 @@
 
   /// A command for the message engine.
   typedef struct packed {
-    /// What is asked.
+    /// Operation.
     message_command_e     command;
     /// Source, of all but McCancel.
     logic [7:0]           rank;

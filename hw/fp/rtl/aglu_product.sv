@@ -3,7 +3,7 @@ import alcor_abi_pkg::*;
 /// Products of a 64-bit lane: of two 64-bit elements or two pairs of 32-bit ones, integers (their low
 /// half) or floating-point numbers, on one array of four 32-bit multipliers.
 ///
-/// The array multiplies halves: low × low, high × high, and crosswise for what is wider than 32 bits.
+/// The array multiplies halves: low × low, high × high, and crosswise for types wider than 32 bits.
 /// Its operands and its products are in registers with nothing else between, which the multiplier
 /// blocks of FPGAs take in.
 ///

@@ -9,7 +9,7 @@ import alcor_abi_pkg::*;
 /// of all other bits of negative ones: so -0 is below +0, as IEEE 754-2019 minimum and maximum want it.
 /// If an operand is a NaN the result is the quiet NaN with sign and payload zero.
 ///
-/// What is not built, and bitwise operations on floating-point numbers, give zero.
+/// Operations that are not built, and bitwise operations on floating-point numbers, give zero.
 ///
 /// `enable_i[s]` says that a pair goes into stage s in this cycle. There is no reset.
 module aglu_single #(

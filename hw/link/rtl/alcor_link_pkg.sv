@@ -3,7 +3,7 @@ package alcor_link_pkg;
 
   /// Bits of a word of the medium access controller.
   localparam int unsigned MacW = 512;
-  /// Bits of data in a phit: what three slots of a group have room for.
+  /// Bits of data in a phit: three slots fill a group.
   localparam int unsigned LinkDataW = 256;
   /// Bits of a phit with its header and position.
   localparam int unsigned LinkPhitW = LinkDataW + 80;

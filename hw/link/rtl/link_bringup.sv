@@ -1,8 +1,8 @@
 /// Start-up of a 100G medium access controller, and whether its link is up.
 ///
-/// Until its receiver is aligned, an end sends remote faults in place of frames, so that the other end
-/// knows. The link is up once this end is aligned and the other one has said nothing of a fault for
-/// QUIET cycles.
+/// Until its receiver is aligned, an end sends remote faults instead of frames, so that the other
+/// end waits. The link is up once this end is aligned and the other end has sent no remote fault
+/// for QUIET cycles.
 module link_bringup #(
     /// Cycles without a fault after which the link is up.
     parameter int unsigned QUIET = 4096

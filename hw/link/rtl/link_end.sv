@@ -1,10 +1,10 @@
 import alcor_link_pkg::*;
 
-/// A link port's end of a cable: between the switch's link port and a 100G medium access controller.
+/// One end of a cable: between a link port of the switch and a 100G medium access controller.
 ///
-/// The switch's side is that of `switch_router`: a phit and a credit a cycle each way, no handshake.
-/// A link that was up and fell carries nothing more until it is reset: phits under way are lost, and
-/// nothing is sent again.
+/// The switch's side is that of `switch_router`: a phit and a credit a cycle each way, no
+/// handshake. A link that was up and fell carries nothing until it is reset: phits under way are
+/// lost, and the link does not retransmit.
 module link_end #(
     /// The board's register SHAPE: two boards with different ones refuse each other.
     parameter logic [31:0] SHAPE = 32'h0,
@@ -21,7 +21,7 @@ module link_end #(
     input  logic                              clk_i,
     /// Synchronous reset of the core's clock, active low.
     input  logic                              rst_ni,
-    /// Pulse: forget what was kept, and begin anew.
+    /// Pulse: clear errors and buffers, and begin anew.
     input  logic                              clear_i,
 
     /// From the switch: a phit leaves.

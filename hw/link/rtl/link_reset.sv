@@ -14,9 +14,9 @@ module link_reset #(
     input  logic mac_clk_i,
     /// The medium access controller is out of reset; from a register of its clock.
     input  logic mac_ready_i,
-    /// Reset of what runs with the core's clock, active low.
+    /// Reset of the core's side, active low.
     output logic rst_no,
-    /// Reset of what runs with the other clock, active low.
+    /// Reset of the controller's side, active low.
     output logic mac_rst_no,
     /// In the core's clock: the medium access controller is in reset.
     output logic mac_lost_o

@@ -2,11 +2,12 @@
 
 import alcor_abi_pkg::*;
 
-/// Brings the messages that have met a receive into its buffer, and tells the host and the sender.
+/// Brings the payload of a matched message into its receive buffer, and notifies the host and the
+/// sender.
 ///
-/// One half begins: a payload that lies in a fragment is copied to the receive buffer by an XDATA packet
-/// to this rank itself; an announced one is fetched from its sender by XGET packets, which are cut as
-/// those of a host's get are. The other half ends: when the last byte is in memory it enters the
+/// One half begins: an XDATA packet to this rank itself copies a payload from its fragment to the
+/// receive buffer; XGET packets fetch the payload of an announced message from its sender, cut as
+/// the packets of a host's get. The other half ends: when the last byte is in memory, it enters the
 /// completion, sends the sender an acknowledgement of its command, and frees both entries. Up to
 /// FLIGHTS copies and fetches are under way at once.
 module message_delivery #(

@@ -4,13 +4,14 @@ import alcor_abi_pkg::*;
 
 /// Matches the messages that arrive at a rank with the receives that its host posts.
 ///
-/// One thing at a time: a message looks for its receive and is appended to the unexpected messages where
-/// there is none; a receive looks for its message and is appended to the posted receives where there is
-/// none. So neither can pass the other. What has met goes to `message_delivery`, with the entries of both.
+/// One operation at a time: a message searches for a receive and, if there is none, is appended to
+/// the unexpected messages; a receive searches for a message and, if there is none, is appended to
+/// the posted receives. So neither can pass the other. A matched pair goes to `message_delivery`,
+/// with the entries of both.
 ///
-/// A receive's entry is its command id, chosen by the host; a message's entry is also the fragment of the
-/// unexpected message buffer that its payload may lie in, and is taken from a free list until the message
-/// is delivered.
+/// A receive's entry is its command id, chosen by the host. A message's entry comes from a free
+/// list and is also the number of the fragment that its payload may be stored in. The entry is free
+/// again when the message is delivered.
 module message_matcher #(
     /// Posted receives, and unexpected messages, that there is room for; a power of two.
     parameter int unsigned DEPTH = 256,

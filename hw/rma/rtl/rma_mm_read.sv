@@ -228,7 +228,7 @@ module rma_mm_read #(
   logic way_valid, data_valid, land_valid, land_is_head, land_prime, land_last;
   logic [1:0] land_shift;
   logic [HeadW-1:0] land_head;
-  // The word before the first of what was read.
+  // The word before the first word of the data.
   logic [31:0] previous_q;
   logic [DATA_W-1:0] data, payload;
 

@@ -30,7 +30,7 @@ module coll_window #(
 
     /// Communicators with a phit.
     output logic [31:0]       some_o,
-    /// The communicator whose head is looked at.
+    /// Communicator whose head is shown.
     input  logic [4:0]        head_row_i,
     /// Note of that communicator's head.
     output logic [NOTE_W-1:0] head_note_o,

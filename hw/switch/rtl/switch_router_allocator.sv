@@ -3,16 +3,16 @@
 
 import alcor_abi_pkg::*;
 
-/// Allocation of the router's outputs: who sends on which output in this cycle, who keeps an output's
-/// channel until its packet has passed, and the credits.
+/// Allocation of the router's outputs: the phit that each output sends in this cycle, the packet
+/// that keeps a channel of an output until it has passed, and the credits.
 ///
-/// The inputs offer a phit each, of which they saw a cycle ago that its channel was open and had credit.
-/// What changed since is looked at here (at most one phit went to each output), then each output
-/// takes turns among the offers. Channels are allocated with the first phit of a packet, in the same
+/// Each input offers a phit whose channel was open and had credit a cycle ago. This block checks
+/// the offers against what has changed since (at most one phit went to each output); then each
+/// output takes turns among the offers. A packet gets its channel with its first phit, in the same
 /// cycle as the switch: the winner of the switch has the channel.
 ///
-/// Channels are numbered by output and channel in 7 bits; a local output has one channel, that of its
-/// class with dateline bit 0.
+/// Channels are numbered by output and channel in 7 bits. A local output has one channel, that of
+/// its class with dateline bit 0.
 module switch_router_allocator #(
     /// Inputs, and as many outputs.
     parameter int unsigned PORTS = 11,

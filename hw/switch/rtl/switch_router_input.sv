@@ -34,7 +34,7 @@ module switch_router_input #(
     input  logic                    rst_ni,
     /// Pulse, every so many cycles: a phit that is first in its channel for two of them is old.
     input  logic                    tick_i,
-    /// A phit comes; there is room for it, as whoever sends holds credits.
+    /// A phit arrives; there is room for it, as the sender holds credits.
     input  logic                    push_i,
     /// Channel it comes on; 0 with one channel.
     input  logic [2:0]              push_vc_i,
