@@ -2,6 +2,8 @@
 
 use alcor_hw_bench::{Dut, Recipe, Waves};
 
+use crate::coll_units::{BOARDS, block};
+
 /// Two readers and a writer of a memory of one bank whose data comes a cycle after the grant.
 #[test]
 fn node_memory_waves() {
@@ -134,4 +136,41 @@ fn axi_lite_port_waves() {
             waves.data("rdata_o", value("rvalid_o", "rdata_o"));
         },
     );
+}
+
+/// A barrier over boards as one board sees it: two rounds with the same sums, and the end of the command.
+#[test]
+fn cluster_sync_waves() {
+    let mut block = block("sync");
+    let mut given = [0u64; 4];
+    let mut results = Vec::new();
+    let mut waves = Waves::new("core", "cluster_barrier");
+    let mut ended = false;
+    for cycle in 0..19 {
+        let here = cycle > 0 && !ended;
+        block.set_part("here_i", 0, BOARDS, here);
+        block.set_part("present_i", 0, BOARDS, here);
+        block.set_part("round_ready_i", 0, BOARDS, true);
+        let result = results.contains(&cycle);
+        block.set_part("result_i", 0, BOARDS, result);
+        for (lane, &value) in given.iter().enumerate() {
+            block.set_part("result_data_i", lane, 4 * BOARDS, value);
+        }
+        block.settle();
+        let round = block.get_part("round_o", 0, BOARDS);
+        if round == 1 {
+            given = [0, 1, 2, 3].map(|lane| block.get_part("round_data_o", lane, 4 * BOARDS));
+            results.push(cycle + 6);
+        }
+        waves.bit("here_i", here);
+        waves.bit("round_o", round);
+        waves.bit("result_i", result);
+        waves.bit("hold_o", block.get_part("hold_o", 0, BOARDS));
+        let fire = block.get_part("fire_o", 0, BOARDS);
+        waves.bit("fire_o", fire);
+        ended |= fire == 1;
+        waves.cycle();
+        block.clock();
+    }
+    waves.check();
 }

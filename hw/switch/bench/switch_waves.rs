@@ -1,7 +1,7 @@
 //! The timing diagrams of the router of the switch.
 
 use alcor_abi::packets::net_low;
-use alcor_hw_bench::{Dut, Waves};
+use alcor_hw_bench::{Dut, Recipe, Waves};
 
 use crate::switch_router::{HERE, Phit, Pins, SMALL};
 
@@ -125,6 +125,54 @@ fn switch_router_in_waves() {
                 "link_credit_vc_o[0]",
                 credit.then(|| dut.get(pins.link_credit_vc_out, 0)),
             );
+        },
+    );
+}
+
+/// A packet of three words becomes two phits of two words.
+#[test]
+fn uplink_tx_waves() {
+    let recipe = Recipe::new("uplink_tx", "uplink_tx")
+        .blocks(&["abi", "common"])
+        .source("switch/rtl/uplink_tx.sv")
+        .param("PHIT_W", 64)
+        .param("DATA_W", 32);
+    let mut dut = Dut::start(&recipe);
+    dut.reset();
+    let mut sent = 0;
+    Waves::new("switch", "uplink").scale(2).record(
+        &mut dut,
+        10,
+        |dut, cycle| {
+            let now = cycle > 0 && sent < 3;
+            dut.drive("valid_i", 1, 0, now);
+            dut.drive("data_i", 1, 0, 0xA0 + sent);
+            dut.drive("last_i", 1, 0, sent == 2);
+            dut.drive("ready_i", 1, 0, cycle != 4);
+            dut.settle();
+            sent += u64::from(now) & dut.look("ready_o", 1, 0);
+        },
+        |dut, waves, _| {
+            for name in ["valid_i", "ready_o"] {
+                waves.bit(name, dut.look(name, 1, 0));
+            }
+            let on = dut.look("valid_i", 1, 0);
+            waves.data(
+                "data_i",
+                (on == 1).then(|| format!("{:X}", dut.look("data_i", 1, 0))),
+            );
+            waves.bit("last_i", on & dut.look("last_i", 1, 0));
+            for name in ["valid_o", "ready_i"] {
+                waves.bit(name, dut.look(name, 1, 0));
+            }
+            // Data is the lowest 64 of 144 bits.
+            let words = [0, 2].map(|lane| dut.look("phit_o", 9, lane) & 0xff);
+            let last = dut.look("phit_o", 9, 5) >> 15 & 1;
+            let phit = match (words, last) {
+                ([first, _], 1) => format!("{first:X}"),
+                ([first, second], _) => format!("{first:X}, {second:X}"),
+            };
+            waves.data("phit_o", (dut.look("valid_o", 1, 0) == 1).then_some(phit));
         },
     );
 }
