@@ -2,19 +2,20 @@
 
 import alcor_abi_pkg::*;
 
-/// Associative list processing unit (Brightwell et al. 2005): a list of entries that requests are matched
-/// with, in list order.
+/// Associative list processing unit (Brightwell et al. 2005): a list of entries that requests are
+/// matched with, in list order.
 ///
-/// Requests, commands and results are three valid/ready streams. What is taken takes effect in the order
-/// in which it is taken; a request before a command that is taken in the same cycle. Results come in the
-/// order of their effects, so those of requests come in the order of the requests.
+/// Requests, commands and results are three valid/ready streams. Requests and commands take effect
+/// in the order in which they are taken; a request takes effect before a command that is taken in
+/// the same cycle. Results come in the order of their effects, so results of requests come in the
+/// order of the requests.
 ///
-/// A request is on offer in cycle 0, compared with all entries in cycle 1, and decided in cycle 2: the
-/// first entry that matches wins and is deleted at the end of that cycle. Its tag is read in cycle 3; the
-/// result is on offer in cycle 4. A request can be taken in each cycle.
+/// A request is on offer in cycle 0, compared with all entries in cycle 1, and decided in cycle 2:
+/// the first entry that matches wins and is deleted at the end of that cycle. Its tag is read in
+/// cycle 3; the result is on offer in cycle 4. A request can be taken in each cycle.
 ///
-/// In insert mode, a request that fails is held, with those behind it, and decided anew every third
-/// cycle, until an entry matches or insert mode is left.
+/// In insert mode, a request that fails is held, with the requests behind it, and decided again
+/// every third cycle, until an entry matches or insert mode ends.
 module alpu #(
     /// Entries that the list has room for, a multiple of BLOCK.
     parameter int unsigned CELLS = 256,
@@ -38,7 +39,7 @@ module alpu #(
 ) (
     /// Clock.
     input  logic               clk_i,
-    /// Synchronous reset, active low; empties the list and forgets what is under way.
+    /// Synchronous reset, active low; empties the list and drops requests under way.
     input  logic               rst_ni,
 
     /// Request: one is offered.
@@ -58,7 +59,7 @@ module alpu #(
     input  logic               command_valid_i,
     /// Command: it is taken.
     output logic               command_ready_o,
-    /// Command: one of alpu_op_e; what is not valid is discarded.
+    /// Command: one of alpu_op_e; other values are discarded.
     input  logic [        3:0] command_op_i,
     /// Command: comes back with the result, where there is one.
     input  logic [   ID_W-1:0] command_id_i,
@@ -94,13 +95,14 @@ module alpu #(
 
   // Commands that take longer than a cycle, step by step.
   typedef enum logic [2:0] {
-    StRun,           // commands are taken
-    StStart,         // START INSERT waits for its turn
-    StStarting,      // it is under way, as a request is
-    StReset,         // RESET waits until nothing is under way
-    StCancel,        // CANCEL waits until all that can be decided is
-    StLoad, StScan,  // cells are searched for the tag
-    StDelete         // the first of those found is deleted
+    StRun,       // commands are taken
+    StStart,     // START INSERT waits for its turn
+    StStarting,  // START INSERT passes through the pipeline
+    StReset,     // RESET waits until no request is under way
+    StCancel,    // CANCEL waits until no request can be decided
+    StLoad,      // CANCEL: cells are loaded
+    StScan,      // CANCEL: tags are compared, a cell a cycle
+    StDelete     // CANCEL: first hit is deleted
   } state_e;
 
   state_e state_d, state_q;
@@ -367,7 +369,7 @@ module alpu #(
     end
   end
 
-  // Three for what is held; one for a CANCEL, which would else wait for STOP INSERT behind it.
+  // Three for held requests; one for a CANCEL, which would otherwise wait for a later STOP INSERT.
   `ALCOR_CHECK_PARAM(g_check_results, RESULTS >= 4, "alpu: RESULTS must be 4 or more")
   `ALCOR_CHECK_PARAM(g_check_widths, MATCH_W >= 1 && TAG_W >= 1 && ID_W >= 1,
                      "alpu: MATCH_W, TAG_W and ID_W must be 1 or more")

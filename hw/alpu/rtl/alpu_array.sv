@@ -1,11 +1,11 @@
 `include "assertions.svh"
 
-/// The list: blocks of cells in a row, and what the blocks have to know of each other.
+/// The list: blocks of cells in a row, and the signals between the blocks.
 ///
-/// The head of the list, its oldest entry, is in the highest cells; entries are inserted into the lowest
-/// one. Three cycles: a request is registered by each block (cycle 0), compared with all entries (1), and
-/// the first entry that it hits is chosen, and deleted where that is asked for (2); its tag is there in the
-/// cycle behind (3). What is deleted at the end of cycle 2 is gone for the request behind it.
+/// The head of the list, its oldest entry, is in the highest cells; entries are inserted into the
+/// lowest cell. Each block registers a request (cycle 0) and compares it with all entries (cycle
+/// 1). The first hit is chosen, and deleted if the request asks for it (cycle 2). Its tag is read
+/// in cycle 3. The next request no longer sees an entry that was deleted at the end of cycle 2.
 module alpu_array #(
     /// Cells, a multiple of BLOCK.
     parameter int unsigned CELLS = 256,
@@ -53,7 +53,7 @@ module alpu_array #(
     /// First cycle of a search.
     input  logic               scan_load_i,
 `ifdef FORMAL
-    /// What is in the cells: {valid, match, mask, tag} of each.
+    /// Contents of the cells: {valid, match, mask, tag} of each.
     output logic [CELLS*(1+2*MATCH_W+TAG_W)-1:0] cells_o,
 `endif
     /// The tag that is searched for.

@@ -1,11 +1,11 @@
 `include "assertions.svh"
 `include "simulation.svh"
 
-/// A block of cells: its own copy of the request, which of its cells are taken, hit and chosen, and what
-/// moves.
+/// A block of cells: its own copy of the request, the state of its cells (occupied, hit, chosen),
+/// and the movement of entries.
 ///
-/// An entry that moves takes with it whether it was hit and whether it won, so that nothing that is under
-/// way is misled.
+/// The bits for hit and chosen move with their entry, so a request that is under way stays with its
+/// entry.
 module alpu_block #(
     /// Cells, a power of two from 2.
     parameter int unsigned BLOCK = 16,
@@ -51,19 +51,19 @@ module alpu_block #(
     /// Tag of the entry that won a cycle ago; zero if none of this block did.
     output logic [  TAG_W-1:0] tag_o,
 
-    /// What the lowest cell may take: there is an entry.
+    /// Into the lowest cell: there is an entry.
     input  logic               valid_i,
-    /// What the lowest cell may take: the entry in it is hit by the registered request.
+    /// Into the lowest cell: the registered request hits the entry.
     input  logic               hit_i,
-    /// What the lowest cell may take: the entry in it wins in this cycle.
+    /// Into the lowest cell: the entry wins in this cycle.
     input  logic               win_i,
-    /// What the lowest cell may take: the cell it is in is taken, be it by an entry that is being deleted.
+    /// Into the lowest cell: the entry's cell is occupied, also if the entry is being deleted.
     input  logic               taken_i,
-    /// What the lowest cell may take: match bits.
+    /// Into the lowest cell: match bits.
     input  logic [MATCH_W-1:0] match_i,
-    /// What the lowest cell may take: mask bits.
+    /// Into the lowest cell: mask bits.
     input  logic [MATCH_W-1:0] mask_i,
-    /// What the lowest cell may take: tag.
+    /// Into the lowest cell: tag.
     input  logic [  TAG_W-1:0] tag_i,
 
     /// The same, of the highest cell, for the next block.
@@ -74,7 +74,7 @@ module alpu_block #(
     output logic [MATCH_W-1:0] match_o,
     output logic [MATCH_W-1:0] mask_o,
 `ifdef FORMAL
-    /// What is in the cells: {valid, match, mask, tag} of each.
+    /// Contents of the cells: {valid, match, mask, tag} of each.
     output logic [BLOCK*(1+2*MATCH_W+TAG_W)-1:0] cells_o,
 `endif
     output logic [  TAG_W-1:0] up_tag_o
@@ -117,7 +117,7 @@ module alpu_block #(
   );
   assign move = hole_upto & {BLOCK{!scan_i}};
 
-  // Who was hit and is still there; the highest of them wins.
+  // Cells that were hit and still have their entry; the highest of them wins.
   assign candidate = hit_q & valid_q;
   alpu_upto #(
       .WIDTH(BLOCK)

@@ -2,13 +2,14 @@
 
 import alcor_abi_pkg::*;
 
-/// A matching unit in a rank's page, for those who study or reuse it: the host puts requests and commands
-/// into their FIFOs, as the paper's processor does, and takes results out of theirs.
+/// A matching unit in a rank's page, for study and reuse: the host writes requests and commands
+/// into their FIFOs, as the paper's processor does, and takes results out of the result FIFO.
 ///
-/// The host keeps count of what it has put in and what has left; what meets a full FIFO is lost, and said
-/// to be. With the gate shut, a FIFO can be filled and then drained at the unit's own pace: each result
-/// carries the cycle in which what it answers was taken and that in which it was on offer, so intervals and
-/// latencies can be read whatever the host's way to the page costs.
+/// The host counts what it has written, and the port counts what has left the FIFOs. A write that
+/// finds its FIFO full is lost and reported. With the gate shut, a FIFO can be filled and then
+/// drained at the unit's own pace. Each result carries two times: the cycle in which its request or
+/// command was taken, and the cycle in which the result was on offer. So intervals and latencies do
+/// not depend on the host's access to the page.
 module alpu_port #(
     /// Cells of the unit.
     parameter int unsigned CELLS = 128,
@@ -25,13 +26,13 @@ module alpu_port #(
     input  logic        rst_ni,
     /// A register is written.
     input  logic        write_i,
-    /// Its offset in the page.
+    /// Register write: offset in the page.
     input  logic [11:0] write_offset_i,
-    /// Its data.
+    /// Register write: data.
     input  logic [31:0] write_data_i,
     /// Register to be read.
     input  logic [11:0] read_offset_i,
-    /// Its value, in the same cycle; 0 if it is none of these.
+    /// Value of the register that `read_offset_i` names, in the same cycle; 0 for other offsets.
     output logic [31:0] read_data_o
 );
 
@@ -121,7 +122,7 @@ module alpu_port #(
       .usage_o()
   );
 
-  // What has been offered stays on offer, whether or not the gate is shut.
+  // An offer stays until it is taken, also if the gate is shut meanwhile.
 
   assign request_open  = gate_q || request_offered_q;
   assign command_open  = gate_q || command_offered_q;

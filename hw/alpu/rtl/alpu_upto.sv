@@ -2,9 +2,9 @@
 
 /// For each place of a vector: whether a bit is set there or anywhere above it.
 ///
-/// Both questions about the list have this form: who is the first (nothing set above), and who may move
-/// (something empty at or above). Bits are looked at in groups of four, and `above_i` joins at the very
-/// end, since it comes last.
+/// Two questions about the list have this form: which hit is the first one (no bit set above), and
+/// which entries may move (an empty cell at or above). Bits are combined in groups of four.
+/// `above_i` joins in the last level, since it arrives last.
 module alpu_upto #(
     /// Bits, 1 or more.
     parameter int unsigned WIDTH = 16

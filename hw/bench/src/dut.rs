@@ -87,7 +87,7 @@ fn workspace() -> &'static Path {
 }
 
 /// The `hw` folder.
-fn hardware() -> PathBuf {
+pub(crate) fn hardware() -> PathBuf {
     workspace().join("hw")
 }
 
@@ -319,6 +319,23 @@ impl Dut {
             done += count;
         }
         value
+    }
+
+    /// Drives lane `lane` of `lanes` of an input that is given by its name.
+    ///
+    /// # Panics
+    /// If the block has no such input.
+    pub fn drive(&mut self, name: &str, lanes: usize, lane: usize, value: impl Into<u64>) {
+        let pin = self.lanes(name, lanes);
+        self.set(pin, lane, value.into());
+    }
+
+    /// Lane `lane` of `lanes` of a port that is given by its name.
+    ///
+    /// # Panics
+    /// If the block has no such port.
+    pub fn look(&self, name: &str, lanes: usize, lane: usize) -> u64 {
+        self.get(self.lanes(name, lanes), lane)
     }
 
     /// Whether a one-bit lane of an input is driven high.

@@ -21,15 +21,18 @@
 //!
 //! Two environment variables steer the benches: `ALCOR_SEED` (the seed, printed when a bench fails)
 //! and `ALCOR_SOAK` (a factor by which the random benches run longer). A third, `ALCOR_MUTANTS`, replaces a
-//! model by a netlist with faults: `ci/mutate` sets it.
+//! model by a netlist with faults: `ci/mutate` sets it. With `ALCOR_WAVES=write` the tests `*_waves` store the timing
+//! diagrams of the documents in place of comparing them ([`Waves`]).
 
 mod answers;
 mod dut;
 mod mutants;
 mod random;
 mod stream;
+mod waves;
 
 pub use answers::Answers;
 pub use dut::{Dut, Pin, Recipe};
 pub use random::{Random, soak};
 pub use stream::{Pace, Sink, Source};
+pub use waves::Waves;

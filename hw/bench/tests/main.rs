@@ -4,6 +4,8 @@
 mod alpu;
 #[path = "../../alpu/bench/alpu_model.rs"]
 mod alpu_model;
+#[path = "../../alpu/bench/alpu_waves.rs"]
+mod alpu_waves;
 #[path = "../../core/bench/axi_dma_port.rs"]
 mod axi_dma_port;
 #[path = "../../core/bench/axi_lite_port.rs"]
@@ -26,18 +28,26 @@ mod collective;
 mod collective_boards;
 #[path = "../../switch/bench/collective_model.rs"]
 mod collective_model;
+#[path = "../../common/bench/common_waves.rs"]
+mod common_waves;
 #[path = "../../core/bench/core.rs"]
 mod core;
+#[path = "../../core/bench/core_waves.rs"]
+mod core_waves;
 #[path = "../../common/bench/fifo.rs"]
 mod fifo;
 #[path = "../../common/bench/fifo_async.rs"]
 mod fifo_async;
 #[path = "../../link/bench/link_end.rs"]
 mod link_end;
+#[path = "../../link/bench/link_waves.rs"]
+mod link_waves;
 #[path = "../../nic/bench/match_queue.rs"]
 mod match_queue;
 #[path = "../../nic/bench/message_engine.rs"]
 mod message_engine;
+#[path = "../../nic/bench/nic_waves.rs"]
+mod nic_waves;
 #[path = "../../core/bench/node_memory.rs"]
 mod node_memory;
 #[path = "../../common/bench/ram_sdp.rs"]
@@ -62,8 +72,12 @@ mod rma_packet_controller;
 mod rma_registration_table;
 #[path = "../../rma/bench/rma_sync.rs"]
 mod rma_sync;
+#[path = "../../rma/bench/rma_waves.rs"]
+mod rma_waves;
 #[path = "../../router/bench/router.rs"]
 mod router;
+#[path = "../../router/bench/router_waves.rs"]
+mod router_waves;
 #[path = "../../common/bench/rr_arbiter.rs"]
 mod rr_arbiter;
 #[path = "../../common/bench/segmenter.rs"]
@@ -74,6 +88,8 @@ mod stream_pick;
 mod switch_router;
 #[path = "../../switch/bench/router_network.rs"]
 mod switch_router_network;
+#[path = "../../switch/bench/switch_waves.rs"]
+mod switch_waves;
 #[path = "../../board/u280/bench/u280.rs"]
 mod u280;
 #[path = "../../switch/bench/uplink.rs"]

@@ -2,9 +2,9 @@
 
 /// First-word fall-through FIFO with one clock.
 ///
-/// Handshake: a word moves when valid and ready are both high at a clock edge. Valid never waits for
-/// ready, and what is offered stays on offer, unchanged, until it is taken. `valid_o` and `ready_o`
-/// come from registers, so no path leads from one side's handshake to the other's.
+/// Handshake: a word moves when valid and ready are both high at a clock edge. Valid does not wait
+/// for ready, and stays, with the payload, until the word moves. `valid_o` and `ready_o` come from
+/// registers, so no path leads from one side's handshake to the other's.
 ///
 /// A word written in cycle t is at the output in cycle t+1, with either kind of RAM. A word enters
 /// and a word leaves in every cycle, at every fill level that has both: a full FIFO that is read

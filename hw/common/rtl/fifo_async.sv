@@ -4,9 +4,9 @@
 /// synchronisers, distributed RAM, output register.
 ///
 /// Handshake, on each side in its own clock: a word moves when valid and ready are both high at a
-/// clock edge. Valid never waits for ready, and what is offered stays on offer, unchanged, until it
-/// is taken. Both resets are to be active at the same time, for at least three cycles of the slower
-/// clock; reset of one side alone loses words.
+/// clock edge. Valid does not wait for ready, and stays, with the payload, until the word moves.
+/// Both resets are to be active at the same time, for at least three cycles of the slower clock;
+/// reset of one side alone loses words.
 ///
 /// A word is at the output after three edges of `rclk_i` (two synchroniser flops, output register)
 /// that follow the edge of `wclk_i` that took it, or after four if the first flop resolves late. In

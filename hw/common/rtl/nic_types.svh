@@ -22,10 +22,10 @@
 
   /// Destination of the payload of a message that arrives.
   typedef enum logic [1:0] {
-    MvNone   = 2'd0,  // nothing: there is none, or nobody wants it
+    MvNone   = 2'd0,  // dropped: no byte of it is wanted
     MvStore  = 2'd1,  // into its fragment of the unexpected message buffer
     MvDirect = 2'd2,  // into the receive buffer
-    MvRefuse = 2'd3   // nothing, and the sender is told: there is no room
+    MvRefuse = 2'd3   // dropped: no room, which the sender gets as a status
   } message_verdict_e;
 
   /// Receiver of the note that a write to memory is done.
@@ -63,7 +63,7 @@
 
   /// A command for the message engine.
   typedef struct packed {
-    /// What is asked.
+    /// Operation.
     message_command_e     command;
     /// Source, of all but McCancel.
     logic [7:0]           rank;

@@ -119,7 +119,7 @@
   typedef struct packed {
     /// A cycle after the lookup: a slot has this base.
     logic       match;
-    /// That slot.
+    /// With `match`: the slot.
     logic [7:0] match_slot;
     /// No slot is vacant.
     logic       full;
@@ -167,7 +167,7 @@
   typedef struct packed {
     /// An access failed its check.
     logic                        refused;
-    /// The access was a paper packet's, so nobody is told.
+    /// The access was a paper packet's, so no rank gets a status.
     logic                        dropped;
     /// The packet's type does not belong on this plane.
     logic                        malformed;
@@ -183,7 +183,7 @@
   typedef struct packed {
     /// The rank is at one.
     logic                      valid;
-    /// Which command.
+    /// The collective command.
     sync_kind_e kind;
     /// This rank's status for it.
     status_e    status;
@@ -299,7 +299,7 @@
     logic        x_transfer;
     /// A slot has the base address that the operand names.
     logic        match;
-    /// That slot.
+    /// With `match`: the slot.
     logic [7:0]  slot;
     /// DATA8 operands of a paper command's second write.
     data8_t      data8;

@@ -1,4 +1,4 @@
-// What is for the speed of simulations alone.
+// Macros that only speed up simulations.
 //
 //   ALCOR_AWAKE(condition)    In simulation the condition, in hardware true. For guards around work whose
 //                             results are the same without the guard, as nothing is asked for: a simulator

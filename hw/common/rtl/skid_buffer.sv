@@ -2,9 +2,9 @@
 
 /// Full-throughput register slice: cuts every path between its two sides.
 ///
-/// Handshake: a word moves when valid and ready are both high at a clock edge. Valid never waits for
-/// ready, and what is offered stays on offer, unchanged, until it is taken. `valid_o`, `data_o` and
-/// `ready_o` come from registers. One cycle of latency, a word in every cycle, room for two words.
+/// Handshake: a word moves when valid and ready are both high at a clock edge. Valid does not wait
+/// for ready, and stays, with the payload, until the word moves. `valid_o`, `data_o` and `ready_o`
+/// come from registers. One cycle of latency, a word in every cycle, room for two words.
 module skid_buffer #(
     /// Bits per word.
     parameter int unsigned WIDTH = 32

@@ -47,13 +47,13 @@ module axi_lite_port #(
     output logic              write_valid_o,
     /// The write can be taken.
     input  logic              write_ready_i,
-    /// Its address.
+    /// Address of the write.
     output logic [ADDR_W-1:0] write_address_o,
-    /// Its data.
+    /// Data of the write.
     output logic [31:0]       write_data_o,
     /// Register to be read.
     output logic [ADDR_W-1:0] read_address_o,
-    /// Its value, in the same cycle.
+    /// Value of the register, in the same cycle.
     input  logic [31:0]       read_data_i
 );
 

@@ -48,13 +48,13 @@ module board_registers #(
 
     /// Register to be read.
     input  logic [11:0]            read_offset_i,
-    /// Its value, in the same cycle.
+    /// Value of the register, in the same cycle.
     output logic [31:0]            read_data_o,
     /// A register is written.
     input  logic                   write_i,
-    /// Its offset.
+    /// Register write: offset in the page.
     input  logic [11:0]            write_offset_i,
-    /// Its data.
+    /// Register write: data.
     input  logic [31:0]            write_data_i,
 
     /// All registration tables are cleared.
@@ -63,15 +63,15 @@ module board_registers #(
     input  logic [RANKS-1:0][31:0] state_i,
     /// A rank aborts the run.
     input  logic [RANKS-1:0]       abort_i,
-    /// Its reason.
+    /// By rank: reason of the abort.
     input  logic [RANKS-1:0][7:0]  abort_reason_i,
     /// The run is aborted.
     output logic                   aborted_o,
-    /// Another board tells of an abort.
+    /// Pulse: another board reports an abort.
     input  logic                   abort_in_i,
-    /// Its rank and reason.
+    /// Rank and reason of the other board's abort.
     input  logic [15:0]            abort_in_data_i,
-    /// Pulse: the run was aborted; other boards are to be told.
+    /// Pulse: the run was aborted here; other boards must be notified.
     output logic                   abort_out_o,
     /// The rank that aborted, and its reason.
     output logic [15:0]            abort_out_data_o,

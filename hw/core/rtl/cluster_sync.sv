@@ -45,23 +45,23 @@ module cluster_sync #(
     /// Pulses: a packet from another board was consumed, by plane.
     input  logic [1:0]        consumed_i,
 
-    /// A round begins.
+    /// A round is requested.
     output logic              round_o,
-    /// The switch can.
+    /// The switch can begin a round.
     input  logic              round_ready_i,
-    /// What this board gives to it.
+    /// Data of this board for the round.
     output logic [PHIT_W-1:0] round_data_o,
-    /// The round is over.
+    /// The round has ended.
     input  logic              result_i,
-    /// Its result.
+    /// Result of the round.
     input  logic [PHIT_W-1:0] result_data_i,
 
-    /// A request that comes from another board now may be of after the command, and has to wait.
+    /// Requests of other boards must wait: another board may have ended the command already.
     output logic              hold_o,
 
-    /// All ranks of all boards are here, and all is quiet.
+    /// All ranks of all boards are at the command, and no packet is under way.
     output logic              fire_o,
-    /// The verdict of all.
+    /// Status for all ranks.
     output logic [4:0]        verdict_o
 );
 

@@ -23,9 +23,9 @@ module core #(
     parameter int unsigned PAYLOAD_WORDS = 128,
     /// Entries of the command FIFOs.
     parameter int unsigned COMMAND_DEPTH = 64,
-    /// Words of each In FIFO.
+    /// Beats of each In FIFO.
     parameter int unsigned IN_DEPTH = 512,
-    /// Words of each Out FIFO.
+    /// Beats of each Out FIFO.
     parameter int unsigned OUT_DEPTH = 512,
     /// Words of each Head FIFO.
     parameter int unsigned HEAD_DEPTH = 16,

@@ -56,9 +56,9 @@ module host_port #(
     output logic [RANKS-1:0][31:0]     page_data_o,
     /// Register to be read, of every page.
     output logic [11:0]                read_offset_o,
-    /// That register of the board's page.
+    /// Value of the register in the board's page.
     input  logic [31:0]                board_read_i,
-    /// That register of each rank's page.
+    /// By rank: value of the register in the rank's page.
     input  logic [RANKS-1:0][31:0]     rank_read_i
 );
 

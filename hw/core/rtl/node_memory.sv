@@ -132,7 +132,7 @@ module node_memory #(
     logic [31:0] data;
     logic [3:0] strobe;
 
-    // Which of the words this bank has. A bank below the first one's holds a word of the next row.
+    // The word of the access that this bank holds. A bank below the first one's holds a word of the next row.
     assign write_part = BankW'(b) - write_bank;
     assign data       = write_data_i[write_part];
     assign strobe     = write ? write_strobe_i[write_part] : '0;

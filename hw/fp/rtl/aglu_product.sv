@@ -3,7 +3,7 @@ import alcor_abi_pkg::*;
 /// Products of a 64-bit lane: of two 64-bit elements or two pairs of 32-bit ones, integers (their low
 /// half) or floating-point numbers, on one array of four 32-bit multipliers.
 ///
-/// The array multiplies halves: low × low, high × high, and crosswise for what is wider than 32 bits.
+/// The array multiplies halves: low × low, high × high, and crosswise for types wider than 32 bits.
 /// Its operands and its products are in registers with nothing else between, which the multiplier
 /// blocks of FPGAs take in.
 ///
@@ -29,11 +29,11 @@ module aglu_product #(
     input  logic [63:0] b_i,
     /// Product of binary64 numbers, rounded towards zero, a cycle after bit 4 of its enable.
     output logic [63:0] f64_o,
-    /// It is one unit in the last place further from zero.
+    /// Product of binary64 numbers: the result is one unit in the last place further from zero.
     output logic        f64_increment_o,
     /// Products of binary32 numbers, rounded towards zero.
     output logic [63:0] f32_o,
-    /// They are one unit in the last place further from zero.
+    /// Products of binary32 numbers: the result is one unit in the last place further from zero.
     output logic [1:0]  f32_increment_o,
     /// Products of integers.
     output logic [63:0] integer_o

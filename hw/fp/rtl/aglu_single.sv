@@ -9,7 +9,7 @@ import alcor_abi_pkg::*;
 /// of all other bits of negative ones: so -0 is below +0, as IEEE 754-2019 minimum and maximum want it.
 /// If an operand is a NaN the result is the quiet NaN with sign and payload zero.
 ///
-/// What is not built, and bitwise operations on floating-point numbers, give zero.
+/// Operations that are not built, and bitwise operations on floating-point numbers, give zero.
 ///
 /// `enable_i[s]` says that a pair goes into stage s in this cycle. There is no reset.
 module aglu_single #(
@@ -39,7 +39,7 @@ module aglu_single #(
   // Codes that stand for nothing are not built.
   localparam bit [15:0] OpsByCode = 16'(OPS);
   localparam bit [7:0] TypesByCode = 8'(TYPES);
-  // Which parts are built.
+  // Parts that are built.
   localparam bit Floats = TYPES[DT_F64] || TYPES[DT_F32];
   localparam bit Integers = (TYPES & ~(6'd1 << DT_F64) & ~(6'd1 << DT_F32)) != '0;
   localparam bit Sums = (OPS[RO_SUM] && Integers) || (OPS[RO_SYNC] && SYNC_SUM);
@@ -51,7 +51,7 @@ module aglu_single #(
 
   logic [63:0] result1_q, result2_q, result3_q, result4_q;
 
-  // What brings 32 bits into the order of unsigned numbers, exclusive-or.
+  // Mask that maps 32 bits to the order of unsigned numbers by exclusive-or.
   function automatic [31:0] order(input logic is_float, input logic is_signed, input logic negative);
     order = is_float && negative ? '1 : is_float || is_signed ? SignBit : '0;
   endfunction

@@ -6,7 +6,7 @@ import alcor_fp_pkg::*;
 /// Vector unit of the collective switch: combines two phits, element by element, into one.
 ///
 /// A pair a cycle goes in, with its operation and type; its result comes out AGLU_LATENCY cycles
-/// later, whatever the operation. There is no back-pressure: who sends has room for what is under way.
+/// later, for every operation. There is no back-pressure: the sender has room for all results under way.
 ///
 /// Elements are 64-bit or 32-bit, the first in the lowest bits. Integers wrap. Floating-point numbers
 /// are IEEE 754 with round to nearest, ties to even, and subnormal numbers. Every NaN result is the
@@ -14,13 +14,13 @@ import alcor_fp_pkg::*;
 /// -0 is below +0. RO_SYNC adds in the two lowest 64-bit lanes and is a bitwise and in the others,
 /// whatever the type. Every result is the same bit for bit with the operands exchanged.
 ///
-/// OPS and TYPES say which operations are built on which types. What is not built gives zero; so do
+/// OPS and TYPES say which operations are built on which types. Other operations give zero; so do
 /// bitwise operations on floating-point numbers, and codes that stand for no operation or type. For
 /// RO_SYNC only OPS counts.
 module vector_aglu #(
     /// Bits of a phit: a multiple of 64, 128 or more.
     parameter int unsigned PHIT_W = 256,
-    /// Bits of what goes along with a pair.
+    /// Bits of a pair's tag.
     parameter int unsigned TAG_W = 8,
     /// Operations that are built, bit by operation_e.
     parameter bit [8:0] OPS = '1,
@@ -29,11 +29,11 @@ module vector_aglu #(
 ) (
     /// Clock.
     input  logic              clk_i,
-    /// Synchronous reset, active low: drops what is under way.
+    /// Synchronous reset, active low: drops the pairs under way.
     input  logic              rst_ni,
     /// A pair.
     input  logic              valid_i,
-    /// Its operation: operation_e.
+    /// Operation on the pair: operation_e.
     input  logic [3:0]        operation_i,
     /// The type of its elements: datatype_e.
     input  logic [2:0]        datatype_i,
@@ -41,13 +41,13 @@ module vector_aglu #(
     input  logic [PHIT_W-1:0] a_i,
     /// Second operand.
     input  logic [PHIT_W-1:0] b_i,
-    /// Goes along.
+    /// Tag of the pair.
     input  logic [TAG_W-1:0]  tag_i,
     /// A result.
     output logic              valid_o,
     /// The result; it stays until the next one.
     output logic [PHIT_W-1:0] result_o,
-    /// What went along with its pair; it stays as well.
+    /// Tag of the result's pair; stays until the next result.
     output logic [TAG_W-1:0]  tag_o
 );
 

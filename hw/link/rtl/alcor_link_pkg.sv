@@ -1,9 +1,9 @@
-/// What the blocks of a link end share; fields of the frame are in hw/abi.
+/// Types and constants of the link end's blocks; fields of the frame are in hw/abi.
 package alcor_link_pkg;
 
   /// Bits of a word of the medium access controller.
   localparam int unsigned MacW = 512;
-  /// Bits of data in a phit: what three slots of a group have room for.
+  /// Bits of data in a phit: three slots fill a group.
   localparam int unsigned LinkDataW = 256;
   /// Bits of a phit with its header and position.
   localparam int unsigned LinkPhitW = LinkDataW + 80;

@@ -1,15 +1,15 @@
 /// Start-up of a 100G medium access controller, and whether its link is up.
 ///
-/// Until its receiver is aligned, an end sends remote faults in place of frames, so that the other end
-/// knows. The link is up once this end is aligned and the other one has said nothing of a fault for
-/// QUIET cycles.
+/// Until its receiver is aligned, an end sends remote faults instead of frames, so that the other
+/// end waits. The link is up once this end is aligned and the other end has sent no remote fault
+/// for QUIET cycles.
 module link_bringup #(
     /// Cycles without a fault after which the link is up.
     parameter int unsigned QUIET = 4096
 ) (
     /// Clock of the medium access controller.
     input  logic mac_clk_i,
-    /// Its synchronous reset, active low.
+    /// Synchronous reset of the controller's clock, active low.
     input  logic mac_rst_ni,
     /// The receiver is aligned.
     input  logic aligned_i,

@@ -1,10 +1,10 @@
 import alcor_link_pkg::*;
 
-/// A link port's end of a cable: between the switch's link port and a 100G medium access controller.
+/// One end of a cable: between a link port of the switch and a 100G medium access controller.
 ///
-/// The switch's side is that of `switch_router`: a phit and a credit a cycle each way, no handshake.
-/// A link that was up and fell carries nothing more until it is reset: phits under way are lost, and
-/// nothing is sent again.
+/// The switch's side is that of `switch_router`: a phit and a credit a cycle each way, no
+/// handshake. A link that was up and fell carries nothing until it is reset: phits under way are
+/// lost, and the link does not retransmit.
 module link_end #(
     /// The board's register SHAPE: two boards with different ones refuse each other.
     parameter logic [31:0] SHAPE = 32'h0,
@@ -19,30 +19,30 @@ module link_end #(
 ) (
     /// Clock of the core.
     input  logic                              clk_i,
-    /// Its synchronous reset, active low.
+    /// Synchronous reset of the core's clock, active low.
     input  logic                              rst_ni,
-    /// Pulse: forget what was kept, and begin anew.
+    /// Pulse: clear errors and buffers, and begin anew.
     input  logic                              clear_i,
 
     /// From the switch: a phit leaves.
     input  logic                              valid_i,
-    /// Its channel.
+    /// Channel of the phit.
     input  logic [2:0]                        vc_i,
     /// The phit.
     input  logic [LinkPhitW-1:0]              phit_i,
     /// A credit is given back.
     input  logic                              credit_i,
-    /// Its channel.
+    /// Channel of the credit.
     input  logic [2:0]                        credit_vc_i,
     /// To the switch: a phit comes.
     output logic                              valid_o,
-    /// Its channel.
+    /// Channel of the phit.
     output logic [2:0]                        vc_o,
     /// The phit.
     output logic [LinkPhitW-1:0]              phit_o,
     /// A credit comes back.
     output logic                              credit_o,
-    /// Its channel.
+    /// Channel of the credit.
     output logic [2:0]                        credit_vc_o,
 
     /// Register LINK_STATUS.
@@ -54,7 +54,7 @@ module link_end #(
     input  logic                              mac_clk_i,
     /// The medium access controller is out of reset; from a register of its clock.
     input  logic                              mac_ready_i,
-    /// Its receiver is aligned.
+    /// The controller's receiver is aligned.
     input  logic                              mac_aligned_i,
     /// The other end sends remote faults.
     input  logic                              mac_remote_fault_i,
@@ -64,7 +64,7 @@ module link_end #(
     output logic                              mac_send_fault_o,
     /// A word of a frame is offered.
     output logic                              mac_valid_o,
-    /// It is taken.
+    /// The word is taken.
     input  logic                              mac_taken_i,
     /// The word.
     output alcor_abi_pkg::frame_word_t        mac_word_o,

@@ -16,11 +16,11 @@ module link_framer #(
 ) (
     /// Clock of the medium access controller.
     input  logic                       mac_clk_i,
-    /// Its synchronous reset, active low.
+    /// Synchronous reset of the controller's clock, active low.
     input  logic                       mac_rst_ni,
     /// A phit, a credit, or one of each is offered.
     input  logic                       valid_i,
-    /// It is taken.
+    /// Phit and credit are taken.
     output logic                       ready_o,
     /// The phit and credit.
     input  alcor_abi_pkg::link_entry_t entry_i,
@@ -38,9 +38,9 @@ module link_framer #(
   localparam logic [LinkCreditW-1:0] Most = '1;
 
   typedef enum logic [1:0] {
-    StFirst,
-    StLow,
-    StHigh
+    StFirst,  // header word of a frame
+    StLow,    // low half of a group
+    StHigh    // high half of a group
   } state_e;
 
   // ---------------------------------------------------------------- slots to groups

@@ -6,7 +6,7 @@ module link_reset #(
 ) (
     /// Clock of the core.
     input  logic clk_i,
-    /// Its synchronous reset, active low.
+    /// Synchronous reset of the core's clock, active low.
     input  logic rst_ni,
     /// Pulse: the link end is to be reset.
     input  logic clear_i,
@@ -14,9 +14,9 @@ module link_reset #(
     input  logic mac_clk_i,
     /// The medium access controller is out of reset; from a register of its clock.
     input  logic mac_ready_i,
-    /// Reset of what runs with the core's clock, active low.
+    /// Reset of the core's side, active low.
     output logic rst_no,
-    /// Reset of what runs with the other clock, active low.
+    /// Reset of the controller's side, active low.
     output logic mac_rst_no,
     /// In the core's clock: the medium access controller is in reset.
     output logic mac_lost_o
@@ -28,7 +28,7 @@ module link_reset #(
   logic core_wants_q, mac_resets_q, core_hears, mac_hears, mac_ready;
   logic core_free_q, mac_free_q;
 
-  // What is heard comes from registers, so no synchroniser sees a glitch.
+  // The other side's signals come from registers, so no synchroniser sees a glitch.
   sync_2ff #(.WIDTH(2)) u_core_hears (
       .clk_i(clk_i), .rst_ni(1'b1), .d_i({mac_ready_i, mac_resets_q}), .q_o({mac_ready, core_hears})
   );

@@ -3,16 +3,17 @@
 import alcor_abi_pkg::*;
 import alcor_link_pkg::*;
 
-/// The receiving half of a link end: frames of the medium access controller to phits and credits of the
-/// core's clock, at most one of each a cycle.
+/// The receiving half of a link end: turns frames of the medium access controller into phits and
+/// credits of the core's clock, at most one of each a cycle.
 ///
-/// A frame is kept until it is whole and its checksum was right; nothing of a damaged one is delivered.
-/// As nothing is sent again, the first frame that is damaged, missing or foreign shuts the receiver:
-/// what comes behind it is counted and dropped, until the link is reset.
+/// A frame is stored until it is complete and its checksum was right; no part of a damaged frame is
+/// delivered. The link does not retransmit, so the first frame that is damaged, missing or foreign
+/// shuts the receiver: later frames are counted and dropped until the link is reset.
 ///
-/// The medium access controller cannot be held up, and the core takes a phit a cycle of its own clock,
-/// which may be a little slower than the sender's. What cannot be delivered at once waits in a buffer;
-/// a sender has credits for all that it sends, so PHITS of all channels' credits is room enough.
+/// The medium access controller cannot be stalled, and the core takes a phit a cycle of its own
+/// clock, which may be a little slower than the sender's. Phits wait in a buffer meanwhile. A
+/// sender has credits for all phits that it sends, so PHITS of all channels' credits are enough
+/// room.
 module link_rx #(
     /// The board's register SHAPE; a frame with another one is foreign.
     parameter logic [31:0] SHAPE = 32'h0,
@@ -23,7 +24,7 @@ module link_rx #(
 ) (
     /// Clock of the medium access controller.
     input  logic                       mac_clk_i,
-    /// Its synchronous reset, active low.
+    /// Synchronous reset of the controller's clock, active low.
     input  logic                       mac_rst_ni,
     /// A word of a frame comes.
     input  logic                       mac_valid_i,
@@ -38,17 +39,17 @@ module link_rx #(
 
     /// Clock of the core.
     input  logic                       clk_i,
-    /// Its synchronous reset, active low.
+    /// Synchronous reset of the core's clock, active low.
     input  logic                       rst_ni,
     /// A phit comes.
     output logic                       valid_o,
-    /// Its channel.
+    /// Channel of the phit.
     output logic [2:0]                 vc_o,
     /// The phit.
     output logic [LinkPhitW-1:0]       phit_o,
     /// A credit comes back.
     output logic                       credit_o,
-    /// Its channel.
+    /// Channel of the credit.
     output logic [2:0]                 credit_vc_o
 );
 

@@ -3,15 +3,16 @@
 import alcor_abi_pkg::*;
 import alcor_link_pkg::*;
 
-/// The sending half of a link end: phits and credits of the core's clock to frames of the medium access
-/// controller's.
+/// The sending half of a link end: turns phits and credits of the core's clock into frames of the
+/// medium access controller.
 ///
-/// The core is never asked to wait: a phit and a credit may come in every cycle. A frame of full groups
-/// carries more phits than the core's clock has cycles in its time (hw/link/doc/link.md), so the FIFO
-/// between the clocks never fills. While the link is down, what comes is lost.
+/// The core is never stalled: a phit and a credit may come in every cycle. A frame of full groups
+/// carries more phits than the core's clock has cycles in its time (hw/link/doc/link.md), so the
+/// FIFO between the clocks never fills. Phits and credits that come while the link is down are
+/// lost.
 ///
-/// Frames: `mac_valid_o` stays high from a frame's first word to its last, and a word stays on offer,
-/// unchanged, until it is taken.
+/// Frames: `mac_valid_o` stays high from a frame's first word to its last, and a word stays on
+/// offer, unchanged, until it is taken.
 module link_tx #(
     /// The board's register SHAPE, which each frame carries.
     parameter logic [31:0] SHAPE = 32'h0,
@@ -22,26 +23,26 @@ module link_tx #(
 ) (
     /// Clock of the core.
     input  logic                       clk_i,
-    /// Its synchronous reset, active low.
+    /// Synchronous reset of the core's clock, active low.
     input  logic                       rst_ni,
     /// The link is up.
     input  logic                       up_i,
     /// A phit leaves.
     input  logic                       valid_i,
-    /// Its channel.
+    /// Channel of the phit.
     input  logic [2:0]                 vc_i,
     /// The phit.
     input  logic [LinkPhitW-1:0]       phit_i,
     /// A credit is given back.
     input  logic                       credit_i,
-    /// Its channel.
+    /// Channel of the credit.
     input  logic [2:0]                 credit_vc_i,
     /// Pulse: a phit or credit is lost as the FIFO is full; does not happen.
     output logic                       overrun_o,
 
     /// Clock of the medium access controller.
     input  logic                       mac_clk_i,
-    /// Its synchronous reset, active low.
+    /// Synchronous reset of the controller's clock, active low.
     input  logic                       mac_rst_ni,
     /// A word of a frame is offered.
     output logic                       mac_valid_o,

@@ -10,7 +10,7 @@ import alcor_link_pkg::*;
 module link_unpacker (
     /// Clock of the medium access controller.
     input  logic                       mac_clk_i,
-    /// Its synchronous reset, active low.
+    /// Synchronous reset of the controller's clock, active low.
     input  logic                       mac_rst_ni,
     /// Pulse: a frame is whole; its words are offered, or will be.
     input  logic                       frame_i,
@@ -32,9 +32,9 @@ module link_unpacker (
   localparam int unsigned FramesW = 7;
 
   typedef enum logic [1:0] {
-    StFirst,
-    StLow,
-    StHigh
+    StFirst,  // header word of a frame
+    StLow,    // low half of a group
+    StHigh    // high half of a group
   } state_e;
 
   state_e state_d, state_q;

@@ -2,14 +2,14 @@
 
 import alcor_abi_pkg::*;
 
-/// A queue of match entries, kept whole as a linked list in RAM, whose head lies in a matching unit, too.
+/// A queue of match entries: a linked list in RAM whose first entries are also in a matching unit.
 ///
-/// A search asks the matching unit first, whose result takes the same time whatever its length, and then
-/// walks what is not in the unit, an entry a cycle. Entries move into the unit in batches, from the
-/// list's head on, once the queue is long enough for the unit to be worth it.
+/// A search asks the matching unit first, which answers in the same time for every length. Then it
+/// walks over the entries that are not in the unit, one a cycle. Entries move into the unit in
+/// batches, from the list's head on, once the queue is long enough for the unit to be faster.
 ///
-/// One operation at a time: a search, a probe or a removal ends with a result, which is taken in the cycle
-/// in which it is there; an append has none.
+/// One operation at a time: a search, a probe or a removal ends with a result, which must be taken
+/// in the cycle in which it appears; an append has no result.
 module match_queue #(
     /// Entries that there is room for.
     parameter int unsigned DEPTH = 1024,
@@ -62,13 +62,17 @@ module match_queue #(
 );
 
   typedef enum logic [3:0] {
-    StIdle,
-    StAsk, StWait,          // the unit is asked, its result is awaited
-    StWalk,                 // what is not in the unit, an entry a cycle
-    StUnlink,               // an entry leaves the list
-    StCancel, StCancelled,  // the unit is told that an entry goes
-    StStart, StStarted,     // insert mode
-    StInsert, StStop
+    StIdle,       // next operation is taken
+    StAsk,        // request waits for the unit
+    StWait,       // result of the unit is awaited
+    StWalk,       // entries behind the unit, one a cycle
+    StUnlink,     // an entry leaves the list
+    StCancel,     // CANCEL waits for the unit
+    StCancelled,  // result of CANCEL is awaited
+    StStart,      // START INSERT waits for the unit
+    StStarted,    // acknowledgement is awaited
+    StInsert,     // entries move into the unit
+    StStop        // STOP INSERT waits for the unit
   } state_e;
 
   localparam int unsigned CellW = $clog2(CELLS + 1);
@@ -370,13 +374,13 @@ module match_queue #(
   `ALCOR_STABLE(a_op_stable, op_valid_i, op_ready_o, {op_i, op_match_i, op_mask_i, op_entry_i})
   `ALCOR_IMPLIES(a_append_has_room, append, count_o != CountW'(DEPTH))
   `ALCOR_IMPLIES(a_remove_has_entry, take && op_i == MoRemove, count_o != '0)
-  // Nobody else inserts, so the unit has room for what is counted to fit.
+  // No other block inserts, so the unit has room for the entries that are counted.
   `ALCOR_IMPLIES(a_unit_has_room, state_q == StStarted && answer_valid,
                  answer_value == TagW'(CELLS) - TagW'(cells_q))
 
 `ifdef ALCOR_COVERAGE
   // verilator coverage_off
-  // The place in the queue, from 1 on, of what a search finds: how many entries are as old or older.
+  // The place in the queue, from 1 on, of the entry that a search finds.
   logic [DEPTH-1:0] queued_q;
   logic [31:0] age_q, ages_q[DEPTH];
   logic [EntryW-1:0] found_entry;

@@ -2,11 +2,12 @@
 
 import alcor_abi_pkg::*;
 
-/// Brings the messages that have met a receive into its buffer, and tells the host and the sender.
+/// Brings the payload of a matched message into its receive buffer, and notifies the host and the
+/// sender.
 ///
-/// One half begins: a payload that lies in a fragment is copied to the receive buffer by an XDATA packet
-/// to this rank itself; an announced one is fetched from its sender by XGET packets, which are cut as
-/// those of a host's get are. The other half ends: when the last byte is in memory it enters the
+/// One half begins: an XDATA packet to this rank itself copies a payload from its fragment to the
+/// receive buffer; XGET packets fetch the payload of an announced message from its sender, cut as
+/// the packets of a host's get. The other half ends: when the last byte is in memory, it enters the
 /// completion, sends the sender an acknowledgement of its command, and frees both entries. Up to
 /// FLIGHTS copies and fetches are under way at once.
 module message_delivery #(
@@ -181,10 +182,10 @@ module message_delivery #(
 
   // ------------------------------------------------------------------------------------------------ end
   typedef enum logic [1:0] {
-    EndIdle,
-    EndPeer,     // the receive and whom it has met
-    EndMessage,  // the message
-    EndTell      // host, sender and matcher are told
+    EndIdle,     // no end
+    EndPeer,     // receive, and its message, are read
+    EndMessage,  // message is read
+    EndTell      // host, sender and matcher are notified
   } end_e;
 
   end_e end_d, end_q;
@@ -266,12 +267,15 @@ module message_delivery #(
 
   // ---------------------------------------------------------------------------------------------- begin
   typedef enum logic [3:0] {
-    BeginIdle,
-    BeginRead,   // both entries
-    BeginEmpty,  // nothing is to be moved
-    BeginCopy,
-    BeginCut,    // how much of what is left goes into the next packet
-    BeginHead, BeginOffset, BeginLength, BeginAddress
+    BeginIdle,     // no pair
+    BeginRead,     // receive and message are read
+    BeginEmpty,    // no data to move
+    BeginCopy,     // copy is offered
+    BeginCut,      // next packet of the fetch is sized
+    BeginHead,     // XGET: header word
+    BeginOffset,   // XGET: offset
+    BeginLength,   // XGET: length
+    BeginAddress   // XGET: local address
   } begin_e;
 
   begin_e begin_d, begin_q;
@@ -294,7 +298,7 @@ module message_delivery #(
   assign receive_raddr = takes_moved ? moved_receive : takes_direct ? direct_receive :
                          takes_empty ? empty_receive_q : pair_receive;
   assign receive_read  = takes_moved || takes_direct || takes_empty || begin_reads;
-  // A message that is dropped has met nobody; the next pair begins when this one has been read.
+  // A dropped message has no receive; the next pair begins when this one has been read.
   assign met           = end_dropped_q ? begin_message_q : peer;
   assign message_raddr = (end_q == EndPeer) ? met : pair_message;
   assign message_read  = end_q == EndPeer || begin_reads;

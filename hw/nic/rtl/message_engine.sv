@@ -2,12 +2,12 @@
 
 import alcor_abi_pkg::*;
 
-/// Two-sided messages of one rank: what the ALPU's paper (Brightwell et al. 2005) leaves to the network
-/// card's processor, done in hardware.
+/// Two-sided messages of one rank: the work that the ALPU's paper (Brightwell et al. 2005) leaves
+/// to the network card's processor, in hardware.
 ///
-/// Messages come from the coprocessor's request plane and wait for a verdict; receives come from its
-/// pipeline. `message_matcher` brings them together, `message_delivery` moves the data and tells both
-/// sides. The doc beside this file has the picture.
+/// Messages come from the coprocessor's request plane and wait for a verdict; receives come from
+/// its pipeline. `message_matcher` matches them, `message_delivery` moves the data and notifies
+/// both sides. hw/nic/doc/nic.md has a picture.
 module message_engine #(
     /// Posted receives, and unexpected messages, that there is room for; a power of two up to 1024.
     parameter int unsigned DEPTH = 256,

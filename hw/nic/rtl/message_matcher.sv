@@ -4,13 +4,14 @@ import alcor_abi_pkg::*;
 
 /// Matches the messages that arrive at a rank with the receives that its host posts.
 ///
-/// One thing at a time: a message looks for its receive and is appended to the unexpected messages where
-/// there is none; a receive looks for its message and is appended to the posted receives where there is
-/// none. So neither can pass the other. What has met goes to `message_delivery`, with the entries of both.
+/// One operation at a time: a message searches for a receive and, if there is none, is appended to
+/// the unexpected messages; a receive searches for a message and, if there is none, is appended to
+/// the posted receives. So neither can pass the other. A matched pair goes to `message_delivery`,
+/// with the entries of both.
 ///
-/// A receive's entry is its command id, chosen by the host; a message's entry is also the fragment of the
-/// unexpected message buffer that its payload may lie in, and is taken from a free list until the message
-/// is delivered.
+/// A receive's entry is its command id, chosen by the host. A message's entry comes from a free
+/// list and is also the number of the fragment that its payload may be stored in. The entry is free
+/// again when the message is delivered.
 module message_matcher #(
     /// Posted receives, and unexpected messages, that there is room for; a power of two.
     parameter int unsigned DEPTH = 256,
@@ -89,15 +90,23 @@ module message_matcher #(
   localparam int unsigned SweepW = (EntryW > 8) ? EntryW : 8;
 
   typedef enum logic [4:0] {
-    StSweep,                                 // tables are cleared
-    StIdle,
-    StArrive, StArriving, StChoose, StKeep,  // a message: search, what was found, append
-    StVerdict,
-    StPost, StPosting, StQueue,              // a receive: search, what was found, append
-    StProbe, StProbing,
-    StCancel, StCancelling,
-    StDrop, StDropping,                      // a recall or flush: search, and again until nothing is found
-    StResult
+    StSweep,       // tables are cleared
+    StIdle,        // next operation is chosen
+    StArrive,      // message: room is checked, search begins
+    StArriving,    // message: posted receives are searched
+    StChoose,      // message: a receive matches
+    StKeep,        // message: append to the unexpected messages
+    StVerdict,     // verdict is offered
+    StPost,        // receive: search begins
+    StPosting,     // receive: unexpected messages are searched
+    StQueue,       // receive: append to the posted receives
+    StProbe,       // probe: search begins
+    StProbing,     // probe: unexpected messages are searched
+    StCancel,      // cancel: removal begins
+    StCancelling,  // cancel: the receive is removed
+    StDrop,        // recall or flush: search begins
+    StDropping,    // recall or flush: repeated until nothing is found
+    StResult       // completion is offered
   } state_e;
 
   typedef enum logic [1:0] {
@@ -111,7 +120,7 @@ module message_matcher #(
   logic [SweepW-1:0] sweep_q;
   logic sweeps;
 
-  // What is being done: of the command, or of the message that waits for a verdict.
+  // The operation under way: a command, or the message that waits for its verdict.
   alcor_abi_pkg::match_t match_q, mask_q;
   alcor_abi_pkg::buffer_t buffer_q;
   logic [EntryW-1:0] receive_q, message_q;
@@ -282,7 +291,7 @@ module message_matcher #(
   assign receive_o.entry  = 10'(receive_q);
   assign receive_o.buffer = buffer_q;
 
-  // What a probe tells of the message that it has found.
+  // Source, tag and length of the message that a probe has found.
   alcor_abi_pkg::status_e result_status_q;
   logic [7:0] probed_source;
   logic [25:0] probed_tag;
@@ -448,7 +457,7 @@ module message_matcher #(
                      "message_matcher: DEPTH must be a power of two, 4 to 1024")
 
   `ALCOR_STABLE(a_verdict_stable, verdict_valid_o, verdict_ready_i, verdict_o)
-  // What waits for a verdict waits until it has it.
+  // A message stays on offer until it has its verdict.
   `ALCOR_NEXT(a_arrival_waits, arrival_valid_i && !(verdict_valid_o && verdict_ready_i), arrival_valid_i)
 
 `ifdef ALCOR_COVERAGE

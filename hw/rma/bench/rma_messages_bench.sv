@@ -5,9 +5,9 @@ module rma_messages_bench #(
     parameter int unsigned PAYLOAD_WORDS = 128,
     /// Entries of the Instruction, Data and Data8 FIFOs.
     parameter int unsigned COMMAND_DEPTH = 64,
-    /// Words of each In FIFO.
+    /// Beats of each In FIFO.
     parameter int unsigned IN_DEPTH = 512,
-    /// Words of each Out FIFO.
+    /// Beats of each Out FIFO.
     parameter int unsigned OUT_DEPTH = 512,
     /// Words of each Head FIFO.
     parameter int unsigned HEAD_DEPTH = 16,

@@ -39,9 +39,9 @@ module rma_command_queue #(
     output logic        command_valid_o,
     /// The command is taken.
     input  logic        command_ready_i,
-    /// Its opcode.
+    /// Opcode of the command.
     output logic [7:0]  command_opcode_o,
-    /// Its operand.
+    /// Operand of the command.
     output logic [31:0] command_data_o,
     /// An entry of the Data8 FIFO is offered.
     output logic        data8_valid_o,

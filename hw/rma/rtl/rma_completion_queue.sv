@@ -163,7 +163,7 @@ module rma_completion_queue #(
   `ALCOR_COVER(c_full_ring, state_o.overflow)
 
 `ifdef ALCOR_COVERAGE
-  // What is entered, by where it comes from; of replies and collectives it is told where more is known of them.
+  // Entries by source; replies and collectives have cover points where more is known of them.
 `define ALCOR_COVER_ANSWER(from_, status_) \
   `ALCOR_COVER(c_answers_``from_``_``status_, \
                from_``_valid_i && from_``_ready_o && from_``_i.status == ST_``status_)

@@ -549,7 +549,7 @@ module rma_coprocessor #(
                      "rma_coprocessor: HEAD_DEPTH must hold a whole header, 5 or more")
 
 `ifdef ALCOR_COVERAGE
-  // Answers to commands; in a reset there are answers to recalls, which nobody looks at.
+  // Answers to commands; in a reset they are answers to recalls, and are ignored.
 `define ALCOR_COVER_ANSWER(status_) \
   `ALCOR_COVER(c_answers_reply_``status_, \
                completion_valid && completion_ready && !drain && completion.status == ST_``status_)

@@ -34,7 +34,7 @@ module rma_front_end (
     output logic [31:0]             lookup_key_o,
     /// A cycle later, until the next lookup: a slot has this base.
     input  logic                    match_i,
-    /// That slot.
+    /// With `match_i`: the slot.
     input  logic [7:0]              match_slot_i,
     /// A command that changes the table is in EX1.
     input  logic                    changes_table_i,

@@ -55,18 +55,18 @@ module rma_message_port #(
   localparam int unsigned BytesW = CountW + 2;
 
   typedef enum logic [2:0] {
-    Tag,
-    Length,
-    Id,
-    Verdict,
-    Task,  // the payload
-    Rest   // beyond the receive buffer's end
+    Tag,      // header word with the tag
+    Length,   // header word with the length
+    Id,       // header word with the id
+    Verdict,  // match result is awaited
+    Task,     // write task of the payload
+    Rest      // task that drops the rest
   } state_e;
 
   state_e state_d, state_q;
   logic [25:0] tag_q;
   logic [31:0] length_q, address_q;
-  // The id that is told: the sender's command, or, with MvDirect, the receive.
+  // The id of the note: the sender's command, or, with MvDirect, the receive.
   logic [15:0] id_q;
   alcor_abi_pkg::message_verdict_e kind_q;
   logic [BytesW-1:0] kept_q, whole_round, kept_round;

@@ -71,7 +71,7 @@ module rma_mm_read #(
     input  logic                      out_ready_i,
     /// The beat.
     output logic [DATA_W-1:0]         out_data_o,
-    /// It is its packet's last.
+    /// The beat is the last one of its packet.
     output logic                      out_last_o,
     /// Nothing is queued or under way.
     output logic                      idle_o
@@ -228,7 +228,7 @@ module rma_mm_read #(
   logic way_valid, data_valid, land_valid, land_is_head, land_prime, land_last;
   logic [1:0] land_shift;
   logic [HeadW-1:0] land_head;
-  // The word before the first of what was read.
+  // The word before the first word of the data.
   logic [31:0] previous_q;
   logic [DATA_W-1:0] data, payload;
 

@@ -32,7 +32,7 @@ module rma_mm_write #(
 
     /// In FIFO: a beat of payload is offered.
     input  logic                       in_valid_i,
-    /// It is taken.
+    /// In FIFO: the beat is taken.
     output logic                       in_ready_o,
     /// The beat.
     input  logic [DATA_W-1:0]          in_data_i,

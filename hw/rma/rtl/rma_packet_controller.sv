@@ -10,9 +10,9 @@ import alcor_abi_pkg::*;
 /// of an extended command is always answered, by XDATA or by XACK; acknowledgements of finished
 /// writes come back in on `ack_*` and leave here, so the reply plane has a single author.
 ///
-/// A message waits here for the message engine's verdict, which says where its payload goes. What the
-/// engine wants copied from one place in memory to another becomes an XDATA packet to this rank itself,
-/// as if it had asked for it.
+/// A message waits here for the message engine's verdict, which says where its payload goes. A copy
+/// of the engine from one place in memory to another becomes an XDATA packet to this rank itself,
+/// as the answer to an XGET would.
 ///
 /// Header words arrive one a cycle: a PUT packet takes 2 cycles, XPUT 4, XACK 2, XDATA 4, GET 3,
 /// XGET 8, a message 5 and the time to its verdict.
@@ -105,20 +105,20 @@ module rma_packet_controller #(
   localparam int unsigned BytesW = CountW + 2;
 
   typedef enum logic [3:0] {
-    Idle,
-    PaperCheck,
-    GetHeader2,
-    GetCheck,
-    XOffset,
-    XLength,
-    XLaddr,
-    XCheck,
-    DataAddress,
-    DataLength,
-    DataTask,
-    AckTask,
-    Reply,
-    Message
+    Idle,         // no packet
+    PaperCheck,   // PUT: check and write task
+    GetHeader2,   // GET: second header word
+    GetCheck,     // GET: check and answer
+    XOffset,      // XPUT, XGET: offset
+    XLength,      // length
+    XLaddr,       // XGET: local address of the requester
+    XCheck,       // check, then write task, answer or refusal
+    DataAddress,  // XDATA: local address
+    DataLength,   // length
+    DataTask,     // write task
+    AckTask,      // XACK: task without payload
+    Reply,        // rma_reply_sender sends XDATA
+    Message       // rma_message_port takes a message
   } state_e;
 
   state_e state_d, state_q;

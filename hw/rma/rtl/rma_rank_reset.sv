@@ -8,7 +8,7 @@ import alcor_abi_pkg::*;
 /// Steps: (1) queued commands are dropped, and the command in the pipeline ends; (2) a recall goes to every rank that
 /// this rank may have sent to, which drops the messages that no receive has taken there; the answer to a recall comes
 /// behind the answers to all earlier requests, so it is a fence, too; (3) messages that wait here are dropped, and their
-/// senders are told; (4) when no answer is outstanding, new packets of other ranks are held back until those that have
+/// senders get a status; (4) when no answer is outstanding, new packets of other ranks are held back until those that have
 /// begun to come in are finished; (5) the rank's state is cleared. Each step waits for an event that comes without the
 /// host, unless a board or link is dead. The exception is a collective that has begun here, which waits for the members
 /// on other boards.
@@ -81,13 +81,13 @@ module rma_rank_reset #(
   localparam int unsigned OwedW = 24;
 
   typedef enum logic [2:0] {
-    Idle,
+    Idle,    // no reset
     Drain,   // commands end
-    Recall,  // everybody this rank may have sent to is told
-    Flush,   // messages that wait here are dropped
-    Settle,  // answers come, what is being delivered ends
-    Hold,    // packets of others end
-    Clear,
+    Recall,  // other ranks drop unmatched messages
+    Flush,   // messages in this rank are dropped
+    Settle,  // answers arrive, collectives end
+    Hold,    // packets of other ranks end
+    Clear,   // registers are cleared
     Sweep    // tables are cleared row by row
   } state_e;
 
@@ -114,7 +114,7 @@ module rma_rank_reset #(
       Recall:  if (recalled && last_dest) state_d = Flush;
       Flush:   if (flush_ready_i) state_d = Settle;
       Settle:  if (settled) state_d = Hold;
-      // What was in the network for this rank may bring new work until it has come in.
+      // Packets in the network may still bring this rank new work.
       Hold:    if (settled && !packets_i) state_d = Clear;
       Clear:   if (clear_q == '1) state_d = Sweep;
       Sweep:   if (ready_i) state_d = Idle;

@@ -17,7 +17,7 @@ module rma_registers (
     input  logic [31:0]                      write_data_i,
     /// Register to be read.
     input  logic [11:0]                      read_offset_i,
-    /// Its value, in the same cycle.
+    /// Value of the register, in the same cycle.
     output logic [31:0]                      read_data_o,
     /// The rank's interrupt, a level.
     output logic                             irq_o,

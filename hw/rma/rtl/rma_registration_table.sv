@@ -71,9 +71,9 @@ module rma_registration_table #(
   localparam int unsigned InfoW = 30 + 32 + 2;
 
   typedef enum logic [1:0] {
-    OpIdle,
-    OpRows,
-    OpReady
+    OpIdle,   // no operation
+    OpRows,   // deregistration: rows are read
+    OpReady   // prepared, waits for the commit
   } op_state_e;
 
   op_state_e op_state_d, op_state_q;

@@ -51,9 +51,9 @@ module rma_reply_sender #(
 );
 
   typedef enum logic [1:0] {
-    Header,
-    Address,
-    Length
+    Header,   // header word
+    Address,  // header word with the address
+    Length    // header word with the length, task
   } state_e;
 
   state_e state_d, state_q;

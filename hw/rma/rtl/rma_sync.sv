@@ -24,13 +24,13 @@ module rma_sync #(
     input  logic [RANKS-1:0]      valid_i,
     /// None of its traffic is queued or under way.
     input  logic [RANKS-1:0]      quiet_i,
-    /// Which command: sync_kind_e.
+    /// By rank: the collective command, sync_kind_e.
     input  logic [RANKS-1:0][1:0] kind_i,
-    /// Its verdict.
+    /// By rank: status of the command at this rank.
     input  logic [RANKS-1:0][4:0] status_i,
     /// The slot it is about.
     input  logic [RANKS-1:0][7:0] slot_i,
-    /// It has begun a run.
+    /// By rank: between BEGIN and END.
     input  logic [RANKS-1:0]      begun_i,
     /// Of so many ranks.
     input  logic [RANKS-1:0][7:0] nprocs_i,

@@ -78,11 +78,11 @@ module rma_transfer #(
   localparam int unsigned BytesW = CountW + 2;
 
   typedef enum logic [2:0] {
-    Cut,
-    Header,
-    Offset,
-    Length,
-    Address
+    Cut,      // next packet is sized
+    Header,   // checks; header word
+    Offset,   // offset, or tag
+    Length,   // length
+    Address   // local address, or id
   } state_e;
 
   // ---------------------------------------------------------------- operands

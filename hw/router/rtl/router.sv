@@ -6,8 +6,8 @@
 /// [31:24], and `last` marks the last. The routing table turns a destination id into an output.
 ///
 /// Handshake of all streams: a word moves when valid and ready are both high at a clock edge. Valid
-/// never waits for ready, and what is offered stays on offer, unchanged, until it is taken. All
-/// `ready_o` and `valid_o` come from registers.
+/// does not wait for ready, and stays, with the payload, until the word moves. All `ready_o` and
+/// `valid_o` come from registers.
 ///
 /// A word accepted in cycle t by an idle router is on its output in cycle t+4. Each port moves a
 /// word in every cycle, without gaps between packets. Packets from one input to one output keep their

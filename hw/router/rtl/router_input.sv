@@ -4,8 +4,8 @@
 /// the round-robin scheduler that sends their words into this port's row of crosspoints.
 ///
 /// Handshake of the input stream: a word moves when valid and ready are both high at a clock edge.
-/// Valid never waits for ready, and what is offered stays on offer, unchanged, until it is taken.
-/// `ready_o` comes from registers only.
+/// Valid does not wait for ready, and stays, with the payload, until the word moves. `ready_o`
+/// comes from registers only.
 ///
 /// Towards the row there is no handshake but a strobe: the scheduler writes a crosspoint only where
 /// `room_i` (a register of that crosspoint) says that it is not full, so a write is never refused.

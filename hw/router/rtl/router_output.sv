@@ -6,8 +6,8 @@
 /// keeps to it until that packet's last word has passed, so packets never interleave on an output.
 ///
 /// Handshake, of the column's crosspoints and of the output stream: a word moves when valid and
-/// ready are both high at a clock edge. Valid never waits for ready, and what is offered stays on
-/// offer, unchanged, until it is taken. A word taken in cycle t is on the output in cycle t+1.
+/// ready are both high at a clock edge. Valid does not wait for ready, and stays, with the payload,
+/// until the word moves. A word taken in cycle t is on the output in cycle t+1.
 module router_output #(
     /// Crosspoints in the column, 2 to 16.
     parameter int unsigned PORTS = 4,

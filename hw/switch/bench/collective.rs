@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::env;
 
-use alcor_abi::{Collective, Datatype, Operation, Status, rank};
-use alcor_hw_bench::{Random, Recipe, soak};
+use alcor_abi::packets::net_high;
+use alcor_abi::{Collective, Datatype, Operation, PhitKind, Status, rank};
+use alcor_hw_bench::{Random, Recipe, Waves, soak};
 use rand::Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
 
@@ -372,6 +373,11 @@ impl Cluster {
     // ------------------------------------------------------------------------------- a cycle
 
     fn tick(&mut self) {
+        self.tick_with(|_, _| ());
+    }
+
+    /// A cycle, shown between its inputs and the clock edge.
+    fn tick_with(&mut self, show: impl FnOnce(&Boards, &Pins)) {
         let Self {
             dut,
             pins,
@@ -429,6 +435,7 @@ impl Cluster {
         }
         self.sync_begin();
         self.dut.settle();
+        show(&self.dut, &self.pins);
         self.sync_end();
         let Self {
             dut, pins, shape, ..
@@ -1371,6 +1378,65 @@ fn collective_latency() {
                 assert_eq!(cluster.first_phit, (boards > 1).then_some(first), "{what}");
             }
         }
+    }
+}
+
+/// An allreduce of one phit by two boards, whose phits take five cycles; board 1 posts it six cycles later.
+#[test]
+fn collective_waves() {
+    let mut cluster = Cluster::new(FIVE, "collective_waves");
+    let groups = [cluster.first_ranks(0, &[0, 1])];
+    cluster.program(&groups);
+    cluster.quiet();
+    cluster.ticks(4);
+    let mut used = vec![MARGIN; FIVE.all()];
+    let plan = cluster.plan(&groups, 0, &[SUM; 2], &mut used);
+    let mut waves = Waves::new("switch", "allreduce");
+    let mut posts = Vec::new();
+    for member in plan.iter().flat_map(|plan| &plan.members) {
+        let mut writes = cluster.command(0, member);
+        let go = writes.pop();
+        cluster.writes[member.rank].extend(writes);
+        cluster.drain();
+        posts.push(go);
+    }
+    cluster.ended.clear();
+    for cycle in 0..40 {
+        for (rank, at) in [(0, 1), (1, 7)] {
+            let go = posts[rank].filter(|_| cycle == at);
+            cluster.writes[rank].extend(go);
+        }
+        cluster.tick_with(|dut, pins| {
+            for board in 0..2 {
+                let name = |name: &str| format!("{name} {board}");
+                waves.bit(&name("C_GO, board"), dut.get(pins.write, board));
+                waves.bit(&name("active_o[0], board"), dut.get(pins.active, board) & 1);
+                let sent = dut.phit(true, board, 0);
+                waves.bit(&name("tx_valid_o, board"), sent.is_some());
+                waves.data(&name("tx_phit_o, board"), sent.map(kind));
+                let come = dut.phit(false, board, 0);
+                waves.bit(&name("rx_valid_i, board"), come.is_some());
+                waves.data(&name("rx_phit_i, board"), come.map(kind));
+                waves.bit(
+                    &name("completion, board"),
+                    dut.get(pins.complete_valid, board),
+                );
+            }
+        });
+        waves.cycle();
+    }
+    assert_eq!(cluster.ended.len(), 2);
+    waves.check();
+}
+
+/// Short for a phit's kind: data to be combined, copy, signature, credit.
+fn kind(header: u32) -> &'static str {
+    match PhitKind::from_bits(net_high::KIND.get(header)) {
+        Some(PhitKind::Combine) => "C",
+        Some(PhitKind::Copy) => "P",
+        Some(PhitKind::Signature) => "S",
+        Some(PhitKind::Credit) => "R",
+        None => "?",
     }
 }
 

@@ -106,6 +106,20 @@ impl Boards {
         self.get(pin, lane) == 1
     }
 
+    /// High bits of the header of the phit that a board sends, or that arrives there, in a stage.
+    pub fn phit(&self, sends: bool, board: usize, stage: usize) -> Option<u32> {
+        let (valid, phit) = if sends {
+            (self.tx_valid, self.tx_phit)
+        } else {
+            (self.rx_valid, self.rx_phit)
+        };
+        let dut = &self.duts[board];
+        // The word above the data has the low 32 and the high 16 bits of the header.
+        let word = dut.get(phit, stage * self.words + self.words - 2);
+        dut.was_set(valid, stage)
+            .then_some((word >> 32) as u32 & 0xffff)
+    }
+
     pub fn cycle(&self) -> u64 {
         self.duts[0].cycle()
     }

@@ -1,4 +1,4 @@
-/// What the blocks of the collective switch share.
+/// Types and constants of the collective switch's blocks.
 package alcor_switch_pkg;
 
   /// Rows of the communicator table.

@@ -5,15 +5,16 @@
 import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
 
-/// Copy unit: brings phits to this board's members and on to other boards, as they are.
+/// Copy unit: forwards phits unchanged to members of this board and to other boards.
 ///
-/// Its sources are the reader, the results of each stage, and what arrives at each stage to be
-/// copied. It takes a phit a cycle from one of them, in turn, and gives it at once to all that it is
-/// for, each of which takes it when it can. Copies spread over the stages in ascending order: what
-/// came in stage s goes on to later stages only, so copies never wait for each other in a circle.
+/// Sources are the reader, the results of each stage, and phits that arrive at a stage for copying.
+/// The unit takes a phit a cycle from one source, in turn, and offers it to all its destinations at
+/// once; each destination takes it when it can. A copy that arrived in stage s goes to later stages
+/// only, so copies never wait for each other in a cycle.
 ///
-/// Where copies go is known for each communicator from when its collective begins: all that it has are
-/// for the same label. Copies of members that disagree go the same way, or end here.
+/// The destinations of a communicator's copies are fixed when its collective begins, because all
+/// its copies have the same label. Copies of members that disagree go to the same destinations, or
+/// end here.
 module coll_copy #(
     /// Stages.
     parameter  int unsigned STAGES       = 3,
@@ -184,7 +185,7 @@ module coll_copy #(
       mask = spread & later & {STAGES{!upper_i[head.row]}};
       here = here_i[head.row];
     end else begin
-      // A result, or the end of one: the label folded onto this one has a right to it.
+      // A result, or its signature, also goes to the label that is folded onto this one.
       mask[0] = lower_i[head.row] && !is_arrival;
     end
   end

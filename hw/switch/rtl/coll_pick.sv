@@ -1,11 +1,11 @@
 `include "simulation.svh"
 
-/// Chooses one of 32 communicators in turn: a registered choice, made from the candidates of the
-/// cycle before it is looked at.
+/// Round-robin choice of one of 32 communicators. The choice is a register: it is made from the
+/// candidates of the cycle before its use.
 ///
-/// A choice that could not be used takes a nap, in which others come first, so that a communicator
-/// that waits costs the others next to nothing; naps end when nobody else is a candidate, and every
-/// 16 cycles, so that nobody is passed over for long.
+/// A choice that could not be used is marked, and unmarked candidates come first. So a communicator
+/// that has to wait costs the others almost no cycle. The marks are cleared when no unmarked
+/// candidate is left, and every 16 cycles, so that no communicator waits long.
 module coll_pick (
     /// Clock.
     input  logic        clk_i,
@@ -28,7 +28,7 @@ module coll_pick (
   logic [4:0] higher, used_first, failed_first, above, first, used_row, failed_row, all_row, row;
   logic [3:0] time_q;
 
-  // Nothing moves while nobody asks.
+  // No state changes without a candidate.
   assign candidates = `ALCOR_AWAKE(candidates_i != '0) ? candidates_i : '0;
   assign awake      = candidates & ~nap_q;
   assign self       = 32'd1 << row_o;

@@ -5,16 +5,19 @@
 import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
 
-/// Reads what this board's members give to their collectives, a phit of every member at a time.
+/// Reads the data that members of this board give to their collectives, a phit of each member at a
+/// time.
 ///
-/// In a reduction the members' phits of the same place are combined in ascending local rank before
-/// anything leaves the board. Copies are read member by member. Each communicator's data is followed
-/// by its signature. What is read has room where it goes: a communicator without room is passed over.
+/// In a reduction, the members' phits of the same place are combined in ascending local rank before
+/// a phit leaves the board. Copies are read member by member. The signature of a communicator
+/// follows its data. A phit is read only if its destination has room; a communicator without room
+/// is skipped.
 ///
-/// Where data is divided between this board's half of the boards and the other half, it is read in parts:
-/// a chunk for the other half, a chunk for the own one, in turn, and each half's last phit is followed by
-/// a signature. So the partner of stage 0 has all that is for it, and the signature, as early as can be;
-/// and what both keep meets there, since partners read the same chunks at about the same time.
+/// If data is divided between this board's half of the boards and the other half, it is read in
+/// parts: a chunk for the other half and a chunk for the own half, in turn. A signature follows the
+/// last phit of each half. So the partner of stage 0 gets its data and the signature as early as
+/// possible. Data that both keep arrives at about the same time, since partners read the same
+/// chunks in the same order.
 module coll_reader #(
     /// Ranks of the board.
     parameter  int unsigned RANKS       = 1,
@@ -56,7 +59,7 @@ module coll_reader #(
     input  logic [STAGES-1:0][31:0]          spreads_i,
     /// Communicators in which credits are due to a partner.
     input  logic [31:0]                      owes_i,
-    /// Communicators of which the copy unit holds phits.
+    /// Communicators whose phits the copy unit holds.
     input  logic [31:0]                      copy_holds_i,
 
     /// Communicator whose sources are looked up.

@@ -7,7 +7,7 @@ import alcor_switch_pkg::*;
 /// The part that follows from the shape of a communicator is known when its row has been written, the rest when a collective
 /// begins.
 module coll_roles #(
-    /// Which stage.
+    /// Number of the stage.
     parameter int unsigned STAGE = 0
 ) (
     /// Clock.

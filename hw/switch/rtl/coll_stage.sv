@@ -6,19 +6,20 @@ import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
 import alcor_fp_pkg::*;
 
-/// One stage of the collective unit: what this board and its partner of the stage exchange, and the
-/// vector unit that combines both.
+/// One stage of the collective unit: exchanges phits with the partner board of the stage, and
+/// combines own and partner's phits in a vector unit.
 ///
-/// Two memories hold a window of WINDOW phits for each communicator: what the partner sent (arrivals), and what came
-/// from the stage before (own). A communicator whose heads can go together is chosen each cycle; the
-/// two phits are combined and go to the next stage, or to the results where this is the last stage.
-/// What is only passed on goes to the copy unit. A phit of one communicator never waits for another
-/// communicator's: whoever would have to wait is passed over.
+/// Two memories hold a window of WINDOW phits for each communicator: arrivals, which the partner
+/// has sent, and own phits, which came from the stage before. Each cycle, a communicator is chosen
+/// whose heads in both windows can be combined. The result goes to the next stage, or to the
+/// results if this stage is the last one. Phits that are only forwarded go to the copy unit. A phit
+/// of one communicator never waits for a phit of another one: the choice skips communicators that
+/// have to wait.
 ///
-/// Nothing is sent without room at the other end: a window's credits are returned in batches, and
-/// the signature that ends a stream needs none (two places are kept for it).
+/// A phit is sent only if there is room for it at the partner. Credits of a window are returned in
+/// batches. The signature that ends a stream needs no credit: two places are kept for signatures.
 module coll_stage #(
-    /// Which stage.
+    /// Number of the stage.
     parameter  int unsigned STAGE    = 0,
     /// Stages of the unit.
     parameter  int unsigned STAGES   = 3,
@@ -101,7 +102,7 @@ module coll_stage #(
     output alcor_abi_pkg::token_head_t  copy_head_o,
     /// In the cycle after: the phit.
     output logic [BodyW-1:0]            copy_body_o,
-    /// Communicators of which the copy unit holds phits, past which no signature may go.
+    /// Communicators whose phits the copy unit holds: their signatures wait.
     input  logic [31:0]                 copy_holds_i,
 
     /// Copy unit [0], reader [1]: communicator whose credits towards the partner are looked up.

@@ -9,7 +9,7 @@ import alcor_switch_pkg::*;
 /// Handshake of all streams: an item moves when valid and ready are both high at a clock edge. A tap has room, since
 /// the stage before asks for it.
 module coll_tx #(
-    /// Which stage.
+    /// Number of the stage.
     parameter  int unsigned STAGE  = 0,
     /// Bits of a phit's data.
     parameter  int unsigned PHIT_W = 256,

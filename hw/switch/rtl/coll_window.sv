@@ -30,11 +30,11 @@ module coll_window #(
 
     /// Communicators with a phit.
     output logic [31:0]       some_o,
-    /// The communicator whose head is looked at.
+    /// Communicator whose head is shown.
     input  logic [4:0]        head_row_i,
     /// Note of that communicator's head.
     output logic [NOTE_W-1:0] head_note_o,
-    /// That communicator's head is taken.
+    /// The head of communicator `head_row_i` is taken.
     input  logic              pop_i,
     /// Data of the phit that was taken in the cycle before.
     output logic [WIDTH-1:0]  data_o

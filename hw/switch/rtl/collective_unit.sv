@@ -186,7 +186,7 @@ module collective_unit #(
 
     // For a rank its collective has ended once it has its completion: what it posts then must not be
     // refused because a neighbour has yet to take its own.
-    // What has ended goes first; a completion on offer stays, since a refusal waits for a gap.
+    // Ended collectives go first; a completion on offer stays, since a refusal waits for a gap.
     assign complete_valid_o[r] = ended_valid[r] || refused_valid[r];
     assign complete_o[r]       = ended_valid[r] ? ended_completion[r] : refused[r];
     assign ended_ready[r]      = complete_ready_i[r];

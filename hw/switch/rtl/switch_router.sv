@@ -10,8 +10,8 @@ import alcor_abi_pkg::*;
 /// credits, which travel the other way, at most one a cycle. Channels 0 to 5 are class * 2 + dateline bit;
 /// channel 7 is control, is never stored and needs no credit. All link outputs come from registers.
 ///
-/// Local ports are valid/ready streams: a phit moves when both are high at a clock edge. Valid never
-/// waits for ready, and what is offered stays on offer, unchanged, until it is taken. Local port 0 is for
+/// Local ports are valid/ready streams: a phit moves when both are high at a clock edge. Valid
+/// does not wait for ready, and stays, with the phit, until ready. Local port 0 is for
 /// requests, 1 for replies, 2 + s for stage s of the collective unit.
 ///
 /// A packet is one or more phits with the same header, the last of them marked. Packets of one
@@ -400,7 +400,7 @@ module switch_router #(
   always_comb begin
     drops_d = drops_q;
     if (drops_q != '0) drops_d -= 1'b1;
-    // What is too much to count is lost.
+    // The counter saturates.
     if (input_drop != '0 && !drops_q[DropW-1]) begin
       for (int unsigned i = 0; i < Ports; i++) drops_d += DropW'(input_drop[i]);
     end

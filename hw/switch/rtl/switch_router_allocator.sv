@@ -3,16 +3,16 @@
 
 import alcor_abi_pkg::*;
 
-/// Allocation of the router's outputs: who sends on which output in this cycle, who keeps an output's
-/// channel until its packet has passed, and the credits.
+/// Allocation of the router's outputs: the phit that each output sends in this cycle, the packet
+/// that keeps a channel of an output until it has passed, and the credits.
 ///
-/// The inputs offer a phit each, of which they saw a cycle ago that its channel was open and had credit.
-/// What changed since is looked at here (at most one phit went to each output), then each output
-/// takes turns among the offers. Channels are allocated with the first phit of a packet, in the same
+/// Each input offers a phit whose channel was open and had credit a cycle ago. This block checks
+/// the offers against what has changed since (at most one phit went to each output); then each
+/// output takes turns among the offers. A packet gets its channel with its first phit, in the same
 /// cycle as the switch: the winner of the switch has the channel.
 ///
-/// Channels are numbered by output and channel in 7 bits; a local output has one channel, that of its
-/// class with dateline bit 0.
+/// Channels are numbered by output and channel in 7 bits. A local output has one channel, that of
+/// its class with dateline bit 0.
 module switch_router_allocator #(
     /// Inputs, and as many outputs.
     parameter int unsigned PORTS = 11,
@@ -78,7 +78,7 @@ module switch_router_allocator #(
   // By channel and input: an offer is for it.
   logic [5:0][PORTS-1:0] trys;
 
-  // What goes to each output, and what went in the cycle before.
+  // Phits to each output, in this cycle and in the cycle before.
   logic [PORTS-1:0] taken, taken_bit, taken_last, taken_spends;
   logic [PORTS-1:0][2:0] taken_vc;
   logic [PORTS-1:0][3:0] taken_from;
@@ -130,7 +130,7 @@ module switch_router_allocator #(
     logic [3:0] from;
     logic last, from_bit, ends_reservation;
 
-    // Who may ask for a link in this cycle.
+    // Inputs that may request a link in this cycle.
     logic [PORTS-1:0] asks;
 
     assign asks = (stall_links_i && x < LINKS) ? '0 : request[x];

@@ -3,8 +3,8 @@
 /// Local output of the router: a register with a short queue before it, and the credits that tell the
 /// allocator of its room.
 ///
-/// Output handshake: a phit moves when valid and ready are both high at a clock edge. Valid never waits
-/// for ready, and what is offered stays on offer, unchanged, until it is taken. A phit pushed in cycle t
+/// Output handshake: a phit moves when valid and ready are both high at a clock edge. Valid does
+/// not wait for ready, and stays, with the payload, until the word moves. A phit pushed in cycle t
 /// is offered in t+1.
 module switch_router_eject #(
     /// Bits of a phit with header and position.
@@ -22,7 +22,7 @@ module switch_router_eject #(
     input  logic [WIDTH-1:0] phit_i,
     /// A phit is offered.
     output logic             valid_o,
-    /// It is taken.
+    /// The phit is taken.
     input  logic             ready_i,
     /// The phit.
     output logic [WIDTH-1:0] phit_o,

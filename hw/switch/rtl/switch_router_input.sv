@@ -34,7 +34,7 @@ module switch_router_input #(
     input  logic                    rst_ni,
     /// Pulse, every so many cycles: a phit that is first in its channel for two of them is old.
     input  logic                    tick_i,
-    /// A phit comes; there is room for it, as whoever sends holds credits.
+    /// A phit arrives; there is room for it, as the sender holds credits.
     input  logic                    push_i,
     /// Channel it comes on; 0 with one channel.
     input  logic [2:0]              push_vc_i,
@@ -242,7 +242,7 @@ module switch_router_input #(
     await_o = '0;
     if (`ALCOR_AWAKE(first_valid_q != '0)) begin
       for (int unsigned a = 0; a < CHANNELS; a++) begin
-        // What is on offer and may go is about to leave, and waits for none.
+        // A phit that is on offer and may go is about to leave, and waits for no other phit.
         if (first_valid_q[a] && !mine_q[a] && !(offer_q && ok_q && chan_q[a])) begin
           await_o[first_port[a]] = 1'b1;
         end

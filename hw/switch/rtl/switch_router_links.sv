@@ -6,7 +6,7 @@ import alcor_abi_pkg::*;
 /// Link outputs of the router, and control phits: a control phit leaves on all links at once, in a gap that the
 /// allocator leaves for it, and one that comes is not stored.
 ///
-/// A control phit leaves three cycles after `control_i`; one that comes is told in the next cycle.
+/// A control phit leaves three cycles after `control_i`; one that arrives is reported in the next cycle.
 module switch_router_links #(
     /// Link ports.
     parameter int unsigned LINKS = 6,

@@ -3,14 +3,16 @@
 
 import alcor_abi_pkg::*;
 
-/// Reservation of output channels for packets that wait: what makes the router free of starvation.
+/// Reservation of output channels for packets that wait. Reservations make the router free of
+/// starvation.
 ///
-/// The allocator gives a channel to one of those who ask in the cycle in which it is free and has credit.
-/// A packet can miss every such cycle. So this unit walks over the input channels, one a cycle; where
-/// a packet waits long, or for a channel that another packet keeps, it reserves the channel for one of
-/// those who wait for it, round robin. Nobody else begins a packet there until that one has left.
+/// The allocator gives a channel to one of the inputs that request it in the cycle in which it is
+/// free and has credit. A packet can miss every such cycle. So this unit visits the input channels,
+/// one a cycle. If a packet waits long, or waits for a channel that another packet keeps, the unit
+/// reserves the channel for one of the packets that wait for it, round robin. No other packet
+/// begins on the channel until the reserved packet has left.
 ///
-/// Two cycles from the visit to the reservation, which is void if its packet left in between.
+/// A reservation follows its visit by two cycles, and is void if its packet has left in between.
 module switch_router_reserve #(
     /// Inputs, and as many outputs.
     parameter int unsigned PORTS = 11,
@@ -91,7 +93,7 @@ module switch_router_reserve #(
   end
 
   // ---------------------------------------------------------------- choice among the inputs that wait for that channel
-  // Whom each channel was reserved for last; turns go on behind. Whatever it holds at first will do.
+  // The input that each channel was reserved for last; turns continue behind it. No reset: every value is legal.
   (* ram_style = "distributed" *)
   logic [IdW-1:0] last_q[128];
 

@@ -6,9 +6,10 @@ import alcor_abi_pkg::*;
 /// From the network into one plane of the RMA crossbar: packets of phits become packets of words again, which
 /// are as wide as the crossbar, a word a cycle, without a gap while phits come. Packets of another run are dropped.
 ///
-/// Handshake of both streams: a word or phit moves when valid and ready are both high at a clock edge.
-/// Valid never waits for ready, and what is offered stays on offer, unchanged, until it is taken. `valid_o`
-/// comes from a register, `ready_o` from one and `hold_i`. The first word of a phit taken in cycle t is offered in t+1.
+/// Handshake of both streams: a word or phit moves when valid and ready are both high at a clock
+/// edge. Valid does not wait for ready, and stays, with the payload, until the word moves.
+/// `valid_o` comes from a register, `ready_o` from one and `hold_i`. The first word of a phit taken
+/// in cycle t is offered in t+1.
 module uplink_rx #(
     /// Bits of data in a phit: 64 or more, a power of two, at most 512.
     parameter  int unsigned PHIT_W = 256,

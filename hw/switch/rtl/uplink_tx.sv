@@ -9,10 +9,10 @@ import alcor_abi_pkg::*;
 /// under way before its end is known. The header holds the destination, the key of the run and `last`, the position how many
 /// words count; all else is 0.
 ///
-/// Handshake of both streams: a word or phit moves when valid and ready are both high at a clock edge.
-/// Valid never waits for ready, and what is offered stays on offer, unchanged, until it is taken. All of
-/// `ready_o`, `valid_o` and `phit_o` come from registers. A word a cycle passes as long as phits are taken;
-/// the phit that a word completes in cycle t is offered in t+1.
+/// Handshake of both streams: a word or phit moves when valid and ready are both high at a clock
+/// edge. Valid does not wait for ready, and stays, with the payload, until the word moves. All of
+/// `ready_o`, `valid_o` and `phit_o` come from registers. A word a cycle passes as long as phits
+/// are taken; the phit that a word completes in cycle t is offered in t+1.
 module uplink_tx #(
     /// Bits of data in a phit: 64 or more, a power of two, at most 512.
     parameter  int unsigned PHIT_W = 256,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use alcor_abi::links;
-use alcor_hw_bench::{Dut, Pace, Random, Recipe, Sink, Source, soak};
+use alcor_hw_bench::{Dut, Pace, Random, Recipe, Sink, Source, Waves, soak};
 use rand::Rng;
 
 fn start(top: &str, params: &[(&str, u64)]) -> Dut {
@@ -315,4 +315,24 @@ fn u280_links_registers() {
         dut.settle();
         assert_eq!(dut.get(clear, 0), 0);
     }
+}
+
+/// An interrupt's level, with a repetition after 8 cycles in place of 65,536.
+#[test]
+fn u280_user_irq_waves() {
+    let mut dut = start("user_irq", &[("AGAIN", 8), ("GAP", 4)]);
+    dut.reset();
+    Waves::new("board/u280", "user_irq").record(
+        &mut dut,
+        28,
+        |dut, cycle| {
+            dut.drive("level_i", 1, 0, (1..22).contains(&cycle));
+            dut.drive("sent_i", 1, 0, matches!(cycle, 4 | 20));
+        },
+        |dut, waves, _| {
+            for name in ["level_i", "request_o", "sent_i"] {
+                waves.bit(name, dut.look(name, 1, 0));
+            }
+        },
+    );
 }

@@ -22,9 +22,9 @@ module u280_top #(
     parameter int unsigned PAYLOAD_WORDS = 512,
     /// Entries of the command FIFOs.
     parameter int unsigned COMMAND_DEPTH = 64,
-    /// Words of each In FIFO.
+    /// Beats of each In FIFO.
     parameter int unsigned IN_DEPTH = 512,
-    /// Words of each Out FIFO.
+    /// Beats of each Out FIFO.
     parameter int unsigned OUT_DEPTH = 512,
     /// Words of each Head FIFO.
     parameter int unsigned HEAD_DEPTH = 16,
@@ -87,9 +87,9 @@ module u280_top #(
     input  logic [1:0]  qsfp_refclk_p_i,
     /// Reference clocks of the cages.
     input  logic [1:0]  qsfp_refclk_n_i,
-    /// Their oscillators run, active low.
+    /// Enables of the cages' oscillators, active low.
     output logic [1:0]  qsfp_refclk_oe_no,
-    /// Their oscillators' frequency: 1 is 161.1328125 MHz, 0 is 156.25 MHz.
+    /// Frequency of the cages' oscillators: 1 is 161.1328125 MHz, 0 is 156.25 MHz.
     output logic [1:0]  qsfp_refclk_fs_o,
     /// Lanes of cage 0 in [3:0], of cage 1 in [7:4], received.
     input  logic [7:0]  qsfp_rxp_i,

@@ -1,0 +1,62 @@
+//! The timing diagrams of hw/link/doc.
+
+use alcor_hw_bench::{Dut, Recipe, Waves};
+
+/// A cycle of both clocks, which here are one.
+fn edge(dut: &mut Dut) {
+    for level in [1u64, 0] {
+        dut.drive("core_clk_i", 1, 0, level);
+        dut.drive("mac_clk_i", 1, 0, level);
+        dut.settle();
+    }
+}
+
+/// A credit leaves in a frame of its own, and four phits in two frames; the controller takes no word in one cycle.
+#[test]
+fn link_frame_waves() {
+    let recipe = Recipe::new("link_end", "link_bench")
+        .blocks(&["abi", "common", "link"])
+        .source("link/bench/link_bench.sv");
+    let mut dut = Dut::start(&recipe);
+    for name in ["mac_ready_i", "mac_aligned_i"] {
+        dut.drive(name, 1, 0, true);
+    }
+    dut.drive("mac_taken_i", 1, 0, true);
+    for cycle in 0..400 {
+        dut.drive("rst_ni", 1, 0, cycle > 8);
+        edge(&mut dut);
+    }
+    assert_eq!(dut.look("up_o", 1, 0), 1);
+    let mut waves = Waves::new("link", "frame");
+    let mut word = 0;
+    for cycle in 0..22 {
+        let phit = (1..=4).contains(&cycle);
+        dut.drive("valid_i", 1, 0, phit);
+        dut.drive("vc_i", 1, 0, 2u64);
+        dut.drive("phit_i", 7, 0, cycle as u64);
+        dut.drive("credit_i", 1, 0, cycle == 1);
+        dut.drive("credit_vc_i", 1, 0, 0u64);
+        dut.drive("mac_taken_i", 1, 0, cycle != 12);
+        dut.settle();
+        waves.bit("valid_i", phit);
+        waves.data("phit_i", phit.then(|| format!("P{cycle}")));
+        waves.bit("credit_i", cycle == 1);
+        let valid = dut.look("mac_valid_o", 1, 0);
+        waves.bit("mac_valid_o", valid);
+        waves.bit("mac_taken_i", dut.look("mac_taken_i", 1, 0));
+        let name = match word {
+            0 => "head",
+            _ if word % 2 == 1 => "low",
+            _ => "high",
+        };
+        waves.data("mac_data_o", (valid == 1).then_some(name));
+        let last = valid & dut.look("mac_last_o", 1, 0);
+        waves.bit("mac_last_o", last);
+        if valid & dut.look("mac_taken_i", 1, 0) == 1 {
+            word = if last == 1 { 0 } else { word + 1 };
+        }
+        waves.cycle();
+        edge(&mut dut);
+    }
+    waves.check();
+}
