@@ -247,7 +247,7 @@ module core #(
 
   logic [7:0] board, run_ranks, run_key, forward_rank;
   logic switch_drop, foreign_drop;
-  logic placed, forward_write, abort_in, abort_out;
+  logic forward_write, abort_in, abort_out;
   logic [3:0] forward_port;
   logic [15:0] abort_in_data, abort_out_data;
   logic [LinkN-1:0] dateline, link_tx, link_rx;
@@ -292,7 +292,6 @@ module core #(
       .board_o       (board),
       .run_ranks_o   (run_ranks),
       .key_o         (run_key),
-      .placed_o      (placed),
       .forward_write_o(forward_write),
       .forward_rank_o(forward_rank),
       .forward_port_o(forward_port),
@@ -328,6 +327,7 @@ module core #(
   // Collectives: completions, and phits of node memory.
   logic [RANKS-1:0] complete_valid, complete_ready;
   logic [RANKS-1:0][CompletionW-1:0] complete;
+  logic [RANKS-1:0][PageWriteW-1:0] collective_write;
   logic [RANKS-1:0] phit_read_req, phit_read_gnt, phit_read_rvalid, phit_write_valid, phit_write_ready;
   logic [RANKS-1:0][AddrW-1:0] phit_read_address, phit_write_address;
   logic [Banks*32-1:0] phit_write_data;
@@ -433,6 +433,9 @@ module core #(
     assign sync_kind[r]   = sync.kind;
     assign sync_status[r] = sync.status;
     assign sync_slot[r]   = sync.slot;
+
+    // The registers of collectives. Declared outside of `g_links`, where Yosys finds no width of it.
+    assign collective_write[r] = {page_write[r] && page_offset[r][11:9] == 3'b100, page_offset[r], page_data[r]};
   end
 
   // ---------------------------------------------------------------- crossbar
@@ -443,14 +446,12 @@ module core #(
       .DATA_W     (DATA_W),
       .RANKS      (RANKS),
       .PORTS      (Ports),
-      .DESTS      (Dests),
       .INPUT_DEPTH(ROUTER_INPUT_DEPTH),
       .QUEUE_DEPTH(ROUTER_QUEUE_DEPTH)
   ) u_fabric (
       .clk_i     (clk_i),
       .rst_ni    (core_rst_n),
       .board_i   (board),
-      .placed_i  (placed),
       .tx_valid_i(tx_valid),
       .tx_ready_o(tx_ready),
       .tx_data_i (tx_data),
@@ -518,7 +519,7 @@ module core #(
     assign phit_write_strobe  = '0;
 
     logic unused_cancel;
-    assign unused_cancel = ^{cancel, present, run_key, phit_read_gnt, phit_read_rvalid};
+    assign unused_cancel = ^{cancel, collective_write, present, run_key, phit_read_gnt, phit_read_rvalid};
   end else begin : g_links
     localparam int unsigned Locals = 2 + STAGES;
 
@@ -613,13 +614,8 @@ module core #(
     // The windows of the stages have room for what comes.
     assign out_ready[Locals-1:2] = '1;
 
-    logic [RANKS-1:0][PageWriteW-1:0] collective_write;
     logic round, round_ready, result;
     logic [PHIT_W-1:0] round_data, result_data;
-
-    for (genvar r = 0; r < RANKS; r++) begin : g_write
-      assign collective_write[r] = {page_write[r] && page_offset[r][11:9] == 3'b100, page_offset[r], page_data[r]};
-    end
 
     collective_unit #(
         .RANKS      (RANKS),
