@@ -1,6 +1,7 @@
 common/rtl/ram_sdp.sv
 common/rtl/fifo.sv
 common/rtl/sync_2ff.sv
+common/rtl/reset_pipe.sv
 common/rtl/fifo_async.sv
 common/rtl/rr_arbiter.sv
 common/rtl/turn_arbiter.sv

@@ -186,18 +186,26 @@ module core #(
 
   // ---------------------------------------------------------------- reset: from outside or CONTROL
 
+  // A reset starts from a counter here and passes two registers to each block, which are the block's own. The counter
+  // is shorter than the reset by those two cycles, so the blocks' reset ends 16 cycles after the command.
+  localparam int unsigned ResetStages = 2;
+  localparam logic [3:0] ResetCycles = 4'(15 - ResetStages);
+
   logic reset_command;
   logic [3:0] reset_count_q;
-  logic core_rst_n;
+  logic running, board_rst_n, fabric_rst_n;
   logic [RANKS-1:0] reading;
 
   // Data of reads that are under way comes before the reset ends.
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || reset_command) reset_count_q <= '1;
+    if (!rst_ni || reset_command) reset_count_q <= ResetCycles;
     else if (reset_count_q != '0 && (reset_count_q != 4'd1 || reading == '0)) reset_count_q <= reset_count_q - 1'b1;
   end
 
-  assign core_rst_n = reset_count_q == '0;
+  assign running = reset_count_q == '0;
+
+  reset_pipe #(.STAGES(ResetStages)) u_board_reset (.clk_i(clk_i), .rst_ni(running), .rst_no(board_rst_n));
+  reset_pipe #(.STAGES(ResetStages)) u_fabric_reset (.clk_i(clk_i), .rst_ni(running), .rst_no(fabric_rst_n));
 
   // ---------------------------------------------------------------- register BAR
 
@@ -274,13 +282,13 @@ module core #(
       .REVISION     (REVISION)
   ) u_board_registers (
       .clk_i         (clk_i),
-      .rst_ni        (core_rst_n),
+      .rst_ni        (board_rst_n),
       .read_offset_i (read_offset),
       .read_data_o   (board_read_data),
       .write_i       (board_write.valid),
       .write_offset_i(board_write.offset),
       .write_data_i  (board_write.data),
-      .ready_i       (core_rst_n && (&ready)),
+      .ready_i       (running && board_rst_n && (&ready)),
       .state_i       (state),
       .abort_i       (abort),
       .abort_reason_i(abort_reason),
@@ -342,6 +350,11 @@ module core #(
     alcor_abi_pkg::memory_request_t tile_read, tile_write;
     alcor_abi_pkg::memory_answer_t tile_answer;
 
+    logic tile_rst_n;
+
+    // The tile has the last register.
+    reset_pipe #(.STAGES(ResetStages - 1)) u_reset (.clk_i(clk_i), .rst_ni(running), .rst_no(tile_rst_n));
+
     rank_tile #(
         .DATA_W       (DATA_W),
         .SLOTS        (SLOTS),
@@ -365,7 +378,7 @@ module core #(
         .ALPU_POSTED  (r % 2 == 0)
     ) u_tile (
         .clk_i               (clk_i),
-        .rst_ni              (core_rst_n),
+        .rst_ni              (tile_rst_n),
         .memory_rst_ni       (rst_ni),
         .reading_o           (reading[r]),
         .rank_i              (8'(32'(board) * RANKS + r)),
@@ -450,7 +463,7 @@ module core #(
       .QUEUE_DEPTH(ROUTER_QUEUE_DEPTH)
   ) u_fabric (
       .clk_i     (clk_i),
-      .rst_ni    (core_rst_n),
+      .rst_ni    (fabric_rst_n),
       .board_i   (board),
       .tx_valid_i(tx_valid),
       .tx_ready_o(tx_ready),
@@ -472,7 +485,7 @@ module core #(
       .RANKS(RANKS)
   ) u_sync (
       .clk_i          (clk_i),
-      .rst_ni         (core_rst_n),
+      .rst_ni         (board_rst_n),
       .first_rank_i   (8'(32'(board) * RANKS)),
       .valid_i        (sync_valid),
       .quiet_i        (quiet),
@@ -526,7 +539,12 @@ module core #(
     logic [Locals-1:0] in_valid, in_ready, out_valid, out_ready;
     logic [Locals-1:0][LinkW-1:0] in_phit, out_phit;
     logic [1:0] sent, consumed, foreign;
-    logic hold;
+    logic hold, switch_rst_n, collectives_rst_n;
+
+    reset_pipe #(.STAGES(ResetStages)) u_switch_reset (.clk_i(clk_i), .rst_ni(running), .rst_no(switch_rst_n));
+    reset_pipe #(.STAGES(ResetStages)) u_collectives_reset (
+        .clk_i(clk_i), .rst_ni(running), .rst_no(collectives_rst_n)
+    );
 
     // A plane's packets to other boards leave as phits, those from other boards come back as words.
     for (genvar p = 0; p < 2; p++) begin : g_uplink
@@ -535,7 +553,7 @@ module core #(
           .DATA_W(DATA_W)
       ) u_tx (
           .clk_i  (clk_i),
-          .rst_ni (core_rst_n),
+          .rst_ni (switch_rst_n),
           .key_i  (run_key),
           .valid_i(rx_valid[p][RANKS]),
           .ready_o(rx_ready[p][RANKS]),
@@ -553,7 +571,7 @@ module core #(
           .DATA_W(DATA_W)
       ) u_rx (
           .clk_i     (clk_i),
-          .rst_ni    (core_rst_n),
+          .rst_ni    (switch_rst_n),
           .key_i     (run_key),
           .hold_i    (hold && p == 0),
           .valid_i   (out_valid[p]),
@@ -579,7 +597,7 @@ module core #(
         .DESTS   (Dests)
     ) u_switch_router (
         .clk_i           (clk_i),
-        .rst_ni          (core_rst_n),
+        .rst_ni          (switch_rst_n),
         .key_i           (run_key),
         .forward_write_i (forward_write),
         .forward_rank_i  (forward_rank),
@@ -625,7 +643,7 @@ module core #(
         .MEM_LATENCY(Typical)
     ) u_collectives (
         .clk_i           (clk_i),
-        .rst_ni          (core_rst_n),
+        .rst_ni          (collectives_rst_n),
         .write_i         (collective_write),
         .lost_i          (lost),
         .cancel_i        (cancel),
@@ -660,7 +678,7 @@ module core #(
         .PHIT_W(PHIT_W)
     ) u_cluster_sync (
         .clk_i        (clk_i),
-        .rst_ni       (core_rst_n),
+        .rst_ni       (board_rst_n),
         .here_i       (here),
         .present_i    (present),
         .verdict_i    (here_verdict),
