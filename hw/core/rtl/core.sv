@@ -64,6 +64,8 @@ module core #(
     parameter int unsigned CLOCK_KHZ = 250000,
     /// First 32 bits of the source revision, 0 in simulation.
     parameter logic [31:0] REVISION = 32'h0,
+    /// 1: register slices at the AXI ports.
+    parameter bit SLICES = 1'b0,
     /// 1: pages are also written by `u_host_port.g_rig.move_*`, which simulation drives by hierarchy.
     parameter bit RIG = 1'b0,
     /// Address bits of the register BAR; derived, not to be set.
@@ -108,8 +110,6 @@ module core #(
     input  logic                     lite_rready_i,
     /// Register BAR: read data.
     output logic [31:0]              lite_rdata_o,
-    /// The register at `lite_araddr_i`, in the same cycle; simulation reads it while time stands.
-    output logic [31:0]              peek_o,
 
     /// Node memory, AXI4: write address.
     input  logic                     dma_awvalid_i,
@@ -219,7 +219,8 @@ module core #(
   host_port #(
       .RANKS (RANKS),
       .RIG   (RIG),
-      .ADDR_W(BarW)
+      .ADDR_W(BarW),
+      .SLICES(SLICES)
   ) u_host_port (
       .clk_i        (clk_i),
       .rst_ni       (rst_ni),
@@ -237,7 +238,6 @@ module core #(
       .rvalid_o     (lite_rvalid_o),
       .rready_i     (lite_rready_i),
       .rdata_o      (lite_rdata_o),
-      .peek_o       (peek_o),
       .board_o      (board_write),
       .page_write_o (page_write),
       .page_offset_o(page_offset),
@@ -705,7 +705,8 @@ module core #(
   axi_dma_port #(
       .ADDR_W (DmaW),
       .NODE_W (NodeW),
-      .LATENCY(Typical)
+      .LATENCY(Typical),
+      .SLICES (SLICES)
   ) u_axi_dma_port (
       .clk_i        (clk_i),
       .rst_ni       (rst_ni),
