@@ -53,7 +53,9 @@ module sim_top #(
     /// Cells of the matching unit in each rank's page, 0 for none.
     parameter int unsigned ALPU_CELLS = 0,
     /// Cells of a block of it.
-    parameter int unsigned ALPU_BLOCK = 16
+    parameter int unsigned ALPU_BLOCK = 16,
+    /// 1: register slices at the AXI ports.
+    parameter bit SLICES = 1'b0
 ) (
     /// Clock.
     input  logic            clk_i,
@@ -105,6 +107,10 @@ module sim_top #(
   assign u_core.u_host_port.g_rig.move_valid  = move_valid;
   assign u_core.u_host_port.g_rig.move_offset = move_offset;
   assign u_core.u_host_port.g_rig.move_data   = move_data;
+
+  assign u_core.u_host_port.g_rig.peek         = peek_i;
+  assign u_core.u_host_port.g_rig.peek_address = peek_addr_i;
+  assign peek_data_o                           = u_core.u_host_port.read_data;
 
   for (genvar r = 0; r < RANKS; r++) begin : g_monitor
     for (genvar p = 0; p < 2; p++) begin : g_plane
@@ -216,6 +222,7 @@ module sim_top #(
       .MATCH_BLOCK       (MATCH_BLOCK),
       .ALPU_CELLS        (ALPU_CELLS),
       .ALPU_BLOCK        (ALPU_BLOCK),
+      .SLICES            (SLICES),
       .RIG               (1'b1)
   ) u_core (
       .clk_i           (clk_i),
@@ -230,11 +237,10 @@ module sim_top #(
       .lite_bready_i   (from_host[2]),
       .lite_arvalid_i  (from_host[3]),
       .lite_arready_o  (lite_arready),
-      .lite_araddr_i   (peek_i ? peek_addr_i : from_host[96+:17]),
+      .lite_araddr_i   (from_host[96+:17]),
       .lite_rvalid_o   (lite_rvalid),
       .lite_rready_i   (from_host[4]),
       .lite_rdata_o    (lite_rdata),
-      .peek_o          (peek_data_o),
       .dma_awvalid_i   (from_host[8]),
       .dma_awready_o   (dma_awready),
       .dma_awaddr_i    (from_host[128+:DmaW]),

@@ -52,6 +52,8 @@ mod nic_waves;
 mod node_memory;
 #[path = "../../common/bench/ram_sdp.rs"]
 mod ram_sdp;
+#[path = "../../common/bench/reset_pipe.rs"]
+mod reset_pipe;
 #[path = "../../rma/bench/rma.rs"]
 mod rma;
 #[path = "../../rma/bench/rma_command_queue.rs"]

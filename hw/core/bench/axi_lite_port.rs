@@ -1,5 +1,6 @@
 //! `axi_lite_port` under random stalls on all five channels: each write once, in order, answered once; each read with the
-//! register's value of the cycle in which its address was taken.
+//! register's value of the cycle in which its address was taken. With register slices, address and data have been
+//! accepted from the bus in an earlier cycle, and the bus sees whether a slice has room.
 
 use std::collections::VecDeque;
 
@@ -14,11 +15,24 @@ pub fn start() -> Dut {
     Dut::start(&recipe)
 }
 
+/// Words that a register slice holds.
+const SLICE: usize = 2;
+
+/// What a port sees of a channel: the bus, or the oldest word in its slice.
+fn offered(slice: Option<&VecDeque<u64>>, bus: Option<u64>) -> Option<u64> {
+    slice.map_or(bus, |slice| slice.front().copied())
+}
+
 #[test]
 fn axi_lite_port_random() {
+    (0..2).for_each(random);
+}
+
+/// Lane 1 has register slices.
+fn random(lane: usize) {
     let mut rng = Random::new("axi_lite_port_random");
     let mut dut = start();
-    let pin = |dut: &Dut, name: &str| dut.pin(&format!("lite_{name}"));
+    let pin = |dut: &Dut, name: &str| dut.lanes(&format!("lite_{name}"), 2);
     let [
         awvalid,
         awaddr,
@@ -67,6 +81,8 @@ fn axi_lite_port_random() {
     );
     let mut answers: VecDeque<u64> = VecDeque::new();
     let mut unanswered = 0u64;
+    // Write addresses, write data and read addresses in the slices.
+    let mut slices: Option<[VecDeque<u64>; 3]> = (lane == 1).then(Default::default);
     let (mut writes, mut read) = (0, 0);
     let paces = [
         Pace::Always,
@@ -111,35 +127,48 @@ fn axi_lite_port_random() {
                 (write_ready, u64::from(takes)),
                 (read_data, value),
             ] {
-                dut.set(pin, 0, value);
+                dut.set(pin, lane, value);
             }
             dut.settle();
-            let is = |pin| dut.get(pin, 0) == 1;
+            let is = |pin| dut.get(pin, lane) == 1;
             let now = dut.cycle();
             assert_eq!(is(bvalid), unanswered > 0, "cycle {now}");
-            let offered = aw.is_some() && w.is_some() && unanswered == 0;
-            assert_eq!(is(write_valid), offered, "cycle {now}");
-            let written = offered && takes;
+            let slice = |channel: usize| slices.as_ref().map(|slices| &slices[channel]);
+            let (aw_in, w_in, ar_in) = (
+                offered(slice(0), aw),
+                offered(slice(1), w),
+                offered(slice(2), ar),
+            );
+            let writes_now = aw_in.is_some() && w_in.is_some() && unanswered == 0;
+            assert_eq!(is(write_valid), writes_now, "cycle {now}");
+            let written = writes_now && takes;
             // Address and data go together.
-            assert_eq!((is(awready), is(wready)), (written, written), "cycle {now}");
-            if offered {
+            let room = |channel: usize, taken: bool| {
+                slice(channel).map_or(taken, |slice| slice.len() < SLICE)
+            };
+            assert_eq!(
+                (is(awready), is(wready)),
+                (room(0, written), room(1, written)),
+                "cycle {now}"
+            );
+            if writes_now {
                 assert_eq!(
                     (
-                        Some(dut.get(write_address, 0)),
-                        Some(dut.get(write_data, 0))
+                        Some(dut.get(write_address, lane)),
+                        Some(dut.get(write_data, lane))
                     ),
-                    (aw, w),
+                    (aw_in, w_in),
                     "cycle {now}"
                 );
             }
             assert_eq!(is(rvalid), !answers.is_empty(), "cycle {now}");
-            assert_eq!(is(arready), answers.is_empty(), "cycle {now}");
+            assert_eq!(is(arready), room(2, answers.is_empty()), "cycle {now}");
             if let Some(&answer) = answers.front() {
-                assert_eq!(dut.get(rdata, 0), answer, "cycle {now}");
+                assert_eq!(dut.get(rdata, lane), answer, "cycle {now}");
             }
-            let accepts = answers.is_empty() && ar.is_some();
+            let accepts = answers.is_empty() && ar_in.is_some();
             if accepts {
-                assert_eq!(Some(dut.get(read_address, 0)), ar, "cycle {now}");
+                assert_eq!(Some(dut.get(read_address, lane)), ar_in, "cycle {now}");
             }
             if unanswered > 0 && b_ready {
                 unanswered -= 1;
@@ -148,14 +177,25 @@ fn axi_lite_port_random() {
                 answers.pop_front();
                 read += 1;
             }
+            let taken = [written, written, accepts];
+            let ready = [is(awready), is(wready), is(arready)];
+            for (channel, source) in [&mut addresses, &mut data, &mut reads]
+                .into_iter()
+                .enumerate()
+            {
+                let word = source.take(ready[channel]);
+                if let Some(slices) = &mut slices {
+                    if taken[channel] {
+                        slices[channel].pop_front();
+                    }
+                    slices[channel].extend(word);
+                }
+            }
             if written {
-                addresses.take(true);
-                data.take(true);
                 unanswered += 1;
                 writes += 1;
             }
             if accepts {
-                reads.take(true);
                 answers.push_back(value);
             }
             dut.clock();

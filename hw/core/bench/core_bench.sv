@@ -1,32 +1,33 @@
-/// Bench top for the blocks of hw/core: the AXI4-Lite port, and the DMA port in front of a node memory
-/// two node memories with a coprocessor's ports beside it: memories that answer at once, and memories that do when they like.
+/// Bench top for the blocks of hw/core: AXI4-Lite ports, and DMA ports in front of two node memories each, with a
+/// coprocessor's ports beside them. The first ones have no register slices, and memories that answer at once; the second ones
+/// have slices, and memories that answer at random times.
 module core_bench (
     /// Clock.
     input  logic             clk_i,
     /// Reset.
     input  logic             rst_ni,
 
-    /// AXI4-Lite port.
-    input  logic             lite_awvalid_i,
-    output logic             lite_awready_o,
-    input  logic [16:0]      lite_awaddr_i,
-    input  logic             lite_wvalid_i,
-    output logic             lite_wready_o,
-    input  logic [31:0]      lite_wdata_i,
-    output logic             lite_bvalid_o,
-    input  logic             lite_bready_i,
-    input  logic             lite_arvalid_i,
-    output logic             lite_arready_o,
-    input  logic [16:0]      lite_araddr_i,
-    output logic             lite_rvalid_o,
-    input  logic             lite_rready_i,
-    output logic [31:0]      lite_rdata_o,
-    output logic             lite_write_valid_o,
-    input  logic             lite_write_ready_i,
-    output logic [16:0]      lite_write_address_o,
-    output logic [31:0]      lite_write_data_o,
-    output logic [16:0]      lite_read_address_o,
-    input  logic [31:0]      lite_read_data_i,
+    /// AXI4-Lite ports, without and with register slices.
+    input  logic [1:0]       lite_awvalid_i,
+    output logic [1:0]       lite_awready_o,
+    input  logic [1:0][16:0] lite_awaddr_i,
+    input  logic [1:0]       lite_wvalid_i,
+    output logic [1:0]       lite_wready_o,
+    input  logic [1:0][31:0] lite_wdata_i,
+    output logic [1:0]       lite_bvalid_o,
+    input  logic [1:0]       lite_bready_i,
+    input  logic [1:0]       lite_arvalid_i,
+    output logic [1:0]       lite_arready_o,
+    input  logic [1:0][16:0] lite_araddr_i,
+    output logic [1:0]       lite_rvalid_o,
+    input  logic [1:0]       lite_rready_i,
+    output logic [1:0][31:0] lite_rdata_o,
+    output logic [1:0]       lite_write_valid_o,
+    input  logic [1:0]       lite_write_ready_i,
+    output logic [1:0][16:0] lite_write_address_o,
+    output logic [1:0][31:0] lite_write_data_o,
+    output logic [1:0][16:0] lite_read_address_o,
+    input  logic [1:0][31:0] lite_read_data_i,
 
     /// DMA ports and node memories.
     input  logic [1:0]       dma_awvalid_i,
@@ -70,32 +71,35 @@ module core_bench (
     output logic [1:0][1:0][31:0] dma_data_o
 );
 
-  axi_lite_port #(
-      .ADDR_W(17)
-  ) u_lite (
-      .clk_i          (clk_i),
-      .rst_ni         (rst_ni),
-      .awvalid_i      (lite_awvalid_i),
-      .awready_o      (lite_awready_o),
-      .awaddr_i       (lite_awaddr_i),
-      .wvalid_i       (lite_wvalid_i),
-      .wready_o       (lite_wready_o),
-      .wdata_i        (lite_wdata_i),
-      .bvalid_o       (lite_bvalid_o),
-      .bready_i       (lite_bready_i),
-      .arvalid_i      (lite_arvalid_i),
-      .arready_o      (lite_arready_o),
-      .araddr_i       (lite_araddr_i),
-      .rvalid_o       (lite_rvalid_o),
-      .rready_i       (lite_rready_i),
-      .rdata_o        (lite_rdata_o),
-      .write_valid_o  (lite_write_valid_o),
-      .write_ready_i  (lite_write_ready_i),
-      .write_address_o(lite_write_address_o),
-      .write_data_o   (lite_write_data_o),
-      .read_address_o (lite_read_address_o),
-      .read_data_i    (lite_read_data_i)
-  );
+  for (genvar g = 0; g < 2; g++) begin : g_lite
+    axi_lite_port #(
+        .ADDR_W(17),
+        .SLICES(g != 0)
+    ) u_lite (
+        .clk_i          (clk_i),
+        .rst_ni         (rst_ni),
+        .awvalid_i      (lite_awvalid_i[g]),
+        .awready_o      (lite_awready_o[g]),
+        .awaddr_i       (lite_awaddr_i[g]),
+        .wvalid_i       (lite_wvalid_i[g]),
+        .wready_o       (lite_wready_o[g]),
+        .wdata_i        (lite_wdata_i[g]),
+        .bvalid_o       (lite_bvalid_o[g]),
+        .bready_i       (lite_bready_i[g]),
+        .arvalid_i      (lite_arvalid_i[g]),
+        .arready_o      (lite_arready_o[g]),
+        .araddr_i       (lite_araddr_i[g]),
+        .rvalid_o       (lite_rvalid_o[g]),
+        .rready_i       (lite_rready_i[g]),
+        .rdata_o        (lite_rdata_o[g]),
+        .write_valid_o  (lite_write_valid_o[g]),
+        .write_ready_i  (lite_write_ready_i[g]),
+        .write_address_o(lite_write_address_o[g]),
+        .write_data_o   (lite_write_data_o[g]),
+        .read_address_o (lite_read_address_o[g]),
+        .read_data_i    (lite_read_data_i[g])
+    );
+  end
 
   localparam int unsigned Latency[2] = '{1, 3};
   localparam int unsigned Jitter[2] = '{0, 40};
@@ -108,7 +112,8 @@ module core_bench (
     axi_dma_port #(
         .ADDR_W (10),
         .NODE_W (9),
-        .LATENCY(Latency[g])
+        .LATENCY(Latency[g]),
+        .SLICES (g != 0)
     ) u_dma (
         .clk_i         (clk_i),
         .rst_ni        (rst_ni),

@@ -77,6 +77,10 @@ module core_board_bench #(
   assign u_core.u_host_port.g_rig.move_offset = move_offset_i;
   assign u_core.u_host_port.g_rig.move_data   = move_data_i;
 
+  assign u_core.u_host_port.g_rig.peek         = 1'b1;
+  assign u_core.u_host_port.g_rig.peek_address = lite_araddr_i;
+  assign peek_o                                = u_core.u_host_port.read_data;
+
   for (genvar r = 0; r < RANKS; r++) begin : g_monitor
     for (genvar p = 0; p < 2; p++) begin : g_plane
       assign monitor_valid_o[r][p]   = u_core.tx_valid[p][r] && u_core.tx_ready[p][r];
@@ -114,11 +118,10 @@ module core_board_bench #(
       .lite_bready_i   (1'b1),
       .lite_arvalid_i  (1'b0),
       .lite_arready_o  (),
-      .lite_araddr_i   (lite_araddr_i),
+      .lite_araddr_i   ('0),
       .lite_rvalid_o   (),
       .lite_rready_i   (1'b0),
       .lite_rdata_o    (),
-      .peek_o          (peek_o),
       .dma_awvalid_i   (dma_awvalid_i),
       .dma_awready_o   (dma_awready_o),
       .dma_awaddr_i    (dma_awaddr_i),

@@ -101,18 +101,18 @@ fn axi_lite_port_waves() {
                 ("write_ready_i", true, 0),
             ];
             for (name, high, value) in inputs {
-                dut.drive(&format!("lite_{name}"), 1, 0, high);
+                dut.drive(&format!("lite_{name}"), 2, 0, high);
                 match name {
-                    "awvalid_i" => dut.drive("lite_awaddr_i", 1, 0, value),
-                    "wvalid_i" => dut.drive("lite_wdata_i", 1, 0, value),
-                    "arvalid_i" => dut.drive("lite_araddr_i", 1, 0, value),
+                    "awvalid_i" => dut.drive("lite_awaddr_i", 2, 0, value),
+                    "wvalid_i" => dut.drive("lite_wdata_i", 2, 0, value),
+                    "arvalid_i" => dut.drive("lite_araddr_i", 2, 0, value),
                     _ => (),
                 }
             }
-            dut.drive("lite_read_data_i", 1, 0, 0x5Au64);
+            dut.drive("lite_read_data_i", 2, 0, 0x5Au64);
         },
         |dut, waves, _| {
-            let look = |name: &str| dut.look(&format!("lite_{name}"), 1, 0);
+            let look = |name: &str| dut.look(&format!("lite_{name}"), 2, 0);
             let value = |valid, name| (look(valid) == 1).then(|| format!("{:X}", look(name)));
             for name in ["awvalid_i", "awready_o"] {
                 waves.bit(name, look(name));

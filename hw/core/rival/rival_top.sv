@@ -38,6 +38,8 @@ module rival_top #(
     parameter int unsigned ALPU_CELLS = 0,
     /// Cells of a block of it.
     parameter int unsigned ALPU_BLOCK = 16,
+    /// 1: register slices at the AXI ports.
+    parameter bit SLICES = 1'b0,
     /// Address bits of the register BAR; derived, not to be set.
     localparam int unsigned BarW = 17,
     /// Address bits of the board's node memory; derived, not to be set.
@@ -160,7 +162,8 @@ module rival_top #(
       .MATCH_CELLS       (MATCH_CELLS),
       .MATCH_BLOCK       (MATCH_BLOCK),
       .ALPU_CELLS        (ALPU_CELLS),
-      .ALPU_BLOCK        (ALPU_BLOCK)
+      .ALPU_BLOCK        (ALPU_BLOCK),
+      .SLICES            (SLICES)
   ) u_core (
       .clk_i           (clk_i),
       .rst_ni          (rst_ni),
@@ -178,7 +181,6 @@ module rival_top #(
       .lite_rvalid_o   (lite_rvalid),
       .lite_rready_i   (lite_rready),
       .lite_rdata_o    (lite_rdata),
-      .peek_o          (),
       .dma_awvalid_i   (dma_awvalid),
       .dma_awready_o   (dma_awready),
       .dma_awaddr_i    (dma_awaddr),

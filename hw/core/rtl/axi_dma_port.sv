@@ -7,13 +7,18 @@
 ///
 /// Data of reads comes from one node memory in the order of the grants. Two memories keep no order, so a read of
 /// another memory waits until no read is under way.
+///
+/// Addresses go to registers, responses come from registers. With SLICES, write data and read data pass a register slice
+/// each, so that all paths of the bus end and begin at registers; a burst then takes a cycle more.
 module axi_dma_port #(
     /// Address bits: those of all node memories of the board.
     parameter int unsigned ADDR_W = 21,
     /// Address bits of one node memory.
     parameter int unsigned NODE_W = 20,
     /// Cycles from a memory read's grant to its data that a read a cycle is to go on with. Any latency works.
-    parameter int unsigned LATENCY = 1
+    parameter int unsigned LATENCY = 1,
+    /// 1: register slices behind write data and before read data.
+    parameter bit SLICES = 1'b0
 ) (
     /// Clock.
     input  logic              clk_i,
@@ -82,6 +87,8 @@ module axi_dma_port #(
   logic [WordW-1:0] write_address_q, read_address_q, last_address_q;
   logic [7:0] reads_left_q;
   logic [RoomW-1:0] room_d, room_q;
+  logic w_valid, w_last, r_valid, r_ready;
+  logic [32:0] r_data;
   logic write_done, read_done, last_read, read_taken, same_node;
   logic buffer_ready, way_room, way_empty, way_valid, way_last;
 
@@ -89,19 +96,21 @@ module axi_dma_port #(
   assign bvalid_o  = bvalid_q;
   assign arready_o = !reading_q;
 
-  assign write_o.req     = writing_q && wvalid_i;
+  register_slice #(.WIDTH(37), .SLICE(SLICES)) u_w (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(wvalid_i), .ready_o(wready_o), .data_i({wlast_i, wstrb_i, wdata_i}),
+      .valid_o(w_valid), .ready_i(write_done), .data_o({w_last, write_strobe_o, write_data_o})
+  );
+
+  assign write_o.req     = writing_q && w_valid;
   assign write_o.address = 30'(write_address_q);
-  assign write_data_o    = wdata_i;
-  assign write_strobe_o  = wstrb_i;
   assign write_done      = write_o.req && write_gnt_i;
-  assign wready_o        = write_done;
 
   assign same_node      = (read_address_q ^ last_address_q) >> (NODE_W - 2) == '0;
   assign read_o.req     = reading_q && room_q != '0 && (way_empty || same_node);
   assign read_o.address = 30'(read_address_q);
   assign read_done      = read_o.req && read_i.gnt;
   assign last_read      = reads_left_q == '0;
-  assign read_taken     = rvalid_o && rready_i;
+  assign read_taken     = r_valid && r_ready;
   assign room_d         = room_q - RoomW'(read_done) + RoomW'(read_taken);
 
   always_ff @(posedge clk_i) begin
@@ -112,7 +121,7 @@ module axi_dma_port #(
       room_q    <= RoomW'(BufferDepth);
     end else begin
       if (awvalid_i && awready_o) writing_q <= 1'b1;
-      if (write_done && wlast_i) begin
+      if (write_done && w_last) begin
         writing_q <= 1'b0;
         bvalid_q  <= 1'b1;
       end
@@ -144,8 +153,13 @@ module axi_dma_port #(
 
   fifo #(.WIDTH(33), .DEPTH(BufferDepth)) u_read_buffer (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(read_i.rvalid), .ready_o(buffer_ready),
-      .data_i({way_last, read_data_i}), .valid_o(rvalid_o), .ready_i(rready_i),
-      .data_o({rlast_o, rdata_o}), .empty_o(), .usage_o()
+      .data_i({way_last, read_data_i}), .valid_o(r_valid), .ready_i(r_ready),
+      .data_o(r_data), .empty_o(), .usage_o()
+  );
+
+  register_slice #(.WIDTH(33), .SLICE(SLICES)) u_r (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(r_valid), .ready_o(r_ready), .data_i(r_data),
+      .valid_o(rvalid_o), .ready_i(rready_i), .data_o({rlast_o, rdata_o})
   );
 
   `ALCOR_STABLE(a_read_stable, read_o.req, read_i.gnt, read_o.address)

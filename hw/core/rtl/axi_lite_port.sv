@@ -5,9 +5,14 @@
 /// A write is taken when address and data are both there and `write_ready_i` is high; every access
 /// is answered OKAY. Only whole words are written: strobes are not looked at, as the ABI has no
 /// narrower access.
+///
+/// Responses and read data come from registers. With SLICES, addresses and write data pass a register slice each, so
+/// that all paths of the bus end and begin at registers; a write and a read then take a cycle more.
 module axi_lite_port #(
     /// Address bits.
-    parameter int unsigned ADDR_W = 17
+    parameter int unsigned ADDR_W = 17,
+    /// 1: register slices behind write address, write data and read address.
+    parameter bit SLICES = 1'b0
 ) (
     /// Clock.
     input  logic              clk_i,
@@ -61,19 +66,30 @@ module axi_lite_port #(
   logic bvalid_q, rvalid_q;
   logic [31:0] rdata_q;
 
-  assign write_valid_o   = awvalid_i && wvalid_i && !bvalid_q;
-  assign write           = write_valid_o && write_ready_i;
-  assign awready_o       = write;
-  assign wready_o        = write;
-  assign write_address_o = awaddr_i;
-  assign write_data_o    = wdata_i;
-  assign bvalid_o        = bvalid_q;
+  logic aw_valid, w_valid, ar_valid;
 
-  assign arready_o       = !rvalid_q;
-  assign read            = arvalid_i && arready_o;
-  assign read_address_o  = araddr_i;
-  assign rvalid_o        = rvalid_q;
-  assign rdata_o         = rdata_q;
+  register_slice #(.WIDTH(ADDR_W), .SLICE(SLICES)) u_aw (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(awvalid_i), .ready_o(awready_o), .data_i(awaddr_i),
+      .valid_o(aw_valid), .ready_i(write), .data_o(write_address_o)
+  );
+
+  register_slice #(.WIDTH(32), .SLICE(SLICES)) u_w (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(wvalid_i), .ready_o(wready_o), .data_i(wdata_i),
+      .valid_o(w_valid), .ready_i(write), .data_o(write_data_o)
+  );
+
+  register_slice #(.WIDTH(ADDR_W), .SLICE(SLICES)) u_ar (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(arvalid_i), .ready_o(arready_o), .data_i(araddr_i),
+      .valid_o(ar_valid), .ready_i(!rvalid_q), .data_o(read_address_o)
+  );
+
+  assign write_valid_o = aw_valid && w_valid && !bvalid_q;
+  assign write         = write_valid_o && write_ready_i;
+  assign bvalid_o      = bvalid_q;
+
+  assign read          = ar_valid && !rvalid_q;
+  assign rvalid_o      = rvalid_q;
+  assign rdata_o       = rdata_q;
 
   always_ff @(posedge clk_i) begin
     if (read) rdata_q <= read_data_i;

@@ -82,8 +82,6 @@ module board_registers #(
     output logic [7:0]             run_ranks_o,
     /// Key of the run.
     output logic [7:0]             key_o,
-    /// PLACE was written.
-    output logic                   placed_o,
     /// A write to the forwarding table.
     output logic                   forward_write_o,
     /// Of this rank.
@@ -165,7 +163,6 @@ module board_registers #(
     if (!rst_ni) begin
       board_o     <= '0;
       run_ranks_o <= 8'(RANKS);
-      placed_o    <= 1'b0;
       dateline_o  <= '0;
       key_o       <= '0;
       dropped_q   <= '0;
@@ -173,7 +170,6 @@ module board_registers #(
       link_tx_q   <= '0;
       link_rx_q   <= '0;
     end else begin
-      placed_o <= write_i && write_offset_i == BOARD_PLACE_OFFSET;
       if (write_i && write_offset_i == BOARD_PLACE_OFFSET) begin
         board_o     <= place.board;
         run_ranks_o <= place.ranks;

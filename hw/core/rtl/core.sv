@@ -64,6 +64,8 @@ module core #(
     parameter int unsigned CLOCK_KHZ = 250000,
     /// First 32 bits of the source revision, 0 in simulation.
     parameter logic [31:0] REVISION = 32'h0,
+    /// 1: register slices at the AXI ports.
+    parameter bit SLICES = 1'b0,
     /// 1: pages are also written by `u_host_port.g_rig.move_*`, which simulation drives by hierarchy.
     parameter bit RIG = 1'b0,
     /// Address bits of the register BAR; derived, not to be set.
@@ -108,8 +110,6 @@ module core #(
     input  logic                     lite_rready_i,
     /// Register BAR: read data.
     output logic [31:0]              lite_rdata_o,
-    /// The register at `lite_araddr_i`, in the same cycle; simulation reads it while time stands.
-    output logic [31:0]              peek_o,
 
     /// Node memory, AXI4: write address.
     input  logic                     dma_awvalid_i,
@@ -186,18 +186,26 @@ module core #(
 
   // ---------------------------------------------------------------- reset: from outside or CONTROL
 
+  // A reset starts from a counter here and passes two registers to each block, which are the block's own. The counter
+  // is shorter than the reset by those two cycles, so the blocks' reset ends 16 cycles after the command.
+  localparam int unsigned ResetStages = 2;
+  localparam logic [3:0] ResetCycles = 4'(15 - ResetStages);
+
   logic reset_command;
   logic [3:0] reset_count_q;
-  logic core_rst_n;
+  logic running, board_rst_n, fabric_rst_n;
   logic [RANKS-1:0] reading;
 
   // Data of reads that are under way comes before the reset ends.
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || reset_command) reset_count_q <= '1;
+    if (!rst_ni || reset_command) reset_count_q <= ResetCycles;
     else if (reset_count_q != '0 && (reset_count_q != 4'd1 || reading == '0)) reset_count_q <= reset_count_q - 1'b1;
   end
 
-  assign core_rst_n = reset_count_q == '0;
+  assign running = reset_count_q == '0;
+
+  reset_pipe #(.STAGES(ResetStages)) u_board_reset (.clk_i(clk_i), .rst_ni(running), .rst_no(board_rst_n));
+  reset_pipe #(.STAGES(ResetStages)) u_fabric_reset (.clk_i(clk_i), .rst_ni(running), .rst_no(fabric_rst_n));
 
   // ---------------------------------------------------------------- register BAR
 
@@ -211,7 +219,8 @@ module core #(
   host_port #(
       .RANKS (RANKS),
       .RIG   (RIG),
-      .ADDR_W(BarW)
+      .ADDR_W(BarW),
+      .SLICES(SLICES)
   ) u_host_port (
       .clk_i        (clk_i),
       .rst_ni       (rst_ni),
@@ -229,7 +238,6 @@ module core #(
       .rvalid_o     (lite_rvalid_o),
       .rready_i     (lite_rready_i),
       .rdata_o      (lite_rdata_o),
-      .peek_o       (peek_o),
       .board_o      (board_write),
       .page_write_o (page_write),
       .page_offset_o(page_offset),
@@ -247,7 +255,7 @@ module core #(
 
   logic [7:0] board, run_ranks, run_key, forward_rank;
   logic switch_drop, foreign_drop;
-  logic placed, forward_write, abort_in, abort_out;
+  logic forward_write, abort_in, abort_out;
   logic [3:0] forward_port;
   logic [15:0] abort_in_data, abort_out_data;
   logic [LinkN-1:0] dateline, link_tx, link_rx;
@@ -274,13 +282,13 @@ module core #(
       .REVISION     (REVISION)
   ) u_board_registers (
       .clk_i         (clk_i),
-      .rst_ni        (core_rst_n),
+      .rst_ni        (board_rst_n),
       .read_offset_i (read_offset),
       .read_data_o   (board_read_data),
       .write_i       (board_write.valid),
       .write_offset_i(board_write.offset),
       .write_data_i  (board_write.data),
-      .ready_i       (core_rst_n && (&ready)),
+      .ready_i       (running && board_rst_n && (&ready)),
       .state_i       (state),
       .abort_i       (abort),
       .abort_reason_i(abort_reason),
@@ -292,7 +300,6 @@ module core #(
       .board_o       (board),
       .run_ranks_o   (run_ranks),
       .key_o         (run_key),
-      .placed_o      (placed),
       .forward_write_o(forward_write),
       .forward_rank_o(forward_rank),
       .forward_port_o(forward_port),
@@ -328,6 +335,7 @@ module core #(
   // Collectives: completions, and phits of node memory.
   logic [RANKS-1:0] complete_valid, complete_ready;
   logic [RANKS-1:0][CompletionW-1:0] complete;
+  logic [RANKS-1:0][PageWriteW-1:0] collective_write;
   logic [RANKS-1:0] phit_read_req, phit_read_gnt, phit_read_rvalid, phit_write_valid, phit_write_ready;
   logic [RANKS-1:0][AddrW-1:0] phit_read_address, phit_write_address;
   logic [Banks*32-1:0] phit_write_data;
@@ -341,6 +349,11 @@ module core #(
     alcor_abi_pkg::sync_request_t sync;
     alcor_abi_pkg::memory_request_t tile_read, tile_write;
     alcor_abi_pkg::memory_answer_t tile_answer;
+
+    logic tile_rst_n;
+
+    // The tile has the last register.
+    reset_pipe #(.STAGES(ResetStages - 1)) u_reset (.clk_i(clk_i), .rst_ni(running), .rst_no(tile_rst_n));
 
     rank_tile #(
         .DATA_W       (DATA_W),
@@ -365,7 +378,7 @@ module core #(
         .ALPU_POSTED  (r % 2 == 0)
     ) u_tile (
         .clk_i               (clk_i),
-        .rst_ni              (core_rst_n),
+        .rst_ni              (tile_rst_n),
         .memory_rst_ni       (rst_ni),
         .reading_o           (reading[r]),
         .rank_i              (8'(32'(board) * RANKS + r)),
@@ -433,6 +446,9 @@ module core #(
     assign sync_kind[r]   = sync.kind;
     assign sync_status[r] = sync.status;
     assign sync_slot[r]   = sync.slot;
+
+    // The registers of collectives. Declared outside of `g_links`, where Yosys finds no width of it.
+    assign collective_write[r] = {page_write[r] && page_offset[r][11:9] == 3'b100, page_offset[r], page_data[r]};
   end
 
   // ---------------------------------------------------------------- crossbar
@@ -443,14 +459,12 @@ module core #(
       .DATA_W     (DATA_W),
       .RANKS      (RANKS),
       .PORTS      (Ports),
-      .DESTS      (Dests),
       .INPUT_DEPTH(ROUTER_INPUT_DEPTH),
       .QUEUE_DEPTH(ROUTER_QUEUE_DEPTH)
   ) u_fabric (
       .clk_i     (clk_i),
-      .rst_ni    (core_rst_n),
+      .rst_ni    (fabric_rst_n),
       .board_i   (board),
-      .placed_i  (placed),
       .tx_valid_i(tx_valid),
       .tx_ready_o(tx_ready),
       .tx_data_i (tx_data),
@@ -471,7 +485,7 @@ module core #(
       .RANKS(RANKS)
   ) u_sync (
       .clk_i          (clk_i),
-      .rst_ni         (core_rst_n),
+      .rst_ni         (board_rst_n),
       .first_rank_i   (8'(32'(board) * RANKS)),
       .valid_i        (sync_valid),
       .quiet_i        (quiet),
@@ -518,14 +532,19 @@ module core #(
     assign phit_write_strobe  = '0;
 
     logic unused_cancel;
-    assign unused_cancel = ^{cancel, present, run_key, phit_read_gnt, phit_read_rvalid};
+    assign unused_cancel = ^{cancel, collective_write, present, run_key, phit_read_gnt, phit_read_rvalid};
   end else begin : g_links
     localparam int unsigned Locals = 2 + STAGES;
 
     logic [Locals-1:0] in_valid, in_ready, out_valid, out_ready;
     logic [Locals-1:0][LinkW-1:0] in_phit, out_phit;
     logic [1:0] sent, consumed, foreign;
-    logic hold;
+    logic hold, switch_rst_n, collectives_rst_n;
+
+    reset_pipe #(.STAGES(ResetStages)) u_switch_reset (.clk_i(clk_i), .rst_ni(running), .rst_no(switch_rst_n));
+    reset_pipe #(.STAGES(ResetStages)) u_collectives_reset (
+        .clk_i(clk_i), .rst_ni(running), .rst_no(collectives_rst_n)
+    );
 
     // A plane's packets to other boards leave as phits, those from other boards come back as words.
     for (genvar p = 0; p < 2; p++) begin : g_uplink
@@ -534,7 +553,7 @@ module core #(
           .DATA_W(DATA_W)
       ) u_tx (
           .clk_i  (clk_i),
-          .rst_ni (core_rst_n),
+          .rst_ni (switch_rst_n),
           .key_i  (run_key),
           .valid_i(rx_valid[p][RANKS]),
           .ready_o(rx_ready[p][RANKS]),
@@ -552,7 +571,7 @@ module core #(
           .DATA_W(DATA_W)
       ) u_rx (
           .clk_i     (clk_i),
-          .rst_ni    (core_rst_n),
+          .rst_ni    (switch_rst_n),
           .key_i     (run_key),
           .hold_i    (hold && p == 0),
           .valid_i   (out_valid[p]),
@@ -578,7 +597,7 @@ module core #(
         .DESTS   (Dests)
     ) u_switch_router (
         .clk_i           (clk_i),
-        .rst_ni          (core_rst_n),
+        .rst_ni          (switch_rst_n),
         .key_i           (run_key),
         .forward_write_i (forward_write),
         .forward_rank_i  (forward_rank),
@@ -613,13 +632,8 @@ module core #(
     // The windows of the stages have room for what comes.
     assign out_ready[Locals-1:2] = '1;
 
-    logic [RANKS-1:0][PageWriteW-1:0] collective_write;
     logic round, round_ready, result;
     logic [PHIT_W-1:0] round_data, result_data;
-
-    for (genvar r = 0; r < RANKS; r++) begin : g_write
-      assign collective_write[r] = {page_write[r] && page_offset[r][11:9] == 3'b100, page_offset[r], page_data[r]};
-    end
 
     collective_unit #(
         .RANKS      (RANKS),
@@ -629,7 +643,7 @@ module core #(
         .MEM_LATENCY(Typical)
     ) u_collectives (
         .clk_i           (clk_i),
-        .rst_ni          (core_rst_n),
+        .rst_ni          (collectives_rst_n),
         .write_i         (collective_write),
         .lost_i          (lost),
         .cancel_i        (cancel),
@@ -664,7 +678,7 @@ module core #(
         .PHIT_W(PHIT_W)
     ) u_cluster_sync (
         .clk_i        (clk_i),
-        .rst_ni       (core_rst_n),
+        .rst_ni       (board_rst_n),
         .here_i       (here),
         .present_i    (present),
         .verdict_i    (here_verdict),
@@ -691,7 +705,8 @@ module core #(
   axi_dma_port #(
       .ADDR_W (DmaW),
       .NODE_W (NodeW),
-      .LATENCY(Typical)
+      .LATENCY(Typical),
+      .SLICES (SLICES)
   ) u_axi_dma_port (
       .clk_i        (clk_i),
       .rst_ni       (rst_ni),

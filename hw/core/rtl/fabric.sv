@@ -1,6 +1,9 @@
 `include "assertions.svh"
 
-/// The crossbar of a board: a router for requests and one for replies, and the table that both route by.
+/// The crossbar of a board: a router for requests and one for replies, and the routes of the packets.
+///
+/// The first word of a packet has the destination, a global rank, in bits [31:24]. The rank's board is the upper part
+/// of that number, so a comparison with the number of this board gives the route. No table has to be written.
 module fabric #(
     /// Bits of a beat.
     parameter int unsigned DATA_W = 32,
@@ -8,8 +11,6 @@ module fabric #(
     parameter int unsigned RANKS = 2,
     /// Ports of each router: the ranks, and with links one that leads to the other boards.
     parameter int unsigned PORTS = 2,
-    /// Destinations: the ranks of the board, or 256 with links.
-    parameter int unsigned DESTS = 2,
     /// Words of each router input memory.
     parameter int unsigned INPUT_DEPTH = 512,
     /// Words of each virtual output queue, crosspoint and output memory.
@@ -19,10 +20,8 @@ module fabric #(
     input  logic                                   clk_i,
     /// Synchronous reset, active low.
     input  logic                                   rst_ni,
-    /// Number of this board among the boards.
+    /// Number of this board among the boards; static while packets are inside.
     input  logic [7:0]                             board_i,
-    /// Pulse: the number has been written.
-    input  logic                                   placed_i,
 
     /// From the ports, by plane: a beat is offered.
     input  logic [1:0][PORTS-1:0]                  tx_valid_i,
@@ -45,37 +44,31 @@ module fabric #(
     output logic                                   empty_o
 );
 
-  localparam int unsigned PortW = $clog2(PORTS);
   localparam int unsigned RankBits = $clog2(RANKS);
 
   logic [1:0] plane_empty;
   logic [1:0][PORTS-1:0] plane_drop;
-  logic [DESTS-1:0][PortW-1:0] route;
-
-  if (PORTS == RANKS) begin : g_alone
-    // On one board the destination's number is its port.
-    for (genvar r = 0; r < RANKS; r++) begin : g_route
-      assign route[r] = PortW'(r);
-    end
-
-    logic unused_place;
-    assign unused_place = ^{board_i, placed_i};
-  end else begin : g_placed
-    // Ranks of other boards are reached over the links. The table follows the board's number, which is written once.
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni || placed_i) begin
-        for (int unsigned d = 0; d < DESTS; d++) begin
-          route[d] <= (8'(d >> RankBits) == board_i) ? PortW'(d % RANKS) : PortW'(RANKS);
-        end
-      end
-    end
-  end
+  logic [1:0][PORTS-1:0][PORTS-1:0] route;
 
   for (genvar p = 0; p < 2; p++) begin : g_plane
+    for (genvar i = 0; i < PORTS; i++) begin : g_input
+      logic [7:0] rank;
+      logic here;
+
+      assign rank = tx_data_i[p][i][31:24];
+      // A board without links is board 0.
+      assign here = (rank >> RankBits) == ((PORTS == RANKS) ? 8'd0 : board_i);
+
+      always_comb begin
+        for (int unsigned r = 0; r < RANKS; r++) route[p][i][r] = here && (rank & 8'(RANKS - 1)) == 8'(r);
+        // Ranks of other boards are reached over the links.
+        if (PORTS != RANKS) route[p][i][PORTS-1] = !here;
+      end
+    end
+
     router #(
         .PORTS           (PORTS),
         .WIDTH           (DATA_W),
-        .DESTS           (DESTS),
         .INPUT_DEPTH     (INPUT_DEPTH),
         .VOQ_DEPTH       (QUEUE_DEPTH),
         .CROSSPOINT_DEPTH(QUEUE_DEPTH),
@@ -83,7 +76,7 @@ module fabric #(
     ) u_router (
         .clk_i  (clk_i),
         .rst_ni (rst_ni),
-        .route_i(route),
+        .route_i(route[p]),
         .valid_i(tx_valid_i[p]),
         .ready_o(tx_ready_o[p]),
         .data_i (tx_data_i[p]),

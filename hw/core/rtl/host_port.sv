@@ -5,10 +5,13 @@
 module host_port #(
     /// Ranks of the board.
     parameter int unsigned RANKS = 2,
-    /// 1: pages are also written by `g_rig.move_*`, which simulation drives by hierarchy.
+    /// 1: pages are also written by `g_rig.move_*`, and registers read by `g_rig.peek`, which simulation drives by
+    /// hierarchy.
     parameter bit RIG = 1'b0,
     /// Address bits of the register BAR.
-    parameter int unsigned ADDR_W = 17
+    parameter int unsigned ADDR_W = 17,
+    /// 1: register slices at the AXI4-Lite port.
+    parameter bit SLICES = 1'b0
 ) (
     /// Clock.
     input  logic                       clk_i,
@@ -43,8 +46,6 @@ module host_port #(
     input  logic                       rready_i,
     /// AXI4-Lite: read data.
     output logic [31:0]                rdata_o,
-    /// The register at `araddr_i`, in the same cycle; simulation reads it while time stands.
-    output logic [31:0]                peek_o,
 
     /// A write into the board's page.
     output alcor_abi_pkg::page_write_t board_o,
@@ -63,11 +64,12 @@ module host_port #(
 );
 
   logic write, write_ready;
-  logic [ADDR_W-1:0] write_address, read_address;
+  logic [ADDR_W-1:0] write_address, bus_address, read_address;
   logic [31:0] write_data, read_data;
 
   axi_lite_port #(
-      .ADDR_W(ADDR_W)
+      .ADDR_W(ADDR_W),
+      .SLICES(SLICES)
   ) u_axi_lite_port (
       .clk_i          (clk_i),
       .rst_ni         (rst_ni),
@@ -89,11 +91,10 @@ module host_port #(
       .write_ready_i  (write_ready),
       .write_address_o(write_address),
       .write_data_o   (write_data),
-      .read_address_o (read_address),
+      .read_address_o (bus_address),
       .read_data_i    (read_data)
   );
 
-  assign peek_o        = read_data;
   assign read_offset_o = read_address[11:0];
 
   always_comb begin
@@ -108,6 +109,12 @@ module host_port #(
   assign board_o.data   = write_data;
 
   if (RIG) begin : g_rig
+    // The register at `peek_address` is `read_data` in the same cycle, while time stands.
+    logic peek;
+    logic [ADDR_W-1:0] peek_address;
+
+    assign read_address = peek ? peek_address : bus_address;
+
     // A page has one write a cycle; the rig's goes first.
     logic [RANKS-1:0] move_valid;
     logic [RANKS-1:0][11:0] move_offset;
@@ -131,7 +138,8 @@ module host_port #(
       end
     end
   end else begin : g_bus
-    assign write_ready = 1'b1;
+    assign read_address = bus_address;
+    assign write_ready  = 1'b1;
     for (genvar r = 0; r < RANKS; r++) begin : g_page
       assign page_write_o[r]  = write && write_address[ADDR_W-1:12] == 5'(r + 1);
       assign page_offset_o[r] = write_address[11:0];

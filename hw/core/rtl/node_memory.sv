@@ -4,7 +4,8 @@
 ///
 /// An access begins at any word: its words lie in as many banks, each with an address of its own. A write is in the RAM
 /// when its cycle ends. Grants are given in every cycle, and data comes LATENCY cycles after the grant: the RAM's own
-/// cycle, and a register for each further one, which Vivado packs into the UltraRAMs and their cascade.
+/// cycle, and a register for each further one. Vivado packs those behind the array into the UltraRAMs and their cascade;
+/// the last one is behind the multiplexers that put the banks in order, so that users get data from a register.
 ///
 /// With JITTER, for simulations only, data comes as late as that of a memory behind a bus, and the memory is not always
 /// ready. A read then returns the contents of the RAM at some time between its grant and its data.
@@ -46,6 +47,8 @@ module node_memory #(
   localparam int unsigned RowW = AddrW - Shift;
   // Registers from the RAM's address to `data_o`; with JITTER, reads wait for a cycle or more before them.
   localparam int unsigned Registers = (JITTER == 0) ? LATENCY : LATENCY - 1;
+  // Those of them that each bank has.
+  localparam int unsigned BankRegisters = (Registers > 1) ? Registers - 1 : 1;
 
   logic read, write;
   logic [AddrW-1:0] read_address, write_address;
@@ -118,15 +121,15 @@ module node_memory #(
     assign write_bank = '0;
   end
 
-  logic [BANKS-1:0][31:0] bank_data;
+  logic [BANKS-1:0][31:0] bank_data, words;
   logic [Registers-1:0] valid_q;
-  logic [Registers-1:0][BankW-1:0] read_bank_q;
+  logic [BankRegisters-1:0][BankW-1:0] read_bank_q;
 
   for (genvar b = 0; b < BANKS; b++) begin : g_bank
     (* ram_style = "ultra" *)
     logic [31:0] mem[NODE_BYTES/4/BANKS]  /*verilator public_flat_rw*/;
 
-    logic [32*Registers-1:0] data_q;
+    logic [32*BankRegisters-1:0] data_q;
     logic [RowW-1:0] row, write_row;
     logic [BankW-1:0] write_part;
     logic [31:0] data;
@@ -147,15 +150,15 @@ module node_memory #(
 
     always_ff @(posedge clk_i) begin
       if (read) data_q[31:0] <= mem[row];
-      for (int unsigned i = 1; i < Registers; i++) data_q[32*i+:32] <= data_q[32*(i-1)+:32];
+      for (int unsigned i = 1; i < BankRegisters; i++) data_q[32*i+:32] <= data_q[32*(i-1)+:32];
     end
 
-    assign bank_data[b] = data_q[32*(Registers-1)+:32];
+    assign bank_data[b] = data_q[32*(BankRegisters-1)+:32];
   end
 
   always_ff @(posedge clk_i) begin
     if (read) read_bank_q[0] <= read_bank;
-    for (int unsigned i = 1; i < Registers; i++) read_bank_q[i] <= read_bank_q[i-1];
+    for (int unsigned i = 1; i < BankRegisters; i++) read_bank_q[i] <= read_bank_q[i-1];
     if (!rst_ni) valid_q <= '0;
     else valid_q <= Registers'({valid_q, read});
   end
@@ -164,10 +167,16 @@ module node_memory #(
 
   if (BANKS > 1) begin : g_turn
     for (genvar k = 0; k < BANKS; k++) begin : g_word
-      assign data_o[k] = bank_data[BankW'(k) + read_bank_q[Registers-1]];
+      assign words[k] = bank_data[BankW'(k) + read_bank_q[BankRegisters-1]];
     end
   end else begin : g_straight
-    assign data_o = bank_data;
+    assign words = bank_data;
+  end
+
+  if (Registers > 1) begin : g_last_register
+    always_ff @(posedge clk_i) data_o <= words;
+  end else begin : g_no_register
+    assign data_o = words;
   end
 
   `ALCOR_CHECK_PARAM(g_check_bytes, NODE_BYTES >= 16 && (NODE_BYTES & (NODE_BYTES - 1)) == 0,

@@ -141,7 +141,7 @@ module rank_tile #(
   localparam int unsigned Readers = 4;
   localparam int unsigned Writers = 5;
 
-  logic clear;
+  logic rank_rst_n, memory_rst_n;
   logic [Readers-1:0] read_gnt, read_rvalid;
   logic [Writers-1:0] write_gnt;
   logic [1:0] read_req;
@@ -153,6 +153,12 @@ module rank_tile #(
   logic [31:0] rank_read_data, alpu_read_data;
 
   assign read_data_o = rank_read_data | alpu_read_data;
+
+  reset_pipe u_memory_reset (
+      .clk_i (clk_i),
+      .rst_ni(memory_rst_ni),
+      .rst_no(memory_rst_n)
+  );
 
   rma_coprocessor #(
       .DATA_W       (DATA_W),
@@ -176,7 +182,7 @@ module rank_tile #(
       .rank_i            (rank_i),
       .board_i           (board_i),
       .board_o           (board_o),
-      .clear_o           (clear),
+      .rank_rst_no       (rank_rst_n),
       .page_i            (page_i),
       .read_offset_i     (read_offset_i),
       .read_data_o       (rank_read_data),
@@ -227,7 +233,7 @@ module rank_tile #(
       .STAGES ((MEM_LATENCY > 1) ? 2 : 1)
   ) u_arbiter (
       .clk_i          (clk_i),
-      .rst_ni         (memory_rst_ni),
+      .rst_ni         (memory_rst_n),
       .read_req_i     ({dma_read_i.req, phit_read_req_i, read_req}),
       .read_gnt_o     (read_gnt),
       .read_address_i ({dma_read_i.address, 30'(phit_read_address_i), read_address}),
@@ -254,7 +260,7 @@ module rank_tile #(
       .JITTER    (MEM_JITTER)
   ) u_memory (
       .clk_i         (clk_i),
-      .rst_ni        (memory_rst_ni),
+      .rst_ni        (memory_rst_n),
       .read_i        (memory_read),
       .read_o        (memory_answer),
       .data_o        (data_o),
@@ -276,7 +282,7 @@ module rank_tile #(
   logic [ReadingW-1:0] reading_q;
 
   always_ff @(posedge clk_i) begin
-    if (!memory_rst_ni) reading_q <= '0;
+    if (!memory_rst_n) reading_q <= '0;
     else reading_q <= reading_q + ReadingW'(|read_gnt[2:0]) - ReadingW'(|read_rvalid[2:0]);
   end
 
@@ -289,7 +295,7 @@ module rank_tile #(
         .POSTED(ALPU_POSTED)
     ) u_alpu_port (
         .clk_i         (clk_i),
-        .rst_ni        (rst_ni && !clear),
+        .rst_ni        (rank_rst_n),
         .write_i       (page_i.valid && page_i.offset[11:10] == 2'b11),
         .write_offset_i(page_i.offset),
         .write_data_i  (page_i.data),
@@ -299,8 +305,8 @@ module rank_tile #(
   end else begin : g_no_alpu
     assign alpu_read_data = '0;
 
-    logic unused_clear;
-    assign unused_clear = clear;
+    logic unused_reset;
+    assign unused_reset = rank_rst_n;
   end
 
 endmodule

@@ -141,7 +141,7 @@ module rma_coprocessor_bench #(
         .rank_i           (cop_rank_i[g]),
         .board_i          (to_rank),
         .board_o          (from_rank),
-        .clear_o          (),
+        .rank_rst_no      (),
         .page_i            (page),
         .read_offset_i    (cop_read_offset_i[g]),
         .read_data_o      (cop_read_data_o[g]),

@@ -56,6 +56,10 @@ module rma_messages_bench #(
     output logic [1:0][3:0]       write_strobe_o
 );
 
+  logic [1:0] rank_rst_n;
+
+  assign clear_o = ~rank_rst_n;
+
   // The bench looks at two members of the bundle.
   // verilator lint_off UNUSEDSIGNAL
 
@@ -140,7 +144,7 @@ module rma_messages_bench #(
         .rank_i             (8'(g)),
         .board_i            (to_rank),
         .board_o            (from_rank),
-        .clear_o            (clear_o[g]),
+        .rank_rst_no        (rank_rst_n[g]),
         .page_i            (page),
         .read_offset_i      (read_offset_i[g]),
         .read_data_o        (read_data_o[g]),

@@ -71,6 +71,7 @@ module reset_ranks (
         .drain_o      (drain[r]),
         .hold_o       (hold[r]),
         .clear_o      (),
+        .clear_next_o (),
         .lost_o       (),
         .flush_o      (),
         .flush_ready_i(flush_ready_i[r]),

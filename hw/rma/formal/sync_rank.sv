@@ -108,6 +108,7 @@ module sync_rank #(
       .drain_o      (drain),
       .hold_o       (),
       .clear_o      (clear),
+      .clear_next_o (),
       .lost_o       (lost_o),
       .flush_o      (),
       .flush_ready_i(engine_ready),

@@ -52,8 +52,8 @@ module rma_coprocessor #(
     input  alcor_abi_pkg::board_to_rank_t    board_i,
     /// What the rank tells the board.
     output alcor_abi_pkg::rank_to_board_t    board_o,
-    /// State of this rank alone is being cleared.
-    output logic                             clear_o,
+    /// Reset of the rank's own state, a register: the board's, or that of RANK_RESET.
+    output logic                             rank_rst_no,
 
     /// Host: a write into the rank's page.
     input  alcor_abi_pkg::page_write_t       page_i,
@@ -120,6 +120,23 @@ module rma_coprocessor #(
   localparam int unsigned Request = 0;
   localparam int unsigned Reply = 1;
 
+  // ---------------------------------------------------------------- resets
+
+  logic block_rst_n, clear_next;
+
+  reset_pipe u_block_reset (
+      .clk_i (clk_i),
+      .rst_ni(rst_ni),
+      .rst_no(block_rst_n)
+  );
+
+  // State of the rank alone is cleared by its own reset too; state that packets of its neighbours pass through is not.
+  reset_pipe u_rank_reset_pipe (
+      .clk_i (clk_i),
+      .rst_ni(rst_ni && !clear_next),
+      .rst_no(rank_rst_no)
+  );
+
   // ---------------------------------------------------------------- the page: commands and registers
 
   logic command_write, register_write, message_write, begin_reset;
@@ -133,15 +150,12 @@ module rma_coprocessor #(
 
   // ---------------------------------------------------------------- the rank's own reset
 
-  // State of the rank alone is cleared with it; state that packets of its neighbours pass through is not.
-  logic rank_rst_n, drain, hold, clear, lost, flush, recall;
+  logic drain, hold, lost, flush, recall;
   logic recall_head_valid, recall_head_ready, recall_task_valid, recall_task_ready;
   logic [31:0] recall_head;
   alcor_abi_pkg::rank_reset_state_t reset_state;
   alcor_abi_pkg::issue_state_t issue;
 
-  assign rank_rst_n  = rst_ni && !clear;
-  assign clear_o     = clear;
   assign reset_word  = page_i.data;
   assign begin_reset = register_write && page_i.offset == RANK_RANK_RESET_OFFSET && reset_word.reset;
 
@@ -169,8 +183,8 @@ module rma_coprocessor #(
       .FRAGMENT     (FRAGMENT)
   ) u_issue (
       .clk_i             (clk_i),
-      .rst_ni            (rst_ni),
-      .rank_rst_ni       (rank_rst_n),
+      .rst_ni            (block_rst_n),
+      .rank_rst_ni       (rank_rst_no),
       .rank_i            (rank_i),
       .run_ranks_i       (board_i.ranks),
       .drain_i           (drain),
@@ -222,7 +236,7 @@ module rma_coprocessor #(
       .MEM_LATENCY  (MEM_LATENCY)
   ) u_send (
       .clk_i                (clk_i),
-      .rst_ni               (rst_ni),
+      .rst_ni               (block_rst_n),
       .pipeline_head_valid_i(pipeline_head_valid),
       .pipeline_head_ready_o(pipeline_head_ready),
       .pipeline_head_i      (pipeline_head),
@@ -276,7 +290,7 @@ module rma_coprocessor #(
       .IN_DEPTH     (IN_DEPTH)
   ) u_receive_requests (
       .clk_i             (clk_i),
-      .rst_ni            (rst_ni),
+      .rst_ni            (block_rst_n),
       .rank_i            (rank_i),
       .closed_i          (drain),
       .hold_i            (hold),
@@ -315,7 +329,7 @@ module rma_coprocessor #(
       .IN_DEPTH     (IN_DEPTH)
   ) u_receive_replies (
       .clk_i             (clk_i),
-      .rst_ni            (rst_ni),
+      .rst_ni            (block_rst_n),
       .rank_i            (rank_i),
       .closed_i          (1'b0),
       .hold_i            (1'b0),
@@ -366,7 +380,7 @@ module rma_coprocessor #(
         .PAYLOAD_WORDS(PAYLOAD_WORDS)
     ) u_message_engine (
         .clk_i             (clk_i),
-        .rst_ni            (rank_rst_n),
+        .rst_ni            (rank_rst_no),
         .rank_i            (rank_i),
         .ready_o           (messages_ready),
         .idle_o            (messages_idle),
@@ -424,7 +438,7 @@ module rma_coprocessor #(
       .DEPTH(MM_DEPTH)
   ) u_completion_queue (
       .clk_i             (clk_i),
-      .rst_ni            (rank_rst_n),
+      .rst_ni            (rank_rst_no),
       .reply_valid_i     (completion_valid),
       .reply_ready_o     (completion_ready),
       .reply_i           (completion),
@@ -450,7 +464,7 @@ module rma_coprocessor #(
 
   rma_registers u_registers (
       .clk_i            (clk_i),
-      .rst_ni           (rank_rst_n),
+      .rst_ni           (rank_rst_no),
       .write_i          (register_write),
       .write_offset_i   (page_i.offset),
       .write_data_i     (page_i.data),
@@ -516,7 +530,7 @@ module rma_coprocessor #(
       .DESTS(DESTS)
   ) u_rank_reset (
       .clk_i        (clk_i),
-      .rst_ni       (rst_ni),
+      .rst_ni       (block_rst_n),
       .rank_i       (rank_i),
       .start_i      (begin_reset),
       .written_i    (issue.written || message_write || (register_write && !begin_reset)),
@@ -532,7 +546,8 @@ module rma_coprocessor #(
       .orphaned_i   (issue.orphaned),
       .drain_o      (drain),
       .hold_o       (hold),
-      .clear_o      (clear),
+      .clear_o      (),
+      .clear_next_o (clear_next),
       .lost_o       (lost),
       .flush_o      (flush),
       .flush_ready_i(engine_command_ready),

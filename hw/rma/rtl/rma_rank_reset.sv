@@ -55,6 +55,8 @@ module rma_rank_reset #(
     output logic                             hold_o,
     /// The rank's state is cleared.
     output logic                             clear_o,
+    /// `clear_o` in the next cycle, unless the board is reset.
+    output logic                             clear_next_o,
     /// Pulse: a rank that had begun is reset.
     output logic                             lost_o,
     /// Messages that wait are to be dropped.
@@ -154,6 +156,7 @@ module rma_rank_reset #(
   assign drain_o      = state_q != Idle;
   assign hold_o       = state_q == Hold || state_q == Clear;
   assign clear_o      = state_q == Clear;
+  assign clear_next_o = state_d == Clear;
   assign lost_o       = state_q == Hold && state_d == Clear && begun_i;
   assign flush_o      = state_q == Flush;
   assign recall_o     = state_q == Recall;

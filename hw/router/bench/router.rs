@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 
 use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
-use rand::seq::SliceRandom;
 
 /// Cycles from a word's acceptance to its appearance on the output of an idle router.
 const LATENCY: u64 = 4;
@@ -16,7 +15,6 @@ struct Config {
     name: &'static str,
     ports: usize,
     width: u32,
-    dests: usize,
     input: usize,
     header: usize,
     voq: usize,
@@ -28,7 +26,6 @@ const TWO: Config = Config {
     name: "router2",
     ports: 2,
     width: 32,
-    dests: 2,
     input: 2,
     header: 2,
     voq: 2,
@@ -39,7 +36,6 @@ const THREE: Config = Config {
     name: "router3",
     ports: 3,
     width: 40,
-    dests: 6,
     input: 5,
     header: 3,
     voq: 3,
@@ -51,7 +47,6 @@ const FOUR: Config = Config {
     name: "router4",
     ports: 4,
     width: 32,
-    dests: 4,
     input: 512,
     header: 16,
     voq: 16,
@@ -62,7 +57,6 @@ const EIGHT: Config = Config {
     name: "router8",
     ports: 8,
     width: 32,
-    dests: 256,
     input: 64,
     header: 4,
     voq: 8,
@@ -73,6 +67,7 @@ const EIGHT: Config = Config {
 #[derive(Debug, Clone)]
 struct Word {
     data: u64,
+    first: bool,
     last: bool,
     /// Output it is for, or none for a packet that is to be dropped.
     output: Option<usize>,
@@ -92,6 +87,7 @@ struct Pins {
     ready_out: Pin,
     data_in: Pin,
     last_in: Pin,
+    route_in: Pin,
     valid_out: Pin,
     ready_in: Pin,
     data_out: Pin,
@@ -105,8 +101,6 @@ struct Bench {
     dut: Dut,
     pins: Pins,
     rng: Random,
-    /// Output of each destination id; a number that is no output means "drop".
-    route: Vec<usize>,
     sources: Vec<Source<Word>>,
     sinks: Vec<Sink>,
     sequence: u64,
@@ -129,12 +123,11 @@ struct Bench {
 
 impl Bench {
     fn new(config: Config, name: &'static str) -> Self {
-        let mut rng = Random::new(name);
+        let rng = Random::new(name);
         let ports = config.ports;
         let parameters = [
             ("PORTS", ports),
             ("WIDTH", config.width as usize),
-            ("DESTS", config.dests),
             ("INPUT_DEPTH", config.input),
             ("HEADER_DEPTH", config.header),
             ("VOQ_DEPTH", config.voq),
@@ -152,6 +145,7 @@ impl Bench {
             ready_out: pin("ready_o"),
             data_in: pin("data_i"),
             last_in: pin("last_i"),
+            route_in: pin("route_i"),
             valid_out: pin("valid_o"),
             ready_in: pin("ready_i"),
             data_out: pin("data_o"),
@@ -159,28 +153,12 @@ impl Bench {
             empty: dut.pin("empty_o"),
             drop: pin("drop_o"),
         };
-        // Every output has a destination id at least; further ids lead anywhere, also to numbers
-        // that are no output where the table's entries can hold such.
-        let entry_values = ports.next_power_of_two();
-        let mut route: Vec<usize> = (0..config.dests)
-            .map(|id| match id {
-                _ if id < ports => id,
-                _ if id == ports => entry_values - 1,
-                _ => rng.random_range(0..entry_values),
-            })
-            .collect();
-        route.shuffle(&mut *rng);
-        let entries = dut.lanes("route_i", config.dests);
-        for (id, &output) in route.iter().enumerate() {
-            dut.set(entries, id, output as u64);
-        }
         dut.reset();
         Self {
             config,
             dut,
             pins,
             rng,
-            route,
             sources: vec![Source::new(Pace::Always); ports],
             sinks: vec![Sink::new(Pace::Always); ports],
             sequence: 0,
@@ -199,45 +177,21 @@ impl Bench {
         self.config.ports
     }
 
-    /// A destination id that leads to an output.
-    fn id_of(&mut self, output: usize) -> usize {
-        let ids: Vec<usize> = (0..self.route.len())
-            .filter(|&id| self.route[id] == output)
-            .collect();
-        ids[self.rng.random_range(0..ids.len())]
-    }
-
-    /// A destination id that leads nowhere, if the configuration has any.
-    fn bad_id(&mut self) -> Option<usize> {
-        let ids: Vec<usize> = (0..256)
-            .filter(|&id| {
-                self.route
-                    .get(id)
-                    .is_none_or(|&output| output >= self.config.ports)
-            })
-            .collect();
-        (!ids.is_empty()).then(|| ids[self.rng.random_range(0..ids.len())])
-    }
-
-    /// Queues a packet at an input.
-    fn send_id(&mut self, source: usize, id: usize, length: usize) {
-        let output = self
-            .route
-            .get(id)
-            .copied()
-            .filter(|&output| output < self.config.ports);
+    /// Queues a packet at an input, for an output or to be dropped.
+    fn queue(&mut self, source: usize, output: Option<usize>, length: usize) {
         let mask = u64::MAX >> (64 - self.config.width);
         for index in 0..length {
             let noise = self.rng.random::<u64>() & mask;
             let data = if index == 0 {
                 // The header tells where the packet is from, for the scoreboard.
-                let header = (id as u64) << 24 | (source as u64) << 20 | (self.sequence & 0xf_ffff);
-                (noise & !0xffff_ffff) | header
+                let header = (source as u64) << 20 | (self.sequence & 0xf_ffff);
+                (noise & !0xff_ffff) | header
             } else {
                 noise
             };
             self.sources[source].push(Word {
                 data,
+                first: index == 0,
                 last: index + 1 == length,
                 output,
             });
@@ -246,8 +200,12 @@ impl Bench {
     }
 
     fn send(&mut self, source: usize, output: usize, length: usize) {
-        let id = self.id_of(output);
-        self.send_id(source, id, length);
+        self.queue(source, Some(output), length);
+    }
+
+    /// Queues a packet without a route.
+    fn send_nowhere(&mut self, source: usize, length: usize) {
+        self.queue(source, None, length);
     }
 
     fn set_sinks(&mut self, pace: Pace) {
@@ -265,15 +223,24 @@ impl Bench {
         for port in 0..self.ports() {
             let noise = Word {
                 data: self.rng.random(),
+                first: false,
                 last: self.rng.random(),
                 output: None,
             };
+            let noise_route = self.rng.random::<u64>() & ((1 << self.ports()) - 1);
             let offer = self.sources[port].offer(&mut *self.rng);
             let word = offer.unwrap_or(&noise);
             self.dut
                 .set(self.pins.valid_in, port, u64::from(offer.is_some()));
             self.dut.set(self.pins.data_in, port, word.data);
             self.dut.set(self.pins.last_in, port, u64::from(word.last));
+            // Beside other words than a packet's first, the route means nothing.
+            let route = if word.first {
+                word.output.map_or(0, |output| 1 << output)
+            } else {
+                noise_route
+            };
+            self.dut.set(self.pins.route_in, port, route);
             let ready = self.sinks[port].ready(&mut *self.rng);
             self.dut.set(self.pins.ready_in, port, u64::from(ready));
         }
@@ -411,7 +378,7 @@ fn random(config: Config) {
         for lengths in [1..=1, 1..=4, 1..=40] {
             bench.set_sources(source_pace);
             bench.set_sinks(sink_pace);
-            // Some outputs are busier than others, and now and then an id leads nowhere.
+            // Some outputs are busier than others, and now and then a packet has no route.
             let favourite = bench.rng.random_range(0..ports);
             let end = bench.dut.cycle() + soak(400);
             while bench.dut.cycle() < end {
@@ -424,14 +391,10 @@ fn random(config: Config) {
                         } else {
                             output
                         };
-                        match bench
-                            .rng
-                            .random_bool(0.05)
-                            .then(|| bench.bad_id())
-                            .flatten()
-                        {
-                            Some(id) => bench.send_id(source, id, length),
-                            None => bench.send(source, output, length),
+                        if bench.rng.random_bool(0.05) {
+                            bench.send_nowhere(source, length);
+                        } else {
+                            bench.send(source, output, length);
                         }
                     }
                 }
@@ -680,16 +643,15 @@ fn input_stays_with_packet(config: Config) {
 }
 
 /// Packets without a route vanish, are counted, and hold up nobody.
-fn bad_destination(config: Config) {
-    let mut bench = Bench::new(config, "router_bad_destination");
+fn without_route(config: Config) {
+    let mut bench = Bench::new(config, "router_without_route");
     let ports = bench.ports();
     let mut bad = vec![0; ports];
     for _ in 0..100 {
         for (source, bad) in bad.iter_mut().enumerate() {
             if bench.rng.random_bool(0.5) {
-                let id = bench.bad_id().expect("every id has a route");
                 let length = bench.rng.random_range(1..=30);
-                bench.send_id(source, id, length);
+                bench.send_nowhere(source, length);
                 *bad += 1;
             } else {
                 let output = bench.rng.random_range(0..ports);
@@ -705,8 +667,7 @@ fn bad_destination(config: Config) {
     bench.forget_times();
     for source in 0..ports {
         for _ in 0..50 {
-            let id = bench.bad_id().expect("every id has a route");
-            bench.send_id(source, id, 3);
+            bench.send_nowhere(source, 3);
         }
     }
     bench.cycles(160);
@@ -756,7 +717,7 @@ fn reset(config: Config) {
 macro_rules! benches {
     ($($module:ident($config:expr) and $($extra:ident)*;)*) => {
         $(mod $module {
-            benches!(@ $config; random latency throughput stalled_output output_takes_turns input_takes_turns reset
+            benches!(@ $config; random latency throughput stalled_output output_takes_turns input_takes_turns reset without_route
                 $($extra)*);
         })*
     };
@@ -768,11 +729,10 @@ macro_rules! benches {
     };
 }
 
-// To see an input stay with a packet takes VOQs that hold two of them; for a bad destination there
-// must be an id without a route.
+// To see an input stay with a packet takes VOQs that hold two of them.
 benches! {
-    ports_2(super::TWO) and bad_destination;
-    ports_3(super::THREE) and bad_destination;
-    ports_4(super::FOUR) and bad_destination input_stays_with_packet;
+    ports_2(super::TWO) and ;
+    ports_3(super::THREE) and ;
+    ports_4(super::FOUR) and input_stays_with_packet;
     ports_8(super::EIGHT) and input_stays_with_packet;
 }

@@ -9,7 +9,6 @@ fn router_waves() {
     let parameters = [
         ("PORTS", 2),
         ("WIDTH", 32),
-        ("DESTS", 2),
         ("INPUT_DEPTH", 2),
         ("HEADER_DEPTH", 2),
         ("VOQ_DEPTH", 2),
@@ -20,9 +19,10 @@ fn router_waves() {
         recipe = recipe.param(name, value);
     }
     let mut dut = Dut::start(&recipe);
-    dut.drive("route_i", 2, 1, 1u64);
+    // Both inputs' packets are for output 1.
+    dut.drive("route_i", 2, 0, 2u64);
+    dut.drive("route_i", 2, 1, 2u64);
     dut.reset();
-    // Destination 1 in the first word's bits 31 to 24.
     let packets = [[0x0100_00A0u64, 0xA1], [0x0100_00B0, 0xB1]];
     Waves::new("router", "packets").record(
         &mut dut,

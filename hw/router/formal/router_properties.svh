@@ -1,7 +1,6 @@
 `include "formal.svh"
 
-// Properties of `router`, included at its end. The router looks at bits [31:24] of a packet's first word only, so other
-// bits tell the proof about a word: its source, its output, whether it is its packet's first, and two marks.
+// Properties of `router`, included at its end. The router looks at no word, so a word's bits tell the proof about it: its source, its output, whether it is its packet's first, and two marks.
 // The marks are on any two words of one input and one output, the second accepted after the first.
 //
 // Each mark leaves once, unchanged, at its output, the first before the second; until then it is in one queue. Words
@@ -35,7 +34,7 @@
       goes[i] = went_q[i];
       if (!inside_q[i]) begin
         goes[i] = 2'd3;
-        for (int unsigned d = 0; d < DESTS; d++) if (data_i[i][31:24] == 8'(d) && 32'(route_i[d]) < PORTS) goes[i] = 2'(route_i[d]);
+        for (int unsigned j = 0; j < PORTS; j++) if (route_i[i][j]) goes[i] = 2'(j);
       end
     end
   end
@@ -57,13 +56,13 @@
   logic [PORTS-1:0] a_in, b_in, a_out, b_out, right_in;
 
   always @(posedge clk_i) assume (32'(from) < PORTS && 32'(to) < PORTS);
-  always @(posedge clk_i) if (f_started) assume ($stable(route_i));
 
   always_comb begin
     for (int i = 0; i < PORTS; i++) begin
       a_in[i]     = valid_i[i] && data_i[i][5];
       b_in[i]     = valid_i[i] && data_i[i][6];
-      right_in[i] = data_i[i][1:0] == 2'(i) && data_i[i][3:2] == goes[i] && data_i[i][4] == !inside_q[i];
+      right_in[i] = data_i[i][1:0] == 2'(i) && data_i[i][3:2] == goes[i] && data_i[i][4] == !inside_q[i]
+          && (inside_q[i] || (route_i[i] & (route_i[i] - 1'b1)) == '0);
       if (data_i[i][5]) right_in[i] = right_in[i] && !a_in_q && from == 2'(i) && to == goes[i] && {last_i[i], data_i[i]} == word_a;
       if (data_i[i][6]) right_in[i] = right_in[i] && a_in_q && !b_in_q && from == 2'(i) && to == goes[i] && {last_i[i], data_i[i]} == word_b;
       a_out[i] = valid_o[i] && ready_i[i] && data_o[i][5];

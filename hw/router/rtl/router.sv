@@ -2,8 +2,8 @@
 
 /// Crossbar router with combined input, crosspoint and output buffers.
 ///
-/// Streams carry packets of one or more words; the first word holds the destination id in bits
-/// [31:24], and `last` marks the last. The routing table turns a destination id into an output.
+/// Streams carry packets of one or more words; `last` marks the last. The user computes the output of a
+/// packet and gives it beside the packet's first word. The router looks at no word itself.
 ///
 /// Handshake of all streams: a word moves when valid and ready are both high at a clock edge. Valid
 /// does not wait for ready, and stays, with the payload, until the word moves. All `ready_o` and
@@ -15,10 +15,8 @@
 module router #(
     /// Inputs, and as many outputs: 2 to 16.
     parameter int unsigned PORTS = 4,
-    /// Bits per word, 32 or more.
+    /// Bits per word.
     parameter int unsigned WIDTH = 32,
-    /// Destination ids that have an entry in the routing table: 0 to DESTS-1; at most 256.
-    parameter int unsigned DESTS = PORTS,
     /// Words in each Input Memory; block RAM from 128 up.
     parameter int unsigned INPUT_DEPTH = 512,
     /// Packets in each Header Q.
@@ -28,16 +26,14 @@ module router #(
     /// Words in each crosspoint buffer.
     parameter int unsigned CROSSPOINT_DEPTH = 16,
     /// Words in each Output Memory.
-    parameter int unsigned OUTPUT_DEPTH = 16,
-    /// Width of an output's number; derived, not to be set.
-    localparam int unsigned PortW = $clog2(PORTS)
+    parameter int unsigned OUTPUT_DEPTH = 16
 ) (
     /// Clock.
     input  logic                        clk_i,
     /// Synchronous reset, active low; empties all queues.
     input  logic                        rst_ni,
-    /// Routing table: output of each destination id; static while packets are inside.
-    input  logic [DESTS-1:0][PortW-1:0] route_i,
+    /// Inputs: output of the packet whose first word is offered, one-hot; 0: the packet is to be dropped.
+    input  logic [PORTS-1:0][PORTS-1:0] route_i,
     /// Inputs: a word is offered.
     input  logic [PORTS-1:0]            valid_i,
     /// Inputs: there is room.
@@ -76,14 +72,13 @@ module router #(
     router_input #(
         .PORTS       (PORTS),
         .WIDTH       (WIDTH),
-        .DESTS       (DESTS),
         .INPUT_DEPTH (INPUT_DEPTH),
         .HEADER_DEPTH(HEADER_DEPTH),
         .VOQ_DEPTH   (VOQ_DEPTH)
     ) u_input (
         .clk_i  (clk_i),
         .rst_ni (rst_ni),
-        .route_i(route_i),
+        .route_i(route_i[i]),
         .valid_i(valid_i[i]),
         .ready_o(ready_o[i]),
         .data_i (data_i[i]),

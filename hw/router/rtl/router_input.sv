@@ -1,6 +1,6 @@
 `include "assertions.svh"
 
-/// Input port of the router: Input Memory, Header Q, routing lookup, virtual output queues (VOQ) and
+/// Input port of the router: Input Memory, Header Q, virtual output queues (VOQ) and
 /// the round-robin scheduler that sends their words into this port's row of crosspoints.
 ///
 /// Handshake of the input stream: a word moves when valid and ready are both high at a clock edge.
@@ -10,31 +10,26 @@
 /// Towards the row there is no handshake but a strobe: the scheduler writes a crosspoint only where
 /// `room_i` (a register of that crosspoint) says that it is not full, so a write is never refused.
 ///
-/// The destination is looked up on the way into Header Q, which holds the result: one bit per output,
-/// or none for a packet that is to be dropped (destination without a table entry, or an entry that
-/// names no output). Each word spends a cycle in Input Memory and a cycle in its VOQ at least.
+/// Header Q holds the route of each packet: one bit per output, or none for a packet that is to be dropped.
+/// Each word spends a cycle in Input Memory and a cycle in its VOQ at least.
 module router_input #(
     /// Outputs of the router, 2 to 16.
     parameter int unsigned PORTS = 4,
-    /// Bits per word, 32 or more; the destination id is in bits [31:24] of a packet's first word.
+    /// Bits per word.
     parameter int unsigned WIDTH = 32,
-    /// Destination ids that have an entry in the routing table: 0 to DESTS-1; at most 256.
-    parameter int unsigned DESTS = PORTS,
     /// Words in Input Memory; block RAM from 128 up.
     parameter int unsigned INPUT_DEPTH = 512,
     /// Packets in Header Q.
     parameter int unsigned HEADER_DEPTH = 16,
     /// Words in each VOQ.
-    parameter int unsigned VOQ_DEPTH = 16,
-    /// Width of an output's number; derived, not to be set.
-    localparam int unsigned PortW = $clog2(PORTS)
+    parameter int unsigned VOQ_DEPTH = 16
 ) (
     /// Clock.
     input  logic                        clk_i,
     /// Synchronous reset, active low; empties all queues.
     input  logic                        rst_ni,
-    /// Routing table: output of each destination id; static while packets are inside.
-    input  logic [DESTS-1:0][PortW-1:0] route_i,
+    /// Output of the packet whose first word is offered, one-hot; 0: the packet is to be dropped.
+    input  logic [PORTS-1:0]            route_i,
     /// Input stream: a word is offered.
     input  logic                        valid_i,
     /// Input stream: there is room.
@@ -59,38 +54,9 @@ module router_input #(
 
   `ALCOR_CHECK_PARAM(g_check_ports, PORTS >= 2 && PORTS <= 16,
                      "router_input: PORTS must be 2 to 16")
-  `ALCOR_CHECK_PARAM(g_check_width, WIDTH >= 32, "router_input: WIDTH must be 32 or more")
-  `ALCOR_CHECK_PARAM(g_check_dests, DESTS >= 1 && DESTS <= 256,
-                     "router_input: DESTS must be 1 to 256")
 
   // Size from which block RAM is used, as the paper chooses for its FIFOs.
   localparam int unsigned BlockRamDepth = 128;
-  // Width of a destination id in the header, and of an index into the routing table.
-  localparam int unsigned IdW = 8;
-  localparam int unsigned EntryW = (DESTS > 1) ? $clog2(DESTS) : 1;
-
-  // ---------------------------------------------------------------------------------------------
-  // Routing lookup: one bit per output; none means "drop"
-  // ---------------------------------------------------------------------------------------------
-  logic [IdW-1:0] id;
-  logic known;
-  logic [PortW-1:0] route;
-  logic [PORTS-1:0] header_route;
-
-  assign id = data_i[31:24];
-
-  if (DESTS < (1 << IdW)) begin : g_some_known
-    assign known = id < IdW'(DESTS);
-  end else begin : g_all_known
-    assign known = 1'b1;
-  end
-
-  // An id without an entry reads something arbitrary here, and `known` discards it.
-  assign route = route_i[id[EntryW-1:0]];
-
-  for (genvar p = 0; p < PORTS; p++) begin : g_route
-    assign header_route[p] = known && route == PortW'(p);
-  end
 
   // ---------------------------------------------------------------------------------------------
   // Entry: every word into Input Memory, and the route of a first word into Header Q
@@ -141,7 +107,7 @@ module router_input #(
       .rst_ni (rst_ni),
       .valid_i(valid_i && mem_ready && first_q),
       .ready_o(header_ready),
-      .data_i (header_route),
+      .data_i (route_i),
       .valid_o(header_valid),
       .ready_i(mem_take && mem_last),
       .data_o (target),
@@ -235,6 +201,7 @@ module router_input #(
 
   `ALCOR_STABLE(a_in_stable, valid_i, ready_o, ({last_i, data_i}))
   `ALCOR_IMPLIES(a_word_has_route, mem_valid, header_valid)
+  `ALCOR_IMPLIES(a_one_output, valid_i && first_q, (route_i & (route_i - 1'b1)) == '0)
   `ALCOR_IMPLIES(a_target_onehot, header_valid, $onehot0(target))
   `ALCOR_ASSERT(a_write_onehot, $onehot0(write_o))
   `ALCOR_ASSERT(a_write_has_room, (write_o & ~room_i) == '0)

@@ -56,6 +56,8 @@ module u280_top #(
     parameter int unsigned ALPU_CELLS = 0,
     /// Cells of a block of it.
     parameter int unsigned ALPU_BLOCK = 16,
+    /// 1: register slices at the core's AXI ports.
+    parameter bit SLICES = 1'b1,
     /// First 32 bits of the source revision.
     parameter logic [31:0] REVISION = 32'h0,
     /// Hash of hw/abi/alcor.rdl that the build script has read; another than the sources' stops the build.
@@ -427,6 +429,7 @@ module u280_top #(
       .MATCH_BLOCK       (MATCH_BLOCK),
       .ALPU_CELLS        (ALPU_CELLS),
       .ALPU_BLOCK        (ALPU_BLOCK),
+      .SLICES            (SLICES),
       .CLOCK_KHZ         (250000),
       .REVISION          (REVISION)
   ) u_core (
@@ -446,7 +449,6 @@ module u280_top #(
       .lite_rvalid_o   (to_rvalid[0]),
       .lite_rready_i   (to_rready[0]),
       .lite_rdata_o    (to_rdata[0]),
-      .peek_o          (),
       .dma_awvalid_i   (dma_awvalid),
       .dma_awready_o   (dma_awready),
       .dma_awaddr_i    (dma_awaddr[DmaW-1:0]),
