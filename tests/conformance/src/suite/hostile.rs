@@ -2,8 +2,6 @@
 //!
 //! `docs/trust.md` lists the rights of a rank. It may spoil its own memory and windows that grant writing, end the run (ABORT) and
 //! write rows of communicators. ABORT and rows are left out here. No other write may change a result of another rank.
-//! With several boards, the rank posts no collectives: a reset waits for those that have begun, and members on other boards
-//! do not join in.
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -166,9 +164,9 @@ fn told(me: GlobalRank, round: u32, what: &str) -> impl Display {
 }
 
 /// Whether a write there is left out.
-fn is_left_out(offset: u32, boards: u32) -> bool {
+fn is_left_out(offset: u32) -> bool {
     let rows = page::COMM_ROW..page::COMM_PARTNER + 4 * page::COMM_PARTNER_COUNT;
-    offset == command(Opcode::Abort) || rows.contains(&offset) || (boards > 1 && offset == page::C_GO)
+    offset == command(Opcode::Abort) || rows.contains(&offset)
 }
 
 /// Writes random registers of the rank's own page, and random words of the rank's own memory. The rank begins the run anew
@@ -176,7 +174,6 @@ fn is_left_out(offset: u32, boards: u32) -> bool {
 fn write_at_random(context: &Context, rank: &mut Rank) -> Result<(), Failure> {
     let mut rng = context.rng(&[u64::from(rank.pid().0)]);
     let (memory, ranks) = (rank.board().node_bytes, rank.nprocs());
-    let boards = ranks / rank.board().ranks;
     let commands: Vec<Opcode> = Opcode::ALL.iter().copied().filter(|opcode| !RARE.contains(opcode)).collect();
     let mut left = context.scale(4_000, 200_000);
     let mut retired = 0;
@@ -188,7 +185,7 @@ fn write_at_random(context: &Context, rank: &mut Rank) -> Result<(), Failure> {
                 960..970 => rng.random_range(0..64) * 4,
                 _ => rng.random_range(0x100..0x400) * 4,
             };
-            if is_left_out(offset, boards) {
+            if is_left_out(offset) {
                 continue;
             }
             let value = value(&mut rng, offset, ranks, memory);
