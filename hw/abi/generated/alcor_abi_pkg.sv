@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hFE276745;
+  localparam logic [31:0] ABI_HASH = 32'hD77F18FF;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -1022,7 +1022,7 @@ package alcor_abi_pkg;
   typedef struct packed {
     /// Not used: zero.
     logic [15:0] unused_31_16;
-    /// Key that the row has from the next write of COMM_SHAPE on: the same on all boards of the communicator, and another one than that of the communicator that had the row before.
+    /// Key that the row has from the next write of COMM_SHAPE on: the same on all boards of the communicator, and another one than that of the communicator that had the row before. After reset it is 0; rows 0 and 31 keep phits with this key before they are written, all others drop them.
     logic [7:0] key;
     /// Not used: zero.
     logic [2:0] unused_7_5;

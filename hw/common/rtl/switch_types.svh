@@ -181,7 +181,7 @@
     rows_t            lower;  // another label is folded onto this board's
     /// Keys: a phit of another key is dropped.
     logic [31:0][7:0] key;
-    /// Rows taken out of use and not written since: their phits are dropped, and collectives of their members are refused.
+    /// Rows never written, or taken out of use and not written since: their phits are dropped, and collectives of their members are refused.
     rows_t            closed;
   } comm_table_t;
 

@@ -10,9 +10,9 @@ import alcor_switch_pkg::*;
 /// for each stage of the collective algorithms, the rank to talk to. What follows from these, and is
 /// needed in every cycle, is worked out when the row is written.
 ///
-/// Each row has a key, which phits of its communicator carry. After reset all keys are 0, and phits with this key are
-/// kept before the row is written, since a partner board may be ahead. A row that was taken out of use takes no phits
-/// until it is written again.
+/// Each row has a key, which phits of its communicator carry. After reset all keys are 0. The rows of the world and of the
+/// barrier keep phits with this key before they are written, since a partner board may be ahead. Every other row takes no
+/// phits before it is written, nor does a row that was taken out of use before it is written again.
 module coll_table #(
     /// Ranks of the board.
     parameter int unsigned RANKS = 1,
@@ -195,7 +195,7 @@ module coll_table #(
     if (!rst_ni) begin
       table_o.valid  <= '0;
       table_o.key    <= '0;
-      table_o.closed <= '0;
+      table_o.closed <= ~(32'd1 | (32'd1 << SyncContext));
       table_o.upper <= '0;
       table_o.lower <= '0;
       member_o      <= '0;
