@@ -1987,6 +1987,8 @@ fn retired(shape: Shape, bench: &'static str, epochs: u64) {
         });
         let now = cluster.dut.cycle();
         let (mut resets, mut left) = (Vec::new(), Vec::new());
+        // While phits are on their way, or when all wait.
+        let soon = [12..80, 100..1500][cluster.rng.random_range(0..2)].clone();
         let spared = cluster.rng.random_bool(0.3).then(|| boards[0]);
         for member in &lost.members {
             if missing.contains(&(member.rank / shape.ranks)) {
@@ -1995,7 +1997,7 @@ fn retired(shape: Shape, bench: &'static str, epochs: u64) {
             let writes = cluster.command(groups[0].context, member);
             cluster.writes[member.rank].extend(writes);
             cluster.cancels.insert((member.rank, member.id), None);
-            let begin = now + cluster.rng.random_range(100..1500);
+            let begin = now + cluster.rng.random_range(soon.clone());
             // What is not reset ends when its row is written anew.
             if spared == Some(member.rank / shape.ranks) {
                 left.push(member);
@@ -2079,12 +2081,12 @@ fn retired(shape: Shape, bench: &'static str, epochs: u64) {
 
 #[test]
 fn collective_retired_five() {
-    retired(FIVE, "collective_retired_five", 40);
+    retired(FIVE, "collective_retired_five", 120);
 }
 
 #[test]
 fn collective_retired_many() {
-    retired(MANY, "collective_retired_many", 40);
+    retired(MANY, "collective_retired_many", 80);
 }
 
 /// Recursive halving with the middle at all words of a phit.
