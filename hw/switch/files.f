@@ -11,6 +11,7 @@ switch/rtl/uplink_tx.sv
 switch/rtl/uplink_rx.sv
 switch/rtl/coll_first.sv
 switch/rtl/coll_pick.sv
+switch/rtl/coll_retire.sv
 switch/rtl/coll_table.sv
 switch/rtl/coll_lost.sv
 switch/rtl/coll_commands.sv

@@ -5,7 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use alcor_abi::rank::{self, c_what, comm_shape};
+use alcor_abi::board::ROW_WRITES;
+use alcor_abi::rank::{self, c_what, comm_row, comm_shape};
 use alcor_abi::{Algorithm, Collective as Code};
 
 use crate::call::{Call, Collective, CommunicatorId, Difference, Path, SoftwareReason};
@@ -208,12 +209,12 @@ impl Progress {
     /// bits of those that are members.
     pub(crate) fn write_row(
         &mut self,
-        row: u32,
+        row: RowKey,
         tree: &Tree,
         label: u32,
         local_members: u32,
     ) -> Result<()> {
-        self.write(rank::COMM_ROW, row)?;
+        self.write(rank::COMM_ROW, row.to_bits())?;
         for (stage, register) in tree.stages().iter().zip(0..rank::COMM_PARTNER_COUNT) {
             if let Some(partner) = stage.partner(label) {
                 let partner = tree.leader(partner);
@@ -229,9 +230,38 @@ impl Progress {
     }
 
     /// Frees a row of the board's communicator table.
-    fn clear_row(&mut self, row: u32) -> Result<()> {
-        self.write(rank::COMM_ROW, row)?;
+    fn clear_row(&mut self, row: RowKey) -> Result<()> {
+        self.write(rank::COMM_ROW, row.to_bits())?;
         self.write(rank::COMM_SHAPE, 0)
+    }
+
+    /// Waits until what this rank has written to the table is there. The hardware takes a row out of
+    /// use before it writes it anew.
+    fn rows_are_written(&mut self) -> Result<()> {
+        let mine = 1 << (self.me.0 % self.info().ranks);
+        while self.read_board(ROW_WRITES)? & mine != 0 {}
+        Ok(())
+    }
+}
+
+/// A row of the communicator table, and the key of its communicator: phits that carry another key are
+/// dropped, so that two communicators that have a row one after the other never meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RowKey {
+    pub(crate) row: u32,
+    pub(crate) key: u8,
+}
+
+impl RowKey {
+    pub(crate) fn new(row: u32, id: CommunicatorId) -> RowKey {
+        RowKey {
+            row,
+            key: id.0 as u8,
+        }
+    }
+
+    fn to_bits(self) -> u32 {
+        comm_row::CONTEXT.put(self.row) | comm_row::KEY.put(self.key.into())
     }
 }
 
@@ -355,15 +385,15 @@ impl Communicator {
             return Err(self.bad(rank.pid(), "the world lasts as long as the run"));
         }
         self.check(rank)?;
-        let (id, row) = (self.id().0, self.row());
+        let (id, row) = (self.id(), self.row());
         rank.progress.wait_for(
             |_| Awaited::Collectives,
-            |progress| progress.completions(u32::from(!progress.is_over(id, row))),
+            |progress| progress.completions(u32::from(!progress.is_over(id.0, row))),
         )?;
         self.exchange(rank, Collective::Free, &[])?;
         self.shape.freed.store(true, Ordering::Relaxed);
         if let Some(software) = &mut rank.progress.software {
-            software.forget(id);
+            software.forget(id.0);
         }
         if let Some(context) = self.shape.context {
             rank.contexts.give_back(context);
@@ -371,7 +401,7 @@ impl Communicator {
         if let Some(row) = row {
             rank.rows.mine &= !(1 << row);
             if row_writer(row, &self.shape.tree, rank) == Some(rank.pid()) {
-                give_up_row(rank, row)?;
+                give_up_row(rank, RowKey::new(row, id))?;
             }
         }
         Ok(())
@@ -521,7 +551,14 @@ impl Communicator {
         for draft in drafts.values_mut() {
             draft.tree = rank.tree(&draft.members);
         }
-        self.find_rows(rank, collective, color, &offers, &mut drafts)?;
+        self.find_rows(
+            rank,
+            collective,
+            CommunicatorId(id),
+            color,
+            &offers,
+            &mut drafts,
+        )?;
 
         let Some(draft) = color.and_then(|color| drafts.remove(&color)) else {
             return Ok(None);
@@ -557,6 +594,7 @@ impl Communicator {
         &self,
         rank: &mut Rank,
         collective: Collective,
+        id: CommunicatorId,
         color: Option<u32>,
         offers: &[Offer],
         drafts: &mut BTreeMap<u32, Draft>,
@@ -606,7 +644,7 @@ impl Communicator {
                 .filter(|color| open.contains(color))
                 .and_then(|color| drafts.get(&color));
             let written = match mine {
-                Some(draft) => write_own_row(rank, draft)?,
+                Some(draft) => write_own_row(rank, draft, id)?,
                 None => Written::None,
             };
             // Who has heard everybody knows that all rows are written.
@@ -638,7 +676,7 @@ enum Written {
     /// Somebody else had claimed the row.
     Refused,
     /// It wrote this row.
-    Row(u32),
+    Row(RowKey),
 }
 
 /// The member that writes a row on this rank's board, and later frees it: the row's keeper, else
@@ -656,7 +694,7 @@ fn row_writer(row: u32, tree: &Tree, rank: &Rank) -> Option<GlobalRank> {
 }
 
 /// Writes the row of the communicator in the making to this rank's board, where this rank has to.
-fn write_own_row(rank: &mut Rank, draft: &Draft) -> Result<Written> {
+fn write_own_row(rank: &mut Rank, draft: &Draft, id: CommunicatorId) -> Result<Written> {
     let (Some(row), Some((label, _))) = (draft.row, draft.tree.place(rank.pid())) else {
         return Ok(Written::None);
     };
@@ -664,24 +702,26 @@ fn write_own_row(rank: &mut Rank, draft: &Draft) -> Result<Written> {
         return Ok(Written::None);
     }
     let ranks = rank.progress.info().ranks;
+    let row_key = RowKey::new(row, id);
     if let Some(claims) = &rank.rows.claims
-        && !claims.take(row)
+        && !claims.take(row_key)
     {
         return Ok(Written::Refused);
     }
     let members = &draft.tree.boards()[label as usize].members;
     let bits = local_bits(members, ranks);
-    rank.progress.write_row(row, &draft.tree, label, bits)?;
-    Ok(Written::Row(row))
+    rank.progress.write_row(row_key, &draft.tree, label, bits)?;
+    rank.progress.rows_are_written()?;
+    Ok(Written::Row(row_key))
 }
 
 /// Frees a row that this rank has written.
-fn give_up_row(rank: &mut Rank, row: u32) -> Result<()> {
+fn give_up_row(rank: &mut Rank, row: RowKey) -> Result<()> {
     rank.progress.clear_row(row)?;
     if let Some(claims) = &rank.rows.claims {
         // Whoever claims it next may write through another port: this write comes first.
-        rank.progress.read(rank::CAUSES)?;
-        claims.give_back(row);
+        rank.progress.rows_are_written()?;
+        claims.give_back(row.row);
     }
     Ok(())
 }

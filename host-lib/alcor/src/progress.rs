@@ -1012,6 +1012,10 @@ impl Progress {
         self.port.read32(PageOffset(register))
     }
 
+    pub(crate) fn read_board(&mut self, register: u32) -> Result<u32> {
+        self.port.read_board32(PageOffset(register))
+    }
+
     pub(crate) fn write(&mut self, register: u32, value: u32) -> Result<()> {
         write(&mut *self.port, register, value)
     }

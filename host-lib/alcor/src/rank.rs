@@ -9,7 +9,8 @@ use alcor_abi::{Opcode, Status, rank};
 
 use crate::allocator::{Allocator, Block};
 use crate::alpu::AlpuState;
-use crate::communicator::local_bits;
+use crate::call::CommunicatorId;
+use crate::communicator::{RowKey, local_bits};
 use crate::messages::Contexts;
 use crate::progress::{Place, Progress, Wanted, ring_bytes};
 use crate::rows::{self, Rows};
@@ -225,8 +226,13 @@ impl Rank {
         }
         if let Some((label, _)) = tree.place(me) {
             let bits = local_bits(&tree.boards()[label as usize].members, ranks);
-            self.progress.write_row(table - 1, &tree, label, 0)?;
-            self.progress.write_row(rows::WORLD, &tree, label, bits)?;
+            // Boards that are ahead send phits before this board's rows are written: all keys are 0 after a reset of the boards,
+            // and that is the world's.
+            let of_all = |row| RowKey::new(row, CommunicatorId::WORLD);
+            self.progress
+                .write_row(of_all(table - 1), &tree, label, 0)?;
+            self.progress
+                .write_row(of_all(rows::WORLD), &tree, label, bits)?;
         }
         Ok(())
     }

@@ -13,24 +13,39 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::communicator::RowKey;
+
 /// The world's row.
 pub(crate) const WORLD: u32 = 0;
 
-/// The rows in use of a board, shared by its ranks: a bit for each.
+/// The rows of a board, shared by its ranks.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Claims(Arc<Mutex<u32>>);
+pub(crate) struct Claims(Arc<Mutex<Claimed>>);
+
+#[derive(Debug, Default)]
+struct Claimed {
+    /// A bit for each row in use.
+    taken: u32,
+    /// By row: the key of the communicator that had it last.
+    keys: [Option<u8>; 32],
+}
 
 impl Claims {
-    /// Takes a row, unless somebody has it.
-    pub(crate) fn take(&self, row: u32) -> bool {
-        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let free = *taken & 1 << row == 0;
-        *taken |= 1 << row;
-        free
+    /// Takes a row, unless somebody has it, or had it last with the same key: communicators of ranks that know nothing of each
+    /// other may have the same number.
+    pub(crate) fn take(&self, RowKey { row, key }: RowKey) -> bool {
+        let mut claimed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if claimed.taken & 1 << row != 0 || claimed.keys[row as usize] == Some(key) {
+            return false;
+        }
+        claimed.taken |= 1 << row;
+        claimed.keys[row as usize] = Some(key);
+        true
     }
 
     pub(crate) fn give_back(&self, row: u32) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) &= !(1 << row);
+        let mut claimed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        claimed.taken &= !(1 << row);
     }
 }
 
@@ -101,6 +116,17 @@ mod tests {
         assert_eq!(choose(32, 2, even, 0b01, false), None);
         let claimed = choose(32, 2, even, 0b01, true).expect("some are nobody's");
         assert_eq!(Keeper::of(claimed, 2), Keeper::Nobody);
+    }
+
+    #[test]
+    fn a_row_is_claimed_once_and_not_twice_with_one_key() {
+        let claims = Claims::default();
+        let of = |row, key| claims.take(RowKey { row, key });
+        assert!(of(3, 1) && !of(3, 2) && of(4, 1));
+        claims.give_back(3);
+        assert!(!of(3, 1) && of(3, 2) && !of(3, 3));
+        claims.give_back(3);
+        assert!(of(3, 1));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h93C45A5D;
+  localparam logic [31:0] ABI_HASH = 32'hD77F18FF;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -409,7 +409,7 @@ package alcor_abi_pkg;
   typedef struct packed {
     /// Zero: a packet of a phit where `last` is set.
     logic [1:0] size;
-    /// Of packets between RMA coprocessors: PLACE.key of the sender's board.
+    /// Of packets between RMA coprocessors: PLACE.key of the sender's board. Of phits of collectives: key of the sender's row; the receiver drops a phit whose key is not that of its own row.
     logic [7:0] key;
     /// Alternates from one collective of a communicator to the next.
     logic parity;
@@ -737,6 +737,17 @@ package alcor_abi_pkg;
   localparam logic [11:0] BOARD_DROPPED_OFFSET = 12'h054;
   // Packets that were dropped since reset, as their key is not PLACE.key. It stays at its highest value.
   localparam logic [11:0] BOARD_FOREIGN_OFFSET = 12'h058;
+  // Phits of collectives that were dropped since reset, as their row was taken out of use or has another key. It stays at its highest value.
+  localparam logic [11:0] BOARD_STALE_OFFSET = 12'h05C;
+  // By local rank: writes of COMM_ROW, COMM_PARTNER or COMM_SHAPE that have not been carried out. A write waits while its row is being taken out of use.
+  localparam logic [11:0] BOARD_ROW_WRITES_OFFSET = 12'h060;
+  /// Writes of rows.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [15:0] unused_31_16;
+    /// ranks
+    logic [15:0] ranks;
+  } board_row_writes_t;
   // What a rank is doing: what a watchdog needs to name who waits for what.
   localparam logic [11:0] BOARD_RANK_STATE_OFFSET = 12'h100;
   /// Rank state.
@@ -1010,11 +1021,15 @@ package alcor_abi_pkg;
   /// Communicator: row.
   typedef struct packed {
     /// Not used: zero.
-    logic [26:0] unused_31_5;
+    logic [15:0] unused_31_16;
+    /// Key that the row has from the next write of COMM_SHAPE on: the same on all boards of the communicator, and another one than that of the communicator that had the row before. After reset it is 0; rows 0 and 31 keep phits with this key before they are written, all others drop them.
+    logic [7:0] key;
+    /// Not used: zero.
+    logic [2:0] unused_7_5;
     /// Communicator.
     logic [4:0] context_;
   } rank_comm_row_t;
-  // Write only; written last. A collective of the communicator must not be under way.
+  // Write only; written last. A write of COMM_PARTNER or COMM_SHAPE takes a row that is in use out of use first: collectives in it end with ST_RANK_RESET.
   localparam logic [11:0] RANK_COMM_SHAPE_OFFSET = 12'h844;
   /// Communicator: shape.
   typedef struct packed {

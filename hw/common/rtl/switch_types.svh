@@ -22,6 +22,7 @@
     logic valid;  // the pulse
     row_t row;    // communicator
   } row_pulse_t;
+  localparam int unsigned RowPulseW = 6;  // bits of row_pulse_t
 
   localparam int unsigned CancelW = 2;  // bits of cancel_t
 
@@ -178,12 +179,17 @@
     /// This board's label is folded away: it gives its data to its partner in stage 0.
     rows_t            upper;
     rows_t            lower;  // another label is folded onto this board's
+    /// Keys: a phit of another key is dropped.
+    logic [31:0][7:0] key;
+    /// Rows never written, or taken out of use and not written since: their phits are dropped, and collectives of their members are refused.
+    rows_t            closed;
   } comm_table_t;
 
-  /// Pulse: a row of the communicator table has been written.
+  /// Pulse: a row of the communicator table has been written or taken out of use.
   typedef struct packed {
     logic       valid;   // the pulse
     row_t       row;     // communicator
+    logic       flush;   // phits in the row's windows are dropped
     logic [2:0] stages;  // stages that the communicator has
     logic       folds;   // the number of boards is no power of two
     logic       upper;   // this board's label is folded away

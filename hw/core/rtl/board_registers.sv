@@ -94,6 +94,10 @@ module board_registers #(
     input  logic                   drop_i,
     /// Pulse: a packet of another run was dropped.
     input  logic                   foreign_i,
+    /// Phits that the collective unit dropped in the cycle before.
+    input  logic [2:0]             stale_i,
+    /// By rank: a write of a row of the communicator table has not been carried out.
+    input  logic [15:0]            row_writes_i,
     /// POSTED of each rank.
     input  logic [RANKS-1:0][31:0] posted_i,
     /// COLLECTIVES.
@@ -156,7 +160,7 @@ module board_registers #(
   assign forward_rank_o  = forward.rank;
   assign forward_port_o  = forward.port;
 
-  logic [31:0] dropped_q, foreign_q;
+  logic [31:0] dropped_q, foreign_q, stale_q;
   logic [LinkN-1:0][31:0] link_tx_q, link_rx_q;
 
   always_ff @(posedge clk_i) begin
@@ -167,6 +171,7 @@ module board_registers #(
       key_o       <= '0;
       dropped_q   <= '0;
       foreign_q   <= '0;
+      stale_q     <= '0;
       link_tx_q   <= '0;
       link_rx_q   <= '0;
     end else begin
@@ -177,6 +182,7 @@ module board_registers #(
       end
       if (foreign_i && foreign_q != '1) foreign_q <= foreign_q + 1'b1;
       if (drop_i && dropped_q != '1) dropped_q <= dropped_q + 1'b1;
+      if (stale_i != '0) stale_q <= (stale_q > 32'hFFFF_FFFF - 32'(stale_i)) ? '1 : stale_q + 32'(stale_i);
       if (write_i && write_offset_i == BOARD_DATELINES_OFFSET) dateline_o <= write_data_i[LinkN-1:0];
       for (int unsigned p = 0; p < LinkN; p++) begin
         if (link_tx_i[p]) link_tx_q[p] <= link_tx_q[p] + 1'b1;
@@ -258,6 +264,8 @@ module board_registers #(
       BOARD_PLACE_OFFSET:        read_data_o = place_word;
       BOARD_DROPPED_OFFSET:      read_data_o = dropped_q;
       BOARD_FOREIGN_OFFSET:      read_data_o = foreign_q;
+      BOARD_STALE_OFFSET:        read_data_o = stale_q;
+      BOARD_ROW_WRITES_OFFSET:   read_data_o = 32'(row_writes_i);
       BOARD_MESSAGES_OFFSET:     read_data_o = messages_word;
       BOARD_MATCHING_OFFSET:     read_data_o = matching_word;
       BOARD_SWITCH_OFFSET:       read_data_o = switch_word;

@@ -255,6 +255,8 @@ module core #(
 
   logic [7:0] board, run_ranks, run_key, forward_rank;
   logic switch_drop, foreign_drop;
+  logic [2:0] stale;
+  logic [RANKS-1:0] row_writes;
   logic forward_write, abort_in, abort_out;
   logic [3:0] forward_port;
   logic [15:0] abort_in_data, abort_out_data;
@@ -306,6 +308,8 @@ module core #(
       .dateline_o    (dateline),
       .drop_i        (switch_drop),
       .foreign_i     (foreign_drop),
+      .stale_i       (stale),
+      .row_writes_i  (16'(row_writes)),
       .posted_i      (posted),
       .collectives_i (collectives),
       .link_tx_i     (link_tx),
@@ -510,6 +514,8 @@ module core #(
 
     assign switch_drop      = 1'b0;
     assign foreign_drop     = 1'b0;
+    assign stale            = '0;
+    assign row_writes       = '0;
     assign link_valid_o     = '0;
     assign link_vc_o        = '0;
     assign link_phit_o      = '0;
@@ -649,6 +655,8 @@ module core #(
         .cancel_i        (cancel),
         .posted_o        (posted),
         .active_o        (collectives),
+        .stale_o         (stale),
+        .writes_o        (row_writes),
         .complete_valid_o(complete_valid),
         .complete_ready_i(complete_ready),
         .complete_o      (complete),

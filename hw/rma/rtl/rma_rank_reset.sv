@@ -10,8 +10,8 @@ import alcor_abi_pkg::*;
 /// behind the answers to all earlier requests, so it is a fence, too; (3) messages that wait here are dropped, and their
 /// senders get a status; (4) when no answer is outstanding, new packets of other ranks are held back until those that have
 /// begun to come in are finished; (5) the rank's state is cleared. Each step waits for an event that comes without the
-/// host, unless a board or link is dead. The exception is a collective that has begun here, which waits for the members
-/// on other boards.
+/// host, unless a board or link is dead. A collective that has begun here ends without the members on other boards: its row
+/// of the communicator table is taken out of use (coll_retire).
 module rma_rank_reset #(
     /// Ranks that the network reaches: 0 to DESTS-1.
     parameter int unsigned DESTS = 256

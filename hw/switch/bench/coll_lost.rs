@@ -18,6 +18,7 @@ fn coll_lost_random() {
     let mut dut = Dut::start(&recipe.param("RANKS", RANKS as u64));
     let [lost, cancel, member, cancelled] =
         ["lost_i", "cancel_i", "member_i", "cancel_o"].map(|pin| dut.lanes(pin, RANKS));
+    let out_of_use = dut.lanes("closed_i", 1);
     dut.reset();
 
     let mut members = [0u32; RANKS];
@@ -26,7 +27,7 @@ fn coll_lost_random() {
     let mut lost_to = [[false; RANKS]; RANKS];
     // Who was lost since nobody missed a rank.
     let mut missed = [false; RANKS];
-    let (mut others_live, mut drained) = (0, 0);
+    let (mut others_live, mut drained, mut closes) = (0, 0, 0);
     for _ in 0..soak(3_000) {
         let mut pulse = [false; RANKS];
         let mut drains = [false; RANKS];
@@ -53,6 +54,13 @@ fn coll_lost_random() {
         for rank in 0..RANKS {
             missed[rank] = (missed[rank] || pulse[rank]) && is_orphaned.contains(&true);
         }
+        // Rows out of use; their members lose them.
+        let closed: u32 = if rng.random_bool(0.3) {
+            rng.random::<u32>() & rng.random::<u32>()
+        } else {
+            0
+        };
+        dut.set(out_of_use, 0, closed.into());
         let hold = rng.random_range(LATENCY + 3..LATENCY + 20);
         for cycle in 0..hold {
             for rank in 0..RANKS {
@@ -81,6 +89,9 @@ fn coll_lost_random() {
                 let must = of(&|other| lost_to[rank][other]);
                 let may = of(&|other| missed[other]);
                 let found = dut.get(cancelled, rank) as u32;
+                let out = closed & members[rank];
+                assert_eq!(out & !found, 0, "rank {rank}, cycle {}", dut.cycle());
+                closes += out.count_ones();
                 if drains[rank] {
                     assert_eq!(found, u32::MAX, "rank {rank} drains, cycle {}", dut.cycle());
                     drained += 1;
@@ -92,7 +103,7 @@ fn coll_lost_random() {
                     "rank {rank}, cycle {}: found {found:08x}",
                     dut.cycle()
                 );
-                let most = if is_orphaned[rank] { may } else { 0 };
+                let most = out | if is_orphaned[rank] { may } else { 0 };
                 assert_eq!(
                     found & !most,
                     0,
@@ -104,7 +115,7 @@ fn coll_lost_random() {
         }
     }
     assert!(
-        others_live > 100 && drained > 100,
-        "{others_live} {drained}"
+        others_live > 100 && drained > 100 && closes > 100,
+        "{others_live} {drained} {closes}"
     );
 }

@@ -25,9 +25,35 @@ fn write(block: &mut Block, writes: &[Option<(u32, u32)>]) {
     block.settle();
 }
 
+/// Takes a row out of use, as `coll_retire` does.
+fn retire(block: &mut Block, row: usize) {
+    block.set("hold_i", true);
+    write(block, &[None; RANKS]);
+    block.set("retire_row_i", row as u64);
+    block.set("close_i", true);
+    write(block, &[None; RANKS]);
+    block.set("close_i", false);
+    assert_eq!(block.get("valid_o") >> row & 1, 0);
+    assert_eq!(block.get("closed_o") >> row & 1, 1);
+    (0..5).for_each(|_| write(block, &[None; RANKS]));
+    assert!(!block.is("written_o"));
+    block.set("retire_i", true);
+    write(block, &[None; RANKS]);
+    block.set("retire_i", false);
+    assert!(!block.is("written_o"));
+    write(block, &[None; RANKS]);
+    assert!(block.is("written_o") && block.is("flush_o"));
+    assert_eq!(block.get("row_o"), row as u64);
+    assert_eq!(block.get("valid_o") >> row & 1, 0);
+    assert_eq!(block.get("closed_o") >> row & 1, 1);
+    write(block, &[None; RANKS]);
+    block.set("hold_i", false);
+}
+
 #[derive(Debug, Clone, PartialEq)]
 struct Row {
     row: usize,
+    key: u32,
     boards: usize,
     label: usize,
     members: u32,
@@ -39,6 +65,7 @@ impl Row {
         let boards = rng.random_range(1..=128);
         Self {
             row,
+            key: rng.random_range(0..256),
             boards,
             label: rng.random_range(0..boards),
             members: rng.random_range(0..1 << RANKS),
@@ -47,7 +74,7 @@ impl Row {
     }
 
     fn writes(&self) -> Vec<(u32, u32)> {
-        let mut writes = vec![(rank::COMM_ROW, self.row as u32)];
+        let mut writes = vec![(rank::COMM_ROW, self.row as u32 | self.key << 8)];
         for (stage, &partner) in (0..).zip(&self.partners) {
             writes.push((rank::COMM_PARTNER + 4 * stage, partner));
         }
@@ -81,6 +108,8 @@ impl Row {
             (true, label, fold, stages.len(), upper, lower),
             "{self:?}"
         );
+        assert_eq!(block.get_part("key_o", row, 32), u64::from(self.key));
+        assert_eq!(block.get("closed_o") >> row & 1, 0, "{self:?}");
         for by in 0..RANKS {
             let member = block.get_part("member_o", by, RANKS) >> row & 1;
             assert_eq!(member, u64::from(self.members >> by & 1), "{self:?}");
@@ -103,6 +132,10 @@ fn coll_table_derived() {
             let mut row = Row::random(rng.random_range(0..32), &mut rng);
             (row.boards, row.label) = (boards, label);
             let by = rng.random_range(0..RANKS);
+            if block.get("valid_o") >> row.row & 1 == 1 {
+                retire(&mut block, row.row);
+            }
+            let last_key = block.get_part("key_o", row.row, 32);
             // Not every partner every time: it is one cycle each.
             let mut writes = row.writes();
             if label > 3 {
@@ -119,6 +152,7 @@ fn coll_table_derived() {
                 write(&mut block, &[None; RANKS]);
             }
             assert!(block.is("written_o"));
+            assert_eq!(block.is("flush_o"), last_key != u64::from(row.key));
             assert_eq!(block.get("row_o"), row.row as u64);
             row.check(&mut block);
         }
@@ -139,6 +173,11 @@ fn coll_table_together() {
             })
             .collect();
         let mut queues: Vec<VecDeque<_>> = rows.iter().map(|row| row.writes().into()).collect();
+        for row in &rows {
+            if block.get("valid_o") >> row.row & 1 == 1 {
+                retire(&mut block, row.row);
+            }
+        }
         let pace = [1.0, 0.5][rng.random_range(0..2)];
         let mut written = Vec::new();
         for _ in 0..150 {
@@ -169,7 +208,78 @@ fn coll_table_together() {
             &[Some((rank::COMM_ROW, freed as u32)), None, None],
         );
         write(&mut block, &[Some((rank::COMM_SHAPE, 0)), None, None]);
+        write(&mut block, &[None; RANKS]);
+        retire(&mut block, freed);
         (0..5).for_each(|_| write(&mut block, &[None; RANKS]));
         assert_eq!(block.get("valid_o") >> freed & 1, 0);
+    }
+}
+
+/// A row that is in use is written only when it has been taken out of use, which the table asks for, and when no collective in
+/// it is left. Until then it is as it was. Other ranks' writes wait behind it and come in their order.
+#[test]
+fn coll_table_in_use() {
+    let mut rng = Random::new("coll_table_in_use");
+    let mut block = block("table");
+    let idle = |block: &mut Block, cycles| (0..cycles).for_each(|_| write(block, &[None; RANKS]));
+    for _ in 0..soak(200) {
+        let number = rng.random_range(0..32);
+        let first = Row::random(number, &mut rng);
+        let mut next = Row::random(number, &mut rng);
+        let others = Row::random((number + 1) % 32, &mut rng);
+        for row in [number, others.row] {
+            if block.get("valid_o") >> row & 1 == 1 {
+                retire(&mut block, row);
+            }
+        }
+        for data in first.writes() {
+            write(&mut block, &[Some(data), None, None]);
+        }
+        idle(&mut block, LATENCY);
+        first.check(&mut block);
+        // Rows are not written in the meantime, not even others.
+        block.set("hold_i", rng.random_bool(0.5));
+        let mut writes = next.writes();
+        if rng.random_bool(0.3) {
+            // The row is freed, or written without partners.
+            (writes, next.partners) = (vec![writes[0], writes[STAGES + 1]], first.partners.clone());
+        }
+        let mut queues = [VecDeque::new(), writes.into(), others.writes().into()];
+        while queues.iter().any(|queue| !queue.is_empty()) {
+            let lanes = queues.each_mut().map(VecDeque::pop_front);
+            write(&mut block, &lanes);
+        }
+        idle(&mut block, 10);
+        assert!(block.is("wait_o"));
+        assert_eq!(block.get("waiting_o"), 0b110, "two ranks wait");
+        assert_eq!(block.get("wait_row_o"), number as u64);
+        first.check(&mut block);
+        assert_eq!(block.get("valid_o") >> others.row & 1, 0);
+        let posted = rng.random_bool(0.5);
+        block.set("posted_i", u64::from(posted) << number);
+        retire(&mut block, number);
+        assert!(!block.is("wait_o"));
+        for by in 0..RANKS {
+            let member = block.get_part("member_o", by, RANKS) >> number & 1;
+            assert_eq!(
+                member,
+                u64::from(first.members >> by & 1),
+                "members are kept"
+            );
+        }
+        if posted {
+            idle(&mut block, 30);
+            assert_eq!(
+                block.get("closed_o") >> number & 1,
+                1,
+                "written before collectives ended"
+            );
+            assert_eq!(block.get("valid_o") >> others.row & 1, 0);
+            block.set("posted_i", 0u64);
+        }
+        idle(&mut block, 40);
+        assert_eq!(block.get("waiting_o"), 0);
+        next.check(&mut block);
+        others.check(&mut block);
     }
 }

@@ -18,6 +18,10 @@ module coll_units_bench #(
     /// Synchronous reset, active low.
     input  logic                             rst_ni,
 
+    /// Window: a ring is emptied.
+    input  logic                             window_flush_i,
+    /// Window: its communicator.
+    input  logic [4:0]                       window_flush_row_i,
     /// Window: a phit is written.
     input  logic                             window_push_i,
     /// Window: its communicator.
@@ -52,10 +56,32 @@ module coll_units_bench #(
     input  logic [RANKS-1:0][11:0]           table_offset_i,
     /// Table: its data.
     input  logic [RANKS-1:0][31:0]           table_data_i,
-    /// Table: a row was written.
+    /// Table: rows with collectives that have not ended.
+    input  logic [31:0]                      table_posted_i,
+    /// Table: rows are not written.
+    input  logic                             table_hold_i,
+    /// Table: a write waits for its row.
+    output logic                             table_wait_o,
+    /// Table: which.
+    output logic [4:0]                       table_wait_row_o,
+    /// Table: ranks with writes that have not been carried out.
+    output logic [RANKS-1:0]                 table_waiting_o,
+    /// Table: a row is closed.
+    input  logic                             table_close_i,
+    /// Table: a row is taken out of use.
+    input  logic                             table_retire_i,
+    /// Table: which.
+    input  logic [4:0]                       table_retire_row_i,
+    /// Table: a row was written or taken out of use.
     output logic                             table_written_o,
     /// Table: which.
     output logic [4:0]                       table_row_o,
+    /// Table: its windows are emptied.
+    output logic                             table_flush_o,
+    /// Table: keys.
+    output logic [31:0][7:0]                 table_key_o,
+    /// Table: rows out of use that take no phits.
+    output logic [31:0]                      table_closed_o,
     /// Table: rows in use.
     output logic [31:0]                      table_valid_o,
     /// Table: by rank, communicators that it is a member of.
@@ -112,6 +138,7 @@ module coll_units_bench #(
   ) u_window (
       .clk_i      (clk_i),
       .rst_ni     (rst_ni),
+      .flush_i    ({window_flush_i, window_flush_row_i}),
       .push_i     (window_push_i),
       .push_row_i (window_push_row_i),
       .push_data_i(window_push_data_i),
@@ -147,14 +174,21 @@ module coll_units_bench #(
       .clk_i    (clk_i),
       .rst_ni   (rst_ni),
       .write_i  (table_page),
+      .posted_i (table_posted_i),
+      .hold_i   (table_hold_i),
+      .close_i  ({table_close_i, table_retire_row_i}),
+      .wait_o   ({table_wait_o, table_wait_row_o}),
+      .retire_i ({table_retire_i, table_retire_row_i}),
+      .waiting_o(table_waiting_o),
       .shape_o  (shape),
       .table_o  (rows),
       .member_o (table_member_o),
       .partner_o(table_partner_o)
   );
 
-  assign {table_written_o, table_row_o} = {shape.valid, shape.row};
-  assign {table_label_o, table_fold_o, table_stages_o, table_valid_o, table_upper_o, table_lower_o} = rows;
+  assign {table_written_o, table_row_o, table_flush_o} = {shape.valid, shape.row, shape.flush};
+  assign {table_label_o, table_fold_o, table_stages_o, table_valid_o, table_upper_o, table_lower_o, table_key_o,
+          table_closed_o} = rows;
 
   for (genvar b = 0; b < BOARDS; b++) begin : g_board
     cluster_sync #(

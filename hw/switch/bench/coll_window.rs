@@ -13,7 +13,8 @@ fn coll_window_random() {
     let mut block = block("window");
     let mut rings: Vec<VecDeque<(u64, u64)>> = vec![VecDeque::new(); 32];
     let mut taken: Option<u64> = None;
-    let (mut full, mut both, mut most) = (0, 0, [0; 32]);
+    let (mut full, mut both, mut flushed, mut most) = (0, 0, 0, [0; 32]);
+    let mut last_pop = None;
     for phase in 0..soak(60) {
         // Some phases fill, some empty, some are about few rings.
         let (fill, empty) =
@@ -40,6 +41,13 @@ fn coll_window_random() {
             let (data, note) = (rng.random::<u64>() >> 16, rng.random_range(0..1u64 << 11));
             block.set("head_row_i", head as u64);
             block.set("pop_i", pop);
+            // A ring from which nothing is taken in this cycle and was in the one before.
+            let emptied = rows[rng.random_range(0..rows.len())];
+            let flush =
+                rng.random_bool(0.01) && !(pop && head == emptied) && last_pop != Some(emptied);
+            last_pop = pop.then_some(head);
+            block.set("flush_i", flush);
+            block.set("flush_row_i", emptied as u64);
             block.set("push_i", push);
             block.set("push_row_i", row as u64);
             block.set("push_data_i", data);
@@ -57,6 +65,10 @@ fn coll_window_random() {
             if pop {
                 taken = rings[head].pop_front().map(|(data, _)| data);
             }
+            if flush {
+                flushed += u32::from(!rings[emptied].is_empty());
+                rings[emptied].clear();
+            }
             if push {
                 rings[row].push_back((data, note));
                 most[row] = most[row].max(rings[row].len());
@@ -66,8 +78,8 @@ fn coll_window_random() {
         }
     }
     assert!(
-        full > 100 && both > 100,
-        "{full} times full, {both} times emptied and written at once"
+        full > 100 && both > 100 && flushed > 100,
+        "{full} times full, {both} times emptied and written at once, {flushed} times emptied"
     );
     assert_eq!(most, [WINDOW; 32], "rows that were never full");
 }

@@ -16,6 +16,8 @@ use crate::collective_model::{Call, Communicator, DATATYPES, Part, verdict, widt
 
 /// Cycles without any movement after which the watch gives up; longer than anybody sleeps.
 const WATCH: u64 = 6000;
+/// Of a cancel_t: the rank is being reset.
+const DRAIN: u64 = 2;
 /// The row of the barrier over all boards.
 const SYNC: usize = 31;
 const NODE_BYTES: u64 = 32768;
@@ -211,6 +213,7 @@ struct Pins {
     lost: Pin,
     cancel: Pin,
     active: Pin,
+    stale: Pin,
     complete_valid: Pin,
     complete_ready: Pin,
     complete_status: Pin,
@@ -242,6 +245,7 @@ impl Pins {
             lost: by_rank("lost_i"),
             cancel: by_rank("cancel_i"),
             active: by_board("active_o"),
+            stale: by_board("stale_o"),
             complete_valid: by_rank("complete_valid_o"),
             complete_ready: by_rank("complete_ready_i"),
             complete_status: by_rank("complete_status_o"),
@@ -329,6 +333,14 @@ struct Cluster {
     closed: Option<usize>,
     rounds: Rounds,
     next_id: u16,
+    /// By row: the key of its communicator.
+    keys: [u32; SYNC],
+    /// Ranks whose reset begins or ends, and in which cycle.
+    resets: Vec<(u64, usize, bool)>,
+    /// By rank and id: collectives that a reset may cancel, and when they ended.
+    cancels: BTreeMap<(usize, u16), Option<u64>>,
+    /// Phits that boards dropped.
+    stale: u64,
     /// When the first phit of the last timed call was sent, from C_GO on.
     first_phit: Option<u64>,
     sent: u64,
@@ -362,6 +374,10 @@ impl Cluster {
                 ..Rounds::default()
             },
             next_id: 1,
+            keys: [0; SYNC],
+            resets: Vec::new(),
+            cancels: BTreeMap::new(),
+            stale: 0,
             first_phit: None,
             sent: 0,
             moved: 0,
@@ -433,6 +449,9 @@ impl Cluster {
         for (lane, &until) in self.held_until.iter().enumerate() {
             dut.hold[lane] = until > cycle;
         }
+        for &(_, rank, begins) in self.resets.iter().filter(|reset| reset.0 == cycle) {
+            dut.set(pins.cancel, rank, if begins { DRAIN } else { 0 });
+        }
         self.sync_begin();
         self.dut.settle();
         show(&self.dut, &self.pins);
@@ -440,6 +459,9 @@ impl Cluster {
         let Self {
             dut, pins, shape, ..
         } = self;
+        for board in 0..shape.boards {
+            self.stale += dut.get(pins.stale, board);
+        }
         for rank in 0..shape.all() {
             if dut.get(pins.complete_valid, rank) == 1 && dut.was_set(pins.complete_ready, rank) {
                 self.ended.push(Ended {
@@ -650,15 +672,20 @@ impl Cluster {
 
     // ------------------------------------------------------------------------------- programs
 
-    /// Writes the rows of communicators, two at a time, and waits until they are there. A board's ranks
-    /// share a bus, which is slower than this: the table has room for the writes of one row.
+    /// Writes the rows of communicators, two at a time, and waits until they are there. Each communicator has another key
+    /// than the row's last one. A board's ranks share a bus, which is slower than this: the table has room for the writes
+    /// of one row.
     fn program(&mut self, communicators: &[Communicator]) {
         for two in communicators.chunks(2) {
             for communicator in two {
+                let key = &mut self.keys[communicator.context];
+                *key = (*key + 1) % 256;
+                let key = *key << 8;
                 for label in 0..communicator.boards.len() {
                     let members = communicator.members(label);
                     let writer = *members.choose(&mut *self.rng).unwrap_or(&0);
-                    let row = communicator.row(label, &mut self.rng);
+                    let mut row = communicator.row(label, &mut self.rng);
+                    row[0].1 |= key;
                     self.writes[writer].extend(row);
                 }
             }
@@ -684,7 +711,8 @@ impl Cluster {
         while self.writes.iter().any(|writes| !writes.is_empty()) {
             self.tick();
         }
-        self.ticks(40);
+        // A row in use is taken out of use first, up to two on a board.
+        self.ticks(200);
     }
 
     fn id(&mut self) -> u16 {
@@ -863,6 +891,9 @@ impl Cluster {
             self.tick();
             for ended in std::mem::take(&mut self.ended) {
                 let at = (ended.rank, ended.id);
+                if self.cancelled(ended) {
+                    continue;
+                }
                 if let Some(status) = refused.remove(&at) {
                     assert_eq!(ended.status, status as u64, "a refusal: {ended:?}");
                     continue;
@@ -872,6 +903,18 @@ impl Cluster {
             }
             self.watch(plans);
         }
+    }
+
+    /// Whether it is the end of a collective that a reset may have cancelled.
+    fn cancelled(&mut self, ended: Ended) -> bool {
+        let Some(end) = self.cancels.get_mut(&(ended.rank, ended.id)) else {
+            return false;
+        };
+        assert_eq!(*end, None, "{ended:?} a second time");
+        let known = [Status::Ok as u64, Status::RankReset as u64];
+        assert!(known.contains(&ended.status), "{ended:?}");
+        *end = Some(ended.cycle);
+        true
     }
 
     /// One member's end.
@@ -1802,7 +1845,6 @@ fn collective_next() {
 /// well. Afterwards all ranks go on.
 #[test]
 fn collective_lost() {
-    const DRAIN: u64 = 2;
     const ORPHANED: u64 = 1;
     let mut cluster = Cluster::new(MANY, "collective_lost");
     let ranks = MANY.ranks;
@@ -1892,6 +1934,159 @@ fn collective_lost() {
         cluster.timed(&groups[0], Call { count: 5, ..SUM });
     }
     assert!(cancelled > 100 && well > 100, "{cancelled} {well}");
+}
+
+/// Ranks are reset while their collective waits for members on other boards that never post it, or in the middle of one. Each
+/// reset ends soon, with all that the rank has posted. A communicator of other ranks goes on in the meantime. A new communicator
+/// in the same row gets right results, also while phits of the old one are still on their way.
+fn retired(shape: Shape, bench: &'static str, epochs: u64) {
+    let mut cluster = Cluster::new(shape, bench);
+    cluster.program_sync();
+    let (mut longest, mut ended, mut beside, mut anew) = (0, 0, 0, 0);
+    for _ in 0..soak(epochs) {
+        cluster.weather = CALM;
+        let old = Communicator::random(3, shape.boards, shape.ranks, &mut cluster.rng);
+        if old.boards.len() < 2 {
+            continue;
+        }
+        let rest: Vec<usize> = (0..shape.all())
+            .filter(|rank| !old.ranks.contains(rank))
+            .collect();
+        let mut groups = vec![old];
+        if !rest.is_empty() {
+            groups.push(Communicator::new(9, rest, shape.ranks, &mut cluster.rng));
+        }
+        cluster.program(&groups);
+        cluster.weather = *[CALM, WINDY].choose(&mut *cluster.rng).unwrap_or(&CALM);
+        cluster.dut.delay = [1, 5, 30][cluster.rng.random_range(0..3)];
+        cluster.rounds.wanted += 2;
+        let words = [40, 300, 1500][cluster.rng.random_range(0..3)];
+        let mut used = vec![MARGIN; shape.all()];
+        let call = Call::random(groups[0].ranks.len(), words, &mut cluster.rng);
+        let calls = vec![call; groups[0].ranks.len()];
+        let Some(mut lost) = cluster.plan(&groups, 0, &calls, &mut used) else {
+            continue;
+        };
+        lost.status = Status::RankReset;
+        let mut plans = Vec::new();
+        for _ in 0..cluster.rng.random_range(1..6) {
+            if let Some(others) = groups.get(1).map(|group| group.ranks.len()) {
+                let call = Call::random(others, 300, &mut cluster.rng);
+                plans.extend(cluster.plan(&groups, 1, &vec![call; others], &mut used));
+            }
+        }
+        let end = used.iter().max().copied().unwrap_or(0) + MARGIN;
+        cluster.host(0, end, true, |_, _, _| ());
+        // Some boards never post, if not all do and are reset in the middle.
+        let boards = &groups[0].boards;
+        let mut missing = boards.clone();
+        missing.shuffle(&mut *cluster.rng);
+        missing.truncate(match cluster.rng.random_bool(0.3) {
+            true => 0,
+            false => cluster.rng.random_range(1..boards.len()),
+        });
+        let now = cluster.dut.cycle();
+        let (mut resets, mut left) = (Vec::new(), Vec::new());
+        // While phits are on their way, or when all wait.
+        let soon = [12..80, 100..1500][cluster.rng.random_range(0..2)].clone();
+        let spared = cluster.rng.random_bool(0.3).then(|| boards[0]);
+        for member in &lost.members {
+            if missing.contains(&(member.rank / shape.ranks)) {
+                continue;
+            }
+            let writes = cluster.command(groups[0].context, member);
+            cluster.writes[member.rank].extend(writes);
+            cluster.cancels.insert((member.rank, member.id), None);
+            let begin = now + cluster.rng.random_range(soon.clone());
+            // What is not reset ends when its row is written anew.
+            if spared == Some(member.rank / shape.ranks) {
+                left.push(member);
+            } else {
+                resets.push((member, begin));
+                cluster.resets.push((begin, member.rank, true));
+            }
+        }
+        // Phits of the old communicator that come late.
+        for lane in 0..shape.boards * shape.boards {
+            if cluster.rng.random_bool(0.3) {
+                cluster.held_until[lane] = now + cluster.rng.random_range(0..4000);
+            }
+        }
+        cluster.run(&groups, &mut plans, 0.0);
+        beside += plans.len();
+        let last = resets.iter().map(|(_, begin)| *begin).max().unwrap_or(0);
+        while cluster.dut.cycle() < last + 1000 {
+            cluster.tick();
+            for end in std::mem::take(&mut cluster.ended) {
+                assert!(cluster.cancelled(end), "nobody waits for {end:?}");
+            }
+        }
+        for (member, begin) in resets {
+            let Some(Some(at)) = cluster.cancels.remove(&(member.rank, member.id)) else {
+                panic!("{member:?} of {call:?} has not ended, reset in cycle {begin}");
+            };
+            longest = longest.max(at.saturating_sub(begin));
+            ended += 1;
+        }
+        cluster.resets.clear();
+        for rank in 0..shape.all() {
+            cluster.dut.set(cluster.pins.cancel, rank, 0);
+        }
+        let board_goes_on = !left.is_empty();
+        plans.push(lost.clone());
+        if !board_goes_on {
+            cluster.compare(&plans, end);
+        }
+        let next = Communicator::random(3, shape.boards, shape.ranks, &mut cluster.rng);
+        cluster.weather = CALM;
+        cluster.program(std::slice::from_ref(&next));
+        for member in left {
+            let is_written = next.boards.contains(&(member.rank / shape.ranks));
+            if !is_written {
+                cluster.dut.set(cluster.pins.cancel, member.rank, DRAIN);
+                cluster.ticks(300);
+                cluster.dut.set(cluster.pins.cancel, member.rank, 0);
+            }
+            for end in std::mem::take(&mut cluster.ended) {
+                assert!(cluster.cancelled(end), "nobody waits for {end:?}");
+            }
+            let end = cluster.cancels.remove(&(member.rank, member.id));
+            assert!(
+                matches!(end, Some(Some(_))),
+                "{member:?} has not ended, written anew: {is_written}"
+            );
+            anew += u32::from(is_written);
+        }
+        if board_goes_on {
+            cluster.compare(&plans, end);
+        }
+        cluster.weather = *[CALM, WINDY].choose(&mut *cluster.rng).unwrap_or(&CALM);
+        let groups = [next];
+        let (mut plans, end) = cluster.random_plans(&groups, 4, 200, 0.1);
+        cluster.run(&groups, &mut plans, 0.0);
+        cluster.compare(&plans, end);
+    }
+    cluster.check(0, NODE_WORDS, &[], "all of memory");
+    eprintln!(
+        "{bench}: {ended} resets, the longest took {longest} cycles; {anew} ended by a write, {} phits dropped",
+        cluster.stale
+    );
+    assert!(
+        ended > 30 && beside > 10 && anew > 3 && cluster.stale > 30,
+        "{ended} {beside} {anew} {}",
+        cluster.stale
+    );
+    assert!(longest < 800, "a reset took {longest} cycles");
+}
+
+#[test]
+fn collective_retired_five() {
+    retired(FIVE, "collective_retired_five", 120);
+}
+
+#[test]
+fn collective_retired_many() {
+    retired(MANY, "collective_retired_many", 80);
 }
 
 /// Recursive halving with the middle at all words of a phit.

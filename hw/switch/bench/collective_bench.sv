@@ -46,6 +46,10 @@ module collective_bench #(
     input  logic                  [RANKS-1:0][1:0] cancel_i,
     /// COLLECTIVES.
     output logic                            [31:0] active_o,
+    /// Phits that were dropped in the cycle before.
+    output logic                             [2:0] stale_o,
+    /// By rank: it has a write of a row that has not been carried out.
+    output logic                       [RANKS-1:0] writes_o,
     /// By rank: a completion is on offer.
     output logic                       [RANKS-1:0] complete_valid_o,
     /// It is taken.
@@ -138,6 +142,8 @@ module collective_bench #(
       .cancel_i        (cancel_i),
       .posted_o        (unused_posted),
       .active_o        (active_o),
+      .stale_o         (stale_o),
+      .writes_o        (writes_o),
       .complete_valid_o(complete_valid_o),
       .complete_ready_i(complete_ready_i),
       .complete_o      (complete),

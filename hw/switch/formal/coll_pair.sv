@@ -26,6 +26,8 @@ module coll_pair #(
     /// Rows and uses of the credits of copy unit and reader.
     input logic [3:0][4:0] look_row_i,
     input logic [3:0]      look_take_i,
+    /// A result is chosen, which has a credit, and uses it in the cycle after.
+    input logic [1:0]      result_i,
     /// A token has not needed its credit, its place.
     input logic [1:0]      unsent_i,
     input logic [1:0]      unkept_i,
@@ -78,6 +80,8 @@ module coll_pair #(
   logic [3:0] looked_q;
   logic [1:0][2:0] returned_q;
   logic [1:0] tapped, popped, reserved, freed;
+  logic [1:0] result_q;
+  logic [1:0][31:0] result_credit;
   logic [3:0] looked;
 `include "pair_registers.svh"
 
@@ -96,6 +100,8 @@ module coll_pair #(
         .look_row_i   (look_row_i[2*s+:2]),
         .look_credit_o(look_credit[2*s+:2]),
         .look_take_i  (look_take_i[2*s+:2]),
+        .result_credit_o(result_credit[s]),
+        .result_take_i(32'(result_q[s]) << row),
         .in_row_i     (row),
         .unsent_i     (unsent_i[s]),
         .unkept_i     (unkept_i[s]),
@@ -113,13 +119,18 @@ module coll_pair #(
     // Room and credits are used only where there are any, tokens that were given room are returned once.
     `ALCOR_ASSUME(!(ask_sends_i[s] || ask_keeps_i[s]) || ask_room[s])
     `ALCOR_ASSUME((look_take_i[2*s+:2] & ~look_credit[2*s+:2]) == '0)
+    // Results are the only use of credits in their collective.
+    `ALCOR_ASSUME(!result_i[s] || (result_credit[s][row] && !sent_q[s] && !tapped[s] && looked[2*s+:2] == '0
+                                   && !tapped_q[s] && looked_q[2*s+:2] == '0))
+    `ALCOR_ASSUME(!result_q[s] || (!tapped[s] && looked[2*s+:2] == '0))
     `ALCOR_ASSUME(!own_pop_i[s] || pick_row_i[s] != row || kept_q[s] > (CountW + 1)'(unkept_i[s]))
     `ALCOR_ASSUME(!unkept_i[s] || kept_q[s] != '0)
     `ALCOR_ASSUME(!unsent_i[s] || taken_q[s] > (CountW + 1)'(sends_data_i[s]))
     `ALCOR_ASSUME(!sends_data_i[s] || taken_q[s] != '0)
     // Of this communicator, credits are taken before the signature is sent, which comes behind all phits.
     `ALCOR_ASSUME(!sent_q[s] || !(tapped[s] || looked[2*s+:2] != '0))
-    `ALCOR_ASSUME(!sends_signature_i[s] || (!sent_q[s] && !sends_data_i[s] && taken_q[s] == '0 && !tapped[s] && looked[2*s+:2] == '0))
+    `ALCOR_ASSUME(!sends_signature_i[s] || (!sent_q[s] && !sends_data_i[s] && taken_q[s] == '0 && !tapped[s] && looked[2*s+:2] == '0
+                                            && !result_i[s]))
     // Credits come that the partner has paid.
     `ALCOR_ASSUME(!returned_i[s] || (returned_phits_i[s] != '0 && 4'(returned_phits_i[s]) <= paid_q[1-s]))
 
@@ -160,6 +171,7 @@ module coll_pair #(
 
     always_ff @(posedge clk_i) begin
       if (!rst_ni) begin
+        result_q[s] <= 1'b0;
         number_q[s] <= '0;
         sent_q[s]   <= 1'b0;
         got_q[s]    <= 1'b0;
@@ -167,10 +179,12 @@ module coll_pair #(
         paid_q[s]   <= '0;
         kept_q[s]   <= '0;
       end else begin
+        result_q[s] <= result_i[s];
         number_q[s] <= number_q[s] + 3'(begins[s]);
         sent_q[s]   <= !begins[s] && (sent_q[s] || signature_sent[s]);
         got_q[s]    <= !begins[s] && (got_q[s] || signature_pop[s]);
-        taken_q[s]  <= taken_q[s] + 4'(tapped[s]) + 4'(looked[2*s]) + 4'(looked[2*s+1]) - 4'(data_sent[s]) - 4'(unsent_i[s]);
+        taken_q[s]  <= taken_q[s] + 4'(tapped[s]) + 4'(looked[2*s]) + 4'(looked[2*s+1]) + 4'(result_i[s])
+                     - 4'(data_sent[s]) - 4'(unsent_i[s]);
         paid_q[s]   <= paid_q[s] + (pay_taken[s] ? pay_phits[s][CountW:0] : '0)
                      - (returned_i[1-s] ? 4'(returned_phits_i[1-s]) : 4'd0);
         kept_q[s]   <= kept_q[s] + 4'(reserved[s]) - 4'(unkept_i[s]) - 4'(freed[s]);
@@ -215,10 +229,11 @@ module coll_pair #(
         end
       end
       sum[s] = 6'(left[s][CountW*row+:CountW]) + 6'(returned_q[s]) + 6'(unsent_q[s]) - 6'(tapped_q[s])
-          - 6'(looked_q[2*s]) - 6'(looked_q[2*s+1]) + 6'(taken_q[s]) + data[s]
+          - 6'(looked_q[2*s]) - 6'(looked_q[2*s+1]) - 6'(result_q[s]) + 6'(taken_q[s]) + data[s]
           + 6'(unpaid[1-s][CountW*row+:CountW]) + 6'(popped_q[1-s]) + 6'(paid_q[1-s]);
       // More are left than were taken in the cycle before.
-      enough[s] = 6'(left[s][CountW*row+:CountW]) >= 6'(tapped_q[s]) + 6'(looked_q[2*s]) + 6'(looked_q[2*s+1]);
+      enough[s] = 6'(left[s][CountW*row+:CountW]) >= 6'(tapped_q[s]) + 6'(looked_q[2*s]) + 6'(looked_q[2*s+1])
+          + 6'(result_q[s]);
       same[s] = kept_q[s] == 4'(stored[s][CountW*row+:CountW]) + 4'(reserved_q[s]) - 4'(unkept_q[s]) - 4'(freed_q[s]);
     end
   end

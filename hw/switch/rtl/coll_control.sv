@@ -22,8 +22,10 @@ module coll_control #(
     /// Synchronous reset, active low.
     input  logic                              rst_ni,
 
-    /// A row of the communicator table has been written.
+    /// A row of the communicator table has been written or taken out of use: its collective is under way no more.
     input  alcor_abi_pkg::shape_t             shape_i,
+    /// No collective begins.
+    input  logic                              pause_i,
     /// The communicator table.
     input  alcor_abi_pkg::comm_table_t        table_i,
     /// By rank: communicators that the rank is a member of.
@@ -37,9 +39,11 @@ module coll_control #(
     input  logic [STAGES-1:0][31:0]           leaving_i,
     /// A collective has ended.
     input  alcor_abi_pkg::row_pulse_t         end_i,
+    /// Writes of rows wait to be carried out.
+    input  logic                              writes_i,
     /// The barrier over all boards asks for a round.
     input  logic                              sync_begin_i,
-    /// The barrier can have a round.
+    /// The barrier can have a round: all rows that were written before are there.
     output logic                              sync_ready_o,
 
     /// A collective begins.
@@ -71,12 +75,12 @@ module coll_control #(
     all_here[SyncContext] = table_i.valid[SyncContext] && sync_wanted_q
         && !collectives_o.active[SyncContext] && !begin_one_q[SyncContext];
     // Nothing of a collective may overtake the last phits of the one before.
-    all_here  = all_here & ~leaving_q;
+    all_here  = all_here & ~leaving_q & {32{!pause_i}};
     begin_one = all_here & (~all_here + 1'b1);
   end
 
   assign sync_ready_o = table_i.valid[SyncContext] && !sync_wanted_q && !collectives_o.active[SyncContext]
-      && !begin_one_q[SyncContext];
+      && !begin_one_q[SyncContext] && !writes_i;
 
   always_ff @(posedge clk_i) begin
     leaving_q   <= rst_ni ? leaving : '0;
@@ -89,7 +93,9 @@ module coll_control #(
     end else begin
       begin_q.valid <= begin_one != '0;
       begin_one_q   <= begin_one;
-      if (sync_begin_i) sync_wanted_q <= 1'b1;
+      // A round that was under way when its row was taken out of use begins anew.
+      if (sync_begin_i || (shape_i.valid && shape_i.row == 5'(SyncContext) && collectives_o.active[SyncContext]))
+        sync_wanted_q <= 1'b1;
       else if (begin_one[SyncContext]) sync_wanted_q <= 1'b0;
     end
   end
@@ -142,7 +148,10 @@ module coll_control #(
         collectives_o.active[begin_q.row] <= 1'b1;
         collectives_o.parity[begin_q.row] <= !collectives_o.parity[begin_q.row];
       end
-      if (shape_i.valid) collectives_o.parity[shape_i.row] <= 1'b0;
+      if (shape_i.valid) begin
+        collectives_o.active[shape_i.row] <= 1'b0;
+        collectives_o.parity[shape_i.row] <= 1'b0;
+      end
     end
   end
 

@@ -82,6 +82,10 @@ module coll_copy #(
     output logic [STAGES-1:0]                 look_take_o,
     /// Communicators that have copies for other boards in here or on their way.
     output logic [31:0]                       holds_o,
+    /// A token is here.
+    output logic                              busy_o,
+    /// The communicator of the token that leaves next.
+    output logic [31:0]                       sending_o,
 
     /// By stage: the token is offered to the stage, for its partner.
     output logic [STAGES-1:0]                 send_valid_o,
@@ -190,8 +194,8 @@ module coll_copy #(
     end
   end
 
-  // The reader took its credits when it read; signatures need none.
-  assign room = (is_reader || head.signature || (mask & ~look_credit_i) == '0) && count_q != DepthW'(Depth);
+  // Reader and stages took credits before their tokens set out; signatures need none.
+  assign room = (!is_arrival || head.signature || (mask & ~look_credit_i) == '0) && count_q != DepthW'(Depth);
   assign take = valid && room;
   assign failed = !take && count_q != DepthW'(Depth);
 
@@ -202,7 +206,7 @@ module coll_copy #(
   assign copy_take_o    = {STAGES{take}} & turn_q[STAGES-1:0];
   assign result_ready_o = {STAGES{take}} & turn_q[2*STAGES-1:STAGES];
   assign reader_ready_o = take && is_reader;
-  assign look_take_o    = {STAGES{take && !is_reader && !head.signature}} & mask;
+  assign look_take_o    = {STAGES{take && is_arrival && !head.signature}} & mask;
 
   // ---------------------------------------------------------------- on its way
 
@@ -274,6 +278,8 @@ module coll_copy #(
   assign enters  = take && passes;
   assign leaves  = done && out_holds;
   assign holds_o = some_q | entered_q | asked_q;
+  assign busy_o    = count_q != '0;
+  assign sending_o = 32'(out_valid) << out.head.row;
 
   always_comb begin
     held = held_q;

@@ -38,6 +38,11 @@ module coll_credits #(
     /// The credit is used.
     input  logic [1:0]                look_take_i,
 
+    /// By communicator: a credit is left for a result.
+    output logic [31:0]               result_credit_o,
+    /// By communicator: the credit is used for a result that has just been chosen.
+    input  logic [31:0]               result_take_i,
+
     /// Communicator of a token that gives room back.
     input  alcor_abi_pkg::row_t       in_row_i,
     /// The token's credit was not needed.
@@ -114,8 +119,9 @@ module coll_credits #(
 
   assign left_moves   = (32'(tapped_q) << ask_row_q) | (32'(looked_q[0]) << look_row_q[0])
       | (32'(looked_q[1]) << look_row_q[1]) | (32'(returned_q.valid) << returned_q.row)
-      | (32'(unsent_q) << in_row_q) | (32'(written_i.valid) << written_i.row);
-  assign stored_moves = (32'(reserved_q) << ask_row_q) | (32'(unkept_q) << in_row_q) | (32'(freed_q) << pick_row_q);
+      | (32'(unsent_q) << in_row_q) | (32'(written_i.valid) << written_i.row) | result_take_i;
+  assign stored_moves = (32'(reserved_q) << ask_row_q) | (32'(unkept_q) << in_row_q) | (32'(freed_q) << pick_row_q)
+      | (32'(written_i.valid) << written_i.row);
   assign unpaid_moves = (32'(popped_q) << pick_row_q) | (32'(pay_taken) << pay_row_o)
       | (32'(end_i.valid) << end_i.row) | (32'(written_i.valid) << written_i.row);
 
@@ -129,7 +135,8 @@ module coll_credits #(
         if (`ALCOR_AWAKE(left_moves[c])) begin
           left[c] = left_q[c] + ((returned_q.valid && returned_q.row == 5'(c)) ? returned_q.phits[CountW-1:0] : CountW'(0))
               + (CountW'(unsent_q && in_row_q == 5'(c)) - CountW'(tapped_q && ask_row_q == 5'(c))
-                 - CountW'(looked_q[0] && look_row_q[0] == 5'(c)) - CountW'(looked_q[1] && look_row_q[1] == 5'(c)));
+                 - CountW'(looked_q[0] && look_row_q[0] == 5'(c)) - CountW'(looked_q[1] && look_row_q[1] == 5'(c))
+                 - CountW'(result_take_i[c]));
           // Two places of each window are kept for signatures.
           if (written_i.valid && written_i.row == 5'(c)) left[c] = CountW'(WINDOW - 2);
           once[c]  = left[c] >= CountW'(Users);
@@ -149,6 +156,7 @@ module coll_credits #(
         if (`ALCOR_AWAKE(stored_moves[c])) begin
           stored[c] = stored_q[c] + (CountW'(reserved_q && ask_row_q == 5'(c))
               - CountW'(unkept_q && in_row_q == 5'(c)) - CountW'(freed_q && pick_row_q == 5'(c)));
+          if (written_i.valid && written_i.row == 5'(c)) stored[c] = '0;
           one[c] = stored[c] < CountW'(WINDOW - 1);
           two[c] = stored[c] < CountW'(WINDOW - 2);
         end
@@ -231,6 +239,8 @@ module coll_credits #(
 
   assign place         = (reserved_q && ask_row_q == ask_i.row) ? two_q[ask_i.row] : one_q[ask_i.row];
   assign look_credit_o = user_credit[1:0];
+  // Results are a communicator's only use of credits in their collective, a phit a cycle, and are counted in the cycle after.
+  assign result_credit_o = once_q;
   // A signature needs no credit.
   assign ask_room_o    = (user_credit[2] || ask_i.signature) && place;
 
@@ -262,6 +272,12 @@ module coll_credits #(
   `ALCOR_IMPLIES(a_read_credit, look_take_i[1], left_q[look_row_i[1]] >= pending[1] + CountW'(Users))
   `ALCOR_IMPLIES(a_ask_place, ask_keeps_i,
                  stored_q[ask_i.row] + CountW'(reserved_q && ask_row_q == ask_i.row) < CountW'(WINDOW - 1))
+  // A result has a credit.
+  logic [31:0] some_left;
+  for (genvar c = 0; c < Contexts; c++) begin : g_some_left
+    assign some_left[c] = left_q[c] != '0;
+  end
+  `ALCOR_ASSERT(a_result_credit, (result_take_i & ~some_left) == '0)
   // Nothing is paid twice: no window has more room than it has places.
   `ALCOR_IMPLIES(a_paid_once, returned_q.valid, left[returned_q.row] <= CountW'(WINDOW - 2))
 

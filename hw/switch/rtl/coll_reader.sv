@@ -4,6 +4,7 @@
 
 import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
+import alcor_fp_pkg::*;
 
 /// Reads the data that members of this board give to their collectives, a phit of each member at a
 /// time.
@@ -45,8 +46,12 @@ module coll_reader #(
     /// Synchronous reset, active low.
     input  logic                             rst_ni,
 
-    /// A row of the communicator table has been written.
+    /// A row of the communicator table has been written or taken out of use: nothing more is read for it.
     input  alcor_abi_pkg::shape_t            shape_i,
+    /// Nothing is read.
+    input  logic                             pause_i,
+    /// A phit is on its way from here.
+    output logic                             busy_o,
     /// By rank: communicators that the rank is a member of.
     input  logic [RANKS-1:0][31:0]           member_i,
     /// A collective begins.
@@ -116,6 +121,8 @@ module coll_reader #(
   localparam int unsigned RankW = (RANKS > 1) ? $clog2(RANKS) : 1;
   localparam int unsigned Words = PHIT_W / 32;
   localparam int unsigned CopyW = $clog2(COPY_DEPTH + 1);
+  // The request, phits that wait for data, and those in the members' vector units.
+  localparam int unsigned FlyingW = $clog2(MEM_LATENCY + 3 + RANKS * AGLU_LATENCY);
   // A message in parts is read in chunks of a quarter of a window: the bits of a place that number the
   // phits of a chunk.
   localparam logic [27:0] ChunkMask = 28'((WINDOW / 4 - 1) * Words);
@@ -134,7 +141,7 @@ module coll_reader #(
   coll_pick u_pick (
       .clk_i       (clk_i),
       .rst_ni      (rst_ni),
-      .candidates_i(reading_q),
+      .candidates_i(reading_q & {32{!pause_i}}),
       .failed_i    (pick_valid && !moved),
       .valid_o     (pick_valid),
       .row_o       (pick)
@@ -246,7 +253,10 @@ module coll_reader #(
       signing_q <= '0;
       lonely_q  <= '0;
     end else begin
-      if (shape_i.valid) lonely_q[shape_i.row] <= shape_i.stages == '0;
+      if (shape_i.valid) begin
+        lonely_q[shape_i.row]  <= shape_i.stages == '0;
+        reading_q[shape_i.row] <= 1'b0;
+      end
       if (`ALCOR_AWAKE(moved || begin_i.valid)) begin
         /* verilator unroll_disable */
         for (int unsigned c = 0; c < Contexts; c++) begin
@@ -402,6 +412,16 @@ module coll_reader #(
     if (!rst_ni) copies_q <= '0;
     else copies_q <= copies_q + CopyW'(fire && to_copy) - CopyW'(copy_valid_o && copy_ready_i);
   end
+
+  // Phits chosen to be read that have not come out.
+  logic [FlyingW-1:0] flying_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) flying_q <= '0;
+    else flying_q <= flying_q + FlyingW'(fire) - FlyingW'(sum_valid);
+  end
+
+  assign busy_o = pick_valid || flying_q != '0 || copies_q != '0;
 
   for (genvar r = 0; r < RANKS; r++) begin : g_stable
     `ALCOR_STABLE(a_read_stable, read_req_o[r], read_gnt_i[r], read_address_o[r])

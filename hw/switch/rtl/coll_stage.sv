@@ -44,10 +44,20 @@ module coll_stage #(
     /// Synchronous reset, active low.
     input  logic                        rst_ni,
 
-    /// A row of the communicator table has been written: its credits start anew.
+    /// A row of the communicator table has been written or taken out of use: its credits start anew.
     input  alcor_abi_pkg::shape_t       shape_i,
+    /// No phit is taken out of a window.
+    input  logic                        pause_i,
+    /// A token is on its way from here.
+    output logic                        busy_o,
     /// By communicator: global rank of a rank on the partner board.
     input  logic [31:0][15:0]           partner_i,
+    /// By communicator: key of the row. A phit with another key is dropped.
+    input  logic [31:0][7:0]            key_i,
+    /// Communicators whose row was taken out of use: their phits are dropped.
+    input  logic [31:0]                 closed_i,
+    /// Pulse: a phit is dropped.
+    output logic                        stale_o,
     /// Collectives under way.
     input  alcor_abi_pkg::collectives_t collectives_i,
     /// A collective begins.
@@ -105,6 +115,15 @@ module coll_stage #(
     /// Communicators whose phits the copy unit holds: their signatures wait.
     input  logic [31:0]                 copy_holds_i,
 
+    /// Communicators that have a credit for a result, or need none.
+    input  logic [31:0]                 result_credit_i,
+    /// Pulse: a result that is no signature has been chosen in the cycle before.
+    output alcor_abi_pkg::row_pulse_t   result_take_o,
+    /// In stage 0, by communicator: a credit towards the partner is left for a result.
+    output logic [31:0]                 fold_credit_o,
+    /// In stage 0, by communicator: the credit is used.
+    input  logic [31:0]                 fold_take_i,
+
     /// Copy unit [0], reader [1]: communicator whose credits towards the partner are looked up.
     input  logic [1:0][4:0]             look_row_i,
     /// There is a credit.
@@ -136,6 +155,7 @@ module coll_stage #(
   localparam int unsigned ResultDepth = 32;
   localparam int unsigned ResultW = $clog2(ResultDepth + 1);
   localparam int unsigned TagW = 1 + TokenHeadW + SpanW;
+  localparam int unsigned FlyingW = $clog2(AGLU_LATENCY + 2);
 
   `ALCOR_PHIT_TYPE(PHIT_W)
   `ALCOR_TOKEN_TYPES(PHIT_W)
@@ -173,18 +193,22 @@ module coll_stage #(
   // ---------------------------------------------------------------- windows
 
   phit_t rx;
-  logic rx_push, rx_credit;
+  logic rx_push, rx_credit, rx_fits;
   alcor_abi_pkg::row_t rx_row;
   alcor_abi_pkg::span_t rx_span;
   alcor_abi_pkg::arrival_note_t rx_note, head_note;
   alcor_abi_pkg::returned_t returned;
+  alcor_abi_pkg::row_pulse_t flush;
 
+  assign flush     = {shape_i.valid && shape_i.flush, shape_i.row};
   assign rx        = rx_phit_i;
   assign rx_row    = rx.head.low.context_;
   assign rx_span   = {rx.head.position.word, rx.head.position.words};
   assign rx_note   = {rx.head.high.parity, rx.head.high.kind};
-  assign rx_credit = rx_valid_i && rx.head.high.kind == PK_CREDIT;
-  assign rx_push   = rx_valid_i && !rx_credit;
+  assign rx_fits   = rx.head.high.key == key_i[rx_row] && !closed_i[rx_row];
+  assign stale_o   = rx_valid_i && !rx_fits;
+  assign rx_credit = rx_valid_i && rx_fits && rx.head.high.kind == PK_CREDIT;
+  assign rx_push   = rx_valid_i && rx_fits && rx.head.high.kind != PK_CREDIT;
   assign returned  = {rx_credit, rx_row, rx.head.position.word[15:0]};
 
   logic [31:0] arrived, own;
@@ -200,6 +224,7 @@ module coll_stage #(
   ) u_arrivals (
       .clk_i      (clk_i),
       .rst_ni     (rst_ni),
+      .flush_i    (flush),
       .push_i     (rx_push),
       .push_row_i (rx_row),
       .push_data_i({rx_span, rx.data}),
@@ -218,6 +243,7 @@ module coll_stage #(
   ) u_own (
       .clk_i      (clk_i),
       .rst_ni     (rst_ni),
+      .flush_i    (flush),
       .push_i     (division.keep),
       .push_row_i (in.head.row),
       .push_data_i(in.body),
@@ -245,6 +271,7 @@ module coll_stage #(
     if (!rst_ni) begin
       passed_q <= '0;
     end else begin
+      if (shape_i.valid) passed_q[shape_i.row] <= 1'b0;
       if (`ALCOR_AWAKE(pick_valid || end_i.valid)) begin
         /* verilator unroll_disable */
         for (int unsigned c = 0; c < Contexts; c++) begin
@@ -258,7 +285,7 @@ module coll_stage #(
   coll_pick u_pick (
       .clk_i       (clk_i),
       .rst_ni      (rst_ni),
-      .candidates_i(candidates),
+      .candidates_i(candidates & {32{!pause_i}}),
       .failed_i    (pick_valid && !(head_pop || own_pop)),
       .valid_o     (pick_valid),
       .row_o       (pick)
@@ -302,7 +329,7 @@ module coll_stage #(
     end
   end
 
-  assign room    = is_final ? result_room : next_room_i;
+  assign room    = is_final ? result_room && (result_credit_i[pick] || own_signature) : next_room_i;
   assign combine = (is_match || is_alone) && room && !(own_signature && copy_holds_i[pick]);
 
   assign next_o       = {pick, own_signature, 2'd0};
@@ -357,6 +384,16 @@ module coll_stage #(
       .tag_o      ({sum_final, out.head, out.body.span})
   );
 
+  assign result_take_o = {fire_q && fire_final_q && !fire_head_q.signature, fire_head_q.row};
+
+  // Tokens in the vector unit that go to the next stage.
+  logic [FlyingW-1:0] flying_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) flying_q <= '0;
+    else flying_q <= flying_q + FlyingW'(next_take_o) - FlyingW'(out_valid_o);
+  end
+
   assign out_valid_o = sum_valid && !sum_final;
   assign out_o       = out;
 
@@ -390,11 +427,12 @@ module coll_stage #(
 
   // ---------------------------------------------------------------- credits, and to the partner
 
-  logic credit_room, tx_room, pay_valid, pay_ready;
+  logic credit_room, tx_room, tx_busy, pay_valid, pay_ready;
   alcor_abi_pkg::row_t pay_row;
   logic [15:0] pay_phits;
 
   assign ask_room_o = credit_room && tx_room;
+  assign busy_o     = pick_valid || flying_q != '0 || results_q != '0 || tx_busy;
 
   coll_credits #(
       .WINDOW(WINDOW)
@@ -410,6 +448,8 @@ module coll_stage #(
       .look_row_i   (look_row_i),
       .look_credit_o(look_credit_o),
       .look_take_i  (look_take_i),
+      .result_credit_o(fold_credit_o),
+      .result_take_i(fold_take_i),
       .in_row_i     (in.head.row),
       .unsent_i     (division.unsent),
       .unkept_i     (division.unkept),
@@ -432,7 +472,9 @@ module coll_stage #(
       .clk_i        (clk_i),
       .rst_ni       (rst_ni),
       .partner_i    (partner_i),
+      .key_i        (key_i),
       .collectives_i(collectives_i),
+      .busy_o       (tx_busy),
       .tap_room_o   (tx_room),
       .tap_take_i   (ask_take_i && ask_sends),
       .tap_return_i (division.unsent),
@@ -470,7 +512,7 @@ module coll_stage #(
         came_parity_q[rx_row]    <= rx_note.parity;
         came_signature_q[rx_row] <= rx_note.kind == PK_SIGNATURE;
       end
-      if (shape_i.valid) fresh_q[shape_i.row] <= 1'b1;
+      if (shape_i.valid && shape_i.flush) fresh_q[shape_i.row] <= 1'b1;
     end
   end
   `ALCOR_IMPLIES(a_in_turn, rx_push && !fresh_q[rx_row],

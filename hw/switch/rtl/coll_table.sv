@@ -9,6 +9,10 @@ import alcor_switch_pkg::*;
 /// A row holds the number of boards, this board's label among them, its members on this board and,
 /// for each stage of the collective algorithms, the rank to talk to. What follows from these, and is
 /// needed in every cycle, is worked out when the row is written.
+///
+/// Each row has a key, which phits of its communicator carry. After reset all keys are 0. The rows of the world and of the
+/// barrier keep phits with this key before they are written, since a partner board may be ahead. Every other row takes no
+/// phits before it is written, nor does a row that was taken out of use before it is written again.
 module coll_table #(
     /// Ranks of the board.
     parameter int unsigned RANKS = 1,
@@ -22,8 +26,20 @@ module coll_table #(
 
     /// By rank: a write into the rank's page, the part of collectives; a page_write_t.
     input  logic [RANKS-1:0][PageWriteW-1:0] write_i,
+    /// Rows in which a rank's collective has not ended.
+    input  logic [31:0]                      posted_i,
+    /// Rows are not written.
+    input  logic                             hold_i,
+    /// A write waits until its row is out of use.
+    output alcor_abi_pkg::row_pulse_t        wait_o,
+    /// With `hold_i`: a row is closed. No collective begins in it, and its phits are dropped.
+    input  alcor_abi_pkg::row_pulse_t        close_i,
+    /// With `hold_i`: a row is taken out of use.
+    input  alcor_abi_pkg::row_pulse_t        retire_i,
+    /// Ranks with a write that has not been carried out.
+    output logic [RANKS-1:0]                 waiting_o,
 
-    /// A row has been written.
+    /// A row has been written, or taken out of use.
     output alcor_abi_pkg::shape_t            shape_o,
     /// The table.
     output alcor_abi_pkg::comm_table_t       table_o,
@@ -35,11 +51,13 @@ module coll_table #(
 
   // Ranks may write at the same time; their writes come to the table one after the other. A row is
   // nine writes at most, so a FIFO of 16 holds the writes of a rank that waits for all others.
-  logic [RANKS-1:0] waiting, pick;
+  logic [RANKS-1:0] waiting, pick, taken;
   logic [RANKS-1:0][5:0] offsets;
   logic [RANKS-1:0][31:0] operands;
   logic [RANKS-1:0][4:0] row_q;
-  logic busy;
+  logic [RANKS-1:0][7:0] key_q;
+  logic some, changes, busy, retire_q;
+  logic [7:0] key, shape_key_q;
   logic [5:0] offset;
   logic [31:0] data;
   alcor_abi_pkg::row_t row, shape_row_q;
@@ -64,34 +82,48 @@ module coll_table #(
         .ready_o(),
         .data_i ({write.offset[5:0], write.data}),
         .valid_o(waiting[r]),
-        .ready_i(pick[r]),
+        .ready_i(taken[r]),
         .data_o ({offsets[r], operands[r]}),
         .empty_o(),
         .usage_o()
     );
 
     always_ff @(posedge clk_i) begin
-      if (!rst_ni) row_q[r] <= '0;
-      else if (pick[r] && offsets[r] == RANK_COMM_ROW_OFFSET[5:0]) row_q[r] <= operand.context_;
+      if (!rst_ni) begin
+        row_q[r] <= '0;
+        key_q[r] <= '0;
+      end else if (taken[r] && offsets[r] == RANK_COMM_ROW_OFFSET[5:0]) begin
+        row_q[r] <= operand.context_;
+        key_q[r] <= operand.key;
+      end
     end
   end
 
   always_comb begin
-    busy   = 1'b0;
+    some   = 1'b0;
     pick   = '0;
     offset = '0;
     data   = '0;
     row    = '0;
+    key    = '0;
     for (int unsigned r = 0; r < RANKS; r++) begin
-      if (!busy && waiting[r]) begin
-        busy    = 1'b1;
+      if (!some && waiting[r]) begin
+        some    = 1'b1;
         pick[r] = 1'b1;
         offset  = offsets[r];
         data    = operands[r];
         row     = row_q[r];
+        key     = key_q[r];
       end
     end
   end
+
+  // A row is written when it is out of use, and when the collectives that were posted in it have ended.
+  assign changes = some && offset != RANK_COMM_ROW_OFFSET[5:0];
+  assign busy    = some && !(changes && (table_o.valid[row] || posted_i[row] || shape_valid_q || hold_i));
+  assign taken   = pick & {RANKS{busy}};
+  assign waiting_o = waiting | {RANKS{shape_valid_q}};
+  assign wait_o  = {changes && table_o.valid[row] && !shape_valid_q, row};
 
   assign shape   = data;
   assign partner = data;
@@ -104,10 +136,12 @@ module coll_table #(
           if (offset == RANK_COMM_PARTNER_OFFSET[5:0] + 6'(4 * s) && row == 5'(c)) partner_o[s][c] <= partner.rank;
         end
       end
-      shape_row_q <= row;
-      shape_q     <= shape;
     end
-    shape_valid_q <= rst_ni && busy && offset == RANK_COMM_SHAPE_OFFSET[5:0];
+    retire_q      <= retire_i.valid;
+    shape_row_q   <= retire_i.valid ? retire_i.row : row;
+    shape_q       <= retire_i.valid ? '0 : shape;
+    shape_key_q   <= key;
+    shape_valid_q <= rst_ni && (retire_i.valid || (busy && offset == RANK_COMM_SHAPE_OFFSET[5:0]));
   end
 
   // The largest power of two below the number of boards, and how many halvings there are.
@@ -131,7 +165,8 @@ module coll_table #(
   assign lower = folds && shape_q.label < shape_q.boards - power;
 
   always_ff @(posedge clk_i) begin
-    shape_o <= {rst_ni && shape_valid_q, shape_row_q, stages, folds, upper, lower};
+    shape_o <= {rst_ni && shape_valid_q, shape_row_q, retire_q || table_o.key[shape_row_q] != shape_key_q,
+                stages, folds, upper, lower};
     if (shape_valid_q) begin
       /* verilator unroll_disable */
       for (int unsigned c = 0; c < Contexts; c++) begin
@@ -142,12 +177,25 @@ module coll_table #(
           table_o.stages[c] <= stages;
           table_o.upper[c]  <= upper;
           table_o.lower[c]  <= lower;
-          for (int unsigned r = 0; r < RANKS; r++) member_o[r][c] <= shape_q.members[r];
+          // Members of a row out of use are told so.
+          if (retire_q) begin
+            table_o.closed[c] <= 1'b1;
+          end else begin
+            table_o.key[c] <= shape_key_q;
+            if (shape_q.boards != '0) table_o.closed[c] <= 1'b0;
+            for (int unsigned r = 0; r < RANKS; r++) member_o[r][c] <= shape_q.members[r];
+          end
         end
       end
     end
+    if (close_i.valid) begin
+      table_o.valid[close_i.row]  <= 1'b0;
+      table_o.closed[close_i.row] <= 1'b1;
+    end
     if (!rst_ni) begin
-      table_o.valid <= '0;
+      table_o.valid  <= '0;
+      table_o.key    <= '0;
+      table_o.closed <= ~(32'd1 | (32'd1 << SyncContext));
       table_o.upper <= '0;
       table_o.lower <= '0;
       member_o      <= '0;
@@ -155,5 +203,6 @@ module coll_table #(
   end
 
   `ALCOR_CHECK_PARAM(g_check_stages, STAGES >= 1 && STAGES <= 7, "coll_table: STAGES must be 1 to 7")
+  `ALCOR_IMPLIES(a_retired_in_hold, retire_i.valid || close_i.valid, hold_i && !shape_valid_q)
 
 endmodule

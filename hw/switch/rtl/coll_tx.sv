@@ -25,8 +25,12 @@ module coll_tx #(
 
     /// By communicator: global rank of a rank on the partner board.
     input  logic [31:0][15:0]           partner_i,
+    /// By communicator: key of the row.
+    input  logic [31:0][7:0]            key_i,
     /// Collectives under way.
     input  alcor_abi_pkg::collectives_t collectives_i,
+    /// A tap is here or on its way.
+    output logic                        busy_o,
 
     /// There is room for a tap.
     output logic                        tap_room_o,
@@ -163,6 +167,7 @@ module coll_tx #(
     head.high.stage     = 3'(STAGE);
     head.high.kind      = kind;
     head.high.parity    = parity;
+    head.high.key       = key_i[token.head.row];
     head.low.dest       = partner_i[token.head.row];
     head.low.context_   = token.head.row;
     head.low.opcode     = call.opcode;
@@ -178,6 +183,7 @@ module coll_tx #(
   end
 
   assign tx_phit_o = phit_q;
+  assign busy_o    = taps_q != '0;
 
   `ALCOR_CHECK_PARAM(g_check_depth, DEPTH >= 2 && (DEPTH & (DEPTH - 1)) == 0, "coll_tx: DEPTH must be a power of two")
   // Room was taken before, so no token is ever lost.

@@ -1,5 +1,6 @@
 `include "assertions.svh"
 
+import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
 
 /// The windows of all communicators in one memory: a ring of WINDOW phits for each.
@@ -18,6 +19,9 @@ module coll_window #(
     input  logic              clk_i,
     /// Synchronous reset, active low; empties all rings.
     input  logic              rst_ni,
+
+    /// A ring is emptied: a phit that is written into the ring in the same cycle stays.
+    input  alcor_abi_pkg::row_pulse_t flush_i,
 
     /// A phit is written. The ring has room: the caller counts.
     input  logic              push_i,
@@ -67,6 +71,10 @@ module coll_window #(
             if (drained) some_o[c] <= 1'b0;
           end
         end
+      end
+      if (flush_i.valid) begin
+        some_o[flush_i.row] <= 1'b0;
+        read_q[flush_i.row] <= write_q[flush_i.row];
       end
       if (push_i) begin
         /* verilator unroll_disable */
@@ -122,8 +130,9 @@ module coll_window #(
       .rdata_o(fetched)
   );
 
-  // A phit that is written into an empty ring, or while the only phit of its ring is taken.
-  assign becomes_head = !some_o[push_row_i] || (pop_i && drained && head_row_i == push_row_i);
+  // A phit that is written into an empty ring, or while its ring's only phit is taken or the ring is emptied.
+  assign becomes_head = !some_o[push_row_i] || (pop_i && drained && head_row_i == push_row_i)
+      || (flush_i.valid && flush_i.row == push_row_i);
   assign head_note_o  = (fetched_q && fetched_row_q == head_row_i) ? fetched : note_q[head_row_i];
 
   always_ff @(posedge clk_i) begin
@@ -146,6 +155,8 @@ module coll_window #(
   `ALCOR_CHECK_PARAM(g_check_window, WINDOW >= 2 && (WINDOW & (WINDOW - 1)) == 0,
                      "coll_window: WINDOW must be a power of two")
   `ALCOR_IMPLIES(a_no_underrun, pop_i, some_o[head_row_i])
+  // Nothing is taken out of a ring that is emptied.
+  `ALCOR_IMPLIES(a_emptied, flush_i.valid && (pop_i || fetched_q), flush_i.row != (pop_i ? head_row_i : fetched_row_q))
   // An UltraRAM defines no result of a read at the address that is written in the same cycle.
   `ALCOR_IMPLIES(a_no_collision, push_i && pop_i, {push_row_i, write_at} != {head_row_i, read_at})
   // Both pointers of a ring with phits are equal when the ring is full.

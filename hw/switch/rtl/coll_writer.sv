@@ -25,6 +25,8 @@ module coll_writer #(
     input  logic                               rst_ni,
     /// By rank: communicators that the rank is a member of.
     input  logic [RANKS-1:0][31:0]             member_i,
+    /// A token is here.
+    output logic                               busy_o,
 
     /// A token is offered.
     input  logic                               valid_i,
@@ -74,6 +76,7 @@ module coll_writer #(
   logic first_moves, second_moves;
   logic [RANKS-1:0] done_q, waits;
 
+  assign busy_o            = first_valid_q || second_q;
   assign ready_o           = !first_valid_q || first_moves;
   assign first_moves       = first_valid_q && (!second_q || second_moves);
   assign destination_row_o = first_q.head.row;

@@ -49,6 +49,10 @@ module collective_unit #(
     output logic [RANKS-1:0][31:0]            posted_o,
     /// Communicators with a collective under way.
     output logic [31:0]                       active_o,
+    /// Phits that were dropped in the cycle before, as their row is out of use or has another key.
+    output logic [2:0]                        stale_o,
+    /// Ranks with a write of a row that has not been carried out.
+    output logic [RANKS-1:0]                  writes_o,
 
     /// By rank: a completion is offered.
     output logic [RANKS-1:0]                  complete_valid_o,
@@ -121,6 +125,11 @@ module collective_unit #(
   logic [RANKS-1:0][31:0] member;
   logic [STAGES-1:0][31:0][15:0] partner;
 
+  // Rows that are taken out of use.
+  alcor_abi_pkg::row_pulse_t table_wait, close, retire;
+  logic [31:0] any_posted, stuck;
+  logic hold, pause;
+
   coll_table #(
       .RANKS (RANKS),
       .STAGES(STAGES)
@@ -128,6 +137,12 @@ module collective_unit #(
       .clk_i    (clk_i),
       .rst_ni   (rst_ni),
       .write_i  (write_i),
+      .posted_i (any_posted),
+      .hold_i   (hold),
+      .wait_o   (table_wait),
+      .close_i  (close),
+      .retire_i (retire),
+      .waiting_o(writes_o),
       .shape_o  (shape),
       .table_o  (rows),
       .member_o (member),
@@ -147,6 +162,7 @@ module collective_unit #(
   logic [RANKS-1:0][DestinationW-1:0] destination;
 
   logic [RANKS-1:0][31:0] cancel;
+  logic [RANKS-1:0] drains;
 
   coll_lost #(
       .RANKS(RANKS)
@@ -156,8 +172,27 @@ module collective_unit #(
       .lost_i  (lost_i),
       .cancel_i(cancel_i),
       .member_i(member),
+      .closed_i(rows.closed),
+      .drain_o (drains),
       .cancel_o(cancel)
   );
+
+  // A rank that is being reset may have a collective under way whose members on other boards never post it. One on this
+  // board alone comes to its end.
+  logic [31:0] has_partners;
+  for (genvar c = 0; c < 32; c++) begin : g_has_partners
+    assign has_partners[c] = rows.stages[c] != '0;
+  end
+
+  always_comb begin
+    any_posted = '0;
+    stuck      = '0;
+    for (int unsigned r = 0; r < RANKS; r++) begin
+      any_posted = any_posted | posted_o[r];
+      stuck      = stuck | (posted_o[r] & {32{drains[r]}});
+    end
+    stuck = stuck & collectives.active & has_partners;
+  end
 
   for (genvar r = 0; r < RANKS; r++) begin : g_rank
     coll_commands #(
@@ -198,7 +233,10 @@ module collective_unit #(
   alcor_abi_pkg::plan_t plan;
   logic [STAGES-1:0][StagePlanW-1:0] stage_plan;
   logic [STAGES-1:0][31:0] spreads, leaving, owes;
-  logic [31:0] here, owes_any, holds;
+  logic [31:0] fold_credit, here, owes_any, holds, sending, under_way, fold_takes;
+  logic [STAGES-1:0] stage_busy, stale;
+  logic [STAGES-1:0][RowPulseW-1:0] result_take;
+  logic reader_busy, copy_busy, writer_busy;
 
   coll_control #(
       .RANKS (RANKS),
@@ -209,12 +247,14 @@ module collective_unit #(
       .clk_i        (clk_i),
       .rst_ni       (rst_ni),
       .shape_i      (shape),
+      .pause_i      (pause),
       .table_i      (rows),
       .member_i     (member),
       .posted_i     (posted_o),
       .cancel_i     (cancel),
       .leaving_i    (leaving),
       .end_i        (ended),
+      .writes_i     (writes_o != '0),
       .sync_begin_i (sync_begin_i),
       .sync_ready_o (sync_ready_o),
       .begin_o      (begins),
@@ -230,7 +270,41 @@ module collective_unit #(
 
   always_comb begin
     owes_any = '0;
-    for (int unsigned s = 0; s < STAGES; s++) owes_any = owes_any | owes[s];
+    // A signature that closes a collective may leave this board after the collective has ended here; nothing else does.
+    under_way = collectives.active | sending;
+    for (int unsigned s = 0; s < STAGES; s++) begin
+      owes_any  = owes_any | owes[s];
+      under_way = under_way | leaving[s];
+    end
+  end
+
+  coll_retire u_retire (
+      .clk_i      (clk_i),
+      .rst_ni     (rst_ni),
+      .cancel_i   (stuck),
+      .write_i    (table_wait),
+      .under_way_i(under_way),
+      .busy_i     (begins.valid || reader_busy || stage_busy != '0 || copy_busy || writer_busy),
+      .hold_o     (hold),
+      .pause_o    (pause),
+      .close_o    (close),
+      .retire_o   (retire)
+  );
+
+  always_ff @(posedge clk_i) stale_o <= rst_ni ? 3'($countones(stale)) : '0;
+
+  // A result of a stage is for a folded label, too: its credit is one of stage 0's, and is taken before the result sets out.
+  // So results never wait for another board, whose members may be gone.
+  logic [STAGES-1:0][31:0] fold_take;
+  for (genvar s = 0; s < STAGES; s++) begin : g_fold
+    alcor_abi_pkg::row_pulse_t taken;
+    assign taken        = result_take[s];
+    assign fold_take[s] = (32'(taken.valid) << taken.row) & rows.lower;
+  end
+
+  always_comb begin
+    fold_takes = '0;
+    for (int unsigned s = 0; s < STAGES; s++) fold_takes = fold_takes | fold_take[s];
   end
 
   // ---------------------------------------------------------------- reader, stages, copy unit, writer
@@ -267,6 +341,8 @@ module collective_unit #(
       .clk_i          (clk_i),
       .rst_ni         (rst_ni),
       .shape_i        (shape),
+      .pause_i        (pause),
+      .busy_o         (reader_busy),
       .member_i       (member),
       .begin_i        (begins),
       .plan_i         (plan),
@@ -300,6 +376,15 @@ module collective_unit #(
   );
 
   for (genvar s = 0; s < STAGES; s++) begin : g_stage
+    logic [31:0] stage_fold_credit;
+
+    if (s == 0) begin : g_folds
+      assign fold_credit = stage_fold_credit;
+    end else begin : g_no_fold
+      logic unused_fold_credit;
+      assign unused_fold_credit = ^stage_fold_credit;
+    end
+
     coll_stage #(
         .STAGE   (s),
         .STAGES  (STAGES),
@@ -312,7 +397,12 @@ module collective_unit #(
         .clk_i         (clk_i),
         .rst_ni        (rst_ni),
         .shape_i       (shape),
+        .pause_i       (pause),
+        .busy_o        (stage_busy[s]),
         .partner_i     (partner[s]),
+        .key_i         (rows.key),
+        .closed_i      (rows.closed),
+        .stale_o       (stale[s]),
         .collectives_i (collectives),
         .begin_i       (begins),
         .plan_i        (stage_plan[s]),
@@ -340,6 +430,10 @@ module collective_unit #(
         .copy_head_o   (copy_head[s]),
         .copy_body_o   (copy_body[s]),
         .copy_holds_i  (holds),
+        .result_credit_i(fold_credit | ~rows.lower),
+        .result_take_o (result_take[s]),
+        .fold_credit_o (stage_fold_credit),
+        .fold_take_i   ((s == 0) ? fold_takes : '0),
         .look_row_i    ({reader_ask.head.row, look_row}),
         .look_credit_o ({read_credit[s], look_credit[s]}),
         .look_take_i   ({read_take[s], look_take[s]}),
@@ -387,6 +481,8 @@ module collective_unit #(
       .look_credit_i (look_credit),
       .look_take_o   (look_take),
       .holds_o       (holds),
+      .busy_o        (copy_busy),
+      .sending_o     (sending),
       .send_valid_o  (send_valid),
       .send_ready_i  (send_ready),
       .keep_valid_o  (keep_valid),
@@ -403,6 +499,7 @@ module collective_unit #(
       .clk_i            (clk_i),
       .rst_ni           (rst_ni),
       .member_i         (member),
+      .busy_o           (writer_busy),
       .valid_i          (keep_valid),
       .ready_o          (keep_ready),
       .token_i          (out),

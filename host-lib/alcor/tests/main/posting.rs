@@ -284,6 +284,7 @@ fn a_collective_is_the_operands_that_changed_and_a_go() {
         .run(1, |rank| {
             let shape =
                 |members| page::comm_shape::BOARDS.put(1) | page::comm_shape::MEMBERS.put(members);
+            let row = |row, key| page::comm_row::CONTEXT.put(row) | page::comm_row::KEY.put(key);
             // The barrier's row and the world's come before anything else.
             let first = take(&log);
             let of_tables = [
@@ -307,9 +308,9 @@ fn a_collective_is_the_operands_that_changed_and_a_go() {
             assert_eq!(
                 collective(&take(&log)),
                 [
-                    (page::COMM_ROW, 1),
+                    (page::COMM_ROW, row(1, 1)),
                     (page::COMM_SHAPE, shape(1)),
-                    (page::COMM_ROW, 2),
+                    (page::COMM_ROW, row(2, 2)),
                     (page::COMM_SHAPE, shape(1)),
                 ]
             );

@@ -1,9 +1,7 @@
 //! A rank whose program writes random values to its page, beside ranks that compute and check.
 //!
 //! `docs/trust.md` lists the rights of a rank. It may spoil its own memory and windows that grant writing, end the run (ABORT) and
-//! write rows of communicators. ABORT and rows are left out here. No other write may change a result of another rank.
-//! With several boards, the rank posts no collectives: a reset waits for those that have begun, and members on other boards
-//! do not join in.
+//! write rows of communicators. ABORT is left out here, and so are rows but for one that the others do not use. No other write may change a result of another rank.
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -156,6 +154,9 @@ impl Place {
     }
 }
 
+/// The row of the hostile rank.
+const OWN_ROW: u32 = 30;
+
 /// Purposes of noise.
 const GUARD: u64 = 1;
 const SHOWN: u64 = 2;
@@ -166,9 +167,9 @@ fn told(me: GlobalRank, round: u32, what: &str) -> impl Display {
 }
 
 /// Whether a write there is left out.
-fn is_left_out(offset: u32, boards: u32) -> bool {
+fn is_left_out(offset: u32) -> bool {
     let rows = page::COMM_ROW..page::COMM_PARTNER + 4 * page::COMM_PARTNER_COUNT;
-    offset == command(Opcode::Abort) || rows.contains(&offset) || (boards > 1 && offset == page::C_GO)
+    offset == command(Opcode::Abort) || rows.contains(&offset)
 }
 
 /// Writes random registers of the rank's own page, and random words of the rank's own memory. The rank begins the run anew
@@ -176,11 +177,11 @@ fn is_left_out(offset: u32, boards: u32) -> bool {
 fn write_at_random(context: &Context, rank: &mut Rank) -> Result<(), Failure> {
     let mut rng = context.rng(&[u64::from(rank.pid().0)]);
     let (memory, ranks) = (rank.board().node_bytes, rank.nprocs());
-    let boards = ranks / rank.board().ranks;
     let commands: Vec<Opcode> = Opcode::ALL.iter().copied().filter(|opcode| !RARE.contains(opcode)).collect();
     let mut left = context.scale(4_000, 200_000);
     let mut retired = 0;
     while left > 0 {
+        write_own_row(&mut rng, rank)?;
         for _ in 0..rng.random_range(20..400).min(left) {
             let offset = match rng.random_range(0..1000) {
                 ..750 => command(*commands.choose(&mut rng).expect("some")),
@@ -188,7 +189,7 @@ fn write_at_random(context: &Context, rank: &mut Rank) -> Result<(), Failure> {
                 960..970 => rng.random_range(0..64) * 4,
                 _ => rng.random_range(0x100..0x400) * 4,
             };
-            if is_left_out(offset, boards) {
+            if is_left_out(offset) {
                 continue;
             }
             let value = value(&mut rng, offset, ranks, memory);
@@ -223,6 +224,29 @@ fn write_at_random(context: &Context, rank: &mut Rank) -> Result<(), Failure> {
     }
     let least = context.scale(500, 25_000);
     holds("commands of the hostile rank that left its queue", format_args!("at least {least}"), retired >= least, retired)
+}
+
+/// Writes a row that no communicator of the others has, with the rank as the board's only member and partners on any board, so
+/// that a collective in the row begins at once and waits for ever.
+fn write_own_row(rng: &mut ChaCha8Rng, rank: &mut Rank) -> Result<(), Failure> {
+    let (info, ranks) = (rank.board().clone(), rank.nprocs());
+    if !info.has_switch() {
+        return Ok(());
+    }
+    let boards = rng.random_range(1..=1 << info.stages);
+    let key = page::comm_row::KEY.put(rng.random_range(0..256));
+    let mut writes = vec![(page::COMM_ROW, page::comm_row::CONTEXT.put(OWN_ROW) | key)];
+    for stage in 0..info.stages {
+        writes.push((page::COMM_PARTNER + 4 * stage, rng.random_range(0..ranks)));
+    }
+    let shape = page::comm_shape::BOARDS.put(boards)
+        | page::comm_shape::LABEL.put(rng.random_range(0..boards))
+        | page::comm_shape::MEMBERS.put(1 << (rank.pid().0 % info.ranks));
+    writes.push((page::COMM_SHAPE, shape));
+    for (offset, value) in writes {
+        rank.port().write32(PageOffset(offset), value)?;
+    }
+    Ok(())
 }
 
 /// Resets the rank. RESET_STATE when the reset is over, or after so many cycles.
@@ -281,6 +305,9 @@ const REGISTERS: [u32; 22] = [
 fn value(rng: &mut ChaCha8Rng, offset: u32, ranks: u32, memory: u32) -> u32 {
     if rng.random_bool(0.1) {
         return rng.random();
+    }
+    if offset == page::C_GO && rng.random_bool(0.5) {
+        return page::c_go::CONTEXT.put(OWN_ROW) | page::c_go::ID.put(rng.random_range(0..40));
     }
     match Opcode::from_bits(offset / 4).filter(|_| offset < 0x400) {
         Some(Opcode::XPut | Opcode::XGet | Opcode::XSend | Opcode::XAnnounce | Opcode::XReceive | Opcode::XProbe) => {

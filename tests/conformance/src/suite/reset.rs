@@ -5,9 +5,13 @@ use std::collections::BTreeSet;
 use std::thread;
 
 use alcor::abi::board::{self, place};
-use alcor::abi::rank::events;
-use alcor::{Communicator, Error, GlobalRank, Opcode, Operation, Options, PageOffset, Rank, Rights, Status};
+use alcor::abi::packets::cq_entry;
+use alcor::abi::rank::{self as page, events};
+use alcor::abi::{Algorithm, CQ_ENTRY_BYTES, Collective as Code, Datatype, Operation as OperationCode};
+use alcor::{Communicator, Error, GlobalRank, NodeAddr, Opcode, Operation, Options, PageOffset, Rank, Rights, Status, Tree};
 
+use super::abort::{Cause, REASON, ended_by};
+use super::registration::idle;
 use crate::failure::{fails, holds, refused, same, same_bytes};
 use crate::test::tests;
 use crate::{Context, Failure};
@@ -70,6 +74,41 @@ tests! {
         works_again(context)
     }
 
+    /// The first board's ranks post an allreduce that those of the other boards never post, and all ranks are reset. Each reset
+    /// ends. Then the row is written anew, and an allreduce of all ranks in it is right, as if nothing had been.
+    behind_a_collective_of_many_boards(context, ranks >= 2) {
+        if !context.info().has_switch() {
+            return Ok(());
+        }
+        let ended = context.attempt(Options::default(), context.ranks(), |rank| {
+            let raw = Raw::new(context, rank)?;
+            // More words than partners have room for.
+            if raw.board == 0 {
+                raw.until(rank, 0)?;
+                raw.allreduce(rank, raw.words, 1)?;
+            }
+            raw.until(rank, if raw.board == 0 { 4_000 } else { 8_000 })?;
+            raw.is_reset(rank)?;
+            raw.until(rank, 16_000)?;
+            let before = rank.port().read32(PageOffset(page::RESET_STATE))?;
+            same("a rank's state after its reset", 0, before & page::reset_state::USED.mask())?;
+            raw.write_row(rank, KEY)?;
+            raw.until(rank, 20_000)?;
+            raw.ring(rank)?;
+            for (id, words) in [(0, 1), (1, 40), (2, raw.words)] {
+                raw.fill(rank, words)?;
+                raw.allreduce(rank, words, id)?;
+                raw.ended(rank, id, Status::Ok)?;
+                raw.check(rank, words)?;
+            }
+            // The library knows nothing of the reset, so the first rank ends the run.
+            raw.until(rank, if rank.pid() == GlobalRank(0) { 60_000 } else { 61_000 })?;
+            Ok(rank.abort(REASON)?)
+        });
+        ended_by(ended, GlobalRank(0), Cause::Abort)?;
+        works_again(context)
+    }
+
     /// A rank that was in a run over more boards than its own is for a reset of the boards, and its next holder is told.
     of_many_boards(context, ranks >= 1) {
         let ranks = context.info().ranks;
@@ -88,6 +127,155 @@ tests! {
             )
         })?;
         works_again(context)
+    }
+}
+
+/// Key of a row that is written anew.
+const KEY: u32 = 77;
+/// Cycles in which a rank's reset ends, whatever its collectives wait for.
+const BOUND: u64 = 2_000;
+
+/// A rank that drives collectives of the world's row by its registers.
+struct Raw {
+    board: u32,
+    tree: Tree,
+    /// Cycle that all ranks know.
+    start: u64,
+    /// Words of the longest vector.
+    words: u32,
+    source: u32,
+    destination: u32,
+    ring: u32,
+}
+
+impl Raw {
+    fn new(context: &Context, rank: &mut Rank) -> Result<Raw, Failure> {
+        let tree = rank.world()?.tree().clone();
+        let words = (rank.board().node_bytes / 32).min(6_000);
+        let start = rank.alloc::<u64>(1)?;
+        let window = rank.register(&start, Rights::ALL)?;
+        let source = rank.alloc_from(&vec![rank.pid().0 + 1; words as usize])?;
+        let destination = rank.alloc::<u32>(words as usize)?;
+        let ring = rank.alloc::<u32>(64)?;
+        if rank.pid() == GlobalRank(0) {
+            let at = rank.now()?.0 + 8_000;
+            for to in (0..rank.nprocs()).map(GlobalRank) {
+                rank.put_slice(&window, to, 0, &[at])?;
+            }
+        }
+        rank.fence()?;
+        Ok(Raw {
+            board: rank.pid().0 / context.info().ranks,
+            tree,
+            start: rank.read_vec(&start)?[0],
+            words,
+            source: source.addr().0,
+            destination: destination.addr().0,
+            ring: ring.addr().0,
+        })
+    }
+
+    /// Waits until so many cycles after the start.
+    fn until(&self, rank: &mut Rank, cycles: u64) -> Result<(), Failure> {
+        let now = rank.now()?.0;
+        holds("cycles since the start", format_args!("up to {cycles}"), now <= self.start + cycles, now - self.start)?;
+        idle(rank, self.start + cycles - now)
+    }
+
+    fn write(&self, rank: &mut Rank, writes: &[(u32, u32)]) -> Result<(), Failure> {
+        for &(offset, value) in writes {
+            rank.port().write32(PageOffset(offset), value)?;
+        }
+        Ok(())
+    }
+
+    fn allreduce(&self, rank: &mut Rank, words: u32, id: u32) -> Result<(), Failure> {
+        let what = page::c_what::OPCODE.put(Code::Allreduce as u32)
+            | page::c_what::ALGORITHM.put(Algorithm::Doubling as u32)
+            | page::c_what::OPERATION.put(OperationCode::Sum as u32)
+            | page::c_what::DATATYPE.put(Datatype::U32 as u32);
+        self.write(
+            rank,
+            &[
+                (page::C_SOURCE, self.source),
+                (page::C_FIRST, 0),
+                (page::C_WORDS, words),
+                (page::C_DESTINATION, self.destination),
+                (page::C_LOW, 0),
+                (page::C_HIGH, words),
+                (page::C_COUNT, words),
+                (page::C_WHAT, what),
+                (page::C_GO, page::c_go::ID.put(id)),
+            ],
+        )
+    }
+
+    /// Resets the rank, which takes no longer than it may.
+    fn is_reset(&self, rank: &mut Rank) -> Result<(), Failure> {
+        self.write(rank, &[(page::RANK_RESET, page::rank_reset::RESET.mask())])?;
+        idle(rank, BOUND)?;
+        let state = rank.port().read32(PageOffset(page::RESET_STATE))?;
+        let is_over = page::reset_state::BUSY.get(state) == 0;
+        holds("RESET_STATE after a reset", "not busy", is_over, format_args!("{state:#010x}"))
+    }
+
+    /// The first rank of each board writes the world's row anew.
+    fn write_row(&self, rank: &mut Rank, key: u32) -> Result<(), Failure> {
+        let boards = self.tree.boards();
+        let place = (0..).zip(boards).find(|(_, board)| board.board == self.board);
+        let Some((label, board)) = place.filter(|(_, board)| board.members[0] == rank.pid()) else {
+            return Ok(());
+        };
+        let mut writes = vec![(page::COMM_ROW, page::comm_row::KEY.put(key))];
+        for (stage, register) in self.tree.stages().iter().zip(0..) {
+            if let Some(partner) = stage.partner(label) {
+                let partner = boards[partner as usize].members[0];
+                writes.push((page::COMM_PARTNER + 4 * register, partner.0));
+            }
+        }
+        let members = (1 << board.members.len()) - 1;
+        writes.push((
+            page::COMM_SHAPE,
+            page::comm_shape::BOARDS.put(boards.len() as u32)
+                | page::comm_shape::LABEL.put(label)
+                | page::comm_shape::MEMBERS.put(members),
+        ));
+        self.write(rank, &writes)
+    }
+
+    /// An empty completion ring.
+    fn ring(&self, rank: &mut Rank) -> Result<(), Failure> {
+        rank.port().write_memory(NodeAddr(self.ring), &[0; 256])?;
+        self.write(rank, &[(page::CQ_SIZE, 4), (page::CQ_BASE, self.ring)])
+    }
+
+    /// Waits for the ring's entry of this number.
+    fn ended(&self, rank: &mut Rank, id: u32, status: Status) -> Result<(), Failure> {
+        while rank.port().read32(PageOffset(page::CQ_HEAD))? <= id {
+            idle(rank, 50)?;
+        }
+        let mut entry = [0; 4];
+        rank.port().read_memory(NodeAddr(self.ring + CQ_ENTRY_BYTES * id), &mut entry)?;
+        let entry = u32::from_le_bytes(entry);
+        same("the completion's id", id, cq_entry::ID.get(entry))?;
+        same("its status", Some(status), Status::from_bits(cq_entry::STATUS.get(entry)))
+    }
+
+    fn fill(&self, rank: &mut Rank, words: u32) -> Result<(), Failure> {
+        let data: Vec<u8> = (0..words).flat_map(|word| (rank.pid().0 * 1000 + word).to_le_bytes()).collect();
+        rank.port().write_memory(NodeAddr(self.source), &data)?;
+        rank.port().write_memory(NodeAddr(self.destination), &vec![0; data.len()])?;
+        Ok(())
+    }
+
+    fn check(&self, rank: &mut Rank, words: u32) -> Result<(), Failure> {
+        let mut found = vec![0; 4 * words as usize];
+        rank.port().read_memory(NodeAddr(self.destination), &mut found)?;
+        let ranks = rank.nprocs();
+        let expected: Vec<u8> = (0..words)
+            .flat_map(|word| (1000 * (ranks * (ranks - 1) / 2) + ranks * word).to_le_bytes())
+            .collect();
+        same_bytes("the sum", &expected, &found)
     }
 }
 

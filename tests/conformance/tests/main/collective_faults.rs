@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use alcor::abi::rank::{self as page, c_go, c_what, comm_shape};
+use alcor::abi::rank::{self as page, c_go, c_what, comm_row, comm_shape};
 use alcor::abi::{
     CQ_ENTRY_BYTES, Collective as Code, Datatype, Operation as OperationCode, packets::cq_entry,
 };
@@ -151,7 +151,9 @@ impl FaultyPort {
             (Fault::ForgetsRoot, page::C_WHAT) => {
                 value & !c_what::ROOT.mask() & !c_what::LABEL.mask()
             }
-            (Fault::ConfusesRows, page::COMM_ROW) if value == 3 => 1,
+            (Fault::ConfusesRows, page::COMM_ROW) if comm_row::CONTEXT.get(value) == 3 => {
+                value & !comm_row::CONTEXT.mask() | comm_row::CONTEXT.put(1)
+            }
             (Fault::ConfusesRows, page::C_GO) if c_go::CONTEXT.get(value) == 3 => {
                 value & !c_go::CONTEXT.mask() | c_go::CONTEXT.put(1)
             }
