@@ -104,7 +104,8 @@ pub struct End {
 
 impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.board, self.port)
+        // A name that is yet to be checked may hold anything.
+        write!(f, "{}.{}", self.board.escape_debug(), self.port)
     }
 }
 

@@ -51,7 +51,8 @@ impl Farm {
                 ));
             }
             if !self.programmers.contains_key(&board.programmer) {
-                let known: Vec<_> = self.programmers.keys().map(String::as_str).collect();
+                let names = self.programmers.keys().map(|name| name.escape_debug());
+                let known: Vec<_> = names.map(|name| name.to_string()).collect();
                 return Some(format!(
                     "board {name}: there is no programmer {:?}; there are {}, and what stands in [programmers.<name>]",
                     board.programmer,

@@ -160,6 +160,21 @@ fn a_file_that_is_not_there_or_too_long_is_said() {
     assert!(error.to_string().contains("longer than"), "{error}");
 }
 
+#[test]
+fn a_control_character_in_a_name_is_shown_escaped() {
+    let wrong = [
+        GOOD.replace(r#""left.0""#, r#""\u001bleft.0""#),
+        GOOD.replace("programmers.lab", r#"programmers."\u001b""#),
+    ];
+    for text in wrong {
+        let error = parse(&text).expect_err("no such name").to_string();
+        assert!(
+            !error.contains(char::is_control) && error.contains("u{1b}"),
+            "{error:?}"
+        );
+    }
+}
+
 proptest! {
     #[test]
     fn no_farm_is_too_strange(text in "(schema = 1\\n|\\[boards\\.[a-c]\\]\\n|host = \"h\"\\n|address = \"3b:00.0\"\\n|\\[\\[links\\]\\]\\n|ends = \\[\"a.0\", \"b.1\"\\]\\n|\\PC){0,20}") {
