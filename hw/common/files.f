@@ -8,6 +8,5 @@ common/rtl/turn_arbiter.sv
 common/rtl/memory_arbiter.sv
 common/rtl/answer_buffer.sv
 common/rtl/skid_buffer.sv
-common/rtl/register_slice.sv
 common/rtl/stream_pick.sv
 common/rtl/segmenter.sv

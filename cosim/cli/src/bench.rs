@@ -413,9 +413,8 @@ fn with_option(config: &str, name: &str, value: &str) -> String {
 
 /// Reads the name of a collective.
 fn op_by_name() -> impl TypedValueParser<Value = Op> {
-    let named = |name: String| Op::ALL.into_iter().find(|op| op.name() == name);
     PossibleValuesParser::new(Op::ALL.map(Op::name))
-        .try_map(move |name| named(name).ok_or("no such collective"))
+        .try_map(|name| Op::named(&name).ok_or("not the name of a collective"))
 }
 
 /// Opens boards and measures collectives on them.

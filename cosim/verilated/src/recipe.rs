@@ -337,7 +337,8 @@ impl<'a> Build<'a> {
                 Err(error) => return Err(error),
                 Ok(model) => {
                     if !hit {
-                        cache.trim()?;
+                        // The model is there. Entries of another user may be impossible to remove.
+                        let _ = cache.trim();
                     }
                     progress(if hit && !waited {
                         BuildEvent::CacheHit

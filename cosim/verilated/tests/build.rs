@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Barrier;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::support::{build, model, sv, toolchain};
 use verilated::{Build, BuildEvent, Error, Model, ModelCache, Sources, Toolchain};
@@ -136,6 +136,31 @@ fn a_build_to_be_killed() {
 }
 
 #[test]
+fn a_build_keeps_its_cache_below_8_gigabytes() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, days) in [("old-0", 2), ("new-0", 0)] {
+        let entry = folder.path().join(name);
+        fs::create_dir(&entry).unwrap();
+        // Sparse: both are longer than the limit, and take no room.
+        let file = fs::File::create(entry.join("model.so")).unwrap();
+        file.set_len(9_000_000_000).unwrap();
+        let used = fs::File::create(entry.join("used")).unwrap();
+        let day = Duration::from_secs(24 * 60 * 60);
+        used.set_modified(SystemTime::now() - day * days).unwrap();
+    }
+    let model = model(build("counter").cache_dir(folder.path()));
+    let cache = ModelCache::at(folder.path()).unwrap();
+    let entries = cache.entries().unwrap();
+    let mut models: Vec<_> = entries
+        .iter()
+        .filter(|entry| entry.is_model())
+        .map(|entry| entry.name())
+        .collect();
+    models.sort();
+    assert_eq!(models, [&format!("counter-{}", model.key()), "new-0"]);
+}
+
+#[test]
 fn a_killed_build_is_swept_by_a_build_of_another_model() {
     let folder = tempfile::tempdir().unwrap();
     let cache = ModelCache::at(folder.path()).unwrap();
@@ -173,8 +198,10 @@ fn a_killed_build_is_swept_by_a_build_of_another_model() {
     assert!(models[0].bytes() > 10_000 && models[0].last_use().elapsed().unwrap().as_secs() < 60);
     assert!(entries.len() > 3, "objects: {entries:?}");
     for entry in &entries {
-        // A process that another test starts has this one's files open, locks too, until it runs its own program.
+        // A process that another test starts has the files of this one open, locks too, until it runs its own program.
+        let end = Instant::now() + Duration::from_secs(60);
         while !cache.remove(entry).unwrap() {
+            assert!(Instant::now() < end, "{entry:?} stays");
             thread::sleep(Duration::from_millis(10));
         }
     }

@@ -104,7 +104,7 @@ pub struct End {
 
 impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A name that is yet to be checked may hold anything.
+        // A name may hold control characters until it is checked.
         write!(f, "{}.{}", self.board.escape_debug(), self.port)
     }
 }

@@ -178,8 +178,8 @@ impl Cluster {
         Ok(info)
     }
 
-    /// The key of a run, not 0: what a board has before it is prepared. A run on boards whose time stands still can be
-    /// repeated bit by bit, so it has the same key each time.
+    /// The key of a run. 0 is the key of boards that are not prepared. A run on boards whose time stands still repeats
+    /// bit by bit, so its key is always the same.
     fn draw_key(&self) -> u32 {
         if self.boards.iter().all(|board| board.time_stands_still()) {
             return 1;

@@ -204,6 +204,9 @@ impl Rank {
     }
 }
 
+/// Cycles between two looks at ROW_WRITES. Hardware takes some tens of cycles to take a row out of use.
+const ROWS_POLL: u64 = 32;
+
 impl Progress {
     /// Writes a row of the board's communicator table: this board's label and, of its ranks, the
     /// bits of those that are members.
@@ -235,17 +238,18 @@ impl Progress {
         self.write(rank::COMM_SHAPE, 0)
     }
 
-    /// Waits until what this rank has written to the table is there. The hardware takes a row out of
-    /// use before it writes it anew.
-    fn rows_are_written(&mut self) -> Result<()> {
+    /// Waits until the board has carried out this rank's writes to the table. The hardware takes a row
+    /// out of use before it writes the row anew.
+    fn wait_for_rows(&mut self) -> Result<()> {
         let mine = 1 << (self.me.0 % self.info().ranks);
-        while self.read_board(ROW_WRITES)? & mine != 0 {}
-        Ok(())
+        self.look_until(ROWS_POLL, &Awaited::Rows, |progress| {
+            Ok((progress.read_board(ROW_WRITES)? & mine == 0).then_some(()))
+        })
     }
 }
 
-/// A row of the communicator table, and the key of its communicator: phits that carry another key are
-/// dropped, so that two communicators that have a row one after the other never meet.
+/// A row of the communicator table, and the key of its communicator. The hardware drops phits of another
+/// key, so phits of a communicator that had the row before do not reach this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RowKey {
     pub(crate) row: u32,
@@ -711,7 +715,7 @@ fn write_own_row(rank: &mut Rank, draft: &Draft, id: CommunicatorId) -> Result<W
     let members = &draft.tree.boards()[label as usize].members;
     let bits = local_bits(members, ranks);
     rank.progress.write_row(row_key, &draft.tree, label, bits)?;
-    rank.progress.rows_are_written()?;
+    rank.progress.wait_for_rows()?;
     Ok(Written::Row(row_key))
 }
 
@@ -719,8 +723,8 @@ fn write_own_row(rank: &mut Rank, draft: &Draft, id: CommunicatorId) -> Result<W
 fn give_up_row(rank: &mut Rank, row: RowKey) -> Result<()> {
     rank.progress.clear_row(row)?;
     if let Some(claims) = &rank.rows.claims {
-        // Whoever claims it next may write through another port: this write comes first.
-        rank.progress.rows_are_written()?;
+        // The next rank to claim the row may write through another port: this write comes first.
+        rank.progress.wait_for_rows()?;
         claims.give_back(row.row);
     }
     Ok(())

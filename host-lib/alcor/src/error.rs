@@ -596,9 +596,9 @@ pub enum Error {
         /// Who received it.
         rank: GlobalRank,
     },
-    /// A switch dropped a packet that no link leads to the destination of: the rank that waits for the answer waits for ever.
+    /// A board dropped a packet because no link leads to its destination. The sender gets no answer.
     #[error(
-        "{rank}: its board dropped a packet, since no link leads to the packet's destination; the routes of the boards differ from their cables: prepare all boards of the cluster again"
+        "{rank}: EVENTS.unrouted: its board dropped a packet, as no link leads to the packet's destination; prepare all boards of the cluster with the topology of their cables"
     )]
     PacketUnrouted {
         /// A rank of the board.

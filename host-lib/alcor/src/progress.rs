@@ -189,7 +189,7 @@ impl Progress {
 
     fn wait_until_ready(&mut self) -> Result<()> {
         self.look_until(READY_POLL, &Awaited::Ready, |progress| {
-            let status = progress.port.read_board32(PageOffset(board::STATUS))?;
+            let status = progress.read_board(board::STATUS)?;
             Ok((board::status::READY.get(status) != 0).then_some(()))
         })
     }
@@ -472,7 +472,7 @@ impl Progress {
     }
 
     /// Looks every so many cycles for what no interrupt tells of, until it is there.
-    fn look_until<T>(
+    pub(crate) fn look_until<T>(
         &mut self,
         every: u64,
         awaited: &Awaited,
@@ -848,7 +848,7 @@ impl Progress {
     }
 
     fn take_abort(&mut self) -> Result<()> {
-        let status = self.port.read_board32(PageOffset(board::STATUS))?;
+        let status = self.read_board(board::STATUS)?;
         let by = GlobalRank(board::status::ABORT_RANK.get(status));
         let reason = AbortReason(board::status::ABORT_REASON.get(status) as u8);
         self.aborted = Some((by, reason));

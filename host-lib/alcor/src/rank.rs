@@ -226,8 +226,8 @@ impl Rank {
         }
         if let Some((label, _)) = tree.place(me) {
             let bits = local_bits(&tree.boards()[label as usize].members, ranks);
-            // Boards that are ahead send phits before this board's rows are written: all keys are 0 after a reset of the boards,
-            // and that is the world's.
+            // Boards that are ahead send phits before this board's rows are written. After a reset of the boards all keys are 0,
+            // so these rows have the key 0.
             let of_all = |row| RowKey::new(row, CommunicatorId::WORLD);
             self.progress
                 .write_row(of_all(table - 1), &tree, label, 0)?;

@@ -31,8 +31,8 @@ struct Claimed {
 }
 
 impl Claims {
-    /// Takes a row, unless somebody has it, or had it last with the same key: communicators of ranks that know nothing of each
-    /// other may have the same number.
+    /// Takes a row, unless a communicator has it, or the last communicator in it had the same key: two communicators
+    /// without a common member may have the same number.
     pub(crate) fn take(&self, RowKey { row, key }: RowKey) -> bool {
         let mut claimed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if claimed.taken & 1 << row != 0 || claimed.keys[row as usize] == Some(key) {

@@ -43,6 +43,8 @@ pub enum Awaited {
     Collective(Box<AwaitedCollective>),
     /// The end of a send, a receive or a probe.
     Message(Box<AwaitedMessage>),
+    /// The board to carry out writes to its communicator table.
+    Rows,
     /// Room in a FIFO of the matching unit.
     AlpuRoom,
     /// The matching unit to have carried out its commands.
@@ -136,6 +138,7 @@ impl fmt::Display for Awaited {
                 }
                 Ok(())
             }
+            Awaited::Rows => f.write_str("its writes to the communicator table (ROW_WRITES)"),
             Awaited::AlpuRoom => f.write_str("room in a FIFO of the matching unit"),
             Awaited::AlpuCommands => f.write_str("the matching unit to carry out its commands"),
             Awaited::AlpuAnswer => f.write_str("an answer of the matching unit"),

@@ -2,9 +2,9 @@
 
 /// Registers of a synchronous reset on its way to a block.
 ///
-/// `rst_no` is `rst_ni` STAGES cycles earlier, and comes from a register that nothing else loads. Each block has registers of its
-/// own, so that a block's reset starts near the block. At power-up the reset is active. `keep` stops synthesis from merging equal registers of several
-/// blocks, and `shreg_extract` from making a shift register of LUTs of them.
+/// `rst_no` follows `rst_ni` after STAGES cycles. Each block has registers of its own, so that its reset starts near the block.
+/// The attribute `keep` stops synthesis from merging the equal registers of several blocks; `shreg_extract` stops it from
+/// replacing them by a shift register of LUTs.
 module reset_pipe #(
     /// Registers, 1 or more.
     parameter int unsigned STAGES = 1

@@ -201,7 +201,7 @@
 
   // ------------------------------------------------------------------------------- board and rank
 
-  /// What a board tells a rank.
+  /// Signals from a board to one of its ranks.
   typedef struct packed {
     /// Ranks of the run: a rank that declares more is refused.
     logic [7:0] ranks;
@@ -209,7 +209,7 @@
     logic       aborted;
     /// Pulse: another rank of the board that had begun is reset.
     logic       peer_lost;
-    /// Pulse: the switch dropped a packet that no link leads to the destination of.
+    /// Pulse: the switch dropped a packet, as no link leads to its destination.
     logic       unrouted;
     /// Pulse: a packet of another run was dropped.
     logic       foreign;
@@ -220,8 +220,9 @@
     logic drain;     // the rank is being reset: all its collectives
     logic orphaned;  // another rank of the board was reset: collectives of communicators that the other rank is a member of
   } cancel_t;
+  localparam int unsigned CancelW = 2;  // bits of cancel_t
 
-  /// What a rank tells its board.
+  /// Signals from a rank to its board.
   typedef struct packed {
     /// RANK_STATE.
     board_rank_state_t state;

@@ -24,8 +24,6 @@
   } row_pulse_t;
   localparam int unsigned RowPulseW = 6;  // bits of row_pulse_t
 
-  localparam int unsigned CancelW = 2;  // bits of cancel_t
-
   // ----------------------------------------------------------------------------------------- phits
 
   /// Head of a phit on the network: the bits above the phit's data.

@@ -18,7 +18,7 @@ pub fn start() -> Dut {
 /// Words that a register slice holds.
 const SLICE: usize = 2;
 
-/// What a port sees of a channel: the bus, or the oldest word in its slice.
+/// A channel behind the slice: the bus itself, or the oldest word in the slice.
 fn offered(slice: Option<&VecDeque<u64>>, bus: Option<u64>) -> Option<u64> {
     slice.map_or(bus, |slice| slice.front().copied())
 }

@@ -96,9 +96,9 @@ module axi_dma_port #(
   assign bvalid_o  = bvalid_q;
   assign arready_o = !reading_q;
 
-  register_slice #(.WIDTH(37), .SLICE(SLICES)) u_w (
+  skid_buffer #(.WIDTH(37), .SLICE(SLICES)) u_w (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(wvalid_i), .ready_o(wready_o), .data_i({wlast_i, wstrb_i, wdata_i}),
-      .valid_o(w_valid), .ready_i(write_done), .data_o({w_last, write_strobe_o, write_data_o})
+      .valid_o(w_valid), .ready_i(write_done), .data_o({w_last, write_strobe_o, write_data_o}), .empty_o()
   );
 
   assign write_o.req     = writing_q && w_valid;
@@ -157,9 +157,9 @@ module axi_dma_port #(
       .data_o(r_data), .empty_o(), .usage_o()
   );
 
-  register_slice #(.WIDTH(33), .SLICE(SLICES)) u_r (
+  skid_buffer #(.WIDTH(33), .SLICE(SLICES)) u_r (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(r_valid), .ready_o(r_ready), .data_i(r_data),
-      .valid_o(rvalid_o), .ready_i(rready_i), .data_o({rlast_o, rdata_o})
+      .valid_o(rvalid_o), .ready_i(rready_i), .data_o({rlast_o, rdata_o}), .empty_o()
   );
 
   `ALCOR_STABLE(a_read_stable, read_o.req, read_i.gnt, read_o.address)

@@ -68,19 +68,19 @@ module axi_lite_port #(
 
   logic aw_valid, w_valid, ar_valid;
 
-  register_slice #(.WIDTH(ADDR_W), .SLICE(SLICES)) u_aw (
+  skid_buffer #(.WIDTH(ADDR_W), .SLICE(SLICES)) u_aw (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(awvalid_i), .ready_o(awready_o), .data_i(awaddr_i),
-      .valid_o(aw_valid), .ready_i(write), .data_o(write_address_o)
+      .valid_o(aw_valid), .ready_i(write), .data_o(write_address_o), .empty_o()
   );
 
-  register_slice #(.WIDTH(32), .SLICE(SLICES)) u_w (
+  skid_buffer #(.WIDTH(32), .SLICE(SLICES)) u_w (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(wvalid_i), .ready_o(wready_o), .data_i(wdata_i),
-      .valid_o(w_valid), .ready_i(write), .data_o(write_data_o)
+      .valid_o(w_valid), .ready_i(write), .data_o(write_data_o), .empty_o()
   );
 
-  register_slice #(.WIDTH(ADDR_W), .SLICE(SLICES)) u_ar (
+  skid_buffer #(.WIDTH(ADDR_W), .SLICE(SLICES)) u_ar (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(arvalid_i), .ready_o(arready_o), .data_i(araddr_i),
-      .valid_o(ar_valid), .ready_i(!rvalid_q), .data_o(read_address_o)
+      .valid_o(ar_valid), .ready_i(!rvalid_q), .data_o(read_address_o), .empty_o()
   );
 
   assign write_valid_o = aw_valid && w_valid && !bvalid_q;

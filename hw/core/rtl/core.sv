@@ -451,7 +451,7 @@ module core #(
     assign sync_status[r] = sync.status;
     assign sync_slot[r]   = sync.slot;
 
-    // The registers of collectives. Declared outside of `g_links`, where Yosys finds no width of it.
+    // Writes to the registers of collectives. They stand outside of `g_links`, since Yosys finds no width for them there.
     assign collective_write[r] = {page_write[r] && page_offset[r][11:9] == 3'b100, page_offset[r], page_data[r]};
   end
 

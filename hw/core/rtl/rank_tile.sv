@@ -53,9 +53,9 @@ module rank_tile #(
     output logic                             reading_o,
     /// This rank's number on the network.
     input  logic [7:0]                       rank_i,
-    /// What the board tells the rank.
+    /// From the board.
     input  alcor_abi_pkg::board_to_rank_t    board_i,
-    /// What the rank tells the board.
+    /// To the board.
     output alcor_abi_pkg::rank_to_board_t    board_o,
 
     /// Host: a write into the rank's page.

@@ -48,9 +48,9 @@ module rma_coprocessor #(
     input  logic                             rst_ni,
     /// This rank's number on the network; constant.
     input  logic [7:0]                       rank_i,
-    /// What the board tells the rank.
+    /// From the board.
     input  alcor_abi_pkg::board_to_rank_t    board_i,
-    /// What the rank tells the board.
+    /// To the board.
     output alcor_abi_pkg::rank_to_board_t    board_o,
     /// Reset of the rank's own state, a register: the board's, or that of RANK_RESET.
     output logic                             rank_rst_no,
@@ -495,7 +495,7 @@ module rma_coprocessor #(
 
   assign read_data_o = register_read | message_read;
 
-  // ---------------------------------------------------------------- what the board is told
+  // ---------------------------------------------------------------- signals to the board
 
   logic ready, quiet;
   alcor_abi_pkg::board_rank_state_t state;

@@ -36,7 +36,7 @@ module rma_registers (
     input  alcor_abi_pkg::refusal_t          reply_refusal_i,
     /// Pulse: a message is refused for want of room.
     input  logic                             no_room_i,
-    /// What the board tells the rank.
+    /// From the board.
     input  alcor_abi_pkg::board_to_rank_t    board_i,
     /// Words passing: request sent, reply sent, request received, reply received.
     input  logic [3:0]                       words_i,

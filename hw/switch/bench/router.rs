@@ -1069,7 +1069,7 @@ fn classes_do_not_meet() {
     rig.drain();
 }
 
-/// A control phit passes ahead of everything, once on every link, and disturbs no traffic. One of another run is not told.
+/// A control phit passes ahead of everything, once on every link, and disturbs no traffic. A control phit of another run is dropped.
 #[test]
 fn control() {
     let mut rig = Rig::new(LARGE, "switch_router control");

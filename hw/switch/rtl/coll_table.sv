@@ -177,7 +177,7 @@ module coll_table #(
           table_o.stages[c] <= stages;
           table_o.upper[c]  <= upper;
           table_o.lower[c]  <= lower;
-          // Members of a row out of use are told so.
+          // The members of a row out of use stay: their collectives end with ST_RANK_RESET.
           if (retire_q) begin
             table_o.closed[c] <= 1'b1;
           end else begin

@@ -49,7 +49,7 @@ module switch_router #(
     input  logic                     clk_i,
     /// Synchronous reset, active low; empties the router and the forwarding table.
     input  logic                     rst_ni,
-    /// Key of the run, which control phits carry above their data; those with another key are not told.
+    /// Key of the run, which control phits carry above their data. A control phit with another key is dropped.
     input  logic [7:0]               key_i,
     /// Writes an entry of the forwarding table.
     input  logic                     forward_write_i,

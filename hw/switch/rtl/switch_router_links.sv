@@ -35,7 +35,7 @@ module switch_router_links #(
     input  logic [LINKS-1:0][2:0]       link_vc_i,
     /// By link: low bits of the phit.
     input  logic [LINKS-1:0][23:0]      link_data_i,
-    /// Key of the run, which control phits carry above their data; those with another key are not told.
+    /// Key of the run, which control phits carry above their data. A control phit with another key is dropped.
     input  logic [7:0]                  key_i,
     /// Pulse: a control phit is to go out on every link.
     input  logic                        control_i,

@@ -90,6 +90,12 @@ impl Op {
             Op::Barrier => "barrier",
         }
     }
+
+    /// The collective of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Op> {
+        Op::ALL.into_iter().find(|op| op.name() == name)
+    }
 }
 
 impl fmt::Display for Op {
@@ -131,7 +137,7 @@ pub fn parse_name(name: &str) -> Option<(Path, Op, usize)> {
         Some((op, bytes)) => (op, bytes.parse().ok()?),
         None => (name, 0),
     };
-    let op = *Op::ALL.iter().find(|known| known.name() == op)?;
+    let op = Op::named(op)?;
     ((op == Op::Barrier) == (bytes == 0)).then_some((path, op, bytes))
 }
 

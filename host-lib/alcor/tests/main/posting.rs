@@ -276,6 +276,18 @@ fn parents_apart_from_each_other_find_different_rows_too() {
 }
 
 #[test]
+fn the_watchdog_guards_writes_of_rows() {
+    let mut spy = feigned_switch(1);
+    spy.lies.insert(board::ROW_WRITES, 1);
+    let options = Options::default().watchdog_cycles(1000);
+    let error = Job::with_options(Arc::new(spy), options)
+        .unwrap()
+        .run(1, |rank| rank.world()?.dup(rank).map(drop))
+        .unwrap_err();
+    assert!(error.to_string().contains("ROW_WRITES"), "{error}");
+}
+
+#[test]
 fn a_collective_is_the_operands_that_changed_and_a_go() {
     let spy = feigned_switch(1);
     let log = Arc::clone(&spy.log);

@@ -60,6 +60,7 @@ impl BoardLayer for Spy {
         Ok(Box::new(SpyPort {
             below: Arc::clone(&self.below).attach(rank)?,
             wants_notes: self.wants_notes,
+            lies: self.lies.clone(),
             log: Arc::clone(&self.log),
         }))
     }
@@ -68,6 +69,7 @@ impl BoardLayer for Spy {
 struct SpyPort {
     below: Box<dyn Port>,
     wants_notes: bool,
+    lies: HashMap<u32, u32>,
     log: Log,
 }
 
@@ -89,6 +91,12 @@ impl PortLayer for SpyPort {
     fn read32(&mut self, offset: PageOffset) -> Result<u32, Error> {
         self.saw(Access::Read(offset.0));
         self.below.read32(offset)
+    }
+    fn read_board32(&mut self, offset: PageOffset) -> Result<u32, Error> {
+        match self.lies.get(&offset.0) {
+            Some(&lie) => Ok(lie),
+            None => self.below.read_board32(offset),
+        }
     }
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error> {
         self.saw(Access::ReadMemory(at.0, data.len()));

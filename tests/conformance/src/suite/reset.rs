@@ -132,7 +132,7 @@ tests! {
 
 /// Key of a row that is written anew.
 const KEY: u32 = 77;
-/// Cycles in which a rank's reset ends, whatever its collectives wait for.
+/// Cycles within which a rank's reset ends, also if a collective never ends.
 const BOUND: u64 = 2_000;
 
 /// A rank that drives collectives of the world's row by its registers.
