@@ -1,6 +1,6 @@
 //! The backends that the program is built with.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use alcor::{Backends, Cluster, soft::Soft};
 use alcor_cosim::{CosimBackend, Options};
@@ -74,30 +74,6 @@ pub fn is_shared(uri: &str) -> bool {
     matches!(uri.split_once(':'), Some(("xdma" | "board" | "shm", _)))
 }
 
-/// Checks that a backend records waves, and does not yet.
-pub fn check_waves(uri: &str) -> Result<(), Error> {
-    let Some((CosimBackend::SCHEME, rest)) = uri.split_once(':') else {
-        return Err(Error::NoWaves(uri.to_owned()));
-    };
-    let (_, options) = rest.split_once('?').unwrap_or_default();
-    if options
-        .split('&')
-        .any(|option| option.starts_with("waves="))
-    {
-        return Err(Error::WavesTwice(uri.to_owned()));
-    }
-    Ok(())
-}
-
-/// `uri`, with waves that go to `file`.
-pub fn with_waves(uri: &str, file: &Path) -> Result<String, Error> {
-    let separator = if uri.contains('?') { '&' } else { '?' };
-    match file.to_str() {
-        Some(path) if !path.contains('&') => Ok(format!("{uri}{separator}waves={path}")),
-        _ => Err(Error::BadWavesPath(file.to_owned())),
-    }
-}
-
 /// `uri`, with a model that counts coverage.
 pub fn with_coverage(uri: &str) -> Result<String, Error> {
     match uri.split_once(':') {
@@ -107,26 +83,6 @@ pub fn with_coverage(uri: &str) -> Result<String, Error> {
         }
         _ => Err(Error::NoCoverage(uri.to_owned())),
     }
-}
-
-/// Packets of each board that are kept for a failure.
-const KEPT: usize = 20_000;
-
-/// `uri`, with the last packets of its boards that go to `file` when they are closed; none where the backend has no log, or the URI
-/// says itself what to do with it.
-pub fn with_packets(uri: &str, file: &Path) -> Option<String> {
-    let (CosimBackend::SCHEME, rest) = uri.split_once(':')? else {
-        return None;
-    };
-    let (_, options) = rest.split_once('?').unwrap_or_default();
-    let is_own = |option: &str| {
-        ["trace=", "packets=", "log="]
-            .iter()
-            .any(|own| option.starts_with(own))
-    };
-    let path = file.to_str().filter(|path| !path.contains('&'))?;
-    let separator = if uri.contains('?') { '&' } else { '?' };
-    (!options.split('&').any(is_own)).then(|| format!("{uri}{separator}packets={path}&log={KEPT}"))
 }
 
 /// Files that tell what happened on simulated boards.
@@ -176,24 +132,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packets_are_logged_where_they_can_be_and_nobody_else_does() {
-        let with = |uri| with_packets(uri, Path::new("out/packets.txt"));
-        assert_eq!(
-            with("cosim:rma4?away=1").unwrap(),
-            "cosim:rma4?away=1&packets=out/packets.txt&log=20000"
-        );
-        assert!(with("cosim:rma4").unwrap().contains("rma4?packets="));
-        for uri in [
-            "soft:2",
-            "standin:rma2",
-            "cosim:rma4?log=5",
-            "cosim:rma4?away=1&trace=t.json",
-        ] {
-            assert_eq!(with(uri), None, "{uri}");
-        }
-    }
-
-    #[test]
     fn what_is_there_once_is_told_from_what_is_opened_anew() {
         for uri in ["xdma:auto", "xdma:0000:3b:00.0", "board:left", "shm:lab"] {
             assert!(is_shared(uri), "{uri}");
@@ -207,23 +145,6 @@ mod tests {
         ] {
             assert!(!is_shared(uri), "{uri}");
         }
-    }
-
-    #[test]
-    fn waves_are_added_to_what_a_uri_says() {
-        let file = Path::new("out/put.fst");
-        assert_eq!(
-            with_waves("cosim:rma4", file).unwrap(),
-            "cosim:rma4?waves=out/put.fst"
-        );
-        assert_eq!(
-            with_waves("cosim:rma4?profile=ideal", file).unwrap(),
-            "cosim:rma4?profile=ideal&waves=out/put.fst"
-        );
-        assert!(with_waves("cosim:rma4", Path::new("a&b.fst")).is_err());
-        assert!(check_waves("soft:4").is_err());
-        assert!(check_waves("cosim:rma4?waves=f.fst").is_err());
-        assert!(check_waves("cosim:rma4?profile=ideal").is_ok());
     }
 
     #[test]

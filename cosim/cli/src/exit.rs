@@ -63,23 +63,9 @@ pub enum Error {
     /// --failed needs the result store.
     #[error("--failed needs a result store; --store names one")]
     NoStore,
-    /// A backend does not record waves.
-    #[error(
-        "`{0}` records no waves; leave --waves out, or take a simulated board such as cosim:rma4"
-    )]
-    NoWaves(String),
-    /// The URI says already where waves go.
-    #[error(
-        "`{0}` names a file for waves, which the tests would overwrite in turn; use --waves instead"
-    )]
-    WavesTwice(String),
-    /// A path can't stand in a URI.
-    #[error(
-        "waves can't go to `{path}`: the path has `&` in it, or is not text; \
-         choose another --report folder",
-        path = .0.display()
-    )]
-    BadWavesPath(PathBuf),
+    /// The URI of a board can't say what is to be recorded.
+    #[error(transparent)]
+    Uri(#[from] alcor_test::explain::uri::UriError),
     /// A backend counts no coverage.
     #[error(
         "`{0}` counts no coverage; leave --coverage out, or take a simulated board such as cosim:rma4"
@@ -243,9 +229,7 @@ impl From<&Error> for Exit {
             | Error::Profile(_)
             | Error::NoLastRun(_)
             | Error::NoStore
-            | Error::NoWaves(_)
-            | Error::WavesTwice(_)
-            | Error::BadWavesPath(_)
+            | Error::Uri(_)
             | Error::NoCoverage(_)
             | Error::NoTrace(_)
             | Error::ManyTraces(_)

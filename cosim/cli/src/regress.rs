@@ -4,7 +4,6 @@ mod args;
 mod compare;
 mod coverage;
 mod estimate;
-mod explain;
 mod github;
 mod junit;
 mod lane;
@@ -25,7 +24,9 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use alcor_conformance::{Lane as SuiteLane, Open, Outcome, Stop, digest, run_suite, tests};
+use alcor_conformance::tests;
+use alcor_test::explain::{self, Explainer, Explanation, Waves, uri};
+use alcor_test::{Case, Lane as SuiteLane, Open, Outcome, Stop, digest, run_suite};
 use serde::Serialize;
 
 pub use args::Args;
@@ -39,7 +40,6 @@ use args::{BACKEND, Format, WavesWhen};
 use compare::Comparison;
 use coverage::Collector;
 use estimate::Estimate;
-use explain::Explanation;
 use junit::Part;
 use lane::{Lane, cores};
 use live::{Live, Track, print_line, print_text};
@@ -183,7 +183,7 @@ fn check(args: &Args, lanes: &[Lane]) -> Result<(), Error> {
             return Err(Error::SharedTwice(lane.backend.clone()));
         }
         if lane.waves() != WavesWhen::Never {
-            backends::check_waves(&lane.backend)?;
+            uri::check_waves(&lane.backend)?;
         }
         let folder = lane.folder.as_path();
         if args.report.is_some() || lane.waves() == WavesWhen::Always {
@@ -201,6 +201,36 @@ fn check(args: &Args, lanes: &[Lane]) -> Result<(), Error> {
         return Err(Error::ManyTraces(cases));
     }
     Ok(())
+}
+
+/// The places of the failures that are explained.
+fn explained(lane: &Lane, outcomes: &[Outcome]) -> Vec<usize> {
+    let failed = outcomes.iter().enumerate();
+    failed
+        .filter(|(_, outcome)| explain::is_explicable(outcome))
+        .map(|(place, _)| place)
+        .take(lane.explain)
+        .collect()
+}
+
+/// How the failure of a test is explained.
+fn explainer<'a>(lane: &'a Lane, outcome: &Outcome) -> Explainer<'a> {
+    Explainer {
+        backend: &lane.backend,
+        open: &backends::open,
+        settings: lane.settings(),
+        folder: lane.failure_folder(outcome),
+        waves: match lane.waves() {
+            WavesWhen::Never => Waves::Never,
+            WavesWhen::OnFailure => Waves::OnFailure,
+            WavesWhen::Always => Waves::Recorded(lane.waves_file(Case {
+                test: outcome.test,
+                seed: outcome.run_seed,
+            })),
+        },
+        waves_cycles: lane.waves_cycles,
+        repeat: lane.repeat(outcome),
+    }
 }
 
 /// A run.
@@ -313,7 +343,8 @@ impl<'a> Regression<'a> {
         let board = self.boards[place].clone();
         Arc::new(move |case| {
             let uri = match lane.waves() {
-                WavesWhen::Always => explain::uri_with_waves(&lane, &board, case)?,
+                WavesWhen::Always => uri::with_waves(&board, &lane.waves_file(case))
+                    .map_err(alcor::Error::program)?,
                 _ => board.clone(),
             };
             let cluster = match &collector {
@@ -364,10 +395,10 @@ impl<'a> Regression<'a> {
             if self.signals.came().is_none() {
                 scope.spawn(move || {
                     for (at, (lane, outcomes)) in lanes.iter().zip(all).enumerate() {
-                        for place in explain::explained(lane, outcomes) {
+                        for place in explained(lane, outcomes) {
                             let outcome = &outcomes[place];
                             eprintln!("{} failed: run again to explain it", outcome.test.name);
-                            let found = (at, place, explain::explain(lane, outcome));
+                            let found = (at, place, explainer(lane, outcome).explain(outcome));
                             if sender.send(found).is_err() {
                                 return;
                             }

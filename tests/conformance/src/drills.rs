@@ -1,17 +1,13 @@
 //! The drills that put and get share: which transfers, in which order.
 
 use alcor::TransferKind;
+use alcor_test::{Context, Result};
 use rand::Rng;
 
-use crate::context::Context;
-use crate::failure::Failure;
 use crate::sheet::{Pace, Shape, area, drill, shapes};
 
 /// Lengths from 0 on, all 16 alignments, all under way at once.
-pub(crate) fn every_length_and_alignment(
-    context: &Context,
-    kind: TransferKind,
-) -> Result<(), Failure> {
+pub(crate) fn every_length_and_alignment(context: &Context, kind: TransferKind) -> Result {
     drill(
         context,
         kind,
@@ -22,7 +18,7 @@ pub(crate) fn every_length_and_alignment(
 }
 
 /// Lengths around the first multiples of a packet's payload, all 16 alignments.
-pub(crate) fn packet_edges(context: &Context, kind: TransferKind) -> Result<(), Failure> {
+pub(crate) fn packet_edges(context: &Context, kind: TransferKind) -> Result {
     let around = context.scale(6, 20);
     let packet = context.info().packet_bytes;
     let edges = (1..=context.scale(3, 5)).map(|packets| packets * packet);
@@ -31,7 +27,7 @@ pub(crate) fn packet_edges(context: &Context, kind: TransferKind) -> Result<(), 
 }
 
 /// One transfer after the other, each waited for.
-pub(crate) fn one_by_one(context: &Context, kind: TransferKind) -> Result<(), Failure> {
+pub(crate) fn one_by_one(context: &Context, kind: TransferKind) -> Result {
     drill(
         context,
         kind,
@@ -42,7 +38,7 @@ pub(crate) fn one_by_one(context: &Context, kind: TransferKind) -> Result<(), Fa
 }
 
 /// Every rank with every rank in turn, itself included, in lengths of random size.
-pub(crate) fn each_rank(context: &Context, kind: TransferKind) -> Result<(), Failure> {
+pub(crate) fn each_rank(context: &Context, kind: TransferKind) -> Result {
     let packet = context.info().packet_bytes;
     for steps in 0..context.ranks() {
         let mut rng = context.rng(&[9, u64::from(steps)]);
@@ -57,7 +53,7 @@ pub(crate) fn each_rank(context: &Context, kind: TransferKind) -> Result<(), Fai
 }
 
 /// A rank with itself, at all lengths and alignments.
-pub(crate) fn own_rank(context: &Context, kind: TransferKind) -> Result<(), Failure> {
+pub(crate) fn own_rank(context: &Context, kind: TransferKind) -> Result {
     drill(
         context,
         kind,
@@ -68,7 +64,7 @@ pub(crate) fn own_rank(context: &Context, kind: TransferKind) -> Result<(), Fail
 }
 
 /// A block of many packets is one command.
-pub(crate) fn large_block(context: &Context, kind: TransferKind) -> Result<(), Failure> {
+pub(crate) fn large_block(context: &Context, kind: TransferKind) -> Result {
     let length = area(context) - 64;
     let shapes = [(0, 0), (1, 0), (0, 3), (2, 1)];
     let shapes = shapes.map(|(source, target)| Shape {

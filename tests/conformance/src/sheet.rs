@@ -5,10 +5,7 @@
 //! nothing else may have changed.
 
 use alcor::{GlobalRank, Rank, Region, Rights, TransferKind, Window};
-
-use crate::context::{after, before};
-use crate::failure::{At, same_bytes};
-use crate::{Context, Failure};
+use alcor_test::{At, Context, Result, after, before, same_bytes};
 
 /// What a transfer looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +113,7 @@ pub(crate) fn drill(
     steps: u32,
     pace: Pace,
     shapes: impl IntoIterator<Item = Shape>,
-) -> Result<(), Failure> {
+) -> Result {
     let sheets = sheets(shapes, area(context));
     let largest = |bytes: fn(&Sheet) -> u32| sheets.iter().map(bytes).max().unwrap_or(0) as usize;
     let (source_bytes, target_bytes) = (
@@ -188,7 +185,7 @@ impl Page<'_> {
         peer: GlobalRank,
         source: &Region<u8>,
         target: &Region<u8>,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let mut requests = Vec::new();
         for cell in &self.sheet.cells {
             let request = match kind {
@@ -217,7 +214,7 @@ impl Page<'_> {
         giver: GlobalRank,
         source: &Region<u8>,
         target: &Region<u8>,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let me = rank.pid();
         let (source_bytes, target_bytes) = (
             self.sheet.source_bytes as usize,

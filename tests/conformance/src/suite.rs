@@ -1,12 +1,12 @@
 //! The tests, a module for what each is about.
 
-use crate::Test;
+use alcor_test::{Test, registered};
 
-/// Names the modules, and collects their tests.
+/// Names the modules.
 macro_rules! suite {
     ($($module:ident)+) => {
         $(mod $module;)+
-        const SUITE: &[&[Test]] = &[$($module::TESTS),+];
+        const MODULES: &[&str] = &[$(stringify!($module)),+];
     };
 }
 
@@ -15,7 +15,14 @@ suite! {
     watchdog abort alpu random collectives communicators skew messages reset trust hostile
 }
 
-/// All tests, in a fixed order.
+/// All tests: the modules in the order above, and the tests of a module in the order of their source.
 pub fn tests() -> impl Iterator<Item = &'static Test> {
-    SUITE.iter().copied().flatten()
+    let tests = registered();
+    MODULES.iter().flat_map(move |&module| {
+        let of_module = tests
+            .iter()
+            .copied()
+            .filter(move |test| test.module() == module);
+        of_module.collect::<Vec<_>>()
+    })
 }

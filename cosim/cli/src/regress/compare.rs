@@ -1,7 +1,7 @@
 //! What is new against earlier runs.
 
-use alcor_conformance::{Outcome, Verdict};
 use alcor_report::{Change, Ending};
+use alcor_test::{Outcome, Verdict};
 
 use super::lane::Lane;
 use super::results::{Kept, Run};

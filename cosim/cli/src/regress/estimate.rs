@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use alcor_conformance::{Case, Outcome};
+use alcor_test::{Case, Outcome};
 
 /// A test on a backend: the place of the backend, and the test's name.
 type Key = (usize, &'static str);
@@ -94,7 +94,8 @@ impl Estimate {
 #[cfg(test)]
 mod tests {
     use alcor::soft::SoftBoard;
-    use alcor_conformance::{Settings, Test, run_test, tests};
+    use alcor_conformance::tests;
+    use alcor_test::{Settings, Test, run_test};
 
     use super::*;
 

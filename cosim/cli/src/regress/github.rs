@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-use alcor_conformance::{Outcome, Verdict};
+use alcor_test::{Outcome, Verdict};
 
 use super::lane::Lane;
 use super::summary::Whole;

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use alcor_conformance::{Case, Outcome, Verdict};
+use alcor_test::{Case, Outcome, Verdict};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::compare::Comparison;
-use super::explain::Explanation;
 use super::lane::Lane;
 use super::progress::name;
 use crate::exit::Error;
 use crate::store::replace;
+use alcor_test::explain::Explanation;
 
 /// The file is written after each test as long as that takes less than this.
 const CHEAP: Duration = Duration::from_millis(20);

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use alcor_conformance::{Case, Outcome, Settings, Test, Tier};
+use alcor_test::explain::uri::check_waves;
+use alcor_test::{Case, Outcome, Settings, Test, Tier};
 use regex::Regex;
 
 use super::args::{Args, BACKEND, SEED, WavesWhen};
 use super::plan::Shard;
-use crate::backends::{check_waves, is_shared};
+use crate::backends::is_shared;
 
 /// The part of a run that one backend has.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use alcor_conformance::{Event, Outcome, Verdict};
+use alcor_test::{Event, Outcome, Verdict};
 use serde::Serialize;
 
 use super::args::{Args, Format};
@@ -258,7 +258,7 @@ impl<'a> Live<'a> {
 }
 
 fn is_timed_out(verdict: &Verdict) -> bool {
-    use alcor_conformance::Failure;
+    use alcor_test::Failure;
     match verdict {
         Verdict::Failed(failure) => matches!(**failure, Failure::TimedOut { .. }),
         _ => false,

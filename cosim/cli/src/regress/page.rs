@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use alcor_conformance::{Case, Outcome, Verdict};
 use alcor_report as report;
 use alcor_report::{
     Comparison, Ending, Explanation, File, Overview, OverviewRow, Page, PastRun, Test,
 };
+use alcor_test::{Case, Outcome, Verdict};
 
-use super::explain::{traces, what};
 use super::lane::{Lane, quoted};
 use super::report::{hex, message};
 use super::results::{Run, ending};
@@ -20,6 +19,7 @@ use crate::bench;
 use crate::exit::Error;
 use crate::revision::revision;
 use crate::store::{Store, StoreArgs, seconds_now};
+use alcor_test::explain::{traces, what};
 
 /// Runs of a test whose endings stand beside its failure.
 const EARLIER: usize = 12;
@@ -137,7 +137,7 @@ fn explanation(
         .iter()
         .map(|file| File {
             path: relative(&found.folder.join(file)),
-            what: what(lane, file),
+            what: what(lane.waves_cycles, file),
         })
         .collect();
     // Those of whole tests lie beside the page.

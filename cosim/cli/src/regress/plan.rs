@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use alcor_conformance::{Case, Test};
+use alcor_test::{Case, Test};
 
 /// Parts that tests can be shared among.
 const PARTS: u32 = 10_000;

@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use alcor_conformance::{Case, Outcome, Verdict};
+use alcor_test::{Case, Outcome, Verdict};
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
 use super::estimate::Estimate;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use alcor_conformance::{Outcome, Verdict};
+use alcor_test::{Outcome, Verdict};
 use serde::Serialize;
 
 use super::lane::Lane;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use alcor_conformance::{Outcome, Verdict};
 use alcor_report::Ending;
+use alcor_test::{Outcome, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::lane::Lane;

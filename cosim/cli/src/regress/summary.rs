@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use alcor_conformance::{Outcome, Verdict};
 use alcor_report::{Change, Coverage};
+use alcor_test::{Outcome, Verdict};
 
 use super::compare::{Comparison, ago};
 use super::coverage::Brief;
-use super::explain::{Explanation, is_explicable};
 use super::lane::Lane;
 use super::progress::name;
 use crate::exit::Exit;
 use crate::store::seconds_now;
+use alcor_test::explain::{Explanation, is_explicable};
 
 /// Tests that were not run which a reason names; it counts the others.
 const NAMED: usize = 10;

@@ -8,272 +8,280 @@ use alcor::{
     AbortReason, Error, GlobalRank, JobError, Opcode, Operation, Options, Rank, RegisteredRange,
     Rights, Window,
 };
+use alcor_test::{Context, Failure, Result, after, alcor_test, fails, holds, same};
 
 use super::registration::idle;
-use crate::context::after;
-use crate::failure::{fails, holds, same};
-use crate::test::tests;
-use crate::{Context, Failure};
 
 /// The reason that programs give.
 pub(super) const REASON: u8 = 0x2A;
 
-tests! {
-    abort: Rma;
+/// The others wait in a barrier.
+#[alcor_test(ranks >= 2)]
+fn in_barrier(context: &Context) -> Result {
+    each_ends(context, Cause::Abort, |rank, _| rank.barrier())
+}
 
-    /// The others wait in a barrier.
-    in_barrier(context, ranks >= 2) {
-        each_ends(context, Cause::Abort, |rank, _| rank.barrier())
-    }
+/// The others wait in a registration.
+#[alcor_test(ranks >= 2)]
+fn in_registration(context: &Context) -> Result {
+    each_ends(context, Cause::Abort, |rank, _| {
+        let memory = rank.alloc::<u8>(64)?;
+        rank.register(&memory, Rights::ALL).map(drop)
+    })
+}
 
-    /// The others wait in a registration.
-    in_registration(context, ranks >= 2) {
-        each_ends(context, Cause::Abort, |rank, _| {
-            let memory = rank.alloc::<u8>(64)?;
-            rank.register(&memory, Rights::ALL).map(drop)
-        })
-    }
+/// The others wait in a deregistration.
+#[alcor_test(ranks >= 2)]
+fn in_deregistration(context: &Context) -> Result {
+    each_ends(context, Cause::Abort, |rank, window| {
+        rank.deregister_range(window.base()).map(drop)
+    })
+}
 
-    /// The others wait in a deregistration.
-    in_deregistration(context, ranks >= 2) {
-        each_ends(context, Cause::Abort, |rank, window| {
-            rank.deregister_range(window.base()).map(drop)
-        })
-    }
+/// The others put blocks and flush, over and over.
+#[alcor_test(ranks >= 2)]
+fn in_flush(context: &Context) -> Result {
+    each_ends(context, Cause::Abort, |rank, window| {
+        let block = rank.alloc::<u8>(window.len())?;
+        loop {
+            let peer = after(rank, 1);
+            drop(rank.iput(window, peer, 0, &block)?);
+            rank.flush(peer)?;
+        }
+    })
+}
 
-    /// The others put blocks and flush, over and over.
-    in_flush(context, ranks >= 2) {
-        each_ends(context, Cause::Abort, |rank, window| {
-            let block = rank.alloc::<u8>(window.len())?;
-            loop {
-                let peer = after(rank, 1);
-                drop(rank.iput(window, peer, 0, &block)?);
-                rank.flush(peer)?;
+/// The others wait in a collective.
+#[alcor_test(ranks >= 2)]
+fn in_collective(context: &Context) -> Result {
+    each_ends_after(context, Cause::Abort, Rank::world, |rank, _, world| {
+        let vector = rank.alloc::<f64>(20)?;
+        world.allreduce(rank, Operation::Sum, &vector, &vector).map(drop)
+    })
+}
+
+/// The others wait in a collective in software.
+#[alcor_test(ranks >= 2)]
+fn in_software_collective(context: &Context) -> Result {
+    each_ends_after(context, Cause::Panic, Rank::world, |rank, _, world| {
+        let vector = rank.alloc::<u8>(20)?;
+        world.allreduce(rank, Operation::Sum, &vector, &vector).map(drop)
+    })
+}
+
+/// The others are in the middle of collectives of two communicators, of which one goes on
+/// without the one that aborts.
+#[alcor_test(ranks >= 3)]
+fn in_many_collectives(context: &Context) -> Result {
+    let last = context.ranks() - 1;
+    let prepare = |rank: &mut Rank| {
+        let world = rank.world()?;
+        let ends = rank.pid().0 == 0 || rank.pid().0 == last;
+        let part = world.split(rank, Some(u32::from(ends)), 0)?;
+        Ok((world, part))
+    };
+    each_ends_after(context, Cause::Error, prepare, |rank, _, (world, part)| {
+        let (all, some) = (rank.alloc::<f64>(900)?, rank.alloc::<u32>(900)?);
+        drop(world.iallreduce(rank, Operation::Sum, &all, &all)?);
+        loop {
+            if let Some(part) = part {
+                part.allreduce(rank, Operation::Max, &some, &some)?;
             }
-        })
-    }
+            // Who is alone in its part would not see the end otherwise.
+            rank.flush(after(rank, 1))?;
+        }
+    })
+}
 
-    /// The others wait in a collective.
-    in_collective(context, ranks >= 2) {
-        each_ends_after(context, Cause::Abort, Rank::world, |rank, _, world| {
-            let vector = rank.alloc::<f64>(20)?;
-            world.allreduce(rank, Operation::Sum, &vector, &vector).map(drop)
-        })
-    }
+/// The others wait for room in the command queue.
+#[alcor_test(ranks >= 2)]
+fn in_credits(context: &Context) -> Result {
+    each_ends(context, Cause::Abort, |rank, _| {
+        // The one that aborts does not come to this barrier, so the queue stands still.
+        rank.command(Opcode::Barrier, 0)?;
+        loop {
+            rank.command(Opcode::XOffset, 0)?;
+        }
+    })
+}
 
-    /// The others wait in a collective in software.
-    in_software_collective(context, ranks >= 2) {
-        each_ends_after(context, Cause::Panic, Rank::world, |rank, _, world| {
-            let vector = rank.alloc::<u8>(20)?;
-            world.allreduce(rank, Operation::Sum, &vector, &vector).map(drop)
-        })
-    }
+/// The others wait for one request, and ask for another without waiting.
+#[alcor_test(ranks >= 2)]
+fn in_wait_and_test(context: &Context) -> Result {
+    each_ends(context, Cause::Abort, |rank, window| {
+        let block = rank.alloc::<u8>(window.len())?;
+        loop {
+            let (first, second) = (after(rank, 1), after(rank, 0));
+            let waited = rank.iget(window, first, 0, &block)?;
+            let tested = rank.iput(window, second, 0, &block)?;
+            rank.wait(waited)?;
+            while !rank.test(&tested)? {}
+        }
+    })
+}
 
-    /// The others are in the middle of collectives of two communicators, of which one goes on
-    /// without the one that aborts.
-    in_many_collectives(context, ranks >= 3) {
-        let last = context.ranks() - 1;
-        let prepare = |rank: &mut Rank| {
-            let world = rank.world()?;
-            let ends = rank.pid().0 == 0 || rank.pid().0 == last;
-            let part = world.split(rank, Some(u32::from(ends)), 0)?;
-            Ok((world, part))
+/// A rank's program returns an error.
+#[alcor_test(ranks >= 2)]
+fn by_an_error(context: &Context) -> Result {
+    each_ends(context, Cause::Error, |rank, _| rank.barrier())
+}
+
+/// A rank's program panics, in the middle of transfers.
+#[alcor_test(ranks >= 2)]
+fn by_a_panic(context: &Context) -> Result {
+    each_ends(context, Cause::Panic, |rank, window| {
+        let block = rank.alloc::<u8>(window.len())?;
+        loop {
+            drop(rank.iput(window, after(rank, 1), 0, &block)?);
+            rank.fence()?;
+        }
+    })
+}
+
+/// A rank is gone without a word: the others are told, in whatever call they wait.
+#[alcor_test(ranks >= 2)]
+fn by_a_death(context: &Context) -> Result {
+    for victim in [0, context.ranks() - 1] {
+        context.cluster().prepare(context.ranks())?;
+        let ended = thread::scope(|scope| {
+            let ranks: Vec<_> = (0..context.ranks())
+                .map(|rank| {
+                    scope.spawn(move || live_or_die(context, rank, victim))
+                })
+                .collect();
+            ranks
+                .into_iter()
+                .map(|rank| rank.join())
+                .collect::<Vec<_>>()
+        });
+        for (rank, ended) in (0..).zip(ended) {
+            let (board, local) = context.place(victim);
+            let expected = format!("PeerDied of {}: {local}, or Aborted by it", board.name());
+            let is_expected = |error: &Error| match error {
+                Error::PeerDied { board: on, rank } => (on.as_str(), *rank) == (board.name(), local),
+                Error::Aborted { by, reason } => {
+                    (by.0, *reason) == (victim, AbortReason::DROPPED)
+                }
+                _ => false,
+            };
+            match ended {
+                Err(panic) => resume_unwind(panic),
+                Ok(Ok(())) if rank == victim => {}
+                Ok(ended) => fails(GlobalRank(rank), &expected, is_expected, ended)?,
+            }
+        }
+        works_again(context)?;
+    }
+    Ok(())
+}
+
+/// Of two ranks that abort, one is told to all: on one board, the same to each.
+#[alcor_test(ranks >= 3)]
+fn by_two(context: &Context) -> Result {
+    let told = Told::default();
+    let ended = context.attempt(Options::default(), context.ranks(), |rank| {
+        // Where boards are far apart, one of them may still be in the first barrier.
+        let result = rank.barrier().and_then(|()| {
+            if rank.pid().0 < 2 {
+                rank.abort(REASON + rank.pid().0 as u8)?;
+            }
+            rank.barrier()
+        });
+        told.note(rank.pid(), result.as_ref().err());
+        Ok(result?)
+    });
+    let first = match &ended {
+        Err(JobError::Failed {
+            rank,
+            source: Error::Aborted { .. },
+            ..
+        }) => *rank,
+        Err(error) => return Err(Failure::new("the run", "Error::Aborted", error)),
+        Ok(_) => return Err(Failure::new("the run", "Error::Aborted", "success")),
+    };
+    holds("who aborted first", "rank 0 or rank 1", first.0 < 2, first)?;
+    for (rank, found) in told.sorted().into_iter().filter(|(rank, _)| rank.0 >= 2) {
+        // On boards of their own both can be first, each on its own and for those nearby.
+        let by = match found {
+            Some((by, _)) if context.info().ranks == 1 && context.cluster().boards().len() > 1 => by,
+            _ => first,
         };
-        each_ends_after(context, Cause::Error, prepare, |rank, _, (world, part)| {
-            let (all, some) = (rank.alloc::<f64>(900)?, rank.alloc::<u32>(900)?);
-            drop(world.iallreduce(rank, Operation::Sum, &all, &all)?);
-            loop {
-                if let Some(part) = part {
-                    part.allreduce(rank, Operation::Max, &some, &some)?;
-                }
-                // Who is alone in its part would not see the end otherwise.
-                rank.flush(after(rank, 1))?;
-            }
-        })
+        holds(
+            format_args!("{rank}: who it was told has aborted"),
+            "rank 0 or rank 1",
+            by.0 < 2,
+            by,
+        )?;
+        let expected = Some((by, AbortReason(REASON + by.0 as u8)));
+        same(format_args!("{rank}: what it was told"), expected, found)?;
     }
+    same(
+        "ranks that were told",
+        context.ranks() as usize,
+        told.sorted().len(),
+    )?;
+    works_again(context)
+}
 
-    /// The others wait for room in the command queue.
-    in_credits(context, ranks >= 2) {
-        each_ends(context, Cause::Abort, |rank, _| {
-            // The one that aborts does not come to this barrier, so the queue stands still.
-            rank.command(Opcode::Barrier, 0)?;
-            loop {
-                rank.command(Opcode::XOffset, 0)?;
-            }
-        })
-    }
-
-    /// The others wait for one request, and ask for another without waiting.
-    in_wait_and_test(context, ranks >= 2) {
-        each_ends(context, Cause::Abort, |rank, window| {
-            let block = rank.alloc::<u8>(window.len())?;
-            loop {
-                let (first, second) = (after(rank, 1), after(rank, 0));
-                let waited = rank.iget(window, first, 0, &block)?;
-                let tested = rank.iput(window, second, 0, &block)?;
-                rank.wait(waited)?;
-                while !rank.test(&tested)? {}
-            }
-        })
-    }
-
-    /// A rank's program returns an error.
-    by_an_error(context, ranks >= 2) {
-        each_ends(context, Cause::Error, |rank, _| rank.barrier())
-    }
-
-    /// A rank's program panics, in the middle of transfers.
-    by_a_panic(context, ranks >= 2) {
-        each_ends(context, Cause::Panic, |rank, window| {
-            let block = rank.alloc::<u8>(window.len())?;
-            loop {
-                drop(rank.iput(window, after(rank, 1), 0, &block)?);
-                rank.fence()?;
-            }
-        })
-    }
-
-    /// A rank is gone without a word: the others are told, in whatever call they wait.
-    by_a_death(context, ranks >= 2) {
-        for victim in [0, context.ranks() - 1] {
-            context.cluster().prepare(context.ranks())?;
-            let ended = thread::scope(|scope| {
-                let ranks: Vec<_> = (0..context.ranks())
-                    .map(|rank| {
-                        scope.spawn(move || live_or_die(context, rank, victim))
-                    })
-                    .collect();
-                ranks
-                    .into_iter()
-                    .map(|rank| rank.join())
-                    .collect::<Vec<_>>()
-            });
-            for (rank, ended) in (0..).zip(ended) {
-                let (board, local) = context.place(victim);
-                let expected = format!("PeerDied of {}: {local}, or Aborted by it", board.name());
-                let is_expected = |error: &Error| match error {
-                    Error::PeerDied { board: on, rank } => (on.as_str(), *rank) == (board.name(), local),
-                    Error::Aborted { by, reason } => {
-                        (by.0, *reason) == (victim, AbortReason::DROPPED)
-                    }
-                    _ => false,
-                };
-                match ended {
-                    Err(panic) => resume_unwind(panic),
-                    Ok(Ok(())) if rank == victim => {}
-                    Ok(ended) => fails(GlobalRank(rank), &expected, is_expected, ended)?,
-                }
-            }
-            works_again(context)?;
+/// After an abort, every call of every rank fails with it, those that need no wait included.
+#[alcor_test(ranks >= 2)]
+fn is_final(context: &Context) -> Result {
+    let ended = context.attempt(Options::default(), context.ranks(), |rank| {
+        let memory = rank.alloc::<u8>(8)?;
+        let window = rank.register(&memory, Rights::ALL)?;
+        if rank.pid() == GlobalRank(1) {
+            rank.abort(REASON)?;
+        }
+        let me = rank.pid();
+        let first = rank.barrier();
+        for (call, result) in [
+            ("barrier", first),
+            ("barrier again", rank.barrier()),
+            ("put", rank.put(&window, me, 0, &memory)),
+            ("iget", rank.iget(&window, me, 0, &memory).map(drop)),
+            ("register", rank.register(&memory, Rights::ALL).map(drop)),
+            ("flush", rank.flush_all()),
+            ("fence", rank.fence()),
+        ] {
+            let found = result.as_ref().err().and_then(aborted);
+            let expected = Some((GlobalRank(1), AbortReason(REASON)));
+            same(
+                format_args!("{me}: {call} after the abort"),
+                expected,
+                found,
+            )?;
         }
         Ok(())
-    }
+    });
+    ended_by(ended, GlobalRank(1), Cause::Abort)?;
+    works_again(context)
+}
 
-    /// Of two ranks that abort, one is told to all: on one board, the same to each.
-    by_two(context, ranks >= 3) {
-        let told = Told::default();
+/// Abort after abort, with all kinds of traffic under way: the board works again each time.
+#[alcor_test(ranks >= 2)]
+fn again_and_again(context: &Context) -> Result {
+    let rounds = context.scale(8, 80);
+    for round in 0..rounds {
+        let culprit = GlobalRank(round % context.ranks());
         let ended = context.attempt(Options::default(), context.ranks(), |rank| {
-            // Where boards are far apart, one of them may still be in the first barrier.
-            let result = rank.barrier().and_then(|()| {
-                if rank.pid().0 < 2 {
-                    rank.abort(REASON + rank.pid().0 as u8)?;
-                }
-                rank.barrier()
-            });
-            told.note(rank.pid(), result.as_ref().err());
-            Ok(result?)
-        });
-        let first = match &ended {
-            Err(JobError::Failed {
-                rank,
-                source: Error::Aborted { .. },
-                ..
-            }) => *rank,
-            Err(error) => return Err(Failure::new("the run", "Error::Aborted", error)),
-            Ok(_) => return Err(Failure::new("the run", "Error::Aborted", "success")),
-        };
-        holds("who aborted first", "rank 0 or rank 1", first.0 < 2, first)?;
-        for (rank, found) in told.sorted().into_iter().filter(|(rank, _)| rank.0 >= 2) {
-            // On boards of their own both can be first, each on its own and for those nearby.
-            let by = match found {
-                Some((by, _)) if context.info().ranks == 1 && context.cluster().boards().len() > 1 => by,
-                _ => first,
-            };
-            holds(
-                format_args!("{rank}: who it was told has aborted"),
-                "rank 0 or rank 1",
-                by.0 < 2,
-                by,
-            )?;
-            let expected = Some((by, AbortReason(REASON + by.0 as u8)));
-            same(format_args!("{rank}: what it was told"), expected, found)?;
-        }
-        same(
-            "ranks that were told",
-            context.ranks() as usize,
-            told.sorted().len(),
-        )?;
-        works_again(context)
-    }
-
-    /// After an abort, every call of every rank fails with it, those that need no wait included.
-    is_final(context, ranks >= 2) {
-        let ended = context.attempt(Options::default(), context.ranks(), |rank| {
-            let memory = rank.alloc::<u8>(8)?;
+            let memory = rank.alloc::<u8>(3000)?;
             let window = rank.register(&memory, Rights::ALL)?;
-            if rank.pid() == GlobalRank(1) {
-                rank.abort(REASON)?;
-            }
-            let me = rank.pid();
-            let first = rank.barrier();
-            for (call, result) in [
-                ("barrier", first),
-                ("barrier again", rank.barrier()),
-                ("put", rank.put(&window, me, 0, &memory)),
-                ("iget", rank.iget(&window, me, 0, &memory).map(drop)),
-                ("register", rank.register(&memory, Rights::ALL).map(drop)),
-                ("flush", rank.flush_all()),
-                ("fence", rank.fence()),
-            ] {
-                let found = result.as_ref().err().and_then(aborted);
-                let expected = Some((GlobalRank(1), AbortReason(REASON)));
-                same(
-                    format_args!("{me}: {call} after the abort"),
-                    expected,
-                    found,
-                )?;
+            let local = rank.alloc::<u8>(3000)?;
+            for turn in 0u32.. {
+                if rank.pid() == culprit && turn == 3 + round % 5 {
+                    rank.abort(REASON)?;
+                }
+                drop(rank.iput(&window, after(rank, turn), 0, &local)?);
+                drop(rank.iget(&window, after(rank, turn + 1), 0, &local)?);
+                if turn % 3 == 0 {
+                    rank.barrier()?;
+                }
             }
             Ok(())
         });
-        ended_by(ended, GlobalRank(1), Cause::Abort)?;
-        works_again(context)
+        ended_by(ended, culprit, Cause::Abort)?;
     }
-
-    /// Abort after abort, with all kinds of traffic under way: the board works again each time.
-    again_and_again(context, ranks >= 2) {
-        let rounds = context.scale(8, 80);
-        for round in 0..rounds {
-            let culprit = GlobalRank(round % context.ranks());
-            let ended = context.attempt(Options::default(), context.ranks(), |rank| {
-                let memory = rank.alloc::<u8>(3000)?;
-                let window = rank.register(&memory, Rights::ALL)?;
-                let local = rank.alloc::<u8>(3000)?;
-                for turn in 0u32.. {
-                    if rank.pid() == culprit && turn == 3 + round % 5 {
-                        rank.abort(REASON)?;
-                    }
-                    drop(rank.iput(&window, after(rank, turn), 0, &local)?);
-                    drop(rank.iget(&window, after(rank, turn + 1), 0, &local)?);
-                    if turn % 3 == 0 {
-                        rank.barrier()?;
-                    }
-                }
-                Ok(())
-            });
-            ended_by(ended, culprit, Cause::Abort)?;
-        }
-        works_again(context)
-    }
+    works_again(context)
 }
 
 /// Begins a run as `rank`; the victim is gone then, the others wait for it.
@@ -315,7 +323,7 @@ fn each_ends(
     context: &Context,
     cause: Cause,
     what: impl Fn(&mut Rank, &Window<u8>) -> alcor::Result<()> + Sync,
-) -> Result<(), Failure> {
+) -> Result {
     each_ends_after(
         context,
         cause,
@@ -330,7 +338,7 @@ fn each_ends_after<P>(
     cause: Cause,
     prepare: impl Fn(&mut Rank) -> alcor::Result<P> + Sync,
     what: impl Fn(&mut Rank, &Window<u8>, &P) -> alcor::Result<()> + Sync,
-) -> Result<(), Failure> {
+) -> Result {
     let bytes = (context.info().node_bytes / 8).min(4096) as usize;
     for culprit in [GlobalRank(0), GlobalRank(context.ranks() - 1)] {
         let told = Told::default();
@@ -407,7 +415,7 @@ pub(super) fn ended_by<T>(
     ended: Result<Vec<T>, JobError>,
     culprit: GlobalRank,
     cause: Cause,
-) -> Result<(), Failure> {
+) -> Result {
     let error = match ended {
         Ok(_) => return Err(Failure::new("the run", "an error", "success")),
         Err(error) => error,
@@ -428,7 +436,7 @@ pub(super) fn ended_by<T>(
         return Ok(());
     }
     // A program that found something wrong says it best.
-    match Failure::from_run(error) {
+    match Failure::from(error) {
         Failure::Run(error) => Err(Failure::new(
             "the run",
             format_args!("the end by {culprit} ({cause:?})"),
@@ -439,7 +447,7 @@ pub(super) fn ended_by<T>(
 }
 
 /// A new run on the same board is as if nothing had been.
-fn works_again(context: &Context) -> Result<(), Failure> {
+fn works_again(context: &Context) -> Result {
     context.run(|rank| {
         let me = rank.pid();
         let memory = rank.alloc_from(&[0u32; 2])?;

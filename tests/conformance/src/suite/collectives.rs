@@ -5,11 +5,8 @@ pub(super) mod drive;
 pub(super) mod sample;
 
 use alcor::{Collective, Communicator, Difference, ElementType, Error, Operation, Options, Rank};
+use alcor_test::{At, Context, Result, after, alcor_test, fails, same, same_bytes};
 
-use crate::context::after;
-use crate::failure::{At, fails, same, same_bytes};
-use crate::test::tests;
-use crate::{Context, Failure};
 use drive::{ALL, Case, Driver};
 use sample::{Flavour, HARDWARE, SHORT, bytes_of, operations};
 
@@ -28,777 +25,790 @@ const COPIES: [Collective; 4] = [
     Collective::Allgather,
 ];
 
-tests! {
-    collectives: Rma;
-
-    /// Every reduction of every type with every operation, in ordinary and in special numbers.
-    every_operation(context, ranks >= 1) {
-        on_world(context, |driver, rank, world| {
-            let mut number = 0;
-            for element in HARDWARE {
-                for operation in operations(element) {
-                    for collective in REDUCTIONS {
-                        number += 2;
-                        let flavour = [Flavour::Special, Flavour::Plain][number as usize / 2 % 2];
-                        driver.run(
-                            rank,
-                            world,
-                            &Case {
-                                operation,
-                                count: 1 + number as usize % 11,
-                                root: number as u32 % world.size(),
-                                flavour,
-                                number,
-                                ..Case::new(collective, element)
-                            },
-                        )?;
-                    }
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Every copy of every type, from or to every rank.
-    every_root(context, ranks >= 1) {
-        on_world(context, |driver, rank, world| {
-            let mut number = 0;
-            for root in 0..world.size() {
-                for collective in COPIES.into_iter().chain([Collective::Reduce]) {
-                    let elements = context.scale(1, HARDWARE.len());
-                    for _ in 0..elements {
-                        number += 2;
-                        let element = HARDWARE[number as usize / 2 % HARDWARE.len()];
-                        let case = Case {
-                            root,
-                            number,
-                            count: 6,
-                            ..Case::new(collective, element)
-                        };
-                        driver.run(rank, world, &case)?;
-                    }
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// No element, one, and numbers of elements around those that a phit, or a few, hold.
-    counts(context, ranks >= 1) {
-        on_world(context, |driver, rank, world| {
-            let counts = context.scale(
-                vec![0, 1, 2, 3, 7, 8, 9, 16, 33, 65],
-                (0..40)
-                    .chain([63, 64, 65, 127, 128, 129, 255, 256, 257])
-                    .collect(),
-            );
-            let mut number = 0;
-            for count in counts {
-                for collective in ALL {
+/// Every reduction of every type with every operation, in ordinary and in special numbers.
+#[alcor_test(ranks >= 1)]
+fn every_operation(context: &Context) -> Result {
+    on_world(context, |driver, rank, world| {
+        let mut number = 0;
+        for element in HARDWARE {
+            for operation in operations(element) {
+                for collective in REDUCTIONS {
                     number += 2;
-                    let element = HARDWARE[number as usize / 2 % HARDWARE.len()];
-                    let root = (number / 2) as u32 % world.size();
-                    let case = Case {
-                        count,
-                        root,
-                        number,
-                        ..Case::new(collective, element)
-                    };
-                    driver.run(rank, world, &case)?;
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// A few hundred phits, and more than the windows between boards hold.
-    long_vectors(context, ranks >= 1) {
-        let most = context.memory() as usize / 8;
-        on_world(context, |driver, rank, world| {
-            let mut number = 0;
-            let lengths = context.scale(
-                vec![9_001, 18_600],
-                vec![4096, 9_001, 16_384, 18_600, 30_000],
-            );
-            for bytes in lengths {
-                for collective in ALL {
-                    number += 2;
-                    let element = HARDWARE[number as usize / 2 % HARDWARE.len()];
-                    let case = Case {
-                        count: bytes,
-                        number,
-                        ..Case::new(collective, element)
-                    };
-                    let case = Case {
-                        root: number as u32 % world.size(),
-                        ..case
-                    };
-                    driver.run(rank, world, &case.within(bytes.min(most), world.size()))?;
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// The longest vectors, 4 MiB where node memory has room for it, in the full tier.
-    longest_vectors(context, ranks >= 1) {
-        let room = context.memory() as usize / 16 * 5;
-        let most = context.scale(24 << 10, 4 << 20).min(room) & !63;
-        on_world(context, |driver, rank, world| {
-            let few = [Collective::Allreduce, Collective::Bcast];
-            let cases = context.scale(&few[..], &ALL[..]);
-            for (number, &collective) in (0..).zip(cases) {
-                let element = [ElementType::F64, ElementType::U32][number as usize % 2];
-                let case = Case {
-                    count: most,
-                    number: 2 * number,
-                    ..Case::new(collective, element)
-                };
-                driver.run(rank, world, &case.within(most, world.size()))?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Vectors at all places within a phit, the source at another than the destination.
-    alignments(context, ranks >= 1) {
-        on_world(context, |driver, rank, world| {
-            let mut number = 0;
-            for source in 0..8 {
-                for collective in ALL {
-                    let destinations = match context.scale(true, false) {
-                        true => {
-                            (source * 3 + number as usize) % 8
-                                ..(source * 3 + number as usize) % 8 + 1
-                        }
-                        false => 0..8,
-                    };
-                    for destination in destinations {
-                        number += 2;
-                        driver.run(
-                            rank,
-                            world,
-                            &Case {
-                                shift: (source, destination),
-                                count: 7 + number as usize % 13,
-                                root: number as u32 % world.size(),
-                                number,
-                                ..Case::new(collective, ElementType::I32)
-                            },
-                        )?;
-                    }
-                }
-            }
-            // Elements of 8 bytes begin at even words only.
-            for collective in ALL {
-                number += 2;
-                let case = Case {
-                    shift: (3, 2),
-                    count: 11,
-                    number,
-                    ..Case::new(collective, ElementType::F64)
-                };
-                driver.run(rank, world, &case)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Source and destination at the same place.
-    in_place(context, ranks >= 1) {
-        on_world(context, |driver, rank, world| {
-            let mut number = 0;
-            for element in HARDWARE {
-                for (collective, count) in [
-                    (Collective::Allreduce, 13),
-                    (Collective::Allreduce, 700),
-                    (Collective::Reduce, 13),
-                    (Collective::ReduceScatter, 5),
-                    (Collective::Allgather, 5),
-                    (Collective::Scatter, 3),
-                    (Collective::Gather, 3),
-                ] {
-                    number += 2;
-                    if number / 2 % 3 != 0 && context.scale(true, false) && count < 13 {
-                        continue;
-                    }
-                    let case = Case {
-                        count,
-                        number,
-                        in_place: true,
-                        shift: (number as usize / 2 % 5, 0),
-                        ..Case::new(collective, element)
-                    };
-                    let case = Case {
-                        root: number as u32 % world.size(),
-                        ..case
-                    };
-                    driver.run(rank, world, &case)?;
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Infinities, NaNs, subnormals, signed zeros and ties: floating-point reductions in each pair.
-    special_numbers(context, ranks >= 1) {
-        on_world(context, |driver, rank, world| {
-            let mut number = 0;
-            for element in [ElementType::F64, ElementType::F32] {
-                for operation in operations(element) {
-                    number += 2;
+                    let flavour = [Flavour::Special, Flavour::Plain][number as usize / 2 % 2];
                     driver.run(
                         rank,
                         world,
                         &Case {
                             operation,
-                            count: context.scale(400, 1500),
-                            flavour: Flavour::Special,
+                            count: 1 + number as usize % 11,
+                            root: number as u32 % world.size(),
+                            flavour,
                             number,
-                            ..Case::new(Collective::Allreduce, element)
+                            ..Case::new(collective, element)
                         },
                     )?;
                 }
             }
-            Ok(())
-        })
-    }
+        }
+        Ok(())
+    })
+}
 
-    /// Barriers among other collectives.
-    barriers(context, ranks >= 1) {
-        let rounds = context.scale(30, 300);
-        on_world(context, |driver, rank, world| {
-            for number in 0..rounds {
-                let barrier = Case {
-                    number: 2 * number,
-                    ..Case::new(Collective::Barrier, ElementType::U32)
-                };
-                driver.run(rank, world, &barrier)?;
-                if number % 5 == 0 {
-                    let case = Case {
-                        number: 2 * number,
-                        ..Case::new(ALL[number as usize / 5 % ALL.len()], ElementType::U64)
-                    };
-                    driver.run(rank, world, &case)?;
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// The same collective over and over has the same result each time.
-    same_again(context, ranks >= 1) {
-        let rounds = context.scale(12, 200);
-        on_world(context, |driver, rank, world| {
-            let cases = |_| {
-                let sum = Case {
-                    count: 40,
-                    number: 2,
-                    ..Case::new(Collective::Allreduce, ElementType::F64)
-                };
-                [
-                    sum,
-                    Case {
-                        collective: Collective::ReduceScatter,
-                        count: 3,
-                        ..sum
-                    },
-                ]
-            };
-            driver.run_all(rank, world, (0..rounds).flat_map(cases))
-        })
-    }
-
-    /// Types of less than 4 bytes, by software: with the same result, and a receipt that says so.
-    short_types(context, ranks >= 1) {
-        on_world(context, |driver, rank, world| {
-            let mut number = 0;
-            for element in SHORT {
-                for collective in ALL {
+/// Every copy of every type, from or to every rank.
+#[alcor_test(ranks >= 1)]
+fn every_root(context: &Context) -> Result {
+    on_world(context, |driver, rank, world| {
+        let mut number = 0;
+        for root in 0..world.size() {
+            for collective in COPIES.into_iter().chain([Collective::Reduce]) {
+                let elements = context.scale(1, HARDWARE.len());
+                for _ in 0..elements {
                     number += 2;
-                    let operation = Operation::ALL[number as usize / 2 % Operation::ALL.len()];
+                    let element = HARDWARE[number as usize / 2 % HARDWARE.len()];
                     let case = Case {
-                        operation,
-                        count: 13,
+                        root,
                         number,
-                        shift: (1, 3),
+                        count: 6,
                         ..Case::new(collective, element)
                     };
-                    let case = Case {
-                        root: number as u32 % world.size(),
-                        ..case
-                    };
                     driver.run(rank, world, &case)?;
                 }
             }
-            // Hardware and software take turns.
-            for number in 0..6u64 {
-                let element =
-                    [ElementType::U8, ElementType::F32, ElementType::I16][number as usize % 3];
-                let case = Case {
-                    number: 1000 + 2 * number,
-                    ..Case::new(Collective::Allreduce, element)
-                };
-                driver.run(rank, world, &case)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Slices instead of regions.
-    slices(context, ranks >= 1) {
-        on_world(context, |_, rank, world| {
-            let (me, size) = (u64::from(world.rank()), u64::from(world.size()));
-            let total = size * (size + 1) / 2;
-            let mine = [me + 1, 7];
-            let (sum, _) = world.allreduce_vec(rank, Operation::Sum, &mine)?;
-            same("allreduce_vec", vec![total, 7 * size], sum)?;
-            let (largest, _) = world.reduce_vec(rank, Operation::Max, 0, &mine)?;
-            same("reduce_vec", (me == 0).then(|| vec![size, 7]), largest)?;
-            let blocks: Vec<u64> = (0..size).map(|block| block * 10 + me).collect();
-            let (block, _) = world.reduce_scatter_vec(rank, Operation::Min, &blocks)?;
-            same("reduce_scatter_vec", vec![me * 10], block)?;
-            let mut copy = mine;
-            let root = world.size() - 1;
-            world.bcast_slice(rank, root, &mut copy)?;
-            same("bcast_slice", [size, 7], copy)?;
-            let source = (world.rank() == root).then_some(&blocks[..]);
-            let (block, _) = world.scatter_vec(rank, root, source, 1)?;
-            same("scatter_vec", vec![me * 10 + size - 1], block)?;
-            let all: Vec<u64> = (0..size).flat_map(|member| [member + 1, 7]).collect();
-            let (gathered, _) = world.gather_vec(rank, root, &mine)?;
-            same(
-                "gather_vec",
-                (world.rank() == root).then(|| all.clone()),
-                gathered,
-            )?;
-            let (gathered, _) = world.allgather_vec(rank, &mine)?;
-            same("allgather_vec", all, gathered)
-        })
-    }
-
-    /// Members whose calls differ are all told in what, and the communicator works again.
-    differences(context, ranks >= 2) {
-        on_world(context, |driver, rank, world| {
-            let size = world.size();
-            let usual = |collective| Case {
-                count: 6,
-                root: 0,
-                ..Case::new(collective, ElementType::U32)
-            };
-            let sum = usual(Collective::Allreduce);
-            let pairs = [
-                (Difference::Collective, sum, usual(Collective::Barrier)),
-                (
-                    Difference::Collective,
-                    usual(Collective::Bcast),
-                    usual(Collective::Scatter),
-                ),
-                (Difference::Collective, usual(Collective::Allgather), sum),
-                (Difference::Count, sum, Case { count: 7, ..sum }),
-                (Difference::Count, sum, Case { count: 600, ..sum }),
-                (Difference::Count, sum, Case { count: 0, ..sum }),
-                (
-                    Difference::Count,
-                    usual(Collective::Gather),
-                    Case {
-                        count: 1,
-                        ..usual(Collective::Gather)
-                    },
-                ),
-                (
-                    Difference::Count,
-                    usual(Collective::Bcast),
-                    Case {
-                        count: 60,
-                        ..usual(Collective::Bcast)
-                    },
-                ),
-                (
-                    Difference::Type,
-                    sum,
-                    Case {
-                        element: ElementType::I32,
-                        ..sum
-                    },
-                ),
-                (
-                    Difference::Type,
-                    usual(Collective::Bcast),
-                    Case {
-                        element: ElementType::F32,
-                        ..usual(Collective::Bcast)
-                    },
-                ),
-                // Types that software knows, and hardware does not.
-                (
-                    Difference::Type,
-                    sum,
-                    Case {
-                        element: ElementType::I8,
-                        ..sum
-                    },
-                ),
-                (
-                    Difference::Type,
-                    Case {
-                        element: ElementType::U16,
-                        ..usual(Collective::ReduceScatter)
-                    },
-                    usual(Collective::ReduceScatter),
-                ),
-                (
-                    Difference::Count,
-                    Case {
-                        element: ElementType::I16,
-                        ..sum
-                    },
-                    Case {
-                        element: ElementType::I16,
-                        count: 60,
-                        ..sum
-                    },
-                ),
-                (
-                    Difference::Operation,
-                    sum,
-                    Case {
-                        operation: Operation::Max,
-                        ..sum
-                    },
-                ),
-                (
-                    Difference::Operation,
-                    usual(Collective::ReduceScatter),
-                    Case {
-                        operation: Operation::Bxor,
-                        ..usual(Collective::ReduceScatter)
-                    },
-                ),
-                (
-                    Difference::Root,
-                    usual(Collective::Reduce),
-                    Case {
-                        root: size - 1,
-                        ..usual(Collective::Reduce)
-                    },
-                ),
-                (
-                    Difference::Root,
-                    usual(Collective::Bcast),
-                    Case {
-                        root: size - 1,
-                        ..usual(Collective::Bcast)
-                    },
-                ),
-                (
-                    Difference::Root,
-                    usual(Collective::Scatter),
-                    Case {
-                        root: 1,
-                        ..usual(Collective::Scatter)
-                    },
-                ),
-                (
-                    Difference::Root,
-                    usual(Collective::Gather),
-                    Case {
-                        root: 1,
-                        ..usual(Collective::Gather)
-                    },
-                ),
-            ];
-            in_turn(&driver, rank, world, &pairs, usual)
-        })
-    }
-
-    /// Where members first agree on what they called, those that differ over messages longer than
-    /// any window are told too, and all that is called alike is as without.
-    checked(context, ranks >= 2) {
-        let options = Options::default().checked(true);
-        context.run_with(options, context.ranks(), |rank| {
-            let driver = Driver { context, forced: false };
-            let world = rank.world()?;
-            let size = world.size();
-            // More than the 508 phits that the world's window takes unpaid.
-            let all = 4320;
-            let long = |collective| Case {
-                // Scatter and the like have a block of it for each member.
-                count: match collective {
-                    Collective::Reduce | Collective::Allreduce | Collective::Bcast => all,
-                    _ => all / size as usize,
-                },
-                root: 0,
-                ..Case::new(collective, ElementType::U32)
-            };
-            let rooted = |collective| {
-                let last = Case { root: size - 1, ..long(collective) };
-                (Difference::Root, long(collective), last)
-            };
-            let sum = long(Collective::Allreduce);
-            let pairs = [
-                rooted(Collective::Reduce),
-                rooted(Collective::Bcast),
-                rooted(Collective::Scatter),
-                rooted(Collective::Gather),
-                (Difference::Count, sum, Case { count: all - 1, ..sum }),
-                (Difference::Count, sum, Case { count: 1, ..sum }),
-                (Difference::Type, sum, Case { element: ElementType::I32, ..sum }),
-                (Difference::Type, sum, Case { element: ElementType::I16, ..sum }),
-                (Difference::Operation, sum, Case { operation: Operation::Max, ..sum }),
-                (Difference::Collective, sum, long(Collective::Bcast)),
-                (Difference::Collective, long(Collective::Allgather), long(Collective::ReduceScatter)),
-                (Difference::Collective, sum, long(Collective::Barrier)),
-            ];
-            in_turn(&driver, rank, &world, &pairs, long)?;
-            Ok(())
-        })?;
+        }
         Ok(())
-    }
+    })
+}
 
-    /// What a rank alone can see to be wrong is refused before anything is posted.
-    bad_arguments(context, ranks >= 1) {
-        on_world(context, |driver, rank, world| {
-            let me = rank.pid();
-            let size = world.size();
-            let (short, long) = (
-                rank.alloc::<f64>(3)?,
-                rank.alloc::<f64>(3 * size as usize + 1)?,
-            );
-            let sum = Operation::Sum;
-            for root in [size, size + 1, u32::MAX] {
-                let no_root = |error: &Error| {
-                    matches!(
-                        error,
-                        Error::NoSuchMember { what: "root", found, .. } if *found == root
-                    )
-                };
-                let place = format!("{me}: root {root}");
-                fails(
-                    &place,
-                    "NoSuchMember",
-                    no_root,
-                    world.bcast(rank, root, &short),
-                )?;
-                fails(
-                    &place,
-                    "NoSuchMember",
-                    no_root,
-                    world.reduce(rank, sum, root, &short, Some(&short)),
-                )?;
-                fails(
-                    &place,
-                    "NoSuchMember",
-                    no_root,
-                    world.gather(rank, root, &short, None),
-                )?;
-                fails(
-                    &place,
-                    "NoSuchMember",
-                    no_root,
-                    world.scatter(rank, root, None, &short),
-                )?;
-            }
-            for operation in [Operation::Band, Operation::Bor, Operation::Bxor] {
-                let place = format!("{me}: {operation} of f64");
-                let none = |error: &Error| {
-                    matches!(
-                        error,
-                        Error::NoSuchOperation { operation: found, .. } if *found == operation
-                    )
-                };
-                fails(
-                    &place,
-                    "NoSuchOperation",
-                    none,
-                    world.allreduce(rank, operation, &short, &short),
-                )?;
-                fails(
-                    &place,
-                    "NoSuchOperation",
-                    none,
-                    world.reduce(rank, operation, 0, &short, Some(&short)),
-                )?;
-                let whole = long.slice(..3 * size as usize)?;
-                fails(
-                    &place,
-                    "NoSuchOperation",
-                    none,
-                    world.reduce_scatter(rank, operation, &whole, &short),
-                )?;
-            }
-            let wrong = |error: &Error| matches!(error, Error::WrongLength { .. });
-            let place = format!("{me}: vectors of the wrong length");
-            fails(
-                &place,
-                "WrongLength",
-                wrong,
-                world.allreduce(rank, sum, &short, &long),
-            )?;
-            fails(
-                &place,
-                "WrongLength",
-                wrong,
-                world.reduce_scatter(rank, sum, &long, &short),
-            )?;
-            fails(
-                &place,
-                "WrongLength",
-                wrong,
-                world.allgather(rank, &short, &long),
-            )?;
-            if world.rank() == 0 {
-                fails(
-                    &place,
-                    "WrongLength",
-                    wrong,
-                    world.reduce(rank, sum, 0, &short, None),
-                )?;
-                fails(
-                    &place,
-                    "WrongLength",
-                    wrong,
-                    world.gather(rank, 0, &short, None),
-                )?;
-                fails(
-                    &place,
-                    "WrongLength",
-                    wrong,
-                    world.scatter(rank, 0, None, &short),
-                )?;
-                fails(
-                    &place,
-                    "WrongLength",
-                    wrong,
-                    world.scatter(rank, 0, Some(&long), &short),
-                )?;
-            }
-            let overlaps = |error: &Error| matches!(error, Error::Overlap { .. });
-            let (low, high) = (long.slice(..3)?, long.slice(1..4)?);
-            let place = format!("{me}: overlapping vectors");
-            fails(
-                &place,
-                "Overlap",
-                overlaps,
-                world.allreduce(rank, sum, &low, &high),
-            )?;
-            fails(
-                &place,
-                "Overlap",
-                overlaps,
-                world.allreduce(rank, sum, &high, &low),
-            )?;
-            driver.run_all(
-                rank,
-                world,
-                ALL.map(|collective| Case::new(collective, ElementType::F64)),
-            )
-        })
-    }
-
-    /// Puts and gets under way at the same time, and fences in between, are as without.
-    among_puts(context, ranks >= 1) {
-        let rounds = context.scale(8, 80);
-        on_world(context, |driver, rank, world| {
-            let me = rank.pid();
-            let length = 900;
-            let inbox = rank.alloc_from(&vec![0u8; length])?;
-            let window = rank.register(&inbox, alcor::Rights::ALL)?;
-            let local = rank.alloc::<u8>(length)?;
-            let gotten = rank.alloc::<u8>(length)?;
-            for round in 0..rounds {
-                rank.write(
-                    &local,
-                    0,
-                    &context.noise(&[1, u64::from(me.0), round], length),
-                )?;
-                rank.barrier()?;
-                let put = rank.iput(&window, after(rank, 1), 0, &local)?;
+/// No element, one, and numbers of elements around those that a phit, or a few, hold.
+#[alcor_test(ranks >= 1)]
+fn counts(context: &Context) -> Result {
+    on_world(context, |driver, rank, world| {
+        let counts = context.scale(
+            vec![0, 1, 2, 3, 7, 8, 9, 16, 33, 65],
+            (0..40)
+                .chain([63, 64, 65, 127, 128, 129, 255, 256, 257])
+                .collect(),
+        );
+        let mut number = 0;
+        for count in counts {
+            for collective in ALL {
+                number += 2;
+                let element = HARDWARE[number as usize / 2 % HARDWARE.len()];
+                let root = (number / 2) as u32 % world.size();
                 let case = Case {
-                    number: 2 * round,
-                    count: 30,
-                    ..Case::new(ALL[round as usize % ALL.len()], ElementType::F64)
-                };
-                let under_way = driver.start(rank, world, &case)?;
-                rank.wait(put).at("a put among collectives")?;
-                driver.finish(rank, under_way)?;
-                rank.fence()?;
-                let get = rank.iget(&window, after(rank, 2), 0, &gotten)?;
-                let case = Case {
-                    number: 2 * round,
-                    ..Case::new(Collective::Allreduce, ElementType::U64)
+                    count,
+                    root,
+                    number,
+                    ..Case::new(collective, element)
                 };
                 driver.run(rank, world, &case)?;
-                rank.wait(get).at("a get among collectives")?;
-                let from = after(rank, rank.nprocs() - 1);
-                let expected = context.noise(&[1, u64::from(from.0), round], length);
-                same_bytes(
-                    format_args!("{me}: put by {from}"),
-                    &expected,
-                    &rank.read_vec(&inbox)?,
-                )?;
-                let of = after(rank, 1);
-                let expected = context.noise(&[1, u64::from(of.0), round], length);
-                same_bytes(
-                    format_args!("{me}: get of what {of} put"),
-                    &expected,
-                    &rank.read_vec(&gotten)?,
-                )?;
             }
-            Ok(())
-        })
-    }
+        }
+        Ok(())
+    })
+}
 
-    /// Many requests of one communicator: waited for in any order, tested, or dropped.
-    requests(context, ranks >= 1) {
-        on_world(context, |driver, rank, world| {
-            let cases: Vec<Case> = (0..12u64)
-                .map(|number| Case {
-                    number: 2 * number,
-                    count: 9,
+/// A few hundred phits, and more than the windows between boards hold.
+#[alcor_test(ranks >= 1)]
+fn long_vectors(context: &Context) -> Result {
+    let most = context.memory() as usize / 8;
+    on_world(context, |driver, rank, world| {
+        let mut number = 0;
+        let lengths = context.scale(
+            vec![9_001, 18_600],
+            vec![4096, 9_001, 16_384, 18_600, 30_000],
+        );
+        for bytes in lengths {
+            for collective in ALL {
+                number += 2;
+                let element = HARDWARE[number as usize / 2 % HARDWARE.len()];
+                let case = Case {
+                    count: bytes,
+                    number,
+                    ..Case::new(collective, element)
+                };
+                let case = Case {
                     root: number as u32 % world.size(),
-                    ..Case::new(
-                        ALL[number as usize % ALL.len()],
-                        HARDWARE[number as usize % HARDWARE.len()],
-                    )
-                })
-                .collect();
-            let mut under_way = Vec::new();
-            for case in &cases {
-                under_way.push(driver.start(rank, world, case)?);
+                    ..case
+                };
+                driver.run(rank, world, &case.within(bytes.min(most), world.size()))?;
             }
-            // The last first.
-            while let Some(last) = under_way.pop() {
-                driver.finish(rank, last)?;
+        }
+        Ok(())
+    })
+}
+
+/// The longest vectors, 4 MiB where node memory has room for it, in the full tier.
+#[alcor_test(ranks >= 1)]
+fn longest_vectors(context: &Context) -> Result {
+    let room = context.memory() as usize / 16 * 5;
+    let most = context.scale(24 << 10, 4 << 20).min(room) & !63;
+    on_world(context, |driver, rank, world| {
+        let few = [Collective::Allreduce, Collective::Bcast];
+        let cases = context.scale(&few[..], &ALL[..]);
+        for (number, &collective) in (0..).zip(cases) {
+            let element = [ElementType::F64, ElementType::U32][number as usize % 2];
+            let case = Case {
+                count: most,
+                number: 2 * number,
+                ..Case::new(collective, element)
+            };
+            driver.run(rank, world, &case.within(most, world.size()))?;
+        }
+        Ok(())
+    })
+}
+
+/// Vectors at all places within a phit, the source at another than the destination.
+#[alcor_test(ranks >= 1)]
+fn alignments(context: &Context) -> Result {
+    on_world(context, |driver, rank, world| {
+        let mut number = 0;
+        for source in 0..8 {
+            for collective in ALL {
+                let destinations = match context.scale(true, false) {
+                    true => {
+                        (source * 3 + number as usize) % 8
+                            ..(source * 3 + number as usize) % 8 + 1
+                    }
+                    false => 0..8,
+                };
+                for destination in destinations {
+                    number += 2;
+                    driver.run(
+                        rank,
+                        world,
+                        &Case {
+                            shift: (source, destination),
+                            count: 7 + number as usize % 13,
+                            root: number as u32 % world.size(),
+                            number,
+                            ..Case::new(collective, ElementType::I32)
+                        },
+                    )?;
+                }
             }
-            for case in &cases {
-                let last = driver.start(rank, world, case)?;
-                while !last.test(rank)? {}
-                driver.finish(rank, last)?;
+        }
+        // Elements of 8 bytes begin at even words only.
+        for collective in ALL {
+            number += 2;
+            let case = Case {
+                shift: (3, 2),
+                count: 11,
+                number,
+                ..Case::new(collective, ElementType::F64)
+            };
+            driver.run(rank, world, &case)?;
+        }
+        Ok(())
+    })
+}
+
+/// Source and destination at the same place.
+#[alcor_test(ranks >= 1)]
+fn in_place(context: &Context) -> Result {
+    on_world(context, |driver, rank, world| {
+        let mut number = 0;
+        for element in HARDWARE {
+            for (collective, count) in [
+                (Collective::Allreduce, 13),
+                (Collective::Allreduce, 700),
+                (Collective::Reduce, 13),
+                (Collective::ReduceScatter, 5),
+                (Collective::Allgather, 5),
+                (Collective::Scatter, 3),
+                (Collective::Gather, 3),
+            ] {
+                number += 2;
+                if number / 2 % 3 != 0 && context.scale(true, false) && count < 13 {
+                    continue;
+                }
+                let case = Case {
+                    count,
+                    number,
+                    in_place: true,
+                    shift: (number as usize / 2 % 5, 0),
+                    ..Case::new(collective, element)
+                };
+                let case = Case {
+                    root: number as u32 % world.size(),
+                    ..case
+                };
+                driver.run(rank, world, &case)?;
             }
-            let vector = rank.alloc_from(&[1u32; 50])?;
-            drop(world.iallreduce(rank, Operation::Sum, &vector, &vector)?);
-            drop(world.ibarrier(rank)?);
-            let other = rank.alloc_from(&[2u32; 50])?;
-            drop(world.iallreduce(rank, Operation::Sum, &other, &other)?);
-            world.barrier(rank)?;
-            let size = world.size();
-            same(
-                "a vector whose requests were dropped",
-                vec![size; 50],
-                rank.read_vec(&vector)?,
+        }
+        Ok(())
+    })
+}
+
+/// Infinities, NaNs, subnormals, signed zeros and ties: floating-point reductions in each pair.
+#[alcor_test(ranks >= 1)]
+fn special_numbers(context: &Context) -> Result {
+    on_world(context, |driver, rank, world| {
+        let mut number = 0;
+        for element in [ElementType::F64, ElementType::F32] {
+            for operation in operations(element) {
+                number += 2;
+                driver.run(
+                    rank,
+                    world,
+                    &Case {
+                        operation,
+                        count: context.scale(400, 1500),
+                        flavour: Flavour::Special,
+                        number,
+                        ..Case::new(Collective::Allreduce, element)
+                    },
+                )?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Barriers among other collectives.
+#[alcor_test(ranks >= 1)]
+fn barriers(context: &Context) -> Result {
+    let rounds = context.scale(30, 300);
+    on_world(context, |driver, rank, world| {
+        for number in 0..rounds {
+            let barrier = Case {
+                number: 2 * number,
+                ..Case::new(Collective::Barrier, ElementType::U32)
+            };
+            driver.run(rank, world, &barrier)?;
+            if number % 5 == 0 {
+                let case = Case {
+                    number: 2 * number,
+                    ..Case::new(ALL[number as usize / 5 % ALL.len()], ElementType::U64)
+                };
+                driver.run(rank, world, &case)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The same collective over and over has the same result each time.
+#[alcor_test(ranks >= 1)]
+fn same_again(context: &Context) -> Result {
+    let rounds = context.scale(12, 200);
+    on_world(context, |driver, rank, world| {
+        let cases = |_| {
+            let sum = Case {
+                count: 40,
+                number: 2,
+                ..Case::new(Collective::Allreduce, ElementType::F64)
+            };
+            [
+                sum,
+                Case {
+                    collective: Collective::ReduceScatter,
+                    count: 3,
+                    ..sum
+                },
+            ]
+        };
+        driver.run_all(rank, world, (0..rounds).flat_map(cases))
+    })
+}
+
+/// Types of less than 4 bytes, by software: with the same result, and a receipt that says so.
+#[alcor_test(ranks >= 1)]
+fn short_types(context: &Context) -> Result {
+    on_world(context, |driver, rank, world| {
+        let mut number = 0;
+        for element in SHORT {
+            for collective in ALL {
+                number += 2;
+                let operation = Operation::ALL[number as usize / 2 % Operation::ALL.len()];
+                let case = Case {
+                    operation,
+                    count: 13,
+                    number,
+                    shift: (1, 3),
+                    ..Case::new(collective, element)
+                };
+                let case = Case {
+                    root: number as u32 % world.size(),
+                    ..case
+                };
+                driver.run(rank, world, &case)?;
+            }
+        }
+        // Hardware and software take turns.
+        for number in 0..6u64 {
+            let element =
+                [ElementType::U8, ElementType::F32, ElementType::I16][number as usize % 3];
+            let case = Case {
+                number: 1000 + 2 * number,
+                ..Case::new(Collective::Allreduce, element)
+            };
+            driver.run(rank, world, &case)?;
+        }
+        Ok(())
+    })
+}
+
+/// Slices instead of regions.
+#[alcor_test(ranks >= 1)]
+fn slices(context: &Context) -> Result {
+    on_world(context, |_, rank, world| {
+        let (me, size) = (u64::from(world.rank()), u64::from(world.size()));
+        let total = size * (size + 1) / 2;
+        let mine = [me + 1, 7];
+        let (sum, _) = world.allreduce_vec(rank, Operation::Sum, &mine)?;
+        same("allreduce_vec", vec![total, 7 * size], sum)?;
+        let (largest, _) = world.reduce_vec(rank, Operation::Max, 0, &mine)?;
+        same("reduce_vec", (me == 0).then(|| vec![size, 7]), largest)?;
+        let blocks: Vec<u64> = (0..size).map(|block| block * 10 + me).collect();
+        let (block, _) = world.reduce_scatter_vec(rank, Operation::Min, &blocks)?;
+        same("reduce_scatter_vec", vec![me * 10], block)?;
+        let mut copy = mine;
+        let root = world.size() - 1;
+        world.bcast_slice(rank, root, &mut copy)?;
+        same("bcast_slice", [size, 7], copy)?;
+        let source = (world.rank() == root).then_some(&blocks[..]);
+        let (block, _) = world.scatter_vec(rank, root, source, 1)?;
+        same("scatter_vec", vec![me * 10 + size - 1], block)?;
+        let all: Vec<u64> = (0..size).flat_map(|member| [member + 1, 7]).collect();
+        let (gathered, _) = world.gather_vec(rank, root, &mine)?;
+        same(
+            "gather_vec",
+            (world.rank() == root).then(|| all.clone()),
+            gathered,
+        )?;
+        let (gathered, _) = world.allgather_vec(rank, &mine)?;
+        same("allgather_vec", all, gathered)
+    })
+}
+
+/// Members whose calls differ are all told in what, and the communicator works again.
+#[alcor_test(ranks >= 2)]
+fn differences(context: &Context) -> Result {
+    on_world(context, |driver, rank, world| {
+        let size = world.size();
+        let usual = |collective| Case {
+            count: 6,
+            root: 0,
+            ..Case::new(collective, ElementType::U32)
+        };
+        let sum = usual(Collective::Allreduce);
+        let pairs = [
+            (Difference::Collective, sum, usual(Collective::Barrier)),
+            (
+                Difference::Collective,
+                usual(Collective::Bcast),
+                usual(Collective::Scatter),
+            ),
+            (Difference::Collective, usual(Collective::Allgather), sum),
+            (Difference::Count, sum, Case { count: 7, ..sum }),
+            (Difference::Count, sum, Case { count: 600, ..sum }),
+            (Difference::Count, sum, Case { count: 0, ..sum }),
+            (
+                Difference::Count,
+                usual(Collective::Gather),
+                Case {
+                    count: 1,
+                    ..usual(Collective::Gather)
+                },
+            ),
+            (
+                Difference::Count,
+                usual(Collective::Bcast),
+                Case {
+                    count: 60,
+                    ..usual(Collective::Bcast)
+                },
+            ),
+            (
+                Difference::Type,
+                sum,
+                Case {
+                    element: ElementType::I32,
+                    ..sum
+                },
+            ),
+            (
+                Difference::Type,
+                usual(Collective::Bcast),
+                Case {
+                    element: ElementType::F32,
+                    ..usual(Collective::Bcast)
+                },
+            ),
+            // Types that software knows, and hardware does not.
+            (
+                Difference::Type,
+                sum,
+                Case {
+                    element: ElementType::I8,
+                    ..sum
+                },
+            ),
+            (
+                Difference::Type,
+                Case {
+                    element: ElementType::U16,
+                    ..usual(Collective::ReduceScatter)
+                },
+                usual(Collective::ReduceScatter),
+            ),
+            (
+                Difference::Count,
+                Case {
+                    element: ElementType::I16,
+                    ..sum
+                },
+                Case {
+                    element: ElementType::I16,
+                    count: 60,
+                    ..sum
+                },
+            ),
+            (
+                Difference::Operation,
+                sum,
+                Case {
+                    operation: Operation::Max,
+                    ..sum
+                },
+            ),
+            (
+                Difference::Operation,
+                usual(Collective::ReduceScatter),
+                Case {
+                    operation: Operation::Bxor,
+                    ..usual(Collective::ReduceScatter)
+                },
+            ),
+            (
+                Difference::Root,
+                usual(Collective::Reduce),
+                Case {
+                    root: size - 1,
+                    ..usual(Collective::Reduce)
+                },
+            ),
+            (
+                Difference::Root,
+                usual(Collective::Bcast),
+                Case {
+                    root: size - 1,
+                    ..usual(Collective::Bcast)
+                },
+            ),
+            (
+                Difference::Root,
+                usual(Collective::Scatter),
+                Case {
+                    root: 1,
+                    ..usual(Collective::Scatter)
+                },
+            ),
+            (
+                Difference::Root,
+                usual(Collective::Gather),
+                Case {
+                    root: 1,
+                    ..usual(Collective::Gather)
+                },
+            ),
+        ];
+        in_turn(&driver, rank, world, &pairs, usual)
+    })
+}
+
+/// Where members first agree on what they called, those that differ over messages longer than
+/// any window are told too, and all that is called alike is as without.
+#[alcor_test(ranks >= 2)]
+fn checked(context: &Context) -> Result {
+    let options = Options::default().checked(true);
+    context.run_with(options, context.ranks(), |rank| {
+        let driver = Driver { context, forced: false };
+        let world = rank.world()?;
+        let size = world.size();
+        // More than the 508 phits that the world's window takes unpaid.
+        let all = 4320;
+        let long = |collective| Case {
+            // Scatter and the like have a block of it for each member.
+            count: match collective {
+                Collective::Reduce | Collective::Allreduce | Collective::Bcast => all,
+                _ => all / size as usize,
+            },
+            root: 0,
+            ..Case::new(collective, ElementType::U32)
+        };
+        let rooted = |collective| {
+            let last = Case { root: size - 1, ..long(collective) };
+            (Difference::Root, long(collective), last)
+        };
+        let sum = long(Collective::Allreduce);
+        let pairs = [
+            rooted(Collective::Reduce),
+            rooted(Collective::Bcast),
+            rooted(Collective::Scatter),
+            rooted(Collective::Gather),
+            (Difference::Count, sum, Case { count: all - 1, ..sum }),
+            (Difference::Count, sum, Case { count: 1, ..sum }),
+            (Difference::Type, sum, Case { element: ElementType::I32, ..sum }),
+            (Difference::Type, sum, Case { element: ElementType::I16, ..sum }),
+            (Difference::Operation, sum, Case { operation: Operation::Max, ..sum }),
+            (Difference::Collective, sum, long(Collective::Bcast)),
+            (Difference::Collective, long(Collective::Allgather), long(Collective::ReduceScatter)),
+            (Difference::Collective, sum, long(Collective::Barrier)),
+        ];
+        in_turn(&driver, rank, &world, &pairs, long)?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// What a rank alone can see to be wrong is refused before anything is posted.
+#[alcor_test(ranks >= 1)]
+fn bad_arguments(context: &Context) -> Result {
+    on_world(context, |driver, rank, world| {
+        let me = rank.pid();
+        let size = world.size();
+        let (short, long) = (
+            rank.alloc::<f64>(3)?,
+            rank.alloc::<f64>(3 * size as usize + 1)?,
+        );
+        let sum = Operation::Sum;
+        for root in [size, size + 1, u32::MAX] {
+            let no_root = |error: &Error| {
+                matches!(
+                    error,
+                    Error::NoSuchMember { what: "root", found, .. } if *found == root
+                )
+            };
+            let place = format!("{me}: root {root}");
+            fails(
+                &place,
+                "NoSuchMember",
+                no_root,
+                world.bcast(rank, root, &short),
             )?;
-            rank.flush_all()?;
-            Ok(())
-        })
-    }
+            fails(
+                &place,
+                "NoSuchMember",
+                no_root,
+                world.reduce(rank, sum, root, &short, Some(&short)),
+            )?;
+            fails(
+                &place,
+                "NoSuchMember",
+                no_root,
+                world.gather(rank, root, &short, None),
+            )?;
+            fails(
+                &place,
+                "NoSuchMember",
+                no_root,
+                world.scatter(rank, root, None, &short),
+            )?;
+        }
+        for operation in [Operation::Band, Operation::Bor, Operation::Bxor] {
+            let place = format!("{me}: {operation} of f64");
+            let none = |error: &Error| {
+                matches!(
+                    error,
+                    Error::NoSuchOperation { operation: found, .. } if *found == operation
+                )
+            };
+            fails(
+                &place,
+                "NoSuchOperation",
+                none,
+                world.allreduce(rank, operation, &short, &short),
+            )?;
+            fails(
+                &place,
+                "NoSuchOperation",
+                none,
+                world.reduce(rank, operation, 0, &short, Some(&short)),
+            )?;
+            let whole = long.slice(..3 * size as usize)?;
+            fails(
+                &place,
+                "NoSuchOperation",
+                none,
+                world.reduce_scatter(rank, operation, &whole, &short),
+            )?;
+        }
+        let wrong = |error: &Error| matches!(error, Error::WrongLength { .. });
+        let place = format!("{me}: vectors of the wrong length");
+        fails(
+            &place,
+            "WrongLength",
+            wrong,
+            world.allreduce(rank, sum, &short, &long),
+        )?;
+        fails(
+            &place,
+            "WrongLength",
+            wrong,
+            world.reduce_scatter(rank, sum, &long, &short),
+        )?;
+        fails(
+            &place,
+            "WrongLength",
+            wrong,
+            world.allgather(rank, &short, &long),
+        )?;
+        if world.rank() == 0 {
+            fails(
+                &place,
+                "WrongLength",
+                wrong,
+                world.reduce(rank, sum, 0, &short, None),
+            )?;
+            fails(
+                &place,
+                "WrongLength",
+                wrong,
+                world.gather(rank, 0, &short, None),
+            )?;
+            fails(
+                &place,
+                "WrongLength",
+                wrong,
+                world.scatter(rank, 0, None, &short),
+            )?;
+            fails(
+                &place,
+                "WrongLength",
+                wrong,
+                world.scatter(rank, 0, Some(&long), &short),
+            )?;
+        }
+        let overlaps = |error: &Error| matches!(error, Error::Overlap { .. });
+        let (low, high) = (long.slice(..3)?, long.slice(1..4)?);
+        let place = format!("{me}: overlapping vectors");
+        fails(
+            &place,
+            "Overlap",
+            overlaps,
+            world.allreduce(rank, sum, &low, &high),
+        )?;
+        fails(
+            &place,
+            "Overlap",
+            overlaps,
+            world.allreduce(rank, sum, &high, &low),
+        )?;
+        driver.run_all(
+            rank,
+            world,
+            ALL.map(|collective| Case::new(collective, ElementType::F64)),
+        )
+    })
+}
+
+/// Puts and gets under way at the same time, and fences in between, are as without.
+#[alcor_test(ranks >= 1)]
+fn among_puts(context: &Context) -> Result {
+    let rounds = context.scale(8, 80);
+    on_world(context, |driver, rank, world| {
+        let me = rank.pid();
+        let length = 900;
+        let inbox = rank.alloc_from(&vec![0u8; length])?;
+        let window = rank.register(&inbox, alcor::Rights::ALL)?;
+        let local = rank.alloc::<u8>(length)?;
+        let gotten = rank.alloc::<u8>(length)?;
+        for round in 0..rounds {
+            rank.write(
+                &local,
+                0,
+                &context.noise(&[1, u64::from(me.0), round], length),
+            )?;
+            rank.barrier()?;
+            let put = rank.iput(&window, after(rank, 1), 0, &local)?;
+            let case = Case {
+                number: 2 * round,
+                count: 30,
+                ..Case::new(ALL[round as usize % ALL.len()], ElementType::F64)
+            };
+            let under_way = driver.start(rank, world, &case)?;
+            rank.wait(put).at("a put among collectives")?;
+            driver.finish(rank, under_way)?;
+            rank.fence()?;
+            let get = rank.iget(&window, after(rank, 2), 0, &gotten)?;
+            let case = Case {
+                number: 2 * round,
+                ..Case::new(Collective::Allreduce, ElementType::U64)
+            };
+            driver.run(rank, world, &case)?;
+            rank.wait(get).at("a get among collectives")?;
+            let from = after(rank, rank.nprocs() - 1);
+            let expected = context.noise(&[1, u64::from(from.0), round], length);
+            same_bytes(
+                format_args!("{me}: put by {from}"),
+                &expected,
+                &rank.read_vec(&inbox)?,
+            )?;
+            let of = after(rank, 1);
+            let expected = context.noise(&[1, u64::from(of.0), round], length);
+            same_bytes(
+                format_args!("{me}: get of what {of} put"),
+                &expected,
+                &rank.read_vec(&gotten)?,
+            )?;
+        }
+        Ok(())
+    })
+}
+
+/// Many requests of one communicator: waited for in any order, tested, or dropped.
+#[alcor_test(ranks >= 1)]
+fn requests(context: &Context) -> Result {
+    on_world(context, |driver, rank, world| {
+        let cases: Vec<Case> = (0..12u64)
+            .map(|number| Case {
+                number: 2 * number,
+                count: 9,
+                root: number as u32 % world.size(),
+                ..Case::new(
+                    ALL[number as usize % ALL.len()],
+                    HARDWARE[number as usize % HARDWARE.len()],
+                )
+            })
+            .collect();
+        let mut under_way = Vec::new();
+        for case in &cases {
+            under_way.push(driver.start(rank, world, case)?);
+        }
+        // The last first.
+        while let Some(last) = under_way.pop() {
+            driver.finish(rank, last)?;
+        }
+        for case in &cases {
+            let last = driver.start(rank, world, case)?;
+            while !last.test(rank)? {}
+            driver.finish(rank, last)?;
+        }
+        let vector = rank.alloc_from(&[1u32; 50])?;
+        drop(world.iallreduce(rank, Operation::Sum, &vector, &vector)?);
+        drop(world.ibarrier(rank)?);
+        let other = rank.alloc_from(&[2u32; 50])?;
+        drop(world.iallreduce(rank, Operation::Sum, &other, &other)?);
+        world.barrier(rank)?;
+        let size = world.size();
+        same(
+            "a vector whose requests were dropped",
+            vec![size; 50],
+            rank.read_vec(&vector)?,
+        )?;
+        rank.flush_all()?;
+        Ok(())
+    })
 }
 
 /// Runs `what` with the world.
 pub(super) fn on_world(
     context: &Context,
-    what: impl Fn(Driver<'_>, &mut Rank, &Communicator) -> Result<(), Failure> + Sync,
-) -> Result<(), Failure> {
+    what: impl Fn(Driver<'_>, &mut Rank, &Communicator) -> Result + Sync,
+) -> Result {
     context.run(|rank| {
         let world = rank.world()?;
         what(
@@ -821,7 +831,7 @@ fn in_turn(
     world: &Communicator,
     pairs: &[(Difference, Case, Case)],
     works: impl Fn(Collective) -> Case,
-) -> Result<(), Failure> {
+) -> Result {
     for (number, &(difference, most, other)) in (0..).zip(pairs) {
         let odd = number % world.size();
         let case = if world.rank() == odd { other } else { most };
@@ -842,7 +852,7 @@ fn differs(
     communicator: &Communicator,
     case: &Case,
     difference: Difference,
-) -> Result<(), Failure> {
+) -> Result {
     let me = rank.pid();
     let size = communicator.size() as usize;
     let elements = if case.has_blocks() {

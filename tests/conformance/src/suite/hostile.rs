@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use alcor::abi::packets::{x_commit, x_tag};
 use alcor::abi::{command, rank as page};
 use alcor::{Communicator, GlobalRank, NodeAddr, Opcode, Operation, Options, PageOffset, Rank, Region, Rights, Window};
+use alcor_test::{Context, Failure, Result, alcor_test, holds, same, same_bytes};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
@@ -16,9 +17,6 @@ use rand_chacha::ChaCha8Rng;
 use super::abort::{Cause, REASON, ended_by};
 use super::registration::idle;
 use super::reset::works_again;
-use crate::failure::{holds, same, same_bytes};
-use crate::test::tests;
-use crate::{Context, Failure};
 
 /// Bytes of each window.
 const BYTES: usize = 1024;
@@ -27,21 +25,19 @@ const LONGEST: usize = 700;
 /// More rounds than the others come to before the hostile rank ends the run.
 const ROUNDS: u32 = 1_000_000;
 
-tests! {
-    hostile: Rma Messages;
-
-    /// The last rank writes random values to its page, while the others get, put, send, receive and reduce among themselves.
-    last(context, ranks >= 2) {
-        run(context, GlobalRank(context.ranks() - 1))
-    }
-
-    /// The first rank does so.
-    first(context, ranks >= 2) {
-        run(context, GlobalRank(0))
-    }
+/// The last rank writes random values to its page, while the others get, put, send, receive and reduce among themselves.
+#[alcor_test(ranks >= 2, needs = [Rma, Messages])]
+fn last(context: &Context) -> Result {
+    run(context, GlobalRank(context.ranks() - 1))
 }
 
-fn run(context: &Context, hostile: GlobalRank) -> Result<(), Failure> {
+/// The first rank does so.
+#[alcor_test(ranks >= 2, needs = [Rma, Messages])]
+fn first(context: &Context) -> Result {
+    run(context, GlobalRank(0))
+}
+
+fn run(context: &Context, hostile: GlobalRank) -> Result {
     let rounds = AtomicU32::new(0);
     let ended = context.attempt(Options::default(), context.ranks(), |rank| {
         let mut place = Place::new(context, rank, hostile)?;
@@ -109,7 +105,7 @@ impl Place {
         })
     }
 
-    fn round(&mut self, context: &Context, rank: &mut Rank, round: u32) -> Result<(), Failure> {
+    fn round(&mut self, context: &Context, rank: &mut Rank, round: u32) -> Result {
         let (me, count) = (rank.pid(), self.others.len());
         // A part of another rank's read-only window.
         let from = *self.others.choose(&mut self.rng).expect("this one at least");
@@ -174,7 +170,7 @@ fn is_left_out(offset: u32) -> bool {
 
 /// Writes random registers of the rank's own page, and random words of the rank's own memory. The rank begins the run anew
 /// after some hundred writes, as a command that waits for the other ranks blocks the command queue until then.
-fn write_at_random(context: &Context, rank: &mut Rank) -> Result<(), Failure> {
+fn write_at_random(context: &Context, rank: &mut Rank) -> Result {
     let mut rng = context.rng(&[u64::from(rank.pid().0)]);
     let (memory, ranks) = (rank.board().node_bytes, rank.nprocs());
     let commands: Vec<Opcode> = Opcode::ALL.iter().copied().filter(|opcode| !RARE.contains(opcode)).collect();
@@ -228,7 +224,7 @@ fn write_at_random(context: &Context, rank: &mut Rank) -> Result<(), Failure> {
 
 /// Writes a row that no communicator of the others has, with the rank as the board's only member and partners on any board, so
 /// that a collective in the row begins at once and waits for ever.
-fn write_own_row(rng: &mut ChaCha8Rng, rank: &mut Rank) -> Result<(), Failure> {
+fn write_own_row(rng: &mut ChaCha8Rng, rank: &mut Rank) -> Result {
     let (info, ranks) = (rank.board().clone(), rank.nprocs());
     if !info.has_switch() {
         return Ok(());

@@ -7,624 +7,636 @@ use alcor::{
     Error, GlobalRank, MatchCounters, Operation, Options, Rank,
     Region, Request, Rights, Source, Status, TAG_UB, Tag,
 };
+use alcor_test::{At, Context, Failure, Result, after, alcor_test, before, fails, refused, same, same_bytes};
 use rand::Rng;
 use rand::seq::SliceRandom;
 
 use self::plan::Plan;
 use super::registration::idle;
-use crate::context::{after, before};
-use crate::failure::{At, fails, refused, same, same_bytes};
 use crate::sheet::{Shape, shapes};
-use crate::test::tests;
-use crate::{Context, Failure};
 
 const ZERO: GlobalRank = GlobalRank(0);
 
-tests! {
-    messages: Messages;
+/// Between every two ranks, and from each to itself, a message of every length that is an edge
+/// arrives, whether its receive is posted before or after.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn pairs(context: &Context) -> Result {
+    let lengths: Vec<Shape> = edges(context)
+        .into_iter()
+        .map(|length| Shape { length, source: length % 4, target: 0 })
+        .collect();
+    for steps in 0..context.ranks() {
+        for expected in [true, false] {
+            exchange(context, steps, expected, &lengths)?;
+        }
+    }
+    Ok(())
+}
 
-    /// Between every two ranks, and from each to itself, a message of every length that is an edge
-    /// arrives, whether its receive is posted before or after.
-    pairs(context, ranks >= 1) {
-        let lengths: Vec<Shape> = edges(context)
-            .into_iter()
-            .map(|length| Shape { length, source: length % 4, target: 0 })
-            .collect();
-        for steps in 0..context.ranks() {
-            for expected in [true, false] {
-                exchange(context, steps, expected, &lengths)?;
+/// Messages of every length that is an edge arrive from all four byte lanes at all four, and
+/// nothing beside them is touched.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn lanes(context: &Context) -> Result {
+    let all: Vec<Shape> = shapes(edges(context)).collect();
+    exchange(context, 1, true, &all)?;
+    exchange(context, 1, false, &all)
+}
+
+/// Messages of one rank are received in the order in which they were sent, long ones and short
+/// ones, by receives of this source and of any.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn order(context: &Context) -> Result {
+    let count = context.scale(120, 1200);
+    run(context, |rank| {
+        let (to, from) = (after(rank, 1), before(rank, 1));
+        let fragment = rank.board().fragment_bytes as usize;
+        let length = |number: u64| match number % 5 {
+            0 => fragment + 1,
+            _ => 8 + number as usize % 13,
+        };
+        let mut sends = Vec::new();
+        for number in 0..count {
+            let data = payload(context, rank.pid(), number, length(number));
+            let data = rank.alloc_from(&data)?;
+            sends.push(rank.isend(to, 3, &data)?);
+            if sends.len() == 24 {
+                receive_in_order(context, rank, from, number + 1 - 24, 24, length)?;
+                rank.wait_all(sends.drain(..))?;
             }
         }
+        rank.wait_all(sends)?;
         Ok(())
-    }
+    })
+}
 
-    /// Messages of every length that is an edge arrive from all four byte lanes at all four, and
-    /// nothing beside them is touched.
-    lanes(context, ranks >= 1) {
-        let all: Vec<Shape> = shapes(edges(context)).collect();
-        exchange(context, 1, true, &all)?;
-        exchange(context, 1, false, &all)
-    }
-
-    /// Messages of one rank are received in the order in which they were sent, long ones and short
-    /// ones, by receives of this source and of any.
-    order(context, ranks >= 1) {
-        let count = context.scale(120, 1200);
-        run(context, |rank| {
-            let (to, from) = (after(rank, 1), before(rank, 1));
-            let fragment = rank.board().fragment_bytes as usize;
-            let length = |number: u64| match number % 5 {
-                0 => fragment + 1,
-                _ => 8 + number as usize % 13,
-            };
-            let mut sends = Vec::new();
-            for number in 0..count {
-                let data = payload(context, rank.pid(), number, length(number));
-                let data = rank.alloc_from(&data)?;
-                sends.push(rank.isend(to, 3, &data)?);
-                if sends.len() == 24 {
-                    receive_in_order(context, rank, from, number + 1 - 24, 24, length)?;
-                    rank.wait_all(sends.drain(..))?;
+/// Messages of different communicators never meet, whatever their tags, and are received in any
+/// order of the communicators.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn contexts(context: &Context) -> Result {
+    run(context, |rank| {
+        let world = rank.world()?;
+        let all = [world.dup(rank)?, world.clone(), world.dup(rank)?];
+        let me = rank.pid().0;
+        let (to, from) = (after(rank, 1).0, before(rank, 1).0);
+        for mut order in [vec![0, 1, 2], vec![2, 1, 0], vec![1, 0, 2]] {
+            order.truncate(room(context));
+            for (number, communicator) in (0..).zip(&all) {
+                if order.contains(&(number as usize)) {
+                    communicator.send(rank, to, 5, &[me * 10 + number])?;
                 }
-            }
-            rank.wait_all(sends)?;
-            Ok(())
-        })
-    }
-
-    /// Messages of different communicators never meet, whatever their tags, and are received in any
-    /// order of the communicators.
-    contexts(context, ranks >= 1) {
-        run(context, |rank| {
-            let world = rank.world()?;
-            let all = [world.dup(rank)?, world.clone(), world.dup(rank)?];
-            let me = rank.pid().0;
-            let (to, from) = (after(rank, 1).0, before(rank, 1).0);
-            for mut order in [vec![0, 1, 2], vec![2, 1, 0], vec![1, 0, 2]] {
-                order.truncate(room(context));
-                for (number, communicator) in (0..).zip(&all) {
-                    if order.contains(&(number as usize)) {
-                        communicator.send(rank, to, 5, &[me * 10 + number])?;
-                    }
-                }
-                rank.barrier()?;
-                for which in order {
-                    let mut value = [0];
-                    let status = all[which].recv(rank, Source::Any, Tag::Any, &mut value)?;
-                    same(format_args!("rank {me}: source"), from, status.source)?;
-                    same(format_args!("rank {me}: value"), from * 10 + which as u32, value[0])?;
-                }
-            }
-            let [one, _, two] = all;
-            one.free(rank)?;
-            two.free(rank)?;
-            Ok(())
-        })
-    }
-
-    /// Of two receives that a message matches, the one that was posted first takes it, whichever of
-    /// them has the wildcard; of two messages that a receive matches, the first.
-    wildcards(context, ranks >= 1) {
-        run(context, |rank| {
-            let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
-            let any: (Source, Tag) = (Source::Any, Tag::Any);
-            let tag: (Source, Tag) = (Source::Any, Tag::Is(2));
-            let source: (Source, Tag) = (from.into(), Tag::Any);
-            let both: (Source, Tag) = (from.into(), Tag::Is(2));
-            let selectors = [any, tag, source, both];
-            let place = rank.alloc::<u32>(2)?;
-            for first in selectors {
-                for second in selectors {
-                    let one = rank.irecv(first.0, first.1, &place.slice(..1)?)?;
-                    let two = rank.irecv(second.0, second.1, &place.slice(1..)?)?;
-                    rank.barrier()?;
-                    rank.send(to, 2, &[1u32])?;
-                    rank.send(to, 2, &[2u32])?;
-                    rank.wait_all([two, one])?;
-                    let found = rank.read_vec(&place)?;
-                    let what = format_args!("{me}: expected, by {first:?} and {second:?}");
-                    same(what, vec![1, 2], found)?;
-
-                    rank.send(to, 2, &[3u32])?;
-                    rank.send(to, 2, &[4u32])?;
-                    rank.barrier()?;
-                    let one = rank.irecv(first.0, first.1, &place.slice(..1)?)?;
-                    let two = rank.irecv(second.0, second.1, &place.slice(1..)?)?;
-                    rank.wait_all([two, one])?;
-                    let found = rank.read_vec(&place)?;
-                    let what = format_args!("{me}: unexpected, by {first:?} and {second:?}");
-                    same(what, vec![3, 4], found)?;
-                    rank.barrier()?;
-                }
-            }
-            // A receive of another tag is passed over.
-            let other = rank.irecv(from, 7, &place.slice(..1)?)?;
-            let this = rank.irecv(Source::Any, 8, &place.slice(1..)?)?;
-            rank.send(to, 8, &[8u32])?;
-            rank.send(to, 7, &[7u32])?;
-            rank.wait_all([other, this])?;
-            same(format_args!("{me}: two tags"), vec![7, 8], rank.read_vec(&place)?)
-        })
-    }
-
-    /// Receives of any source take the messages of all ranks, each once, and those of each rank in
-    /// their order.
-    any_source(context, ranks >= 2) {
-        let each = context.scale(30, 300);
-        run(context, |rank| {
-            if rank.pid() != ZERO {
-                for number in 0..each {
-                    rank.send(ZERO, number % 3, &[rank.pid().0, number])?;
-                }
-                return Ok(());
-            }
-            let mut next = vec![0; rank.nprocs() as usize];
-            for _ in 1..rank.nprocs() {
-                for _ in 0..each {
-                    let mut value = [0; 2];
-                    let status = rank.recv(Source::Any, Tag::Any, &mut value)?;
-                    let expected = (value[0], next[value[0] as usize] % 3);
-                    same("source and tag", expected, (status.source, status.tag))?;
-                    same("number", next[value[0] as usize], value[1])?;
-                    next[value[0] as usize] += 1;
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Messages that stream in while receives are posted, so that entries move into the matching unit
-    /// at the same time, each find theirs, at all thresholds.
-    posting_under_load(context, ranks >= 2) {
-        let count = context.scale(60, 240);
-        for threshold in [Some(0), Some(1), Some(5), None] {
-            run(context, |rank| {
-                rank.match_thresholds(threshold, threshold)?;
-                let (to, from) = (after(rank, 1), before(rank, 1));
-                let mut rng = context.rng(&[u64::from(rank.pid().0)]);
-                rank.barrier()?;
-                let data = rank.alloc_from(&(0..count).collect::<Vec<u32>>())?;
-                let places = rank.alloc::<u32>(count as usize)?;
-                let mut order: Vec<u32> = (0..count).collect();
-                order.shuffle(&mut rng);
-                let (mut sends, mut receives) = (Vec::new(), Vec::new());
-                for number in 0..count {
-                    // Posted a little ahead, so that there is always something to move.
-                    let tag = number as usize;
-                    receives.push(rank.irecv(from, number, &places.slice(tag..=tag)?)?);
-                    if number % 8 == 7 {
-                        let mut window = order.split_off(order.len().saturating_sub(8));
-                        window.sort_unstable();
-                        for tag in window {
-                            let one = data.slice(tag as usize..=tag as usize)?;
-                            sends.push(rank.isend(to, tag, &one)?);
-                        }
-                    }
-                }
-                for tag in order {
-                    let one = data.slice(tag as usize..=tag as usize)?;
-                    sends.push(rank.isend(to, tag, &one)?);
-                }
-                rank.wait_all(receives)?;
-                rank.wait_all(sends)?;
-                let expected: Vec<u32> = (0..count).collect();
-                same(format_args!("{}: values", rank.pid()), expected, rank.read_vec(&places)?)
-            })?;
-        }
-        Ok(())
-    }
-
-    /// A receive that is cancelled completes once and takes no message; those beside it are not
-    /// touched.
-    cancel(context, ranks >= 1) {
-        run(context, |rank| {
-            let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
-            for count in [1u32, 2, 5, 20] {
-                for cancelled in [0, count / 2, count - 1] {
-                    let places = rank.alloc_from(&vec![99u32; count as usize])?;
-                    let mut receives = Vec::new();
-                    for place in 0..count as usize {
-                        receives.push(rank.irecv(from, 1, &places.slice(place..=place)?)?);
-                    }
-                    rank.cancel(&receives[cancelled as usize])?;
-                    let gone = receives.remove(cancelled as usize);
-                    let status = rank.wait_message(gone)?;
-                    same(format_args!("{me}: cancelled"), true, status.cancelled)?;
-                    rank.barrier()?;
-                    for number in 0..count {
-                        rank.send(to, 1, &[number])?;
-                    }
-                    rank.wait_all(receives)?;
-                    let mut expected: Vec<u32> = (0..count - 1).collect();
-                    expected.insert(cancelled as usize, 99);
-                    same(format_args!("{me}: values"), expected, rank.read_vec(&places)?)?;
-                    let mut last = [0];
-                    rank.recv(from, 1, &mut last)?;
-                    same(format_args!("{me}: what nobody took"), count - 1, last[0])?;
-                    rank.barrier()?;
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// A receive that is cancelled while its message is on its way either takes it, or leaves it to
-    /// the next.
-    cancel_race(context, ranks >= 1) {
-        let rounds = context.scale(60, 600);
-        run(context, |rank| {
-            let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
-            let mut rng = context.rng(&[1, u64::from(me.0)]);
-            let fragment = rank.board().fragment_bytes as usize;
-            for round in 0..rounds {
-                let length = [4, fragment, fragment + 9][round as usize % 3];
-                let data = payload(context, me, round, length);
-                let data = rank.alloc_from(&data)?;
-                let first = Landing::new(rank, length, 1)?;
-                let second = Landing::new(rank, length, 2)?;
-                let receive = rank.irecv(from, 0, &first.place)?;
-                rank.barrier()?;
-                idle(rank, rng.random_range(0..80))?;
-                let send = rank.isend(to, 0, &data)?;
-                idle(rank, rng.random_range(0..80))?;
-                rank.cancel(&receive)?;
-                let next = rank.irecv(from, 0, &second.place)?;
-                let cancelled = rank.wait_message(receive)?.cancelled;
-                if !cancelled {
-                    rank.cancel(&next)?;
-                }
-                let status = rank.wait_message(next)?;
-                let what = format_args!("{me}: round {round}, the second was cancelled");
-                same(what, !cancelled, status.cancelled)?;
-                rank.wait(send)?;
-                let expected = payload(context, from, round, length);
-                let (taken, left) = match cancelled {
-                    true => (second, first),
-                    false => (first, second),
-                };
-                taken.check(rank, format_args!("{me}: round {round}, received"), &expected)?;
-                left.check(rank, format_args!("{me}: round {round}, cancelled"), &[])?;
             }
             rank.barrier()?;
-            Ok(())
-        })
-    }
-
-    /// A probe says what the next receive of the same source and tag takes, and takes nothing.
-    probe(context, ranks >= 1) {
-        run(context, |rank| {
-            let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
-            let fragment = rank.board().fragment_bytes as usize;
-            same(format_args!("{me}: nothing there"), None, rank.iprobe(Source::Any, Tag::Any)?)?;
-            rank.barrier()?;
-            let mut lengths = vec![4, fragment, fragment + 4, 0];
-            lengths.truncate(room(context));
-            let mut sends = Vec::new();
-            for (number, &length) in (0..).zip(&lengths) {
-                let data = rank.alloc_from(&payload(context, me, number, length))?;
-                sends.push(rank.isend(to, 10 + number as u32, &data)?);
-            }
-            for number in [2, 0, 3, 1].into_iter().filter(|&number| number < sends.len() as u64) {
-                let (tag, length) = (10 + number as u32, lengths[number as usize]);
-                let found = rank.probe(from, tag)?;
-                same(format_args!("{me}: probed again"), Some(found), rank.iprobe(Source::Any, tag)?)?;
-                let expected = (from, tag, length as u32);
-                let said = (found.pid, found.tag, found.length);
-                same(format_args!("{me}: probed"), expected, said)?;
-                let mut bytes = vec![0; length];
-                let status = rank.recv(found.pid, found.tag, &mut bytes)?;
-                same(format_args!("{me}: received"), found, status)?;
-                let what = format_args!("{me}: bytes");
-                same_bytes(what, &payload(context, from, number, length), &bytes)?;
-                same(format_args!("{me}: gone"), None, rank.iprobe(Source::Any, tag)?)?;
-            }
-            rank.wait_all(sends)?;
-            Ok(())
-        })
-    }
-
-    /// Of a message that is longer than its receive, what fits is received and the receive says so,
-    /// expected or not, eager or not; memory behind it is not touched.
-    truncation(context, ranks >= 1) {
-        run(context, |rank| {
-            let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
-            let fragment = rank.board().fragment_bytes as usize;
-            let cases = [(1, 0), (fragment, 1), (fragment, fragment - 1), (fragment + 1, fragment),
-                (3 * fragment, 0), (3 * fragment, 5), (3 * fragment + 3, 3 * fragment + 2)];
-            for (number, (length, room)) in (0..).zip(cases) {
-                // A payload goes straight to a buffer that begins with a word, to others by way of its fragment.
-                for (expected, lane) in [(true, 0), (true, 1), (false, 0), (false, 3)] {
-                    let data = rank.alloc_from(&payload(context, me, number, length))?;
-                    let landing = Landing::new(rank, room, lane)?;
-                    rank.barrier()?;
-                    let (send, receive);
-                    if expected {
-                        receive = rank.irecv(from, 1, &landing.place)?;
-                        rank.barrier()?;
-                        send = rank.isend(to, 1, &data)?;
-                    } else {
-                        send = rank.isend(to, 1, &data)?;
-                        rank.barrier()?;
-                        receive = rank.irecv(from, 1, &landing.place)?;
-                    }
-                    let place = format!("{me}: {length} bytes, room for {room} at lane {lane}, expected {expected}");
-                    let result = rank.wait_message(receive);
-                    let found = match &result {
-                        Err(Error::Truncated { found, .. }) => (found.pid, found.tag, found.length),
-                        _ => (me, 0, 0),
-                    };
-                    refused(&place, Status::Truncated, result)?;
-                    same(&place, (from, 1, length as u32), found)?;
-                    let all = payload(context, from, number, length);
-                    landing.check(rank, &place, &all[..room])?;
-                    rank.wait(send).at(place)?;
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Who sends more than there is room for is slowed down, and nothing is lost; others are not held
-    /// up by it.
-    flood(context, ranks >= 3) {
-        run(context, |rank| {
-            let (me, n) = (rank.pid().0, rank.nprocs());
-            let count = 2 * rank.board().message_depth.min(128) + 3;
-            let data = rank.alloc_from(&(0..count).collect::<Vec<u32>>())?;
-            let one = |number: u32| data.slice(number as usize..=number as usize);
-            match me {
-                0 => {
-                    let mut sends = Vec::new();
-                    for number in 0..count {
-                        sends.push(rank.isend(GlobalRank(1), 0, &one(number)?)?);
-                    }
-                    // Rank 1 receives nothing before rank 2 has all of this.
-                    for number in 0..count {
-                        rank.send(GlobalRank(2), 0, &[number])?;
-                    }
-                    rank.wait_all(sends)?;
-                }
-                1 => {
-                    rank.recv(2, 1, &mut [0u32])?;
-                    for number in 0..count {
-                        let mut value = [0];
-                        rank.recv(0, 0, &mut value)?;
-                        same("rank 1: value", number, value[0])?;
-                    }
-                }
-                2 => {
-                    for number in 0..count {
-                        let mut value = [0];
-                        rank.recv(0, 0, &mut value)?;
-                        same("rank 2: value", number, value[0])?;
-                    }
-                    rank.send(GlobalRank(1), 1, &[0u32])?;
-                }
-                _ => {
-                    // These have to do with each other alone.
-                    let others = n - 3;
-                    let to = GlobalRank(3 + (me - 2) % others);
-                    for number in 0..count {
-                        rank.send(to, 0, &[number])?;
-                        let mut value = [0];
-                        rank.recv(Source::Any, 0, &mut value)?;
-                        same("other ranks: value", number, value[0])?;
-                    }
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Of posted receives of every number up to more than the queue holds, the first, the last and
-    /// the one in the middle are found, with the matching unit and without.
-    posted_lengths(context, ranks >= 1) {
-        each_length(context, |rank, length| {
-            let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
-            let places = rank.alloc_from(&vec![0u32; length as usize + 1])?;
-            let mut receives = Vec::new();
-            for tag in 0..=length as usize {
-                receives.push(rank.irecv(from, tag as u32, &places.slice(tag..=tag)?)?);
-            }
-            rank.barrier()?;
-            let wanted = some_of(length);
-            for &tag in &wanted {
-                rank.send(to, tag, &[tag + 1])?;
-            }
-            let mut last_first: Vec<(u32, Request)> = (0..).zip(receives).collect();
-            last_first.reverse();
-            for (tag, receive) in last_first {
-                if wanted.contains(&tag) {
-                    same(format_args!("{me}: tag"), tag, rank.wait_message(receive)?.tag)?;
-                } else {
-                    rank.cancel(&receive)?;
-                    let status = rank.wait_message(receive)?;
-                    same(format_args!("{me}: nothing for {tag}"), true, status.cancelled)?;
-                }
-            }
-            let expected: Vec<u32> =
-                (0..=length).map(|tag| u32::from(wanted.contains(&tag)) * (tag + 1)).collect();
-            same(format_args!("{me}: values"), expected, rank.read_vec(&places)?)?;
-            Ok(wanted.len() as u32)
-        })
-    }
-
-    /// Of unexpected messages of every number up to more than the queue holds, the first, the last
-    /// and the one in the middle are found, with the matching unit and without.
-    unexpected_lengths(context, ranks >= 1) {
-        each_length(context, |rank, length| {
-            let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
-            let data = rank.alloc_from(&(1..length + 2).collect::<Vec<u32>>())?;
-            let mut sends = Vec::new();
-            for tag in 0..=length as usize {
-                sends.push(rank.isend(to, tag as u32, &data.slice(tag..=tag)?)?);
-            }
-            rank.barrier()?;
-            // What the sender still holds back can't be wanted before what came first is gone.
-            let there = length.min(rank.match_counters()?.unexpected.saturating_sub(1));
-            let mut order = some_of(there);
-            order.extend((0..=length).filter(|tag| !some_of(there).contains(tag)));
-            for tag in order {
+            for which in order {
                 let mut value = [0];
-                rank.recv(from, tag, &mut value)?;
-                same(format_args!("{me}: value"), tag + 1, value[0])?;
+                let status = all[which].recv(rank, Source::Any, Tag::Any, &mut value)?;
+                same(format_args!("rank {me}: source"), from, status.source)?;
+                same(format_args!("rank {me}: value"), from * 10 + which as u32, value[0])?;
+            }
+        }
+        let [one, _, two] = all;
+        one.free(rank)?;
+        two.free(rank)?;
+        Ok(())
+    })
+}
+
+/// Of two receives that a message matches, the one that was posted first takes it, whichever of
+/// them has the wildcard; of two messages that a receive matches, the first.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn wildcards(context: &Context) -> Result {
+    run(context, |rank| {
+        let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
+        let any: (Source, Tag) = (Source::Any, Tag::Any);
+        let tag: (Source, Tag) = (Source::Any, Tag::Is(2));
+        let source: (Source, Tag) = (from.into(), Tag::Any);
+        let both: (Source, Tag) = (from.into(), Tag::Is(2));
+        let selectors = [any, tag, source, both];
+        let place = rank.alloc::<u32>(2)?;
+        for first in selectors {
+            for second in selectors {
+                let one = rank.irecv(first.0, first.1, &place.slice(..1)?)?;
+                let two = rank.irecv(second.0, second.1, &place.slice(1..)?)?;
+                rank.barrier()?;
+                rank.send(to, 2, &[1u32])?;
+                rank.send(to, 2, &[2u32])?;
+                rank.wait_all([two, one])?;
+                let found = rank.read_vec(&place)?;
+                let what = format_args!("{me}: expected, by {first:?} and {second:?}");
+                same(what, vec![1, 2], found)?;
+
+                rank.send(to, 2, &[3u32])?;
+                rank.send(to, 2, &[4u32])?;
+                rank.barrier()?;
+                let one = rank.irecv(first.0, first.1, &place.slice(..1)?)?;
+                let two = rank.irecv(second.0, second.1, &place.slice(1..)?)?;
+                rank.wait_all([two, one])?;
+                let found = rank.read_vec(&place)?;
+                let what = format_args!("{me}: unexpected, by {first:?} and {second:?}");
+                same(what, vec![3, 4], found)?;
+                rank.barrier()?;
+            }
+        }
+        // A receive of another tag is passed over.
+        let other = rank.irecv(from, 7, &place.slice(..1)?)?;
+        let this = rank.irecv(Source::Any, 8, &place.slice(1..)?)?;
+        rank.send(to, 8, &[8u32])?;
+        rank.send(to, 7, &[7u32])?;
+        rank.wait_all([other, this])?;
+        same(format_args!("{me}: two tags"), vec![7, 8], rank.read_vec(&place)?)
+    })
+}
+
+/// Receives of any source take the messages of all ranks, each once, and those of each rank in
+/// their order.
+#[alcor_test(ranks >= 2, needs = [Messages])]
+fn any_source(context: &Context) -> Result {
+    let each = context.scale(30, 300);
+    run(context, |rank| {
+        if rank.pid() != ZERO {
+            for number in 0..each {
+                rank.send(ZERO, number % 3, &[rank.pid().0, number])?;
+            }
+            return Ok(());
+        }
+        let mut next = vec![0; rank.nprocs() as usize];
+        for _ in 1..rank.nprocs() {
+            for _ in 0..each {
+                let mut value = [0; 2];
+                let status = rank.recv(Source::Any, Tag::Any, &mut value)?;
+                let expected = (value[0], next[value[0] as usize] % 3);
+                same("source and tag", expected, (status.source, status.tag))?;
+                same("number", next[value[0] as usize], value[1])?;
+                next[value[0] as usize] += 1;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Messages that stream in while receives are posted, so that entries move into the matching unit
+/// at the same time, each find theirs, at all thresholds.
+#[alcor_test(ranks >= 2, needs = [Messages])]
+fn posting_under_load(context: &Context) -> Result {
+    let count = context.scale(60, 240);
+    for threshold in [Some(0), Some(1), Some(5), None] {
+        run(context, |rank| {
+            rank.match_thresholds(threshold, threshold)?;
+            let (to, from) = (after(rank, 1), before(rank, 1));
+            let mut rng = context.rng(&[u64::from(rank.pid().0)]);
+            rank.barrier()?;
+            let data = rank.alloc_from(&(0..count).collect::<Vec<u32>>())?;
+            let places = rank.alloc::<u32>(count as usize)?;
+            let mut order: Vec<u32> = (0..count).collect();
+            order.shuffle(&mut rng);
+            let (mut sends, mut receives) = (Vec::new(), Vec::new());
+            for number in 0..count {
+                // Posted a little ahead, so that there is always something to move.
+                let tag = number as usize;
+                receives.push(rank.irecv(from, number, &places.slice(tag..=tag)?)?);
+                if number % 8 == 7 {
+                    let mut window = order.split_off(order.len().saturating_sub(8));
+                    window.sort_unstable();
+                    for tag in window {
+                        let one = data.slice(tag as usize..=tag as usize)?;
+                        sends.push(rank.isend(to, tag, &one)?);
+                    }
+                }
+            }
+            for tag in order {
+                let one = data.slice(tag as usize..=tag as usize)?;
+                sends.push(rank.isend(to, tag, &one)?);
+            }
+            rank.wait_all(receives)?;
+            rank.wait_all(sends)?;
+            let expected: Vec<u32> = (0..count).collect();
+            same(format_args!("{}: values", rank.pid()), expected, rank.read_vec(&places)?)
+        })?;
+    }
+    Ok(())
+}
+
+/// A receive that is cancelled completes once and takes no message; those beside it are not
+/// touched.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn cancel(context: &Context) -> Result {
+    run(context, |rank| {
+        let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
+        for count in [1u32, 2, 5, 20] {
+            for cancelled in [0, count / 2, count - 1] {
+                let places = rank.alloc_from(&vec![99u32; count as usize])?;
+                let mut receives = Vec::new();
+                for place in 0..count as usize {
+                    receives.push(rank.irecv(from, 1, &places.slice(place..=place)?)?);
+                }
+                rank.cancel(&receives[cancelled as usize])?;
+                let gone = receives.remove(cancelled as usize);
+                let status = rank.wait_message(gone)?;
+                same(format_args!("{me}: cancelled"), true, status.cancelled)?;
+                rank.barrier()?;
+                for number in 0..count {
+                    rank.send(to, 1, &[number])?;
+                }
+                rank.wait_all(receives)?;
+                let mut expected: Vec<u32> = (0..count - 1).collect();
+                expected.insert(cancelled as usize, 99);
+                same(format_args!("{me}: values"), expected, rank.read_vec(&places)?)?;
+                let mut last = [0];
+                rank.recv(from, 1, &mut last)?;
+                same(format_args!("{me}: what nobody took"), count - 1, last[0])?;
+                rank.barrier()?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// A receive that is cancelled while its message is on its way either takes it, or leaves it to
+/// the next.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn cancel_race(context: &Context) -> Result {
+    let rounds = context.scale(60, 600);
+    run(context, |rank| {
+        let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
+        let mut rng = context.rng(&[1, u64::from(me.0)]);
+        let fragment = rank.board().fragment_bytes as usize;
+        for round in 0..rounds {
+            let length = [4, fragment, fragment + 9][round as usize % 3];
+            let data = payload(context, me, round, length);
+            let data = rank.alloc_from(&data)?;
+            let first = Landing::new(rank, length, 1)?;
+            let second = Landing::new(rank, length, 2)?;
+            let receive = rank.irecv(from, 0, &first.place)?;
+            rank.barrier()?;
+            idle(rank, rng.random_range(0..80))?;
+            let send = rank.isend(to, 0, &data)?;
+            idle(rank, rng.random_range(0..80))?;
+            rank.cancel(&receive)?;
+            let next = rank.irecv(from, 0, &second.place)?;
+            let cancelled = rank.wait_message(receive)?.cancelled;
+            if !cancelled {
+                rank.cancel(&next)?;
+            }
+            let status = rank.wait_message(next)?;
+            let what = format_args!("{me}: round {round}, the second was cancelled");
+            same(what, !cancelled, status.cancelled)?;
+            rank.wait(send)?;
+            let expected = payload(context, from, round, length);
+            let (taken, left) = match cancelled {
+                true => (second, first),
+                false => (first, second),
+            };
+            taken.check(rank, format_args!("{me}: round {round}, received"), &expected)?;
+            left.check(rank, format_args!("{me}: round {round}, cancelled"), &[])?;
+        }
+        rank.barrier()?;
+        Ok(())
+    })
+}
+
+/// A probe says what the next receive of the same source and tag takes, and takes nothing.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn probe(context: &Context) -> Result {
+    run(context, |rank| {
+        let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
+        let fragment = rank.board().fragment_bytes as usize;
+        same(format_args!("{me}: nothing there"), None, rank.iprobe(Source::Any, Tag::Any)?)?;
+        rank.barrier()?;
+        let mut lengths = vec![4, fragment, fragment + 4, 0];
+        lengths.truncate(room(context));
+        let mut sends = Vec::new();
+        for (number, &length) in (0..).zip(&lengths) {
+            let data = rank.alloc_from(&payload(context, me, number, length))?;
+            sends.push(rank.isend(to, 10 + number as u32, &data)?);
+        }
+        for number in [2, 0, 3, 1].into_iter().filter(|&number| number < sends.len() as u64) {
+            let (tag, length) = (10 + number as u32, lengths[number as usize]);
+            let found = rank.probe(from, tag)?;
+            same(format_args!("{me}: probed again"), Some(found), rank.iprobe(Source::Any, tag)?)?;
+            let expected = (from, tag, length as u32);
+            let said = (found.pid, found.tag, found.length);
+            same(format_args!("{me}: probed"), expected, said)?;
+            let mut bytes = vec![0; length];
+            let status = rank.recv(found.pid, found.tag, &mut bytes)?;
+            same(format_args!("{me}: received"), found, status)?;
+            let what = format_args!("{me}: bytes");
+            same_bytes(what, &payload(context, from, number, length), &bytes)?;
+            same(format_args!("{me}: gone"), None, rank.iprobe(Source::Any, tag)?)?;
+        }
+        rank.wait_all(sends)?;
+        Ok(())
+    })
+}
+
+/// Of a message that is longer than its receive, what fits is received and the receive says so,
+/// expected or not, eager or not; memory behind it is not touched.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn truncation(context: &Context) -> Result {
+    run(context, |rank| {
+        let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
+        let fragment = rank.board().fragment_bytes as usize;
+        let cases = [(1, 0), (fragment, 1), (fragment, fragment - 1), (fragment + 1, fragment),
+            (3 * fragment, 0), (3 * fragment, 5), (3 * fragment + 3, 3 * fragment + 2)];
+        for (number, (length, room)) in (0..).zip(cases) {
+            // A payload goes straight to a buffer that begins with a word, to others by way of its fragment.
+            for (expected, lane) in [(true, 0), (true, 1), (false, 0), (false, 3)] {
+                let data = rank.alloc_from(&payload(context, me, number, length))?;
+                let landing = Landing::new(rank, room, lane)?;
+                rank.barrier()?;
+                let (send, receive);
+                if expected {
+                    receive = rank.irecv(from, 1, &landing.place)?;
+                    rank.barrier()?;
+                    send = rank.isend(to, 1, &data)?;
+                } else {
+                    send = rank.isend(to, 1, &data)?;
+                    rank.barrier()?;
+                    receive = rank.irecv(from, 1, &landing.place)?;
+                }
+                let place = format!("{me}: {length} bytes, room for {room} at lane {lane}, expected {expected}");
+                let result = rank.wait_message(receive);
+                let found = match &result {
+                    Err(Error::Truncated { found, .. }) => (found.pid, found.tag, found.length),
+                    _ => (me, 0, 0),
+                };
+                refused(&place, Status::Truncated, result)?;
+                same(&place, (from, 1, length as u32), found)?;
+                let all = payload(context, from, number, length);
+                landing.check(rank, &place, &all[..room])?;
+                rank.wait(send).at(place)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Who sends more than there is room for is slowed down, and nothing is lost; others are not held
+/// up by it.
+#[alcor_test(ranks >= 3, needs = [Messages])]
+fn flood(context: &Context) -> Result {
+    run(context, |rank| {
+        let (me, n) = (rank.pid().0, rank.nprocs());
+        let count = 2 * rank.board().message_depth.min(128) + 3;
+        let data = rank.alloc_from(&(0..count).collect::<Vec<u32>>())?;
+        let one = |number: u32| data.slice(number as usize..=number as usize);
+        match me {
+            0 => {
+                let mut sends = Vec::new();
+                for number in 0..count {
+                    sends.push(rank.isend(GlobalRank(1), 0, &one(number)?)?);
+                }
+                // Rank 1 receives nothing before rank 2 has all of this.
+                for number in 0..count {
+                    rank.send(GlobalRank(2), 0, &[number])?;
+                }
+                rank.wait_all(sends)?;
+            }
+            1 => {
+                rank.recv(2, 1, &mut [0u32])?;
+                for number in 0..count {
+                    let mut value = [0];
+                    rank.recv(0, 0, &mut value)?;
+                    same("rank 1: value", number, value[0])?;
+                }
+            }
+            2 => {
+                for number in 0..count {
+                    let mut value = [0];
+                    rank.recv(0, 0, &mut value)?;
+                    same("rank 2: value", number, value[0])?;
+                }
+                rank.send(GlobalRank(1), 1, &[0u32])?;
+            }
+            _ => {
+                // These have to do with each other alone.
+                let others = n - 3;
+                let to = GlobalRank(3 + (me - 2) % others);
+                for number in 0..count {
+                    rank.send(to, 0, &[number])?;
+                    let mut value = [0];
+                    rank.recv(Source::Any, 0, &mut value)?;
+                    same("other ranks: value", number, value[0])?;
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Of posted receives of every number up to more than the queue holds, the first, the last and
+/// the one in the middle are found, with the matching unit and without.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn posted_lengths(context: &Context) -> Result {
+    each_length(context, |rank, length| {
+        let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
+        let places = rank.alloc_from(&vec![0u32; length as usize + 1])?;
+        let mut receives = Vec::new();
+        for tag in 0..=length as usize {
+            receives.push(rank.irecv(from, tag as u32, &places.slice(tag..=tag)?)?);
+        }
+        rank.barrier()?;
+        let wanted = some_of(length);
+        for &tag in &wanted {
+            rank.send(to, tag, &[tag + 1])?;
+        }
+        let mut last_first: Vec<(u32, Request)> = (0..).zip(receives).collect();
+        last_first.reverse();
+        for (tag, receive) in last_first {
+            if wanted.contains(&tag) {
+                same(format_args!("{me}: tag"), tag, rank.wait_message(receive)?.tag)?;
+            } else {
+                rank.cancel(&receive)?;
+                let status = rank.wait_message(receive)?;
+                same(format_args!("{me}: nothing for {tag}"), true, status.cancelled)?;
+            }
+        }
+        let expected: Vec<u32> =
+            (0..=length).map(|tag| u32::from(wanted.contains(&tag)) * (tag + 1)).collect();
+        same(format_args!("{me}: values"), expected, rank.read_vec(&places)?)?;
+        Ok(wanted.len() as u32)
+    })
+}
+
+/// Of unexpected messages of every number up to more than the queue holds, the first, the last
+/// and the one in the middle are found, with the matching unit and without.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn unexpected_lengths(context: &Context) -> Result {
+    each_length(context, |rank, length| {
+        let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
+        let data = rank.alloc_from(&(1..length + 2).collect::<Vec<u32>>())?;
+        let mut sends = Vec::new();
+        for tag in 0..=length as usize {
+            sends.push(rank.isend(to, tag as u32, &data.slice(tag..=tag)?)?);
+        }
+        rank.barrier()?;
+        // What the sender still holds back can't be wanted before what came first is gone.
+        let there = length.min(rank.match_counters()?.unexpected.saturating_sub(1));
+        let mut order = some_of(there);
+        order.extend((0..=length).filter(|tag| !some_of(there).contains(tag)));
+        for tag in order {
+            let mut value = [0];
+            rank.recv(from, tag, &mut value)?;
+            same(format_args!("{me}: value"), tag + 1, value[0])?;
+        }
+        rank.wait_all(sends)?;
+        Ok(length + 1)
+    })
+}
+
+/// The largest tag is a tag, one more is refused, and tags that differ in one bit are different.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn tags(context: &Context) -> Result {
+    run(context, |rank| {
+        let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
+        let mut tags = vec![TAG_UB, 0];
+        tags.extend((0..26).map(|bit| 1 << bit));
+        same(format_args!("{me}: largest tag"), (1 << 26) - 1, TAG_UB)?;
+        for tags in tags.chunks(room(context)) {
+            let (mut sends, data) = (Vec::new(), rank.alloc_from(tags)?);
+            for (place, &tag) in tags.iter().enumerate() {
+                sends.push(rank.isend(to, tag, &data.slice(place..=place)?)?);
+            }
+            for &tag in tags.iter().rev() {
+                let mut value = [99];
+                let status = rank.recv(from, tag, &mut value)?;
+                same(format_args!("{me}: tag"), (tag, tag), (status.tag, value[0]))?;
             }
             rank.wait_all(sends)?;
-            Ok(length + 1)
-        })
-    }
+        }
+        let too_large = |error: &Error| matches!(error, Error::OutOfRange { .. });
+        let result = rank.send(to, TAG_UB + 1, &[0u8]);
+        fails(format_args!("{me}: a larger tag"), "a refusal", too_large, result)
+    })
+}
 
-    /// The largest tag is a tag, one more is refused, and tags that differ in one bit are different.
-    tags(context, ranks >= 1) {
-        run(context, |rank| {
-            let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
-            let mut tags = vec![TAG_UB, 0];
-            tags.extend((0..26).map(|bit| 1 << bit));
-            same(format_args!("{me}: largest tag"), (1 << 26) - 1, TAG_UB)?;
-            for tags in tags.chunks(room(context)) {
-                let (mut sends, data) = (Vec::new(), rank.alloc_from(tags)?);
-                for (place, &tag) in tags.iter().enumerate() {
-                    sends.push(rank.isend(to, tag, &data.slice(place..=place)?)?);
-                }
-                for &tag in tags.iter().rev() {
-                    let mut value = [99];
-                    let status = rank.recv(from, tag, &mut value)?;
-                    same(format_args!("{me}: tag"), (tag, tag), (status.tag, value[0]))?;
-                }
-                rank.wait_all(sends)?;
+/// Ranks are those of the communicator, in what is sent, received and probed, and what is told.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn communicators(context: &Context) -> Result {
+    run(context, |rank| {
+        let world = rank.world()?;
+        let me = rank.pid().0;
+        let key = -(me as i32);
+        let Some(half) = world.split(rank, Some(me % 2), key)? else {
+            return Err(Failure::new("a split", "a communicator", "none"));
+        };
+        let (size, mine) = (half.size(), half.rank());
+        let (to, from) = ((mine + 1) % size, (mine + size - 1) % size);
+        half.send(rank, to, 1, &[mine, me])?;
+        let found = half.probe(rank, from, Tag::Any)?;
+        let mut value = [0; 2];
+        let status = half.recv(rank, Source::Any, 1, &mut value)?;
+        same(format_args!("rank {me}: probed"), status, found)?;
+        let expected = (from, half.members()[from as usize]);
+        same(format_args!("rank {me}: source"), expected, (status.source, status.pid))?;
+        let said = [expected.0, expected.1.0];
+        same(format_args!("rank {me}: value"), said, value)?;
+        let nobody = |error: &Error| matches!(error, Error::NoSuchMember { .. });
+        let result = half.send(rank, size, 0, &[0u8]);
+        fails(format_args!("rank {me}: beyond the last"), "a refusal", nobody, result)?;
+        half.free(rank)?;
+        Ok(())
+    })
+}
+
+/// Messages, puts, gets, collectives and barriers go on side by side.
+#[alcor_test(ranks >= 2, needs = [Messages])]
+fn mixed(context: &Context) -> Result {
+    let rounds = context.scale(8, 80);
+    run(context, |rank| {
+        let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
+        let world = rank.world()?;
+        let bytes = rank.board().fragment_bytes as usize + 40;
+        let inbox = rank.alloc_from(&vec![0u8; bytes])?;
+        let window = rank.register(&inbox, Rights::ALL)?;
+        for round in 0..rounds {
+            let data = |of: GlobalRank, what: u64| payload(context, of, 10 * round + what, bytes);
+            let mut landings = Vec::new();
+            let mut receives = Vec::new();
+            for what in 0..4 {
+                let landing = Landing::new(rank, bytes, what)?;
+                receives.push(rank.irecv(from, what, &landing.place)?);
+                landings.push(landing);
             }
-            let too_large = |error: &Error| matches!(error, Error::OutOfRange { .. });
-            let result = rank.send(to, TAG_UB + 1, &[0u8]);
-            fails(format_args!("{me}: a larger tag"), "a refusal", too_large, result)
-        })
-    }
-
-    /// Ranks are those of the communicator, in what is sent, received and probed, and what is told.
-    communicators(context, ranks >= 1) {
-        run(context, |rank| {
-            let world = rank.world()?;
-            let me = rank.pid().0;
-            let key = -(me as i32);
-            let Some(half) = world.split(rank, Some(me % 2), key)? else {
-                return Err(Failure::new("a split", "a communicator", "none"));
-            };
-            let (size, mine) = (half.size(), half.rank());
-            let (to, from) = ((mine + 1) % size, (mine + size - 1) % size);
-            half.send(rank, to, 1, &[mine, me])?;
-            let found = half.probe(rank, from, Tag::Any)?;
-            let mut value = [0; 2];
-            let status = half.recv(rank, Source::Any, 1, &mut value)?;
-            same(format_args!("rank {me}: probed"), status, found)?;
-            let expected = (from, half.members()[from as usize]);
-            same(format_args!("rank {me}: source"), expected, (status.source, status.pid))?;
-            let said = [expected.0, expected.1.0];
-            same(format_args!("rank {me}: value"), said, value)?;
-            let nobody = |error: &Error| matches!(error, Error::NoSuchMember { .. });
-            let result = half.send(rank, size, 0, &[0u8]);
-            fails(format_args!("rank {me}: beyond the last"), "a refusal", nobody, result)?;
-            half.free(rank)?;
-            Ok(())
-        })
-    }
-
-    /// Messages, puts, gets, collectives and barriers go on side by side.
-    mixed(context, ranks >= 2) {
-        let rounds = context.scale(8, 80);
-        run(context, |rank| {
-            let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
-            let world = rank.world()?;
-            let bytes = rank.board().fragment_bytes as usize + 40;
-            let inbox = rank.alloc_from(&vec![0u8; bytes])?;
-            let window = rank.register(&inbox, Rights::ALL)?;
-            for round in 0..rounds {
-                let data = |of: GlobalRank, what: u64| payload(context, of, 10 * round + what, bytes);
-                let mut landings = Vec::new();
-                let mut receives = Vec::new();
-                for what in 0..4 {
-                    let landing = Landing::new(rank, bytes, what)?;
-                    receives.push(rank.irecv(from, what, &landing.place)?);
-                    landings.push(landing);
-                }
-                let ones = rank.alloc_from(&[1u32; 8])?;
-                let sums = rank.alloc::<u32>(8)?;
-                let sum = world.iallreduce(rank, Operation::Sum, &ones, &sums)?;
-                let put = rank.alloc_from(&data(me, 9))?;
-                let put = rank.iput(&window, to, 0, &put)?;
-                let mut sends = Vec::new();
-                for what in [3u32, 1, 0, 2] {
-                    let short = if what % 2 == 0 { 8 } else { bytes };
-                    let local = rank.alloc_from(&data(me, u64::from(what))[..short])?;
-                    sends.push(rank.isend(to, what, &local)?);
-                }
-                rank.wait(put)?;
-                rank.barrier()?;
-                let back = rank.get_vec(&window, to, 0, bytes)?;
-                same_bytes(format_args!("{me}: what a put left"), &data(me, 9), &back)?;
-                rank.wait_all(receives)?;
-                for (what, landing) in (0..).zip(&landings) {
-                    let short = if what % 2 == 0 { 8 } else { bytes };
-                    let expected = data(from, what);
-                    let place = format_args!("{me}: round {round}, message {what}");
-                    landing.check(rank, place, &expected[..short])?;
-                }
-                rank.wait_all(sends)?;
-                rank.wait(sum)?;
-                let expected = vec![rank.nprocs(); 8];
-                same(format_args!("{me}: sum"), expected, rank.read_vec(&sums)?)?;
-                rank.barrier()?;
+            let ones = rank.alloc_from(&[1u32; 8])?;
+            let sums = rank.alloc::<u32>(8)?;
+            let sum = world.iallreduce(rank, Operation::Sum, &ones, &sums)?;
+            let put = rank.alloc_from(&data(me, 9))?;
+            let put = rank.iput(&window, to, 0, &put)?;
+            let mut sends = Vec::new();
+            for what in [3u32, 1, 0, 2] {
+                let short = if what % 2 == 0 { 8 } else { bytes };
+                let local = rank.alloc_from(&data(me, u64::from(what))[..short])?;
+                sends.push(rank.isend(to, what, &local)?);
             }
-            Ok(())
-        })
-    }
-
-    /// What a rank leaves behind when it ends, receives that nothing came for and requests that were
-    /// dropped, is in nobody's way.
-    leftovers(context, ranks >= 1) {
-        for round in 0..3 {
-            context.run(|rank| {
-                let (to, from) = (after(rank, 1), before(rank, 1));
-                let place = rank.alloc::<u32>(64)?;
-                for tag in 0..64 {
-                    drop(rank.irecv(from, 100 + tag as u32, &place.slice(tag..=tag)?)?);
-                }
-                let data = rank.alloc_from(&[round])?;
-                drop(rank.isend(to, 1, &data)?);
-                let mut value = [99];
-                rank.recv(Source::Any, 1, &mut value)?;
-                same("value", round, value[0])
-            })?;
+            rank.wait(put)?;
+            rank.barrier()?;
+            let back = rank.get_vec(&window, to, 0, bytes)?;
+            same_bytes(format_args!("{me}: what a put left"), &data(me, 9), &back)?;
+            rank.wait_all(receives)?;
+            for (what, landing) in (0..).zip(&landings) {
+                let short = if what % 2 == 0 { 8 } else { bytes };
+                let expected = data(from, what);
+                let place = format_args!("{me}: round {round}, message {what}");
+                landing.check(rank, place, &expected[..short])?;
+            }
+            rank.wait_all(sends)?;
+            rank.wait(sum)?;
+            let expected = vec![rank.nprocs(); 8];
+            same(format_args!("{me}: sum"), expected, rank.read_vec(&sums)?)?;
+            rank.barrier()?;
         }
         Ok(())
-    }
+    })
+}
 
-    /// Random sends, receives, cancels and probes on all ranks; what comes of them is what the rules
-    /// of MPI allow.
-    random(context, ranks >= 1) {
-        for number in 0..context.scale(12, 120) {
-            let plan = Plan::new(context, number);
-            // With a short ring, most receives wait in the library.
-            let short = (2 * context.ranks()).next_power_of_two().max(4);
-            let ring = [256, short, 64, 2 * short][number as usize % 4].max(short);
-            let options = Options::default().ring_entries(ring);
-            let outcomes = context.run_with(options, context.ranks(), |rank| {
-                let outcome = plan.execute(context, rank)?;
-                nothing_refused(rank)?;
-                Ok(outcome)
-            })?;
-            rules::check(&plan.sends(), &outcomes.concat()).map_err(|violation| {
-                let place = format_args!("program {number} of seed {:#x}", context.seed());
-                Failure::new(place, "what MPI's rules allow", violation)
-            })?;
-        }
-        Ok(())
+/// What a rank leaves behind when it ends, receives that nothing came for and requests that were
+/// dropped, is in nobody's way.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn leftovers(context: &Context) -> Result {
+    for round in 0..3 {
+        context.run(|rank| {
+            let (to, from) = (after(rank, 1), before(rank, 1));
+            let place = rank.alloc::<u32>(64)?;
+            for tag in 0..64 {
+                drop(rank.irecv(from, 100 + tag as u32, &place.slice(tag..=tag)?)?);
+            }
+            let data = rank.alloc_from(&[round])?;
+            drop(rank.isend(to, 1, &data)?);
+            let mut value = [99];
+            rank.recv(Source::Any, 1, &mut value)?;
+            same("value", round, value[0])
+        })?;
     }
+    Ok(())
+}
+
+/// Random sends, receives, cancels and probes on all ranks; what comes of them is what the rules
+/// of MPI allow.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn random(context: &Context) -> Result {
+    for number in 0..context.scale(12, 120) {
+        let plan = Plan::new(context, number);
+        // With a short ring, most receives wait in the library.
+        let short = (2 * context.ranks()).next_power_of_two().max(4);
+        let ring = [256, short, 64, 2 * short][number as usize % 4].max(short);
+        let options = Options::default().ring_entries(ring);
+        let outcomes = context.run_with(options, context.ranks(), |rank| {
+            let outcome = plan.execute(context, rank)?;
+            nothing_refused(rank)?;
+            Ok(outcome)
+        })?;
+        rules::check(&plan.sends(), &outcomes.concat()).map_err(|violation| {
+            let place = format_args!("program {number} of seed {:#x}", context.seed());
+            Failure::new(place, "what MPI's rules allow", violation)
+        })?;
+    }
+    Ok(())
 }
 
 /// Runs `program` on all ranks; no message may have been refused.
 fn run(
     context: &Context,
-    program: impl Fn(&mut Rank) -> Result<(), Failure> + Sync,
-) -> Result<(), Failure> {
+    program: impl Fn(&mut Rank) -> Result + Sync,
+) -> Result {
     context.run(|rank| {
         program(rank)?;
         nothing_refused(rank)
@@ -632,7 +644,7 @@ fn run(
     Ok(())
 }
 
-fn nothing_refused(rank: &mut Rank) -> Result<(), Failure> {
+fn nothing_refused(rank: &mut Rank) -> Result {
     let place = format!("{}: messages refused", rank.pid());
     same(place, 0, rank.match_counters()?.refused)
 }
@@ -679,7 +691,7 @@ impl Landing {
         rank: &mut Rank,
         place: impl std::fmt::Display,
         expected: &[u8],
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let start = (self.place.addr().0 - self.all.addr().0) as usize;
         let mut whole = vec![UNTOUCHED; self.all.len()];
         whole[start..start + expected.len()].copy_from_slice(expected);
@@ -694,7 +706,7 @@ fn exchange(
     steps: u32,
     expected: bool,
     shapes: &[Shape],
-) -> Result<(), Failure> {
+) -> Result {
     let room = context.info().node_bytes / 8;
     let mut batches: Vec<Vec<Shape>> = vec![Vec::new()];
     let mut bytes = 0;
@@ -762,7 +774,7 @@ fn receive_in_order(
     first: u64,
     count: u64,
     length: impl Fn(u64) -> usize,
-) -> Result<(), Failure> {
+) -> Result {
     let mut receives = Vec::new();
     for number in first..first + count {
         let landing = Landing::new(rank, length(number), number as u32 % 4)?;
@@ -806,7 +818,7 @@ fn some_of(length: u32) -> Vec<u32> {
 fn each_length(
     context: &Context,
     body: impl Fn(&mut Rank, u32) -> Result<u32, Failure> + Sync,
-) -> Result<(), Failure> {
+) -> Result {
     for threshold in [Some(1), None] {
         run(context, |rank| {
             rank.match_thresholds(threshold, threshold)?;

@@ -1,296 +1,301 @@
 //! The commands of the RMA coprocessor paper, in its own units.
 
 use alcor::{GlobalRank, NodeAddr, Opcode, Rank, Region, Rights, Status, Window};
+use alcor_test::{Context, Failure, Result, after, alcor_test, before, holds, same, same_bytes};
 use rand::Rng;
 
-use crate::context::{after, before};
-use crate::failure::{holds, same, same_bytes};
-use crate::test::tests;
-use crate::{Context, Failure};
 
 /// Words of the window that the commands work on: more than an offset of 8 bits and a packet.
 const WORDS: usize = 255 + 30 + 3;
 /// The most words that a packet carries.
 const LONGEST: u32 = alcor::abi::PAPER_MAX_WORDS;
 
-tests! {
-    paper: Rma;
-
-    /// PUT-1 at every offset.
-    put_1(context, ranks >= 1) {
-        Paper::run(context, |rank, it| {
-            for offset in 0..=255 {
-                it.put_1(rank, offset)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// PUT-n of every length, at the ends of the range of offsets.
-    put_n(context, ranks >= 1) {
-        Paper::run(context, |rank, it| {
-            for length in 2..=LONGEST {
-                for offset in [0, 1, 128, 254, 255] {
-                    it.put_n(rank, length, offset)?;
-                    it.settle(rank)?;
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// GET of every length, at the ends of the range of offsets.
-    get(context, ranks >= 1) {
-        Paper::run(context, |rank, it| {
-            for length in 1..=LONGEST {
-                for offset in [0, 1, 128, 254, 255] {
-                    it.get(rank, length, offset)?;
-                    it.settle(rank)?;
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Several puts and a get in each epoch, at random.
-    mixed(context, ranks >= 1) {
-        let rounds = context.scale(60, 600);
-        Paper::run(context, |rank, it| {
-            let mut rng = context.rng(&[7]);
-            for _ in 0..rounds {
-                // Nothing orders commands between two barriers, so they keep apart.
-                for place in 0..rng.random_range(1..6) {
-                    let offset = 50 * place + rng.random_range(0..20);
-                    it.put_n(rank, rng.random_range(2..=LONGEST), offset)?;
-                }
-                it.settle(rank)?;
-                it.put_1(rank, rng.random_range(0..=255))?;
-                it.settle(rank)?;
-                it.get(
-                    rank,
-                    rng.random_range(1..=LONGEST),
-                    rng.random_range(0..=255),
-                )?;
-                it.settle(rank)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Both families of commands at the same time, into windows of their own.
-    with_extended(context, ranks >= 1) {
-        let rounds = context.scale(40, 400);
-        Paper::run(context, |rank, it| {
-            let me = rank.pid();
-            let bytes = 1500;
-            let inbox = rank.alloc::<u8>(bytes)?;
-            let window = rank.register(&inbox, Rights::ALL)?;
-            let data = rank.alloc::<u8>(bytes)?;
-            let mut rng = context.rng(&[8]);
-            for round in 0..rounds {
-                rank.write(&data, 0, &context.noise(&[u64::from(me.0), round], bytes))?;
-                rank.barrier()?;
-                drop(rank.iput(&window, after(rank, 1), 0, &data.slice(..700)?)?);
-                it.put_n(
-                    rank,
-                    rng.random_range(2..=LONGEST),
-                    rng.random_range(0..=100),
-                )?;
-                drop(rank.iput(&window, after(rank, 1), 700, &data.slice(700..)?)?);
-                it.put_1(rank, rng.random_range(150..=255))?;
-                it.settle(rank)?;
-                rank.flush_all()?;
-                let expected = context.noise(&[u64::from(before(rank, 1).0), round], bytes);
-                same_bytes(
-                    format_args!("{me}: extended puts, round {round}"),
-                    &expected,
-                    &rank.read_vec(&inbox)?,
-                )?;
-                rank.barrier()?;
-            }
-            Ok(())
-        })
-    }
-
-    /// A put directly behind the registration of its window, with no wait in between.
-    behind_a_registration(context, ranks >= 1) {
-        context.run(|rank| {
-            let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
-            for round in 0..8 {
-                let inbox = rank.alloc_from(&[0u32; 4])?;
-                rank.barrier()?;
-                rank.command(Opcode::Register, inbox.addr().0)?;
-                rank.paper()
-                    .put_1(inbox.addr(), to, 2, 0x100 * round + me.0)?;
-                rank.barrier()?;
-                same(
-                    format_args!("{me}: memory after round {round}"),
-                    vec![0, 0, 0x100 * round + from.0, 0],
-                    rank.read_vec(&inbox)?,
-                )?;
-                rank.deregister_range(inbox.addr())?;
-            }
-            Ok(())
-        })?;
-        Ok(())
-    }
-
-    /// Every rank to every rank, itself included.
-    to_each_rank(context, ranks >= 1) {
-        let steps = context.ranks();
-        for steps in 0..steps {
-            Paper::run_with(context, steps, |rank, it| {
-                it.put_n(rank, LONGEST, 17)?;
-                it.settle(rank)?;
-                it.get(rank, LONGEST, 200)?;
-                it.settle(rank)?;
-                it.put_1(rank, 3)?;
-                it.settle(rank)
-            })?;
+/// PUT-1 at every offset.
+#[alcor_test(ranks >= 1)]
+fn put_1(context: &Context) -> Result {
+    Paper::run(context, |rank, it| {
+        for offset in 0..=255 {
+            it.put_1(rank, offset)?;
         }
         Ok(())
-    }
+    })
+}
 
-    /// Lengths that no packet carries are refused where they were asked for.
-    bad_length(context, ranks >= 1) {
-        Paper::run(context, |rank, it| {
-            let (window, peer, source) = (it.inbox.base(), it.peer, it.source.addr());
-            for length in [0, LONGEST + 1, 32, 64, 255] {
-                rank.paper().put_n(window, source, peer, length, 0)?;
-                it.refused(rank, Status::BadLength, &format!("PUT-n of {length} words"))?;
-                rank.paper()
-                    .get(it.local.base(), it.outbox.base(), peer, length, 0)?;
-                it.refused(rank, Status::BadLength, &format!("GET of {length} words"))?;
+/// PUT-n of every length, at the ends of the range of offsets.
+#[alcor_test(ranks >= 1)]
+fn put_n(context: &Context) -> Result {
+    Paper::run(context, |rank, it| {
+        for length in 2..=LONGEST {
+            for offset in [0, 1, 128, 254, 255] {
+                it.put_n(rank, length, offset)?;
+                it.settle(rank)?;
             }
-            rank.paper().put_n(window, source, peer, 1, 0)?;
-            it.refused(rank, Status::BadLength, "PUT-n of one word")?;
-            it.put_n(rank, 5, 9)
-        })
-    }
-
-    /// Addresses at which no window is registered.
-    not_registered(context, ranks >= 1) {
-        Paper::run(context, |rank, it| {
-            let (window, peer) = (it.inbox.base(), it.peer);
-            let nowhere = NodeAddr(window.0 + 4);
-            rank.paper().put_1(nowhere, peer, 0, 1)?;
-            it.refused(rank, Status::NotRegistered, "PUT-1")?;
-            rank.paper().put_n(nowhere, it.source.addr(), peer, 2, 0)?;
-            it.refused(rank, Status::NotRegistered, "PUT-n")?;
-            rank.paper().get(nowhere, it.outbox.base(), peer, 2, 0)?;
-            it.refused(rank, Status::NotRegistered, "GET to nowhere")?;
-            rank.paper().get(it.local.base(), nowhere, peer, 2, 0)?;
-            it.refused(rank, Status::NotRegistered, "GET from nowhere")?;
-            it.put_1(rank, 7)
-        })
-    }
-
-    /// Ranks that are not part of the run, and source ranges beyond node memory.
-    bad_operands(context, ranks >= 1) {
-        Paper::run(context, |rank, it| {
-            let window = it.inbox.base();
-            for pid in [rank.nprocs(), 255] {
-                rank.paper().put_1(window, GlobalRank(pid), 0, 1)?;
-                it.refused(rank, Status::BadRank, &format!("PUT-1 to rank {pid}"))?;
-                rank.paper()
-                    .get(it.local.base(), it.outbox.base(), GlobalRank(pid), 1, 0)?;
-                it.refused(rank, Status::BadRank, &format!("GET from rank {pid}"))?;
-            }
-            let last = rank.board().node_bytes - 4;
-            for source in [last, 0xffff_fffc] {
-                rank.paper()
-                    .put_n(window, NodeAddr(source), it.peer, 2, 0)?;
-                it.refused(rank, Status::BadLocal, &format!("PUT-n from {source:#x}"))?;
-            }
-            it.put_1(rank, 7)
-        })
-    }
-
-    /// What reaches beyond the target's window, or is denied there, is dropped and leaves an event.
-    dropped(context, ranks >= 1) {
-        context.run(|rank| {
-            let me = rank.pid();
-            let peer = after(rank, 1);
-            let memory = rank.alloc_from(&[9u32; 80])?;
-            let small = rank.register(&memory.slice(16..26)?, Rights::ALL)?;
-            let denied = rank.register(&memory.slice(48..64)?, Rights::NONE)?;
-            let source = rank.alloc_from(&[1u32; 30])?;
-            for round in 0..6 {
-                let status = match round {
-                    0 => {
-                        rank.paper().put_1(small.base(), peer, 10, 1)?;
-                        Status::OutOfBounds
-                    }
-                    1 => {
-                        rank.paper()
-                            .put_n(small.base(), source.addr(), peer, 11, 0)?;
-                        Status::OutOfBounds
-                    }
-                    2 => {
-                        rank.paper()
-                            .put_n(small.base(), source.addr(), peer, 2, 9)?;
-                        Status::OutOfBounds
-                    }
-                    3 => {
-                        rank.paper().put_1(denied.base(), peer, 0, 1)?;
-                        Status::Denied
-                    }
-                    4 => {
-                        rank.paper().get(small.base(), small.base(), peer, 3, 8)?;
-                        Status::OutOfBounds
-                    }
-                    _ => {
-                        rank.paper().get(small.base(), denied.base(), peer, 1, 0)?;
-                        Status::Denied
-                    }
-                };
-                rank.barrier()?;
-                let events = rank.events()?;
-                holds(
-                    format_args!("{me}: events in round {round}"),
-                    "dropped, nothing else",
-                    events.dropped() && events.bits.count_ones() == 1,
-                    format_args!("{events:?}"),
-                )?;
-                let found = events.last_error.and_then(|last| last.status);
-                same(
-                    format_args!("{me}: LAST_ERROR in round {round}"),
-                    Some(status),
-                    found,
-                )?;
-                same(
-                    format_args!("{me}: REFUSED_IN in round {round}"),
-                    round + 1,
-                    rank.counters()?.refused_in,
-                )?;
-                rank.barrier()?;
-            }
-            same(
-                format_args!("{me}: memory"),
-                vec![9; 80],
-                rank.read_vec(&memory)?,
-            )
-        })?;
+        }
         Ok(())
-    }
+    })
+}
 
-    /// Half a command, followed by another one, leaves an event; the other is served.
-    half_a_command(context, ranks >= 1) {
-        Paper::run(context, |rank, it| {
-            rank.command(Opcode::Put1, it.inbox.base().0)?;
-            it.put_n(rank, 5, 9)?;
+/// GET of every length, at the ends of the range of offsets.
+#[alcor_test(ranks >= 1)]
+fn get(context: &Context) -> Result {
+    Paper::run(context, |rank, it| {
+        for length in 1..=LONGEST {
+            for offset in [0, 1, 128, 254, 255] {
+                it.get(rank, length, offset)?;
+                it.settle(rank)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Several puts and a get in each epoch, at random.
+#[alcor_test(ranks >= 1)]
+fn mixed(context: &Context) -> Result {
+    let rounds = context.scale(60, 600);
+    Paper::run(context, |rank, it| {
+        let mut rng = context.rng(&[7]);
+        for _ in 0..rounds {
+            // Nothing orders commands between two barriers, so they keep apart.
+            for place in 0..rng.random_range(1..6) {
+                let offset = 50 * place + rng.random_range(0..20);
+                it.put_n(rank, rng.random_range(2..=LONGEST), offset)?;
+            }
+            it.settle(rank)?;
+            it.put_1(rank, rng.random_range(0..=255))?;
+            it.settle(rank)?;
+            it.get(
+                rank,
+                rng.random_range(1..=LONGEST),
+                rng.random_range(0..=255),
+            )?;
+            it.settle(rank)?;
+        }
+        Ok(())
+    })
+}
+
+/// Both families of commands at the same time, into windows of their own.
+#[alcor_test(ranks >= 1)]
+fn with_extended(context: &Context) -> Result {
+    let rounds = context.scale(40, 400);
+    Paper::run(context, |rank, it| {
+        let me = rank.pid();
+        let bytes = 1500;
+        let inbox = rank.alloc::<u8>(bytes)?;
+        let window = rank.register(&inbox, Rights::ALL)?;
+        let data = rank.alloc::<u8>(bytes)?;
+        let mut rng = context.rng(&[8]);
+        for round in 0..rounds {
+            rank.write(&data, 0, &context.noise(&[u64::from(me.0), round], bytes))?;
+            rank.barrier()?;
+            drop(rank.iput(&window, after(rank, 1), 0, &data.slice(..700)?)?);
+            it.put_n(
+                rank,
+                rng.random_range(2..=LONGEST),
+                rng.random_range(0..=100),
+            )?;
+            drop(rank.iput(&window, after(rank, 1), 700, &data.slice(700..)?)?);
+            it.put_1(rank, rng.random_range(150..=255))?;
+            it.settle(rank)?;
+            rank.flush_all()?;
+            let expected = context.noise(&[u64::from(before(rank, 1).0), round], bytes);
+            same_bytes(
+                format_args!("{me}: extended puts, round {round}"),
+                &expected,
+                &rank.read_vec(&inbox)?,
+            )?;
+            rank.barrier()?;
+        }
+        Ok(())
+    })
+}
+
+/// A put directly behind the registration of its window, with no wait in between.
+#[alcor_test(ranks >= 1)]
+fn behind_a_registration(context: &Context) -> Result {
+    context.run(|rank| {
+        let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
+        for round in 0..8 {
+            let inbox = rank.alloc_from(&[0u32; 4])?;
+            rank.barrier()?;
+            rank.command(Opcode::Register, inbox.addr().0)?;
+            rank.paper()
+                .put_1(inbox.addr(), to, 2, 0x100 * round + me.0)?;
+            rank.barrier()?;
+            same(
+                format_args!("{me}: memory after round {round}"),
+                vec![0, 0, 0x100 * round + from.0, 0],
+                rank.read_vec(&inbox)?,
+            )?;
+            rank.deregister_range(inbox.addr())?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Every rank to every rank, itself included.
+#[alcor_test(ranks >= 1)]
+fn to_each_rank(context: &Context) -> Result {
+    let steps = context.ranks();
+    for steps in 0..steps {
+        Paper::run_with(context, steps, |rank, it| {
+            it.put_n(rank, LONGEST, 17)?;
+            it.settle(rank)?;
+            it.get(rank, LONGEST, 200)?;
+            it.settle(rank)?;
+            it.put_1(rank, 3)?;
+            it.settle(rank)
+        })?;
+    }
+    Ok(())
+}
+
+/// Lengths that no packet carries are refused where they were asked for.
+#[alcor_test(ranks >= 1)]
+fn bad_length(context: &Context) -> Result {
+    Paper::run(context, |rank, it| {
+        let (window, peer, source) = (it.inbox.base(), it.peer, it.source.addr());
+        for length in [0, LONGEST + 1, 32, 64, 255] {
+            rank.paper().put_n(window, source, peer, length, 0)?;
+            it.refused(rank, Status::BadLength, &format!("PUT-n of {length} words"))?;
+            rank.paper()
+                .get(it.local.base(), it.outbox.base(), peer, length, 0)?;
+            it.refused(rank, Status::BadLength, &format!("GET of {length} words"))?;
+        }
+        rank.paper().put_n(window, source, peer, 1, 0)?;
+        it.refused(rank, Status::BadLength, "PUT-n of one word")?;
+        it.put_n(rank, 5, 9)
+    })
+}
+
+/// Addresses at which no window is registered.
+#[alcor_test(ranks >= 1)]
+fn not_registered(context: &Context) -> Result {
+    Paper::run(context, |rank, it| {
+        let (window, peer) = (it.inbox.base(), it.peer);
+        let nowhere = NodeAddr(window.0 + 4);
+        rank.paper().put_1(nowhere, peer, 0, 1)?;
+        it.refused(rank, Status::NotRegistered, "PUT-1")?;
+        rank.paper().put_n(nowhere, it.source.addr(), peer, 2, 0)?;
+        it.refused(rank, Status::NotRegistered, "PUT-n")?;
+        rank.paper().get(nowhere, it.outbox.base(), peer, 2, 0)?;
+        it.refused(rank, Status::NotRegistered, "GET to nowhere")?;
+        rank.paper().get(it.local.base(), nowhere, peer, 2, 0)?;
+        it.refused(rank, Status::NotRegistered, "GET from nowhere")?;
+        it.put_1(rank, 7)
+    })
+}
+
+/// Ranks that are not part of the run, and source ranges beyond node memory.
+#[alcor_test(ranks >= 1)]
+fn bad_operands(context: &Context) -> Result {
+    Paper::run(context, |rank, it| {
+        let window = it.inbox.base();
+        for pid in [rank.nprocs(), 255] {
+            rank.paper().put_1(window, GlobalRank(pid), 0, 1)?;
+            it.refused(rank, Status::BadRank, &format!("PUT-1 to rank {pid}"))?;
+            rank.paper()
+                .get(it.local.base(), it.outbox.base(), GlobalRank(pid), 1, 0)?;
+            it.refused(rank, Status::BadRank, &format!("GET from rank {pid}"))?;
+        }
+        let last = rank.board().node_bytes - 4;
+        for source in [last, 0xffff_fffc] {
+            rank.paper()
+                .put_n(window, NodeAddr(source), it.peer, 2, 0)?;
+            it.refused(rank, Status::BadLocal, &format!("PUT-n from {source:#x}"))?;
+        }
+        it.put_1(rank, 7)
+    })
+}
+
+/// What reaches beyond the target's window, or is denied there, is dropped and leaves an event.
+#[alcor_test(ranks >= 1)]
+fn dropped(context: &Context) -> Result {
+    context.run(|rank| {
+        let me = rank.pid();
+        let peer = after(rank, 1);
+        let memory = rank.alloc_from(&[9u32; 80])?;
+        let small = rank.register(&memory.slice(16..26)?, Rights::ALL)?;
+        let denied = rank.register(&memory.slice(48..64)?, Rights::NONE)?;
+        let source = rank.alloc_from(&[1u32; 30])?;
+        for round in 0..6 {
+            let status = match round {
+                0 => {
+                    rank.paper().put_1(small.base(), peer, 10, 1)?;
+                    Status::OutOfBounds
+                }
+                1 => {
+                    rank.paper()
+                        .put_n(small.base(), source.addr(), peer, 11, 0)?;
+                    Status::OutOfBounds
+                }
+                2 => {
+                    rank.paper()
+                        .put_n(small.base(), source.addr(), peer, 2, 9)?;
+                    Status::OutOfBounds
+                }
+                3 => {
+                    rank.paper().put_1(denied.base(), peer, 0, 1)?;
+                    Status::Denied
+                }
+                4 => {
+                    rank.paper().get(small.base(), small.base(), peer, 3, 8)?;
+                    Status::OutOfBounds
+                }
+                _ => {
+                    rank.paper().get(small.base(), denied.base(), peer, 1, 0)?;
+                    Status::Denied
+                }
+            };
             rank.barrier()?;
             let events = rank.events()?;
-            let is_expected = events.bad_opcode() && events.bits.count_ones() == 1;
-            let place = format_args!("{}: events after half a PUT-1", rank.pid());
             holds(
-                place,
-                "bad_opcode, nothing else",
-                is_expected,
+                format_args!("{me}: events in round {round}"),
+                "dropped, nothing else",
+                events.dropped() && events.bits.count_ones() == 1,
                 format_args!("{events:?}"),
-            )
-        })
-    }
+            )?;
+            let found = events.last_error.and_then(|last| last.status);
+            same(
+                format_args!("{me}: LAST_ERROR in round {round}"),
+                Some(status),
+                found,
+            )?;
+            same(
+                format_args!("{me}: REFUSED_IN in round {round}"),
+                round + 1,
+                rank.counters()?.refused_in,
+            )?;
+            rank.barrier()?;
+        }
+        same(
+            format_args!("{me}: memory"),
+            vec![9; 80],
+            rank.read_vec(&memory)?,
+        )
+    })?;
+    Ok(())
+}
+
+/// Half a command, followed by another one, leaves an event; the other is served.
+#[alcor_test(ranks >= 1)]
+fn half_a_command(context: &Context) -> Result {
+    Paper::run(context, |rank, it| {
+        rank.command(Opcode::Put1, it.inbox.base().0)?;
+        it.put_n(rank, 5, 9)?;
+        rank.barrier()?;
+        let events = rank.events()?;
+        let is_expected = events.bad_opcode() && events.bits.count_ones() == 1;
+        let place = format_args!("{}: events after half a PUT-1", rank.pid());
+        holds(
+            place,
+            "bad_opcode, nothing else",
+            is_expected,
+            format_args!("{events:?}"),
+        )
+    })
 }
 
 /// What the commands of a rank work on, and what memory has to be.
@@ -312,8 +317,8 @@ struct Paper<'a> {
 impl<'a> Paper<'a> {
     fn run(
         context: &'a Context,
-        what: impl Fn(&mut Rank, &mut Paper) -> Result<(), Failure> + Sync,
-    ) -> Result<(), Failure> {
+        what: impl Fn(&mut Rank, &mut Paper) -> Result + Sync,
+    ) -> Result {
         Paper::run_with(context, 1, what)
     }
 
@@ -321,8 +326,8 @@ impl<'a> Paper<'a> {
     fn run_with(
         context: &'a Context,
         steps: u32,
-        what: impl Fn(&mut Rank, &mut Paper) -> Result<(), Failure> + Sync,
-    ) -> Result<(), Failure> {
+        what: impl Fn(&mut Rank, &mut Paper) -> Result + Sync,
+    ) -> Result {
         context.run(|rank| {
             let mut it = Paper::new(context, rank, steps)?;
             what(rank, &mut it)?;
@@ -359,7 +364,7 @@ impl<'a> Paper<'a> {
         (data(me), data(self.from))
     }
 
-    fn put_1(&mut self, rank: &mut Rank, offset: u32) -> Result<(), Failure> {
+    fn put_1(&mut self, rank: &mut Rank, offset: u32) -> Result {
         let (mine, theirs) = self.next(rank.pid(), 1);
         rank.paper()
             .put_1(self.inbox.base(), self.peer, offset, mine[0])?;
@@ -367,7 +372,7 @@ impl<'a> Paper<'a> {
         Ok(())
     }
 
-    fn put_n(&mut self, rank: &mut Rank, length: u32, offset: u32) -> Result<(), Failure> {
+    fn put_n(&mut self, rank: &mut Rank, length: u32, offset: u32) -> Result {
         let (mine, theirs) = self.next(rank.pid(), length);
         // A place of its own as long as it may be under way.
         let at = (self.commands % SOURCES) as usize * LONGEST as usize;
@@ -379,7 +384,7 @@ impl<'a> Paper<'a> {
         Ok(())
     }
 
-    fn get(&mut self, rank: &mut Rank, length: u32, offset: u32) -> Result<(), Failure> {
+    fn get(&mut self, rank: &mut Rank, length: u32, offset: u32) -> Result {
         let (local, outbox) = (self.local.base(), self.outbox.base());
         rank.paper().get(local, outbox, self.peer, length, offset)?;
         let theirs = words(self.context, self.peer, 2, WORDS);
@@ -389,7 +394,7 @@ impl<'a> Paper<'a> {
     }
 
     /// Completes what was asked, and compares all memory.
-    fn settle(&mut self, rank: &mut Rank) -> Result<(), Failure> {
+    fn settle(&mut self, rank: &mut Rank) -> Result {
         rank.barrier()?;
         let me = rank.pid();
         let events = rank.events()?;
@@ -419,7 +424,7 @@ impl<'a> Paper<'a> {
     }
 
     /// The last command was refused here, with an event and nothing else.
-    fn refused(&self, rank: &mut Rank, status: Status, what: &str) -> Result<(), Failure> {
+    fn refused(&self, rank: &mut Rank, status: Status, what: &str) -> Result {
         rank.barrier()?;
         let me = rank.pid();
         let events = rank.events()?;

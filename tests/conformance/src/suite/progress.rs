@@ -5,147 +5,147 @@
 //! to each other stand still. A freeze shows as [`alcor::Error::Watchdog`].
 
 use alcor::{GlobalRank, Rights};
+use alcor_test::{At, Context, Result, after, alcor_test, before, same_bytes};
 
-use crate::context::{after, before};
-use crate::failure::{At, same_bytes};
-use crate::test::tests;
-use crate::{Context, Failure};
 
-tests! {
-    progress: Rma;
+/// Two ranks put large blocks to each other.
+#[alcor_test(ranks >= 2)]
+fn two_put_to_each_other(context: &Context) -> Result {
+    exchange(
+        context,
+        2,
+        Flows {
+            puts: 1,
+            gets: 0,
+            to_self: false,
+        },
+    )
+}
 
-    /// Two ranks put large blocks to each other.
-    two_put_to_each_other(context, ranks >= 2) {
-        exchange(
-            context,
-            2,
-            Flows {
-                puts: 1,
-                gets: 0,
-                to_self: false,
-            },
-        )
-    }
+/// Two ranks put to each other and get from each other at the same time.
+#[alcor_test(ranks >= 2)]
+fn two_put_and_get(context: &Context) -> Result {
+    exchange(
+        context,
+        2,
+        Flows {
+            puts: 2,
+            gets: 2,
+            to_self: false,
+        },
+    )
+}
 
-    /// Two ranks put to each other and get from each other at the same time.
-    two_put_and_get(context, ranks >= 2) {
-        exchange(
-            context,
-            2,
-            Flows {
-                puts: 2,
-                gets: 2,
-                to_self: false,
-            },
-        )
-    }
+/// All ranks put large blocks to all.
+#[alcor_test(ranks >= 2)]
+fn all_put(context: &Context) -> Result {
+    exchange(
+        context,
+        context.ranks(),
+        Flows {
+            puts: 1,
+            gets: 0,
+            to_self: true,
+        },
+    )
+}
 
-    /// All ranks put large blocks to all.
-    all_put(context, ranks >= 2) {
-        exchange(
-            context,
-            context.ranks(),
-            Flows {
-                puts: 1,
-                gets: 0,
-                to_self: true,
-            },
-        )
-    }
+/// All ranks get large blocks from all.
+#[alcor_test(ranks >= 2)]
+fn all_get(context: &Context) -> Result {
+    exchange(
+        context,
+        context.ranks(),
+        Flows {
+            puts: 0,
+            gets: 1,
+            to_self: true,
+        },
+    )
+}
 
-    /// All ranks get large blocks from all.
-    all_get(context, ranks >= 2) {
-        exchange(
-            context,
-            context.ranks(),
-            Flows {
-                puts: 0,
-                gets: 1,
-                to_self: true,
-            },
-        )
-    }
+/// All ranks put to all and get from all at the same time.
+#[alcor_test(ranks >= 2)]
+fn all_put_and_get(context: &Context) -> Result {
+    exchange(
+        context,
+        context.ranks(),
+        Flows {
+            puts: 2,
+            gets: 2,
+            to_self: true,
+        },
+    )
+}
 
-    /// All ranks put to all and get from all at the same time.
-    all_put_and_get(context, ranks >= 2) {
-        exchange(
-            context,
-            context.ranks(),
-            Flows {
-                puts: 2,
-                gets: 2,
-                to_self: true,
-            },
-        )
-    }
+/// A rank that puts to itself and gets from itself is in nobody's way, its own included.
+#[alcor_test(ranks >= 1)]
+fn with_oneself(context: &Context) -> Result {
+    exchange(
+        context,
+        1,
+        Flows {
+            puts: 3,
+            gets: 3,
+            to_self: true,
+        },
+    )
+}
 
-    /// A rank that puts to itself and gets from itself is in nobody's way, its own included.
-    with_oneself(context, ranks >= 1) {
-        exchange(
-            context,
-            1,
-            Flows {
-                puts: 3,
-                gets: 3,
-                to_self: true,
-            },
-        )
-    }
-
-    /// A stream of small commands to all ranks while a large block comes in from all.
-    small_among_large(context, ranks >= 2) {
-        let bytes = block_bytes(context, 2);
-        let rounds = context.scale(150, 1500);
-        context.run(|rank| {
-            let me = rank.pid();
-            let nprocs = rank.nprocs() as usize;
-            let large = rank.alloc::<u8>(bytes * nprocs)?;
-            let small = rank.alloc_from(&vec![0u8; 16 * nprocs])?;
-            let (large, small) = (
-                rank.register(&large, Rights::ALL)?,
-                rank.register(&small, Rights::ALL)?,
-            );
-            let block = rank.alloc_from(&context.noise(&[u64::from(me.0)], bytes))?;
-            let word = rank.alloc_from(&context.noise(&[99, u64::from(me.0)], 5))?;
-            rank.barrier()?;
-            for steps in 1..rank.nprocs() {
-                drop(rank.iput(&large, after(rank, steps), bytes * me.0 as usize, &block)?);
+/// A stream of small commands to all ranks while a large block comes in from all.
+#[alcor_test(ranks >= 2)]
+fn small_among_large(context: &Context) -> Result {
+    let bytes = block_bytes(context, 2);
+    let rounds = context.scale(150, 1500);
+    context.run(|rank| {
+        let me = rank.pid();
+        let nprocs = rank.nprocs() as usize;
+        let large = rank.alloc::<u8>(bytes * nprocs)?;
+        let small = rank.alloc_from(&vec![0u8; 16 * nprocs])?;
+        let (large, small) = (
+            rank.register(&large, Rights::ALL)?,
+            rank.register(&small, Rights::ALL)?,
+        );
+        let block = rank.alloc_from(&context.noise(&[u64::from(me.0)], bytes))?;
+        let word = rank.alloc_from(&context.noise(&[99, u64::from(me.0)], 5))?;
+        rank.barrier()?;
+        for steps in 1..rank.nprocs() {
+            drop(rank.iput(&large, after(rank, steps), bytes * me.0 as usize, &block)?);
+        }
+        for round in 0..rounds {
+            let peer = after(rank, round as u32);
+            let request = rank.iput(&small, peer, 16 * me.0 as usize + 3, &word)?;
+            if round % 3 == 0 {
+                rank.wait(request)
+                    .at(format_args!("{me}: small put {round}"))?;
             }
-            for round in 0..rounds {
-                let peer = after(rank, round as u32);
-                let request = rank.iput(&small, peer, 16 * me.0 as usize + 3, &word)?;
-                if round % 3 == 0 {
-                    rank.wait(request)
-                        .at(format_args!("{me}: small put {round}"))?;
-                }
-            }
-            rank.fence()?;
-            for from in (0..rank.nprocs()).map(GlobalRank) {
+        }
+        rank.fence()?;
+        for from in (0..rank.nprocs()).map(GlobalRank) {
+            let found = rank.read_vec(
+                &small
+                    .region()
+                    .slice(16 * from.0 as usize..16 * (from.0 as usize + 1))?,
+            )?;
+            let mut expected = vec![0; 16];
+            expected[3..8].copy_from_slice(&context.noise(&[99, u64::from(from.0)], 5));
+            same_bytes(format_args!("{me}: small put of {from}"), &expected, &found)?;
+            if from != me {
                 let found = rank.read_vec(
-                    &small
+                    &large
                         .region()
-                        .slice(16 * from.0 as usize..16 * (from.0 as usize + 1))?,
+                        .slice(bytes * from.0 as usize..bytes * (from.0 as usize + 1))?,
                 )?;
-                let mut expected = vec![0; 16];
-                expected[3..8].copy_from_slice(&context.noise(&[99, u64::from(from.0)], 5));
-                same_bytes(format_args!("{me}: small put of {from}"), &expected, &found)?;
-                if from != me {
-                    let found = rank.read_vec(
-                        &large
-                            .region()
-                            .slice(bytes * from.0 as usize..bytes * (from.0 as usize + 1))?,
-                    )?;
-                    same_bytes(
-                        format_args!("{me}: large put of {from}"),
-                        &context.noise(&[u64::from(from.0)], bytes),
-                        &found,
-                    )?;
-                }
+                same_bytes(
+                    format_args!("{me}: large put of {from}"),
+                    &context.noise(&[u64::from(from.0)], bytes),
+                    &found,
+                )?;
             }
-            Ok(())
-        })?;
+        }
         Ok(())
-    }
+    })?;
+    Ok(())
 }
 
 /// Blocks with each peer at once.
@@ -165,7 +165,7 @@ fn block_bytes(context: &Context, areas: usize) -> usize {
 }
 
 /// Ranks move blocks in all directions at the same time.
-fn exchange(context: &Context, ranks: u32, flows: Flows) -> Result<(), Failure> {
+fn exchange(context: &Context, ranks: u32, flows: Flows) -> Result {
     let (puts, gets) = (flows.puts, flows.gets);
     // An inbox and gotten blocks for each rank, and one given and one offered block.
     let bytes = block_bytes(context, puts + gets + 2);

@@ -2,140 +2,143 @@
 
 use alcor::TransferKind::Put;
 use alcor::{GlobalRank, NodeAddr, Rights, Transfer, WindowName};
+use alcor_test::{Context, Result, after, alcor_test, before, same, same_bytes};
 
-use crate::context::{after, before};
 use crate::drills;
-use crate::failure::{same, same_bytes};
-use crate::test::tests;
 
-tests! {
-    put: Rma;
+/// Lengths 0 to 70, all 16 alignments, all under way at once.
+#[alcor_test(ranks >= 1)]
+fn every_length_and_alignment(context: &Context) -> Result {
+    drills::every_length_and_alignment(context, Put)
+}
 
-    /// Lengths 0 to 70, all 16 alignments, all under way at once.
-    every_length_and_alignment(context, ranks >= 1) {
-        drills::every_length_and_alignment(context, Put)
-    }
+/// Lengths around the first multiples of a packet's payload, all 16 alignments.
+#[alcor_test(ranks >= 1)]
+fn packet_edges(context: &Context) -> Result {
+    drills::packet_edges(context, Put)
+}
 
-    /// Lengths around the first multiples of a packet's payload, all 16 alignments.
-    packet_edges(context, ranks >= 1) {
-        drills::packet_edges(context, Put)
-    }
+/// One put after the other, each waited for.
+#[alcor_test(ranks >= 1)]
+fn one_by_one(context: &Context) -> Result {
+    drills::one_by_one(context, Put)
+}
 
-    /// One put after the other, each waited for.
-    one_by_one(context, ranks >= 1) {
-        drills::one_by_one(context, Put)
-    }
+/// Every rank to every rank in turn, itself included, in lengths of random size.
+#[alcor_test(ranks >= 1)]
+fn to_each_rank(context: &Context) -> Result {
+    drills::each_rank(context, Put)
+}
 
-    /// Every rank to every rank in turn, itself included, in lengths of random size.
-    to_each_rank(context, ranks >= 1) {
-        drills::each_rank(context, Put)
-    }
+/// A rank puts to itself, at all lengths and alignments.
+#[alcor_test(ranks >= 1)]
+fn to_self(context: &Context) -> Result {
+    drills::own_rank(context, Put)
+}
 
-    /// A rank puts to itself, at all lengths and alignments.
-    to_self(context, ranks >= 1) {
-        drills::own_rank(context, Put)
-    }
+/// A block of many packets is one command.
+#[alcor_test(ranks >= 1)]
+fn large_block(context: &Context) -> Result {
+    drills::large_block(context, Put)
+}
 
-    /// A block of many packets is one command.
-    large_block(context, ranks >= 1) {
-        drills::large_block(context, Put)
-    }
+/// Of all node memory, a put changes the bytes that it is to change.
+#[alcor_test(ranks >= 2)]
+fn nothing_else_changes(context: &Context) -> Result {
+    let bytes = context.info().node_bytes;
+    context.run(|rank| {
+        let me = rank.pid();
+        let window = rank.alloc::<u8>(1000)?;
+        let local = rank.alloc_from(&context.noise(&[3, u64::from(me.0)], 600))?;
+        let window = rank.register(&window, Rights::ALL)?;
+        // Behind all regions: nobody has any business there.
+        let free = local.addr().0 + 1024;
+        let fill = context.noise(&[4, u64::from(me.0)], (bytes - free) as usize);
+        rank.port().write_memory(NodeAddr(free), &fill)?;
+        let before_puts = rank.read_vec(window.region())?;
+        rank.barrier()?;
+        for (offset, length) in [(0, 1), (3, 2), (17, 600), (999, 1), (700, 299)] {
+            let part = local.slice(..length)?;
+            rank.put_bytes(&window, after(rank, 1), offset, &part)?;
+        }
+        rank.barrier()?;
+        let given = context.noise(&[3, u64::from(before(rank, 1).0)], 600);
+        let mut expected = before_puts;
+        for (offset, length) in [(0, 1), (3, 2), (17, 600), (999, 1), (700, 299)] {
+            expected[offset..offset + length].copy_from_slice(&given[..length]);
+        }
+        same_bytes(
+            format_args!("{me}: window"),
+            &expected,
+            &rank.read_vec(window.region())?,
+        )?;
+        let mut found = vec![0; fill.len()];
+        rank.port().read_memory(NodeAddr(free), &mut found)?;
+        same_bytes(
+            format_args!("{me}: memory from {}", NodeAddr(free)),
+            &fill,
+            &found,
+        )
+    })?;
+    Ok(())
+}
 
-    /// Of all node memory, a put changes the bytes that it is to change.
-    nothing_else_changes(context, ranks >= 2) {
-        let bytes = context.info().node_bytes;
-        context.run(|rank| {
-            let me = rank.pid();
-            let window = rank.alloc::<u8>(1000)?;
-            let local = rank.alloc_from(&context.noise(&[3, u64::from(me.0)], 600))?;
-            let window = rank.register(&window, Rights::ALL)?;
-            // Behind all regions: nobody has any business there.
-            let free = local.addr().0 + 1024;
-            let fill = context.noise(&[4, u64::from(me.0)], (bytes - free) as usize);
-            rank.port().write_memory(NodeAddr(free), &fill)?;
-            let before_puts = rank.read_vec(window.region())?;
-            rank.barrier()?;
-            for (offset, length) in [(0, 1), (3, 2), (17, 600), (999, 1), (700, 299)] {
-                let part = local.slice(..length)?;
-                rank.put_bytes(&window, after(rank, 1), offset, &part)?;
-            }
-            rank.barrier()?;
-            let given = context.noise(&[3, u64::from(before(rank, 1).0)], 600);
-            let mut expected = before_puts;
-            for (offset, length) in [(0, 1), (3, 2), (17, 600), (999, 1), (700, 299)] {
-                expected[offset..offset + length].copy_from_slice(&given[..length]);
-            }
-            same_bytes(
-                format_args!("{me}: window"),
-                &expected,
-                &rank.read_vec(window.region())?,
-            )?;
-            let mut found = vec![0; fill.len()];
-            rank.port().read_memory(NodeAddr(free), &mut found)?;
-            same_bytes(
-                format_args!("{me}: memory from {}", NodeAddr(free)),
-                &fill,
-                &found,
-            )
+/// Elements of all sizes, by their number.
+#[alcor_test(ranks >= 1)]
+fn typed(context: &Context) -> Result {
+    context.run(|rank| {
+        let doubles = rank.alloc_from(&[0.0f64; 8])?;
+        let shorts = rank.alloc_from(&[0i16; 8])?;
+        let bytes = rank.alloc_from(&[0u8; 8])?;
+        let (doubles, shorts, bytes) = (
+            rank.register(&doubles, Rights::ALL)?,
+            rank.register(&shorts, Rights::ALL)?,
+            rank.register(&bytes, Rights::ALL)?,
+        );
+        let (to, from) = (after(rank, 1), before(rank, 1).0);
+        let me = rank.pid().0;
+        rank.put_slice(&doubles, to, 5, &[f64::from(me), -0.5])?;
+        rank.put_slice(&shorts, to, 3, &[-1 - me as i16, i16::MIN])?;
+        rank.put_slice(&bytes, to, 7, &[me as u8 + 1])?;
+        rank.fence()?;
+        let place = |what: &str| format!("{} elements at {}", what, GlobalRank(me));
+        let expected = vec![0.0, 0.0, 0.0, 0.0, 0.0, f64::from(from), -0.5, 0.0];
+        same(place("f64"), expected, rank.read_vec(doubles.region())?)?;
+        let expected = vec![0, 0, 0, -1 - from as i16, i16::MIN, 0, 0, 0];
+        same(place("i16"), expected, rank.read_vec(shorts.region())?)?;
+        let expected = vec![0, 0, 0, 0, 0, 0, 0, from as u8 + 1];
+        same(place("u8"), expected, rank.read_vec(bytes.region())?)
+    })?;
+    Ok(())
+}
+
+/// A command that names its window by address reaches the same memory, wherever the window
+/// lies at the target.
+#[alcor_test(ranks >= 1)]
+fn by_address(context: &Context) -> Result {
+    context.run(|rank| {
+        let me = rank.pid();
+        let _shift = rank.alloc::<u8>(64 * (me.0 as usize + 1))?;
+        let region = rank.alloc_from(&[0u8; 40])?;
+        let window = rank.register(&region, Rights::ALL)?;
+        let local = rank.alloc_from(&[me.0 as u8 + 1; 9])?;
+        let request = rank.transfer(Transfer {
+            kind: Put,
+            target: after(rank, 1),
+            window: WindowName::Base(window.base()),
+            offset: 13,
+            local: local.addr(),
+            length: 9,
         })?;
-        Ok(())
-    }
-
-    /// Elements of all sizes, by their number.
-    typed(context, ranks >= 1) {
-        context.run(|rank| {
-            let doubles = rank.alloc_from(&[0.0f64; 8])?;
-            let shorts = rank.alloc_from(&[0i16; 8])?;
-            let bytes = rank.alloc_from(&[0u8; 8])?;
-            let (doubles, shorts, bytes) = (
-                rank.register(&doubles, Rights::ALL)?,
-                rank.register(&shorts, Rights::ALL)?,
-                rank.register(&bytes, Rights::ALL)?,
-            );
-            let (to, from) = (after(rank, 1), before(rank, 1).0);
-            let me = rank.pid().0;
-            rank.put_slice(&doubles, to, 5, &[f64::from(me), -0.5])?;
-            rank.put_slice(&shorts, to, 3, &[-1 - me as i16, i16::MIN])?;
-            rank.put_slice(&bytes, to, 7, &[me as u8 + 1])?;
-            rank.fence()?;
-            let place = |what: &str| format!("{} elements at {}", what, GlobalRank(me));
-            let expected = vec![0.0, 0.0, 0.0, 0.0, 0.0, f64::from(from), -0.5, 0.0];
-            same(place("f64"), expected, rank.read_vec(doubles.region())?)?;
-            let expected = vec![0, 0, 0, -1 - from as i16, i16::MIN, 0, 0, 0];
-            same(place("i16"), expected, rank.read_vec(shorts.region())?)?;
-            let expected = vec![0, 0, 0, 0, 0, 0, 0, from as u8 + 1];
-            same(place("u8"), expected, rank.read_vec(bytes.region())?)
-        })?;
-        Ok(())
-    }
-
-    /// A command that names its window by address reaches the same memory, wherever the window
-    /// lies at the target.
-    by_address(context, ranks >= 1) {
-        context.run(|rank| {
-            let me = rank.pid();
-            let _shift = rank.alloc::<u8>(64 * (me.0 as usize + 1))?;
-            let region = rank.alloc_from(&[0u8; 40])?;
-            let window = rank.register(&region, Rights::ALL)?;
-            let local = rank.alloc_from(&[me.0 as u8 + 1; 9])?;
-            let request = rank.transfer(Transfer {
-                kind: Put,
-                target: after(rank, 1),
-                window: WindowName::Base(window.base()),
-                offset: 13,
-                local: local.addr(),
-                length: 9,
-            })?;
-            rank.wait(request)?;
-            rank.barrier()?;
-            let mut expected = [0; 40];
-            expected[13..22].fill(before(rank, 1).0 as u8 + 1);
-            same_bytes(
-                format_args!("{me}: window"),
-                &expected,
-                &rank.read_vec(&region)?,
-            )
-        })?;
-        Ok(())
-    }
+        rank.wait(request)?;
+        rank.barrier()?;
+        let mut expected = [0; 40];
+        expected[13..22].fill(before(rank, 1).0 as u8 + 1);
+        same_bytes(
+            format_args!("{me}: window"),
+            &expected,
+            &rank.read_vec(&region)?,
+        )
+    })?;
+    Ok(())
 }

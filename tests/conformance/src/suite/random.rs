@@ -9,45 +9,43 @@ mod execute;
 mod plan;
 
 use alcor::Options;
+use alcor_test::{Context, Result, alcor_test};
 
-use crate::test::tests;
-use crate::{Context, Failure};
 use plan::{Plan, Size};
 
-tests! {
-    random: Rma;
+/// One long program on all ranks.
+#[alcor_test(ranks >= 2)]
+fn program(context: &Context) -> Result {
+    let size = Size {
+        operations: context.scale(30_000, 300_000),
+        each: 24,
+    };
+    run(context, 0, context.ranks(), Options::default(), size)
+}
 
-    /// One long program on all ranks.
-    program(context, ranks >= 2) {
+/// Short programs on all numbers of ranks, with rings of all sizes.
+#[alcor_test(ranks >= 1)]
+fn programs(context: &Context) -> Result {
+    for number in 1..=context.scale(36, 360) {
+        let ranks = 1 + (number as u32) % context.ranks();
+        let options = Options::default().ring_entries(1 << (number % 9));
         let size = Size {
-            operations: context.scale(30_000, 300_000),
-            each: 24,
+            operations: 150,
+            each: 12,
         };
-        run(context, 0, context.ranks(), Options::default(), size)
+        run(context, number, ranks, options, size)?;
     }
+    Ok(())
+}
 
-    /// Short programs on all numbers of ranks, with rings of all sizes.
-    programs(context, ranks >= 1) {
-        for number in 1..=context.scale(36, 360) {
-            let ranks = 1 + (number as u32) % context.ranks();
-            let options = Options::default().ring_entries(1 << (number % 9));
-            let size = Size {
-                operations: 150,
-                each: 12,
-            };
-            run(context, number, ranks, options, size)?;
-        }
-        Ok(())
-    }
-
-    /// A fence after every few operations: registrations and barriers weigh most.
-    short_epochs(context, ranks >= 2) {
-        let size = Size {
-            operations: context.scale(2000, 20_000),
-            each: 3,
-        };
-        run(context, 1000, context.ranks(), Options::default(), size)
-    }
+/// A fence after every few operations: registrations and barriers weigh most.
+#[alcor_test(ranks >= 2)]
+fn short_epochs(context: &Context) -> Result {
+    let size = Size {
+        operations: context.scale(2000, 20_000),
+        each: 3,
+    };
+    run(context, 1000, context.ranks(), Options::default(), size)
 }
 
 /// Writes the program of that number, and runs it.
@@ -57,7 +55,7 @@ fn run(
     ranks: u32,
     options: Options,
     size: Size,
-) -> Result<(), Failure> {
+) -> Result {
     let plan = Plan::new(context, number, ranks, size);
     context.run_with(options, ranks, |rank| execute::execute(&plan, rank))?;
     Ok(())

@@ -1,323 +1,327 @@
 //! Registering and deregistering: together, or not at all.
 
 use alcor::{Error, GlobalRank, NodeAddr, Rank, RegisteredRange, Rights, Status};
+use alcor_test::{At, Context, Result, after, alcor_test, before, fails, refused, same, same_bytes};
 
-use crate::context::{after, before};
-use crate::failure::{At, fails, refused, same, same_bytes};
-use crate::test::tests;
-use crate::{Context, Failure};
 
-tests! {
-    registration: Rma;
+/// The table takes as many windows as it has slots, lowest first; the next is refused
+/// everywhere, and all windows are as they were.
+#[alcor_test(ranks >= 1)]
+fn table_full(context: &Context) -> Result {
+    context.run(|rank| {
+        let me = rank.pid();
+        let slots = rank.board().slots;
+        let mut registered = Vec::new();
+        for slot in 0..slots {
+            let range = register_word(rank, slot)?;
+            same(
+                format_args!("{me}: slot of window {slot}"),
+                slot,
+                u32::from(range.slot),
+            )?;
+            registered.push(range);
+        }
+        for _ in 0..2 {
+            let result = register_word(rank, slots);
+            refused(
+                format_args!("{me}: one window more than {slots} slots"),
+                Status::TableFull,
+                result,
+            )?;
+        }
+        echo(context, rank, &registered)
+    })?;
+    Ok(())
+}
 
-    /// The table takes as many windows as it has slots, lowest first; the next is refused
-    /// everywhere, and all windows are as they were.
-    table_full(context, ranks >= 1) {
+/// In random order of registering and deregistering, a window gets the lowest vacant slot.
+#[alcor_test(ranks >= 1)]
+fn lowest_vacant_slot(context: &Context) -> Result {
+    let rounds = context.scale(30, 300);
+    context.run(|rank| {
+        let mut windows = Windows::default();
+        let mut rng = context.rng(&[1]);
+        for _ in 0..rounds {
+            windows.change(rank, &mut rng)?;
+        }
+        let live: Vec<RegisteredRange> = windows.live.into_values().collect();
+        echo(context, rank, &live)
+    })?;
+    Ok(())
+}
+
+/// An address that one rank has registered already is refused everywhere.
+#[alcor_test(ranks >= 1)]
+fn duplicate(context: &Context) -> Result {
+    for culprit in culprits(context) {
+        context.run(|rank| {
+            let first = register_word(rank, 0)?;
+            let mut base = word(1);
+            if rank.pid() == culprit {
+                base = first.base;
+            }
+            let place = format!("{}: {culprit} registers an address again", rank.pid());
+            refused(
+                place,
+                Status::Duplicate,
+                rank.register_range(base, Some(4), Rights::ALL),
+            )?;
+            let next = register_word(rank, 2)?;
+            same(
+                format_args!("{}: next slot", rank.pid()),
+                first.slot + 1,
+                next.slot,
+            )?;
+            echo(context, rank, &[first, next])
+        })?;
+    }
+    Ok(())
+}
+
+/// A range beyond one rank's node memory is refused everywhere.
+#[alcor_test(ranks >= 1)]
+fn bad_range(context: &Context) -> Result {
+    let end = context.info().node_bytes;
+    let bad = [
+        (end - 4, Some(5)),
+        (end, Some(1)),
+        (end - 4, Some(u32::MAX)),
+        (0xffff_fffc, Some(4)),
+        (0xffff_fffc, Some(u32::MAX)),
+        (end + 4, None),
+        (0, Some(end + 1)),
+        (0x8000_0000, Some(0x8000_0000)),
+    ];
+    for culprit in culprits(context) {
         context.run(|rank| {
             let me = rank.pid();
-            let slots = rank.board().slots;
-            let mut registered = Vec::new();
-            for slot in 0..slots {
-                let range = register_word(rank, slot)?;
-                same(
-                    format_args!("{me}: slot of window {slot}"),
-                    slot,
-                    u32::from(range.slot),
-                )?;
-                registered.push(range);
-            }
-            for _ in 0..2 {
-                let result = register_word(rank, slots);
-                refused(
-                    format_args!("{me}: one window more than {slots} slots"),
-                    Status::TableFull,
-                    result,
-                )?;
-            }
-            echo(context, rank, &registered)
-        })?;
-        Ok(())
-    }
-
-    /// In random order of registering and deregistering, a window gets the lowest vacant slot.
-    lowest_vacant_slot(context, ranks >= 1) {
-        let rounds = context.scale(30, 300);
-        context.run(|rank| {
-            let mut windows = Windows::default();
-            let mut rng = context.rng(&[1]);
-            for _ in 0..rounds {
-                windows.change(rank, &mut rng)?;
-            }
-            let live: Vec<RegisteredRange> = windows.live.into_values().collect();
-            echo(context, rank, &live)
-        })?;
-        Ok(())
-    }
-
-    /// An address that one rank has registered already is refused everywhere.
-    duplicate(context, ranks >= 1) {
-        for culprit in culprits(context) {
-            context.run(|rank| {
-                let first = register_word(rank, 0)?;
-                let mut base = word(1);
-                if rank.pid() == culprit {
-                    base = first.base;
-                }
-                let place = format!("{}: {culprit} registers an address again", rank.pid());
+            for (base, bytes) in bad {
+                let place = format!("{me}: {culprit} registers {bytes:?} bytes at {base:#x}");
+                let (base, bytes) = match me == culprit {
+                    true => (NodeAddr(base), bytes),
+                    false => (word(1), Some(4)),
+                };
                 refused(
                     place,
-                    Status::Duplicate,
-                    rank.register_range(base, Some(4), Rights::ALL),
+                    Status::BadRange,
+                    rank.register_range(base, bytes, Rights::ALL),
                 )?;
-                let next = register_word(rank, 2)?;
-                same(
-                    format_args!("{}: next slot", rank.pid()),
-                    first.slot + 1,
-                    next.slot,
-                )?;
-                echo(context, rank, &[first, next])
-            })?;
-        }
-        Ok(())
+            }
+            let good = rank
+                .register_range(NodeAddr(end - 4), Some(4), Rights::ALL)
+                .at(format_args!("{me}: last word"))?;
+            same(format_args!("{me}: its slot"), 0, good.slot)?;
+            echo(context, rank, &[good])
+        })?;
     }
+    Ok(())
+}
 
-    /// A range beyond one rank's node memory is refused everywhere.
-    bad_range(context, ranks >= 1) {
-        let end = context.info().node_bytes;
-        let bad = [
-            (end - 4, Some(5)),
-            (end, Some(1)),
-            (end - 4, Some(u32::MAX)),
-            (0xffff_fffc, Some(4)),
-            (0xffff_fffc, Some(u32::MAX)),
-            (end + 4, None),
-            (0, Some(end + 1)),
-            (0x8000_0000, Some(0x8000_0000)),
-        ];
-        for culprit in culprits(context) {
-            context.run(|rank| {
-                let me = rank.pid();
-                for (base, bytes) in bad {
-                    let place = format!("{me}: {culprit} registers {bytes:?} bytes at {base:#x}");
-                    let (base, bytes) = match me == culprit {
-                        true => (NodeAddr(base), bytes),
-                        false => (word(1), Some(4)),
-                    };
-                    refused(
-                        place,
-                        Status::BadRange,
-                        rank.register_range(base, bytes, Rights::ALL),
-                    )?;
-                }
-                let good = rank
-                    .register_range(NodeAddr(end - 4), Some(4), Rights::ALL)
-                    .at(format_args!("{me}: last word"))?;
-                same(format_args!("{me}: its slot"), 0, good.slot)?;
-                echo(context, rank, &[good])
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Ranks that deregister different windows are told so, and both windows stay.
-    different_windows(context, ranks >= 2) {
-        for culprit in culprits(context) {
-            context.run(|rank| {
-                let me = rank.pid();
-                let windows = [register_word(rank, 0)?, register_word(rank, 1)?];
-                let named = windows[usize::from(me == culprit)];
-                let place = format!("{me}: {culprit} deregisters another window");
-                refused(place, Status::Mismatch, rank.deregister_range(named.base))?;
-                echo(context, rank, &windows)?;
-                let slot = rank.deregister_range(windows[0].base)?;
-                same(
-                    format_args!("{me}: slot of what was deregistered"),
-                    windows[0].slot,
-                    slot,
-                )?;
-                echo(context, rank, &windows[1..])
-            })?;
-        }
-        Ok(())
-    }
-
-    /// A window that one rank does not have is deregistered nowhere.
-    not_registered(context, ranks >= 1) {
-        for culprit in culprits(context) {
-            context.run(|rank| {
-                let window = register_word(rank, 0)?;
-                let base = if rank.pid() == culprit {
-                    word(5)
-                } else {
-                    window.base
-                };
-                let place = format!(
-                    "{}: {culprit} deregisters what is not registered",
-                    rank.pid()
-                );
-                refused(place, Status::NotRegistered, rank.deregister_range(base))?;
-                echo(context, rank, &[window])
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Ranks that meet in a registration, a deregistration and a barrier are told so; the tables
-    /// stay, and the ranks meet again.
-    different_collectives(context, ranks >= 2) {
-        for culprit in culprits(context) {
-            context.run(|rank| {
-                let me = rank.pid();
-                let window = register_word(rank, 0)?;
-                for round in 0..6 {
-                    let collective = (round + usize::from(me == culprit) * (1 + round / 3)) % 3;
-                    let result = match collective {
-                        0 => rank.barrier(),
-                        1 => rank.register_range(word(1), Some(4), Rights::ALL).map(drop),
-                        _ => rank.deregister_range(window.base).map(drop),
-                    };
-                    let place = format!("{me}: {culprit} is in another collective, round {round}");
-                    let is_mismatch =
-                        |error: &Error| matches!(error, Error::CollectiveMismatch { .. });
-                    fails(place, "Error::CollectiveMismatch", is_mismatch, result)?;
-                    rank.barrier()
-                        .at(format_args!("{me}: barrier after round {round}"))?;
-                }
-                echo(context, rank, &[window])
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Puts that were under way when their window was deregistered have landed; what follows is
-    /// refused.
-    deregister_in_use(context, ranks >= 2) {
-        let bytes = (context.info().node_bytes / 8).min(8192);
+/// Ranks that deregister different windows are told so, and both windows stay.
+#[alcor_test(ranks >= 2)]
+fn different_windows(context: &Context) -> Result {
+    for culprit in culprits(context) {
         context.run(|rank| {
             let me = rank.pid();
-            let region = rank.alloc_from(&vec![0u8; bytes as usize])?;
-            let data = rank.alloc_from(&context.noise(&[u64::from(me.0)], bytes as usize))?;
-            let window = rank.register(&region, Rights::ALL)?;
-            let slot = window.slot();
-            let peer = after(rank, 1);
-            let mut requests = Vec::new();
-            for part in 0..4 {
-                let part = part * region.len() / 4..(part + 1) * region.len() / 4;
-                requests.push(rank.iput(&window, peer, part.start, &data.slice(part.clone())?)?);
+            let windows = [register_word(rank, 0)?, register_word(rank, 1)?];
+            let named = windows[usize::from(me == culprit)];
+            let place = format!("{me}: {culprit} deregisters another window");
+            refused(place, Status::Mismatch, rank.deregister_range(named.base))?;
+            echo(context, rank, &windows)?;
+            let slot = rank.deregister_range(windows[0].base)?;
+            same(
+                format_args!("{me}: slot of what was deregistered"),
+                windows[0].slot,
+                slot,
+            )?;
+            echo(context, rank, &windows[1..])
+        })?;
+    }
+    Ok(())
+}
+
+/// A window that one rank does not have is deregistered nowhere.
+#[alcor_test(ranks >= 1)]
+fn not_registered(context: &Context) -> Result {
+    for culprit in culprits(context) {
+        context.run(|rank| {
+            let window = register_word(rank, 0)?;
+            let base = if rank.pid() == culprit {
+                word(5)
+            } else {
+                window.base
+            };
+            let place = format!(
+                "{}: {culprit} deregisters what is not registered",
+                rank.pid()
+            );
+            refused(place, Status::NotRegistered, rank.deregister_range(base))?;
+            echo(context, rank, &[window])
+        })?;
+    }
+    Ok(())
+}
+
+/// Ranks that meet in a registration, a deregistration and a barrier are told so; the tables
+/// stay, and the ranks meet again.
+#[alcor_test(ranks >= 2)]
+fn different_collectives(context: &Context) -> Result {
+    for culprit in culprits(context) {
+        context.run(|rank| {
+            let me = rank.pid();
+            let window = register_word(rank, 0)?;
+            for round in 0..6 {
+                let collective = (round + usize::from(me == culprit) * (1 + round / 3)) % 3;
+                let result = match collective {
+                    0 => rank.barrier(),
+                    1 => rank.register_range(word(1), Some(4), Rights::ALL).map(drop),
+                    _ => rank.deregister_range(window.base).map(drop),
+                };
+                let place = format!("{me}: {culprit} is in another collective, round {round}");
+                let is_mismatch =
+                    |error: &Error| matches!(error, Error::CollectiveMismatch { .. });
+                fails(place, "Error::CollectiveMismatch", is_mismatch, result)?;
+                rank.barrier()
+                    .at(format_args!("{me}: barrier after round {round}"))?;
             }
-            rank.deregister(window)?;
-            let expected = context.noise(&[u64::from(before(rank, 1).0)], bytes as usize);
+            echo(context, rank, &[window])
+        })?;
+    }
+    Ok(())
+}
+
+/// Puts that were under way when their window was deregistered have landed; what follows is
+/// refused.
+#[alcor_test(ranks >= 2)]
+fn deregister_in_use(context: &Context) -> Result {
+    let bytes = (context.info().node_bytes / 8).min(8192);
+    context.run(|rank| {
+        let me = rank.pid();
+        let region = rank.alloc_from(&vec![0u8; bytes as usize])?;
+        let data = rank.alloc_from(&context.noise(&[u64::from(me.0)], bytes as usize))?;
+        let window = rank.register(&region, Rights::ALL)?;
+        let slot = window.slot();
+        let peer = after(rank, 1);
+        let mut requests = Vec::new();
+        for part in 0..4 {
+            let part = part * region.len() / 4..(part + 1) * region.len() / 4;
+            requests.push(rank.iput(&window, peer, part.start, &data.slice(part.clone())?)?);
+        }
+        rank.deregister(window)?;
+        let expected = context.noise(&[u64::from(before(rank, 1).0)], bytes as usize);
+        let found = rank.read_vec(&region)?;
+        same_bytes(
+            format_args!("{me}: memory once its window was deregistered"),
+            &expected,
+            &found,
+        )?;
+        rank.wait_all(requests).at(format_args!(
+            "{me}: puts before the window was deregistered"
+        ))?;
+        rank.barrier()?;
+        for kind in [alcor::TransferKind::Put, alcor::TransferKind::Get] {
+            let request = rank.transfer(alcor::Transfer {
+                kind,
+                target: peer,
+                window: alcor::WindowName::Slot(slot),
+                offset: 0,
+                local: data.addr(),
+                length: 8,
+            })?;
+            refused(
+                format_args!("{me}: {kind:?} after the window was deregistered"),
+                Status::BadSlot,
+                rank.wait(request),
+            )?;
+        }
+        rank.barrier()?;
+        same_bytes(
+            format_args!("{me}: memory after refused puts"),
+            &expected,
+            &rank.read_vec(&region)?,
+        )
+    })?;
+    Ok(())
+}
+
+/// A window can be used as soon as its registration has ended here: no rank is behind.
+#[alcor_test(ranks >= 2)]
+fn used_at_once(context: &Context) -> Result {
+    let rounds = context.scale(20, 200);
+    context.run(|rank| {
+        let me = rank.pid();
+        for round in 0..rounds {
+            let region = rank.alloc_from(&vec![0u8; 4 * rank.nprocs() as usize])?;
+            let data = rank.alloc_from(&[round as u8 + 1; 4])?;
+            // One of the ranks comes late.
+            idle(rank, u64::from((me.0 + round) % rank.nprocs()) * 40)?;
+            let window = rank.register(&region, Rights::ALL)?;
+            for steps in 0..rank.nprocs() {
+                let target = after(rank, steps);
+                rank.put(&window, target, 4 * me.0 as usize, &data)
+                    .at(format_args!("{me}: put to {target} at once, round {round}"))?;
+            }
+            rank.barrier()?;
             let found = rank.read_vec(&region)?;
             same_bytes(
-                format_args!("{me}: memory once its window was deregistered"),
-                &expected,
+                format_args!("{me}: round {round}"),
+                &vec![round as u8 + 1; found.len()],
                 &found,
             )?;
-            rank.wait_all(requests).at(format_args!(
-                "{me}: puts before the window was deregistered"
-            ))?;
-            rank.barrier()?;
-            for kind in [alcor::TransferKind::Put, alcor::TransferKind::Get] {
-                let request = rank.transfer(alcor::Transfer {
-                    kind,
-                    target: peer,
-                    window: alcor::WindowName::Slot(slot),
-                    offset: 0,
-                    local: data.addr(),
-                    length: 8,
-                })?;
-                refused(
-                    format_args!("{me}: {kind:?} after the window was deregistered"),
-                    Status::BadSlot,
-                    rank.wait(request),
-                )?;
-            }
-            rank.barrier()?;
-            same_bytes(
-                format_args!("{me}: memory after refused puts"),
-                &expected,
-                &rank.read_vec(&region)?,
-            )
-        })?;
+            rank.deregister(window)?;
+        }
         Ok(())
-    }
+    })?;
+    Ok(())
+}
 
-    /// A window can be used as soon as its registration has ended here: no rank is behind.
-    used_at_once(context, ranks >= 2) {
-        let rounds = context.scale(20, 200);
-        context.run(|rank| {
-            let me = rank.pid();
-            for round in 0..rounds {
-                let region = rank.alloc_from(&vec![0u8; 4 * rank.nprocs() as usize])?;
-                let data = rank.alloc_from(&[round as u8 + 1; 4])?;
-                // One of the ranks comes late.
-                idle(rank, u64::from((me.0 + round) % rank.nprocs()) * 40)?;
-                let window = rank.register(&region, Rights::ALL)?;
-                for steps in 0..rank.nprocs() {
-                    let target = after(rank, steps);
-                    rank.put(&window, target, 4 * me.0 as usize, &data)
-                        .at(format_args!("{me}: put to {target} at once, round {round}"))?;
-                }
-                rank.barrier()?;
-                let found = rank.read_vec(&region)?;
-                same_bytes(
-                    format_args!("{me}: round {round}"),
-                    &vec![round as u8 + 1; found.len()],
-                    &found,
-                )?;
-                rank.deregister(window)?;
-            }
-            Ok(())
-        })?;
-        Ok(())
-    }
+/// Registered and deregistered over and over, a slot is none the worse for it.
+#[alcor_test(ranks >= 1)]
+fn again_and_again(context: &Context) -> Result {
+    let rounds = context.scale(200, 2000);
+    context.run(|rank| {
+        let me = rank.pid();
+        for round in 0..rounds {
+            let range = rank.register_range(word(round % 7), Some(4), Rights::ALL)?;
+            same(format_args!("{me}: slot in round {round}"), 0, range.slot)?;
+            let slot = rank.deregister_range(range.base)?;
+            same(
+                format_args!("{me}: slot given back in round {round}"),
+                0,
+                slot,
+            )?;
+        }
+        let range = register_word(rank, 0)?;
+        echo(context, rank, &[range])
+    })?;
+    Ok(())
+}
 
-    /// Registered and deregistered over and over, a slot is none the worse for it.
-    again_and_again(context, ranks >= 1) {
-        let rounds = context.scale(200, 2000);
-        context.run(|rank| {
-            let me = rank.pid();
-            for round in 0..rounds {
-                let range = rank.register_range(word(round % 7), Some(4), Rights::ALL)?;
-                same(format_args!("{me}: slot in round {round}"), 0, range.slot)?;
-                let slot = rank.deregister_range(range.base)?;
-                same(
-                    format_args!("{me}: slot given back in round {round}"),
-                    0,
-                    slot,
-                )?;
-            }
-            let range = register_word(rank, 0)?;
-            echo(context, rank, &[range])
-        })?;
+/// An address that is not a multiple of 4 is refused before anything is sent.
+#[alcor_test(ranks >= 1)]
+fn unaligned(context: &Context) -> Result {
+    context.run(|rank| {
+        for base in [1, 2, 3, 4097] {
+            let is_expected = |error: &Error| matches!(error, Error::BadOption { .. });
+            let result = rank.register_range(NodeAddr(base), Some(4), Rights::ALL);
+            fails(
+                format_args!("{}: register at {base}", rank.pid()),
+                "Error::BadOption",
+                is_expected,
+                result,
+            )?;
+            let result = rank.deregister_range(NodeAddr(base));
+            fails(
+                format_args!("{}: deregister at {base}", rank.pid()),
+                "Error::BadOption",
+                is_expected,
+                result,
+            )?;
+        }
+        rank.barrier()?;
         Ok(())
-    }
-
-    /// An address that is not a multiple of 4 is refused before anything is sent.
-    unaligned(context, ranks >= 1) {
-        context.run(|rank| {
-            for base in [1, 2, 3, 4097] {
-                let is_expected = |error: &Error| matches!(error, Error::BadOption { .. });
-                let result = rank.register_range(NodeAddr(base), Some(4), Rights::ALL);
-                fails(
-                    format_args!("{}: register at {base}", rank.pid()),
-                    "Error::BadOption",
-                    is_expected,
-                    result,
-                )?;
-                let result = rank.deregister_range(NodeAddr(base));
-                fails(
-                    format_args!("{}: deregister at {base}", rank.pid()),
-                    "Error::BadOption",
-                    is_expected,
-                    result,
-                )?;
-            }
-            rank.barrier()?;
-            Ok(())
-        })?;
-        Ok(())
-    }
+    })?;
+    Ok(())
 }
 
 /// Where windows of one word lie: past the ring, a word apart so that edges matter.
@@ -336,7 +340,7 @@ fn culprits(context: &Context) -> impl Iterator<Item = GlobalRank> {
 }
 
 /// Lets so many cycles pass.
-pub(super) fn idle(rank: &mut Rank, cycles: u64) -> Result<(), Failure> {
+pub(super) fn idle(rank: &mut Rank, cycles: u64) -> Result {
     let until = alcor::Cycle(rank.now()?.0 + cycles);
     while rank.now()? < until {
         rank.port().wait(until)?;
@@ -345,7 +349,7 @@ pub(super) fn idle(rank: &mut Rank, cycles: u64) -> Result<(), Failure> {
 }
 
 /// Every window works: each rank puts a word into the next rank's part, and gets it back.
-fn echo(context: &Context, rank: &mut Rank, windows: &[RegisteredRange]) -> Result<(), Failure> {
+fn echo(context: &Context, rank: &mut Rank, windows: &[RegisteredRange]) -> Result {
     let me = rank.pid();
     let peer = after(rank, 1);
     let local = rank.alloc::<u8>(8)?;
@@ -391,7 +395,7 @@ struct Windows {
 
 impl Windows {
     /// Registers or deregisters, and checks the slot.
-    fn change(&mut self, rank: &mut Rank, rng: &mut impl rand::Rng) -> Result<(), Failure> {
+    fn change(&mut self, rank: &mut Rank, rng: &mut impl rand::Rng) -> Result {
         let me = rank.pid();
         let slots = rank.board().slots;
         let is_full = self.live.len() as u32 == slots;

@@ -1,134 +1,135 @@
 //! Requests: many under way, waited for in any order.
 
 use alcor::{GlobalRank, Options, Rank, Region, Request, Rights, Window};
+use alcor_test::{Context, Failure, Result, after, alcor_test, before, same, same_bytes};
 use rand::Rng;
 use rand::seq::SliceRandom;
 
-use crate::context::{after, before};
-use crate::failure::{same, same_bytes};
-use crate::test::tests;
-use crate::{Context, Failure};
 
-tests! {
-    request: Rma;
+/// More puts and gets under way than there are command ids, ring entries or credits.
+#[alcor_test(ranks >= 1)]
+fn many_in_flight(context: &Context) -> Result {
+    let transfers = context.scale(600, 5000);
+    flood(context, Options::default(), transfers, Ending::WaitAll)
+}
 
-    /// More puts and gets under way than there are command ids, ring entries or credits.
-    many_in_flight(context, ranks >= 1) {
-        let transfers = context.scale(600, 5000);
-        flood(context, Options::default(), transfers, Ending::WaitAll)
+/// The same with a ring of few entries, and of one.
+#[alcor_test(ranks >= 1)]
+fn small_rings(context: &Context) -> Result {
+    for entries in [8, 2, 1] {
+        let options = Options::default().ring_entries(entries);
+        flood(context, options, context.scale(60, 500), Ending::WaitAll)?;
     }
+    Ok(())
+}
 
-    /// The same with a ring of few entries, and of one.
-    small_rings(context, ranks >= 1) {
-        for entries in [8, 2, 1] {
-            let options = Options::default().ring_entries(entries);
-            flood(context, options, context.scale(60, 500), Ending::WaitAll)?;
-        }
-        Ok(())
-    }
+/// Requests are waited for in random order.
+#[alcor_test(ranks >= 1)]
+fn any_order(context: &Context) -> Result {
+    flood(
+        context,
+        Options::default(),
+        context.scale(200, 2000),
+        Ending::Shuffled,
+    )
+}
 
-    /// Requests are waited for in random order.
-    any_order(context, ranks >= 1) {
-        flood(
-            context,
-            Options::default(),
-            context.scale(200, 2000),
-            Ending::Shuffled,
-        )
-    }
+/// Requests are asked for until they are complete, without a wait.
+#[alcor_test(ranks >= 1)]
+fn tested(context: &Context) -> Result {
+    flood(
+        context,
+        Options::default(),
+        context.scale(40, 400),
+        Ending::Tested,
+    )
+}
 
-    /// Requests are asked for until they are complete, without a wait.
-    tested(context, ranks >= 1) {
-        flood(
-            context,
-            Options::default(),
-            context.scale(40, 400),
-            Ending::Tested,
-        )
-    }
+/// Requests are dropped; a flush completes them all.
+#[alcor_test(ranks >= 1)]
+fn flushed(context: &Context) -> Result {
+    flood(
+        context,
+        Options::default(),
+        context.scale(200, 2000),
+        Ending::Flushed,
+    )
+}
 
-    /// Requests are dropped; a flush completes them all.
-    flushed(context, ranks >= 1) {
-        flood(
-            context,
-            Options::default(),
-            context.scale(200, 2000),
-            Ending::Flushed,
-        )
-    }
+/// Requests are dropped; a fence completes them all.
+#[alcor_test(ranks >= 1)]
+fn fenced(context: &Context) -> Result {
+    flood(
+        context,
+        Options::default(),
+        context.scale(200, 2000),
+        Ending::Fenced,
+    )
+}
 
-    /// Requests are dropped; a fence completes them all.
-    fenced(context, ranks >= 1) {
-        flood(
-            context,
-            Options::default(),
-            context.scale(200, 2000),
-            Ending::Fenced,
-        )
-    }
-
-    /// A flush of one target completes what went to it, whatever goes on with others.
-    flush_of_one(context, ranks >= 2) {
-        context.run(|rank| {
-            let me = rank.pid();
-            let inbox = rank.alloc_from(&[0u8; 256])?;
-            let window = rank.register(&inbox, Rights::ALL)?;
-            if me == GlobalRank(0) {
-                let data = rank.alloc_from(&[7u8; 128])?;
-                let echo = rank.alloc_from(&[0u8; 128])?;
-                for round in 0..20 {
-                    rank.write(&data, 0, &[round; 128])?;
-                    for target in (0..rank.nprocs()).map(GlobalRank) {
-                        drop(rank.iput(&window, target, 64, &data)?);
-                    }
-                    rank.flush(GlobalRank(1))?;
-                    rank.get(&window, GlobalRank(1), 64, &echo)?;
-                    let found = rank.read_vec(&echo)?;
-                    same_bytes(
-                        format_args!("{me}: what a flush has completed, round {round}"),
-                        &[round; 128],
-                        &found,
-                    )?;
-                    rank.flush_all()?;
+/// A flush of one target completes what went to it, whatever goes on with others.
+#[alcor_test(ranks >= 2)]
+fn flush_of_one(context: &Context) -> Result {
+    context.run(|rank| {
+        let me = rank.pid();
+        let inbox = rank.alloc_from(&[0u8; 256])?;
+        let window = rank.register(&inbox, Rights::ALL)?;
+        if me == GlobalRank(0) {
+            let data = rank.alloc_from(&[7u8; 128])?;
+            let echo = rank.alloc_from(&[0u8; 128])?;
+            for round in 0..20 {
+                rank.write(&data, 0, &[round; 128])?;
+                for target in (0..rank.nprocs()).map(GlobalRank) {
+                    drop(rank.iput(&window, target, 64, &data)?);
                 }
+                rank.flush(GlobalRank(1))?;
+                rank.get(&window, GlobalRank(1), 64, &echo)?;
+                let found = rank.read_vec(&echo)?;
+                same_bytes(
+                    format_args!("{me}: what a flush has completed, round {round}"),
+                    &[round; 128],
+                    &found,
+                )?;
+                rank.flush_all()?;
             }
-            rank.barrier()?;
-            let mut expected = [0; 256];
-            expected[64..192].fill(19);
-            same_bytes(
-                format_args!("{me}: inbox"),
-                &expected,
-                &rank.read_vec(&inbox)?,
-            )
-        })?;
-        Ok(())
-    }
+        }
+        rank.barrier()?;
+        let mut expected = [0; 256];
+        expected[64..192].fill(19);
+        same_bytes(
+            format_args!("{me}: inbox"),
+            &expected,
+            &rank.read_vec(&inbox)?,
+        )
+    })?;
+    Ok(())
+}
 
-    /// Every command answers exactly once: as many completions as transfers.
-    once_each(context, ranks >= 1) {
-        context.run(|rank| {
-            let inbox = rank.alloc_from(&[0u8; 1024])?;
-            let window = rank.register(&inbox, Rights::ALL)?;
-            let data = rank.alloc_from(&[1u8; 1024])?;
-            let mut rng = context.rng(&[u64::from(rank.pid().0)]);
-            let transfers = 300;
-            for _ in 0..transfers {
-                let length = rng.random_range(0..1000);
-                let target = GlobalRank(rng.random_range(0..rank.nprocs()));
-                drop(rank.iput(&window, target, 0, &data.slice(..length)?)?);
-            }
-            rank.fence()?;
-            let counters = rank.counters()?;
-            same(
-                format_args!("{}: completions", rank.pid()),
-                transfers,
-                counters.completions,
-            )?;
-            rank.barrier()?;
-            Ok(())
-        })?;
+/// Every command answers exactly once: as many completions as transfers.
+#[alcor_test(ranks >= 1)]
+fn once_each(context: &Context) -> Result {
+    context.run(|rank| {
+        let inbox = rank.alloc_from(&[0u8; 1024])?;
+        let window = rank.register(&inbox, Rights::ALL)?;
+        let data = rank.alloc_from(&[1u8; 1024])?;
+        let mut rng = context.rng(&[u64::from(rank.pid().0)]);
+        let transfers = 300;
+        for _ in 0..transfers {
+            let length = rng.random_range(0..1000);
+            let target = GlobalRank(rng.random_range(0..rank.nprocs()));
+            drop(rank.iput(&window, target, 0, &data.slice(..length)?)?);
+        }
+        rank.fence()?;
+        let counters = rank.counters()?;
+        same(
+            format_args!("{}: completions", rank.pid()),
+            transfers,
+            counters.completions,
+        )?;
+        rank.barrier()?;
         Ok(())
-    }
+    })?;
+    Ok(())
 }
 
 /// How requests end.
@@ -150,7 +151,7 @@ fn flood(
     options: Options,
     transfers: usize,
     ending: Ending,
-) -> Result<(), Failure> {
+) -> Result {
     // Cells of four areas lie in node memory, beside the ring.
     let room = context.memory() as usize / 8 / CELL;
     let rounds = transfers.div_ceil(room);
@@ -192,7 +193,7 @@ impl Flood {
         rank: &mut Rank,
         round: u64,
         ending: Ending,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let me = rank.pid();
         let bytes = self.cells * CELL;
         let data =
@@ -231,7 +232,7 @@ fn end(
     mut requests: Vec<Request>,
     ending: Ending,
     rng: &mut impl Rng,
-) -> Result<(), Failure> {
+) -> Result {
     match ending {
         Ending::WaitAll => rank.wait_all(requests)?,
         Ending::Shuffled => {

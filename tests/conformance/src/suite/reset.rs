@@ -9,12 +9,10 @@ use alcor::abi::packets::cq_entry;
 use alcor::abi::rank::{self as page, events};
 use alcor::abi::{Algorithm, CQ_ENTRY_BYTES, Collective as Code, Datatype, Operation as OperationCode};
 use alcor::{Communicator, Error, GlobalRank, NodeAddr, Opcode, Operation, Options, PageOffset, Rank, Rights, Status, Tree};
+use alcor_test::{Context, Failure, Result, alcor_test, fails, holds, refused, same, same_bytes};
 
 use super::abort::{Cause, REASON, ended_by};
 use super::registration::idle;
-use crate::failure::{fails, holds, refused, same, same_bytes};
-use crate::test::tests;
-use crate::{Context, Failure};
 
 /// Tags: of what its sender dies of, of what its receiver dies of, and of what goes on between.
 const LOST: u32 = 1;
@@ -32,102 +30,102 @@ const PART: usize = 32;
 /// Longer than a fragment, and than a packet of the smallest configuration.
 const LONG: usize = 1000;
 
-tests! {
-    reset: Rma Messages;
-
-    /// A rank ends in the middle of puts, gets and messages, in a barrier, a collective or half a command; its next holder has
-    /// a new rank, and the others lose what they had with it, and are told, and nothing else.
-    in_mid_traffic(context, ranks >= 1) {
-        let ranks = context.info().ranks;
-        for victim in BTreeSet::from([0, ranks - 1]) {
-            for ending in [Ending::Barrier, Ending::HalfACommand, Ending::Waited] {
-                context.cluster().prepare(ranks)?;
-                each(ranks, |rank| {
-                    let run = Run { context, rank, ranks, victim, ending };
-                    let it = attach(context, rank, ranks)?;
-                    let it = match rank == victim {
-                        true => run.ends(it),
-                        false => run.goes_on(it),
-                    }?;
-                    let mut it = ends_its_run(it)?;
-                    run.exchange(1, &mut it)?;
-                    Ok(it.finish()?)
-                })?;
-            }
+/// A rank ends in the middle of puts, gets and messages, in a barrier, a collective or half a command; its next holder has
+/// a new rank, and the others lose what they had with it, and are told, and nothing else.
+#[alcor_test(ranks >= 1, needs = [Rma, Messages])]
+fn in_mid_traffic(context: &Context) -> Result {
+    let ranks = context.info().ranks;
+    for victim in BTreeSet::from([0, ranks - 1]) {
+        for ending in [Ending::Barrier, Ending::HalfACommand, Ending::Waited] {
+            context.cluster().prepare(ranks)?;
+            each(ranks, |rank| {
+                let run = Run { context, rank, ranks, victim, ending };
+                let it = attach(context, rank, ranks)?;
+                let it = match rank == victim {
+                    true => run.ends(it),
+                    false => run.goes_on(it),
+                }?;
+                let mut it = ends_its_run(it)?;
+                run.exchange(1, &mut it)?;
+                Ok(it.finish()?)
+            })?;
         }
-        works_again(context)
     }
+    works_again(context)
+}
 
-    /// All ranks come to their ends, and run after run begins without a reset of the board.
-    after_an_end(context, ranks >= 1) {
-        let ranks = context.info().ranks;
-        context.cluster().prepare(ranks)?;
-        each(ranks, |rank| {
-            let run = Run { context, rank, ranks, victim: rank, ending: Ending::Waited };
-            let mut it = attach(context, rank, ranks)?;
-            for round in 0..4 {
-                run.exchange(round, &mut it)?;
-                it = ends_its_run(it)?;
-            }
-            Ok(it.finish()?)
-        })?;
-        works_again(context)
-    }
-
-    /// The first board's ranks post an allreduce that those of the other boards never post, and all ranks are reset. Each reset
-    /// ends. Then the row is written anew, and an allreduce of all ranks in it is right, as if nothing had been.
-    behind_a_collective_of_many_boards(context, ranks >= 2) {
-        if !context.info().has_switch() {
-            return Ok(());
+/// All ranks come to their ends, and run after run begins without a reset of the board.
+#[alcor_test(ranks >= 1, needs = [Rma, Messages])]
+fn after_an_end(context: &Context) -> Result {
+    let ranks = context.info().ranks;
+    context.cluster().prepare(ranks)?;
+    each(ranks, |rank| {
+        let run = Run { context, rank, ranks, victim: rank, ending: Ending::Waited };
+        let mut it = attach(context, rank, ranks)?;
+        for round in 0..4 {
+            run.exchange(round, &mut it)?;
+            it = ends_its_run(it)?;
         }
-        let ended = context.attempt(Options::default(), context.ranks(), |rank| {
-            let raw = Raw::new(context, rank)?;
-            // More words than partners have room for.
-            if raw.board == 0 {
-                raw.until(rank, 0)?;
-                raw.allreduce(rank, raw.words, 1)?;
-            }
-            raw.until(rank, if raw.board == 0 { 4_000 } else { 8_000 })?;
-            raw.is_reset(rank)?;
-            raw.until(rank, 16_000)?;
-            let before = rank.port().read32(PageOffset(page::RESET_STATE))?;
-            same("a rank's state after its reset", 0, before & page::reset_state::USED.mask())?;
-            raw.write_row(rank, KEY)?;
-            raw.until(rank, 20_000)?;
-            raw.ring(rank)?;
-            for (id, words) in [(0, 1), (1, 40), (2, raw.words)] {
-                raw.fill(rank, words)?;
-                raw.allreduce(rank, words, id)?;
-                raw.ended(rank, id, Status::Ok)?;
-                raw.check(rank, words)?;
-            }
-            // The library knows nothing of the reset, so the first rank ends the run.
-            raw.until(rank, if rank.pid() == GlobalRank(0) { 60_000 } else { 61_000 })?;
-            Ok(rank.abort(REASON)?)
-        });
-        ended_by(ended, GlobalRank(0), Cause::Abort)?;
-        works_again(context)
-    }
+        Ok(it.finish()?)
+    })?;
+    works_again(context)
+}
 
-    /// A rank that was in a run over more boards than its own is for a reset of the boards, and its next holder is told.
-    of_many_boards(context, ranks >= 1) {
-        let ranks = context.info().ranks;
-        context.cluster().prepare(ranks)?;
-        let place = place::RANKS.put(ranks + 1);
-        context.cluster().boards()[0].write32(PageOffset(board::PLACE), place)?;
-        each(ranks, |rank| {
-            let mut it = attach(context, rank, ranks + 1)?;
-            // It has begun when this is answered.
-            it.iprobe(alcor::Source::Any, NEVER)?;
-            fails(
-                "the next holder",
-                "an error with both numbers",
-                |error| matches!(error, Error::RunOfManyBoards { nprocs, ranks: found, .. } if (*nprocs, *found) == (ranks + 1, ranks)),
-                it.start_over(),
-            )
-        })?;
-        works_again(context)
+/// The first board's ranks post an allreduce that those of the other boards never post, and all ranks are reset. Each reset
+/// ends. Then the row is written anew, and an allreduce of all ranks in it is right, as if nothing had been.
+#[alcor_test(ranks >= 2, needs = [Rma, Messages])]
+fn behind_a_collective_of_many_boards(context: &Context) -> Result {
+    if !context.info().has_switch() {
+        return Ok(());
     }
+    let ended = context.attempt(Options::default(), context.ranks(), |rank| {
+        let raw = Raw::new(context, rank)?;
+        // More words than partners have room for.
+        if raw.board == 0 {
+            raw.until(rank, 0)?;
+            raw.allreduce(rank, raw.words, 1)?;
+        }
+        raw.until(rank, if raw.board == 0 { 4_000 } else { 8_000 })?;
+        raw.is_reset(rank)?;
+        raw.until(rank, 16_000)?;
+        let before = rank.port().read32(PageOffset(page::RESET_STATE))?;
+        same("a rank's state after its reset", 0, before & page::reset_state::USED.mask())?;
+        raw.write_row(rank, KEY)?;
+        raw.until(rank, 20_000)?;
+        raw.ring(rank)?;
+        for (id, words) in [(0, 1), (1, 40), (2, raw.words)] {
+            raw.fill(rank, words)?;
+            raw.allreduce(rank, words, id)?;
+            raw.ended(rank, id, Status::Ok)?;
+            raw.check(rank, words)?;
+        }
+        // The library knows nothing of the reset, so the first rank ends the run.
+        raw.until(rank, if rank.pid() == GlobalRank(0) { 60_000 } else { 61_000 })?;
+        Ok(rank.abort(REASON)?)
+    });
+    ended_by(ended, GlobalRank(0), Cause::Abort)?;
+    works_again(context)
+}
+
+/// A rank that was in a run over more boards than its own is for a reset of the boards, and its next holder is told.
+#[alcor_test(ranks >= 1, needs = [Rma, Messages])]
+fn of_many_boards(context: &Context) -> Result {
+    let ranks = context.info().ranks;
+    context.cluster().prepare(ranks)?;
+    let place = place::RANKS.put(ranks + 1);
+    context.cluster().boards()[0].write32(PageOffset(board::PLACE), place)?;
+    each(ranks, |rank| {
+        let mut it = attach(context, rank, ranks + 1)?;
+        // It has begun when this is answered.
+        it.iprobe(alcor::Source::Any, NEVER)?;
+        fails(
+            "the next holder",
+            "an error with both numbers",
+            |error| matches!(error, Error::RunOfManyBoards { nprocs, ranks: found, .. } if (*nprocs, *found) == (ranks + 1, ranks)),
+            it.start_over(),
+        )
+    })?;
+    works_again(context)
 }
 
 /// Key of a row that is written anew.
@@ -176,20 +174,20 @@ impl Raw {
     }
 
     /// Waits until so many cycles after the start.
-    fn until(&self, rank: &mut Rank, cycles: u64) -> Result<(), Failure> {
+    fn until(&self, rank: &mut Rank, cycles: u64) -> Result {
         let now = rank.now()?.0;
         holds("cycles since the start", format_args!("up to {cycles}"), now <= self.start + cycles, now - self.start)?;
         idle(rank, self.start + cycles - now)
     }
 
-    fn write(&self, rank: &mut Rank, writes: &[(u32, u32)]) -> Result<(), Failure> {
+    fn write(&self, rank: &mut Rank, writes: &[(u32, u32)]) -> Result {
         for &(offset, value) in writes {
             rank.port().write32(PageOffset(offset), value)?;
         }
         Ok(())
     }
 
-    fn allreduce(&self, rank: &mut Rank, words: u32, id: u32) -> Result<(), Failure> {
+    fn allreduce(&self, rank: &mut Rank, words: u32, id: u32) -> Result {
         let what = page::c_what::OPCODE.put(Code::Allreduce as u32)
             | page::c_what::ALGORITHM.put(Algorithm::Doubling as u32)
             | page::c_what::OPERATION.put(OperationCode::Sum as u32)
@@ -211,7 +209,7 @@ impl Raw {
     }
 
     /// Resets the rank, which takes no longer than it may.
-    fn is_reset(&self, rank: &mut Rank) -> Result<(), Failure> {
+    fn is_reset(&self, rank: &mut Rank) -> Result {
         self.write(rank, &[(page::RANK_RESET, page::rank_reset::RESET.mask())])?;
         idle(rank, BOUND)?;
         let state = rank.port().read32(PageOffset(page::RESET_STATE))?;
@@ -220,7 +218,7 @@ impl Raw {
     }
 
     /// The first rank of each board writes the world's row anew.
-    fn write_row(&self, rank: &mut Rank, key: u32) -> Result<(), Failure> {
+    fn write_row(&self, rank: &mut Rank, key: u32) -> Result {
         let boards = self.tree.boards();
         let place = (0..).zip(boards).find(|(_, board)| board.board == self.board);
         let Some((label, board)) = place.filter(|(_, board)| board.members[0] == rank.pid()) else {
@@ -244,13 +242,13 @@ impl Raw {
     }
 
     /// An empty completion ring.
-    fn ring(&self, rank: &mut Rank) -> Result<(), Failure> {
+    fn ring(&self, rank: &mut Rank) -> Result {
         rank.port().write_memory(NodeAddr(self.ring), &[0; 256])?;
         self.write(rank, &[(page::CQ_SIZE, 4), (page::CQ_BASE, self.ring)])
     }
 
     /// Waits for the ring's entry of this number.
-    fn ended(&self, rank: &mut Rank, id: u32, status: Status) -> Result<(), Failure> {
+    fn ended(&self, rank: &mut Rank, id: u32, status: Status) -> Result {
         while rank.port().read32(PageOffset(page::CQ_HEAD))? <= id {
             idle(rank, 50)?;
         }
@@ -261,14 +259,14 @@ impl Raw {
         same("its status", Some(status), Status::from_bits(cq_entry::STATUS.get(entry)))
     }
 
-    fn fill(&self, rank: &mut Rank, words: u32) -> Result<(), Failure> {
+    fn fill(&self, rank: &mut Rank, words: u32) -> Result {
         let data: Vec<u8> = (0..words).flat_map(|word| (rank.pid().0 * 1000 + word).to_le_bytes()).collect();
         rank.port().write_memory(NodeAddr(self.source), &data)?;
         rank.port().write_memory(NodeAddr(self.destination), &vec![0; data.len()])?;
         Ok(())
     }
 
-    fn check(&self, rank: &mut Rank, words: u32) -> Result<(), Failure> {
+    fn check(&self, rank: &mut Rank, words: u32) -> Result {
         let mut found = vec![0; 4 * words as usize];
         rank.port().read_memory(NodeAddr(self.destination), &mut found)?;
         let ranks = rank.nprocs();
@@ -299,7 +297,7 @@ struct Run<'a> {
 }
 
 /// Does something for each rank of the first board at once.
-fn each(ranks: u32, what: impl Fn(u32) -> Result<(), Failure> + Sync) -> Result<(), Failure> {
+fn each(ranks: u32, what: impl Fn(u32) -> Result + Sync) -> Result {
     let ended: Vec<_> = thread::scope(|scope| {
         let what = &what;
         let ranks: Vec<_> = (0..ranks)
@@ -335,7 +333,7 @@ pub(super) fn attach(context: &Context, rank: u32, ranks: u32) -> alcor::Result<
 }
 
 /// A run of all ranks after the boards' reset is as if nothing had been.
-pub(super) fn works_again(context: &Context) -> Result<(), Failure> {
+pub(super) fn works_again(context: &Context) -> Result {
     context.run(|rank| {
         let inbox = rank.alloc::<u32>(rank.nprocs() as usize)?;
         let window = rank.register(&inbox, Rights::ALL)?;
@@ -508,7 +506,7 @@ impl Run<'_> {
     }
 
     /// A run of its own, in which all put and send to all.
-    fn exchange(&self, round: u64, it: &mut Rank) -> Result<(), Failure> {
+    fn exchange(&self, round: u64, it: &mut Rank) -> Result {
         let data = |from: u32, to: u32| self.context.noise(&[round, u64::from(from), u64::from(to)], PART);
         let memory = it.alloc::<u8>(PART * self.ranks as usize)?;
         it.barrier()?;

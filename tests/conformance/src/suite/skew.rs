@@ -7,208 +7,209 @@ use alcor::{
     AbortReason, Awaited, Collective, Communicator, ElementType, Error, GlobalRank, JobError,
     Options, Rank, Region, Request, Rights, Window,
 };
+use alcor_test::{Context, Failure, Result, after, alcor_test, fails, holds, same, same_bytes};
 use rand::Rng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use super::collectives::drive::{ALL, Case, Driver, UnderWay, nap};
 use super::collectives::sample::{Flavour, HARDWARE, SHORT, operations};
-use crate::context::after;
-use crate::failure::{fails, holds, same, same_bytes};
-use crate::test::tests;
-use crate::{Context, Failure};
 
 /// Cycles that a wait may last where one is in vain.
 const PATIENCE: u64 = 5000;
 
-tests! {
-    skew: Rma;
-
-    /// Nobody leaves a collective before the last has come.
-    last_to_come(context, ranks >= 2) {
-        let all = ALL.into_iter().chain([Collective::Barrier]);
-        let collectives: Vec<Collective> = match context.scale(true, false) {
-            true => all
-                .clone()
-                .step_by(2)
-                .chain([Collective::Barrier])
-                .collect(),
-            false => all.collect(),
+/// Nobody leaves a collective before the last has come.
+#[alcor_test(ranks >= 2)]
+fn last_to_come(context: &Context) -> Result {
+    let all = ALL.into_iter().chain([Collective::Barrier]);
+    let collectives: Vec<Collective> = match context.scale(true, false) {
+        true => all
+            .clone()
+            .step_by(2)
+            .chain([Collective::Barrier])
+            .collect(),
+        false => all.collect(),
+    };
+    let times = context.run(|rank| {
+        let world = rank.world()?;
+        let driver = Driver {
+            context,
+            forced: false,
         };
-        let times = context.run(|rank| {
+        let mut times = Vec::new();
+        for late in 0..rank.nprocs() {
+            for (number, &collective) in (0..).zip(&collectives) {
+                // All begin at about the same time.
+                rank.barrier()?;
+                if rank.pid().0 == late {
+                    nap(rank, 900)?;
+                }
+                let root = (late + number) % world.size();
+                let case = Case {
+                    root,
+                    number: 2 * u64::from(number),
+                    ..Case::new(collective, ElementType::F64)
+                };
+                let posted = rank.now()?.0;
+                driver.run(rank, &world, &case)?;
+                times.push((posted, rank.now()?.0));
+            }
+        }
+        Ok(times)
+    })?;
+    let rounds = times.first().map_or(0, Vec::len);
+    for round in 0..rounds {
+        let last = times.iter().map(|of| of[round].0).max().unwrap_or(0);
+        for (rank, of) in (0..).map(GlobalRank).zip(&times) {
+            let place = format!(
+                "{rank}: when it left {} {round}",
+                collectives[round % collectives.len()]
+            );
+            let expected = format!("not before {last}, when the last came");
+            holds(place, expected, of[round].1 >= last, of[round].1)?;
+        }
+    }
+    Ok(())
+}
+
+/// Delays at random at every rank do not change a bit of any result.
+#[alcor_test(ranks >= 2)]
+fn delays(context: &Context) -> Result {
+    for round in 0..context.scale(3, 20) {
+        context.run(|rank| {
             let world = rank.world()?;
             let driver = Driver {
                 context,
                 forced: false,
             };
-            let mut times = Vec::new();
-            for late in 0..rank.nprocs() {
-                for (number, &collective) in (0..).zip(&collectives) {
-                    // All begin at about the same time.
-                    rank.barrier()?;
-                    if rank.pid().0 == late {
-                        nap(rank, 900)?;
-                    }
-                    let root = (late + number) % world.size();
-                    let case = Case {
-                        root,
-                        number: 2 * u64::from(number),
-                        ..Case::new(collective, ElementType::F64)
-                    };
-                    let posted = rank.now()?.0;
-                    driver.run(rank, &world, &case)?;
-                    times.push((posted, rank.now()?.0));
-                }
-            }
-            Ok(times)
-        })?;
-        let rounds = times.first().map_or(0, Vec::len);
-        for round in 0..rounds {
-            let last = times.iter().map(|of| of[round].0).max().unwrap_or(0);
-            for (rank, of) in (0..).map(GlobalRank).zip(&times) {
-                let place = format!(
-                    "{rank}: when it left {} {round}",
-                    collectives[round % collectives.len()]
-                );
-                let expected = format!("not before {last}, when the last came");
-                holds(place, expected, of[round].1 >= last, of[round].1)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Delays at random at every rank do not change a bit of any result.
-    delays(context, ranks >= 2) {
-        for round in 0..context.scale(3, 20) {
-            context.run(|rank| {
-                let world = rank.world()?;
-                let driver = Driver {
-                    context,
-                    forced: false,
+            let mut rng = context.rng(&[1, round, u64::from(rank.pid().0)]);
+            // The first time there are none.
+            let most = [0, 60, 2000][round as usize % 3];
+            for number in 0..14u64 {
+                let element = HARDWARE[number as usize % HARDWARE.len()];
+                let case = Case {
+                    number: 2 * number,
+                    count: 20,
+                    root: number as u32 % world.size(),
+                    flavour: Flavour::Special,
+                    ..Case::new(ALL[number as usize % ALL.len()], element)
                 };
-                let mut rng = context.rng(&[1, round, u64::from(rank.pid().0)]);
-                // The first time there are none.
-                let most = [0, 60, 2000][round as usize % 3];
-                for number in 0..14u64 {
-                    let element = HARDWARE[number as usize % HARDWARE.len()];
-                    let case = Case {
-                        number: 2 * number,
-                        count: 20,
-                        root: number as u32 % world.size(),
-                        flavour: Flavour::Special,
-                        ..Case::new(ALL[number as usize % ALL.len()], element)
-                    };
-                    nap(rank, rng.random_range(0..=most))?;
-                    let under_way = driver.start(rank, &world, &case)?;
-                    nap(rank, rng.random_range(0..=most / 4))?;
-                    driver.finish(rank, under_way)?;
-                }
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Several communicators, everything under way at once, called in another order by each rank,
-    /// among puts, gets and delays.
-    mixes(context, ranks >= 2) {
-        for number in 0..context.scale(2, 30) {
-            mix(context, number, Options::default())?;
-        }
-        Ok(())
-    }
-
-    /// Many communicators of the same boards, each with several long vectors under way.
-    crowds(context, ranks >= 2) {
-        for number in 0..context.scale(2, 20) {
-            crowd(context, number)?;
-        }
-        Ok(())
-    }
-
-    /// Mixes with all collectives in software.
-    software_mixes(context, ranks >= 2) {
-        for number in 0..context.scale(1, 10) {
-            mix(
-                context,
-                1000 + number,
-                Options::default().software_collectives(true),
-            )?;
-        }
-        Ok(())
-    }
-
-    /// Mixes with few entries in the completion ring.
-    small_rings(context, ranks >= 2) {
-        for number in 0..context.scale(2, 20) {
-            mix(
-                context,
-                2000 + number,
-                Options::default().ring_entries(1 << (1 + number % 3)),
-            )?;
-        }
-        Ok(())
-    }
-
-    /// A rank that does not come to a collective is named, and the communicator.
-    absent(context, ranks >= 2; steady) {
-        for (collective, element) in [
-            (Collective::Allreduce, ElementType::F64),
-            (Collective::Bcast, ElementType::U32),
-            (Collective::Barrier, ElementType::U32),
-            // In software.
-            (Collective::Allreduce, ElementType::U16),
-        ] {
-            for of_world in [true, false] {
-                in_vain(context, collective, element, of_world)?;
+                nap(rank, rng.random_range(0..=most))?;
+                let under_way = driver.start(rank, &world, &case)?;
+                nap(rank, rng.random_range(0..=most / 4))?;
+                driver.finish(rank, under_way)?;
             }
-        }
-        Ok(())
+            Ok(())
+        })?;
     }
+    Ok(())
+}
 
-    /// A rank is gone without a word: the others are told in the collectives that they wait in.
-    death(context, ranks >= 2) {
-        for element in [ElementType::F64, ElementType::I8] {
-            for victim in [0, context.ranks() - 1] {
-                context.cluster().prepare(context.ranks())?;
-                let ended: Vec<_> = thread::scope(|scope| {
-                    let ranks: Vec<_> = (0..context.ranks())
-                        .map(|rank| {
-                            scope.spawn(move || live_or_die(context, rank, victim, element))
-                        })
-                        .collect();
-                    ranks.into_iter().map(|rank| rank.join()).collect()
-                });
-                for (rank, ended) in (0..).zip(ended) {
-                    let (board, local) = context.place(victim);
-                    let expected = format!("PeerDied of {}: {local}, or Aborted by it", board.name());
-                    let is_expected = |error: &Error| match error {
-                        Error::PeerDied { board: on, rank } => (on.as_str(), *rank) == (board.name(), local),
-                        Error::Aborted { by, reason } => {
-                            (by.0, *reason) == (victim, AbortReason::DROPPED)
-                        }
-                        _ => false,
-                    };
-                    match ended {
-                        Err(panic) => resume_unwind(panic),
-                        Ok(Ok(())) if rank == victim => {}
-                        Ok(Ok(())) => fails(GlobalRank(rank), &expected, is_expected, Ok(()))?,
-                        Ok(Err(Failure::Library { source, .. })) => {
-                            fails(
-                                GlobalRank(rank),
-                                &expected,
-                                is_expected,
-                                Err::<(), _>(source),
-                            )?;
-                        }
-                        Ok(Err(failure)) => return Err(failure),
+/// Several communicators, everything under way at once, called in another order by each rank,
+/// among puts, gets and delays.
+#[alcor_test(ranks >= 2)]
+fn mixes(context: &Context) -> Result {
+    for number in 0..context.scale(2, 30) {
+        mix(context, number, Options::default())?;
+    }
+    Ok(())
+}
+
+/// Many communicators of the same boards, each with several long vectors under way.
+#[alcor_test(ranks >= 2)]
+fn crowds(context: &Context) -> Result {
+    for number in 0..context.scale(2, 20) {
+        crowd(context, number)?;
+    }
+    Ok(())
+}
+
+/// Mixes with all collectives in software.
+#[alcor_test(ranks >= 2)]
+fn software_mixes(context: &Context) -> Result {
+    for number in 0..context.scale(1, 10) {
+        mix(
+            context,
+            1000 + number,
+            Options::default().software_collectives(true),
+        )?;
+    }
+    Ok(())
+}
+
+/// Mixes with few entries in the completion ring.
+#[alcor_test(ranks >= 2)]
+fn small_rings(context: &Context) -> Result {
+    for number in 0..context.scale(2, 20) {
+        mix(
+            context,
+            2000 + number,
+            Options::default().ring_entries(1 << (1 + number % 3)),
+        )?;
+    }
+    Ok(())
+}
+
+/// A rank that does not come to a collective is named, and the communicator.
+#[alcor_test(ranks >= 2, steady)]
+fn absent(context: &Context) -> Result {
+    for (collective, element) in [
+        (Collective::Allreduce, ElementType::F64),
+        (Collective::Bcast, ElementType::U32),
+        (Collective::Barrier, ElementType::U32),
+        // In software.
+        (Collective::Allreduce, ElementType::U16),
+    ] {
+        for of_world in [true, false] {
+            in_vain(context, collective, element, of_world)?;
+        }
+    }
+    Ok(())
+}
+
+/// A rank is gone without a word: the others are told in the collectives that they wait in.
+#[alcor_test(ranks >= 2)]
+fn death(context: &Context) -> Result {
+    for element in [ElementType::F64, ElementType::I8] {
+        for victim in [0, context.ranks() - 1] {
+            context.cluster().prepare(context.ranks())?;
+            let ended: Vec<_> = thread::scope(|scope| {
+                let ranks: Vec<_> = (0..context.ranks())
+                    .map(|rank| {
+                        scope.spawn(move || live_or_die(context, rank, victim, element))
+                    })
+                    .collect();
+                ranks.into_iter().map(|rank| rank.join()).collect()
+            });
+            for (rank, ended) in (0..).zip(ended) {
+                let (board, local) = context.place(victim);
+                let expected = format!("PeerDied of {}: {local}, or Aborted by it", board.name());
+                let is_expected = |error: &Error| match error {
+                    Error::PeerDied { board: on, rank } => (on.as_str(), *rank) == (board.name(), local),
+                    Error::Aborted { by, reason } => {
+                        (by.0, *reason) == (victim, AbortReason::DROPPED)
                     }
+                    _ => false,
+                };
+                match ended {
+                    Err(panic) => resume_unwind(panic),
+                    Ok(Ok(())) if rank == victim => {}
+                    Ok(Ok(())) => fails(GlobalRank(rank), &expected, is_expected, Ok(()))?,
+                    Ok(Err(Failure::Library { source, .. })) => {
+                        fails(
+                            GlobalRank(rank),
+                            &expected,
+                            is_expected,
+                            Err::<(), _>(source),
+                        )?;
+                    }
+                    Ok(Err(failure)) => return Err(failure),
                 }
-                works_again(context)?;
             }
+            works_again(context)?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// What ranks do side by side in a mix.
@@ -225,7 +226,7 @@ struct Mix<'a> {
 const CELL: usize = 256;
 
 /// A random program of batches, each of collectives of several communicators, puts and gets.
-fn mix(context: &Context, number: u64, options: Options) -> Result<(), Failure> {
+fn mix(context: &Context, number: u64, options: Options) -> Result {
     let batches = context.scale(3, 6);
     context.run_with(options, context.ranks(), |rank| {
         let me = rank.pid();
@@ -267,7 +268,7 @@ fn mix(context: &Context, number: u64, options: Options) -> Result<(), Failure> 
 }
 
 /// Pairs, triples and more of the same ranks, all of them reducing at the same time.
-fn crowd(context: &Context, number: u64) -> Result<(), Failure> {
+fn crowd(context: &Context, number: u64) -> Result {
     const VECTORS: u64 = 5;
     const COMMUNICATORS: u64 = 6;
     context.run(|rank| {
@@ -358,7 +359,7 @@ impl Mix<'_> {
         rank: &mut Rank,
         communicators: &[Communicator],
         batch: u64,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let context = self.driver.context;
         let me = rank.pid();
         let mut rng = context.rng(&[5, self.number, batch, u64::from(me.0)]);
@@ -430,7 +431,7 @@ impl Mix<'_> {
         rank: &mut Rank,
         rng: &mut ChaCha8Rng,
         under_way: &mut Vec<UnderWay>,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         match rng.random_range(0..6) {
             0 => nap(rank, rng.random_range(0..300)),
             1 if !under_way.is_empty() => {
@@ -452,7 +453,7 @@ fn in_vain(
     collective: Collective,
     element: ElementType,
     of_world: bool,
-) -> Result<(), Failure> {
+) -> Result {
     let absent = GlobalRank(context.ranks() - 1);
     let options = Options::default().watchdog_cycles(PATIENCE);
     let ended = context.attempt(options, context.ranks(), |rank| {
@@ -474,7 +475,7 @@ fn in_vain(
     });
     let error = match ended {
         Ok(_) => return Err(Failure::new("the run", "Error::Watchdog", "success")),
-        Err(error) => match Failure::from_run(error) {
+        Err(error) => match Failure::from(error) {
             Failure::Library { source, .. } => source,
             Failure::Run(JobError::Failed { source, .. }) => source,
             failure => return Err(failure),
@@ -537,7 +538,7 @@ fn live_or_die(
     rank: u32,
     victim: u32,
     element: ElementType,
-) -> Result<(), Failure> {
+) -> Result {
     let (board, local) = context.place(rank);
     let options = Options::default().topology(*context.cluster().topology());
     let mut it = Rank::attach(board, local, GlobalRank(rank), context.ranks(), &options)?;
@@ -564,7 +565,7 @@ fn live_or_die(
 }
 
 /// A new run on the same boards is as if nothing had been.
-fn works_again(context: &Context) -> Result<(), Failure> {
+fn works_again(context: &Context) -> Result {
     context.run(|rank| {
         let world = rank.world()?;
         let driver = Driver {

@@ -1,208 +1,209 @@
 //! Traffic of all ranks to all, at once.
 
 use alcor::{GlobalRank, Rights};
+use alcor_test::{Context, Result, after, alcor_test, before, same, same_bytes};
 use rand::Rng;
 use rand::seq::SliceRandom;
 
-use crate::context::{after, before};
-use crate::failure::{same, same_bytes};
-use crate::test::tests;
-use crate::{Context, Failure};
 
-tests! {
-    traffic: Rma;
-
-    /// All ranks put to all, each into a place of its own.
-    all_put(context, ranks >= 1) {
-        Mix {
-            puts: true,
-            gets: false,
-            longest: 200,
-            each: 12,
-        }
-        .run(context)
+/// All ranks put to all, each into a place of its own.
+#[alcor_test(ranks >= 1)]
+fn all_put(context: &Context) -> Result {
+    Mix {
+        puts: true,
+        gets: false,
+        longest: 200,
+        each: 12,
     }
+    .run(context)
+}
 
-    /// All ranks get from all.
-    all_get(context, ranks >= 1) {
-        Mix {
-            puts: false,
-            gets: true,
-            longest: 200,
-            each: 12,
-        }
-        .run(context)
+/// All ranks get from all.
+#[alcor_test(ranks >= 1)]
+fn all_get(context: &Context) -> Result {
+    Mix {
+        puts: false,
+        gets: true,
+        longest: 200,
+        each: 12,
     }
+    .run(context)
+}
 
-    /// Puts and gets of all ranks with all, mixed.
-    all_mixed(context, ranks >= 1) {
-        Mix {
-            puts: true,
-            gets: true,
-            longest: 200,
-            each: 12,
-        }
-        .run(context)
+/// Puts and gets of all ranks with all, mixed.
+#[alcor_test(ranks >= 1)]
+fn all_mixed(context: &Context) -> Result {
+    Mix {
+        puts: true,
+        gets: true,
+        longest: 200,
+        each: 12,
     }
+    .run(context)
+}
 
-    /// The same with short transfers only: commands, headers and answers weigh most.
-    all_short(context, ranks >= 1) {
-        Mix {
-            puts: true,
-            gets: true,
-            longest: 8,
-            each: 60,
-        }
-        .run(context)
+/// The same with short transfers only: commands, headers and answers weigh most.
+#[alcor_test(ranks >= 1)]
+fn all_short(context: &Context) -> Result {
+    Mix {
+        puts: true,
+        gets: true,
+        longest: 8,
+        each: 60,
     }
+    .run(context)
+}
 
-    /// The same with transfers of several packets.
-    all_long(context, ranks >= 1) {
-        let longest = 4 * context.info().packet_bytes as usize;
-        Mix {
-            puts: true,
-            gets: true,
-            longest,
-            each: 6,
-        }
-        .run(context)
+/// The same with transfers of several packets.
+#[alcor_test(ranks >= 1)]
+fn all_long(context: &Context) -> Result {
+    let longest = 4 * context.info().packet_bytes as usize;
+    Mix {
+        puts: true,
+        gets: true,
+        longest,
+        each: 6,
     }
+    .run(context)
+}
 
-    /// Everybody puts to one rank, and gets from it.
-    hot_spot(context, ranks >= 2) {
-        let rounds = context.scale(6, 60);
-        context.run(|rank| {
-            let me = rank.pid();
-            let cell = 400;
-            let nprocs = rank.nprocs() as usize;
-            let inbox = rank.alloc_from(&vec![0u8; cell * nprocs])?;
-            let outbox = rank.alloc::<u8>(cell)?;
-            let (inbox, outbox) = (
-                rank.register(&inbox, Rights::ALL)?,
-                rank.register(&outbox, Rights::ALL)?,
-            );
-            let (given, gotten) = (rank.alloc::<u8>(cell)?, rank.alloc::<u8>(cell)?);
-            for round in 0..rounds {
-                let hot = GlobalRank(round as u32 % rank.nprocs());
-                rank.write(
-                    &given,
-                    0,
-                    &context.noise(&[1, u64::from(me.0), round], cell),
-                )?;
-                rank.write(
-                    outbox.region(),
-                    0,
-                    &context.noise(&[2, u64::from(me.0), round], cell),
-                )?;
-                rank.barrier()?;
-                for part in 0..4 {
-                    let part = part * cell / 4..(part + 1) * cell / 4;
-                    let at = me.0 as usize * cell + part.start;
-                    drop(rank.iput(&inbox, hot, at, &given.slice(part.clone())?)?);
-                    drop(rank.iget(&outbox, hot, part.start, &gotten.slice(part)?)?);
-                }
-                rank.fence()?;
-                let expected = context.noise(&[2, u64::from(hot.0), round], cell);
+/// Everybody puts to one rank, and gets from it.
+#[alcor_test(ranks >= 2)]
+fn hot_spot(context: &Context) -> Result {
+    let rounds = context.scale(6, 60);
+    context.run(|rank| {
+        let me = rank.pid();
+        let cell = 400;
+        let nprocs = rank.nprocs() as usize;
+        let inbox = rank.alloc_from(&vec![0u8; cell * nprocs])?;
+        let outbox = rank.alloc::<u8>(cell)?;
+        let (inbox, outbox) = (
+            rank.register(&inbox, Rights::ALL)?,
+            rank.register(&outbox, Rights::ALL)?,
+        );
+        let (given, gotten) = (rank.alloc::<u8>(cell)?, rank.alloc::<u8>(cell)?);
+        for round in 0..rounds {
+            let hot = GlobalRank(round as u32 % rank.nprocs());
+            rank.write(
+                &given,
+                0,
+                &context.noise(&[1, u64::from(me.0), round], cell),
+            )?;
+            rank.write(
+                outbox.region(),
+                0,
+                &context.noise(&[2, u64::from(me.0), round], cell),
+            )?;
+            rank.barrier()?;
+            for part in 0..4 {
+                let part = part * cell / 4..(part + 1) * cell / 4;
+                let at = me.0 as usize * cell + part.start;
+                drop(rank.iput(&inbox, hot, at, &given.slice(part.clone())?)?);
+                drop(rank.iget(&outbox, hot, part.start, &gotten.slice(part)?)?);
+            }
+            rank.fence()?;
+            let expected = context.noise(&[2, u64::from(hot.0), round], cell);
+            same_bytes(
+                format_args!("{me}: gets from {hot}, round {round}"),
+                &expected,
+                &rank.read_vec(&gotten)?,
+            )?;
+            if me == hot {
+                let expected: Vec<u8> = (0..u64::from(rank.nprocs()))
+                    .flat_map(|from| context.noise(&[1, from, round], cell))
+                    .collect();
+                let found = rank.read_vec(inbox.region())?;
                 same_bytes(
-                    format_args!("{me}: gets from {hot}, round {round}"),
+                    format_args!("{me}: puts by all, round {round}"),
                     &expected,
-                    &rank.read_vec(&gotten)?,
+                    &found,
                 )?;
-                if me == hot {
-                    let expected: Vec<u8> = (0..u64::from(rank.nprocs()))
-                        .flat_map(|from| context.noise(&[1, from, round], cell))
-                        .collect();
-                    let found = rank.read_vec(inbox.region())?;
-                    same_bytes(
-                        format_args!("{me}: puts by all, round {round}"),
-                        &expected,
-                        &found,
-                    )?;
-                }
-                rank.barrier()?;
-            }
-            Ok(())
-        })?;
-        Ok(())
-    }
-
-    /// Neighbouring bytes of one word are put by different ranks at the same time.
-    shared_words(context, ranks >= 2) {
-        let rounds = context.scale(20, 200);
-        let words = 64;
-        context.run(|rank| {
-            let me = rank.pid();
-            let nprocs = rank.nprocs() as usize;
-            let inbox = rank.alloc::<u8>(words * nprocs)?;
-            let window = rank.register(&inbox, Rights::ALL)?;
-            let data = rank.alloc::<u8>(words)?;
-            for round in 0..rounds {
-                rank.write(&inbox, 0, &vec![0; words * nprocs])?;
-                rank.write(&data, 0, &context.noise(&[u64::from(me.0), round], words))?;
-                rank.barrier()?;
-                let target = GlobalRank(round as u32 % rank.nprocs());
-                for index in 0..words {
-                    let byte = data.slice(index..index + 1)?;
-                    drop(rank.iput(&window, target, index * nprocs + me.0 as usize, &byte)?);
-                }
-                rank.fence()?;
-                if me == target {
-                    let columns: Vec<_> = (0..nprocs as u64)
-                        .map(|from| context.noise(&[from, round], words))
-                        .collect();
-                    let expected: Vec<u8> = (0..words * nprocs)
-                        .map(|at| columns[at % nprocs][at / nprocs])
-                        .collect();
-                    same_bytes(
-                        format_args!("{me}: bytes of all ranks side by side, round {round}"),
-                        &expected,
-                        &rank.read_vec(&inbox)?,
-                    )?;
-                }
-                rank.barrier()?;
-            }
-            Ok(())
-        })?;
-        Ok(())
-    }
-
-    /// No word is lost or made up: what all ranks have sent is what all have received.
-    words_are_conserved(context, ranks >= 1) {
-        let counters = context.run(|rank| {
-            let inbox = rank.alloc_from(&[0u8; 2000])?;
-            let window = rank.register(&inbox, Rights::ALL)?;
-            let local = rank.alloc_from(&[0u8; 2000])?;
-            let mut rng = context.rng(&[u64::from(rank.pid().0)]);
-            for _ in 0..100 {
-                let peer = GlobalRank(rng.random_range(0..rank.nprocs()));
-                let part = local.slice(..rng.random_range(0..1000))?;
-                let offset = rng.random_range(0..1500);
-                match rng.random_bool(0.5) {
-                    true => drop(rank.iput(&window, peer, offset, &part)?),
-                    false => drop(rank.iget(&window, peer, offset, &part)?),
-                }
             }
             rank.barrier()?;
-            // Some of these were refused, as it is meant.
-            let _ = rank.flush_all();
-            let counters = rank.counters()?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Neighbouring bytes of one word are put by different ranks at the same time.
+#[alcor_test(ranks >= 2)]
+fn shared_words(context: &Context) -> Result {
+    let rounds = context.scale(20, 200);
+    let words = 64;
+    context.run(|rank| {
+        let me = rank.pid();
+        let nprocs = rank.nprocs() as usize;
+        let inbox = rank.alloc::<u8>(words * nprocs)?;
+        let window = rank.register(&inbox, Rights::ALL)?;
+        let data = rank.alloc::<u8>(words)?;
+        for round in 0..rounds {
+            rank.write(&inbox, 0, &vec![0; words * nprocs])?;
+            rank.write(&data, 0, &context.noise(&[u64::from(me.0), round], words))?;
             rank.barrier()?;
-            Ok(counters)
-        })?;
-        let sum = |of: fn(&alcor::Counters) -> u32| {
-            counters.iter().map(|it| u64::from(of(it))).sum::<u64>()
-        };
-        same(
-            "request words sent and received",
-            sum(|it| it.tx_request_words),
-            sum(|it| it.rx_request_words),
-        )?;
-        same(
-            "reply words sent and received",
-            sum(|it| it.tx_reply_words),
-            sum(|it| it.rx_reply_words),
-        )
-    }
+            let target = GlobalRank(round as u32 % rank.nprocs());
+            for index in 0..words {
+                let byte = data.slice(index..index + 1)?;
+                drop(rank.iput(&window, target, index * nprocs + me.0 as usize, &byte)?);
+            }
+            rank.fence()?;
+            if me == target {
+                let columns: Vec<_> = (0..nprocs as u64)
+                    .map(|from| context.noise(&[from, round], words))
+                    .collect();
+                let expected: Vec<u8> = (0..words * nprocs)
+                    .map(|at| columns[at % nprocs][at / nprocs])
+                    .collect();
+                same_bytes(
+                    format_args!("{me}: bytes of all ranks side by side, round {round}"),
+                    &expected,
+                    &rank.read_vec(&inbox)?,
+                )?;
+            }
+            rank.barrier()?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// No word is lost or made up: what all ranks have sent is what all have received.
+#[alcor_test(ranks >= 1)]
+fn words_are_conserved(context: &Context) -> Result {
+    let counters = context.run(|rank| {
+        let inbox = rank.alloc_from(&[0u8; 2000])?;
+        let window = rank.register(&inbox, Rights::ALL)?;
+        let local = rank.alloc_from(&[0u8; 2000])?;
+        let mut rng = context.rng(&[u64::from(rank.pid().0)]);
+        for _ in 0..100 {
+            let peer = GlobalRank(rng.random_range(0..rank.nprocs()));
+            let part = local.slice(..rng.random_range(0..1000))?;
+            let offset = rng.random_range(0..1500);
+            match rng.random_bool(0.5) {
+                true => drop(rank.iput(&window, peer, offset, &part)?),
+                false => drop(rank.iget(&window, peer, offset, &part)?),
+            }
+        }
+        rank.barrier()?;
+        // Some of these were refused, as it is meant.
+        let _ = rank.flush_all();
+        let counters = rank.counters()?;
+        rank.barrier()?;
+        Ok(counters)
+    })?;
+    let sum = |of: fn(&alcor::Counters) -> u32| {
+        counters.iter().map(|it| u64::from(of(it))).sum::<u64>()
+    };
+    same(
+        "request words sent and received",
+        sum(|it| it.tx_request_words),
+        sum(|it| it.rx_request_words),
+    )?;
+    same(
+        "reply words sent and received",
+        sum(|it| it.tx_reply_words),
+        sum(|it| it.rx_reply_words),
+    )
 }
 
 /// Transfers of every rank with every rank.
@@ -216,7 +217,7 @@ struct Mix {
 }
 
 impl Mix {
-    fn run(self, context: &Context) -> Result<(), Failure> {
+    fn run(self, context: &Context) -> Result {
         // Four areas of a cell for every transfer with every rank lie in node memory.
         let room = context.memory() as usize / 8;
         let cell = self.longest + 8;

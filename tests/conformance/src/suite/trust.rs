@@ -7,189 +7,187 @@ use alcor::abi::packets::x_commit;
 use alcor::abi::rank::{self as page, identity};
 use alcor::abi::command;
 use alcor::{Error, GlobalRank, Opcode, PageOffset, Rank, Rights};
+use alcor_test::{Context, Result, after, alcor_test, holds, same, same_bytes};
 
 use super::abort::REASON;
 use super::credits::spoilt;
 use super::registration::idle;
 use super::reset::{attach, works_again};
-use crate::context::after;
-use crate::failure::{holds, same, same_bytes};
-use crate::test::tests;
-use crate::Failure;
 
-tests! {
-    trust: Rma;
-
-    /// A rank cannot declare more ranks than the run has: packets to them would reach nobody, and no barrier would end.
-    ranks_beyond_the_run(context, ranks >= 2) {
-        context.run(|rank| {
-            let (me, ranks) = (rank.pid(), rank.nprocs());
-            rank.barrier()?;
-            if me == GlobalRank(0) {
-                for declared in [ranks + 1, 255] {
-                    rank.command(Opcode::SetNprocs, declared)?;
-                    idle(rank, 500)?;
-                    let events = rank.events()?;
-                    holds(
-                        format_args!("{me}: events after SET_NPROCS {declared}"),
-                        "refused",
-                        events.refused(),
-                        format_args!("{events:?}"),
-                    )?;
-                    let bits = rank.port().read32(PageOffset(page::IDENTITY))?;
-                    same(
-                        format_args!("{me}: ranks of the run after SET_NPROCS {declared}"),
-                        ranks,
-                        identity::NPROCS.get(bits),
-                    )?;
-                }
+/// A rank cannot declare more ranks than the run has: packets to them would reach nobody, and no barrier would end.
+#[alcor_test(ranks >= 2)]
+fn ranks_beyond_the_run(context: &Context) -> Result {
+    context.run(|rank| {
+        let (me, ranks) = (rank.pid(), rank.nprocs());
+        rank.barrier()?;
+        if me == GlobalRank(0) {
+            for declared in [ranks + 1, 255] {
+                rank.command(Opcode::SetNprocs, declared)?;
+                idle(rank, 500)?;
+                let events = rank.events()?;
+                holds(
+                    format_args!("{me}: events after SET_NPROCS {declared}"),
+                    "refused",
+                    events.refused(),
+                    format_args!("{events:?}"),
+                )?;
+                let bits = rank.port().read32(PageOffset(page::IDENTITY))?;
+                same(
+                    format_args!("{me}: ranks of the run after SET_NPROCS {declared}"),
+                    ranks,
+                    identity::NPROCS.get(bits),
+                )?;
             }
-            rank.barrier()?;
-            let dropped = rank.port().read_board32(PageOffset(board::DROPPED))?;
-            same(format_args!("{me}: packets that the board dropped"), 0, dropped)?;
-            rank.barrier()?;
-            Ok(())
-        })?;
+        }
+        rank.barrier()?;
+        let dropped = rank.port().read_board32(PageOffset(board::DROPPED))?;
+        same(format_args!("{me}: packets that the board dropped"), 0, dropped)?;
+        rank.barrier()?;
         Ok(())
-    }
+    })?;
+    Ok(())
+}
 
-    /// A packet to a rank that nothing leads to is refused by a board alone, and dropped and counted by a switch.
-    rank_without_a_route(context, ranks >= 1) {
-        let (ranks, switch) = (context.info().ranks, context.info().has_switch());
-        let first = &context.cluster().boards()[0];
-        context.cluster().prepare(1)?;
-        first.write32(PageOffset(board::PLACE), place::RANKS.put(ranks + 1))?;
-        // The highest port stands for the board itself; no board has as many links as the one below it.
-        let nowhere = forward::RANK.put(ranks) | forward::PORT.put(forward::PORT.max() - 1);
-        first.write32(PageOffset(board::FORWARD), nowhere)?;
-        let mut it = attach(context, 0, ranks + 1)?;
+/// A packet to a rank that nothing leads to is refused by a board alone, and dropped and counted by a switch.
+#[alcor_test(ranks >= 1)]
+fn rank_without_a_route(context: &Context) -> Result {
+    let (ranks, switch) = (context.info().ranks, context.info().has_switch());
+    let first = &context.cluster().boards()[0];
+    context.cluster().prepare(1)?;
+    first.write32(PageOffset(board::PLACE), place::RANKS.put(ranks + 1))?;
+    // The highest port stands for the board itself; no board has as many links as the one below it.
+    let nowhere = forward::RANK.put(ranks) | forward::PORT.put(forward::PORT.max() - 1);
+    first.write32(PageOffset(board::FORWARD), nowhere)?;
+    let mut it = attach(context, 0, ranks + 1)?;
+    post(&mut it, &[
+        (Opcode::XOffset, 0),
+        (Opcode::XLaddr, 0),
+        (Opcode::XLength, 4),
+        (Opcode::XPut, x_commit::DPID.put(ranks) | x_commit::ID.put(1)),
+    ])?;
+    idle(&mut it, 3_000)?;
+    let dropped = it.port().read_board32(PageOffset(board::DROPPED))?;
+    let found = (dropped, it.counters()?.refused_out);
+    same("packets dropped, commands refused", (u32::from(switch), u32::from(!switch)), found)?;
+    let failed = matches!(it.barrier(), Err(Error::PacketUnrouted { .. }));
+    same("a call that fails as a packet was dropped", switch, failed)?;
+    drop(it);
+    works_again(context)
+}
+
+/// A board takes no packet and no abort of another run. Between ranks of one board there is no such check.
+#[alcor_test(ranks >= 2)]
+fn packets_of_another_run(context: &Context) -> Result {
+    const PATIENCE: u64 = 3_000;
+    let boards = context.cluster().boards();
+    let apart = boards.len() > 1;
+    let (far, other) = if apart { (context.info().ranks, &boards[1]) } else { (1, &boards[0]) };
+    context.cluster().prepare(far + 1)?;
+    let place = other.read32(PageOffset(board::PLACE))?;
+    let another = place::KEY.put(1 + place::KEY.get(place) % 255);
+    other.write32(PageOffset(board::PLACE), place & !place::KEY.mask() | another)?;
+    let sender = || -> Result {
+        let mut it = attach(context, 0, far + 1)?;
         post(&mut it, &[
             (Opcode::XOffset, 0),
             (Opcode::XLaddr, 0),
             (Opcode::XLength, 4),
-            (Opcode::XPut, x_commit::DPID.put(ranks) | x_commit::ID.put(1)),
+            (Opcode::XPut, x_commit::DPID.put(far) | x_commit::ID.put(1)),
         ])?;
-        idle(&mut it, 3_000)?;
-        let dropped = it.port().read_board32(PageOffset(board::DROPPED))?;
-        let found = (dropped, it.counters()?.refused_out);
-        same("packets dropped, commands refused", (u32::from(switch), u32::from(!switch)), found)?;
-        let failed = matches!(it.barrier(), Err(Error::PacketUnrouted { .. }));
-        same("a call that fails as a packet was dropped", switch, failed)?;
-        drop(it);
-        works_again(context)
-    }
+        idle(&mut it, PATIENCE)?;
+        let found = (other.read32(PageOffset(board::FOREIGN))?, it.counters()?.completions);
+        same("foreign packets, completions", (apart.into(), (!apart).into()), found)?;
+        it.abort(REASON)?;
+        idle(&mut it, PATIENCE)?;
+        Ok(it.port().leave()?)
+    };
+    let listener = |rank| -> Result {
+        let mut it = attach(context, rank, far + 1)?;
+        idle(&mut it, 3 * PATIENCE)?;
+        let aborted = board::status::ABORTED.get(it.port().read_board32(PageOffset(board::STATUS))?);
+        let found = (it.events()?.foreign(), aborted);
+        it.port().leave()?;
+        let is_there = apart && rank == far;
+        let expected = (is_there, u32::from(!is_there));
+        same(format_args!("rank {rank}: the event, and whether the abort came"), expected, found)
+    };
+    thread::scope(|scope| {
+        let listeners: Vec<_> = (1..=far).map(|rank| scope.spawn(move || listener(rank))).collect();
+        let sent = sender();
+        let mut heard = listeners.into_iter().map(|it| it.join().expect("a listener does not panic"));
+        heard.try_for_each(|it| it).and(sent)
+    })?;
+    works_again(context)
+}
 
-    /// A board takes no packet and no abort of another run. Between ranks of one board there is no such check.
-    packets_of_another_run(context, ranks >= 2) {
-        const PATIENCE: u64 = 3_000;
-        let boards = context.cluster().boards();
-        let apart = boards.len() > 1;
-        let (far, other) = if apart { (context.info().ranks, &boards[1]) } else { (1, &boards[0]) };
-        context.cluster().prepare(far + 1)?;
-        let place = other.read32(PageOffset(board::PLACE))?;
-        let another = place::KEY.put(1 + place::KEY.get(place) % 255);
-        other.write32(PageOffset(board::PLACE), place & !place::KEY.mask() | another)?;
-        let sender = || -> Result<(), Failure> {
-            let mut it = attach(context, 0, far + 1)?;
-            post(&mut it, &[
-                (Opcode::XOffset, 0),
-                (Opcode::XLaddr, 0),
-                (Opcode::XLength, 4),
-                (Opcode::XPut, x_commit::DPID.put(far) | x_commit::ID.put(1)),
-            ])?;
-            idle(&mut it, PATIENCE)?;
-            let found = (other.read32(PageOffset(board::FOREIGN))?, it.counters()?.completions);
-            same("foreign packets, completions", (apart.into(), (!apart).into()), found)?;
-            it.abort(REASON)?;
-            idle(&mut it, PATIENCE)?;
-            Ok(it.port().leave()?)
-        };
-        let listener = |rank| -> Result<(), Failure> {
-            let mut it = attach(context, rank, far + 1)?;
-            idle(&mut it, 3 * PATIENCE)?;
-            let aborted = board::status::ABORTED.get(it.port().read_board32(PageOffset(board::STATUS))?);
-            let found = (it.events()?.foreign(), aborted);
-            it.port().leave()?;
-            let is_there = apart && rank == far;
-            let expected = (is_there, u32::from(!is_there));
-            same(format_args!("rank {rank}: the event, and whether the abort came"), expected, found)
-        };
-        thread::scope(|scope| {
-            let listeners: Vec<_> = (1..=far).map(|rank| scope.spawn(move || listener(rank))).collect();
-            let sent = sender();
-            let mut heard = listeners.into_iter().map(|it| it.join().expect("a listener does not panic"));
-            heard.try_for_each(|it| it).and(sent)
-        })?;
-        works_again(context)
-    }
+/// A rank's operands are none of its next holder's.
+#[alcor_test(ranks >= 1)]
+fn operands_of_the_last_holder(context: &Context) -> Result {
+    const BYTES: usize = 64;
+    context.cluster().prepare(1)?;
+    let mut it = attach(context, 0, 1)?;
+    // The first allocation of the next holder is not at the address of this data.
+    let _first = it.alloc::<u8>(1024)?;
+    let data = it.alloc_from(&[0xA5u8; BYTES])?;
+    post(&mut it, &[
+        (Opcode::XOffset, 0),
+        (Opcode::XLaddr, data.addr().0),
+        (Opcode::XLength, BYTES as u32),
+    ])?;
+    // They have left the queue, which a reset empties.
+    idle(&mut it, 100)?;
+    let mut it = it.start_over()?;
+    let inbox = it.alloc_from(&[0u8; BYTES])?;
+    let window = it.register(&inbox, Rights::ALL)?;
+    post(&mut it, &[
+        (Opcode::XWindow, window.base().0),
+        (Opcode::XPut, x_commit::DPID.put(0) | x_commit::ID.put(1)),
+    ])?;
+    idle(&mut it, 3_000)?;
+    same_bytes("the window", &[0; BYTES], &it.read_vec(&inbox)?)?;
+    drop(it);
+    works_again(context)
+}
 
-    /// A rank's operands are none of its next holder's.
-    operands_of_the_last_holder(context, ranks >= 1) {
-        const BYTES: usize = 64;
-        context.cluster().prepare(1)?;
-        let mut it = attach(context, 0, 1)?;
-        // The first allocation of the next holder is not at the address of this data.
-        let _first = it.alloc::<u8>(1024)?;
-        let data = it.alloc_from(&[0xA5u8; BYTES])?;
-        post(&mut it, &[
-            (Opcode::XOffset, 0),
-            (Opcode::XLaddr, data.addr().0),
-            (Opcode::XLength, BYTES as u32),
-        ])?;
-        // They have left the queue, which a reset empties.
-        idle(&mut it, 100)?;
-        let mut it = it.start_over()?;
-        let inbox = it.alloc_from(&[0u8; BYTES])?;
-        let window = it.register(&inbox, Rights::ALL)?;
-        post(&mut it, &[
-            (Opcode::XWindow, window.base().0),
-            (Opcode::XPut, x_commit::DPID.put(0) | x_commit::ID.put(1)),
-        ])?;
-        idle(&mut it, 3_000)?;
-        same_bytes("the window", &[0; BYTES], &it.read_vec(&inbox)?)?;
-        drop(it);
-        works_again(context)
-    }
-
-    /// A command behind a lost operand is not carried out: it would write with an old operand.
-    lost_operand(context, ranks >= 2; steady) {
-        const BYTES: usize = 64;
-        let registered = |rank: &mut Rank| -> alcor::Result<_> {
-            let inbox = rank.alloc_from(&[0u8; BYTES])?;
-            let window = rank.register(&inbox, Rights::ALL)?;
-            Ok((inbox, window))
-        };
-        spoilt(
-            context,
-            |rank| {
-                let (_, window) = registered(rank)?;
-                let peer = after(rank, 1);
-                let data = rank.alloc_from(&[0xA5u8; BYTES])?;
-                let depth = rank.board().command_credits as usize;
-                rank.fence()?;
-                // The queue stands still, as the others are not at their barrier yet.
-                rank.command(Opcode::Barrier, 0)?;
-                post(rank, &[(Opcode::XOffset, 0), (Opcode::XLaddr, data.addr().0), (Opcode::XLength, BYTES as u32)])?;
-                post(rank, &vec![(Opcode::XTag, 0); 2 * depth + 64])?;
-                idle(rank, 40_000)?;
-                // By now there is room again. That an operand was lost is not yet acknowledged.
-                let commit = x_commit::DPID.put(peer.0) | x_commit::ID.put(1);
-                post(rank, &[(Opcode::XWindow, window.base().0), (Opcode::XPut, commit)])?;
-                idle(rank, 30_000)?;
-                let events = rank.events()?;
-                holds("rank 0: events after an overflow", "overflow", events.overflow(), format_args!("{events:?}"))
-            },
-            |rank| {
-                let (inbox, _) = registered(rank)?;
-                rank.fence()?;
-                idle(rank, 20_000)?;
-                rank.barrier()?;
-                // By the end of this wait, before rank 0 aborts, the put would have been carried out.
-                idle(rank, 35_000)?;
-                same_bytes(format_args!("{}: window", rank.pid()), &[0; BYTES], &rank.read_vec(&inbox)?)
-            },
-        )
-    }
+/// A command behind a lost operand is not carried out: it would write with an old operand.
+#[alcor_test(ranks >= 2, steady)]
+fn lost_operand(context: &Context) -> Result {
+    const BYTES: usize = 64;
+    let registered = |rank: &mut Rank| -> alcor::Result<_> {
+        let inbox = rank.alloc_from(&[0u8; BYTES])?;
+        let window = rank.register(&inbox, Rights::ALL)?;
+        Ok((inbox, window))
+    };
+    spoilt(
+        context,
+        |rank| {
+            let (_, window) = registered(rank)?;
+            let peer = after(rank, 1);
+            let data = rank.alloc_from(&[0xA5u8; BYTES])?;
+            let depth = rank.board().command_credits as usize;
+            rank.fence()?;
+            // The queue stands still, as the others are not at their barrier yet.
+            rank.command(Opcode::Barrier, 0)?;
+            post(rank, &[(Opcode::XOffset, 0), (Opcode::XLaddr, data.addr().0), (Opcode::XLength, BYTES as u32)])?;
+            post(rank, &vec![(Opcode::XTag, 0); 2 * depth + 64])?;
+            idle(rank, 40_000)?;
+            // By now there is room again. That an operand was lost is not yet acknowledged.
+            let commit = x_commit::DPID.put(peer.0) | x_commit::ID.put(1);
+            post(rank, &[(Opcode::XWindow, window.base().0), (Opcode::XPut, commit)])?;
+            idle(rank, 30_000)?;
+            let events = rank.events()?;
+            holds("rank 0: events after an overflow", "overflow", events.overflow(), format_args!("{events:?}"))
+        },
+        |rank| {
+            let (inbox, _) = registered(rank)?;
+            rank.fence()?;
+            idle(rank, 20_000)?;
+            rank.barrier()?;
+            // By the end of this wait, before rank 0 aborts, the put would have been carried out.
+            idle(rank, 35_000)?;
+            same_bytes(format_args!("{}: window", rank.pid()), &[0; BYTES], &rank.read_vec(&inbox)?)
+        },
+    )
 }
 
 /// Posts commands past the library, as another program could.

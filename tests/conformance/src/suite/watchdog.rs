@@ -2,47 +2,44 @@
 //! host code that takes time.
 
 use alcor::{Awaited, Error, GlobalRank, JobError, NodeAddr, Options, Rank, Rights};
+use alcor_test::{Context, Failure, Result, alcor_test, holds, same};
 
 use super::registration::idle;
-use crate::failure::{holds, same};
-use crate::test::tests;
-use crate::{Context, Failure};
 
 /// Cycles that a wait may last in these tests.
 const PATIENCE: u64 = 5000;
 
-tests! {
-    watchdog: Rma;
+/// In a barrier to which one rank does not come.
+#[alcor_test(ranks >= 2, steady)]
+fn barrier(context: &Context) -> Result {
+    in_vain(context, Awaited::Barrier, |rank| rank.barrier())
+}
 
-    /// In a barrier to which one rank does not come.
-    barrier(context, ranks >= 2; steady) {
-        in_vain(context, Awaited::Barrier, |rank| rank.barrier())
-    }
+/// In a registration to which one rank does not come.
+#[alcor_test(ranks >= 2, steady)]
+fn registration(context: &Context) -> Result {
+    let base = NodeAddr(8192);
+    in_vain(context, Awaited::Registration { base }, |rank| {
+        rank.register_range(base, Some(64), Rights::ALL).map(drop)
+    })
+}
 
-    /// In a registration to which one rank does not come.
-    registration(context, ranks >= 2; steady) {
-        let base = NodeAddr(8192);
-        in_vain(context, Awaited::Registration { base }, |rank| {
-            rank.register_range(base, Some(64), Rights::ALL).map(drop)
-        })
-    }
-
-    /// A wait that is long, but not too long, ends well.
-    patience(context, ranks >= 2; steady) {
-        let options = Options::default().watchdog_cycles(PATIENCE);
-        context.run_with(options, context.ranks(), |rank| {
-            for late in (0..rank.nprocs()).map(GlobalRank) {
-                if rank.pid() == late {
-                    // What is left is for the barrier, which takes a thousand cycles and more
-                    // where boards are far apart.
-                    idle(rank, PATIENCE / 2)?;
-                }
-                rank.barrier()?;
+/// A wait that is long, but not too long, ends well.
+#[alcor_test(ranks >= 2, steady)]
+fn patience(context: &Context) -> Result {
+    let options = Options::default().watchdog_cycles(PATIENCE);
+    context.run_with(options, context.ranks(), |rank| {
+        for late in (0..rank.nprocs()).map(GlobalRank) {
+            if rank.pid() == late {
+                // What is left is for the barrier, which takes a thousand cycles and more
+                // where boards are far apart.
+                idle(rank, PATIENCE / 2)?;
             }
-            Ok(())
-        })?;
+            rank.barrier()?;
+        }
         Ok(())
-    }
+    })?;
+    Ok(())
 }
 
 /// The last rank does not come to what the others wait in.
@@ -50,7 +47,7 @@ fn in_vain(
     context: &Context,
     awaited: Awaited,
     wait: impl Fn(&mut Rank) -> alcor::Result<()> + Sync,
-) -> Result<(), Failure> {
+) -> Result {
     let absent = GlobalRank(context.ranks() - 1);
     let options = Options::default().watchdog_cycles(PATIENCE);
     let ended = context.attempt(options, context.ranks(), |rank| {
@@ -64,7 +61,7 @@ fn in_vain(
     });
     let error = match ended {
         Err(JobError::Failed { source, .. }) => source,
-        Err(error) => return Err(Failure::from_run(error)),
+        Err(error) => return Err(Failure::from(error)),
         Ok(_) => return Err(Failure::new("the run", "Error::Watchdog", "success")),
     };
     let message = error.to_string();

@@ -5,461 +5,469 @@ use alcor::{
     Error, GlobalRank, NodeAddr, Rank, Region, Rights, Status, Transfer, TransferKind, Window,
     WindowName,
 };
+use alcor_test::{At, Context, Failure, Result, after, alcor_test, fails, refused, same, same_bytes};
 
-use crate::context::after;
-use crate::failure::{At, fails, refused, same, same_bytes};
-use crate::test::tests;
-use crate::{Context, Failure};
 
-tests! {
-    window: Rma;
-
-    /// The last byte can be put and got, the next can't, for windows of many sizes.
-    edges(context, ranks >= 1) {
-        let packet = context.info().packet_bytes;
-        let sizes = [
-            1,
-            2,
-            3,
-            4,
-            5,
-            7,
-            64,
-            packet - 1,
-            packet,
-            packet + 1,
-            2 * packet + 3,
-        ];
-        // A slot may be the only one.
-        for size in sizes {
-            guarded(context, size, |rank, it| {
-                let peer = after(rank, 1);
-                for kind in [Put, Get] {
-                    it.tries(rank, kind, peer, size - 1, 1, Status::Ok)?;
-                    it.tries(rank, kind, peer, 0, size, Status::Ok)?;
-                    it.tries(rank, kind, peer, size, 1, Status::OutOfBounds)?;
-                    it.tries(rank, kind, peer, size - 1, 2, Status::OutOfBounds)?;
-                    it.tries(rank, kind, peer, 0, size + 1, Status::OutOfBounds)?;
-                }
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
-
-    /// A command of many packets of which only the last crosses the end is refused as a whole.
-    whole_command(context, ranks >= 1) {
-        let packet = context.info().packet_bytes;
-        for size in [packet, 3 * packet, 3 * packet + 1] {
-            guarded(context, size, |rank, it| {
-                let peer = after(rank, 1);
-                for kind in [Put, Get] {
-                    for offset in [0, 1, packet / 2] {
-                        let length = size - offset;
-                        it.tries(rank, kind, peer, offset, length + 1, Status::OutOfBounds)?;
-                        it.tries(
-                            rank,
-                            kind,
-                            peer,
-                            offset,
-                            length + packet,
-                            Status::OutOfBounds,
-                        )?;
-                        it.tries(rank, kind, peer, offset, length, Status::Ok)?;
-                    }
-                }
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Offsets near 2^32 do not wrap around into the window.
-    far_offsets(context, ranks >= 1) {
-        let packet = context.info().packet_bytes;
-        guarded(context, 64, |rank, it| {
+/// The last byte can be put and got, the next can't, for windows of many sizes.
+#[alcor_test(ranks >= 1)]
+fn edges(context: &Context) -> Result {
+    let packet = context.info().packet_bytes;
+    let sizes = [
+        1,
+        2,
+        3,
+        4,
+        5,
+        7,
+        64,
+        packet - 1,
+        packet,
+        packet + 1,
+        2 * packet + 3,
+    ];
+    // A slot may be the only one.
+    for size in sizes {
+        guarded(context, size, |rank, it| {
             let peer = after(rank, 1);
             for kind in [Put, Get] {
-                for back in [1, 2, 3, 4, 8, 60, 64, packet - 1, packet, packet + 1] {
-                    // A packet that begins past 2^32 would be within the window.
-                    for length in [1, 4, 8, 64, 100, packet - 1, packet, packet + 1, 2 * packet] {
-                        it.tries(
-                            rank,
-                            kind,
-                            peer,
-                            0u32.wrapping_sub(back),
-                            length,
-                            Status::OutOfBounds,
-                        )?;
-                    }
-                }
-                for offset in [
-                    0x8000_0000,
-                    0x7fff_ffff,
-                    0xffff_ff00,
-                    rank.board().node_bytes,
-                ] {
-                    it.tries(rank, kind, peer, offset, 4, Status::OutOfBounds)?;
-                }
+                it.tries(rank, kind, peer, size - 1, 1, Status::Ok)?;
+                it.tries(rank, kind, peer, 0, size, Status::Ok)?;
+                it.tries(rank, kind, peer, size, 1, Status::OutOfBounds)?;
+                it.tries(rank, kind, peer, size - 1, 2, Status::OutOfBounds)?;
+                it.tries(rank, kind, peer, 0, size + 1, Status::OutOfBounds)?;
             }
             Ok(())
-        })
-    }
-
-    /// A transfer of no bytes is checked, and moves nothing.
-    zero_length(context, ranks >= 1) {
-        guarded(context, 16, |rank, it| {
-            let peer = after(rank, 1);
-            for kind in [Put, Get] {
-                for offset in [0, 1, 15, 16] {
-                    it.tries(rank, kind, peer, offset, 0, Status::Ok)?;
-                }
-                it.tries(rank, kind, peer, 17, 0, Status::OutOfBounds)?;
-                it.tries(rank, kind, peer, u32::MAX, 0, Status::OutOfBounds)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// A window without a byte takes transfers of no bytes, and nothing else.
-    zero_size(context, ranks >= 1) {
-        guarded(context, 0, |rank, it| {
-            let peer = after(rank, 1);
-            for kind in [Put, Get] {
-                it.tries(rank, kind, peer, 0, 0, Status::Ok)?;
-                it.tries(rank, kind, peer, 0, 1, Status::OutOfBounds)?;
-                it.tries(rank, kind, peer, 1, 0, Status::OutOfBounds)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Each rank's part has its own size and place; the target's counts.
-    own_sizes(context, ranks >= 2) {
-        context.run(|rank| {
-            let me = rank.pid();
-            let size = |of: GlobalRank| 16 + 36 * of.0;
-            let _shift = rank.alloc::<u8>(64 * (me.0 as usize + 1))?;
-            let region = rank.alloc_from(&vec![0u8; size(me) as usize])?;
-            let window = rank.register(&region, Rights::ALL)?;
-            let data = rank.alloc_from(&[me.0 as u8 + 1; 4])?;
-            let wide = rank.alloc_from(&[0xFFu8; 5])?;
-            for steps in 0..rank.nprocs() {
-                let peer = after(rank, steps);
-                let last = u64::from(size(peer)) - 4;
-                if steps == 1 {
-                    rank.put_bytes(&window, peer, last, &data)
-                        .at(format_args!("{me}: put to the end of {peer}'s part"))?;
-                }
-                let place = format_args!("{me}: put across the end of {peer}'s part");
-                refused(
-                    place,
-                    Status::OutOfBounds,
-                    rank.put_bytes(&window, peer, last, &wide),
-                )?;
-            }
-            rank.barrier()?;
-            let mut expected = vec![0; size(me) as usize];
-            let from = (me.0 + rank.nprocs() - 1) % rank.nprocs();
-            expected[size(me) as usize - 4..].fill(from as u8 + 1);
-            same_bytes(
-                format_args!("{me}: window"),
-                &expected,
-                &rank.read_vec(&region)?,
-            )
         })?;
-        Ok(())
     }
+    Ok(())
+}
 
-    /// A window without a size reaches to the end of node memory.
-    to_the_end(context, ranks >= 1) {
-        context.run(|rank| {
-            let me = rank.pid();
-            let bytes = rank.board().node_bytes;
-            let base = NodeAddr(bytes - 256);
-            let range = rank.register_range(base, None, Rights::ALL)?;
-            let local = rank.alloc_from(&[me.0 as u8 + 1; 8])?;
-            let transfer = |kind, offset| Transfer {
-                kind,
-                target: after(rank, 1),
-                window: WindowName::Slot(range.slot),
-                offset,
-                local: local.addr(),
-                length: 8,
-            };
-            let (last, beyond) = (transfer(Put, 248), [transfer(Put, 249), transfer(Get, 256)]);
-            let request = rank.transfer(last)?;
-            rank.wait(request).at(format_args!("{me}: {last}"))?;
-            for beyond in beyond {
-                let request = rank.transfer(beyond)?;
-                refused(
-                    format_args!("{me}: {beyond}"),
-                    Status::OutOfBounds,
-                    rank.wait(request),
-                )?;
-            }
-            rank.barrier()?;
-            let mut found = [0; 256];
-            rank.port().read_memory(base, &mut found)?;
-            let from = (me.0 + rank.nprocs() - 1) % rank.nprocs();
-            let mut expected = [0; 256];
-            expected[248..].fill(from as u8 + 1);
-            same_bytes(format_args!("{me}: end of node memory"), &expected, &found)
-        })?;
-        Ok(())
-    }
-
-    /// A window allows what its rights say, at the target: read, write, both, nothing.
-    rights(context, ranks >= 1) {
-        let all = [Rights::ALL, Rights::READ, Rights::WRITE, Rights::NONE];
-        for shift in 0..all.len() {
-            context.run(|rank| {
-                let rights = |of: GlobalRank| all[(of.0 as usize + shift) % all.len()];
-                let it = Guarded::new(context, rank, 40, rights(rank.pid()))?;
-                for peer in (0..rank.nprocs()).map(GlobalRank) {
-                    let verdict = |is_allowed| {
-                        if is_allowed {
-                            Status::Ok
-                        } else {
-                            Status::Denied
-                        }
-                    };
-                    it.tries(rank, Put, peer, 0, 0, verdict(rights(peer).remote_write))?;
-                    it.tries(rank, Put, peer, 5, 33, verdict(rights(peer).remote_write))?;
-                    it.tries(rank, Get, peer, 5, 33, verdict(rights(peer).remote_read))?;
-                }
-                it.check_untouched(rank)
-            })?;
-        }
-        Ok(())
-    }
-
-    /// A slot that was never registered, one that no longer is, and one beyond the table.
-    bad_slot(context, ranks >= 1) {
-        guarded(context, 32, |rank, it| {
+/// A command of many packets of which only the last crosses the end is refused as a whole.
+#[alcor_test(ranks >= 1)]
+fn whole_command(context: &Context) -> Result {
+    let packet = context.info().packet_bytes;
+    for size in [packet, 3 * packet, 3 * packet + 1] {
+        guarded(context, size, |rank, it| {
             let peer = after(rank, 1);
-            let slots = rank.board().slots;
-            // Where the table has one slot, it is the window's.
-            let vacant = (0..slots)
-                .rev()
-                .find(|&slot| slot != u32::from(it.window.slot()));
-            for slot in vacant.into_iter().chain(
-                [slots, 255]
-                    .into_iter()
-                    .filter(|&slot| (slots..256).contains(&slot)),
-            ) {
-                for kind in [Put, Get] {
-                    let name = WindowName::Slot(slot as u8);
-                    it.tries_by(rank, name, kind, peer, 0, 4, Status::BadSlot)?;
-                    it.tries_by(rank, name, kind, peer, 0, 0, Status::BadSlot)?;
+            for kind in [Put, Get] {
+                for offset in [0, 1, packet / 2] {
+                    let length = size - offset;
+                    it.tries(rank, kind, peer, offset, length + 1, Status::OutOfBounds)?;
+                    it.tries(
+                        rank,
+                        kind,
+                        peer,
+                        offset,
+                        length + packet,
+                        Status::OutOfBounds,
+                    )?;
+                    it.tries(rank, kind, peer, offset, length, Status::Ok)?;
                 }
             }
             Ok(())
-        })
+        })?;
     }
+    Ok(())
+}
 
-    /// A window that is named by an address at which there is none.
-    bad_address(context, ranks >= 1) {
-        guarded(context, 32, |rank, it| {
-            let peer = after(rank, 1);
-            for base in [
-                it.window.base().0 + 4,
-                it.window.base().0 - 4,
-                rank.board().node_bytes - 4,
-                0xffff_fffc,
-            ] {
-                for kind in [Put, Get] {
-                    let name = WindowName::Base(NodeAddr(base));
-                    it.tries_by(rank, name, kind, peer, 0, 4, Status::NotRegistered)?;
-                }
-            }
-            // The name holds for one command: the next goes by its slot again.
-            it.tries(rank, Get, peer, 0, 4, Status::Ok)
-        })
-    }
-
-    /// A rank that is not part of the run: beyond it, beyond the board, beyond the field.
-    bad_rank(context, ranks >= 2) {
-        for ranks in [context.ranks() - 1, context.ranks()] {
-            guarded_with(context, ranks, 32, |rank, it| {
-                for pid in [rank.nprocs(), rank.nprocs() + 1, 128, 255] {
-                    for kind in [Put, Get] {
-                        it.tries(rank, kind, GlobalRank(pid), 0, 4, Status::BadRank)?;
-                    }
-                }
-                let place = format_args!("{}: put to rank 256", rank.pid());
-                let result = rank.put_bytes(&it.window, GlobalRank(256), 0, &it.local);
-                fails(
-                    place,
-                    "Error::OutOfRange",
-                    |error| matches!(error, Error::OutOfRange { .. }),
-                    result,
-                )
-            })?;
-        }
-        Ok(())
-    }
-
-    /// A local range that does not lie in node memory.
-    bad_local(context, ranks >= 1) {
-        guarded(context, 64, |rank, it| {
-            let peer = after(rank, 1);
-            let bytes = rank.board().node_bytes;
-            let ranges = [
-                (bytes - 3, 4),
-                (bytes, 1),
-                (bytes - 1, 2),
-                (u32::MAX, 1),
-                (u32::MAX, 64),
-                (0, bytes + 1),
-                (64, u32::MAX),
-                (1, u32::MAX),
-                (u32::MAX, u32::MAX),
-            ];
-            for (local, length) in ranges {
-                for kind in [Put, Get] {
-                    let transfer = it.transfer(kind, peer, 0, NodeAddr(local), length);
-                    let request = rank.transfer(transfer)?;
-                    refused(
-                        format_args!("{}: {transfer}", rank.pid()),
-                        Status::BadLocal,
-                        rank.wait(request),
+/// Offsets near 2^32 do not wrap around into the window.
+#[alcor_test(ranks >= 1)]
+fn far_offsets(context: &Context) -> Result {
+    let packet = context.info().packet_bytes;
+    guarded(context, 64, |rank, it| {
+        let peer = after(rank, 1);
+        for kind in [Put, Get] {
+            for back in [1, 2, 3, 4, 8, 60, 64, packet - 1, packet, packet + 1] {
+                // A packet that begins past 2^32 would be within the window.
+                for length in [1, 4, 8, 64, 100, packet - 1, packet, packet + 1, 2 * packet] {
+                    it.tries(
+                        rank,
+                        kind,
+                        peer,
+                        0u32.wrapping_sub(back),
+                        length,
+                        Status::OutOfBounds,
                     )?;
                 }
             }
-            let transfer = it.transfer(Get, peer, 0, NodeAddr(bytes - 4), 4);
-            let request = rank.transfer(transfer)?;
-            rank.wait(request)
-                .at(format_args!("{}: {transfer}", rank.pid()))
-        })
-    }
-
-    /// Refused commands in a stream of good ones: each gets its own answer.
-    in_a_stream(context, ranks >= 1) {
-        let rounds = context.scale(40, 400);
-        context.run(|rank| {
-            let me = rank.pid();
-            let size = 4 * rounds;
-            let region = rank.alloc_from(&vec![0u8; size as usize])?;
-            let window = rank.register(&region, Rights::ALL)?;
-            let data = rank.alloc_from(&[me.0 as u8 + 1; 4])?;
-            let peer = after(rank, 1);
-            let mut requests = Vec::new();
-            for round in 0..rounds {
-                let good = rank.iput_bytes(&window, peer, 4 * u64::from(round), &data)?;
-                requests.push((good, Status::Ok));
-                let (slot, target, offset, local, status) = match round % 4 {
-                    0 => (
-                        window.slot(),
-                        peer.0,
-                        size - 3,
-                        data.addr(),
-                        Status::OutOfBounds,
-                    ),
-                    1 => (window.slot(), 200, 0, data.addr(), Status::BadRank),
-                    2 => (
-                        window.slot(),
-                        peer.0,
-                        0,
-                        NodeAddr(u32::MAX - 1),
-                        Status::BadLocal,
-                    ),
-                    _ if rank.board().slots < 256 => (255, peer.0, 0, data.addr(), Status::BadSlot),
-                    _ => continue,
-                };
-                let transfer = Transfer {
-                    kind: if round % 3 == 0 { Get } else { Put },
-                    target: GlobalRank(target),
-                    window: WindowName::Slot(slot),
-                    offset,
-                    local,
-                    length: 4,
-                };
-                requests.push((rank.transfer(transfer)?, status));
+            for offset in [
+                0x8000_0000,
+                0x7fff_ffff,
+                0xffff_ff00,
+                rank.board().node_bytes,
+            ] {
+                it.tries(rank, kind, peer, offset, 4, Status::OutOfBounds)?;
             }
-            for (request, status) in requests {
-                let transfer = request.transfer();
-                let place = transfer.map_or_else(String::new, |it| format!("{me}: {it}"));
-                match status {
-                    Status::Ok => rank.wait(request).at(place)?,
-                    status => refused(place, status, rank.wait(request))?,
+        }
+        Ok(())
+    })
+}
+
+/// A transfer of no bytes is checked, and moves nothing.
+#[alcor_test(ranks >= 1)]
+fn zero_length(context: &Context) -> Result {
+    guarded(context, 16, |rank, it| {
+        let peer = after(rank, 1);
+        for kind in [Put, Get] {
+            for offset in [0, 1, 15, 16] {
+                it.tries(rank, kind, peer, offset, 0, Status::Ok)?;
+            }
+            it.tries(rank, kind, peer, 17, 0, Status::OutOfBounds)?;
+            it.tries(rank, kind, peer, u32::MAX, 0, Status::OutOfBounds)?;
+        }
+        Ok(())
+    })
+}
+
+/// A window without a byte takes transfers of no bytes, and nothing else.
+#[alcor_test(ranks >= 1)]
+fn zero_size(context: &Context) -> Result {
+    guarded(context, 0, |rank, it| {
+        let peer = after(rank, 1);
+        for kind in [Put, Get] {
+            it.tries(rank, kind, peer, 0, 0, Status::Ok)?;
+            it.tries(rank, kind, peer, 0, 1, Status::OutOfBounds)?;
+            it.tries(rank, kind, peer, 1, 0, Status::OutOfBounds)?;
+        }
+        Ok(())
+    })
+}
+
+/// Each rank's part has its own size and place; the target's counts.
+#[alcor_test(ranks >= 2)]
+fn own_sizes(context: &Context) -> Result {
+    context.run(|rank| {
+        let me = rank.pid();
+        let size = |of: GlobalRank| 16 + 36 * of.0;
+        let _shift = rank.alloc::<u8>(64 * (me.0 as usize + 1))?;
+        let region = rank.alloc_from(&vec![0u8; size(me) as usize])?;
+        let window = rank.register(&region, Rights::ALL)?;
+        let data = rank.alloc_from(&[me.0 as u8 + 1; 4])?;
+        let wide = rank.alloc_from(&[0xFFu8; 5])?;
+        for steps in 0..rank.nprocs() {
+            let peer = after(rank, steps);
+            let last = u64::from(size(peer)) - 4;
+            if steps == 1 {
+                rank.put_bytes(&window, peer, last, &data)
+                    .at(format_args!("{me}: put to the end of {peer}'s part"))?;
+            }
+            let place = format_args!("{me}: put across the end of {peer}'s part");
+            refused(
+                place,
+                Status::OutOfBounds,
+                rank.put_bytes(&window, peer, last, &wide),
+            )?;
+        }
+        rank.barrier()?;
+        let mut expected = vec![0; size(me) as usize];
+        let from = (me.0 + rank.nprocs() - 1) % rank.nprocs();
+        expected[size(me) as usize - 4..].fill(from as u8 + 1);
+        same_bytes(
+            format_args!("{me}: window"),
+            &expected,
+            &rank.read_vec(&region)?,
+        )
+    })?;
+    Ok(())
+}
+
+/// A window without a size reaches to the end of node memory.
+#[alcor_test(ranks >= 1)]
+fn to_the_end(context: &Context) -> Result {
+    context.run(|rank| {
+        let me = rank.pid();
+        let bytes = rank.board().node_bytes;
+        let base = NodeAddr(bytes - 256);
+        let range = rank.register_range(base, None, Rights::ALL)?;
+        let local = rank.alloc_from(&[me.0 as u8 + 1; 8])?;
+        let transfer = |kind, offset| Transfer {
+            kind,
+            target: after(rank, 1),
+            window: WindowName::Slot(range.slot),
+            offset,
+            local: local.addr(),
+            length: 8,
+        };
+        let (last, beyond) = (transfer(Put, 248), [transfer(Put, 249), transfer(Get, 256)]);
+        let request = rank.transfer(last)?;
+        rank.wait(request).at(format_args!("{me}: {last}"))?;
+        for beyond in beyond {
+            let request = rank.transfer(beyond)?;
+            refused(
+                format_args!("{me}: {beyond}"),
+                Status::OutOfBounds,
+                rank.wait(request),
+            )?;
+        }
+        rank.barrier()?;
+        let mut found = [0; 256];
+        rank.port().read_memory(base, &mut found)?;
+        let from = (me.0 + rank.nprocs() - 1) % rank.nprocs();
+        let mut expected = [0; 256];
+        expected[248..].fill(from as u8 + 1);
+        same_bytes(format_args!("{me}: end of node memory"), &expected, &found)
+    })?;
+    Ok(())
+}
+
+/// A window allows what its rights say, at the target: read, write, both, nothing.
+#[alcor_test(ranks >= 1)]
+fn rights(context: &Context) -> Result {
+    let all = [Rights::ALL, Rights::READ, Rights::WRITE, Rights::NONE];
+    for shift in 0..all.len() {
+        context.run(|rank| {
+            let rights = |of: GlobalRank| all[(of.0 as usize + shift) % all.len()];
+            let it = Guarded::new(context, rank, 40, rights(rank.pid()))?;
+            for peer in (0..rank.nprocs()).map(GlobalRank) {
+                let verdict = |is_allowed| {
+                    if is_allowed {
+                        Status::Ok
+                    } else {
+                        Status::Denied
+                    }
+                };
+                it.tries(rank, Put, peer, 0, 0, verdict(rights(peer).remote_write))?;
+                it.tries(rank, Put, peer, 5, 33, verdict(rights(peer).remote_write))?;
+                it.tries(rank, Get, peer, 5, 33, verdict(rights(peer).remote_read))?;
+            }
+            it.check_untouched(rank)
+        })?;
+    }
+    Ok(())
+}
+
+/// A slot that was never registered, one that no longer is, and one beyond the table.
+#[alcor_test(ranks >= 1)]
+fn bad_slot(context: &Context) -> Result {
+    guarded(context, 32, |rank, it| {
+        let peer = after(rank, 1);
+        let slots = rank.board().slots;
+        // Where the table has one slot, it is the window's.
+        let vacant = (0..slots)
+            .rev()
+            .find(|&slot| slot != u32::from(it.window.slot()));
+        for slot in vacant.into_iter().chain(
+            [slots, 255]
+                .into_iter()
+                .filter(|&slot| (slots..256).contains(&slot)),
+        ) {
+            for kind in [Put, Get] {
+                let name = WindowName::Slot(slot as u8);
+                it.tries_by(rank, name, kind, peer, 0, 4, Status::BadSlot)?;
+                it.tries_by(rank, name, kind, peer, 0, 0, Status::BadSlot)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// A window that is named by an address at which there is none.
+#[alcor_test(ranks >= 1)]
+fn bad_address(context: &Context) -> Result {
+    guarded(context, 32, |rank, it| {
+        let peer = after(rank, 1);
+        for base in [
+            it.window.base().0 + 4,
+            it.window.base().0 - 4,
+            rank.board().node_bytes - 4,
+            0xffff_fffc,
+        ] {
+            for kind in [Put, Get] {
+                let name = WindowName::Base(NodeAddr(base));
+                it.tries_by(rank, name, kind, peer, 0, 4, Status::NotRegistered)?;
+            }
+        }
+        // The name holds for one command: the next goes by its slot again.
+        it.tries(rank, Get, peer, 0, 4, Status::Ok)
+    })
+}
+
+/// A rank that is not part of the run: beyond it, beyond the board, beyond the field.
+#[alcor_test(ranks >= 2)]
+fn bad_rank(context: &Context) -> Result {
+    for ranks in [context.ranks() - 1, context.ranks()] {
+        guarded_with(context, ranks, 32, |rank, it| {
+            for pid in [rank.nprocs(), rank.nprocs() + 1, 128, 255] {
+                for kind in [Put, Get] {
+                    it.tries(rank, kind, GlobalRank(pid), 0, 4, Status::BadRank)?;
                 }
             }
-            rank.barrier()?;
-            let from = (me.0 + rank.nprocs() - 1) % rank.nprocs();
-            same_bytes(
-                format_args!("{me}: window"),
-                &vec![from as u8 + 1; size as usize],
-                &rank.read_vec(&region)?,
+            let place = format_args!("{}: put to rank 256", rank.pid());
+            let result = rank.put_bytes(&it.window, GlobalRank(256), 0, &it.local);
+            fails(
+                place,
+                "Error::OutOfRange",
+                |error| matches!(error, Error::OutOfRange { .. }),
+                result,
             )
         })?;
-        Ok(())
     }
+    Ok(())
+}
 
-    /// What is refused at the target is counted there; what is refused before anything was sent is
-    /// counted at its origin.
-    counted(context, ranks >= 1) {
-        context.run(|rank| {
-            let it = Guarded::new(context, rank, 16, Rights::READ)?;
-            let peer = after(rank, 1);
-            for _ in 0..5 {
-                it.tries(rank, Put, peer, 0, 4, Status::Denied)?;
-                it.tries(rank, Get, peer, 13, 4, Status::OutOfBounds)?;
-                it.tries(rank, Get, peer, 0, 4, Status::Ok)?;
+/// A local range that does not lie in node memory.
+#[alcor_test(ranks >= 1)]
+fn bad_local(context: &Context) -> Result {
+    guarded(context, 64, |rank, it| {
+        let peer = after(rank, 1);
+        let bytes = rank.board().node_bytes;
+        let ranges = [
+            (bytes - 3, 4),
+            (bytes, 1),
+            (bytes - 1, 2),
+            (u32::MAX, 1),
+            (u32::MAX, 64),
+            (0, bytes + 1),
+            (64, u32::MAX),
+            (1, u32::MAX),
+            (u32::MAX, u32::MAX),
+        ];
+        for (local, length) in ranges {
+            for kind in [Put, Get] {
+                let transfer = it.transfer(kind, peer, 0, NodeAddr(local), length);
+                let request = rank.transfer(transfer)?;
+                refused(
+                    format_args!("{}: {transfer}", rank.pid()),
+                    Status::BadLocal,
+                    rank.wait(request),
+                )?;
             }
-            for _ in 0..3 {
-                it.tries(rank, Put, GlobalRank(250), 0, 4, Status::BadRank)?;
-            }
-            rank.barrier()?;
-            let counters = rank.counters()?;
-            let me = rank.pid();
-            same(
-                format_args!("{me}: REFUSED_IN after 10 refused accesses"),
-                10,
-                counters.refused_in,
-            )?;
-            same(
-                format_args!("{me}: REFUSED_OUT after 3 refused commands"),
-                3,
-                counters.refused_out,
-            )?;
-            same(
-                format_args!("{me}: completions of 18 commands"),
-                18,
-                counters.completions,
-            )?;
-            it.check_untouched(rank)
-        })?;
-        Ok(())
-    }
+        }
+        let transfer = it.transfer(Get, peer, 0, NodeAddr(bytes - 4), 4);
+        let request = rank.transfer(transfer)?;
+        rank.wait(request)
+            .at(format_args!("{}: {transfer}", rank.pid()))
+    })
+}
 
-    /// What is refused to a dropped request is told by the next flush, once.
-    told_by_flush(context, ranks >= 2) {
-        context.run(|rank| {
-            let me = rank.pid();
-            let it = Guarded::new(context, rank, 16, Rights::READ)?;
-            let (peer, other) = (after(rank, 1), rank.pid());
-            for _ in 0..3 {
-                drop(rank.iput_bytes(&it.window, peer, 0, &it.local.slice(..4)?)?);
-            }
-            rank.flush(other)
-                .at(format_args!("{me}: flush of a target that refused nothing"))?;
-            let is_expected = |error: &Error| {
-                matches!(error, Error::Unclaimed { failed: 3, .. })
-                    && error.status() == Some(Status::Denied)
+/// Refused commands in a stream of good ones: each gets its own answer.
+#[alcor_test(ranks >= 1)]
+fn in_a_stream(context: &Context) -> Result {
+    let rounds = context.scale(40, 400);
+    context.run(|rank| {
+        let me = rank.pid();
+        let size = 4 * rounds;
+        let region = rank.alloc_from(&vec![0u8; size as usize])?;
+        let window = rank.register(&region, Rights::ALL)?;
+        let data = rank.alloc_from(&[me.0 as u8 + 1; 4])?;
+        let peer = after(rank, 1);
+        let mut requests = Vec::new();
+        for round in 0..rounds {
+            let good = rank.iput_bytes(&window, peer, 4 * u64::from(round), &data)?;
+            requests.push((good, Status::Ok));
+            let (slot, target, offset, local, status) = match round % 4 {
+                0 => (
+                    window.slot(),
+                    peer.0,
+                    size - 3,
+                    data.addr(),
+                    Status::OutOfBounds,
+                ),
+                1 => (window.slot(), 200, 0, data.addr(), Status::BadRank),
+                2 => (
+                    window.slot(),
+                    peer.0,
+                    0,
+                    NodeAddr(u32::MAX - 1),
+                    Status::BadLocal,
+                ),
+                _ if rank.board().slots < 256 => (255, peer.0, 0, data.addr(), Status::BadSlot),
+                _ => continue,
             };
-            let told = rank.flush(peer);
-            fails(
-                format_args!("{me}: flush"),
-                "Error::Unclaimed with 3 failures, Denied",
-                is_expected,
-                told,
-            )?;
-            rank.flush_all().at(format_args!("{me}: next flush"))?;
-            it.check_untouched(rank)
-        })?;
-        Ok(())
-    }
+            let transfer = Transfer {
+                kind: if round % 3 == 0 { Get } else { Put },
+                target: GlobalRank(target),
+                window: WindowName::Slot(slot),
+                offset,
+                local,
+                length: 4,
+            };
+            requests.push((rank.transfer(transfer)?, status));
+        }
+        for (request, status) in requests {
+            let transfer = request.transfer();
+            let place = transfer.map_or_else(String::new, |it| format!("{me}: {it}"));
+            match status {
+                Status::Ok => rank.wait(request).at(place)?,
+                status => refused(place, status, rank.wait(request))?,
+            }
+        }
+        rank.barrier()?;
+        let from = (me.0 + rank.nprocs() - 1) % rank.nprocs();
+        same_bytes(
+            format_args!("{me}: window"),
+            &vec![from as u8 + 1; size as usize],
+            &rank.read_vec(&region)?,
+        )
+    })?;
+    Ok(())
+}
+
+/// What is refused at the target is counted there; what is refused before anything was sent is
+/// counted at its origin.
+#[alcor_test(ranks >= 1)]
+fn counted(context: &Context) -> Result {
+    context.run(|rank| {
+        let it = Guarded::new(context, rank, 16, Rights::READ)?;
+        let peer = after(rank, 1);
+        for _ in 0..5 {
+            it.tries(rank, Put, peer, 0, 4, Status::Denied)?;
+            it.tries(rank, Get, peer, 13, 4, Status::OutOfBounds)?;
+            it.tries(rank, Get, peer, 0, 4, Status::Ok)?;
+        }
+        for _ in 0..3 {
+            it.tries(rank, Put, GlobalRank(250), 0, 4, Status::BadRank)?;
+        }
+        rank.barrier()?;
+        let counters = rank.counters()?;
+        let me = rank.pid();
+        same(
+            format_args!("{me}: REFUSED_IN after 10 refused accesses"),
+            10,
+            counters.refused_in,
+        )?;
+        same(
+            format_args!("{me}: REFUSED_OUT after 3 refused commands"),
+            3,
+            counters.refused_out,
+        )?;
+        same(
+            format_args!("{me}: completions of 18 commands"),
+            18,
+            counters.completions,
+        )?;
+        it.check_untouched(rank)
+    })?;
+    Ok(())
+}
+
+/// What is refused to a dropped request is told by the next flush, once.
+#[alcor_test(ranks >= 2)]
+fn told_by_flush(context: &Context) -> Result {
+    context.run(|rank| {
+        let me = rank.pid();
+        let it = Guarded::new(context, rank, 16, Rights::READ)?;
+        let (peer, other) = (after(rank, 1), rank.pid());
+        for _ in 0..3 {
+            drop(rank.iput_bytes(&it.window, peer, 0, &it.local.slice(..4)?)?);
+        }
+        rank.flush(other)
+            .at(format_args!("{me}: flush of a target that refused nothing"))?;
+        let is_expected = |error: &Error| {
+            matches!(error, Error::Unclaimed { failed: 3, .. })
+                && error.status() == Some(Status::Denied)
+        };
+        let told = rank.flush(peer);
+        fails(
+            format_args!("{me}: flush"),
+            "Error::Unclaimed with 3 failures, Denied",
+            is_expected,
+            told,
+        )?;
+        rank.flush_all().at(format_args!("{me}: next flush"))?;
+        it.check_untouched(rank)
+    })?;
+    Ok(())
 }
 
 /// A window in the middle of memory that nobody may touch.
@@ -524,7 +532,7 @@ impl Guarded {
         offset: u32,
         length: u32,
         status: Status,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let name = WindowName::Slot(self.window.slot());
         self.tries_by(rank, name, kind, target, offset, length, status)
     }
@@ -543,7 +551,7 @@ impl Guarded {
         offset: u32,
         length: u32,
         status: Status,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let me = rank.pid();
         let transfer = Transfer {
             window,
@@ -571,7 +579,7 @@ impl Guarded {
     }
 
     /// Nothing has changed here.
-    fn check_untouched(&self, rank: &mut Rank) -> Result<(), Failure> {
+    fn check_untouched(&self, rank: &mut Rank) -> Result {
         rank.barrier()?;
         let found = rank.read_vec(&self.around)?;
         let place = format!("{}: a window and what is around it", rank.pid());
@@ -586,8 +594,8 @@ impl Guarded {
 fn guarded(
     context: &Context,
     size: u32,
-    what: impl Fn(&mut Rank, &Guarded) -> Result<(), Failure> + Sync,
-) -> Result<(), Failure> {
+    what: impl Fn(&mut Rank, &Guarded) -> Result + Sync,
+) -> Result {
     guarded_with(context, context.ranks(), size, what)
 }
 
@@ -595,8 +603,8 @@ fn guarded_with(
     context: &Context,
     ranks: u32,
     size: u32,
-    what: impl Fn(&mut Rank, &Guarded) -> Result<(), Failure> + Sync,
-) -> Result<(), Failure> {
+    what: impl Fn(&mut Rank, &Guarded) -> Result + Sync,
+) -> Result {
     context.run_with(alcor::Options::default(), ranks, |rank| {
         let guarded = Guarded::new(context, rank, size, Rights::ALL)?;
         what(rank, &guarded)?;

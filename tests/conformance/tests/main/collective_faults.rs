@@ -14,8 +14,9 @@ use alcor::{
     Backend, Board, BoardLayer, Cluster, Error, LocalRank, NodeAddr, PageOffset, Port, PortLayer,
     Status,
 };
-use alcor_conformance::{Settings, Test, Verdict, run_test, tests};
+use alcor_conformance::tests;
 use alcor_cosim::CosimBackend;
+use alcor_test::{Settings, Test, Verdict, run_test};
 
 /// What is wrong with the collectives of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

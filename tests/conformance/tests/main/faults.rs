@@ -11,7 +11,8 @@ use alcor::soft::{SoftBoard, SoftConfig};
 use alcor::{
     Board, BoardLayer, Cycle, Error, LocalRank, NodeAddr, Opcode, PageOffset, Port, PortLayer, Wake,
 };
-use alcor_conformance::{Case, Settings, tests};
+use alcor_conformance::tests;
+use alcor_test::{Case, Settings};
 
 use crate::outcomes;
 

@@ -9,7 +9,7 @@ mod whole;
 use std::sync::Arc;
 
 use alcor::{Cluster, Error};
-use alcor_conformance::{Case, Event, Lane, Outcome, Settings, run_suite};
+use alcor_test::{Case, Event, Lane, Outcome, Settings, run_suite};
 
 /// Runs tests on boards of one backend; the outcomes are in the order of the cases.
 fn outcomes(

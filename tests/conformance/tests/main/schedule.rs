@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use alcor::soft::SoftBoard;
 use alcor::{Board, BoardLayer, Cluster, Error, LocalRank, PageOffset, Port, PortLayer};
-use alcor_conformance::{
-    Case, Event, Failure, Lane, Open, Outcome, Settings, Stop, Verdict, run_suite, run_test, tests,
+use alcor_conformance::tests;
+use alcor_test::{
+    Case, Event, Failure, Lane, Open, Outcome, Settings, Stop, Verdict, run_suite, run_test,
 };
 
 use crate::outcomes;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use alcor::{Backend, Backends, GlobalRank, Job, Rights};
-use alcor_conformance::{Case, Outcome, Settings, digest, tests};
+use alcor_conformance::tests;
 use alcor_cosim::{CosimBackend, SimCluster};
+use alcor_test::{Case, Outcome, Settings, digest};
 use alcor_test_repository::Repository;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

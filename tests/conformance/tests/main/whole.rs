@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use alcor::soft::{SoftBoard, SoftConfig};
 use alcor::{Board, BoardLayer};
-use alcor_conformance::{Case, Outcome, Settings, Unmet, Verdict, digest, run_test, tests};
+use alcor_conformance::tests;
+use alcor_test::{Case, Outcome, Settings, Unmet, Verdict, digest, run_test};
 
 use crate::outcomes;
 

@@ -4,10 +4,9 @@ use alcor::{
     Call, Collective, Communicator, Cycle, ElementType, GlobalRank, Operation, PageOffset, Path,
     Rank, Region, Request, SoftwareReason,
 };
+use alcor_test::{At, Context, Failure, Result, same, same_bytes};
 
 use super::sample::{Flavour, HARDWARE, Sample, bytes_of, reduced, vector, with_type};
-use crate::failure::{At, same, same_bytes};
-use crate::{Context, Failure};
 
 /// The collectives with data.
 pub(in crate::suite) const ALL: [Collective; 7] = [
@@ -130,7 +129,7 @@ impl<T: Sample> Area<T> {
         self.holds[at..at + bytes.len()].copy_from_slice(&bytes);
     }
 
-    fn write(&self, rank: &mut Rank) -> Result<(), Failure> {
+    fn write(&self, rank: &mut Rank) -> Result {
         Ok(rank.write(&self.whole, 0, &self.holds)?)
     }
 
@@ -199,7 +198,7 @@ impl Driver<'_> {
         rank: &mut Rank,
         communicator: &Communicator,
         case: &Case,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let under_way = self.start(rank, communicator, case)?;
         self.finish(rank, under_way)
     }
@@ -348,7 +347,7 @@ impl Driver<'_> {
         &self,
         rank: &mut Rank,
         under_way: UnderWay,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let UnderWay {
             request,
             place,
@@ -376,7 +375,7 @@ impl Driver<'_> {
         rank: &mut Rank,
         communicator: &Communicator,
         cases: impl IntoIterator<Item = Case>,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         for case in cases {
             self.run(rank, communicator, &case)?;
         }
@@ -385,7 +384,7 @@ impl Driver<'_> {
 }
 
 /// Waits for so many cycles, at least, whatever the hardware wants to tell.
-pub(in crate::suite) fn nap(rank: &mut Rank, cycles: u64) -> Result<(), Failure> {
+pub(in crate::suite) fn nap(rank: &mut Rank, cycles: u64) -> Result {
     let until = rank.now()?.0 + cycles;
     loop {
         let now = rank.now()?.0;

@@ -5,12 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use alcor::{
     Communicator, Error, GlobalRank, MessageStatus, Rank, Region, Request, Source, Tag,
 };
+use alcor_test::{Context, Failure, Result, same, same_bytes};
 use rand::Rng;
 
 use super::rules::{Ended, Received, Sent};
-use crate::failure::{same, same_bytes};
 use crate::suite::registration::idle;
-use crate::{Context, Failure};
 
 /// What a rank does.
 #[derive(Debug, Clone, Copy)]
@@ -319,7 +318,7 @@ impl Run<'_> {
         source: Option<GlobalRank>,
         tag: Option<u32>,
         room: u32,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let region = rank.alloc::<u8>(room as usize)?;
         let (from, which) = self.selectors(context, source, tag);
         let request = self.communicators[context].irecv(rank, from, which, &region)?;
@@ -333,7 +332,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn test(&mut self, rank: &mut Rank, which: usize) -> Result<(), Failure> {
+    fn test(&mut self, rank: &mut Rank, which: usize) -> Result {
         let Some(Some(posted)) = self.posted.get(which) else {
             return Ok(());
         };
@@ -348,7 +347,7 @@ impl Run<'_> {
     }
 
     /// Takes note of how a receive ended.
-    fn end(&mut self, rank: &mut Rank, posted: Posted) -> Result<(), Failure> {
+    fn end(&mut self, rank: &mut Rank, posted: Posted) -> Result {
         let status = match rank.wait_message(posted.request) {
             Err(Error::Truncated { found, .. }) => found,
             status => status?,
@@ -396,7 +395,7 @@ impl Run<'_> {
         context: usize,
         source: Option<GlobalRank>,
         tag: Option<u32>,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let (from, which) = self.selectors(context, source, tag);
         let Some(found) = self.communicators[context].iprobe(rank, from, which)? else {
             return Ok(());

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use alcor::GlobalRank;
+use alcor_test::{Result};
 
 /// A message that was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]

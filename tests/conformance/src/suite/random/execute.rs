@@ -6,13 +6,12 @@ use alcor::{
     GlobalRank, NodeAddr, Rank, Region, Request, Rights, Status, Transfer, TransferKind, Window,
     WindowName,
 };
+use alcor_test::{At, Result, refused, same, same_bytes};
 
 use super::plan::{Access, Completion, Local, Operation, Plan, Step};
-use crate::Failure;
-use crate::failure::{At, refused, same, same_bytes};
 
 /// Runs `plan` at `rank`.
-pub(super) fn execute(plan: &Plan, rank: &mut Rank) -> Result<(), Failure> {
+pub(super) fn execute(plan: &Plan, rank: &mut Rank) -> Result {
     let scratch = rank.alloc::<u8>(plan.scratch as usize)?;
     let mut executor = Executor {
         plan,
@@ -42,7 +41,7 @@ struct Executor<'a> {
 }
 
 impl Executor<'_> {
-    fn step(&mut self, rank: &mut Rank, number: usize, step: &Step) -> Result<(), Failure> {
+    fn step(&mut self, rank: &mut Rank, number: usize, step: &Step) -> Result {
         let place = format!("program {}, step {number}, {}", self.plan.number, rank.pid());
         match step {
             Step::Register {
@@ -101,7 +100,7 @@ impl Executor<'_> {
         rank: &mut Rank,
         place: String,
         operation: &Operation,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         match operation {
             Operation::Transfer {
                 access,
@@ -147,7 +146,7 @@ impl Executor<'_> {
         data: Option<&Vec<u8>>,
         status: Status,
         blocking: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let slot = match access.window {
             Ok(window) => self.windows[&window].slot(),
             Err(slot) => slot,
@@ -191,7 +190,7 @@ impl Executor<'_> {
     }
 
     /// Waits for a transfer, and compares what it brought.
-    fn finish(&self, rank: &mut Rank, under_way: UnderWay) -> Result<(), Failure> {
+    fn finish(&self, rank: &mut Rank, under_way: UnderWay) -> Result {
         let UnderWay {
             request,
             status,
@@ -211,7 +210,7 @@ impl Executor<'_> {
         rank: &mut Rank,
         place: &str,
         gets: Option<(u32, Vec<u8>)>,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let Some((at, data)) = gets else {
             return Ok(());
         };
@@ -225,7 +224,7 @@ impl Executor<'_> {
         rank: &mut Rank,
         completion: Completion,
         place: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let mut under_way = std::mem::take(&mut self.under_way);
         match completion {
             Completion::WaitAll => {}
@@ -245,7 +244,7 @@ impl Executor<'_> {
         under_way: Vec<UnderWay>,
         place: &str,
         fence: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let mut brought = Vec::new();
         for under_way in under_way {
             match under_way.status {
@@ -263,7 +262,7 @@ impl Executor<'_> {
         Ok(())
     }
 
-    fn fence(&mut self, rank: &mut Rank, fence: bool, place: &str) -> Result<(), Failure> {
+    fn fence(&mut self, rank: &mut Rank, fence: bool, place: &str) -> Result {
         let under_way = std::mem::take(&mut self.under_way);
         self.flush(rank, under_way, place, fence)?;
         if !fence {
@@ -277,7 +276,7 @@ impl Executor<'_> {
         rank: &mut Rank,
         memory: &[(usize, Vec<u8>)],
         place: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         for (window, expected) in memory {
             let found = rank.read_vec(self.windows[window].region())?;
             same_bytes(format_args!("{place}: window {window}"), expected, &found)?;

@@ -1,11 +1,11 @@
 //! Writes programs whose outcome is determined, and says what it is.
 
 use alcor::{BoardInfo, Rights, Status, TransferKind};
+use alcor_test::{Context, Result};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 
-use crate::Context;
 
 /// How long a program is.
 #[derive(Debug, Clone, Copy)]

@@ -65,7 +65,7 @@ pub enum Unmet {
     SteadyTime,
 }
 
-/// A test of the suite.
+/// A test, as [`alcor_test`](crate::alcor_test) makes it.
 #[derive(Debug)]
 pub struct Test {
     /// Its name: module and test, as in `put.large_block`.
@@ -78,11 +78,21 @@ pub struct Test {
     pub needs: &'static [Capability],
     /// Whether it counts on time to stand still while host code runs.
     pub steady: bool,
+    /// The line of its source.
+    pub line: u32,
     /// What it does.
     pub body: fn(&Context) -> Result<(), Failure>,
 }
 
 impl Test {
+    /// The module of its name.
+    #[must_use]
+    pub fn module(&self) -> &'static str {
+        self.name
+            .split_once('.')
+            .map_or(self.name, |(module, _)| module)
+    }
+
     /// Whether boards, which all say this of themselves, have what the test needs.
     ///
     /// # Errors
@@ -112,44 +122,65 @@ pub fn seed_of(seed: u64, name: &str) -> u64 {
     mix(seed, name.as_bytes())
 }
 
-/// Writes tests and lists them, both at once:
-///
-/// ```text
-/// tests! {
-///     put: Rma;
-///
-///     /// What the test shows.
-///     large_block(context, ranks >= 2) { ... }
-/// }
-/// ```
-///
-/// makes the test `put.large_block`, which needs an RMA coprocessor. The body returns
-/// `Result<(), Failure>`. A test that counts on time to stand still while host code runs says so:
-/// `patience(context, ranks >= 2; steady)`.
-macro_rules! tests {
-    (@is) => { false };
-    (@is steady) => { true };
-    ($module:ident: $($need:ident)+; $(
-        $(#[doc = $summary:literal])+
-        $name:ident($context:ident, ranks >= $ranks:literal $(; $time:ident)?) $body:block
-    )+) => {
-        const NEEDS: &[$crate::Capability] = &[$($crate::Capability::$need),+];
+/// A test that [`alcor_test`](crate::alcor_test) has listed.
+pub struct Registered(pub &'static Test);
 
-        /// The tests of this module.
-        pub(crate) const TESTS: &[$crate::Test] = &[$(
-            $crate::Test {
-                name: concat!(stringify!($module), ".", stringify!($name)),
-                summary: concat!($($summary),+).trim_ascii_start(),
-                ranks: $ranks,
-                needs: NEEDS,
-                steady: $crate::test::tests!(@is $($time)?),
-                body: $name,
-            },
-        )+];
-        $(
-            $(#[doc = $summary])+
-            fn $name($context: &$crate::Context) -> Result<(), $crate::Failure> $body
-        )+
-    };
+inventory::collect!(Registered);
+
+/// The tests of this program, module by module in the order of their names, and those of a module in the order of
+/// their source.
+#[must_use]
+pub fn registered() -> Vec<&'static Test> {
+    let mut tests: Vec<_> = inventory::iter::<Registered>().map(|it| it.0).collect();
+    tests.sort_by_key(|test| (test.module(), test.line));
+    tests
 }
-pub(crate) use tests;
+
+/// The last module of a path.
+const fn last(path: &str) -> &[u8] {
+    let mut bytes = path.as_bytes();
+    let mut place = bytes.len();
+    while place > 0 {
+        place -= 1;
+        if bytes[place] == b':' {
+            bytes = bytes.split_at(place + 1).1;
+            break;
+        }
+    }
+    bytes
+}
+
+/// The length of a test's name.
+pub const fn length(module: &str, function: &str) -> usize {
+    last(module).len() + 1 + function.len()
+}
+
+/// A test's name: the module's last name and the function's.
+pub const fn join<const LENGTH: usize>(module: &str, function: &str) -> [u8; LENGTH] {
+    let (module, function) = (last(module), function.as_bytes());
+    let mut name = [b'.'; LENGTH];
+    let (before, rest) = name.split_at_mut(module.len());
+    before.copy_from_slice(module);
+    rest.split_at_mut(1).1.copy_from_slice(function);
+    name
+}
+
+/// The text of a name.
+pub const fn text(name: &[u8]) -> &str {
+    match str::from_utf8(name) {
+        Ok(text) => text,
+        Err(_) => panic!("the parts are text"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_the_last_module_and_the_function() {
+        const NAME: [u8; length("a::put", "typed")] = join("a::put", "typed");
+        assert_eq!(text(&NAME), "put.typed");
+        assert_eq!(&join::<3>("a", "b"), b"a.b");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod commands;
 mod recorder;
+pub mod uri;
 mod view;
 mod waits;
 
@@ -12,11 +13,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use alcor::{Cluster, Error};
-use alcor_conformance::{Case, Failure, Outcome, Settings, Test, Verdict, run_test_within};
 
-use super::args::WavesWhen;
-use super::lane::Lane;
-use crate::backends;
+use crate::{Failure, Outcome, Settings, Test, Verdict, run_test_within};
 use recorder::{RankLog, Recorder};
 use view::{At, View};
 use waits::Waits;
@@ -37,9 +35,42 @@ const WAVES: &str = "waves.fst";
 /// Cycles that waves go on after a failure: to see what did come, too late.
 const AFTER: u64 = 100;
 
+/// Cycles before a failure at which its waves begin, by default.
+pub const WAVES_CYCLES: u64 = 10_000;
+
+/// The waves of a test that is explained.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Waves {
+    /// There are none.
+    Never,
+    /// They are recorded in a run of their own.
+    OnFailure,
+    /// The whole test has been recorded, in this file.
+    Recorded(PathBuf),
+}
+
+/// How a failure is explained.
+pub struct Explainer<'a> {
+    /// The URI of the board.
+    pub backend: &'a str,
+    /// Opens boards.
+    pub open: &'a dyn Fn(&str) -> Result<Cluster, Error>,
+    /// How the test was run.
+    pub settings: Settings,
+    /// The folder of the explanation.
+    pub folder: PathBuf,
+    /// The waves.
+    pub waves: Waves,
+    /// Cycles before the failure at which waves begin.
+    pub waves_cycles: u64,
+    /// The command that repeats the test.
+    pub repeat: String,
+}
+
 /// What was found out about a failure.
 #[derive(Debug)]
 pub struct Explanation {
+    /// The folder.
     pub folder: PathBuf,
     /// What lies there.
     pub files: Vec<String>,
@@ -51,27 +82,13 @@ pub struct Explanation {
     at: Option<(u64, u64)>,
 }
 
-/// The URI of boards that record the waves of a test from its start to its end.
-pub fn uri_with_waves(lane: &Lane, board: &str, case: Case) -> Result<String, Error> {
-    backends::with_waves(board, &lane.waves_file(case)).map_err(Error::program)
-}
-
 /// Whether a failure can be explained. A test that has exceeded its time limit would do so again.
+#[must_use]
 pub fn is_explicable(outcome: &Outcome) -> bool {
     match &outcome.verdict {
         Verdict::Failed(failure) => !matches!(**failure, Failure::TimedOut { .. }),
         _ => false,
     }
-}
-
-/// The places of the failures that are explained.
-pub fn explained(lane: &Lane, outcomes: &[Outcome]) -> Vec<usize> {
-    let failed = outcomes.iter().enumerate();
-    failed
-        .filter(|(_, outcome)| is_explicable(outcome))
-        .map(|(place, _)| place)
-        .take(lane.explain)
-        .collect()
 }
 
 /// What the second run of a test came to.
@@ -106,60 +123,76 @@ impl Again {
     }
 }
 
-/// Explains a failure.
-pub fn explain(lane: &Lane, outcome: &Outcome) -> Explanation {
-    let mut explanation = Explanation {
-        folder: lane.failure_folder(outcome),
-        files: Vec::new(),
-        notes: Vec::new(),
-        waits: None,
-        at: None,
-    };
-    if let Err(error) = empty(&explanation.folder) {
-        explanation.note(format!("nothing can be left: {error}"));
-        return explanation;
+impl Explainer<'_> {
+    /// Explains a failure: runs the test again, and writes what is seen of it into the folder.
+    #[must_use]
+    pub fn explain(&self, outcome: &Outcome) -> Explanation {
+        let mut explanation = Explanation {
+            folder: self.folder.clone(),
+            files: Vec::new(),
+            notes: Vec::new(),
+            waits: None,
+            at: None,
+        };
+        if let Err(error) = empty(&explanation.folder) {
+            explanation.note(format!("nothing can be left: {error}"));
+            return explanation;
+        }
+        match self.run_again(outcome) {
+            Err(error) => explanation.note(format!("the test can't be run again: {error}")),
+            Ok(again) => {
+                if !again.outcome.verdict.is_failed() {
+                    explanation.note(format!(
+                        "run again, the test {}",
+                        again.outcome.verdict.word()
+                    ));
+                } else if again.verdict != outcome.verdict.to_string() {
+                    explanation.note(format!("run again, it {}", again.verdict));
+                }
+                explanation.at = Some((again.cycle(), again.resets));
+                explanation.leave("commands.txt", &commands_text(&again));
+                if let Some(waits) = again
+                    .error()
+                    .and_then(|error| Waits::of(error, &again.logs))
+                {
+                    let text = waits.to_string();
+                    explanation.leave("waits.txt", &text);
+                    explanation.leave("waits.dot", &waits.dot());
+                    explanation.waits = Some(text);
+                }
+                if explanation.folder.join(PACKETS).is_file() {
+                    explanation.files.push(PACKETS.to_owned());
+                }
+                explanation.waves(self, outcome, &again);
+            }
+        }
+        let text = explanation.text(self, outcome);
+        explanation.leave("failure.txt", &text);
+        explanation
     }
-    match run_again(lane, outcome, &explanation.folder) {
-        Err(error) => explanation.note(format!("the test can't be run again: {error}")),
-        Ok(again) => {
-            if !again.outcome.verdict.is_failed() {
-                explanation.note(format!(
-                    "run again, the test {}",
-                    again.outcome.verdict.word()
-                ));
-            } else if again.verdict != outcome.verdict.to_string() {
-                explanation.note(format!("run again, it {}", again.verdict));
-            }
-            explanation.at = Some((again.cycle(), again.resets));
-            explanation.leave("commands.txt", &commands_text(&again));
-            if let Some(waits) = again
-                .error()
-                .and_then(|error| Waits::of(error, &again.logs))
-            {
-                let text = waits.to_string();
-                explanation.leave("waits.txt", &text);
-                explanation.leave("waits.dot", &waits.dot());
-                explanation.waits = Some(text);
-            }
-            if explanation.folder.join(PACKETS).is_file() {
-                explanation.files.push(PACKETS.to_owned());
-            }
-            explanation.waves(lane, outcome, &again);
+
+    /// Runs a test as it was run, and records what its ranks post and, where the backend can, the packets, which are in
+    /// the folder afterwards.
+    fn run_again(&self, outcome: &Outcome) -> Result<Again, Error> {
+        let with_packets = uri::with_packets(self.backend, &self.folder.join(PACKETS));
+        let uri = with_packets.as_deref().unwrap_or(self.backend);
+        let cluster = (self.open)(uri)?;
+        let mut again = observe(&cluster, outcome.test, &self.settings(outcome))?;
+        again.verdict = again.verdict.replace(uri, self.backend);
+        Ok(again)
+    }
+
+    fn settings(&self, outcome: &Outcome) -> Settings {
+        Settings {
+            seed: outcome.run_seed,
+            ..self.settings
         }
     }
-    let text = explanation.text(lane, outcome);
-    explanation.leave("failure.txt", &text);
-    explanation
-}
 
-/// Runs a test as it was run, and records what its ranks post and, where the backend can, the packets, which are in `folder` afterwards.
-fn run_again(lane: &Lane, outcome: &Outcome, folder: &Path) -> Result<Again, Error> {
-    let with_packets = backends::with_packets(&lane.backend, &folder.join(PACKETS));
-    let uri = with_packets.as_deref().unwrap_or(&lane.backend);
-    let cluster = backends::open(uri)?;
-    let mut again = observe(&cluster, outcome.test, &settings(lane, outcome))?;
-    again.verdict = again.verdict.replace(uri, &lane.backend);
-    Ok(again)
+    /// The first cycle of waves that end with a failure.
+    fn first_cycle(&self, again: &Again) -> u64 {
+        again.cycle().saturating_sub(self.waves_cycles)
+    }
 }
 
 /// Runs a test on boards that record what its ranks post.
@@ -180,18 +213,6 @@ fn observe(cluster: &Cluster, test: &'static Test, settings: &Settings) -> Resul
         end: recorder.end(),
         steady: boards.iter().all(|board| board.time_stands_still()),
     })
-}
-
-fn settings(lane: &Lane, outcome: &Outcome) -> Settings {
-    Settings {
-        seed: outcome.run_seed,
-        ..lane.settings()
-    }
-}
-
-/// The first cycle of waves that end with a failure.
-fn first_cycle(lane: &Lane, again: &Again) -> u64 {
-    again.cycle().saturating_sub(lane.waves_cycles)
 }
 
 /// Makes a folder, and takes away what an earlier failure has left there.
@@ -244,22 +265,14 @@ impl Explanation {
     }
 
     /// Leaves waves of the cycles before the failure, and what shows them.
-    fn waves(&mut self, lane: &Lane, outcome: &Outcome, again: &Again) {
-        let traces = match lane.waves() {
-            WavesWhen::Never => return,
-            WavesWhen::Always => {
-                let case = Case {
-                    test: outcome.test,
-                    seed: outcome.run_seed,
-                };
-                traces(&lane.waves_file(case))
-            }
-            WavesWhen::OnFailure if !again.outcome.verdict.is_failed() => return,
-            WavesWhen::OnFailure => self.record_waves(lane, outcome, again),
-        };
-        let at = match lane.waves() {
-            WavesWhen::Always => At::BeforeEnd(again.end - again.cycle()),
-            _ => At::AfterStart(again.cycle() - first_cycle(lane, again)),
+    fn waves(&mut self, explainer: &Explainer<'_>, outcome: &Outcome, again: &Again) {
+        let (traces, at) = match &explainer.waves {
+            Waves::Recorded(file) => (traces(file), At::BeforeEnd(again.end - again.cycle())),
+            Waves::OnFailure if again.outcome.verdict.is_failed() => (
+                self.record_waves(explainer, outcome, again),
+                At::AfterStart(again.cycle() - explainer.first_cycle(again)),
+            ),
+            Waves::Never | Waves::OnFailure => return,
         };
         for trace in traces {
             let stem = trace.file_stem().unwrap_or_default().to_string_lossy();
@@ -278,10 +291,15 @@ impl Explanation {
     }
 
     /// Runs the test once more, with waves of the cycles before the failure.
-    fn record_waves(&mut self, lane: &Lane, outcome: &Outcome, again: &Again) -> Vec<PathBuf> {
+    fn record_waves(
+        &mut self,
+        explainer: &Explainer<'_>,
+        outcome: &Outcome,
+        again: &Again,
+    ) -> Vec<PathBuf> {
         let file = self.folder.join(WAVES);
-        let from = first_cycle(lane, again);
-        let uri = match backends::with_waves(&lane.backend, &file) {
+        let from = explainer.first_cycle(again);
+        let uri = match uri::with_waves(explainer.backend, &file) {
             Ok(uri) => {
                 let (reset, to) = (again.resets, again.cycle() + AFTER);
                 format!("{uri}&waves-reset={reset}&waves-from={from}&waves-to={to}")
@@ -291,7 +309,7 @@ impl Explanation {
                 return Vec::new();
             }
         };
-        let board = match backends::open(&uri) {
+        let board = match (explainer.open)(&uri) {
             Ok(board) => board,
             Err(error) => {
                 self.note(format!("no waves: {error}"));
@@ -299,9 +317,9 @@ impl Explanation {
             }
         };
         // The traces are closed when the board is.
-        let third = run_test_within(outcome.test, board, &settings(lane, outcome));
+        let third = run_test_within(outcome.test, board, &explainer.settings(outcome));
         // What failed may name the board, which has another name with waves.
-        let verdict = third.verdict.to_string().replace(&uri, &lane.backend);
+        let verdict = third.verdict.to_string().replace(&uri, explainer.backend);
         if verdict != again.verdict {
             self.note(format!("with waves, the test {verdict}"));
         }
@@ -319,16 +337,16 @@ impl Explanation {
     }
 
     /// What the folder holds, and how to see it.
-    fn text(&self, lane: &Lane, outcome: &Outcome) -> String {
+    fn text(&self, explainer: &Explainer<'_>, outcome: &Outcome) -> String {
         let mut text = format!(
             "{} {}\n\nbackend {}, {} tier, seed {}, its own seed 0x{:016x}\nrepeat: {}\n",
             outcome.test.name,
             outcome.verdict,
-            lane.backend,
-            lane.tier(),
+            explainer.backend,
+            explainer.settings.tier,
             outcome.run_seed,
             outcome.seed,
-            lane.repeat(outcome)
+            explainer.repeat
         );
         if let Some((cycle, resets)) = self.at {
             let _ = writeln!(
@@ -341,7 +359,7 @@ impl Explanation {
         }
         text.push('\n');
         for file in &self.files {
-            let what = what(lane, file);
+            let what = what(explainer.waves_cycles, file);
             let _ = writeln!(text, "{file:14}  {what}");
         }
         text
@@ -349,7 +367,8 @@ impl Explanation {
 }
 
 /// What a file of an explanation has, or the command that shows it.
-pub fn what(lane: &Lane, file: &str) -> String {
+#[must_use]
+pub fn what(waves_cycles: u64, file: &str) -> String {
     match (file, file.rsplit_once('.')) {
         ("failure.txt", _) => "the message, the cycle, and what is here".to_owned(),
         ("commands.txt", _) => "the last commands of each rank".to_owned(),
@@ -357,10 +376,7 @@ pub fn what(lane: &Lane, file: &str) -> String {
         ("waits.txt", _) => "who waits for whom".to_owned(),
         ("waits.dot", _) => "the same as a graph: dot -Tsvg waits.dot".to_owned(),
         (_, Some((_, "fst"))) => {
-            format!(
-                "waves, from {} cycles before the failure on",
-                lane.waves_cycles
-            )
+            format!("waves, from {waves_cycles} cycles before the failure on")
         }
         (_, Some((stem, "gtkw"))) => format!("gtkwave {stem}.fst {file}"),
         (_, Some((stem, "sucl"))) => format!("surfer {stem}.fst --command-file {file}"),
@@ -369,6 +385,7 @@ pub fn what(lane: &Lane, file: &str) -> String {
 }
 
 /// The file that was named, or those of boards that are joined: the same with their numbers.
+#[must_use]
 pub fn traces(file: &Path) -> Vec<PathBuf> {
     if file.is_file() {
         return vec![file.to_owned()];
@@ -385,10 +402,12 @@ pub fn traces(file: &Path) -> Vec<PathBuf> {
 mod tests {
     use std::sync::Arc;
 
+    use crate::{Context, after, same};
     use alcor::abi::command;
     use alcor::soft::SoftBoard;
-    use alcor::{Board, BoardLayer, LocalRank, Opcode, PageOffset, Port, PortLayer, Result};
-    use alcor_conformance::tests;
+    use alcor::{
+        Board, BoardLayer, LocalRank, Opcode, PageOffset, Port, PortLayer, Result, Rights,
+    };
 
     use super::*;
 
@@ -418,11 +437,36 @@ mod tests {
         }
     }
 
+    fn put(context: &Context) -> crate::Result {
+        context.run(|rank| {
+            let region = rank.alloc::<u32>(2)?;
+            let window = rank.register(&region, Rights::ALL)?;
+            let to = after(rank, 1);
+            rank.put_slice(&window, to, 0, &[1, u32::MAX])?;
+            rank.fence()?;
+            same(
+                "the window",
+                vec![1, u32::MAX],
+                rank.read_vec(window.region())?,
+            )
+        })?;
+        Ok(())
+    }
+
+    static PUT: Test = Test {
+        name: "explain.put",
+        summary: "Each rank puts to the next.",
+        ranks: 2,
+        needs: &[],
+        steady: false,
+        line: 1,
+        body: put,
+    };
+
     #[test]
     fn a_test_that_finds_wrong_data_has_its_commands_told_and_no_graph() {
-        let test = tests().find(|test| test.name == "put.typed").unwrap();
         let lossy: Arc<dyn Board> = Arc::new(Lossy(SoftBoard::new(2)));
-        let again = observe(&lossy.into(), test, &Settings::default()).unwrap();
+        let again = observe(&lossy.into(), &PUT, &Settings::default()).unwrap();
         assert!(again.outcome.verdict.is_failed());
         assert!(again.error().is_none());
         assert!(again.end > 0 && again.cycle() == again.end);

@@ -1,5 +1,6 @@
 //! What a test's body has at hand.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alcor::abi::board;
@@ -10,7 +11,7 @@ use alcor::{
 use rand_chacha::ChaCha8Rng;
 
 use crate::noise::{generator, noise};
-use crate::{Failure, Settings};
+use crate::{Failure, Result, Settings};
 
 /// How thorough a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,6 +21,15 @@ pub enum Tier {
     Quick,
     /// Ten times as much where that makes sense.
     Full,
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Tier::Quick => "quick",
+            Tier::Full => "full",
+        })
+    }
 }
 
 /// What the runs of a test came to.
@@ -93,18 +103,21 @@ impl Context {
 
     /// Bytes of node memory, from its start, that tests of this tier work with; beside them, they
     /// may have a look at its end.
-    pub(crate) fn memory(&self) -> u32 {
+    #[must_use]
+    pub fn memory(&self) -> u32 {
         let bytes = self.info.node_bytes;
         self.scale(bytes.min(QUICK_MEMORY), bytes)
     }
 
     /// The boards.
-    pub(crate) fn cluster(&self) -> &Cluster {
+    #[must_use]
+    pub fn cluster(&self) -> &Cluster {
         &self.cluster
     }
 
     /// The board of a rank, and the rank's number there.
-    pub(crate) fn place(&self, rank: u32) -> (Arc<dyn Board>, LocalRank) {
+    #[must_use]
+    pub fn place(&self, rank: u32) -> (Arc<dyn Board>, LocalRank) {
         let board = &self.cluster.boards()[(rank / self.info.ranks) as usize];
         (Arc::clone(board), LocalRank(rank % self.info.ranks))
     }
@@ -148,31 +161,36 @@ impl Context {
         noise(self.seed, purpose, length)
     }
 
-    /// Runs `program` on all ranks.
-    pub(crate) fn run<T: Send>(
-        &self,
-        program: impl Fn(&mut Rank) -> Result<T, Failure> + Sync,
-    ) -> Result<Vec<T>, Failure> {
+    /// Runs `program` on all ranks, each in a thread of its own, and returns what they return, by rank.
+    ///
+    /// # Errors
+    /// The failure of the rank that failed first, or why the run could not begin or end.
+    pub fn run<T: Send>(&self, program: impl Fn(&mut Rank) -> Result<T> + Sync) -> Result<Vec<T>> {
         self.run_with(self.options, self.ranks(), program)
     }
 
-    /// Runs `program` on so many ranks.
-    pub(crate) fn run_with<T: Send>(
+    /// Runs `program` on so many ranks, with options of its own.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_with<T: Send>(
         &self,
         options: Options,
         ranks: u32,
-        program: impl Fn(&mut Rank) -> Result<T, Failure> + Sync,
-    ) -> Result<Vec<T>, Failure> {
-        self.attempt(options, ranks, program)
-            .map_err(Failure::from_run)
+        program: impl Fn(&mut Rank) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        self.attempt(options, ranks, program).map_err(Failure::from)
     }
 
-    /// Runs `program` on so many ranks; it may fail.
-    pub(crate) fn attempt<T: Send>(
+    /// Runs `program` on so many ranks; for a test of how a run fails.
+    ///
+    /// # Errors
+    /// What the run failed with, as the library says it.
+    pub fn attempt<T: Send>(
         &self,
         options: Options,
         ranks: u32,
-        program: impl Fn(&mut Rank) -> Result<T, Failure> + Sync,
+        program: impl Fn(&mut Rank) -> Result<T> + Sync,
     ) -> Result<Vec<T>, JobError> {
         let ended = Job::with_options(&self.cluster, options)
             .map_err(|source| JobError::NotStarted {
@@ -211,11 +229,13 @@ impl Context {
 }
 
 /// The rank `steps` after this one.
-pub(crate) fn after(rank: &Rank, steps: u32) -> GlobalRank {
+#[must_use]
+pub fn after(rank: &Rank, steps: u32) -> GlobalRank {
     GlobalRank((rank.pid().0 + steps) % rank.nprocs())
 }
 
 /// The rank `steps` before this one.
-pub(crate) fn before(rank: &Rank, steps: u32) -> GlobalRank {
+#[must_use]
+pub fn before(rank: &Rank, steps: u32) -> GlobalRank {
     after(rank, rank.nprocs() - steps % rank.nprocs())
 }

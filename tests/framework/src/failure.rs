@@ -29,7 +29,7 @@ pub enum Failure {
     },
     /// A run ended in a way that no rank's own failure explains.
     #[error("expected the run to end well, found: {0}")]
-    Run(#[from] JobError),
+    Run(#[source] JobError),
     /// The test's body panicked.
     #[error("expected the test to return, found a panic: {0}")]
     Panicked(String),
@@ -42,6 +42,9 @@ pub enum Failure {
         doing: String,
     },
 }
+
+/// What a test returns.
+pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
 impl From<Error> for Failure {
     fn from(source: Error) -> Failure {
@@ -63,7 +66,9 @@ impl Failure {
         }
     }
 
-    pub(crate) fn new(place: impl Display, expected: impl Display, found: impl Display) -> Failure {
+    /// Something is not as it has to be.
+    #[must_use]
+    pub fn new(place: impl Display, expected: impl Display, found: impl Display) -> Failure {
         Failure::Differs {
             place: place.to_string(),
             expected: expected.to_string(),
@@ -71,16 +76,18 @@ impl Failure {
         }
     }
 
-    /// As a rank's program returns it; [`Failure::from_run`] takes it out again.
+    /// As a rank's program returns it; `From<JobError>` takes it out again.
     pub(crate) fn into_error(self) -> Error {
         match self {
             Failure::Library { place, source } if place == "in the library" => source,
             failure => Error::program(failure),
         }
     }
+}
 
-    /// What a run failed with: the failure of a rank's program, where that was the cause.
-    pub(crate) fn from_run(error: JobError) -> Failure {
+/// What a run failed with: the failure of a rank's program, where that was the cause.
+impl From<JobError> for Failure {
+    fn from(error: JobError) -> Failure {
         match error {
             JobError::Failed {
                 board,
@@ -100,12 +107,16 @@ impl Failure {
 }
 
 /// Says where the library failed.
-pub(crate) trait At<T> {
-    fn at(self, place: impl Display) -> Result<T, Failure>;
+pub trait At<T> {
+    /// The value, or a failure that has the place.
+    ///
+    /// # Errors
+    /// If the call failed.
+    fn at(self, place: impl Display) -> Result<T>;
 }
 
 impl<T> At<T> for alcor::Result<T> {
-    fn at(self, place: impl Display) -> Result<T, Failure> {
+    fn at(self, place: impl Display) -> Result<T> {
         self.map_err(|source| Failure::Library {
             place: place.to_string(),
             source,
@@ -114,11 +125,10 @@ impl<T> At<T> for alcor::Result<T> {
 }
 
 /// Fails unless `found` is `expected`.
-pub(crate) fn same<T: PartialEq + Debug>(
-    place: impl Display,
-    expected: T,
-    found: T,
-) -> Result<(), Failure> {
+///
+/// # Errors
+/// [`Failure::Differs`], with the place, the expected and the found value.
+pub fn same<T: PartialEq + Debug>(place: impl Display, expected: T, found: T) -> Result {
     if found == expected {
         return Ok(());
     }
@@ -130,12 +140,15 @@ pub(crate) fn same<T: PartialEq + Debug>(
 }
 
 /// Fails unless `holds`.
-pub(crate) fn holds(
+///
+/// # Errors
+/// [`Failure::Differs`], with the place, the expected and the found value.
+pub fn holds(
     place: impl Display,
     expected: impl Display,
     holds: bool,
     found: impl Display,
-) -> Result<(), Failure> {
+) -> Result {
     if holds {
         return Ok(());
     }
@@ -143,11 +156,10 @@ pub(crate) fn holds(
 }
 
 /// Fails unless the bytes are the same; shows the first that are not.
-pub(crate) fn same_bytes(
-    place: impl Display,
-    expected: &[u8],
-    found: &[u8],
-) -> Result<(), Failure> {
+///
+/// # Errors
+/// [`Failure::Differs`], with the place, the expected and the found value.
+pub fn same_bytes(place: impl Display, expected: &[u8], found: &[u8]) -> Result {
     same(
         format_args!("{place}: number of bytes"),
         expected.len(),
@@ -171,11 +183,10 @@ pub(crate) fn same_bytes(
 }
 
 /// Fails unless the hardware refused with `status`, and the error says so.
-pub(crate) fn refused<T>(
-    place: impl Display,
-    status: Status,
-    result: alcor::Result<T>,
-) -> Result<(), Failure> {
+///
+/// # Errors
+/// [`Failure::Differs`], with the place, the expected and the found value.
+pub fn refused<T>(place: impl Display, status: Status, result: alcor::Result<T>) -> Result {
     let expected = format!("a refusal with {status:?}");
     match result {
         Ok(_) => Err(Failure::new(place, expected, "success")),
@@ -191,12 +202,15 @@ pub(crate) fn refused<T>(
 }
 
 /// Fails unless the call failed as `is_expected` has it.
-pub(crate) fn fails<T>(
+///
+/// # Errors
+/// [`Failure::Differs`], with the place, the expected and the found value.
+pub fn fails<T>(
     place: impl Display,
     expected: &str,
     is_expected: impl FnOnce(&Error) -> bool,
     result: alcor::Result<T>,
-) -> Result<(), Failure> {
+) -> Result {
     match result {
         Ok(_) => Err(Failure::new(place, expected, "success")),
         Err(error) if is_expected(&error) => Ok(()),

@@ -1,0 +1,247 @@
+//! How a test of Rust runs a test on a board.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use alcor::soft::Soft;
+use alcor::{Backends, Cluster};
+use alcor_cosim::CosimBackend;
+use alcor_shm::ShmBackend;
+use alcor_xdma::XdmaBackend;
+
+use crate::explain::uri::check_waves;
+use crate::explain::{Explainer, WAVES_CYCLES, Waves, is_explicable};
+use crate::{Outcome, Settings, Test, Tier, Verdict, run_test_within};
+
+/// How tests are run.
+#[derive(Debug, PartialEq)]
+struct Plan {
+    backend: String,
+    settings: Settings,
+    waves: Waves,
+    report: PathBuf,
+}
+
+/// A variable of the environment has a value that it can't have.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[error("{name} is `{value}`; it has to be {expected}")]
+struct Wrong {
+    name: &'static str,
+    value: String,
+    expected: &'static str,
+}
+
+const BACKEND: &str = "cosim:rma4";
+
+impl Plan {
+    /// The plan that the environment asks for; a variable that is empty counts as none.
+    fn of(value: impl Fn(&str) -> Option<String>) -> Result<Plan, Wrong> {
+        let get = |name: &str| value(name).filter(|value| !value.is_empty());
+        let backend = get("ALCOR_TEST_BACKEND").unwrap_or_else(|| BACKEND.to_owned());
+        fn parsed<T>(
+            name: &'static str,
+            value: Option<String>,
+            expected: &'static str,
+            parse: impl Fn(&str) -> Option<T>,
+        ) -> Result<Option<T>, Wrong> {
+            let wrong = |value| Wrong {
+                name,
+                value,
+                expected,
+            };
+            let value = value.map(|value| parse(&value).ok_or_else(|| wrong(value)));
+            value.transpose()
+        }
+        let number = |text: &str| match text.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok(),
+            None => text.parse().ok(),
+        };
+        let seconds = |text: &str| {
+            let seconds = text.parse().ok().filter(|seconds| *seconds > 0.0)?;
+            Duration::try_from_secs_f64(seconds).ok()
+        };
+        let default = Settings::default();
+        let seed = "ALCOR_TEST_SEED";
+        let tier = "ALCOR_TEST_TIER";
+        let watchdog = "ALCOR_TEST_WATCHDOG";
+        let timeout = "ALCOR_TEST_TIMEOUT";
+        let waves = "ALCOR_TEST_WAVES";
+        Ok(Plan {
+            settings: Settings {
+                seed: parsed(seed, get(seed), "a number, also as 0x...", number)?.unwrap_or(1),
+                tier: parsed(tier, get(tier), "`quick` or `full`", |text| match text {
+                    "quick" => Some(Tier::Quick),
+                    "full" => Some(Tier::Full),
+                    _ => None,
+                })?
+                .unwrap_or_default(),
+                watchdog_cycles: parsed(watchdog, get(watchdog), "a number of cycles", |text| {
+                    number(text).filter(|cycles| *cycles > 0)
+                })?
+                .unwrap_or(default.watchdog_cycles),
+                time_limit: Some(
+                    parsed(
+                        timeout,
+                        get(timeout),
+                        "a number of seconds above 0",
+                        seconds,
+                    )?
+                    .unwrap_or(Duration::from_secs(600)),
+                ),
+                ..default
+            },
+            waves: parsed(
+                waves,
+                get(waves),
+                "`never` or `on-failure`",
+                |text| match text {
+                    "never" => Some(Waves::Never),
+                    "on-failure" => Some(Waves::OnFailure),
+                    _ => None,
+                },
+            )?
+            .unwrap_or(match check_waves(&backend) {
+                Ok(()) => Waves::OnFailure,
+                Err(_) => Waves::Never,
+            }),
+            report: get("ALCOR_TEST_REPORT").map_or_else(
+                || Path::new("target/alcor-report").to_owned(),
+                PathBuf::from,
+            ),
+            backend,
+        })
+    }
+}
+
+fn open(uri: &str) -> Result<Cluster, alcor::Error> {
+    Backends::new()
+        .with(XdmaBackend::new())
+        .with(CosimBackend::new())
+        .with(ShmBackend)
+        .with(Soft)
+        .open(uri)
+}
+
+/// Runs a test as the environment says, and explains its failure; what [`alcor_test`](crate::alcor_test) makes of a test for
+/// Rust's harness.
+///
+/// # Panics
+/// If the test fails, if it can't be run, or if the board lacks what it needs and `ALCOR_SKIPS` names no file.
+#[track_caller]
+pub fn run_or_panic(test: &'static Test) {
+    let plan = Plan::of(|name| env::var(name).ok()).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let cluster = open(&plan.backend).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = run_test_within(test, cluster, &plan.settings);
+    match &outcome.verdict {
+        Verdict::Passed => {}
+        Verdict::Skipped(unmet) => {
+            let skips = env::var_os(alcor_skips::FILE).is_some_and(|file| !file.is_empty());
+            let (name, board) = (test.name, &plan.backend);
+            assert!(
+                skips,
+                "{name} can't run on {board}: it {unmet}. ALCOR_TEST_BACKEND names another board; where {} names a file, \
+                 such a test is skipped, and the file has the reason",
+                alcor_skips::FILE
+            );
+            alcor_skips::skip(&format!("{name} on {board}: {unmet}"));
+        }
+        Verdict::Failed(_) | Verdict::NotRun(_) => panic!("{}", plan.text(&outcome)),
+    }
+}
+
+impl Plan {
+    /// A failure, and where its explanation is.
+    fn text(&self, outcome: &Outcome) -> String {
+        let name = outcome.test.name;
+        let mut text = format!(
+            "{name} {}\nbackend {}, {} tier, seed {}, its own seed 0x{:016x}",
+            outcome.verdict, self.backend, self.settings.tier, outcome.run_seed, outcome.seed
+        );
+        if !is_explicable(outcome) {
+            return text;
+        }
+        let explainer = Explainer {
+            backend: &self.backend,
+            open: &open,
+            settings: self.settings,
+            folder: self.report.join(name),
+            waves: self.waves.clone(),
+            waves_cycles: WAVES_CYCLES,
+            repeat: self.repeat(outcome),
+        };
+        let explanation = explainer.explain(outcome);
+        if let Some(waits) = &explanation.waits {
+            text += &format!("\n{waits}");
+        }
+        for note in &explanation.notes {
+            text += &format!("\nnote: {note}");
+        }
+        let folder = explanation.folder.display();
+        text + &format!(
+            "\nrepeat: {}\nexplained in {folder}: {}",
+            self.repeat(outcome),
+            explanation.files.join(", ")
+        )
+    }
+
+    /// The command that repeats a test.
+    fn repeat(&self, outcome: &Outcome) -> String {
+        let function = outcome.test.name.rsplit('.').next().unwrap_or_default();
+        format!(
+            "ALCOR_TEST_BACKEND='{}' ALCOR_TEST_SEED={} ALCOR_TEST_TIER={} cargo test {function}",
+            self.backend, outcome.run_seed, self.settings.tier
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(variables: &[(&str, &str)]) -> Result<Plan, Wrong> {
+        Plan::of(|name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn the_environment_says_how_tests_run() {
+        let default = plan(&[("ALCOR_TEST_SEED", "")]).unwrap();
+        assert_eq!(default.backend, BACKEND);
+        assert_eq!(
+            (default.settings.seed, default.waves),
+            (1, Waves::OnFailure)
+        );
+        let other = plan(&[
+            ("ALCOR_TEST_BACKEND", "soft:3"),
+            ("ALCOR_TEST_SEED", "0x10"),
+            ("ALCOR_TEST_TIER", "full"),
+            ("ALCOR_TEST_TIMEOUT", "0.5"),
+            ("ALCOR_TEST_REPORT", "out"),
+        ])
+        .unwrap();
+        assert_eq!((other.settings.seed, other.settings.tier), (16, Tier::Full));
+        assert_eq!(other.settings.time_limit, Some(Duration::from_millis(500)));
+        // A board of plain Rust records none.
+        assert_eq!((other.waves, other.report), (Waves::Never, "out".into()));
+    }
+
+    #[test]
+    fn a_value_that_a_variable_cannot_have_is_named() {
+        for (name, value) in [
+            ("ALCOR_TEST_SEED", "-1"),
+            ("ALCOR_TEST_TIER", "long"),
+            ("ALCOR_TEST_WATCHDOG", "0"),
+            ("ALCOR_TEST_TIMEOUT", "-2"),
+            ("ALCOR_TEST_WAVES", "always"),
+        ] {
+            let text = plan(&[(name, value)]).unwrap_err().to_string();
+            assert!(
+                text.starts_with(&format!("{name} is `{value}`; it has to be ")),
+                "{text}"
+            );
+        }
+    }
+}
