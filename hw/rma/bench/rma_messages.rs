@@ -871,7 +871,7 @@ impl Program {
         while !done(self) {
             self.step();
             assert!(
-                self.bench.dut.cycle() < start + 40_000,
+                self.bench.dut.cycle() < start + 400_000,
                 "{:?}: waited in vain for {what}; met {:?}, posted {:?}, unexpected {:?}, sent {:?}",
                 self.bench.config,
                 self.known.each_ref().map(|known| known.met.clone()),
@@ -1088,7 +1088,7 @@ impl Program {
             }
             let waited = self.bench.dut.cycle() - start;
             let state = self.bench.read(victim, rank::RESET_STATE);
-            assert!(waited < 60_000, "rank {victim}: RESET_STATE {state:#x}");
+            assert!(waited < 400_000, "rank {victim}: RESET_STATE {state:#x}");
         }
         let node = &mut self.bench.nodes[victim];
         (node.tail, node.commands) = (0, 0);
