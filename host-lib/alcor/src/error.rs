@@ -588,9 +588,9 @@ pub enum Error {
         /// Whose.
         rank: GlobalRank,
     },
-    /// A packet arrived on the wrong plane.
+    /// A packet arrived on the wrong plane, or with more or fewer beats than its header says.
     #[error(
-        "{rank}: EVENTS.malformed: a packet's type does not belong on the plane that it came on; the network or a neighbour is broken"
+        "{rank}: EVENTS.malformed: a packet's type does not belong on the plane that it came on, or the packet lost or gained beats; the network or a neighbour is broken"
     )]
     MalformedPacket {
         /// Who received it.

@@ -67,7 +67,7 @@ impl Events {
         events::CQ_OVERFLOW.get(self.bits) != 0
     }
 
-    /// A packet's type did not belong on its plane.
+    /// A packet's type did not belong on its plane, or a packet had more or fewer beats than its header says.
     #[must_use]
     pub fn malformed(&self) -> bool {
         events::MALFORMED.get(self.bits) != 0

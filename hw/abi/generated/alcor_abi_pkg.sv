@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hD77F18FF;
+  localparam logic [31:0] ABI_HASH = 32'h7AA9F9BC;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -103,7 +103,7 @@ package alcor_abi_pkg;
     ST_BAD_RANGE = 5'hA,
     /// Ranks met in different collective operations, or named different windows.
     ST_MISMATCH = 5'hB,
-    /// A paper command's length is not one its packet can carry.
+    /// A paper command's length is not one its packet can carry, or a packet has more or fewer beats than its header says.
     ST_BAD_LENGTH = 5'hC,
     /// The members of a communicator called a collective with different counts.
     ST_OTHER_COUNT = 5'hD,
@@ -851,7 +851,7 @@ package alcor_abi_pkg;
     logic no_room;
     /// The ranks met in different collective operations at a barrier, which BARRIER_DONE ended all the same.
     logic mismatch;
-    /// A packet's type does not belong on its plane.
+    /// A packet's type does not belong on its plane, or the packet has more or fewer beats than its header says.
     logic malformed;
     /// The completion ring was full and a completion was lost.
     logic cq_overflow;

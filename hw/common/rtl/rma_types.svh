@@ -153,10 +153,14 @@
     logic        drop;
     /// The task carries a note.
     logic        noted;
-    /// Byte lane of the last payload byte.
-    logic [1:0]  end_lane;
-    /// Payload words.
+    /// The packet came without a beat of payload.
+    logic        bare;
+    /// Payload words that the packet has by its header.
     words_t      words;
+    /// Payload words that are written: fewer than `words` where a message is longer than its receive buffer.
+    words_t      kept;
+    /// Byte lane of the last byte that is written.
+    logic [1:0]  end_lane;
     /// Byte address of the first payload byte.
     logic [31:0] address;
     /// The note.
@@ -169,7 +173,7 @@
     logic                        refused;
     /// The access was a paper packet's, so no rank gets a status.
     logic                        dropped;
-    /// The packet's type does not belong on this plane.
+    /// The packet's type does not belong on this plane, or the packet has more or fewer beats than its header says.
     logic                        malformed;
     /// Reason of `refused`.
     status_e      status;

@@ -167,11 +167,12 @@ module message_delivery #(
   // ----------------------------------------------------------------------------------- what waits to end
   logic direct_valid, direct_ready, direct_room, moved_valid, moved_ready, moved_room;
   logic [EntryW-1:0] direct_receive, moved_receive;
-  alcor_abi_pkg::status_e moved_status;
+  alcor_abi_pkg::status_e direct_status, moved_status;
 
-  fifo #(.WIDTH(EntryW), .DEPTH(DIRECT)) u_direct (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(direct_i.valid), .ready_o(direct_room), .data_i(direct_i.receive[EntryW-1:0]),
-      .valid_o(direct_valid), .ready_i(direct_ready), .data_o(direct_receive), .empty_o(), .usage_o()
+  fifo #(.WIDTH(5 + EntryW), .DEPTH(DIRECT)) u_direct (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(direct_i.valid), .ready_o(direct_room),
+      .data_i({direct_i.status, direct_i.receive[EntryW-1:0]}), .valid_o(direct_valid), .ready_i(direct_ready),
+      .data_o({direct_status, direct_receive}), .empty_o(), .usage_o()
   );
 
   fifo #(.WIDTH(5 + EntryW), .DEPTH(FLIGHTS)) u_moved (
@@ -227,7 +228,7 @@ module message_delivery #(
 
   always_ff @(posedge clk_i) begin
     if (end_q == EndIdle) begin
-      status_q      <= takes_moved ? moved_status : ST_OK;
+      status_q      <= takes_moved ? moved_status : takes_direct ? direct_status : ST_OK;
       end_receive_q <= takes_moved ? moved_receive : takes_direct ? direct_receive : empty_receive_q;
       end_dropped_q <= takes_empty && begin_dropped_q;
     end

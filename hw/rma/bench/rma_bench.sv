@@ -70,7 +70,9 @@ module rma_bench (
     input  logic [1:0]            write_task_valid_i,
     output logic [1:0]            write_task_ready_o,
     input  logic [1:0]            write_task_drop_i,
+    input  logic [1:0]            write_task_bare_i,
     input  logic [1:0][7:0]       write_task_words_i,
+    input  logic [1:0][7:0]       write_task_kept_i,
     input  logic [1:0][31:0]      write_task_address_i,
     input  logic [1:0][1:0]       write_task_end_lane_i,
     input  logic [1:0]            write_task_noted_i,
@@ -78,6 +80,7 @@ module rma_bench (
     input  logic [1:0]            write_in_valid_i,
     output logic [1:0]            write_in_ready_o,
     input  logic [1:0][31:0]      write_in_data_i,
+    input  logic [1:0]            write_in_last_i,
     output logic [1:0]            write_valid_o,
     input  logic [1:0]            write_ready_i,
     output logic [1:0][29:0]      write_address_o,
@@ -86,6 +89,7 @@ module rma_bench (
     output logic [1:0]            write_note_valid_o,
     input  logic [1:0]            write_note_ready_i,
     output logic [1:0][28:0]      write_note_o,
+    output logic [1:0]            write_malformed_o,
     output logic [1:0]            write_idle_o,
 
     /// The same with beats of 256 bits.
@@ -111,7 +115,9 @@ module rma_bench (
     input  logic [1:0]            beat_write_task_valid_i,
     output logic [1:0]            beat_write_task_ready_o,
     input  logic [1:0]            beat_write_task_drop_i,
+    input  logic [1:0]            beat_write_task_bare_i,
     input  logic [1:0][7:0]       beat_write_task_words_i,
+    input  logic [1:0][7:0]       beat_write_task_kept_i,
     input  logic [1:0][31:0]      beat_write_task_address_i,
     input  logic [1:0][1:0]       beat_write_task_end_lane_i,
     input  logic [1:0]            beat_write_task_noted_i,
@@ -119,6 +125,7 @@ module rma_bench (
     input  logic [1:0]            beat_write_in_valid_i,
     output logic [1:0]            beat_write_in_ready_o,
     input  logic [1:0][255:0]     beat_write_in_data_i,
+    input  logic [1:0]            beat_write_in_last_i,
     output logic [1:0]            beat_write_valid_o,
     input  logic [1:0]            beat_write_ready_i,
     output logic [1:0][29:0]      beat_write_address_o,
@@ -127,6 +134,7 @@ module rma_bench (
     output logic [1:0]            beat_write_note_valid_o,
     input  logic [1:0]            beat_write_note_ready_i,
     output logic [1:0][28:0]      beat_write_note_o,
+    output logic [1:0]            beat_write_malformed_o,
     output logic [1:0]            beat_write_idle_o,
 
     /// Packet controllers.
@@ -158,6 +166,8 @@ module rma_bench (
     input  logic [3:0]            packet_head_valid_i,
     output logic [3:0]            packet_head_ready_o,
     input  logic [3:0][31:0]      packet_head_i,
+    input  logic [3:0]            packet_head_cut_i,
+    input  logic [3:0]            packet_head_bare_i,
     output logic [3:0]            packet_lookup_o,
     output logic [3:0][7:0]       packet_slot_o,
     input  logic [3:0]            packet_registered_i,
@@ -167,7 +177,9 @@ module rma_bench (
     output logic [3:0]            packet_write_valid_o,
     input  logic [3:0]            packet_write_ready_i,
     output logic [3:0]            packet_write_drop_o,
+    output logic [3:0]            packet_write_bare_o,
     output logic [3:0][7:0]       packet_write_words_o,
+    output logic [3:0][7:0]       packet_write_kept_o,
     output logic [3:0][31:0]      packet_write_address_o,
     output logic [3:0][1:0]       packet_write_end_lane_o,
     output logic [3:0]            packet_write_noted_o,
@@ -188,6 +200,7 @@ module rma_bench (
     output logic [3:0][7:0]       packet_reply_task_words_o,
     output logic [3:0][31:0]      packet_reply_task_address_o,
     output logic [3:0]            packet_refused_o,
+    output logic [3:0]            packet_malformed_o,
     output logic [3:0]            packet_dropped_o,
     output logic [3:0][4:0]       packet_refused_status_o,
     output logic [3:0][2:0]       packet_refused_type_o,
@@ -353,12 +366,13 @@ module rma_bench (
         .task_valid_i   (write_task_valid_i[g]),
         .task_ready_o   (write_task_ready_o[g]),
         .task_i         ({
-          write_task_drop_i[g], write_task_noted_i[g], write_task_end_lane_i[g], 13'(write_task_words_i[g]),
-          write_task_address_i[g], 2'd0, write_task_note_i[g]
+          write_task_drop_i[g], write_task_noted_i[g], write_task_bare_i[g], 13'(write_task_words_i[g]),
+          13'(write_task_kept_i[g]), write_task_end_lane_i[g], write_task_address_i[g], 2'd0, write_task_note_i[g]
         }),
         .in_valid_i     (write_in_valid_i[g]),
         .in_ready_o     (write_in_ready_o[g]),
         .in_data_i      (write_in_data_i[g]),
+        .in_last_i      (write_in_last_i[g]),
         .write_valid_o  (write_valid_o[g]),
         .write_ready_i  (write_ready_i[g]),
         .write_address_o(write_address_o[g]),
@@ -367,6 +381,7 @@ module rma_bench (
         .note_valid_o   (write_note_valid_o[g]),
         .note_ready_i   (write_note_ready_i[g]),
         .note_o         (note),
+        .malformed_o    (write_malformed_o[g]),
         .idle_o         (write_idle_o[g])
     );
   end
@@ -423,12 +438,13 @@ module rma_bench (
         .task_valid_i   (beat_write_task_valid_i[g]),
         .task_ready_o   (beat_write_task_ready_o[g]),
         .task_i         ({
-          beat_write_task_drop_i[g], beat_write_task_noted_i[g], beat_write_task_end_lane_i[g], 13'(beat_write_task_words_i[g]),
-          beat_write_task_address_i[g], 2'd0, beat_write_task_note_i[g]
+          beat_write_task_drop_i[g], beat_write_task_noted_i[g], beat_write_task_bare_i[g], 13'(beat_write_task_words_i[g]),
+          13'(beat_write_task_kept_i[g]), beat_write_task_end_lane_i[g], beat_write_task_address_i[g], 2'd0, beat_write_task_note_i[g]
         }),
         .in_valid_i     (beat_write_in_valid_i[g]),
         .in_ready_o     (beat_write_in_ready_o[g]),
         .in_data_i      (beat_write_in_data_i[g]),
+        .in_last_i      (beat_write_in_last_i[g]),
         .write_valid_o  (beat_write_valid_o[g]),
         .write_ready_i  (beat_write_ready_i[g]),
         .write_address_o(beat_write_address_o[g]),
@@ -437,6 +453,7 @@ module rma_bench (
         .note_valid_o   (beat_write_note_valid_o[g]),
         .note_ready_i   (beat_write_note_ready_i[g]),
         .note_o         (note),
+        .malformed_o    (beat_write_malformed_o[g]),
         .idle_o         (beat_write_idle_o[g])
     );
   end
@@ -462,6 +479,8 @@ module rma_bench (
         .head_valid_i      (packet_head_valid_i[g]),
         .head_ready_o      (packet_head_ready_o[g]),
         .head_i            (packet_head_i[g]),
+        .head_cut_i        (packet_head_cut_i[g]),
+        .head_bare_i       (packet_head_bare_i[g]),
         .lookup_o          (lookup),
         .window_i          ({packet_registered_i[g], packet_deny_i[g], packet_base_i[g], packet_size_i[g]}),
         .fetch_valid_o     (packet_fetch_lookup_o[g]),
@@ -501,7 +520,9 @@ module rma_bench (
     assign packet_arrival_length_o[g]     = arrival.length;
     assign packet_arrival_id_o[g]         = arrival.id;
     assign packet_write_drop_o[g]         = write_task.drop;
+    assign packet_write_bare_o[g]         = write_task.bare;
     assign packet_write_words_o[g]        = write_task.words[7:0];
+    assign packet_write_kept_o[g]         = write_task.kept[7:0];
     assign packet_write_address_o[g]      = write_task.address;
     assign packet_write_end_lane_o[g]     = write_task.end_lane;
     assign packet_write_noted_o[g]        = write_task.noted;
@@ -513,6 +534,7 @@ module rma_bench (
     assign packet_reply_task_words_o[g]   = reply_task.words[7:0];
     assign packet_reply_task_address_o[g] = reply_task.address;
     assign packet_refused_o[g]            = refusal.refused;
+    assign packet_malformed_o[g]          = refusal.malformed;
     assign packet_dropped_o[g]            = refusal.dropped;
     assign packet_refused_status_o[g]     = refusal.status;
     assign packet_refused_type_o[g]       = refusal.ptype;

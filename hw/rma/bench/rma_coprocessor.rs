@@ -1263,6 +1263,155 @@ fn interlock(config: Config) {
     assert_eq!(bench.events(), 0);
 }
 
+// ------------------------------------------------------------------------------------------------ packets of a wrong length
+
+/// An XACK.
+fn x_ack(rank: u32, status: Status, id: u32) -> u32 {
+    rank << 24 | (PacketType::Xack as u32) << 21 | (status as u32) << 16 | id
+}
+
+/// Packets of all kinds on both planes, one behind the other, some with more or fewer beats than their header says: these
+/// are told and answered, and what lies behind them is untouched.
+fn lengths(config: Config) {
+    let mut bench = Bench::new(config, "rma_coprocessor_lengths");
+    bench.begin();
+    // Written by extended packets, read, written by the paper's packets.
+    let bases = [0x1000, 0x9000, 0xa000];
+    for (slot, base) in bases.into_iter().enumerate() {
+        assert_eq!(bench.register(base, Some(0x1000), 0), (0, slot as u32));
+    }
+    let me = bench.me;
+    let (mut cut, mut short, mut long) = (0, 0, 0);
+    for round in 0..soak(30) {
+        bench.set_paces();
+        let share = [0.0, 0.1, 0.5][round as usize % 3];
+        let mut memory = bench.memory.clone();
+        let (mut answers, mut completions, mut is_malformed) = (Vec::new(), Vec::new(), false);
+        let (mut place, mut paper_place) = (bases[0], bases[2]);
+        for id in 1..=30u32 {
+            let rng = &mut bench.rng;
+            let from = rng.random_range(0..6);
+            let x_head = |kind: PacketType, slot: u32| {
+                me << 24 | (kind as u32) << 21 | x_header::LAST.put(1) | from << 8 | slot
+            };
+            let mut address = place + rng.random_range(0..8);
+            place += 128;
+            let mut length = rng.random_range(0..=config.payload.min(120) - 3);
+            // Where whole words are read: place and words.
+            let (source, words) = (4 * rng.random_range(0..200), rng.random_range(2..=14u32));
+            let kind = rng.random_range(0..7);
+            let (plane, mut packet, header) = match kind {
+                0 => {
+                    (address, length) = (paper_place, 4 * words);
+                    paper_place += 4 * words;
+                    let offset = (address - bases[2]) / 4;
+                    let plane = rng.random_range(0..2);
+                    (plane, vec![paper_word(me, 0b010, words + 1, offset, 2)], 1)
+                }
+                1 => {
+                    let head = x_head(PacketType::Xput, 0);
+                    let packet = vec![head, address - bases[0], id << 16 | length];
+                    (REQUEST, packet, 3)
+                }
+                2 => {
+                    let head = x_head(PacketType::Xdata, 0);
+                    (REPLY, vec![head, address, id << 16 | length], 3)
+                }
+                3 => {
+                    let (offset, answer) = (source / 4, paper_word(from, 0b010, words, 0, 7));
+                    let packet = vec![paper_word(me, 0b011, 2, offset, 1), answer];
+                    (REQUEST, packet, 2)
+                }
+                4 => {
+                    let head = x_head(PacketType::Xget, 1);
+                    let packet = vec![head, source, (id << 16) | (4 * words), 4 * id];
+                    (REQUEST, packet, 4)
+                }
+                5 => (REPLY, vec![x_ack(me, Status::Denied, id)], 1),
+                // A message, which there is no room for.
+                _ => (REQUEST, vec![from << 8, 5, length, id], 4),
+            };
+            let data: Vec<u8> = (0..length).map(|_| rng.random()).collect();
+            let carries = matches!(kind, 0 | 1 | 2 | 6);
+            let lane = if kind == 6 { 0 } else { address % 4 };
+            if carries && length > 0 {
+                let mut bytes = vec![0; lane as usize];
+                bytes.extend(&data);
+                bytes.resize(bytes.len().next_multiple_of(4), 0);
+                let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("a word"));
+                packet.extend(bytes.chunks(4).map(word));
+            }
+
+            let mut beats = config.beats(&packet, rng);
+            let right = beats.len();
+            let header = if config.beat == 1 { header } else { 1 };
+            let mut count = right;
+            while count == right && rng.random_bool(share) {
+                count = rng.random_range(1..right + 4);
+            }
+            beats.resize_with(count, || {
+                let words = (0..config.beat).map(|_| rng.random()).collect();
+                (words, false)
+            });
+            for (at, (_, last)) in beats.iter_mut().enumerate() {
+                *last = at + 1 == count;
+            }
+            bench.sources[plane].extend(beats);
+            is_malformed |= count != right;
+            if count < header {
+                cut += 1;
+                continue;
+            }
+            short += u32::from(count < right);
+            long += u32::from(count > right);
+            let status = if count == right {
+                Status::Ok
+            } else {
+                Status::BadLength
+            };
+            let read: Vec<u32> = (0..words)
+                .map(|at| bench.word(bases[1] + source + 4 * at))
+                .collect();
+            match kind {
+                1 => answers.push(vec![x_ack(from, status, id)]),
+                2 => completions.push((id, status as u32)),
+                3 => answers.push([vec![paper_word(from, 0b010, words + 1, 0, 7)], read].concat()),
+                4 => {
+                    let head =
+                        from << 24 | (PacketType::Xdata as u32) << 21 | x_header::LAST.put(1);
+                    answers.push([vec![head, 4 * id, (id << 16) | (4 * words)], read].concat());
+                }
+                5 => completions.push((id, Status::Denied as u32)),
+                6 => answers.push(vec![x_ack(from, Status::NoRoom, id)]),
+                _ => {}
+            }
+            if matches!(kind, 0..=2) {
+                let came = (4 * config.beat * (count - header)).saturating_sub(lane as usize);
+                let came = came.min(data.len());
+                memory[address as usize..address as usize + came].copy_from_slice(&data[..came]);
+            }
+        }
+        bench.drain();
+        let mut sent = bench.take_sent(REPLY);
+        sent.sort_unstable();
+        answers.sort_unstable();
+        assert_eq!(sent, answers, "round {round}, {config:?}");
+        let mut entered = bench.completions();
+        entered.sort_unstable();
+        completions.sort_unstable();
+        assert_eq!(entered, completions, "round {round}, {config:?}");
+        let ring = RING as usize;
+        let wrong = (0..ring).find(|&at| bench.memory[at] != memory[at]);
+        assert_eq!(wrong, None, "round {round}, {config:?}: a byte of memory");
+        let found = is_set(rank::events::MALFORMED, bench.events());
+        assert_eq!(found, is_malformed, "round {round}, {config:?}");
+        bench.clear_events();
+    }
+    let often = [cut, short, long];
+    let least = if config.beat == 1 { 20 } else { 0 };
+    assert!(cut >= least && short > 5 && long > 20, "{often:?}");
+}
+
 // ------------------------------------------------------------------------------------------------ led back
 
 /// A window of the random programs.
@@ -1473,6 +1622,11 @@ fn rma_coprocessor_refusals() {
 #[test]
 fn rma_coprocessor_interlock() {
     CONFIGS.into_iter().for_each(interlock);
+}
+
+#[test]
+fn rma_coprocessor_lengths() {
+    CONFIGS.into_iter().for_each(lengths);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! `rma_mm_write` in every cycle: addresses, data, strobes and drops against a byte-level model, a note in the cycle
-//! after its task's last beat, and no cycle in which it waits for something else than its port or the notes' taker.
+//! after its packet's last beat, and no cycle in which it waits for something else than its port or the notes' taker.
+//! Packets with more or fewer beats than their header says spoil no packet behind them.
 
 use std::collections::VecDeque;
 
+use alcor_abi::Status;
 use alcor_hw_bench::{Pace, Random, Sink, Source, soak};
 use rand::Rng;
 
@@ -52,13 +54,21 @@ const MEMORY_BYTES: u32 = 1024;
 struct Task {
     drop: bool,
     address: u32,
-    /// Payload bytes.
+    /// Payload bytes that are written.
     length: u32,
+    /// Payload words that the packet has by its header.
+    words: u32,
+    /// Beats that the packet has.
+    beats: u32,
     note: Option<u32>,
 }
 
+/// Place of the status in a note.
+const STATUS: u32 = 16;
+
 impl Task {
-    fn words(&self) -> u32 {
+    /// Payload words that are written.
+    fn kept(&self) -> u32 {
         if self.length == 0 {
             0
         } else {
@@ -83,7 +93,8 @@ fn random(config: Config) {
     let mut rng = Random::new("rma_mm_write_random");
     let mut block = config.start();
     let mut tasks: Source<Task> = Source::new(Pace::Always);
-    let mut payload: Source<Vec<u32>> = Source::new(Pace::Always);
+    // Beats, and whether each is its packet's last.
+    let mut payload: Source<(Vec<u32>, bool)> = Source::new(Pace::Always);
     // What the block should hold, and how many beats of the first task are done.
     let mut inside: VecDeque<Task> = VecDeque::new();
     let mut done = 0;
@@ -91,7 +102,7 @@ fn random(config: Config) {
     let mut memory = vec![0u8; MEMORY_BYTES as usize];
     let mut expected = memory.clone();
     let mut words_of_task: Vec<u32> = Vec::new();
-    let (mut notes, mut writes) = (0, 0);
+    let (mut notes, mut writes, mut malformed) = (0, 0, 0);
     let paces = [
         Pace::Always,
         Pace::Chance(0.5),
@@ -112,32 +123,49 @@ fn random(config: Config) {
                 } else {
                     12 * beat
                 };
-                let task = Task {
+                let mut task = Task {
                     drop: rng.random_bool(0.25),
                     address,
                     length: rng.random_range(0..=limit),
+                    words: 0,
+                    beats: 0,
                     note: rng.random_bool(0.5).then(|| rng.random_range(0..1 << 29)),
                 };
+                if rng.random() {
+                    task.note = task.note.map(|note| note & !(0x1f << STATUS));
+                }
+                task.words = task.kept();
+                if rng.random_bool(0.2) {
+                    task.words = rng.random_range(task.words..=longest.max(task.words));
+                }
+                task.beats = task.words.div_ceil(beat);
+                if rng.random_bool(0.1) {
+                    // Also by more than what the block counts to.
+                    let most = [task.beats + 1, task.beats + 70][rng.random_range(0..2)];
+                    task.beats = rng.random_range(0..=most);
+                }
                 // Payload is there before its task, or after.
-                payload.extend(
-                    (0..task.words().div_ceil(beat))
-                        .map(|_| (0..beat).map(|_| rng.random()).collect::<Vec<u32>>()),
-                );
+                payload.extend((1..=task.beats).map(|at| {
+                    let words = (0..beat).map(|_| rng.random()).collect();
+                    (words, at == task.beats)
+                }));
                 tasks.push(task);
             }
             let noise: u64 = rng.random();
             let task = tasks.offer(&mut *rng).copied();
-            let words = payload.offer(&mut *rng).cloned();
+            let (words, last) = payload.offer(&mut *rng).cloned().unzip();
             let (grant, taken) = (port.ready(&mut *rng), taker.ready(&mut *rng));
             block.set("task_valid_i", task.is_some());
             block.set(
                 "task_drop_i",
                 task.map_or(noise & 1, |task| u64::from(task.drop)),
             );
-            block.set(
-                "task_words_i",
-                task.map_or(noise, |task| u64::from(task.words())),
-            );
+            let bare = task.map_or(noise >> 2 & 1, |task| u64::from(task.beats == 0));
+            block.set("task_bare_i", bare);
+            let words_by_header = task.map_or(noise, |task| u64::from(task.words));
+            block.set("task_words_i", words_by_header);
+            let kept = task.map_or(noise, |task| u64::from(task.kept()));
+            block.set("task_kept_i", kept);
             block.set(
                 "task_address_i",
                 task.map_or(noise, |task| u64::from(task.address)),
@@ -157,6 +185,7 @@ fn random(config: Config) {
                 }),
             );
             block.set("in_valid_i", words.is_some());
+            block.set("in_last_i", last.unwrap_or(noise >> 3 & 1 == 1));
             for part in 0..parts {
                 let data = words
                     .as_ref()
@@ -169,8 +198,10 @@ fn random(config: Config) {
 
             let place = format!("{config:?}, cycle {}", block.cycle());
             let current = inside.front().copied();
-            let is_moving = current.is_some_and(|task| done < task.words().div_ceil(beat));
-            let drops = current.is_some_and(|task| task.drop);
+            let is_moving = current.is_some_and(|task| done < task.beats);
+            let kept = current.map_or(0, |task| task.kept().div_ceil(beat));
+            let drops = current.is_some_and(|task| task.drop || done >= kept);
+            let is_wrong = current.is_some_and(|task| task.beats != task.words.div_ceil(beat));
             assert_eq!(block.is("task_ready_o"), inside.len() < depth, "{place}");
             assert_eq!(block.is("idle_o"), inside.is_empty(), "{place}");
             // As soon as there is a beat it is on offer, or dropped.
@@ -186,7 +217,10 @@ fn random(config: Config) {
             );
             let noting = current.filter(|_| !is_moving).and_then(|task| task.note);
             assert_eq!(block.is("note_valid_o"), noting.is_some(), "{place}");
-            if let Some(note) = noting {
+            if let Some(mut note) = noting {
+                if is_wrong && note >> STATUS & 0x1f == Status::Ok as u32 {
+                    note |= (Status::BadLength as u32) << STATUS;
+                }
                 assert_eq!(block.word("note_o"), note, "{place}");
                 // By now its data is in memory.
                 assert_eq!(memory, expected, "{place}");
@@ -198,8 +232,7 @@ fn random(config: Config) {
                 if drops || grant {
                     done += 1;
                     words_of_task.extend(words);
-                    let whole = done == task.words().div_ceil(beat);
-                    ends = whole && task.note.is_none();
+                    ends = done == task.beats && task.note.is_none();
                     if !drops {
                         let address = block.word("address_o");
                         assert_eq!(
@@ -221,9 +254,11 @@ fn random(config: Config) {
                             }
                         }
                         writes += 1;
-                        if whole {
-                            // Byte i of the transfer is byte (address + i) mod 4 of its word.
-                            for byte in 0..task.length {
+                        if done == kept.min(task.beats) {
+                            // Byte i of the transfer is byte (address + i) mod 4 of its word. A packet that is too short
+                            // ends with a whole beat.
+                            let came = 4 * beat * done - task.address % 4;
+                            for byte in 0..task.length.min(came) {
                                 let place = task.address % 4 + byte;
                                 let data = words_of_task[place as usize / 4].to_le_bytes()
                                     [place as usize % 4];
@@ -238,7 +273,9 @@ fn random(config: Config) {
             } else if let Some(task) = current {
                 ends = !is_moving && (task.note.is_none() || taken);
             }
+            assert_eq!(block.is("malformed_o"), ends && is_wrong, "{place}");
             if ends {
+                malformed += u64::from(is_wrong);
                 inside.pop_front();
                 done = 0;
                 words_of_task.clear();
@@ -251,8 +288,8 @@ fn random(config: Config) {
         }
     }
     assert!(
-        notes > 50 && writes > 1_000,
-        "only {notes} notes and {writes} writes"
+        notes > 50 && writes > 1_000 && malformed > 20,
+        "only {notes} notes, {writes} writes and {malformed} malformed packets"
     );
 }
 
@@ -275,6 +312,7 @@ fn rma_mm_write_rate() {
         for &words in &lengths {
             block.set("task_valid_i", 1u64);
             block.set("task_words_i", words);
+            block.set("task_kept_i", words);
             block.settle();
             assert!(block.is("task_ready_o"));
             block.clock();
@@ -284,9 +322,16 @@ fn rma_mm_write_rate() {
         block.settle();
         assert!(!block.is("idle_o"));
         block.set("ready_i", 1u64);
+        let beats = lengths.iter().map(|words| words.div_ceil(config.beat));
+        let mut lasts = beats.flat_map(|beats| (1..=beats).map(move |at| at == beats));
+        let mut last = lasts.next();
         let mut took = 0;
         while !block.is("idle_o") {
+            block.set("in_last_i", last == Some(true));
             block.settle();
+            if block.is("in_ready_o") {
+                last = lasts.next();
+            }
             block.clock();
             block.settle();
             took += 1;

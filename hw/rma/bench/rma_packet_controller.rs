@@ -1,5 +1,5 @@
 //! `rma_packet_controller` of both planes: what it makes of each packet, compared item by item with a model that knows
-//! the packet formats and the windows only. The paper's words are put together here from its figure 6, not from the ABI.
+//! the packet formats and the windows only. A packet that is cut in its header has no effect but to be told. The paper's words are put together here from its figure 6, not from the ABI.
 
 use std::collections::VecDeque;
 
@@ -225,10 +225,22 @@ impl Packet {
     }
 }
 
+/// A header word as it comes.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    word: u32,
+    /// The packet ends with it, within its header.
+    cut: bool,
+    /// The packet has no payload, if this is the last word of its header.
+    bare: bool,
+}
+
 /// A write task, as far as it means something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Write {
     drop: bool,
+    /// The packet has no payload.
+    bare: bool,
     words: u32,
     /// First byte and the last byte's lane, unless nothing is written.
     place: Option<(u32, u32)>,
@@ -282,7 +294,7 @@ struct Bench {
     shown: Option<Window>,
     /// What it shows of a slot without a window.
     stale: u64,
-    heads: Source<u32>,
+    heads: Source<Head>,
     acks: Source<Ack>,
     writes_sink: Sink,
     heads_sink: Sink,
@@ -291,6 +303,8 @@ struct Bench {
     answers: VecDeque<Answer>,
     acked: VecDeque<Answer>,
     refusals: VecDeque<Refusal>,
+    /// Packets that are malformed and have not been told yet.
+    malformed: u64,
     /// Header words of an answer under way.
     sent: Vec<u32>,
     count: u64,
@@ -339,6 +353,7 @@ impl Bench {
             answers: VecDeque::new(),
             acked: VecDeque::new(),
             refusals: VecDeque::new(),
+            malformed: 0,
             sent: Vec::new(),
             count: 0,
             beyond: false,
@@ -426,6 +441,27 @@ impl Bench {
         });
     }
 
+    /// Sends the first header words of a packet. Returns whether the packet has no payload.
+    fn heads_of(&mut self, heads: &[u32], count: usize) -> bool {
+        let mut bare = false;
+        for (at, &word) in heads[..count].iter().enumerate() {
+            bare = self.rng.random();
+            let cut = at + 1 == count && count < heads.len();
+            self.heads.push(Head { word, cut, bare });
+        }
+        bare
+    }
+
+    /// Sends a packet that ends within its header, if its header has more than a word.
+    fn send_cut(&mut self, packet: Packet) {
+        let heads = packet.heads();
+        if heads.len() > 1 {
+            let count = self.rng.random_range(1..heads.len());
+            self.heads_of(&heads, count);
+            self.malformed += 1;
+        }
+    }
+
     /// Sends a packet and notes what must become of it.
     fn send(&mut self, packet: Packet) {
         self.count += 1;
@@ -440,7 +476,7 @@ impl Bench {
         } else {
             0
         };
-        self.heads.extend(heads);
+        let bare = self.heads_of(&heads, heads.len());
         match packet {
             Packet::Put {
                 slot,
@@ -452,6 +488,7 @@ impl Bench {
                 let first = self.base(slot).wrapping_add(4 * u32::from(offset));
                 self.writes.push_back(Write {
                     drop: !is_ok,
+                    bare,
                     words,
                     place: is_ok.then_some((first, 3)),
                     note: None,
@@ -516,6 +553,7 @@ impl Bench {
                 let note = last.then_some((u32::from(from), status as u32, u32::from(id)));
                 self.writes.push_back(Write {
                     drop: !is_ok,
+                    bare,
                     words,
                     place,
                     note,
@@ -601,6 +639,7 @@ impl Bench {
                 let note = last.then_some((0, Status::Ok as u32, u32::from(id)));
                 self.writes.push_back(Write {
                     drop: false,
+                    bare,
                     words,
                     place,
                     note,
@@ -610,6 +649,7 @@ impl Bench {
                 let note = Some((0, u32::from(status), u32::from(id)));
                 self.writes.push_back(Write {
                     drop: true,
+                    bare,
                     words: 0,
                     place: None,
                     note,
@@ -770,7 +810,9 @@ impl Bench {
         let ack = self.acks.offer(&mut *self.rng).copied();
         let block = &mut self.block;
         block.set("head_valid_i", head.is_some());
-        block.set("head_i", head.map_or(noise, u64::from));
+        block.set("head_i", head.map_or(noise, |head| head.word.into()));
+        block.set("head_cut_i", head.map_or(noise & 1 == 1, |head| head.cut));
+        block.set("head_bare_i", head.is_some_and(|head| head.bare));
         block.set("ack_valid_i", ack.is_some());
         block.set("ack_rank_i", ack.map_or(noise, |ack| u64::from(ack.rank)));
         block.set(
@@ -808,6 +850,8 @@ impl Bench {
             let drop = block.is("write_drop_o");
             let noted = block.is("write_noted_o");
             let words = block.word("write_words_o");
+            // Nothing of a packet is kept but all of it.
+            assert_eq!(block.word("write_kept_o"), words, "{place}");
             let rank = if self.config.requests {
                 block.word("note_rank_o")
             } else {
@@ -819,6 +863,7 @@ impl Bench {
                 } else {
                     expected.is_some_and(|write| write.drop)
                 },
+                bare: block.is("write_bare_o"),
                 words,
                 place: (!drop && words > 0).then(|| {
                     (
@@ -839,6 +884,10 @@ impl Bench {
             assert_eq!(Some(found), self.refusals.pop_front(), "{place}");
         } else {
             assert!(!block.is("dropped_o"), "{place}");
+        }
+        if block.is("malformed_o") {
+            let left = self.malformed.checked_sub(1);
+            self.malformed = left.unwrap_or_else(|| panic!("{place}: no packet is malformed"));
         }
         if block.is("reply_head_valid_o") && heads_ready {
             self.sent.push(block.word("reply_head_o"));
@@ -883,6 +932,7 @@ impl Bench {
             && self.answers.is_empty()
             && self.acked.is_empty()
             && self.refusals.is_empty()
+            && self.malformed == 0
     }
 
     fn drain(&mut self) -> u64 {
@@ -930,6 +980,10 @@ fn random(config: Config) {
         let length = [0, 60, 5_000, 1 << 20][bench.rng.random_range(0..4)];
         bench.announce(address, length);
         for _ in 0..60 {
+            if bench.rng.random_bool(0.1) {
+                let packet = bench.random_packet();
+                bench.send_cut(packet);
+            }
             let packet = bench.random_packet();
             bench.beyond = bench.rng.random_bool(0.1);
             bench.send(packet);

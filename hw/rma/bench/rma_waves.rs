@@ -155,12 +155,14 @@ fn rma_mm_write_waves() {
         |block, cycle| {
             block.set("task_valid_i", cycle == 1);
             block.set("task_words_i", 3u64);
+            block.set("task_kept_i", 3u64);
             block.set("task_address_i", 0x40u64);
             block.set("task_end_lane_i", 1u64);
             block.set("task_noted_i", true);
             block.set("task_note_i", 0xEu64);
             block.set("in_valid_i", sent < 3);
             block.set("in_data_i", 0xD0 + sent);
+            block.set("in_last_i", sent == 2);
             block.set("ready_i", cycle != 3);
             block.set("note_ready_i", cycle != 6);
             block.settle();
@@ -170,6 +172,7 @@ fn rma_mm_write_waves() {
             bits(block, waves, &["task_valid_i", "task_ready_o"]);
             bits(block, waves, &["in_valid_i", "in_ready_o"]);
             value(block, waves, "in_data_i", "in_valid_i");
+            bits(block, waves, &["in_last_i"]);
             waves.bit("write_o.req", block.get("valid_o"));
             waves.bit("write_gnt_i", block.get("ready_i"));
             for (name, port) in [

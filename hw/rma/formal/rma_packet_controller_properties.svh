@@ -35,9 +35,9 @@
   `ALCOR_ASSUME(state_q != DataTask || data_end <= 34'h1_0000_0000)
 
   logic [33:0] task_end;
-  assign task_end = {2'd0, write_o.address[31:2], 2'b00} + {19'd0, write_o.words, 2'b00} - 34'd4 + 34'(write_o.end_lane);
+  assign task_end = {2'd0, write_o.address[31:2], 2'b00} + {19'd0, write_o.kept, 2'b00} - 34'd4 + 34'(write_o.end_lane);
   logic covers;
-  assign covers = !write_o.drop && write_o.words != '0 && byte_ >= 34'(write_o.address) && byte_ <= task_end;
+  assign covers = !write_o.drop && write_o.kept != '0 && byte_ >= 34'(write_o.address) && byte_ <= task_end;
   `ALCOR_IMPLIES(p_not_covered, write_valid_o, !covers)
   // The address and length of an answer. Names after flattening.
   (* hierconn *) logic [1:0] \u_reply_sender.state_q ;
@@ -48,8 +48,8 @@
   `ALCOR_IMPLIES(p_answer_length, state_q == Reply && reply_head_valid_o && \u_reply_sender.state_q == 2'd2,
                  34'(reply_head_o[15:0]) <= asked)
   // The proof of `rma_mm_write` assumes this of a task.
-  `ALCOR_IMPLIES(p_ends, write_valid_o && !write_o.drop && write_o.words != '0, task_end < 34'h1_0000_0000)
-  `ALCOR_IMPLIES(p_words, write_valid_o, (write_o.words >> CountW) == '0)
+  `ALCOR_IMPLIES(p_ends, write_valid_o && !write_o.drop && write_o.kept != '0, task_end < 34'h1_0000_0000)
+  `ALCOR_IMPLIES(p_words, write_valid_o, (write_o.kept >> CountW) == '0)
 
   // For induction.
   logic right;

@@ -3,11 +3,9 @@ import alcor_abi_pkg::*;
 /// Takes a message in: its header words, the message engine's verdict, and the write tasks that follow from it.
 ///
 /// The packet controller takes the header, and keeps `active_i` asserted until `done_o`. Tag, length and id come one a
-/// cycle, then the message waits for its verdict, then come one or two write tasks: where a payload is longer than its
-/// receive buffer, the second task drops what is beyond the buffer's end.
+/// cycle, then the message waits for its verdict, then comes a write task, which drops payload beyond the end of the
+/// receive buffer.
 module rma_message_port #(
-    /// Bits of a beat of payload: a power of two, 32 or more.
-    parameter int unsigned DATA_W = 32,
     /// Payload words of an extended packet, a power of two.
     parameter int unsigned PAYLOAD_WORDS = 128
 ) (
@@ -31,6 +29,10 @@ module rma_message_port #(
     output logic                       head_ready_o,
     /// The header word.
     input  logic [31:0]                head_i,
+    /// The packet ends with the header word, which is not its header's last.
+    input  logic                       head_cut_i,
+    /// The packet has no payload behind its header words.
+    input  logic                       bare_i,
 
     /// A message waits for its verdict.
     output logic                       arrival_valid_o,
@@ -59,8 +61,7 @@ module rma_message_port #(
     Length,   // header word with the length
     Id,       // header word with the id
     Verdict,  // match result is awaited
-    Task,     // write task of the payload
-    Rest      // task that drops the rest
+    Task      // write task of the payload
   } state_e;
 
   state_e state_d, state_q;
@@ -70,8 +71,7 @@ module rma_message_port #(
   logic [15:0] id_q;
   alcor_abi_pkg::message_verdict_e kind_q;
   logic [BytesW-1:0] kept_q, whole_round, kept_round;
-  logic [CountW-1:0] whole_words, kept_words, rest_words;
-  logic more;
+  logic [CountW-1:0] whole_words, kept_words;
 
   // ---------------------------------------------------------------- states
 
@@ -95,17 +95,12 @@ module rma_message_port #(
         end
         Verdict: if (verdict_valid_i) state_d = Task;
         Task: begin
-          if (task_ready_i || !task_valid_o) begin
-            state_d = more ? Rest : Tag;
-            done_o  = !more;
-          end
-        end
-        Rest: begin
-          done_o = task_ready_i;
+          done_o = task_ready_i || !task_valid_o;
           if (done_o) state_d = Tag;
         end
         default: state_d = Tag;
       endcase
+      if (head_valid_i && head_ready_o && head_cut_i) state_d = Tag;
     end
   end
 
@@ -138,25 +133,14 @@ module rma_message_port #(
   assign kept_round  = kept_q + BytesW'(3);
   assign kept_words  = kept_round[BytesW-1:2];
 
-  // A beat is kept or dropped whole, so the dropped part of a payload begins with a beat.
-  if (DATA_W == 32) begin : g_words
-    assign rest_words = whole_words - kept_words;
-  end else begin : g_beats
-    localparam int unsigned LogWords = $clog2(DATA_W / 32);
-    logic [CountW:0] kept_beats;
-    assign kept_beats = ((CountW + 1)'(kept_words) + (CountW + 1)'(DATA_W / 32 - 1)) >> LogWords;
-    assign rest_words = ((CountW + 1)'(whole_words) > (kept_beats << LogWords))
-                      ? whole_words - CountW'(kept_beats << LogWords) : '0;
-  end
-
-  assign more = kind_q == MvDirect && rest_words != '0;
-
   always_comb begin
-    task_valid_o            = 1'b1;
+    task_valid_o            = state_q == Task;
     task_o.drop             = 1'b0;
     task_o.noted            = 1'b1;
+    task_o.bare             = bare_i;
     task_o.end_lane         = kept_q[1:0] - 2'd1;
-    task_o.words            = 13'(kept_words);
+    task_o.words            = 13'(whole_words);
+    task_o.kept             = 13'(kept_words);
     task_o.address          = address_q;
     task_o.note.kind        = NkCommand;
     task_o.note.told.rank   = header_i.src;
@@ -164,28 +148,17 @@ module rma_message_port #(
     task_o.note.told.id     = id_q;
     unique case (kind_q)
       MvNone: begin
-        task_valid_o = whole_words != '0;
+        task_valid_o = state_q == Task && (whole_words != '0 || !bare_i);
         task_o.drop  = 1'b1;
-        task_o.words = 13'(whole_words);
         task_o.noted = 1'b0;
       end
       MvStore: task_o.note.kind = NkStored;
-      MvDirect: begin
-        task_o.note.kind = NkDelivered;
-        task_o.noted     = !more;
-      end
+      MvDirect: task_o.note.kind = NkDelivered;
       default: begin
         task_o.drop             = 1'b1;
-        task_o.words            = 13'(whole_words);
         task_o.note.told.status = closed_i ? ST_RANK_RESET : ST_NO_ROOM;
       end
     endcase
-    if (state_q == Rest) begin
-      task_o.drop  = 1'b1;
-      task_o.noted = 1'b1;
-      task_o.words = 13'(rest_words);
-    end
-    if (state_q != Task && state_q != Rest) task_valid_o = 1'b0;
   end
 
 endmodule

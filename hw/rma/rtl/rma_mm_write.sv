@@ -1,13 +1,17 @@
 `include "assertions.svh"
 
+import alcor_abi_pkg::*;
 
 /// Memory interface controller, write side, of one plane: payload goes from the In FIFO into node
 /// memory, a beat of DATA_W bits a cycle, with byte strobes.
 ///
-/// A task takes the beats of its words from the In FIFO and writes them, from any word of memory on, or
-/// drops them if its access was refused. A task may carry a note (an acknowledgement to be sent, a completion to be
-/// entered), which leaves in the cycle after the task's last word was written: then the data is visible.
-/// Writes wait for nothing but the memory port and the room for notes.
+/// A task takes a packet's payload from the In FIFO, to the packet's last beat, and writes it, from any word of memory
+/// on, or drops it if its access was refused. Beats beyond those that the task keeps are dropped. A task may carry a note
+/// (an acknowledgement to be sent, a completion to be entered), which leaves in the cycle after the packet's last beat was
+/// taken: then the data is visible. Writes wait for nothing but the memory port and the room for notes.
+///
+/// A packet with more or fewer beats than its header says raises `malformed_o`, and its note's status becomes
+/// ST_BAD_LENGTH.
 module rma_mm_write #(
     /// Bits of a beat: a power of two, 32 or more.
     parameter int unsigned DATA_W = 32,
@@ -36,6 +40,8 @@ module rma_mm_write #(
     output logic                       in_ready_o,
     /// The beat.
     input  logic [DATA_W-1:0]          in_data_i,
+    /// The beat is its packet's last.
+    input  logic                       in_last_i,
 
     /// Memory write.
     output logic                       write_valid_o,
@@ -54,6 +60,8 @@ module rma_mm_write #(
     input  logic                       note_ready_i,
     /// The note.
     output alcor_abi_pkg::note_t       note_o,
+    /// Pulse: the packet that ends has more or fewer beats than its header says.
+    output logic                       malformed_o,
     /// No task is queued or under way.
     output logic                       idle_o
 );
@@ -61,14 +69,18 @@ module rma_mm_write #(
   localparam int unsigned Words = DATA_W / 32;
   localparam int unsigned LogWords = $clog2(Words);
   localparam int unsigned ByteW = $clog2(Bytes);
-  localparam int unsigned TaskW = 1 + COUNT_W + 32 + ByteW + 1 + 31;
+  localparam int unsigned TaskW = 2 + 2 * COUNT_W + 32 + ByteW + 1 + 31;
 
   logic task_valid, task_ready, empty;
-  logic drop, noted;
-  logic [COUNT_W-1:0] task_beats, beats, done_next, done_d, done_q;
+  logic drop, bare, noted, drops;
+  // Beats that the packet has by its header, and those that are written.
+  logic [COUNT_W-1:0] task_beats, task_kept, beats, kept, done_next, done_q;
   logic [31:0] address;
   logic [29:0] next_address_q;
-  logic first, last, in_taken, payload_done;
+  logic first, last, in_taken, payload_done, was_wrong, wrong;
+  // The packet's last beat was taken; its last beat that is written was; it has more or fewer beats than its header says.
+  logic ended_q, kept_q, wrong_q;
+  alcor_abi_pkg::note_t note;
   logic [Bytes-1:0] from_first, to_last;
   // The last byte's place in the last beat.
   logic [ByteW-1:0] task_end_byte, end_byte;
@@ -76,13 +88,16 @@ module rma_mm_write #(
   // Beats are counted in front of the queue, where there is time for it.
   if (Words == 1) begin : g_words
     assign task_beats    = task_i.words[COUNT_W-1:0];
+    assign task_kept     = task_i.kept[COUNT_W-1:0];
     assign task_end_byte = task_i.end_lane;
   end else begin : g_beats
-    logic [COUNT_W:0] whole;
+    logic [COUNT_W:0] whole, whole_kept;
     logic [LogWords-1:0] end_word;
     assign whole         = (COUNT_W + 1)'(task_i.words) + (COUNT_W + 1)'(Words - 1);
+    assign whole_kept    = (COUNT_W + 1)'(task_i.kept) + (COUNT_W + 1)'(Words - 1);
     assign task_beats    = COUNT_W'(whole >> LogWords);
-    assign end_word      = task_i.words[LogWords-1:0] - 1'b1;
+    assign task_kept     = COUNT_W'(whole_kept >> LogWords);
+    assign end_word      = task_i.kept[LogWords-1:0] - 1'b1;
     assign task_end_byte = {end_word, task_i.end_lane};
   end
 
@@ -93,9 +108,9 @@ module rma_mm_write #(
 
   fifo #(.WIDTH(TaskW), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(task_valid_i), .ready_o(task_ready_o),
-      .data_i({task_i.drop, task_beats, task_i.address, task_end_byte, task_i.noted, task_i.note}),
+      .data_i({task_i.drop, task_i.bare, task_beats, task_kept, task_i.address, task_end_byte, task_i.noted, task_i.note}),
       .valid_o(task_valid), .ready_i(task_ready),
-      .data_o({drop, beats, address, end_byte, noted, note_o}), .empty_o(empty),
+      .data_o({drop, bare, beats, kept, address, end_byte, noted, note}), .empty_o(empty),
 `ifdef ALCOR_PROVE_MM_WRITE
       .words_o(queued), .usage_o(count)
 `else
@@ -106,11 +121,12 @@ module rma_mm_write #(
   // The adder works on a register, in parallel with the queue's output, so that it does not lengthen that path.
   assign done_next    = done_q + 1'b1;
   assign first        = done_q == '0;
-  assign last         = done_next == beats;
-  assign payload_done = done_q == beats;
+  assign last         = done_next == kept;
+  assign payload_done = ended_q || bare;
+  assign drops        = drop || kept_q || kept == '0;
 
-  assign write_valid_o   = task_valid && !payload_done && in_valid_i && !drop;
-  assign in_ready_o      = task_valid && !payload_done && (drop || write_ready_i);
+  assign write_valid_o   = task_valid && !payload_done && in_valid_i && !drops;
+  assign in_ready_o      = task_valid && !payload_done && (drops || write_ready_i);
   assign in_taken        = in_valid_i && in_ready_o;
   assign write_address_o = first ? address[31:2] : next_address_q;
   assign write_data_o    = in_data_i;
@@ -123,20 +139,33 @@ module rma_mm_write #(
     write_strobe_o = from_first & to_last;
   end
 
+  // Either the last beat by the header or the packet's own comes first, or they are the same beat.
+  assign was_wrong = wrong_q || bare != (beats == '0);
+  assign wrong     = was_wrong || (in_taken && in_last_i != (done_next == beats));
+
   assign note_valid_o = task_valid && payload_done && noted;
   assign task_ready   = noted ? (payload_done && note_ready_i) :
-                                (payload_done || (in_taken && last));
+                                (payload_done || (in_taken && in_last_i));
+  assign malformed_o  = task_valid && task_ready && wrong;
 
   always_comb begin
-    done_d = done_q;
-    if (in_taken) done_d = done_next;
-    if (task_ready) done_d = '0;
+    note_o = note;
+    if (was_wrong && note.told.status == ST_OK) note_o.told.status = ST_BAD_LENGTH;
   end
 
   always_ff @(posedge clk_i) begin
     if (in_taken) next_address_q <= write_address_o + 30'(Words);
-    if (!rst_ni || !task_valid) done_q <= '0;
-    else done_q <= done_d;
+    if (!rst_ni || !task_valid || task_ready) begin
+      done_q  <= '0;
+      ended_q <= 1'b0;
+      kept_q  <= 1'b0;
+      wrong_q <= 1'b0;
+    end else if (in_taken) begin
+      done_q  <= done_next;
+      ended_q <= in_last_i;
+      kept_q  <= kept_q || last;
+      wrong_q <= wrong;
+    end
   end
 
   assign idle_o = empty;

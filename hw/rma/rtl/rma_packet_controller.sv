@@ -14,11 +14,11 @@ import alcor_abi_pkg::*;
 /// of the engine from one place in memory to another becomes an XDATA packet to this rank itself,
 /// as the answer to an XGET would.
 ///
+/// A packet that ends within its header is dropped as malformed.
+///
 /// Header words arrive one a cycle: a PUT packet takes 2 cycles, XPUT 4, XACK 2, XDATA 4, GET 3,
 /// XGET 8, a message 5 and the time to its verdict.
 module rma_packet_controller #(
-    /// Bits of a beat of payload: a power of two, 32 or more.
-    parameter int unsigned DATA_W = 32,
     /// 1: request plane, which answers; 0: reply plane.
     parameter bit REQUESTS = 1'b1,
     /// Payload words of an extended packet, a power of two.
@@ -39,6 +39,10 @@ module rma_packet_controller #(
     output logic                            head_ready_o,
     /// The header word.
     input  logic [31:0]                     head_i,
+    /// The packet ends with the header word, which is not its header's last.
+    input  logic                            head_cut_i,
+    /// With the header's last word: the packet has no payload.
+    input  logic                            head_bare_i,
 
     /// Registration table: look a window up.
     output alcor_abi_pkg::slot_lookup_t     lookup_o,
@@ -125,7 +129,7 @@ module rma_packet_controller #(
   logic [31:0] header_q;
   logic [31:0] offset_q, laddr_q, left_q, address_q;
   logic [33:0] end_d, end_q;
-  logic take, take_header;
+  logic take, take_header, head_taken, bare_q;
 
   // The header word that is held, and the one that comes, as each of their formats.
   alcor_abi_pkg::put_header_t incoming;
@@ -236,7 +240,6 @@ module rma_packet_controller #(
 
   if (REQUESTS) begin : g_messages
     rma_message_port #(
-        .DATA_W       (DATA_W),
         .PAYLOAD_WORDS(PAYLOAD_WORDS)
     ) u_message_port (
         .clk_i          (clk_i),
@@ -248,6 +251,8 @@ module rma_packet_controller #(
         .head_valid_i   (head_valid_i),
         .head_ready_o   (message_take),
         .head_i         (head_i),
+        .head_cut_i     (head_cut_i),
+        .bare_i         (bare_q),
         .arrival_valid_o(arrival_valid_o),
         .arrival_o      (arrival_o),
         .verdict_valid_i(verdict_valid_i),
@@ -334,7 +339,9 @@ module rma_packet_controller #(
 
     write_valid_o            = 1'b0;
     write_o.drop             = access_refused;
+    write_o.bare             = bare_q;
     write_o.words            = 13'(segment_words);
+    write_o.kept             = 13'(segment_words);
     write_o.address          = address_q;
     write_o.end_lane         = segment_end_lane;
     write_o.noted            = header.last;
@@ -387,6 +394,7 @@ module rma_packet_controller #(
       PaperCheck: begin
         write_valid_o    = 1'b1;
         write_o.words    = 13'(paper_words);
+        write_o.kept     = 13'(paper_words);
         write_o.address  = window_i.base + offset_q;
         write_o.end_lane = 2'd3;
         write_o.noted    = 1'b0;
@@ -483,6 +491,7 @@ module rma_packet_controller #(
         write_valid_o            = 1'b1;
         write_o.drop             = 1'b1;
         write_o.words            = '0;
+        write_o.kept             = '0;
         write_o.noted            = 1'b1;
         write_o.note.told.status = header_ack.status;
         write_o.note.told.id     = header_ack.id;
@@ -498,15 +507,18 @@ module rma_packet_controller #(
 
       default: state_d = Idle;
     endcase
+
+    if (head_taken && head_cut_i) state_d = Idle;
   end
 
   assign head_ready_o = take || take_header;
+  assign head_taken   = head_valid_i && head_ready_o;
   assign idle_o       = state_q == Idle;
 
   // The outcome of the check is known last. It is counted once, when the packet's turn is over.
   assign refusal_o.refused   = checks && access_refused;
   assign refusal_o.dropped   = refusal_o.refused && (state_q == PaperCheck || state_q == GetCheck);
-  assign refusal_o.malformed = malformed;
+  assign refusal_o.malformed = malformed || (head_taken && head_cut_i);
   assign refusal_o.status    = status;
   assign refusal_o.ptype     = ptype;
 
@@ -517,6 +529,7 @@ module rma_packet_controller #(
 
   always_ff @(posedge clk_i) begin
     end_q <= end_d;
+    if (head_taken) bare_q <= head_bare_i;
     if (take_header) begin
       header_q <= head_i;
       offset_q <= paper_offset;

@@ -6,6 +6,7 @@ import alcor_abi_pkg::*;
 ///
 /// In beats of a word, header words are as many as the packet's type says. In beats of several words, a packet's first
 /// beat is its header, whose words leave one by one; a PUT-1 of one beat has its payload behind its header word.
+/// Beats behind the header of a packet whose type has no payload are dropped, and the packet is malformed.
 module rma_parser #(
     /// Bits of a beat: 32, 128, 256 or 512.
     parameter int unsigned DATA_W = 32,
@@ -36,6 +37,10 @@ module rma_parser #(
     input  logic              head_ready_i,
     /// The header word.
     output logic [31:0]       head_o,
+    /// The packet ends with the header word, which is not its header's last.
+    output logic              head_cut_o,
+    /// With the header's last word: the packet has no payload.
+    output logic              head_bare_o,
 
     /// A beat of payload is offered.
     output logic              payload_valid_o,
@@ -43,7 +48,11 @@ module rma_parser #(
     input  logic              payload_ready_i,
     /// The beat.
     output logic [DATA_W-1:0] payload_o,
+    /// The beat is its packet's last.
+    output logic              payload_last_o,
 
+    /// Pulse: the packet that ends has payload, which its type has not.
+    output logic              malformed_o,
     /// No packet is in the queues or comes in.
     output logic              idle_o
 );
@@ -52,6 +61,8 @@ module rma_parser #(
   logic let_in, in_valid, in_ready, taken;
   alcor_abi_pkg::x_header_t in_header;
   logic heads_empty, payload_room, payload_in, payload_empty;
+  // The packet's type has payload; the beat is one of the header.
+  logic carries, carries_q, is_head;
   logic [DATA_W-1:0] payload_word;
 
   // All headers have their type in the same place.
@@ -65,11 +76,15 @@ module rma_parser #(
   always_ff @(posedge clk_i) begin
     if (!rst_ni) in_packet_q <= 1'b0;
     else in_packet_q <= in_packet_d;
+    if (!in_packet_q) carries_q <= carries;
   end
 
+  assign carries     = in_header.ptype != PT_GET && in_header.ptype != PT_XGET && in_header.ptype != PT_XACK;
+  assign malformed_o = taken && in_last_i && !is_head && !carries_q;
+
   if (DATA_W == 32) begin : g_words
-    logic is_head, head_room;
-    logic [2:0] behind, heads_left_d, heads_left_q;
+    logic head_room, cut, bare;
+    logic [2:0] behind, heads_behind, heads_left_q;
 
     rma_header_length u_header_length (
         .ptype_i (in_header.ptype),
@@ -77,30 +92,27 @@ module rma_parser #(
     );
 
     assign is_head      = !in_packet_q || heads_left_q != '0;
-    assign in_ready     = is_head ? head_room : payload_room;
-    assign payload_in   = in_valid && !is_head;
+    assign in_ready     = is_head ? head_room : payload_room || !carries_q;
+    assign payload_in   = in_valid && !is_head && carries_q;
     assign payload_word = in_data_i;
 
-    always_comb begin
-      heads_left_d = heads_left_q;
-      if (taken) begin
-        if (!in_packet_q) heads_left_d = behind;
-        else if (heads_left_q != '0) heads_left_d = heads_left_q - 1'b1;
-      end
-    end
+    assign heads_behind = in_packet_q ? heads_left_q - 1'b1 : behind;
 
     always_ff @(posedge clk_i) begin
       if (!rst_ni) heads_left_q <= '0;
-      else heads_left_q <= heads_left_d;
+      else if (taken && is_head) heads_left_q <= heads_behind;
     end
 
-    fifo #(.WIDTH(32), .DEPTH(HEAD_DEPTH)) u_head_fifo (
+    assign cut  = in_last_i && heads_behind != '0;
+    assign bare = in_last_i || !(in_packet_q ? carries_q : carries);
+
+    fifo #(.WIDTH(2 + 32), .DEPTH(HEAD_DEPTH)) u_head_fifo (
         .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(in_valid && is_head), .ready_o(head_room),
-        .data_i(in_data_i), .valid_o(head_valid_o), .ready_i(head_ready_i), .data_o(head_o),
+        .data_i({cut, bare, in_data_i}), .valid_o(head_valid_o), .ready_i(head_ready_i),
+        .data_o({head_cut_o, head_bare_o, head_o}),
         .empty_o(heads_empty), .usage_o()
     );
 
-    `ALCOR_IMPLIES(a_whole_header, taken && in_last_i, heads_left_d == '0)
     `ALCOR_COVER(c_full_received_heads, !head_room)
   end else begin : g_beats
     logic head_room, beside, last_word;
@@ -111,15 +123,16 @@ module rma_parser #(
 
     // Header and payload of one beat go to their queues together.
     assign beside       = !in_packet_q && in_last_i && in_header.ptype == PT_PUT_1;
-    assign in_ready     = (in_packet_q || head_room) && ((!in_packet_q && !beside) || payload_room);
-    assign payload_in   = in_valid && (in_packet_q || (beside && head_room));
+    assign is_head      = !in_packet_q;
+    assign in_ready     = is_head ? head_room && (!beside || payload_room) : payload_room || !carries_q;
+    assign payload_in   = in_valid && (is_head ? beside && head_room : carries_q);
     assign payload_word = in_packet_q ? in_data_i : in_data_i >> 32;
 
-    fifo #(.WIDTH(128), .DEPTH(HEAD_DEPTH)) u_head_fifo (
-        .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(in_valid && !in_packet_q && (!beside || payload_room)),
-        .ready_o(head_room), .data_i(in_data_i[127:0]), .valid_o(head_valid_o),
+    fifo #(.WIDTH(1 + 128), .DEPTH(HEAD_DEPTH)) u_head_fifo (
+        .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(in_valid && is_head && (!beside || payload_room)),
+        .ready_o(head_room), .data_i({!beside && (in_last_i || !carries), in_data_i[127:0]}), .valid_o(head_valid_o),
         .ready_i(head_ready_i && last_word),
-        .data_o(heads), .empty_o(heads_empty), .usage_o()
+        .data_o({head_bare_o, heads}), .empty_o(heads_empty), .usage_o()
     );
 
     assign header_out = heads[31:0];
@@ -129,8 +142,9 @@ module rma_parser #(
         .behind_o(behind)
     );
 
-    assign last_word = 3'(word_q) == behind;
-    assign head_o    = heads[32*word_q+:32];
+    assign last_word  = 3'(word_q) == behind;
+    assign head_cut_o = 1'b0;
+    assign head_o     = heads[32*word_q+:32];
 
     always_ff @(posedge clk_i) begin
       if (!rst_ni) word_q <= '0;
@@ -140,10 +154,10 @@ module rma_parser #(
     `ALCOR_COVER(c_full_received_heads, !head_room)
   end
 
-  fifo #(.WIDTH(DATA_W), .DEPTH(IN_DEPTH), .BLOCK_RAM(IN_DEPTH >= 128)) u_in_fifo (
+  fifo #(.WIDTH(1 + DATA_W), .DEPTH(IN_DEPTH), .BLOCK_RAM(IN_DEPTH >= 128)) u_in_fifo (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(payload_in), .ready_o(payload_room),
-      .data_i(payload_word), .valid_o(payload_valid_o), .ready_i(payload_ready_i), .data_o(payload_o),
-      .empty_o(payload_empty), .usage_o()
+      .data_i({in_last_i, payload_word}), .valid_o(payload_valid_o), .ready_i(payload_ready_i),
+      .data_o({payload_last_o, payload_o}), .empty_o(payload_empty), .usage_o()
   );
 
   assign idle_o = !in_packet_q && heads_empty && payload_empty;

@@ -95,7 +95,7 @@ module rma_receive #(
 
   // ---------------------------------------------------------------- headers apart from payload
 
-  logic head_valid, head_ready, payload_valid, payload_ready, parser_idle;
+  logic head_valid, head_ready, head_cut, head_bare, payload_valid, payload_ready, payload_last, parser_idle;
   logic [31:0] head;
   logic [DATA_W-1:0] payload;
 
@@ -114,15 +114,22 @@ module rma_receive #(
       .head_valid_o   (head_valid),
       .head_ready_i   (head_ready),
       .head_o         (head),
+      .head_cut_o     (head_cut),
+      .head_bare_o    (head_bare),
       .payload_valid_o(payload_valid),
       .payload_ready_i(payload_ready),
       .payload_o      (payload),
+      .payload_last_o (payload_last),
+      .malformed_o    (surplus),
       .idle_o         (parser_idle)
   );
 
   // ---------------------------------------------------------------- packet controller, memory writes
 
   logic task_valid, task_ready, note_valid, note_ready, writes_idle, controller_idle, acks_empty;
+  // A packet has more or fewer beats than its type or its header says.
+  logic surplus, wrong_length;
+  alcor_abi_pkg::refusal_t refusal;
   alcor_abi_pkg::write_task_t write_task;
   alcor_abi_pkg::note_t note;
   logic ack_valid, ack_ready, engine_ack_ready;
@@ -132,7 +139,6 @@ module rma_receive #(
   alcor_abi_pkg::arrival_t arrival;
 
   rma_packet_controller #(
-      .DATA_W       (DATA_W),
       .REQUESTS     (REQUESTS),
       .PAYLOAD_WORDS(PAYLOAD_WORDS)
   ) u_packet_controller (
@@ -143,6 +149,8 @@ module rma_receive #(
       .head_valid_i      (head_valid),
       .head_ready_o      (head_ready),
       .head_i            (head),
+      .head_cut_i        (head_cut),
+      .head_bare_i       (head_bare),
       .lookup_o          (lookup_o),
       .window_i          (window_i),
       .fetch_valid_o     (fetch_valid),
@@ -168,7 +176,7 @@ module rma_receive #(
       .reply_task_valid_o(reply_task_valid_o),
       .reply_task_ready_i(reply_task_ready_i),
       .reply_task_o      (reply_task_o),
-      .refusal_o         (refusal_o),
+      .refusal_o         (refusal),
       .idle_o            (controller_idle)
   );
 
@@ -185,6 +193,7 @@ module rma_receive #(
       .in_valid_i     (payload_valid),
       .in_ready_o     (payload_ready),
       .in_data_i      (payload),
+      .in_last_i      (payload_last),
       .write_valid_o  (write_valid_o),
       .write_ready_i  (write_ready_i),
       .write_address_o(write_address_o),
@@ -193,8 +202,14 @@ module rma_receive #(
       .note_valid_o   (note_valid),
       .note_ready_i   (note_ready),
       .note_o         (note),
+      .malformed_o    (wrong_length),
       .idle_o         (writes_idle)
   );
+
+  always_comb begin
+    refusal_o = refusal;
+    refusal_o.malformed |= surplus || wrong_length;
+  end
 
   // ---------------------------------------------------------------- what becomes of a note
 
