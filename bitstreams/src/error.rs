@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a build can't be packed, or a manifest can't be trusted.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The system refused a call.
@@ -178,6 +178,8 @@ pub enum Error {
         wanted: String,
     },
 }
+
+alcor_errors::debug_as_text!(Error);
 
 fn ns(slack: f64) -> String {
     format!("{slack:.3} ns")

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use alcor::{Backends, Cluster, soft::Soft};
-use alcor_cosim::{CosimBackend, Options};
+use alcor_cosim::CosimBackend;
 use alcor_shm::ShmBackend;
 use alcor_standin::StandInBackend;
 use alcor_xdma::XdmaBackend;
@@ -58,11 +58,8 @@ pub fn check(uri: &str) -> Result<(), alcor::Error> {
     let (scheme, rest) = uri.split_once(':').unwrap_or((uri, ""));
     match scheme {
         CosimBackend::SCHEME | StandInBackend::SCHEME | ServedBackend::SCHEME => {
-            let check = || {
-                let (config, _) = Options::parse(rest)?;
-                build::backend().configs()?.get(config).map(drop)
-            };
-            check().map_err(|error| error.on(uri))
+            let checked = build::backend().check(rest);
+            checked.map_err(|error| error.on(uri))
         }
         _ if backends.schemes().any(|known| known == scheme) => Ok(()),
         _ => backends.open(uri).map(drop),

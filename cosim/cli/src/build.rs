@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
 
-use alcor_cosim::{BuildEvent, CosimBackend, CosimError, Options};
+use alcor_cosim::{BuildEvent, CosimBackend, CosimError};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::exit::{Ended, Error, Exit};
@@ -45,13 +45,9 @@ pub fn run(args: &Args) -> Ended {
     } else {
         args.configs.iter().map(|config| rest(config)).collect()
     };
-    let check = |rest: &&str| -> Result<(), CosimError> {
-        let (name, _) = Options::parse(rest)?;
-        configs.get(name).map(drop)
-    };
     let wrong: Vec<_> = wanted
         .iter()
-        .filter_map(|rest| Some((*rest, check(rest).err()?)))
+        .filter_map(|rest| Some((*rest, backend.check(rest).err()?)))
         .collect();
     if !wrong.is_empty() {
         return Ok(shown(wrong));

@@ -5,9 +5,9 @@ mod cards;
 use std::path::{Path, PathBuf};
 use std::{env, thread};
 
-use alcor_cosim::{CosimBackend, repository_root};
+use alcor_cosim::{CosimBackend, CosimError, Hardware, ROOT_VARIABLE};
 use alcor_shm::{Segment, channel};
-use verilated::{ModelCache, Toolchain};
+use verilated::ModelCache;
 
 use crate::clean::Size;
 use crate::exit::{Ended, Exit};
@@ -22,12 +22,19 @@ type Finding = Result<String, String>;
 /// Runs the command.
 pub fn run(_: &Args) -> Ended {
     let mut findings: Vec<(String, Finding)> = vec![
-        ("repository".into(), repository()),
+        ("hardware".into(), hardware()),
         ("configurations".into(), configurations()),
-        ("toolchain".into(), toolchain()),
+        (
+            "toolchain".into(),
+            toolchain().map_err(|error| error.to_string()),
+        ),
         ("models".into(), models()),
     ];
-    findings.extend(PROGRAMS.map(|(name, remedy)| (name.into(), program(name, remedy))));
+    let is_clone = Hardware::find().is_ok_and(|hardware| hardware.root().is_some());
+    let needed = PROGRAMS
+        .iter()
+        .filter(|(_, _, is_needed)| is_clone || *is_needed);
+    findings.extend(needed.map(|(name, remedy, _)| (name.to_string(), program(name, remedy))));
     findings.push(("cores".into(), cores()));
     findings.push(("shared memory".into(), shared_memory()));
     findings.push(("hugepages".into(), hugepages("/proc/meminfo".as_ref())));
@@ -50,18 +57,26 @@ pub fn run(_: &Args) -> Ended {
     Ok(Exit::Passed)
 }
 
-/// Programs that `ci/setup` and the build of a model start, and who brings them.
-const PROGRAMS: [(&str, &str); 5] = [
-    ("g++", "apt-get install g++"),
-    ("make", "apt-get install make"),
-    ("perl", "apt-get install perl"),
-    ("python3", "apt-get install python3 python3-venv"),
-    ("tclsh", "apt-get install tcl"),
+/// Programs that the build of a model, `alcor setup` and the scripts of a clone start, who brings them, and whether they are
+/// needed outside of a clone.
+const PROGRAMS: [(&str, &str, bool); 5] = [
+    ("g++", "apt-get install g++", true),
+    ("make", "apt-get install make", false),
+    ("perl", "apt-get install perl", true),
+    ("python3", "apt-get install python3 python3-venv", true),
+    ("tclsh", "apt-get install tcl", false),
 ];
 
-fn repository() -> Finding {
-    let root = repository_root().map_err(|error| error.to_string())?;
-    Ok(root.display().to_string())
+/// Whose hardware is simulated, and why.
+fn hardware() -> Finding {
+    let hardware = Hardware::find().map_err(|error| error.to_string())?;
+    let is_named = env::var_os(ROOT_VARIABLE).is_some_and(|root| !root.is_empty());
+    let why = match (hardware.root(), is_named) {
+        (None, _) => "the current folder is in no clone of Alcor",
+        (Some(_), true) => "ALCOR_ROOT",
+        (Some(_), false) => "the clone that the current folder is in",
+    };
+    Ok(format!("{hardware} ({why})"))
 }
 
 fn configurations() -> Finding {
@@ -75,9 +90,9 @@ fn configurations() -> Finding {
         .join(", "))
 }
 
-fn toolchain() -> Finding {
-    let root = repository_root().map_err(|error| error.to_string())?;
-    let tools = Toolchain::find_in(&root).map_err(|error| error.to_string())?;
+/// The tools that build models.
+pub fn toolchain() -> Result<String, CosimError> {
+    let tools = Hardware::find()?.toolchain()?;
     let (verilator, version) = (tools.verilator().display(), tools.verilator_version());
     Ok(format!(
         "Verilator {version} at {verilator}, {}",

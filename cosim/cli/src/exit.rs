@@ -209,6 +209,11 @@ pub enum Error {
     /// Signals can't be waited for.
     #[error("cannot wait for signals: {0}")]
     Signals(io::Error),
+    /// The tools can't be installed.
+    #[error(
+        "the tools were not installed ({0}); the reason stands above. pip goes by its own settings, such as PIP_INDEX_URL"
+    )]
+    Setup(ExitStatus),
     /// A board can't be opened or identified.
     #[error("{0}")]
     Board(#[from] alcor::Error),
@@ -248,6 +253,7 @@ impl From<&Error> for Exit {
             | Error::HostName(_)
             | Error::Trace(_)
             | Error::Signals(_)
+            | Error::Setup(_)
             | Error::Rival { .. } => Exit::Environment,
             Error::Serve(error) => of_server(error),
             Error::Measure(_)
@@ -345,13 +351,14 @@ fn of_simulation(error: &CosimError) -> Exit {
     match error {
         CosimError::UnknownConfig { .. }
         | CosimError::UnknownOption { .. }
+        | CosimError::UnknownParameter { .. }
         | CosimError::BadOption { .. }
         | CosimError::TooManyRanks { .. } => Exit::Usage,
         CosimError::NoRoot { .. } | CosimError::Read { .. } => Exit::Environment,
         CosimError::Build(error) => match **error {
             V::MissingTool { .. }
             | V::VerilatorVersion { .. }
-            | V::NoWorkspace { .. }
+            | V::NoCache
             | V::Io { .. }
             | V::Load { .. } => Exit::Environment,
             _ => Exit::Failed,

@@ -16,6 +16,7 @@ mod revision;
 mod run;
 mod serve;
 mod served;
+mod setup;
 mod store;
 
 use std::process::ExitCode;
@@ -48,6 +49,7 @@ enum Command {
     Bitstream(bitstream::Command),
     Deploy(deploy::Args),
     Doctor(doctor::Args),
+    Setup(setup::Args),
     Completions(manual::CompletionsArgs),
     Man(manual::ManArgs),
     #[command(hide = true)]
@@ -70,6 +72,7 @@ impl Command {
             Command::Bitstream(command) => bitstream::run(&command),
             Command::Deploy(args) => deploy::run(&args),
             Command::Doctor(args) => doctor::run(&args),
+            Command::Setup(args) => setup::run(&args),
             Command::Completions(args) => manual::completions(&args),
             Command::Man(args) => manual::pages(&args),
         }

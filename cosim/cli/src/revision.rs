@@ -1,12 +1,30 @@
-//! What the sources are.
+//! Where the program is at work, and what the sources are.
 
+use std::path::PathBuf;
 use std::process::Command;
 
-use alcor_cosim::repository_root;
+use alcor_cosim::Hardware;
 
-/// The source revision of the repository, or else of where the program runs, as far as git knows it.
+/// The folder that holds `.config` and `target`: the root of the clone whose hardware is simulated, or else the current
+/// folder.
+pub fn project() -> PathBuf {
+    let hardware = Hardware::find().ok();
+    let root = hardware.as_ref().and_then(Hardware::root);
+    root.map_or_else(|| ".".into(), PathBuf::from)
+}
+
+/// The source revision of the hardware: of the clone, as far as git knows it, or else of what this program carries.
 pub fn revision() -> String {
-    let root = repository_root().unwrap_or_else(|_| ".".into());
+    let Ok(hardware) = Hardware::find() else {
+        return "unknown".into();
+    };
+    let Some(root) = hardware.root() else {
+        let mut hash = crc32fast::Hasher::new();
+        for text in alcor_hw::files().flat_map(|(name, text)| [name, text]) {
+            hash.update(text.as_bytes());
+        }
+        return format!("alcor-hw {} {:08x}", alcor_hw::VERSION, hash.finalize());
+    };
     Command::new("git")
         .current_dir(root)
         .args(["rev-parse", "--short=12", "HEAD"])

@@ -13,9 +13,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use alcor_cosim::repository_root;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+use crate::revision::project;
 
 /// The version of the format; it stands in the first line, and in the names of the files, so that programs that speak
 /// another keep files of their own.
@@ -27,14 +28,14 @@ pub const RESULTS: usize = 200_000;
 /// Bytes of a file that is still read.
 const FILE_BYTES: u64 = 64 << 20;
 
-/// Where results are remembered unless `--store` says so, from the repository's root.
+/// Where results are remembered unless `--store` says so, from the project's folder.
 const FOLDER: &str = "target/alcor-results";
 
 /// Where results are remembered, and whether.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct StoreArgs {
     /// Remember results in this folder, and compare with those there [default: target/alcor-results in the
-    /// repository]
+    /// current folder, or of the clone of Alcor that it is in]
     ///
     /// Each test is compared with its last result on the same backend, in the same tier, with the same seed, and each
     /// benchmark with its last figures of the same configuration. The last
@@ -53,13 +54,12 @@ pub struct StoreArgs {
 }
 
 impl StoreArgs {
-    /// The folder of the result store, unless there is none: a program that is run outside of a repository has none
-    /// by itself.
+    /// The folder of the result store, unless there is to be none.
     pub fn folder(&self) -> Option<PathBuf> {
         match (&self.store, self.no_store) {
             (_, true) => None,
             (Some(folder), _) => Some(folder.clone()),
-            (None, _) => Some(repository_root().ok()?.join(FOLDER)),
+            (None, _) => Some(project().join(FOLDER)),
         }
     }
 

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use alcor::{Backends, Job};
+use alcor_cosim::{CosimBackend, Hardware};
 use regex::Regex;
 
 fn source() -> PathBuf {
@@ -77,4 +79,46 @@ fn every_command_is_one() {
         .output()
         .unwrap();
     assert!(!wrong.status.success(), "a wrong flag is seen");
+}
+
+/// The page of limits has the figures of the hardware, and parameters that there are.
+#[test]
+fn limits_are_as_stated() {
+    let page = read("configurations.md");
+    let hardware = Hardware::Clone(source().join("../../.."));
+    let backend = CosimBackend::new().of_hardware(hardware);
+    let mut seen = 0;
+    for uri in Regex::new(r"cosim:([a-z]\w*(?:\?\w+=\d+)?)")
+        .unwrap()
+        .captures_iter(&page)
+    {
+        backend.check(&uri[1]).unwrap();
+        seen += 1;
+    }
+    assert!(seen >= 5, "{seen}");
+
+    let configs = backend.configs().unwrap();
+    let bytes = configs.get("rma4").unwrap().params["NODE_BYTES"];
+    assert!(page.contains(&format!("node memory of a rank: {} bytes", grouped(bytes))));
+    let boards = Backends::new().with(backend).open("cosim:rma2").unwrap();
+    let largest = Job::new(boards)
+        .unwrap()
+        .run(1, |rank| match rank.alloc::<u8>(bytes as usize) {
+            Err(alcor::Error::OutOfNodeMemory { largest, .. }) => Ok(largest),
+            Err(error) => Err(error),
+            Ok(_) => panic!("node memory holds more than node memory"),
+        });
+    let largest = grouped(largest.unwrap()[0].into());
+    let says = format!("the largest\nallocation is {largest} bytes");
+    assert!(page.contains(&says), "{says}");
+}
+
+/// A number with commas between its thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev();
+    let groups: Vec<_> = groups
+        .map(|group| std::str::from_utf8(group).unwrap())
+        .collect();
+    groups.join(",")
 }

@@ -552,35 +552,31 @@ fn a_store_that_can_not_be_had_is_an_error_before_anything_runs() {
 }
 
 #[test]
-fn the_default_store_is_below_target_of_the_repository() {
+fn the_default_store_is_below_target_of_the_clone_or_the_current_folder() {
     let root = tempfile::tempdir().unwrap();
-    let run = |folder: &Path, root: &str| {
+    let path = |name: &str| root.path().join(name);
+    let [clone, other] = ["clone", "other"].map(path);
+    std::fs::create_dir(&other).unwrap();
+    std::fs::create_dir_all(clone.join("hw/core")).unwrap();
+    std::fs::write(clone.join("hw/core/configs.toml"), "").unwrap();
+    let run = |folder: &Path, root: &Path| {
         let mut command = Command::new(ALCOR);
         command.args(["regress", "--backend", "soft:2", "--filter", "^put.typed$"]);
-        command
-            .env("ALCOR_ROOT", root)
-            .current_dir(folder)
-            .output()
-            .unwrap()
-    };
-    let output = run(root.path(), "");
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(
-        !stdout(&output).contains("compare"),
-        "outside of a repository there is none"
-    );
-
-    std::fs::create_dir_all(root.path().join("hw/core")).unwrap();
-    std::fs::write(root.path().join("hw/core/configs.toml"), "").unwrap();
-    let output = run(root.path(), "");
-    assert!(
-        stdout(&output).contains("nothing to compare with"),
-        "{}",
+        let output = command.env("ALCOR_ROOT", root).current_dir(folder).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         stdout(&output)
-    );
-    assert!(root.path().join("target/alcor-results").is_dir());
-    let path = root.path().to_str().unwrap();
-    assert!(stdout(&run(&std::env::temp_dir(), path)).contains("nothing new of 1"));
+    };
+    let (first, again) = ("nothing to compare with", "nothing new of 1");
+    for folder in [&clone, &other] {
+        let says = run(folder, Path::new(""));
+        assert!(says.contains(first), "{says}");
+        assert!(folder.join("target/alcor-results").is_dir());
+    }
+    for (folder, root) in [(clone.join("hw"), ""), (path(""), clone.to_str().unwrap())] {
+        let says = run(&folder, Path::new(root));
+        assert!(says.contains(again), "{says}");
+    }
 }
 
 #[test]

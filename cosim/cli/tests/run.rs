@@ -248,7 +248,10 @@ fn the_exit_code_is_that_of_the_rank_that_failed_first() {
     assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));
     let says = text(&output.stderr);
     assert!(says.contains("rank 1 ended with exit code 7"), "{says}");
-    assert!(says.contains("[0]") && says.contains("PeerDied"), "{says}");
+    assert!(
+        says.contains("[0]") && says.contains(" died: its process ended"),
+        "{says}"
+    );
     // One that is killed by itself, and one that ends well without having been a rank at all.
     let output = run(&format!(
         "[ $ALCOR_RANK = 0 ] || kill -9 $$; exec {program} 5"
@@ -292,7 +295,7 @@ fn what_can_not_be_run_is_said_once() {
     assert!(says.contains("the board has 2"), "{says}");
     // And a program that is started without any of this.
     let output = Command::new(exchange()).output().unwrap();
-    assert!(text(&output.stderr).contains("NotLaunched"));
+    assert!(text(&output.stderr).contains("not started as a rank of a run"));
 }
 
 #[test]
@@ -376,7 +379,7 @@ fn kill_one(victim: Victim, random: &mut StdRng) -> bool {
     }
     trial.leaves_nothing();
     assert_eq!(names_of(launcher), [""; 0], "{seen}");
-    says.contains("PeerDied")
+    says.contains(" died: its process ended")
 }
 
 #[test]
@@ -471,7 +474,7 @@ fn a_cluster_that_stays_serves_run_after_run() {
     killed[1].kill().unwrap();
     let output = outputs(killed).remove(0);
     assert!(
-        text(&output.stderr).contains("PeerDied"),
+        text(&output.stderr).contains(" died: its process ended"),
         "{}",
         text(&output.stderr)
     );
@@ -494,7 +497,7 @@ fn a_cluster_that_stays_serves_run_after_run() {
         .output()
         .unwrap();
     assert!(
-        text(&stranger.stderr).contains("NoSuchRank"),
+        text(&stranger.stderr).contains("there is no local rank 2"),
         "{}",
         text(&stranger.stderr)
     );
@@ -517,13 +520,16 @@ fn a_cluster_that_stays_serves_run_after_run() {
     trial.kill(trial.child.id(), Signal::KILL);
     for output in outputs(left) {
         let says = text(&output.stderr);
-        assert!(!output.status.success() && says.contains("Gone"), "{says}");
+        assert!(
+            !output.status.success() && says.contains("the simulator is gone"),
+            "{says}"
+        );
     }
     trial.end();
     trial.leaves_nothing();
     let late = Command::new(exchange()).args(["1", &uri]).output().unwrap();
     assert!(
-        text(&late.stderr).contains("NoCluster"),
+        text(&late.stderr).contains("no cluster of this name is running"),
         "{}",
         text(&late.stderr)
     );

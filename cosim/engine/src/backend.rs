@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alcor::{Backend, Cluster, Error, Topology};
+use alcor_hw::CONFIGS;
 use verilated::{BuildEvent, Model};
 
-use crate::config::{CONFIGS, check_links};
-use crate::model::{Project, Shape, Variant, repository_root};
-use crate::{Configs, CosimError, FreeBoard, Options, SimCluster};
+use crate::config::check_links;
+use crate::model::{Project, Shape, Variant};
+use crate::{Configs, CosimError, FreeBoard, Hardware, Options, SimCluster};
 
 type Progress = Arc<dyn Fn(&str, BuildEvent) + Send + Sync>;
 
@@ -21,7 +22,7 @@ type Progress = Arc<dyn Fn(&str, BuildEvent) + Send + Sync>;
 /// [`changed_sources`](Self::changed_sources) tells which files are no longer as they were read.
 #[derive(Clone)]
 pub struct CosimBackend {
-    root: Option<PathBuf>,
+    hardware: Option<Hardware>,
     progress: Progress,
     threads: Option<usize>,
     kept: Arc<Kept>,
@@ -43,23 +44,40 @@ impl CosimBackend {
     /// The scheme of its URIs.
     pub const SCHEME: &'static str = "cosim";
 
-    /// A backend that finds the repository by itself, and says on standard error when a model has to be built.
+    /// A backend that simulates what [`Hardware::find`] finds, and says on standard error when a model has to be built.
     #[must_use]
     pub fn new() -> Self {
         Self {
-            root: None,
+            hardware: None,
             progress: Arc::new(say),
             threads: None,
             kept: Arc::default(),
         }
     }
 
-    /// Takes configurations and sources from the repository at `root`.
+    /// Takes configurations and sources from the clone of Alcor's repository at `root`.
     #[must_use]
-    pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
-        self.root = Some(root.into());
+    pub fn root(self, root: impl Into<PathBuf>) -> Self {
+        self.of_hardware(Hardware::Clone(root.into()))
+    }
+
+    /// Takes configurations and sources from there.
+    #[must_use]
+    pub fn of_hardware(mut self, hardware: Hardware) -> Self {
+        self.hardware = Some(hardware);
         self.kept = Arc::default();
         self
+    }
+
+    /// Where configurations and sources come from.
+    ///
+    /// # Errors
+    /// As [`Hardware::find`].
+    pub fn hardware(&self) -> Result<Hardware, CosimError> {
+        match &*locked(&self.kept.project) {
+            Some(project) => Ok(project.hardware.clone()),
+            None => self.find_hardware(),
+        }
     }
 
     /// Tells `listener` of each step of a model's build, with the model's name, instead of standard error.
@@ -79,11 +97,11 @@ impl CosimBackend {
     /// The configurations that can be opened.
     ///
     /// # Errors
-    /// If the repository is not found, or its file of configurations is wrong.
+    /// If the hardware is not found, or the file of configurations is wrong.
     pub fn configs(&self) -> Result<Configs, CosimError> {
         match &*locked(&self.kept.project) {
             Some(project) => Ok(project.configs.clone()),
-            None => Configs::read(&self.find_root()?),
+            None => Configs::read(&self.find_hardware()?),
         }
     }
 
@@ -93,6 +111,17 @@ impl CosimBackend {
     pub fn changed_sources(&self) -> Vec<PathBuf> {
         let project = locked(&self.kept.project).clone();
         project.map_or_else(Vec::new, |project| project.changed())
+    }
+
+    /// Checks what can be checked of `rest`, a URI without its scheme, without a model.
+    ///
+    /// # Errors
+    /// If there is no such configuration, option or parameter, or a value can't be used.
+    pub fn check(&self, rest: &str) -> Result<(), CosimError> {
+        let (config, options) = Options::parse(rest)?;
+        let project = self.project()?;
+        project.configs.get(config)?;
+        project.check(&options)
     }
 
     /// Builds the model of `rest`, a URI without its scheme, or takes it from the cache, and opens no board.
@@ -146,7 +175,7 @@ impl CosimBackend {
         let (model, shape, topology, options) = self.model(config, options)?;
         if topology.boards() != 1 {
             return Err(CosimError::BadConfig {
-                path: self.find_root()?.join(CONFIGS),
+                path: self.hardware()?.path(CONFIGS),
                 problem: format!(
                     "[{config}] has {} boards, and one was asked for",
                     topology.boards()
@@ -174,8 +203,9 @@ impl CosimBackend {
     ) -> Result<(Model, Shape, Topology, Options), CosimError> {
         let project = self.project()?;
         let found = project.configs.get(config)?;
+        project.check(&options)?;
         let bad_config = |problem| {
-            let path = self.find_root()?.join(CONFIGS);
+            let path = project.hardware.path(CONFIGS);
             Err(CosimError::BadConfig { path, problem })
         };
         let topology = match found.topology() {
@@ -213,12 +243,12 @@ impl CosimBackend {
         if let Some(project) = &*project {
             return Ok(Arc::clone(project));
         }
-        let read = Arc::new(Project::read(self.find_root()?)?);
+        let read = Arc::new(Project::read(self.find_hardware()?)?);
         Ok(Arc::clone(project.insert(read)))
     }
 
-    fn find_root(&self) -> Result<PathBuf, CosimError> {
-        self.root.clone().map_or_else(repository_root, Ok)
+    fn find_hardware(&self) -> Result<Hardware, CosimError> {
+        self.hardware.clone().map_or_else(Hardware::find, Ok)
     }
 }
 
@@ -277,6 +307,16 @@ mod tests {
             error.contains("cosim:rma4?wave=x") && error.contains("waves-from"),
             "{error}"
         );
+        let error = says("rma4?FOO=3");
+        assert!(
+            error.contains("cosim:rma4?FOO=3: no parameter `FOO`; there are: DATA_W, RANKS, "),
+            "{error}"
+        );
+        assert_eq!(
+            backend.check("rma4?SLOTS=16").map_err(|it| it.to_string()),
+            Ok(())
+        );
+        assert!(backend.check("rma4?FOO=3").is_err());
         assert!(
             backend
                 .configs()

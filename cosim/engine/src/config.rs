@@ -4,20 +4,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use alcor::Topology;
+use alcor_hw::CONFIGS;
 use serde::{Deserialize, Deserializer};
 use verilated::Optimise;
 
 use crate::log::RECORDS;
 use crate::log::files::PacketFormat;
 use crate::seats::SEATS;
-use crate::{CosimError, LinkFigures, Profile};
-
-/// Where the configurations stand, from the repository's root.
-pub(crate) const CONFIGS: &str = "hw/core/configs.toml";
+use crate::{CosimError, Hardware, LinkFigures, Profile};
 
 /// A named configuration of the board.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -91,24 +88,33 @@ impl Config {
 /// The configurations of `hw/core/configs.toml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Configs {
+    /// Where they were read, for messages.
+    hardware: Hardware,
     by_name: BTreeMap<String, Config>,
 }
 
 impl Configs {
-    /// Reads the configurations of the repository at `root`.
+    /// Reads the configurations.
     ///
     /// # Errors
     /// If the file can't be read, or a configuration in it can't be.
-    pub fn read(root: &Path) -> Result<Self, CosimError> {
-        let path = root.join(CONFIGS);
-        let text = std::fs::read_to_string(&path).map_err(|source| CosimError::Read {
-            path: path.clone(),
-            source: Arc::new(source),
-        })?;
-        Self::parse(&text).map_err(|problem| CosimError::BadConfig { path, problem })
+    pub fn read(hardware: &Hardware) -> Result<Self, CosimError> {
+        Self::parse(hardware, &hardware.text(CONFIGS)?)
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    /// The configurations in `text`, which was read from `hardware`.
+    pub(crate) fn parse(hardware: &Hardware, text: &str) -> Result<Self, CosimError> {
+        let by_name = Self::of_text(text).map_err(|problem| CosimError::BadConfig {
+            path: hardware.path(CONFIGS),
+            problem,
+        })?;
+        Ok(Self {
+            hardware: hardware.clone(),
+            by_name,
+        })
+    }
+
+    fn of_text(text: &str) -> Result<BTreeMap<String, Config>, String> {
         let by_name: BTreeMap<String, Config> =
             toml::from_str(text).map_err(|error| error.to_string())?;
         for (name, config) in &by_name {
@@ -116,7 +122,7 @@ impl Configs {
                 .check()
                 .map_err(|problem| format!("[{name}]: {problem}"))?;
         }
-        Ok(Self { by_name })
+        Ok(by_name)
     }
 
     /// The configuration of that name.
@@ -134,6 +140,7 @@ impl Configs {
                     .map(String::as_str)
                     .collect::<Vec<_>>()
                     .join(", "),
+                hardware: self.hardware.clone(),
             })
     }
 
@@ -595,7 +602,8 @@ mod tests {
 
     #[test]
     fn configurations_are_checked() {
-        let configs = Configs::parse("[a]\nsummary='s'\nparams={RANKS=2,NODE_BYTES=4096}").unwrap();
+        let text = "[a]\nsummary='s'\nparams={RANKS=2,NODE_BYTES=4096}";
+        let configs = Configs::parse(&Hardware::Embedded, text).unwrap();
         assert_eq!(configs.get("a").unwrap().params[RANKS], 2);
         assert!(
             configs
@@ -605,12 +613,12 @@ mod tests {
                 .contains("there are: a")
         );
         assert!(
-            Configs::parse("[a]\nsummary='s'\nparams={RANKS=2}")
+            Configs::of_text("[a]\nsummary='s'\nparams={RANKS=2}")
                 .unwrap_err()
                 .contains("NODE_BYTES is missing")
         );
-        assert!(Configs::parse("[a]\nsummary='s'\nparams={RANKS=2,NODE_BYTES=5000}").is_err());
-        assert!(Configs::parse("[a]\nsummary='s'\nparams={ranks=2}").is_err());
+        assert!(Configs::of_text("[a]\nsummary='s'\nparams={RANKS=2,NODE_BYTES=5000}").is_err());
+        assert!(Configs::of_text("[a]\nsummary='s'\nparams={ranks=2}").is_err());
     }
 
     #[test]
@@ -634,7 +642,7 @@ mod tests {
     fn joined_boards_are_checked() {
         let parse = |topology: &str, params: &str, link: &str| {
             let params = format!("RANKS=1,NODE_BYTES=4096,PHIT_W=256,{params}");
-            Configs::parse(&format!(
+            Configs::of_text(&format!(
                 "[a]\nsummary='s'\ntopology={topology}\nparams={{{params}}}\n{link}"
             ))
         };
@@ -644,7 +652,7 @@ mod tests {
             "[a.link]\nlatency=50\ngbps=95.9",
         );
         let configs = configs.unwrap();
-        let config = configs.get("a").unwrap();
+        let config = &configs["a"];
         assert_eq!(config.topology().unwrap().boards(), 6);
         assert_eq!(
             (config.link.latency, config.link.mbps),
@@ -665,9 +673,8 @@ mod tests {
     }
 
     #[test]
-    fn those_of_the_repository_can_be_read() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let configs = Configs::read(&root).unwrap();
+    fn those_of_the_hardware_can_be_read() {
+        let configs = Configs::read(&Hardware::Embedded).unwrap();
         assert_eq!(configs.get("rma4").unwrap().params[RANKS], 4);
     }
 }

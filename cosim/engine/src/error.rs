@@ -3,15 +3,21 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::Hardware;
+
 /// An error of the simulated boards. It reaches the library as the source of `alcor::Error::Board`.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum CosimError {
-    /// Nothing of this project is to be found above the current folder.
-    #[error("no hw/core/configs.toml in {start} or above it; run inside the repository or set ALCOR_ROOT to it", start = start.display())]
+    /// `ALCOR_ROOT` names no clone of Alcor's repository.
+    #[error(
+        "ALCOR_ROOT={root} has no hw/core/configs.toml; set it to a clone of Alcor, or unset it to simulate the hardware \
+         that the program carries",
+        root = root.display()
+    )]
     NoRoot {
-        /// Where the search began.
-        start: PathBuf,
+        /// The folder that it names.
+        root: PathBuf,
     },
     /// A file could not be read.
     #[error("cannot read {path}: {source}", path = path.display())]
@@ -44,12 +50,14 @@ pub enum CosimError {
         problem: String,
     },
     /// There is no configuration of that name.
-    #[error("no configuration `{name}`; there are: {known}")]
+    #[error("no configuration `{name}`; there are: {known} (in {hardware})")]
     UnknownConfig {
         /// What was asked for.
         name: String,
         /// What there is.
         known: String,
+        /// Where the configurations were read.
+        hardware: Hardware,
     },
     /// There is no option of that name.
     #[error(
@@ -60,6 +68,16 @@ pub enum CosimError {
         option: String,
         /// What there is.
         known: String,
+    },
+    /// The hardware has no parameter of that name.
+    #[error("no parameter `{name}`; there are: {known} (in {hardware})")]
+    UnknownParameter {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+        /// Whose parameters these are.
+        hardware: Hardware,
     },
     /// An option's value can't be used.
     #[error("option {option}={value}: expected {expected}")]
@@ -166,6 +184,8 @@ pub enum CosimError {
     #[error("a wait ended without a result: a defect of the simulator")]
     Lost,
 }
+
+alcor_errors::debug_as_text!(CosimError);
 
 fn in_scope(hier: &str) -> String {
     if hier.is_empty() {

@@ -21,6 +21,9 @@
 //!
 //! # Models
 //!
+//! The RTL is that of a clone of Alcor's repository or, elsewhere, what the program carries: see [`Hardware::find`]. A model's
+//! key has no path, so both have the same models.
+//!
 //! A [`CosimBackend`] and its clones simulate one version of the RTL: configurations and sources are read when the
 //! backend needs its first model, and each model is built and loaded once. [`CosimBackend::changed_sources`] names the
 //! files that were edited since. A report over many tests should end with these names, as they are not in its results.
@@ -116,6 +119,7 @@ mod digest;
 mod dma;
 mod error;
 mod free;
+mod hardware;
 mod link;
 mod log;
 mod mailbox;
@@ -136,16 +140,12 @@ pub use cluster::SimCluster;
 pub use config::{Config, Configs, LinkConfig, Options, Skip};
 pub use error::CosimError;
 pub use free::FreeBoard;
+pub use hardware::{Hardware, ROOT_VARIABLE, core_sources};
 pub use log::packet::{LoggedPacket, PacketHeader, PhitHeader, Place};
 pub use mailbox::{EFFECT_CYCLES, SETTLE_CYCLES};
-pub use model::{Shape, core_sources, repository_root};
+pub use model::Shape;
 pub use port::{POLL_CYCLES, PORT_QUEUE};
 pub use profile::Profile;
 pub use recording::{BoardRecording, Replay};
 pub use verilated::{BuildEvent, CoverPoint, Coverage, Hit, ModuleCoverage, Optimise};
 pub use wire::LinkFigures;
-
-/// The repository's README: what it shows is run.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

@@ -1,24 +1,19 @@
 //! From a configuration to its model.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::{env, fs};
+use std::fs;
+use std::path::PathBuf;
 
-use verilated::{Build, BuildEvent, Model, Optimise, Sources, Toolchain};
+use alcor_hw::CONFIGS;
+use verilated::{Build, BuildEvent, Model, Optimise, Sources};
 
-use crate::config::{CONFIGS, DATA_W, LINKS, NODE_BYTES, PHIT_W, RANKS};
-use crate::{Configs, CosimError, Options};
+use crate::config::{DATA_W, LINKS, NODE_BYTES, PHIT_W, RANKS};
+use crate::{Configs, CosimError, Hardware, Options};
 
 /// The module on top of a simulated board.
 const TOP: &str = "sim_top";
-/// The list of the blocks that `core` consists of, from `hw`: folders whose `files.f` list sources, in the
-/// order of compilation.
-const BLOCKS: &str = "core/blocks";
-/// The block around it.
-const AROUND: &str = "dpi";
-/// Where includes are looked for, from `hw`.
-const INCLUDES: &[&str] = &["common/rtl"];
+/// The file of that module.
+const TOP_FILE: &str = "hw/dpi/sim_top.sv";
 
 /// The macro with which the sources have their cover points.
 const COVERAGE: &str = "ALCOR_COVERAGE";
@@ -112,99 +107,15 @@ impl Shape {
     }
 }
 
-/// The repository's root: `ALCOR_ROOT`, or the nearest folder from the current one upwards that has configurations.
-///
-/// # Errors
-/// If there is none.
-pub fn repository_root() -> Result<PathBuf, CosimError> {
-    let start = match env::var_os("ALCOR_ROOT").filter(|root| !root.is_empty()) {
-        Some(root) => {
-            let root = PathBuf::from(root);
-            return if root.join(CONFIGS).is_file() {
-                Ok(root)
-            } else {
-                Err(CosimError::NoRoot { start: root })
-            };
-        }
-        None => env::current_dir().map_err(|source| CosimError::Read {
-            path: ".".into(),
-            source: Arc::new(source),
-        })?,
-    };
-    let found = start
-        .ancestors()
-        .find(|folder| folder.join(CONFIGS).is_file())
-        .map(Path::to_path_buf);
-    found.ok_or(CosimError::NoRoot { start })
-}
-
-/// The sources of `core`, one whole board, in the order of compilation, and the folders of what they include.
-///
-/// # Errors
-/// If a list of sources can't be read.
-pub fn core_sources(root: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), CosimError> {
-    let mut lists = Lists::default();
-    Ok((lists.sources(root, &[])?, includes(root)))
-}
-
-fn includes(root: &Path) -> Vec<PathBuf> {
-    let hw = root.join("hw");
-    INCLUDES.iter().map(|include| hw.join(include)).collect()
-}
-
-fn read(path: &Path) -> Result<String, CosimError> {
-    fs::read_to_string(path).map_err(|source| CosimError::Read {
-        path: path.into(),
-        source: Arc::new(source),
-    })
-}
-
-/// The texts of the files that list sources and configurations.
-#[derive(Default)]
-struct Lists {
-    texts: BTreeMap<PathBuf, String>,
-}
-
-impl Lists {
-    fn read(&mut self, path: PathBuf) -> Result<&str, CosimError> {
-        let text = read(&path)?;
-        Ok(self.texts.entry(path).or_insert(text))
-    }
-
-    /// The sources of a board with the blocks `around` it, in the order of compilation. A model's key in the cache covers
-    /// the names and texts of these sources, and so the blocks and their order.
-    fn sources(&mut self, root: &Path, around: &[&str]) -> Result<Vec<PathBuf>, CosimError> {
-        let hw = root.join("hw");
-        let mut sources = Vec::new();
-        let blocks = self.read(hw.join(BLOCKS))?.to_owned();
-        for block in blocks.split_whitespace().chain(around.iter().copied()) {
-            let text = self.read(hw.join(block).join("files.f"))?;
-            for line in text.lines().map(str::trim) {
-                let is_source =
-                    !line.is_empty() && !line.starts_with("//") && !line.starts_with('#');
-                let source = hw.join(line);
-                if is_source && !sources.contains(&source) {
-                    sources.push(source);
-                }
-            }
-        }
-        Ok(sources)
-    }
-
-    fn changed(&self) -> impl Iterator<Item = PathBuf> {
-        let texts = self.texts.iter();
-        let changed =
-            texts.filter(|(path, text)| fs::read_to_string(path).ok().as_ref() != Some(text));
-        changed.map(|(path, _)| path.clone())
-    }
-}
-
-/// The configurations and sources of a repository, as they were at one instant.
+/// The configurations and sources of a board, as they were at one instant.
 pub(crate) struct Project {
-    root: PathBuf,
+    pub(crate) hardware: Hardware,
     pub(crate) configs: Configs,
     sources: Sources,
-    lists: Lists,
+    /// Names of the parameters of the top module.
+    params: Vec<String>,
+    /// The files that list sources and configurations: names and texts.
+    lists: BTreeMap<String, String>,
 }
 
 /// What distinguishes the models that are built from the same sources.
@@ -267,30 +178,57 @@ impl Variant {
 }
 
 impl Project {
-    /// Reads the configurations and sources of the repository at `root`.
-    pub(crate) fn read(root: PathBuf) -> Result<Self, CosimError> {
-        let configs = Configs::read(&root)?;
-        let mut lists = Lists::default();
-        lists.read(root.join(CONFIGS))?;
-        let sources = lists.sources(&root, &[AROUND])?;
-        let sources = Sources::read(&root, &sources, &includes(&root))?;
+    /// Reads the configurations and sources.
+    pub(crate) fn read(hardware: Hardware) -> Result<Self, CosimError> {
+        let mut lists = BTreeMap::new();
+        let mut read = |name: &str| {
+            let text = hardware.text(name)?;
+            lists.insert(name.to_owned(), text.clone());
+            Ok(text)
+        };
+        let configs = Configs::parse(&hardware, &read(CONFIGS)?)?;
+        let sources = hardware.sources(read)?;
+        let params = parameters(&hardware.text(TOP_FILE)?);
         Ok(Self {
-            root,
+            hardware,
             configs,
             sources,
+            params,
             lists,
         })
     }
 
+    /// Refuses options with parameters that the top module lacks.
+    pub(crate) fn check(&self, options: &Options) -> Result<(), CosimError> {
+        let unknown = options.params.keys().find(|&it| !self.params.contains(it));
+        match unknown {
+            None => Ok(()),
+            Some(name) => Err(CosimError::UnknownParameter {
+                name: name.clone(),
+                known: self.params.join(", "),
+                hardware: self.hardware.clone(),
+            }),
+        }
+    }
+
     /// Files that are no longer as they were read, from the root.
     pub(crate) fn changed(&self) -> Vec<PathBuf> {
-        let root = fs::canonicalize(&self.root).unwrap_or_default();
-        let from_root = |path: PathBuf| {
-            let found = path.strip_prefix(&root).or(path.strip_prefix(&self.root));
-            found.map_or_else(|_| path.clone(), Path::to_owned)
+        let Some(root) = self.hardware.root() else {
+            return Vec::new();
         };
-        let changed = self.sources.changed().into_iter();
-        let mut changed: Vec<_> = changed.chain(self.lists.changed()).map(from_root).collect();
+        let real = fs::canonicalize(root).unwrap_or_default();
+        let from_root = |path: PathBuf| match path.strip_prefix(&real) {
+            Ok(name) => name.to_owned(),
+            Err(_) => path,
+        };
+        let mut changed: Vec<_> = self.sources.changed().into_iter().map(from_root).collect();
+        let is_other =
+            |name: &str, text: &str| self.hardware.text(name).ok().as_deref() != Some(text);
+        let lists = self
+            .lists
+            .iter()
+            .filter(|(name, text)| is_other(name, text));
+        changed.extend(lists.map(|(name, _)| PathBuf::from(name)));
         changed.sort();
         changed
     }
@@ -335,13 +273,13 @@ impl Project {
     ) -> Result<Model, CosimError> {
         let recipe = self.recipe(variant);
         let recipe = recipe.progress(|event| progress(&variant.label, event));
-        Ok(recipe.build(&Toolchain::find_in(&self.root)?)?)
+        Ok(recipe.build(&self.hardware.toolchain()?)?)
     }
 
     /// The names in the cache of the models of all configurations, with and without waves, coverage, assertions and
     /// guards, and for either way to compile them.
     pub(crate) fn entry_names(&self) -> Result<Vec<String>, CosimError> {
-        let toolchain = Toolchain::find_in(&self.root)?;
+        let toolchain = self.hardware.toolchain()?;
         let mut names = Vec::new();
         for (config, found) in self.configs.iter() {
             for number in 0..32 {
@@ -364,5 +302,28 @@ impl Project {
             }
         }
         Ok(names)
+    }
+}
+
+/// Names of the parameters in a module's header, each of which is declared on a line of its own.
+fn parameters(text: &str) -> Vec<String> {
+    let declared = text.lines().filter_map(|line| {
+        let (declaration, _) = line.trim().strip_prefix("parameter ")?.split_once('=')?;
+        declaration.split_whitespace().last()
+    });
+    declared.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_those_of_the_header() {
+        let text = "module m #(\n  /// Ranks\n  parameter int unsigned RANKS = 2,\n  parameter bit S=1'b0\n) (\n\
+                    localparam int X = 1;";
+        assert_eq!(parameters(text), ["RANKS", "S"]);
+        let top = Hardware::Embedded.text(TOP_FILE).unwrap();
+        assert_eq!(parameters(&top).len(), top.matches("parameter ").count());
     }
 }

@@ -22,7 +22,7 @@ const CONNECTIONS: usize = 1024;
 const SETTLE: Duration = Duration::from_secs(5);
 
 /// Why a cluster can't be served.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
     /// There is one of that name already.
@@ -40,6 +40,8 @@ pub enum ServeError {
     #[error("{0}")]
     Board(#[from] Error),
 }
+
+alcor_errors::debug_as_text!(ServeError);
 
 /// What happens when all ranks of a run have gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

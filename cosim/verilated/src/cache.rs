@@ -66,6 +66,19 @@ impl CacheEntry {
     }
 }
 
+fn named(variable: &str) -> Option<PathBuf> {
+    let value = env::var_os(variable).filter(|value| !value.is_empty());
+    value.map(PathBuf::from)
+}
+
+/// A folder of `alcor` in the user's cache folder.
+pub(crate) fn user_folder(name: &str) -> Result<PathBuf, Error> {
+    // A relative path is to be ignored, as the XDG base directory specification says.
+    let user = named("XDG_CACHE_HOME").filter(|folder| folder.is_absolute());
+    let user = user.or_else(|| env::home_dir().map(|home| home.join(".cache")));
+    Ok(user.ok_or(Error::NoCache)?.join("alcor").join(name))
+}
+
 impl ModelCache {
     /// The folder that `ALCOR_MODELS` names, else `alcor/models` in the user's cache folder (`XDG_CACHE_HOME`, else
     /// `.cache` in the home folder).
@@ -73,18 +86,10 @@ impl ModelCache {
     /// # Errors
     /// If no variable names a folder and the user has no home folder, or the current folder is needed and cannot be read.
     pub fn find() -> Result<Self, Error> {
-        let named = |variable| {
-            env::var_os(variable)
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
-        };
-        if let Some(folder) = named(MODELS_VARIABLE) {
-            return Self::at(folder);
+        match named(MODELS_VARIABLE) {
+            Some(folder) => Self::at(folder),
+            None => Self::at(user_folder("models")?),
         }
-        // A relative path is to be ignored, as the XDG base directory specification says.
-        let user = named("XDG_CACHE_HOME").filter(|folder| folder.is_absolute());
-        let user = user.or_else(|| env::home_dir().map(|home| home.join(".cache")));
-        Self::at(user.ok_or(Error::NoCache)?.join("alcor/models"))
     }
 
     /// A given folder, which need not exist.

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use crate::coverage::CoverageProblem;
 use crate::signal::Direction;
+use crate::toolchain::SETUP;
 
 /// An error of this crate.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A program that building a model takes was not found.
@@ -22,21 +23,17 @@ pub enum Error {
         remedy: &'static str,
     },
     /// Verilator is too old.
-    #[error("{path} is Verilator {found}, but version 5 or later is needed; to get it: ci/setup", path = path.display())]
+    #[error("{path} is Verilator {found}, but version 5 or later is needed; to get it: {SETUP}", path = path.display())]
     VerilatorVersion {
         /// The executable.
         path: PathBuf,
         /// What it said of itself.
         found: String,
     },
-    /// No workspace was found above the current folder.
-    #[error("no Cargo.toml with [workspace] in {start} or above it", start = start.display())]
-    NoWorkspace {
-        /// Where the search began.
-        start: PathBuf,
-    },
-    /// There is no folder for built models.
-    #[error("no folder for built models: set HOME, XDG_CACHE_HOME or ALCOR_MODELS")]
+    /// There is no folder for built models and tools.
+    #[error(
+        "no folder for built models and tools: set HOME or XDG_CACHE_HOME (ALCOR_MODELS for models alone)"
+    )]
     NoCache,
     /// A file or folder could not be used.
     #[error("cannot {action} {path}: {source}", path = path.display())]
@@ -266,6 +263,8 @@ pub enum Error {
         failure: Box<Failure>,
     },
 }
+
+alcor_errors::debug_as_text!(Error);
 
 impl Error {
     pub(crate) fn io(

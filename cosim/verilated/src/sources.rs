@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::Error;
@@ -37,7 +38,8 @@ struct Folder {
 }
 
 struct File {
-    path: PathBuf,
+    /// Where the file was read; none of a text.
+    path: Option<PathBuf>,
     text: Vec<u8>,
     is_outside: bool,
 }
@@ -62,7 +64,7 @@ impl Sources {
             files.insert(
                 name,
                 File {
-                    path,
+                    path: Some(path),
                     text,
                     is_outside,
                 },
@@ -81,7 +83,7 @@ impl Sources {
                 files.insert(
                     joined(&name, &file),
                     File {
-                        path,
+                        path: Some(path),
                         text,
                         is_outside,
                     },
@@ -99,16 +101,63 @@ impl Sources {
         })
     }
 
+    /// Sources that are in the program: of all `files`, names with texts, those that `order` names, in the order of
+    /// compilation, and the SystemVerilog files in the include folders. Names are as [`Sources`] says, so the same files on
+    /// a disk give the same model.
+    ///
+    /// # Errors
+    /// If a name of `order` is not among the files, or a name leads out of the root.
+    pub fn of_texts<'a>(
+        order: &[String],
+        include_dirs: &[&str],
+        files: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, Error> {
+        let is_included = |name: &str| {
+            let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
+            include_dirs.contains(&folder) && has_included_ending(Path::new(file))
+        };
+        let mut found = BTreeMap::new();
+        for (name, text) in files {
+            let is_below = |part| matches!(part, Component::Normal(_));
+            if !Path::new(name).components().all(is_below) {
+                let refused = std::io::Error::from(ErrorKind::InvalidInput);
+                return Err(Error::io("take the name of a source", name)(refused));
+            }
+            if is_included(name) || order.iter().any(|it| it == name) {
+                let file = File {
+                    path: None,
+                    text: text.into(),
+                    is_outside: false,
+                };
+                found.insert(name.to_owned(), file);
+            }
+        }
+        if let Some(missing) = order.iter().find(|&name| !found.contains_key(name)) {
+            return Err(Error::io("read source", missing)(
+                ErrorKind::NotFound.into(),
+            ));
+        }
+        Ok(Self {
+            inner: Arc::new(Inner {
+                order: order.to_vec(),
+                include_dirs: include_dirs.iter().map(|&name| name.into()).collect(),
+                folders: Vec::new(),
+                files: found,
+            }),
+        })
+    }
+
     /// The files that are no longer as they were read, or that have appeared in an include folder since, in order of
-    /// their paths. A file that cannot be read counts as changed.
+    /// their paths. A file that cannot be read counts as changed; a text never does.
     #[must_use]
     pub fn changed(&self) -> Vec<PathBuf> {
         let inner = &self.inner;
         let mut changed: Vec<PathBuf> = inner
             .files
             .values()
-            .filter(|file| fs::read(&file.path).map_or(true, |text| text != file.text))
-            .map(|file| file.path.clone())
+            .filter_map(|file| Some((file.path.clone()?, &file.text)))
+            .filter(|(path, read)| fs::read(path).map_or(true, |text| text != **read))
+            .map(|(path, _)| path)
             .collect();
         for folder in &inner.folders {
             for path in included(&folder.path).unwrap_or_default() {
@@ -141,8 +190,12 @@ impl Sources {
 
     /// Whether `path`, which is real, is one of the files.
     pub(crate) fn has(&self, path: &Path) -> bool {
-        let is_it = |file: &File| fs::canonicalize(&file.path).is_ok_and(|real| real == path);
-        self.inner.files.values().any(is_it)
+        let mut paths = self
+            .inner
+            .files
+            .values()
+            .filter_map(|file| file.path.as_ref());
+        paths.any(|file| fs::canonicalize(file).is_ok_and(|real| real == path))
     }
 
     /// Writes the files below `folder`, by their names.
@@ -164,8 +217,8 @@ impl Sources {
     pub(crate) fn with_paths(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (name, file) in &self.inner.files {
-            if file.is_outside {
-                let path = file.path.display();
+            if let (true, Some(path)) = (file.is_outside, &file.path) {
+                let path = path.display();
                 text = text.replace(&format!(" {name}:"), &format!(" {path}:"));
             }
         }
@@ -200,13 +253,15 @@ fn included(folder: &Path) -> Result<Vec<PathBuf>, Error> {
         .map_err(Error::io("read include folder", folder))?
         .flatten()
         .map(|entry| entry.path())
-        .filter(|path| {
-            let extension = path.extension();
-            extension.is_some_and(|found| INCLUDED.iter().any(|known| found == *known))
-        })
+        .filter(|path| has_included_ending(path))
         .collect();
     found.sort();
     Ok(found)
+}
+
+fn has_included_ending(path: &Path) -> bool {
+    let extension = path.extension();
+    extension.is_some_and(|found| INCLUDED.iter().any(|known| found == *known))
 }
 
 /// Gives names to files and folders.
@@ -301,6 +356,33 @@ mod tests {
                 assert_eq!(names(&sources), ["hw/a/a.sv", "hw/inc/i.svh"]);
                 assert!(sources.changed().is_empty());
             }
+        }
+    }
+
+    #[test]
+    fn texts_are_as_the_same_files_on_a_disk() {
+        let files = ["hw/a/a.sv", "hw/inc/i.svh", "hw/inc/readme.md", "hw/b.sv"];
+        let tree = tree(&files);
+        let at = |name: &str| tree.path().join(name);
+        let order = ["hw/b.sv".to_owned(), "hw/a/a.sv".to_owned()];
+        let read = read(
+            tree.path(),
+            &order.each_ref().map(|name| at(name)),
+            &[at("hw/inc")],
+        );
+        let of_texts = |files: &[&'static str]| {
+            Sources::of_texts(&order, &["hw/inc"], files.iter().map(|&name| (name, name)))
+        };
+        let embedded = of_texts(&files).unwrap();
+        assert_eq!(embedded.order(), read.order());
+        assert_eq!(embedded.include_dirs(), read.include_dirs());
+        assert!(embedded.texts().eq(read.texts()));
+        assert!(embedded.changed().is_empty());
+
+        let says = |files: &[&'static str]| of_texts(files).unwrap_err().to_string();
+        assert!(says(&["hw/b.sv"]).contains("cannot read source hw/a/a.sv"));
+        for name in ["../out.sv", "/out.sv", "hw/../../out.sv"] {
+            assert!(says(&[name]).contains(name), "{name}");
         }
     }
 

@@ -9,6 +9,7 @@ use std::process::Command;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::Error;
+use crate::cache::user_folder;
 
 /// The environment variable that names another Verilator executable.
 pub const VERILATOR_VARIABLE: &str = "ALCOR_VERILATOR";
@@ -33,30 +34,34 @@ pub struct Toolchain {
 }
 
 impl Toolchain {
-    /// Finds the tools for the workspace that the current folder is in.
+    /// Finds the tools for the Cargo workspace that the current folder is in or, where there is none, for the current
+    /// folder.
     ///
     /// Verilator is taken from the environment variable `ALCOR_VERILATOR`, else from where `ci/setup` puts it below the
-    /// workspace, else from `PATH`. The compiler is `$CXX`, else `g++`.
+    /// workspace, else from where `alcor setup` puts it ([`tools_folder`](Self::tools_folder)), else from `PATH`. The
+    /// compiler is `$CXX`, else `g++`.
     ///
     /// # Errors
-    /// If the current folder is in no workspace, a tool is missing (the error names the command that provides it), or
-    /// Verilator is older than version 5.
+    /// If a tool is missing (the error names the command that provides it), or Verilator is older than version 5.
     pub fn find() -> Result<Self, Error> {
-        let start = env::current_dir().map_err(Error::io("read", "."))?;
-        let workspace = start
-            .ancestors()
-            .find(|folder| {
-                fs::read_to_string(folder.join("Cargo.toml"))
-                    .is_ok_and(|text| text.lines().any(|line| line.trim_end() == "[workspace]"))
-            })
-            .ok_or_else(|| Error::NoWorkspace {
-                start: start.clone(),
-            })?
-            .to_path_buf();
-        Self::find_in(&workspace)
+        let current = env::current_dir().map_err(Error::io("read", "."))?;
+        let is_workspace = |folder: &&Path| {
+            fs::read_to_string(folder.join("Cargo.toml"))
+                .is_ok_and(|text| text.lines().any(|line| line.trim_end() == "[workspace]"))
+        };
+        Self::find_in(current.ancestors().find(is_workspace).unwrap_or(&current))
     }
 
-    /// Finds the tools for a given workspace folder; else like [`find`](Self::find).
+    /// The folder of the tools that `alcor setup` installs: `alcor/tools` in the user's cache folder (`XDG_CACHE_HOME`,
+    /// else `.cache` in the home folder).
+    ///
+    /// # Errors
+    /// If the user has no home folder.
+    pub fn tools_folder() -> Result<PathBuf, Error> {
+        user_folder("tools")
+    }
+
+    /// Finds the tools for a given folder in place of the workspace; else like [`find`](Self::find).
     ///
     /// # Errors
     /// As for [`find`](Self::find).
@@ -64,7 +69,8 @@ impl Toolchain {
         let workspace = std::path::absolute(workspace).map_err(Error::io("find", workspace))?;
         let verilator = match env::var_os(VERILATOR_VARIABLE).filter(|value| !value.is_empty()) {
             Some(path) => named_verilator(PathBuf::from(path))?,
-            None => pinned_verilator(&workspace)
+            None => installed_verilator(&workspace.join("target/tools"))
+                .or_else(|| installed_verilator(&Self::tools_folder().ok()?))
                 .or_else(|| in_path("verilator"))
                 .ok_or_else(missing_verilator)?,
         };
@@ -189,11 +195,18 @@ impl Toolchain {
     }
 }
 
+/// What provides Verilator.
+pub(crate) const SETUP: &str = "`alcor setup` (in a clone of Alcor: ci/setup)";
+
 fn missing_verilator() -> Error {
+    let cache = Toolchain::tools_folder();
+    let cache = cache.map_or("no cache folder".into(), |folder| {
+        folder.display().to_string()
+    });
     Error::MissingTool {
         tool: "verilator",
-        searched: format!("{VERILATOR_VARIABLE}, target/tools/venv of the workspace, PATH"),
-        remedy: "ci/setup",
+        searched: format!("{VERILATOR_VARIABLE}, target/tools, {cache}, PATH"),
+        remedy: SETUP,
     }
 }
 
@@ -204,12 +217,16 @@ fn named_verilator(path: PathBuf) -> Result<PathBuf, Error> {
     Err(Error::MissingTool {
         tool: "verilator",
         searched: path.display().to_string(),
-        remedy: "ci/setup",
+        remedy: SETUP,
     })
 }
 
-fn pinned_verilator(workspace: &Path) -> Option<PathBuf> {
-    let mut found: Vec<PathBuf> = fs::read_dir(workspace.join("target/tools/venv/lib"))
+/// Verilator in a folder that `hw/tools/install` has filled; its stamp is written last.
+fn installed_verilator(tools: &Path) -> Option<PathBuf> {
+    if !tools.join("stamp").is_file() {
+        return None;
+    }
+    let mut found: Vec<PathBuf> = fs::read_dir(tools.join("venv/lib"))
         .ok()?
         .flatten()
         .filter(|entry| entry.file_name().to_string_lossy().starts_with("python3"))
@@ -258,7 +275,7 @@ fn identify(verilator: &Path) -> Result<(PathBuf, String), Error> {
         .ok_or_else(|| Error::MissingTool {
             tool: "include/verilated.h",
             searched: format!("next to {}", verilator.display()),
-            remedy: "ci/setup",
+            remedy: SETUP,
         })?;
 
     let output = verilator_command(verilator, &root)

@@ -13,7 +13,7 @@ use crate::{Holder, Identity, Step, Undone};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What was wrong.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The build.
@@ -186,6 +186,8 @@ pub enum Error {
     Stopped,
 }
 
+alcor_errors::debug_as_text!(Error, Failure);
+
 /// Most of what the system refuses here, it refuses to all but root.
 fn hint(error: &xdma::Error) -> &'static str {
     match error {
@@ -222,7 +224,6 @@ fn listed(holders: &[Holder]) -> String {
 }
 
 /// A deployment that did not come to its end.
-#[derive(Debug)]
 pub struct Failure {
     /// The step that failed.
     pub step: Step,

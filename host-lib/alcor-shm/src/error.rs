@@ -3,7 +3,7 @@
 use std::io;
 
 /// An error of boards that another process simulates. It reaches the library as the source of `alcor::Error::Board`.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ShmError {
     /// Nobody listens by that name.
@@ -64,6 +64,8 @@ pub enum ShmError {
         rank: u32,
     },
 }
+
+alcor_errors::debug_as_text!(ShmError);
 
 impl ShmError {
     /// As the library wants it.

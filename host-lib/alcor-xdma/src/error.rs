@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use alcor::LocalRank;
 
 /// An error of this backend; the library's [`alcor::Error::Board`] carries it.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum XdmaError {
     /// The card or its driver.
@@ -60,6 +60,8 @@ pub enum XdmaError {
         status: u32,
     },
 }
+
+alcor_errors::debug_as_text!(XdmaError);
 
 impl XdmaError {
     /// As the library wants it.

@@ -40,7 +40,7 @@ impl fmt::Display for AbortReason {
 }
 
 /// Everything that a call of this library can fail with.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     // ------------------------------------------------------------ opening a board
@@ -681,6 +681,8 @@ pub enum Error {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
+
+alcor_errors::debug_as_text!(Error);
 
 impl Error {
     /// Wraps an error of the program, so that a rank's closure can return it.

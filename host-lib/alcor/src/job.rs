@@ -114,7 +114,7 @@ impl Options {
 }
 
 /// Why a run did not end well: the first cause, not what it led to at other ranks.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError {
     /// The run did not begin.
@@ -146,6 +146,8 @@ pub enum JobError {
         message: String,
     },
 }
+
+alcor_errors::debug_as_text!(JobError);
 
 impl JobError {
     /// The rank that failed first, if the run began.

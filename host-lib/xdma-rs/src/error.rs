@@ -11,7 +11,7 @@ use crate::{BarOffset, PciAddress};
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a call failed: what was asked for, of which node, and what came instead.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No such card.
@@ -200,6 +200,8 @@ pub enum Error {
         why: &'static str,
     },
 }
+
+alcor_errors::debug_as_text!(Error);
 
 fn cards(present: &[PciAddress]) -> String {
     if present.is_empty() {

@@ -32,7 +32,7 @@ use crate::PciAddress;
 pub struct CardLock(#[expect(dead_code, reason = "what counts is when it is dropped")] Flock<File>);
 
 /// No lock.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum LockError {
     /// Another has it.
     #[error("process {holder} holds it")]
@@ -49,6 +49,8 @@ pub enum LockError {
         source: io::Error,
     },
 }
+
+alcor_errors::debug_as_text!(LockError);
 
 impl CardLock {
     /// Takes the lock of this name on a card, if nobody has it. Its file lies in `folder`, which is made if it is not there.

@@ -15,7 +15,7 @@ use alcor::{
     Board, BoardLayer, Cycle, Error as BoardError, Job, LocalRank, NodeAddr, Options, PageOffset,
     Port, PortLayer, Rank, Wake,
 };
-use alcor_cosim::{CosimError, SimBoard, core_sources, repository_root};
+use alcor_cosim::{CosimError, Hardware, SimBoard, core_sources};
 use alcor_paper::{Row, load};
 use serde::{Deserialize, Serialize};
 use verilated::Toolchain;
@@ -76,10 +76,10 @@ pub struct Played {
 }
 
 impl Rival {
-    /// What is installed; `None` if nothing is.
+    /// What is installed; `None` if nothing is, or the current folder is in no clone of Alcor.
     pub fn find() -> Result<Option<Rival>, Error> {
-        let root = repository_root().map_err(|error| error.on("cocotb"))?;
-        Rival::find_in(&root)
+        let hardware = Hardware::find().map_err(|error| error.on("cocotb"))?;
+        hardware.root().map_or(Ok(None), Rival::find_in)
     }
 
     fn find_in(root: &Path) -> Result<Option<Rival>, Error> {

@@ -64,7 +64,8 @@ pub struct Args {
     #[arg(long, value_name = "NAME", help_heading = "What runs")]
     pub profile: Option<String>,
 
-    /// The configuration file [default: .config/alcor.toml in the repository]
+    /// The configuration file [default: .config/alcor.toml in the
+    /// current folder, or of the clone of Alcor that it is in]
     #[arg(
         long,
         value_name = "FILE",

@@ -6,13 +6,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use alcor_cosim::repository_root;
 use regex::Regex;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
 use super::args::{self, Args, REPETITIONS};
 use super::lane::Lane;
+use crate::revision::project;
 
 /// The configuration file, from the repository's root.
 const FILE: &str = ".config/alcor.toml";
@@ -94,11 +94,8 @@ impl<'de> Deserialize<'de> for Seed {
 /// A profile can't be had.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// There is no file by default.
-    #[error("{0}; --config-file names the file of profiles")]
-    NoRoot(#[from] alcor_cosim::CosimError),
     /// The file can't be read.
-    #[error("cannot read the profiles of {path}: {source}", path = path.display())]
+    #[error("cannot read the profiles of {path}: {source}; --config-file names another file", path = path.display())]
     Read {
         path: PathBuf,
         source: std::io::Error,
@@ -128,7 +125,7 @@ pub enum ProfileError {
 
 /// The names of the profiles of the repository; none where there is no file.
 pub fn names() -> Vec<String> {
-    let read = || Some(read(&repository_root().ok()?.join(FILE)).ok()?.profile);
+    let read = || Some(read(&project().join(FILE)).ok()?.profile);
     read().into_iter().flatten().map(|(name, _)| name).collect()
 }
 
@@ -148,7 +145,7 @@ fn read(path: &Path) -> Result<Config, ProfileError> {
 pub fn lanes(args: &Args, name: &str) -> Result<Vec<Lane>, ProfileError> {
     let path = match &args.config_file {
         Some(path) => path.clone(),
-        None => repository_root()?.join(FILE),
+        None => project().join(FILE),
     };
     let mut config = read(&path)?;
     let Some(profile) = config.profile.remove(name) else {

