@@ -11,6 +11,7 @@ mod live;
 mod page;
 mod plan;
 mod profile;
+mod programs;
 mod progress;
 mod report;
 pub(crate) mod results;
@@ -24,7 +25,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use alcor_conformance::tests;
+use alcor::soft::SoftBoard;
 use alcor_test::explain::{self, Explainer, Explanation, Waves, uri};
 use alcor_test::{Case, Lane as SuiteLane, Open, Outcome, Stop, digest, run_suite};
 use serde::Serialize;
@@ -77,8 +78,12 @@ pub fn run(args: &Args) -> Ended {
 /// The backends of the run; their tests are not selected yet.
 fn lanes(args: &Args) -> Result<Vec<Lane>, Error> {
     let mut lanes = match (&args.profile, args.backend.as_slice()) {
+        _ if args.programs || !args.tag.is_empty() => profile::programs(args)?,
         (Some(profile), _) => profile::lanes(args, profile)?,
-        (None, []) => vec![Lane::new(args, BACKEND)],
+        (None, []) => match profile::default(args)? {
+            Some(lanes) => lanes,
+            None => vec![Lane::new(args, BACKEND)],
+        },
         (None, backends) => backends.iter().map(|uri| Lane::new(args, uri)).collect(),
     };
     if lanes.len() > 1 {
@@ -101,8 +106,7 @@ fn lanes(args: &Args) -> Result<Vec<Lane>, Error> {
 fn select(args: &Args, lanes: &mut [Lane], stores: &[Option<Store<Run>>]) -> Result<(), Error> {
     let mut retried = Vec::new();
     for (place, lane) in lanes.iter_mut().enumerate() {
-        let selected: Vec<_> = tests().filter(|test| lane.selects(test)).collect();
-        let mut cases = plan::repeated(&selected, lane.seed, lane.repeat);
+        let mut cases = lane.selected();
         if args.failed {
             let store = stores[place].as_ref().ok_or(Error::NoStore)?;
             let failed = store.failed();
@@ -110,7 +114,9 @@ fn select(args: &Args, lanes: &mut [Lane], stores: &[Option<Store<Run>>]) -> Res
             let mut seeds: Vec<u64> = failed.iter().map(|&(_, seed)| seed).collect();
             seeds.sort_unstable();
             seeds.dedup();
-            cases = selected
+            let mut tests: Vec<_> = cases.iter().map(|case| case.test).collect();
+            tests.dedup_by_key(|test| test.name);
+            cases = tests
                 .iter()
                 .flat_map(|&test| seeds.iter().map(move |&seed| plan::case(test, seed)))
                 .filter(|case| failed.contains(&(case.test.name, case.seed)))
@@ -127,8 +133,7 @@ fn select(args: &Args, lanes: &mut [Lane], stores: &[Option<Store<Run>>]) -> Res
             None => cases,
         };
     }
-    let is_empty = |lane: &Lane| !tests().any(|test| lane.selects(test));
-    if lanes.iter().all(is_empty) {
+    if lanes.iter().all(|lane| lane.selected().is_empty()) {
         let filters = args.filter.iter().map(ToString::to_string);
         return Err(Error::NoTest(filters.collect::<Vec<_>>().join("|")));
     }
@@ -211,6 +216,13 @@ fn explained(lane: &Lane, outcomes: &[Outcome]) -> Vec<usize> {
         .map(|(place, _)| place)
         .take(lane.explain)
         .collect()
+}
+
+fn explanation(lane: &Lane, outcome: &Outcome) -> Explanation {
+    match &lane.programs {
+        Some(programs) => programs.explain(lane, outcome),
+        None => explainer(lane, outcome).explain(outcome),
+    }
 }
 
 /// How the failure of a test is explained.
@@ -342,6 +354,11 @@ impl<'a> Regression<'a> {
         let collector = self.collectors[place].clone();
         let board = self.boards[place].clone();
         Arc::new(move |case| {
+            // A program opens its boards in a process of its own; here they tell what is missing, and have their model built.
+            if lane.programs.is_some() {
+                opening.open(&board)?;
+                return Ok(SoftBoard::new(1).into());
+            }
             let uri = match lane.waves() {
                 WavesWhen::Always => uri::with_waves(&board, &lane.waves_file(case))
                     .map_err(alcor::Error::program)?,
@@ -398,7 +415,7 @@ impl<'a> Regression<'a> {
                         for place in explained(lane, outcomes) {
                             let outcome = &outcomes[place];
                             eprintln!("{} failed: run again to explain it", outcome.test.name);
-                            let found = (at, place, explainer(lane, outcome).explain(outcome));
+                            let found = (at, place, explanation(lane, outcome));
                             if sender.send(found).is_err() {
                                 return;
                             }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use alcor_cosim::Hardware;
 
-/// The folder that holds `.config` and `target`: the root of the clone whose hardware is simulated, or else the current
+/// The folder that holds `target`: the root of the clone whose hardware is simulated, or else the current
 /// folder.
 pub fn project() -> PathBuf {
     let hardware = Hardware::find().ok();

@@ -4,6 +4,8 @@ mod children;
 pub mod exec;
 mod forward;
 
+use std::fs;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use alcor::Launch;
@@ -50,6 +52,10 @@ pub struct Args {
     #[arg(long)]
     no_prefix: bool,
 
+    /// Write cycles and traffic digest of the run to this file, as JSON; of simulated boards
+    #[arg(long, value_name = "FILE")]
+    stats: Option<PathBuf>,
+
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     program: Vec<String>,
@@ -64,7 +70,7 @@ pub fn run(args: &Args) -> Ended {
     exec::check(&args.program[0])?;
     match uri.split_once(':') {
         Some((CosimBackend::SCHEME, rest)) => simulated(args, rest),
-        Some((XdmaBackend::SCHEME, _)) => on_a_card(args, &uri),
+        Some((XdmaBackend::SCHEME, _)) if args.stats.is_none() => on_a_card(args, &uri),
         _ => Err(Error::NotForProcesses(uri)),
     }
 }
@@ -95,6 +101,11 @@ fn simulated(args: &Args, rest: &str) -> Ended {
         }
         server.ended(rank);
     });
+    if let Some(file) = &args.stats {
+        let (cycles, digest) = alcor_test::traffic(server.cluster());
+        let text = serde_json::json!({ "ranks": ranks, "cycles": cycles, "digest": digest });
+        fs::write(file, format!("{text}\n")).map_err(Error::write(file))?;
+    }
     Ok(ended.exit(first.get().copied()))
 }
 

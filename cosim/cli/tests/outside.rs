@@ -207,7 +207,7 @@ fn the_program_works_from_any_folder() {
         "{err}"
     );
     let (code, _, err) = outside.alcor(&["regress", "--profile", "ci"]);
-    assert!(code == 2 && err.contains(".config/alcor.toml"), "{err}");
+    assert!(code == 2 && err.contains("regress.toml"), "{err}");
     let mut command = outside.command(ALCOR);
     let (code, _, err) = said(
         command

@@ -121,6 +121,12 @@ impl Server {
         self.shared.ranks
     }
 
+    /// The boards.
+    #[must_use]
+    pub fn cluster(&self) -> &Cluster {
+        &self.shared.boards
+    }
+
     /// Tells the boards that a rank's process has ended: if it was still to attach, or to leave, its peers learn that it died.
     pub fn ended(&self, rank: GlobalRank) {
         let per_board = self.shared.sim.boards()[0].shape().ranks;

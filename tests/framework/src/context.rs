@@ -46,6 +46,7 @@ pub struct Context {
     cluster: Cluster,
     info: BoardInfo,
     seed: u64,
+    run_seed: u64,
     tier: Tier,
     options: Options,
     traffic: Mutex<Traffic>,
@@ -69,6 +70,7 @@ impl Context {
             cluster,
             info,
             seed,
+            run_seed: settings.seed,
             tier: settings.tier,
             options: Options::default().watchdog_cycles(settings.watchdog_cycles),
             traffic: Mutex::default(),
@@ -140,6 +142,12 @@ impl Context {
         self.seed
     }
 
+    /// The seed of the run, which the test's own derives from.
+    #[must_use]
+    pub fn run_seed(&self) -> u64 {
+        self.run_seed
+    }
+
     /// `quick`, or `full` in the full tier.
     #[must_use]
     pub fn scale<T>(&self, quick: T, full: T) -> T {
@@ -206,17 +214,15 @@ impl Context {
     /// needs it asks for it itself.
     fn account(&self) {
         let mut traffic = self.lock();
-        // The clocks of boards that are joined show the same.
-        let first = &self.cluster.boards()[0];
-        let read = |offset| first.read32(PageOffset(offset)).unwrap_or(0);
-        let cycles = u64::from(read(board::CYCLE_HI)) << 32 | u64::from(read(board::CYCLE_LO));
+        traffic.cycles += cycles(&self.cluster);
+        traffic.digest = digest(&self.cluster, traffic.digest);
+    }
+
+    /// Adds cycles and digest of a run that another process has measured.
+    pub fn count(&self, cycles: u64, digest: Option<u32>) {
+        let mut traffic = self.lock();
         traffic.cycles += cycles;
-        let digests = self.cluster.boards().iter();
-        for digest in digests.filter_map(|board| board.traffic_digest()) {
-            let mut hasher = crc32fast::Hasher::new_with_initial(traffic.digest.unwrap_or(0));
-            hasher.update(&digest.to_le_bytes());
-            traffic.digest = Some(hasher.finalize());
-        }
+        traffic.digest = digest.or(traffic.digest);
     }
 
     pub(crate) fn traffic(&self) -> Traffic {
@@ -226,6 +232,32 @@ impl Context {
     fn lock(&self) -> MutexGuard<'_, Traffic> {
         self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Cycles of the last run on boards, and CRC-32 over the traffic digests of the boards where their backend has digests.
+#[must_use]
+pub fn traffic(cluster: &Cluster) -> (u64, Option<u32>) {
+    (cycles(cluster), digest(cluster, None))
+}
+
+fn cycles(cluster: &Cluster) -> u64 {
+    // The clocks of boards that are joined show the same.
+    let first = &cluster.boards()[0];
+    let read = |offset| first.read32(PageOffset(offset)).unwrap_or(0);
+    u64::from(read(board::CYCLE_HI)) << 32 | u64::from(read(board::CYCLE_LO))
+}
+
+/// The digest of runs before, extended by that of the last.
+fn digest(cluster: &Cluster, before: Option<u32>) -> Option<u32> {
+    let digests = cluster
+        .boards()
+        .iter()
+        .filter_map(|board| board.traffic_digest());
+    digests.fold(before, |before, digest| {
+        let mut hasher = crc32fast::Hasher::new_with_initial(before.unwrap_or(0));
+        hasher.update(&digest.to_le_bytes());
+        Some(hasher.finalize())
+    })
 }
 
 /// The rank `steps` after this one.

@@ -20,8 +20,9 @@ use view::{At, View};
 use waits::Waits;
 
 /// What a folder may hold of an earlier failure of the same test.
-const FILES: [&str; 5] = [
+const FILES: [&str; 6] = [
     "failure.txt",
+    "output.txt",
     "commands.txt",
     "waits.txt",
     "waits.dot",
@@ -29,7 +30,7 @@ const FILES: [&str; 5] = [
 ];
 
 /// The last packets of each board.
-const PACKETS: &str = "packets.txt";
+pub const PACKETS: &str = "packets.txt";
 /// The waves; those of joined boards have their numbers behind the name.
 const WAVES: &str = "waves.fst";
 /// Cycles that waves go on after a failure: to see what did come, too late.
@@ -127,17 +128,7 @@ impl Explainer<'_> {
     /// Explains a failure: runs the test again, and writes what is seen of it into the folder.
     #[must_use]
     pub fn explain(&self, outcome: &Outcome) -> Explanation {
-        let mut explanation = Explanation {
-            folder: self.folder.clone(),
-            files: Vec::new(),
-            notes: Vec::new(),
-            waits: None,
-            at: None,
-        };
-        if let Err(error) = empty(&explanation.folder) {
-            explanation.note(format!("nothing can be left: {error}"));
-            return explanation;
-        }
+        let mut explanation = Explanation::begin(self.folder.clone());
         match self.run_again(outcome) {
             Err(error) => explanation.note(format!("the test can't be run again: {error}")),
             Ok(again) => {
@@ -252,12 +243,29 @@ fn commands_text(again: &Again) -> String {
 }
 
 impl Explanation {
-    fn note(&mut self, note: String) {
+    /// An explanation in a folder, without what an earlier failure of the same test has left there.
+    #[must_use]
+    pub fn begin(folder: PathBuf) -> Explanation {
+        let mut explanation = Explanation {
+            folder,
+            files: Vec::new(),
+            notes: Vec::new(),
+            waits: None,
+            at: None,
+        };
+        if let Err(error) = empty(&explanation.folder) {
+            explanation.note(format!("nothing can be left: {error}"));
+        }
+        explanation
+    }
+
+    /// Adds a note.
+    pub fn note(&mut self, note: String) {
         self.notes.push(note);
     }
 
     /// Writes a file into the folder.
-    fn leave(&mut self, name: &str, text: &str) {
+    pub fn leave(&mut self, name: &str, text: &str) {
         match fs::write(self.folder.join(name), text) {
             Ok(()) => self.files.push(name.to_owned()),
             Err(error) => self.note(format!("{name} can't be written: {error}")),
@@ -373,6 +381,7 @@ pub fn what(waves_cycles: u64, file: &str) -> String {
         ("failure.txt", _) => "the message, the cycle, and what is here".to_owned(),
         ("commands.txt", _) => "the last commands of each rank".to_owned(),
         (PACKETS, _) => "the last packets of each board".to_owned(),
+        ("output.txt", _) => "what the program printed".to_owned(),
         ("waits.txt", _) => "who waits for whom".to_owned(),
         ("waits.dot", _) => "the same as a graph: dot -Tsvg waits.dot".to_owned(),
         (_, Some((_, "fst"))) => {
@@ -460,7 +469,7 @@ mod tests {
         needs: &[],
         steady: false,
         line: 1,
-        body: put,
+        body: &put,
     };
 
     #[test]

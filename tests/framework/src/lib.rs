@@ -76,7 +76,7 @@ mod test;
 mod watch;
 
 pub use alcor_test_macros::alcor_test;
-pub use context::{Context, Tier, after, before};
+pub use context::{Context, Tier, after, before, traffic};
 pub use failure::{At, Failure, Result, fails, holds, refused, same, same_bytes};
 pub use harness::run_or_panic;
 pub use runner::{Outcome, Settings, Verdict, digest, run_test};

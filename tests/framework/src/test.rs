@@ -6,7 +6,7 @@ use alcor::abi::board::capabilities;
 use alcor::{BoardInfo, Cluster};
 
 use crate::noise::mix;
-use crate::{Context, Failure};
+use crate::{Context, Result};
 
 /// A block that a test needs on the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,6 @@ pub enum Unmet {
 }
 
 /// A test, as [`alcor_test`](crate::alcor_test) makes it.
-#[derive(Debug)]
 pub struct Test {
     /// Its name: module and test, as in `put.large_block`.
     pub name: &'static str,
@@ -81,7 +80,13 @@ pub struct Test {
     /// The line of its source.
     pub line: u32,
     /// What it does.
-    pub body: fn(&Context) -> Result<(), Failure>,
+    pub body: &'static (dyn Fn(&Context) -> Result + Sync),
+}
+
+impl fmt::Debug for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
 }
 
 impl Test {

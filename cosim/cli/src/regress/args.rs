@@ -57,21 +57,33 @@ pub struct Args {
 
     /// Run the backends of this profile of the configuration file
     ///
-    /// A profile is a table [profile.NAME] with a list `backends`. Each entry has a `backend`, and may have `filter`,
+    /// A profile is a table [profile.NAME] with a list `backends`, and with `programs = true` if the programs run, too. Each entry has a `backend`, and may have `filter`,
     /// `exclude`, `full`, `seed`, `repeat`, `jobs`, `watchdog` and `timeout`, which mean what the options of these
     /// names mean. The options of the command line apply to all entries: --filter and --exclude select among the tests
     /// of each entry, all others take the place of the entry's.
     #[arg(long, value_name = "NAME", help_heading = "What runs")]
     pub profile: Option<String>,
 
-    /// The configuration file [default: .config/alcor.toml in the
-    /// current folder, or of the clone of Alcor that it is in]
+    /// Run the programs of the configuration file, and no tests
+    ///
+    /// Each table [[program]] has a `name` and the program with its arguments, `run`. It may have `backends`, `ranks`,
+    /// `seeds`, `arguments` (a run for each list), `exit` (the exit code), `stdout` (a regular expression), `timeout`,
+    /// `tags`, and the `cycles` that it takes, by backend, from which it may `drift` by so many per cent. The seed is
+    /// `{seed}` in `run`, and ALCOR_SEED in the environment. With --backend, only the programs of that backend run.
+    #[arg(long, conflicts_with = "profile", help_heading = "What runs")]
+    pub programs: bool,
+
+    /// Run the programs that have this tag, and no tests; may be given several times
     #[arg(
         long,
-        value_name = "FILE",
-        requires = "profile",
+        value_name = "TAG",
+        conflicts_with = "profile",
         help_heading = "What runs"
     )]
+    pub tag: Vec<String>,
+
+    /// The configuration file [default: the nearest regress.toml in the current folder or above it]
+    #[arg(long, value_name = "FILE", help_heading = "What runs")]
     pub config_file: Option<PathBuf>,
 
     /// Only the tests whose names match this regular expression; may be given several times
@@ -230,7 +242,7 @@ Exit codes:
   128 + N  signal N ended the run (130: Ctrl-C, 143: SIGTERM)
 
 Files:
-  .config/alcor.toml    profiles
+  regress.toml          profiles and programs
   target/alcor-results  what the last runs came to, a file for each backend
   alcor-report          a folder for each test that failed, unless --report
                         names another place";

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
+use alcor_conformance::tests;
 use alcor_test::explain::uri::check_waves;
 use alcor_test::{Case, Outcome, Settings, Test, Tier};
 use regex::Regex;
 
 use super::args::{Args, BACKEND, SEED, WavesWhen};
-use super::plan::Shard;
+use super::plan::{self, Shard};
+use super::programs::Programs;
 use crate::backends::is_shared;
 
 /// The part of a run that one backend has.
@@ -38,6 +40,8 @@ pub struct Lane {
     pub cycles_change: f64,
     /// The folder that waves and explanations go to, and the report if there is one.
     pub folder: PathBuf,
+    /// The programs that run in place of the suite.
+    pub programs: Option<Programs>,
     /// The tests, in the order of the suite.
     pub cases: Vec<Case>,
 }
@@ -63,6 +67,7 @@ impl Lane {
             coverage: args.coverage,
             cycles_change: args.cycles_change,
             folder: args.folder().to_owned(),
+            programs: None,
             cases: Vec::new(),
         }
     }
@@ -72,6 +77,20 @@ impl Lane {
         let matches = |regex: &Regex| regex.is_match(test.name);
         let lets_through = |list: &Vec<Regex>| list.is_empty() || list.iter().any(matches);
         self.filters.iter().all(lets_through) && !self.excludes.iter().any(matches)
+    }
+
+    /// The tests that the filters let through, with their seeds.
+    pub fn selected(&self) -> Vec<Case> {
+        match &self.programs {
+            Some(programs) => {
+                let cases = programs.cases.iter().copied();
+                cases.filter(|case| self.selects(case.test)).collect()
+            }
+            None => {
+                let tests: Vec<_> = tests().filter(|test| self.selects(test)).collect();
+                plan::repeated(&tests, self.seed, self.repeat)
+            }
+        }
     }
 
     /// The largest number of boards that are open at the same time.
@@ -111,6 +130,9 @@ impl Lane {
 
     /// When waves are recorded.
     pub fn waves(&self) -> WavesWhen {
+        if self.programs.is_some() {
+            return WavesWhen::Never;
+        }
         self.waves.unwrap_or(match check_waves(&self.backend) {
             Ok(()) => WavesWhen::OnFailure,
             Err(_) => WavesWhen::Never,
@@ -188,7 +210,10 @@ impl Lane {
 
     fn line(&self, filters: &[String], excludes: &[String], seed: u64) -> String {
         let mut line = "alcor regress".to_owned();
-        if self.backend != BACKEND {
+        if self.programs.is_some() {
+            line += " --programs";
+        }
+        if self.backend != BACKEND || self.programs.is_some() {
             line += &format!(" --backend {}", quoted(&self.backend));
         }
         for filter in filters {

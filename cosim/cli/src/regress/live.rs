@@ -127,7 +127,8 @@ impl<'a> Live<'a> {
             } => {
                 let track = &mut self.tracks[lane];
                 let boards = cluster.boards();
-                track.steady = boards.iter().all(|board| board.time_stands_still());
+                track.steady = track.lane.programs.is_some()
+                    || boards.iter().all(|board| board.time_stands_still());
                 track.opening = took;
             }
             Event::NotOpened { lane, error } => {

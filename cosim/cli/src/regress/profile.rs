@@ -1,4 +1,4 @@
-//! Profiles: lists of backends, each with its options, in a configuration file.
+//! The configuration file: profiles, which are lists of backends with options, and programs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,10 +12,12 @@ use serde::de::{Deserializer, Error as _};
 
 use super::args::{self, Args, REPETITIONS};
 use super::lane::Lane;
-use crate::revision::project;
+use super::programs::{self, Program};
 
-/// The configuration file, from the repository's root.
-const FILE: &str = ".config/alcor.toml";
+/// The configuration file; it is looked for in the current folder, and in those above it.
+const FILE: &str = "regress.toml";
+/// The profile that runs if nothing else is asked for.
+const DEFAULT: &str = "default";
 
 /// The whole file.
 #[derive(Deserialize)]
@@ -23,12 +25,17 @@ const FILE: &str = ".config/alcor.toml";
 struct Config {
     #[serde(default)]
     profile: BTreeMap<String, Profile>,
+    #[serde(default)]
+    program: Vec<Program>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Profile {
     backends: Vec<Entry>,
+    /// Whether the programs run, too.
+    #[serde(default)]
+    programs: bool,
 }
 
 /// A backend; each field is the option of the same name.
@@ -73,8 +80,18 @@ impl<'de> Deserialize<'de> for Expressions {
     }
 }
 
+/// One regular expression.
+pub struct Expression(pub Regex);
+
+impl<'de> Deserialize<'de> for Expression {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Regex::new(&text).map(Expression).map_err(D::Error::custom)
+    }
+}
+
 #[derive(Clone, Copy)]
-struct Seed(u64);
+pub struct Seed(pub u64);
 
 impl<'de> Deserialize<'de> for Seed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -94,6 +111,17 @@ impl<'de> Deserialize<'de> for Seed {
 /// A profile can't be had.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
+    /// There is no file.
+    #[error(
+        "there is no regress.toml in the current folder or above it; --config-file names another file"
+    )]
+    NoFile,
+    /// The file has no program.
+    #[error("{path} has no table [[program]]", path = path.display())]
+    NoProgram { path: PathBuf },
+    /// A program's table is wrong.
+    #[error("{path}: [[program]]: {problem}", path = path.display())]
+    Program { path: PathBuf, problem: String },
     /// The file can't be read.
     #[error("cannot read the profiles of {path}: {source}; --config-file names another file", path = path.display())]
     Read {
@@ -123,10 +151,54 @@ pub enum ProfileError {
     },
 }
 
-/// The names of the profiles of the repository; none where there is no file.
+/// The names of the profiles; none where there is no file.
 pub fn names() -> Vec<String> {
-    let read = || Some(read(&project().join(FILE)).ok()?.profile);
+    let read = || Some(read(&find()?).ok()?.profile);
     read().into_iter().flatten().map(|(name, _)| name).collect()
+}
+
+/// The nearest configuration file.
+fn find() -> Option<PathBuf> {
+    let start = std::env::current_dir().ok()?;
+    let files = start.ancestors().map(|folder| folder.join(FILE));
+    files.into_iter().find(|file| file.is_file())
+}
+
+/// The configuration file that was named, or the nearest.
+fn file(args: &Args) -> Result<PathBuf, ProfileError> {
+    let named = args.config_file.clone();
+    named.or_else(find).ok_or(ProfileError::NoFile)
+}
+
+/// The programs, and no tests.
+pub fn programs(args: &Args) -> Result<Vec<Lane>, ProfileError> {
+    let path = file(args)?;
+    let config = read(&path)?;
+    if config.program.is_empty() {
+        return Err(ProfileError::NoProgram { path });
+    }
+    programs_of(args, &path, &config)
+}
+
+/// What runs if nothing else is asked for: the profile of that name and the programs; none if the file has neither, or there is none.
+pub fn default(args: &Args) -> Result<Option<Vec<Lane>>, ProfileError> {
+    let Ok(path) = file(args) else {
+        return Ok(None);
+    };
+    let mut config = read(&path)?;
+    let mut lanes = match config.profile.remove(DEFAULT) {
+        Some(profile) => backends(args, &path, DEFAULT, profile)?,
+        None => Vec::new(),
+    };
+    lanes.extend(programs_of(args, &path, &config)?);
+    Ok((!lanes.is_empty()).then_some(lanes))
+}
+
+fn programs_of(args: &Args, path: &Path, config: &Config) -> Result<Vec<Lane>, ProfileError> {
+    programs::lanes(args, path, &config.program).map_err(|problem| ProfileError::Program {
+        path: path.to_owned(),
+        problem,
+    })
 }
 
 fn read(path: &Path) -> Result<Config, ProfileError> {
@@ -143,10 +215,7 @@ fn read(path: &Path) -> Result<Config, ProfileError> {
 
 /// The backends of a profile, with the options of the command line; the tests are not selected yet.
 pub fn lanes(args: &Args, name: &str) -> Result<Vec<Lane>, ProfileError> {
-    let path = match &args.config_file {
-        Some(path) => path.clone(),
-        None => project().join(FILE),
-    };
+    let path = file(args)?;
     let mut config = read(&path)?;
     let Some(profile) = config.profile.remove(name) else {
         let known: Vec<_> = config
@@ -160,10 +229,25 @@ pub fn lanes(args: &Args, name: &str) -> Result<Vec<Lane>, ProfileError> {
             known: known.join(", "),
         });
     };
+    let with_programs = profile.programs;
+    let mut lanes = backends(args, &path, name, profile)?;
+    if with_programs {
+        lanes.extend(programs_of(args, &path, &config)?);
+    }
+    Ok(lanes)
+}
+
+/// The backends of a profile.
+fn backends(
+    args: &Args,
+    path: &Path,
+    name: &str,
+    profile: Profile,
+) -> Result<Vec<Lane>, ProfileError> {
     let lane = |entry: Entry| {
         let mut lane = Lane::new(args, &entry.backend);
         let wrong = |problem: String| ProfileError::Value {
-            path: path.clone(),
+            path: path.to_owned(),
             profile: name.to_owned(),
             backend: entry.backend.clone(),
             problem,

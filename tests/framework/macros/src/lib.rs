@@ -115,7 +115,7 @@ pub fn alcor_test(attribute: TokenStream, item: TokenStream) -> TokenStream {
                 needs: &[#(::alcor_test::Capability::#blocks),*],
                 steady: #steady,
                 line: ::core::line!(),
-                body: #name,
+                body: &#name,
             }
         };
 
