@@ -53,7 +53,8 @@ fn installed() -> &'static Path {
     MOVED.get_or_init(|| {
         let folder = PREFIX.get_or_init(|| tempfile::tempdir().unwrap()).path();
         let install = Path::new(HERE).join("install");
-        succeed(Command::new(install).arg(folder.join("first")).arg(deps()));
+        let says = succeed(Command::new(install).arg(folder.join("first")).arg(deps()));
+        assert!(says.contains("cargo install --locked --path /"), "{says}");
         fs::rename(folder.join("first"), folder.join("moved")).unwrap();
         folder.join("moved")
     })
