@@ -56,6 +56,12 @@ fn programs_run_with_seeds_and_arguments_and_their_cycles_are_known() {
         tags = ["smoke"]
 
         [[program]]
+        name = "seed"
+        run = ["sh", "-c", "test {{seed}} -gt 1 && test {{seed}} = $ALCOR_SEED"]
+        backends = ["cosim:rma2"]
+        seeds = [2, 3]
+
+        [[program]]
         name = "arguments"
         run = ["sh", "-c", 'echo "rank $ALCOR_RANK seed $ALCOR_SEED: $0 $1"; exit 7']
         backends = ["cosim:rma2"]
@@ -66,7 +72,7 @@ fn programs_run_with_seeds_and_arguments_and_their_cycles_are_known() {
     ));
     let (code, out, err) = project.regress(&[]);
     assert_eq!(code, 0, "{out}{err}");
-    assert!(out.contains("6 passed, 0 failed"), "{out}");
+    assert!(out.contains("8 passed, 0 failed"), "{out}");
     for name in [
         "program.exchange seed 2",
         "program.exchange seed 3",
@@ -84,7 +90,7 @@ fn programs_run_with_seeds_and_arguments_and_their_cycles_are_known() {
     let (code, again, _) = project.regress(&[]);
     assert_eq!((code, digest(&again)), (0, digest(&out)), "{again}");
     assert!(
-        again.contains("nothing new of 4 tests that ran before"),
+        again.contains("nothing new of 6 tests that ran before"),
         "{again}"
     );
 
