@@ -524,7 +524,7 @@ fn a_member_that_does_not_come_is_named() {
         "{text}"
     );
     assert!(
-        text.contains("rank 2 has not come: it is computing"),
+        text.contains("rank 2 has not come: it has no command queued"),
         "{text}"
     );
 }
@@ -632,7 +632,7 @@ fn a_member_that_does_not_come_is_named_in_every_collective() {
                 }
                 _ => panic!("{error}"),
             }
-            let expected = format!("rank {} has not come: it is computing", ranks - 1);
+            let expected = format!("rank {} has not come: it has no command queued", ranks - 1);
             assert!(error.to_string().contains(&expected), "{error}");
         }
     }

@@ -209,8 +209,8 @@ fn the_watchdog_names_who_waits_for_what() {
     let text = error.to_string();
     assert!(
         text.contains(
-            "rank 2 waited 1000 cycles for BARRIER in vain: rank 0 has not come: it is computing \
-             with no command queued; rank 1 waits at BARRIER; rank 2 waits at BARRIER"
+            "rank 2 waited 1000 cycles for BARRIER in vain: rank 0 has not come: it has no \
+             command queued (it computes, or waits for something else); rank 1 waits at BARRIER; rank 2 waits at BARRIER"
         ),
         "{text}"
     );
