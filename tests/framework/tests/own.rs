@@ -7,12 +7,15 @@ use std::process::{Command, Output};
 use alcor::{GlobalRank, Rank, Rights};
 use alcor_test::{Context, Result, after, alcor_test, before, same};
 
-/// Each rank puts its number to the next one and reads that of the one before.
+/// Each rank puts its number to the next one, as in the README.
 #[alcor_test(ranks >= 2)]
 fn exchange(context: &Context) -> Result {
     context.run(|rank| {
-        let (me, ranks) = (rank.pid().0, rank.nprocs());
-        same("the inbox", (me + ranks - 1) % ranks, exchanged(rank)?)
+        let inbox = rank.alloc::<u32>(1)?;
+        let window = rank.register(&inbox, Rights::ALL)?;
+        rank.put_slice(&window, after(rank, 1), 0, &[rank.pid().0])?;
+        rank.fence()?;
+        same("the inbox", before(rank, 1).0, rank.read_vec(&inbox)?[0])
     })?;
     Ok(())
 }
@@ -81,6 +84,14 @@ fn run(test: &str, folder: &Path, variables: &[(&str, &str)]) -> (bool, String) 
     } = command.output().unwrap();
     let text = [stdout, stderr].concat();
     (status.success(), String::from_utf8(text).unwrap())
+}
+
+#[test]
+fn the_readmes_test_is_the_one_above() {
+    let readme = include_str!("../../../README.md");
+    let (_, shown) = readme.split_once("```rust,ignore\n").unwrap();
+    let (shown, _) = shown.split_once("```").unwrap();
+    assert!(include_str!("own.rs").contains(shown), "{shown}");
 }
 
 #[test]
