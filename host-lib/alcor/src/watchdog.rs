@@ -210,7 +210,9 @@ impl RankState {
         .collect();
         match (busy.is_empty(), self.quiet()) {
             (false, _) => busy.join(", "),
-            (true, true) => "it has no command queued (it computes, or waits for something else)".to_owned(),
+            (true, true) => {
+                "it has no command queued (it computes, or waits for something else)".to_owned()
+            }
             (true, false) => "it has no command queued, but traffic under way".to_owned(),
         }
     }
