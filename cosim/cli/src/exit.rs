@@ -63,6 +63,9 @@ pub enum Error {
     /// --failed needs the result store.
     #[error("--failed needs a result store; --store names one")]
     NoStore,
+    /// There is no project.
+    #[error(transparent)]
+    New(#[from] crate::new::NewError),
     /// The URI of a board can't say what is to be recorded.
     #[error(transparent)]
     Uri(#[from] alcor_test::explain::uri::UriError),
@@ -235,6 +238,7 @@ impl From<&Error> for Exit {
             | Error::NoLastRun(_)
             | Error::NoStore
             | Error::Uri(_)
+            | Error::New(_)
             | Error::NoCoverage(_)
             | Error::NoTrace(_)
             | Error::ManyTraces(_)

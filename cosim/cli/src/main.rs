@@ -11,6 +11,7 @@ mod doctor;
 mod exit;
 mod farm;
 mod manual;
+mod new;
 mod regress;
 mod revision;
 mod run;
@@ -49,6 +50,7 @@ enum Command {
     Bitstream(bitstream::Command),
     Deploy(deploy::Args),
     Doctor(doctor::Args),
+    New(new::Args),
     Setup(setup::Args),
     Completions(manual::CompletionsArgs),
     Man(manual::ManArgs),
@@ -71,6 +73,7 @@ impl Command {
             Command::Clean(args) => clean::run(&args),
             Command::Bitstream(command) => bitstream::run(&command),
             Command::Deploy(args) => deploy::run(&args),
+            Command::New(args) => new::run(&args),
             Command::Doctor(args) => doctor::run(&args),
             Command::Setup(args) => setup::run(&args),
             Command::Completions(args) => manual::completions(&args),

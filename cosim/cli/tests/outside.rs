@@ -1,10 +1,10 @@
 //! Alcor from a folder that is in no clone: what the README's first screen shows, and the program `alcor`.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::{env, fs};
 
 use alcor_cosim::{CosimBackend, Hardware};
 use tempfile::TempDir;
@@ -38,9 +38,16 @@ impl Outside {
         let cache = ModelCache::find().unwrap();
         fs::create_dir_all(cache.folder()).unwrap();
         symlink(cache.folder(), outside.path("cache/alcor/models")).unwrap();
-        symlink(
+        let (tools, there) = (
             root().join("target/tools"),
             outside.path("cache/alcor/tools"),
+        );
+        fs::create_dir_all(&there).unwrap();
+        symlink(tools.join("venv"), there.join("venv")).unwrap();
+        let (_, python, _) = said(Command::new("python3").arg("-V"));
+        fs::write(
+            there.join("stamp"),
+            alcor_hw::REQUIREMENTS.to_owned() + &python,
         )
         .unwrap();
         outside
@@ -99,14 +106,8 @@ fn the_readmes_crate_runs_as_it_is() {
     let manifest = shown("toml");
     let paths = manifest.replace("../alcor/", &format!("{}/", root.display()));
     assert_eq!(manifest.matches("../alcor/").count(), 2);
-    // The profile of the clone: packages that it has compiled with the same features are not compiled again.
-    let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
-    let (_, profile) = workspace.split_once("[profile.release]").unwrap();
-    let (profile, _) = profile.split_once("\n[").unwrap();
-    outside.write(
-        "Cargo.toml",
-        &format!("{paths}\n[profile.release]{profile}"),
-    );
+    // As the clone compiles: packages that it has compiled with the same features are not compiled again.
+    outside.write("Cargo.toml", &format!("{paths}\n{}", profile()));
     outside.write("src/main.rs", shown("rust"));
     // The same versions, and so nothing to download.
     fs::copy(root.join("Cargo.lock"), outside.path("work/Cargo.lock")).unwrap();
@@ -116,6 +117,105 @@ fn the_readmes_crate_runs_as_it_is() {
     cargo.env("CARGO_TARGET_DIR", target());
     let (code, _, err) = said(&mut cargo);
     assert_eq!(code, 0, "{err}");
+}
+
+/// The project of `alcor new` passes as it is, and its test fails when its program is wrong.
+#[test]
+fn a_new_project_passes_at_once() {
+    let outside = Outside::new();
+    let root = root();
+    let (code, out, err) = outside.alcor(&["new", "my-ring", "--alcor", root.to_str().unwrap()]);
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(
+        out,
+        "made my-ring; my-ring/check builds and runs all of it\n"
+    );
+    let (code, _, err) = outside.alcor(&["new", "my-ring"]);
+    assert!(
+        code == 2 && err.contains("my-ring is there already"),
+        "{err}"
+    );
+    let project = outside.path("work/my-ring");
+    assert!(!project.join(".github").exists());
+
+    // As the clone compiles, so that packages are not compiled again, and with its versions.
+    let manifest = fs::read_to_string(project.join("Cargo.toml")).unwrap();
+    fs::write(
+        project.join("Cargo.toml"),
+        format!("{manifest}\n{}", profile()),
+    )
+    .unwrap();
+    fs::copy(root.join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
+    let inside = |program: &str| {
+        let mut command = outside.command(program);
+        let paths = env::join_paths(
+            [Path::new(ALCOR).parent().unwrap().to_owned()]
+                .into_iter()
+                .chain(env::split_paths(&env::var_os("PATH").unwrap())),
+        );
+        command
+            .current_dir(&project)
+            .env("PATH", paths.unwrap())
+            .env("CARGO_NET_OFFLINE", "true")
+            .env("CARGO_TARGET_DIR", target());
+        command
+    };
+    // The program is looked for in the project's own folder.
+    fs::create_dir_all(project.join("target")).unwrap();
+    symlink(target().join("release"), project.join("target/release")).unwrap();
+    let (code, out, err) = said(&mut inside("./check"));
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("test values_shift_by_one ... ok"), "{out}");
+    assert!(out.contains("3 passed, 0 failed"), "{out}");
+    assert!(project.join("target/junit.xml").is_file());
+
+    let wrong = fs::read_to_string(project.join("src/lib.rs")).unwrap();
+    let wrong = wrong.replace("rank.pid().0 + 1) % rank", "rank.pid().0 + 2) % rank");
+    fs::write(project.join("src/lib.rs"), wrong).unwrap();
+    let (code, out, _) = said(
+        inside("cargo")
+            .args(["test", "--release", "--test", "board"])
+            .env("ALCOR_TEST_BACKEND", "cosim:rma2"),
+    );
+    assert_eq!(code, 101, "{out}");
+    for words in [
+        "board.values_shift_by_one failed: the values: expected [",
+        "explained in target/alcor-report/board.values_shift_by_one: commands.txt, packets.txt",
+        "2 passed; 1 failed",
+    ] {
+        assert!(out.contains(words), "{words}: {out}");
+    }
+}
+
+#[test]
+fn a_project_that_cannot_be_made_is_told() {
+    let outside = Outside::bare();
+    for (options, words) in [
+        (vec!["new", "1st"], "`1st` can't be the name of a crate"),
+        (
+            vec!["new", "a", "--alcor", "/nowhere"],
+            "no clone of Alcor at /nowhere",
+        ),
+    ] {
+        let (code, _, err) = outside.alcor(&options);
+        assert!(code == 2 && err.contains(words), "{err}");
+    }
+    let (code, _, err) = outside.alcor(&["new", "b/a", "--git", "https://example.org/alcor.git"]);
+    assert_eq!(code, 0, "{err}");
+    let read = |name: &str| fs::read_to_string(outside.path("work/b/a").join(name)).unwrap();
+    let dependency = "alcor-test = { git = \"https://example.org/alcor.git\" }";
+    assert!(read("Cargo.toml").contains(dependency));
+    assert!(
+        read(".github/workflows/check.yml").contains("https://example.org/alcor.git alcor-cli")
+    );
+}
+
+/// The profile of the clone.
+fn profile() -> String {
+    let workspace = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let (_, profile) = workspace.split_once("[profile.release]").unwrap();
+    let (profile, _) = profile.split_once("\n[").unwrap();
+    format!("[profile.release]{profile}")
 }
 
 /// The package of the hardware has every file that its build embeds, and no bench, proof or document.

@@ -66,7 +66,7 @@ pub struct Args {
 
     /// Run the programs of the configuration file, and no tests
     ///
-    /// Each table [[program]] has a `name` and the program with its arguments, `run`. It may have `backends`, `ranks`,
+    /// Each table `[[program]]` has a `name` and the program with its arguments, `run`. It may have `backends`, `ranks`,
     /// `seeds`, `arguments` (a run for each list), `exit` (the exit code), `stdout` (a regular expression), `timeout`,
     /// `tags`, and the `cycles` that it takes, by backend, from which it may `drift` by so many per cent. The seed is
     /// `{seed}` in `run`, and ALCOR_SEED in the environment. With --backend, only the programs of that backend run.

@@ -1,0 +1,21 @@
+//! What the ranks do; the program and the tests call it.
+
+use alcor::{GlobalRank, Operation, Rank, Result, Rights};
+
+/// The sum of the squares of 1 to the number of ranks, which each rank gets.
+pub fn sum_of_squares(rank: &mut Rank) -> Result<u64> {
+    let mine = u64::from(rank.pid().0) + 1;
+    let world = rank.world()?;
+    let (sum, _) = world.allreduce_vec(rank, Operation::Sum, &[mine * mine])?;
+    Ok(sum[0])
+}
+
+/// Puts `values` into the memory of the next rank, and returns those of the rank before.
+pub fn shift(rank: &mut Rank, values: &[f64]) -> Result<Vec<f64>> {
+    let inbox = rank.alloc::<f64>(values.len())?;
+    let window = rank.register(&inbox, Rights::ALL)?; // all ranks together
+    let next = GlobalRank((rank.pid().0 + 1) % rank.nprocs());
+    rank.put_slice(&window, next, 0, values)?;
+    rank.fence()?; // all data is there, everywhere
+    rank.read_vec(&inbox)
+}
