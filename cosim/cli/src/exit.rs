@@ -66,7 +66,7 @@ pub enum Error {
     /// There is no project.
     #[error(transparent)]
     New(#[from] crate::new::NewError),
-    /// The URI of a board can't say what is to be recorded.
+    /// A board can't record waves in this way.
     #[error(transparent)]
     Uri(#[from] alcor_test::explain::uri::UriError),
     /// A backend counts no coverage.

@@ -8,8 +8,7 @@ use crate::exit::{Ended, Error, Exit};
 
 /// Make a project that passes at once: programs in Rust and C, tests, and regressions
 ///
-/// The project is a folder of that name, with a crate. Its file `check` builds and runs all of it; README.md says what lies
-/// where. The crates of Alcor are named by the path of a clone, or by the address of one, with which the project also has a
+/// The project is a folder of that name, with a crate. Its file `check` builds and runs all of it; README.md lists the files. The crates of Alcor are named by the path of a clone, or by the address of one, with which the project also has a
 /// workflow for GitHub.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -120,7 +119,7 @@ pub fn run(args: &Args) -> Ended {
     Ok(Exit::Passed)
 }
 
-/// Words and what stands for them.
+/// Words of the templates, and the texts that replace them.
 type Words = Vec<(&'static str, String)>;
 
 fn of_git(url: &str) -> Words {

@@ -354,7 +354,7 @@ impl<'a> Regression<'a> {
         let collector = self.collectors[place].clone();
         let board = self.boards[place].clone();
         Arc::new(move |case| {
-            // A program opens its boards in a process of its own; here they tell what is missing, and have their model built.
+            // A program opens its boards in a process of its own. They are opened here to build their model and to report missing tools.
             if lane.programs.is_some() {
                 opening.open(&board)?;
                 return Ok(SoftBoard::new(1).into());

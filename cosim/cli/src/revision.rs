@@ -1,4 +1,4 @@
-//! Where the program is at work, and what the sources are.
+//! The folder of the project, and the revision of the hardware.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,7 +13,7 @@ pub fn project() -> PathBuf {
     root.map_or_else(|| ".".into(), PathBuf::from)
 }
 
-/// The source revision of the hardware: of the clone, as far as git knows it, or else of what this program carries.
+/// The source revision of the hardware: of the clone, as far as git knows it, or else of the sources in this program.
 pub fn revision() -> String {
     let Ok(hardware) = Hardware::find() else {
         return "unknown".into();

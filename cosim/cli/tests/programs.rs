@@ -81,7 +81,7 @@ fn programs_run_with_seeds_and_arguments_and_their_cycles_are_known() {
     ] {
         assert!(err.contains(name), "{name}: {err}");
     }
-    // The same cycles and traffic again, and what is new against the first run.
+    // A second run has the same cycles and traffic, and is compared with the first.
     let digest = |out: &str| {
         let mut rows = out.lines().filter(|line| line.starts_with("cosim:rma2 "));
         let row = rows.next().unwrap().split_whitespace();

@@ -94,10 +94,10 @@ struct Bench {
     rng: Random,
     nodes: [Node; RANKS],
     network_depth: usize,
-    /// Words of the request plane before the one that the network loses.
-    loses: Option<u32>,
-    /// A packet has lost a word.
-    lost: bool,
+    /// Damage to a word of the request plane, and the words before it.
+    damage: Option<(u32, Damage)>,
+    /// The damage of the packet under way.
+    damaged: Option<Damage>,
     /// Cycles that a word takes from one rank to the other.
     crossing: u64,
     here: VecDeque<bool>,
@@ -106,6 +106,13 @@ struct Bench {
     into: [[Vec<u64>; 2]; RANKS],
     /// Cycles in which a request was kept out of a rank that was being cleared.
     kept_out: u64,
+}
+
+/// The network's damage to a word.
+#[derive(Clone, Copy, PartialEq)]
+enum Damage {
+    Lost,
+    Doubled,
 }
 
 impl Bench {
@@ -145,8 +152,8 @@ impl Bench {
             rng,
             nodes,
             network_depth: 8,
-            loses: None,
-            lost: false,
+            damage: None,
+            damaged: None,
             crossing: 4,
             here: VecDeque::from([false; 2]),
             out: Default::default(),
@@ -371,12 +378,19 @@ impl Bench {
             let word = self.plane(at, plane, "tx_data_o");
             let last = self.plane(at, plane, "tx_last_o") == 1;
             let due = now + self.crossing;
-            if plane == REQUEST && self.loses == Some(0) {
-                (self.loses, self.lost) = (None, true);
-            } else {
-                self.nodes[at].network[plane].push_back((word, last, due));
-                if plane == REQUEST {
-                    self.loses = self.loses.map(|words| words - 1);
+            let network = &mut self.nodes[at].network[plane];
+            match &mut self.damage {
+                Some((0, damage)) if plane == REQUEST => {
+                    if *damage == Damage::Doubled {
+                        network.extend([(word, false, due), (word, last, due)]);
+                    }
+                    self.damaged = self.damage.take().map(|(_, damage)| damage);
+                }
+                damage => {
+                    network.push_back((word, last, due));
+                    if let (REQUEST, Some((words, _))) = (plane, damage) {
+                        *words -= 1;
+                    }
                 }
             }
             self.out[at][plane].push(now);
@@ -404,8 +418,12 @@ impl Bench {
             if is_message && last {
                 let announced = message::ANNOUNCE.get(heads[0]) == 1;
                 let payload = if announced { 0 } else { heads[2].div_ceil(4) };
-                let lost = u32::from(std::mem::take(&mut self.lost));
-                assert_eq!(words + lost, 4 + payload, "rank {at}: {heads:08x?}");
+                let expected = match self.damaged.take() {
+                    None => 4 + payload,
+                    Some(Damage::Lost) => 3 + payload,
+                    Some(Damage::Doubled) => 5 + payload,
+                };
+                assert_eq!(words, expected, "rank {at}: {heads:08x?}");
             }
             if last {
                 let packet = std::mem::take(&mut node.partial[plane]);
@@ -1310,7 +1328,7 @@ fn rma_messages_lost_word() {
             );
         }
         bench.drain();
-        bench.loses = Some(lost);
+        bench.damage = Some((lost, Damage::Lost));
         for id in [1, 2] {
             bench.message(1, Opcode::XSend, [0, CONTEXT, TAG, id], [0x500, 32]);
         }
@@ -1324,6 +1342,33 @@ fn rma_messages_lost_word() {
         bench.register(0, rank::ACK_EVENTS, events);
         bench.drain();
     }
+}
+
+/// An announcement that comes with a word behind its header: the message is fetched, and the message behind it is whole.
+#[test]
+fn rma_messages_surplus_word() {
+    let mut bench = Bench::new(USUAL, "rma_messages_surplus_word");
+    bench.begin();
+    for id in [1, 2] {
+        let receive = [1, CONTEXT, TAG, id];
+        bench.message(0, Opcode::XReceive, receive, [0x100 * id, 32]);
+    }
+    bench.drain();
+    bench.damage = Some((3, Damage::Doubled));
+    bench.message(1, Opcode::XAnnounce, [0, CONTEXT, TAG, 1], [0x500, 32]);
+    bench.message(1, Opcode::XSend, [0, CONTEXT, TAG, 2], [0x540, 32]);
+    bench.drain();
+    for at in 0..RANKS {
+        // A fetched message may end after the eager one behind it.
+        let mut statuses = bench.statuses(at);
+        statuses.sort_unstable();
+        assert_eq!(statuses, [(1, 0), (2, 0)], "rank {at}");
+    }
+    for (to, from) in [(0x100, 0x500), (0x200, 0x540)] {
+        assert_eq!(bench.bytes(0, to, 32), bench.bytes(1, from, 32));
+    }
+    let events = bench.read(0, rank::EVENTS);
+    assert_eq!(events, rank::events::MALFORMED.put(1));
 }
 
 /// What is refused before anything is sent, and what has nothing to find.

@@ -12,8 +12,7 @@
 //! assert!(outcome.verdict.is_passed(), "{}", outcome.verdict);
 //! ```
 //!
-//! A test knows nothing of what a board is made of: what it needs to know (slots, node memory, packet size) it takes from
-//! [`alcor::BoardInfo`].
+//! A test takes the properties of a board (slots, node memory, packet size) from [`alcor::BoardInfo`], and knows no other.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -169,7 +169,7 @@ impl Context {
         noise(self.seed, purpose, length)
     }
 
-    /// Runs `program` on all ranks, each in a thread of its own, and returns what they return, by rank.
+    /// Runs `program` on all ranks, each in a thread of its own, and returns their values, by rank.
     ///
     /// # Errors
     /// The failure of the rank that failed first, or why the run could not begin or end.
@@ -193,7 +193,7 @@ impl Context {
     /// Runs `program` on so many ranks; for a test of how a run fails.
     ///
     /// # Errors
-    /// What the run failed with, as the library says it.
+    /// The error of the library.
     pub fn attempt<T: Send>(
         &self,
         options: Options,

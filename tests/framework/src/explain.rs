@@ -125,7 +125,7 @@ impl Again {
 }
 
 impl Explainer<'_> {
-    /// Explains a failure: runs the test again, and writes what is seen of it into the folder.
+    /// Explains a failure: runs the test again, and writes its commands, packets, waits and waves into the folder.
     #[must_use]
     pub fn explain(&self, outcome: &Outcome) -> Explanation {
         let mut explanation = Explanation::begin(self.folder.clone());
@@ -243,7 +243,7 @@ fn commands_text(again: &Again) -> String {
 }
 
 impl Explanation {
-    /// An explanation in a folder, without what an earlier failure of the same test has left there.
+    /// An explanation in a folder, from which the files of an earlier failure of the same test are removed.
     #[must_use]
     pub fn begin(folder: PathBuf) -> Explanation {
         let mut explanation = Explanation {

@@ -43,7 +43,7 @@ pub enum Failure {
     },
 }
 
-/// What a test returns.
+/// The result of a test.
 pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
 impl From<Error> for Failure {
@@ -85,7 +85,7 @@ impl Failure {
     }
 }
 
-/// What a run failed with: the failure of a rank's program, where that was the cause.
+/// The failure of a rank's program where that ended the run, else the failure of the run.
 impl From<JobError> for Failure {
     fn from(error: JobError) -> Failure {
         match error {

@@ -1,7 +1,7 @@
-//! How a test of Rust runs a test on a board.
+//! Runs a test on a board for Rust's harness.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use alcor::soft::Soft;
@@ -32,85 +32,92 @@ struct Wrong {
     expected: &'static str,
 }
 
+/// The board unless the environment names one.
 const BACKEND: &str = "cosim:rma4";
+/// The folder of explanations unless the environment names one.
+const REPORT: &str = "target/alcor-report";
+/// The time that a test may take unless the environment says so.
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 impl Plan {
     /// The plan that the environment asks for; a variable that is empty counts as none.
     fn of(value: impl Fn(&str) -> Option<String>) -> Result<Plan, Wrong> {
         let get = |name: &str| value(name).filter(|value| !value.is_empty());
         let backend = get("ALCOR_TEST_BACKEND").unwrap_or_else(|| BACKEND.to_owned());
-        fn parsed<T>(
-            name: &'static str,
-            value: Option<String>,
-            expected: &'static str,
-            parse: impl Fn(&str) -> Option<T>,
-        ) -> Result<Option<T>, Wrong> {
-            let wrong = |value| Wrong {
-                name,
-                value,
-                expected,
-            };
-            let value = value.map(|value| parse(&value).ok_or_else(|| wrong(value)));
-            value.transpose()
-        }
-        let number = |text: &str| match text.strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits, 16).ok(),
-            None => text.parse().ok(),
-        };
-        let seconds = |text: &str| {
+        let default = Settings::default();
+        let seed = parsed(&get, "ALCOR_TEST_SEED", "a number, also as 0x...", number)?;
+        let tier = parsed(
+            &get,
+            "ALCOR_TEST_TIER",
+            "`quick` or `full`",
+            |text| match text {
+                "quick" => Some(Tier::Quick),
+                "full" => Some(Tier::Full),
+                _ => None,
+            },
+        )?;
+        let cycles = |text: &str| number(text).filter(|cycles| *cycles > 0);
+        let watchdog = parsed(&get, "ALCOR_TEST_WATCHDOG", "a number of cycles", cycles)?;
+        let above_0 = "a number of seconds above 0";
+        let timeout = parsed(&get, "ALCOR_TEST_TIMEOUT", above_0, |text| {
             let seconds = text.parse().ok().filter(|seconds| *seconds > 0.0)?;
             Duration::try_from_secs_f64(seconds).ok()
+        })?;
+        let waves = parsed(
+            &get,
+            "ALCOR_TEST_WAVES",
+            "`never` or `on-failure`",
+            |text| match text {
+                "never" => Some(Waves::Never),
+                "on-failure" => Some(Waves::OnFailure),
+                _ => None,
+            },
+        )?;
+        let by_default = match check_waves(&backend) {
+            Ok(()) => Waves::OnFailure,
+            Err(_) => Waves::Never,
         };
-        let default = Settings::default();
-        let seed = "ALCOR_TEST_SEED";
-        let tier = "ALCOR_TEST_TIER";
-        let watchdog = "ALCOR_TEST_WATCHDOG";
-        let timeout = "ALCOR_TEST_TIMEOUT";
-        let waves = "ALCOR_TEST_WAVES";
         Ok(Plan {
             settings: Settings {
-                seed: parsed(seed, get(seed), "a number, also as 0x...", number)?.unwrap_or(1),
-                tier: parsed(tier, get(tier), "`quick` or `full`", |text| match text {
-                    "quick" => Some(Tier::Quick),
-                    "full" => Some(Tier::Full),
-                    _ => None,
-                })?
-                .unwrap_or_default(),
-                watchdog_cycles: parsed(watchdog, get(watchdog), "a number of cycles", |text| {
-                    number(text).filter(|cycles| *cycles > 0)
-                })?
-                .unwrap_or(default.watchdog_cycles),
-                time_limit: Some(
-                    parsed(
-                        timeout,
-                        get(timeout),
-                        "a number of seconds above 0",
-                        seconds,
-                    )?
-                    .unwrap_or(Duration::from_secs(600)),
-                ),
+                seed: seed.unwrap_or(1),
+                tier: tier.unwrap_or_default(),
+                watchdog_cycles: watchdog.unwrap_or(default.watchdog_cycles),
+                time_limit: timeout.or(Some(TIMEOUT)),
                 ..default
             },
-            waves: parsed(
-                waves,
-                get(waves),
-                "`never` or `on-failure`",
-                |text| match text {
-                    "never" => Some(Waves::Never),
-                    "on-failure" => Some(Waves::OnFailure),
-                    _ => None,
-                },
-            )?
-            .unwrap_or(match check_waves(&backend) {
-                Ok(()) => Waves::OnFailure,
-                Err(_) => Waves::Never,
-            }),
-            report: get("ALCOR_TEST_REPORT").map_or_else(
-                || Path::new("target/alcor-report").to_owned(),
-                PathBuf::from,
-            ),
+            waves: waves.unwrap_or(by_default),
+            report: get("ALCOR_TEST_REPORT")
+                .unwrap_or_else(|| REPORT.to_owned())
+                .into(),
             backend,
         })
+    }
+}
+
+/// The value of a variable; none if it is not there.
+fn parsed<T>(
+    get: &dyn Fn(&str) -> Option<String>,
+    name: &'static str,
+    expected: &'static str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Option<T>, Wrong> {
+    let Some(value) = get(name) else {
+        return Ok(None);
+    };
+    match parse(&value) {
+        Some(parsed) => Ok(Some(parsed)),
+        None => Err(Wrong {
+            name,
+            value,
+            expected,
+        }),
+    }
+}
+
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
     }
 }
 
@@ -123,11 +130,11 @@ fn open(uri: &str) -> Result<Cluster, alcor::Error> {
         .open(uri)
 }
 
-/// Runs a test as the environment says, and explains its failure; what [`alcor_test`](crate::alcor_test) makes of a test for
-/// Rust's harness.
+/// Runs a test as the environment says, and explains its failure. The attribute [`alcor_test`](crate::alcor_test) makes a test
+/// of Rust that calls this function.
 ///
 /// # Panics
-/// If the test fails, if it can't be run, or if the board lacks what it needs and `ALCOR_SKIPS` names no file.
+/// If the test fails, if it can't be run, or if the board lacks ranks or blocks and `ALCOR_SKIPS` names no file.
 #[track_caller]
 pub fn run_or_panic(test: &'static Test) {
     let plan = Plan::of(|name| env::var(name).ok()).unwrap_or_else(|wrong| panic!("{wrong}"));

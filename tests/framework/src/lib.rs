@@ -48,7 +48,7 @@
 //!
 //! # Failures
 //! A test that fails is run again, and leaves a folder: the message, the last commands of each rank, the last packets of
-//! each board, who waits for whom if ranks wait for each other, and waves. `alcor regress` explains its failures with the
+//! each board, the cycle of waiting ranks if there is one, and waves. `alcor regress` explains its failures with the
 //! same code ([`explain`]).
 //!
 //! # Skipped tests
@@ -83,7 +83,7 @@ pub use runner::{Outcome, Settings, Verdict, digest, run_test};
 pub use schedule::{Case, Event, Lane, Open, Stop, run_suite, run_test_within};
 pub use test::{Capability, Test, Unmet, registered, seed_of};
 
-/// What [`alcor_test`] expands to.
+/// Names that the expansion of [`alcor_test`] uses.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::test::{Registered, join, length, text};

@@ -180,7 +180,7 @@ pub fn programs(args: &Args) -> Result<Vec<Lane>, ProfileError> {
     programs_of(args, &path, &config)
 }
 
-/// What runs if nothing else is asked for: the profile of that name and the programs; none if the file has neither, or there is none.
+/// The profile `default` and all programs; none if there is no file, or the file has neither.
 pub fn default(args: &Args) -> Result<Option<Vec<Lane>>, ProfileError> {
     let Ok(path) = file(args) else {
         return Ok(None);

@@ -59,7 +59,7 @@ const LATER: Duration = Duration::from_secs(30);
 const OUTPUT: u64 = 16 << 20;
 /// Lines of output that a failure shows.
 const SHOWN: usize = 10;
-/// The file of an explanation that has all that the program printed.
+/// The file of an explanation that has the program's output.
 const OUTPUT_FILE: &str = "output.txt";
 
 /// The programs of a backend.
@@ -199,7 +199,7 @@ fn test(name: String, summary: String, run: Arc<Run>) -> &'static Test {
 }
 
 impl Programs {
-    /// Explains a failure: runs the program again, and leaves what it printed and the last packets of each board.
+    /// Explains a failure: runs the program again, and leaves its output and the last packets of each board.
     pub fn explain(&self, lane: &Lane, outcome: &Outcome) -> Explanation {
         let mut explanation = Explanation::begin(lane.failure_folder(outcome));
         let packets = std::path::absolute(explanation.folder.join(PACKETS));
@@ -236,7 +236,7 @@ impl Programs {
     }
 }
 
-/// What a run of a program came to.
+/// A run of a program that has ended.
 struct Ended {
     /// None if it took too long.
     status: Option<ExitStatus>,
@@ -355,12 +355,12 @@ impl Ended {
     }
 }
 
-/// Reads what a process prints: to its end, and keeps so much.
+/// Reads the output of a process to its end, and keeps the first [`OUTPUT`] bytes.
 fn reader(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut kept = Vec::new();
         if let Some(mut pipe) = pipe {
-            // What can't be read has not been printed.
+            // Output that can't be read counts as none.
             let _ = pipe.by_ref().take(OUTPUT).read_to_end(&mut kept);
             let _ = io::copy(&mut pipe, &mut io::sink());
         }

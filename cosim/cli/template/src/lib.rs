@@ -1,4 +1,4 @@
-//! What the ranks do; the program and the tests call it.
+//! The functions of the ranks, which the program and the tests call.
 
 use alcor::{GlobalRank, Operation, Rank, Result, Rights};
 

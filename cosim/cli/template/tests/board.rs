@@ -24,7 +24,7 @@ fn values_shift_by_one(context: &Context) -> Result {
     Ok(())
 }
 
-/// A message is received by its tag, whatever came before it.
+/// A receive takes the message of its tag, also when another message came first.
 #[alcor_test(ranks >= 2, needs = [Messages])]
 fn messages_are_told_apart(context: &Context) -> Result {
     context.run(|rank| match rank.pid().0 {

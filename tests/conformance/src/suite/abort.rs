@@ -142,35 +142,45 @@ fn by_a_panic(context: &Context) -> Result {
 #[alcor_test(ranks >= 2)]
 fn by_a_death(context: &Context) -> Result {
     for victim in [0, context.ranks() - 1] {
-        context.cluster().prepare(context.ranks())?;
-        let ended = thread::scope(|scope| {
-            let ranks: Vec<_> = (0..context.ranks())
-                .map(|rank| {
-                    scope.spawn(move || live_or_die(context, rank, victim))
-                })
-                .collect();
-            ranks
-                .into_iter()
-                .map(|rank| rank.join())
-                .collect::<Vec<_>>()
-        });
-        for (rank, ended) in (0..).zip(ended) {
-            let (board, local) = context.place(victim);
-            let expected = format!("PeerDied of {}: {local}, or Aborted by it", board.name());
-            let is_expected = |error: &Error| match error {
-                Error::PeerDied { board: on, rank } => (on.as_str(), *rank) == (board.name(), local),
-                Error::Aborted { by, reason } => {
-                    (by.0, *reason) == (victim, AbortReason::DROPPED)
-                }
-                _ => false,
-            };
-            match ended {
-                Err(panic) => resume_unwind(panic),
-                Ok(Ok(())) if rank == victim => {}
-                Ok(ended) => fails(GlobalRank(rank), &expected, is_expected, ended)?,
-            }
-        }
+        one_dies(context, victim, |rank| {
+            Ok(live_or_die(context, rank, victim)?)
+        })?;
         works_again(context)?;
+    }
+    Ok(())
+}
+
+/// Runs `program` on all ranks; all but the victim have to learn of its death.
+pub(super) fn one_dies(
+    context: &Context,
+    victim: u32,
+    program: impl Fn(u32) -> Result + Sync,
+) -> Result {
+    context.cluster().prepare(context.ranks())?;
+    let ended: Vec<_> = thread::scope(|scope| {
+        let program = &program;
+        let ranks: Vec<_> = (0..context.ranks())
+            .map(|rank| scope.spawn(move || program(rank)))
+            .collect();
+        ranks.into_iter().map(|rank| rank.join()).collect()
+    });
+    let (board, local) = context.place(victim);
+    let expected = format!("PeerDied of {}: {local}, or Aborted by it", board.name());
+    let is_expected = |error: &Error| match error {
+        Error::PeerDied { board: on, rank } => (on.as_str(), *rank) == (board.name(), local),
+        Error::Aborted { by, reason } => (by.0, *reason) == (victim, AbortReason::DROPPED),
+        _ => false,
+    };
+    for (rank, ended) in (0..).map(GlobalRank).zip(ended) {
+        match ended {
+            Err(panic) => resume_unwind(panic),
+            Ok(Ok(())) if rank.0 == victim => {}
+            Ok(Ok(())) => fails(rank, &expected, is_expected, Ok(()))?,
+            Ok(Err(Failure::Library { source, .. })) => {
+                fails(rank, &expected, is_expected, Err::<(), _>(source))?;
+            }
+            Ok(Err(failure)) => return Err(failure),
+        }
     }
     Ok(())
 }

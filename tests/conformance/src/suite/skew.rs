@@ -1,17 +1,16 @@
 //! Collectives of ranks that come early, late or never, in every order, among other traffic.
 
-use std::panic::resume_unwind;
-use std::thread;
 
 use alcor::{
-    AbortReason, Awaited, Collective, Communicator, ElementType, Error, GlobalRank, JobError,
+    Awaited, Collective, Communicator, ElementType, Error, GlobalRank, JobError,
     Options, Rank, Region, Request, Rights, Window,
 };
-use alcor_test::{Context, Failure, Result, after, alcor_test, fails, holds, same, same_bytes};
+use alcor_test::{Context, Failure, Result, after, alcor_test, holds, same, same_bytes};
 use rand::Rng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use super::abort::one_dies;
 use super::collectives::drive::{ALL, Case, Driver, UnderWay, nap};
 use super::collectives::sample::{Flavour, HARDWARE, SHORT, operations};
 
@@ -172,40 +171,9 @@ fn absent(context: &Context) -> Result {
 fn death(context: &Context) -> Result {
     for element in [ElementType::F64, ElementType::I8] {
         for victim in [0, context.ranks() - 1] {
-            context.cluster().prepare(context.ranks())?;
-            let ended: Vec<_> = thread::scope(|scope| {
-                let ranks: Vec<_> = (0..context.ranks())
-                    .map(|rank| {
-                        scope.spawn(move || live_or_die(context, rank, victim, element))
-                    })
-                    .collect();
-                ranks.into_iter().map(|rank| rank.join()).collect()
-            });
-            for (rank, ended) in (0..).zip(ended) {
-                let (board, local) = context.place(victim);
-                let expected = format!("PeerDied of {}: {local}, or Aborted by it", board.name());
-                let is_expected = |error: &Error| match error {
-                    Error::PeerDied { board: on, rank } => (on.as_str(), *rank) == (board.name(), local),
-                    Error::Aborted { by, reason } => {
-                        (by.0, *reason) == (victim, AbortReason::DROPPED)
-                    }
-                    _ => false,
-                };
-                match ended {
-                    Err(panic) => resume_unwind(panic),
-                    Ok(Ok(())) if rank == victim => {}
-                    Ok(Ok(())) => fails(GlobalRank(rank), &expected, is_expected, Ok(()))?,
-                    Ok(Err(Failure::Library { source, .. })) => {
-                        fails(
-                            GlobalRank(rank),
-                            &expected,
-                            is_expected,
-                            Err::<(), _>(source),
-                        )?;
-                    }
-                    Ok(Err(failure)) => return Err(failure),
-                }
-            }
+            one_dies(context, victim, |rank| {
+                live_or_die(context, rank, victim, element)
+            })?;
             works_again(context)?;
         }
     }

@@ -10,7 +10,7 @@ use syn::{
     bracketed, parse_macro_input,
 };
 
-/// What stands in the parentheses of the attribute.
+/// The arguments of the attribute.
 struct Needs {
     ranks: LitInt,
     blocks: Vec<Ident>,

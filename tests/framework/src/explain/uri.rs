@@ -1,10 +1,10 @@
-//! URIs of boards, with what they record.
+//! URIs of boards that record waves or packets.
 
 use std::path::{Path, PathBuf};
 
 use alcor_cosim::CosimBackend;
 
-/// A URI can't say what is to be recorded.
+/// A board can't record waves in this way.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UriError {
