@@ -10,7 +10,8 @@ const PREAMBLE: [u8; 13] = [
 const SYNC: [u8; 4] = [0xaa, 0x99, 0x55, 0x66];
 /// Bytes of padding in which it has to come.
 const PADDING: usize = 4096;
-/// Bytes of the beginning of a .bit file that hold all of its header, however long its fields are, and the padding.
+/// Bytes of the beginning of a .bit file that hold all of its header, however long its fields are,
+/// and the padding.
 pub const HEAD_BYTES: usize = PREAMBLE.len() + 4 * (3 + 0xffff) + 5 + PADDING;
 
 /// The header of a .bit file.
@@ -35,8 +36,9 @@ pub struct BitHeader {
 }
 
 impl BitHeader {
-    /// Reads the header of a .bit file of `file_bytes` from its beginning, `head`: the first [`HEAD_BYTES`], or all of a shorter one. Checks
-    /// that the data is as long as the header says, and that a configuration of the whole chip begins in it.
+    /// Reads the header of a .bit file of `file_bytes` from its beginning, `head`: the first
+    /// [`HEAD_BYTES`], or all of a shorter one. Checks that the data is as long as the header says,
+    /// and that a configuration of the whole chip begins in it.
     ///
     /// # Errors
     /// [`Error::Bit`], with the byte at which the file is no such file.

@@ -1,4 +1,4 @@
-//! What can be wrong with a build, and what to do about it.
+//! Errors of builds and manifests, with advice.
 
 use std::fmt;
 use std::io;
@@ -22,21 +22,21 @@ pub enum Error {
         source: io::Error,
     },
     /// A file that belongs to a build is not there.
-    #[error("{path} is not there; {advice}", path = path.display())]
+    #[error("{path} does not exist; {advice}", path = path.display())]
     Missing {
         /// The file.
         path: PathBuf,
         /// What to do.
         advice: &'static str,
     },
-    /// What has the name of a file is none.
-    #[error("{path} is no plain file: a link or a device is not followed", path = path.display())]
+    /// A path names something other than a plain file.
+    #[error("{path} is not a plain file; links and devices are not followed", path = path.display())]
     NotAFile {
         /// What it is called.
         path: PathBuf,
     },
     /// A file is longer than such a file can be.
-    #[error("{path} has {bytes} bytes, and no such file has more than {most}", path = path.display())]
+    #[error("{path} has {bytes} bytes; the limit for such a file is {most}", path = path.display())]
     TooLong {
         /// The file.
         path: PathBuf,
@@ -45,15 +45,15 @@ pub enum Error {
         /// The limit.
         most: u64,
     },
-    /// There is not one bitstream in the folder of a build.
-    #[error("{folder} has {found} .bit files; the folder of a build has one", folder = folder.display())]
+    /// The folder of a build does not have exactly one bitstream.
+    #[error("{folder} has {found} .bit files; the folder of a build must have exactly one", folder = folder.display())]
     NotOneBit {
         /// The folder.
         folder: PathBuf,
         /// How many there are.
         found: usize,
     },
-    /// A folder has more in it than a folder of builds.
+    /// A folder has more entries than a folder of builds can have.
     #[error("{folder} has more than {most} entries; name the folder that the builds are in", folder = folder.display())]
     TooMany {
         /// The folder.
@@ -61,8 +61,8 @@ pub enum Error {
         /// The limit.
         most: usize,
     },
-    /// A file is no text.
-    #[error("{path} is no UTF-8 text: byte {at} is not", path = path.display())]
+    /// A file is not text.
+    #[error("{path} is not UTF-8 text: byte {at} is invalid", path = path.display())]
     NotText {
         /// The file.
         path: PathBuf,
@@ -81,7 +81,7 @@ pub enum Error {
     },
     /// A manifest of another version of the schema.
     #[error(
-        "{path} has schema {found}, and this program reads {wanted}; {}, or pack the build anew with this one",
+        "{path} has schema {found}, and this program reads {wanted}; {}, or pack the build again with this program",
         if found > wanted { "use the newer program that wrote it" } else { "use the older program that wrote it" },
         path = path.display()
     )]
@@ -93,19 +93,19 @@ pub enum Error {
         /// What this crate reads.
         wanted: i64,
     },
-    /// A value that no build has.
+    /// A value that no build can have.
     #[error("{path}: {key} is {found:?}, and {rule}", path = path.display())]
     BadValue {
         /// The file.
         path: PathBuf,
         /// Which one.
         key: &'static str,
-        /// What stands there, its beginning.
+        /// The beginning of the value.
         found: String,
-        /// What has to hold.
+        /// The rule that the value breaks.
         rule: &'static str,
     },
-    /// The bytes are no .bit file.
+    /// The bytes are not a .bit file.
     #[error("byte {at} of the bitstream: {problem}")]
     Bit {
         /// Where.
@@ -113,20 +113,20 @@ pub enum Error {
         /// What is wrong there.
         problem: BitProblem,
     },
-    /// A report does not say what is needed.
-    #[error("the {report} report has no {missing}; write it anew with {}", report.command())]
+    /// A report lacks a required value.
+    #[error("the {report} report has no {missing}; write the report again with {}", report.command())]
     Report {
         /// Which one.
         report: Report,
         /// What it lacks.
         missing: &'static str,
     },
-    /// The files of a build are not of one build.
+    /// The files of a folder are from different builds.
     #[error(
-        "{key} is {left:?} in {left_in} and {right:?} in {right_in}: these files are not of the same build; build it anew"
+        "{key} is {left:?} in {left_in} and {right:?} in {right_in}: these files are from different builds; run the build again"
     )]
     Contradiction {
-        /// What they say differently.
+        /// The key whose values differ.
         key: &'static str,
         /// Here.
         left: String,
@@ -149,10 +149,10 @@ pub enum Error {
         /// The part in the bitstream's header.
         found: String,
     },
-    /// The design does not hold its timing.
+    /// The design fails its timing.
     #[error(
         "timing is not met: worst slack {} of setup, {} of hold, {} of pulse widths, {failing} endpoints fail; \
-         such a bitstream computes wrong results now and then, and must not be packed",
+         such a bitstream can compute wrong results, and must not be packed",
         ns(timing.setup_ns), ns(timing.hold_ns), ns(timing.pulse_ns)
     )]
     TimingFailed {
@@ -164,7 +164,7 @@ pub enum Error {
     /// The bitstream is not the one that was packed.
     #[error(
         "{path} is not the file that was packed: its {what} is {found}, the manifest has {wanted}; \
-         copy it anew, or pack the build again if it was built again",
+         copy the file again, or pack the build again if it was rebuilt",
         path = path.display()
     )]
     Changed {
@@ -189,8 +189,8 @@ fn ns(slack: f64) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BitProblem {
-    /// It does not begin as such a file does.
-    #[error("this is no .bit file (a .bin file or a part of a project?)")]
+    /// It does not begin like a .bit file.
+    #[error("this is not a .bit file (perhaps a .bin file or a part of a project)")]
     Preamble,
     /// It ends too early.
     #[error("the file ends in its header")]
@@ -198,12 +198,12 @@ pub enum BitProblem {
     /// Another field was expected.
     #[error("expected field {0:?} of the header")]
     Letter(char),
-    /// A field is no text.
-    #[error("field {0:?} of the header is no text")]
+    /// A field is not text.
+    #[error("field {0:?} of the header is not text")]
     Text(char),
     /// The data has another length than the header says.
     #[error(
-        "the header says that {said} bytes follow, and there are {found}: the file was cut short or added to"
+        "the header says that {said} bytes follow, and there are {found}: the file was truncated or extended"
     )]
     Length {
         /// The header.
@@ -212,10 +212,10 @@ pub enum BitProblem {
         found: u64,
     },
     /// No configuration begins in the data.
-    #[error("there is no synchronisation word: the data is encrypted padding or no configuration")]
+    #[error("the data has no synchronisation word: it is encrypted padding or not a configuration")]
     NoSync,
     /// It changes only a part of the chip.
-    #[error("this is a partial bitstream, which only goes into the design that it was built with")]
+    #[error("this is a partial bitstream, which fits only the design that it was built with")]
     Partial,
 }
 

@@ -16,7 +16,8 @@ pub(crate) fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error)
     }
 }
 
-/// Opens a plain file of at most `most` bytes, and says how long it is. Links are not followed, and opening a pipe would wait.
+/// Opens a plain file of at most `most` bytes, and says how long it is. Links are not followed, and
+/// opening a pipe would wait.
 pub(crate) fn open(path: &Path, most: u64, advice: &'static str) -> Result<(File, u64)> {
     let about = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -64,7 +65,8 @@ pub(crate) fn text(path: &Path, most: u64, advice: &'static str) -> Result<Strin
     })
 }
 
-/// Reads TOML. What the parser would show of the text is left out, since the text may be long or made to spoil a terminal.
+/// Reads TOML. What the parser would show of the text is left out, since the text may be long or
+/// made to spoil a terminal.
 pub(crate) fn toml<T: serde::de::DeserializeOwned>(text: &str, path: &Path) -> Result<T> {
     ::toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));

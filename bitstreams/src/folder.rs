@@ -22,11 +22,12 @@ const MOST_ENTRIES: usize = 4096;
 /// Parts that boards carry: the beginning of the part's name.
 const BOARDS: [(&str, &str); 1] = [("u280", "xcu280-fsvh2892-2L-e")];
 
-/// Makes the manifest of a build from its bitstream, its reports and its `build.toml`, and writes it beside them.
+/// Makes the manifest of a build from its bitstream, its reports and its `build.toml`, and writes
+/// it beside them.
 ///
 /// # Errors
-/// What is missing, malformed or too long; [`Error::WrongPart`], [`Error::TimingFailed`], and [`Error::Contradiction`] when the
-/// files are of several builds. Nothing is written then.
+/// What is missing, malformed or too long; [`Error::WrongPart`], [`Error::TimingFailed`], and
+/// [`Error::Contradiction`] when the files are of several builds. Nothing is written then.
 pub fn pack(folder: &Path) -> Result<Manifest> {
     let path = folder.join(BUILD);
     let build = Build::parse(
@@ -72,10 +73,12 @@ pub fn pack(folder: &Path) -> Result<Manifest> {
     Ok(manifest)
 }
 
-/// Checks that the bitstream of a folder is the one that was packed, and is for the part that the manifest names.
+/// Checks that the bitstream of a folder is the one that was packed, and is for the part that the
+/// manifest names.
 ///
 /// # Errors
-/// [`Error::Changed`] when it is another file; what is missing, malformed or too long; [`Error::WrongPart`].
+/// [`Error::Changed`] when it is another file; what is missing, malformed or too long;
+/// [`Error::WrongPart`].
 pub fn verify(folder: &Path) -> Result<Manifest> {
     let manifest = read_manifest(folder)?;
     let path = folder.join(&manifest.bitstream.file);
@@ -199,7 +202,8 @@ fn examine(path: &Path) -> Result<(BitHeader, Digest)> {
     Ok((header, digest))
 }
 
-/// Refuses a bitstream for another part than the board's. A board that is not known here has only its own word.
+/// Refuses a bitstream for another part than the board's. A board that is not known here has only
+/// its own word.
 fn right_part(board: &str, found: &str) -> Result<()> {
     let known = BOARDS.iter().find(|(name, _)| *name == board);
     match known {

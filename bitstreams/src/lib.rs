@@ -1,8 +1,9 @@
 //! What was built for a board: manifests of bitstreams, and the files that they are made from.
 //!
-//! A build leaves a folder with `<name>.bit`, `utilisation.rpt`, `timing.rpt` and `build.toml`. [`pack`] reads the four,
-//! refuses what must not be loaded (another part, timing that is not met, reports of another design), and writes `manifest.toml`
-//! beside them. [`verify`] says whether the bitstream is still the one that was packed, and [`list`] shows what is in a folder of builds.
+//! A build leaves a folder with `<name>.bit`, `utilisation.rpt`, `timing.rpt` and `build.toml`.
+//! [`pack`] reads the four, refuses what must not be loaded (another part, timing that is not met,
+//! reports of another design), and writes `manifest.toml` beside them. [`verify`] says whether the
+//! bitstream is still the one that was packed, and [`list`] shows what is in a folder of builds.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,8 +15,9 @@
 //! # }
 //! ```
 //!
-//! All files are taken for hostile: parsers return errors and never panic, a file's size is asked for before it is read, a bitstream is
-//! hashed in pieces, and a name in a manifest is that of a plain file beside it.
+//! All files are taken for hostile: parsers return errors and never panic, a file's size is asked
+//! for before it is read, a bitstream is hashed in pieces, and a name in a manifest is that of a
+//! plain file beside it.
 #![forbid(unsafe_code)]
 
 mod bit;

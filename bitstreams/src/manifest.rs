@@ -14,7 +14,8 @@ pub const SCHEMA: i64 = 1;
 /// Resources that a manifest may list.
 const MOST_RESOURCES: usize = 32;
 
-/// What is known of a bitstream: what it was built for and from, whether it holds its timing, and how to know its file.
+/// What is known of a bitstream: what it was built for and from, whether it holds its timing, and
+/// how to know its file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -67,8 +68,8 @@ impl Manifest {
     /// Reads a manifest, and refuses what this crate would not have written; `path` is for errors.
     ///
     /// # Errors
-    /// [`Error::Schema`] for another version, whatever else stands there; [`Error::Toml`]; [`Error::BadValue`];
-    /// [`Error::TimingFailed`].
+    /// [`Error::Schema`] for another version, whatever else stands there; [`Error::Toml`];
+    /// [`Error::BadValue`]; [`Error::TimingFailed`].
     ///
     /// # Examples
     /// ```
@@ -94,7 +95,8 @@ impl Manifest {
     /// As TOML.
     #[must_use]
     pub fn to_toml(&self) -> String {
-        // Strings, numbers and tables in an order that TOML has a place for: there is nothing that it could refuse.
+        // Strings, numbers and tables in an order that TOML has a place for: there is nothing that
+        // it could refuse.
         ::toml::to_string(self).unwrap_or_default()
     }
 

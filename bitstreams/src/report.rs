@@ -39,7 +39,8 @@ impl Timing {
     /// Reads `report_timing_summary` of a routed design, and refuses one that failed.
     ///
     /// # Errors
-    /// [`Error::Report`] when there is no summary in it, or no path with a constraint; [`Error::TimingFailed`].
+    /// [`Error::Report`] when there is no summary in it, or no path with a constraint;
+    /// [`Error::TimingFailed`].
     ///
     /// # Examples
     /// ```
@@ -207,7 +208,8 @@ impl Resource {
     }
 }
 
-/// Reads what a report says of itself: lines of a bar, a key, a colon and a value, before any table.
+/// Reads what a report says of itself: lines of a bar, a key, a colon and a value, before any
+/// table.
 pub(crate) fn head(text: &str) -> ReportHead {
     let mut head = ReportHead::default();
     for line in text.lines().take(40) {

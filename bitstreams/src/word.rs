@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// A 32-bit word of the ID block. In TOML it is a string of eight hexadecimal digits, with or without `0x`: fewer would be a
-/// short form of something else.
+/// A 32-bit word of the ID block. In TOML it is a string of eight hexadecimal digits, with or
+/// without `0x`: fewer would be a short form of something else.
 ///
 /// # Examples
 /// ```

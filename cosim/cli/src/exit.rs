@@ -1,4 +1,4 @@
-//! How the program ends, and what it says when it can't do what was asked.
+//! Exit codes and errors of the program.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub enum Exit {
     Usage,
     /// The environment lacks something.
     Environment,
-    /// A program that was run ended so.
+    /// A program that was run ended with this code.
     Program(u8),
     /// This signal ended the run.
     Signal(i32),
@@ -57,11 +57,11 @@ pub enum Error {
     Profile(#[from] crate::regress::ProfileError),
     /// There is nothing to take the failed tests from.
     #[error(
-        "the result store remembers no run on `{0}`, so --failed names no test; leave --failed out"
+        "the result store has no run on `{0}`, so --failed selects no test; leave --failed out"
     )]
     NoLastRun(String),
     /// --failed needs the result store.
-    #[error("--failed needs a result store; --store names one")]
+    #[error("--failed needs a result store; name one with --store")]
     NoStore,
     /// There is no project.
     #[error(transparent)]
@@ -71,30 +71,30 @@ pub enum Error {
     Uri(#[from] alcor_test::explain::uri::UriError),
     /// A backend counts no coverage.
     #[error(
-        "`{0}` counts no coverage; leave --coverage out, or take a simulated board such as cosim:rma4"
+        "`{0}` counts no coverage; leave --coverage out, or use a simulated board such as cosim:rma4"
     )]
     NoCoverage(String),
-    /// A backend tells no timeline.
+    /// A backend records no timeline.
     #[error(
-        "`{0}` tells no timeline; leave --trace and --packets out, or take a simulated board such as cosim:rma4"
+        "`{0}` records no timeline; leave --trace and --packets out, or use a simulated board such as cosim:rma4"
     )]
     NoTrace(String),
     /// A timeline is of one test.
     #[error(
-        "--trace and --packets are of one test on one backend, and {0} are selected; choose it with --filter '^NAME$'"
+        "--trace and --packets record one test on one backend, and {0} are selected; select one with --filter '^NAME$'"
     )]
     ManyTraces(usize),
     /// A timeline is of boards that are opened once.
     #[error(
-        "--trace and --packets are of one configuration: name it with --config, for `bench rma`, `alpu` or `collectives`"
+        "--trace and --packets record one configuration: name it with --config, for `bench rma`, `alpu` or `collectives`"
     )]
     NoTracedBench,
     /// Only one benchmark has collectives to choose from.
-    #[error("--ops chooses among the collectives of `bench collectives`")]
+    #[error("--ops selects collectives of `bench collectives`, and applies to no other benchmark")]
     NoOpsToChoose,
     /// A path can't stand in a URI.
     #[error(
-        "a timeline or packet log can't go to `{path}`: the path has `&` in it, or is not text",
+        "a timeline or packet log can't be written to `{path}`: the path contains `&`, or is not text",
         path = .0.display()
     )]
     BadLogPath(PathBuf),
@@ -119,18 +119,18 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// Results can't be remembered where they were to be.
+    /// The result store can't be used.
     #[error("{0}")]
     Store(#[from] crate::store::StoreError),
-    /// A benchmark has no figures.
+    /// A benchmark failed.
     #[error("{0}")]
     Measure(#[from] alcor_paper::rma::MeasureError),
-    /// A program ended before its end.
+    /// A program failed.
     #[error("{0}")]
     Job(#[from] alcor::JobError),
     /// A program took another number of cycles than before.
     #[error(
-        "{program} took {first} cycles in one run and {again} in another: time is not a function of the program"
+        "{program} took {first} cycles in one run and {again} in another; the cycles of a program must not vary"
     )]
     Unsteady {
         /// The program.
@@ -140,7 +140,7 @@ pub enum Error {
         /// Cycles of a later one.
         again: u64,
     },
-    /// What cocotb is to be asked can't be prepared.
+    /// The calls for cocotb can't be prepared.
     #[error("cannot {what} for cocotb's run: {path}: {source}", path = path.display())]
     Rival {
         /// What was tried.
@@ -150,10 +150,10 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// cocotb did not do what the library did.
+    /// The result of cocotb differs from that of the library.
     #[error(
-        "cocotb's run of {program} failed ({status}); what it says stands above, and \
-         `ci/setup --rival` installs it anew once target/tools/rival is removed"
+        "cocotb's run of {program} failed ({status}); its messages are above. To install cocotb again, remove \
+         target/tools/rival and run `ci/setup --rival`"
     )]
     RivalFailed {
         /// The program.
@@ -178,18 +178,18 @@ pub enum Error {
     Farm(#[from] alcor_deploy::FarmError),
     /// No programmer has that name.
     #[error(
-        "there is no programmer `{0}`; there are vivado, openfpgaloader, and what stands in boards.toml"
+        "there is no programmer `{0}`; known are vivado, openfpgaloader, and those of boards.toml"
     )]
     NoProgrammer(String),
     /// No card was named.
-    #[error("say which card: --card with its PCI address, or --board with its name in boards.toml")]
+    #[error("name the card: by --card with its PCI address, or by --board with its name in boards.toml")]
     NoCard,
-    /// The system does not say what this host is called.
+    /// The name of this host is unknown.
     #[error("this host has no name: {0}")]
     HostName(io::Error),
     /// These boards can't be shared by processes.
     #[error(
-        "the ranks of `{0}` can't be in processes of their own; take cosim:CONFIG, or xdma:PCI-ADDRESS"
+        "the ranks of `{0}` can't be processes of their own; use cosim:CONFIG, or xdma:PCI-ADDRESS"
     )]
     NotForProcesses(String),
     /// There is no such program.
@@ -214,7 +214,7 @@ pub enum Error {
     Signals(io::Error),
     /// The tools can't be installed.
     #[error(
-        "the tools were not installed ({0}); the reason stands above. pip goes by its own settings, such as PIP_INDEX_URL"
+        "the tools were not installed ({0}); the reason is above. The settings of pip apply, such as PIP_INDEX_URL"
     )]
     Setup(ExitStatus),
     /// A board can't be opened or identified.
@@ -223,7 +223,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// For `map_err`: what was to be written.
+    /// For `map_err`, with the path of the file to be written.
     pub fn write(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();
         |source| Error::Write { path, source }
@@ -274,8 +274,7 @@ impl From<&Error> for Exit {
     }
 }
 
-/// What is not there is for who called to name rightly; what is there and not as it should be has
-/// failed.
+/// A missing file is an error of the command; a file with wrong contents is a failure.
 fn of_bitstream(error: &alcor_bitstreams::Error) -> Exit {
     use alcor_bitstreams::Error as E;
     match error {
@@ -286,7 +285,7 @@ fn of_bitstream(error: &alcor_bitstreams::Error) -> Exit {
     }
 }
 
-/// A card, a program or a right that is missing is the environment's; a step that was tried has
+/// A missing card, program or right is an error of the environment; a step that was tried has
 /// failed.
 fn of_deploy(error: &alcor_deploy::Error) -> Exit {
     use alcor_deploy::Error as E;

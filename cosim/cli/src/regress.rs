@@ -49,7 +49,7 @@ use results::Run;
 use signals::Signals;
 use summary::{Counts, Summary, Whole};
 
-/// Between two looks at whether a signal has come.
+/// Time between two checks for signals.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Runs the command.
@@ -179,7 +179,7 @@ fn list(args: &Args, lanes: &[Lane]) -> Ended {
     Ok(Exit::Passed)
 }
 
-/// Checks what can be checked before the first board is opened.
+/// Checks that are possible before the first board is opened.
 fn check(args: &Args, lanes: &[Lane]) -> Result<(), Error> {
     let mut shared = BTreeSet::new();
     for lane in lanes.iter().filter(|lane| !lane.cases.is_empty()) {
@@ -225,7 +225,7 @@ fn explanation(lane: &Lane, outcome: &Outcome) -> Explanation {
     }
 }
 
-/// How the failure of a test is explained.
+/// Settings for the explanation of a failure.
 fn explainer<'a>(lane: &'a Lane, outcome: &Outcome) -> Explainer<'a> {
     Explainer {
         backend: &lane.backend,
@@ -375,7 +375,7 @@ impl<'a> Regression<'a> {
         })
     }
 
-    /// Whether the run is to end before its last test.
+    /// Whether and why the run must end before its last test.
     fn stop(&self, failures: usize) -> Option<Stop> {
         if let Some(signal) = self.signals.came() {
             let name = signals::name(signal);
@@ -447,7 +447,7 @@ impl<'a> Regression<'a> {
         end
     }
 
-    /// Writes everything that is written at the end of a run.
+    /// Writes all outputs of the end of a run.
     fn end(
         &self,
         live: &mut Live<'_>,
@@ -560,8 +560,8 @@ fn exit(args: &Args, tracks: &[Track], whole: &Whole<'_>, is_unwritten: bool) ->
     }
 }
 
-/// Ends the program although threads go on: those of tests that were abandoned, and of boards that
-/// are being opened.
+/// Ends the program while threads still run: those of abandoned tests, and of boards that are being
+/// opened.
 fn leave(ended: &Ended) -> ! {
     let exit = match ended {
         Ok(exit) => *exit,
@@ -573,8 +573,8 @@ fn leave(ended: &Ended) -> ! {
     signal_hook::low_level::exit(exit.code().into())
 }
 
-/// Says which sources are no longer as they were when the run read them. All models of the run are
-/// of what it read.
+/// Reports sources that have changed since the run read them. All models of the run are built from
+/// the sources as they were read.
 fn tell_of_changed_sources() {
     let changed = crate::build::backend().changed_sources();
     if !changed.is_empty() {

@@ -1,5 +1,5 @@
-//! `serve:CONFIG`: boards that a process of their own simulates, which `alcor serve` is. It ends
-//! with the boards, and with this process.
+//! `serve:CONFIG`: boards that another process (`alcor serve`) simulates. The process ends with the
+//! boards, and with this process.
 
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -14,7 +14,7 @@ use crate::exit::Exit;
 
 /// The backend.
 pub struct ServedBackend {
-    /// The threads that step the boards of a cluster, unless its URI says so.
+    /// Number of threads that step the boards of a cluster, unless its URI gives one.
     pub threads: Option<usize>,
 }
 
@@ -23,19 +23,19 @@ impl ServedBackend {
     pub const SCHEME: &'static str = "serve";
 }
 
-/// The server's process can't be had.
+/// An error of the server's process.
 #[derive(Debug, thiserror::Error)]
 pub enum ServedError {
     /// It can't be started.
     #[error("cannot start `alcor serve`: {0}")]
     Start(#[from] io::Error),
     /// It ended before it was ready.
-    #[error("`alcor serve` ended before it was ready ({0}); its message stands above")]
+    #[error("`alcor serve` ended before it was ready ({0}); its message is above")]
     Ended(ExitStatus),
 }
 
 impl ServedError {
-    /// How the program ends for it: as the server ended.
+    /// The exit code of the program: that of the server.
     pub fn exit(&self) -> Exit {
         match self {
             ServedError::Ended(status) if status.code() == Some(1) => Exit::Failed,
@@ -76,8 +76,8 @@ impl Backend for ServedBackend {
     }
 }
 
-/// A process of `alcor serve`, which ends when this is dropped, and when this process ends: it
-/// holds the other end of the server's standard input.
+/// A process of `alcor serve`. It ends when this value is dropped and when this process ends,
+/// because this process holds the other end of the server's standard input.
 struct Server(Mutex<Child>);
 
 impl Server {

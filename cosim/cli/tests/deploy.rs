@@ -136,8 +136,8 @@ fn a_step_that_fails_is_shown_with_what_was_undone() {
         "[undo ] find 0000:3b:00.0 again, behind bridge 0000:3a:00.0",
         "[undo ] restore SERR of bridge 0000:3a:00.0",
         "[undo ] bind 0000:3b:00.0 to xdma",
-        "step 10 of 17, program: `/bin/sh` ended with exit status: 1; it said last:\n  no cable with S1",
-        "What was done before is undone.",
+        "step 10 of 17, program: `/bin/sh` ended with exit status: 1; its last lines:\n  no cable with S1",
+        "All completed steps are undone.",
     ] {
         assert!(said.contains(words), "{words} in {said}");
     }

@@ -1044,7 +1044,7 @@ fn a_timeline_is_of_one_test_on_a_simulated_board() {
     );
     let soft = regress(&[&["--filter", "^put.typed$"], &files[..]].concat());
     assert_eq!(soft.status.code(), Some(2));
-    assert!(stderr(&soft).contains("tells no timeline"));
+    assert!(stderr(&soft).contains("records no timeline"));
     let bench = alcor(&[&["bench", "rma"], &files[..]].concat());
     assert_eq!(bench.status.code(), Some(2));
     assert!(stderr(&bench).contains("--config"));

@@ -131,7 +131,7 @@ fn of_junit(path: &Path) -> (BTreeSet<Key>, usize) {
 fn of_store(folder: &Path) -> BTreeSet<Key> {
     // Any use of the store takes the journals of runs that were killed.
     let listed = regress(folder, &["--backend", "soft:2", "--failed", "--list"]);
-    if text(&listed.stderr).contains("remembers no run") {
+    if text(&listed.stderr).contains("has no run on") {
         return BTreeSet::new();
     }
     ends(&listed, 0);
@@ -621,7 +621,7 @@ fn a_part_of_the_tests_is_chosen_by_what_failed_and_ended_by_failures() {
     };
     let output = run(&["--failed"]);
     ends(&output, 2);
-    contains(&text(&output.stderr), "remembers no run");
+    contains(&text(&output.stderr), "has no run on");
     assert_eq!(fs::read_dir(folder.join("store")).unwrap().count(), 0);
 
     let put = [

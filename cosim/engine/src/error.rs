@@ -1,4 +1,4 @@
-//! What can go wrong between a URI and a board's pins.
+//! Errors of simulated boards.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::Hardware;
 pub enum CosimError {
     /// `ALCOR_ROOT` names no clone of Alcor's repository.
     #[error(
-        "ALCOR_ROOT={root} has no hw/core/configs.toml; set it to a clone of Alcor, or unset it to simulate the hardware \
-         that the program carries",
+        "ALCOR_ROOT={root} has no hw/core/configs.toml; set it to a clone of Alcor, or unset it to simulate the copy of the hardware \
+         in the program",
         root = root.display()
     )]
     NoRoot {
@@ -35,7 +35,7 @@ pub enum CosimError {
         /// Why.
         source: Arc<std::io::Error>,
     },
-    /// No log is kept of what happens.
+    /// The board keeps no log.
     #[error("no log is kept; open the board with trace=FILE, packets=FILE or log=RECORDS")]
     NoLog,
     /// The model counts no coverage.
@@ -52,9 +52,9 @@ pub enum CosimError {
     /// There is no configuration of that name.
     #[error("no configuration `{name}`; there are: {known} (in {hardware})")]
     UnknownConfig {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The existing names.
         known: String,
         /// Where the configurations were read.
         hardware: Hardware,
@@ -76,7 +76,7 @@ pub enum CosimError {
         name: String,
         /// What there is.
         known: String,
-        /// Whose parameters these are.
+        /// The hardware with these parameters.
         hardware: Hardware,
     },
     /// An option's value can't be used.
@@ -86,33 +86,35 @@ pub enum CosimError {
         option: String,
         /// What was given.
         value: String,
-        /// What would do.
+        /// The accepted values.
         expected: String,
     },
-    /// A model could not be built, loaded or given what it needs.
+    /// A model could not be built, loaded or set up.
     #[error(transparent)]
     Build(Arc<verimodel::Error>),
-    /// The model failed: an assertion, `$fatal`, or a defect of the host's side. Ends the run; a reset starts anew.
+    /// The model failed: an assertion, `$fatal`, or a defect of the host's side. Ends the run; a
+    /// reset starts anew.
     #[error("the model failed at cycle {cycle} since reset: {}:{}: {}{}", failure.file, failure.line, failure.message, in_scope(&failure.hier))]
     Model {
         /// Cycle since the board's last reset.
         cycle: u64,
-        /// What the model said; its own cycle counts from power-up.
+        /// The model's message; its cycle counts from power-up.
         failure: Box<verimodel::Failure>,
     },
     /// The board did not become ready after reset.
     #[error("the board is not ready {cycles} cycles after reset (STATUS is {status:#010x})")]
     NotReady {
-        /// How long it was given.
+        /// The time limit.
         cycles: u64,
-        /// What STATUS said at the end.
+        /// STATUS at the end.
         status: u32,
     },
-    /// A board drove its links before its time began, where nothing carries what it sends.
+    /// A board drove its links before its time began, when nothing carries its phits.
     #[error("the board drove its links before it was ready")]
     SentEarly,
-    /// With `skip=check`: a board was not as steady as it seemed. A register that counts cycles decides something and is not in
-    /// `phased_o` of `sim_top`, or the state that is compared lacks a register.
+    /// With `skip=check`: the state of a board changed in a cycle that `skip=on` would have
+    /// skipped. A register that counts cycles affects the behaviour and is not in `phased_o` of
+    /// `sim_top`, or the compared state lacks a register.
     #[error(
         "the board's state changed between cycles {from} and {to}, which `skip=on` would have skipped; \
          look for a counter that `phased_o` of sim_top.sv does not cover"
@@ -125,7 +127,7 @@ pub enum CosimError {
     },
     /// A register of the board's page was written after time had begun.
     #[error(
-        "the board's registers are written between a reset and the first cycle, not in cycle {cycle}"
+        "the board's registers can only be written between a reset and the first cycle, not in cycle {cycle}"
     )]
     SetLate {
         /// The board's time.
@@ -137,35 +139,35 @@ pub enum CosimError {
         /// Byte address in the BAR.
         address: u32,
     },
-    /// The model and the topology don't fit.
+    /// The model does not fit the topology.
     #[error("the model has {links} link ports, and a board of the topology {dims:?} has {needed}")]
     Links {
         /// Link ports of the model.
         links: u32,
         /// The topology's dimensions.
         dims: Vec<u32>,
-        /// Link ports that it asks for.
+        /// Link ports that it needs.
         needed: u32,
     },
-    /// More ranks than can be told apart.
-    #[error("{boards} boards of {ranks} ranks are more than {most} ranks together")]
+    /// More ranks than the packet header can number.
+    #[error("{boards} boards of {ranks} ranks have more than {most} ranks in total")]
     TooManyRanks {
         /// Boards.
         boards: u32,
         /// Ranks of each.
         ranks: u32,
-        /// The most there can be.
+        /// The limit.
         most: u32,
     },
     /// More ports than the run expects.
     #[error(
-        "the run has all of its {expected} ports; a port more belongs to the next run, after all of these are dropped"
+        "the run already has all of its {expected} ports; another port can attach to the next run, after all of these are dropped"
     )]
     TooManyPorts {
-        /// How many the run expects.
+        /// The number of ports that the run expects.
         expected: u32,
     },
-    /// A register offset is not one.
+    /// An invalid register offset.
     #[error("register offset {offset:#x} is not a multiple of 4 below 0x1000")]
     BadRegister {
         /// The offset.

@@ -1,8 +1,8 @@
 //! The boards, and the threads that step them.
 //!
-//! A board's step within a window of time depends on that board alone, so that it does not matter who takes it. The
-//! thread that moves time hands out the steps and takes its part of them; workers take the rest, and live as long as
-//! the boards.
+//! A board's step within a window of time depends on that board alone, so that it does not matter
+//! who takes it. The thread that moves time hands out the steps and takes its part of them; workers
+//! take the rest, and live as long as the boards.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -22,7 +22,8 @@ const LOOKS: u32 = 200;
 pub(crate) enum Task {
     /// Move its time to this point, or until a rank is due.
     Run { until: u64 },
-    /// Reset it if it has taken part in a run since it was reset last; this board also if its registers were written.
+    /// Reset it if it has taken part in a run since it was reset last; this board also if its
+    /// registers were written.
     Reset { asked: usize },
 }
 
@@ -32,49 +33,49 @@ struct Slot {
     result: Result<(), CosimError>,
 }
 
-/// A place to sleep until there is something to do.
+/// An event count: threads wait on it until a condition holds.
 #[derive(Default)]
-struct Bell {
-    is_heard: AtomicBool,
-    sleepers: Mutex<u32>,
-    rung: Condvar,
+struct EventCount {
+    has_waiters: AtomicBool,
+    waiters: Mutex<u32>,
+    changed: Condvar,
 }
 
-impl Bell {
-    /// Comes back once `is_so`.
-    fn wait(&self, is_so: impl Fn() -> bool) {
+impl EventCount {
+    /// Waits until the condition holds: spins, then yields, then sleeps.
+    fn wait(&self, holds: impl Fn() -> bool) {
         for _ in 0..LOOKS {
-            if is_so() {
+            if holds() {
                 return;
             }
             std::hint::spin_loop();
         }
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
-            if is_so() {
+            if holds() {
                 return;
             }
             thread::yield_now();
         }
-        let mut sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
-        *sleepers += 1;
-        // From here on whoever makes it so rings, or it is seen below.
-        self.is_heard.store(true, Ordering::SeqCst);
-        while !is_so() {
-            sleepers = self
-                .rung
-                .wait(sleepers)
+        let mut waiters = self.waiters.lock().unwrap_or_else(PoisonError::into_inner);
+        *waiters += 1;
+        // A thread that makes the condition hold from here on notifies, or the check below sees it.
+        self.has_waiters.store(true, Ordering::SeqCst);
+        while !holds() {
+            waiters = self
+                .changed
+                .wait(waiters)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-        *sleepers -= 1;
-        self.is_heard.store(*sleepers > 0, Ordering::SeqCst);
+        *waiters -= 1;
+        self.has_waiters.store(*waiters > 0, Ordering::SeqCst);
     }
 
-    /// Wakes those who sleep; after what they wait for was made so.
-    fn ring(&self) {
-        if self.is_heard.load(Ordering::SeqCst) {
-            let _sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
-            self.rung.notify_all();
+    /// Wakes all waiting threads. To be called after their condition was made to hold.
+    fn notify(&self) {
+        if self.has_waiters.load(Ordering::SeqCst) {
+            let _waiters = self.waiters.lock().unwrap_or_else(PoisonError::into_inner);
+            self.changed.notify_all();
         }
     }
 }
@@ -87,8 +88,8 @@ struct Shared {
     /// Boards whose steps have not ended.
     left: AtomicUsize,
     stop: AtomicBool,
-    posted: Bell,
-    done: Bell,
+    posted: EventCount,
+    done: EventCount,
 }
 
 const BOARD_MASK: u64 = u32::MAX as u64;
@@ -104,7 +105,8 @@ impl Shared {
         self.next.load(Ordering::SeqCst) & BOARD_MASK < self.slots.len() as u64
     }
 
-    /// Takes a board of the present task. Whoever has one keeps the task from ending, so that it can be looked at.
+    /// Takes a board of the present task. Whoever has one keeps the task from ending, so that it
+    /// can be looked at.
     fn claim(&self) -> Option<usize> {
         let mut next = self.next.load(Ordering::SeqCst);
         while next & BOARD_MASK < self.slots.len() as u64 {
@@ -147,7 +149,7 @@ struct Ended<'a>(&'a Shared);
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
         if self.0.left.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.0.done.ring();
+            self.0.done.notify();
         }
     }
 }
@@ -175,8 +177,8 @@ impl Pool {
             task: Mutex::new(Task::Run { until: 0 }),
             left: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
-            posted: Bell::default(),
-            done: Bell::default(),
+            posted: EventCount::default(),
+            done: EventCount::default(),
         });
         let workers = (1..threads).map_while(|number| {
             let shared = Arc::clone(&shared);
@@ -208,9 +210,11 @@ impl Pool {
         action(&mut self.shared.slot(board).chip)
     }
 
-    /// Does something with every board that needs it, on all threads. Only who has the time calls this.
+    /// Does something with every board that needs it, on all threads. Only who has the time calls
+    /// this.
     ///
-    /// If several fail, it is the first that did in the boards' own time, and the lowest board of those.
+    /// If several fail, it is the first that did in the boards' own time, and the lowest board of
+    /// those.
     pub(crate) fn each(&self, task: Task) -> Result<(), (usize, CosimError)> {
         let needs = |board: &usize| {
             self.with(*board, |chip| match task {
@@ -246,7 +250,7 @@ impl Pool {
         shared
             .next
             .store(number.wrapping_add(1) << 32, Ordering::SeqCst);
-        shared.posted.ring();
+        shared.posted.notify();
         shared.help();
         shared.done.wait(|| shared.left.load(Ordering::SeqCst) == 0);
     }
@@ -255,7 +259,7 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::SeqCst);
-        self.shared.posted.ring();
+        self.shared.posted.notify();
         for worker in self.workers.drain(..) {
             // It has no result that could be lost.
             let _ = worker.join();

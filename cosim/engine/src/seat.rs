@@ -1,7 +1,8 @@
-//! Where a rank waits for its time, and how it is called.
+//! Wait slots: a rank waits in its slot until the scheduler wakes it.
 //!
-//! Waking a parked thread costs about 20 us, which is a dozen or more cycles of a model; a thread that keeps yielding is
-//! back in 1 to 3 us. So a rank yields for a while before it parks, unless yielding shows that others need the cores.
+//! Waking a parked thread takes about 20 us, which is a dozen or more cycles of a model. A thread
+//! that keeps yielding runs again after 1 to 3 us. So a rank yields for a while before it parks,
+//! unless yielding shows that other threads need the cores.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,64 +12,65 @@ use std::time::{Duration, Instant};
 use crate::clockwork::Fate;
 use crate::mailbox::Why;
 
-/// How long a rank yields before it parks.
+/// Time for which a rank yields before it parks.
 const PATIENCE: Duration = Duration::from_micros(400);
-/// A yield that takes longer found the cores taken by others.
+/// A yield that takes longer shows that other threads use the cores.
 const CROWDED: Duration = Duration::from_micros(300);
-/// How many waits park at once after that.
+/// Number of waits after that which park without yielding.
 const RESTRAINT: u32 = 200;
 
 const CALLED: u32 = 0;
 const WAITING: u32 = 1;
 const PARKED: u32 = 2;
 
-/// What a rank comes back with.
+/// The result of a rank's wait.
 #[derive(Debug, Clone)]
 pub(crate) struct Woken {
     /// The present time.
     pub(crate) cycle: u64,
-    /// Posts of the rank's that have not reached the board.
+    /// Number of the rank's posts that have not reached the board.
     pub(crate) backlog: usize,
     pub(crate) why: Why,
 }
 
-/// A rank's seat.
+/// The wait slot of a rank.
 #[derive(Default)]
 pub(crate) struct Seat {
     state: AtomicU32,
-    /// Waits left that park at once; only the rank itself looks at it.
+    /// Number of waits left that park without yielding. Only the rank itself uses it.
     restraint: AtomicU32,
-    guest: Mutex<Guest>,
+    payload: Mutex<Payload>,
 }
 
+/// The waiting thread, and the result of its wait.
 #[derive(Default)]
-struct Guest {
+struct Payload {
     thread: Option<Thread>,
     result: Option<Result<Woken, Fate>>,
 }
 
 impl Seat {
-    /// Takes the seat, before anyone can know of it.
+    /// Enters the slot, before any other thread can wake the rank.
     pub(crate) fn take(&self) {
-        let mut guest = self.guest.lock().unwrap_or_else(PoisonError::into_inner);
-        guest.thread = Some(thread::current());
-        guest.result = None;
+        let mut payload = self.payload.lock().unwrap_or_else(PoisonError::into_inner);
+        payload.thread = Some(thread::current());
+        payload.result = None;
         self.state.store(WAITING, Ordering::Release);
     }
 
-    /// Leaves the result at the seat, before the call.
+    /// Stores the result of the wait. To be called before `call`.
     pub(crate) fn serve(&self, result: Result<Woken, Fate>) {
-        self.guest
+        self.payload
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .result = Some(result);
     }
 
-    /// Calls the rank.
+    /// Wakes the rank.
     pub(crate) fn call(&self) {
         if self.state.swap(CALLED, Ordering::AcqRel) == PARKED {
-            let guest = self.guest.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(thread) = &guest.thread {
+            let payload = self.payload.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(thread) = &payload.thread {
                 thread.unpark();
             }
         }
@@ -78,7 +80,8 @@ impl Seat {
         self.state.load(Ordering::Acquire) == CALLED
     }
 
-    /// Waits for the call. Asks `overdue` for what to do when `limit` has passed, which gives how much longer to wait.
+    /// Waits until the rank is woken. When `limit` has passed, calls `overdue`, which returns how
+    /// much longer to wait.
     pub(crate) fn wait(
         &self,
         limit: Duration,
@@ -101,7 +104,7 @@ impl Seat {
             }
         }
         let result = self
-            .guest
+            .payload
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .result

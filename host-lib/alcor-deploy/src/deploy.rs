@@ -62,7 +62,8 @@ pub struct Patience {
 }
 
 impl Default for Patience {
-    /// Ten minutes for the programmer, since Vivado takes its time to start, and ten seconds for the card.
+    /// Ten minutes for the programmer, since Vivado takes its time to start, and ten seconds for
+    /// the card.
     fn default() -> Patience {
         Patience {
             program: Duration::from_secs(600),
@@ -132,7 +133,8 @@ impl Deploy {
         }
     }
 
-    /// What [`Deploy::run`] would do. Looks at the bitstream, the programmer, the card and its users, and changes nothing; not even a lock is taken.
+    /// What [`Deploy::run`] would do. Looks at the bitstream, the programmer, the card and its
+    /// users, and changes nothing; not even a lock is taken.
     ///
     /// # Errors
     /// What would end the deployment before it has changed anything, but for locks.
@@ -155,7 +157,8 @@ impl Deploy {
         Ok(Step::ALL.map(describe).into())
     }
 
-    /// Loads the bitstream. `stop` ends it at the next step, or in the middle of the programmer; what was done is undone then, too.
+    /// Loads the bitstream. `stop` ends it at the next step, or in the middle of the programmer;
+    /// what was done is undone then, too.
     ///
     /// # Errors
     /// The step that failed, and what of what was done before could be undone.

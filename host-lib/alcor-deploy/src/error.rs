@@ -28,8 +28,8 @@ pub enum Error {
     },
     /// There is no such card.
     #[error(
-        "no card at {address}{}. One that was there at boot comes back with `echo 1 > /sys/bus/pci/rescan`; one whose FPGA was empty \
-         at boot has no place on the bus: load the bitstream with the programmer by hand, then reboot the host warm (a cold boot empties the FPGA)",
+        "no card at {address}{}. A card that was on the bus at boot comes back with `echo 1 > /sys/bus/pci/rescan`. If its FPGA was empty \
+         at boot, load the bitstream with the programmer by hand, then reboot the host warm (a cold boot empties the FPGA)",
         others(present)
     )]
     NotThere {
@@ -50,7 +50,7 @@ pub enum Error {
     },
     /// The programmer's command has no bitstream in it, or nothing at all.
     #[error(
-        "the command of programmer `{programmer}` has no {{bit}} in it, so it would load nothing"
+        "the command of programmer `{programmer}` has no {{bit}} in it, so it would load no bitstream"
     )]
     NoBit {
         /// The programmer.
@@ -81,66 +81,66 @@ pub enum Error {
         program: String,
         /// How it ended.
         status: std::process::ExitStatus,
-        /// The last lines that it wrote.
+        /// The last lines of its output.
         lines: Vec<String>,
     },
     /// The programmer took too long.
     #[error(
-        "`{program}` was not done within {after:?} and was ended; the FPGA may hold half a design, so deploy again{}",
+        "`{program}` exceeded its time limit of {after:?} and was ended; the FPGA may hold half a design, so deploy again{}",
         said(lines)
     )]
     ProgrammerTimedOut {
         /// The program.
         program: String,
-        /// How long it had.
+        /// The time limit.
         after: Duration,
         /// The last lines that it wrote.
         lines: Vec<String>,
     },
     /// A lock file can't be used.
-    #[error("can't lock {path}: {source}; the folder has to be writable for all who use the board", path = path.display())]
+    #[error("can't lock {path}: {source}; the folder must be writable for all users of the board", path = path.display())]
     Lock {
         /// The file.
         path: PathBuf,
         /// Why.
         source: io::Error,
     },
-    /// Somebody else deploys to this card, or holds a rank of it.
-    #[error("{what} of {address} is held by process {holder}; wait for its end")]
+    /// Another process deploys to this card, or holds a rank of it.
+    #[error("{what} of {address} is held by process {holder}; wait until that process ends")]
     Held {
         /// What it holds.
         what: String,
         /// The card.
         address: PciAddress,
-        /// The process, as it wrote it down.
+        /// The process, as named in the lock file.
         holder: String,
     },
     /// Processes have the card's device nodes open.
     #[error(
-        "{address} is in use by {}; the driver would be taken from under them, so end them first",
+        "{address} is in use by {}; end these processes first, because the deployment takes the driver away",
         listed(holders)
     )]
     InUse {
         /// The card.
         address: PciAddress,
-        /// Who has what open.
+        /// The processes and their open device nodes.
         holders: Vec<Holder>,
     },
     /// The card has not come back.
     #[error(
-        "{address} has not come back within {after:?}: reboot the host warm, which keeps what is in the FPGA; if it is not there after \
+        "{address} has not come back within {after:?}: reboot the host warm, which keeps the design in the FPGA; if the card is missing after \
          that, the bitstream has no working PCI Express, or the FPGA is empty"
     )]
     NotBack {
         /// Where it was.
         address: PciAddress,
-        /// How long was waited.
+        /// The duration of the wait.
         after: Duration,
     },
     /// The card came back with other properties.
     #[error(
-        "{} was {before} and is now {after}: the PCI configuration of the design has changed, for which the host has reserved no room. \
-         Only a warm reboot helps, which keeps what is in the FPGA",
+        "{} was {before} and is now {after}: the PCI configuration of the design has changed, and the host has reserved no address space for it. \
+         Reboot the host warm, which keeps the design in the FPGA",
         before.function
     )]
     Differs {
@@ -151,7 +151,7 @@ pub enum Error {
     },
     /// The bridge's registers read all ones.
     #[error(
-        "bridge {bridge} reads all ones: it does not answer, so nothing is written to it; reboot the host"
+        "bridge {bridge} reads all ones: the bridge does not answer, so nothing is written to it; reboot the host"
     )]
     DeadBridge {
         /// The bridge.
@@ -159,7 +159,7 @@ pub enum Error {
     },
     /// The registers of the card read all ones.
     #[error(
-        "{address} is on the bus and its registers read all ones: memory accesses do not reach the design. Deploy again; if that changes nothing, reboot \
+        "{address} is on the bus and its registers read all ones: memory accesses do not reach the design. Deploy again; if the error stays, reboot \
          the host warm"
     )]
     DeadLink {
@@ -168,8 +168,8 @@ pub enum Error {
     },
     /// The ID block is another build's.
     #[error(
-        "{address}: {register} reads {found:#010x}, and the manifest has {wanted:#010x}: the FPGA holds another build; the programmer has \
-         loaded another card (is the serial that of this address?), or the manifest is not of this bitstream"
+        "{address}: {register} reads {found:#010x}, and the manifest has {wanted:#010x}: the FPGA holds another build. Either the programmer has \
+         loaded another card (check that the serial number belongs to this address), or the manifest belongs to another bitstream"
     )]
     OtherBuild {
         /// The card.
@@ -188,11 +188,11 @@ pub enum Error {
 
 alcor_errors::debug_as_text!(Error, Failure);
 
-/// Most of what the system refuses here, it refuses to all but root.
+/// Most errors of the system here are due to missing root rights.
 fn hint(error: &xdma::Error) -> &'static str {
     match error {
         xdma::Error::Node { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-            " (a deployment writes to sysfs, which takes root)"
+            " (a deployment writes to sysfs, which needs root)"
         }
         xdma::Error::Node { node, source, .. }
             if source.kind() == io::ErrorKind::NotFound && node.ends_with("bind") =>
@@ -213,8 +213,8 @@ fn others(present: &[PciAddress]) -> String {
 
 fn said(lines: &[String]) -> String {
     match lines.is_empty() {
-        true => "; it said nothing".into(),
-        false => format!("; it said last:\n  {}", lines.join("\n  ")),
+        true => "; it printed nothing".into(),
+        false => format!("; its last lines:\n  {}", lines.join("\n  ")),
     }
 }
 
@@ -223,18 +223,18 @@ fn listed(holders: &[Holder]) -> String {
     list.join(", ")
 }
 
-/// A deployment that did not come to its end.
+/// A deployment that failed.
 pub struct Failure {
     /// The step that failed.
     pub step: Step,
     /// Why.
     pub error: Error,
-    /// What was undone after that, last first, and what of it failed too.
+    /// The steps that were undone, last first, each with its result.
     pub undone: Vec<Undone>,
 }
 
 impl Failure {
-    /// Whether all that was done before is undone.
+    /// Whether all completed steps are undone.
     #[must_use]
     pub fn is_undone(&self) -> bool {
         self.undone.iter().all(|undone| undone.result.is_ok())
@@ -260,7 +260,7 @@ impl fmt::Display for Failure {
         match (self.undone.is_empty(), self.is_undone()) {
             (true, _) if self.step < Step::Unbind => write!(f, "\nNothing has been changed."),
             (true, _) => Ok(()),
-            (false, true) => write!(f, "\nWhat was done before is undone."),
+            (false, true) => write!(f, "\nAll completed steps are undone."),
             (false, false) => {
                 for undone in &self.undone {
                     if let Err(error) = &undone.result {

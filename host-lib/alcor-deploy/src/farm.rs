@@ -1,4 +1,5 @@
-//! A board farm in one file, `boards.toml`: which boards there are, where, and which links are cabled.
+//! A board farm in one file, `boards.toml`: which boards there are, where, and which links are
+//! cabled.
 
 mod check;
 mod error;
@@ -297,7 +298,8 @@ impl Farm {
 }
 
 impl Board {
-    /// Whether it is in the host of that name. A name counts without its domain where the other has none.
+    /// Whether it is in the host of that name. A name counts without its domain where the other has
+    /// none.
     #[must_use]
     pub fn is_on(&self, here: &str) -> bool {
         let short = |name: &str| {

@@ -26,8 +26,9 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Those who have nodes that begin with `/dev/xdmaN_`, of any number that `numbers` has. A process ends or hides what it has open from all but
-/// root while it is looked at; such a one is passed over.
+/// Those who have nodes that begin with `/dev/xdmaN_`, of any number that `numbers` has. A process
+/// ends or hides what it has open from all but root while it is looked at; such a one is passed
+/// over.
 pub(crate) fn holders(proc: &Path, dev: &Path, numbers: &[u32]) -> Vec<Holder> {
     let mut found = Vec::new();
     let prefixes: Vec<String> = numbers

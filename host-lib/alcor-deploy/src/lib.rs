@@ -1,8 +1,9 @@
 //! Loads a bitstream into a card without a reboot of its host.
 //!
-//! While the FPGA is configured it leaves the PCI bus, which a host takes for a fatal error, and what holds the card would touch
-//! nothing. So the card is given up first and found again after: [`Step`] has the steps in their order, [`Deploy::run`] does them and, when
-//! one fails, undoes what was done before it, last first. [`Deploy::plan`] only says what would be done.
+//! While the FPGA is configured it leaves the PCI bus, which a host takes for a fatal error, and
+//! what holds the card would touch nothing. So the card is given up first and found again after:
+//! [`Step`] has the steps in their order, [`Deploy::run`] does them and, when one fails, undoes
+//! what was done before it, last first. [`Deploy::plan`] only says what would be done.
 //!
 //! ```no_run
 //! use std::sync::atomic::AtomicBool;
@@ -20,7 +21,8 @@
 //! # }
 //! ```
 //!
-//! The kernel's part is played by sysfs alone, which [`xdma::Machine`] writes; so tests give it a tree of their own. **This has never run with a card.**
+//! The kernel's part is played by sysfs alone, which [`xdma::Machine`] writes; so tests give it a
+//! tree of their own. **This has never run with a card.**
 #![forbid(unsafe_code)]
 
 mod acts;

@@ -19,7 +19,8 @@ pub(crate) fn deployment(folder: &Path, address: PciAddress) -> Result<CardLock>
     take(folder, first, "deploy", "a deployment")
 }
 
-/// Takes all ranks of the card: their locks have the names that the backend for boards (alcor-xdma) gives them, as a test checks.
+/// Takes all ranks of the card: their locks have the names that the backend for boards (alcor-xdma)
+/// gives them, as a test checks.
 pub(crate) fn ranks(folder: &Path, address: PciAddress) -> Result<Vec<CardLock>> {
     (0..MOST_RANKS)
         .map(|rank| {

@@ -29,8 +29,9 @@ const LAST_LINES: usize = 12;
 /// Bytes of a line that are shown.
 const LINE: u64 = 2000;
 
-/// A programmer: the words of its command, in which `{bit}` stands for the bitstream, `{serial}` for the cable's serial number, `{address}` for the card's PCI address and
-/// `{tcl}` for a script for Vivado's hardware server.
+/// A programmer: the words of its command, in which `{bit}` stands for the bitstream, `{serial}`
+/// for the cable's serial number, `{address}` for the card's PCI address and `{tcl}` for a script
+/// for Vivado's hardware server.
 ///
 /// # Examples
 /// ```
@@ -110,7 +111,8 @@ impl Programmer {
     /// The words of the command for a job; `{tcl}` becomes `script`.
     ///
     /// # Errors
-    /// [`Error::Placeholder`] for one that is not known, or a serial that is asked for and not known; [`Error::NoBit`].
+    /// [`Error::Placeholder`] for one that is not known, or a serial that is asked for and not
+    /// known; [`Error::NoBit`].
     pub fn command(&self, job: &Job, script: &Path) -> Result<Vec<String>> {
         if !self.command.iter().any(|word| word.contains("{bit}")) {
             return Err(Error::NoBit {
@@ -167,7 +169,8 @@ impl Programmer {
         }
     }
 
-    /// Runs it. What it writes is told line by line; it is ended, with all that it has started, when the time is up or `stop` is set.
+    /// Runs it. What it writes is told line by line; it is ended, with all that it has started,
+    /// when the time is up or `stop` is set.
     pub(crate) fn run(
         &self,
         job: &Job,
@@ -250,7 +253,8 @@ fn watch(
             Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK),
         }
         if let Some(status) = child.try_wait()? {
-            // What it wrote last. A server that it has left behind may hold its output open, and go on writing.
+            // What it wrote last. A server that it has left behind may hold its output open, and go
+            // on writing.
             let ended = Instant::now();
             while let (true, Ok(line)) = (ended.elapsed() < DRAIN, lines.recv_timeout(LOOK)) {
                 tell(line);

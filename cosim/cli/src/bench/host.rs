@@ -1,4 +1,4 @@
-//! `alcor bench host`: what a host does for a put.
+//! `alcor bench host`: the cost of a put on the host.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -31,7 +31,7 @@ pub fn rows(config: &str) -> Result<Vec<Row>, Error> {
     Ok(rows)
 }
 
-/// Counted by what stands in for the nodes of a card.
+/// Rows that the device nodes of a simulated card count.
 fn on_a_board(config: &str) -> Result<Vec<Row>, Error> {
     let standin = StandInBackend::over(build::backend()).serve(config)?;
     let board = StandInBackend::backend(&standin).open("auto")?;
@@ -46,7 +46,7 @@ fn on_a_board(config: &str) -> Result<Vec<Row>, Error> {
     Ok(rows)
 }
 
-/// Batches of puts that system calls are counted over.
+/// Number of batches of puts over which system calls are counted.
 const COUNTED: u64 = 1000;
 
 /// Put 8 bytes over plain memory between two stops, for `bench host` to count system calls
@@ -56,7 +56,7 @@ pub struct CountArgs {
     batches: u64,
 }
 
-/// The process whose system calls are counted: those between its two stops.
+/// The process whose system calls are counted, between its two stops.
 pub fn be_counted(args: &CountArgs) -> Ended {
     let mut putter = Putter::new()?;
     putter.put(10)?;
@@ -67,7 +67,7 @@ pub fn be_counted(args: &CountArgs) -> Ended {
     Ok(Exit::Passed)
 }
 
-/// System calls of a put: those of a process that does many, less those of one that does none.
+/// System calls of a put: the difference between a process with many puts and one without.
 fn system_calls() -> nix::Result<f64> {
     let (some, none) = (calls_of(COUNTED)?, calls_of(0)?);
     Ok((some as f64 - none as f64) / (COUNTED * host::PUTS) as f64)
@@ -162,7 +162,7 @@ fn attached(config: &str) -> Result<Vec<Row>, Error> {
     ])
 }
 
-/// Microseconds that attaching takes, and nanoseconds of a put with its wait: medians.
+/// Medians: microseconds to attach, and nanoseconds of a put with its wait.
 fn put(cluster: &Cluster) -> alcor::Result<(f64, f64)> {
     const PUTS: u32 = 200;
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! What is remembered of benchmarks, and what a page shows of it.
+//! Stored benchmark results, and their presentation on the report's page.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use crate::exit::Error;
 use crate::regress::quoted;
 use crate::store::{Entry, Store, StoreArgs, seconds_now};
 
-/// What is kept of a benchmark.
+/// The stored result of a benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
-    /// When it ended: seconds since 1970.
+    /// The time of its end, in seconds since 1970.
     ended: u64,
     full: bool,
     report: Report,
@@ -35,7 +35,7 @@ impl Measured {
         }
     }
 
-    /// What its figures are compared with those of.
+    /// The key of the results that it is compared with.
     fn key(&self) -> (bool, u64, &str) {
         (self.full, self.report.seed, &self.report.config)
     }
@@ -62,7 +62,7 @@ impl Measured {
         line
     }
 
-    /// What the page shows, beside what was measured before.
+    /// The values for the page, beside earlier ones.
     fn bench(&self, before: Option<&Measured>) -> Result<Bench, Error> {
         let Report {
             bench,
@@ -125,7 +125,7 @@ impl Entry for Measured {
     }
 }
 
-/// The last figures of each benchmark on each configuration, and the commands that run those that
+/// The last values of each benchmark on each configuration, and the commands for benchmarks that
 /// were never run.
 pub fn remembered(args: &StoreArgs) -> Result<(Vec<Bench>, Vec<String>), Error> {
     let (mut benches, mut missing) = (Vec::new(), Vec::new());
@@ -158,8 +158,7 @@ pub fn remembered(args: &StoreArgs) -> Result<(Vec<Bench>, Vec<String>), Error> 
     Ok((benches, missing))
 }
 
-/// Collectives over the number of boards, of all configurations that are remembered, the latest
-/// first.
+/// Collectives over the number of boards, for all stored configurations, the latest first.
 fn over_boards(measured: &[&Measured]) -> Result<Vec<Plot>, Error> {
     // Without the configurations, no number of boards is known, and nothing is drawn.
     let configs = build::backend().configs().ok();
@@ -173,7 +172,7 @@ fn over_boards(measured: &[&Measured]) -> Result<Vec<Plot>, Error> {
         match plot::boards(reports, bytes, boards) {
             Ok(svg) => plots.push(Plot {
                 title: format!(
-                    "Cycles over boards, {bytes} bytes: of the configurations that were measured; --config ring2 and others add theirs"
+                    "Cycles over boards, {bytes} bytes, for the measured configurations; --config ring2 and others add points"
                 ),
                 svg,
             }),

@@ -1,7 +1,7 @@
 //! The same traffic on the same RTL, driven by cocotb with cocotbext-axi.
 //!
-//! What the library asks of a board is written down at the seam between them, [`Port`], and
-//! `hw/core/rival/replay.py` asks the same of `core` through its AXI ports.
+//! The calls of the library to a board are recorded at the interface between them, [`Port`], and
+//! `hw/core/rival/replay.py` makes the same calls to `core` through its AXI ports.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,13 +23,13 @@ use verimodel::Toolchain;
 use super::{Speed, median};
 use crate::exit::Error;
 
-/// Where `ci/setup --rival` puts cocotb, from the repository's root.
+/// The folder in which `ci/setup --rival` installs cocotb, relative to the repository's root.
 const INSTALLED: &str = "target/tools/rival";
-/// Where models are kept.
+/// The folder of models.
 const MODELS: &str = "target/models";
-/// What builds and runs cocotb's model.
+/// The script that builds and runs cocotb's model.
 const SCRIPT: &str = "hw/core/rival/run.py";
-/// Parameters that only boards with links have a use for.
+/// Parameters that only boards with links use.
 const OF_LINKS: [&str; 4] = ["LINKS", "STAGES", "PHIT_W", "VC_DEPTH"];
 /// Puts of each rank in the stream: each is a few writes on the bus, which take cocotb a while.
 const PUTS: u32 = 1000;
@@ -41,7 +41,7 @@ pub struct Rival {
     tools: Toolchain,
 }
 
-/// What `hw/core/rival/run.py` is given.
+/// The input of `hw/core/rival/run.py`.
 #[derive(Serialize)]
 struct Task<'a> {
     /// Of `core`, in the order of compilation.
@@ -54,7 +54,7 @@ struct Task<'a> {
     calls: &'a Calls,
 }
 
-/// What it has to know of a rank's page.
+/// The properties of a rank's page that it needs.
 #[derive(Serialize)]
 struct Abi {
     page_bytes: u32,
@@ -64,19 +64,19 @@ struct Abi {
     events: u32,
 }
 
-/// What it gives back.
+/// Its output.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Played {
     /// Cycles from the first call to the end of the last.
     pub cycles: u64,
-    /// How long they took.
+    /// The wall-clock time.
     pub seconds: f64,
     /// Of cocotb and cocotbext-axi.
     pub versions: String,
 }
 
 impl Rival {
-    /// What is installed; `None` if nothing is, or the current folder is in no clone of Alcor.
+    /// The installed cocotb; `None` without one, or if the current folder is in no clone of Alcor.
     pub fn find() -> Result<Option<Rival>, Error> {
         let hardware = Hardware::find().map_err(|error| error.on("cocotb"))?;
         hardware.root().map_or(Ok(None), Rival::find_in)
@@ -125,7 +125,7 @@ impl Rival {
         ])
     }
 
-    /// Runs `program` through the library, and what it asked of its board by cocotb, in turn.
+    /// Runs `program` through the library, and the same calls by cocotb, in turn.
     fn measure(
         &self,
         board: &Arc<SimBoard>,
@@ -176,7 +176,7 @@ impl Rival {
         })
     }
 
-    /// Has cocotb ask of `core` what is written down.
+    /// Lets cocotb make the recorded calls to `core`.
     pub fn play(
         &self,
         program: &'static str,
@@ -201,8 +201,8 @@ impl Rival {
             ring_bytes: Options::default().ring_entries * CQ_ENTRY_BYTES,
             calls,
         });
-        let text = text.map_err(|error| failed("write down what it asks", &task)(error.into()))?;
-        fs::write(&task, text).map_err(failed("write down what it asks", &task))?;
+        let text = text.map_err(|error| failed("write the calls", &task)(error.into()))?;
+        fs::write(&task, text).map_err(failed("write the calls", &task))?;
         let status = Command::new(&self.python)
             .arg(self.root.join(SCRIPT))
             .arg(self.root.join(MODELS))
@@ -217,9 +217,9 @@ impl Rival {
         if !status.success() {
             return Err(Error::RivalFailed { program, status });
         }
-        let text = fs::read(&result).map_err(failed("read what it found", &result))?;
+        let text = fs::read(&result).map_err(failed("read the results", &result))?;
         serde_json::from_slice(&text)
-            .map_err(|error| failed("read what it found", &result)(error.into()))
+            .map_err(|error| failed("read the results", &result)(error.into()))
     }
 }
 
@@ -237,7 +237,7 @@ fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::Rival { what, path, source }
 }
 
-/// A folder of this process that is gone with it.
+/// A temporary folder, removed when it is dropped.
 struct Work(PathBuf);
 
 impl Work {
@@ -259,7 +259,7 @@ impl Drop for Work {
 struct Against {
     /// Cycles per second by cocotb.
     speed: f64,
-    /// How many times as fast the library's run was, in cycles per second.
+    /// Speed of the library's run relative to cocotb's, in cycles per second.
     ratio: f64,
     cycles: u64,
     seconds: f64,
@@ -284,7 +284,7 @@ impl Against {
     }
 }
 
-/// Runs `program` on a fresh board; the cycles it took, and what it asked of the board.
+/// Runs `program` on a fresh board. Returns its cycles and its calls to the board.
 pub fn tapped(
     board: &Arc<SimBoard>,
     program: impl Fn(&mut Rank) -> alcor::Result<()> + Send + Sync,
@@ -296,7 +296,7 @@ pub fn tapped(
     Ok((board.now(), tap.take()))
 }
 
-/// What a rank's port was asked, as `hw/core/rival/replay.py` reads it.
+/// A call of a rank's port, in the format of `hw/core/rival/replay.py`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Call {
@@ -314,10 +314,10 @@ pub enum Call {
     Load(u32, String),
 }
 
-/// What each rank's port was asked, in order.
+/// The calls of each rank's port, in order.
 pub type Calls = Vec<Vec<Call>>;
 
-/// A board that writes down what its ports are asked.
+/// A board that records the calls of its ports.
 struct Tap {
     board: Arc<dyn Board>,
     calls: Mutex<Calls>,
@@ -329,7 +329,7 @@ impl Tap {
         Arc::new(Tap { board, calls })
     }
 
-    /// What was asked since the last time.
+    /// The calls since the last call of this function.
     fn take(&self) -> Calls {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         calls.iter_mut().map(std::mem::take).collect()
@@ -358,8 +358,7 @@ struct TapPort {
 }
 
 impl TapPort {
-    /// Writes a call down. Of a register that is read until it is as it should be, the last read is
-    /// kept.
+    /// Records a call. If a register is read repeatedly, only the last read is kept.
     fn push(&self, call: Call) {
         let mut calls = self
             .tap

@@ -1,4 +1,4 @@
-//! How far a deployment is: plain lines, and on a terminal a sign of life below them.
+//! Progress of a deployment: plain lines, and on a terminal an activity indicator below them.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use alcor_deploy::{Event, Step};
 use indicatif::ProgressBar;
 
-/// Tells of a deployment on standard error.
+/// Shows the progress of a deployment on standard error.
 pub struct Show {
     spinner: Option<ProgressBar>,
 }

@@ -22,7 +22,7 @@ pub fn findings() -> Vec<(String, Finding)> {
     findings
 }
 
-/// Cards that are on the bus. That there is none is no fault: simulated boards need none.
+/// Cards on the bus. A host without cards is not faulty: simulated boards need none.
 fn cards(machine: &Machine) -> Vec<(String, Finding)> {
     match machine.cards() {
         Err(error) => vec![("cards".into(), Err(error.to_string()))],
@@ -47,7 +47,7 @@ fn describe(card: &Card) -> Finding {
     if !driver.is_xdma() {
         // Not every card of that vendor is for Alcor.
         return Ok(format!(
-            "{about}: no board of Alcor's, or without the vendor's xdma module"
+            "{about}: not a board of Alcor, or without the vendor's xdma module"
         ));
     }
     match identify(card) {
@@ -56,7 +56,7 @@ fn describe(card: &Card) -> Finding {
     }
 }
 
-/// What its ID block says.
+/// Describes a card by its ID block.
 fn identify(card: &Card) -> Result<String, String> {
     let text = |error: xdma::Error| error.to_string();
     let page = card
@@ -67,19 +67,19 @@ fn identify(card: &Card) -> Result<String, String> {
         abi::MAGIC => {}
         u32::MAX => {
             return Err(
-                "its registers read all ones: `alcor deploy` a bitstream, or reboot warm".into(),
+                "its registers read all ones: deploy a bitstream (`alcor deploy`), or reboot warm".into(),
             );
         }
         found => {
             return Err(format!(
-                "MAGIC reads {found:#010x}: the FPGA holds no design of Alcor's; `alcor deploy` one"
+                "MAGIC reads {found:#010x}: the FPGA does not hold a design of Alcor; deploy one (`alcor deploy`)"
             ));
         }
     }
     let (hash, revision) = (read(board::ABI_HASH)?, read(board::REVISION)?);
     if hash != abi::ABI_HASH {
         return Err(format!(
-            "ABI hash {hash:#010x}, revision {revision:#010x}, and this program has {:#010x}: `alcor deploy` a bitstream of this source",
+            "ABI hash {hash:#010x}, revision {revision:#010x}, and this program has {:#010x}: deploy a bitstream of this source (`alcor deploy`)",
             abi::ABI_HASH
         ));
     }
@@ -89,7 +89,7 @@ fn identify(card: &Card) -> Result<String, String> {
     ))
 }
 
-/// The boards of a farm, and whether those of this host are there; and its cables.
+/// The boards of a farm, whether those of this host exist, and the cables.
 fn boards(farm: &Farm, machine: &Machine, here: &str) -> Vec<(String, Finding)> {
     let mut findings: Vec<_> = farm
         .boards()
@@ -119,8 +119,8 @@ fn look_at(farm: &Farm, board: &Board, machine: &Machine, here: &str) -> Finding
     let is_there = |address: PciAddress| machine.card(address).is_ok();
     if !is_there(*address) {
         return Err(format!(
-            "no card at {address}: see lspci -d 10ee:; one that was there at boot comes back with `echo 1 > /sys/bus/pci/rescan`, \
-             one that was not needs a bitstream and a warm reboot"
+            "no card at {address}: see lspci -d 10ee:; a card that was on the bus at boot comes back with `echo 1 > /sys/bus/pci/rescan`; \
+             any other card needs a bitstream and a warm reboot"
         ));
     }
     let mut lacks = Vec::new();
@@ -168,7 +168,7 @@ mod tests {
             [(name, finding)] if name == "card" => finding.clone(),
             other => panic!("{other:?}"),
         };
-        assert!(only().unwrap_err().contains("no design of Alcor's"));
+        assert!(only().unwrap_err().contains("a design of Alcor"));
         write(board::MAGIC, abi::MAGIC);
         write(board::REVISION, 0x1234);
         assert!(only().unwrap_err().contains("of this source"));

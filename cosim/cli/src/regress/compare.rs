@@ -1,4 +1,4 @@
-//! What is new against earlier runs.
+//! Differences from earlier runs.
 
 use alcor_report::{Change, Ending};
 use alcor_test::{Outcome, Verdict};
@@ -7,7 +7,7 @@ use super::lane::Lane;
 use super::results::{Kept, Run};
 use crate::store::Store;
 
-/// What has become of a test, if that is worth a word.
+/// The difference of a test from its last result, if it is reported.
 fn between(before: &Kept, now: &Kept, percent: Option<f64>) -> Option<Change> {
     match (before.ending, now.ending) {
         (Ending::Passed, Ending::Passed) => {
@@ -25,23 +25,23 @@ fn between(before: &Kept, now: &Kept, percent: Option<f64>) -> Option<Change> {
     }
 }
 
-/// What is new of all tests.
+/// The differences of all tests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// What is new, by the places of outcomes.
+    /// The differences, by the index of the outcome.
     pub changes: Vec<(usize, Change)>,
-    /// Tests that the store remembers with this backend, tier and seed.
+    /// Number of tests with a stored result of this backend, tier and seed.
     pub compared: usize,
-    /// Tests that it does not.
+    /// Number of tests without one.
     pub unknown: usize,
-    /// When the latest of their runs ended: seconds since 1970.
+    /// End of the latest of their runs, in seconds since 1970.
     pub latest: Option<u64>,
 }
 
 impl Comparison {
-    /// Compares each outcome with what came of the test last, before the run `id`. Cycles count
-    /// where `percent` says by how much they may change, and the backend sees the traffic: only
-    /// then are they exact.
+    /// Compares each outcome with the last result of the test before the run `id`. Cycles are
+    /// compared if `percent` gives their permitted change and the backend sees the traffic;
+    /// otherwise they are not exact.
     pub fn with(
         store: &Store<Run>,
         id: u64,
@@ -70,7 +70,7 @@ impl Comparison {
         comparison
     }
 
-    /// What is new of the outcome at a place.
+    /// The difference of the outcome with this index.
     pub fn at(&self, place: usize) -> Option<Change> {
         let found = self
             .changes
@@ -79,7 +79,7 @@ impl Comparison {
     }
 }
 
-/// For how long something has been, roughly.
+/// A time span in words, rounded.
 pub fn ago(seconds: u64) -> String {
     let (number, unit) = match seconds {
         ..60 => return "less than a minute ago".to_owned(),

@@ -1,4 +1,4 @@
-//! `--coverage`: what of the hardware the tests have exercised.
+//! `--coverage`: coverage of the hardware by the tests.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use alcor_report::{Coverage, Hit, Module, Point};
 
 use crate::backends::Opening;
 
-/// Opens boards that count, and adds their counts up.
+/// Opens boards that count coverage, and adds the counts.
 #[derive(Default)]
 pub struct Collector(Mutex<Counts>);
 
@@ -18,7 +18,7 @@ pub struct Collector(Mutex<Counts>);
 struct Counts {
     /// Boards that tests may still be running on.
     open: Vec<Arc<SimCluster>>,
-    /// The counts of all others.
+    /// The counts of all other boards.
     closed: verimodel::Coverage,
 }
 
@@ -41,7 +41,7 @@ impl Collector {
         Ok(cluster)
     }
 
-    /// The counts of all boards but those that tests still run on, which were abandoned.
+    /// The counts of all boards, except those of abandoned tests, which still run.
     pub fn take(&self) -> Result<Coverage, Error> {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, open) = std::mem::take(&mut counts.open)
@@ -54,7 +54,7 @@ impl Collector {
     }
 }
 
-/// Whether anybody but the collector holds a board.
+/// Whether the board has an owner besides the collector.
 fn is_used(cluster: &Arc<SimCluster>) -> bool {
     let boards = cluster.boards();
     boards.iter().any(|board| Arc::strong_count(board) > 1)
@@ -69,7 +69,7 @@ impl Counts {
     }
 }
 
-/// Counts as the reports show them.
+/// The counts in the form of the reports.
 fn shown(counts: &verimodel::Coverage) -> Coverage {
     let hit = |hit: verimodel::Hit| Hit {
         hit: hit.hit,

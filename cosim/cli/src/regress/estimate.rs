@@ -1,27 +1,27 @@
-//! How long a run will go on: from what tests took before.
+//! The remaining time of a run, estimated from earlier durations of tests.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use alcor_test::{Case, Outcome};
 
-/// A test on a backend: the place of the backend, and the test's name.
+/// A test on a backend: the index of the backend, and the test's name.
 type Key = (usize, &'static str);
 
-/// What is left of a run.
+/// The rest of a run.
 pub struct Estimate {
     boards: u32,
-    /// What tests took before.
+    /// Earlier durations of tests.
     known: BTreeMap<Key, Duration>,
     /// Cases that have not begun.
     waiting: BTreeMap<Key, u32>,
     running: BTreeMap<(Key, u64), Instant>,
-    /// What tests took in this run that nothing is known of: all of them together, and how many.
+    /// Total duration and number of the tests of this run without earlier durations.
     learned: (Duration, u32),
 }
 
 impl Estimate {
-    /// Before the run begins; `known` is what tests took before, of each backend.
+    /// The estimate before the run begins; `known` has the earlier durations for each backend.
     pub fn new(lanes: &[(&[Case], BTreeMap<&str, Duration>)], boards: usize) -> Estimate {
         let (mut waiting, mut known) = (BTreeMap::new(), BTreeMap::new());
         for (lane, (cases, durations)) in lanes.iter().enumerate() {
@@ -62,9 +62,10 @@ impl Estimate {
         }
     }
 
-    /// How long it will go on; none as long as too little is known.
+    /// The remaining time; none as long as too little is known.
     ///
-    /// Boards share what is left evenly, but no board ends before the test that it is at.
+    /// The estimate shares the remaining tests evenly among boards. No board ends before its
+    /// current test.
     pub fn left(&self, now: Instant) -> Option<Duration> {
         let guess = self.guess();
         let of = |key: &Key| self.known.get(key).copied().or(guess);
@@ -81,8 +82,8 @@ impl Estimate {
         Some(longest.max(all / self.boards))
     }
 
-    /// What a test takes that nothing is known of: the mean of its like in this run, or else of all
-    /// that is known.
+    /// The estimate for a test without an earlier duration: the mean of such tests in this run, or
+    /// else of all known durations.
     fn guess(&self) -> Option<Duration> {
         let (sum, number) = match self.learned {
             (_, 0) => (self.known.values().sum(), self.known.len() as u32),

@@ -1,4 +1,4 @@
-//! What GitHub Actions shows of a run: annotations, and a summary of the step.
+//! Output for GitHub Actions: annotations, and a summary of the step.
 
 use std::env;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use alcor_test::{Outcome, Verdict};
 use super::lane::Lane;
 use super::summary::Whole;
 
-/// Failures that the summary of a step names; it counts the others.
+/// Number of failures that the summary of a step lists; it counts the others.
 const NAMED: usize = 50;
 
 /// Whether the program runs in GitHub Actions.
@@ -18,7 +18,7 @@ pub fn is_there() -> bool {
     env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }
 
-/// The annotation of a test that failed; none of one that did not.
+/// The annotation of a failed test; none for other tests.
 pub fn annotation(lane: &Lane, outcome: &Outcome) -> Option<String> {
     let Verdict::Failed(failure) = &outcome.verdict else {
         return None;

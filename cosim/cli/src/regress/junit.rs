@@ -1,4 +1,4 @@
-//! `--junit`: what came of a run so far, for the tools that read JUnit's XML.
+//! `--junit`: the results of a run so far, as JUnit XML.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,15 +14,15 @@ use crate::exit::Error;
 use crate::store::replace;
 use alcor_test::explain::Explanation;
 
-/// The file is written after each test as long as that takes less than this.
+/// The file is written after each test as long as writing takes less than this.
 const CHEAP: Duration = Duration::from_millis(20);
-/// Beyond it, writing takes this share of the time at most: one in so many.
+/// Beyond that, writing takes one part in this many of the time at most.
 const SHARE: u32 = 20;
 
-/// What is known of a backend.
+/// The results of a backend so far.
 pub struct Part<'a> {
     pub lane: &'a Lane,
-    /// In the order of the suite; none of a test that has not ended.
+    /// Outcomes in the order of the suite; none for a test that has not ended.
     pub outcomes: Vec<Option<&'a Outcome>>,
     pub explanations: Option<&'a BTreeMap<usize, Explanation>>,
     pub comparison: Option<&'a Comparison>,
@@ -32,7 +32,7 @@ pub struct Part<'a> {
 pub struct Junit {
     path: PathBuf,
     start: Instant,
-    /// When it was written last, and how long that took.
+    /// The time of the last writing, and its duration.
     last: Option<(Instant, Duration)>,
     is_due: bool,
     has_failed: bool,
@@ -49,13 +49,13 @@ impl Junit {
         }
     }
 
-    /// There is something new to write.
+    /// Marks that there is something new to write.
     pub fn touch(&mut self) {
         self.is_due = true;
     }
 
-    /// Writes the file if there is something new, and it was not written just now. Returns the
-    /// first error, once.
+    /// Writes the file if there is something new and the last writing was long enough ago. Returns
+    /// the first error, once.
     pub fn update<'a>(&mut self, parts: impl FnOnce() -> Vec<Part<'a>>) -> Option<Error> {
         let is_early = self
             .last
@@ -107,8 +107,7 @@ fn xml(parts: &[Part<'_>], elapsed: Duration) -> std::io::Result<String> {
     report.to_string().map_err(std::io::Error::other)
 }
 
-/// A test that was not run is an error: whoever reads the file alone must not take the run for a
-/// good one.
+/// A test that was not run is an error, so that the file alone does not look like a successful run.
 fn not_run(reason: &str) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
     status.set_message(format!("not run: {reason}"));

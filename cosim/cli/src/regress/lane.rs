@@ -1,4 +1,4 @@
-//! The part of a run that one backend has: its tests, and how they run.
+//! Lanes: the tests of one backend in a run, and their settings.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use super::plan::{self, Shard};
 use super::programs::Programs;
 use crate::backends::is_shared;
 
-/// The part of a run that one backend has.
+/// The tests of one backend in a run, and their settings.
 #[derive(Debug, Clone)]
 pub struct Lane {
     /// The URI of the board.
@@ -72,14 +72,14 @@ impl Lane {
         }
     }
 
-    /// Whether the filters let a test through.
+    /// Whether the filters select a test.
     pub fn selects(&self, test: &Test) -> bool {
         let matches = |regex: &Regex| regex.is_match(test.name);
         let lets_through = |list: &Vec<Regex>| list.is_empty() || list.iter().any(matches);
         self.filters.iter().all(lets_through) && !self.excludes.iter().any(matches)
     }
 
-    /// The tests that the filters let through, with their seeds.
+    /// The selected tests, with their seeds.
     pub fn selected(&self) -> Vec<Case> {
         match &self.programs {
             Some(programs) => {
@@ -107,7 +107,7 @@ impl Lane {
         self.timeout.unwrap_or(Duration::from_secs(default))
     }
 
-    /// What the suite is given.
+    /// The lane in the form of the scheduler.
     pub fn settings(&self) -> Settings {
         let default = Settings::default();
         Settings {
@@ -139,13 +139,13 @@ impl Lane {
         })
     }
 
-    /// Where the explanation of a failure goes.
+    /// The folder of the explanation of a failure.
     pub fn failure_folder(&self, outcome: &Outcome) -> PathBuf {
         self.folder
             .join(self.file_name(outcome.test.name, outcome.run_seed))
     }
 
-    /// What files of a test are called.
+    /// The name of a test's files.
     fn file_name(&self, test: &str, seed: u64) -> String {
         match self.is_repeated() {
             true => format!("{test}-{seed}"),
@@ -153,7 +153,7 @@ impl Lane {
         }
     }
 
-    /// Whether seeds tell tests apart.
+    /// Whether several tests differ in their seeds alone.
     pub fn is_repeated(&self) -> bool {
         self.repeat > 1 || self.cases.iter().any(|case| case.seed != self.seed)
     }
@@ -171,7 +171,7 @@ impl Lane {
         }
     }
 
-    /// Where waves of a whole test go.
+    /// The file for waves of a whole test.
     pub fn waves_file(&self, case: Case) -> PathBuf {
         let name = self.file_name(case.test.name, case.seed);
         self.folder.join(format!("{name}.fst"))
@@ -239,7 +239,7 @@ pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-/// For a shell.
+/// Quotes a word for a shell.
 pub fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,".contains(c);
     match text.chars().all(is_plain) {

@@ -18,22 +18,22 @@ use super::results::{Kept, Run};
 use crate::exit::{Error, Exit, of_board};
 use crate::store::{Journal, Store};
 
-/// What a lane has come to.
+/// The results of a lane so far.
 pub struct Track {
     pub lane: Arc<Lane>,
-    /// In the order of the suite.
+    /// Outcomes in the order of the suite.
     pub outcomes: Vec<Option<Outcome>>,
-    /// The places of the cases, in the order in which they begin.
+    /// The indices of the cases, in the order in which they begin.
     pub order: Vec<usize>,
     pub store: Option<Store<Run>>,
     journal: Option<Journal>,
     /// Whether time stands still while host code runs.
     pub steady: bool,
-    /// What it took to open the first board.
+    /// The time to open the first board.
     pub opening: Duration,
     started: Option<Instant>,
     ended: Option<Instant>,
-    /// What the program ends with when a board can't be opened.
+    /// The exit code when a board can't be opened.
     pub lost: Option<Exit>,
 }
 
@@ -86,14 +86,14 @@ pub struct Live<'a> {
     progress: &'a Progress,
     format: Format,
     pub junit: Option<Junit>,
-    /// Tells this run of the program from others.
+    /// The identity of this run of the program.
     pub id: u64,
     /// Tests that have failed.
     failures: &'a Cell<usize>,
     is_annotated: bool,
     /// Whether something could not be written.
     pub is_unwritten: bool,
-    /// Whether a test was abandoned, whose thread goes on.
+    /// Whether a test was abandoned; its thread still runs.
     pub is_abandoned: bool,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Takes what the suite tells.
+    /// Handles an event of the scheduler.
     pub fn take(&mut self, event: Event<'_>) {
         match event {
             Event::Opened {
@@ -235,7 +235,7 @@ impl<'a> Live<'a> {
         self.progress.println(line);
     }
 
-    /// The run has ended: the store takes the results, and has them in place of the journals.
+    /// Ends the run: moves its results from the journals to the store.
     pub fn close_stores(&mut self) {
         for place in 0..self.tracks.len() {
             let id = self.id;

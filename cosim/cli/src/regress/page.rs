@@ -1,4 +1,4 @@
-//! The page of `--report`, filled with what there is.
+//! Fills the page of `--report`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,10 +21,10 @@ use crate::revision::revision;
 use crate::store::{Store, StoreArgs, seconds_now};
 use alcor_test::explain::{traces, what};
 
-/// Runs of a test whose endings stand beside its failure.
+/// Number of earlier runs of a test whose results are shown beside its failure.
 const EARLIER: usize = 12;
 
-/// The page. The store knows this run already.
+/// The page. The store has this run already.
 pub fn page(
     summary: &Summary<'_>,
     store: Option<&Store<Run>>,
@@ -102,7 +102,7 @@ fn test(
     }
 }
 
-/// How a test ended in the last runs that had it.
+/// The results of a test in the last runs with this test.
 fn earlier(runs: &[Run], lane: &Lane, outcome: &Outcome) -> Vec<Ending> {
     let is_like = |run: &&Run| run.full == lane.full && run.options == lane.options();
     let runs = runs.iter().rev().filter(is_like);
@@ -175,7 +175,7 @@ fn past(run: &Run) -> PastRun {
     }
 }
 
-/// The page of a run on several backends, which leads to theirs.
+/// The page of a run on several backends, with links to their pages.
 pub fn overview(whole: &Whole<'_>, folder: &Path) -> Overview {
     let rows = whole.parts.iter().map(|part| {
         let counts = part.counts();

@@ -1,4 +1,4 @@
-//! Which tests run, with which seeds, and in which order.
+//! Selection, seeds and order of tests.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,24 +8,24 @@ use std::time::Duration;
 
 use alcor_test::{Case, Test};
 
-/// Parts that tests can be shared among.
+/// Largest number of parts.
 const PARTS: u32 = 10_000;
 
 /// One of several parts of all tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    /// Which: 1 to `of`.
+    /// Number of the part, 1 to `of`.
     pub part: u32,
-    /// How many there are.
+    /// Number of parts.
     pub of: u32,
 }
 
 impl Shard {
-    /// The cases of this part, in the order in which they were.
+    /// The cases of this part, in their order.
     ///
-    /// Parts take cases in turn, by name and then by seed: so they depend on the names alone, have
-    /// as many cases but for one, and share out tests that are alike, which bear names that are
-    /// alike.
+    /// Parts take cases in turn, by name and then by seed. So parts depend on the names alone,
+    /// differ by one case at most, and similar tests, which have similar names, are spread over the
+    /// parts.
     pub fn of(self, cases: &[Case]) -> Vec<Case> {
         let mut sorted: Vec<usize> = (0..cases.len()).collect();
         sorted.sort_by_key(|&place| (cases[place].test.name, place));
@@ -66,8 +66,8 @@ pub fn case(test: &'static Test, seed: u64) -> Case {
     Case { test, seed }
 }
 
-/// Tests so many times, the repetitions of each one after the other: the first with the seed, each
-/// other with the next.
+/// Repeats tests. The repetitions of a test follow each other, the first with the seed, each other
+/// with the next seed.
 pub fn repeated(tests: &[&'static Test], seed: u64, repeat: u32) -> Vec<Case> {
     let cases = tests.iter().flat_map(|&test| {
         (0..repeat).map(move |times| Case {
@@ -78,9 +78,8 @@ pub fn repeated(tests: &[&'static Test], seed: u64, repeat: u32) -> Vec<Case> {
     cases.collect()
 }
 
-/// The order in which cases begin: those that took longest first, so that none of them is left over
-/// at the end for one board alone; before them, those of which nothing is known, which may take
-/// longer still.
+/// The order in which cases begin. The longest begin first, so that none of them runs alone at the
+/// end. Cases without an earlier duration come before them, because they may take longer still.
 pub fn longest_first(cases: &[Case], durations: &BTreeMap<&str, Duration>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..cases.len()).collect();
     order.sort_by_key(|&place| {

@@ -14,9 +14,9 @@ use super::args::{self, Args, REPETITIONS};
 use super::lane::Lane;
 use super::programs::{self, Program};
 
-/// The configuration file; it is looked for in the current folder, and in those above it.
+/// The configuration file, in the current folder or above it.
 const FILE: &str = "regress.toml";
-/// The profile that runs if nothing else is asked for.
+/// The default profile.
 const DEFAULT: &str = "default";
 
 /// The whole file.
@@ -108,12 +108,12 @@ impl<'de> Deserialize<'de> for Seed {
     }
 }
 
-/// A profile can't be had.
+/// An error of profiles.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// There is no file.
+    /// No configuration file exists.
     #[error(
-        "there is no regress.toml in the current folder or above it; --config-file names another file"
+        "there is no regress.toml in the current folder or above it; name another file with --config-file"
     )]
     NoFile,
     /// The file has no program.
@@ -123,7 +123,7 @@ pub enum ProfileError {
     #[error("{path}: [[program]]: {problem}", path = path.display())]
     Program { path: PathBuf, problem: String },
     /// The file can't be read.
-    #[error("cannot read the profiles of {path}: {source}; --config-file names another file", path = path.display())]
+    #[error("cannot read the profiles of {path}: {source}; name another file with --config-file", path = path.display())]
     Read {
         path: PathBuf,
         source: std::io::Error,
@@ -151,7 +151,7 @@ pub enum ProfileError {
     },
 }
 
-/// The names of the profiles; none where there is no file.
+/// The names of the profiles; none without a file.
 pub fn names() -> Vec<String> {
     let read = || Some(read(&find()?).ok()?.profile);
     read().into_iter().flatten().map(|(name, _)| name).collect()

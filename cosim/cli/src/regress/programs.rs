@@ -39,10 +39,10 @@ pub struct Program {
     timeout: Option<f64>,
     #[serde(default)]
     tags: Vec<String>,
-    /// The cycles that it takes, by backend.
+    /// The expected cycles, by backend.
     #[serde(default)]
     cycles: BTreeMap<String, u64>,
-    /// By how many per cent the cycles may differ from those.
+    /// The permitted difference of the cycles, in per cent.
     #[serde(default)]
     drift: f64,
 }
@@ -51,13 +51,13 @@ fn backends() -> Vec<String> {
     vec![BACKEND.to_owned()]
 }
 
-/// The time that a program may take unless its table says so.
+/// The default time limit of a program.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// How much later the scheduler gives up than the program's own limit.
+/// The scheduler's time limit is this much longer than the program's.
 const LATER: Duration = Duration::from_secs(30);
-/// Bytes of output that are looked at; a program that prints more fails.
+/// Largest output in bytes; a program that prints more fails.
 const OUTPUT: u64 = 16 << 20;
-/// Lines of output that a failure shows.
+/// Number of lines of output that a failure shows.
 const SHOWN: usize = 10;
 /// The file of an explanation that has the program's output.
 const OUTPUT_FILE: &str = "output.txt";
@@ -116,7 +116,7 @@ impl Program {
     fn check(&self) -> Result<(), String> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
         if self.name.is_empty() || !self.name.chars().all(is_plain) {
-            return Err("`name` is made of letters, digits, `-` and `_`".to_owned());
+            return Err("`name` must consist of letters, digits, `-` and `_`".to_owned());
         }
         if self.run.is_empty() {
             return Err("`run` names no program".to_owned());
@@ -127,7 +127,7 @@ impl Program {
             ));
         }
         if !self.cycles.is_empty() && self.arguments.len() > 1 {
-            let reason = "`cycles` are those of one list of arguments";
+            let reason = "`cycles` apply to one list of arguments";
             return Err(format!("{reason}; give each list a table of its own"));
         }
         Ok(())
@@ -239,7 +239,7 @@ impl Programs {
 
 /// A run of a program that has ended.
 struct Ended {
-    /// None if it took too long.
+    /// None if it exceeded its time limit.
     status: Option<ExitStatus>,
     stdout: String,
     stderr: String,
@@ -342,7 +342,7 @@ impl Run {
 }
 
 impl Ended {
-    /// How it ended, and the last lines that it printed.
+    /// Describes how it ended, with its last lines of output.
     fn last(&self, how: &str) -> String {
         let lines: Vec<_> = self.stdout.lines().chain(self.stderr.lines()).collect();
         let shown = &lines[lines.len().saturating_sub(SHOWN)..];

@@ -1,4 +1,4 @@
-//! How far the suite is: live on a terminal, plain lines elsewhere.
+//! Progress of the suite: live on a terminal, plain lines elsewhere.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -12,21 +12,21 @@ use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 use super::estimate::Estimate;
 use super::summary::Counts;
 
-/// Lines for tests that run; with more boards, the other tests have none.
+/// Largest number of lines for running tests.
 const LINES: usize = 8;
-/// Between two looks at the clock.
+/// Time between two updates.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Tells of tests on standard error as they begin and end.
+/// Shows the begin and end of tests on standard error.
 pub struct Progress {
     state: Arc<Mutex<State>>,
     screen: Option<Screen>,
     backends: Vec<String>,
-    /// Whether seeds tell tests apart.
+    /// Whether several tests differ in their seeds alone.
     repeated: bool,
 }
 
-/// A test on a backend: the place of the backend, the test's name, and its seed.
+/// A test on a backend: the index of the backend, the test's name, and its seed.
 type Key = (usize, &'static str, u64);
 
 struct State {
@@ -35,16 +35,17 @@ struct State {
     estimate: Estimate,
 }
 
-/// What is on the terminal.
+/// The lines on the terminal.
 struct Screen {
     all: MultiProgress,
-    /// The last line: how many tests ended how, and what is left.
+    /// The last line: the number of tests by result, and the remaining time.
     bar: ProgressBar,
     running: Mutex<BTreeMap<Key, ProgressBar>>,
 }
 
 impl Progress {
-    /// `backends` are those of the run; several stand before the names of their tests.
+    /// `backends` are those of the run; if there are several, they precede the names of their
+    /// tests.
     pub fn new(
         total: usize,
         backends: Vec<String>,
@@ -192,23 +193,23 @@ impl Screen {
     }
 }
 
-/// Whether lines can be written over: on a terminal, unless it says that it can't do such things.
+/// Whether lines can be overwritten: on a terminal that supports it.
 fn is_live() -> bool {
     let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
     std::io::stderr().is_terminal() && !dumb
 }
 
-/// A style; a template that is wrong leaves the plain one.
+/// A style; the plain one if the template is wrong.
 fn styled(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// A panic elsewhere left at worst a count too few behind.
+/// After a panic elsewhere, a count may be too small at worst.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A test's name, and its seed where that tells it from others.
+/// A test's name, with its seed if names are not unique.
 pub fn name(test: &str, seed: u64, repeated: bool) -> String {
     match repeated {
         false => test.to_owned(),

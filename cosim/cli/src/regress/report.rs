@@ -1,4 +1,4 @@
-//! `--report`: what came of a run, as a page, as text and as JSON.
+//! `--report`: the results of a run as a page, as text and as JSON.
 
 use std::fs;
 use std::path::Path;
@@ -42,7 +42,7 @@ struct Backend<'a> {
     cycles: u64,
     /// From the start of the first test to the end of the last.
     seconds: f64,
-    /// What it took to open the first board, with the build of its model.
+    /// The time to open the first board, with the build of its model.
     opening_seconds: f64,
     command: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -65,7 +65,7 @@ pub struct Entry<'a> {
     message: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     repeat: Option<String>,
-    /// What is new against earlier runs.
+    /// Differences from earlier runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     new: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,7 +102,7 @@ pub fn message(verdict: &Verdict) -> Option<String> {
 }
 
 impl<'a> Report<'a> {
-    /// What came of a run; with its tests, or without.
+    /// The results of a run; with its tests, or without.
     pub fn new(whole: &'a Whole<'a>, exit: Exit, with_tests: bool) -> Report<'a> {
         let Counts {
             passed,

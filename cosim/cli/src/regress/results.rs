@@ -1,4 +1,4 @@
-//! What is kept of runs.
+//! Stored results of runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub fn ending(verdict: &Verdict) -> Ending {
     }
 }
 
-/// What is kept of a test.
+/// The stored result of a test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kept {
@@ -44,15 +44,15 @@ impl From<&Outcome> for Kept {
     }
 }
 
-/// What is kept of a run.
+/// The stored results of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// Tells the runs of the program apart: the backends of a run have the same.
+    /// The identity of the run of the program, the same for all backends.
     pub id: u64,
-    /// Tells the parts of a run on the same backend apart.
+    /// The part of a run, if the same backend has several.
     pub part: usize,
-    /// When it ended: seconds since 1970.
+    /// The time of its end, in seconds since 1970.
     pub ended: u64,
     pub full: bool,
     /// Options that change results, as on the command line; empty for none.
@@ -108,7 +108,7 @@ impl Entry for Run {
 }
 
 impl Store<Run> {
-    /// How long a test took last.
+    /// The last duration of each test.
     pub fn durations(&self, full: bool) -> BTreeMap<&str, Duration> {
         let runs = self.runs().iter().filter(|run| run.full == full);
         let results = runs.flat_map(|run| &run.results);
@@ -120,8 +120,8 @@ impl Store<Run> {
             .collect()
     }
 
-    /// What each test came to last in runs with the same options but `id`, by seed and name, and
-    /// when that was.
+    /// The last result of each test in other runs than `id` with the same options, by seed and
+    /// name, with its time.
     pub fn latest(
         &self,
         full: bool,
@@ -135,7 +135,7 @@ impl Store<Run> {
             .collect()
     }
 
-    /// The tests that failed in the last run, with their seeds. None where no run is remembered.
+    /// The tests that failed in the last run, with their seeds. None without a stored run.
     pub fn failed(&self) -> Option<BTreeSet<(&str, u64)>> {
         let id = self.runs().last()?.id;
         let runs = self.runs().iter().filter(|run| run.id == id);

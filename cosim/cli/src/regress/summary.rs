@@ -1,4 +1,4 @@
-//! What came of a run, for a reader.
+//! The summary of a run, as text.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,27 +15,27 @@ use crate::exit::Exit;
 use crate::store::seconds_now;
 use alcor_test::explain::{Explanation, is_explicable};
 
-/// Tests that were not run which a reason names; it counts the others.
+/// Number of tests that are listed for a reason of not being run; the others are counted.
 const NAMED: usize = 10;
 
-/// What came of the part of a run that one backend has.
+/// The results of one backend.
 pub struct Summary<'a> {
     pub lane: &'a Lane,
     pub outcomes: &'a [Outcome],
-    /// Of failures, by the places of their outcomes.
+    /// Explanations of failures, by the index of the outcome.
     pub explanations: &'a BTreeMap<usize, Explanation>,
-    /// What is new, if there is a store to know it from.
+    /// Differences from earlier runs, if there is a store.
     pub comparison: Option<&'a Comparison>,
-    /// What of the hardware the tests have exercised, if that was counted.
+    /// Coverage of the hardware, if it was counted.
     pub coverage: Option<&'a Coverage>,
-    /// How long it took to open the first board, with the build of its model.
+    /// The time to open the first board, with the build of its model.
     pub opening: Duration,
     /// From the start of the first test to the end of the last.
     pub elapsed: Duration,
     pub digest: u32,
 }
 
-/// How many tests ended how.
+/// Numbers of tests by result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     pub passed: usize,
@@ -60,7 +60,7 @@ impl Counts {
         self.passed + self.failed + self.skipped + self.not_run
     }
 
-    /// How many ended how.
+    /// The numbers in words.
     pub fn of<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Counts {
         let mut counts = Counts::default();
         for outcome in outcomes {
@@ -91,12 +91,12 @@ impl Summary<'_> {
         Counts::of(self.outcomes)
     }
 
-    /// A test's name, and its seed where that tells it from others.
+    /// A test's name, with its seed if names are not unique.
     pub fn name(&self, outcome: &Outcome) -> String {
         name(outcome.test.name, outcome.run_seed, self.lane.is_repeated())
     }
 
-    /// What is new of the outcome at a place.
+    /// The difference of the outcome with this index.
     pub fn change(&self, place: usize) -> Option<Change> {
         self.comparison?.at(place)
     }
@@ -106,8 +106,8 @@ impl Summary<'_> {
         self.outcomes.iter().map(|outcome| outcome.cycles).sum()
     }
 
-    /// The exit code of this part of a run. A part in which every test was skipped has shown
-    /// nothing; one of several shards need not.
+    /// The exit code of this part of a run. If every test was skipped, the code is an error, unless
+    /// the part is one of several shards.
     pub fn exit(&self) -> Exit {
         match self.counts() {
             Counts { failed: 1.., .. } => Exit::Failed,
@@ -166,7 +166,7 @@ impl Summary<'_> {
         Ok(())
     }
 
-    /// Columns that names take.
+    /// Width of the column of names.
     fn width(&self) -> usize {
         let names = self.outcomes.iter().map(|outcome| outcome.test.name.len());
         names.max().unwrap_or(0).max("test".len())
@@ -290,7 +290,7 @@ impl Summary<'_> {
 }
 
 impl Summary<'_> {
-    /// What a reader has to know beside the table.
+    /// Remarks below the table.
     fn findings(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.skipped(f)?;
         self.not_run(f)?;
@@ -310,7 +310,7 @@ impl fmt::Display for Summary<'_> {
         let lane = self.lane;
         if self.outcomes.is_empty() {
             // The filter has matched something, or there would be no run.
-            writeln!(f, "this part has no tests: others share them")?;
+            writeln!(f, "this part has no tests; the other parts have them")?;
         } else {
             self.table(f)?;
         }
@@ -334,10 +334,10 @@ impl fmt::Display for Summary<'_> {
     }
 }
 
-/// What came of a run.
+/// The results of a run.
 pub struct Whole<'a> {
     pub parts: Vec<Summary<'a>>,
-    /// By the wall clock, from the start of the run.
+    /// Wall-clock time from the start of the run.
     pub elapsed: Duration,
 }
 

@@ -10,7 +10,7 @@ use super::SCHEMA;
 #[non_exhaustive]
 pub enum FarmError {
     /// The file can't be read.
-    #[error("can't read {path}: {source}; docs/deploy.md says what stands in it", path = path.display())]
+    #[error("can't read {path}: {source}; docs/deploy.md describes the file", path = path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -54,7 +54,7 @@ pub enum FarmError {
         known: Vec<String>,
     },
     /// The board is in another host.
-    #[error("board `{name}` is in host {host}, and this is {here}: run it there")]
+    #[error("board `{name}` is in host {host}, and this host is {here}: run the command on {host}")]
     OtherHost {
         /// The board.
         name: String,
