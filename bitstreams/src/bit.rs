@@ -2,13 +2,13 @@
 
 use crate::{BitProblem, Error, Result};
 
-/// What every .bit file begins with: a field of nine bytes, and the length of the first letter.
+/// The beginning of every .bit file: a field of nine bytes, and the length of the first letter.
 const PREAMBLE: [u8; 13] = [
     0x00, 0x09, 0x0f, 0xf0, 0x0f, 0xf0, 0x0f, 0xf0, 0x0f, 0xf0, 0x00, 0x00, 0x01,
 ];
-/// The word that configuration begins with, somewhere behind padding.
+/// The first word of a configuration, after padding.
 const SYNC: [u8; 4] = [0xaa, 0x99, 0x55, 0x66];
-/// Bytes of padding in which it has to come.
+/// Largest padding before that word, in bytes.
 const PADDING: usize = 4096;
 /// Bytes of the beginning of a .bit file that hold all of its header, however long its fields are,
 /// and the padding.
@@ -19,9 +19,9 @@ pub const HEAD_BYTES: usize = PREAMBLE.len() + 4 * (3 + 0xffff) + 5 + PADDING;
 pub struct BitHeader {
     /// The top level.
     pub design: String,
-    /// What the build set as the user's id, where the file says it: `0XFFFFFFFF`.
+    /// The user id of the build, if the file has it: `0XFFFFFFFF`.
     pub user_id: Option<String>,
-    /// The tool's version, where the file says it: `2023.1`.
+    /// The tool's version, if the file has it: `2023.1`.
     pub version: Option<String>,
     /// The part, with package and speed: `xcu280-fsvh2892-2L-e`.
     pub part: String,
@@ -29,7 +29,7 @@ pub struct BitHeader {
     pub date: String,
     /// The time of day.
     pub time: String,
-    /// Where the configuration data begins in the file.
+    /// Offset of the configuration data in the file.
     pub data_at: usize,
     /// Its length.
     pub data_bytes: u64,
@@ -41,7 +41,7 @@ impl BitHeader {
     /// and that a configuration of the whole chip begins in it.
     ///
     /// # Errors
-    /// [`Error::Bit`], with the byte at which the file is no such file.
+    /// [`Error::Bit`], with the byte that is wrong.
     ///
     /// # Examples
     /// ```

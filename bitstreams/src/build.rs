@@ -1,4 +1,4 @@
-//! `build.toml`: what a build says of itself.
+//! `build.toml`: the description of a build.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::files::{printable, toml};
 use crate::{Error, Result, Word};
 
-/// What the board build wrote beside the bitstream.
+/// The description that the board build writes beside the bitstream.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Build {
@@ -47,7 +47,8 @@ impl Build {
 /// Characters of the longest name.
 const MOST: usize = 128;
 
-/// Refuses what would spoil a terminal or a table: a name is short and of printable ASCII.
+/// Checks that a name is short and of printable ASCII, so that it can be shown in terminals and
+/// tables.
 pub(crate) fn check_name(path: &Path, key: &'static str, value: &str) -> Result<()> {
     let is_plain = value.bytes().all(|byte| (0x20..0x7f).contains(&byte));
     match is_plain && (1..=MOST).contains(&value.len()) && value.trim() == value {
@@ -56,7 +57,7 @@ pub(crate) fn check_name(path: &Path, key: &'static str, value: &str) -> Result<
             path: path.to_owned(),
             key,
             found: printable(value, 40),
-            rule: "a name has 1 to 128 printable ASCII characters",
+            rule: "a name must have 1 to 128 printable ASCII characters",
         }),
     }
 }

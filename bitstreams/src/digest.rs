@@ -1,4 +1,4 @@
-//! What a file is known by: its length, a CRC-32 and a SHA-256, in one pass of small pieces.
+//! The digest of a file: its length, a CRC-32 and a SHA-256, computed in one pass.
 
 use std::io::{self, Read};
 
@@ -10,7 +10,7 @@ const PIECE: usize = 64 << 10;
 /// Length, CRC-32 and SHA-256 of some bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digest {
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: u64,
     /// Their CRC-32 (IEEE), as eight hexadecimal digits.
     pub crc32: String,
@@ -19,7 +19,7 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// Of all that `from` gives, which may be more than memory holds.
+    /// The digest of all bytes of `from`, which may be more than fit in memory.
     ///
     /// # Errors
     /// What `from` says.

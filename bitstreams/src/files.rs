@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::{Error, Result};
 
-/// For `map_err`: what was to be done with a file.
+/// For `map_err`: an error of an action on a file.
 pub(crate) fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     let path = path.to_owned();
     move |source| Error::Io {
@@ -16,8 +16,8 @@ pub(crate) fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error)
     }
 }
 
-/// Opens a plain file of at most `most` bytes, and says how long it is. Links are not followed, and
-/// opening a pipe would wait.
+/// Opens a plain file of at most `most` bytes, and returns its length. Links are not followed.
+/// Pipes are refused, because opening one would wait.
 pub(crate) fn open(path: &Path, most: u64, advice: &'static str) -> Result<(File, u64)> {
     let about = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -65,8 +65,8 @@ pub(crate) fn text(path: &Path, most: u64, advice: &'static str) -> Result<Strin
     })
 }
 
-/// Reads TOML. What the parser would show of the text is left out, since the text may be long or
-/// made to spoil a terminal.
+/// Reads TOML. The parser's excerpt of the text is left out, because the text may be long or
+/// contain control characters.
 pub(crate) fn toml<T: serde::de::DeserializeOwned>(text: &str, path: &Path) -> Result<T> {
     ::toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
@@ -78,7 +78,7 @@ pub(crate) fn toml<T: serde::de::DeserializeOwned>(text: &str, path: &Path) -> R
     })
 }
 
-/// The beginning of a text, fit for a terminal.
+/// The beginning of a text, with control characters escaped.
 pub(crate) fn printable(text: &str, most: usize) -> String {
     let shown = |c: char| if c.is_control() { ' ' } else { c };
     text.chars().take(most).map(shown).collect()

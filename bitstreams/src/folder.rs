@@ -14,9 +14,9 @@ use crate::{
 
 /// The name of a manifest.
 pub const MANIFEST: &str = "manifest.toml";
-/// The name of what a build says of itself.
+/// The name of the description of a build.
 const BUILD: &str = "build.toml";
-/// Entries of a folder that are looked at.
+/// Largest number of entries of a folder.
 const MOST_ENTRIES: usize = 4096;
 
 /// Parts that boards carry: the beginning of the part's name.
@@ -27,7 +27,7 @@ const BOARDS: [(&str, &str); 1] = [("u280", "xcu280-fsvh2892-2L-e")];
 ///
 /// # Errors
 /// What is missing, malformed or too long; [`Error::WrongPart`], [`Error::TimingFailed`], and
-/// [`Error::Contradiction`] when the files are of several builds. Nothing is written then.
+/// [`Error::Contradiction`] if the files are from different builds. Nothing is written then.
 pub fn pack(folder: &Path) -> Result<Manifest> {
     let path = folder.join(BUILD);
     let build = Build::parse(
@@ -73,8 +73,8 @@ pub fn pack(folder: &Path) -> Result<Manifest> {
     Ok(manifest)
 }
 
-/// Checks that the bitstream of a folder is the one that was packed, and is for the part that the
-/// manifest names.
+/// Checks that the bitstream of a folder is the packed one, and is for the part that the manifest
+/// names.
 ///
 /// # Errors
 /// [`Error::Changed`] when it is another file; what is missing, malformed or too long;
@@ -107,12 +107,12 @@ pub fn verify(folder: &Path) -> Result<Manifest> {
     Ok(manifest)
 }
 
-/// A folder with a manifest, and what it says, or why it can't be read.
+/// A folder with a manifest, or with the reason why the manifest can't be read.
 #[derive(Debug)]
 pub struct Entry {
     /// The folder.
     pub folder: PathBuf,
-    /// The manifest. The bitstream has not been looked at.
+    /// The manifest. The bitstream has not been checked.
     pub manifest: Result<Manifest>,
 }
 
@@ -202,8 +202,8 @@ fn examine(path: &Path) -> Result<(BitHeader, Digest)> {
     Ok((header, digest))
 }
 
-/// Refuses a bitstream for another part than the board's. A board that is not known here has only
-/// its own word.
+/// Refuses a bitstream for another part than the board's. For an unknown board, the part of its
+/// build counts.
 fn right_part(board: &str, found: &str) -> Result<()> {
     let known = BOARDS.iter().find(|(name, _)| *name == board);
     match known {
@@ -233,7 +233,8 @@ fn same(
     }
 }
 
-/// Checks that `build.toml`, the bitstream and a report speak of one build, so far as they say it.
+/// Checks that `build.toml`, the bitstream and a report belong to one build, as far as they name
+/// it.
 fn agree(build: &Build, bit: &BitHeader, head: &ReportHead, report: Report) -> Result<()> {
     right_part(&build.board, &bit.part)?;
     same("part", (&bit.part, "the bitstream"), (&build.part, BUILD))?;

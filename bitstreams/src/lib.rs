@@ -1,9 +1,9 @@
-//! What was built for a board: manifests of bitstreams, and the files that they are made from.
+//! Manifests of board builds, and the files that they are made from.
 //!
-//! A build leaves a folder with `<name>.bit`, `utilisation.rpt`, `timing.rpt` and `build.toml`.
-//! [`pack`] reads the four, refuses what must not be loaded (another part, timing that is not met,
-//! reports of another design), and writes `manifest.toml` beside them. [`verify`] says whether the
-//! bitstream is still the one that was packed, and [`list`] shows what is in a folder of builds.
+//! A build writes a folder with `<name>.bit`, `utilisation.rpt`, `timing.rpt` and `build.toml`.
+//! [`pack`] reads these files, refuses a build that must not be loaded (another part, failed
+//! timing, reports of another design), and writes `manifest.toml` beside them. [`verify`] checks
+//! that the bitstream is the packed one. [`list`] returns the builds of a folder.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,8 +15,8 @@
 //! # }
 //! ```
 //!
-//! All files are taken for hostile: parsers return errors and never panic, a file's size is asked
-//! for before it is read, a bitstream is hashed in pieces, and a name in a manifest is that of a
+//! Files are not trusted: parsers return errors and never panic, the size of a file is checked
+//! before it is read, bitstreams are hashed in pieces, and a name in a manifest must be that of a
 //! plain file beside it.
 #![forbid(unsafe_code)]
 
@@ -39,9 +39,9 @@ pub use manifest::{Bitstream, Manifest, SCHEMA};
 pub use report::{Resource, Timing, Utilisation};
 pub use word::Word;
 
-/// Bytes of the longest bitstream that is read: a U280's has 80 MB or so.
+/// Largest bitstream, in bytes: a U280's has about 80 MB.
 pub const MOST_BIT_BYTES: u64 = 256 << 20;
-/// Bytes of the longest manifest or `build.toml`.
+/// Largest manifest or `build.toml`, in bytes.
 pub const MOST_MANIFEST_BYTES: u64 = 64 << 10;
-/// Bytes of the longest report.
+/// Largest report, in bytes.
 pub const MOST_REPORT_BYTES: u64 = 16 << 20;

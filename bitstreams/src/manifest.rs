@@ -11,11 +11,10 @@ use crate::{Digest, Error, MOST_BIT_BYTES, Resource, Result, Timing, Word};
 /// The version of the schema that this crate writes and reads.
 pub const SCHEMA: i64 = 1;
 
-/// Resources that a manifest may list.
+/// Largest number of resources in a manifest.
 const MOST_RESOURCES: usize = 32;
 
-/// What is known of a bitstream: what it was built for and from, whether it holds its timing, and
-/// how to know its file.
+/// The description of a bitstream: board, sources, timing, utilisation and digest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -33,18 +32,18 @@ pub struct Manifest {
     pub revision: Word,
     /// The tool and its version.
     pub tool: String,
-    /// When it was built, as the tool wrote it into the bitstream.
+    /// Time of the build, as the tool wrote it into the bitstream.
     pub built: String,
     /// The bitstream.
     pub bitstream: Bitstream,
     /// Slacks of the worst paths.
     pub timing: Timing,
-    /// What it takes of the part.
+    /// Its utilisation of the part.
     #[serde(default)]
     pub utilisation: Vec<Resource>,
 }
 
-/// A bitstream's file, and how to know it.
+/// A bitstream's file and its digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bitstream {
@@ -58,17 +57,17 @@ pub struct Bitstream {
     pub sha256: String,
 }
 
-/// What of any version can be read.
+/// The part of the file that every version has.
 #[derive(Deserialize)]
 struct Version {
     schema: i64,
 }
 
 impl Manifest {
-    /// Reads a manifest, and refuses what this crate would not have written; `path` is for errors.
+    /// Reads a manifest. Refuses values that this crate would not write. `path` is for errors.
     ///
     /// # Errors
-    /// [`Error::Schema`] for another version, whatever else stands there; [`Error::Toml`];
+    /// [`Error::Schema`] for another version, with any contents; [`Error::Toml`];
     /// [`Error::BadValue`]; [`Error::TimingFailed`].
     ///
     /// # Examples
@@ -162,7 +161,8 @@ impl Manifest {
 }
 
 impl Bitstream {
-    /// What differs from a file's digest, if anything: its name, what was found, what was wanted.
+    /// The first difference from a file's digest, if there is one: its name, the found and the
+    /// expected value.
     pub(crate) fn differs(&self, digest: &Digest) -> Option<(&'static str, String, String)> {
         if self.bytes != digest.bytes {
             return Some(("length", digest.bytes.to_string(), self.bytes.to_string()));

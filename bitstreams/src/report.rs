@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Report, Result};
 
-/// The worst slack of all paths, in nanoseconds; what is below zero has failed.
+/// The worst slacks of all paths, in nanoseconds. A negative slack is a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
@@ -16,7 +16,7 @@ pub struct Timing {
     pub pulse_ns: f64,
 }
 
-/// What a report says of itself above its tables.
+/// The header of a report.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReportHead {
     /// `xcu280-fsvh2892`, or with the speed behind it.
@@ -28,7 +28,7 @@ pub struct ReportHead {
 }
 
 impl Timing {
-    /// Whether no slack is negative. A slack that the tool rounded to `-0.000` is.
+    /// Whether no slack is negative. A slack that the tool rounded to `-0.000` is negative.
     #[must_use]
     pub fn is_met(&self) -> bool {
         [self.setup_ns, self.hold_ns, self.pulse_ns]
@@ -118,19 +118,19 @@ fn columns(titles: &str) -> Vec<&str> {
     titles.filter(|title| !title.is_empty()).collect()
 }
 
-/// What a build takes of its part.
+/// The utilisation of a part by a build.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resource {
-    /// As the tool calls it: `CLB LUTs`.
+    /// Its name in the tool: `CLB LUTs`.
     pub name: String,
-    /// How many are used. Halves are those of a block RAM.
+    /// The used number. Halves are halves of a block RAM.
     pub used: f64,
-    /// How many the part has.
+    /// The number in the part.
     pub available: u64,
 }
 
-/// Resources that a manifest keeps, as the tool calls them.
+/// Resources in a manifest, by their names in the tool.
 const RESOURCES: [&str; 5] = [
     "CLB LUTs",
     "CLB Registers",
@@ -202,7 +202,7 @@ impl Utilisation {
 }
 
 impl Resource {
-    /// Whether no more is used than there is.
+    /// Whether the used number is at most the number in the part.
     pub(crate) fn is_possible(&self) -> bool {
         self.used >= 0.0 && self.used <= self.available as f64
     }

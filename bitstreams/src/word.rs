@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A 32-bit word of the ID block. In TOML it is a string of eight hexadecimal digits, with or
-/// without `0x`: fewer would be a short form of something else.
+/// without `0x`. Fewer digits are refused, because they may be a short form of something else.
 ///
 /// # Examples
 /// ```
@@ -25,9 +25,9 @@ impl fmt::Display for Word {
     }
 }
 
-/// A text is no word.
+/// A text is not a word.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("expected eight hexadecimal digits, as in 0xa96aa6c0")]
+#[error("expected eight hexadecimal digits, for example 0xa96aa6c0")]
 pub struct BadWord;
 
 impl FromStr for Word {

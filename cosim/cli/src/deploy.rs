@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> Ended {
         for (step, what) in deploy.plan()? {
             println!("{}", show::line(step, &what));
         }
-        println!("nothing was changed: without --dry-run, this is what would be done");
+        println!("nothing was changed; without --dry-run, these steps are done");
         return Ok(Exit::Passed);
     }
     let stop = Arc::new(AtomicBool::new(false));

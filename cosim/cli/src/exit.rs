@@ -182,7 +182,9 @@ pub enum Error {
     )]
     NoProgrammer(String),
     /// No card was named.
-    #[error("name the card: by --card with its PCI address, or by --board with its name in boards.toml")]
+    #[error(
+        "name the card: by --card with its PCI address, or by --board with its name in boards.toml"
+    )]
     NoCard,
     /// The name of this host is unknown.
     #[error("this host has no name: {0}")]

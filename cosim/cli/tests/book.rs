@@ -84,7 +84,10 @@ fn every_command_is_one() {
 /// The page of limits has the figures of the hardware, and parameters that there are.
 #[test]
 fn limits_are_as_stated() {
-    let page = read("configurations.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    let page = read("configurations.md")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     let hardware = Hardware::Clone(source().join("../../.."));
     let backend = CosimBackend::new().of_hardware(hardware);
     let mut seen = 0;

@@ -171,7 +171,10 @@ fn a_program_that_is_not_as_expected_fails_and_leaves_its_output() {
 #[test]
 fn a_mistake_in_the_file_is_named() {
     for (table, words) in [
-        ("name = 'a b'\nrun = ['true']", "`name` must consist of letters"),
+        (
+            "name = 'a b'\nrun = ['true']",
+            "`name` must consist of letters",
+        ),
         ("name = 'a'\nrun = []", "`run` names no program"),
         ("name = 'a'\nrun = ['true']\nstdout = '('", "regex"),
         (

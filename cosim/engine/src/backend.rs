@@ -16,10 +16,11 @@ type Progress = Arc<dyn Fn(&str, BuildEvent) + Send + Sync>;
 
 /// The backend of `cosim:<config>?<options>`; see [`Options`] for those.
 ///
-/// A backend and its clones simulate one version of the RTL. The first board that is opened has the configurations and
-/// sources read, and all models are built from what was read, however much later: also the model with waves that
-/// explains a failure. Each model is built and loaded once. So a board that is opened again costs no look at a file.
-/// [`changed_sources`](Self::changed_sources) tells which files are no longer as they were read.
+/// A backend and its clones simulate one version of the RTL. Configurations and sources are read
+/// when the first board is opened. All later models are built from these texts, including the model
+/// with waves that explains a failure. Each model is built and loaded once, so opening a board
+/// again reads no file. [`changed_sources`](Self::changed_sources) names the files that have
+/// changed since.
 #[derive(Clone)]
 pub struct CosimBackend {
     hardware: Option<Hardware>,
@@ -28,14 +29,14 @@ pub struct CosimBackend {
     kept: Arc<Kept>,
 }
 
-/// What a backend keeps for as long as it lives.
+/// The cached values of a backend.
 #[derive(Default)]
 struct Kept {
     project: Mutex<Option<Arc<Project>>>,
     models: Mutex<BTreeMap<Variant, Arc<Mutex<Option<Model>>>>>,
 }
 
-/// A panic while a lock is held leaves a value that was not found yet, or one that is whole.
+/// After a panic while a lock is held, a value is either absent or complete.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -44,7 +45,8 @@ impl CosimBackend {
     /// The scheme of its URIs.
     pub const SCHEME: &'static str = "cosim";
 
-    /// A backend that simulates what [`Hardware::find`] finds, and says on standard error when a model has to be built.
+    /// A backend that simulates the hardware of [`Hardware::find`], and reports builds of models on
+    /// standard error.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -69,7 +71,7 @@ impl CosimBackend {
         self
     }
 
-    /// Where configurations and sources come from.
+    /// The origin of configurations and sources.
     ///
     /// # Errors
     /// As [`Hardware::find`].
@@ -80,14 +82,15 @@ impl CosimBackend {
         }
     }
 
-    /// Tells `listener` of each step of a model's build, with the model's name, instead of standard error.
+    /// Reports each step of a model's build to `listener`, with the model's name, instead of
+    /// standard error.
     #[must_use]
     pub fn progress(mut self, listener: impl Fn(&str, BuildEvent) + Send + Sync + 'static) -> Self {
         self.progress = Arc::new(listener);
         self
     }
 
-    /// Steps the boards of a cluster on so many threads, where its options name no number.
+    /// Sets the number of threads that step the boards of a cluster, unless its options give one.
     #[must_use]
     pub fn threads(mut self, threads: Option<usize>) -> Self {
         self.threads = threads;
@@ -105,15 +108,16 @@ impl CosimBackend {
         }
     }
 
-    /// The files that are no longer as they were when this backend read them, from the repository's root: sources, lists
-    /// of sources, configurations. None before the first model. Models of this backend do not have these changes.
+    /// The files that have changed since this backend read them, relative to the repository's root:
+    /// sources, lists of sources, configurations. Empty before the first model. Models of this
+    /// backend do not have these changes.
     #[must_use]
     pub fn changed_sources(&self) -> Vec<PathBuf> {
         let project = locked(&self.kept.project).clone();
         project.map_or_else(Vec::new, |project| project.changed())
     }
 
-    /// Checks what can be checked of `rest`, a URI without its scheme, without a model.
+    /// Checks `rest`, a URI without its scheme, as far as possible without a model.
     ///
     /// # Errors
     /// If there is no such configuration, option or parameter, or a value can't be used.
@@ -124,7 +128,8 @@ impl CosimBackend {
         project.check(&options)
     }
 
-    /// Builds the model of `rest`, a URI without its scheme, or takes it from the cache, and opens no board.
+    /// Builds the model of `rest`, a URI without its scheme, or takes it from the cache, and opens
+    /// no board.
     ///
     /// # Errors
     /// If there is no such configuration or option, or its model can't be built.
@@ -133,8 +138,8 @@ impl CosimBackend {
         self.model(config, options).map(|(model, ..)| model)
     }
 
-    /// The names in the cache of the models of all configurations: with their parameters as they are, and all other
-    /// options that concern the build. Builds nothing.
+    /// The names in the cache of the models of all configurations: with their parameters as they
+    /// are, and all other options that concern the build. Builds nothing.
     ///
     /// # Errors
     /// If configurations, sources or the toolchain are not found.
@@ -142,7 +147,7 @@ impl CosimBackend {
         self.project()?.entry_names()
     }
 
-    /// Opens boards as what they are; `rest` is a URI without its scheme.
+    /// Opens boards as a [`SimCluster`]; `rest` is a URI without its scheme.
     ///
     /// # Errors
     /// If there is no such configuration or option, or its model can't be built or fails.
@@ -159,7 +164,8 @@ impl CosimBackend {
         self.open_named(&uri(config), config, options)
     }
 
-    /// Opens the board of `rest`, as `rma2` or `rma4?RANKS=2`, without a clock that stands still for host code.
+    /// Opens the board of `rest`, for example `rma2` or `rma4?RANKS=2`, as a board whose time does
+    /// not stand still for host code.
     ///
     /// # Errors
     /// As [`open_sim`](Self::open_sim), and when there is more than one board.
@@ -195,7 +201,7 @@ impl CosimBackend {
         SimCluster::with_model(name, &model, shape, topology, options)
     }
 
-    /// The model of a configuration, and what is known of it.
+    /// The model of a configuration, with its properties.
     fn model(
         &self,
         config: &str,
@@ -237,7 +243,7 @@ impl CosimBackend {
         Ok((model, shape, topology, options))
     }
 
-    /// The configurations and sources, as they were when they were needed first.
+    /// The configurations and sources, as they were at their first use.
     fn project(&self) -> Result<Arc<Project>, CosimError> {
         let mut project = locked(&self.kept.project);
         if let Some(project) = &*project {

@@ -10,8 +10,8 @@ use crate::clockwork::Clockwork;
 use crate::port::{SimPort, check_register};
 use crate::{BoardRecording, CosimError, Options, Replay, Shape, SimCluster};
 
-/// A board whose core is a model in this process: one of a [`SimCluster`], or the only one. See the [crate](crate) for
-/// how time moves.
+/// A board whose core is a model in this process: one of a [`SimCluster`], or the only one. See the
+/// [crate](crate) for how time moves.
 pub struct SimBoard {
     clockwork: Arc<Clockwork>,
     number: usize,
@@ -20,8 +20,8 @@ pub struct SimBoard {
 }
 
 impl SimBoard {
-    /// A board alone over a model of one's own, with the ports of `hw/dpi/sim_top.sv`; it has been reset. Of the
-    /// options, those that concern how a model is built count for nothing here.
+    /// A single board over the given model, which has the ports of `hw/dpi/sim_top.sv`. The board
+    /// has been reset. Options that concern the build of a model have no effect.
     ///
     /// # Errors
     /// If the model lacks a port or a memory, has links, fails, or does not become ready.
@@ -99,16 +99,16 @@ impl SimBoard {
         })
     }
 
-    /// Ends the run because the process of a rank has ended: its peers' waits end with `PeerDied`, and its own, if it waits. A rank
-    /// that has left the run, or has no part in it, is nobody's peer: then nothing happens.
+    /// Ends the run because the process of a rank has ended: the waits of all ranks end with
+    /// `PeerDied`. Has no effect if the rank has left the run or takes no part in it.
     pub fn bury(&self, rank: LocalRank) {
         if rank.0 < self.shape().ranks {
             self.clockwork.bury(self.number, rank.0);
         }
     }
 
-    /// Resets the board and records what it is told from then on, until [`take_recording`](Self::take_recording). Each
-    /// reset starts the recording anew.
+    /// Resets the board and records its inputs from then on, until
+    /// [`take_recording`](Self::take_recording). Each reset restarts the recording.
     ///
     /// # Errors
     /// If a port is attached, or the reset fails.
@@ -118,7 +118,7 @@ impl SimBoard {
             .with_idle_chip(self.number, "record", Chip::record)
     }
 
-    /// What was recorded since the last reset; ends recording.
+    /// The recording since the last reset; ends recording.
     ///
     /// # Errors
     /// If a port is attached, or nothing is being recorded.
@@ -129,13 +129,14 @@ impl SimBoard {
             })
     }
 
-    /// Plays a recording of the same model to a fresh instance in a bare C++ loop, for at most as many cycles as were
-    /// recorded. Node memory is what it was at the start, with all of the recorded writes applied before it.
+    /// Plays a recording of the same model to a fresh instance in a bare C++ loop, for at most the
+    /// recorded number of cycles. Node memory has its contents of the start, with all recorded
+    /// writes applied beforehand.
     ///
-    /// Nothing of this board changes; time is taken around the loop alone.
+    /// This board does not change. The time is that of the loop alone.
     ///
     /// # Errors
-    /// If the recording is of another model, or the model does something else than it did.
+    /// If the recording is of another model, or the model behaves differently.
     pub fn replay(&self, recording: &BoardRecording, cycles: u64) -> Result<Replay, Error> {
         let options = Options {
             waves: None,
@@ -159,7 +160,8 @@ impl Board for SimBoard {
         self.clockwork.name(self.number)
     }
 
-    /// Takes no time; while a run is under way, the value is that of whenever time happens to stand still next.
+    /// Takes no time. During a run, the value is that of the next instant at which time stands
+    /// still.
     fn read32(&self, offset: PageOffset) -> Result<u32, Error> {
         check_register(offset, self.name())?;
         self.clockwork
@@ -167,7 +169,7 @@ impl Board for SimBoard {
             .map_err(|error| error.on(self.name()))
     }
 
-    /// Takes no time: it is over the bus, before cycle 0.
+    /// Takes no time: the access is over the bus, before cycle 0.
     fn write32(&self, offset: PageOffset, value: u32) -> Result<(), Error> {
         check_register(offset, self.name())?;
         self.clockwork

@@ -15,8 +15,8 @@ use crate::log::files;
 use crate::seats::SEATS;
 use crate::{CosimError, LinkFigures, LoggedPacket, Options, Shape, SimBoard};
 
-/// Boards of one model under one time, joined by links; a board alone is one too. See the [crate](crate) for how time
-/// moves.
+/// Boards of one model that share one time, joined by links; or a single board. See the
+/// [crate](crate) for how time moves.
 pub struct SimCluster {
     name: String,
     clockwork: Arc<Clockwork>,
@@ -27,12 +27,13 @@ pub struct SimCluster {
 }
 
 impl SimCluster {
-    /// Boards over a model of one's own, with the ports of `hw/dpi/sim_top.sv`; they have been reset. Of the options,
-    /// those that concern how a model is built count for nothing here.
+    /// Boards over the given model, which has the ports of `hw/dpi/sim_top.sv`. The boards have
+    /// been reset. Options that concern the build of a model have no effect.
     ///
     /// # Errors
-    /// If the model lacks a port or a memory, has more or fewer links than a board of the topology, fails, or does not
-    /// become ready; or if there are more ranks than can be told apart.
+    /// If the model lacks a port or a memory, has more or fewer links than a board of the topology,
+    /// fails, or does not become ready; or if there are more ranks than the packet header can
+    /// number.
     pub fn with_model(
         name: &str,
         model: &Model,
@@ -125,7 +126,7 @@ impl SimCluster {
         &self.topology
     }
 
-    /// What their links do to phits.
+    /// Latency and rate of their links.
     #[must_use]
     pub fn link_figures(&self) -> LinkFigures {
         self.options.link_figures()
@@ -137,16 +138,16 @@ impl SimCluster {
         &self.options
     }
 
-    /// Threads that step the boards; what happens on them does not depend on it.
+    /// Number of threads that step the boards. Results do not depend on it.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// The same boards as the library wants them.
+    /// The same boards in the library's type.
     ///
     /// # Errors
-    /// None that is known of: there are as many boards as the topology has.
+    /// None are known: the number of boards is that of the topology.
     pub fn cluster(&self) -> Result<Cluster, Error> {
         let boards = self.boards.iter().cloned();
         let boards: Vec<Arc<dyn Board>> = boards.map(|board| board as Arc<dyn Board>).collect();
@@ -156,13 +157,14 @@ impl SimCluster {
         Cluster::new(boards, self.topology)
     }
 
-    /// Cycles that all boards have done since the last reset, together.
+    /// Total of cycles of all boards since the last reset.
     #[must_use]
     pub fn board_cycles(&self) -> u64 {
         self.boards.iter().map(|board| board.now()).sum()
     }
 
-    /// Cycles that the boards have skipped since they were opened, together: their state stayed the same and nothing was due.
+    /// Total of cycles that the boards have skipped since they were opened, because their state
+    /// stayed the same and nothing was due.
     #[must_use]
     pub fn skipped_cycles(&self) -> u64 {
         (0..self.boards.len())
@@ -170,7 +172,7 @@ impl SimCluster {
             .sum()
     }
 
-    /// Digest of all boards' traffic since the last reset, what they sent each other included.
+    /// Digest of all boards' traffic since the last reset, including the links.
     #[must_use]
     pub fn traffic_digest(&self) -> u32 {
         combined(
@@ -180,21 +182,23 @@ impl SimCluster {
         )
     }
 
-    /// Digest of what boards sent each other since the last reset.
+    /// Digest of the links' traffic since the last reset.
     #[must_use]
     pub fn link_digest(&self) -> u32 {
         combined(self.boards.iter().filter_map(|board| board.link_digest()))
     }
 
-    /// The packets that the boards' logs hold, oldest first: those on the coprocessors' streams and on the links. A
-    /// packet is shown as a line of text. None without a log (options `log`, `trace` and `packets`).
+    /// The packets in the boards' logs, oldest first: those on the coprocessors' streams and on the
+    /// links. A packet is shown as a line of text. None without a log (options `log`, `trace` and
+    /// `packets`).
     #[must_use]
     pub fn packets(&self) -> Vec<LoggedPacket> {
         self.clockwork.packets()
     }
 
-    /// Writes the timeline and the packet log to the files that options `trace` and `packets` name. That happens by
-    /// itself when the boards are closed, and when a run ends because a rank died or is away or a model failed.
+    /// Writes the timeline and the packet log to the files that options `trace` and `packets` name.
+    /// The files are also written when the boards are closed, and when a run ends because a rank
+    /// died or is away or a model failed.
     ///
     /// # Errors
     /// If there is no log, or a file can't be written.
@@ -202,8 +206,8 @@ impl SimCluster {
         self.clockwork.write_logs()
     }
 
-    /// What of the boards' model was at work since they were opened, whatever resets and failures there were: the counts of
-    /// all boards together (option `coverage`). Takes no time, and may be asked for again.
+    /// Coverage of the model since the boards were opened, across resets and failures: the counts
+    /// of all boards together (option `coverage`). Takes no time, and may be called repeatedly.
     ///
     /// # Errors
     /// If the model was built without coverage, or the counts can't be read.
@@ -215,8 +219,9 @@ impl SimCluster {
         Ok(coverage)
     }
 
-    /// Lets that many cycles pass on every board, with no rank attached; gives how long it took. Boards that have been
-    /// left in the middle of a window catch up with the one that is farthest.
+    /// Lets this number of cycles pass on every board, with no rank attached. Returns the
+    /// wall-clock time. Boards that stopped in the middle of a window catch up with the most
+    /// advanced board.
     ///
     /// # Errors
     /// If a port is attached, or a model fails.
@@ -233,7 +238,7 @@ fn combined(digests: impl Iterator<Item = u32>) -> u32 {
     hasher.finalize()
 }
 
-/// The file of a board: its number goes before the extension.
+/// The file of a board: the name with the board's number before the extension.
 fn numbered(file: &Path, board: u32) -> PathBuf {
     let extension = match file.extension() {
         Some(extension) => format!("{board}.{}", extension.to_string_lossy()),

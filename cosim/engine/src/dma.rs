@@ -1,7 +1,7 @@
 //! The AXI4 master of a host link: transfers to and from node memory.
 //!
-//! One engine for each direction, as an XDMA with one channel each has; each serves its transfers in the order of their
-//! calls, one burst at a time.
+//! There is one engine for each direction, like an XDMA with one channel each. An engine serves
+//! transfers in the order of their calls, one burst at a time.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Where the hardware's sources come from.
+//! The origin of the hardware's sources.
 
 use std::env;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::CosimError;
 /// The environment variable that names a clone of Alcor's repository, whose hardware is simulated.
 pub const ROOT_VARIABLE: &str = "ALCOR_ROOT";
 
-/// Where configurations and SystemVerilog are read from.
+/// The origin of configurations and SystemVerilog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Hardware {
@@ -25,8 +25,8 @@ pub enum Hardware {
 }
 
 impl Hardware {
-    /// The clone that `ALCOR_ROOT` names, if the variable is set; else the nearest folder, from the current one upwards,
-    /// that has `hw/core/configs.toml`; else what the program carries.
+    /// The clone that `ALCOR_ROOT` names, if the variable is set; else the nearest folder, from the
+    /// current one upwards, that has `hw/core/configs.toml`; else the copy in the program.
     ///
     /// # Errors
     /// If `ALCOR_ROOT` names a folder without `hw/core/configs.toml`.
@@ -83,7 +83,8 @@ impl Hardware {
         })
     }
 
-    /// The sources of a simulated board. A model's key in the cache covers their names, texts and order, and no path.
+    /// The sources of a simulated board. A model's key in the cache covers their names, texts and
+    /// order, and no path.
     pub(crate) fn sources(
         &self,
         read: impl FnMut(&str) -> Result<String, CosimError>,
@@ -108,8 +109,8 @@ impl fmt::Display for Hardware {
     }
 }
 
-/// The sources of `core`, one whole board, in the order of compilation, and the folders of what they include; `root` is
-/// that of a clone of the repository.
+/// The sources of `core`, one whole board, in the order of compilation, and the folders of what
+/// they include; `root` is that of a clone of the repository.
 ///
 /// # Errors
 /// If a list of sources can't be read.

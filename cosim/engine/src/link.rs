@@ -1,4 +1,5 @@
-//! The PCIe link of a profile with latencies: what the host asked for travels through it to the AXI pins.
+//! The PCIe link of a profile with latencies: what the host asked for travels through it to the AXI
+//! pins.
 
 use crate::axi::{Access, Answer, LiteIn, LiteMaster, LiteOut};
 use crate::dma::{DmaIn, DmaMaster, DmaOut, Done};
@@ -69,7 +70,8 @@ impl Link {
         self.lite.due(now).min(self.dma.due(now))
     }
 
-    /// An edge: takes the AXI pins of the cycle that ends, gives those of the cycle that begins, and what came back.
+    /// An edge: takes the AXI pins of the cycle that ends, gives those of the cycle that begins,
+    /// and what came back.
     pub(crate) fn tick(
         &mut self,
         now: u64,

@@ -1,7 +1,7 @@
-//! What happened on a board, kept for a timeline and a packet log.
+//! The log of a board's activity, for a timeline and a packet log.
 //!
-//! The log is a ring: of what is beyond its limit, the oldest goes. What is noted here costs no simulated time, and
-//! where no log is kept the mailbox has none: a branch at each of its calls.
+//! The log is a ring: beyond its limit, the oldest records are dropped. Logging costs no simulated
+//! time. Without a log, the mailbox has none, and each of its calls costs a branch.
 
 pub(crate) mod chrome;
 pub(crate) mod files;
@@ -18,7 +18,7 @@ use alcor_abi::{CQ_ENTRY_BYTES, packets::net_low};
 use crate::Shape;
 use crate::mailbox::Want;
 
-/// Records that are kept of each board unless option `log` says otherwise.
+/// Default number of records that are kept of each board.
 pub(crate) const RECORDS: usize = 1 << 18;
 /// Words that are kept beside each record, on average.
 const WORDS_PER_RECORD: usize = 16;
@@ -37,7 +37,7 @@ const RING: usize = 2;
 /// Virtual channels of a link.
 const CHANNELS: usize = 8;
 
-/// Something that happened, in cycles `from` to `to`, the last not among them.
+/// An activity in cycles `from` to `to`, without the latter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record {
     /// How many resets there were before it.
@@ -49,7 +49,7 @@ pub(crate) struct Record {
     words: u32,
 }
 
-/// What happened. Ranks are those of the board.
+/// The kind of an activity. Ranks are local ranks of the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
     /// The library was called.
@@ -83,8 +83,8 @@ pub(crate) enum What {
     Interrupt { rank: u8, is_raised: bool },
     /// A packet on a coprocessor's stream; its words are the beats.
     Packet { stream: u8, is_whole: bool },
-    /// A packet on a link, of which the neighbour sees the first phit in cycle `arrives` and the last one before
-    /// `arrived`; its words are those of its phits that count.
+    /// A packet on a link, of which the neighbour sees the first phit in cycle `arrives` and the
+    /// last one before `arrived`; its words are those of its phits that count.
     Hop {
         port: u8,
         channel: u8,
@@ -95,8 +95,8 @@ pub(crate) enum What {
         arrived: u64,
         is_whole: bool,
     },
-    /// Beats were written to node memory one behind the other; its words are, for each beat, the cycle after `from` and
-    /// how many words it had.
+    /// Beats were written to node memory one behind the other; its words are, for each beat, the
+    /// cycle after `from` and how many words it had.
     Write { rank: u8, writer: u8, address: u32 },
     /// An entry was written to the completion ring: its words 0 and 2.
     Completion { rank: u8, entry: u32, tag: u32 },
@@ -219,8 +219,8 @@ impl Log {
         }
     }
 
-    /// The records, oldest first in the order of their ends, each with its words; and those that have not ended, up
-    /// to `now`.
+    /// The records, oldest first in the order of their ends, each with its words; and those that
+    /// have not ended, up to `now`.
     pub(crate) fn each(&self, now: u64, mut tell: impl FnMut(&Record, &[u32])) {
         let mut words = self.words.iter().copied();
         let mut buffer = Vec::new();
@@ -262,7 +262,7 @@ impl Log {
         self.limit
     }
 
-    /// Changes with everything that is noted.
+    /// Changes with every record.
     pub(crate) fn version(&self) -> u64 {
         self.pushed
     }
@@ -317,7 +317,8 @@ impl Log {
         self.push(self.record(now, now, what), &[]);
     }
 
-    /// What the library says of an operation. `ahead` register writes of the rank's come before the next one.
+    /// What the library says of an operation. `ahead` register writes of the rank's come before the
+    /// next one.
     #[cold]
     pub(crate) fn note(&mut self, rank: usize, now: u64, ahead: usize, note: Note) {
         match note {
@@ -489,8 +490,8 @@ impl Log {
         }
     }
 
-    /// Node memory was written to in cycle `cycle`: `words` from word address `address` on, of which `first` is the
-    /// first.
+    /// Node memory was written to in cycle `cycle`: `words` from word address `address` on, of
+    /// which `first` is the first.
     #[cold]
     pub(crate) fn written(
         &mut self,

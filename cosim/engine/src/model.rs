@@ -23,7 +23,8 @@ const NO_ASSERTIONS: &str = "ALCOR_NO_ASSERTIONS";
 /// The macro with which the guards of the sources are always true, as in hardware.
 const NO_GUARDS: &str = "ALCOR_NO_GUARDS";
 
-/// The DPI imports of `sim_top`, in the order of their numbers; boards without links lack the last two.
+/// The DPI imports of `sim_top`, in the order of their numbers; boards without links lack the last
+/// two.
 const DPI: [&str; 6] = [
     "alcor_host_tick",
     "alcor_monitor",
@@ -45,8 +46,8 @@ pub(crate) const LINK_SEND: usize = 4;
 /// Number of the import that brings what comes in on the links.
 pub(crate) const LINK_RECV: usize = 5;
 
-/// Registers that count cycles whatever happens, by module. Output `phased_o` of `sim_top` says when the last three of them
-/// may decide something; the others are only read.
+/// Registers that count cycles whatever happens, by module. Output `phased_o` of `sim_top` says
+/// when the last three of them may decide something; the others are only read.
 const COUNTERS: [(&str, &str); 6] = [
     ("board_registers", "cycle_q"),
     ("rma_registers", "epoch_timer_q"),
@@ -276,8 +277,8 @@ impl Project {
         Ok(recipe.build(&self.hardware.toolchain()?)?)
     }
 
-    /// The names in the cache of the models of all configurations, with and without waves, coverage, assertions and
-    /// guards, and for either way to compile them.
+    /// The names in the cache of the models of all configurations, with and without waves,
+    /// coverage, assertions and guards, and for either way to compile them.
     pub(crate) fn entry_names(&self) -> Result<Vec<String>, CosimError> {
         let toolchain = self.hardware.toolchain()?;
         let mut names = Vec::new();

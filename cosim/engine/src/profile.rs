@@ -1,8 +1,8 @@
-//! Host port profiles: what stands between host code and a board's pins.
+//! Host port profiles: the cost of host accesses.
 
 use std::fmt;
 
-/// What a host access costs.
+/// The cost of host accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
     /// One register write per cycle and rank; nothing else costs time.
@@ -52,11 +52,13 @@ impl fmt::Display for Profile {
 
 /// Latencies of a host port, in cycles at 250 MHz (4 ns).
 ///
-/// A link's rate is not among them: the DMA port of the board is 32 bits wide, 1 GB/s at 250 MHz, which is far below
-/// the 12.8 GB/s or so that a Gen3 x16 link carries as payload, so the port is what binds.
+/// The rate of the link is not included: the DMA port of the board is 32 bits wide, 1 GB/s at 250
+/// MHz, which is far below the payload of about 12.8 GB/s of a Gen3 x16 link. So the port is the
+/// limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figures {
-    /// From a store, or a read request, that leaves the host to its first cycle on the AXI4-Lite pins.
+    /// From a store, or a read request, that leaves the host to its first cycle on the AXI4-Lite
+    /// pins.
     pub downstream: u64,
     /// From a read's data on the AXI4-Lite pins to the load that returns.
     pub upstream: u64,
@@ -66,7 +68,7 @@ pub struct Figures {
     pub interrupt: u64,
 }
 
-/// The figures of profile `gen3x16`. The one place where they stand.
+/// The figures of profile `gen3x16`, defined here alone.
 ///
 /// | figure | ns | cycles | where it comes from |
 /// |---|---|---|---|

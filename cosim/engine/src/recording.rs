@@ -1,10 +1,12 @@
-//! What a board was told, to be told again without a library: what a model costs by itself.
+//! Recordings of a board's inputs. Played back without the library, they show the speed of the
+//! model alone.
 
 use std::time::Duration;
 
 use crate::chip::MemoryWrite;
 
-/// All that the host's side told a board from a reset on; see [`SimBoard::record`](crate::SimBoard::record).
+/// All inputs of a board from the host since a reset; see
+/// [`SimBoard::record`](crate::SimBoard::record).
 #[derive(Debug, Clone)]
 pub struct BoardRecording {
     pub(crate) calls: verimodel::Recording,
@@ -23,7 +25,7 @@ impl BoardRecording {
         self.cycles
     }
 
-    /// Calls in which the model was told something, and their number of all.
+    /// Number of calls with an input for the model, and of all calls.
     #[must_use]
     pub fn calls(&self) -> (u64, u64) {
         (self.calls.iter().count() as u64, self.calls.calls())
@@ -37,11 +39,11 @@ impl BoardRecording {
     }
 }
 
-/// What a replay took.
+/// The result of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Replay {
     /// Cycles that were clocked.
     pub cycles: u64,
-    /// How long the bare loop took.
+    /// Wall-clock time of the bare loop.
     pub elapsed: Duration,
 }

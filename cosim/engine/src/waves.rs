@@ -1,10 +1,10 @@
-//! Which cycles of a run are traced.
+//! The cycles of a run that are traced.
 
 use std::path::PathBuf;
 
 use crate::Options;
 
-/// What is to be done with the trace at a point in time.
+/// An action on the trace at a point in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// Start it.
@@ -13,7 +13,7 @@ pub(crate) enum Turn {
     Off,
 }
 
-/// A trace of one stretch of time; later resets don't bring it back.
+/// A trace of one time span. Later resets do not restart it.
 #[derive(Debug)]
 pub(crate) struct Waves {
     file: Option<PathBuf>,

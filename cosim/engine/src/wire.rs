@@ -1,8 +1,9 @@
 //! The links between boards: phits under a latency and a rate, and credits the other way.
 //!
-//! What a board drives in cycle `t` its neighbour sees in cycle `t + latency`, so boards need to agree only once in
-//! `latency - 1` edges: what is sent in one such window arrives in a later one. Within a window a board works on its own
-//! ends alone; [`Wires::exchange`] carries what they have sent to the other ends between windows.
+//! A board's output in cycle `t` reaches its neighbour in cycle `t + latency`. So boards need to
+//! synchronise only once in `latency - 1` edges: output of one such window arrives in a later
+//! window. Within a window a board uses its own ends alone. [`Wires::exchange`] carries their
+//! output to the other ends between windows.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -22,7 +23,7 @@ const MBPS_PER_BIT: u64 = 250;
 /// Phits that credits allow on a link: of each of six channels, a buffer.
 const PHITS_BY_CREDITS: usize = 6 * 256;
 
-/// What a link between boards does to a phit.
+/// Latency and rate of a link between boards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkFigures {
     /// Cycles from a board's pins to its neighbour's, 2 or more.
@@ -62,7 +63,7 @@ struct Credit {
     channel: u32,
 }
 
-/// What is on its way through one direction of a link.
+/// Phits and credits under way in one direction of a link.
 struct Queues {
     phits: VecDeque<Phit>,
     credits: VecDeque<Credit>,
@@ -174,8 +175,8 @@ impl Ends {
             .fold(NEVER, u64::min)
     }
 
-    /// Takes what the board drove in the cycle that ends at `now`. Tells of each phit: port, channel, the cycle in which it
-    /// arrives, and its words.
+    /// Takes what the board drove in the cycle that ends at `now`. Tells of each phit: port,
+    /// channel, the cycle in which it arrives, and its words.
     pub(crate) fn send(
         &mut self,
         now: u64,
@@ -269,7 +270,8 @@ impl Wires {
         }
     }
 
-    /// Carries what boards have sent to the other ends. `with` gives a board's ends to what it is called with.
+    /// Carries what boards have sent to the other ends. `with` gives a board's ends to what it is
+    /// called with.
     pub(crate) fn exchange(&mut self, mut with: impl FnMut(usize, &mut dyn FnMut(&mut Ends))) {
         let hands = &mut self.hands;
         for &(board, port, other, back) in &self.ends {
@@ -303,7 +305,8 @@ mod tests {
         call
     }
 
-    /// Boards 0 and 1 of a ring of two, of which board 0 sends `calls`; gives the edges at which port 1 of board 1 hears.
+    /// Boards 0 and 1 of a ring of two, of which board 0 sends `calls`; gives the edges at which
+    /// port 1 of board 1 hears.
     fn edges(phit_bits: u32, figures: LinkFigures, sent: &[u64]) -> Vec<u64> {
         let topology = Topology::torus(&[2]).unwrap();
         let mut wires = Wires::new(&topology, figures);

@@ -1,27 +1,27 @@
-//! What is new of a test.
+//! Differences of a test from earlier runs.
 
 use std::fmt;
 
-/// What is new of a test.
+/// The difference of a test from its last result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// It fails, and did not.
+    /// It fails, and did not fail before.
     NewlyFailing,
-    /// It passes, and did not.
+    /// It passes, and did not pass before.
     NewlyPassing,
-    /// The board can't run it, and could.
+    /// The board can't run it, and could before.
     NewlySkipped,
-    /// It passed then and now, in other numbers of cycles.
+    /// It passed before and now, with different cycle counts.
     Cycles {
-        /// Then.
+        /// Cycles before.
         before: u64,
-        /// Now.
+        /// Cycles now.
         now: u64,
     },
 }
 
 impl Change {
-    /// What changes of cycles are called.
+    /// The name of changes of cycle counts.
     pub const CYCLES: &str = "cycles";
 
     /// In one or two words.

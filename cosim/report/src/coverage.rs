@@ -1,4 +1,4 @@
-//! What of the hardware the tests have exercised.
+//! The section on coverage.
 
 use std::collections::BTreeMap;
 

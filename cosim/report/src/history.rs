@@ -1,4 +1,4 @@
-//! The runs that are remembered.
+//! The section on stored runs.
 
 use maud::{Markup, html};
 

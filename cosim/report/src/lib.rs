@@ -1,8 +1,6 @@
-//! The page that `alcor regress --report` leaves: [`Page`] is what there is to show, [`Page::render`] makes one HTML
-//! file of it that needs no other file, no network and no script.
-//!
-//! The crate knows nothing of boards and tests: whoever runs them fills the structs. All text in them is taken for
-//! text, whatever stands in it, but for the pictures, which are SVG.
+//! The page of `alcor regress --report`. [`Page`] holds the data, [`Page::render`] makes one HTML
+//! file that needs no other file, no network and no script. The crate knows nothing of boards and
+//! tests: the caller fills the structs. All text is escaped, except the pictures, which are SVG.
 //!
 //! ```
 //! use alcor_report::{Ending, Page, Run, Test};
@@ -32,68 +30,68 @@ use serde::{Deserialize, Serialize};
 pub use change::Change;
 pub use overview::{Overview, OverviewRow};
 
-/// All that the page shows.
+/// The data of the page.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
-    /// What was run.
+    /// The run.
     pub run: Run,
-    /// What came of it, in the order of the suite; the repetitions of a test follow each other.
+    /// The tests, in the order of the suite; the repetitions of a test follow each other.
     pub tests: Vec<Test>,
-    /// Whether runs are remembered, and this one was compared with those before.
+    /// Whether runs are stored, and this run was compared with earlier ones.
     pub remembers: bool,
-    /// What it was compared with.
+    /// The earlier results that it was compared with.
     pub comparison: Comparison,
-    /// The runs that are remembered, the oldest first, this one among them.
+    /// The stored runs, the oldest first, including this one.
     pub history: Vec<PastRun>,
-    /// What of the hardware the tests have exercised.
+    /// Coverage of the hardware.
     pub coverage: Option<Coverage>,
-    /// The command that records coverage; none where the backend has no model to record it of.
+    /// The command that records coverage; none if the backend has no model.
     pub coverage_command: Option<String>,
-    /// The benchmarks' last figures.
+    /// The last values of the benchmarks.
     pub benches: Vec<Bench>,
     /// Benchmarks that were never run, by the commands that run them.
     pub missing_benches: Vec<String>,
 }
 
-/// What was run.
+/// A run.
 #[derive(Debug, Clone, Default)]
 pub struct Run {
     /// The URI of the board.
     pub backend: String,
-    /// How thorough it was.
+    /// The tier.
     pub tier: String,
     /// The seeds, in words.
     pub seeds: String,
-    /// Which part of the tests, of how many, where others run the rest.
+    /// The part of the tests and the number of parts, if the run is a shard.
     pub part: Option<String>,
-    /// Boards that ran tests at once.
+    /// Number of boards that ran tests in parallel.
     pub jobs: usize,
     /// The source revision.
     pub revision: String,
-    /// When it ended: seconds since 1970.
+    /// End of the run, in seconds since 1970.
     pub ended: u64,
-    /// How long its tests took by the wall clock, from the start of the first to the end of the last.
+    /// Wall-clock time from the start of the first test to the end of the last.
     pub elapsed: Duration,
-    /// How long it took to open the first board, with the build of its model.
+    /// Time to open the first board, with the build of its model.
     pub opening: Duration,
     /// The digest of all traffic.
     pub digest: String,
-    /// The command that does it again.
+    /// The command that repeats the run.
     pub command: String,
 }
 
-/// How a test ended.
+/// The result of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ending {
-    /// It did what it should.
+    /// It passed.
     Passed,
-    /// It did not.
+    /// It failed.
     Failed,
     /// The board can't run it.
     #[default]
     Skipped,
-    /// The run ended before it did, or had no board for it.
+    /// The run ended before the test, or had no board for it.
     NotRun,
 }
 
@@ -121,67 +119,67 @@ impl Ending {
 /// A test.
 #[derive(Debug, Clone, Default)]
 pub struct Test {
-    /// Its name; what stands before the first dot is its module.
+    /// Its name; the part before the first dot is its module.
     pub name: String,
-    /// How it ended.
+    /// Its result.
     pub ending: Ending,
     /// The run's seed, or the repetition's.
     pub run_seed: u64,
     /// The test's own seed.
     pub seed: u64,
-    /// Cycles that its runs took.
+    /// Cycles of its runs.
     pub cycles: u64,
-    /// How long it took by the wall clock.
+    /// Wall-clock time.
     pub time: Duration,
     /// Why it failed or was skipped.
     pub message: Option<String>,
-    /// The command that runs it again, of one that failed.
+    /// The command that repeats it, if it failed.
     pub repeat: Option<String>,
-    /// What is new of it.
+    /// The difference from earlier runs.
     pub change: Option<Change>,
-    /// How it ended in the runs that are remembered, the oldest first, this one last.
+    /// Its results in the stored runs, the oldest first, this one last.
     pub earlier: Vec<Ending>,
-    /// What was found out about its failure.
+    /// The explanation of its failure.
     pub explanation: Option<Explanation>,
 }
 
-/// What was found out about a failure.
+/// The explanation of a failure.
 #[derive(Debug, Clone, Default)]
 pub struct Explanation {
-    /// What was left.
+    /// The files.
     pub files: Vec<File>,
-    /// What could not be found out, or is strange.
+    /// Remarks on missing or contradictory findings.
     pub notes: Vec<String>,
-    /// Who waits for whom, of a hang.
+    /// For a hang: who waits for whom.
     pub waits: Option<String>,
 }
 
-/// A file that was left.
+/// A file of an explanation.
 #[derive(Debug, Clone, Default)]
 pub struct File {
     /// Its path, from the page's folder.
     pub path: String,
-    /// What it has.
+    /// Its contents.
     pub what: String,
 }
 
-/// What the run was compared with.
+/// The results that the run was compared with.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Comparison {
-    /// Tests that an earlier run has run, too.
+    /// Number of tests with an earlier result.
     pub compared: usize,
-    /// Tests of which no earlier run is remembered.
+    /// Number of tests without an earlier result.
     pub unknown: usize,
-    /// When the latest of the earlier runs ended: seconds since 1970.
+    /// End of the latest of the earlier runs, in seconds since 1970.
     pub latest: Option<u64>,
 }
 
-/// A run that is remembered.
+/// A stored run.
 #[derive(Debug, Clone, Default)]
 pub struct PastRun {
-    /// When it ended: seconds since 1970.
+    /// End of the run, in seconds since 1970.
     pub ended: u64,
-    /// How thorough it was.
+    /// The tier.
     pub tier: String,
     /// Tests that passed.
     pub passed: usize,
@@ -191,20 +189,20 @@ pub struct PastRun {
     pub skipped: usize,
     /// Cycles of all tests.
     pub cycles: u64,
-    /// Time of all tests together.
+    /// Total time of all tests.
     pub time: Duration,
 }
 
-/// What of the hardware the tests have exercised.
+/// Coverage of the hardware.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Coverage {
     /// The modules of the hardware.
     pub modules: Vec<Module>,
-    /// What the hardware's authors want to see happen.
+    /// Cover points: conditions that tests should reach.
     pub points: Vec<Point>,
 }
 
-/// How much of a module was exercised.
+/// The coverage of a module.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Module {
     /// Its name.
@@ -215,21 +213,21 @@ pub struct Module {
     pub lines: Hit,
     /// Branches.
     pub branches: Hit,
-    /// Edges of bits, up and down.
+    /// Bit toggles, up and down.
     pub toggles: Hit,
 }
 
-/// So many of so many.
+/// A part and a total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Hit {
-    /// Those that were exercised.
+    /// The covered number.
     pub hit: u64,
-    /// All that there are.
+    /// The total number.
     pub of: u64,
 }
 
 impl Hit {
-    /// A share of one; none where there is nothing to exercise.
+    /// The share from 0 to 1; none if the total is 0.
     #[must_use]
     pub fn share(self) -> Option<f64> {
         (self.of > 0).then(|| self.hit as f64 / self.of as f64)
@@ -248,61 +246,61 @@ impl std::iter::Sum for Hit {
 /// A functional cover point.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Point {
-    /// The module, or whatever else its kind belongs to.
+    /// Its group, for example a module.
     pub group: String,
     /// Its name.
     pub name: String,
-    /// The module that it stands in.
+    /// Its module.
     pub module: String,
-    /// How often it happened.
+    /// Its number of hits.
     pub hits: u64,
 }
 
-/// A benchmark's last figures.
+/// The last values of a benchmark.
 #[derive(Debug, Clone, Default)]
 pub struct Bench {
     /// Its name.
     pub name: String,
     /// The configuration of the hardware.
     pub config: String,
-    /// The figures' unit.
+    /// The unit of the values.
     pub unit: String,
     /// The source revision.
     pub revision: String,
-    /// When it was run: seconds since 1970.
+    /// Time of the run, in seconds since 1970.
     pub ended: u64,
-    /// The command that runs it again.
+    /// The command that repeats it.
     pub command: String,
-    /// When it was run before: seconds since 1970.
+    /// Time of the run before, in seconds since 1970.
     pub before: Option<u64>,
-    /// Figures.
+    /// The values.
     pub rows: Vec<Row>,
-    /// Pictures of them.
+    /// Plots of the values.
     pub plots: Vec<Plot>,
 }
 
-/// A figure of a benchmark.
+/// A value of a benchmark.
 #[derive(Debug, Clone, Default)]
 pub struct Row {
-    /// What it is of.
+    /// Its name.
     pub name: String,
-    /// What was measured.
+    /// The measured value.
     pub measured: f64,
-    /// The paper's figure.
+    /// The paper's value.
     pub paper: Option<f64>,
-    /// The physical bound.
+    /// The physical limit.
     pub limit: Option<f64>,
-    /// What was measured in the run before.
+    /// The value of the run before.
     pub before: Option<f64>,
-    /// What else is to be said.
+    /// A note.
     pub note: Option<String>,
 }
 
 /// A picture.
 #[derive(Debug, Clone, Default)]
 pub struct Plot {
-    /// What it shows.
+    /// Its caption.
     pub title: String,
-    /// The picture, which stands in the page as it is.
+    /// The picture as SVG, inserted unchanged.
     pub svg: String,
 }

@@ -1,4 +1,4 @@
-//! The page of a run on several backends, which leads to a page of each.
+//! The page of a run on several backends, with links to their pages.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use maud::{DOCTYPE, PreEscaped, html};
 
 use crate::text::{count, date, grouped, seconds};
 
-/// Failures of a backend that the page names; it counts the others.
+/// Number of failures of a backend that the page lists; it counts the others.
 const NAMED: usize = 20;
 
-/// All that the page shows.
+/// The data of the page.
 #[derive(Debug, Clone, Default)]
 pub struct Overview {
     /// The source revision.
     pub revision: String,
     /// When the run ended: seconds since 1970.
     pub ended: u64,
-    /// How long the run took by the wall clock.
+    /// Wall-clock time of the run.
     pub elapsed: Duration,
     /// The backends, in the order in which they were named.
     pub rows: Vec<OverviewRow>,
@@ -41,7 +41,7 @@ pub struct OverviewRow {
     pub skipped: usize,
     /// Tests that were not run.
     pub not_run: usize,
-    /// Why the first of them was not.
+    /// The reason for the first of them.
     pub reason: Option<String>,
     /// Cycles of all tests.
     pub cycles: u64,

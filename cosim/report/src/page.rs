@@ -5,16 +5,16 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::text::{count, date, decimal, grouped, percent, seconds};
 use crate::{Change, Ending, Hit, Page};
 
-/// A section: its anchor, what it is called in the table of contents, and what it has.
+/// A section: its anchor, its title in the table of contents, and its contents.
 pub(crate) struct Section {
     pub id: &'static str,
     pub title: &'static str,
-    /// What stands beside the title in the table of contents.
+    /// The text beside the title in the table of contents.
     pub beside: Option<String>,
     pub body: Markup,
 }
 
-/// What a reader wants to know first.
+/// The overall result.
 struct Verdict {
     /// Its colour.
     class: &'static str,
@@ -83,7 +83,7 @@ impl Page {
         sections
     }
 
-    /// How many tests ended so.
+    /// The number of tests with this result.
     pub(crate) fn ended(&self, ending: Ending) -> usize {
         self.tests
             .iter()
@@ -134,7 +134,7 @@ impl Page {
         Verdict { class, sign, text }
     }
 
-    /// The figures beside the verdict.
+    /// The numbers beside the overall result.
     fn tiles(&self) -> Markup {
         let cycles: u64 = self.tests.iter().map(|test| test.cycles).sum();
         let new = |words: &str| {

@@ -1,4 +1,4 @@
-//! The tests: failures, what is new, skips, the slowest, and all of them.
+//! The sections on tests: failures, differences, skips, the slowest, and all tests.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use crate::page::Section;
 use crate::text::{self, count, date, grouped, seconds};
 use crate::{Change, Comparison, Ending, Explanation, Page, Test};
 
-/// Failures, and changes of each kind, that the page tells of one by one.
+/// Number of failures, and of changes of each kind, that the page lists.
 const MOST: usize = 200;
-/// Tests in each chart of the slowest.
+/// Number of tests in each chart of the slowest.
 const SLOWEST: usize = 15;
 
-/// What is said where nothing is remembered.
+/// The text without a result store.
 pub(crate) const FORGETFUL: &str = "This run remembers nothing and is compared with nothing: it was told so by --no-store, or has no folder for it, which --store names.";
 
 impl Page {
@@ -187,7 +187,7 @@ impl Page {
         }
     }
 
-    /// Bars of the tests with the largest figures; none where all are nothing.
+    /// Bars of the tests with the largest values; none if all are zero.
     fn chart(
         &self,
         figure: impl Fn(&Test) -> f64,
@@ -266,7 +266,7 @@ impl Page {
         } }
     }
 
-    /// A test's name, and its seed where that tells it from others.
+    /// A test's name, with its seed if names are not unique.
     fn name(&self, test: &Test) -> String {
         let is_repeated = self
             .tests
@@ -278,12 +278,12 @@ impl Page {
         }
     }
 
-    /// What a failed test is found by.
+    /// The anchor of a failed test.
     fn anchor(&self, test: &Test) -> String {
         format!("{}-{}", test.name, test.run_seed)
     }
 
-    /// A test's name, which leads to its failure where there is one.
+    /// A test's name, with a link to its failure if there is one.
     fn link(&self, test: &Test) -> Markup {
         let name = self.name(test);
         html! {
@@ -293,7 +293,7 @@ impl Page {
     }
 }
 
-/// What stands before a name's first dot.
+/// The part of a name before its first dot.
 fn module(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }

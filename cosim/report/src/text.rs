@@ -1,10 +1,10 @@
-//! Figures as people read them.
+//! Numbers in readable form.
 
 use std::time::Duration;
 
 use chrono::DateTime;
 
-/// What stands where there is no figure.
+/// The text for a missing number.
 pub const NONE: &str = "–";
 
 /// A number with separators of thousands.
@@ -20,7 +20,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// A figure: whole numbers and large ones without decimals, the rest with three.
+/// A number: whole numbers and large ones without decimals, others with three.
 pub fn figure(value: f64) -> String {
     if !value.is_finite() {
         return NONE.to_owned();
@@ -32,7 +32,7 @@ pub fn figure(value: f64) -> String {
     decimal(value, decimals)
 }
 
-/// A number with so many decimals, and separators of thousands.
+/// A number with the given decimals, and separators of thousands.
 pub fn decimal(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
@@ -63,7 +63,7 @@ pub fn percent(share: Option<f64>) -> String {
     }
 }
 
-/// By how much something changed, in per cent.
+/// A change in per cent.
 pub fn change(before: f64, now: f64) -> String {
     let percent = (now / before - 1.0) * 100.0;
     match percent.is_finite() {
@@ -88,7 +88,7 @@ pub fn date(seconds: u64) -> String {
     )
 }
 
-/// So many of something, in the plural if need be.
+/// A number with its noun, in the plural if needed.
 pub fn count(number: usize, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {what}{plural}", grouped(number as u64))

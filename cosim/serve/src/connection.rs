@@ -85,7 +85,8 @@ fn answer(shared: &Shared, request: &Request) -> Result<Reply, Error> {
     }
 }
 
-/// Serves a rank until its port is gone or its process dies, which another thread watches for: this one may be waiting in the port.
+/// Serves a rank until its port is gone or its process dies, which another thread watches for: this
+/// one may be waiting in the port.
 fn host(
     channel: Channel,
     watched: &Channel,
@@ -136,7 +137,8 @@ struct Seat<'a> {
     shared: &'a Shared,
     board: &'a SimBoard,
     rank: u32,
-    /// Whether its port is gone, which is said before its process can know of it: the end of its connection is no death then.
+    /// Whether its port is gone, which is said before its process can know of it: the end of its
+    /// connection is no death then.
     is_free: AtomicBool,
 }
 
@@ -171,7 +173,8 @@ impl Guest<'_> {
                 shared.part(board, rank, port, end);
             }
             if result.is_err() && self.end.channel().is_gone() {
-                // The server has hung up to end: that is what the rank is to see, and not what its port makes of it.
+                // The server has hung up to end: that is what the rank is to see, and not what its
+                // port makes of it.
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             let result = result.map_err(|error| Fault::from(&error));

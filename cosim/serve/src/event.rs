@@ -1,18 +1,18 @@
-//! What a server tells whoever watches it.
+//! Events of a server.
 
 use std::fmt;
 
 use alcor::GlobalRank;
 
-/// Something that happened to a rank.
+/// An event of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A process has attached it.
+    /// A process has attached the rank.
     Attached(GlobalRank),
-    /// It has left the run in good order.
+    /// The rank has left the run properly.
     Left(GlobalRank),
-    /// Its connection ended before that.
+    /// The connection ended before the rank left.
     Died(GlobalRank),
 }
 

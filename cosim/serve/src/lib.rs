@@ -1,9 +1,10 @@
-//! Simulated boards for other processes: what is behind `shm:<name>`.
+//! Simulated boards for other processes: the server of `shm:<name>`.
 //!
-//! A [`Server`] has a [`SimCluster`](alcor_cosim::SimCluster) and a thread for each connection; one that attached a rank does with the
-//! [`SimBoard`](alcor_cosim::SimBoard)'s port what the rank's process asks for. So time stands still and moves by the same rules, and a process can't
-//! be told from a thread by any cycle count. The end of a connection before its port has left is a death, of which the boards are told at once, also when the rank
-//! was waiting.
+//! A [`Server`] has a [`SimCluster`](alcor_cosim::SimCluster) and a thread for each connection. The
+//! thread of an attached rank makes the calls of the rank's process on the port of the
+//! [`SimBoard`](alcor_cosim::SimBoard). So time stands still and moves by the same rules as for
+//! threads, with the same cycle counts. If a connection ends before its port has left, the rank
+//! counts as dead, and the boards are notified at once, even if the rank was waiting.
 //!
 //! ```no_run
 //! use alcor_cosim::CosimBackend;

@@ -1,4 +1,4 @@
-//! Who listens, and what all connections share.
+//! The listening server, and the state that all connections share.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,7 +15,7 @@ use alcor_shm::wire::Description;
 
 use crate::{Event, connection};
 
-/// Connections at once.
+/// Largest number of connections.
 const CONNECTIONS: usize = 1024;
 
 /// How long the end of a connection may take that is only to be noticed.
@@ -43,12 +43,12 @@ pub enum ServeError {
 
 alcor_errors::debug_as_text!(ServeError);
 
-/// What happens when all ranks of a run have gone.
+/// Whether a run follows when all ranks have left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Runs {
-    /// The first that attaches again begins the next run.
+    /// The next rank that attaches begins the next run.
     Many,
-    /// There is no other: a rank that comes too late learns who died.
+    /// No run follows: a rank that attaches too late gets an error that names the dead rank.
     One,
 }
 
@@ -60,7 +60,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes the boards ready for a run of that many ranks, and listens by that name, or by one that nobody else has.
+    /// Makes the boards ready for a run of this number of ranks, and listens under the given name,
+    /// or a unique name.
     ///
     /// # Errors
     /// When the name is taken, or the boards have fewer ranks.
@@ -109,7 +110,7 @@ impl Server {
         })
     }
 
-    /// What a program opens: `shm:<name>`.
+    /// The URI for programs: `shm:<name>`.
     #[must_use]
     pub fn uri(&self) -> String {
         format!("{}:{}", alcor_shm::ShmBackend::SCHEME, self.name)
@@ -127,7 +128,8 @@ impl Server {
         &self.shared.boards
     }
 
-    /// Tells the boards that a rank's process has ended: if it was still to attach, or to leave, its peers learn that it died.
+    /// Notifies the boards that a rank's process has ended. If the rank had yet to attach or to
+    /// leave, its peers get an error.
     pub fn ended(&self, rank: GlobalRank) {
         let per_board = self.shared.sim.boards()[0].shape().ranks;
         if let Some(board) = self.shared.sim.boards().get((rank.0 / per_board) as usize) {
@@ -137,7 +139,7 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Ends all connections: ranks that are attached learn that the simulator is gone.
+    /// Ends all connections. Attached ranks get an error that the simulator is gone.
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::SeqCst);
         // It waits for connections; this is one. If it fails, the listener has ended.
@@ -184,17 +186,17 @@ fn listen(listener: &UnixListener, shared: &Arc<Shared>) {
     });
 }
 
-/// How far the run is.
+/// The state of the run.
 struct Run {
     /// Ports that are attached.
     attached: u32,
     /// Whether the boards have been made ready since the last run.
     is_fresh: bool,
-    /// Who died first in the last run.
+    /// The rank that died first in the last run.
     dead: Option<(String, LocalRank)>,
 }
 
-/// What all connections share.
+/// The state that all connections share.
 pub(crate) struct Shared {
     pub(crate) sim: Arc<SimCluster>,
     boards: Cluster,
@@ -243,7 +245,8 @@ impl Shared {
         }
     }
 
-    /// Gives the connections of processes that are gone the time to end: who comes next is not to find their ports attached.
+    /// Gives the connections of processes that are gone the time to end: who comes next is not to
+    /// find their ports attached.
     fn settle(&self) {
         let start = Instant::now();
         while start.elapsed() < SETTLE && self.connections().values().any(Channel::is_gone) {
@@ -290,7 +293,8 @@ impl Shared {
         (self.watch)(Event::Died(global(board, rank)));
     }
 
-    /// Drops the port of a rank that has left, or of one that died, of which all have been told if its process did.
+    /// Drops the port of a rank that has left, or of one that died, of which all have been told if
+    /// its process did.
     pub(crate) fn part(&self, board: &SimBoard, rank: u32, port: Box<dyn Port>, end: End) {
         let mut run = self.run();
         match end {

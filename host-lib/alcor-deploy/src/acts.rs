@@ -1,4 +1,4 @@
-//! What the steps do.
+//! The actions of the steps.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -13,13 +13,13 @@ use crate::holders::holders;
 use crate::undo::{Undo, read_bridge, restore};
 use crate::{Deploy, Error, Event, Identity, Result, Step, locks};
 
-/// How often it is looked whether something has come.
+/// Interval of polling.
 const LOOK: Duration = Duration::from_millis(20);
 /// Bytes of the board's page.
 const PAGE: u64 = alcor_abi::PAGE_BYTES as u64;
 
 impl Deploy {
-    /// Does a step, of those behind the first four.
+    /// Does one of the steps after the first four.
     pub(crate) fn act(
         &self,
         step: Step,

@@ -1,4 +1,4 @@
-//! The sequence.
+//! The sequence of steps.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use crate::locks;
 use crate::undo::Undo;
 use crate::{Error, Failure, Job, Programmer, Result, Step, Undone};
 
-/// A deployment: which bitstream goes into which card, and how.
+/// A deployment: bitstream, card, programmer and settings.
 #[derive(Debug, Clone)]
 pub struct Deploy {
     /// The host.
@@ -21,20 +21,20 @@ pub struct Deploy {
     pub address: PciAddress,
     /// The folder of the build, with its manifest.
     pub build: PathBuf,
-    /// What configures the FPGA.
+    /// The programmer.
     pub programmer: Programmer,
     /// The serial number of the card's cable.
     pub serial: Option<String>,
-    /// Where files of the host lie.
+    /// Paths of the host.
     pub places: Places,
-    /// How long is waited.
+    /// Time limits.
     pub patience: Patience,
 }
 
 /// Where files of the host lie.
 #[derive(Debug, Clone)]
 pub struct Places {
-    /// Lock files; all who share a board have to name the same.
+    /// Lock files; all users of a board must use the same folder.
     pub locks: PathBuf,
     /// The kernel's list of processes.
     pub proc: PathBuf,
@@ -72,7 +72,7 @@ impl Default for Patience {
     }
 }
 
-/// What a deployment tells of itself.
+/// A progress report of a deployment.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -82,11 +82,11 @@ pub enum Event<'a> {
     Line(&'a str),
     /// A step is done.
     Done(Step),
-    /// Something was undone, or could not be.
+    /// A step was undone, or its undo failed.
     Undone(&'a Undone),
 }
 
-/// What is held in the middle of a deployment, and who is told of it.
+/// The state of a running deployment, and the receiver of its reports.
 pub(crate) struct Progress<'a> {
     pub(crate) stop: &'a AtomicBool,
     pub(crate) tell: &'a mut dyn FnMut(&Event<'_>),
@@ -95,7 +95,7 @@ pub(crate) struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    /// Does a step, unless the user has ended it.
+    /// Does a step, unless the user has stopped the deployment.
     fn step<T>(
         &mut self,
         step: Step,
@@ -114,7 +114,7 @@ impl Progress<'_> {
 }
 
 impl Deploy {
-    /// With the host's own places, and the usual patience.
+    /// With the default paths and time limits.
     #[must_use]
     pub fn new(
         machine: Machine,
@@ -133,11 +133,11 @@ impl Deploy {
         }
     }
 
-    /// What [`Deploy::run`] would do. Looks at the bitstream, the programmer, the card and its
-    /// users, and changes nothing; not even a lock is taken.
+    /// The actions of [`Deploy::run`]. Reads the bitstream, the programmer, the card and its users,
+    /// and changes nothing. It takes no lock.
     ///
     /// # Errors
-    /// What would end the deployment before it has changed anything, but for locks.
+    /// Errors that would end the deployment before its first change, except those of locks.
     pub fn plan(&self) -> Result<Vec<(Step, String)>, Box<Failure>> {
         let at = |step| {
             move |error| {
@@ -157,11 +157,11 @@ impl Deploy {
         Ok(Step::ALL.map(describe).into())
     }
 
-    /// Loads the bitstream. `stop` ends it at the next step, or in the middle of the programmer;
-    /// what was done is undone then, too.
+    /// Loads the bitstream. `stop` ends the deployment at the next step, or during the programmer;
+    /// the completed steps are undone.
     ///
     /// # Errors
-    /// The step that failed, and what of what was done before could be undone.
+    /// The step that failed, and the results of the undo.
     pub fn run(
         &self,
         stop: &AtomicBool,
@@ -224,7 +224,7 @@ impl Deploy {
         Ok(alcor_bitstreams::verify(&self.build)?)
     }
 
-    /// What is to be said to the programmer, and whether it is there: before anything is touched.
+    /// The command of the programmer. Fails before any change if the programmer is missing.
     fn ask_programmer(&self, manifest: &Manifest) -> Result<()> {
         self.programmer
             .command(&self.job(manifest), Path::new(""))?;

@@ -1,4 +1,4 @@
-//! What the steps do, in words.
+//! Descriptions of the steps.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::facts::Facts;
 use crate::{Deploy, Step};
 
 impl Deploy {
-    /// What a step does, so far as it is known.
+    /// The description of a step, with the facts known so far.
     pub(crate) fn describe(
         &self,
         step: Step,
@@ -30,7 +30,7 @@ impl Deploy {
         match step {
             Step::Verify => match manifest {
                 None => format!(
-                    "is the bitstream of {} the one that was packed",
+                    "check that the bitstream of {} is the packed one",
                     self.build.display()
                 ),
                 Some(manifest) => format!(
@@ -42,7 +42,7 @@ impl Deploy {
                     manifest.abi_hash
                 ),
             },
-            Step::Programmer => format!("is {} there", self.programmer.name),
+            Step::Programmer => format!("check that programmer {} is installed", self.programmer.name),
             Step::Find => match facts {
                 None => format!("look for {address} and its bridge"),
                 Some(facts) => {
@@ -56,9 +56,9 @@ impl Deploy {
                     )
                 }
             },
-            Step::Lock => format!("keep all others from deploying to {address}"),
+            Step::Lock => format!("lock {address} against other deployments"),
             Step::Ranks => format!("take the locks of all ranks of {address}"),
-            Step::Users => format!("nobody may have device nodes of {address} open"),
+            Step::Users => format!("check that no process has device nodes of {address} open"),
             Step::Unbind => format!("take {functions} from the driver"),
             Step::Mask => format!("clear SERR and fatal reporting of bridge {bridge}"),
             Step::Remove => format!("take {functions} off the bus"),
@@ -70,11 +70,11 @@ impl Deploy {
             }
             Step::RescanBridge => format!("rescan behind bridge {bridge}"),
             Step::RescanBus => format!("rescan all buses, and wait for {functions}"),
-            Step::Compare => format!("are vendor, device and BARs of {functions} as before"),
+            Step::Compare => format!("check that vendor, device and BARs of {functions} are unchanged"),
             Step::Unmask => format!("restore SERR and fatal reporting of bridge {bridge}"),
             Step::Enable => format!("enable memory accesses of {functions}"),
             Step::Bind => format!("give {functions} back to the driver"),
-            Step::Identify => format!("is the ID block of {address} that of the manifest"),
+            Step::Identify => format!("compare the ID block of {address} with the manifest"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Why a deployment ended, and what to do about it.
+//! Errors of deployments, with advice.
 
 use std::fmt;
 use std::io;

@@ -1,4 +1,4 @@
-//! What is known before anything is changed.
+//! Facts that are read before the first change.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use xdma::{Driver, Machine, PciAddress};
 
 use crate::{Error, Result};
 
-/// What a driver is called that makes the card's nodes.
+/// The name of the driver that makes the card's nodes.
 pub(crate) const DRIVER: &str = "xdma";
 
-/// What a function looks like on the bus: what the host has reserved room for.
+/// The identity of a function on the bus, for which the host has reserved address space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// Where it is.
@@ -44,7 +44,7 @@ impl Identity {
     }
 }
 
-/// A function of the card, and what drives it.
+/// A function of the card, and its driver.
 #[derive(Debug, Clone)]
 pub(crate) struct Function {
     pub(crate) identity: Identity,

@@ -1,5 +1,4 @@
-//! A board farm in one file, `boards.toml`: which boards there are, where, and which links are
-//! cabled.
+//! A board farm in one file, `boards.toml`: the boards, their places, and the cabled links.
 
 mod check;
 mod error;
@@ -19,11 +18,11 @@ use xdma::PciAddress;
 
 use crate::Programmer;
 
-/// The version of the file that is read.
+/// The supported version of the file.
 const SCHEMA: i64 = 1;
-/// Bytes of the longest file.
+/// Largest size of the file, in bytes.
 const MOST_BYTES: u64 = 256 << 10;
-/// Link ports of a board unless it says otherwise: a U280 has two.
+/// Default number of link ports of a board: a U280 has two.
 const PORTS: u32 = 2;
 
 /// A board farm.
@@ -66,16 +65,16 @@ pub struct Farm {
 pub struct Board {
     /// The host that it is in: its name, or `localhost`.
     pub host: String,
-    /// Where it sits there.
+    /// The card's PCI address.
     #[serde(deserialize_with = "address")]
     pub address: PciAddress,
-    /// The serial number of its cable, as the programmer wants it.
+    /// The serial number of its cable, in the programmer's form.
     #[serde(default)]
     pub serial: Option<String>,
     /// The programmer, by name.
     #[serde(default = "vivado")]
     pub programmer: String,
-    /// How many link ports it has.
+    /// Its number of link ports.
     #[serde(default = "ports")]
     pub ports: u32,
 }
@@ -94,7 +93,7 @@ fn address<'de, D: Deserializer<'de>>(from: D) -> Result<PciAddress, D::Error> {
         .map_err(de::Error::custom)
 }
 
-/// An end of a link: a port of a board, as in `left.0`.
+/// An end of a link: a port of a board, for example `left.0`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct End {
     /// The board.
@@ -122,7 +121,7 @@ impl FromStr for End {
                 port: port.parse().ok().filter(|_| is_number)?,
             })
         };
-        parse().ok_or("an end of a link has the form board.port, as in left.0")
+        parse().ok_or("an end of a link has the form board.port, for example left.0")
     }
 }
 
@@ -134,7 +133,7 @@ impl<'de> Deserialize<'de> for End {
     }
 }
 
-/// What of any version can be read.
+/// The part of the file that every version has.
 #[derive(Deserialize)]
 struct Version {
     schema: i64,
@@ -290,7 +289,7 @@ impl Farm {
             .find(|(_, board)| board.address == address && board.is_on(here))
     }
 
-    /// A programmer by name, and how long it may take if that is said.
+    /// A programmer by name, and its time limit if there is one.
     #[must_use]
     pub fn programmer(&self, name: &str) -> Option<&(Programmer, Option<Duration>)> {
         self.programmers.get(name)
@@ -298,8 +297,8 @@ impl Farm {
 }
 
 impl Board {
-    /// Whether it is in the host of that name. A name counts without its domain where the other has
-    /// none.
+    /// Whether it is in the host of that name. If one name has no domain, the domain of the other
+    /// is ignored.
     #[must_use]
     pub fn is_on(&self, here: &str) -> bool {
         let short = |name: &str| {
@@ -314,7 +313,7 @@ impl Board {
     }
 }
 
-/// What the parser would show of the text is left out, since the text may be long.
+/// The parser's excerpt of the text is left out, because the text may be long.
 fn toml<T: de::DeserializeOwned>(text: &str, path: &Path) -> Result<T, FarmError> {
     ::toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));

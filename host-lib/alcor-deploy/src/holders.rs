@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a process's list of mappings that are looked at.
+/// Number of bytes that are read of a process's list of mappings.
 const MOST_MAPS: u64 = 16 << 20;
 
 /// A process that has a device node of the card open.
@@ -26,9 +26,8 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Those who have nodes that begin with `/dev/xdmaN_`, of any number that `numbers` has. A process
-/// ends or hides what it has open from all but root while it is looked at; such a one is passed
-/// over.
+/// The processes that have nodes `/dev/xdmaN_*` open, for each N of `numbers`. A process that ends
+/// meanwhile, or whose files only root may see, is skipped.
 pub(crate) fn holders(proc: &Path, dev: &Path, numbers: &[u32]) -> Vec<Holder> {
     let mut found = Vec::new();
     let prefixes: Vec<String> = numbers

@@ -1,9 +1,10 @@
 //! Loads a bitstream into a card without a reboot of its host.
 //!
-//! While the FPGA is configured it leaves the PCI bus, which a host takes for a fatal error, and
-//! what holds the card would touch nothing. So the card is given up first and found again after:
-//! [`Step`] has the steps in their order, [`Deploy::run`] does them and, when one fails, undoes
-//! what was done before it, last first. [`Deploy::plan`] only says what would be done.
+//! While the FPGA is configured, the card leaves the PCI bus. A host treats that as a fatal error,
+//! and accesses to the card go nowhere. So a deployment takes the card from its driver and the bus
+//! first, and finds it again afterwards. [`Step`] lists the steps in their order. [`Deploy::run`]
+//! does them; if one fails, it undoes the completed steps, last first. [`Deploy::plan`] only
+//! describes them.
 //!
 //! ```no_run
 //! use std::sync::atomic::AtomicBool;
@@ -21,8 +22,8 @@
 //! # }
 //! ```
 //!
-//! The kernel's part is played by sysfs alone, which [`xdma::Machine`] writes; so tests give it a
-//! tree of their own. **This has never run with a card.**
+//! All requests to the kernel go through sysfs, which [`xdma::Machine`] writes. Tests use a tree of
+//! their own. **This has never run with a card.**
 #![forbid(unsafe_code)]
 
 mod acts;

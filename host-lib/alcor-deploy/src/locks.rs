@@ -1,4 +1,4 @@
-//! What a deployment keeps others from.
+//! The locks of a deployment.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use xdma::{CardLock, LockError, PciAddress};
 
 use crate::{Error, Result};
 
-/// Ranks that a board may have.
+/// Largest number of ranks of a board.
 const MOST_RANKS: u32 = 16;
 
-/// Keeps all others from deploying to the card.
+/// Locks the card against other deployments.
 pub(crate) fn deployment(folder: &Path, address: PciAddress) -> Result<CardLock> {
     // One lock for all functions of the card.
     let first = PciAddress {
@@ -19,8 +19,8 @@ pub(crate) fn deployment(folder: &Path, address: PciAddress) -> Result<CardLock>
     take(folder, first, "deploy", "a deployment")
 }
 
-/// Takes all ranks of the card: their locks have the names that the backend for boards (alcor-xdma)
-/// gives them, as a test checks.
+/// Takes the locks of all ranks of the card. The names of the locks are those of the backend for
+/// cards (alcor-xdma); a test checks them.
 pub(crate) fn ranks(folder: &Path, address: PciAddress) -> Result<Vec<CardLock>> {
     (0..MOST_RANKS)
         .map(|rank| {

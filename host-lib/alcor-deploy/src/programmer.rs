@@ -1,4 +1,4 @@
-//! The program that configures the FPGA, by a command that can be said.
+//! Programmers: commands that configure the FPGA.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
@@ -18,20 +18,20 @@ use crate::{Error, Result};
 
 /// The script for Vivado's hardware server.
 const TCL: &str = include_str!("program.tcl");
-/// How long a programmer has to end by itself once it is asked to.
+/// Time for a programmer to end by itself after the request to end.
 const GRACE: Duration = Duration::from_secs(5);
-/// How long what it wrote last is read.
+/// Time for which its last output is read.
 const DRAIN: Duration = Duration::from_secs(1);
-/// How often it is looked whether it has ended.
+/// Interval of checks for its end.
 const LOOK: Duration = Duration::from_millis(20);
-/// Lines that an error shows.
+/// Number of lines that an error shows.
 const LAST_LINES: usize = 12;
-/// Bytes of a line that are shown.
+/// Number of bytes of a line that are shown.
 const LINE: u64 = 2000;
 
-/// A programmer: the words of its command, in which `{bit}` stands for the bitstream, `{serial}`
-/// for the cable's serial number, `{address}` for the card's PCI address and `{tcl}` for a script
-/// for Vivado's hardware server.
+/// A programmer: the words of its command. `{bit}` stands for the bitstream, `{serial}` for the
+/// cable's serial number, `{address}` for the card's PCI address, and `{tcl}` for a script for
+/// Vivado's hardware server.
 ///
 /// # Examples
 /// ```
@@ -44,20 +44,20 @@ const LINE: u64 = 2000;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Programmer {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The program and its arguments.
     pub command: Vec<String>,
 }
 
-/// What a programmer is to do.
+/// A job for a programmer.
 #[derive(Debug, Clone)]
 pub struct Job {
     /// The bitstream.
     pub bit: PathBuf,
     /// The serial number of the card's cable.
     pub serial: Option<String>,
-    /// Where the card is.
+    /// The card's address.
     pub address: PciAddress,
 }
 
@@ -102,7 +102,7 @@ impl Programmer {
         Programmer::new("openfpgaloader", &command)
     }
 
-    /// Those that are known by name.
+    /// The known programmers.
     #[must_use]
     pub fn known() -> Vec<Programmer> {
         vec![Programmer::vivado(), Programmer::openfpgaloader()]
@@ -143,7 +143,7 @@ impl Programmer {
                 "tcl" => script.to_string_lossy().into_owned(),
                 "address" => job.address.to_string(),
                 "serial" => job.serial.clone().ok_or_else(|| {
-                    bad("the cable's serial is not known: say it with --serial, or in boards.toml")
+                    bad("the cable's serial number is not known: give it with --serial, or in boards.toml")
                 })?,
                 _ => return Err(bad("there are {bit}, {serial}, {address} and {tcl}")),
             };
@@ -152,7 +152,7 @@ impl Programmer {
         Ok(filled + rest)
     }
 
-    /// Checks that the program is there.
+    /// Checks that the program is installed.
     pub(crate) fn check(&self) -> Result<()> {
         let program = self.command.first().cloned().unwrap_or_default();
         let path = env::var_os("PATH").unwrap_or_default();
@@ -169,8 +169,8 @@ impl Programmer {
         }
     }
 
-    /// Runs it. What it writes is told line by line; it is ended, with all that it has started,
-    /// when the time is up or `stop` is set.
+    /// Runs the programmer, and reports its output line by line. Ends it, with all its child
+    /// processes, at the time limit or when `stop` is set.
     pub(crate) fn run(
         &self,
         job: &Job,
@@ -231,7 +231,7 @@ impl Programmer {
     }
 }
 
-/// How a programmer ended.
+/// The end of a programmer.
 enum Ended {
     By(ExitStatus),
     TimedOut,
@@ -273,7 +273,7 @@ fn watch(
     }
 }
 
-/// Ends a programmer and what it has started: asks first.
+/// Ends a programmer and its child processes, first by SIGTERM.
 fn end(child: &mut Child) -> std::io::Result<()> {
     let group = i32::try_from(child.id()).map(Pid::from_raw);
     let signal = |signal| {
@@ -295,7 +295,7 @@ fn end(child: &mut Child) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Sends what a programmer writes, line by line, fit for a terminal.
+/// Sends a programmer's output line by line, with control characters escaped.
 fn read_lines(output: impl Read + Send + 'static, to: SyncSender<String>) {
     thread::spawn(move || {
         let mut output = BufReader::new(output);

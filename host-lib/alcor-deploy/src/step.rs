@@ -5,39 +5,39 @@ use std::fmt;
 /// A step of a deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Step {
-    /// The bitstream is the one that was packed, for a board like this.
+    /// Checks that the bitstream is the packed one, for this kind of board.
     Verify,
-    /// The programmer is there, and is told all that it asks for.
+    /// Checks that the programmer is installed, and that all words of its command are known.
     Programmer,
-    /// Nobody else deploys to the card.
+    /// Locks the card against other deployments.
     Lock,
-    /// The card is there; its functions, its bridge, and what it looks like on the bus.
+    /// Finds the card, its functions and its bridge, and reads its identity on the bus.
     Find,
-    /// Nobody holds a rank of it.
+    /// Takes the locks of all ranks.
     Ranks,
-    /// No process has its device nodes open.
+    /// Checks that no process has its device nodes open.
     Users,
-    /// Its functions are taken from their drivers.
+    /// Takes its functions from their drivers.
     Unbind,
-    /// The bridge no longer reports what will look like a fatal error.
+    /// Stops the bridge from reporting the card's removal as a fatal error.
     Mask,
-    /// Its functions are taken off the bus.
+    /// Takes its functions off the bus.
     Remove,
-    /// The FPGA is configured.
+    /// Configures the FPGA.
     Program,
-    /// The kernel looks behind the bridge.
+    /// Lets the kernel rescan the bus behind the bridge.
     RescanBridge,
-    /// The kernel looks at all buses, and the card is there again.
+    /// Lets the kernel rescan all buses, and waits for the card.
     RescanBus,
-    /// It looks as it did.
+    /// Checks that its identity on the bus is unchanged.
     Compare,
-    /// The bridge reports errors again.
+    /// Lets the bridge report errors again.
     Unmask,
-    /// The card answers to memory accesses.
+    /// Lets the card answer memory accesses.
     Enable,
-    /// Its driver has it again.
+    /// Gives the card back to its driver.
     Bind,
-    /// Its ID block is that of the manifest.
+    /// Compares its ID block with the manifest.
     Identify,
 }
 
@@ -63,7 +63,7 @@ impl Step {
         Step::Identify,
     ];
 
-    /// Its place among them, from 1.
+    /// Its number, from 1.
     #[must_use]
     pub fn number(self) -> usize {
         1 + self as usize

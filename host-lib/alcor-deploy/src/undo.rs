@@ -1,11 +1,11 @@
-//! What was done, and how it is undone.
+//! Completed actions, and their undo.
 
 use xdma::{Machine, PciAddress};
 
 use crate::acts::appear;
 use crate::{Error, Identity, Patience, Result};
 
-/// What has to be undone when a later step fails.
+/// An action to be undone when a later step fails.
 #[derive(Debug, Clone)]
 pub(crate) enum Undo {
     /// A function was taken from its driver.
@@ -24,12 +24,12 @@ pub(crate) enum Undo {
     },
 }
 
-/// Something that was undone, or could not be.
+/// The result of an undo.
 #[derive(Debug)]
 pub struct Undone {
-    /// What it was.
+    /// The action.
     pub what: String,
-    /// Whether it could.
+    /// Whether the undo succeeded.
     pub result: Result<()>,
 }
 
@@ -93,7 +93,7 @@ impl Undo {
     }
 }
 
-/// Reads a register of the bridge. Neither of those that are written here is ever all ones.
+/// Reads a register of the bridge. The two registers that are used here are never all ones.
 pub(crate) fn read_bridge(machine: &Machine, bridge: PciAddress, offset: u16) -> Result<u16> {
     match machine.config(bridge).read16(offset)? {
         u16::MAX => Err(Error::DeadBridge { bridge }),
@@ -101,7 +101,7 @@ pub(crate) fn read_bridge(machine: &Machine, bridge: PciAddress, offset: u16) ->
     }
 }
 
-/// Sets bits of a register of the bridge that were cleared, and leaves the others as they are now.
+/// Sets the cleared bits of a register of the bridge again, and leaves the other bits unchanged.
 pub(crate) fn restore(machine: &Machine, bridge: PciAddress, offset: u16, bits: u16) -> Result<()> {
     let now = read_bridge(machine, bridge, offset)?;
     Ok(machine.config(bridge).write16(offset, now | bits)?)

@@ -48,12 +48,13 @@
 #define ALCOR_TAG_UB 67108863
 
 /**
- * The color of a member that is to be in none of the communicators that alcor_comm_split makes; the place that alcor_wait_any gives for none.
+ * The color of a member that joins no communicator of alcor_comm_split; the index that
+ * alcor_wait_any returns if all requests are NULL.
  */
 #define ALCOR_UNDEFINED 4294967295
 
 /**
- * What alcor_result_t is. The numbers stay as they are; further ones may come.
+ * Values of alcor_result_t. The numbers do not change; later versions may add numbers.
  */
 enum alcor_error
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -61,19 +62,19 @@ enum alcor_error
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
     /**
-     * All is well.
+     * Success.
      */
     ALCOR_OK = 0,
     /**
-     * A pointer is null that must not be.
+     * A pointer is NULL that must not be NULL.
      */
     ALCOR_ERR_NULL = 1,
     /**
-     * A handle is none, is freed, or belongs to another rank.
+     * A handle is invalid, freed, or belongs to another rank.
      */
     ALCOR_ERR_HANDLE = 2,
     /**
-     * An enum, flag, number, length or string that can't be.
+     * An invalid enum value, flag, number, length or string.
      */
     ALCOR_ERR_ARGUMENT = 3,
     /**
@@ -81,11 +82,12 @@ enum alcor_error
      */
     ALCOR_ERR_BUSY = 4,
     /**
-     * A defect of this library. The rank has left the run, its peers are told, and its handles are of no more use.
+     * A defect of this library. The rank has left the run, its peers get an error, and its handles
+     * are invalid.
      */
     ALCOR_ERR_PANIC = 5,
     /**
-     * An error that has no number of its own.
+     * An error without a number of its own.
      */
     ALCOR_ERR_OTHER = 6,
     /**
@@ -93,15 +95,15 @@ enum alcor_error
      */
     ALCOR_ERR_NOT_LAUNCHED = 10,
     /**
-     * What the environment says can't be.
+     * An environment variable has an invalid value.
      */
     ALCOR_ERR_ENVIRONMENT = 11,
     /**
-     * There is no backend for this URI.
+     * No backend opens this URI.
      */
     ALCOR_ERR_URI = 12,
     /**
-     * Hardware and library do not belong together.
+     * Hardware and library have different versions of the interface.
      */
     ALCOR_ERR_VERSION = 13,
     /**
@@ -109,19 +111,19 @@ enum alcor_error
      */
     ALCOR_ERR_NO_SUCH_RANK = 14,
     /**
-     * Somebody is attached to the rank already.
+     * Another program is attached to the rank.
      */
     ALCOR_ERR_RANK_TAKEN = 15,
     /**
-     * The boards lack what the call needs.
+     * The boards lack a block that the call needs.
      */
     ALCOR_ERR_CAPABILITY = 16,
     /**
-     * The boards can't be reached, or what drives them failed.
+     * The boards can't be reached, or their driver or simulator failed.
      */
     ALCOR_ERR_BOARD = 20,
     /**
-     * The hardware contradicts itself.
+     * The hardware has answered with contradictions.
      */
     ALCOR_ERR_HARDWARE = 21,
     /**
@@ -133,7 +135,7 @@ enum alcor_error
      */
     ALCOR_ERR_PEER_DIED = 23,
     /**
-     * A wait was too long; the message names who waits for what.
+     * A wait exceeded the watchdog's limit; the message names who waits for what.
      */
     ALCOR_ERR_WATCHDOG = 24,
     /**
@@ -141,7 +143,7 @@ enum alcor_error
      */
     ALCOR_ERR_RANK_AWAY = 25,
     /**
-     * There is no room in node memory.
+     * Node memory has no room.
      */
     ALCOR_ERR_NO_MEMORY = 30,
     /**
@@ -149,15 +151,15 @@ enum alcor_error
      */
     ALCOR_ERR_MEMORY_BOUNDS = 31,
     /**
-     * A put or get beyond the target's window; it has touched no memory.
+     * A put or get beyond the target's window. No memory was changed.
      */
     ALCOR_ERR_WINDOW_BOUNDS = 40,
     /**
-     * The target's window does not allow it; it has touched no memory.
+     * The target's window does not grant the right. No memory was changed.
      */
     ALCOR_ERR_DENIED = 41,
     /**
-     * The target is no rank of the run.
+     * The target is not a rank of the run.
      */
     ALCOR_ERR_BAD_RANK = 42,
     /**
@@ -165,7 +167,7 @@ enum alcor_error
      */
     ALCOR_ERR_NOT_REGISTERED = 43,
     /**
-     * The tables that windows are registered in are full.
+     * A registration table is full.
      */
     ALCOR_ERR_TABLE_FULL = 44,
     /**
@@ -177,11 +179,11 @@ enum alcor_error
      */
     ALCOR_ERR_REFUSED = 46,
     /**
-     * A message was longer than its receive, which has what fits.
+     * A message was longer than its receive buffer, which holds the first part.
      */
     ALCOR_ERR_TRUNCATED = 50,
     /**
-     * The request is no receive.
+     * The request is not a receive.
      */
     ALCOR_ERR_NOT_A_RECEIVE = 51,
     /**
@@ -189,7 +191,8 @@ enum alcor_error
      */
     ALCOR_ERR_MESSAGE_ROOM = 52,
     /**
-     * The ranks called different things, or the same with different counts, types, operations or roots.
+     * The ranks made different calls, or the same call with different counts, types, operations or
+     * roots.
      */
     ALCOR_ERR_DIFFER = 60,
     /**
@@ -201,15 +204,15 @@ enum alcor_error
      */
     ALCOR_ERR_OVERLAP = 62,
     /**
-     * A rank that is no member of the communicator.
+     * A rank that is not a member of the communicator.
      */
     ALCOR_ERR_NO_SUCH_MEMBER = 63,
     /**
-     * A communicator that can't be used so.
+     * A communicator that can't be used for this call.
      */
     ALCOR_ERR_COMMUNICATOR = 64,
     /**
-     * A collective that hardware can't do, where ALCOR_STRICT asks for it.
+     * A collective that the hardware can't do, with ALCOR_STRICT.
      */
     ALCOR_ERR_NOT_IN_HARDWARE = 65,
 };
@@ -230,15 +233,15 @@ enum alcor_option
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
     /**
-     * Collectives that hardware can't do fail, in place of being done in software.
+     * Collectives that the hardware can't do fail, instead of running in software.
      */
     ALCOR_STRICT = 1,
     /**
-     * All collectives are done in software, to compare with.
+     * All collectives run in software, for comparison.
      */
     ALCOR_SOFTWARE = 2,
     /**
-     * The members of a collective first agree on what they called. All ranks have to have the same.
+     * The members of a collective first compare their calls. All ranks must set the same.
      */
     ALCOR_CHECKED = 4,
 };
@@ -251,7 +254,7 @@ typedef uint32_t alcor_option;
 #endif // __cplusplus
 
 /**
- * What other ranks may do with a window; joined by |, or 0 for nothing.
+ * Rights of other ranks in a window, joined by |; 0 for no right.
  */
 enum alcor_rights
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -259,11 +262,11 @@ enum alcor_rights
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
     /**
-     * Get from it.
+     * Others may get.
      */
     ALCOR_REMOTE_READ = 1,
     /**
-     * Put to it.
+     * Others may put.
      */
     ALCOR_REMOTE_WRITE = 2,
     /**
@@ -280,7 +283,7 @@ typedef uint32_t alcor_rights;
 #endif // __cplusplus
 
 /**
- * What alcor_type_t is.
+ * Values of alcor_type_t.
  */
 enum alcor_type
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -337,7 +340,7 @@ typedef int32_t alcor_type;
 #endif // __cplusplus
 
 /**
- * What alcor_op_t is. Integers wrap.
+ * Values of alcor_op_t. Integer sums and products wrap.
  */
 enum alcor_op
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -382,48 +385,50 @@ typedef int32_t alcor_op;
 #endif // __cplusplus
 
 /**
- * What alcor_comm_t names.
+ * The object behind an alcor_comm_t.
  */
 typedef struct alcor_comm alcor_comm;
 
 /**
- * What alcor_memory_t names.
+ * The object behind an alcor_memory_t.
  */
 typedef struct alcor_memory alcor_memory;
 
 /**
- * What alcor_rank_t names.
+ * The object behind an alcor_rank_t.
  */
 typedef struct alcor_rank alcor_rank;
 
 /**
- * What alcor_request_t names.
+ * The object behind an alcor_request_t.
  */
 typedef struct alcor_request alcor_request;
 
 /**
- * What alcor_window_t names.
+ * The object behind an alcor_window_t.
  */
 typedef struct alcor_window alcor_window;
 
 /**
- * How a call ended: ALCOR_OK, or one of alcor_error.
+ * The result of a call: ALCOR_OK, or one of alcor_error.
  *
- * Every function returns one, but for those that return a string. When it is not ALCOR_OK, alcor_error_message has the whole
- * story: what was asked, what was found, and what to do next.
+ * Every function returns a result, except those that return a string. After a failure,
+ * alcor_error_message returns the whole message: the request, the finding, and advice.
  */
 typedef int32_t alcor_result_t;
 
 /**
- * How to run; a field that is 0 means the default. `alcor_options_t options = {0};` is all defaults.
+ * Options of a run. A field that is 0 means the default. `alcor_options_t options = {0};` sets all
+ * defaults.
  */
 typedef struct alcor_options_t {
     /**
-     * Cycles that a wait may last, and one more for each byte under way. Default: 2000000.
+     * Longest wait in cycles; a wait may last one cycle more for each outstanding byte. Default:
+     * 2000000.
      */
     uint64_t watchdog_cycles;
     /**
-     * How many transfers may be under way: a power of two, at most 32768. Default: 256.
+     * Largest number of outstanding transfers: a power of two, at most 32768. Default: 256.
      */
     uint32_t ring_entries;
     /**
@@ -433,35 +438,40 @@ typedef struct alcor_options_t {
 } alcor_options_t;
 
 /**
- * A rank of a run: what this process, or one of its threads, is. Made by alcor_init_from_env or alcor_init, ended by alcor_finish,
- * which frees whatever else belongs to the rank.
+ * A rank of a run: this process, or one of its threads. Made by alcor_init_from_env or alcor_init,
+ * ended by alcor_finish, which also frees all objects of the rank.
  *
- * One thread uses a rank at a time, with all that belongs to it; which one may change. A call that meets another fails with ALCOR_ERR_BUSY.
+ * Only one thread at a time may use a rank and its objects; the thread may change. A call during
+ * another thread's call fails with ALCOR_ERR_BUSY.
  */
 typedef struct alcor_rank *alcor_rank_t;
 
 /**
- * A piece of a rank's node memory, which is the memory beside its hardware. Made by alcor_alloc, ended by alcor_free.
+ * A piece of a rank's node memory, which is on the board. Made by alcor_alloc, freed by
+ * alcor_free.
  */
 typedef struct alcor_memory *alcor_memory_t;
 
 /**
- * Memory of all ranks that puts and gets reach. Made by alcor_register, ended by alcor_deregister.
+ * Memory of all ranks, registered for puts and gets. Made by alcor_register, ended by
+ * alcor_deregister.
  */
 typedef struct alcor_window *alcor_window_t;
 
 /**
- * Something that was started and may not be complete. Ended by alcor_wait, alcor_wait_all, alcor_wait_any, alcor_test once it says that it is complete,
- * or alcor_request_free. NULL is a request with nothing to wait for.
+ * An operation that was started and may not be complete. Ended by alcor_wait, alcor_wait_all,
+ * alcor_wait_any, alcor_test once the request is complete, or alcor_request_free. NULL is a
+ * request with nothing to wait for.
  */
 typedef struct alcor_request *alcor_request_t;
 
 /**
- * What a receive or probe found, or how a request ended.
+ * The message of a receive or probe, or the result of a request.
  */
 typedef struct alcor_status_t {
     /**
-     * The rank that sent the message, in its communicator. Of what is no receive: ALCOR_ANY_SOURCE.
+     * The rank that sent the message, in its communicator. Of what is no receive:
+     * ALCOR_ANY_SOURCE.
      */
     uint32_t source;
     /**
@@ -483,8 +493,8 @@ typedef struct alcor_status_t {
 } alcor_status_t;
 
 /**
- * A communicator: ranks of the run in an order. The world comes from alcor_world; others from alcor_comm_split and alcor_comm_dup, and end
- * with alcor_comm_free.
+ * A communicator: ranks of the run in an order. The world comes from alcor_world; others from
+ * alcor_comm_split and alcor_comm_dup, and end with alcor_comm_free.
  */
 typedef struct alcor_comm *alcor_comm_t;
 
@@ -494,7 +504,7 @@ typedef struct alcor_comm *alcor_comm_t;
 typedef int32_t alcor_type_t;
 
 /**
- * What a reduction does with two elements: one of alcor_op.
+ * The operation of a reduction: one of alcor_op.
  */
 typedef int32_t alcor_op_t;
 
@@ -503,23 +513,26 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Attaches the rank that the environment says this process is: what `alcor run` starts needs nothing else. Where processes are started by
- * hand, by a debugger, by an MPI launcher or by Slurm, `alcor serve` keeps the boards and says what to set.
+ * Attaches the rank that the environment names. Processes that `alcor run` starts need nothing
+ * else. For processes that are started by hand, by a debugger, by an MPI launcher or by Slurm,
+ * `alcor serve` simulates the boards and prints the variables to set.
  *
- * options: NULL for the defaults. rank: gets the rank, which alcor_finish ends; NULL when the call fails.
+ * options: NULL for the defaults. rank: receives the rank, which alcor_finish ends; NULL if the
+ * call fails.
  *
  * Errors: ALCOR_ERR_NOT_LAUNCHED, ALCOR_ERR_ENVIRONMENT; as alcor_init.
  */
-alcor_result_t alcor_init_from_env(const struct alcor_options_t *options,
-                                   alcor_rank_t *rank);
+alcor_result_t alcor_init_from_env(const struct alcor_options_t *options, alcor_rank_t *rank);
 
 /**
- * Attaches rank `pid` of `nprocs` ranks of the boards that a URI names: shm:NAME for those of a running `alcor serve`, xdma:PCI-ADDRESS for a card.
+ * Attaches rank `pid` of `nprocs` ranks of the boards that a URI names: shm:NAME for those of a
+ * running `alcor serve`, xdma:PCI-ADDRESS for a card.
  *
- * uri: is copied. options: NULL for the defaults. rank: gets the rank, which alcor_finish ends; NULL when the call fails.
+ * uri: is copied. options: NULL for the defaults. rank: receives the rank, which alcor_finish
+ * ends; NULL if the call fails.
  *
- * Errors: ALCOR_ERR_URI, ALCOR_ERR_BOARD, ALCOR_ERR_VERSION, ALCOR_ERR_NO_SUCH_RANK, ALCOR_ERR_RANK_TAKEN; ALCOR_ERR_ARGUMENT for
- * pid, nprocs or an option that can't be.
+ * Errors: ALCOR_ERR_URI, ALCOR_ERR_BOARD, ALCOR_ERR_VERSION, ALCOR_ERR_NO_SUCH_RANK,
+ * ALCOR_ERR_RANK_TAKEN; ALCOR_ERR_ARGUMENT for an invalid pid, nprocs or option.
  */
 alcor_result_t alcor_init(const char *uri,
                           uint32_t pid,
@@ -528,23 +541,25 @@ alcor_result_t alcor_init(const char *uri,
                           alcor_rank_t *rank);
 
 /**
- * Completes what the rank has started, and leaves the run. The rank and everything that belongs to it is freed, whether or not this succeeds: its
- * memory, windows, communicators and requests are of no more use.
+ * Completes all operations that the rank has started, and leaves the run. The rank and all its
+ * objects are freed, even if the call fails: memory, windows, communicators and requests are
+ * invalid afterwards.
  *
- * A process that ends without it takes its peers along: they fail with ALCOR_ERR_PEER_DIED.
+ * If a process ends without this call, its peers fail with ALCOR_ERR_PEER_DIED.
  *
- * Errors: those of requests that were freed and failed; ALCOR_ERR_WATCHDOG when a message was never received; ALCOR_ERR_ABORTED.
+ * Errors: those of freed requests that failed; ALCOR_ERR_WATCHDOG if a message was not received;
+ * ALCOR_ERR_ABORTED.
  */
 alcor_result_t alcor_finish(alcor_rank_t rank);
 
 /**
- * Ends the run for every rank: each wait, and each later call, fails with ALCOR_ERR_ABORTED and names this rank and `code`. The rank
- * itself is still ended by alcor_finish, which returns ALCOR_ERR_ABORTED too.
+ * Ends the run for every rank: each wait, and each later call, fails with ALCOR_ERR_ABORTED and
+ * names this rank and `code`. The rank itself is still ended by alcor_finish, which returns
+ * ALCOR_ERR_ABORTED too.
  *
  * Errors: ALCOR_ERR_BOARD.
  */
-alcor_result_t alcor_abort(alcor_rank_t rank,
-                           uint8_t code);
+alcor_result_t alcor_abort(alcor_rank_t rank, uint8_t code);
 
 /**
  * This rank's number in the run, from 0.
@@ -552,65 +567,67 @@ alcor_result_t alcor_abort(alcor_rank_t rank,
 alcor_result_t alcor_pid(alcor_rank_t rank, uint32_t *pid);
 
 /**
- * How many ranks the run has.
+ * The number of ranks of the run.
  */
 alcor_result_t alcor_nprocs(alcor_rank_t rank, uint32_t *nprocs);
 
 /**
- * The present time in cycles of the hardware, 4 ns each. In simulation it stands still while a rank runs code of its own, and is the same in
- * every run.
+ * The present time in cycles of the hardware, 4 ns each. In simulation, time stands still while a
+ * rank runs host code, and is the same in every run.
  *
  * Errors: ALCOR_ERR_BOARD.
  */
-alcor_result_t alcor_now(alcor_rank_t rank,
-                         uint64_t *cycle);
+alcor_result_t alcor_now(alcor_rank_t rank, uint64_t *cycle);
 
 /**
- * Waits until every rank of the run is here and all earlier puts, gets and messages of all ranks have landed.
+ * Waits until every rank of the run has called this, and all earlier puts, gets and messages of
+ * all ranks have arrived.
  *
- * Errors: ALCOR_ERR_DIFFER when others are in alcor_register or alcor_deregister; ALCOR_ERR_WATCHDOG when one does not come; ALCOR_ERR_ABORTED,
- * ALCOR_ERR_PEER_DIED.
+ * Errors: ALCOR_ERR_DIFFER if others call alcor_register or alcor_deregister; ALCOR_ERR_WATCHDOG
+ * if a rank does not call it; ALCOR_ERR_ABORTED, ALCOR_ERR_PEER_DIED.
  */
 alcor_result_t alcor_barrier(alcor_rank_t rank);
 
 /**
- * Ends an epoch: what any rank has put before its fence is visible after everybody's, and this rank's own puts and gets are complete.
+ * Ends an epoch. Afterwards, the data that any rank has put before its fence is visible, and this
+ * rank's own puts and gets are complete.
  *
  * Errors: as alcor_barrier and alcor_flush_all.
  */
 alcor_result_t alcor_fence(alcor_rank_t rank);
 
 /**
- * The whole message of this thread's last call that failed; "" when none has. The string is the library's, and stays until the next call of this
- * thread fails, or the thread ends.
+ * The whole message of this thread's last failed call; "" if none has failed. The library owns the
+ * string; it is valid until the next call of this thread fails, or the thread ends.
  */
 const char *alcor_error_message(void);
 
 /**
- * The name of a result, such as "ALCOR_ERR_WATCHDOG"; "unknown" for a number that is none. The string lasts for ever.
+ * The name of a result, such as "ALCOR_ERR_WATCHDOG"; "unknown" for other numbers. The string is
+ * valid for ever.
  */
 const char *alcor_error_name(alcor_result_t result);
 
 /**
- * The version of the library, such as "0.1.0". The string lasts for ever.
+ * The version of the library, such as "0.1.0". The string is valid for ever.
  */
 const char *alcor_version(void);
 
 /**
- * Takes `bytes` bytes of node memory, which hold whatever they held. Their address is a multiple of 64.
+ * Allocates `bytes` bytes of node memory at a multiple of 64. Their contents are undefined.
  *
- * memory: gets the piece, which alcor_free gives back; NULL when the call fails.
+ * memory: receives the piece, which alcor_free frees; NULL if the call fails.
  *
  * Errors: ALCOR_ERR_NO_MEMORY.
  */
 alcor_result_t alcor_alloc(alcor_rank_t rank, size_t bytes, alcor_memory_t *memory);
 
 /**
- * Gives node memory back, and sets *memory to NULL. What is under way keeps it until it is complete, and a window until it is deregistered.
- * That *memory is NULL already is no error.
+ * Frees node memory, and sets *memory to NULL. Operations under way keep the memory until they are
+ * complete, and a window keeps it until it is deregistered. A *memory that is NULL already is no
+ * error.
  */
-alcor_result_t alcor_free(alcor_rank_t rank,
-                          alcor_memory_t *memory);
+alcor_result_t alcor_free(alcor_rank_t rank, alcor_memory_t *memory);
 
 /**
  * Writes `bytes` bytes at `data` to this rank's node memory, from byte `offset` of the piece on.
@@ -624,25 +641,22 @@ alcor_result_t alcor_write(alcor_rank_t rank,
                            size_t bytes);
 
 /**
- * Reads `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to `data`, which is untouched when the call fails.
+ * Reads `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to `data`,
+ * which is unchanged if the call fails.
  *
  * Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_BOARD.
  */
-alcor_result_t alcor_read(alcor_rank_t rank,
-                          alcor_memory_t memory,
-                          size_t offset,
-                          void *data,
-                          size_t bytes);
+alcor_result_t alcor_read(alcor_rank_t rank, alcor_memory_t memory, size_t offset, void *data, size_t bytes);
 
 /**
- * Makes a piece of node memory this rank's part of a new window. All ranks of the run call it together, each with memory of its own, of whatever
- * size; it ends in the same way everywhere.
+ * Makes a piece of node memory this rank's part of a new window. All ranks of the run call it
+ * together, each with memory of its own, of any size. The result is the same at all ranks.
  *
- * rights: what others may do with this rank's part, flags of alcor_rights. window: gets the window, which alcor_deregister ends; NULL when
- * the call fails.
+ * rights: rights of other ranks in this rank's part, flags of alcor_rights. window: receives the
+ * window, which alcor_deregister ends; NULL if the call fails.
  *
- * Errors: ALCOR_ERR_TABLE_FULL; ALCOR_ERR_DUPLICATE when a rank's memory is registered already; ALCOR_ERR_DIFFER when other ranks are in another
- * call; ALCOR_ERR_WATCHDOG.
+ * Errors: ALCOR_ERR_TABLE_FULL; ALCOR_ERR_DUPLICATE if a rank's memory is registered already;
+ * ALCOR_ERR_DIFFER if other ranks make another call; ALCOR_ERR_WATCHDOG.
  */
 alcor_result_t alcor_register(alcor_rank_t rank,
                               alcor_memory_t memory,
@@ -650,19 +664,20 @@ alcor_result_t alcor_register(alcor_rank_t rank,
                               alcor_window_t *window);
 
 /**
- * Ends a window, and sets *window to NULL, whether or not it succeeds. All ranks of the run call it together. The memory stays.
+ * Ends a window, and sets *window to NULL, even if the call fails. All ranks of the run call it
+ * together. The memory stays allocated.
  *
  * Errors: ALCOR_ERR_DIFFER, ALCOR_ERR_WATCHDOG.
  */
-alcor_result_t alcor_deregister(alcor_rank_t rank,
-                                alcor_window_t *window);
+alcor_result_t alcor_deregister(alcor_rank_t rank, alcor_window_t *window);
 
 /**
- * Copies `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to rank `target`'s part of a window, from its byte
- * `window_offset` on, and waits until they are visible there. Any alignment will do.
+ * Copies `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to rank
+ * `target`'s part of a window, from its byte `window_offset` on, and waits until they are visible
+ * there. Any alignment is legal.
  *
- * Errors: ALCOR_ERR_MEMORY_BOUNDS; of the target, which checks before any memory is touched: ALCOR_ERR_WINDOW_BOUNDS, ALCOR_ERR_DENIED,
- * ALCOR_ERR_BAD_RANK, ALCOR_ERR_NOT_REGISTERED.
+ * Errors: ALCOR_ERR_MEMORY_BOUNDS; of the target, which checks before any memory is changed:
+ * ALCOR_ERR_WINDOW_BOUNDS, ALCOR_ERR_DENIED, ALCOR_ERR_BAD_RANK, ALCOR_ERR_NOT_REGISTERED.
  */
 alcor_result_t alcor_put(alcor_rank_t rank,
                          alcor_memory_t memory,
@@ -673,8 +688,9 @@ alcor_result_t alcor_put(alcor_rank_t rank,
                          alcor_window_t window);
 
 /**
- * Copies `bytes` bytes of rank `target`'s part of a window, from its byte `window_offset` on, to this rank's node memory, from byte `offset` of
- * the piece on, and waits until they are there. Any alignment will do.
+ * Copies `bytes` bytes of rank `target`'s part of a window, from its byte `window_offset` on, to
+ * this rank's node memory, from byte `offset` of the piece on, and waits until they have arrived.
+ * Any alignment is legal.
  *
  * Errors: as alcor_put.
  */
@@ -687,11 +703,11 @@ alcor_result_t alcor_get(alcor_rank_t rank,
                          alcor_window_t window);
 
 /**
- * Starts an alcor_put. The memory must stay as it is until the request is complete.
+ * Starts an alcor_put. The memory must not change until the request is complete.
  *
- * request: gets the request; NULL when the call fails.
+ * request: receives the request; NULL if the call fails.
  *
- * Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_ARGUMENT; what the target says, the request tells.
+ * Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_ARGUMENT. The request returns errors of the target.
  */
 alcor_result_t alcor_iput(alcor_rank_t rank,
                           alcor_memory_t memory,
@@ -703,9 +719,9 @@ alcor_result_t alcor_iput(alcor_rank_t rank,
                           alcor_request_t *request);
 
 /**
- * Starts an alcor_get. The memory holds nothing of use until the request is complete.
+ * Starts an alcor_get. The contents of the memory are undefined until the request is complete.
  *
- * request: gets the request; NULL when the call fails.
+ * request: receives the request; NULL if the call fails.
  *
  * Errors: as alcor_iput.
  */
@@ -719,7 +735,7 @@ alcor_result_t alcor_iget(alcor_rank_t rank,
                           alcor_request_t *request);
 
 /**
- * As alcor_put, of `bytes` bytes at `data`, by way of node memory that is free again when the call ends.
+ * Like alcor_put, for `bytes` bytes at `data`. The call stages them in temporary node memory.
  *
  * Errors: as alcor_put, and ALCOR_ERR_NO_MEMORY.
  */
@@ -731,8 +747,8 @@ alcor_result_t alcor_put_data(alcor_rank_t rank,
                               alcor_window_t window);
 
 /**
- * As alcor_get, to `bytes` bytes at `data`, by way of node memory that is free again when the call ends. They are untouched when the call
- * fails.
+ * Like alcor_get, to `bytes` bytes at `data`. The call stages them in temporary node memory.
+ * `data` is unchanged if the call fails.
  *
  * Errors: as alcor_get, and ALCOR_ERR_NO_MEMORY.
  */
@@ -746,35 +762,34 @@ alcor_result_t alcor_get_data(alcor_rank_t rank,
 /**
  * Waits until every put to and get from rank `target` that this rank has started is complete.
  *
- * Errors: those of requests to it that were freed and failed.
+ * Errors: those of freed requests to this rank that failed.
  */
 alcor_result_t alcor_flush(alcor_rank_t rank, uint32_t target);
 
 /**
  * Waits until every put and get that this rank has started is complete.
  *
- * Errors: those of requests that were freed and failed.
+ * Errors: those of freed requests that failed.
  */
 alcor_result_t alcor_flush_all(alcor_rank_t rank);
 
 /**
- * Waits until a request is complete, frees it and sets *request to NULL, also when it failed. A request that is NULL is complete.
+ * Waits until a request is complete, frees it and sets *request to NULL, even if it failed. A
+ * request that is NULL is complete.
  *
- * status: gets what came of it; may be NULL.
+ * status: receives the result; may be NULL.
  *
- * Errors: what the request failed with; ALCOR_ERR_WATCHDOG, ALCOR_ERR_ABORTED, ALCOR_ERR_PEER_DIED.
+ * Errors: that of the request; ALCOR_ERR_WATCHDOG, ALCOR_ERR_ABORTED, ALCOR_ERR_PEER_DIED.
  */
-alcor_result_t alcor_wait(alcor_rank_t rank,
-                          alcor_request_t *request,
-                          struct alcor_status_t *status);
+alcor_result_t alcor_wait(alcor_rank_t rank, alcor_request_t *request, struct alcor_status_t *status);
 
 /**
- * Says whether a request is complete; does not wait. One that is, or that failed, is freed, and *request set to NULL. A request that is NULL is
- * complete.
+ * Reports whether a request is complete, without waiting. A request that is complete or failed is
+ * freed, and *request is set to NULL. A request that is NULL is complete.
  *
- * A poll counts as a short wait, so that simulated time moves.
+ * In simulation, a poll counts as a short wait, so that time moves.
  *
- * status: gets what came of it, if it is complete; may be NULL.
+ * status: receives the result, if the request is complete; may be NULL.
  *
  * Errors: as alcor_wait.
  */
@@ -784,12 +799,14 @@ alcor_result_t alcor_test(alcor_rank_t rank,
                           struct alcor_status_t *status);
 
 /**
- * Waits until all of `count` requests are complete, frees them and sets them to NULL. Those that are NULL are complete.
+ * Waits until all of `count` requests are complete, frees them and sets them to NULL. Requests
+ * that are NULL are complete.
  *
- * statuses: `count` of them, of which each gets what came of its request, and in `result` how it ended; may be NULL.
+ * statuses: `count` statuses. Each receives the result of its request, and in `result` the result
+ * code; may be NULL.
  *
- * Errors: of the first request in order that failed, once all are complete; as alcor_wait. With ALCOR_ERR_HANDLE, which is also what the same
- * request twice gives, nothing has been waited for.
+ * Errors: that of the first failed request in order, once all are complete; as alcor_wait.
+ * ALCOR_ERR_HANDLE, also for the same request twice, is returned without a wait.
  */
 alcor_result_t alcor_wait_all(alcor_rank_t rank,
                               size_t count,
@@ -797,13 +814,15 @@ alcor_result_t alcor_wait_all(alcor_rank_t rank,
                               struct alcor_status_t *statuses);
 
 /**
- * Waits until one of `count` requests is complete, frees it and sets it to NULL; of several, the first in order. Those that are NULL are left
- * out.
+ * Waits until one of `count` requests is complete, frees it and sets it to NULL; of several, the
+ * first in order. Requests that are NULL are ignored.
  *
- * index: gets its place, or ALCOR_UNDEFINED if all are NULL, with which the call succeeds. status: gets what came of it; may be NULL.
+ * index: receives its index, or ALCOR_UNDEFINED if all are NULL; the call succeeds then. status:
+ * receives the result; may be NULL.
  *
- * Errors: what it failed with, and then *index is its place; as alcor_wait. When *index is ALCOR_UNDEFINED, no request was freed. With
- * ALCOR_ERR_HANDLE, which is also what the same request twice gives, nothing has been waited for.
+ * Errors: that of the request, with its index in *index; as alcor_wait. If *index is
+ * ALCOR_UNDEFINED, no request was freed. ALCOR_ERR_HANDLE, also for the same request twice, is
+ * returned without a wait.
  */
 alcor_result_t alcor_wait_any(alcor_rank_t rank,
                               size_t count,
@@ -812,31 +831,31 @@ alcor_result_t alcor_wait_any(alcor_rank_t rank,
                               struct alcor_status_t *status);
 
 /**
- * Frees a request without waiting for it, and sets *request to NULL. What was started ends all the same; if it fails, the next flush, or
- * alcor_finish, says so. Its memory is in use until then. A request that is NULL is freed already.
+ * Frees a request without waiting for it, and sets *request to NULL. The operation still
+ * completes; if it fails, the next flush, or alcor_finish, returns the error. Its memory is in use
+ * until then. A request that is NULL is freed already.
  */
-alcor_result_t alcor_request_free(alcor_rank_t rank,
-                                  alcor_request_t *request);
+alcor_result_t alcor_request_free(alcor_rank_t rank, alcor_request_t *request);
 
 /**
- * Cancels a receive, which completes all the same and must still be waited for: with `cancelled` in its status or, if a message was faster, with
- * that message.
+ * Cancels a receive. The receive still completes, and must be waited for. Its status has
+ * `cancelled` set, or describes the message, if a message arrived before.
  *
  * Errors: ALCOR_ERR_NOT_A_RECEIVE.
  */
-alcor_result_t alcor_cancel(alcor_rank_t rank,
-                            alcor_request_t request);
+alcor_result_t alcor_cancel(alcor_rank_t rank, alcor_request_t request);
 
 /**
- * The communicator of all ranks of the run, in the order of their numbers. The first call is made by all ranks of the run together: it registers a
- * window of the library's own, which takes at most an eighth of node memory. Each further call gives the same handle.
+ * The communicator of all ranks of the run, in the order of their numbers. All ranks of the run
+ * make the first call together: it registers a window for the library, which takes at most an
+ * eighth of node memory. Further calls return the same handle.
  *
- * comm: gets the communicator, which lasts as long as the rank and is not freed; NULL when the call fails.
+ * comm: receives the communicator, which lasts as long as the rank and is not freed; NULL if the
+ * call fails.
  *
  * Errors: ALCOR_ERR_NO_MEMORY, ALCOR_ERR_TABLE_FULL, ALCOR_ERR_WATCHDOG.
  */
-alcor_result_t alcor_world(alcor_rank_t rank,
-                           alcor_comm_t *comm);
+alcor_result_t alcor_world(alcor_rank_t rank, alcor_comm_t *comm);
 
 /**
  * This rank's rank in a communicator, from 0.
@@ -844,16 +863,16 @@ alcor_result_t alcor_world(alcor_rank_t rank,
 alcor_result_t alcor_comm_rank(alcor_rank_t rank, alcor_comm_t comm, uint32_t *comm_rank);
 
 /**
- * How many members a communicator has.
+ * The number of members of a communicator.
  */
 alcor_result_t alcor_comm_size(alcor_rank_t rank, alcor_comm_t comm, uint32_t *size);
 
 /**
- * Makes communicators: one of all members that name the same color, ordered by their keys and, where these are the same, as in `comm`. All members of
- * `comm` call it together.
+ * Makes a communicator for each color, of the members that name this color, ordered by their keys,
+ * and for equal keys as in `comm`. All members of `comm` call it together.
  *
- * made: gets the communicator that this rank is in, which alcor_comm_free ends; NULL when the call fails, and for a member that names
- * ALCOR_UNDEFINED, which is in none.
+ * made: receives the communicator of this rank, which alcor_comm_free ends; NULL if the call
+ * fails, and for a member that names ALCOR_UNDEFINED, which joins none.
  *
  * Errors: ALCOR_ERR_DIFFER, ALCOR_ERR_COMMUNICATOR, ALCOR_ERR_WATCHDOG.
  */
@@ -864,30 +883,31 @@ alcor_result_t alcor_comm_split(alcor_rank_t rank,
                                 alcor_comm_t *made);
 
 /**
- * Makes a communicator of the same members. All of them call it together.
+ * Makes a communicator of the same members. All members call it together.
  *
- * made: gets the communicator, which alcor_comm_free ends; NULL when the call fails.
+ * made: receives the communicator, which alcor_comm_free ends; NULL if the call fails.
  *
  * Errors: as alcor_comm_split.
  */
 alcor_result_t alcor_comm_dup(alcor_rank_t rank, alcor_comm_t comm, alcor_comm_t *made);
 
 /**
- * Ends a communicator once all its collectives have ended, and sets *comm to NULL if that succeeds. All members call it together.
+ * Ends a communicator once all its collectives have ended, and sets *comm to NULL if that
+ * succeeds. All members call it together.
  *
  * Errors: ALCOR_ERR_COMMUNICATOR for the world; ALCOR_ERR_DIFFER, ALCOR_ERR_WATCHDOG.
  */
-alcor_result_t alcor_comm_free(alcor_rank_t rank,
-                               alcor_comm_t *comm);
+alcor_result_t alcor_comm_free(alcor_rank_t rank, alcor_comm_t *comm);
 
 /**
- * Sends `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to rank `to` of a communicator, and waits until a receive
- * has taken them. So two ranks that send to each other need alcor_isend or alcor_irecv.
+ * Sends `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to rank `to`
+ * of a communicator, and waits until a receive has taken them. So two ranks that send to each
+ * other must use alcor_isend or alcor_irecv.
  *
  * tag: at most ALCOR_TAG_UB.
  *
- * Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_NO_SUCH_MEMBER; ALCOR_ERR_ARGUMENT for the tag; ALCOR_ERR_MESSAGE_ROOM, ALCOR_ERR_CAPABILITY;
- * ALCOR_ERR_WATCHDOG when nobody receives it.
+ * Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_NO_SUCH_MEMBER; ALCOR_ERR_ARGUMENT for the tag;
+ * ALCOR_ERR_MESSAGE_ROOM, ALCOR_ERR_CAPABILITY; ALCOR_ERR_WATCHDOG if the message is not received.
  */
 alcor_result_t alcor_send(alcor_rank_t rank,
                           alcor_memory_t memory,
@@ -898,12 +918,14 @@ alcor_result_t alcor_send(alcor_rank_t rank,
                           alcor_comm_t comm);
 
 /**
- * Waits for a message of rank `source` of a communicator, or ALCOR_ANY_SOURCE, with this tag, or ALCOR_ANY_TAG, and receives up to `bytes` bytes
- * of it in this rank's node memory, from byte `offset` of the piece on.
+ * Waits for a message of rank `source` of a communicator, or ALCOR_ANY_SOURCE, with this tag, or
+ * ALCOR_ANY_TAG, and receives up to `bytes` bytes of it in this rank's node memory, from byte
+ * `offset` of the piece on.
  *
- * status: gets what came; may be NULL.
+ * status: receives source, tag and length of the message; may be NULL.
  *
- * Errors: ALCOR_ERR_TRUNCATED when the message was longer: what fits is there, and status says how long it was; as alcor_send.
+ * Errors: ALCOR_ERR_TRUNCATED if the message was longer: its first `bytes` bytes are received, and
+ * status has its whole length; as alcor_send.
  */
 alcor_result_t alcor_recv(alcor_rank_t rank,
                           alcor_memory_t memory,
@@ -915,9 +937,10 @@ alcor_result_t alcor_recv(alcor_rank_t rank,
                           struct alcor_status_t *status);
 
 /**
- * Starts an alcor_send. The memory must stay as it is until the request is complete: when a receive has taken the message.
+ * Starts an alcor_send. The memory must not change until the request is complete, which is when a
+ * receive has taken the message.
  *
- * request: gets the request; NULL when the call fails.
+ * request: receives the request; NULL if the call fails.
  *
  * Errors: as alcor_send.
  */
@@ -931,11 +954,12 @@ alcor_result_t alcor_isend(alcor_rank_t rank,
                            alcor_request_t *request);
 
 /**
- * Posts an alcor_recv. The memory holds nothing of use until the request is complete; alcor_wait and alcor_test give the status.
+ * Posts an alcor_recv. The contents of the memory are undefined until the request is complete;
+ * alcor_wait and alcor_test return the status.
  *
- * request: gets the request; NULL when the call fails.
+ * request: receives the request; NULL if the call fails.
  *
- * Errors: as alcor_send; that the message was longer, the request tells.
+ * Errors: as alcor_send. The request returns ALCOR_ERR_TRUNCATED.
  */
 alcor_result_t alcor_irecv(alcor_rank_t rank,
                            alcor_memory_t memory,
@@ -947,7 +971,7 @@ alcor_result_t alcor_irecv(alcor_rank_t rank,
                            alcor_request_t *request);
 
 /**
- * As alcor_send, of `bytes` bytes at `data`, by way of node memory that is free again when the call ends.
+ * Like alcor_send, for `bytes` bytes at `data`. The call stages them in temporary node memory.
  *
  * Errors: as alcor_send, and ALCOR_ERR_NO_MEMORY.
  */
@@ -959,8 +983,8 @@ alcor_result_t alcor_send_data(alcor_rank_t rank,
                                alcor_comm_t comm);
 
 /**
- * As alcor_recv, to `bytes` bytes at `data`, by way of node memory that is free again when the call ends. What is beyond the message stays as it
- * was.
+ * Like alcor_recv, to `bytes` bytes at `data`. The call stages them in temporary node memory.
+ * Bytes beyond the message are unchanged.
  *
  * Errors: as alcor_recv, and ALCOR_ERR_NO_MEMORY.
  */
@@ -973,9 +997,10 @@ alcor_result_t alcor_recv_data(alcor_rank_t rank,
                                struct alcor_status_t *status);
 
 /**
- * Waits until there is a message that a receive of this source and tag would take next, and leaves it there.
+ * Waits until there is a message that a receive of this source and tag would take next, without
+ * receiving it.
  *
- * status: gets the message's source, tag and length; may be NULL.
+ * status: receives the message's source, tag and length; may be NULL.
  *
  * Errors: as alcor_send.
  */
@@ -986,11 +1011,13 @@ alcor_result_t alcor_probe(alcor_rank_t rank,
                            struct alcor_status_t *status);
 
 /**
- * Says whether there is a message that a receive of this source and tag would take now; does not wait.
+ * Reports whether there is a message that a receive of this source and tag would take now, without
+ * waiting.
  *
- * status: gets the message's source, tag and length, if there is one; may be NULL.
+ * status: receives the message's source, tag and length, if there is one; may be NULL.
  *
- * Errors: as alcor_send; ALCOR_ERR_WATCHDOG when it was asked in vain for longer than a wait may last.
+ * Errors: as alcor_send; ALCOR_ERR_WATCHDOG if polling without success lasts longer than a wait
+ * may.
  */
 alcor_result_t alcor_iprobe(alcor_rank_t rank,
                             uint32_t source,
@@ -1000,31 +1027,32 @@ alcor_result_t alcor_iprobe(alcor_rank_t rank,
                             struct alcor_status_t *status);
 
 /**
- * Waits until all members of a communicator are here. Unlike alcor_barrier, it says nothing of puts and gets.
+ * Waits until all members of a communicator have called this. Unlike alcor_barrier, it does not
+ * wait for puts and gets.
  *
- * Errors of all collectives: ALCOR_ERR_DIFFER when the members' calls differ; ALCOR_ERR_ARGUMENT for a type, an op or an alignment that can't be;
- * ALCOR_ERR_MEMORY_BOUNDS; ALCOR_ERR_NO_SUCH_MEMBER for the root; ALCOR_ERR_OPERATION for bitwise operations of floating-point numbers;
- * ALCOR_ERR_OVERLAP; ALCOR_ERR_NOT_IN_HARDWARE with ALCOR_STRICT; ALCOR_ERR_WATCHDOG, which names the members that have not come.
+ * Errors of all collectives: ALCOR_ERR_DIFFER if the members' calls differ; ALCOR_ERR_ARGUMENT for
+ * an invalid type, op or alignment; ALCOR_ERR_MEMORY_BOUNDS; ALCOR_ERR_NO_SUCH_MEMBER for the
+ * root; ALCOR_ERR_OPERATION for bitwise operations of floating-point numbers; ALCOR_ERR_OVERLAP;
+ * ALCOR_ERR_NOT_IN_HARDWARE with ALCOR_STRICT; ALCOR_ERR_WATCHDOG, with the members that have not
+ * called.
  */
-alcor_result_t alcor_comm_barrier(alcor_rank_t rank,
-                                  alcor_comm_t comm);
+alcor_result_t alcor_comm_barrier(alcor_rank_t rank, alcor_comm_t comm);
 
 /**
- * Starts an alcor_comm_barrier, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
- * of their calls.
+ * Starts an alcor_comm_barrier, whose memory is in use until the request is complete. Several may
+ * be under way. Collectives of one communicator run in the order of their calls.
  *
- * request: gets the request; NULL when the call fails.
+ * request: receives the request; NULL if the call fails.
  */
-alcor_result_t alcor_comm_ibarrier(alcor_rank_t rank,
-                                   alcor_comm_t comm,
-                                   alcor_request_t *request);
+alcor_result_t alcor_comm_ibarrier(alcor_rank_t rank, alcor_comm_t comm, alcor_request_t *request);
 
 /**
- * Combines the members' vectors of `count` elements into `destination` at member `root`; at others, `destination` is not looked at. The elements begin at byte
- * `source_offset` and `destination_offset` of their memory, at a multiple of their size. Source and destination may be the same place.
- * Results have the same bits in every run.
+ * Combines the members' vectors of `count` elements into `destination` at member `root`; other
+ * members' `destination` is ignored. The elements begin at byte `source_offset` and
+ * `destination_offset` of their memory, at a multiple of their size. Source and destination may be
+ * the same place. Results have the same bits in every run.
  *
- * Errors: those of all collectives, which alcor_comm_barrier has.
+ * Errors: those of all collectives; see alcor_comm_barrier.
  */
 alcor_result_t alcor_reduce(alcor_rank_t rank,
                             alcor_memory_t source,
@@ -1038,10 +1066,10 @@ alcor_result_t alcor_reduce(alcor_rank_t rank,
                             alcor_comm_t comm);
 
 /**
- * Starts an alcor_reduce, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
- * of their calls.
+ * Starts an alcor_reduce, whose memory is in use until the request is complete. Several may be
+ * under way. Collectives of one communicator run in the order of their calls.
  *
- * request: gets the request; NULL when the call fails.
+ * request: receives the request; NULL if the call fails.
  */
 alcor_result_t alcor_ireduce(alcor_rank_t rank,
                              alcor_memory_t source,
@@ -1056,7 +1084,8 @@ alcor_result_t alcor_ireduce(alcor_rank_t rank,
                              alcor_request_t *request);
 
 /**
- * Combines the members' vectors of `count` elements into `destination` at every member. The rest is as in alcor_reduce.
+ * Combines the members' vectors of `count` elements into `destination` at every member. The rest
+ * is as in alcor_reduce.
  */
 alcor_result_t alcor_allreduce(alcor_rank_t rank,
                                alcor_memory_t source,
@@ -1069,10 +1098,10 @@ alcor_result_t alcor_allreduce(alcor_rank_t rank,
                                alcor_comm_t comm);
 
 /**
- * Starts an alcor_allreduce, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
- * of their calls.
+ * Starts an alcor_allreduce, whose memory is in use until the request is complete. Several may be
+ * under way. Collectives of one communicator run in the order of their calls.
  *
- * request: gets the request; NULL when the call fails.
+ * request: receives the request; NULL if the call fails.
  */
 alcor_result_t alcor_iallreduce(alcor_rank_t rank,
                                 alcor_memory_t source,
@@ -1086,8 +1115,8 @@ alcor_result_t alcor_iallreduce(alcor_rank_t rank,
                                 alcor_request_t *request);
 
 /**
- * Combines the members' vectors, of as many blocks of `count` elements as there are members; each member gets its own block of the result. The rest is
- * as in alcor_reduce.
+ * Combines the members' vectors, of as many blocks of `count` elements as there are members; each
+ * member gets its own block of the result. The rest is as in alcor_reduce.
  */
 alcor_result_t alcor_reduce_scatter(alcor_rank_t rank,
                                     alcor_memory_t source,
@@ -1100,10 +1129,10 @@ alcor_result_t alcor_reduce_scatter(alcor_rank_t rank,
                                     alcor_comm_t comm);
 
 /**
- * Starts an alcor_reduce_scatter, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
- * of their calls.
+ * Starts an alcor_reduce_scatter, whose memory is in use until the request is complete. Several
+ * may be under way. Collectives of one communicator run in the order of their calls.
  *
- * request: gets the request; NULL when the call fails.
+ * request: receives the request; NULL if the call fails.
  */
 alcor_result_t alcor_ireduce_scatter(alcor_rank_t rank,
                                      alcor_memory_t source,
@@ -1117,7 +1146,8 @@ alcor_result_t alcor_ireduce_scatter(alcor_rank_t rank,
                                      alcor_request_t *request);
 
 /**
- * Copies `count` elements of member `root`, from byte `offset` of the memory on, to the same at every other member. The rest is as in alcor_reduce.
+ * Copies `count` elements of member `root`, from byte `offset` of the memory on, to the same place
+ * at every other member. The rest is as in alcor_reduce.
  */
 alcor_result_t alcor_bcast(alcor_rank_t rank,
                            alcor_memory_t memory,
@@ -1128,10 +1158,10 @@ alcor_result_t alcor_bcast(alcor_rank_t rank,
                            alcor_comm_t comm);
 
 /**
- * Starts an alcor_bcast, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
- * of their calls.
+ * Starts an alcor_bcast, whose memory is in use until the request is complete. Several may be
+ * under way. Collectives of one communicator run in the order of their calls.
  *
- * request: gets the request; NULL when the call fails.
+ * request: receives the request; NULL if the call fails.
  */
 alcor_result_t alcor_ibcast(alcor_rank_t rank,
                             alcor_memory_t memory,
@@ -1143,8 +1173,8 @@ alcor_result_t alcor_ibcast(alcor_rank_t rank,
                             alcor_request_t *request);
 
 /**
- * Gives each member its block of `count` elements of member `root`'s `source`, which has as many blocks as there are members; at others, `source` is not
- * looked at. The rest is as in alcor_reduce.
+ * Gives each member its block of `count` elements of member `root`'s `source`, which has as many
+ * blocks as there are members; other members' `source` is ignored. The rest is as in alcor_reduce.
  */
 alcor_result_t alcor_scatter(alcor_rank_t rank,
                              alcor_memory_t source,
@@ -1157,10 +1187,10 @@ alcor_result_t alcor_scatter(alcor_rank_t rank,
                              alcor_comm_t comm);
 
 /**
- * Starts an alcor_scatter, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
- * of their calls.
+ * Starts an alcor_scatter, whose memory is in use until the request is complete. Several may be
+ * under way. Collectives of one communicator run in the order of their calls.
  *
- * request: gets the request; NULL when the call fails.
+ * request: receives the request; NULL if the call fails.
  */
 alcor_result_t alcor_iscatter(alcor_rank_t rank,
                               alcor_memory_t source,
@@ -1174,8 +1204,9 @@ alcor_result_t alcor_iscatter(alcor_rank_t rank,
                               alcor_request_t *request);
 
 /**
- * Collects the members' blocks of `count` elements, in the order of the communicator, in `destination` at member `root`; at others, `destination` is not
- * looked at. The rest is as in alcor_reduce.
+ * Collects the members' blocks of `count` elements, in the order of the communicator, in
+ * `destination` at member `root`; other members' `destination` is ignored. The rest is as in
+ * alcor_reduce.
  */
 alcor_result_t alcor_gather(alcor_rank_t rank,
                             alcor_memory_t source,
@@ -1188,10 +1219,10 @@ alcor_result_t alcor_gather(alcor_rank_t rank,
                             alcor_comm_t comm);
 
 /**
- * Starts an alcor_gather, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
- * of their calls.
+ * Starts an alcor_gather, whose memory is in use until the request is complete. Several may be
+ * under way. Collectives of one communicator run in the order of their calls.
  *
- * request: gets the request; NULL when the call fails.
+ * request: receives the request; NULL if the call fails.
  */
 alcor_result_t alcor_igather(alcor_rank_t rank,
                              alcor_memory_t source,
@@ -1205,7 +1236,8 @@ alcor_result_t alcor_igather(alcor_rank_t rank,
                              alcor_request_t *request);
 
 /**
- * Collects the members' blocks of `count` elements, in the order of the communicator, in `destination` at every member. The rest is as in alcor_reduce.
+ * Collects the members' blocks of `count` elements, in the order of the communicator, in
+ * `destination` at every member. The rest is as in alcor_reduce.
  */
 alcor_result_t alcor_allgather(alcor_rank_t rank,
                                alcor_memory_t source,
@@ -1217,10 +1249,10 @@ alcor_result_t alcor_allgather(alcor_rank_t rank,
                                alcor_comm_t comm);
 
 /**
- * Starts an alcor_allgather, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
- * of their calls.
+ * Starts an alcor_allgather, whose memory is in use until the request is complete. Several may be
+ * under way. Collectives of one communicator run in the order of their calls.
  *
- * request: gets the request; NULL when the call fails.
+ * request: receives the request; NULL if the call fails.
  */
 alcor_result_t alcor_iallgather(alcor_rank_t rank,
                                 alcor_memory_t source,

@@ -176,7 +176,8 @@ pub fn place<'a, H>(out: Out<'a, *mut H>, what: &'static str) -> Result<&'a mut 
     Ok(given(out, what)?.write(ptr::null_mut()))
 }
 
-/// Carries out a call of C's that makes something for a rank; where its handle goes, NULL stands if it fails.
+/// Carries out a call of C's that makes something for a rank; where its handle goes, NULL stands if
+/// it fails.
 pub fn make<H>(
     rank: alcor_rank_t,
     out: Out<'_, *mut H>,
@@ -197,7 +198,8 @@ pub fn given<T>(pointer: Option<T>, what: &'static str) -> Result<T> {
     pointer.ok_or(Failure::Null { what })
 }
 
-/// What became of what is no receive. (Here, since the header gets each constant of the files that it is made of.)
+/// What became of what is no receive. (Here, since the header gets each constant of the files that
+/// it is made of.)
 pub const NO_MESSAGE: alcor_status_t = alcor_status_t {
     source: ALCOR_ANY_SOURCE,
     tag: ALCOR_ANY_TAG,

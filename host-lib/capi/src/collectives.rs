@@ -175,20 +175,23 @@ fn allgather(
     }
 }
 
-/// Waits until all members of a communicator are here. Unlike alcor_barrier, it says nothing of puts and gets.
+/// Waits until all members of a communicator have called this. Unlike alcor_barrier, it does not
+/// wait for puts and gets.
 ///
-/// Errors of all collectives: ALCOR_ERR_DIFFER when the members' calls differ; ALCOR_ERR_ARGUMENT for a type, an op or an alignment that can't be;
-/// ALCOR_ERR_MEMORY_BOUNDS; ALCOR_ERR_NO_SUCH_MEMBER for the root; ALCOR_ERR_OPERATION for bitwise operations of floating-point numbers;
-/// ALCOR_ERR_OVERLAP; ALCOR_ERR_NOT_IN_HARDWARE with ALCOR_STRICT; ALCOR_ERR_WATCHDOG, which names the members that have not come.
+/// Errors of all collectives: ALCOR_ERR_DIFFER if the members' calls differ; ALCOR_ERR_ARGUMENT for
+/// an invalid type, op or alignment; ALCOR_ERR_MEMORY_BOUNDS; ALCOR_ERR_NO_SUCH_MEMBER for the
+/// root; ALCOR_ERR_OPERATION for bitwise operations of floating-point numbers; ALCOR_ERR_OVERLAP;
+/// ALCOR_ERR_NOT_IN_HARDWARE with ALCOR_STRICT; ALCOR_ERR_WATCHDOG, with the members that have not
+/// called.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_comm_barrier(rank: alcor_rank_t, comm: alcor_comm_t) -> alcor_result_t {
     complete(rank, barrier(comm))
 }
 
-/// Starts an alcor_comm_barrier, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
-/// of their calls.
+/// Starts an alcor_comm_barrier, whose memory is in use until the request is complete. Several may
+/// be under way. Collectives of one communicator run in the order of their calls.
 ///
-/// request: gets the request; NULL when the call fails.
+/// request: receives the request; NULL if the call fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_comm_ibarrier(
     rank: alcor_rank_t,
@@ -198,11 +201,12 @@ pub extern "C" fn alcor_comm_ibarrier(
     begin(rank, request, barrier(comm))
 }
 
-/// Combines the members' vectors of `count` elements into `destination` at member `root`; at others, `destination` is not looked at. The elements begin at byte
-/// `source_offset` and `destination_offset` of their memory, at a multiple of their size. Source and destination may be the same place.
-/// Results have the same bits in every run.
+/// Combines the members' vectors of `count` elements into `destination` at member `root`; other
+/// members' `destination` is ignored. The elements begin at byte `source_offset` and
+/// `destination_offset` of their memory, at a multiple of their size. Source and destination may be
+/// the same place. Results have the same bits in every run.
 ///
-/// Errors: those of all collectives, which alcor_comm_barrier has.
+/// Errors: those of all collectives; see alcor_comm_barrier.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_reduce(
     rank: alcor_rank_t,
@@ -230,10 +234,10 @@ pub extern "C" fn alcor_reduce(
     )
 }
 
-/// Starts an alcor_reduce, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
-/// of their calls.
+/// Starts an alcor_reduce, whose memory is in use until the request is complete. Several may be
+/// under way. Collectives of one communicator run in the order of their calls.
 ///
-/// request: gets the request; NULL when the call fails.
+/// request: receives the request; NULL if the call fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_ireduce(
     rank: alcor_rank_t,
@@ -263,7 +267,8 @@ pub extern "C" fn alcor_ireduce(
     )
 }
 
-/// Combines the members' vectors of `count` elements into `destination` at every member. The rest is as in alcor_reduce.
+/// Combines the members' vectors of `count` elements into `destination` at every member. The rest
+/// is as in alcor_reduce.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_allreduce(
     rank: alcor_rank_t,
@@ -289,10 +294,10 @@ pub extern "C" fn alcor_allreduce(
     )
 }
 
-/// Starts an alcor_allreduce, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
-/// of their calls.
+/// Starts an alcor_allreduce, whose memory is in use until the request is complete. Several may be
+/// under way. Collectives of one communicator run in the order of their calls.
 ///
-/// request: gets the request; NULL when the call fails.
+/// request: receives the request; NULL if the call fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_iallreduce(
     rank: alcor_rank_t,
@@ -320,8 +325,8 @@ pub extern "C" fn alcor_iallreduce(
     )
 }
 
-/// Combines the members' vectors, of as many blocks of `count` elements as there are members; each member gets its own block of the result. The rest is
-/// as in alcor_reduce.
+/// Combines the members' vectors, of as many blocks of `count` elements as there are members; each
+/// member gets its own block of the result. The rest is as in alcor_reduce.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_reduce_scatter(
     rank: alcor_rank_t,
@@ -347,10 +352,10 @@ pub extern "C" fn alcor_reduce_scatter(
     )
 }
 
-/// Starts an alcor_reduce_scatter, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
-/// of their calls.
+/// Starts an alcor_reduce_scatter, whose memory is in use until the request is complete. Several
+/// may be under way. Collectives of one communicator run in the order of their calls.
 ///
-/// request: gets the request; NULL when the call fails.
+/// request: receives the request; NULL if the call fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_ireduce_scatter(
     rank: alcor_rank_t,
@@ -378,7 +383,8 @@ pub extern "C" fn alcor_ireduce_scatter(
     )
 }
 
-/// Copies `count` elements of member `root`, from byte `offset` of the memory on, to the same at every other member. The rest is as in alcor_reduce.
+/// Copies `count` elements of member `root`, from byte `offset` of the memory on, to the same place
+/// at every other member. The rest is as in alcor_reduce.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_bcast(
     rank: alcor_rank_t,
@@ -395,10 +401,10 @@ pub extern "C" fn alcor_bcast(
     )
 }
 
-/// Starts an alcor_bcast, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
-/// of their calls.
+/// Starts an alcor_bcast, whose memory is in use until the request is complete. Several may be
+/// under way. Collectives of one communicator run in the order of their calls.
 ///
-/// request: gets the request; NULL when the call fails.
+/// request: receives the request; NULL if the call fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_ibcast(
     rank: alcor_rank_t,
@@ -417,8 +423,8 @@ pub extern "C" fn alcor_ibcast(
     )
 }
 
-/// Gives each member its block of `count` elements of member `root`'s `source`, which has as many blocks as there are members; at others, `source` is not
-/// looked at. The rest is as in alcor_reduce.
+/// Gives each member its block of `count` elements of member `root`'s `source`, which has as many
+/// blocks as there are members; other members' `source` is ignored. The rest is as in alcor_reduce.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_scatter(
     rank: alcor_rank_t,
@@ -444,10 +450,10 @@ pub extern "C" fn alcor_scatter(
     )
 }
 
-/// Starts an alcor_scatter, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
-/// of their calls.
+/// Starts an alcor_scatter, whose memory is in use until the request is complete. Several may be
+/// under way. Collectives of one communicator run in the order of their calls.
 ///
-/// request: gets the request; NULL when the call fails.
+/// request: receives the request; NULL if the call fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_iscatter(
     rank: alcor_rank_t,
@@ -475,8 +481,9 @@ pub extern "C" fn alcor_iscatter(
     )
 }
 
-/// Collects the members' blocks of `count` elements, in the order of the communicator, in `destination` at member `root`; at others, `destination` is not
-/// looked at. The rest is as in alcor_reduce.
+/// Collects the members' blocks of `count` elements, in the order of the communicator, in
+/// `destination` at member `root`; other members' `destination` is ignored. The rest is as in
+/// alcor_reduce.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_gather(
     rank: alcor_rank_t,
@@ -502,10 +509,10 @@ pub extern "C" fn alcor_gather(
     )
 }
 
-/// Starts an alcor_gather, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
-/// of their calls.
+/// Starts an alcor_gather, whose memory is in use until the request is complete. Several may be
+/// under way. Collectives of one communicator run in the order of their calls.
 ///
-/// request: gets the request; NULL when the call fails.
+/// request: receives the request; NULL if the call fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_igather(
     rank: alcor_rank_t,
@@ -533,7 +540,8 @@ pub extern "C" fn alcor_igather(
     )
 }
 
-/// Collects the members' blocks of `count` elements, in the order of the communicator, in `destination` at every member. The rest is as in alcor_reduce.
+/// Collects the members' blocks of `count` elements, in the order of the communicator, in
+/// `destination` at every member. The rest is as in alcor_reduce.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_allgather(
     rank: alcor_rank_t,
@@ -557,10 +565,10 @@ pub extern "C" fn alcor_allgather(
     )
 }
 
-/// Starts an alcor_allgather, whose memory is in use until the request is complete. Several may be under way; those of one communicator run in the order
-/// of their calls.
+/// Starts an alcor_allgather, whose memory is in use until the request is complete. Several may be
+/// under way. Collectives of one communicator run in the order of their calls.
 ///
-/// request: gets the request; NULL when the call fails.
+/// request: receives the request; NULL if the call fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_iallgather(
     rank: alcor_rank_t,

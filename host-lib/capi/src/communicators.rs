@@ -6,10 +6,12 @@ use std::ptr;
 use crate::attached::{given, make, with};
 use crate::types::*;
 
-/// The communicator of all ranks of the run, in the order of their numbers. The first call is made by all ranks of the run together: it registers a
-/// window of the library's own, which takes at most an eighth of node memory. Each further call gives the same handle.
+/// The communicator of all ranks of the run, in the order of their numbers. All ranks of the run
+/// make the first call together: it registers a window for the library, which takes at most an
+/// eighth of node memory. Further calls return the same handle.
 ///
-/// comm: gets the communicator, which lasts as long as the rank and is not freed; NULL when the call fails.
+/// comm: receives the communicator, which lasts as long as the rank and is not freed; NULL if the
+/// call fails.
 ///
 /// Errors: ALCOR_ERR_NO_MEMORY, ALCOR_ERR_TABLE_FULL, ALCOR_ERR_WATCHDOG.
 #[unsafe(no_mangle)]
@@ -42,7 +44,7 @@ pub extern "C" fn alcor_comm_rank(
     })
 }
 
-/// How many members a communicator has.
+/// The number of members of a communicator.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_comm_size(
     rank: alcor_rank_t,
@@ -56,11 +58,11 @@ pub extern "C" fn alcor_comm_size(
     })
 }
 
-/// Makes communicators: one of all members that name the same color, ordered by their keys and, where these are the same, as in `comm`. All members of
-/// `comm` call it together.
+/// Makes a communicator for each color, of the members that name this color, ordered by their keys,
+/// and for equal keys as in `comm`. All members of `comm` call it together.
 ///
-/// made: gets the communicator that this rank is in, which alcor_comm_free ends; NULL when the call fails, and for a member that names
-/// ALCOR_UNDEFINED, which is in none.
+/// made: receives the communicator of this rank, which alcor_comm_free ends; NULL if the call
+/// fails, and for a member that names ALCOR_UNDEFINED, which joins none.
 ///
 /// Errors: ALCOR_ERR_DIFFER, ALCOR_ERR_COMMUNICATOR, ALCOR_ERR_WATCHDOG.
 #[unsafe(no_mangle)]
@@ -80,9 +82,9 @@ pub extern "C" fn alcor_comm_split(
     })
 }
 
-/// Makes a communicator of the same members. All of them call it together.
+/// Makes a communicator of the same members. All members call it together.
 ///
-/// made: gets the communicator, which alcor_comm_free ends; NULL when the call fails.
+/// made: receives the communicator, which alcor_comm_free ends; NULL if the call fails.
 ///
 /// Errors: as alcor_comm_split.
 #[unsafe(no_mangle)]
@@ -98,7 +100,8 @@ pub extern "C" fn alcor_comm_dup(
     })
 }
 
-/// Ends a communicator once all its collectives have ended, and sets *comm to NULL if that succeeds. All members call it together.
+/// Ends a communicator once all its collectives have ended, and sets *comm to NULL if that
+/// succeeds. All members call it together.
 ///
 /// Errors: ALCOR_ERR_COMMUNICATOR for the world; ALCOR_ERR_DIFFER, ALCOR_ERR_WATCHDOG.
 #[unsafe(no_mangle)]

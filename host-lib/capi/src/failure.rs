@@ -1,4 +1,4 @@
-//! How a call fails: its number for C, and the message that stays with the thread.
+//! Errors of calls: the number for C, and the message that is kept for the thread.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -15,22 +15,22 @@ pub type Result<T, E = Failure> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// A null pointer.
-    #[error("{what} is NULL, but must point to something")]
+    #[error("{what} is NULL, but must point to a value")]
     Null {
         /// The argument's name.
         what: &'static str,
     },
-    /// A handle that names nothing.
+    /// An invalid handle.
     #[error(
         "there is no such {what}: the handle {handle:#x} was never made, has been freed, or belongs to another rank"
     )]
     Handle {
-        /// What it was to name.
+        /// The expected kind of object.
         what: &'static str,
         /// The handle.
         handle: usize,
     },
-    /// A number that can't be.
+    /// An invalid number.
     #[error("{what} {value} is not possible: {rule}")]
     Argument {
         /// The argument's name.
@@ -48,13 +48,11 @@ pub enum Failure {
     },
     /// Two threads use a rank.
     #[error(
-        "another thread is in a call of this rank; one thread uses a rank at a time, with all that belongs to it"
+        "another thread is in a call of this rank; only one thread at a time may use a rank and its objects"
     )]
     Busy,
     /// A defect of the library.
-    #[error(
-        "a defect of the library: {0}; the rank has left the run, and its handles are of no more use"
-    )]
+    #[error("a defect of the library: {0}; the rank has left the run, and its handles are invalid")]
     Panic(String),
     /// An error of the library.
     #[error(transparent)]
@@ -167,7 +165,8 @@ thread_local! {
     static MESSAGE: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// The message of this thread's last call that failed; it stays where it is until the next one fails.
+/// The message of this thread's last call that failed; it stays where it is until the next one
+/// fails.
 pub fn message() -> *const std::ffi::c_char {
     MESSAGE
         .try_with(|message| message.borrow().as_ptr())

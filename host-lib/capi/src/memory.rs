@@ -11,7 +11,8 @@ use crate::types::*;
 /// Bytes of C's that are read.
 ///
 /// # Safety
-/// Unless it is null, `bytes` bytes at `data` are readable, and nobody writes to them as long as the slice is used.
+/// Unless it is null, `bytes` bytes at `data` are readable, and nobody writes to them as long as
+/// the slice is used.
 pub unsafe fn readable<'a>(data: *const c_void, bytes: usize) -> Result<&'a [u8]> {
     match bytes {
         0 => Ok(&[]),
@@ -47,17 +48,19 @@ fn check_bytes(bytes: usize) -> Result<()> {
 /// Copies to a buffer of C's.
 ///
 /// # Safety
-/// There are as many bytes at `data` that may be written, as [`writable`] has checked as far as it can.
+/// There are as many bytes at `data` that may be written, as [`writable`] has checked as far as it
+/// can.
 pub unsafe fn copy_out(from: &[u8], data: *mut c_void) {
     if !from.is_empty() {
-        // SAFETY: the caller promises it, and what was just read into memory of our own overlaps nothing of C's.
+        // SAFETY: the caller promises it, and what was just read into memory of our own overlaps
+        // nothing of C's.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), data.cast(), from.len()) };
     }
 }
 
-/// Takes `bytes` bytes of node memory, which hold whatever they held. Their address is a multiple of 64.
+/// Allocates `bytes` bytes of node memory at a multiple of 64. Their contents are undefined.
 ///
-/// memory: gets the piece, which alcor_free gives back; NULL when the call fails.
+/// memory: receives the piece, which alcor_free frees; NULL if the call fails.
 ///
 /// Errors: ALCOR_ERR_NO_MEMORY.
 #[unsafe(no_mangle)]
@@ -72,8 +75,9 @@ pub extern "C" fn alcor_alloc(
     })
 }
 
-/// Gives node memory back, and sets *memory to NULL. What is under way keeps it until it is complete, and a window until it is deregistered.
-/// That *memory is NULL already is no error.
+/// Frees node memory, and sets *memory to NULL. Operations under way keep the memory until they are
+/// complete, and a window keeps it until it is deregistered. A *memory that is NULL already is no
+/// error.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_free(
     rank: alcor_rank_t,
@@ -108,7 +112,8 @@ pub unsafe extern "C" fn alcor_write(
     })
 }
 
-/// Reads `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to `data`, which is untouched when the call fails.
+/// Reads `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to `data`,
+/// which is unchanged if the call fails.
 ///
 /// Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_BOARD.
 #[unsafe(no_mangle)]

@@ -55,13 +55,14 @@ fn tell(status: Out<'_, alcor_status_t>, found: MessageStatus) {
     }
 }
 
-/// Sends `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to rank `to` of a communicator, and waits until a receive
-/// has taken them. So two ranks that send to each other need alcor_isend or alcor_irecv.
+/// Sends `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to rank `to`
+/// of a communicator, and waits until a receive has taken them. So two ranks that send to each
+/// other must use alcor_isend or alcor_irecv.
 ///
 /// tag: at most ALCOR_TAG_UB.
 ///
-/// Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_NO_SUCH_MEMBER; ALCOR_ERR_ARGUMENT for the tag; ALCOR_ERR_MESSAGE_ROOM, ALCOR_ERR_CAPABILITY;
-/// ALCOR_ERR_WATCHDOG when nobody receives it.
+/// Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_NO_SUCH_MEMBER; ALCOR_ERR_ARGUMENT for the tag;
+/// ALCOR_ERR_MESSAGE_ROOM, ALCOR_ERR_CAPABILITY; ALCOR_ERR_WATCHDOG if the message is not received.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_send(
     rank: alcor_rank_t,
@@ -77,12 +78,14 @@ pub extern "C" fn alcor_send(
     })
 }
 
-/// Waits for a message of rank `source` of a communicator, or ALCOR_ANY_SOURCE, with this tag, or ALCOR_ANY_TAG, and receives up to `bytes` bytes
-/// of it in this rank's node memory, from byte `offset` of the piece on.
+/// Waits for a message of rank `source` of a communicator, or ALCOR_ANY_SOURCE, with this tag, or
+/// ALCOR_ANY_TAG, and receives up to `bytes` bytes of it in this rank's node memory, from byte
+/// `offset` of the piece on.
 ///
-/// status: gets what came; may be NULL.
+/// status: receives source, tag and length of the message; may be NULL.
 ///
-/// Errors: ALCOR_ERR_TRUNCATED when the message was longer: what fits is there, and status says how long it was; as alcor_send.
+/// Errors: ALCOR_ERR_TRUNCATED if the message was longer: its first `bytes` bytes are received, and
+/// status has its whole length; as alcor_send.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_recv(
     rank: alcor_rank_t,
@@ -101,9 +104,10 @@ pub extern "C" fn alcor_recv(
     })
 }
 
-/// Starts an alcor_send. The memory must stay as it is until the request is complete: when a receive has taken the message.
+/// Starts an alcor_send. The memory must not change until the request is complete, which is when a
+/// receive has taken the message.
 ///
-/// request: gets the request; NULL when the call fails.
+/// request: receives the request; NULL if the call fails.
 ///
 /// Errors: as alcor_send.
 #[unsafe(no_mangle)]
@@ -122,11 +126,12 @@ pub extern "C" fn alcor_isend(
     })
 }
 
-/// Posts an alcor_recv. The memory holds nothing of use until the request is complete; alcor_wait and alcor_test give the status.
+/// Posts an alcor_recv. The contents of the memory are undefined until the request is complete;
+/// alcor_wait and alcor_test return the status.
 ///
-/// request: gets the request; NULL when the call fails.
+/// request: receives the request; NULL if the call fails.
 ///
-/// Errors: as alcor_send; that the message was longer, the request tells.
+/// Errors: as alcor_send. The request returns ALCOR_ERR_TRUNCATED.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_irecv(
     rank: alcor_rank_t,
@@ -143,7 +148,7 @@ pub extern "C" fn alcor_irecv(
     })
 }
 
-/// As alcor_send, of `bytes` bytes at `data`, by way of node memory that is free again when the call ends.
+/// Like alcor_send, for `bytes` bytes at `data`. The call stages them in temporary node memory.
 ///
 /// Errors: as alcor_send, and ALCOR_ERR_NO_MEMORY.
 #[unsafe(no_mangle)]
@@ -163,8 +168,8 @@ pub unsafe extern "C" fn alcor_send_data(
     })
 }
 
-/// As alcor_recv, to `bytes` bytes at `data`, by way of node memory that is free again when the call ends. What is beyond the message stays as it
-/// was.
+/// Like alcor_recv, to `bytes` bytes at `data`. The call stages them in temporary node memory.
+/// Bytes beyond the message are unchanged.
 ///
 /// Errors: as alcor_recv, and ALCOR_ERR_NO_MEMORY.
 #[unsafe(no_mangle)]
@@ -191,9 +196,10 @@ pub unsafe extern "C" fn alcor_recv_data(
     })
 }
 
-/// Waits until there is a message that a receive of this source and tag would take next, and leaves it there.
+/// Waits until there is a message that a receive of this source and tag would take next, without
+/// receiving it.
 ///
-/// status: gets the message's source, tag and length; may be NULL.
+/// status: receives the message's source, tag and length; may be NULL.
 ///
 /// Errors: as alcor_send.
 #[unsafe(no_mangle)]
@@ -212,11 +218,13 @@ pub extern "C" fn alcor_probe(
     })
 }
 
-/// Says whether there is a message that a receive of this source and tag would take now; does not wait.
+/// Reports whether there is a message that a receive of this source and tag would take now, without
+/// waiting.
 ///
-/// status: gets the message's source, tag and length, if there is one; may be NULL.
+/// status: receives the message's source, tag and length, if there is one; may be NULL.
 ///
-/// Errors: as alcor_send; ALCOR_ERR_WATCHDOG when it was asked in vain for longer than a wait may last.
+/// Errors: as alcor_send; ALCOR_ERR_WATCHDOG if polling without success lasts longer than a wait
+/// may.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_iprobe(
     rank: alcor_rank_t,

@@ -79,11 +79,12 @@ pub fn tell(
     ended
 }
 
-/// Waits until a request is complete, frees it and sets *request to NULL, also when it failed. A request that is NULL is complete.
+/// Waits until a request is complete, frees it and sets *request to NULL, even if it failed. A
+/// request that is NULL is complete.
 ///
-/// status: gets what came of it; may be NULL.
+/// status: receives the result; may be NULL.
 ///
-/// Errors: what the request failed with; ALCOR_ERR_WATCHDOG, ALCOR_ERR_ABORTED, ALCOR_ERR_PEER_DIED.
+/// Errors: that of the request; ALCOR_ERR_WATCHDOG, ALCOR_ERR_ABORTED, ALCOR_ERR_PEER_DIED.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_wait(
     rank: alcor_rank_t,
@@ -102,12 +103,12 @@ pub extern "C" fn alcor_wait(
     })
 }
 
-/// Says whether a request is complete; does not wait. One that is, or that failed, is freed, and *request set to NULL. A request that is NULL is
-/// complete.
+/// Reports whether a request is complete, without waiting. A request that is complete or failed is
+/// freed, and *request is set to NULL. A request that is NULL is complete.
 ///
-/// A poll counts as a short wait, so that simulated time moves.
+/// In simulation, a poll counts as a short wait, so that time moves.
 ///
-/// status: gets what came of it, if it is complete; may be NULL.
+/// status: receives the result, if the request is complete; may be NULL.
 ///
 /// Errors: as alcor_wait.
 #[unsafe(no_mangle)]
@@ -141,12 +142,14 @@ pub extern "C" fn alcor_test(
     })
 }
 
-/// Waits until all of `count` requests are complete, frees them and sets them to NULL. Those that are NULL are complete.
+/// Waits until all of `count` requests are complete, frees them and sets them to NULL. Requests
+/// that are NULL are complete.
 ///
-/// statuses: `count` of them, of which each gets what came of its request, and in `result` how it ended; may be NULL.
+/// statuses: `count` statuses. Each receives the result of its request, and in `result` the result
+/// code; may be NULL.
 ///
-/// Errors: of the first request in order that failed, once all are complete; as alcor_wait. With ALCOR_ERR_HANDLE, which is also what the same
-/// request twice gives, nothing has been waited for.
+/// Errors: that of the first failed request in order, once all are complete; as alcor_wait.
+/// ALCOR_ERR_HANDLE, also for the same request twice, is returned without a wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn alcor_wait_all(
     rank: alcor_rank_t,
@@ -200,13 +203,15 @@ pub unsafe extern "C" fn alcor_wait_all(
     })
 }
 
-/// Waits until one of `count` requests is complete, frees it and sets it to NULL; of several, the first in order. Those that are NULL are left
-/// out.
+/// Waits until one of `count` requests is complete, frees it and sets it to NULL; of several, the
+/// first in order. Requests that are NULL are ignored.
 ///
-/// index: gets its place, or ALCOR_UNDEFINED if all are NULL, with which the call succeeds. status: gets what came of it; may be NULL.
+/// index: receives its index, or ALCOR_UNDEFINED if all are NULL; the call succeeds then. status:
+/// receives the result; may be NULL.
 ///
-/// Errors: what it failed with, and then *index is its place; as alcor_wait. When *index is ALCOR_UNDEFINED, no request was freed. With
-/// ALCOR_ERR_HANDLE, which is also what the same request twice gives, nothing has been waited for.
+/// Errors: that of the request, with its index in *index; as alcor_wait. If *index is
+/// ALCOR_UNDEFINED, no request was freed. ALCOR_ERR_HANDLE, also for the same request twice, is
+/// returned without a wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn alcor_wait_any(
     rank: alcor_rank_t,
@@ -251,7 +256,8 @@ pub unsafe extern "C" fn alcor_wait_any(
 /// The requests at a pointer of C's.
 ///
 /// # Safety
-/// Unless it is null, there are `count` of them, which nobody else uses as long as the slice is used.
+/// Unless it is null, there are `count` of them, which nobody else uses as long as the slice is
+/// used.
 unsafe fn several<'a>(
     requests: *mut alcor_request_t,
     count: usize,
@@ -296,8 +302,9 @@ fn take_all(attached: &mut Attached, handles: &[alcor_request_t]) -> Result<Vec<
     Ok(taken)
 }
 
-/// Frees a request without waiting for it, and sets *request to NULL. What was started ends all the same; if it fails, the next flush, or
-/// alcor_finish, says so. Its memory is in use until then. A request that is NULL is freed already.
+/// Frees a request without waiting for it, and sets *request to NULL. The operation still
+/// completes; if it fails, the next flush, or alcor_finish, returns the error. Its memory is in use
+/// until then. A request that is NULL is freed already.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_request_free(
     rank: alcor_rank_t,
@@ -313,8 +320,8 @@ pub extern "C" fn alcor_request_free(
     })
 }
 
-/// Cancels a receive, which completes all the same and must still be waited for: with `cancelled` in its status or, if a message was faster, with
-/// that message.
+/// Cancels a receive. The receive still completes, and must be waited for. Its status has
+/// `cancelled` set, or describes the message, if a message arrived before.
 ///
 /// Errors: ALCOR_ERR_NOT_A_RECEIVE.
 #[unsafe(no_mangle)]

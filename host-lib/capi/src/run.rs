@@ -11,10 +11,12 @@ use crate::attached::{attach, given, place, take, with};
 use crate::failure::{self, Failure, Result, call};
 use crate::types::*;
 
-/// Attaches the rank that the environment says this process is: what `alcor run` starts needs nothing else. Where processes are started by
-/// hand, by a debugger, by an MPI launcher or by Slurm, `alcor serve` keeps the boards and says what to set.
+/// Attaches the rank that the environment names. Processes that `alcor run` starts need nothing
+/// else. For processes that are started by hand, by a debugger, by an MPI launcher or by Slurm,
+/// `alcor serve` simulates the boards and prints the variables to set.
 ///
-/// options: NULL for the defaults. rank: gets the rank, which alcor_finish ends; NULL when the call fails.
+/// options: NULL for the defaults. rank: receives the rank, which alcor_finish ends; NULL if the
+/// call fails.
 ///
 /// Errors: ALCOR_ERR_NOT_LAUNCHED, ALCOR_ERR_ENVIRONMENT; as alcor_init.
 #[unsafe(no_mangle)]
@@ -29,12 +31,14 @@ pub extern "C" fn alcor_init_from_env(
     })
 }
 
-/// Attaches rank `pid` of `nprocs` ranks of the boards that a URI names: shm:NAME for those of a running `alcor serve`, xdma:PCI-ADDRESS for a card.
+/// Attaches rank `pid` of `nprocs` ranks of the boards that a URI names: shm:NAME for those of a
+/// running `alcor serve`, xdma:PCI-ADDRESS for a card.
 ///
-/// uri: is copied. options: NULL for the defaults. rank: gets the rank, which alcor_finish ends; NULL when the call fails.
+/// uri: is copied. options: NULL for the defaults. rank: receives the rank, which alcor_finish
+/// ends; NULL if the call fails.
 ///
-/// Errors: ALCOR_ERR_URI, ALCOR_ERR_BOARD, ALCOR_ERR_VERSION, ALCOR_ERR_NO_SUCH_RANK, ALCOR_ERR_RANK_TAKEN; ALCOR_ERR_ARGUMENT for
-/// pid, nprocs or an option that can't be.
+/// Errors: ALCOR_ERR_URI, ALCOR_ERR_BOARD, ALCOR_ERR_VERSION, ALCOR_ERR_NO_SUCH_RANK,
+/// ALCOR_ERR_RANK_TAKEN; ALCOR_ERR_ARGUMENT for an invalid pid, nprocs or option.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn alcor_init(
     uri: *const c_char,
@@ -99,12 +103,14 @@ fn translated(options: &alcor_options_t) -> Result<Options> {
     Ok(translated)
 }
 
-/// Completes what the rank has started, and leaves the run. The rank and everything that belongs to it is freed, whether or not this succeeds: its
-/// memory, windows, communicators and requests are of no more use.
+/// Completes all operations that the rank has started, and leaves the run. The rank and all its
+/// objects are freed, even if the call fails: memory, windows, communicators and requests are
+/// invalid afterwards.
 ///
-/// A process that ends without it takes its peers along: they fail with ALCOR_ERR_PEER_DIED.
+/// If a process ends without this call, its peers fail with ALCOR_ERR_PEER_DIED.
 ///
-/// Errors: those of requests that were freed and failed; ALCOR_ERR_WATCHDOG when a message was never received; ALCOR_ERR_ABORTED.
+/// Errors: those of freed requests that failed; ALCOR_ERR_WATCHDOG if a message was not received;
+/// ALCOR_ERR_ABORTED.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_finish(rank: alcor_rank_t) -> alcor_result_t {
     take(rank, |attached| {
@@ -114,8 +120,9 @@ pub extern "C" fn alcor_finish(rank: alcor_rank_t) -> alcor_result_t {
     })
 }
 
-/// Ends the run for every rank: each wait, and each later call, fails with ALCOR_ERR_ABORTED and names this rank and `code`. The rank
-/// itself is still ended by alcor_finish, which returns ALCOR_ERR_ABORTED too.
+/// Ends the run for every rank: each wait, and each later call, fails with ALCOR_ERR_ABORTED and
+/// names this rank and `code`. The rank itself is still ended by alcor_finish, which returns
+/// ALCOR_ERR_ABORTED too.
 ///
 /// Errors: ALCOR_ERR_BOARD.
 #[unsafe(no_mangle)]
@@ -135,7 +142,7 @@ pub extern "C" fn alcor_pid(
     })
 }
 
-/// How many ranks the run has.
+/// The number of ranks of the run.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_nprocs(
     rank: alcor_rank_t,
@@ -147,8 +154,8 @@ pub extern "C" fn alcor_nprocs(
     })
 }
 
-/// The present time in cycles of the hardware, 4 ns each. In simulation it stands still while a rank runs code of its own, and is the same in
-/// every run.
+/// The present time in cycles of the hardware, 4 ns each. In simulation, time stands still while a
+/// rank runs host code, and is the same in every run.
 ///
 /// Errors: ALCOR_ERR_BOARD.
 #[unsafe(no_mangle)]
@@ -163,16 +170,18 @@ pub extern "C" fn alcor_now(
     })
 }
 
-/// Waits until every rank of the run is here and all earlier puts, gets and messages of all ranks have landed.
+/// Waits until every rank of the run has called this, and all earlier puts, gets and messages of
+/// all ranks have arrived.
 ///
-/// Errors: ALCOR_ERR_DIFFER when others are in alcor_register or alcor_deregister; ALCOR_ERR_WATCHDOG when one does not come; ALCOR_ERR_ABORTED,
-/// ALCOR_ERR_PEER_DIED.
+/// Errors: ALCOR_ERR_DIFFER if others call alcor_register or alcor_deregister; ALCOR_ERR_WATCHDOG
+/// if a rank does not call it; ALCOR_ERR_ABORTED, ALCOR_ERR_PEER_DIED.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_barrier(rank: alcor_rank_t) -> alcor_result_t {
     with(rank, |attached| Ok(attached.rank.barrier()?))
 }
 
-/// Ends an epoch: what any rank has put before its fence is visible after everybody's, and this rank's own puts and gets are complete.
+/// Ends an epoch. Afterwards, the data that any rank has put before its fence is visible, and this
+/// rank's own puts and gets are complete.
 ///
 /// Errors: as alcor_barrier and alcor_flush_all.
 #[unsafe(no_mangle)]
@@ -180,14 +189,15 @@ pub extern "C" fn alcor_fence(rank: alcor_rank_t) -> alcor_result_t {
     with(rank, |attached| Ok(attached.rank.fence()?))
 }
 
-/// The whole message of this thread's last call that failed; "" when none has. The string is the library's, and stays until the next call of this
-/// thread fails, or the thread ends.
+/// The whole message of this thread's last failed call; "" if none has failed. The library owns the
+/// string; it is valid until the next call of this thread fails, or the thread ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_error_message() -> *const c_char {
     failure::message()
 }
 
-/// The name of a result, such as "ALCOR_ERR_WATCHDOG"; "unknown" for a number that is none. The string lasts for ever.
+/// The name of a result, such as "ALCOR_ERR_WATCHDOG"; "unknown" for other numbers. The string is
+/// valid for ever.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_error_name(result: alcor_result_t) -> *const c_char {
     let names = alcor_error::ALL.iter();
@@ -195,7 +205,7 @@ pub extern "C" fn alcor_error_name(result: alcor_result_t) -> *const c_char {
     found.map_or(c"unknown", |(_, name)| name).as_ptr()
 }
 
-/// The version of the library, such as "0.1.0". The string lasts for ever.
+/// The version of the library, such as "0.1.0". The string is valid for ever.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_version() -> *const c_char {
     const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");

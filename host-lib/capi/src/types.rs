@@ -5,98 +5,100 @@ use alcor::{Operation, Rights};
 use crate::attached::NO_MESSAGE;
 use crate::failure::{Failure, Result};
 
-/// How a call ended: ALCOR_OK, or one of alcor_error.
+/// The result of a call: ALCOR_OK, or one of alcor_error.
 ///
-/// Every function returns one, but for those that return a string. When it is not ALCOR_OK, alcor_error_message has the whole
-/// story: what was asked, what was found, and what to do next.
+/// Every function returns a result, except those that return a string. After a failure,
+/// alcor_error_message returns the whole message: the request, the finding, and advice.
 pub type alcor_result_t = i32;
 
-/// What alcor_result_t is. The numbers stay as they are; further ones may come.
+/// Values of alcor_result_t. The numbers do not change; later versions may add numbers.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum alcor_error {
-    /// All is well.
+    /// Success.
     ALCOR_OK = 0,
 
-    /// A pointer is null that must not be.
+    /// A pointer is NULL that must not be NULL.
     ALCOR_ERR_NULL = 1,
-    /// A handle is none, is freed, or belongs to another rank.
+    /// A handle is invalid, freed, or belongs to another rank.
     ALCOR_ERR_HANDLE = 2,
-    /// An enum, flag, number, length or string that can't be.
+    /// An invalid enum value, flag, number, length or string.
     ALCOR_ERR_ARGUMENT = 3,
     /// Another thread is in a call of this rank.
     ALCOR_ERR_BUSY = 4,
-    /// A defect of this library. The rank has left the run, its peers are told, and its handles are of no more use.
+    /// A defect of this library. The rank has left the run, its peers get an error, and its handles
+    /// are invalid.
     ALCOR_ERR_PANIC = 5,
-    /// An error that has no number of its own.
+    /// An error without a number of its own.
     ALCOR_ERR_OTHER = 6,
 
     /// The environment does not say which rank the process is: start it with `alcor run`.
     ALCOR_ERR_NOT_LAUNCHED = 10,
-    /// What the environment says can't be.
+    /// An environment variable has an invalid value.
     ALCOR_ERR_ENVIRONMENT = 11,
-    /// There is no backend for this URI.
+    /// No backend opens this URI.
     ALCOR_ERR_URI = 12,
-    /// Hardware and library do not belong together.
+    /// Hardware and library have different versions of the interface.
     ALCOR_ERR_VERSION = 13,
     /// The boards have no such rank.
     ALCOR_ERR_NO_SUCH_RANK = 14,
-    /// Somebody is attached to the rank already.
+    /// Another program is attached to the rank.
     ALCOR_ERR_RANK_TAKEN = 15,
-    /// The boards lack what the call needs.
+    /// The boards lack a block that the call needs.
     ALCOR_ERR_CAPABILITY = 16,
 
-    /// The boards can't be reached, or what drives them failed.
+    /// The boards can't be reached, or their driver or simulator failed.
     ALCOR_ERR_BOARD = 20,
-    /// The hardware contradicts itself.
+    /// The hardware has answered with contradictions.
     ALCOR_ERR_HARDWARE = 21,
     /// A rank has aborted the run.
     ALCOR_ERR_ABORTED = 22,
     /// A rank's process ended before it left the run.
     ALCOR_ERR_PEER_DIED = 23,
-    /// A wait was too long; the message names who waits for what.
+    /// A wait exceeded the watchdog's limit; the message names who waits for what.
     ALCOR_ERR_WATCHDOG = 24,
     /// A rank does not call the library while others wait for it, so simulated time stands still.
     ALCOR_ERR_RANK_AWAY = 25,
 
-    /// There is no room in node memory.
+    /// Node memory has no room.
     ALCOR_ERR_NO_MEMORY = 30,
     /// An access beyond a piece of node memory.
     ALCOR_ERR_MEMORY_BOUNDS = 31,
 
-    /// A put or get beyond the target's window; it has touched no memory.
+    /// A put or get beyond the target's window. No memory was changed.
     ALCOR_ERR_WINDOW_BOUNDS = 40,
-    /// The target's window does not allow it; it has touched no memory.
+    /// The target's window does not grant the right. No memory was changed.
     ALCOR_ERR_DENIED = 41,
-    /// The target is no rank of the run.
+    /// The target is not a rank of the run.
     ALCOR_ERR_BAD_RANK = 42,
     /// The window is not registered.
     ALCOR_ERR_NOT_REGISTERED = 43,
-    /// The tables that windows are registered in are full.
+    /// A registration table is full.
     ALCOR_ERR_TABLE_FULL = 44,
     /// The memory is registered already.
     ALCOR_ERR_DUPLICATE = 45,
     /// The hardware refused a put, get, message or registration for another reason.
     ALCOR_ERR_REFUSED = 46,
 
-    /// A message was longer than its receive, which has what fits.
+    /// A message was longer than its receive buffer, which holds the first part.
     ALCOR_ERR_TRUNCATED = 50,
-    /// The request is no receive.
+    /// The request is not a receive.
     ALCOR_ERR_NOT_A_RECEIVE = 51,
     /// The hardware's queues are too short for messages among so many ranks.
     ALCOR_ERR_MESSAGE_ROOM = 52,
 
-    /// The ranks called different things, or the same with different counts, types, operations or roots.
+    /// The ranks made different calls, or the same call with different counts, types, operations or
+    /// roots.
     ALCOR_ERR_DIFFER = 60,
     /// There is no such operation for this type.
     ALCOR_ERR_OPERATION = 61,
     /// Source and destination overlap, and are not the same place.
     ALCOR_ERR_OVERLAP = 62,
-    /// A rank that is no member of the communicator.
+    /// A rank that is not a member of the communicator.
     ALCOR_ERR_NO_SUCH_MEMBER = 63,
-    /// A communicator that can't be used so.
+    /// A communicator that can't be used for this call.
     ALCOR_ERR_COMMUNICATOR = 64,
-    /// A collective that hardware can't do, where ALCOR_STRICT asks for it.
+    /// A collective that the hardware can't do, with ALCOR_STRICT.
     ALCOR_ERR_NOT_IN_HARDWARE = 65,
 }
 
@@ -147,40 +149,46 @@ impl alcor_error {
     };
 }
 
-/// What alcor_rank_t names.
+/// The object behind an alcor_rank_t.
 pub struct alcor_rank(());
-/// What alcor_memory_t names.
+/// The object behind an alcor_memory_t.
 pub struct alcor_memory(());
-/// What alcor_window_t names.
+/// The object behind an alcor_window_t.
 pub struct alcor_window(());
-/// What alcor_comm_t names.
+/// The object behind an alcor_comm_t.
 pub struct alcor_comm(());
-/// What alcor_request_t names.
+/// The object behind an alcor_request_t.
 pub struct alcor_request(());
 
-/// A rank of a run: what this process, or one of its threads, is. Made by alcor_init_from_env or alcor_init, ended by alcor_finish,
-/// which frees whatever else belongs to the rank.
+/// A rank of a run: this process, or one of its threads. Made by alcor_init_from_env or alcor_init,
+/// ended by alcor_finish, which also frees all objects of the rank.
 ///
-/// One thread uses a rank at a time, with all that belongs to it; which one may change. A call that meets another fails with ALCOR_ERR_BUSY.
+/// Only one thread at a time may use a rank and its objects; the thread may change. A call during
+/// another thread's call fails with ALCOR_ERR_BUSY.
 pub type alcor_rank_t = *mut alcor_rank;
-/// A piece of a rank's node memory, which is the memory beside its hardware. Made by alcor_alloc, ended by alcor_free.
+/// A piece of a rank's node memory, which is on the board. Made by alcor_alloc, freed by
+/// alcor_free.
 pub type alcor_memory_t = *mut alcor_memory;
-/// Memory of all ranks that puts and gets reach. Made by alcor_register, ended by alcor_deregister.
+/// Memory of all ranks, registered for puts and gets. Made by alcor_register, ended by
+/// alcor_deregister.
 pub type alcor_window_t = *mut alcor_window;
-/// A communicator: ranks of the run in an order. The world comes from alcor_world; others from alcor_comm_split and alcor_comm_dup, and end
-/// with alcor_comm_free.
+/// A communicator: ranks of the run in an order. The world comes from alcor_world; others from
+/// alcor_comm_split and alcor_comm_dup, and end with alcor_comm_free.
 pub type alcor_comm_t = *mut alcor_comm;
-/// Something that was started and may not be complete. Ended by alcor_wait, alcor_wait_all, alcor_wait_any, alcor_test once it says that it is complete,
-/// or alcor_request_free. NULL is a request with nothing to wait for.
+/// An operation that was started and may not be complete. Ended by alcor_wait, alcor_wait_all,
+/// alcor_wait_any, alcor_test once the request is complete, or alcor_request_free. NULL is a
+/// request with nothing to wait for.
 pub type alcor_request_t = *mut alcor_request;
 
-/// How to run; a field that is 0 means the default. `alcor_options_t options = {0};` is all defaults.
+/// Options of a run. A field that is 0 means the default. `alcor_options_t options = {0};` sets all
+/// defaults.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct alcor_options_t {
-    /// Cycles that a wait may last, and one more for each byte under way. Default: 2000000.
+    /// Longest wait in cycles; a wait may last one cycle more for each outstanding byte. Default:
+    /// 2000000.
     pub watchdog_cycles: u64,
-    /// How many transfers may be under way: a power of two, at most 32768. Default: 256.
+    /// Largest number of outstanding transfers: a power of two, at most 32768. Default: 256.
     pub ring_entries: u32,
     /// Flags of alcor_option, joined by |.
     pub flags: u32,
@@ -189,20 +197,20 @@ pub struct alcor_options_t {
 /// Flags of alcor_options_t.
 #[repr(u32)]
 pub enum alcor_option {
-    /// Collectives that hardware can't do fail, in place of being done in software.
+    /// Collectives that the hardware can't do fail, instead of running in software.
     ALCOR_STRICT = 1,
-    /// All collectives are done in software, to compare with.
+    /// All collectives run in software, for comparison.
     ALCOR_SOFTWARE = 2,
-    /// The members of a collective first agree on what they called. All ranks have to have the same.
+    /// The members of a collective first compare their calls. All ranks must set the same.
     ALCOR_CHECKED = 4,
 }
 
-/// What other ranks may do with a window; joined by |, or 0 for nothing.
+/// Rights of other ranks in a window, joined by |; 0 for no right.
 #[repr(u32)]
 pub enum alcor_rights {
-    /// Get from it.
+    /// Others may get.
     ALCOR_REMOTE_READ = 1,
-    /// Put to it.
+    /// Others may put.
     ALCOR_REMOTE_WRITE = 2,
     /// Both.
     ALCOR_REMOTE_ALL = 3,
@@ -211,7 +219,7 @@ pub enum alcor_rights {
 /// The type of a collective's elements: one of alcor_type.
 pub type alcor_type_t = i32;
 
-/// What alcor_type_t is.
+/// Values of alcor_type_t.
 #[repr(i32)]
 pub enum alcor_type {
     /// double
@@ -236,10 +244,10 @@ pub enum alcor_type {
     ALCOR_U8 = 10,
 }
 
-/// What a reduction does with two elements: one of alcor_op.
+/// The operation of a reduction: one of alcor_op.
 pub type alcor_op_t = i32;
 
-/// What alcor_op_t is. Integers wrap.
+/// Values of alcor_op_t. Integer sums and products wrap.
 #[repr(i32)]
 pub enum alcor_op {
     /// Sum.
@@ -264,16 +272,18 @@ pub const ALCOR_ANY_SOURCE: u32 = 0xFFFF_FFFF;
 pub const ALCOR_ANY_TAG: u32 = 0xFFFF_FFFF;
 /// The largest tag.
 pub const ALCOR_TAG_UB: u32 = 0x03FF_FFFF;
-/// The color of a member that is to be in none of the communicators that alcor_comm_split makes; the place that alcor_wait_any gives for none.
+/// The color of a member that joins no communicator of alcor_comm_split; the index that
+/// alcor_wait_any returns if all requests are NULL.
 pub const ALCOR_UNDEFINED: u32 = 0xFFFF_FFFF;
 
 const _: () = assert!(ALCOR_TAG_UB == alcor::TAG_UB);
 
-/// What a receive or probe found, or how a request ended.
+/// The message of a receive or probe, or the result of a request.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct alcor_status_t {
-    /// The rank that sent the message, in its communicator. Of what is no receive: ALCOR_ANY_SOURCE.
+    /// The rank that sent the message, in its communicator. Of what is no receive:
+    /// ALCOR_ANY_SOURCE.
     pub source: u32,
     /// Its tag. Of what is no receive: ALCOR_ANY_TAG.
     pub tag: u32,

@@ -12,14 +12,14 @@ use crate::memory::{copy_out, readable, writable};
 use crate::requests::{begin, complete};
 use crate::types::{self, *};
 
-/// Makes a piece of node memory this rank's part of a new window. All ranks of the run call it together, each with memory of its own, of whatever
-/// size; it ends in the same way everywhere.
+/// Makes a piece of node memory this rank's part of a new window. All ranks of the run call it
+/// together, each with memory of its own, of any size. The result is the same at all ranks.
 ///
-/// rights: what others may do with this rank's part, flags of alcor_rights. window: gets the window, which alcor_deregister ends; NULL when
-/// the call fails.
+/// rights: rights of other ranks in this rank's part, flags of alcor_rights. window: receives the
+/// window, which alcor_deregister ends; NULL if the call fails.
 ///
-/// Errors: ALCOR_ERR_TABLE_FULL; ALCOR_ERR_DUPLICATE when a rank's memory is registered already; ALCOR_ERR_DIFFER when other ranks are in another
-/// call; ALCOR_ERR_WATCHDOG.
+/// Errors: ALCOR_ERR_TABLE_FULL; ALCOR_ERR_DUPLICATE if a rank's memory is registered already;
+/// ALCOR_ERR_DIFFER if other ranks make another call; ALCOR_ERR_WATCHDOG.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_register(
     rank: alcor_rank_t,
@@ -35,7 +35,8 @@ pub extern "C" fn alcor_register(
     })
 }
 
-/// Ends a window, and sets *window to NULL, whether or not it succeeds. All ranks of the run call it together. The memory stays.
+/// Ends a window, and sets *window to NULL, even if the call fails. All ranks of the run call it
+/// together. The memory stays allocated.
 ///
 /// Errors: ALCOR_ERR_DIFFER, ALCOR_ERR_WATCHDOG.
 #[unsafe(no_mangle)]
@@ -81,11 +82,12 @@ impl Way {
     }
 }
 
-/// Copies `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to rank `target`'s part of a window, from its byte
-/// `window_offset` on, and waits until they are visible there. Any alignment will do.
+/// Copies `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to rank
+/// `target`'s part of a window, from its byte `window_offset` on, and waits until they are visible
+/// there. Any alignment is legal.
 ///
-/// Errors: ALCOR_ERR_MEMORY_BOUNDS; of the target, which checks before any memory is touched: ALCOR_ERR_WINDOW_BOUNDS, ALCOR_ERR_DENIED,
-/// ALCOR_ERR_BAD_RANK, ALCOR_ERR_NOT_REGISTERED.
+/// Errors: ALCOR_ERR_MEMORY_BOUNDS; of the target, which checks before any memory is changed:
+/// ALCOR_ERR_WINDOW_BOUNDS, ALCOR_ERR_DENIED, ALCOR_ERR_BAD_RANK, ALCOR_ERR_NOT_REGISTERED.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_put(
     rank: alcor_rank_t,
@@ -107,8 +109,9 @@ pub extern "C" fn alcor_put(
     complete(rank, |attached| way.put(attached))
 }
 
-/// Copies `bytes` bytes of rank `target`'s part of a window, from its byte `window_offset` on, to this rank's node memory, from byte `offset` of
-/// the piece on, and waits until they are there. Any alignment will do.
+/// Copies `bytes` bytes of rank `target`'s part of a window, from its byte `window_offset` on, to
+/// this rank's node memory, from byte `offset` of the piece on, and waits until they have arrived.
+/// Any alignment is legal.
 ///
 /// Errors: as alcor_put.
 #[unsafe(no_mangle)]
@@ -132,11 +135,11 @@ pub extern "C" fn alcor_get(
     complete(rank, |attached| way.get(attached))
 }
 
-/// Starts an alcor_put. The memory must stay as it is until the request is complete.
+/// Starts an alcor_put. The memory must not change until the request is complete.
 ///
-/// request: gets the request; NULL when the call fails.
+/// request: receives the request; NULL if the call fails.
 ///
-/// Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_ARGUMENT; what the target says, the request tells.
+/// Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_ARGUMENT. The request returns errors of the target.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_iput(
     rank: alcor_rank_t,
@@ -159,9 +162,9 @@ pub extern "C" fn alcor_iput(
     begin(rank, request, |attached| way.put(attached))
 }
 
-/// Starts an alcor_get. The memory holds nothing of use until the request is complete.
+/// Starts an alcor_get. The contents of the memory are undefined until the request is complete.
 ///
-/// request: gets the request; NULL when the call fails.
+/// request: receives the request; NULL if the call fails.
 ///
 /// Errors: as alcor_iput.
 #[unsafe(no_mangle)]
@@ -186,7 +189,7 @@ pub extern "C" fn alcor_iget(
     begin(rank, request, |attached| way.get(attached))
 }
 
-/// As alcor_put, of `bytes` bytes at `data`, by way of node memory that is free again when the call ends.
+/// Like alcor_put, for `bytes` bytes at `data`. The call stages them in temporary node memory.
 ///
 /// Errors: as alcor_put, and ALCOR_ERR_NO_MEMORY.
 #[unsafe(no_mangle)]
@@ -210,8 +213,8 @@ pub unsafe extern "C" fn alcor_put_data(
     })
 }
 
-/// As alcor_get, to `bytes` bytes at `data`, by way of node memory that is free again when the call ends. They are untouched when the call
-/// fails.
+/// Like alcor_get, to `bytes` bytes at `data`. The call stages them in temporary node memory.
+/// `data` is unchanged if the call fails.
 ///
 /// Errors: as alcor_get, and ALCOR_ERR_NO_MEMORY.
 #[unsafe(no_mangle)]
@@ -240,7 +243,7 @@ pub unsafe extern "C" fn alcor_get_data(
 
 /// Waits until every put to and get from rank `target` that this rank has started is complete.
 ///
-/// Errors: those of requests to it that were freed and failed.
+/// Errors: those of freed requests to this rank that failed.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_flush(rank: alcor_rank_t, target: u32) -> alcor_result_t {
     with(rank, |attached| {
@@ -250,7 +253,7 @@ pub extern "C" fn alcor_flush(rank: alcor_rank_t, target: u32) -> alcor_result_t
 
 /// Waits until every put and get that this rank has started is complete.
 ///
-/// Errors: those of requests that were freed and failed.
+/// Errors: those of freed requests that failed.
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_flush_all(rank: alcor_rank_t) -> alcor_result_t {
     with(rank, |attached| Ok(attached.rank.flush_all()?))

@@ -67,7 +67,8 @@ fn identify(card: &Card) -> Result<String, String> {
         abi::MAGIC => {}
         u32::MAX => {
             return Err(
-                "its registers read all ones: deploy a bitstream (`alcor deploy`), or reboot warm".into(),
+                "its registers read all ones: deploy a bitstream (`alcor deploy`), or reboot warm"
+                    .into(),
             );
         }
         found => {

@@ -1,4 +1,4 @@
-//! What can't be in the file of a farm.
+//! Checks of the file of a farm.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use crate::Job;
 const MOST_PORTS: u32 = 6;
 
 impl Farm {
-    /// What can't be, if anything.
+    /// The first error, if there is one.
     pub(super) fn fault(&self) -> Option<String> {
         for (programmer, timeout) in self.programmers.values() {
             if timeout.is_some_and(|timeout| timeout.is_zero()) {
                 let name = &programmer.name;
-                return Some(format!("programmer {name}: nothing is done in 0 seconds"));
+                return Some(format!("programmer {name}: timeout_s must be more than 0"));
             }
             // What its command asks for is known but for its values.
             let any = Job {
@@ -40,13 +40,13 @@ impl Farm {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
             if name.is_empty() || !name.chars().all(is_plain) {
                 return Some(format!(
-                    "board {name:?}: a name has letters, digits, - and _"
+                    "board {name:?}: a name must consist of letters, digits, - and _"
                 ));
             }
             let is_host = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
             if board.host.is_empty() || !board.host.chars().all(is_host) {
                 return Some(format!(
-                    "board {name}: {:?} is no name of a host",
+                    "board {name}: {:?} is not the name of a host",
                     board.host
                 ));
             }
@@ -54,7 +54,7 @@ impl Farm {
                 let names = self.programmers.keys().map(|name| name.escape_debug());
                 let known: Vec<_> = names.map(|name| name.to_string()).collect();
                 return Some(format!(
-                    "board {name}: there is no programmer {:?}; there are {}, and what stands in [programmers.<name>]",
+                    "board {name}: there is no programmer {:?}; known are {}, and those of [programmers.<name>]",
                     board.programmer,
                     known.join(", ")
                 ));

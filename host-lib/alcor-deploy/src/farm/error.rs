@@ -1,11 +1,11 @@
-//! What can be wrong with the file of a farm.
+//! Errors of the file of a farm.
 
 use std::io;
 use std::path::PathBuf;
 
 use super::SCHEMA;
 
-/// What is wrong with a farm's file, or with what was asked of it.
+/// An error of a farm's file, or of a request for a board.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum FarmError {
@@ -35,7 +35,7 @@ pub enum FarmError {
         /// What it says.
         found: i64,
     },
-    /// Something in the file can't be.
+    /// The file has an invalid value.
     #[error("{path}: {what}", path = path.display())]
     Wrong {
         /// The file.

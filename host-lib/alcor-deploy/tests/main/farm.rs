@@ -89,7 +89,7 @@ fn a_board_is_in_one_host() {
                 assert!(!is_here, "{name} on {here}");
                 let said = error.to_string();
                 assert!(
-                    said.contains("run it there") && said.contains(here),
+                    said.contains("run the command on") && said.contains(here),
                     "{said}"
                 );
             }

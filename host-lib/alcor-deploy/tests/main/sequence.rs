@@ -162,7 +162,7 @@ fn a_card_that_came_back_as_another_waits_for_a_reboot() {
             "{name}: {failure}"
         );
         assert!(
-            failure.to_string().contains("warm reboot"),
+            failure.to_string().contains("Reboot the host warm"),
             "{name}: {failure}"
         );
         // The driver is not let loose on it; the bridge is as it was.
