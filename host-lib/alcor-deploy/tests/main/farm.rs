@@ -108,8 +108,8 @@ fn what_can_not_be_is_refused_with_its_reason() {
         ("schema = 1", "", "schema"),
         ("boards.left", "boards.\"le ft\"", "letters, digits"),
         ("boards.left", "boards.\"\"", "letters, digits"),
-        ("\"fpga1\"", "\"fpga 1\"", "no name of a host"),
-        ("\"fpga1\"", "\"\"", "no name of a host"),
+        ("\"fpga1\"", "\"fpga 1\"", "not the name of a host"),
+        ("\"fpga1\"", "\"\"", "not the name of a host"),
         ("0000:3b:00.0", "3b:0.0", "no PCI address"),
         (
             "\"5e:00.0\"",
@@ -134,7 +134,7 @@ fn what_can_not_be_is_refused_with_its_reason() {
         ("\"middle.1\"", "\"middle.+1\"", "board.port"),
         ("\"middle.1\"", "\"middle.1\", \"right.1\"", "has 3 ends"),
         ("timeout_s = 300", "timeout_s = -1", "line"),
-        ("timeout_s = 300", "timeout_s = 0", "0 seconds"),
+        ("timeout_s = 300", "timeout_s = 0", "more than 0"),
         ("\"{serial}\", \"{bit}\"", "\"{serial}\"", "no {bit}"),
         ("\"{serial}\"", "\"{server}\"", "{server}"),
     ] {
