@@ -42,7 +42,10 @@ impl Deploy {
                     manifest.abi_hash
                 ),
             },
-            Step::Programmer => format!("check that programmer {} is installed", self.programmer.name),
+            Step::Programmer => format!(
+                "check that programmer {} is installed",
+                self.programmer.name
+            ),
             Step::Find => match facts {
                 None => format!("look for {address} and its bridge"),
                 Some(facts) => {
@@ -70,7 +73,9 @@ impl Deploy {
             }
             Step::RescanBridge => format!("rescan behind bridge {bridge}"),
             Step::RescanBus => format!("rescan all buses, and wait for {functions}"),
-            Step::Compare => format!("check that vendor, device and BARs of {functions} are unchanged"),
+            Step::Compare => {
+                format!("check that vendor, device and BARs of {functions} are unchanged")
+            }
             Step::Unmask => format!("restore SERR and fatal reporting of bridge {bridge}"),
             Step::Enable => format!("enable memory accesses of {functions}"),
             Step::Bind => format!("give {functions} back to the driver"),
