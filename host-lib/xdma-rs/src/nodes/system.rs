@@ -214,6 +214,6 @@ mod tests {
         assert_eq!(event.read(&mut value).expect("a read"), 4);
         assert_eq!(value, [1, 0, 0, 0]);
         drop(write);
-        assert!(event.poll(None).is_err(), "nobody is at the other end");
+        assert!(event.poll(None).is_err(), "the other end is closed");
     }
 }

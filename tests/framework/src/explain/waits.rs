@@ -253,7 +253,7 @@ fn hardware(state: &RankState) -> Vec<String> {
     let busy = parts.iter().filter(|(field, _)| field.get(state.bits) != 0);
     let mut busy: Vec<String> = busy.map(|(_, words)| (*words).to_owned()).collect();
     if busy.is_empty() && !state.quiet() {
-        busy.push("traffic under way".to_owned());
+        busy.push("traffic in flight".to_owned());
     }
     let rows = (0..u32::BITS).filter(|row| state.posted & (1 << row) != 0);
     busy.extend(rows.map(|row| format!("an outstanding collective of communicator {row}")));
