@@ -660,7 +660,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_take_the_way_and_their_phits() {
+    fn vectors_take_the_distance_and_their_phits() {
         for op in [Op::Allreduce, Op::Bcast, Op::Reduce] {
             assert_eq!(cycles(&[2, 2, 2], op, 4), 3 * 111 + 1 + 3);
             assert_eq!(cycles(&[2, 2, 2], op, 32), 3 * 111 + 1 + 3);
@@ -754,7 +754,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_leaves_the_latency_out() {
+    fn the_rate_excludes_the_latency() {
         let network = network(&[4]);
         let row = |bytes, cycles| Row::new(row_name(Path::Hardware, Op::Allreduce, bytes), cycles);
         let rows = [
