@@ -87,7 +87,7 @@ fn a_board_is_identified_reset_and_opened_by_its_address() {
 }
 
 #[test]
-fn memory_ends_where_it_ends() {
+fn accesses_beyond_node_memory_are_refused() {
     let standin = served();
     let board = board(&standin);
     let bytes = identify(&*board).expect("ours").node_bytes;
@@ -260,7 +260,7 @@ fn faults_of_the_driver_reach_the_program() {
 }
 
 #[test]
-fn what_is_no_board_of_ours_is_said() {
+fn an_unknown_board_is_an_error() {
     let open = |device: Memory| {
         let standin = StandIn::new(device).expect("a stand-in");
         let cluster = StandInBackend::backend(&standin)
@@ -284,7 +284,7 @@ fn what_is_no_board_of_ours_is_said() {
 }
 
 #[test]
-fn a_board_that_does_not_come_back_is_said() {
+fn a_board_not_ready_after_reset_is_an_error() {
     let design = Memory::new(64);
     design.write32(u64::from(MAGIC), alcor::abi::MAGIC);
     let standin = StandIn::new(design).expect("a stand-in");
@@ -306,7 +306,7 @@ fn a_board_that_does_not_come_back_is_said() {
 }
 
 #[test]
-fn a_bar_that_is_too_short_is_said() {
+fn a_short_bar_is_an_error() {
     use alcor::abi::board::{GEOMETRY, geometry};
     let design = Memory::new(64);
     design.write32(u64::from(MAGIC), alcor::abi::MAGIC);
@@ -329,7 +329,7 @@ fn a_bar_that_is_too_short_is_said() {
 }
 
 #[test]
-fn a_dead_link_is_no_value() {
+fn a_dead_link_is_an_error() {
     let standin = served();
     let board = board(&standin);
     board.expect(2).expect("a run");
@@ -345,7 +345,7 @@ fn a_dead_link_is_no_value() {
 }
 
 #[test]
-fn a_reset_forgets_the_dead() {
+fn a_reset_clears_dead_peers() {
     let standin = served();
     let board = board(&standin);
     for _ in 0..2 {
@@ -381,7 +381,7 @@ fn each_rank_has_its_own_event() {
 }
 
 #[test]
-fn interrupts_are_told_once() {
+fn interrupts_are_reported_once() {
     let board = CosimBackend::new().open_free("rma2").expect("a board");
     let page = rank_page(1);
     assert_eq!(board.pass().expect("time"), 0);

@@ -178,7 +178,7 @@ fn stays(cluster: &Cluster) -> alcor::Result<()> {
     assert!(round > 0);
     it.wait_message(is_back)?;
     assert_eq!(it.read_vec(&back)?, [7]);
-    assert!(is_reset(it.wait(unread)), "nobody has read it");
+    assert!(is_reset(it.wait(unread)), "the message is unread");
     assert!(it.iprobe(DIES, LOST)?.is_none(), "it is recalled");
     assert!(matches!(it.barrier(), Err(Error::PeerReset { .. })));
     it.send(DIES, ANSWER, &[8u32; 300])?;
@@ -323,5 +323,5 @@ fn a_killed_rank_is_taken_over_while_the_other_goes_on() {
     assert!(cluster.boards()[0].reset().is_err());
     next.ends_well();
     stays.ends_well();
-    cluster.prepare(RANKS).expect("nobody has a rank any more");
+    cluster.prepare(RANKS).expect("all ranks are free");
 }

@@ -119,7 +119,7 @@ fn processes_share_a_board_by_its_ranks() {
     // A third process receives the holder's number and a remedy.
     let mut third = Holder::of(1, locks);
     let told = third.line();
-    for words in ["rank 1", &second.id(), "end it"] {
+    for words in ["rank 1", &second.id(), "end that process"] {
         assert!(told.contains(words), "{told}");
     }
     let (_standin, board) = open(locks);

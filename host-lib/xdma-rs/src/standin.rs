@@ -224,7 +224,7 @@ impl StandIn {
     /// [`Error::Node`] when the scratch folder cannot be created.
     pub fn with(shape: Shape, device: impl Device + 'static) -> Result<StandIn> {
         let tree = tempfile::tempdir().and_then(|tree| {
-            plant(tree.path(), shape)?;
+            write_sysfs(tree.path(), shape)?;
             Ok(tree)
         });
         let tree = tree.map_err(|source| Error::Node {
@@ -342,7 +342,7 @@ impl StandIn {
 }
 
 /// Writes the files of sysfs that this crate reads.
-fn plant(sys: &Path, shape: Shape) -> io::Result<()> {
+fn write_sysfs(sys: &Path, shape: Shape) -> io::Result<()> {
     let folder = sys.join("bus/pci/devices").join(ADDRESS);
     let class = folder.join("xdma");
     fs::create_dir_all(&class)?;
@@ -400,7 +400,7 @@ impl Served {
             .strip_prefix(&prefix)
             .map(str::to_owned);
         let name = name.ok_or(Errno::ENOENT)?;
-        self.0.meets(&name, Call::Open, 0)?;
+        self.0.take_fault(&name, Call::Open, 0)?;
         if lock(&self.0.state).gone {
             return Err(Errno::ENODEV.into());
         }
@@ -410,7 +410,7 @@ impl Served {
 
 impl Shared {
     /// Applies an injected fault to a call: returns an error, or the number of bytes to move.
-    fn meets(&self, node: &str, call: Call, bytes: usize) -> io::Result<usize> {
+    fn take_fault(&self, node: &str, call: Call, bytes: usize) -> io::Result<usize> {
         let mut state = lock(&self.state);
         let faults = state.faults.get_mut(&(node.to_owned(), call));
         match faults.and_then(VecDeque::pop_front) {
@@ -543,7 +543,7 @@ impl Channel {
         let calls = state.calls.entry(self.name.clone()).or_default();
         calls.push((at, bytes));
         drop(state);
-        let moved = self.shared.meets(&self.name, Call::Move, bytes)?;
+        let moved = self.shared.take_fault(&self.name, Call::Move, bytes)?;
         if self.shared.is_gone() {
             return Err(Errno::EIO.into());
         }
@@ -651,7 +651,7 @@ impl Flag {
 impl EventNode for Flag {
     fn poll(&self, timeout: Option<Duration>) -> io::Result<bool> {
         count(&self.shared.counters.calls);
-        self.shared.meets(&self.name, Call::Poll, 0)?;
+        self.shared.take_fault(&self.name, Call::Poll, 0)?;
         self.wait(timeout)
     }
 
@@ -660,7 +660,7 @@ impl EventNode for Flag {
         if buffer.len() != 4 {
             return Err(Errno::EPROTO.into());
         }
-        let bytes = self.shared.meets(&self.name, Call::Move, 4)?;
+        let bytes = self.shared.take_fault(&self.name, Call::Move, 4)?;
         self.wait(None)?;
         lock(&self.shared.state)
             .flags

@@ -1,4 +1,4 @@
-//! `alpu` against the list of `alpu_model.rs`: what comes out, in which order, and in which cycle.
+//! `alpu` against the list of `alpu_model.rs`: answers, their order, and their cycles.
 
 use std::collections::VecDeque;
 use std::env;
@@ -41,7 +41,7 @@ impl Shape {
     }
 }
 
-/// Those of the paper.
+/// Shapes of the paper.
 const SHAPES: [Shape; 6] = [
     Shape::new(256, 8),
     Shape::new(256, 16),
@@ -50,7 +50,7 @@ const SHAPES: [Shape; 6] = [
     Shape::new(128, 16),
     Shape::new(128, 32),
 ];
-/// Small ones, which are full and empty all the time, and whose widths are odd.
+/// Small units, which are often full and often empty, with odd widths.
 const SMALL: [Shape; 3] = [
     Shape {
         match_w: 5,
@@ -73,7 +73,7 @@ const SMALL: [Shape; 3] = [
 ];
 /// Cycles from a request to its result.
 const LATENCY: u64 = 4;
-/// Cycles within which all is decided that can be, once something has changed for what is held.
+/// Number of cycles within which all decisions are made after a change that affects held requests.
 const SETTLE: u64 = 8;
 
 fn full() -> bool {
@@ -89,7 +89,8 @@ struct Pins {
     discarded: Pin,
 }
 
-/// An answer that is due: offered in these cycles, or one cycle after the one before it was taken.
+/// An expected answer: offered in these cycles, or one cycle after the previous answer was
+/// accepted.
 #[derive(Debug, Clone, Copy)]
 struct Due {
     answer: Answer,
@@ -97,7 +98,7 @@ struct Due {
     to: u64,
 }
 
-/// A unit with its streams, watched in every cycle.
+/// A unit with its streams, checked in every cycle.
 struct Bench {
     dut: Dut,
     pins: Pins,
@@ -107,26 +108,26 @@ struct Bench {
     commands: Source<Command>,
     sink: Sink,
     due: VecDeque<Due>,
-    /// Cycles in which the last results were taken.
+    /// Cycles in which the last results were accepted.
     taken: VecDeque<u64>,
-    /// The front of `due` has been seen on offer.
+    /// Whether the front of `due` has been offered.
     offered: bool,
-    /// A result is owed for each request and command taken that has one.
+    /// Number of outstanding results of accepted requests and commands.
     owed: u64,
-    /// Entries deleted in the model whose results have not been on offer.
+    /// Entries deleted in the model whose results have not been offered.
     leaving: VecDeque<u64>,
-    /// Until when requests may be held up by what was held.
+    /// Last cycle in which requests may be delayed by held requests.
     troubled: u64,
-    /// The command that takes longer than a cycle, since when.
+    /// Start of a command that takes more than one cycle.
     slow: Option<u64>,
-    /// When a result was last on offer.
+    /// Cycle of the last offered result.
     last_offer: u64,
-    /// The command of the last cycle, with whether it may have found no cell.
+    /// The command of the last cycle, and whether it may have found no cell.
     last_command: Option<(Command, bool)>,
-    /// Requests and commands taken.
+    /// Number of accepted requests and commands.
     operations: u64,
     cycle: u64,
-    /// Answers taken, where a bench wants them.
+    /// Accepted answers, if a bench records them.
     log: Option<Vec<(u64, Answer)>>,
     request_taken: bool,
     command_taken: bool,
@@ -202,7 +203,7 @@ impl Bench {
         }
     }
 
-    /// Forgets everything, as `rst_ni` does.
+    /// Resets the unit and the model by `rst_ni`.
     fn reset(&mut self, posted: bool) {
         self.dut.set(self.pins.request[0], 0, 0);
         self.dut.set(self.pins.command[0], 0, 0);
@@ -225,9 +226,9 @@ impl Bench {
         self.troubled = 0;
     }
 
-    /// Puts down what the model has answered.
+    /// Records the model's answers as expected.
     fn expect(&mut self, from: u64, to: u64) {
-        // A result is only owed when there is room for it.
+        // A result counts as outstanding only when there is space for it.
         for answer in self.model.answers() {
             if matches!(
                 answer.kind,
@@ -239,8 +240,7 @@ impl Bench {
         }
     }
 
-    /// The command that was taken in the last cycle takes effect: behind a request of the same
-    /// cycle.
+    /// Applies the command accepted in the last cycle, after a request of the same cycle.
     fn apply_command(&mut self) {
         let Some((command, maybe_full)) = self.last_command.take() else {
             return;
@@ -252,7 +252,7 @@ impl Bench {
         let full = if self.model.len() == self.shape.cells {
             true
         } else {
-            // A cell is surely free once the result that tells so is on offer.
+            // A cell is certainly free once the corresponding result is offered.
             insert && maybe_full && discarded == self.model.discarded() + 1
         };
         let slow = match op {
@@ -268,7 +268,7 @@ impl Bench {
             self.model.discarded(),
             "discarded commands, cycle {at}: {command:?}"
         );
-        // Room for one result more may have to be waited for.
+        // Space for one more result may have to be awaited.
         let (room, block) = (self.owed, self.shape.block as u64);
         let (from, to) = match op {
             Some(AlpuOp::StartInsert) => (at + LATENCY + 1, at + LATENCY + 1),
@@ -280,7 +280,7 @@ impl Bench {
         if slow && op != Some(AlpuOp::Reset) {
             self.owed += 1;
             if room >= self.shape.results {
-                // When there is room is known when a result is taken.
+                // The time of free space is known when a result is accepted.
                 if let Some(due) = self.due.back_mut() {
                     due.to = u64::MAX;
                 }
@@ -325,14 +325,14 @@ impl Bench {
         self.apply_command();
         let (at, block, room) = (self.cycle, self.shape.block as u64, self.shape.results);
 
-        // What the unit is ready for.
+        // Readiness of the unit.
         let command_ready = self.dut.get(command[1], 0) == 1;
         if command_ready {
             self.slow = None;
         }
         match self.slow {
-            None => assert!(command_ready, "no command is under way, cycle {at}"),
-            // It may wait for room as long as there are results to be taken.
+            None => assert!(command_ready, "no command in progress, cycle {at}"),
+            // The command may wait for space while there are results to be accepted.
             Some(since) => assert!(
                 at <= since.max(self.last_offer) + block + 3 * SETTLE,
                 "the command of cycle {since} does not end"
@@ -346,7 +346,7 @@ impl Bench {
             assert_eq!(
                 request_ready,
                 self.owed < room,
-                "ready for a request, cycle {at}, {} owed",
+                "ready for a request, cycle {at}, {} outstanding",
                 self.owed
             );
         }
@@ -359,7 +359,7 @@ impl Bench {
         if self.dut.get(result[0], 0) == 1 {
             self.last_offer = at;
             let Some(&Due { answer, from, to }) = self.due.front() else {
-                panic!("a result that nobody has asked for, cycle {at}");
+                panic!("an unrequested result, cycle {at}");
             };
             let found = Answer {
                 kind: AlpuResult::from_bits(self.dut.get(result[2], 0) as u32)
@@ -390,7 +390,7 @@ impl Bench {
                 if self.taken.len() > 16 {
                     self.taken.pop_front();
                 }
-                // Room for the result that was not owed for lack of it.
+                // Space for the result that had no space.
                 if let Some(last) = self.due.back_mut()
                     && last.to == u64::MAX
                 {
@@ -408,7 +408,7 @@ impl Bench {
             );
         }
 
-        // At rest, the number of entries and the mode show.
+        // At rest, the number of entries and the mode are visible.
         if self.due.is_empty() && !self.model.holds() && self.slow.is_none() {
             assert_eq!(
                 self.dut.get(self.pins.count, 0),
@@ -449,7 +449,7 @@ impl Bench {
         }
     }
 
-    /// Goes on until nothing is under way.
+    /// Runs until no operation is in progress.
     fn finish(&mut self, rng: &mut Random) {
         self.requests.set_pace(Pace::Always);
         self.commands.set_pace(Pace::Always);
@@ -470,27 +470,25 @@ impl Bench {
     }
 }
 
-// ------------------------------------------------------------------------------------------------
-// Random
-// ------------------------------------------------------------------------------------------------
+// Random operations
 
-/// What entries and requests look like for a while.
+/// Properties of entries and requests for a while.
 struct Style {
     shape: Shape,
-    /// Match bits that entries and requests are made from.
+    /// Match bits of entries and requests.
     kinds: Vec<u64>,
-    /// Chance of a bit that differs.
+    /// Probability of a bit that differs.
     near: f64,
-    /// Chance of a mask that is not zero.
+    /// Probability of a nonzero mask.
     wild: f64,
     probes: f64,
     tags: u16,
-    /// Commands: to insert, to cancel, to reset, and none that is valid.
+    /// Numbers of commands: inserts, cancels, resets, and invalid commands.
     burst: usize,
     cancel: f64,
     reset: f64,
     invalid: f64,
-    /// Pause behind a burst, in requests.
+    /// Pause after a burst, in requests.
     pause: usize,
 }
 
@@ -530,7 +528,7 @@ impl Style {
         match rng.random_range(0..5) {
             0 => self.shape.bits(),
             1 => 1 << rng.random_range(0..self.shape.match_w),
-            // A field, as of a source or a tag.
+            // A field, such as a source or a tag.
             2 => {
                 let (low, high) = (
                     rng.random_range(0..self.shape.match_w),
@@ -550,7 +548,7 @@ impl Style {
             bits: self.bits(rng),
             mask: self.mask(rng),
         };
-        // Often for an entry that is there, or is so but for a bit.
+        // Often for an existing entry, or for one that differs in one bit.
         if model.len() > 0 && rng.random_bool(0.5) {
             let (bits, mask, _) = model.entry(rng.random_range(0..model.len()));
             let any = rng.random::<u64>() & (mask | request.mask) & self.shape.bits();
@@ -579,7 +577,7 @@ impl Style {
         }
     }
 
-    /// The commands of a burst.
+    /// Commands of a burst.
     fn commands(&self, rng: &mut Random) -> Vec<u8> {
         let mut ops = vec![AlpuOp::StartInsert as u8];
         let inserts = rng.random_range(0..=self.burst);
@@ -598,7 +596,7 @@ impl Style {
             }
             all.push(op);
         }
-        // So that insert mode ends for sure.
+        // Ensures that insert mode ends.
         all.push(AlpuOp::StopInsert as u8);
         all
     }
@@ -613,7 +611,7 @@ fn pace(rng: &mut Random) -> Pace {
     }
 }
 
-/// Operations of all sorts, until there were so many.
+/// Random operations of all kinds, until `operations` have been accepted.
 fn random(bench: &mut Bench, rng: &mut Random, operations: u64, posted: bool) {
     let (mut most, mut least_since_most) = (0, usize::MAX);
     while bench.operations < operations {
@@ -691,9 +689,7 @@ fn alpu_small_random() {
     random_of(&SMALL, false, "alpu_small_random");
 }
 
-// ------------------------------------------------------------------------------------------------
-// One thing at a time
-// ------------------------------------------------------------------------------------------------
+// Individual properties
 
 fn command(op: AlpuOp, tag: u16, bits: u64) -> Command {
     Command {
@@ -714,13 +710,13 @@ fn request(bits: u64) -> Request {
     }
 }
 
-/// Cycles between the first and the last of so many events, one by one.
+/// Average number of cycles between consecutive events.
 fn interval(cycles: &[u64]) -> f64 {
     (cycles[cycles.len() - 1] - cycles[0]) as f64 / (cycles.len() - 1) as f64
 }
 
 impl Bench {
-    /// Appends entries; gives the cycles in which the insertions were taken.
+    /// Appends entries. Returns the cycles in which the insertions were accepted.
     fn fill(&mut self, rng: &mut Random, bits: impl Iterator<Item = u64>) -> Vec<u64> {
         self.commands.push(command(AlpuOp::StartInsert, 0, 0));
         for (tag, bits) in (0..).zip(bits) {
@@ -741,8 +737,8 @@ impl Bench {
         cycles
     }
 
-    /// Requests in as many cycles as it takes; cycles in which they were taken, and in which their
-    /// results were.
+    /// Sends requests in consecutive cycles as far as possible. Returns the cycles of acceptance
+    /// and the cycles of the results.
     fn requests(
         &mut self,
         rng: &mut Random,
@@ -762,7 +758,7 @@ impl Bench {
     }
 }
 
-/// Intervals and latencies, in cycles.
+/// Intervals and latencies in cycles.
 fn figures(posted: bool, name: &'static str) {
     let mut rng = Random::new(name);
     for shape in SHAPES {
@@ -773,7 +769,7 @@ fn figures(posted: bool, name: &'static str) {
         let different: Vec<u64> = (0..cells).map(|at| at * 0x01_0001_0001).collect();
         let inserts = bench.fill(rng, different.iter().copied());
         let insert = interval(&inserts);
-        // From the tail, so that there are holes above; each entry that is hit is another one.
+        // From the tail, so that gaps appear above. Each request hits another entry.
         let (taken, answers) = bench.requests(rng, different.iter().rev().copied());
         let results: Vec<u64> = answers.iter().map(|answer| answer.0).collect();
         let apart = interval(&taken).max(interval(&results));
@@ -812,7 +808,7 @@ fn figures(posted: bool, name: &'static str) {
         bench.commands.push(command(AlpuOp::Reset, 0, 0));
         bench.finish(rng);
 
-        // What is held, from the insertion that ends it.
+        // Held requests, from the insertion that ends the hold.
         let mut held = [0; 9];
         for (at, held) in held.iter_mut().enumerate() {
             bench.commands.push(command(AlpuOp::StartInsert, 0, 0));
@@ -834,7 +830,7 @@ fn figures(posted: bool, name: &'static str) {
         let (soonest, latest) = (held.iter().min(), held.iter().max());
         assert_eq!((soonest, latest), (Some(&4), Some(&6)));
 
-        // A start and a cancellation, by themselves.
+        // A start and a cancellation alone.
         let mut slow = [0; 2];
         for (slow, op) in slow.iter_mut().zip([AlpuOp::StartInsert, AlpuOp::Cancel]) {
             bench.log = Some(Vec::new());
@@ -868,7 +864,7 @@ fn alpu_unexpected_figures() {
 }
 
 impl Bench {
-    /// Gives a command and returns the cycles behind it in which the unit is not ready for a
+    /// Sends a command. Returns the cycles after the command in which the unit is not ready for a
     /// request.
     fn stalls(&mut self, rng: &mut Random, op: AlpuOp, cycles: usize) -> Vec<usize> {
         self.commands.push(command(op, 0, 0));
@@ -883,8 +879,8 @@ impl Bench {
     }
 }
 
-/// Cycles in which a command keeps requests waiting: of an idle unit, and of one with a request in
-/// each cycle.
+/// Cycles in which a command delays requests: in an idle unit, and in a unit with a request in each
+/// cycle.
 #[test]
 fn alpu_stalls() {
     let mut rng = Random::new("alpu_stalls");
@@ -893,7 +889,7 @@ fn alpu_stalls() {
         let scan = shape.block;
         for posted in [true, false] {
             let mut bench = Bench::new(shape, posted);
-            // Each command, with its stalls of an idle unit and of a busy one. Requests behind the
+            // Each command, with the stalls of an idle unit and of a busy unit. Requests after the
             // start of an insertion fail, and are held from the fifth cycle on.
             let expected: [(AlpuOp, Vec<usize>, Vec<usize>); 3] = [
                 (AlpuOp::StartInsert, vec![1], vec![1]),
@@ -911,7 +907,7 @@ fn alpu_stalls() {
                     assert_eq!(found, idle, "{op:?} of an idle unit");
                     bench.commands.push(command(AlpuOp::Reset, 0, 0));
                     bench.finish(rng);
-                    // Fewer results in flight than the unit's latency keep requests waiting too.
+                    // Fewer results in flight than the unit's latency also delay requests.
                     if shape.results < 8 {
                         continue;
                     }
@@ -934,7 +930,7 @@ fn alpu_stalls() {
     }
 }
 
-/// What the unit is in the middle of.
+/// States in which the unit is interrupted.
 fn situations() -> Vec<Vec<Command>> {
     let (start, stop) = (
         command(AlpuOp::StartInsert, 1, 0),
@@ -957,8 +953,8 @@ fn situations() -> Vec<Vec<Command>> {
     ]
 }
 
-/// RESET behind every command and a number of cycles, with requests that match, fail, and are held;
-/// and `rst_ni` likewise. Behind it the unit is as new.
+/// RESET at each number of cycles after every command, with requests that match, fail, and are
+/// held; the same for `rst_ni`. Afterwards the unit is in its initial state.
 #[test]
 fn alpu_reset_anywhere() {
     let mut rng = Random::new("alpu_reset_anywhere");
@@ -974,7 +970,7 @@ fn alpu_reset_anywhere() {
                 for requests in 0..6 {
                     for ready in [true, false] {
                         for pin in [false, true] {
-                            // Small units are full now and then.
+                            // Small units are sometimes full.
                             let full = shape.cells < 8 && requests % 2 == 1;
                             let entries = if full { shape.cells } else { 3 };
                             let bits = [5 & most, 5 & most, 1].into_iter();
@@ -1010,7 +1006,7 @@ fn alpu_reset_anywhere() {
                 }
             }
         }
-        // As new: it holds as many entries as ever.
+        // The unit has its full capacity again.
         bench.fill(rng, (0..shape.cells as u64).map(|_| 1));
         let (_, answers) = bench.requests(rng, (0..=shape.cells as u64).map(|_| 1));
         assert!(
@@ -1023,7 +1019,7 @@ fn alpu_reset_anywhere() {
     }
 }
 
-/// Entries deleted from every place, by a match or by a cancellation, while the list is full.
+/// Entries deleted at every position, by a match or by a cancellation, while the list is full.
 #[test]
 fn alpu_every_place() {
     let mut rng = Random::new("alpu_every_place");

@@ -1,4 +1,4 @@
-//! The benches of all hardware blocks, each of which lives beside its block.
+//! The benches of all hardware blocks. Each bench is in the folder of its block.
 
 #[path = "../../alpu/bench/alpu.rs"]
 mod alpu;

@@ -1,6 +1,6 @@
-//! `axi_dma_port` and two node memories: bursts in both directions at once, with a coprocessor's
-//! reads and writes beside them and every channel stalling, against a byte-level model; and whose
-//! turn it is.
+//! `axi_dma_port` and two node memories against a byte-level model: concurrent bursts in both
+//! directions beside a coprocessor's reads and writes, with stalls on every channel. The bench also
+//! checks the arbitration.
 
 use std::collections::VecDeque;
 
@@ -9,9 +9,10 @@ use rand::Rng;
 
 use crate::axi_lite_port::start;
 
-/// Latencies of the memories in `core_bench`. The second ones take up to 40 cycles more, at random.
+/// Latencies of the memories in `core_bench`. The second memory takes up to 40 more cycles, at
+/// random.
 const LATENCIES: [usize; 2] = [1, 3];
-/// Words of both memories.
+/// Number of words of both memories.
 const WORDS: u64 = 256;
 
 /// A beat of a write burst.
@@ -23,7 +24,7 @@ struct Beat {
     last: bool,
 }
 
-/// A granted read: its address, the values that it may return, and whether it is its burst's last.
+/// A granted read: its address, its legal values, and whether it is the last of its burst.
 struct Read {
     address: u64,
     values: Vec<u64>,
@@ -40,19 +41,20 @@ struct Bench {
     read_bursts: Source<(u64, u64)>,
     b: Sink,
     r: Sink,
-    /// Writes that the memory is to see, reads it is to see with what is their burst's last, and
-    /// data to come.
+    /// Expected writes to the memory, expected reads with a flag for the last of a burst, and
+    /// expected data.
     writes: VecDeque<Beat>,
     reads: VecDeque<(u64, bool)>,
     data: VecDeque<Read>,
     answers: u64,
     answered: u64,
-    /// The coprocessor: a read, a write, and the data of reads under way.
+    /// The coprocessor: pending read, pending write, and data of reads in flight.
     reading: Option<u64>,
     writing: Option<(u64, u64, u64)>,
     flight: [VecDeque<Read>; 2],
     busy: (f64, f64),
-    /// Cycles in a row in which each waited: host's read, its write, coprocessor's read, its write.
+    /// Consecutive cycles of waiting: host's read, host's write, coprocessor's read, coprocessor's
+    /// write.
     waited: [u64; 4],
     moved: [u64; 4],
 }
@@ -110,7 +112,7 @@ impl Bench {
         self.get(name) == 1
     }
 
-    /// Queues a write burst; addresses wrap at the end of the memory.
+    /// Queues a write burst. Addresses wrap at the end of the memory.
     fn write(&mut self, first: u64, beats: u64, whole: bool) {
         self.write_bursts
             .push(4 * first + self.rng.random_range(0..4));
@@ -149,7 +151,7 @@ impl Bench {
                 self.memory[address as usize][lane] = byte;
             }
         }
-        // A read that is under way may see it.
+        // A read in flight may return the new value.
         let word = self.word(address);
         for read in self.flight.iter_mut().flatten().chain(&mut self.data) {
             if read.address == address {
@@ -215,7 +217,7 @@ impl Bench {
         );
         for memory in 0..2 {
             if self.dut.get(answers, 2 * self.lane + memory) == 1 {
-                let read = self.flight[memory].pop_front().expect("a read under way");
+                let read = self.flight[memory].pop_front().expect("a read in flight");
                 let found = self.dut.get(data, 2 * self.lane + memory);
                 assert!(
                     read.values.contains(&found),
@@ -226,7 +228,7 @@ impl Bench {
         }
         assert!(
             self.is("rvalid_o") <= !self.data.is_empty(),
-            "{place}: data that nobody asked for"
+            "{place}: unrequested data"
         );
         if self.is("rvalid_o") && r {
             let (found, last) = (self.get("rdata_o"), self.is("rlast_o"));
@@ -279,7 +281,7 @@ impl Bench {
             self.writing = None;
             self.moved[3] += 1;
         }
-        // With memories that are always ready no user waits for two cycles in a row.
+        // With memories that are always ready, no user waits for two consecutive cycles.
         for (waited, waits) in self.waited.iter_mut().zip([
             host[0] && !granted[0],
             host[1] && !granted[1],
@@ -318,7 +320,7 @@ impl Bench {
         }
     }
 
-    /// Gives all of the memory known contents.
+    /// Writes known contents to the whole memory.
     fn fill(&mut self) {
         self.write(0, WORDS, true);
         self.drain();
@@ -364,7 +366,8 @@ fn random(lane: usize) {
     );
 }
 
-/// A beat a cycle alone; with a coprocessor that never pauses the two take turns.
+/// One beat per cycle without the coprocessor. With a coprocessor that never pauses, the two
+/// alternate.
 fn rate() {
     let mut bench = Bench::new(0, "axi_dma_port_rate");
     bench.fill();

@@ -1,5 +1,5 @@
-//! A whole board of two ranks: latencies as the coprocessor's document states them, and two ranks
-//! that put and get large blocks at the same time through the smallest queues.
+//! A complete board of two ranks: latencies as in the coprocessor's document, and two ranks that
+//! put and get large blocks concurrently through the smallest queues.
 
 use alcor_abi::packets::x_commit;
 use alcor_abi::{Opcode, Status, board, command, rank, rank_page};
@@ -8,7 +8,7 @@ use rand::Rng;
 
 const RANKS: usize = 2;
 
-/// Words that passed between a coprocessor and the routers: which of its four streams, and when.
+/// Indices of the four streams between a coprocessor and the routers.
 const REQUEST_OUT: usize = 0;
 const REPLY_OUT: usize = 1;
 const REQUEST_IN: usize = 2;
@@ -23,7 +23,7 @@ struct Board {
     peek_address: Pin,
     peek: Pin,
     monitor: Pin,
-    /// Cycles in which words passed, by rank and stream.
+    /// Cycles of transferred words, by rank and stream.
     words: [[Vec<u64>; 4]; RANKS],
 }
 
@@ -58,7 +58,7 @@ impl Board {
         board
     }
 
-    /// A register as it is in this cycle.
+    /// Value of a register in this cycle.
     fn peek(&mut self, address: u32) -> u32 {
         self.dut.set(self.peek_address, 0, u64::from(address));
         self.dut.settle();
@@ -69,7 +69,7 @@ impl Board {
         self.peek(rank_page(rank as u32) + register)
     }
 
-    /// One cycle, in which each rank's page may have one write.
+    /// One cycle. Each rank's page may have one write.
     fn cycle(&mut self, writes: [Option<(u32, u32)>; RANKS]) {
         for (rank, write) in writes.into_iter().enumerate() {
             self.dut
@@ -99,14 +99,14 @@ impl Board {
         while !done(self) {
             if self.dut.cycle() >= end {
                 let states = [0, 1].map(|rank| self.peek(board::RANK_STATE + 4 * rank));
-                panic!("waited {limit} cycles in vain for {what}; RANK_STATE {states:08x?}");
+                panic!("{what} did not come within {limit} cycles; RANK_STATE {states:08x?}");
             }
             self.cycle([None; RANKS]);
         }
     }
 
-    /// Writes programs into the pages, a write a rank and cycle, from the same cycle on; returns
-    /// that cycle.
+    /// Writes programs into the pages from a common cycle on, one write per rank and cycle. Returns
+    /// this cycle.
     fn write(&mut self, programs: [&[(u32, u32)]; RANKS]) -> u64 {
         let start = self.dut.cycle();
         let longest = programs
@@ -120,7 +120,7 @@ impl Board {
         start
     }
 
-    /// SET_PID, SET_NPROCS, BEGIN at both, and windows.
+    /// Writes SET_PID, SET_NPROCS and BEGIN at both ranks, and registers windows.
     fn begin(&mut self, windows: &[u32]) {
         let programs = [0, 1].map(|rank| {
             [
@@ -145,8 +145,8 @@ impl Board {
         }
     }
 
-    /// Waits for BARRIER_DONE at both ranks, acknowledges it, and returns EPOCH_CYCLES of rank 0
-    /// and the cycle in which BARRIER_DONE was first seen.
+    /// Waits for BARRIER_DONE at both ranks and acknowledges it. Returns EPOCH_CYCLES of rank 0,
+    /// and the first cycle with BARRIER_DONE.
     fn finish(&mut self, limit: u64) -> (u64, u64) {
         self.run_until("the barrier", limit, |board| {
             (0..RANKS).all(|rank| rank::causes::BARRIER.get(board.rank(rank, rank::CAUSES)) == 1)
@@ -161,7 +161,7 @@ impl Board {
         (epoch, done)
     }
 
-    /// Writes CONTROL.reset, and waits until commands are served again.
+    /// Writes CONTROL.reset, and waits until the board executes commands again.
     fn reset(&mut self) {
         let pin = self.dut.pin("control_reset_i");
         let ready = |board: &mut Self| board.peek(board::STATUS) & 1 == 1;
@@ -247,12 +247,12 @@ impl Board {
         data
     }
 
-    /// Cycles up to and with the one in which `pin` is high.
+    /// Runs up to and including the first cycle in which `pin` is high.
     fn until(&mut self, pin: Pin) {
         self.until_read(pin, pin);
     }
 
-    /// The same; returns `data` of that cycle.
+    /// As `until`. Returns `data` in this cycle.
     fn until_read(&mut self, pin: Pin, data: Pin) -> u32 {
         let end = self.dut.cycle() + 10_000;
         loop {
@@ -284,8 +284,8 @@ fn paper(
     ]
 }
 
-/// What a program of rank 0 took, with rank 1 at the barrier already: cycles to the barrier, and
-/// the cycle of each word that passed, counted from the first write.
+/// Duration of a program of rank 0 while rank 1 waits at the barrier: cycles to the barrier, and
+/// the cycle of each transferred word, both counted from the first write.
 fn timed(board: &mut Board, program: &[(u32, u32)]) -> (u64, [[Vec<u64>; 4]; RANKS]) {
     board.words = Default::default();
     let barrier = [(command(Opcode::Barrier), 0)];
@@ -305,12 +305,12 @@ fn timed(board: &mut Board, program: &[(u32, u32)]) -> (u64, [[Vec<u64>; 4]; RAN
     )
 }
 
-/// The budgets of hw/rma/doc/rma.md.
+/// The latency budgets of hw/rma/doc/rma.md.
 #[test]
 fn core_latency() {
     let mut board = Board::start("core", 65_536, &[]);
     board.begin(&[0x100, 0x1000]);
-    // EPOCH_CYCLES counts from the first command after the barrier before.
+    // EPOCH_CYCLES counts from the first command after the previous barrier.
     let barrier = [(command(Opcode::Barrier), 0)];
     board.write([&barrier, &barrier]);
     board.finish(100);
@@ -332,7 +332,7 @@ fn core_latency() {
     assert_eq!(words[1][REPLY_OUT], [20, 21]);
     assert_eq!(words[0][REPLY_IN], [24, 25]);
 
-    // A word more is a cycle more, without gaps on the way.
+    // One more word takes one more cycle, without gaps.
     for length in [2, 4, 8, 16, 30u32] {
         let run = |first: u64, words: u32| (first..first + u64::from(words)).collect::<Vec<u64>>();
         let program = paper(Opcode::PutN, 0x100, 0x2000, [1, length, 0]);
@@ -346,7 +346,7 @@ fn core_latency() {
         assert_eq!(words[1][REPLY_OUT], run(20, length + 1), "get-{length}");
         assert_eq!(words[0][REPLY_IN], run(24, length + 1), "get-{length}");
     }
-    // A registration and a barrier behind it.
+    // A registration and the following barrier.
     let register = [
         (command(Opcode::Register), 0x3000),
         (command(Opcode::Barrier), 0),
@@ -363,10 +363,10 @@ fn core_latency() {
     assert_eq!(epoch, 10, "deregister");
 }
 
-/// Two ranks put 64 KiB to each other and get 64 KiB from each other, all at once, and put to
-/// themselves, with queues that hold a few words. With reads and writes in one queue this freezes:
-/// each waits with a read for room towards the other, and the write that would make room there
-/// stands behind it.
+/// Two ranks concurrently put 64 KiB to each other, get 64 KiB from each other, and put to
+/// themselves, through queues of a few words. A design with reads and writes in one queue deadlocks
+/// here: each rank's read waits for space towards the other rank, and the write that would free
+/// this space is queued behind the read.
 #[test]
 fn core_large_blocks_both_ways() {
     const BLOCK: u32 = 65_536;
@@ -383,8 +383,8 @@ fn core_large_blocks_both_ways() {
         ("ROUTER_QUEUE_DEPTH", 2),
     ];
     let mut board = Board::start("core-small", 4 * BLOCK, &sizes);
-    // By block: what is put, where it lands, where what is got lands, and a spare one with the
-    // completion ring.
+    // Blocks: source of the put, destination of the put, destination of the get, and a spare block
+    // with the completion ring.
     let blocks = [0, BLOCK, 2 * BLOCK, 3 * BLOCK];
     let sources: [Vec<u8>; RANKS] =
         std::array::from_fn(|_| (0..BLOCK).map(|_| rng.random()).collect());
@@ -403,8 +403,8 @@ fn core_large_blocks_both_ways() {
     let programs: [Vec<(u32, u32)>; RANKS] = std::array::from_fn(|rank| {
         let other = 1 - rank as u32;
         let mut program = Vec::new();
-        // To the other, from the other, to itself: remote offset, local address, length. One byte
-        // off, so that every packet is shifted.
+        // To the other rank, from the other rank, to itself: remote offset, local address, length.
+        // The offset of one byte makes the hardware shift every packet.
         for (opcode, dpid, offset, laddr, length) in [
             (Opcode::XPut, other, blocks[1] + 1, blocks[0], BLOCK - 1),
             (Opcode::XGet, other, blocks[0], blocks[2], BLOCK),
@@ -448,8 +448,7 @@ fn core_large_blocks_both_ways() {
     }
 }
 
-/// A reset by CONTROL while reads of node memory are under way: their data is not taken for data of
-/// the next run.
+/// A reset by CONTROL during reads of node memory: data of these reads is not used in the next run.
 #[test]
 fn core_reset_with_reads_under_way() {
     const BYTES: u32 = 512;

@@ -187,7 +187,7 @@ impl Bench {
             .filter(|&at| self.dut.get(read_rvalid, at) == 1)
             .collect();
         if !answered.is_empty() {
-            let read = self.under_way.pop_front().expect("a read under way");
+            let read = self.under_way.pop_front().expect("a read in flight");
             assert_eq!(answered, [read.reader], "cycle {now}: whose answer it is");
             for (lane, values) in read.words.iter().enumerate() {
                 let found = self.dut.get(data, lane) as u32;
@@ -220,7 +220,7 @@ impl Bench {
         );
         for reader in granted {
             let request = &mut self.readers[reader];
-            assert!(request.on, "cycle {now}: a grant that nobody asked for");
+            assert!(request.on, "cycle {now}: an unrequested grant");
             request.on = false;
             let address = request.address;
             self.under_way.push_back(Read {
@@ -242,7 +242,7 @@ impl Bench {
         );
         for writer in granted {
             let request = &mut self.writers[writer];
-            assert!(request.on, "cycle {now}: a grant that nobody asked for");
+            assert!(request.on, "cycle {now}: an unrequested grant");
             request.on = false;
             for (lane, &value) in request.data.iter().enumerate() {
                 let mask = (0..4)

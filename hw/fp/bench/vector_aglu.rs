@@ -1,4 +1,4 @@
-//! `vector_aglu` against the host's own arithmetic, bit for bit, cycle by cycle.
+//! `vector_aglu` against the host's arithmetic, bit for bit and cycle by cycle.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use rand::Rng;
 
 /// Cycles from operands to result.
 const LATENCY: usize = 6;
-/// Lanes of the widest unit.
+/// Number of lanes of the widest unit.
 const LANES: usize = 8;
 const NAN_64: u64 = 0x7FF8_0000_0000_0000;
 const NAN_32: u32 = 0x7FC0_0000;
@@ -21,9 +21,7 @@ const FLOAT_OPERATIONS: [Operation; 4] = [
 ];
 const BITWISE: [Operation; 3] = [Operation::Band, Operation::Bor, Operation::Bxor];
 
-// ------------------------------------------------------------------------------------------------
-// What is right
-// ------------------------------------------------------------------------------------------------
+// Reference results
 
 /// An operation on two floating-point numbers, for each of the two formats.
 macro_rules! float_reference {
@@ -68,7 +66,7 @@ float_reference!(float32, f32, u32, NAN_32);
 macro_rules! integer_reference {
     ($name:ident, $int:ty, $bits:ty) => {
         fn $name(operation: Operation, a: $bits, b: $bits) -> $bits {
-            // The same bits, as the type that they stand for.
+            // The same bits in the type of the operation.
             let (x, y) = (a as $int, b as $int);
             (match operation {
                 Operation::Sum => x.wrapping_add(y),
@@ -89,7 +87,7 @@ integer_reference!(signed32, i32, u32);
 integer_reference!(unsigned64, u64, u64);
 integer_reference!(unsigned32, u32, u32);
 
-/// What a lane makes of 64 bits of each operand.
+/// Expected result of a lane with 64 bits of each operand.
 pub fn reference(operation: Operation, datatype: Datatype, lane: usize, a: u64, b: u64) -> u64 {
     if operation == Operation::Sync {
         return if lane < 2 { a.wrapping_add(b) } else { a & b };
@@ -110,9 +108,7 @@ pub fn reference(operation: Operation, datatype: Datatype, lane: usize, a: u64, 
     }
 }
 
-// ------------------------------------------------------------------------------------------------
 // Operands
-// ------------------------------------------------------------------------------------------------
 
 /// A binary format.
 #[derive(Clone, Copy)]
@@ -166,7 +162,7 @@ impl Format {
             | fraction & self.ones()
     }
 
-    /// Numbers where something changes.
+    /// Boundary values.
     fn corners(self) -> Vec<u64> {
         let (ones, half, bias) = (self.ones(), 1 << (self.fraction - 1), self.bias());
         let digits = i64::from(self.fraction);
@@ -206,7 +202,7 @@ impl Format {
         corners
     }
 
-    /// A fraction: any, or with few bits, or few at one end, so that halfway cases are frequent.
+    /// A random fraction: any bits, few bits, or few bits at one end, so that ties are frequent.
     fn fraction(self, rng: &mut Random) -> u64 {
         let any = rng.random::<u64>();
         let length = (any >> 58) as u32 % (self.fraction + 1);
@@ -232,22 +228,22 @@ impl Format {
         self.number(rng.random(), exponent, fraction)
     }
 
-    /// Two numbers that are related in one of the ways that units get wrong.
+    /// Two related numbers. Each relation provokes a typical error of such units.
     fn pair(self, rng: &mut Random) -> (u64, u64) {
         let a = self.any(rng);
         let exponent = (a >> self.fraction) as i64 & self.max();
         let digits = i64::from(self.fraction);
         let fraction = self.fraction(rng);
         let b = match rng.random_range(0..8) {
-            // Not at all.
+            // No relation.
             0 => self.any(rng),
             1 => rng.random::<u64>() & self.mask(),
-            // Alignment, up to beyond the last digit.
+            // Alignment, up to a distance beyond the last digit.
             2 => {
                 let distance = rng.random_range(-digits - 4..=digits + 4);
                 self.number(rng.random(), exponent + distance, fraction)
             }
-            // Cancellation down to few digits, within an exponent and across two.
+            // Cancellation to few digits, with equal or adjacent exponents.
             3 => {
                 let near = rng.random_range(0..5_u64).wrapping_mul(if rng.random() {
                     1
@@ -257,17 +253,17 @@ impl Format {
                 (a ^ 1 << (self.width() - 1)).wrapping_add(near) & self.mask()
             }
             4 => self.number(rng.random(), exponent + rng.random_range(-2..=2), fraction),
-            // A product about as small as the smallest numbers.
+            // A product near the smallest numbers.
             5 => {
                 let sum = rng.random_range(-digits - 3..=3);
                 self.number(rng.random(), self.bias() + sum - exponent, fraction)
             }
-            // A product about as large as the largest numbers.
+            // A product near the largest numbers.
             6 => {
                 let sum = self.max() + rng.random_range(-4..=2);
                 self.number(rng.random(), self.bias() + sum - exponent, fraction)
             }
-            // Both subnormal, or nearly so.
+            // Both subnormal, or nearly subnormal.
             _ => self.number(rng.random(), rng.random_range(0..3), fraction),
         };
         if rng.random() { (a, b) } else { (b, a) }
@@ -297,23 +293,21 @@ fn operands(datatype: Datatype, rng: &mut Random) -> (u64, u64) {
     }
 }
 
-// ------------------------------------------------------------------------------------------------
-// The units
-// ------------------------------------------------------------------------------------------------
+// Units
 
-/// Whether an operation on a type is built.
+/// Returns whether a unit implements an operation on a type.
 type Supports = fn(Operation, Datatype) -> bool;
 
 struct Unit {
     name: &'static str,
     lanes: usize,
-    /// What is built.
+    /// Implemented operations and types.
     supports: Supports,
     valid_i: Pin,
     valid_o: Pin,
     result_o: Pin,
     tag_o: Pin,
-    /// What must come out, and in which cycle.
+    /// Expected results with their cycles.
     under_way: VecDeque<(u64, Job)>,
 }
 
@@ -394,8 +388,8 @@ impl Bench {
         }
     }
 
-    /// A cycle, with a job for those units that `mask` names; the inputs of the others' are the
-    /// same and not valid.
+    /// One cycle. The units in `mask` receive the job. The other units receive the same inputs,
+    /// marked as invalid.
     fn cycle(&mut self, job: Option<&Job>, mask: u32) {
         let Self { dut, .. } = self;
         let now = dut.cycle();
@@ -447,7 +441,7 @@ impl Bench {
         dut.clock();
     }
 
-    /// Runs until nothing is under way.
+    /// Runs until no job is in flight.
     fn drain(&mut self) {
         for _ in 0..=LATENCY {
             self.cycle(None, 0);
@@ -456,7 +450,7 @@ impl Bench {
     }
 }
 
-/// Jobs of one operation that hold all these lanes' operands.
+/// Jobs of one operation that contain the operands of all given lanes.
 fn jobs(
     operation: Operation,
     datatype: Datatype,
@@ -479,11 +473,9 @@ fn jobs(
     jobs.collect()
 }
 
-// ------------------------------------------------------------------------------------------------
-// The benches
-// ------------------------------------------------------------------------------------------------
+// Benches
 
-/// All pairs of numbers where something changes, under all operations of floating-point types.
+/// All pairs of boundary values, for all operations of floating-point types.
 #[test]
 fn fp_corners() {
     let mut bench = Bench::new();
@@ -512,12 +504,13 @@ fn fp_corners() {
     assert!(bench.checked > 300_000);
 }
 
-/// Results that are written out here, in case the host's arithmetic is not what it should be.
+/// Results written out here, independent of the host's arithmetic.
 #[test]
 fn fp_known() {
     use Operation::{Max, Min, Prod, Sum};
     let cases64: &[(Operation, u64, u64, u64)] = &[
-        // Halfway between 1 and the next number goes to 1, a little more to the next.
+        // The midpoint between 1 and the next number rounds to 1, a slightly larger number to the
+        // next.
         (
             Sum,
             0x3FF0_0000_0000_0000,
@@ -613,8 +606,8 @@ fn fp_known() {
     bench.drain();
 }
 
-/// Everything mixed: a million pairs and more of each floating-point type and operation, fewer of
-/// the rest; gaps; one unit's jobs are not another's.
+/// Random mixture: more than a million pairs of each floating-point type and operation, fewer of
+/// the rest, with gaps. Each unit returns only its own jobs.
 #[test]
 fn fp_random() {
     let mut rng = Random::new("fp_random");
@@ -651,7 +644,7 @@ fn fp_random() {
         if source.is_empty() {
             source.push(());
         }
-        // Noise where there is nothing.
+        // Random values on invalid inputs.
         let willing = source.offer(&mut *rng).is_some();
         source.take(willing);
         let at = rng.random_range(0..left.len());
@@ -663,7 +656,7 @@ fn fp_random() {
             b: [0; LANES],
             tag: rng.random_range(0..1 << 16),
         };
-        // The other units are benched now and then only, since they are the same inside.
+        // The other units have the same interior, so they are checked less often.
         let mask = if !willing {
             0
         } else if rng.random_range(0..32) == 0 {
@@ -686,7 +679,7 @@ fn fp_random() {
     assert!(bench.checked > 7_000_000);
 }
 
-/// A reset drops what is under way, at every point of the pipeline.
+/// A reset drops the jobs in flight, at every stage of the pipeline.
 #[test]
 fn fp_reset() {
     let mut rng = Random::new("fp_reset");

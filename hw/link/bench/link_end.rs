@@ -1,5 +1,5 @@
-//! `link_end` between a core and a medium access controller, both models that share nothing with it
-//! but `alcor_abi`. The two clocks are driven edge by edge, in picoseconds.
+//! `link_end` between a core and a medium access controller. The models of both share only
+//! `alcor_abi` with the RTL. The bench drives the two clocks edge by edge, in picoseconds.
 
 use std::collections::VecDeque;
 
@@ -10,13 +10,13 @@ use rand::Rng;
 /// 250 MHz and 322.265625 MHz.
 const CORE: u64 = 4_000;
 const MAC: u64 = 3_103;
-/// What a byte takes at 100 Gb/s.
+/// Duration of a byte at 100 Gb/s.
 const BYTE: u64 = 80;
-/// Preamble, checksum and gap of a frame.
+/// Bytes of preamble, checksum and gap of a frame.
 const OVERHEAD: u64 = 24;
-/// Cycles of quiet until the link is up, as the model is built.
+/// Cycles without faults until the link is up, as parameterised in the model.
 const QUIET: u64 = 64;
-/// Channels with credits.
+/// Number of channels with credits.
 const CHANNELS: usize = 6;
 /// Bits of a phit with its header.
 const PHIT: usize = 336;
@@ -36,7 +36,7 @@ impl Phit {
     fn random(rng: &mut Random) -> Self {
         let mut lanes = [0; 7];
         lanes.fill_with(|| rng.random_range(0..1 << 48));
-        // Control has no credit, and is seldom.
+        // The control channel has no credits, and is rare.
         let vc = if rng.random_bool(0.01) {
             7
         } else {
@@ -56,7 +56,7 @@ impl Phit {
         bits
     }
 
-    /// The phit of a slot, if there is one.
+    /// The phit of a slot, or `None` for an empty slot.
     fn of(bits: &[bool]) -> Option<Self> {
         let above = (0..4).fold(0, |sum, b| sum | u32::from(bits[PHIT + b]) << b);
         let mut lanes = [0; 7];
@@ -68,18 +68,18 @@ impl Phit {
     }
 }
 
-/// The shape that link_bench has.
+/// The shape in link_bench.
 const SHAPE: u32 = 0x0123_4567;
 
 /// A word of a frame, in lanes of 64 bits.
 type Word = [u64; 8];
 
-/// What a frame carries.
+/// Contents of a frame.
 #[derive(Debug, Clone, Default)]
 struct Frame {
     sequence: u8,
     credits: [u32; CHANNELS],
-    /// By slot, three to a group.
+    /// Slots, three in a group.
     slots: Vec<Option<Phit>>,
 }
 
@@ -154,7 +154,7 @@ impl Frame {
     }
 }
 
-/// How the other end's words come, or go wrong.
+/// Faults of the frames from the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spoil {
     Checksum,
@@ -166,13 +166,13 @@ enum Spoil {
     Cut,
 }
 
-/// What is expected to come out of one way.
+/// Expected traffic of one direction.
 #[derive(Default)]
 struct Way {
     phits: VecDeque<Phit>,
     credits: [u64; CHANNELS],
     moved: u64,
-    /// When each phit went in, for latencies.
+    /// Entry time of each phit, for latencies.
     times: VecDeque<u64>,
     worst: u64,
 }
@@ -217,36 +217,36 @@ struct Bench {
     /// Core to wire, and wire to core.
     out: Way,
     back: Way,
-    /// Chance of a phit and of a credit in a cycle of the core; of the same from the other end.
+    /// Probability of a phit and of a credit per cycle, at the core; the same at the other end.
     load: [f64; 2],
     other: [f64; 2],
-    /// Words of the frame that leaves; the sequence that it should have.
+    /// Words of the leaving frame; its expected sequence number.
     leaving: Vec<Word>,
     sequence: u8,
     /// Frames that the link end marked as damaged.
     closed: u64,
     frames: u64,
-    /// The wire takes words at 100 Gb/s, or at a pace.
+    /// Whether the wire accepts words at 100 Gb/s; otherwise at a random pace.
     line: bool,
     free_at: u64,
     taker: Sink,
     taken: bool,
-    /// The other end: words that come, with `last` and `error`; pace of the gaps in them.
+    /// The other end: words with `last` and `error`; pace of the gaps between them.
     coming: VecDeque<(Word, bool, bool)>,
     other_sequence: u8,
     giver: Sink,
     other_free_at: u64,
-    /// Words that leave come back, a time later.
+    /// If set, leaving words return after this time.
     loopback: Option<u64>,
     delayed: VecDeque<(u64, Word, bool)>,
     spoil: Option<Spoil>,
-    /// Phits of the other end that it has credits for.
+    /// Phits for which the other end has credits.
     other_credits: [u64; CHANNELS],
     limited: bool,
-    /// Nothing is compared: a link that is down loses what it has.
+    /// Disables comparison: a link that is down loses its contents.
     deaf: bool,
     tx_was_inside: bool,
-    /// All credits are this channel's.
+    /// If set, all credits are for this channel.
     channel: Option<usize>,
 }
 
@@ -332,7 +332,7 @@ impl Bench {
         bench
     }
 
-    /// A bench whose link is up.
+    /// A bench with the link up.
     fn up(name: &'static str) -> Self {
         let mut bench = Self::new(name);
         bench.dut.set(bench.pins.aligned, 0, 1);
@@ -345,7 +345,7 @@ impl Bench {
         self.dut.get(self.dut.pin(name), 0) == 1
     }
 
-    /// The flags that are kept, and whether nothing is delivered.
+    /// The sticky flags that are set, and whether nothing is delivered.
     fn kept(&self) -> Vec<&'static str> {
         [
             "shut_o",
@@ -390,7 +390,7 @@ impl Bench {
                 };
             }
         }
-        // What moves at this edge was decided by the levels before it.
+        // The levels before an edge determine the transfers at this edge.
         if rising[0] {
             self.core_sees();
         }
@@ -434,7 +434,7 @@ impl Bench {
             }
             way.moved += 1;
             if phit.vc < 6 {
-                // The switch takes it at once, and gives its credit back.
+                // The switch accepts the phit at once, and returns its credit.
                 self.other_credits[usize::from(phit.vc)] += 1;
             }
         }
@@ -446,7 +446,7 @@ impl Bench {
                 &mut self.back
             };
             if !self.deaf {
-                assert!(way.credits[vc] > 0, "a credit that nobody gave");
+                assert!(way.credits[vc] > 0, "unexpected credit");
                 way.credits[vc] -= 1;
             }
         }
@@ -476,7 +476,7 @@ impl Bench {
 
     fn mac_sees(&mut self) {
         if self.dut.get(self.pins.mac_ready, 0) == 0 {
-            // A controller in reset forgets its frame.
+            // A controller in reset drops its frame.
             self.leaving.clear();
             self.tx_was_inside = false;
             return;
@@ -516,7 +516,7 @@ impl Bench {
         for (c, credits) in frame.credits.into_iter().enumerate() {
             assert!(
                 self.out.credits[c] >= u64::from(credits),
-                "credits that nobody gave"
+                "unexpected credits"
             );
             self.out.credits[c] -= u64::from(credits);
         }
@@ -533,7 +533,7 @@ impl Bench {
     }
 
     fn mac_drives(&mut self) {
-        // A few words of the controller's own buffer ahead of the line.
+        // The controller buffers a few words ahead of the line.
         self.taken = if self.line {
             self.free_at < self.now + 4 * 64 * BYTE
         } else {
@@ -558,7 +558,7 @@ impl Bench {
             } else {
                 None
             };
-            // At 100 Gb/s on average; what was held up comes in a burst.
+            // At 100 Gb/s on average. Delayed words arrive in a burst.
             if let Some((_, last, _)) = word {
                 let overhead = if last { OVERHEAD * BYTE } else { 0 };
                 let burst = 8 * 64 * BYTE;
@@ -583,7 +583,7 @@ impl Bench {
         self.dut.set(self.pins.rx_error, 0, u64::from(error));
     }
 
-    /// The other end makes a frame, or none.
+    /// The other end may start a frame.
     fn other_end_sends(&mut self) {
         let rng = &mut self.rng;
         let full = self.other[0] == 1.0;
@@ -646,7 +646,7 @@ impl Bench {
         }
     }
 
-    /// Lets all that is under way arrive, and wants it to have arrived.
+    /// Waits until all traffic has arrived, and checks that nothing is missing.
     fn drain(&mut self) {
         self.load = [0.0; 2];
         self.other = [0.0; 2];
@@ -668,7 +668,7 @@ impl Bench {
         assert_eq!(self.back.credits, [0; CHANNELS], "credits did not come");
     }
 
-    /// Forgets what was under way, and begins anew at both ends.
+    /// Drops all traffic in flight, and restarts both ends.
     fn clear(&mut self) {
         self.deaf = true;
         self.load = [0.0; 2];
@@ -696,8 +696,7 @@ const PACES: [Pace; 4] = [
     Pace::Bursts { on: 30, off: 30 },
 ];
 
-/// Random loads both ways, with a wire at 100 Gb/s and with one that takes and gives words as it
-/// likes.
+/// Random loads in both directions, with a wire at 100 Gb/s and with a wire at a random pace.
 #[test]
 fn link_random() {
     let mut bench = Bench::up("link_random");
@@ -708,7 +707,7 @@ fn link_random() {
             MAC + bench.rng.random_range(0..3),
         ];
         let pace = |rng: &mut Random| PACES[rng.random_range(0..PACES.len())];
-        // A slow wire cannot carry much.
+        // A slow wire has less capacity.
         let most = if bench.line { 1.0 } else { 0.15 };
         let taker = if bench.line {
             Pace::Always
@@ -725,7 +724,7 @@ fn link_random() {
         if round % 5 == 0 {
             bench.load[(round / 5 % 2) as usize] = 0.0;
         }
-        // The other end sends no more than the core takes.
+        // The other end sends at most the core's rate.
         bench.limited = true;
         bench.cycles(400);
         bench.drain();
@@ -744,8 +743,8 @@ fn link_random() {
     );
 }
 
-/// A phit and a credit in every cycle, both ways, for long; the core's clock as fast as it may be
-/// against the wire's.
+/// A phit and a credit in every cycle in both directions for a long time, with the highest ratio of
+/// core clock to wire clock.
 #[test]
 fn link_full_rate() {
     let mut bench = Bench::up("link_full_rate");
@@ -757,7 +756,8 @@ fn link_full_rate() {
     assert!(waiting < 80, "{waiting} phits wait");
     bench.drain();
     assert!(bench.out.moved >= soak(20_000) - 10, "{}", bench.out.moved);
-    // Of a frame of 24 phits, each waits for the others of its frame at most, and for the crossing.
+    // A phit in a frame of 24 waits at most for the others of its frame, and for the clock
+    // crossing.
     assert!(
         bench.out.worst < 300_000,
         "a phit took {} ps to the wire",
@@ -769,8 +769,8 @@ fn link_full_rate() {
     );
 }
 
-/// The wire has 7 % to spare: with a core's clock 5 % faster nothing is lost, and with one 12 %
-/// faster it is, and is said to be.
+/// The wire has a margin of 7 %. A core clock 5 % faster loses nothing. A core clock 12 % faster
+/// loses phits, and the flag reports it.
 #[test]
 fn link_margin() {
     for (faster, kept) in [(105, [].as_slice()), (112, ["overrun_o"].as_slice())] {
@@ -783,8 +783,8 @@ fn link_margin() {
     }
 }
 
-/// The wire stands for a while, and one channel's credits come in every cycle: more than a frame's
-/// field holds. None is lost.
+/// The wire stops for a while, and the credits of one channel come in every cycle: more than a
+/// frame's field can hold. No credit is lost.
 #[test]
 fn link_stall() {
     let mut bench = Bench::up("link_stall");
@@ -803,8 +803,8 @@ fn link_stall() {
     }
 }
 
-/// The sender's clock is faster than this core's, which takes a phit a cycle: the surplus waits, up
-/// to all credits.
+/// The sender's clock is faster than this core's clock. The core accepts one phit per cycle, and
+/// the surplus waits, up to all credits.
 #[test]
 fn link_slow_core() {
     let mut bench = Bench::up("link_slow_core");
@@ -825,8 +825,7 @@ fn link_slow_core() {
     bench.drain();
 }
 
-/// There and back through both halves, over a wire that takes no time: what the link end itself
-/// takes.
+/// Latency of both halves of the link end, over a wire without delay.
 #[test]
 fn link_latency() {
     let mut bench = Bench::up("link_latency");
@@ -852,8 +851,8 @@ fn link_latency() {
     );
 }
 
-/// Each way for a frame to be wrong shuts the receiver; nothing of it or behind it comes; a reset
-/// makes all good.
+/// Each kind of damaged frame stops the receiver. Neither that frame nor later frames are
+/// delivered. A reset recovers the link.
 #[test]
 fn link_spoilt_frames() {
     let mut bench = Bench::up("link_spoilt_frames");
@@ -876,7 +875,7 @@ fn link_spoilt_frames() {
         while bench.spoil.is_some() {
             bench.edge();
         }
-        // What the other end sends from here on is not to come.
+        // Later traffic of the other end must not arrive.
         let (phits, credits) = (bench.back.phits.len(), bench.back.credits);
         bench.cycles(400);
         let (more, later) = (bench.back.phits.len(), bench.back.credits);
@@ -896,7 +895,7 @@ fn link_spoilt_frames() {
             bench.errors()
         );
         assert!(bench.status("up_o"), "{spoil:?}");
-        // The other way goes on.
+        // The other direction continues.
         let moved = bench.out.moved;
         bench.cycles(200);
         assert!(
@@ -915,8 +914,8 @@ fn link_spoilt_frames() {
     }
 }
 
-/// Start-up: faults are sent until the receiver is aligned, and the link is up after quiet; what is
-/// sent before is lost, and said.
+/// Start-up: the end sends faults until the receiver is aligned. The link is up after a period
+/// without faults. Earlier traffic is lost, and the flag reports it.
 #[test]
 fn link_bringup() {
     let mut bench = Bench::new("link_bringup");
@@ -946,15 +945,15 @@ fn link_bringup() {
     assert_eq!(bench.kept(), ["unsent_o"]);
     bench.clear();
     assert!(is(&bench, "up_o") && bench.kept().is_empty());
-    // Credits alone are missed as well.
+    // Missing credits alone are also detected.
     bench.load = [0.7, 0.7];
     bench.other = [0.7, 0.7];
     bench.cycles(400);
     bench.drain();
 }
 
-/// A lane is lost for a while, the other end's or the controller's own reset comes: the link has
-/// fallen, and stays so until it is reset.
+/// A lane is lost for a while, the other end is reset, or the controller is reset: the link goes
+/// down and stays down until its reset.
 #[test]
 fn link_falls() {
     let mut bench = Bench::up("link_falls");
@@ -973,7 +972,7 @@ fn link_falls() {
         bench.dut.set(pin, 0, level);
         let at_fall = bench.frames;
         if round % 6 == 5 {
-            // The controller's clock stands too.
+            // The controller's clock also stops.
             bench.next[1] += 100 * CORE;
         }
         let away = bench.rng.random_range(12..80);
@@ -985,14 +984,14 @@ fn link_falls() {
         );
         assert!(!bench.status("up_o"));
         bench.dut.set(pin, 0, 1 - level);
-        // What had left before may still be on its way.
+        // Words that left before may be in flight.
         bench.cycles(120);
         let (moved, frames) = (bench.back.moved, bench.frames);
         bench.cycles(150);
         assert!(bench.status("mac_tx_enable_o"), "it is up again");
         assert_eq!(bench.frames, frames, "a link that fell sends");
-        // A reset of the controller is one of the link end too; a clock that stood has a few cycles
-        // until it hears of it.
+        // A reset of the controller also resets the link end. After a clock stop, the link end sees
+        // the reset a few cycles later.
         let most = [0, 4][usize::from(round % 6 == 5)];
         let late = frames - at_fall;
         assert!(
@@ -1014,8 +1013,8 @@ fn link_falls() {
     }
 }
 
-/// A reset in the middle of a frame: the controller gets the frame's end, marked as damaged, and
-/// the next one is the first again.
+/// A reset during a frame: the controller receives the end of the frame, marked as damaged. The
+/// next frame is the first one again.
 #[test]
 fn link_reset_within_a_frame() {
     let mut bench = Bench::up("link_reset_within_a_frame");

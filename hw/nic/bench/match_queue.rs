@@ -1,4 +1,4 @@
-//! `match_queue` against a plain list: what is found, by whom, and in how many cycles.
+//! `match_queue` against a list: the entry found, the part that finds it, and the number of cycles.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use alcor_hw_bench::{Dut, Pin, Random, Recipe, soak};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 
-/// Operations, as `hw/common/rtl/nic_types.svh` has them.
+/// Operations, as in `hw/common/rtl/nic_types.svh`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Op {
     Search,
@@ -15,7 +15,7 @@ enum Op {
     Remove,
 }
 
-/// Match and mask bits.
+/// Match bits and mask bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Pattern {
     bits: u64,
@@ -45,17 +45,18 @@ impl Shape {
     }
 }
 
-/// The unit is never used.
+/// Threshold at which the unit is never used.
 const NEVER: u64 = 0xFFFF;
-/// Cycles within which an operation is taken, and within which it ends, beside an entry a cycle.
+/// Maximum number of cycles until an operation is accepted, and until it ends, in addition to one
+/// cycle for each entry.
 const SLACK: u64 = 80;
 
-/// What became of an operation.
+/// Result of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Answer {
     found: Option<usize>,
     by_unit: bool,
-    /// Cycles from the one in which it was taken to the one with the result.
+    /// Cycles from acceptance to the result.
     cycles: u64,
 }
 
@@ -72,12 +73,12 @@ struct Bench {
     dut: Dut,
     pins: Pins,
     shape: Shape,
-    /// Oldest first.
+    /// Entries, oldest first.
     list: VecDeque<(usize, Pattern)>,
     free: Vec<usize>,
-    /// Found by the unit, found by walking, not found.
+    /// Number of entries found by the unit, found by walking, and not found.
     tally: [u64; 3],
-    /// The most cycles that an operation was on offer before it was taken.
+    /// Maximum number of cycles that an operation was offered before acceptance.
     waited: u64,
 }
 
@@ -124,7 +125,7 @@ impl Bench {
         self.dut.set(self.pins.threshold, 0, entries);
     }
 
-    /// Cycles in which nothing is asked for, and nothing comes.
+    /// Cycles without an operation. No result may appear.
     fn idle(&mut self, cycles: u64) {
         self.dut.set(self.pins.valid, 0, 0);
         for _ in 0..cycles {
@@ -144,7 +145,7 @@ impl Bench {
         format!("cycle {}, {:?}", self.dut.cycle(), self.shape)
     }
 
-    /// Offers an operation until it is taken; the cycle in which it was.
+    /// Offers an operation until it is accepted. Returns the cycle of acceptance.
     fn offer(&mut self, op: Op, pattern: Pattern, entry: usize) -> u64 {
         let values = [op as u64, pattern.bits, pattern.mask, entry as u64];
         for (pin, value) in self.pins.op.into_iter().zip(values) {
@@ -171,7 +172,7 @@ impl Bench {
         }
     }
 
-    /// The result of what was taken in cycle `since`.
+    /// Result of the operation accepted in cycle `since`.
     fn answer(&mut self, since: u64) -> Answer {
         loop {
             self.dut.settle();
@@ -244,15 +245,15 @@ impl Bench {
     }
 }
 
-/// Random operations find what a list finds, whatever lies in the unit.
+/// Random operations find the same entries as a list, for any contents of the unit.
 fn random(shape: Shape, operations: u64) {
     let mut rng = Random::new("match_queue_random");
     let mut bench = Bench::new(shape);
     let words: Vec<u64> = (0..16).map(|_| rng.random()).collect();
     let pattern = |rng: &mut Random| {
-        // Each bit decides alone now and then, and is ignored alone.
+        // Single bits decide, and single bits are ignored.
         let one = 1 << rng.random_range(0..shape.match_w);
-        // Some are asked for often, some seldom.
+        // Some patterns are frequent, some rare.
         let bits = words[rng.random_range(0..16) >> rng.random_range(0..3)];
         Pattern {
             bits: if rng.random_bool(0.2) {
@@ -268,7 +269,7 @@ fn random(shape: Shape, operations: u64) {
             },
         }
     };
-    // Of each kind of operation, by how full the queue is to be.
+    // Probabilities of each kind of operation depend on the intended fill level.
     let mut appends = 0.5;
     for number in 0..operations {
         if number % 64 == 0 {
@@ -318,8 +319,8 @@ fn match_queue_random() {
     }
 }
 
-/// Cycles from an operation to its result: what the unit finds, what is walked to, and what is
-/// walked to behind the unit; and from one operation to the next.
+/// Cycles from an operation to its result: for entries found by the unit, found by walking, and
+/// found by walking behind the unit. Also cycles from one operation to the next.
 #[test]
 fn match_queue_latency() {
     for posted in [true, false] {
@@ -330,7 +331,7 @@ fn match_queue_latency() {
             (answer.found.is_some(), answer.by_unit, answer.cycles)
         };
         assert_eq!(cycles(&mut bench, 1), (false, false, 1), "nothing to walk");
-        // The unit never used: an entry a cycle.
+        // Without the unit: one entry per cycle.
         bench.threshold(NEVER);
         for number in 0..100 {
             bench.append(exact(number));
@@ -340,7 +341,7 @@ fn match_queue_latency() {
             assert_eq!(cycles(&mut bench, number), (true, false, 2 + number));
         }
         assert_eq!(cycles(&mut bench, 100), (false, false, 2 + 99));
-        // Filled: the same whatever the place, and an entry a cycle behind it.
+        // With a full unit: constant time in the unit, and one entry per cycle behind it.
         bench.threshold(5);
         bench.idle(300);
         for number in [0, 1, 50, 63] {
@@ -350,7 +351,7 @@ fn match_queue_latency() {
             assert_eq!(cycles(&mut bench, number), (true, false, 6 + number - 64));
         }
         assert_eq!(cycles(&mut bench, 100), (false, false, 6 + 35));
-        // The next operation is taken in the cycle behind the result.
+        // The next operation is accepted in the cycle after the result.
         let since = bench.offer(Op::Probe, exact(1), 0);
         let answer = bench.answer(since);
         bench.dut.clock();
@@ -363,7 +364,7 @@ fn match_queue_latency() {
     }
 }
 
-/// Cycles from a removal to its result, with nothing in the unit and with something.
+/// Cycles from a removal to its result, with an empty unit and with entries in the unit.
 #[test]
 fn match_queue_removal() {
     let mut bench = Bench::new(Shape::new(200, 64, 16, true));
@@ -378,8 +379,8 @@ fn match_queue_removal() {
     assert_eq!((answer.by_unit, answer.cycles), (true, 16 + 7));
 }
 
-/// Operations that come without a pause neither keep entries out of the unit nor wait for longer
-/// than a batch takes.
+/// Continuous operations neither keep entries out of the unit nor wait longer than the transfer of
+/// a batch.
 #[test]
 fn match_queue_fills_under_load() {
     let shape = Shape::new(200, 64, 16, true);
@@ -398,16 +399,16 @@ fn match_queue_fills_under_load() {
     assert_eq!(bench.waited, shape.batch + 9);
 }
 
-/// Small batches of a small unit.
+/// A small unit with small batches.
 const SMALL: Shape = Shape {
     batch: 3,
     ..Shape::new(40, 8, 4, true)
 };
-/// Cycles without an operation after which less than a batch goes into the unit.
+/// Number of cycles without an operation after which less than a batch moves into the unit.
 const PATIENCE: u64 = 15;
 
-/// The cycles in which a queue is not ready while entries go into its unit, by the number of
-/// entries and the threshold; and how many are in the unit afterwards.
+/// The cycles in which a queue is not ready while entries move into the unit, by number of entries
+/// and threshold; and the number of entries in the unit afterwards.
 #[test]
 fn match_queue_batches() {
     for posted in [true, false] {
@@ -457,8 +458,7 @@ fn match_queue_batches() {
     }
 }
 
-/// An operation of any length ends a pause: less than a batch goes into the unit 15 cycles behind
-/// it.
+/// Any operation ends a pause. Less than a batch moves into the unit 15 cycles after the operation.
 #[test]
 fn match_queue_patience() {
     for (entries, probes) in [(1, 1), (2, 1), (2, 2)] {
@@ -470,7 +470,8 @@ fn match_queue_patience() {
             }
             bench.idle(pause);
             for _ in 0..probes {
-                // It walks to the last entry. The queue is idle again in the cycle of the result.
+                // The operation walks to the last entry. The queue is idle again in the cycle of
+                // the result.
                 let pattern = Pattern {
                     bits: entries - 1,
                     mask: 0,
@@ -491,8 +492,8 @@ fn match_queue_patience() {
     }
 }
 
-/// Operations without a pause: each waits for a batch at most, and the unit is full after the
-/// fewest batches.
+/// Continuous operations: each waits for one batch at most, and the unit is full after the minimum
+/// number of batches.
 #[test]
 fn match_queue_batches_under_load() {
     for (pause, waits) in [
@@ -512,7 +513,7 @@ fn match_queue_batches_under_load() {
             bench.search(Op::Probe, Pattern { bits: 19, mask: 0 });
             assert_eq!(bench.waited, wait, "{pause} cycles of pause");
         }
-        // An entry of 20 behind 8 in the unit.
+        // One of 20 entries behind 8 entries in the unit.
         let answer = bench.search(Op::Probe, Pattern { bits: 19, mask: 0 });
         assert_eq!(answer.cycles, 6 + 11);
     }

@@ -1,10 +1,10 @@
-//! `message_engine` against MPI's rules of matching: the bench is the coprocessor around it, which
-//! has messages wait for their verdicts, writes payloads in the order of the verdicts, copies,
-//! fetches, and takes completions and acknowledgements, all at random paces.
+//! `message_engine` against MPI's matching rules. The bench plays the coprocessor: messages wait
+//! for their match results, payloads are written in the order of the match results, and the bench
+//! copies, fetches, and accepts completions and acknowledgements, all at random paces.
 //!
-//! The engine does one thing at a time, so the model can follow it: a command happens when it is
-//! taken, a message when its verdict shows, and a pair's entries are free from the cycle on in
-//! which its acknowledgement shows.
+//! The engine processes one item at a time, so the model can follow: a command takes effect when it
+//! is accepted, a message when its match result appears. The entries of a pair are free from the
+//! cycle in which its acknowledgement appears.
 
 use std::collections::VecDeque;
 
@@ -14,12 +14,12 @@ use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 
-/// Messages that may be on their way into receive buffers without a stay in a fragment; copies and
-/// fetches likewise.
+/// Maximum number of messages in flight directly into receive buffers, without a fragment; also of
+/// copies and fetches.
 const UNDER_WAY: usize = 8;
-/// The unit is never used; there is no quota.
+/// Threshold at which the unit is never used, and quota without effect.
 const NEVER: u32 = 0xffff;
-/// This rank.
+/// Number of this rank.
 const ME: u32 = 9;
 
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,7 @@ const SMALL: Shape = Shape {
     payload_words: 16,
 };
 
-/// Commands, as `hw/common/rtl/nic_types.svh` has them.
+/// Commands, as in `hw/common/rtl/nic_types.svh`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Op {
     Receive,
@@ -57,7 +57,7 @@ enum Op {
     Cancel,
 }
 
-/// Verdicts, as `hw/common/rtl/nic_types.svh` has them.
+/// Match results, as in `hw/common/rtl/nic_types.svh`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Nothing,
@@ -98,19 +98,19 @@ struct Message {
     context: u8,
     tag: u32,
     length: u32,
-    /// The sender's command.
+    /// Id of the sender's command.
     id: u16,
 }
 
-/// A message that is held.
+/// A held message.
 #[derive(Debug, Clone, Copy)]
 struct Held {
     message: Message,
-    /// The fragment that its payload goes to, and its place among all that went to fragments.
+    /// The fragment for its payload, and its number among all payloads in fragments.
     stored: Option<(u32, u64)>,
 }
 
-/// What a pair waits for.
+/// Next step of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Direct,
@@ -129,7 +129,7 @@ struct Pair {
 /// Status, id, source, tag, length.
 type Completion = (u32, u32, u32, u32, u32);
 
-/// Cycles in which things showed for the first time, or were taken, last.
+/// Cycles in which an item last appeared for the first time, or was accepted.
 #[derive(Debug, Clone, Copy, Default)]
 struct Times {
     arrival: u64,
@@ -142,7 +142,7 @@ struct Times {
     ack: u64,
 }
 
-/// How often what happened.
+/// Numbers of events.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     refused_full: u64,
@@ -180,28 +180,29 @@ struct Bench {
     registers: VecDeque<(u32, u32)>,
 
     quota: u32,
-    /// Oldest first.
+    /// Posted receives, oldest first.
     posted: Vec<Command>,
     unexpected: Vec<Held>,
-    /// Met, and not free again.
+    /// Matched pairs that are not free again.
     pairs: Vec<Pair>,
-    /// Pairs that are to be begun, in order.
+    /// Pairs whose transfer has not started, in order.
     begin: VecDeque<Pair>,
-    /// Fragments that messages with a payload there hold.
+    /// Fragments with a message's payload.
     fragments: Vec<(u32, u8, u16)>,
-    /// Payloads whose writes are under way, in order: of a receive, or to a fragment.
+    /// Payloads with writes in progress, in order: of a receive, or to a fragment.
     writes: VecDeque<Option<u16>>,
-    /// Payloads sent to fragments, and those that lie there.
+    /// Number of payloads sent to fragments, and number that have been written.
     stored: [u64; 2],
-    /// Payloads sent to receive buffers, those that lie there, and those whose pairs are free.
+    /// Number of payloads sent to receive buffers, number that have been written, and number whose
+    /// pairs are free.
     direct: [u64; 3],
-    /// Copies and fetches under way: the receive.
+    /// Receives with a copy or a fetch in progress.
     flights: Vec<u16>,
-    /// Words of the fetch under way; at the end of a packet its task goes with it.
+    /// Words of the fetch in progress. The task of a packet comes with the packet's last word.
     words: VecDeque<(u32, bool)>,
     expected: Vec<Completion>,
     expected_acks: Vec<(u32, u32)>,
-    /// Cycle and source of pairs freed lately.
+    /// Cycle and source of pairs freed recently.
     freed: VecDeque<(u64, u8)>,
     shown_verdict: bool,
     shown_ack: bool,
@@ -210,11 +211,11 @@ struct Bench {
     tally: Tally,
     refusals: u64,
     no_room: u64,
-    /// Tags are drawn from so many.
+    /// Number of different tags.
     tags: usize,
-    /// Fetches may fail.
+    /// Whether fetches may fail.
     fail: bool,
-    /// Most messages find a receive at once, and their payload takes long.
+    /// Whether most messages find a receive immediately, with slow payloads.
     rush: bool,
 }
 
@@ -353,8 +354,7 @@ impl Bench {
         self.word("read_data_o")
     }
 
-    // -------------------------------------------------------------------------------------- the
-    // model
+    // The model.
 
     fn held(&self, source: u8) -> u32 {
         let unexpected = self.unexpected.iter().map(|held| held.message.source);
@@ -366,7 +366,7 @@ impl Bench {
         self.unexpected.len() + self.pairs.len()
     }
 
-    /// What a pair is told with once its payload is there.
+    /// Reports a pair after its payload has been written.
     fn tell(&mut self, pair: &Pair, status: u32) {
         let Message {
             source,
@@ -468,15 +468,15 @@ impl Bench {
         }
     }
 
-    /// A verdict shows.
+    /// Processes a match result.
     fn judged(&mut self, message: Message) {
         let now = self.dut.cycle();
         let place = format!("{}: {message:x?}", self.place());
         let verdict = Verdict::of(self.get("verdict_o"));
         let (address, bytes) = (self.word("verdict_address_o"), self.word("verdict_bytes_o"));
         let receive = self.word("verdict_receive_o");
-        // Pairs that were free when it was looked at count no more: 2 cycles ago where it is
-        // refused, else 4 or more.
+        // Pairs that were free at the match do not count: 2 cycles ago for a refused message, else
+        // at least 4.
         let late = |cycles: u64| move |&&(at, _): &&(u64, u8)| at + cycles > now;
         let cycles = if verdict == Verdict::Refuse { 2 } else { 4 };
         let total = self.total() + self.freed.iter().filter(late(cycles)).count();
@@ -546,7 +546,7 @@ impl Bench {
             let under_way = self.direct[0] - self.direct[1];
             assert!(
                 under_way < UNDER_WAY as u64,
-                "{place}: {under_way} under way"
+                "{place}: {under_way} in flight"
             );
             assert_eq!(
                 (address, bytes, receive),
@@ -559,15 +559,14 @@ impl Bench {
             let under_way = self.direct[0] - self.direct[2];
             assert!(
                 under_way >= UNDER_WAY as u64,
-                "{place}: stored with {under_way} under way"
+                "{place}: stored with {under_way} in flight"
             );
             self.tally.direct_limit += 1;
         }
         self.met(command, held, verdict == Verdict::Direct);
     }
 
-    /// The words of the fetch of a message, cut so that each packet but the last ends at a
-    /// payload's end.
+    /// Words of the fetch of a message. Each packet except the last ends at the end of a payload.
     fn fetch(&self, pair: &Pair) -> VecDeque<(u32, bool)> {
         let message = pair.held.message;
         let mut left = message.length.min(pair.receive.capacity);
@@ -597,8 +596,7 @@ impl Bench {
         }
     }
 
-    // -------------------------------------------------------------------------------------- a
-    // cycle
+    // A cycle.
 
     fn drive(&mut self) {
         let noise: u64 = self.rng.random();
@@ -617,7 +615,7 @@ impl Bench {
         let fields = command.map_or([noise; 7], |command| {
             let any = x_tag::ANY_SOURCE.put(command.source.is_none().into())
                 | x_tag::ANY_TAG.put(command.tag.is_none().into());
-            // What any value will do for is not looked at.
+            // Fields without a meaning are not compared.
             let tag = any | command.tag.unwrap_or((noise as u32) & ((1 << 26) - 1));
             [
                 command.op as u64,
@@ -678,7 +676,7 @@ impl Bench {
         }
     }
 
-    /// A payload is written, in the order of the verdicts; another, copied or fetched, in any
+    /// Writes a payload in the order of the match results, or a copied or fetched payload in any
     /// order.
     fn write(&mut self) {
         let now = self.dut.cycle();
@@ -742,7 +740,7 @@ impl Bench {
         let now = self.dut.cycle();
         let place = self.place();
 
-        // What shows for the first time.
+        // Items that appear for the first time.
         let shows = [
             self.is("copy_valid_o"),
             self.is("head_valid_o"),
@@ -762,7 +760,7 @@ impl Bench {
             self.times.arrival = now;
         }
 
-        // An acknowledgement: its pair's entries are free for whatever begins from now on.
+        // An acknowledgement: the pair's entries are free for all later items.
         if self.is("ack_valid_o") {
             let ack = (self.word("ack_rank_o"), self.word("ack_id_o"));
             if !self.shown_ack {
@@ -802,7 +800,7 @@ impl Bench {
             }
         }
 
-        // A payload that is being written is the coprocessor's, and not quiet there.
+        // A payload that is being written belongs to the coprocessor, which reports it as traffic.
         if self.is("idle_o") && !self.is("direct_i") {
             assert!(
                 self.expected.is_empty()
@@ -859,7 +857,7 @@ impl Bench {
         self.dut.clock();
     }
 
-    /// Copies and the words of fetches, in the order in which the pairs met.
+    /// Checks copies and the words of fetches, in the order of the matches.
     fn moved(&mut self, place: &str) {
         if self.is("copy_valid_o") {
             let found = [
@@ -903,7 +901,7 @@ impl Bench {
         }
         assert!(
             self.flights.len() <= UNDER_WAY,
-            "{place}: {} copies and fetches under way",
+            "{place}: {} copies and fetches in progress",
             self.flights.len()
         );
     }
@@ -924,8 +922,7 @@ impl Bench {
         }
     }
 
-    // --------------------------------------------------------------------------------------
-    // stimuli
+    // Stimuli.
 
     fn message(&mut self) -> Message {
         let announce = self.rng.random_bool(if self.rush { 0.05 } else { 0.3 });
@@ -975,7 +972,7 @@ impl Bench {
         };
         let depth = self.shape.depth as u16;
         let mut id = self.rng.random_range(0..depth);
-        // Mostly one that no receive has.
+        // Mostly an id without a receive.
         for _ in 0..20 {
             let posted = self.posted.iter().any(|receive| receive.id == id);
             let taken = posted || self.pairs.iter().any(|pair| pair.receive.id == id);
@@ -1075,7 +1072,7 @@ impl Bench {
             && self.expected_acks.is_empty()
     }
 
-    /// Until nothing is under way.
+    /// Runs until nothing is in progress.
     fn settle(&mut self) {
         let start = self.dut.cycle();
         loop {
@@ -1105,7 +1102,7 @@ impl Bench {
         );
     }
 
-    /// Takes back what is posted and receives what is unexpected.
+    /// Cancels the posted receives and receives the unexpected messages.
     fn clean(&mut self) {
         self.at_ease();
         self.settle();
@@ -1152,7 +1149,7 @@ fn random(shape: Shape, rounds: u64) {
     for round in 0..rounds {
         bench.set_paces();
         bench.tags = bench.rng.random_range(1..=TAGS.len());
-        // Which side is ahead.
+        // Determines whether sends or receives are ahead.
         let mut commands = *[0.02, 0.1, 0.4, 0.9].choose(&mut *bench.rng).expect("some");
         let mut arrivals = *[0.02, 0.1, 0.4, 0.9].choose(&mut *bench.rng).expect("some");
         bench.rush = round % 5 == 4;
@@ -1174,7 +1171,7 @@ fn random(shape: Shape, rounds: u64) {
                 let command = bench.command(receives);
                 bench.commands.push(command);
             }
-            // Ids are chosen knowing all that is there, so one message at a time.
+            // Ids depend on all present items, so messages are sent one at a time.
             if bench.arrivals.is_empty() && bench.rng.random_bool(arrivals) {
                 let message = bench.message();
                 bench.arrivals.push(message);
@@ -1234,7 +1231,7 @@ fn message_engine_random() {
     random(SMALL, soak(600));
 }
 
-/// A message without a payload, for whoever wants the context and tag.
+/// A message without a payload. Context and tag are set by the bench.
 const PLAIN: Message = Message {
     announce: true,
     source: 1,
@@ -1244,8 +1241,8 @@ const PLAIN: Message = Message {
     id: 0,
 };
 
-/// The store holds as many messages as it is deep, one more is refused, and all entries serve
-/// again.
+/// The store holds as many messages as its depth. One more message is refused, and all entries can
+/// be used again.
 #[test]
 fn message_engine_full() {
     for shape in [TINY, SMALL] {
@@ -1267,7 +1264,7 @@ fn message_engine_full() {
     }
 }
 
-/// Messages and commands that both always wait have their turns one after the other.
+/// Continuous messages and continuous commands alternate.
 #[test]
 fn message_engine_turns() {
     let mut bench = Bench::new(SMALL, "message_engine_turns");
@@ -1296,8 +1293,7 @@ fn message_engine_turns() {
     bench.clean();
 }
 
-/// No more than so many copies and fetches are under way, and the next begins when one of them has
-/// ended.
+/// The number of concurrent copies and fetches is bounded. The next one begins when one has ended.
 #[test]
 fn message_engine_flights() {
     for announce in [false, true] {
@@ -1331,7 +1327,7 @@ fn message_engine_flights() {
     }
 }
 
-/// What this rank has announced is found by those who fetch it.
+/// A fetch finds the message that this rank has announced.
 #[test]
 fn message_engine_announced() {
     let mut bench = Bench::new(SMALL, "message_engine_announced");
@@ -1341,7 +1337,7 @@ fn message_engine_announced() {
         let (base, size): (u32, u32) = bench.rng.random();
         let announce = bench.rng.random_bool(0.3);
         bench.set("announce_i", announce);
-        // A probe that is taken in the same cycle announces nothing.
+        // A probe accepted in the same cycle announces nothing.
         let probes = bench.rng.random_bool(0.5);
         bench.set("command_valid_i", probes);
         bench.set("command_i", Op::Probe as u64);
@@ -1371,7 +1367,7 @@ fn message_engine_announced() {
     }
 }
 
-/// Exact cycles, as the document has them.
+/// Exact cycles, as in the document.
 #[test]
 fn message_engine_latency() {
     let mut bench = Bench::new(SMALL, "message_engine_latency");
@@ -1409,7 +1405,7 @@ fn message_engine_latency() {
         }
     };
 
-    // Messages to their verdicts.
+    // From messages to their match results.
     thresholds(&mut bench, NEVER);
     assert_eq!(judge(&mut bench, eager(1, 1)), 4, "no receive is posted");
     bench.clean();
@@ -1443,7 +1439,7 @@ fn message_engine_latency() {
     bench.register(rank::MESSAGE_QUOTA, NEVER);
     bench.settle();
 
-    // Receives to what their messages need.
+    // From receives to the actions of their messages.
     thresholds(&mut bench, NEVER);
     for tag in 0..20 {
         judge(&mut bench, eager(tag, tag.into()));
@@ -1487,12 +1483,12 @@ fn message_engine_latency() {
         }
     }
     bench.settle();
-    // The first word was taken already.
+    // The first word was already accepted.
     for packet in taken[3..].chunks_exact(4).collect::<Vec<_>>().windows(2) {
         assert_eq!(packet[1][0] - packet[0][0], 5, "a packet each fifth cycle");
     }
 
-    // Both together: nothing to be moved, a probe, a cancelled receive.
+    // Both kinds: nothing to transfer, a probe, a cancelled receive.
     take(&mut bench, receive(0, 1));
     judge(&mut bench, PLAIN.with_tag(1));
     assert_eq!(bench.times.completion - bench.times.verdict, 5);

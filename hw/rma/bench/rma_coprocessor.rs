@@ -1,9 +1,9 @@
-//! The whole coprocessor, with beats of a word and of eight. What it sends is compared word by
-//! word: the paper's packets with words put together from the paper's figures 5 and 6, extended
-//! packets with a model that cuts transfers. What it does with what comes in is compared in memory
-//! and in the completion ring, with the network led back to the coprocessor itself.
+//! The whole coprocessor, with beats of one word and of eight words. Sent packets are compared word
+//! by word: the paper's packets with words built from the paper's figures 5 and 6, extended packets
+//! with a model that splits transfers. The effects of received packets are compared in memory and
+//! in the completion ring, with the network looped back to the coprocessor.
 //!
-//! Node memory, network and the other ranks are the bench's: each stalls at random.
+//! The bench models node memory, network and the other ranks, all with random stalls.
 
 use std::collections::VecDeque;
 
@@ -19,19 +19,19 @@ const LANES: usize = 2;
 const NODE_BYTES: u32 = 65_536;
 const REQUEST: usize = 0;
 const REPLY: usize = 1;
-/// Ranks that the instances' network reaches.
+/// Number of ranks that the network of the instances reaches.
 const DESTS: u32 = 16;
 
 /// An instance in `rma_coprocessor_bench`.
 #[derive(Debug, Clone, Copy)]
 struct Config {
     lane: usize,
-    /// Words of a beat.
+    /// Number of words of a beat.
     beat: usize,
     slots: u32,
     /// Payload bytes of an extended packet.
     payload: u32,
-    /// Commands that the host keeps under way at most.
+    /// Maximum number of outstanding commands of the host.
     commands: u32,
     latency: usize,
 }
@@ -64,10 +64,10 @@ const SMALLEST: Config = Config {
     latency: 3,
 };
 
-/// A beat of a packet, and whether it is its last.
+/// A beat of a packet, and whether it is the last.
 type Beat = (Vec<u32>, bool);
 
-/// Header words of a packet, by its type; a PUT-1's data is one of them.
+/// Number of header words of a packet, by type. The data of a PUT-1 is one of them.
 fn header_words(packet: &[u32]) -> usize {
     match packet[0] >> 21 & 7 {
         0b000 | 0b101 => 4,
@@ -78,8 +78,8 @@ fn header_words(packet: &[u32]) -> usize {
 }
 
 impl Config {
-    /// A packet as it travels: its words, or, in beats of several, its header words in a beat of
-    /// their own and its payload from the next one on.
+    /// Beats of a packet. With beats of several words, each header word has a beat of its own, and
+    /// the payload starts in the next beat.
     fn beats(self, packet: &[u32], rng: &mut Random) -> Vec<Beat> {
         let (header, payload) = match self.beat {
             1 => packet.split_at(0),
@@ -99,7 +99,7 @@ impl Config {
         beats.into_iter().enumerate().map(last).collect()
     }
 
-    /// The words of a packet that came in beats.
+    /// Words of a packet received in beats.
     fn words(self, beats: Vec<Vec<u32>>) -> Vec<u32> {
         if self.beat == 1 {
             return beats.concat();
@@ -107,7 +107,7 @@ impl Config {
         let header = &beats[0];
         let alone = beats.len() == 1;
         let kind = header[0] >> 21 & 7;
-        // An answer to a GET of one word is a PUT-1 whose data was read, so it is a beat of its
+        // The reply to a GET of one word is a PUT-1 with data from memory, which has a beat of its
         // own.
         let heads = if kind == 0b001 && !alone {
             1
@@ -136,11 +136,11 @@ impl Config {
     }
 }
 
-/// Where the completion ring is, and its size.
+/// Address and size of the completion ring.
 const RING: u32 = 0xf000;
 const RING_LOG2: u32 = 6;
 
-/// Whether a field of one bit is set.
+/// Returns whether a one-bit field is set.
 fn is_set(field: alcor_abi::Field, word: u32) -> bool {
     field.get(word) != 0
 }
@@ -152,32 +152,32 @@ struct Bench {
     me: u32,
     nprocs: u32,
     memory: Vec<u8>,
-    /// Reads under way: address, and the words as they were at the grant.
+    /// Reads in flight: address, and the words at the time of the grant.
     flight: Answers<(u32, Vec<u32>)>,
     /// Writes by the host: offset in the page, data.
     host: Source<(u32, u32)>,
-    /// Commands written that count as credits.
+    /// Number of written commands that use credits.
     commands: u32,
     read_grants: Sink,
     write_grants: Sink,
     sinks: [Sink; 2],
     sources: [Source<Beat>; 2],
-    /// Beats in the network, where it leads back.
+    /// Whether the network is looped back.
     looped: bool,
     network: [VecDeque<Beat>; 2],
     network_depth: usize,
-    /// Packets sent, and the one under way.
+    /// Sent packets, and the packet in progress.
     sent: [Vec<Vec<u32>>; 2],
     partial: [Vec<Vec<u32>>; 2],
-    /// Cycles in which beats were sent.
+    /// Cycles of sent beats.
     times: [Vec<u64>; 2],
-    /// What the other ranks make of a collective command, and how long they take.
+    /// Status of the other ranks for a collective command, and their delay.
     peers_status: Option<Status>,
     peers_kind: Option<SyncKind>,
     delay: u64,
-    /// The other ranks do not come to any collective command.
+    /// Whether the other ranks never reach a collective command.
     absent: bool,
-    /// What the ranks agree on, in this cycle and the next one.
+    /// Common decision of the ranks, for this cycle and the next.
     here: VecDeque<Option<u8>>,
     cq_tail: u32,
 }
@@ -240,7 +240,7 @@ impl Bench {
         self.host.push((register, data));
     }
 
-    /// SET_PID, SET_NPROCS, BEGIN, and a completion ring.
+    /// Queues SET_PID, SET_NPROCS, BEGIN, and the registers of a completion ring.
     fn begin(&mut self) {
         let (me, nprocs) = (self.me, self.nprocs);
         self.register_write(rank::CQ_BASE, RING);
@@ -252,14 +252,14 @@ impl Bench {
         self.command(Opcode::BeginRun, 0);
     }
 
-    /// The three operands of one of the paper's commands.
+    /// Queues the three operands of a command of the paper.
     fn data8(&mut self, dpid: u32, length: u32, offset: u32) {
         for operand in [dpid, length, offset] {
             self.command(Opcode::Data8, operand);
         }
     }
 
-    /// An extended command.
+    /// Queues an extended command.
     fn extended(
         &mut self,
         opcode: Opcode,
@@ -283,13 +283,13 @@ impl Bench {
         }))
     }
 
-    /// Offers a packet to the coprocessor.
+    /// Sends a packet to the coprocessor.
     fn receive(&mut self, plane: usize, packet: &[u32]) {
         let beats = self.config.beats(packet, &mut self.rng);
         self.sources[plane].extend(beats);
     }
 
-    /// What the host puts up in this cycle.
+    /// Drives the host's inputs of this cycle.
     fn host_inputs(&mut self) {
         let noise: u64 = self.rng.random();
         let retired = self.read(rank::RETIRED);
@@ -328,7 +328,7 @@ impl Bench {
         );
     }
 
-    /// What the host had up is taken.
+    /// Processes the acceptance of the host's inputs.
     fn host_taken(&mut self, register: bool) {
         let name = if register {
             "register_write_i"
@@ -349,7 +349,7 @@ impl Bench {
         let beat = self.config.beat;
         for plane in 0..2 {
             if self.looped {
-                // The network passes beats on as they come, up to its depth.
+                // The network passes beats in order, up to its depth.
                 while self.sources[plane].len() < 2 && !self.network[plane].is_empty() {
                     let beat = self.network[plane].pop_front().expect("not empty");
                     self.sources[plane].push(beat);
@@ -383,7 +383,7 @@ impl Bench {
         );
         self.block.set("read_ready_i", read);
         self.block.set("write_ready_i", write);
-        // Between a read's grant and its data, the memory may take it at any time.
+        // Between a read's grant and its data, the memory may sample the word at any time.
         let landing = self.flight.due().map(|(address, words)| {
             if self.rng.random() {
                 words
@@ -404,7 +404,7 @@ impl Bench {
             .set("sync_verdict_i", fire.map_or(noise, u64::from));
         self.block.settle();
 
-        // As it was in this cycle: what moves at its edge is counted where it comes from.
+        // Values of this cycle: transfers at the clock edge are counted at their source.
         let empty = self.network.iter().all(VecDeque::is_empty)
             && self.sources.iter().all(Source::is_empty);
         self.move_beats();
@@ -439,7 +439,7 @@ impl Bench {
         }
     }
 
-    /// The beat that begins at a word of node memory.
+    /// The beat at a word address of node memory.
     fn beat(&self, address: u32) -> Vec<u32> {
         (0..self.config.beat as u32)
             .map(|part| self.word(address.wrapping_add(part).wrapping_mul(4) % NODE_BYTES))
@@ -473,7 +473,7 @@ impl Bench {
         }
     }
 
-    /// The other ranks, and what combines them with this one.
+    /// Models the other ranks and the combination of all ranks' commands.
     fn synchronise(&mut self, empty: bool) {
         let valid = self.block.is("sync_valid_o");
         if !valid {
@@ -507,7 +507,7 @@ impl Bench {
             }
             assert!(
                 self.block.cycle() < start + 60_000,
-                "{:?}: waited in vain for {what}",
+                "{:?}: {what} did not come",
                 self.config
             );
             self.cycle();
@@ -520,7 +520,7 @@ impl Bench {
         }
     }
 
-    /// Until all commands are done and nothing is under way, without a barrier.
+    /// Runs until all commands are complete and no traffic is in flight, without a barrier.
     fn drain(&mut self) {
         self.run_until("quiet", |bench| {
             let commands = bench.commands;
@@ -548,7 +548,7 @@ impl Bench {
         self.run_until("the acknowledgement", |bench| bench.host.is_empty());
     }
 
-    /// A REGISTER or DEREGISTER and its result: status, slot.
+    /// Executes a REGISTER or DEREGISTER. Returns status and slot.
     fn collective(&mut self, opcode: Opcode, data: u32) -> (u32, u32) {
         let before = rank::reg_result::COUNT.get(self.read(rank::REG_RESULT));
         self.command(opcode, data);
@@ -569,7 +569,7 @@ impl Bench {
         self.collective(Opcode::Register, base | deny)
     }
 
-    /// Entries that the host has not taken: id, status.
+    /// Completions that the host has not read: id, status.
     fn completions(&mut self) -> Vec<(u32, u32)> {
         let head = self.read(rank::CQ_HEAD);
         let mut entries = Vec::new();
@@ -610,7 +610,7 @@ impl Bench {
             self.sources[plane].set_pace(pace());
         }
         self.network_depth = self.rng.random_range(1..10);
-        // The memory that the queues are made for, or one that answers when it likes.
+        // The memory for which the queues are sized, or a memory with random latency.
         let latency = self.config.latency as u64;
         let longest = latency + [0, 10, 40][self.rng.random_range(0..3)];
         self.flight.set_latency(latency..=longest);
@@ -621,15 +621,14 @@ impl Bench {
     }
 }
 
-// ------------------------------------------------------------------------------------------------
-// the paper's packets
+// The paper's packets.
 
 /// Figure 6: dpid 8, packet type 3, packet length 5, offset 8, destination address 8.
 fn paper_word(rank: u32, kind: u32, length: u32, offset: u32, slot: u32) -> u32 {
     rank << 24 | kind << 21 | length << 16 | offset << 8 | slot
 }
 
-/// Every paper command becomes exactly the paper's packet.
+/// Every command of the paper becomes exactly the paper's packet.
 fn paper_packets(config: Config) {
     let mut bench = Bench::new(config, "rma_coprocessor_paper_packets");
     bench.begin();
@@ -653,12 +652,12 @@ fn paper_packets(config: Config) {
                 bench.rng.random_range(0..4u32),
             );
             let word = bench.rng.random();
-            // PUT-1: desaddr, the word itself; then dpid, 1, offset.
+            // PUT-1: desaddr, the data word; then dpid, 1, offset.
             bench.command(Opcode::Put1, bases[to as usize]);
             bench.command(Opcode::Put1, word);
             bench.data8(dpid, 1, offset);
             expected.push(vec![paper_word(dpid, 0b001, 2, offset, to), word]);
-            // PUT-n, from 2 words on: desaddr, srcaddr, which is any byte address here.
+            // PUT-n, from 2 words on: desaddr, srcaddr (any byte address here).
             if length > 1 {
                 let source = bench.rng.random_range(0..NODE_BYTES - 120);
                 bench.command(Opcode::PutN, bases[to as usize]);
@@ -692,7 +691,7 @@ fn paper_packets(config: Config) {
     assert_eq!(bench.events(), 0);
 }
 
-/// What comes in as the paper's packets is written, or answered with the paper's packets.
+/// Received packets of the paper are written, or answered by packets of the paper.
 fn paper_served(config: Config) {
     let mut bench = Bench::new(config, "rma_coprocessor_paper_served");
     bench.begin();
@@ -716,7 +715,7 @@ fn paper_served(config: Config) {
             };
             let kind = if length == 1 { 0b001 } else { 0b010 };
             let fits = slot < 4 && 4 * (offset + length) <= sizes[slot as usize];
-            // A PUT, on either plane: requests, or answers to a GET of this rank.
+            // A PUT on either plane: a request, or the reply to a GET of this rank.
             let plane = bench.rng.random_range(0..2);
             let data: Vec<u32> = (0..length).map(|_| bench.rng.random()).collect();
             let mut packet = vec![paper_word(me, kind, length + 1, offset, slot)];
@@ -735,7 +734,7 @@ fn paper_served(config: Config) {
                 bench.memory == memory,
                 "{length} words to slot {slot}, offset {offset}, plane {plane}"
             );
-            // A GET: the answer's header is its second word with the length incremented.
+            // A GET: the header of the reply is its second word with the length incremented.
             let (asker, to) = (bench.rng.random_range(0..6), bench.rng.random_range(0..256));
             let request = [
                 paper_word(me, 0b011, 2, offset, slot),
@@ -754,8 +753,7 @@ fn paper_served(config: Config) {
         assert_eq!(bench.take_sent(REPLY), answers);
         assert!(bench.take_sent(REQUEST).is_empty());
         assert_eq!(bench.read(rank::REFUSED_IN), refused);
-        // Many one behind the other, faster than memory takes them: both queues behind the network
-        // fill.
+        // A continuous sequence, faster than the memory: both queues behind the network fill.
         bench.write_grants = Sink::new(Pace::Chance(0.1));
         let plane = bench.rng.random_range(0..2);
         bench.sources[plane].set_pace(Pace::Always);
@@ -778,11 +776,9 @@ fn paper_served(config: Config) {
     assert_eq!(bench.events(), rank::events::DROPPED.put(1));
 }
 
-// ------------------------------------------------------------------------------------------------
-// extended packets
+// Extended packets.
 
-/// The packets of an extended put or get: header words, and payload bytes where they mean
-/// something.
+/// Packets of an extended put or get: header words, and payload bytes where they have a meaning.
 fn extended_packets(
     bench: &Bench,
     is_get: bool,
@@ -796,11 +792,11 @@ fn extended_packets(
     } else {
         PacketType::Xput
     } as u32;
-    // An offset may pass 2^32, but must not come back into the window.
+    // An offset may exceed 2^32, but must not wrap into the window.
     let mut offset = u64::from(offset);
     let mut packets = Vec::new();
     loop {
-        // Payload lies as it will at its destination, so the first word may be less than whole.
+        // Payload is aligned as at its destination, so the first word may be partial.
         let lane = if is_get { laddr } else { offset as u32 } % 4;
         let bytes = left.min(bench.config.payload - lane);
         let last = bytes == left;
@@ -852,7 +848,7 @@ fn extended(config: Config) {
                 _ => bench.rng.random_range(0..4 * payload),
             };
             let laddr = if bench.rng.random_bool(0.2) {
-                // To the very end of node memory, and from its very beginning.
+                // Up to the end of node memory, and from its start.
                 [NODE_BYTES - length, 0][bench.rng.random_range(0..2)]
             } else {
                 bench.rng.random_range(0..=NODE_BYTES - length)
@@ -867,7 +863,7 @@ fn extended(config: Config) {
                 bench.rng.random_range(0..1 << 16),
             );
             let opcode = if is_get { Opcode::XGet } else { Opcode::XPut };
-            // By slot, or by the window's base, which then wins over the slot.
+            // By slot, or by the window's base, which has priority over the slot.
             let named = bench.rng.random_bool(0.4);
             let slot = bench.rng.random_range(0..4u32);
             if named {
@@ -913,7 +909,7 @@ fn extended(config: Config) {
     }
 }
 
-/// A long put leaves without a gap; a get's packets leave every fifth cycle.
+/// A long put leaves without a gap. Packets of a get leave every fifth cycle.
 fn rate(config: Config) {
     let mut bench = Bench::new(config, "rma_coprocessor_rate");
     bench.begin();
@@ -923,7 +919,7 @@ fn rate(config: Config) {
     bench.extended(Opcode::XPut, 0, 0, 1, [0, 0, length]);
     bench.drain();
     let times = std::mem::take(&mut bench.times[REQUEST]);
-    // Header words that are beats of their own, or one beat.
+    // Header words in separate beats, or in one beat.
     let heads = |words| if config.beat == 1 { words } else { 1 };
     let beats = length / (4 * config.beat as u32);
     assert_eq!(times.len() as u32, packets * heads(3) + beats);
@@ -941,13 +937,13 @@ fn rate(config: Config) {
     assert_eq!(times, expected);
 }
 
-/// What is refused before anything is sent, and where that is told.
+/// Commands that are refused before anything is sent, and their reports.
 fn refusals(config: Config) {
     let mut bench = Bench::new(config, "rma_coprocessor_refusals");
     bench.register_write(rank::CQ_BASE, RING);
     bench.register_write(rank::CQ_SIZE, RING_LOG2);
     let me = bench.me;
-    // Before BEGIN nothing is carried out.
+    // Before BEGIN, no command is executed.
     bench.extended(Opcode::XPut, 0, 0, 11, [0, 0, 4]);
     bench.extended(Opcode::XGet, 0, 0, 12, [0, 0, 4]);
     bench.drain();
@@ -974,7 +970,7 @@ fn refusals(config: Config) {
     bench.begin();
     bench.drain();
     assert_eq!(bench.register(0x400, Some(256), 0), (0, 0));
-    // Each with its status in the completion ring, in order, and its id.
+    // Each command has its status and its id in the completion ring, in order.
     let nprocs = bench.nprocs;
     bench.extended(Opcode::XPut, nprocs, 0, 1, [0, 0, 4]);
     bench.extended(Opcode::XGet, 255, 0, 2, [0, 0, 4]);
@@ -1002,13 +998,13 @@ fn refusals(config: Config) {
             (7, unknown)
         ]
     );
-    // The name by base was used up by the refused command.
+    // The refused command has used the base.
     bench.extended(Opcode::XPut, me, 0, 8, [0, 0, 4]);
     bench.drain();
     assert_eq!(bench.take_sent(REQUEST).len(), 1, "only the last was sent");
     assert_eq!(bench.events(), 0);
 
-    // Paper commands have no completion; LAST_ERROR says why.
+    // Commands of the paper have no completion. LAST_ERROR has the reason.
     let cases = [
         (Opcode::Put1, 0x400, 0, [nprocs, 1, 0], Status::BadRank),
         (Opcode::Put1, 0x404, 0, [me, 1, 0], Status::NotRegistered),
@@ -1056,7 +1052,7 @@ fn refusals(config: Config) {
         );
         assert_eq!(rank::last_error::OPCODE.get(error), opcode as u32);
     }
-    // What just fits is sent.
+    // Commands at the limits are sent.
     bench.clear_events();
     bench.command(Opcode::PutN, 0x400);
     bench.command(Opcode::PutN, NODE_BYTES - 120);
@@ -1072,8 +1068,8 @@ fn refusals(config: Config) {
     assert_eq!(bench.take_sent(REQUEST).len(), 2);
     assert_eq!(bench.events(), 0);
 
-    // No rank declares more ranks than the run has, takes another's number, or begins beyond the
-    // run.
+    // No rank may declare more ranks than the run has, use another rank's number, or begin beyond
+    // the run.
     let identity = |bench: &mut Bench| {
         let bits = bench.read(rank::IDENTITY);
         let (pid, ranks) = (
@@ -1109,8 +1105,8 @@ fn refusals(config: Config) {
     assert_eq!(identity(&mut bench), (me, me, 0));
 }
 
-/// Registration and what follows it at once, broken pairs, opcodes that don't exist, refusals
-/// elsewhere.
+/// A registration with commands directly behind it, broken pairs, undefined opcodes, and refusals
+/// at other ranks.
 fn interlock(config: Config) {
     let mut bench = Bench::new(config, "rma_coprocessor_interlock");
     bench.begin();
@@ -1119,7 +1115,7 @@ fn interlock(config: Config) {
         if round > 0 {
             bench.set_paces();
         }
-        // Without a pause: the PUT's window is the one that is being registered, then it is gone.
+        // Without a pause: the PUT's window is being registered, then deregistered.
         let base = 0x400 * (1 + round as u32 % 8);
         let word = bench.rng.random();
         let other = bench.rng.random();
@@ -1165,8 +1161,8 @@ fn interlock(config: Config) {
         bench.drain();
     }
 
-    // What ends a collective command stays for two cycles more, and ends no later one, also not
-    // behind BEGIN.
+    // The end of a collective command is signalled for two more cycles. It must not end a later
+    // command, not even after BEGIN.
     for begins in 0..3 {
         let before = (bench.read(rank::BARRIERS), bench.read(rank::REG_RESULT));
         bench.command(Opcode::Deregister, 0x3000);
@@ -1192,7 +1188,7 @@ fn interlock(config: Config) {
         bench.drain();
     }
 
-    // A pair whose second write is another command: told, and the new command stands.
+    // A pair whose second write is another command: reported, and the new command is valid.
     let word = bench.rng.random();
     assert_eq!(bench.register(0x800, None, 0), (0, 0));
     bench.command(Opcode::PutN, 0x800);
@@ -1223,7 +1219,8 @@ fn interlock(config: Config) {
     }
     assert!(bench.take_sent(REQUEST).is_empty());
 
-    // The same window twice, beyond node memory, and what the others refuse.
+    // The same window twice, a window beyond node memory, and registrations that the other ranks
+    // refuse.
     assert_eq!(bench.register(0x800, None, 0).0, Status::Duplicate as u32);
     assert_eq!(
         bench.register(0x900, Some(NODE_BYTES - 0x900 + 1), 0).0,
@@ -1248,13 +1245,13 @@ fn interlock(config: Config) {
         Status::TableFull as u32
     );
     bench.peers_status = None;
-    // Neither changed anything.
+    // Neither registration has changed anything.
     assert_eq!(bench.register(0x800, None, 0).0, Status::Duplicate as u32);
     assert_eq!(
         bench.collective(Opcode::Deregister, 0x900).0,
         Status::NotRegistered as u32
     );
-    // The size was for the refused registration, and is used up.
+    // The size belonged to the refused registration, and has been used.
     assert_eq!(bench.register(0x900, Some(NODE_BYTES - 0x900), 0), (0, 1));
     for slot in 2..config.slots {
         assert_eq!(bench.register(0x1000 + 4 * slot, None, 0), (0, slot));
@@ -1262,7 +1259,7 @@ fn interlock(config: Config) {
     assert_eq!(bench.register(0x2000, None, 0).0, Status::TableFull as u32);
     assert_eq!(bench.collective(Opcode::Deregister, 0x900), (0, 1));
     assert_eq!(bench.register(0x2000, None, 0), (0, 1));
-    // The others are at a barrier.
+    // The other ranks are at a barrier.
     bench.peers_kind = Some(SyncKind::Barrier);
     assert_eq!(
         bench.collective(Opcode::Deregister, 0x2000).0,
@@ -1272,20 +1269,20 @@ fn interlock(config: Config) {
     assert_eq!(bench.events(), 0);
 }
 
-// ------------------------------------------------------------------------------------------------
-// packets of a wrong length
+// Packets of a wrong length.
 
-/// An XACK.
+/// Word of an XACK.
 fn x_ack(rank: u32, status: Status, id: u32) -> u32 {
     rank << 24 | (PacketType::Xack as u32) << 21 | (status as u32) << 16 | id
 }
 
-/// Packets of all kinds on both planes, one behind the other, some with more or fewer beats than
-/// their header says: these are told and answered, and what lies behind them is untouched.
+/// A continuous sequence of packets of all kinds on both planes, some with more or fewer beats than
+/// their header declares. These packets are reported and answered, and later packets are not
+/// affected.
 fn lengths(config: Config) {
     let mut bench = Bench::new(config, "rma_coprocessor_lengths");
     bench.begin();
-    // Written by extended packets, read, written by the paper's packets.
+    // Areas: written by extended packets, read, written by the paper's packets.
     let bases = [0x1000, 0x9000, 0xa000];
     for (slot, base) in bases.into_iter().enumerate() {
         assert_eq!(bench.register(base, Some(0x1000), 0), (0, slot as u32));
@@ -1307,7 +1304,7 @@ fn lengths(config: Config) {
             let mut address = place + rng.random_range(0..8);
             place += 128;
             let mut length = rng.random_range(0..=config.payload.min(120) - 3);
-            // Where whole words are read: place and words.
+            // Reads of whole words: address and words.
             let (source, words) = (4 * rng.random_range(0..200), rng.random_range(2..=14u32));
             let kind = rng.random_range(0..7);
             let (plane, mut packet, header) = match kind {
@@ -1338,7 +1335,7 @@ fn lengths(config: Config) {
                     (REQUEST, packet, 4)
                 }
                 5 => (REPLY, vec![x_ack(me, Status::Denied, id)], 1),
-                // A message, which there is no room for.
+                // A message without space for it.
                 _ => (REQUEST, vec![from << 8, 5, length, id], 4),
             };
             let data: Vec<u8> = (0..length).map(|_| rng.random()).collect();
@@ -1422,8 +1419,7 @@ fn lengths(config: Config) {
     assert!(cut >= least && short > 5 && long > 20, "{often:?}");
 }
 
-// ------------------------------------------------------------------------------------------------
-// led back
+// Loopback.
 
 /// A window of the random programs.
 #[derive(Debug, Clone, Copy)]
@@ -1434,8 +1430,8 @@ struct Window {
     deny_write: bool,
 }
 
-/// Random programs whose packets come back to the coprocessor itself, over a network that stalls;
-/// after each barrier memory and completions are what the commands mean.
+/// Random programs whose packets are looped back to the coprocessor over a network that stalls.
+/// After each barrier, memory and completions are compared with the effects of the commands.
 fn programs(config: Config) {
     let mut bench = Bench::new(config, "rma_coprocessor_programs");
     bench.looped = true;
@@ -1499,7 +1495,7 @@ fn programs(config: Config) {
             let length = rng.random_range(0..if long { 3 * config.payload } else { 40 });
             let size = window.map_or(100, |window| window.size);
             let offset = match rng.random_range(0..5) {
-                // Around 2^32, back to the window's beginning.
+                // Around 2^32, back to the start of the window.
                 2 => 0u32.wrapping_sub(rng.random_range(0..=length)),
                 0 => size.saturating_sub(length),
                 1 => (size + rng.random_range(0..3)).saturating_sub(length),
@@ -1524,7 +1520,7 @@ fn programs(config: Config) {
             };
             let remote = window.map_or(0, |window| window.base).wrapping_add(offset);
             let laddr = rng.random_range(0..0x8000 - length) + if is_get { 0x8000 } else { 0 };
-            // What is read is below, what is written above.
+            // Reads are below, writes above.
             let (from, to) = if is_get {
                 (remote, laddr)
             } else {
@@ -1533,7 +1529,7 @@ fn programs(config: Config) {
             let within = from <= 0x8000 - length && to >= 0x8000 && to <= RING - length;
             let paper = rng.random_bool(0.3);
             if paper {
-                // A paper PUT into the first window, of words.
+                // A PUT of the paper into the first window, in words.
                 let (words, at) = (rng.random_range(1..=30u32), rng.random_range(0..256u32));
                 let source = rng.random_range(0..0x8000 - 120);
                 let to = windows[0].base + 4 * at;
@@ -1579,7 +1575,8 @@ fn programs(config: Config) {
         assert_eq!(wrong, None, "the first wrong byte in memory, {config:?}");
         assert_eq!(bench.events(), 0);
         assert_eq!(bench.read(rank::REFUSED_IN) > 0, refused > 0);
-        // A paper GET now and then, after all else: it lands at the beginning of its window.
+        // Sometimes a GET of the paper after all other commands. Its data arrives at the start of
+        // its window.
         let (words, at) = (
             bench.rng.random_range(1..=30u32),
             bench.rng.random_range(0..256u32),
@@ -1620,7 +1617,7 @@ fn rma_coprocessor_extended() {
 
 #[test]
 fn rma_coprocessor_rate() {
-    // With the smallest queues and a slow memory the Out FIFO is what limits.
+    // With the smallest queues and a slow memory, the Out FIFO is the limit.
     rate(CONFIGS[0]);
     rate(CONFIGS[2]);
 }

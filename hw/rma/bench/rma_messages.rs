@@ -1,11 +1,10 @@
-//! Two coprocessors with message engines, which send messages to each other and to themselves: by
-//! eager packets into receive buffers, by a stay in a fragment, by rendezvous; with puts and gets
-//! beside them. Node memories, hosts and the network, which stalls at random, are the bench's.
+//! Two coprocessors with message engines send messages to each other and to themselves: by eager
+//! packets into receive buffers, through fragments, and by rendezvous, with concurrent puts and
+//! gets. The bench models node memories, hosts, and a network with random stalls.
 //!
-//! Who gets what does not depend on the pace: messages in the order in which they come into a rank,
-//! and receives in the order of its commands, have one pairing in which nobody passes anybody. So
-//! the model pairs them as they show up, and each completion must be of the pair that the model
-//! has.
+//! The matching does not depend on the pace: messages in order of arrival at a rank, and receives
+//! in order of the rank's commands, have exactly one matching without overtaking. The model matches
+//! them as they appear, and each completion must belong to the model's pair.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -16,27 +15,27 @@ use rand::Rng;
 
 const RANKS: usize = 2;
 const NODE_BYTES: u32 = 65_536;
-/// Ids of messages and receives, and entries of each queue.
+/// Number of ids of messages and of receives, and number of entries of each queue.
 const MESSAGES: u32 = 32;
 const FRAGMENT: u32 = 64;
 const REQUEST: usize = 0;
 const REPLY: usize = 1;
-/// Where the completion ring is, and its size.
+/// Address and size of the completion ring.
 const RING: u32 = 0xe000;
 const RING_LOG2: u32 = 6;
-/// Room for the buffer of each receive, and of each message that is sent.
+/// Bytes for the buffer of each receive, and of each sent message.
 const ROOM: u32 = 768;
 const RECEIVES: u32 = 0;
 const SENDS: u32 = 0x6000;
-/// A window: what is put lands in its first half, and comes from its second.
+/// A window. Puts write its first half, gets read its second half.
 const WINDOW: u32 = 0xc000;
 const BLOCK: u32 = 512;
-/// Messages that a rank has under way at most; as many receives; together with those of cleaning up
-/// less than ids.
+/// Maximum number of outstanding messages of a rank, and of receives. With those of the clean-up,
+/// the total is below the number of ids.
 const SENDS_AT_MOST: usize = 10;
 const RECEIVES_AT_MOST: usize = 18;
 
-/// The coprocessors' sizes.
+/// Parameters of the coprocessors.
 #[derive(Debug, Clone, Copy)]
 struct Config {
     payload: u32,
@@ -67,10 +66,10 @@ const SMALLEST: Config = Config {
 /// An entry of the completion ring: id, status, source, tag, length.
 type Entry = (u32, u32, u32, u32, u32);
 
-/// One rank and what is around it.
+/// One rank with its environment.
 struct Node {
     memory: Vec<u8>,
-    /// Reads under way: address, and the word as it was at the grant.
+    /// Reads in flight: address, and the word at the time of the grant.
     flight: Answers<(u32, u32)>,
     /// Writes by the host: offset in the page, data.
     host: Source<(u32, u32)>,
@@ -80,11 +79,11 @@ struct Node {
     sinks: [Sink; 2],
     sources: [Source<(u32, bool)>; 2],
     tail: u32,
-    /// Words that it sends, and when they have crossed the network; a packet stays together.
+    /// Sent words, each with its arrival time. A packet stays contiguous.
     network: [VecDeque<(u32, bool, u64)>; 2],
-    /// Whose packet is coming in.
+    /// Sender of the packet that is arriving.
     from: [Option<usize>; 2],
-    /// Packets that came in, as they came in.
+    /// Received packets in order.
     received: [VecDeque<Vec<u32>>; 2],
     partial: [Vec<u32>; 2],
 }
@@ -96,21 +95,22 @@ struct Bench {
     rng: Random,
     nodes: [Node; RANKS],
     network_depth: usize,
-    /// Damage to a word of the request plane, and the words before it.
+    /// Damage to a word of the request plane, and the number of words before it.
     damage: Option<(u32, Damage)>,
-    /// The damage of the packet under way.
+    /// Damage of the packet in progress.
     damaged: Option<Damage>,
-    /// Cycles that a word takes from one rank to the other.
+    /// Cycles of a word from one rank to the other.
     crossing: u64,
     here: VecDeque<bool>,
-    /// Cycles of the first word of a packet out of, and into, each rank's planes, newest last.
+    /// Cycles of the first word of each packet leaving and entering each rank's planes, newest
+    /// last.
     out: [[Vec<u64>; 2]; RANKS],
     into: [[Vec<u64>; 2]; RANKS],
-    /// Cycles in which a request was kept out of a rank that was being cleared.
+    /// Number of cycles in which a request was held outside a rank that was being cleared.
     kept_out: u64,
 }
 
-/// The network's damage to a word.
+/// Damage of a word in the network.
 #[derive(Clone, Copy, PartialEq)]
 enum Damage {
     Lost,
@@ -213,7 +213,7 @@ impl Bench {
         self.nodes[at].host.push((register, data));
     }
 
-    /// A command of messages: target or source, context, tag, id, and its buffer's address and
+    /// Queues a message command: target or source, context, tag, id, and its buffer's address and
     /// length.
     fn message(
         &mut self,
@@ -242,8 +242,7 @@ impl Bench {
         }
     }
 
-    // -------------------------------------------------------------------------------------- a
-    // cycle
+    // A cycle.
 
     fn host(&mut self, at: usize) {
         let noise: u64 = self.rng.random();
@@ -280,14 +279,14 @@ impl Bench {
             "register_data_i",
             written.map_or(noise, |(_, data)| data.into()),
         );
-        // What is written is taken: the bus knows no other way.
+        // A written word is accepted: the bus has no other case.
         if offer.is_some() {
             self.nodes[at].host.take(true);
             self.nodes[at].commands += u32::from(command.is_some());
         }
     }
 
-    /// Words that have crossed the network come to their rank, a packet at a time.
+    /// Delivers words that have crossed the network to their rank, one packet at a time.
     fn cross(&mut self, at: usize, plane: usize) {
         let now = self.dut.cycle();
         let waits = |node: &Node| match node.network[plane].front() {
@@ -300,8 +299,8 @@ impl Bench {
                 (0..RANKS)
                     .map(|other| (start + other) % RANKS)
                     .find(|&other| {
-                        // Somebody whose packet is on its way to the other rank keeps its words for
-                        // that one.
+                        // A sender with a packet in progress to the other rank keeps its words for
+                        // that rank.
                         let taken = self.nodes[1 - at].from[plane] == Some(other);
                         waits(&self.nodes[other])
                             .is_some_and(|(word, _)| !taken && word >> 24 == at as u32)
@@ -346,7 +345,7 @@ impl Bench {
             let node = &mut self.nodes[at];
             let read = node.read_grants.ready(&mut *self.rng);
             let write = node.write_grants.ready(&mut *self.rng);
-            // Between a read's grant and its data, the memory may take it at any time.
+            // Between a read's grant and its data, the memory may sample the word at any time.
             let landing = node.flight.due().map(|(address, word)| {
                 if self.rng.random() {
                     word
@@ -414,7 +413,8 @@ impl Bench {
             self.into[at][plane].push(now);
             node.partial[plane].push(word);
             let words = node.partial[plane].len() as u32;
-            // A message may be done before its payload is there, where nobody wants that.
+            // A message may be complete before its payload arrives, if no receive needs the
+            // payload.
             let heads = &node.partial[plane];
             let is_message = plane == REQUEST && heads[0] >> 21 & 7 == PacketType::Message as u32;
             if is_message && words == 4 {
@@ -473,14 +473,14 @@ impl Bench {
             }
             assert!(
                 self.dut.cycle() < start + 60_000,
-                "{:?}: waited in vain for {what}",
+                "{:?}: {what} did not come",
                 self.config
             );
             self.cycle();
         }
     }
 
-    /// Until all commands are done and nothing is under way.
+    /// Runs until all commands are complete and no traffic is in flight.
     fn drain(&mut self) {
         self.run_until("quiet", Self::is_quiet);
     }
@@ -498,7 +498,7 @@ impl Bench {
         })
     }
 
-    /// Entries that the host of a rank has not taken.
+    /// Completions that the host of a rank has not read.
     fn completions(&mut self, at: usize) -> Vec<Entry> {
         let head = self.read(at, rank::CQ_HEAD);
         let mut entries = Vec::new();
@@ -522,7 +522,7 @@ impl Bench {
         entries
     }
 
-    /// The same, of commands that have no more than a status.
+    /// Status and id of completions, for commands with no other result.
     fn statuses(&mut self, at: usize) -> Vec<(u32, u32)> {
         let entries = self.completions(at).into_iter();
         entries.map(|(id, status, ..)| (id, status)).collect()
@@ -545,7 +545,7 @@ impl Bench {
                 node.sinks[plane].set_pace(pace());
                 node.sources[plane].set_pace(pace());
             }
-            // The memory that the queues are made for, or one that answers when it likes.
+            // The memory for which the queues are sized, or a memory with random latency.
             let latency = self.config.latency as u64;
             let longest = [latency, latency, latency + 10, 200][self.rng.random_range(0..4)];
             node.flight.set_latency(latency..=longest);
@@ -559,8 +559,7 @@ impl Bench {
     }
 }
 
-// ------------------------------------------------------------------------------------------------
-// the model
+// The model.
 
 #[derive(Debug, Clone)]
 struct Sent {
@@ -570,7 +569,7 @@ struct Sent {
     context: u32,
     tag: u32,
     announced: bool,
-    /// Its header has come in.
+    /// Whether the message's header has arrived.
     arrived: bool,
     data: Vec<u8>,
 }
@@ -593,23 +592,23 @@ impl Receive {
     }
 }
 
-/// What the model knows of a rank.
+/// The model's state of a rank.
 #[derive(Default)]
 struct Known {
-    /// Messages that it has sent and that have not completed.
+    /// Messages sent and not completed.
     sent: Vec<Sent>,
     posted: Vec<Receive>,
-    /// Messages that have come in.
+    /// Messages that have arrived.
     unexpected: Vec<Sent>,
-    /// Receives that have met a message, and not completed.
+    /// Receives that have matched a message and are not completed.
     met: Vec<(Receive, Sent)>,
-    /// Puts and gets: id, and what is to be where.
+    /// Puts and gets: id, and the expected data with its place.
     moves: Vec<(u32, usize, u32, Vec<u8>)>,
-    /// Memory as it is to be.
+    /// Expected contents of memory.
     memory: Vec<u8>,
 }
 
-/// How often what happened.
+/// Numbers of events.
 #[derive(Debug, Default, Clone, Copy)]
 struct Tally {
     own: u64,
@@ -632,13 +631,13 @@ struct Program {
     known: [Known; RANKS],
     tally: Tally,
     next_move: u32,
-    /// The rank that is being reset, of which nothing more is expected.
+    /// The rank that is being reset. Nothing more is expected of it.
     lost: Option<usize>,
-    /// Receives that it may have posted, and ids of the other's messages that had come in and met
-    /// none.
+    /// Receives that the rank may have posted, and ids of the other rank's messages that had
+    /// arrived without a match.
     lost_posted: Vec<Receive>,
     lost_unexpected: Vec<u32>,
-    /// The rank that has been, and has yet to begin.
+    /// The rank that has been reset and has not begun a run.
     silent: Option<usize>,
 }
 
@@ -715,7 +714,7 @@ impl Program {
         let word = tag.unwrap_or_else(|| self.bench.rng.random_range(0..1 << 26))
             | x_tag::ANY_SOURCE.put(source.is_none().into())
             | x_tag::ANY_TAG.put(tag.is_none().into());
-        // A source that will not be looked at may be any.
+        // Any value is legal for a source that is not used.
         let named = source.map_or_else(|| self.bench.rng.random_range(0..256), |at| at as u32);
         self.bench.message(
             at,
@@ -733,7 +732,7 @@ impl Program {
         }
     }
 
-    /// A put or get of the window, in blocks of its own.
+    /// A put or get of the window, in separate blocks.
     fn transfer(&mut self, at: usize) {
         let other = self.bench.rng.random_range(0..RANKS);
         let block = BLOCK * (4 * at as u32 + self.bench.rng.random_range(0..4));
@@ -749,8 +748,8 @@ impl Program {
         let id = 1_000 + self.next_move;
         self.next_move = (self.next_move + 1) % 1_000;
         let source = WINDOW + 0x1000 + self.bench.rng.random_range(0..0x1000 - BLOCK);
-        // A get lands here, a put there; only this rank's gets and puts land in these blocks of
-        // either.
+        // A get writes one block, a put the other. Only this rank's gets and puts write these
+        // blocks of either rank.
         let is_get = self.bench.rng.random();
         let place = WINDOW + block + shift;
         let (opcode, offset, laddr, from, to) = if is_get {
@@ -783,7 +782,7 @@ impl Program {
         }
     }
 
-    /// Packets that came in.
+    /// Processes received packets.
     fn look(&mut self, at: usize) {
         while let Some(packet) = self.bench.nodes[at].received[REQUEST].pop_front() {
             let kind = packet[0] >> 21 & 7;
@@ -869,14 +868,14 @@ impl Program {
                     assert!(received, "{place}: {sent:x?}: no receive was there for it");
                 }
                 assert_eq!((status, source), (0, 0), "{place}: {sent:x?}");
-                // Nothing waits for it any more.
+                // No command waits for this completion any more.
                 let waits = self.known.iter().any(|known| {
                     known
                         .unexpected
                         .iter()
                         .any(|m| (m.from, m.id) == (at, sent.id))
                 });
-                assert!(!waits, "{place}: sent, and nobody has it");
+                assert!(!waits, "{place}: sent, but no rank has it");
                 continue;
             }
             let found = known.met.iter().position(|(receive, _)| receive.id == id);
@@ -912,7 +911,7 @@ impl Program {
             self.step();
             assert!(
                 self.bench.dut.cycle() < start + 400_000,
-                "{:?}: waited in vain for {what}; met {:?}, posted {:?}, unexpected {:?}, sent {:?}",
+                "{:?}: {what} did not come; met {:?}, posted {:?}, unexpected {:?}, sent {:?}",
                 self.bench.config,
                 self.known.each_ref().map(|known| known.met.clone()),
                 self.known.each_ref().map(|known| known.posted.clone()),
@@ -922,11 +921,11 @@ impl Program {
         }
     }
 
-    /// Both ranks begin a run, with a window each.
+    /// Begins a run at both ranks, with a window each.
     fn begin(mut bench: Bench) -> Program {
         bench.begin();
         for at in 0..RANKS {
-            // As many as each may have under way: so nothing is ever refused.
+            // As many as each may have outstanding, so that no message is refused.
             bench.register(at, rank::MESSAGE_QUOTA, 1 + SENDS_AT_MOST as u32);
             bench.command(at, Opcode::WindowSize, 0x2000);
             bench.command(at, Opcode::Register, WINDOW);
@@ -950,10 +949,10 @@ impl Program {
         }
     }
 
-    /// Messages, puts and gets for so many cycles. Of a rank that is being reset nobody expects
-    /// anything.
+    /// Random messages, puts and gets for `cycles` cycles. Nothing is expected of a rank that is
+    /// being reset.
     fn traffic(&mut self, cycles: u32) {
-        // Which side is ahead, and whether puts and gets go along.
+        // Whether sends or receives are ahead, and whether there are puts and gets.
         let paces = [0.01, 0.05, 0.2];
         let mut pace = || paces[self.bench.rng.random_range(0..3)];
         let (sends, receives, moves) = (pace(), pace(), pace());
@@ -975,7 +974,7 @@ impl Program {
                     self.send(at, peer, context, tag);
                 } else if received < RECEIVES_AT_MOST && !busy && rng.random_bool(receives) {
                     let any = self.lost.is_none() && rng.random_bool(0.3);
-                    // What has been recalled can't be received, and when that is nobody knows.
+                    // Flushed messages cannot be received, and the time of the flush is unknown.
                     let peer = self.lost.map_or(peer, |_| at);
                     let source = (!any).then_some(peer);
                     let tag = (!rng.random_bool(0.3)).then_some(tag);
@@ -988,7 +987,8 @@ impl Program {
         }
     }
 
-    /// Everything under way ends; then messages for all receives, and receives for all messages.
+    /// Waits for all outstanding operations. Then sends messages for all receives, and posts
+    /// receives for all messages.
     fn clean(&mut self) {
         loop {
             self.run_until("the end", |program| {
@@ -1024,7 +1024,7 @@ impl Program {
     }
 }
 
-/// Random messages between the ranks and to themselves, with puts and gets beside them, over a
+/// Random messages between the ranks and to themselves, with concurrent puts and gets, over a
 /// network that stalls.
 fn programs(config: Config, rounds: u64) {
     let mut program = Program::begin(Bench::new(config, "rma_messages_programs"));
@@ -1077,16 +1077,15 @@ fn rma_messages_programs() {
     programs(SMALLEST, soak(300));
 }
 
-// ------------------------------------------------------------------------------------------------
-// a rank's reset
+// Reset of a rank.
 
 impl Program {
-    /// The holder of a rank is gone in the middle of it all, and its next holder resets it, while
-    /// the other rank goes on.
+    /// The owner of a rank ends at a random time, and the next owner resets the rank, while the
+    /// other rank continues.
     fn lose(&mut self, victim: usize) {
         let other = 1 - victim;
-        // What the other receives from now on is its own; so who gets what does not depend on when
-        // it is recalled.
+        // The other rank now receives only its own messages, so the matching does not depend on the
+        // time of the flush.
         self.run_until("the other's commands", |program| {
             let bench = &mut program.bench;
             let state = bench.word(other, "state_o");
@@ -1095,8 +1094,8 @@ impl Program {
                 && retired == bench.nodes[other].commands
                 && board::rank_state::COMMANDS.get(state) == 0
         });
-        // The last that the process does: a barrier to which nobody comes, or half a command of the
-        // paper's.
+        // Last action of the process: a barrier without the other rank, or half a command of the
+        // paper.
         match self.bench.rng.random_range(0..3) {
             0 => self.bench.command(victim, Opcode::Barrier, 0),
             1 => {
@@ -1141,7 +1140,7 @@ impl Program {
         self.is_fresh(victim, (resets + 1) & 0xff);
         let left = self.bench.bytes(victim, 0, RING);
 
-        // What it had sent to the other's window has landed as a whole, or not at all.
+        // Its transfers to the other rank's window have arrived completely or not at all.
         for (_, to, place, data) in moves {
             if to == other {
                 let found = self.bench.bytes(to, place, data.len() as u32);
@@ -1152,7 +1151,8 @@ impl Program {
             }
         }
         self.known[victim].sent.clear();
-        // What the other has sent since is the next holder's; nothing older comes any more.
+        // Later messages of the other rank belong to the next owner. No earlier message arrives any
+        // more.
         self.run_until("the other's traffic", |program| {
             let known = &program.known[other];
             known.moves.is_empty() && known.met.is_empty() && program.bench.is_quiet()
@@ -1169,8 +1169,8 @@ impl Program {
         self.known[victim].memory = memory;
     }
 
-    /// What was dropped here for the reset of another rank was no receive: most of those that wait
-    /// are told that their ids are taken, and taken back.
+    /// Cancels receives. Messages dropped for the reset of the other rank have used no receive:
+    /// most waiting receives are answered that their id is in use, and are cancelled.
     fn take_back(&mut self, at: usize) {
         let posted = std::mem::take(&mut self.known[at].posted);
         let (back, kept): (Vec<_>, Vec<_>) = posted
@@ -1196,7 +1196,7 @@ impl Program {
         self.tally.taken_back += back.len() as u64;
     }
 
-    /// Every register as after the board's reset.
+    /// Checks that every register has its value after a board reset.
     fn is_fresh(&mut self, at: usize, resets: u32) {
         let zero = [
             rank::RETIRED,
@@ -1216,7 +1216,7 @@ impl Program {
         ];
         for register in zero {
             let found = self.bench.read(at, register);
-            // What came in since it is cleared is nobody's fault.
+            // Packets that arrived after the clearing are legal.
             let late = [rank::EVENTS, rank::REFUSED_IN, rank::MESSAGES_REFUSED];
             assert!(
                 found == 0 || late.contains(&register),
@@ -1232,7 +1232,8 @@ impl Program {
         assert_eq!(rank::message_queues::POSTED.get(queues), 0);
     }
 
-    /// A rank whose peer was reset is told so by whatever needs all ranks, and goes on.
+    /// Checks that every operation that needs all ranks reports the reset of the peer, and that the
+    /// rank can continue.
     fn is_orphaned(&mut self, at: usize) {
         use rank::{events, reg_result, reset_state};
         assert_eq!(
@@ -1267,13 +1268,13 @@ fn resets(config: Config, rounds: u64) {
         program.take_back(other);
         program.is_orphaned(other);
         program.silent = Some(victim);
-        // The other gives up, too. What it had sent goes with it.
+        // The other rank also ends its run. Its sent messages are dropped.
         program.lose(other);
         assert_eq!(program.bench.read(victim, rank::MESSAGE_QUEUES), 0);
-        // It had not begun.
+        // The rank had not begun a run.
         let state = program.bench.read(victim, rank::RESET_STATE);
         assert_eq!(rank::reset_state::ORPHANED.get(state), 0);
-        // In a new run of both everything is as ever.
+        // In a new run of both ranks, all operations work.
         program = Program {
             tally: program.tally,
             ..Program::begin(program.bench)
@@ -1282,7 +1283,7 @@ fn resets(config: Config, rounds: u64) {
         program.clean();
         tally = program.tally;
         bench = program.bench;
-        // So that the next round begins as the first.
+        // The next round must begin as the first.
         for at in 0..RANKS {
             bench.register(at, rank::RANK_RESET, 1);
         }
@@ -1310,23 +1311,23 @@ fn resets(config: Config, rounds: u64) {
     assert!(often.iter().all(|&some| some > rounds / 8), "{often:?}");
 }
 
-/// A rank is reset in the middle of messages, puts and gets, while the other goes on: the other's
-/// traffic is right to the last byte, or it is told; the rank is as new.
+/// A rank is reset during messages, puts and gets, while the other rank continues. Each operation
+/// of the other rank is correct to the last byte, or reports the reset. The reset rank is in its
+/// initial state.
 #[test]
 fn rma_messages_reset() {
     resets(USUAL, soak(40));
     resets(SMALLEST, soak(80));
 }
 
-// ------------------------------------------------------------------------------------------------
-// one by one
+// Individual properties.
 
-/// Of a message that rank 0 sends to rank 1: context, tag.
+/// Context and tag of a message from rank 0 to rank 1.
 const CONTEXT: u32 = 3;
 const TAG: u32 = 0x012_3456;
 
-/// A message that loses a word of its payload, whether or not it fits into its receive buffer: its
-/// receive is told, and the message behind it is whole.
+/// A message loses a word of its payload, whether or not the message fits into its receive buffer.
+/// The receive reports the loss, and the next message is complete.
 #[test]
 fn rma_messages_lost_word() {
     let mut bench = Bench::new(USUAL, "rma_messages_lost_word");
@@ -1359,8 +1360,8 @@ fn rma_messages_lost_word() {
     }
 }
 
-/// An announcement that comes with a word behind its header: the message is fetched, and the
-/// message behind it is whole.
+/// An announcement with an extra word behind its header: the message is fetched, and the next
+/// message is complete.
 #[test]
 fn rma_messages_surplus_word() {
     let mut bench = Bench::new(USUAL, "rma_messages_surplus_word");
@@ -1375,7 +1376,7 @@ fn rma_messages_surplus_word() {
     bench.message(1, Opcode::XSend, [0, CONTEXT, TAG, 2], [0x540, 32]);
     bench.drain();
     for at in 0..RANKS {
-        // A fetched message may end after the eager one behind it.
+        // A fetched message may complete after the eager message behind it.
         let mut statuses = bench.statuses(at);
         statuses.sort_unstable();
         assert_eq!(statuses, [(1, 0), (2, 0)], "rank {at}");
@@ -1387,7 +1388,7 @@ fn rma_messages_surplus_word() {
     assert_eq!(events, rank::events::MALFORMED.put(1));
 }
 
-/// What is refused before anything is sent, and what has nothing to find.
+/// Commands that are refused before anything is sent, and commands without a match.
 #[test]
 fn rma_messages_refusals() {
     let mut bench = Bench::new(SMALLEST, "rma_messages_refusals");
@@ -1428,7 +1429,7 @@ fn rma_messages_refusals() {
             [NODE_BYTES - 3, 4],
             Status::BadLocal,
         ),
-        // A source that is looked at must be one; any source need not.
+        // A source must be valid unless any source is accepted.
         (
             Opcode::XAnnounce,
             [255, CONTEXT, any, 1],
@@ -1493,13 +1494,13 @@ fn rma_messages_refusals() {
     }
     assert!(bench.nodes[0].received[REQUEST].is_empty());
     assert!(bench.nodes[1].received[REQUEST].is_empty());
-    // Nothing to be cancelled, within the ids and beyond them: nothing completes.
+    // Cancelling an id that is not in use, in range or out of range, has no completion.
     for id in [3, MESSAGES, 0xffff] {
         bench.command(0, Opcode::XCancel, id);
     }
     bench.drain();
     assert_eq!(bench.statuses(0), []);
-    // Nor does an id beyond them name the receive whose id it is modulo their number.
+    // An id out of range must not alias a receive whose id is equal modulo the number of ids.
     bench.message(0, Opcode::XReceive, [1, CONTEXT, TAG, 0], [0x100, 8]);
     bench.command(0, Opcode::XCancel, MESSAGES);
     bench.command(0, Opcode::XCancel, 1 << 15);
@@ -1508,7 +1509,7 @@ fn rma_messages_refusals() {
     bench.command(0, Opcode::XCancel, 0);
     bench.drain();
     assert_eq!(bench.statuses(0), [(0, of(Status::Cancelled))]);
-    // A window that is named is for the next put or get, whatever messages are between.
+    // A named window is for the next put or get, even with messages in between.
     bench.command(0, Opcode::XWindow, 0x100);
     bench.message(0, Opcode::XSend, [0, CONTEXT, TAG + 1, 8], [0, 4]);
     bench.message(0, Opcode::XReceive, [0, CONTEXT, TAG + 1, 9], [0x100, 4]);
@@ -1517,7 +1518,7 @@ fn rma_messages_refusals() {
     let mut statuses = bench.statuses(0);
     statuses.sort_unstable();
     assert_eq!(statuses, [(8, 0), (9, 0), (77, of(Status::NotRegistered))]);
-    // An id that a receive has; then that receive is taken back, and its id is free.
+    // An id in use by a receive. The receive is then cancelled, and its id is free.
     bench.message(0, Opcode::XReceive, [1, CONTEXT, TAG, 6], [0x100, 8]);
     bench.message(0, Opcode::XReceive, [1, CONTEXT, TAG, 6], [0x200, 8]);
     bench.drain();
@@ -1528,7 +1529,7 @@ fn rma_messages_refusals() {
     assert_eq!(bench.statuses(0), [(6, of(Status::Cancelled))]);
     bench.message(0, Opcode::XReceive, [1, CONTEXT, TAG, 6], [0x300, 8]);
     bench.drain();
-    // A message takes it; a probe finds the next.
+    // A message uses the id; a probe finds the next message.
     let data = bench.bytes(1, 0x500, 8);
     for (id, length) in [(1, 8), (2, 7)] {
         bench.message(1, Opcode::XSend, [0, CONTEXT, TAG, id], [0x500, length]);
@@ -1548,8 +1549,8 @@ fn rma_messages_refusals() {
     assert_eq!(bench.read(0, rank::EVENTS), 0);
 }
 
-/// Messages beyond a quota, and beyond the store's room, are refused and told; those held before
-/// are received.
+/// Messages beyond a quota, and beyond the capacity of the store, are refused and reported. Earlier
+/// messages are received.
 #[test]
 fn rma_messages_no_room() {
     for config in [USUAL, SMALLEST] {
@@ -1569,12 +1570,12 @@ fn rma_messages_no_room() {
         assert_eq!(bench.statuses(0), refused, "{config:?}");
         assert_eq!(bench.read(1, rank::MESSAGES_REFUSED), 3);
         assert_eq!(bench.read(1, rank::EVENTS), rank::events::NO_ROOM.put(1));
-        // The quota is by source: another one's messages are held.
+        // The quota is per source: messages of another source are held.
         bench.message(1, Opcode::XSend, [1, CONTEXT, 9, 31], [0x1000, 8]);
         bench.drain();
         assert_eq!(bench.read(1, rank::MESSAGE_QUEUES), 3 << 16);
         bench.register(1, rank::MESSAGE_QUOTA, 0xffff);
-        // What there is room for in all.
+        // The total capacity.
         for id in 2..31 {
             bench.message(0, Opcode::XSend, [1, CONTEXT, id, id], [0x2000, 64]);
         }
@@ -1584,7 +1585,7 @@ fn rma_messages_no_room() {
         bench.drain();
         assert_eq!(bench.statuses(0), [(31, no_room)], "{config:?}");
         assert_eq!(bench.read(1, rank::MESSAGES_REFUSED), 4);
-        // In order, whoever sent it: the first two are those before the quota.
+        // In order of arrival, for any source: the first two are those before the quota.
         let any = x_tag::ANY_SOURCE.put(1) | x_tag::ANY_TAG.put(1);
         for id in 0..MESSAGES {
             bench.message(
@@ -1612,8 +1613,8 @@ fn rma_messages_no_room() {
     }
 }
 
-/// A fetch that asks for more than there is, because its sender has announced something shorter
-/// under the same id since, gets nothing, and says so.
+/// A fetch requests more bytes than the announced message has, because its sender has since
+/// announced a shorter message with the same id. The fetch fails and reports the failure.
 #[test]
 fn rma_messages_shrunk() {
     let mut bench = Bench::new(SMALLEST, "rma_messages_shrunk");
@@ -1632,7 +1633,7 @@ fn rma_messages_shrunk() {
     assert_eq!(bench.completions(1), [(1, 0, 0, TAG, 299)]);
     assert_eq!(bench.bytes(1, 0x2000, 299), bench.bytes(0, 0x1000, 299));
     assert_eq!(bench.statuses(0), [(5, 0), (5, 0)]);
-    // What the refused fetch has left behind does not come into a copy.
+    // Remains of the refused fetch do not reach a copy.
     bench.message(0, Opcode::XAnnounce, [1, CONTEXT, TAG, 5], [0x1000, 300]);
     bench.message(0, Opcode::XAnnounce, [1, CONTEXT, TAG, 5], [0x1000, 0]);
     bench.message(1, Opcode::XSend, [0, CONTEXT, TAG, 3], [0x3000, 33]);
@@ -1645,7 +1646,7 @@ fn rma_messages_shrunk() {
     assert_eq!(bench.bytes(0, 0x2001, 33), bench.bytes(1, 0x3000, 33));
 }
 
-/// A copy does not wait for the end of what comes in beside it.
+/// A copy does not wait for the end of incoming traffic.
 #[test]
 fn rma_messages_turns() {
     let mut bench = Bench::new(USUAL, "rma_messages_turns");
@@ -1653,7 +1654,8 @@ fn rma_messages_turns() {
     bench.message(0, Opcode::XSend, [1, CONTEXT, TAG, 1], [0x1000, 40]);
     bench.command(0, Opcode::XLength, 0);
     bench.drain();
-    // Puts to a window that is not there: a header after the other, and an acknowledgement each.
+    // Puts to a window that does not exist: a continuous sequence of headers, each with an
+    // acknowledgement.
     for _ in 0..400 {
         bench.command(0, Opcode::XPut, x_commit::DPID.put(1));
     }
@@ -1669,10 +1671,10 @@ fn rma_messages_turns() {
     assert_eq!(bench.bytes(1, 0x2001, 40), bench.bytes(0, 0x1000, 40));
 }
 
-/// Cycles of a message from the write of its commit, or with `posted` false of its receive's: its
-/// first word out, and into the receiver; the acknowledgement out, and into the sender; the entry
-/// in the receiver's and in the sender's ring. Four cycles are between the ranks, as through the
-/// routers of a board.
+/// Cycles of a message from the write of its commit or, if `posted` is false, of its receive's
+/// commit: its first word out, and into the receiver; the acknowledgement out, and into the sender;
+/// the entry in the receiver's ring and in the sender's ring. Four cycles are between the ranks, as
+/// through the routers of a board.
 fn timed(bench: &mut Bench, opcode: Opcode, length: u32, posted: bool) -> [u64; 6] {
     let receive = |bench: &mut Bench| {
         bench.message(1, Opcode::XReceive, [0, CONTEXT, TAG, 1], [0x1000, length]);
@@ -1720,7 +1722,7 @@ fn timed(bench: &mut Bench, opcode: Opcode, length: u32, posted: bool) -> [u64; 
     ]
 }
 
-/// The budgets of hw/nic/doc/nic.md.
+/// The latency budgets of hw/nic/doc/nic.md.
 #[test]
 fn rma_messages_latency() {
     let mut bench = Bench::new(USUAL, "rma_messages_latency");

@@ -1,5 +1,5 @@
-//! `rma_mm_read` item by item against a byte-level model: every beat of every packet, every read
-//! that is asked for, and when they come. A beat is a word, as in the paper, or eight.
+//! `rma_mm_read` item by item against a byte-level model: every beat of every packet, every read,
+//! and their cycles. A beat has one word, as in the paper, or eight.
 
 use std::collections::VecDeque;
 
@@ -8,20 +8,20 @@ use rand::Rng;
 
 use crate::rma::Block;
 
-/// Memory that the reads go to; addresses wrap.
+/// Bytes of the memory. Addresses wrap.
 const MEMORY_BYTES: u32 = 4096;
 
-/// Sizes of a controller in `rma_bench`.
+/// Parameters of a controller in `rma_bench`.
 #[derive(Debug, Clone, Copy)]
 struct Config {
     lane: usize,
-    /// Words of a beat.
+    /// Number of words of a beat.
     beat: u32,
-    /// Longest payload.
+    /// Number of words of the longest payload.
     words: u32,
     latency: usize,
-    /// Its Out FIFO holds what is under way, `latency` + 2 beats, so it never limits a stream that
-    /// is taken at once.
+    /// The Out FIFO holds all beats in flight, `latency` + 2, so the FIFO never limits a stream
+    /// that is accepted immediately.
     deep: bool,
 }
 
@@ -49,17 +49,18 @@ struct Task {
     heads: Vec<u32>,
     words: u32,
     address: u32,
-    /// Header words that are offered only in the cycle of the task: the last, or none.
+    /// Number of header words that are offered only in the cycle of the task: the last word, or
+    /// none.
     together: bool,
 }
 
 /// A beat of a packet.
 #[derive(Debug)]
 struct Beat {
-    /// Its words; what lies behind the payload's end may be anything.
+    /// Words of the beat. Words behind the end of the payload may have any value.
     words: Vec<Option<u32>>,
     last: bool,
-    /// What it is of `outstanding`.
+    /// Contribution of the beat to `outstanding`.
     weight: u64,
 }
 
@@ -68,7 +69,7 @@ impl Config {
         words.div_ceil(self.beat)
     }
 
-    /// Beats of a header.
+    /// Number of beats of a header.
     fn header(self, heads: u64) -> u64 {
         if self.beat == 1 { heads } else { 1 }
     }
@@ -79,22 +80,22 @@ struct Bench {
     rng: Random,
     block: Block,
     memory: Vec<u8>,
-    /// Header words to be offered; those that must come together with a task are marked.
+    /// Header words to be offered. Words that must come together with a task are marked.
     heads: Source<(u32, bool)>,
     tasks: Source<Task>,
-    /// Header words of each task that are still to be offered.
+    /// Number of header words of each task that are still to be offered.
     heads_ahead: VecDeque<u32>,
     grants: Sink,
     sink: Sink,
-    /// Data of the reads under way.
+    /// Data of the reads in flight.
     flight: Answers<Vec<u32>>,
     expected_reads: VecDeque<u32>,
     expected: VecDeque<Beat>,
-    /// Header words and beats of payload that are inside or promised.
+    /// Number of header words and payload beats that are inside or expected.
     outstanding: u64,
     /// Cycles in which beats left.
     left: Vec<u64>,
-    /// Cycles in which tasks were taken.
+    /// Cycles in which tasks were accepted.
     taken: Vec<u64>,
 }
 
@@ -135,7 +136,7 @@ impl Bench {
         }))
     }
 
-    /// Queues a packet and what it should become.
+    /// Queues a packet and its expected beats.
     fn push(&mut self, task: Task) {
         let count = task.heads.len();
         let (beat, beats) = (self.config.beat, self.config.beats(task.words));
@@ -174,7 +175,7 @@ impl Bench {
             });
         }
         if task.words > 0 {
-            // The read that primes the shifter ends with the word that the first byte is in.
+            // The read that primes the shifter ends with the word of the first byte.
             let first = task.address / 4;
             let (first, extra) = match task.address % 4 {
                 0 => (first, 0),
@@ -196,7 +197,7 @@ impl Bench {
             1 => rng.random_range(1..4),
             _ => rng.random_range(0..=self.config.words),
         };
-        // Anywhere, and where addresses wrap.
+        // Any address, and addresses that wrap.
         let address = if rng.random_bool(0.1) {
             0u32.wrapping_sub(rng.random_range(1..9))
         } else {
@@ -213,16 +214,17 @@ impl Bench {
 
     fn cycle(&mut self) {
         let noise: u64 = self.rng.random();
-        // Both have room or not whatever is offered; what comes together waits for both.
+        // Readiness does not depend on the offer. A header word that comes with a task waits for
+        // both.
         self.block.settle();
         let (head_room, task_room) = (self.block.is("head_ready_o"), self.block.is("task_ready_o"));
         let task = self.tasks.offer(&mut *self.rng).cloned();
         let head = self.heads.offer(&mut *self.rng).copied();
-        // A task is offered when its header words are inside, or with the last of them.
+        // A task is offered when its header words are inside, or together with the last of them.
         let ahead = self.heads_ahead.front().copied().unwrap_or(0);
         let goes_with = task.as_ref().is_some_and(|task| task.together) && ahead == 1;
         let head = head.filter(|&(_, together)| !together || (goes_with && task_room));
-        // In beats of several words a packet's task comes before the next packet's header.
+        // With beats of several words, a packet's task precedes the next packet's header.
         let head = head.filter(|_| self.config.beat == 1 || ahead > 0);
         let task = task.filter(|task| {
             ahead == 0 || (task.together && ahead == 1 && head.is_some() && head_room)
@@ -345,8 +347,8 @@ fn random(config: Config) {
         bench.tasks.set_pace(chosen[1]);
         bench.grants.set_pace(chosen[2]);
         bench.sink.set_pace(chosen[3]);
-        // The memory that the queues are made for, and memories that are slower, or answer when
-        // they like.
+        // The memory for which the queues are sized, slower memories, and memories with random
+        // latency.
         let (shortest, longest) =
             [(0, 0), (0, 8), (30, 30), (0, 200)][bench.rng.random_range(0..4)];
         let own = config.latency as u64;
@@ -359,12 +361,13 @@ fn random(config: Config) {
     }
 }
 
-/// What is taken at once leaves without a gap, but for the read that primes the shifter.
+/// Beats that are accepted immediately leave without a gap, except for the read that primes the
+/// shifter.
 fn rate(config: Config) {
     let mut bench = Bench::new(config, "rma_mm_read_rate");
     for shift in [0, 1, 2, 3] {
-        // Headers are offered a word a cycle, so payload must be as long as the headers at least to
-        // keep them ahead.
+        // Headers are offered one word per cycle. A payload at least as long as the header keeps
+        // headers ahead.
         let mut gaps = 0;
         bench.left.clear();
         for _ in 0..30 {
@@ -380,7 +383,7 @@ fn rate(config: Config) {
             gaps += u64::from(shift != 0);
             bench.push(task);
         }
-        // The queues fill before anything is taken.
+        // The queues fill before the output is read.
         bench.sink.set_pace(Pace::Never);
         for _ in 0..20 {
             bench.cycle();
@@ -400,7 +403,7 @@ fn rate(config: Config) {
     }
 }
 
-/// Latency of a lone packet, cycle by cycle, and streams without any gap from the first word on.
+/// Latency of a single packet, cycle by cycle, and streams without gaps from the first word on.
 fn latency(config: Config) {
     let mut bench = Bench::new(config, "rma_mm_read_latency");
     // Headers do not wait for the memory.
@@ -420,15 +423,15 @@ fn latency(config: Config) {
                 });
                 bench.drain();
                 let task = bench.taken[0];
-                // A beat of a header is at the output so long after the task. Payload follows when
-                // its read, issued a cycle after the header's last beat, is answered; shifted, a
-                // cycle later.
+                // Latency of a header beat from the task. The read for the payload is issued a
+                // cycle after the header's last beat. Payload follows the answer of this read;
+                // shifted payload takes one cycle more.
                 let prime = u64::from(words > 0 && shift != 0);
                 let (header, beats) = (config.header(heads), u64::from(config.beats(words)));
                 let mut cycles: Vec<u64> = (0..header).map(|at| task + way + at).collect();
                 let payload = task + way + header + config.latency as u64 - 1;
                 cycles.extend((0..beats).map(|at| payload + prime + at));
-                // A small Out FIFO gives a place back after the beat has left.
+                // A small Out FIFO frees an entry after the beat has left.
                 if config.deep || header + beats <= 4 {
                     assert_eq!(
                         bench.left, cycles,

@@ -1,7 +1,6 @@
-//! `rma_packet_controller` of both planes: what it makes of each packet, compared item by item with
-//! a model that knows the packet formats and the windows only. A packet that is cut in its header
-//! has no effect but to be told. The paper's words are put together here from its figure 6, not
-//! from the ABI.
+//! `rma_packet_controller` of both planes: the effects of each packet, compared item by item with a
+//! model of the packet formats and the windows. A packet that is cut in its header has no effect
+//! except its report. The paper's words are built from its figure 6, not from the ABI.
 
 use std::collections::VecDeque;
 
@@ -54,7 +53,7 @@ struct Window {
     deny_write: bool,
 }
 
-/// A packet, as the sender means it.
+/// A packet, as intended by the sender.
 #[derive(Debug, Clone, Copy)]
 enum Packet {
     /// The paper's PUT-1 or PUT-n of `words` words.
@@ -67,7 +66,8 @@ enum Packet {
         from: u8,
         answer_slot: u8,
     },
-    /// A packet of an extended put. `left` is what is left of the command, with this packet.
+    /// A packet of an extended put. `left` is the number of remaining bytes of the command,
+    /// including this packet.
     XPut {
         slot: u8,
         offset: u32,
@@ -86,7 +86,7 @@ enum Packet {
         id: u16,
         laddr: u32,
     },
-    /// A packet that fetches the message that is announced, by any id.
+    /// A packet that fetches the announced message, with any id.
     Fetch {
         announcement: u16,
         offset: u32,
@@ -103,7 +103,7 @@ enum Packet {
         last: bool,
         id: u16,
     },
-    /// An extended command's outcome.
+    /// Acknowledgement of an extended command.
     XAck { status: u8, id: u16 },
 }
 
@@ -122,7 +122,7 @@ fn x_length(last: bool, id: u16, left: u32) -> u32 {
 }
 
 impl Packet {
-    /// Its header words on the wire.
+    /// Header words of the packet on the wire.
     fn heads(self) -> Vec<u32> {
         match self {
             // dpid 8, type 3, length 5, offset 8, destination address 8.
@@ -227,39 +227,39 @@ impl Packet {
     }
 }
 
-/// A header word as it comes.
+/// A header word as received.
 #[derive(Debug, Clone, Copy)]
 struct Head {
     word: u32,
-    /// The packet ends with it, within its header.
+    /// The packet ends with this word, within its header.
     cut: bool,
-    /// The packet has no payload, if this is the last word of its header.
+    /// The packet has no payload, if this is the last word of the header.
     bare: bool,
 }
 
-/// A write task, as far as it means something.
+/// A write task, with the fields that have a meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Write {
     drop: bool,
     /// The packet has no payload.
     bare: bool,
     words: u32,
-    /// First byte and the last byte's lane, unless nothing is written.
+    /// First byte and the lane of the last byte; `None` if nothing is written.
     place: Option<(u32, u32)>,
     /// Rank (request plane), status, id.
     note: Option<(u32, u32, u32)>,
 }
 
-/// A packet sent in answer.
+/// A packet sent as a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Answer {
     heads: Vec<u32>,
     words: u32,
-    /// Byte address of the payload's word 0, if there is any.
+    /// Byte address of word 0 of the payload, if any.
     address: Option<u32>,
 }
 
-/// What a refusal reports.
+/// Contents of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Refusal {
     status: u32,
@@ -292,9 +292,9 @@ struct Bench {
     rng: Random,
     block: Block,
     windows: Vec<Option<Window>>,
-    /// What the table shows: the window looked up last.
+    /// Output of the table: the window looked up last.
     shown: Option<Window>,
-    /// What it shows of a slot without a window.
+    /// Output of the table for a slot without a window.
     stale: u64,
     heads: Source<Head>,
     acks: Source<Ack>,
@@ -305,14 +305,14 @@ struct Bench {
     answers: VecDeque<Answer>,
     acked: VecDeque<Answer>,
     refusals: VecDeque<Refusal>,
-    /// Packets that are malformed and have not been told yet.
+    /// Number of malformed packets that have not been reported.
     malformed: u64,
-    /// Header words of an answer under way.
+    /// Header words of the reply in progress.
     sent: Vec<u32>,
     count: u64,
-    /// Extended packets say that their offset has passed 2^32.
+    /// Whether extended packets mark their offset as beyond 2^32.
     beyond: bool,
-    /// Byte address and length of the message that is announced.
+    /// Byte address and length of the announced message.
     announced: (u32, u32),
 }
 
@@ -363,14 +363,14 @@ impl Bench {
         }
     }
 
-    /// From now on another message is announced.
+    /// Announces another message.
     fn announce(&mut self, address: u32, length: u32) {
         self.announced = (address, length);
         self.block.set("fetch_base_i", address);
         self.block.set("fetch_size_i", length);
     }
 
-    /// The outcome of an access to bytes `offset .. offset + length` of a window.
+    /// Status of an access to bytes `offset .. offset + length` of a window.
     fn check(&self, slot: u8, offset: u32, length: u32, is_read: bool) -> Status {
         let Some(window) = self.windows.get(usize::from(slot)).copied().flatten() else {
             return Status::BadSlot;
@@ -404,8 +404,8 @@ impl Bench {
         });
     }
 
-    /// The outcome of a packet of an extended command whose payload begins in byte lane `lane`: the
-    /// last one holds all bytes that are left, and no other one does.
+    /// Status of a packet of an extended command whose payload begins in byte lane `lane`. The last
+    /// packet must contain all remaining bytes, and other packets must not.
     fn check_piece(&self, found: Status, lane: u32, left: u32, last: bool) -> Status {
         let fits = u64::from(lane) + u64::from(left) <= u64::from(self.config.payload);
         match found {
@@ -414,7 +414,8 @@ impl Bench {
         }
     }
 
-    /// Bytes in one packet of an extended command whose payload begins in byte lane `lane`.
+    /// Number of bytes in one packet of an extended command whose payload begins in byte lane
+    /// `lane`.
     fn piece(&self, lane: u32, left: u32, last: bool) -> u32 {
         if last {
             left
@@ -423,8 +424,8 @@ impl Bench {
         }
     }
 
-    /// Notes an XDATA packet that is to be sent: for a local address at its rank and so many bytes,
-    /// with the id of its command if it is the last one, and with data from a byte address on.
+    /// Records an XDATA packet as expected: local address at its rank, number of bytes, the id of
+    /// its command if it is the last packet, and the byte address of its data.
     fn data(&mut self, to: u8, flags: u32, (laddr, bytes): (u32, u32), id: Option<u16>, from: u32) {
         let words = if bytes == 0 {
             0
@@ -454,7 +455,7 @@ impl Bench {
         bare
     }
 
-    /// Sends a packet that ends within its header, if its header has more than a word.
+    /// Sends a packet that ends within its header, if the header has more than one word.
     fn send_cut(&mut self, packet: Packet) {
         let heads = packet.heads();
         if heads.len() > 1 {
@@ -464,7 +465,7 @@ impl Bench {
         }
     }
 
-    /// Sends a packet and notes what must become of it.
+    /// Sends a packet and records its expected effects.
     fn send(&mut self, packet: Packet) {
         self.count += 1;
         let is_extended = matches!(
@@ -516,7 +517,7 @@ impl Bench {
             } => {
                 let status = self.check(slot, 4 * u32::from(offset), 4 * words, true);
                 if status == Status::Ok {
-                    // The second header word of the request, its length incremented.
+                    // The second header word of the request, with its length incremented.
                     let kind = if words == 1 { 0b001 } else { 0b010 };
                     let head = u32::from(from) << 24
                         | kind << 21
@@ -581,7 +582,7 @@ impl Bench {
                     self.data(from, 0, (laddr, bytes), last.then_some(id), address);
                 } else {
                     self.refuse(status, PacketType::Xget, false);
-                    // Only a command's last packet is answered.
+                    // Only the last packet of a command is acknowledged.
                     if last {
                         self.answers.push_back(
                             Ack {
@@ -615,7 +616,7 @@ impl Bench {
                     self.refuse(status, PacketType::Xget, false);
                     return;
                 }
-                // A refused fetch ends with the packet that says so.
+                // A refused fetch ends with the packet that reports the refusal.
                 let bytes = if status == Status::Ok {
                     self.piece(laddr % 4, left, last)
                 } else {
@@ -660,14 +661,14 @@ impl Bench {
         }
     }
 
-    /// An acknowledgement comes in.
+    /// Delivers an acknowledgement.
     fn acknowledge(&mut self, ack: Ack) {
         self.acks.push(ack);
         self.acked.push_back(ack.answer());
     }
 
     fn slot(&mut self) -> u8 {
-        // Also slots that no table has.
+        // Includes slots beyond every table.
         if self.rng.random_bool(0.05) {
             self.rng.random()
         } else {
@@ -741,20 +742,20 @@ impl Bench {
                 let (offset, mut left) = self.range(slot, payload - 3);
                 let lane = if kind == 2 { offset % 4 } else { laddr % 4 };
                 if !last {
-                    // More than one packet is left, up to all that 32 bits can say.
+                    // More than one packet remains, up to the maximum of 32 bits.
                     let (_, more) = self.range(slot, 1 << 20);
                     left = if self.rng.random_bool(0.2) {
                         u32::MAX - (more % 8)
                     } else {
                         payload - lane + 1 + more
                     };
-                    // As no sender cuts a command: the packet is full, and all that is left fits
-                    // into it.
+                    // No sender splits a command like this: the packet is full, and all remaining
+                    // bytes fit into it.
                     if self.rng.random_bool(0.2) {
                         left = self.rng.random_range(0..=payload - lane);
                     }
                 } else if kind == 3 && self.rng.random_bool(0.1) {
-                    // The last packet holds more than a packet can.
+                    // The last packet contains more than a packet can.
                     left = self.rng.random_range(payload - lane + 1..1 << 16);
                 }
                 if kind == 3 && self.rng.random_bool(0.3) {
@@ -854,7 +855,7 @@ impl Bench {
             let drop = block.is("write_drop_o");
             let noted = block.is("write_noted_o");
             let words = block.word("write_words_o");
-            // Nothing of a packet is kept but all of it.
+            // A packet is processed as a whole or not at all.
             assert_eq!(block.word("write_kept_o"), words, "{place}");
             let rank = if self.config.requests {
                 block.word("note_rank_o")
@@ -909,7 +910,7 @@ impl Bench {
                 found.heads.len() as u32,
                 "{place}: {found:?}"
             );
-            // Answers and acknowledgements each keep their order; which goes first is free.
+            // Replies and acknowledgements each keep their order. The order between them is free.
             let queue = if self.answers.front() == Some(&found) {
                 &mut self.answers
             } else {
@@ -1005,7 +1006,7 @@ fn random(config: Config) {
     assert!(bench.count >= 1_500);
 }
 
-/// The window check at its edges, each in turn.
+/// The window check at each of its edges.
 fn edges(config: Config) {
     let mut bench = Bench::new(config, "rma_packet_controller_edges");
     let window = |size| Window {
@@ -1086,7 +1087,7 @@ fn edges(config: Config) {
                     });
                 }
             }
-            // Offset and length together leave 32 bits, and would seem small again.
+            // The sum of offset and length exceeds 32 bits and would wrap to a small number.
             for length in [1 << 16, 1 << 31, u32::MAX - 1, u32::MAX] {
                 for offset in around(size.wrapping_sub(length))
                     .into_iter()
@@ -1115,7 +1116,7 @@ fn edges(config: Config) {
         bench.drain();
     }
     bench.beyond = false;
-    // Around a full packet, the last one and not, from each lane.
+    // Around a full packet, as the last packet and not, from each lane.
     bench.windows[0] = Some(window(1 << 20));
     bench.announce(0x400, 1 << 20);
     if config.requests {
@@ -1155,7 +1156,7 @@ fn edges(config: Config) {
             bench.drain();
         }
     }
-    // Rights, alone and together.
+    // Rights, one by one and combined.
     for (slot, (deny_read, deny_write)) in [(true, false), (false, true), (true, true)]
         .into_iter()
         .enumerate()
@@ -1205,7 +1206,7 @@ fn edges(config: Config) {
         }
         bench.drain();
     }
-    // No window, and slots that there are none of.
+    // Slots without a window, and slots that do not exist.
     for slot in [31, 32, 128, 255] {
         if let Some(window) = bench.windows.get_mut(slot) {
             *window = None;
@@ -1239,7 +1240,7 @@ fn edges(config: Config) {
     }
 }
 
-/// Cycles that each kind of packet takes, one after the other.
+/// Cycles of each kind of packet in a continuous sequence.
 fn rate(config: Config) {
     let mut bench = Bench::new(config, "rma_packet_controller_rate");
     bench.windows[0] = Some(Window {

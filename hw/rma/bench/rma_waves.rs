@@ -25,7 +25,7 @@ pub fn record(
     waves.check();
 }
 
-/// Records ports of one bit.
+/// Records one-bit ports.
 fn bits(block: &mut Block, waves: &mut Waves, names: &[&'static str]) {
     for name in names {
         waves.bit(name, block.get(name));
@@ -52,8 +52,8 @@ fn opcode(block: &mut Block, waves: &mut Waves, name: &'static str, valid: &'sta
 
 #[test]
 fn rma_command_queue_waves() {
-    // Command queue of two entries: the third write is lost, and each write until the host
-    // acknowledges.
+    // Command queue of two entries: the third write is lost, and so is each write until the host
+    // acknowledges the loss.
     let mut waves = Waves::new("rma", "command_write").scale(2);
     let mut block = Block::start("queue", 2, 0);
     let writes = [
@@ -96,7 +96,7 @@ fn rma_command_queue_waves() {
 
 #[test]
 fn rma_mm_read_waves() {
-    // A packet of two header words and three words of payload; the memory answers after 3 cycles.
+    // A packet of two header words and three words of payload. The memory answers after 3 cycles.
     let mut waves = Waves::new("rma", "packet_out");
     let mut block = Block::start("read", 4, 3);
     let mut reads = Vec::new();
@@ -145,8 +145,8 @@ fn rma_mm_read_waves() {
 
 #[test]
 fn rma_mm_write_waves() {
-    // A task of ten bytes from byte 40 on: three words, the last with two strobes, then the task's
-    // note.
+    // A task of ten bytes from byte 40 on: three words, the last with two strobes, then the
+    // write-done token.
     let mut waves = Waves::new("rma", "packet_in");
     let mut block = Block::start("write", 2, 0);
     let mut sent = 0u64;
@@ -194,12 +194,12 @@ fn rma_mm_write_waves() {
 
 #[test]
 fn rma_packet_controller_waves() {
-    // Two packets of a put: the first is within its window, the second is not and drops its
+    // Two packets of a put: the first is within its window. The second is outside and drops its
     // payload.
     let mut waves = Waves::new("rma", "packet_check").scale(2);
     let mut block = Block::start("packet", 4, 0);
     let header = |last: u32| (PacketType::Xput as u32) << 21 | last << 20 | 2 << 8 | 3;
-    // Header, offset, id and what is left: 8 bytes at offset 16, and 8 bytes at offset 60 of a
+    // Header, offset, id and remaining bytes: 8 bytes at offset 16, and 8 bytes at offset 60 of a
     // window of 64 bytes.
     let words = [header(1), 16, 7 << 16 | 8, header(1), 60, 8 << 16 | 8];
     let names = [
@@ -249,7 +249,7 @@ fn rma_packet_controller_waves() {
 
 #[test]
 fn rma_completion_queue_waves() {
-    // A command's completion: two words are written, then CQ_HEAD moves.
+    // Completion of a command: two words are written, then CQ_HEAD changes.
     let mut waves = Waves::new("rma", "completion").scale(2);
     let mut block = Block::start("ring", 2, 0);
     block.set("base_i", 0x40u64);
@@ -296,7 +296,8 @@ fn rma_completion_queue_waves() {
 #[test]
 fn rma_sync_waves() {
     const PORTS: usize = 16;
-    // A barrier of two ranks: fire two cycles after all are there and all is quiet.
+    // A barrier of two ranks: fire follows two cycles after all ranks are present and no traffic is
+    // in flight.
     let mut waves = Waves::new("rma", "barrier");
     let mut block = Block::start("sync", 3, 0);
     record(
@@ -341,7 +342,7 @@ fn rma_sync_waves() {
 
 #[test]
 fn rma_registration_table_waves() {
-    // A registration, and a lookup by slot before and after its commit.
+    // A registration, and a lookup by slot before and after the commit.
     let mut waves = Waves::new("rma", "registration").scale(2);
     let mut block = Block::start("table", 4, 2);
     while !block.is("ready_o") {

@@ -1,5 +1,5 @@
-//! `cluster_sync`: boards that send each other packets which are under way for as long as they
-//! like, and rounds that each board takes part in at a time of its own.
+//! `cluster_sync`: boards exchange packets with arbitrary delays, and each board joins a round at
+//! its own time.
 
 #![expect(
     clippy::needless_range_loop,
@@ -17,26 +17,26 @@ use crate::rma::Block;
 
 const KINDS: u64 = 3;
 
-/// A board's part in a round.
+/// State of a board in a round.
 #[derive(Debug, Clone, Default)]
 struct Board {
     here: bool,
-    /// The commands of its ranks are on offer, be they quiet or not.
+    /// The commands of the board's ranks are offered, with or without traffic in flight.
     present: bool,
     verdict: u64,
     kind: u64,
     slot: u64,
-    /// What it gave to the round that it is in, and when its result comes.
+    /// Contribution to the present round, and the cycle of its result.
     given: Option<[u64; 4]>,
     due: Option<u64>,
-    /// Requests have to wait in this cycle.
+    /// The board holds requests in this cycle.
     holds: bool,
 }
 
 struct Bench {
     block: Block,
     boards: Vec<Board>,
-    /// Results that are to come, by board.
+    /// Outstanding results by board.
     rounds: u64,
 }
 
@@ -49,7 +49,8 @@ impl Bench {
         }
     }
 
-    /// A cycle. `sent` and `consumed` are pulses by board; gives who fires, with the verdict.
+    /// One cycle. `sent` and `consumed` are pulses by board. Returns the boards that fire, each
+    /// with its result.
     fn cycle(
         &mut self,
         sent: &[u64],
@@ -59,7 +60,7 @@ impl Bench {
     ) -> Vec<Option<u64>> {
         let Self { block, boards, .. } = self;
         let now = block.cycle();
-        // What all have given: the two lowest lanes are added, the others anded.
+        // Combined contributions: the two lowest lanes are added, the others anded.
         let all: Option<Vec<[u64; 4]>> = boards.iter().map(|board| board.given).collect();
         if let Some(all) = all
             && boards.iter().all(|board| board.due.is_none())
@@ -91,7 +92,7 @@ impl Bench {
             block.set_part("slot_i", at, BOARDS, board.slot);
             block.set_part("sent_i", at, BOARDS, sent[at]);
             block.set_part("consumed_i", at, BOARDS, consumed[at]);
-            // The switch can't while a round of this board is under way.
+            // The switch accepts no contribution while a round of this board is in progress.
             let waits = board.given.is_some() || result;
             block.set_part("round_ready_i", at, BOARDS, ready[at] && !waits);
         }
@@ -122,7 +123,7 @@ impl Bench {
     }
 }
 
-/// What a barrier ends with.
+/// Expected result of a barrier.
 fn verdict(boards: &[Board]) -> u64 {
     let first = &boards[0];
     let least = boards
@@ -141,9 +142,9 @@ fn verdict(boards: &[Board]) -> u64 {
     }
 }
 
-/// Traffic until all boards are quiet; packets may wait long, wake their receivers, and make these
-/// send again. A barrier must not fire before the last has landed. Where one board has fired, the
-/// others hold up requests until they have.
+/// Traffic until all boards are quiet. Packets may take long, wake their receivers, and cause
+/// further packets. A barrier must not fire before the last packet has arrived. After one board has
+/// fired, the other boards hold requests until they have fired.
 #[test]
 fn cluster_sync_random() {
     let mut rng = Random::new("cluster_sync_random");
@@ -169,9 +170,9 @@ fn cluster_sync_random() {
             };
         }
         let expected = verdict(&bench.boards);
-        // Each board comes at a time of its own, and sends until then.
+        // Each board arrives at its own time and sends until then.
         let comes: Vec<u64> = (0..BOARDS).map(|_| rng.random_range(0..60)).collect();
-        // Packets under way, by receiver and plane: when they arrive.
+        // Packets in flight, by receiver and plane: times of arrival.
         let mut flying: Vec<[VecDeque<u64>; 2]> = vec![Default::default(); BOARDS];
         let mut awake = [0u64; BOARDS];
         let (far, chain) = (
@@ -193,7 +194,7 @@ fn cluster_sync_random() {
                     {
                         flying[at][plane].pop_front();
                         consumed[at] |= 1 << plane;
-                        // It may have to be answered.
+                        // The packet may need a reply.
                         awake[at] = now
                             + 2
                             + if rng.random_bool(chain) {
@@ -249,7 +250,7 @@ fn cluster_sync_random() {
                 complete.is_none() && bench.boards.iter().any(|board| board.given.is_some()),
             );
         }
-        // At most the round under way, which counted too early, and two whole ones.
+        // At most the present round, which counted too early, and two complete rounds.
         if let Some((_, before)) = complete {
             let more = bench.rounds - before;
             assert!(
@@ -257,7 +258,7 @@ fn cluster_sync_random() {
                 "{more} parts in rounds after all was quiet"
             );
         }
-        // Of the board that fired last, what it shows is old for two cycles more.
+        // The outputs of the board that fired last are stale for two more cycles.
         for _ in 0..2 + rng.random_range(0..4) {
             for (board, fired) in bench.boards.iter_mut().zip(fired) {
                 let stale = fired.is_some_and(|when| bench.block.cycle() - start < when + 3);
@@ -273,7 +274,7 @@ fn cluster_sync_random() {
     );
 }
 
-/// Where nothing was ever under way, a barrier takes two rounds, neither more nor less.
+/// Without any traffic, a barrier takes exactly two rounds.
 #[test]
 fn cluster_sync_two_rounds() {
     let mut bench = Bench::new();
@@ -287,7 +288,7 @@ fn cluster_sync_two_rounds() {
             let found = bench.cycle(&[0; BOARDS], &[0; BOARDS], &mut || 0, &[true; BOARDS]);
             fires = found.iter().flatten().count();
         }
-        // The ranks' next commands are there at once, and show two cycles later.
+        // The ranks' next commands are present at once, and take effect two cycles later.
         for _ in 0..2 {
             bench.cycle(&[0; BOARDS], &[0; BOARDS], &mut || 0, &[true; BOARDS]);
         }
@@ -295,9 +296,9 @@ fn cluster_sync_two_rounds() {
     }
 }
 
-/// The same sums twice are not enough: what was sent must have been consumed. Nor are equal sums of
-/// what was sent and consumed: a packet may have been counted at its receiver alone, another at its
-/// sender alone.
+/// Two equal sums are not sufficient: all sent packets must have been consumed. Equal sums of sent
+/// and consumed packets are not sufficient either: one packet may have been counted only at its
+/// receiver, another only at its sender.
 #[test]
 fn cluster_sync_counts() {
     let mut bench = Bench::new();
@@ -310,9 +311,9 @@ fn cluster_sync_counts() {
     }
     for _ in 0..100 {
         let fires = bench.cycle(&quiet, &quiet, &mut || 0, &[true; BOARDS]);
-        assert!(fires.iter().all(Option::is_none), "a packet is under way");
+        assert!(fires.iter().all(Option::is_none), "a packet is in flight");
     }
-    // Consumed on two planes, of which one was sent by a board that was counted before it was.
+    // Consumed on two planes. One packet was sent by a board that was counted before it sent.
     let mut others = [true; BOARDS];
     others[4] = false;
     for _ in 0..10 {
@@ -333,8 +334,8 @@ fn cluster_sync_counts() {
     );
 }
 
-/// A board whose commands are broken off while a round is under way takes no part in what the round
-/// decides: its next commands wait for rounds of their own.
+/// A board whose commands are cancelled during a round ignores the result of the round. Its next
+/// commands wait for new rounds.
 #[test]
 fn cluster_sync_broken_off() {
     let quiet = [0; BOARDS];

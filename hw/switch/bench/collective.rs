@@ -1,5 +1,5 @@
-//! `collective_unit`: several boards with their node memories and a network between them, against
-//! the model of `collective_model.rs`.
+//! `collective_unit`: several boards with node memories and a network between them, against the
+//! model of `collective_model.rs`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::env;
@@ -14,9 +14,10 @@ use crate::coll_units::shape;
 use crate::collective_boards::{Boards, Pin};
 use crate::collective_model::{Call, Communicator, DATATYPES, Part, verdict, width};
 
-/// Cycles without any movement after which the watch gives up; longer than anybody sleeps.
+/// Number of cycles without movement after which the watchdog fires. Every participant sleeps for a
+/// shorter time.
 const WATCH: u64 = 6000;
-/// Of a cancel_t: the rank is being reset.
+/// Bit of a cancel_t: the rank is being reset.
 const DRAIN: u64 = 2;
 /// The row of the barrier over all boards.
 const SYNC: usize = 31;
@@ -24,7 +25,7 @@ const NODE_BYTES: u64 = 32768;
 /// Phits of a window on a board: `Window` of alcor_switch_pkg.sv.
 const REAL_WINDOW: usize = 512;
 const NODE_WORDS: usize = NODE_BYTES as usize / 4;
-/// Words beside a range that should stay as they are.
+/// Number of words around a range that must not change.
 const MARGIN: usize = 3;
 
 fn full() -> bool {
@@ -39,15 +40,15 @@ struct Shape {
     phit_w: u64,
     /// Phits of a communicator's window.
     window: usize,
-    /// Cycles of a read of node memory.
+    /// Latency in cycles of a read of node memory.
     latency: usize,
-    /// Up to so many cycles more, at random.
+    /// Maximum number of additional random cycles.
     jitter: u64,
-    /// Units are built for sums of integers alone: for many boards.
+    /// Whether units implement sums of integers only, for many boards.
     lean: bool,
 }
 
-/// Folds, labels without a partner in a stage, three stages; the smallest windows, which any
+/// Folds, labels without a partner in a stage, three stages, and the smallest windows, which every
 /// message fills.
 const FIVE: Shape = Shape {
     boards: 5,
@@ -59,7 +60,7 @@ const FIVE: Shape = Shape {
     jitter: 0,
     lean: false,
 };
-/// The same for sums of integers, with the windows that boards have.
+/// FIVE for sums of integers, with the windows of boards.
 const REAL: Shape = Shape {
     window: REAL_WINDOW,
     lean: true,
@@ -73,13 +74,13 @@ const MANY: Shape = Shape {
     window: 16,
     ..FIVE
 };
-/// Three whole stages, and folds onto four labels.
+/// Three complete stages, and folds onto four labels.
 const EIGHT: Shape = Shape {
     boards: 8,
     window: 64,
     ..FIVE
 };
-/// The same for sums of integers, with the smallest windows.
+/// EIGHT for sums of integers, with the smallest windows.
 const EIGHT_LEAN: Shape = Shape {
     window: 8,
     lean: true,
@@ -102,13 +103,13 @@ const LATE: Shape = Shape {
     latency: 7,
     ..REAL
 };
-/// The same as slow as HBM.
+/// LATE with the latency of HBM.
 const LATEST: Shape = Shape {
     latency: 64,
     ..LATE
 };
 
-/// Four ranks whose memories answer after 4 to 200 cycles, each for itself.
+/// Four ranks whose memories answer after 4 to 200 cycles, independently.
 const JITTER: Shape = Shape {
     boards: 2,
     ranks: 4,
@@ -124,15 +125,15 @@ impl Shape {
         self.boards * self.ranks
     }
 
-    /// Data phits of a window that may be unpaid.
+    /// Maximum number of unpaid data phits of a window.
     fn unpaid(self) -> usize {
         self.window - 4
     }
 
     fn recipe(self) -> Recipe {
         let (operations, types) = if self.lean {
-            // Signatures are anded as U32, what goes on alone is ored with itself, barriers have
-            // their own.
+            // Signatures are anded as U32, single operands are ored with themselves, and barriers
+            // have an operation of their own.
             let needed = [
                 Operation::Sum,
                 Operation::Band,
@@ -164,24 +165,24 @@ impl Shape {
     }
 }
 
-/// How unfriendly the world is: chances in each cycle.
+/// Probabilities of disturbances in each cycle.
 #[derive(Debug, Clone, Copy)]
-struct Weather {
-    /// A stage can't send.
+struct Disturbances {
+    /// A stage cannot send.
     stall: f64,
-    /// What goes from one board to another waits for a while.
+    /// Phits from one board to another wait for a while.
     hold: f64,
-    /// A completion isn't taken.
+    /// A completion is not accepted.
     slow: f64,
-    /// The coprocessor reads, or writes.
+    /// The coprocessor reads or writes.
     noise: f64,
-    /// A rank doesn't write into its page.
+    /// A rank does not write to its page.
     idle: f64,
-    /// Longest time that a rank lets pass before it posts.
+    /// Maximum delay of a rank before it posts.
     late: u64,
 }
 
-const CALM: Weather = Weather {
+const NONE: Disturbances = Disturbances {
     stall: 0.0,
     hold: 0.0,
     slow: 0.0,
@@ -189,7 +190,7 @@ const CALM: Weather = Weather {
     idle: 0.0,
     late: 0,
 };
-const WINDY: Weather = Weather {
+const SOME: Disturbances = Disturbances {
     stall: 0.2,
     hold: 0.02,
     slow: 0.4,
@@ -197,7 +198,7 @@ const WINDY: Weather = Weather {
     idle: 0.3,
     late: 40,
 };
-const STORM: Weather = Weather {
+const MANY_DISTURBANCES: Disturbances = Disturbances {
     stall: 0.7,
     hold: 0.05,
     slow: 0.9,
@@ -206,7 +207,7 @@ const STORM: Weather = Weather {
     late: 600,
 };
 
-/// Ports, as lanes.
+/// Ports as lanes.
 struct Pins {
     write: Pin,
     offset: Pin,
@@ -271,7 +272,7 @@ impl Pins {
 
 /// A completion.
 #[derive(Debug, Clone, Copy)]
-struct Ended {
+struct Completion {
     rank: usize,
     id: u16,
     status: u64,
@@ -287,19 +288,19 @@ struct Member {
     /// Word addresses.
     source: usize,
     destination: usize,
-    /// Cycles in which C_GO was written, and its end came.
+    /// Cycle of the write of C_GO, and cycle of the completion.
     posted: Option<u64>,
     ended: Option<u64>,
 }
 
-/// A collective that is to take place.
+/// A planned collective.
 #[derive(Debug, Clone)]
 struct Plan {
     communicator: usize,
     call: Call,
     members: Vec<Member>,
     status: Status,
-    /// The message, if it ends well.
+    /// The message, if the collective succeeds.
     message: Vec<u32>,
 }
 
@@ -319,30 +320,30 @@ struct Cluster {
     dut: Boards,
     pins: Pins,
     rng: Random,
-    weather: Weather,
-    /// By rank: what each word of its memory should be.
+    disturbances: Disturbances,
+    /// By rank: expected contents of each word of memory.
     memory: Vec<Vec<u32>>,
-    /// By rank: writes into its page that are to come.
+    /// By rank: queued writes to its page.
     writes: Vec<VecDeque<(u32, u32)>>,
-    /// By rank: what its operands hold.
+    /// By rank: present values of its operands.
     operands: Vec<BTreeMap<u32, u32>>,
-    /// By rank and id: when C_GO was written.
+    /// By rank and id: cycle of the write of C_GO.
     went: BTreeMap<(usize, u16), u64>,
-    ended: Vec<Ended>,
+    ended: Vec<Completion>,
     held_until: Vec<u64>,
-    /// A board's stage that can't send at all, as a lane.
+    /// A board's stage that cannot send at all, as a lane.
     closed: Option<usize>,
     rounds: Rounds,
     next_id: u16,
-    /// By row: the key of its communicator.
+    /// By row: key of its communicator.
     keys: [u32; SYNC],
-    /// Ranks whose reset begins or ends, and in which cycle.
+    /// Ranks whose reset begins or ends, with the cycle.
     resets: Vec<(u64, usize, bool)>,
-    /// By rank and id: collectives that a reset may cancel, and when they ended.
+    /// By rank and id: collectives that a reset may cancel, with the cycle of their end.
     cancels: BTreeMap<(usize, u16), Option<u64>>,
-    /// Phits that boards dropped.
+    /// Number of phits dropped by boards.
     stale: u64,
-    /// When the first phit of the last timed call was sent, from C_GO on.
+    /// Cycles from C_GO to the first sent phit of the last timed call.
     first_phit: Option<u64>,
     sent: u64,
     moved: u64,
@@ -360,7 +361,7 @@ impl Cluster {
             dut,
             pins,
             rng: Random::new(bench),
-            weather: CALM,
+            disturbances: NONE,
             memory: vec![vec![0; NODE_WORDS]; all],
             writes: vec![VecDeque::new(); all],
             operands: vec![BTreeMap::new(); all],
@@ -387,26 +388,26 @@ impl Cluster {
         cluster
     }
 
-    // ------------------------------------------------------------------------------- a cycle
+    // A cycle.
 
     fn tick(&mut self) {
         self.tick_with(|_, _| ());
     }
 
-    /// A cycle, shown between its inputs and the clock edge.
+    /// One cycle. `show` is called between inputs and clock edge.
     fn tick_with(&mut self, show: impl FnOnce(&Boards, &Pins)) {
         let Self {
             dut,
             pins,
             rng,
-            weather,
+            disturbances,
             shape,
             ..
         } = self;
         let cycle = dut.cycle();
         for rank in 0..shape.all() {
             let writes = &mut self.writes[rank];
-            let write = if rng.random_bool(weather.idle) {
+            let write = if rng.random_bool(disturbances.idle) {
                 None
             } else {
                 writes.pop_front()
@@ -420,17 +421,21 @@ impl Cluster {
                 }
                 self.moved = cycle;
             }
-            if weather.slow > 0.0 || weather.noise > 0.0 {
+            if disturbances.slow > 0.0 || disturbances.noise > 0.0 {
                 dut.set(
                     pins.complete_ready,
                     rank,
-                    u64::from(!rng.random_bool(weather.slow)),
+                    u64::from(!rng.random_bool(disturbances.slow)),
                 );
-                dut.set(pins.noise, rank, u64::from(rng.random_bool(weather.noise)));
+                dut.set(
+                    pins.noise,
+                    rank,
+                    u64::from(rng.random_bool(disturbances.noise)),
+                );
                 dut.set(
                     pins.noise_write,
                     rank,
-                    u64::from(rng.random_bool(weather.noise)),
+                    u64::from(rng.random_bool(disturbances.noise)),
                 );
             } else {
                 dut.set(pins.complete_ready, rank, 1);
@@ -439,11 +444,11 @@ impl Cluster {
             }
         }
         for lane in 0..shape.boards * shape.stages {
-            let stall = weather.stall > 0.0 && rng.random_bool(weather.stall);
+            let stall = disturbances.stall > 0.0 && rng.random_bool(disturbances.stall);
             let closed = self.closed == Some(lane);
             dut.stall[lane] = stall || closed;
         }
-        if weather.hold > 0.0 && rng.random_bool(weather.hold) {
+        if disturbances.hold > 0.0 && rng.random_bool(disturbances.hold) {
             let lane = rng.random_range(0..self.held_until.len());
             self.held_until[lane] = cycle + rng.random_range(1..400);
         }
@@ -465,7 +470,7 @@ impl Cluster {
         }
         for rank in 0..shape.all() {
             if dut.get(pins.complete_valid, rank) == 1 && dut.was_set(pins.complete_ready, rank) {
-                self.ended.push(Ended {
+                self.ended.push(Completion {
                     rank,
                     id: dut.get(pins.complete_id, rank) as u16,
                     status: dut.get(pins.complete_status, rank),
@@ -488,7 +493,8 @@ impl Cluster {
         }
     }
 
-    /// Rounds of the barrier: each board begins when it likes, and none ends before all have begun.
+    /// Rounds of the barrier: each board begins at a random time, and no round ends before all
+    /// boards have begun.
     fn sync_end(&mut self) {
         let Self {
             dut,
@@ -522,7 +528,7 @@ impl Cluster {
         }
     }
 
-    /// Boards that could begin a round in the cycle before may do so.
+    /// Boards that could begin a round in the previous cycle may begin it now.
     fn sync_begin(&mut self) {
         let Self {
             dut,
@@ -582,9 +588,9 @@ impl Cluster {
         panic!("nothing moves since cycle {}", self.moved);
     }
 
-    // ------------------------------------------------------------------------------- memory
+    // Memory.
 
-    /// Host accesses to all memories side by side.
+    /// Host accesses to all memories concurrently.
     fn host(
         &mut self,
         first: usize,
@@ -594,7 +600,7 @@ impl Cluster {
     ) {
         let all = self.shape.all();
         let mut next = vec![first; all];
-        // By rank: addresses of reads under way, oldest first.
+        // By rank: addresses of reads in flight, oldest first.
         let mut reading = vec![VecDeque::new(); all];
         while next.iter().any(|&at| at < end) || !reading.iter().all(VecDeque::is_empty) {
             let Self {
@@ -620,12 +626,12 @@ impl Cluster {
                 dut.set(pins.sync_begin, board, 0);
             }
             dut.settle();
-            // A round that has begun goes on.
+            // A started round continues.
             self.sync_end();
             let Self { dut, pins, .. } = self;
             for rank in 0..all {
                 if dut.get(pins.host_answer, rank) == 1 {
-                    let at = reading[rank].pop_front().expect("a read under way");
+                    let at = reading[rank].pop_front().expect("a read in flight");
                     each(rank, at, dut.get(pins.host_data_out, rank) as u32);
                 }
                 let goes = next[rank] < end && dut.get(pins.host_ready, rank) == 1;
@@ -642,7 +648,7 @@ impl Cluster {
         self.moved = self.dut.cycle();
     }
 
-    /// Writes words that stand for nothing.
+    /// Writes random words.
     fn scribble(&mut self, first: usize, end: usize) {
         for memory in &mut self.memory {
             self.rng.fill(&mut memory[first..end]);
@@ -650,7 +656,7 @@ impl Cluster {
         self.host(first, end, true, |_, _, _| ());
     }
 
-    /// Compares memories with what they should be; `free` are words that may have become anything.
+    /// Compares memories with their expected contents. Words in `free` may have any value.
     fn check(&mut self, first: usize, end: usize, free: &[(usize, usize, usize)], what: &str) {
         let mut found = vec![Vec::with_capacity(end - first); self.shape.all()];
         self.host(first, end, false, |rank, _, value| found[rank].push(value));
@@ -671,11 +677,11 @@ impl Cluster {
         }
     }
 
-    // ------------------------------------------------------------------------------- programs
+    // Programs.
 
-    /// Writes the rows of communicators, two at a time, and waits until they are there. Each
-    /// communicator has another key than the row's last one. A board's ranks share a bus, which is
-    /// slower than this: the table has room for the writes of one row.
+    /// Writes the rows of communicators, two at a time, and waits until they are valid. Each
+    /// communicator gets another key than the previous communicator of the row. A board's ranks
+    /// share a bus that is slower than this bench: the table has space for the writes of one row.
     fn program(&mut self, communicators: &[Communicator]) {
         for two in communicators.chunks(2) {
             for communicator in two {
@@ -694,7 +700,7 @@ impl Cluster {
         }
     }
 
-    /// The barrier's row: all boards, no members.
+    /// Writes the barrier's row: all boards, no members.
     fn program_sync(&mut self) {
         let ranks = (0..self.shape.all()).collect();
         let communicator = Communicator::new(SYNC, ranks, self.shape.ranks, &mut self.rng);
@@ -712,7 +718,7 @@ impl Cluster {
         while self.writes.iter().any(|writes| !writes.is_empty()) {
             self.tick();
         }
-        // A row in use is taken out of use first, up to two on a board.
+        // A row in use is retired first, up to two rows on a board.
         self.ticks(200);
     }
 
@@ -721,7 +727,7 @@ impl Cluster {
         self.next_id
     }
 
-    /// A plan whose members call it as told; memory from `used` on, by rank.
+    /// A plan with the members' calls as given, and memory from `used` on, by rank.
     fn plan(
         &mut self,
         communicators: &[Communicator],
@@ -782,8 +788,8 @@ impl Cluster {
         })
     }
 
-    /// The writes of a member's command: operands in any order, those left out that hold it
-    /// already.
+    /// The writes of a member's command: operands in random order, without operands that are
+    /// already set.
     fn command(&mut self, context: usize, member: &Member) -> Vec<(u32, u32)> {
         let part = &member.part;
         let mut writes = vec![
@@ -804,7 +810,7 @@ impl Cluster {
         writes
     }
 
-    /// A command that has to be refused, if one can be thought of: what it is refused with.
+    /// A command that must be refused, with its expected status, if one is possible.
     fn bad_command(
         &mut self,
         communicators: &[Communicator],
@@ -846,11 +852,10 @@ impl Cluster {
         Some((member.id, status))
     }
 
-    /// Lets all plans take place, each rank at its own pace and in its own order, and checks how
-    /// they end.
+    /// Executes all plans, each rank at its own pace and in its own order, and checks the results.
     fn run(&mut self, communicators: &[Communicator], plans: &mut [Plan], bad: f64) {
         let all = self.shape.all();
-        // By rank and communicator: what is to be posted, and what has been.
+        // By rank and communicator: calls to post, and posted calls.
         let mut waiting = vec![vec![VecDeque::new(); communicators.len()]; all];
         for (index, plan) in plans.iter().enumerate() {
             for (place, member) in plan.members.iter().enumerate() {
@@ -888,7 +893,7 @@ impl Cluster {
                 let member = plans[index].members[place].clone();
                 let writes = self.command(communicators[c].context, &member);
                 self.writes[rank].extend(writes);
-                until[rank] = cycle + self.rng.random_range(0..=self.weather.late);
+                until[rank] = cycle + self.rng.random_range(0..=self.disturbances.late);
             }
             self.tick();
             for ended in std::mem::take(&mut self.ended) {
@@ -907,8 +912,8 @@ impl Cluster {
         }
     }
 
-    /// Whether it is the end of a collective that a reset may have cancelled.
-    fn cancelled(&mut self, ended: Ended) -> bool {
+    /// Returns whether the completion belongs to a collective that a reset may have cancelled.
+    fn cancelled(&mut self, ended: Completion) -> bool {
         let Some(end) = self.cancels.get_mut(&(ended.rank, ended.id)) else {
             return false;
         };
@@ -919,13 +924,13 @@ impl Cluster {
         true
     }
 
-    /// One member's end.
+    /// Processes a member's completion.
     fn end(
         &self,
         communicators: &[Communicator],
         plans: &mut [Plan],
         busy: &mut [Vec<Option<usize>>],
-        ended: Ended,
+        ended: Completion,
     ) {
         let found = busy[ended.rank].iter_mut().find(|index| {
             index.is_some_and(|index| {
@@ -936,7 +941,7 @@ impl Cluster {
             })
         });
         let Some(index) = found.and_then(Option::take) else {
-            panic!("nobody waits for {ended:?}");
+            panic!("no call expects {ended:?}");
         };
         let plan = &mut plans[index];
         let context = communicators[plan.communicator].context;
@@ -960,7 +965,7 @@ impl Cluster {
         }
     }
 
-    /// After all plans: puts what they should have written into the model's memories, and compares.
+    /// After all plans: writes the expected results into the model's memories, and compares.
     fn compare(&mut self, plans: &[Plan], end: usize) {
         let mut free = Vec::new();
         for plan in plans {
@@ -991,7 +996,7 @@ impl Cluster {
         self.check(0, end, &free, &what.join("\n"));
     }
 
-    /// Plans for one round of a random program, and how much memory they take.
+    /// Plans for one round of a random program, and the memory that they use.
     fn random_plans(
         &mut self,
         communicators: &[Communicator],
@@ -1005,7 +1010,7 @@ impl Cluster {
             let c = self.rng.random_range(0..communicators.len());
             let n = communicators[c].ranks.len();
             let differ = self.rng.random_bool(wrong);
-            // Those who disagree end for sure where the windows hold the whole message.
+            // Mismatching members always complete if the windows hold the whole message.
             let words = match differ {
                 true => words.min(self.shape.unpaid() * self.shape.phit_w as usize / 32),
                 false => words,
@@ -1017,7 +1022,7 @@ impl Cluster {
             }
             drafts.push((c, calls));
         }
-        // First what lies about, then what is given.
+        // First random contents around the ranges, then the source data.
         let scribbled = NODE_WORDS.min(drafts.len() * (words + 40) * 4);
         self.scribble_model(scribbled);
         let plans: Vec<Plan> = drafts
@@ -1035,7 +1040,7 @@ impl Cluster {
         }
     }
 
-    /// Some members call something else.
+    /// Lets some members make another call.
     fn spoil(&mut self, calls: &mut [Call], words: usize) {
         for _ in 0..self.rng.random_range(1..3) {
             let members = calls.len();
@@ -1048,7 +1053,7 @@ impl Cluster {
                 2 => call.root = other.root,
                 3 => {
                     call.datatype = match call.datatype {
-                        // A type of the same width, and then any.
+                        // A type of the same width first, then any type.
                         Datatype::F64 => Datatype::I64,
                         Datatype::U32 => Datatype::F32,
                         _ => Datatype::U32,
@@ -1063,13 +1068,13 @@ impl Cluster {
                 }
                 _ => call.collective = other.collective,
             }
-            // Blocks of all must fit still.
+            // All blocks must still fit.
             call.count = call.count.min(words / members / 2);
         }
     }
 
-    /// Waits until nothing is under way. What is owed at a collective's end sets out a cycle after
-    /// it, so one quiet cycle is not enough.
+    /// Waits until nothing is in flight. Credits outstanding at a collective's end leave a cycle
+    /// later, so one quiet cycle is not enough.
     fn quiet(&mut self) {
         let mut calm = 0;
         while calm < 4 {
@@ -1094,8 +1099,8 @@ impl Cluster {
         Communicator::new(context, ranks, self.shape.ranks, &mut self.rng)
     }
 
-    /// New communicators in some of the rows; the first stays. Rows of the others are freed, or
-    /// written anew as they are.
+    /// Replaces the communicators of some rows. The first communicator stays. Other rows are freed,
+    /// or written again with the same communicator.
     fn renew(&mut self, communicators: &mut Vec<Communicator>) {
         let Shape { boards, ranks, .. } = self.shape;
         let mut contexts: Vec<usize> = (1..SYNC).collect();
@@ -1132,7 +1137,7 @@ const BARRIER: Call = Call {
     halving: false,
 };
 
-/// Random programs: any communicators, any calls, in any order, in any weather.
+/// Random programs: any communicators, any calls, in any order, with any disturbances.
 fn random(shape: Shape, bench: &'static str, epochs: u64) {
     let mut cluster = Cluster::new(shape, bench);
     cluster.program_sync();
@@ -1140,12 +1145,12 @@ fn random(shape: Shape, bench: &'static str, epochs: u64) {
     cluster.program(&communicators.clone());
     let mut counts = BTreeMap::new();
     for epoch in 0..soak(epochs) {
-        cluster.weather = CALM;
+        cluster.disturbances = NONE;
         cluster.renew(&mut communicators);
         for round in 0..4 {
-            cluster.weather = *[CALM, WINDY, WINDY, STORM]
+            cluster.disturbances = *[NONE, SOME, SOME, MANY_DISTURBANCES]
                 .choose(&mut *cluster.rng)
-                .unwrap_or(&CALM);
+                .unwrap_or(&NONE);
             let delay = [1, 5, 5, 30][cluster.rng.random_range(0..4)];
             cluster.dut.delay = delay;
             cluster.rounds.wanted += 2;
@@ -1164,7 +1169,7 @@ fn random(shape: Shape, bench: &'static str, epochs: u64) {
                     .or_insert(0u32) += 1;
             }
         }
-        // Before rows are written anew, all meet.
+        // All ranks meet before rows are rewritten.
         let world = communicators[..1].to_vec();
         let calls = vec![BARRIER; world[0].ranks.len()];
         let mut used = vec![MARGIN; shape.all()];
@@ -1173,7 +1178,7 @@ fn random(shape: Shape, bench: &'static str, epochs: u64) {
             .into_iter()
             .collect();
         cluster.run(&world, &mut barrier, 0.0);
-        // What is paid back at a collective's end may still be under way.
+        // Credits of a collective's end may still be in flight.
         cluster.quiet();
         if epoch % 8 == 7 {
             cluster.check(0, NODE_WORDS, &[], "all of memory");
@@ -1247,18 +1252,16 @@ fn collective_random_wide() {
     }
 }
 
-// ------------------------------------------------------------------------------------------------
-// One thing at a time
-// ------------------------------------------------------------------------------------------------
+// Individual properties
 
 impl Cluster {
-    /// A communicator of the first rank of each of some boards, labels in the order given.
+    /// A communicator of the first rank of each given board, with labels in the given order.
     fn first_ranks(&self, context: usize, boards: &[usize]) -> Communicator {
         Communicator::in_order(context, boards.to_vec(), self.shape.ranks)
     }
 
-    /// Lets a call take place in which all members write C_GO in the same cycle; gives the cycles
-    /// from there to each member's end, and checks the data.
+    /// Executes a call whose members write C_GO in the same cycle. Returns the cycles from C_GO to
+    /// each member's completion, and checks the data.
     fn timed(&mut self, group: &Communicator, call: Call) -> Vec<u64> {
         let groups = [group.clone()];
         let mut used = vec![MARGIN; self.shape.all()];
@@ -1310,7 +1313,7 @@ impl Cluster {
             .collect()
     }
 
-    /// By board: phits sent so far, over all stages.
+    /// By board: number of phits sent so far, over all stages.
     fn sent(&self) -> Vec<u64> {
         let by_board = self.dut.sent.chunks(self.shape.stages);
         by_board.map(|stages| stages.iter().sum()).collect()
@@ -1326,18 +1329,18 @@ const SUM: Call = Call {
     halving: false,
 };
 
-/// The same of integers, which all shapes have a unit for.
+/// A sum of integers, which the units of all shapes implement.
 const SUM_I64: Call = Call {
     datatype: Datatype::I64,
     ..SUM
 };
 
-/// Cycles from the write of C_GO, which all members write at once, to each member's completion, by
-/// the budget of the unit's document. `late` are the cycles by which the first member's signature
-/// sets out later than the others'.
+/// Expected cycles from C_GO, which all members write in the same cycle, to each member's
+/// completion, by the budget of the unit's document. `late` is the delay of the first member's
+/// signature in cycles.
 fn latency(boards: usize, delay: u64, late: u64) -> Vec<u64> {
-    // Through a stage alone, or where the partner's phit is there already; from port to window and
-    // through; from the end on one board to that on the board folded onto it.
+    // Through a stage alone, or with the partner's phit present; from port to window and through;
+    // from the end on one board to the end on the board folded onto it.
     let (through, exchange, back) = (9, 11 + delay, 5 + delay);
     let alone = 14;
     let mut at = vec![0; boards];
@@ -1375,7 +1378,7 @@ fn latency(boards: usize, delay: u64, late: u64) -> Vec<u64> {
         .collect()
 }
 
-/// Cycles from C_GO to the completion on offer, exactly, with a network of known delay.
+/// Exact cycles from C_GO to the offered completion, with a network of known delay.
 #[test]
 fn collective_latency() {
     let mut cluster = Cluster::new(FIVE, "collective_latency");
@@ -1406,7 +1409,7 @@ fn collective_latency() {
                     _ => Call { collective, ..SUM },
                 };
                 let cycles = cluster.timed(group, call);
-                // The root of a bcast lets its copies go before its signature.
+                // The root of a bcast sends its copies before its signature.
                 let late = if collective == Collective::Bcast {
                     6
                 } else {
@@ -1418,7 +1421,7 @@ fn collective_latency() {
                     let stages = u64::from(boards.ilog2());
                     assert_eq!(cycles, vec![14 + stages * (11 + delay); boards], "{what}");
                 }
-                // On the port: data a cycle before the signature.
+                // On the port: data one cycle before the signature.
                 let first = 10 - u64::from(collective == Collective::Allreduce);
                 assert_eq!(cluster.first_phit, (boards > 1).then_some(first), "{what}");
             }
@@ -1426,8 +1429,8 @@ fn collective_latency() {
     }
 }
 
-/// An allreduce of one phit by two boards, whose phits take five cycles; board 1 posts it six
-/// cycles later.
+/// An allreduce of one phit by two boards over a network with a delay of five cycles. Board 1 posts
+/// six cycles later.
 #[test]
 fn collective_waves() {
     let mut cluster = Cluster::new(FIVE, "collective_waves");
@@ -1475,7 +1478,7 @@ fn collective_waves() {
     waves.check();
 }
 
-/// Short for a phit's kind: data to be combined, copy, signature, credit.
+/// Abbreviation of a phit's kind: data to be combined, copy, signature, credit.
 fn kind(header: u32) -> &'static str {
     match PhitKind::from_bits(net_high::KIND.get(header)) {
         Some(PhitKind::Combine) => "C",
@@ -1486,13 +1489,13 @@ fn kind(header: u32) -> &'static str {
     }
 }
 
-/// A phit per cycle in the steady state, over links of the longest delay, in the first row and the
-/// last: what `more` phits of data add to a collective is their number, and what the credits paid
-/// on the same port take.
+/// One phit per cycle in the steady state, over links of maximum delay, in the first row and in the
+/// last row: `more` additional phits of data add their number of cycles, and the cycles of the
+/// credits on the same port.
 fn rate(shape: Shape, bench: &'static str, groups: &[&[usize]]) {
     let mut cluster = Cluster::new(shape, bench);
     let phit = shape.phit_w as usize / 32;
-    // Both beyond half a window; the longer one nearly fills node memory.
+    // Both messages exceed half a window. The longer one nearly fills node memory.
     let (few, many) = (300, 1000usize);
     let batch = shape.window / 4;
     let more = (many - few) as u64;
@@ -1513,7 +1516,7 @@ fn rate(shape: Shape, bench: &'static str, groups: &[&[usize]]) {
                     cluster.timed(&group, call).into_iter().max().unwrap_or(0)
                 };
                 let cycles = time(many) - time(few);
-                // A bcast's root pays no credits, and whoever passes its phits on sends nothing
+                // A bcast's root pays no credits, and a board that forwards its phits sends nothing
                 // else.
                 let most = match collective {
                     Collective::Bcast => more,
@@ -1536,7 +1539,7 @@ fn collective_rate() {
     rate(REAL, "collective_rate", &groups);
 }
 
-/// The same where memory takes 7 and 64 cycles.
+/// The same rate with memory latencies of 7 and 64 cycles.
 #[test]
 fn collective_rate_late() {
     for shape in [LATE, LATEST] {
@@ -1544,7 +1547,7 @@ fn collective_rate_late() {
     }
 }
 
-/// Eight communicators share a board's ports: together they send a phit per cycle, and all end at
+/// Eight communicators share a board's ports: together they send one phit per cycle, and all end at
 /// about the same time.
 #[test]
 fn collective_shares() {
@@ -1590,8 +1593,8 @@ fn collective_shares() {
     cluster.compare(&plans, NODE_WORDS);
 }
 
-/// Each phit of data is paid back, at the latest at the end: the phits sent are as many as they
-/// should be, and nothing is owed.
+/// Each data phit is paid back, at the end of the collective at the latest. The number of sent
+/// phits is exact, and no credit is outstanding.
 #[test]
 fn collective_credits() {
     let mut cluster = Cluster::new(REAL, "collective_credits");
@@ -1603,15 +1606,15 @@ fn collective_credits() {
         cluster.timed(&group, Call { count, ..SUM_I64 });
         cluster.ticks(60);
         for (board, (after, before)) in cluster.sent().iter().zip(before).enumerate().take(2) {
-            // Data, a signature, what is paid back.
+            // Data, a signature, credits.
             let sent = after - before;
             assert_eq!(sent, phits + 1 + credits, "board {board}, {count} elements");
         }
     }
 }
 
-/// Messages of so many words, more than a window has room for: one by one in some rows, and those
-/// of eight communicators side by side over slow links.
+/// Messages of `words` words, longer than a window: one at a time in some rows, and those of eight
+/// communicators concurrently over slow links.
 fn windows(shape: Shape, bench: &'static str, words: usize) {
     let mut cluster = Cluster::new(shape, bench);
     let mut groups: Vec<Communicator> = [0, 1, 12, 30]
@@ -1622,7 +1625,7 @@ fn windows(shape: Shape, bench: &'static str, words: usize) {
     for group in &groups {
         for &collective in Collective::ALL {
             let whole = matches!(collective, Collective::Allreduce | Collective::Bcast);
-            // Source and destination of the others do not fit into node memory.
+            // Source and destination of the other collectives do not fit into node memory.
             if words > NODE_WORDS / 3 && !whole {
                 continue;
             }
@@ -1654,7 +1657,7 @@ fn windows(shape: Shape, bench: &'static str, words: usize) {
     cluster.program(&groups[4..]);
     cluster.dut.delay = 120;
     for _ in 0..soak(4) {
-        cluster.weather = *[CALM, WINDY].choose(&mut *cluster.rng).unwrap_or(&CALM);
+        cluster.disturbances = *[NONE, SOME].choose(&mut *cluster.rng).unwrap_or(&NONE);
         let mut used = vec![MARGIN; cluster.shape.all()];
         let mut plans = Vec::new();
         for c in (0..3).flat_map(|_| 0..groups.len()) {
@@ -1682,16 +1685,15 @@ fn collective_windows() {
     windows(REAL, "collective_windows", 6000);
 }
 
-/// Ports that can seldom send: copies that pass through a board wait there, and signatures behind
-/// them.
+/// Ports that rarely send: forwarded copies wait at a board, and signatures behind them.
 #[test]
 fn collective_stalled() {
     let mut cluster = Cluster::new(FIVE, "collective_stalled");
     let group = cluster.first_ranks(0, &[1, 4, 0, 2]);
     cluster.program(std::slice::from_ref(&group));
-    cluster.weather = Weather {
+    cluster.disturbances = Disturbances {
         stall: 0.85,
-        ..CALM
+        ..NONE
     };
     for round in 0..soak(12) {
         for collective in [Collective::Bcast, Collective::Allgather, Collective::Gather] {
@@ -1707,9 +1709,9 @@ fn collective_stalled() {
 }
 
 impl Cluster {
-    /// One collective after another in the same row, where the port of one stage of the board of
-    /// `who` is closed, and another communicator's phits wait there, when that member posts the
-    /// first one. Gives whether it has ended the first one before any phit of it left by that port.
+    /// Consecutive collectives in one row. When member `who` posts the first one, the port of one
+    /// stage of its board is closed and another communicator's phits wait there. Returns whether
+    /// the member has completed the first collective before any of its phits left by that port.
     fn after(
         &mut self,
         groups: &[Communicator],
@@ -1755,7 +1757,7 @@ impl Cluster {
         early
     }
 
-    /// A cycle; who ends the first of three plans posts the last.
+    /// One cycle. A member that completes the first of three plans posts the last.
     fn step(
         &mut self,
         groups: &[Communicator],
@@ -1790,8 +1792,9 @@ impl Cluster {
     }
 }
 
-/// A board that has ended a collective may begin the next one while its last phits of the first one
-/// wait at a port behind those of another communicator. None of the next one may overtake them.
+/// A board that has completed a collective may begin the next one while its last phits of the first
+/// wait at a port behind those of another communicator. No phit of the next collective may overtake
+/// them.
 #[test]
 fn collective_next() {
     let mut cluster = Cluster::new(FIVE, "collective_next");
@@ -1845,10 +1848,10 @@ fn collective_next() {
     }
 }
 
-/// A rank is reset while it and other ranks of its board post and end collectives. Waiting
-/// collectives of its communicator are cancelled, each ends once, also one that is posted in the
-/// last cycles of the reset. Collectives of another communicator end well. Afterwards all ranks go
-/// on.
+/// A rank is reset while this rank and other ranks of its board post and complete collectives.
+/// Waiting collectives of its communicator are cancelled. Each collective completes once, even one
+/// posted in the last cycles of the reset. Collectives of another communicator succeed. Afterwards
+/// all ranks continue.
 #[test]
 fn collective_lost() {
     const ORPHANED: u64 = 1;
@@ -1866,7 +1869,7 @@ fn collective_lost() {
             cluster.rng.random_range(0..60),
             cluster.rng.random_range(8..20),
         );
-        // Some cycles after the pulse the reset ends.
+        // The reset ends some cycles after the pulse.
         let over = drains + pulse + cluster.rng.random_range(4..8);
         let mut posts = Vec::new();
         for c in 0..groups.len() {
@@ -1878,8 +1881,8 @@ fn collective_lost() {
             let calls = vec![call; groups[c].ranks.len()];
             let plan = cluster.plan(&groups, c, &calls, &mut used).expect("room");
             for member in plan.members {
-                // The rank that is reset posts at any time before the end of its reset, often
-                // shortly before.
+                // The reset rank posts at any time before the end of its reset, often shortly
+                // before.
                 let at = match (member.rank == lost, cluster.rng.random_bool(0.7)) {
                     (true, true) => over - cluster.rng.random_range(8..12),
                     (true, false) => cluster.rng.random_range(0..over),
@@ -1895,7 +1898,7 @@ fn collective_lost() {
                 let writes = cluster.command(groups[*c].context, member);
                 cluster.writes[member.rank].extend(writes);
             }
-            // The next holder of the rank does not go on with a half command.
+            // The next owner of the rank must not continue an incomplete command.
             if cycle == over {
                 cluster.writes[lost].clear();
                 cluster.operands[lost].clear();
@@ -1922,7 +1925,7 @@ fn collective_lost() {
         for (_, c, member) in &posts {
             let status = ended.get(&(member.rank, member.id)).copied();
             match status {
-                // The next holder is to find no collective of the last one.
+                // The next owner must not find a collective of the previous owner.
                 None if member.rank == lost => {
                     assert!(
                         !cluster.went.contains_key(&(lost, member.id)),
@@ -1944,15 +1947,15 @@ fn collective_lost() {
 }
 
 /// Ranks are reset while their collective waits for members on other boards that never post it, or
-/// in the middle of one. Each reset ends soon, with all that the rank has posted. A communicator of
-/// other ranks goes on in the meantime. A new communicator in the same row gets right results, also
-/// while phits of the old one are still on their way.
+/// during a collective. Each reset ends soon, with all commands that the rank has posted. A
+/// communicator of other ranks continues in the meantime. A new communicator in the same row
+/// computes correct results, even while phits of the old communicator are in flight.
 fn retired(shape: Shape, bench: &'static str, epochs: u64) {
     let mut cluster = Cluster::new(shape, bench);
     cluster.program_sync();
     let (mut longest, mut ended, mut beside, mut anew) = (0, 0, 0, 0);
     for _ in 0..soak(epochs) {
-        cluster.weather = CALM;
+        cluster.disturbances = NONE;
         let old = Communicator::random(3, shape.boards, shape.ranks, &mut cluster.rng);
         if old.boards.len() < 2 {
             continue;
@@ -1965,7 +1968,7 @@ fn retired(shape: Shape, bench: &'static str, epochs: u64) {
             groups.push(Communicator::new(9, rest, shape.ranks, &mut cluster.rng));
         }
         cluster.program(&groups);
-        cluster.weather = *[CALM, WINDY].choose(&mut *cluster.rng).unwrap_or(&CALM);
+        cluster.disturbances = *[NONE, SOME].choose(&mut *cluster.rng).unwrap_or(&NONE);
         cluster.dut.delay = [1, 5, 30][cluster.rng.random_range(0..3)];
         cluster.rounds.wanted += 2;
         let words = [40, 300, 1500][cluster.rng.random_range(0..3)];
@@ -1985,7 +1988,7 @@ fn retired(shape: Shape, bench: &'static str, epochs: u64) {
         }
         let end = used.iter().max().copied().unwrap_or(0) + MARGIN;
         cluster.host(0, end, true, |_, _, _| ());
-        // Some boards never post, if not all do and are reset in the middle.
+        // Some boards never post, unless all boards post and are reset during the collective.
         let boards = &groups[0].boards;
         let mut missing = boards.clone();
         missing.shuffle(&mut *cluster.rng);
@@ -1995,7 +1998,7 @@ fn retired(shape: Shape, bench: &'static str, epochs: u64) {
         });
         let now = cluster.dut.cycle();
         let (mut resets, mut left) = (Vec::new(), Vec::new());
-        // While phits are on their way, or when all wait.
+        // While phits are in flight, or when all boards wait.
         let soon = [12..80, 100..1500][cluster.rng.random_range(0..2)].clone();
         let spared = cluster.rng.random_bool(0.3).then(|| boards[0]);
         for member in &lost.members {
@@ -2006,7 +2009,7 @@ fn retired(shape: Shape, bench: &'static str, epochs: u64) {
             cluster.writes[member.rank].extend(writes);
             cluster.cancels.insert((member.rank, member.id), None);
             let begin = now + cluster.rng.random_range(soon.clone());
-            // What is not reset ends when its row is written anew.
+            // Collectives of ranks that are not reset end when their row is rewritten.
             if spared == Some(member.rank / shape.ranks) {
                 left.push(member);
             } else {
@@ -2014,7 +2017,7 @@ fn retired(shape: Shape, bench: &'static str, epochs: u64) {
                 cluster.resets.push((begin, member.rank, true));
             }
         }
-        // Phits of the old communicator that come late.
+        // Late phits of the old communicator.
         for lane in 0..shape.boards * shape.boards {
             if cluster.rng.random_bool(0.3) {
                 cluster.held_until[lane] = now + cluster.rng.random_range(0..4000);
@@ -2026,7 +2029,7 @@ fn retired(shape: Shape, bench: &'static str, epochs: u64) {
         while cluster.dut.cycle() < last + 1000 {
             cluster.tick();
             for end in std::mem::take(&mut cluster.ended) {
-                assert!(cluster.cancelled(end), "nobody waits for {end:?}");
+                assert!(cluster.cancelled(end), "no call expects {end:?}");
             }
         }
         for (member, begin) in resets {
@@ -2046,7 +2049,7 @@ fn retired(shape: Shape, bench: &'static str, epochs: u64) {
             cluster.compare(&plans, end);
         }
         let next = Communicator::random(3, shape.boards, shape.ranks, &mut cluster.rng);
-        cluster.weather = CALM;
+        cluster.disturbances = NONE;
         cluster.program(std::slice::from_ref(&next));
         for member in left {
             let is_written = next.boards.contains(&(member.rank / shape.ranks));
@@ -2056,19 +2059,19 @@ fn retired(shape: Shape, bench: &'static str, epochs: u64) {
                 cluster.dut.set(cluster.pins.cancel, member.rank, 0);
             }
             for end in std::mem::take(&mut cluster.ended) {
-                assert!(cluster.cancelled(end), "nobody waits for {end:?}");
+                assert!(cluster.cancelled(end), "no call expects {end:?}");
             }
             let end = cluster.cancels.remove(&(member.rank, member.id));
             assert!(
                 matches!(end, Some(Some(_))),
-                "{member:?} has not ended, written anew: {is_written}"
+                "{member:?} has not ended, rewritten: {is_written}"
             );
             anew += u32::from(is_written);
         }
         if board_goes_on {
             cluster.compare(&plans, end);
         }
-        cluster.weather = *[CALM, WINDY].choose(&mut *cluster.rng).unwrap_or(&CALM);
+        cluster.disturbances = *[NONE, SOME].choose(&mut *cluster.rng).unwrap_or(&NONE);
         let groups = [next];
         let (mut plans, end) = cluster.random_plans(&groups, 4, 200, 0.1);
         cluster.run(&groups, &mut plans, 0.0);
@@ -2097,7 +2100,7 @@ fn collective_retired_many() {
     retired(MANY, "collective_retired_many", 80);
 }
 
-/// Recursive halving with the middle at all words of a phit.
+/// Recursive halving with the middle at each word of a phit.
 #[test]
 fn collective_halving() {
     let mut cluster = Cluster::new(FIVE, "collective_halving");
@@ -2118,7 +2121,7 @@ fn collective_halving() {
     }
 }
 
-/// Both collectives whose messages are read in parts, of about so many words.
+/// Both collectives with messages that are read in parts, of about `words` words.
 fn divided(shape: Shape, group: &Communicator, words: usize, rng: &mut Random) -> Call {
     let collective = [Collective::ReduceScatter, Collective::Scatter];
     let wide = if shape.lean {
@@ -2139,11 +2142,11 @@ fn divided(shape: Shape, group: &Communicator, words: usize, rng: &mut Random) -
     }
 }
 
-/// Calls one by one, calls side by side, calls that differ: how often.
+/// Numbers of rounds: calls one at a time, concurrent calls, mismatching calls.
 const ROUNDS: [u64; 3] = [16, 8, 12];
 
-/// Messages that are read in parts: ends at any word, up to and beyond several chunks of each size,
-/// which are a quarter of a window; any root; one by one, and side by side; in any weather.
+/// Messages that are read in parts: ends at any word, up to and beyond several chunks of each size
+/// (a quarter of a window), with any root, one at a time and concurrently, with any disturbances.
 fn parts(
     shape: Shape,
     bench: &'static str,
@@ -2160,13 +2163,14 @@ fn parts(
     cluster.program(&groups);
     let phit = shape.phit_w as usize / 32;
     let any_weather = |cluster: &mut Cluster| {
-        cluster.weather = *[CALM, CALM, WINDY, STORM]
+        cluster.disturbances = *[NONE, NONE, SOME, MANY_DISTURBANCES]
             .choose(&mut *cluster.rng)
-            .unwrap_or(&CALM);
+            .unwrap_or(&NONE);
         let delay = [1, 5, 30, 120][cluster.rng.random_range(0..4)];
         cluster.dut.delay = delay;
     };
-    // Words of both halves about some chunks, or fewer; what the members give and keep has to fit.
+    // Words of both halves around some chunks, or fewer. Source and destination of each member must
+    // fit.
     let any_call = |cluster: &mut Cluster, group: &Communicator| {
         let chunk = shape.window / 4 * phit;
         let each = NODE_WORDS / shape.ranks.min(2) - 200;
@@ -2201,8 +2205,7 @@ fn parts(
         cluster.run(&groups, &mut plans, 0.0);
         cluster.compare(&plans, end);
     }
-    // Members that disagree, with messages that windows hold; the next collective is as if nothing
-    // had been.
+    // Mismatching members, with messages that windows hold. The next collective is not affected.
     for (c, group) in groups.iter().enumerate() {
         for _ in 0..soak(rounds[2]) {
             any_weather(&mut cluster);
@@ -2244,7 +2247,7 @@ fn collective_parts_five() {
         (30, &[0, 4], &[0], false),
         (3, &[0, 4, 2, 1], &[0], true),
         (20, &[1, 2, 4, 3], &[0], true),
-        // No power of two, so not divided.
+        // Not a power of two, so not divided.
         (7, &[1, 3, 2], &[0], false),
     ];
     parts(FIVE, "collective_parts_five", &groups, ROUNDS);
@@ -2264,7 +2267,7 @@ fn collective_parts_many() {
 
 #[test]
 fn collective_parts_eight() {
-    // What takes part in every run is built and over in a minute: short messages, in the smallest
+    // Part of every run, so the build and the run take less than a minute: short messages, smallest
     // windows.
     if full() {
         let groups: [(usize, &[usize], &[usize], bool); 4] = [
@@ -2284,9 +2287,9 @@ fn collective_parts_eight() {
     }
 }
 
-/// Messages that are read in parts of one chunk. Cycles until the last member has ended, exactly:
-/// the signature follows the other half through all stages, or the whole message through the first
-/// one. And phits sent, by all boards together, exactly.
+/// Messages that are read in parts of one chunk. Checks the exact number of cycles until the last
+/// member has completed: the signature follows the other half through all stages, or the whole
+/// message through the first stage. Also checks the exact number of phits sent by all boards.
 #[test]
 fn collective_parts_latency() {
     let mut cluster = Cluster::new(REAL, "collective_parts_latency");
@@ -2311,8 +2314,8 @@ fn collective_parts_latency() {
                     let phits = cluster.sent().iter().sum::<u64>() - before;
                     let (stages, exchange) = (u64::from(boards.len().ilog2()), 11 + delay);
                     let half = half as u64;
-                    // A signature of each board in each stage; what arrives in a stage is paid back
-                    // at once.
+                    // A signature of each board in each stage. Phits that arrive in a stage are
+                    // paid back immediately.
                     let all = boards.len() as u64;
                     let data = match collective {
                         Collective::ReduceScatter => (0..stages)
@@ -2325,7 +2328,7 @@ fn collective_parts_latency() {
                         data + all * stages,
                         "{collective:?}, {stages} stages, {half}"
                     );
-                    // Where copies go before a signature, it waits until they have left.
+                    // If copies precede a signature, the signature waits until they have left.
                     let (sent, kept) = match (collective, stages) {
                         (Collective::ReduceScatter, _) => (0, 0),
                         (_, 1) => (6, 13),
@@ -2342,7 +2345,7 @@ fn collective_parts_latency() {
 }
 
 impl Cluster {
-    /// Writes one command, and waits for an end of that id; none for some time is none at all.
+    /// Writes one command and waits for a completion of its id. Returns `None` after `wait` cycles.
     fn command_ends(&mut self, context: usize, member: &Member, wait: u64) -> Option<u64> {
         let writes = self.command(context, member);
         self.writes[member.rank].extend(writes);
@@ -2362,7 +2365,7 @@ impl Cluster {
     }
 }
 
-/// What is refused, and that nothing else is hurt by it.
+/// Refused commands, which must not affect other collectives.
 #[test]
 fn collective_refusals() {
     let mut cluster = Cluster::new(FIVE, "collective_refusals");
@@ -2380,11 +2383,11 @@ fn collective_refusals() {
     };
     for round in 0..4u16 {
         let id = 100 * round;
-        // A rank that is no member, a row that was never written.
+        // A rank that is not a member, a row that was never written.
         assert_eq!(cluster.command_ends(7, &member(3, id), 60), bad);
         assert_eq!(cluster.command_ends(8, &member(1, id + 1), 60), bad);
         assert_eq!(cluster.command_ends(7, &member(1, id + 2), 200), None);
-        // The collective before has not ended.
+        // The previous collective has not ended.
         for again in 3..23 {
             assert_eq!(cluster.command_ends(7, &member(1, id + again), 60), bad);
         }
@@ -2401,7 +2404,7 @@ fn collective_refusals() {
         far.destination = NODE_WORDS;
         far.part.high = 7;
         assert_eq!(cluster.command_ends(7, &far, 60), beyond);
-        // Up to the end of memory is within it.
+        // A range up to the end of memory is valid.
         far.destination = NODE_WORDS - 2;
         far.source = NODE_WORDS - 1;
         far.id += 1;
@@ -2416,7 +2419,7 @@ fn collective_refusals() {
         ends.sort_unstable();
         assert_eq!(ends, [(0, id + 31, 0), (1, id + 2, 0)]);
     }
-    // A row that was freed has no members.
+    // A freed row has no members.
     for rank in [0, 1, 2] {
         cluster.writes[rank].extend([(rank::COMM_ROW, 7), (rank::COMM_SHAPE, 0)]);
     }
@@ -2426,7 +2429,8 @@ fn collective_refusals() {
     }
 }
 
-/// One member calls something else: the status of each difference, the first of several, at all.
+/// One member makes another call: the status of each difference, the first of several differences,
+/// and all members' status.
 #[test]
 fn collective_mismatches() {
     let mut cluster = Cluster::new(FIVE, "collective_mismatches");
@@ -2527,7 +2531,7 @@ fn collective_mismatches() {
             let mut calls = vec![reduce; members];
             calls[who] = other;
             let mut used = vec![MARGIN; cluster.shape.all()];
-            // The next collective of the communicator is as if nothing had been.
+            // The next collective of the communicator is not affected.
             let wrong = cluster.plan(&groups, 0, &calls, &mut used);
             let right = cluster.plan(&groups, 0, &vec![reduce; members], &mut used);
             let mut plans: Vec<Plan> = wrong.into_iter().chain(right).collect();
@@ -2539,8 +2543,9 @@ fn collective_mismatches() {
     }
 }
 
-/// Two members that take each other for the root, or themselves, give a stage data that nobody
-/// meets. It must have room: with messages of as many phits as may be unpaid, all still end.
+/// Two members that each name the other, or each name themselves, as the root give a stage data
+/// without a partner. The stage must have space for this data: messages with the maximum number of
+/// unpaid phits still complete.
 #[test]
 fn collective_mismatches_long() {
     for shape in [FIVE, REAL] {

@@ -1,7 +1,7 @@
-//! What collectives should do: communicators as the library writes them into the table, the ranges
-//! of each collective, the fixed tree of a reduction, and what a mismatch ends with.
+//! Reference model of collectives: communicators as the library writes them into the table, the
+//! ranges of each collective, the fixed tree of a reduction, and the result of a mismatch.
 //!
-//! Nothing here is made the way the hardware makes it: partners come from the pairs of each stage,
+//! The model shares no method with the hardware: partners come from the pairs of each stage,
 //! reductions from the tree, copies from slices.
 
 use alcor_abi::{Algorithm, Collective, Datatype, Operation, Status, rank};
@@ -28,11 +28,9 @@ const ARITHMETIC: [Operation; 4] = [
 ];
 const BITWISE: [Operation; 3] = [Operation::Band, Operation::Bor, Operation::Bxor];
 
-// ------------------------------------------------------------------------------------------------
 // Communicators
-// ------------------------------------------------------------------------------------------------
 
-/// A communicator: a row number, its ranks in order, and its boards by label.
+/// A communicator: its row number, its ranks in order, and its boards by label.
 #[derive(Debug, Clone)]
 pub struct Communicator {
     pub context: usize,
@@ -42,8 +40,9 @@ pub struct Communicator {
 }
 
 impl Communicator {
-    /// Any ranks in any order; the boards get labels in any order, or in that of the ranks, or so
-    /// that these are in the order of Gray codes, which recursive halving wants.
+    /// Creates a communicator with the given ranks in random order. The boards get labels in random
+    /// order, in the order of the ranks, or so that the ranks are in the order of Gray codes, which
+    /// recursive halving requires.
     pub fn new(context: usize, ranks: Vec<usize>, per_board: usize, rng: &mut Random) -> Self {
         let mut boards: Vec<usize> = ranks.iter().map(|rank| rank / per_board).collect();
         boards.sort_unstable();
@@ -61,8 +60,8 @@ impl Communicator {
         communicator
     }
 
-    /// Puts the ranks in the order of their boards' labels, or of the numbers whose Gray codes
-    /// these are.
+    /// Sorts the ranks by the labels of their boards, or by the numbers whose Gray codes are the
+    /// labels.
     fn sort(&mut self, gray: bool) {
         let boards = self.boards.len();
         let number = |rank: &usize| {
@@ -75,9 +74,9 @@ impl Communicator {
         self.ranks = ranks;
     }
 
-    /// Where each board's blocks lie together, in the order of labels or of the numbers whose Gray
-    /// codes these are, and are as many: how they are halved. Where the boards are no power of two,
-    /// halving does not take place, whatever is said.
+    /// Returns the method of halving. Halving requires that each board's blocks are contiguous, in
+    /// order of labels or of the numbers whose Gray codes are the labels, and that all boards have
+    /// equally many. Halving also requires that the number of boards is a power of two.
     fn halving(&self) -> Option<Algorithm> {
         let (ranks, boards) = (self.ranks.len(), self.boards.len());
         let lies = |label: fn(usize) -> usize| {
@@ -94,7 +93,7 @@ impl Communicator {
         }
     }
 
-    /// These ranks, one a board, labels in the same order.
+    /// One rank on each of the given boards, with labels in the same order.
     pub fn in_order(context: usize, boards: Vec<usize>, per_board: usize) -> Self {
         let ranks = boards.iter().map(|board| board * per_board).collect();
         Self {
@@ -105,8 +104,8 @@ impl Communicator {
         }
     }
 
-    /// Ranks of these boards, labels in the same order, or Gray-coded: of each board those with
-    /// these numbers.
+    /// Ranks with the given numbers on each of the given boards, with labels in the same order or
+    /// Gray-coded.
     pub fn blocks(
         context: usize,
         boards: Vec<usize>,
@@ -128,7 +127,7 @@ impl Communicator {
         communicator
     }
 
-    /// A random one over all boards of a cluster.
+    /// A random communicator over all boards of a cluster.
     pub fn random(context: usize, boards: usize, per_board: usize, rng: &mut Random) -> Self {
         let mut ranks: Vec<usize> = (0..boards * per_board).collect();
         ranks.shuffle(&mut **rng);
@@ -158,7 +157,7 @@ impl Communicator {
             .unwrap_or(0)
     }
 
-    /// The writes that make the row on the board with this label.
+    /// Register writes that create the row on the board with this label.
     pub fn row(&self, label: usize, rng: &mut Random) -> Vec<(u32, u32)> {
         let members = self.members(label);
         let mut writes = vec![(rank::COMM_ROW, self.context as u32)];
@@ -166,7 +165,7 @@ impl Communicator {
             let Some(partner) = partner else {
                 continue;
             };
-            // Any rank of the partner's board will do, also one that is no member.
+            // Any rank of the partner's board is valid, even one that is not a member.
             let on_board = self.boards[partner] * self.per_board;
             let rank = on_board + rng.random_range(0..self.per_board);
             writes.push((rank::COMM_PARTNER + 4 * stage as u32, rank as u32));
@@ -180,9 +179,9 @@ impl Communicator {
     }
 }
 
-/// By stage: whom a label of `n` exchanges with. A fold has the pairs of the tree; in the stages
-/// after it all that are left exchange, so the labels beyond the tree's pairs meet at the same
-/// distance.
+/// For each stage, the partner of a label among `n` labels. A fold has the pairs of the tree. In
+/// the stages after the fold, all remaining labels exchange, so labels beyond the tree's pairs
+/// exchange at the same distance.
 fn partners(n: usize, label: usize) -> Vec<Option<usize>> {
     let mut left = n;
     let partner = |pairs: Vec<(usize, usize)>| {
@@ -197,11 +196,9 @@ fn partners(n: usize, label: usize) -> Vec<Option<usize>> {
     pairs(n).into_iter().map(partner).collect()
 }
 
-// ------------------------------------------------------------------------------------------------
 // Arithmetic
-// ------------------------------------------------------------------------------------------------
 
-/// Words of an element.
+/// Number of words of an element.
 pub fn width(datatype: Datatype) -> usize {
     match datatype {
         Datatype::F64 | Datatype::I64 | Datatype::U64 => 2,
@@ -224,8 +221,8 @@ pub fn combine(operation: Operation, datatype: Datatype, a: &[u32], b: &[u32]) -
     result
 }
 
-/// A number of a type, as words: mostly of a like size, so that rounding shows the order, now and
-/// then a special one.
+/// A random element as words. Most elements have similar magnitude, so that rounding depends on the
+/// order. Some are special values.
 fn element(datatype: Datatype, rng: &mut Random) -> Vec<u32> {
     let special = rng.random_bool(0.05);
     let value = rng.random_range(-1.0e6..1.0e6) * 10f64.powi(rng.random_range(-4..4));
@@ -272,26 +269,24 @@ fn element(datatype: Datatype, rng: &mut Random) -> Vec<u32> {
     }
 }
 
-// ------------------------------------------------------------------------------------------------
 // Calls
-// ------------------------------------------------------------------------------------------------
 
-/// A collective as one member calls it.
+/// A collective as called by one member.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Call {
     pub collective: Collective,
     pub operation: Operation,
     pub datatype: Datatype,
-    /// Elements of a block.
+    /// Number of elements of a block.
     pub count: usize,
-    /// The root's place in the communicator.
+    /// Position of the root in the communicator.
     pub root: usize,
-    /// A reduce_scatter by recursive halving, or a scatter by halves, where the communicator lets
+    /// Whether to use recursive halving for reduce_scatter or scatter, if the communicator permits
     /// it.
     pub halving: bool,
 }
 
-/// What a member says with its command.
+/// A member's operands.
 #[derive(Debug, Clone, Default)]
 pub struct Part {
     pub first: usize,
@@ -303,7 +298,7 @@ pub struct Part {
 }
 
 impl Call {
-    /// Any call, of up to about `words` words in all.
+    /// A random call with about `words` words in total.
     pub fn random(members: usize, words: usize, rng: &mut Random) -> Self {
         let collective = *Collective::ALL
             .choose(&mut **rng)
@@ -343,7 +338,7 @@ impl Call {
         matches!(self.collective, Reduce | Bcast | Scatter | Gather)
     }
 
-    /// C_WHAT.
+    /// Value of C_WHAT.
     pub fn what(self, communicator: &Communicator) -> u32 {
         let halving = match self.collective {
             Collective::ReduceScatter | Collective::Scatter if self.halving => {
@@ -372,7 +367,7 @@ impl Call {
         what
     }
 
-    /// What the member at place `me` gives and keeps.
+    /// Source and destination of the member at position `me`.
     pub fn part(self, communicator: &Communicator, me: usize) -> Part {
         let n = self.count * width(self.datatype);
         let all = n * communicator.ranks.len();
@@ -399,7 +394,7 @@ impl Call {
         }
     }
 
-    /// Data for the words that a member gives.
+    /// Data for the words that a member contributes.
     pub fn data(self, words: usize, rng: &mut Random) -> Vec<u32> {
         let mut data = Vec::with_capacity(words + 1);
         while data.len() < words {
@@ -409,7 +404,7 @@ impl Call {
         data
     }
 
-    /// The message, of which every member keeps its range.
+    /// The message. Every member keeps its range of the message.
     pub fn message(self, communicator: &Communicator, given: &[Vec<u32>]) -> Vec<u32> {
         match self.collective {
             Collective::Barrier | Collective::Software => Vec::new(),
@@ -448,7 +443,7 @@ impl Call {
     }
 }
 
-/// How a collective ends whose members called it so.
+/// Expected status of a collective with these members' operands.
 pub fn verdict(parts: &[Part]) -> Status {
     let differs = |mask: u32| {
         parts

@@ -1,6 +1,5 @@
-//! `switch_router` alone against an independent model: what goes in comes out once, unmodified, in
-//! order, where the forwarding table says, without interleaving, under credits that are never
-//! over-run.
+//! `switch_router` against an independent model: each phit leaves once, unmodified, in order, and
+//! at the port of the forwarding table. Packets do not interleave, and credits are never exceeded.
 
 use std::collections::VecDeque;
 
@@ -8,15 +7,15 @@ use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, soak};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 
-/// Channels of a link that store phits.
+/// Number of channels of a link that store phits.
 pub(crate) const VCS: usize = 6;
 /// The channel of control phits.
 pub(crate) const CONTROL: u64 = 7;
-/// What the forwarding table holds for this board.
+/// Entry of the forwarding table for this board.
 pub(crate) const HERE: u64 = 15;
-/// Bits of data in a phit of these benches; the router looks at none of them.
+/// Data bits of a phit in these benches. The router does not use the data.
 const PHIT_W: u64 = 64;
-/// A phit is handled as three lanes of this width.
+/// Width of a lane. A phit has three lanes.
 const LANE_W: u32 = 48;
 
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +44,7 @@ pub(crate) const LARGE: Config = Config {
     vc_depth: 16,
     dests: 256,
 };
-/// Each stores at least this many packets in the random bench, or it would test little.
+/// Each configuration stores at least this number of packets in the random bench.
 const ALL: [Config; 3] = [SMALL, MIDDLE, LARGE];
 
 impl Config {
@@ -75,13 +74,13 @@ impl Config {
             .param("DESTS", self.dests as u64)
     }
 
-    /// The class of a local port.
+    /// Class of a local port.
     pub(crate) fn class(local: usize) -> usize {
         local.min(2)
     }
 }
 
-/// A phit as it is on the wires.
+/// A phit as on the wires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Phit {
     pub(crate) data: u64,
@@ -119,8 +118,7 @@ impl Phit {
     }
 }
 
-/// Where a phit comes in or goes out: a port (links first) and a channel; local ports have channel
-/// 0.
+/// Entry or exit of a phit: a port (links first) and a channel. Local ports have channel 0.
 type Place = (usize, usize);
 
 #[derive(Debug, Clone, Copy)]
@@ -128,7 +126,7 @@ struct Coming {
     phit: Phit,
     from: Place,
     packet: u64,
-    /// Cycle in which it went in.
+    /// Cycle of entry.
     since: u64,
 }
 
@@ -204,7 +202,7 @@ impl Pins {
 struct Line {
     queue: VecDeque<(Phit, u64)>,
     pace: Pace,
-    /// A local port's offer stands until it is taken.
+    /// Whether a local port offers its phit. An offer stands until it is accepted.
     on_offer: bool,
 }
 
@@ -217,15 +215,16 @@ struct Rig {
     dateline: u64,
     /// By port and channel.
     lines: Vec<Vec<Line>>,
-    /// Credits for what goes in, by link and channel.
+    /// Credits for entering phits, by link and channel.
     credits: Vec<[usize; VCS]>,
-    /// Phits of the router that are not credited yet, by link and channel.
+    /// Phits in the router whose credits have not been returned, by link and channel.
     held: Vec<[usize; VCS]>,
-    /// How willing each link returns credits, by channel; each local port takes phits.
+    /// Pace at which each link returns credits, by channel, and at which each local port accepts
+    /// phits.
     sinks: Vec<[Pace; VCS]>,
-    /// By port and channel out, and by source.
+    /// By output port and channel, and by source.
     expected: Vec<[Vec<VecDeque<Coming>>; VCS]>,
-    /// The packet under way, by port and channel out, with its source.
+    /// The packet in progress with its source, by output port and channel.
     under_way: Vec<[Option<(Place, u64)>; VCS]>,
     inside: usize,
     packets: u64,
@@ -234,9 +233,9 @@ struct Rig {
     arrivals: Vec<Vec<Arrival>>,
     rx_before: u64,
     control_rx: u64,
-    /// A control phit that is to come in on a link.
+    /// A control phit that will arrive on a link.
     control_in: Option<(usize, u64)>,
-    /// Control phits that went out: link and data.
+    /// Expected control phits: link and data.
     control_due: VecDeque<(u64, u64)>,
     control_heard: Vec<u64>,
 }
@@ -287,8 +286,8 @@ impl Rig {
         rig
     }
 
-    /// Every link and this board have a destination at least; some entries lead to no link, some
-    /// are absent.
+    /// Fills the table. Every link and this board have at least one destination. Some entries name
+    /// no existing link, some are absent.
     fn fill_table(&mut self) {
         let links = self.config.links as u64;
         for rank in 0..self.config.dests {
@@ -322,7 +321,7 @@ impl Rig {
         self.dut.settle();
     }
 
-    /// Where a phit that comes in at a place has to go; `None`: nowhere.
+    /// Expected exit of a phit from its entry; `None` if it is dropped.
     fn route(&self, from: Place, phit: Phit) -> Option<Place> {
         let (port, vc) = from;
         let links = self.config.links;
@@ -348,7 +347,7 @@ impl Rig {
         Some((to, 2 * class + usize::from(crossed)))
     }
 
-    /// A rank that leads where asked: a link, or `None` for this board.
+    /// A rank behind the given link, or on this board for `None`.
     fn rank_to(&mut self, link: Option<usize>) -> usize {
         let port = link.map_or(HERE, |link| link as u64);
         let ranks: Vec<usize> = (0..self.config.dests)
@@ -593,7 +592,7 @@ impl Rig {
         }
     }
 
-    /// A phit goes in.
+    /// Records the entry of a phit.
     fn enter(&mut self, from: Place, now: u64) {
         let Some((phit, packet)) = self.lines[from.0][from.1].queue.pop_front() else {
             panic!("nothing was queued at {from:?}");
@@ -649,7 +648,7 @@ impl Rig {
         let at = format!("cycle {now}, output {to:?}");
         let lines = &mut self.expected[to.0][to.1];
         let coming = match self.under_way[to.0][to.1] {
-            // Within a packet only its own next phit may come.
+            // Within a packet, only its own next phit may follow.
             Some((from, packet)) => {
                 let next = lines[from.0 * VCS + from.1].pop_front();
                 next.filter(|next| next.packet == packet && next.phit == phit)
@@ -663,7 +662,7 @@ impl Rig {
         };
         let Some(coming) = coming else {
             panic!(
-                "{at}: {phit:x?} is not what may come; under way: {:?}",
+                "{at}: {phit:x?} is unexpected; in progress: {:?}",
                 self.under_way[to.0][to.1]
             );
         };
@@ -690,7 +689,7 @@ impl Rig {
             .sum()
     }
 
-    /// Lets everything arrive, then checks that nothing is left anywhere.
+    /// Waits until everything has arrived, then checks that nothing remains.
     fn drain(&mut self) {
         self.set_sinks(Pace::Always);
         self.set_lines(Pace::Always);
@@ -705,7 +704,7 @@ impl Rig {
             );
             self.cycle();
         }
-        // Credits come back one a cycle for a link, drops are told one a cycle for all.
+        // Credits return one per cycle and link. Drops are reported one per cycle in total.
         self.run(20 + 6 * self.config.vc_depth as u64 + self.drops_due - self.drops_seen);
         assert_eq!(
             self.dut.get(self.pins.idle, 0),
@@ -760,7 +759,8 @@ fn random() {
 }
 
 impl Rig {
-    /// A packet that goes to a link or, for `None`, to this board's port of its class and stage 0.
+    /// Sends a packet to a link or, for `None`, to this board's port of the packet's class and
+    /// stage 0.
     fn send_to(&mut self, from: Place, link: Option<usize>, length: usize) {
         let dest = self.rank_to(link);
         self.send(from, dest, 0, length);
@@ -780,7 +780,7 @@ impl Rig {
         std::mem::take(&mut self.arrivals[port])
     }
 
-    /// Fills up the queue of a place with packets of a length.
+    /// Fills the queue of a source with packets of the given length.
     fn keep_busy(&mut self, from: Place, link: Option<usize>, length: usize) {
         while self.lines[from.0][from.1].queue.len() < 4 * length.max(4) {
             self.send_to(from, link, length);
@@ -813,11 +813,11 @@ fn latency() {
     rig.drain();
 }
 
-/// Phits that the queue of a local input holds, and a local output.
+/// Capacity in phits of the queue of a local input, and of a local output.
 const LOCAL_IN: usize = 8;
 const LOCAL_OUT: usize = 4;
 
-/// An input takes as many phits as it has room for, and no more, while nothing leaves.
+/// An input accepts exactly as many phits as it has space for while nothing leaves.
 #[test]
 fn room() {
     let mut rig = Rig::new(LARGE, "switch_router room");
@@ -840,7 +840,7 @@ fn room() {
     }
 }
 
-/// Every port gives a phit in every cycle, from its first on.
+/// Checks that every port transfers a phit in every cycle, from its first phit on.
 fn assert_no_bubbles(rig: &mut Rig, ports: impl Iterator<Item = usize>, cycles: u64, what: &str) {
     for port in ports {
         let arrivals = rig.take_arrivals(port);
@@ -881,7 +881,7 @@ fn throughput() {
             (0..LARGE.ports()).for_each(|port| drop(rig.take_arrivals(port)));
         }
     }
-    // Local ports to links, links to local ports, all at once: local k and link k exchange.
+    // Local ports to links and links to local ports, concurrently: local k and link k exchange.
     for length in [1, 3] {
         for _ in 0..cycles {
             for k in 0..locals {
@@ -905,7 +905,7 @@ fn throughput() {
         rig.drain();
         (0..LARGE.ports()).for_each(|port| drop(rig.take_arrivals(port)));
     }
-    // An input whose channels lead to different links: the input is busy in every cycle.
+    // An input whose channels lead to different links is busy in every cycle.
     for _ in 0..cycles {
         (0..6).for_each(|vc| rig.keep_busy((0, vc), Some(vc), 1));
         rig.cycle();
@@ -917,14 +917,14 @@ fn throughput() {
     );
 }
 
-/// Many inputs share an output: it is busy in every cycle, and nobody is forgotten.
+/// Many inputs share an output. The output is busy in every cycle, and every input gets a share.
 #[test]
 fn merging() {
     let cycles = 3000;
     for length in [1, 4] {
         let mut rig = Rig::new(LARGE, "switch_router merging");
         for to in [Some(2), None] {
-            // All of them have the same output channel; input 0 has two that lead there.
+            // All inputs use the same output channel. Input 0 has two channels for it.
             let sources: Vec<Place> = (0..LARGE.links)
                 .map(|link| (link, 0))
                 .chain([(0, 1), (LARGE.links, 0)])
@@ -944,8 +944,8 @@ fn merging() {
                     "bubbles at a shared output"
                 );
             }
-            // Turns are taken by inputs for a phit, by channels for a packet that waits for
-            // another's end: input 0 has one or two shares.
+            // Inputs alternate by phit. Channels that wait for the end of a packet alternate by
+            // packet: input 0 has one or two shares.
             let mut counts = [0u64; LARGE.links + 1];
             let mut by_channel = [0u64; 2];
             for arrival in &arrivals {
@@ -973,20 +973,21 @@ fn merging() {
     }
 }
 
-/// Nobody misses the moments in which an output is free, however the others behave.
+/// Every input gets access to a free output, for any behaviour of the other inputs.
 #[test]
 fn no_starvation() {
     let mut rig = Rig::new(LARGE, "switch_router no_starvation");
     let places = rig.places();
     for round in 0..soak(12) {
-        // Everything leads to one link or to this board, at the pace of a few credits.
+        // Everything goes to one link or to this board, at the pace of a few credits.
         let to = if round % 3 == 0 {
             None
         } else {
             Some(rig.rng.random_range(0..LARGE.links))
         };
-        // The link has 95 phits to carry between two packets of a place if all places take turns;
-        // an input does not always offer what an output channel waits for, so it is more.
+        // With equal shares, the link carries 95 phits between two packets of a source. The bound
+        // is larger, because an input does not always offer the phit that an output channel waits
+        // for.
         let (pace, bound) = if round % 2 == 0 {
             (Pace::Always, 800)
         } else {
@@ -998,7 +999,7 @@ fn no_starvation() {
         let mut last_seen: Vec<u64> = vec![rig.dut.cycle(); LARGE.ports() * VCS];
         for _ in 0..1500 {
             for &from in &places {
-                // A packet follows when the one before has arrived.
+                // The next packet follows after the arrival of the previous packet.
                 let index = from.0 * VCS + from.1;
                 let inside = rig
                     .expected
@@ -1030,8 +1031,8 @@ fn no_starvation() {
     }
 }
 
-/// Requests that nobody takes stop requests, and nothing else; nor does a link without credits for
-/// them.
+/// Requests that are not accepted stop only requests. A link without credits for requests also
+/// stops only requests.
 #[test]
 fn classes_do_not_meet() {
     let cycles = 600;
@@ -1073,8 +1074,8 @@ fn classes_do_not_meet() {
     rig.drain();
 }
 
-/// A control phit passes ahead of everything, once on every link, and disturbs no traffic. A
-/// control phit of another run is dropped.
+/// A control phit passes ahead of all traffic, once on every link, and does not change other
+/// traffic. A control phit of another run is dropped.
 #[test]
 fn control() {
     let mut rig = Rig::new(LARGE, "switch_router control");
@@ -1097,7 +1098,7 @@ fn control() {
             .map(|link| (link, key << 16 | data))
             .collect();
         assert_eq!(heard, expected, "round {round}");
-        // One comes in, on a link that is otherwise silent in this cycle.
+        // A control phit arrives on a link that is otherwise idle in this cycle.
         let link = rig.rng.random_range(0..links);
         rig.control_in = Some((link, (key ^ 1 << (round % 8)) << 16 | data));
         rig.cycle();
@@ -1113,7 +1114,8 @@ fn control() {
     rig.drain();
 }
 
-/// Phits for nowhere go at full rate, their credits come back, and are counted by packet.
+/// Phits without a destination are dropped at full rate. Their credits are returned, and the drops
+/// are counted by packet.
 #[test]
 fn dropped() {
     let mut rig = Rig::new(LARGE, "switch_router dropped");

@@ -1,8 +1,7 @@
-//! Routers joined to rings and tori: random traffic of all classes with slow sinks, and a watch
-//! that names a deadlock.
+//! Routers connected to rings and tori: random traffic of all classes with slow sinks, and a
+//! watchdog that describes a deadlock.
 //!
-//! The routers are instances of the models that `router.rs` benches; links, boards and traffic are
-//! here.
+//! The router models are those of `router.rs`. Links, boards and traffic are in this file.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::env;
@@ -13,11 +12,12 @@ use rand::Rng;
 
 use crate::switch_router::{CONTROL, Config, HERE, LARGE, MIDDLE, Phit, Pins, SMALL, VCS};
 
-/// Cycles without any movement after which the watch gives up; far longer than any sink sleeps.
+/// Number of cycles without movement after which the watchdog fires. Every sink sleeps for a much
+/// shorter time.
 const WATCH: u64 = 4000;
-/// Longest sleep of a board's sink for requests.
+/// Maximum sleep of a board's sink for requests.
 const SLEEP: u64 = 300;
-/// Requests that a board holds while their replies wait to leave.
+/// Number of requests that a board holds while their replies wait.
 const SERVED: usize = 2;
 
 /// A network: boards in up to three dimensions.
@@ -25,9 +25,9 @@ const SERVED: usize = 2;
 struct Shape {
     config: Config,
     size: [usize; 3],
-    /// Cycles that a phit, or a credit, is under way on a link.
+    /// Cycles of a phit or a credit on a link.
     latency: u64,
-    /// Whether the routers are told their datelines.
+    /// Whether the routers know their datelines.
     datelines: bool,
 }
 
@@ -48,7 +48,8 @@ impl Shape {
         place[0] + self.size[0] * (place[1] + self.size[1] * place[2])
     }
 
-    /// The board at the other end of a link port; its port there is the port's pair.
+    /// The board at the other end of a link port. The port at that board is the other port of the
+    /// pair.
     fn peer(self, board: usize, port: usize) -> usize {
         let mut place = self.place(board);
         let (dimension, size) = (port / 2, self.size[port / 2]);
@@ -57,7 +58,7 @@ impl Shape {
         self.board(place)
     }
 
-    /// The port that leads from a board to another: dimension by dimension, the shorter way.
+    /// The port from one board towards another: dimension by dimension, in the shorter direction.
     fn port(self, from: usize, to: usize) -> u64 {
         let (here, there) = (self.place(from), self.place(to));
         for dimension in 0..3 {
@@ -73,7 +74,7 @@ impl Shape {
         HERE
     }
 
-    /// The link ports of a board that cross a dateline.
+    /// Link ports of a board that cross a dateline.
     fn dateline(self, board: usize) -> u64 {
         if !self.datelines {
             return 0;
@@ -93,7 +94,7 @@ impl Shape {
     }
 }
 
-/// A channel of a link, seen from where its buffer is.
+/// A channel of a link, at the side of its buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Blocked {
     board: usize,
@@ -102,7 +103,7 @@ struct Blocked {
     phits: usize,
 }
 
-/// What the watch saw.
+/// Findings of the watchdog.
 #[derive(Debug)]
 struct Deadlock {
     cycle: u64,
@@ -134,21 +135,21 @@ impl fmt::Display for Deadlock {
     }
 }
 
-/// A stream of phits under way between two boards, or of credits back.
+/// Phits in flight between two boards, or credits in the opposite direction.
 type Wire<T> = VecDeque<(u64, T)>;
 
 struct Board {
     dut: Dut,
     pins: Pins,
-    /// Phits that wait to enter, by local port.
+    /// Phits waiting for entry, by local port.
     queue: Vec<VecDeque<Phit>>,
     offered: Vec<bool>,
-    /// Phits and credits on their way to this board, by link port.
+    /// Phits and credits in flight to this board, by link port.
     phits: Vec<Wire<(u64, Phit)>>,
     credits: Vec<Wire<u64>>,
-    /// Phits in the buffers of this board's link inputs.
+    /// Number of phits in the buffers of this board's link inputs.
     held: Vec<[usize; VCS]>,
-    /// Packets under way out of the local ports: source board and port, next index.
+    /// Packets leaving the local ports: source board and port, next index.
     under_way: Vec<Option<(usize, usize)>>,
     sleeps_until: u64,
 }
@@ -157,15 +158,15 @@ struct Network {
     shape: Shape,
     boards: Vec<Board>,
     rng: Random,
-    /// Phits on their way, by source board and port and destination board and port.
+    /// Phits in flight, by source board and port and destination board and port.
     expected: BTreeMap<[usize; 4], VecDeque<Phit>>,
     outstanding: u64,
     delivered: u64,
     now: u64,
     moved_at: u64,
-    /// Chance of a new packet, by local port and cycle.
+    /// Probability of a new packet, by local port and cycle.
     load: f64,
-    /// All packets go this many boards ahead, instead of anywhere.
+    /// If set, all packets go this number of boards ahead. Otherwise destinations are random.
     stride: Option<usize>,
 }
 
@@ -188,7 +189,7 @@ impl Network {
         }
     }
 
-    /// Queues a packet at a board's local port; its data says where it is from.
+    /// Queues a packet at a board's local port. The data contains the source.
     fn send(&mut self, from: usize, port: usize, to: usize, stage: usize, length: usize) {
         let out = if port < 2 { port } else { 2 + stage };
         let noise = self.rng.random::<u64>() & 0x3fff_7fff_0000 & !(7 << 32);
@@ -228,7 +229,7 @@ impl Network {
         }
     }
 
-    /// A cycle of all boards.
+    /// One cycle of all boards.
     fn cycle(&mut self, generate: bool) -> Result<(), Deadlock> {
         if generate {
             self.generate();
@@ -287,7 +288,7 @@ impl Network {
             let state = &self.boards[board];
             if state.dut.get(state.pins.link_valid_out, port) == 1 {
                 let vc = state.dut.get(state.pins.link_vc_out, port);
-                assert_ne!(vc, CONTROL, "nobody asked for a control phit");
+                assert_ne!(vc, CONTROL, "unrequested control phit");
                 let phit = state.phit(state.pins.link_phit_out, port);
                 self.boards[peer].phits[there].push_back((at, (vc, phit)));
                 self.moved_at = self.now;
@@ -359,7 +360,7 @@ impl Network {
         }
         for port in 0..self.shape.config.locals() {
             let phit = state.queue[port].front().copied();
-            // An offer stands until it is taken.
+            // An offer stands until it is accepted.
             let offer = state.offered[port] || (phit.is_some() && self.rng.random_ratio(7, 8));
             state
                 .dut
@@ -369,7 +370,7 @@ impl Network {
                 state.set_phit(state.pins.local_phit_in, port, phit);
             }
             let ready = match port {
-                // Requests are taken while there is room for their replies, and with long sleeps.
+                // Requests are accepted while there is space for their replies, with long sleeps.
                 0 => {
                     if state.sleeps_until < now && self.rng.random_ratio(1, 200) {
                         state.sleeps_until = now + self.rng.random_range(0..SLEEP);
@@ -396,7 +397,7 @@ impl Network {
         }
     }
 
-    /// Runs until so many phits have been delivered, then until all have.
+    /// Runs until `phits` phits have been delivered, then until all have been delivered.
     fn run(&mut self, phits: u64) -> Result<(), Deadlock> {
         let goal = self.delivered + phits;
         while self.delivered < goal {
@@ -466,7 +467,7 @@ impl Board {
     }
 }
 
-/// Phits of a soak, in the quick tier and in the full one.
+/// Number of phits of a soak in the quick tier or in the full tier.
 fn soak(quick: u64, full: u64) -> u64 {
     if env::var("ALCOR_FULL").is_ok_and(|value| value == "1") {
         full
@@ -496,7 +497,7 @@ const TORUS_3D: Shape = Shape {
 
 fn soak_shape(shape: Shape, phits: u64, bench: &'static str) {
     let mut network = Network::new(shape, bench);
-    // Saturated first, then at a load that leaves gaps.
+    // Saturated at first, then at a load with gaps.
     for (load, part) in [(1.0, 3), (0.05, 1)] {
         network.load = load;
         if let Err(deadlock) = network.run(phits * part / 4) {
@@ -519,14 +520,14 @@ fn torus_2d() {
     soak_shape(TORUS_2D, soak(80_000, 4_000_000), "switch_router torus_2d");
 }
 
-/// In the full tier ten million phits of all classes.
+/// In the full tier, ten million phits of all classes.
 #[test]
 fn torus_3d() {
     let phits = soak(80_000, 10_000_000);
     soak_shape(TORUS_3D, phits, "switch_router torus_3d");
 }
 
-/// The traffic that `no_dateline_no_progress` locks up, with datelines.
+/// The traffic of `no_dateline_no_progress`, with datelines.
 #[test]
 fn ring_of_strides() {
     let mut network = Network::new(RING, "switch_router ring_of_strides");
@@ -536,7 +537,7 @@ fn ring_of_strides() {
     }
 }
 
-/// The watch can see a deadlock: without datelines there is one, in a ring of channels of bit 0.
+/// Checks the watchdog: without datelines, a ring of channels of bit 0 deadlocks.
 #[test]
 fn no_dateline_no_progress() {
     let mut network = Network::new(
@@ -551,7 +552,7 @@ fn no_dateline_no_progress() {
         panic!("no deadlock without datelines: the soak has no teeth");
     };
     eprintln!("{deadlock}");
-    // A ring's five channels of one class and direction are full.
+    // The five channels of one class and direction in a ring are full.
     let full = |port: usize, vc: usize| {
         (0..5).all(|board| {
             deadlock.blocked.iter().any(|at| {
@@ -565,7 +566,7 @@ fn no_dateline_no_progress() {
     );
 }
 
-/// What arrives in this cycle.
+/// The item that arrives in this cycle.
 fn take_due<T>(under_way: &mut VecDeque<(u64, T)>, now: u64) -> Option<(u64, T)> {
     let arrives = under_way.front().is_some_and(|&(at, _)| at == now);
     if arrives { under_way.pop_front() } else { None }

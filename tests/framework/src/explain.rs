@@ -481,7 +481,7 @@ mod tests {
     };
 
     #[test]
-    fn a_test_that_finds_wrong_data_has_its_commands_told_and_no_graph() {
+    fn wrong_data_is_explained_by_commands_without_a_graph() {
         let lossy: Arc<dyn Board> = Arc::new(Lossy(SoftBoard::new(2)));
         let again = observe(&lossy.into(), &PUT, &Settings::default()).unwrap();
         assert!(again.outcome.verdict.is_failed());
@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_cleared_of_what_an_earlier_failure_left_and_of_nothing_else() {
+    fn only_files_of_an_earlier_failure_are_deleted() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("a/put.typed");
         empty(&folder).unwrap();

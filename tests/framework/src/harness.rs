@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_says_how_tests_run() {
+    fn settings_come_from_the_environment() {
         let default = plan(&[("ALCOR_TEST_SEED", "")]).unwrap();
         assert_eq!(default.backend, BACKEND);
         assert_eq!(
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_a_variable_cannot_have_is_named() {
+    fn an_invalid_variable_is_named() {
         for (name, value) in [
             ("ALCOR_TEST_SEED", "-1"),
             ("ALCOR_TEST_TIER", "long"),

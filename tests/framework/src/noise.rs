@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn purposes_are_told_apart() {
+    fn purposes_give_different_numbers() {
         assert_eq!(noise(1, &[2, 3], 100), noise(1, &[2, 3], 100));
         assert_ne!(noise(1, &[2, 3], 100), noise(1, &[3, 2], 100));
         assert_ne!(noise(1, &[2, 3], 100), noise(2, &[2, 3], 100));

@@ -115,7 +115,7 @@ fn wrong_data_is_explained_with_commands_packets_and_waves() {
 }
 
 #[test]
-fn a_hang_tells_who_waits_for_whom() {
+fn a_hang_is_explained_by_its_wait_graph() {
     let folder = tempfile::tempdir().unwrap();
     let variables = [
         ("ALCOR_TEST_WATCHDOG", "20000"),

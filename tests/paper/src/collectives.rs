@@ -301,7 +301,7 @@ pub fn rows(
         };
         for &bytes in sizes {
             let name = row_name(plan.path, op, bytes);
-            let meeting = Meeting::new(ranks);
+            let meeting = CommonStart::new(ranks);
             let spans = job.run(ranks, |rank| match bytes % 8 {
                 0 => measure::<f64>(rank, op, bytes / 8, plan.seed, &meeting),
                 _ => measure::<f32>(rank, op, bytes / 4, plan.seed, &meeting),
@@ -340,7 +340,7 @@ pub fn shared_rows(
             "{}-{name}",
             row_name(Path::Hardware, Op::Allreduce, SHARED_BYTES)
         );
-        let meeting = Meeting::new(ranks);
+        let meeting = CommonStart::new(ranks);
         let spans = job.run(ranks, |rank| measure_shared(rank, count, seed, &meeting))?;
         let cycles = length(&spans);
         step(&name, cycles);
@@ -397,13 +397,13 @@ pub fn compared(software: Vec<Row>, hardware: &[Row]) -> Vec<Row> {
 }
 
 /// Synchronises the ranks of a job to a common cycle.
-struct Meeting {
+struct CommonStart {
     arrivals: Vec<AtomicU64>,
 }
 
-impl Meeting {
-    fn new(ranks: u32) -> Meeting {
-        Meeting {
+impl CommonStart {
+    fn new(ranks: u32) -> CommonStart {
+        CommonStart {
             arrivals: (0..ranks).map(|_| AtomicU64::new(0)).collect(),
         }
     }
@@ -434,7 +434,7 @@ fn measure<T: Reducible + From<u16> + PartialEq>(
     op: Op,
     count: usize,
     seed: u64,
-    meeting: &Meeting,
+    meeting: &CommonStart,
 ) -> alcor::Result<(u64, u64)> {
     let world = rank.world()?;
     let data = Data::<T>::new(seed, op, count, &world);
@@ -468,7 +468,7 @@ fn measure_shared(
     rank: &mut Rank,
     count: usize,
     seed: u64,
-    meeting: &Meeting,
+    meeting: &CommonStart,
 ) -> alcor::Result<(u64, u64)> {
     let world = rank.world()?;
     let mut made = Vec::new();
@@ -660,7 +660,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_take_the_way_and_their_phits() {
+    fn vectors_take_the_distance_and_their_phits() {
         for op in [Op::Allreduce, Op::Bcast, Op::Reduce] {
             assert_eq!(cycles(&[2, 2, 2], op, 4), 3 * 111 + 1 + 3);
             assert_eq!(cycles(&[2, 2, 2], op, 32), 3 * 111 + 1 + 3);
@@ -754,7 +754,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_leaves_the_latency_out() {
+    fn the_rate_excludes_the_latency() {
         let network = network(&[4]);
         let row = |bytes, cycles| Row::new(row_name(Path::Hardware, Op::Allreduce, bytes), cycles);
         let rows = [

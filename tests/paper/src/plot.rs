@@ -876,7 +876,7 @@ mod tests {
     }
 
     #[test]
-    fn boards_are_told_from_configurations_and_the_first_report_of_one_counts() {
+    fn boards_are_named_by_configuration_and_the_first_report_counts() {
         let on = |config: &str, cycles| Report {
             config: config.into(),
             ..report(vec![Row::new("bcast-8", cycles), Row::new("bcast-64", 1.0)])
@@ -901,7 +901,7 @@ mod tests {
     }
 
     #[test]
-    fn a_surface_has_a_place_for_each_length_and_share() {
+    fn a_surface_has_a_cell_for_each_length_and_share() {
         let names = [
             "preposted-0-0",
             "preposted-512-50",

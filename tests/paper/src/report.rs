@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_measured_is_said_in_every_format() {
+    fn absent_figures_are_in_every_format() {
         let mut report = report();
         assert!(!report.render(Format::Json).unwrap().contains("absent"));
         report.absent.push(Absent {

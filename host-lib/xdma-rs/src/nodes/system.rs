@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_moves_what_is_asked_for() {
+    fn a_channel_moves_the_requested_bytes() {
         let file = file(64);
         let to_card = System.dma(file.path(), Way::ToCard).expect("a channel");
         assert_eq!(to_card.pwrite(&[1, 2, 3], 5).expect("a write"), 3);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_waits_as_long_as_it_is_told() {
+    fn an_event_waits_for_its_time_out() {
         let (read, write) = std::io::pipe().expect("a pipe");
         let event = Event(File::from(std::os::fd::OwnedFd::from(read)));
         let timeout = Some(Duration::from_millis(1));
@@ -214,6 +214,6 @@ mod tests {
         assert_eq!(event.read(&mut value).expect("a read"), 4);
         assert_eq!(value, [1, 0, 0, 0]);
         drop(write);
-        assert!(event.poll(None).is_err(), "nobody is at the other end");
+        assert!(event.poll(None).is_err(), "the other end is closed");
     }
 }

@@ -30,7 +30,7 @@ fn neighbour(standin: &StandIn, address: &str, vendor: &str) -> PathBuf {
 }
 
 #[test]
-fn a_card_is_what_sysfs_says() {
+fn a_card_is_described_by_sysfs() {
     let standin = standin(Shape {
         channels: 2,
         events: 11,
@@ -51,7 +51,7 @@ fn a_card_is_what_sysfs_says() {
 }
 
 #[test]
-fn a_bar_is_what_the_nodes_say() {
+fn the_nodes_determine_the_layout_of_bars() {
     let bars = |user_bytes, bypass_bytes| {
         let standin = standin(Shape {
             user_bytes,
@@ -116,7 +116,7 @@ fn an_empty_machine_has_no_cards() {
 }
 
 #[test]
-fn the_driver_is_the_vendors_or_it_is_said_what_to_do() {
+fn another_driver_is_an_error_with_a_remedy() {
     let standin = standin(Shape::default());
     let link = folder(&standin).join("driver");
     let refused = |expected: &Driver, advice: &str| {
@@ -139,7 +139,7 @@ fn the_driver_is_the_vendors_or_it_is_said_what_to_do() {
 }
 
 #[test]
-fn what_the_design_lacks_is_said() {
+fn missing_nodes_of_the_design_are_errors() {
     let standin = standin(Shape {
         user_bytes: 0,
         ..Shape::default()
@@ -159,7 +159,7 @@ fn what_the_design_lacks_is_said() {
 }
 
 #[test]
-fn a_file_that_makes_no_sense_is_an_error() {
+fn a_malformed_file_is_an_error() {
     for (name, text) in [
         ("vendor", ""),
         ("vendor", "10ee"),
@@ -189,7 +189,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_is_too_strange(text in "\\PC*") {
+    fn any_text_is_parsed_without_panic(text in "\\PC*") {
         let _ = text.parse::<PciAddress>();
     }
 
@@ -201,7 +201,7 @@ proptest! {
     }
 
     #[test]
-    fn no_resources_are_too_strange(text in "(0x[0-9a-f]{0,17} ?|\\n|\\PC){0,30}") {
+    fn any_resources_are_parsed_without_panic(text in "(0x[0-9a-f]{0,17} ?|\\n|\\PC){0,30}") {
         let standin = standin(Shape::default());
         fs::write(folder(&standin).join("resource"), text).expect("a file");
         let _ = standin.machine().cards();

@@ -54,7 +54,7 @@ fn a_short_count_is_an_error() {
 }
 
 #[test]
-fn a_short_count_in_the_middle_ends_all() {
+fn a_short_count_ends_a_long_transfer() {
     let standin = standin();
     let card = standin.machine().only_card().expect("the card");
     let piece = 1 << 20;
@@ -73,7 +73,7 @@ fn a_short_count_in_the_middle_ends_all() {
 }
 
 #[test]
-fn a_signal_is_nobodys_business_until_it_is() {
+fn a_signal_is_retried_a_bounded_number_of_times() {
     let standin = standin();
     for _ in 0..16 {
         standin.fail("h2c_0", Call::Move, Fault::Errno(EINTR));
@@ -92,7 +92,7 @@ fn a_signal_is_nobodys_business_until_it_is() {
 }
 
 #[test]
-fn a_time_out_is_not_tried_again() {
+fn a_time_out_is_not_retried() {
     for errno in [ETIMEDOUT, RESTART] {
         let standin = standin();
         standin.fail("h2c_0", Call::Move, Fault::Errno(errno));
@@ -138,7 +138,7 @@ fn other_errors_keep_their_number_and_say_where() {
 }
 
 #[test]
-fn a_node_that_cannot_be_opened_says_why() {
+fn a_failed_open_has_its_reason() {
     let standin = standin();
     let card = standin.machine().only_card().expect("the card");
     for (node, errno, hint) in [
@@ -161,7 +161,7 @@ fn a_node_that_cannot_be_opened_says_why() {
 }
 
 #[test]
-fn memory_that_is_not_there_is_an_error() {
+fn missing_memory_is_an_error() {
     let standin = standin();
     let card = standin.machine().only_card().expect("the card");
     for at in [4 << 20, (4 << 20) - 1, u64::MAX / 2, u64::MAX] {
@@ -212,7 +212,7 @@ fn events_fail_and_are_interrupted() {
 }
 
 #[test]
-fn a_last_look_comes_after_the_time_is_over() {
+fn the_status_is_read_once_more_after_the_time_out() {
     let standin = standin();
     let mut event = standin
         .machine()
@@ -239,7 +239,7 @@ fn a_last_look_comes_after_the_time_is_over() {
 }
 
 #[test]
-fn ones_are_a_value_as_long_as_the_card_answers() {
+fn all_ones_are_a_value_while_the_card_answers() {
     let standin = standin();
     let card = standin.machine().only_card().expect("the card");
     let registers = card.user_bar().expect("a BAR");
@@ -285,7 +285,7 @@ fn ones_are_a_value_as_long_as_the_card_answers() {
 }
 
 #[test]
-fn a_card_that_is_pulled_out_ends_all_that_is_open() {
+fn removal_of_a_card_ends_open_nodes() {
     let standin = standin();
     let machine = standin.machine();
     let card = machine.only_card().expect("the card");

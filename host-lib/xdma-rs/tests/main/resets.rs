@@ -19,7 +19,7 @@ fn text(standin: &StandIn, name: &str) -> String {
 }
 
 #[test]
-fn a_hot_reset_is_one_of_the_bus() {
+fn a_hot_reset_uses_the_bus_method() {
     let standin = standin();
     standin
         .machine()
@@ -30,7 +30,7 @@ fn a_hot_reset_is_one_of_the_bus() {
 }
 
 #[test]
-fn a_reset_that_is_not_offered_is_said() {
+fn a_missing_reset_method_is_an_error() {
     for (name, content) in [
         ("reset", None),
         ("reset_method", None),
@@ -53,7 +53,7 @@ fn a_reset_that_is_not_offered_is_said() {
 }
 
 #[test]
-fn a_card_is_removed_and_looked_for() {
+fn a_card_is_removed_and_found_by_rescan() {
     let standin = standin();
     let machine = standin.machine();
     machine.remove(standin.address()).expect("removed");

@@ -106,7 +106,7 @@ fn a_card_has_functions_and_a_bridge() {
 }
 
 #[test]
-fn a_driver_is_taken_and_given_by_address() {
+fn drivers_are_unbound_and_bound_by_address() {
     let tree = Tree::new();
     let machine = tree.machine();
     let driver = tree.path("bus/pci/drivers/xdma");
@@ -163,7 +163,7 @@ fn a_register_of_configuration_space_is_read_and_written() {
 }
 
 #[test]
-fn a_list_of_capabilities_that_does_not_end_is_left() {
+fn an_endless_list_of_capabilities_is_abandoned() {
     let tree = Tree::new();
     let none = |space: &[u8]| {
         let config = tree.config(space);
@@ -190,7 +190,7 @@ fn a_list_of_capabilities_that_does_not_end_is_left() {
 
 proptest! {
     #[test]
-    fn no_configuration_space_is_too_strange(space in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn any_configuration_space_is_read_without_panic(space in prop::collection::vec(any::<u8>(), 0..300)) {
         let tree = Tree::new();
         let _ = tree.config(&space).device_control();
     }

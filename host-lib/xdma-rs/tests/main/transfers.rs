@@ -39,7 +39,7 @@ fn read_only_memory_can_be_written_from() {
 }
 
 #[test]
-fn the_stand_in_refuses_what_the_driver_does() {
+fn the_stand_in_refuses_the_same_buffers_as_the_driver() {
     // The test above depends on this check of the stand-in.
     use xdma::nodes::{Nodes as _, Way};
     let standin = standin();
@@ -84,7 +84,7 @@ fn long_transfers_go_in_pieces() {
 }
 
 #[test]
-fn nothing_is_no_transfer() {
+fn an_empty_transfer_makes_no_call() {
     let standin = standin();
     let card = standin.machine().only_card().expect("the card");
     card.h2c(0)
@@ -131,7 +131,7 @@ fn buffers_move_without_a_copy_where_they_face_the_card() {
 }
 
 #[test]
-fn registers_are_where_they_should_be() {
+fn registers_and_memory_have_their_addresses() {
     let standin = StandIn::with(
         Shape {
             user_bytes: 0x2000,
@@ -219,7 +219,7 @@ fn pages_are_a_part_of_the_registers() {
 }
 
 #[test]
-fn an_event_wakes_who_waits() {
+fn an_event_wakes_the_waiting_thread() {
     let standin = standin();
     let card = standin.machine().only_card().expect("the card");
     let registers = card.user_bar().expect("a BAR");

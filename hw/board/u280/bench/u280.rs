@@ -1,4 +1,5 @@
-//! What of the Alveo U280's top is logic of ours: the splitter of the register BAR, the links' page, interrupts.
+//! Alcor's own logic in the top of the Alveo U280: the splitter of the register BAR, the page of
+//! the links, interrupts.
 
 use std::collections::VecDeque;
 
@@ -19,7 +20,8 @@ fn start(top: &str, params: &[(&str, u64)]) -> Dut {
     dut
 }
 
-/// Each access reaches the slave of its address, once, and its answer comes back; one at a time in each direction.
+/// Each access reaches the slave of its address once, and its answer returns. Each direction has
+/// one access at a time.
 #[test]
 fn u280_lite_split() {
     let mut rng = Random::new("u280_lite_split");
@@ -67,7 +69,7 @@ fn u280_lite_split() {
         Source::<u64>::new(Pace::Always),
         Source::<u64>::new(Pace::Always),
     );
-    // Writes that a slave has and has not answered; reads with what they give.
+    // Writes that a slave has not answered yet; reads with their expected data.
     let mut writes: [u64; 2] = [0; 2];
     let mut answers: [VecDeque<u64>; 2] = Default::default();
     let (mut written, mut done, mut read) = (0u64, 0u64, 0u64);
@@ -102,7 +104,7 @@ fn u280_lite_split() {
                 dut.set(s_awready, s, u64::from(ready[2 + s]));
                 dut.set(s_wready, s, u64::from(ready[2 + s]));
                 dut.set(s_arready, s, u64::from(ready[4 + s]));
-                // An answer that is up stays up.
+                // A pending answer remains.
                 offered[s] = (offered[s] || ready[6 + s]) && writes[s] > 0;
                 offered[2 + s] = (offered[2 + s] || ready[8 + s]) && !answers[s].is_empty();
                 dut.set(s_bvalid, s, u64::from(offered[s]));
@@ -118,7 +120,7 @@ fn u280_lite_split() {
                 pending <= 1 && expected.len() <= 1,
                 "cycle {now}: more than one"
             );
-            // A write goes to its slave when its address and data are there and none is pending.
+            // A write goes to its slave when address and data are present and no write is pending.
             let goes = aw.is_some() && w.is_some() && pending == 0;
             let mut taken = false;
             for s in 0..2 {
@@ -173,7 +175,8 @@ fn u280_lite_split() {
     assert!(done > 1_000 && read > 1_000, "{done} writes, {read} reads");
 }
 
-/// A request rises with its level and stays until its message is sent and the level falls; a level that stays is told of again.
+/// A request rises with its level, and stays until its message is sent and the level falls. A
+/// persistent level is repeated.
 #[test]
 fn u280_user_irq() {
     const AGAIN: u64 = 50;
@@ -183,7 +186,8 @@ fn u280_user_irq() {
     let (level_pin, request_pin, sent_pin) =
         (dut.pin("level_i"), dut.pin("request_o"), dut.pin("sent_i"));
     let (mut level, mut was, mut was_level) = (false, false, false);
-    // Cycles since the message of this request; until it is sent; of a level without a request.
+    // Cycles since the message of this request; cycles until it is sent; cycles of a level without
+    // a request.
     let (mut since, mut until, mut silent) = (None::<u64>, 0u64, 0u64);
     let (mut messages, mut repeats) = (0, 0);
     for _ in 0..soak(20_000) {
@@ -209,7 +213,10 @@ fn u280_user_irq() {
                 None => until = until.saturating_sub(1),
                 Some(cycles) => {
                     since = Some(cycles + 1);
-                    assert!(cycles <= AGAIN, "cycle {now}: a level is not told of again");
+                    assert!(
+                        cycles <= AGAIN,
+                        "cycle {now}: a persistent level is not repeated"
+                    );
                 }
             }
         } else if was {
@@ -231,7 +238,7 @@ fn u280_user_irq() {
     );
 }
 
-/// Each port's status and errors in its registers; a reset of a link is a pulse.
+/// Registers show each port's status and errors. The reset of a link is a pulse.
 #[test]
 fn u280_links_registers() {
     let mut rng = Random::new("u280_links_registers");
@@ -317,7 +324,7 @@ fn u280_links_registers() {
     }
 }
 
-/// An interrupt's level, with a repetition after 8 cycles in place of 65,536.
+/// The level of an interrupt, with a repetition after 8 cycles instead of 65,536.
 #[test]
 fn u280_user_irq_waves() {
     let mut dut = start("user_irq", &[("AGAIN", 8), ("GAP", 4)]);

@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn operands_are_taken_into_what_they_are_for_and_those_that_stay_stay() {
+    fn operands_are_used_once_or_kept() {
         let put = x_commit::DPID.put(1) | x_commit::SLOT.put(2) | x_commit::ID.put(5);
         let texts = texts(&[
             (command(Opcode::XOffset), 0x10),
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn the_papers_commands_are_put_together() {
+    fn commands_of_the_paper_are_assembled() {
         let (put, data8) = (command(Opcode::PutN), command(Opcode::Data8));
         let texts = texts(&[
             (put, 0x100),
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn collectives_registrations_and_the_rest_are_told() {
+    fn collectives_registrations_and_other_commands_are_described() {
         let what = c_what::OPCODE.put(abi::Collective::Allreduce as u32) | c_what::ROOT.put(1);
         let texts = texts(&[
             (rank::CQ_TAIL, 7),
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn kept_commands_are_bounded() {
         let mut commands = Commands::default();
         for cycle in 0..10_000 {
             for opcode in [Opcode::Barrier, Opcode::Data8, Opcode::PutN, Opcode::Get] {

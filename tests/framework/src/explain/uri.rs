@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packets_are_logged_where_they_can_be_and_nobody_else_does() {
+    fn packets_are_logged_unless_the_uri_logs_them() {
         let with = |uri| with_packets(uri, Path::new("out/packets.txt"));
         assert_eq!(
             with("cosim:rma4?away=1").unwrap(),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn waves_are_added_to_what_a_uri_says() {
+    fn waves_are_added_to_the_options_of_a_uri() {
         let file = Path::new("out/put.fst");
         assert_eq!(
             with_waves("cosim:rma4", file).unwrap(),

@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_trace_is_told() {
+    fn a_malformed_trace_is_an_error() {
         let file = tempfile::NamedTempFile::new().unwrap();
         assert!(View::of(file.path(), At::BeforeEnd(0)).is_err());
         assert!(View::of(Path::new("/none"), At::BeforeEnd(0)).is_err());

@@ -253,7 +253,7 @@ fn hardware(state: &RankState) -> Vec<String> {
     let busy = parts.iter().filter(|(field, _)| field.get(state.bits) != 0);
     let mut busy: Vec<String> = busy.map(|(_, words)| (*words).to_owned()).collect();
     if busy.is_empty() && !state.quiet() {
-        busy.push("traffic under way".to_owned());
+        busy.push("traffic in flight".to_owned());
     }
     let rows = (0..u32::BITS).filter(|row| state.posted & (1 << row) != 0);
     busy.extend(rows.map(|row| format!("an outstanding collective of communicator {row}")));
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_barrier_waits_for_those_who_have_not_come() {
+    fn a_barrier_waits_for_the_absent_ranks() {
         let barrier = Some(SyncKind::Barrier);
         let mut states = vec![state(0, barrier), state(1, None), state(2, barrier)];
         states[1].bits |= rank_state::TX_REPLY.mask() | rank_state::COMMANDS.mask();
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_of_what_is_known_is_told_as_such() {
+    fn a_cycle_of_certain_waits_is_reported_as_certain() {
         let states = vec![state(0, None), state(1, Some(SyncKind::Barrier))];
         let error = watchdog(Awaited::Registration { base: NodeAddr(8) }, states);
         let waits = Waits::of(&error, &BTreeMap::new()).unwrap().to_string();
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_named_where_all_have_come() {
+    fn no_rank_is_named_when_all_are_present() {
         let barrier = Some(SyncKind::Barrier);
         let states = vec![state(0, barrier), state(1, barrier)];
         let waits = Waits::of(&watchdog(Awaited::Barrier, states), &BTreeMap::new()).unwrap();
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_hang_has_no_graph() {
+    fn other_errors_have_no_graph() {
         let error = Error::BadOption {
             option: "x",
             value: 1,
