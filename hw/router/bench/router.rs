@@ -732,7 +732,7 @@ fn without_route(config: Config) {
 fn reset(config: Config) {
     let mut bench = Bench::new(config, "router_reset");
     let ports = bench.ports();
-    for _ in 0..5 {
+    for _ in 0..12 {
         for source in 0..ports {
             for _ in 0..20 {
                 let output = bench.rng.random_range(0..ports);
@@ -755,11 +755,16 @@ fn reset(config: Config) {
         bench.under_way.fill(None);
         bench.model = config.model();
         bench.inside = 0;
+        // All turns begin anew.
         for source in 0..ports {
-            bench.send(source, source, 3);
+            for _ in 0..12 {
+                let output = bench.rng.random_range(0..ports);
+                let length = bench.rng.random_range(1..4);
+                bench.send(source, output, length);
+            }
         }
-        bench.set_sinks(Pace::Always);
-        bench.drain(100);
+        bench.set_sinks(Pace::Chance(0.6));
+        bench.drain(4_000);
     }
 }
 

@@ -1,0 +1,1218 @@
+//! `coll_stage` between the blocks around it, a partner stage and a model.
+//!
+//! The bench plays the stage before, the next stage, the copy unit, the reader, the communicator table and the partner, each with
+//! idle cycles and back-pressure at random. Every output is compared with `coll_stage_model.rs` in every cycle. What becomes of a
+//! collective is known from its data as well, without the model.
+
+use std::collections::VecDeque;
+
+use alcor_abi::{Datatype, Operation};
+use alcor_hw_bench::{Dut, Pin, Random, Recipe, soak};
+use rand::Rng;
+use rand::seq::IndexedRandom;
+
+use crate::coll_stage_model::{
+    Ask, Body, COMBINE, COPY, CREDIT, Call, Context, Inputs, Model, Outputs, Phit, Plan, ROWS,
+    SIGNATURE, Shape, Token, both,
+};
+
+const WINDOW: usize = 8;
+/// Taps that there is room for.
+const DEPTH: usize = 4;
+/// Data phits that may be unpaid.
+const CREDITS: u32 = WINDOW as u32 - 2;
+/// Cycles within which everything of a collective comes to its end.
+const WATCH: u64 = 30_000;
+
+/// A value of several words, built from its lowest bits up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Bits {
+    words: [u64; 7],
+    width: usize,
+}
+
+impl Bits {
+    fn with(mut self, value: u64, width: usize) -> Self {
+        for bit in 0..width {
+            let at = self.width + bit;
+            self.words[at / 64] |= (value >> bit & 1) << (at % 64);
+        }
+        self.width += width;
+        self
+    }
+
+    fn of_data(data: &[u64; 4]) -> Self {
+        let mut bits = Self {
+            width: 256,
+            ..Self::default()
+        };
+        bits.words[..4].copy_from_slice(data);
+        bits
+    }
+
+    fn of_body(body: &Body) -> Self {
+        Self::of_data(&body.data)
+            .with(body.words, 4)
+            .with(body.word, 28)
+    }
+
+    fn of_token(token: &Token) -> Self {
+        Self::of_body(&token.body)
+            .with(token.signature.into(), 1)
+            .with(token.row as u64, 5)
+    }
+
+    fn of_phit(phit: &Phit) -> Self {
+        Self::of_data(&phit.body.data)
+            .with(phit.dest, 16)
+            .with(phit.row as u64, 5)
+            .with(phit.call.opcode, 4)
+            .with(phit.call.algorithm, 2)
+            .with(phit.call.operation, 4)
+            .with(1, 1)
+            .with(phit.stage, 3)
+            .with(phit.kind, 2)
+            .with(phit.parity.into(), 1)
+            .with(phit.key, 8)
+            .with(0, 2)
+            .with(phit.body.word, 28)
+            .with(phit.body.words, 4)
+    }
+
+    fn lane(&self, lane: usize, lanes: usize) -> u64 {
+        let width = self.width / lanes;
+        let (word, shift) = (lane * width / 64, lane * width % 64);
+        let mut value = self.words[word] >> shift;
+        if shift + width > 64 {
+            value |= self.words[word + 1] << (64 - shift);
+        }
+        value & (u64::MAX >> (64 - width))
+    }
+}
+
+/// Lanes of a port of a token, a body or a phit.
+const LANES: usize = 6;
+
+/// Chances in each cycle.
+#[derive(Debug, Clone, Copy)]
+struct Weather {
+    ask: f64,
+    come: f64,
+    copy: f64,
+    pay: f64,
+    tx_ready: f64,
+    next_room: f64,
+    result_ready: f64,
+    copy_take: f64,
+    fold: f64,
+    /// Per row: the credit of a result goes or comes, a copy is held or sent.
+    shift: f64,
+    /// Longest time from a room taken to its token, from a collective's end on this board to the next one.
+    flight: u64,
+    pause: f64,
+    /// Phits of other keys.
+    foreign: f64,
+    /// Members do not agree.
+    wrong: f64,
+}
+
+const CALM: Weather = Weather {
+    ask: 1.0,
+    come: 1.0,
+    copy: 1.0,
+    pay: 1.0,
+    tx_ready: 1.0,
+    next_room: 1.0,
+    result_ready: 1.0,
+    copy_take: 1.0,
+    fold: 0.2,
+    shift: 0.0,
+    flight: 1,
+    pause: 0.0,
+    foreign: 0.0,
+    wrong: 0.0,
+};
+const WINDY: Weather = Weather {
+    ask: 0.7,
+    come: 0.7,
+    copy: 0.6,
+    pay: 0.5,
+    tx_ready: 0.7,
+    next_room: 0.7,
+    result_ready: 0.7,
+    copy_take: 0.7,
+    fold: 0.4,
+    shift: 0.02,
+    flight: 8,
+    pause: 0.01,
+    foreign: 0.1,
+    wrong: 0.2,
+};
+/// The stage is ahead of all that it sends to.
+const STORM: Weather = Weather {
+    ask: 0.9,
+    come: 0.9,
+    copy: 0.9,
+    pay: 0.2,
+    tx_ready: 0.3,
+    next_room: 0.3,
+    result_ready: 0.05,
+    copy_take: 0.3,
+    fold: 0.9,
+    shift: 0.05,
+    flight: 20,
+    pause: 0.01,
+    foreign: 0.05,
+    wrong: 0.1,
+};
+
+struct Pins {
+    contexts: [Pin; 5],
+    collectives: Pin,
+    sets: [Pin; 4],
+    inputs: [Pin; 17],
+    wide_inputs: [Pin; 3],
+    outputs: [Pin; 18],
+    wide_outputs: [Pin; 4],
+}
+
+/// A collective, as far as this stage sees it.
+#[derive(Debug, Clone, Default)]
+struct Script {
+    copies: bool,
+    call: Call,
+    plan: Plan,
+    /// Cycle in which it may begin.
+    due: u64,
+    /// Tokens of the stage before, with whether they are only kept, or only sent.
+    tokens: VecDeque<(Token, bool, bool)>,
+    /// Copies for the partner, and whether a signature follows.
+    to_copy: u32,
+    copy_signature: bool,
+    /// What goes on from here, and what is copied; of members that agree.
+    combined: VecDeque<(bool, Body)>,
+    copied: VecDeque<(bool, Body)>,
+    agreed: bool,
+}
+
+/// A row of the table, with all that is under way in it outside of the stage.
+#[derive(Debug, Clone, Default)]
+struct Row {
+    used: bool,
+    shape: Shape,
+    /// The collective under way, and the next one.
+    now: Script,
+    next: Option<Script>,
+    /// Phits of the partner, by parity, in order.
+    to_come: VecDeque<(u64, bool, Body)>,
+    /// Tokens that room was taken for and that have not come.
+    flying: u32,
+    /// Signatures and combined data that have not come out, of the collective under way.
+    left: usize,
+    copies_left: usize,
+    /// Copies on their way to the partner.
+    sending: u32,
+    /// Phits that the partner may send, and has not paid back.
+    partner_left: u32,
+    partner_due: u32,
+    ends: Option<u64>,
+    begun: u64,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    collectives: u32,
+    retired: u32,
+    sent: [u32; 4],
+    stale: u32,
+    folds: u32,
+    full: u32,
+    alone: u32,
+    wrong: u32,
+}
+
+struct Bench {
+    dut: Dut,
+    pins: Pins,
+    rng: Random,
+    stage: u64,
+    model: Model,
+    weather: Weather,
+    now: u64,
+    rows: Vec<Row>,
+    contexts: [Context; ROWS],
+    fold_before: u32,
+    fold_next: [bool; ROWS],
+    coming: VecDeque<(u64, (Token, bool, bool))>,
+    /// Data that is due in the next cycle at the copy unit.
+    sends: VecDeque<(Token, bool)>,
+    send_offered: bool,
+    /// A row that is to be taken out of use.
+    retiring: Option<usize>,
+    quiet: u32,
+    /// Rows in use at once.
+    wanted: usize,
+    renew: bool,
+    seen: Seen,
+    /// What is due at the copy unit's data.
+    copied: Option<Body>,
+}
+
+impl Bench {
+    fn new(stage: u64, name: &'static str) -> Self {
+        let operations = [Operation::Sum, Operation::Band, Operation::Bor];
+        let types = [Datatype::I64, Datatype::U32];
+        let recipe = Recipe::new("coll_stage", "coll_stage_bench")
+            .blocks(&["abi", "common", "fp", "router", "switch"])
+            .source("switch/bench/coll_stage_bench.sv")
+            .param("STAGE", stage)
+            .param("WINDOW", WINDOW as u64)
+            .param("TX_DEPTH", DEPTH as u64)
+            .param("OPS", operations.iter().map(|&one| 1 << one as u64).sum())
+            .param("TYPES", types.iter().map(|&one| 1 << one as u64).sum());
+        let dut = Dut::start(&recipe);
+        let pins = Pins {
+            contexts: [
+                ("partner_i", 32),
+                ("key_i", 32),
+                ("closed_i", 32),
+                ("copy_holds_i", 32),
+                ("result_credit_i", 32),
+            ]
+            .map(|(name, lanes)| dut.lanes(name, lanes)),
+            collectives: dut.lanes("collectives_i", 8),
+            sets: ["owes_o", "leaving_o", "fold_credit_o", "fold_take_i"].map(|name| dut.pin(name)),
+            inputs: [
+                "shape_i",
+                "pause_i",
+                "begin_i",
+                "plan_i",
+                "end_i",
+                "ask_i",
+                "ask_take_i",
+                "in_valid_i",
+                "in_part_i",
+                "next_room_i",
+                "result_ready_i",
+                "copy_take_i",
+                "look_row_i",
+                "look_take_i",
+                "send_valid_i",
+                "send_parity_i",
+                "tx_ready_i",
+            ]
+            .map(|name| dut.pin(name)),
+            wide_inputs: ["in_i", "send_i", "rx_phit_i"].map(|name| dut.lanes(name, LANES)),
+            outputs: [
+                "busy_o",
+                "stale_o",
+                "ask_room_o",
+                "next_o",
+                "next_take_o",
+                "out_valid_o",
+                "result_valid_o",
+                "copy_soon_o",
+                "copy_valid_o",
+                "copy_head_o",
+                "result_take_o",
+                "look_credit_o",
+                "send_ready_o",
+                "tx_valid_o",
+                "rx_valid_i",
+                "clk_i",
+                "rst_ni",
+                "closed_i",
+            ]
+            .map(|name| dut.pin(name)),
+            wide_outputs: ["out_o", "result_o", "copy_body_o", "tx_phit_o"]
+                .map(|name| dut.lanes(name, LANES)),
+        };
+        let mut bench = Self {
+            dut,
+            pins,
+            rng: Random::new(name),
+            stage,
+            model: Model::new(stage, WINDOW, DEPTH),
+            weather: CALM,
+            now: 0,
+            rows: vec![Row::default(); ROWS],
+            contexts: [Context::default(); ROWS],
+            fold_before: 0,
+            fold_next: [false; ROWS],
+            coming: VecDeque::new(),
+            sends: VecDeque::new(),
+            send_offered: false,
+            retiring: None,
+            quiet: 0,
+            wanted: 4,
+            renew: false,
+            seen: Seen::default(),
+            copied: None,
+        };
+        bench.reset();
+        bench
+    }
+
+    fn reset(&mut self) {
+        self.model = Model::new(self.stage, WINDOW, DEPTH);
+        self.rows = vec![Row::default(); ROWS];
+        self.contexts = [Context {
+            closed: true,
+            credit: true,
+            ..Context::default()
+        }; ROWS];
+        self.coming.clear();
+        self.sends.clear();
+        self.send_offered = false;
+        self.retiring = None;
+        self.copied = None;
+        self.fold_before = 0;
+        self.fold_next = [false; ROWS];
+        self.drive(&Inputs {
+            contexts: self.contexts,
+            ..Inputs::default()
+        });
+        self.dut.reset();
+    }
+
+    // --------------------------------------------------------------------------------------------
+    // Ports
+    // --------------------------------------------------------------------------------------------
+
+    fn put(&mut self, pin: Pin, bits: Option<Bits>) {
+        for lane in 0..LANES {
+            let value = bits.map_or_else(|| self.rng.random(), |bits| bits.lane(lane, LANES));
+            self.dut.set(pin, lane, value);
+        }
+    }
+
+    /// Drives all inputs; what is not valid is random.
+    fn drive(&mut self, inputs: &Inputs) {
+        let (mut calls, mut active, mut parity, mut copies) = (Bits::default(), 0u64, 0u64, 0u64);
+        let mut folds = 0u64;
+        // Lowest first: copies, parity, active, calls.
+        for (row, context) in inputs.contexts.iter().enumerate() {
+            active |= u64::from(context.active) << row;
+            parity |= u64::from(context.parity) << row;
+            copies |= u64::from(context.copies) << row;
+            folds |= u64::from(context.fold) << row;
+            calls = calls
+                .with(context.call.opcode, 4)
+                .with(context.call.algorithm, 2)
+                .with(context.call.operation, 4)
+                .with(context.call.datatype, 3);
+            let [partner, key, closed, holds, credit] = self.pins.contexts;
+            self.dut.set(partner, row, context.partner);
+            self.dut.set(key, row, context.key);
+            self.dut.set(closed, row, context.closed.into());
+            self.dut.set(holds, row, context.holds.into());
+            self.dut.set(credit, row, context.credit.into());
+        }
+        let low = Bits::default()
+            .with(copies, 32)
+            .with(parity, 32)
+            .with(active, 32);
+        let mut all = [0u64; 8];
+        all[0] = low.words[0];
+        all[1] = low.words[1] | calls.words[0] << 32;
+        for (value, pair) in all[2..].iter_mut().zip(calls.words.windows(2)) {
+            *value = pair[0] >> 32 | pair[1] << 32;
+        }
+        for (lane, value) in all.into_iter().enumerate() {
+            self.dut.set(self.pins.collectives, lane, value);
+        }
+        self.dut.set(self.pins.sets[3], 0, folds);
+        let noise: [u64; 6] = self.rng.random();
+        let shape = inputs.shape.map_or(noise[0] & 0xfff, |shape| {
+            Bits::default()
+                .with(shape.lower.into(), 1)
+                .with(shape.upper.into(), 1)
+                .with(shape.folds.into(), 1)
+                .with(shape.stages, 3)
+                .with(shape.flush.into(), 1)
+                .with(shape.row as u64, 5)
+                .with(1, 1)
+                .words[0]
+        });
+        let pulse =
+            |row: Option<usize>, noise: u64| row.map_or(noise & 0x1f, |row| 0x20 | row as u64);
+        let plan = inputs.begin.map_or(noise[1], |(_, plan)| {
+            Bits::default()
+                .with(plan.middle, 28)
+                .with(plan.high.into(), 1)
+                .with(plan.halves.into(), 1)
+                .with(plan.keeps.into(), 1)
+                .with(plan.sends.into(), 1)
+                .words[0]
+        });
+        let ask = Bits::default()
+            .with(inputs.ask.other.into(), 1)
+            .with(inputs.ask.own.into(), 1)
+            .with(inputs.ask.signature.into(), 1)
+            .with(inputs.ask.row as u64, 5);
+        let values = [
+            shape,
+            inputs.pause.into(),
+            pulse(inputs.begin.map(|begin| begin.0), noise[2]),
+            plan,
+            pulse(inputs.end, noise[3]),
+            ask.words[0],
+            inputs.ask_take.into(),
+            inputs.token.is_some().into(),
+            inputs.token.map_or(noise[4], |token| {
+                u64::from(token.1) << 1 | u64::from(token.2)
+            }),
+            inputs.next_room.into(),
+            inputs.result_ready.into(),
+            inputs.copy_take.into(),
+            (inputs.look_row[1] << 5 | inputs.look_row[0]) as u64,
+            u64::from(inputs.look_take[1]) << 1 | u64::from(inputs.look_take[0]),
+            inputs.send.is_some().into(),
+            inputs.send.map_or(noise[5], |send| send.1.into()),
+            inputs.tx_ready.into(),
+        ];
+        for (pin, value) in self.pins.inputs.into_iter().zip(values) {
+            self.dut.set(pin, 0, value);
+        }
+        self.dut
+            .set(self.pins.outputs[14], 0, inputs.rx.is_some().into());
+        let [token, send, rx] = self.pins.wide_inputs;
+        self.put(token, inputs.token.map(|token| Bits::of_token(&token.0)));
+        self.put(send, inputs.send.map(|send| Bits::of_token(&send.0)));
+        self.put(rx, inputs.rx.map(|rx| Bits::of_phit(&rx)));
+    }
+
+    fn output(&self, at: usize) -> u64 {
+        self.dut.get(self.pins.outputs[at], 0)
+    }
+
+    fn check_wide(&self, at: usize, bits: Bits, what: &str) {
+        for lane in 0..LANES {
+            assert_eq!(
+                self.dut.get(self.pins.wide_outputs[at], lane),
+                bits.lane(lane, LANES),
+                "cycle {}: {what}, lane {lane}",
+                self.now
+            );
+        }
+    }
+
+    /// All outputs are as the model says; of what is not valid nothing is said.
+    fn check(&self, outputs: &Outputs) {
+        let now = self.now;
+        let is = |at: usize| self.output(at) == 1;
+        for (at, expected, what) in [
+            (0, outputs.busy, "busy_o"),
+            (1, outputs.stale, "stale_o"),
+            (2, outputs.ask_room, "ask_room_o"),
+            (4, outputs.next_take.is_some(), "next_take_o"),
+            (5, outputs.out.is_some(), "out_valid_o"),
+            (6, outputs.result.is_some(), "result_valid_o"),
+            (7, outputs.copy_soon, "copy_soon_o"),
+            (8, outputs.copy.is_some(), "copy_valid_o"),
+            (12, outputs.send_ready, "send_ready_o"),
+            (13, outputs.tx.is_some(), "tx_valid_o"),
+        ] {
+            assert_eq!(is(at), expected, "cycle {now}: {what}");
+        }
+        for (at, expected, what) in [
+            (0, outputs.owes, "owes_o"),
+            (1, outputs.leaving, "leaving_o"),
+            (2, outputs.fold_credit, "fold_credit_o"),
+        ] {
+            let found = self.dut.get(self.pins.sets[at], 0);
+            assert_eq!(found, expected.into(), "cycle {now}: {what}");
+        }
+        if let Some((row, signature)) = outputs.next_take {
+            let next = (row << 3 | usize::from(signature) << 2) as u64;
+            assert_eq!(self.output(3), next, "cycle {now}: next_o");
+        }
+        if let Some((row, signature)) = outputs.copy {
+            let head = (row << 1 | usize::from(signature)) as u64;
+            assert_eq!(self.output(9), head, "cycle {now}: copy_head_o");
+        }
+        let take = self.output(10);
+        assert_eq!(
+            take >> 5 == 1,
+            outputs.result_take.is_some(),
+            "cycle {now}: result_take_o"
+        );
+        if let Some(row) = outputs.result_take {
+            assert_eq!(take, 0x20 | row as u64, "cycle {now}: result_take_o");
+        }
+        let look = outputs.look_credit;
+        let look = u64::from(look[1]) << 1 | u64::from(look[0]);
+        assert_eq!(self.output(11), look, "cycle {now}: look_credit_o");
+        if let Some(out) = &outputs.out {
+            self.check_wide(0, Bits::of_token(out), "out_o");
+        }
+        if let Some(result) = &outputs.result {
+            self.check_wide(1, Bits::of_token(result), "result_o");
+        }
+        if let Some(body) = &outputs.copy_body {
+            self.check_wide(2, Bits::of_body(body), "copy_body_o");
+        }
+        if let Some(phit) = &outputs.tx {
+            self.check_wide(3, Bits::of_phit(phit), "tx_phit_o");
+        }
+    }
+
+    // --------------------------------------------------------------------------------------------
+    // Collectives
+    // --------------------------------------------------------------------------------------------
+
+    /// A row of the table, of random shape.
+    fn write_row(&mut self, row: usize) -> Shape {
+        let folds = self.rng.random_bool(0.5);
+        let upper = folds && self.rng.random_bool(0.4);
+        let shape = Shape {
+            row,
+            flush: true,
+            stages: self.stage + self.rng.random_range(1..=2),
+            folds,
+            upper,
+            lower: folds && !upper && self.rng.random_bool(0.6),
+        };
+        self.rows[row] = Row {
+            used: true,
+            shape,
+            partner_left: CREDITS,
+            ..Row::default()
+        };
+        self.contexts[row] = Context {
+            partner: self.rng.random_range(0..1 << 16),
+            key: self.rng.random_range(0..1 << 8),
+            credit: true,
+            ..Context::default()
+        };
+        shape
+    }
+
+    fn data(&mut self, at: u64) -> Body {
+        Body {
+            word: at & 0xfff_ffff,
+            words: self.rng.random_range(0..16),
+            data: self.rng.random(),
+        }
+    }
+
+    /// The next collective of a row: what everybody around the stage will do.
+    fn prepare(&mut self, row: usize) {
+        let shape = self.rows[row].shape;
+        let folds = self.stage == 0 && shape.folds;
+        let (takes, lower) = (folds && shape.upper, folds && shape.lower);
+        let alone = folds && !takes && !lower;
+        let sends_signature = if folds { takes } else { !shape.upper };
+        let longest = *[2u64, 6, 20].choose(&mut *self.rng).unwrap_or(&2);
+        let length = self.rng.random_range(0..longest);
+        // The message's place.
+        let place = self.rng.random_range(0..(1 << 28) - 200);
+        let copies = self.rng.random_bool(0.4);
+        let (datatype, operation) = *[
+            (Datatype::I64, Operation::Sum),
+            (Datatype::U32, Operation::Sum),
+            (Datatype::U32, Operation::Bor),
+            (Datatype::I64, Operation::Band),
+        ]
+        .choose(&mut *self.rng)
+        .unwrap_or(&(Datatype::I64, Operation::Sum));
+        let call = Call {
+            datatype: datatype as u64,
+            operation: operation as u64,
+            algorithm: self.rng.random_range(0..4),
+            opcode: self.rng.random_range(0..16),
+        };
+        let mut plan = Plan {
+            high: self.rng.random(),
+            middle: place + self.rng.random_range(0..=8 * length + 8),
+            ..Plan::default()
+        };
+        let mut come: Vec<(u64, Body)> = Vec::new();
+        let has_data;
+        if takes {
+            plan.sends = self.rng.random_bool(0.6);
+            has_data = plan.sends;
+            for at in 0..self.rng.random_range(0..longest) {
+                come.push((COPY, self.data(at)));
+            }
+        } else if alone {
+            plan.keeps = !copies;
+            has_data = plan.keeps;
+        } else if copies {
+            has_data = false;
+            for at in 0..length {
+                come.push((COPY, self.data(at)));
+            }
+        } else {
+            plan.keeps = self.rng.random_bool(0.8);
+            plan.sends = !folds && (!plan.keeps || self.rng.random_bool(0.6));
+            plan.halves = plan.keeps && plan.sends && self.rng.random_bool(0.6);
+            has_data = plan.keeps || plan.sends;
+        }
+        let mut tokens = VecDeque::new();
+        let (mut combined, mut copied) = (VecDeque::new(), VecDeque::new());
+        for at in 0..if has_data { length } else { 0 } {
+            let body = self.data(place + 8 * at);
+            tokens.push_back((
+                Token {
+                    row,
+                    signature: false,
+                    body,
+                },
+                false,
+                false,
+            ));
+            if !plan.divides(&body).0 {
+                continue;
+            }
+            if alone {
+                combined.push_back((false, body));
+                continue;
+            }
+            let other = Body {
+                data: self.rng.random(),
+                ..body
+            };
+            combined.push_back((false, call.combine(&body, &other)));
+            come.push((COMBINE, other));
+        }
+        let agreed = alone || !self.rng.random_bool(self.weather.wrong);
+        if !agreed {
+            // The partner sends other data.
+            self.seen.wrong += 1;
+            if self.rng.random_bool(0.5) {
+                come.truncate(self.rng.random_range(0..=come.len()));
+            }
+            for _ in 0..self.rng.random_range(0..5) {
+                let at = self.rng.random_range(0..=come.len());
+                let kind = *[COMBINE, COPY].choose(&mut *self.rng).unwrap_or(&COPY);
+                let body = self.data(at as u64);
+                come.insert(at, (kind, body));
+            }
+        }
+        let signature = Body {
+            word: 0,
+            words: 15,
+            data: self.rng.random(),
+        };
+        let other = Body {
+            data: self.rng.random(),
+            ..signature
+        };
+        let token = Token {
+            row,
+            signature: true,
+            body: signature,
+        };
+        // Of a message in parts there are two signatures: one is sent, and one is kept.
+        let parts = self.stage == 0 && !folds && sends_signature && self.rng.random_bool(0.4);
+        match (parts, self.rng.random::<bool>()) {
+            (false, _) => tokens.push_back((token, false, false)),
+            (true, false) => tokens.extend([(token, true, false), (token, false, true)]),
+            (true, true) => tokens.extend([(token, false, true), (token, true, false)]),
+        }
+        if takes {
+            for &(kind, body) in &come {
+                if kind == COPY {
+                    copied.push_back((false, body));
+                }
+            }
+            copied.push_back((true, other));
+        } else if alone {
+            combined.push_back((true, signature));
+        } else {
+            if copies {
+                copied.extend(come.iter().map(|&(_, body)| (false, body)));
+            }
+            combined.push_back((true, both(&signature, &other)));
+        }
+        let parity = !self.contexts[row].parity;
+        let delay = self.rng.random_range(0..=3 * self.weather.flight);
+        let state = &mut self.rows[row];
+        if !alone {
+            come.push((SIGNATURE, other));
+        }
+        state
+            .to_come
+            .extend(come.into_iter().map(|(kind, body)| (kind, parity, body)));
+        let mut script = Script {
+            copies,
+            call,
+            plan,
+            due: self.now + delay,
+            tokens,
+            combined,
+            copied,
+            agreed,
+            ..Script::default()
+        };
+        // Copies go to a folded label, and to partners of those that copy.
+        if (copies && !takes && !alone) || lower {
+            script.to_copy = self.rng.random_range(0..longest as u32);
+        }
+        script.copy_signature = lower;
+        state.next = Some(script);
+    }
+
+    /// Everything of the collective under way has come to its end at this stage.
+    fn is_over(&self, row: usize) -> bool {
+        let (state, context) = (&self.rows[row], &self.contexts[row]);
+        let next = |parity: bool| parity != context.parity;
+        state.now.tokens.is_empty()
+            && state.flying == 0
+            && state.left == 0
+            && state.copies_left == 0
+            && state.now.to_copy == 0
+            && !state.now.copy_signature
+            && state.sending == 0
+            && state.to_come.front().is_none_or(|phit| next(phit.1))
+    }
+
+    /// Begins and ends collectives, writes rows and takes them out of use.
+    fn steer(&mut self, inputs: &mut Inputs) {
+        if let Some(row) = self.retiring {
+            inputs.pause = true;
+            // All that is on its way arrives, and nothing is begun.
+            let still =
+                self.coming.is_empty() && self.sends.is_empty() && !self.fold_next.contains(&true);
+            self.quiet = if still && self.output(0) == 0 {
+                self.quiet + 1
+            } else {
+                0
+            };
+            if self.quiet > 3 {
+                self.quiet = 0;
+                self.retiring = None;
+                self.seen.retired += 1;
+                inputs.shape = Some(Shape {
+                    row,
+                    flush: true,
+                    ..Shape::default()
+                });
+                self.rows[row] = Row::default();
+                self.contexts[row] = Context {
+                    closed: true,
+                    key: self.contexts[row].key,
+                    credit: true,
+                    // Until the pulse is counted.
+                    active: self.contexts[row].active,
+                    parity: self.contexts[row].parity,
+                    ..Context::default()
+                };
+            }
+            return;
+        }
+        let used: Vec<usize> = (0..ROWS).filter(|&row| self.rows[row].used).collect();
+        if used.len() < self.wanted {
+            let row = self.rng.random_range(0..ROWS);
+            if !self.rows[row].used {
+                inputs.shape = Some(self.write_row(row));
+                return;
+            }
+        }
+        if self.renew && !used.is_empty() && self.rng.random_bool(self.weather.pause) {
+            self.retiring = used.choose(&mut *self.rng).copied();
+            self.quiet = 0;
+        }
+        // One row begins in a cycle, and one ends.
+        let first = self.rng.random_range(0..ROWS);
+        for row in (0..ROWS).map(|at| (first + at) % ROWS) {
+            if !self.rows[row].used {
+                continue;
+            }
+            let active = self.contexts[row].active;
+            if self.rows[row].next.is_none()
+                && (!active || (self.rows[row].ends.is_some() && self.rng.random_bool(0.3)))
+            {
+                self.prepare(row);
+            }
+            let leaving = self.dut.get(self.pins.sets[1], 0) >> row & 1 == 1;
+            let state = &mut self.rows[row];
+            let may = !active && inputs.begin.is_none() && !leaving;
+            let due = |next: &mut Script| may && next.due <= self.now;
+            if let Some(script) = state.next.take_if(due) {
+                inputs.begin = Some((row, script.plan));
+                state.left = script.combined.len();
+                state.copies_left = script.copied.len();
+                if !script.agreed {
+                    // The signature is the last that comes out.
+                    state.left = usize::from(!script.combined.is_empty());
+                    state.copies_left =
+                        usize::from(script.copied.back().is_some_and(|last| last.0));
+                }
+                state.begun = self.now;
+                state.now = script;
+                self.seen.collectives += 1;
+                self.contexts[row].copies = state.now.copies;
+                self.contexts[row].call = state.now.call;
+            }
+            if active && self.rows[row].ends.is_none() && self.is_over(row) {
+                let delay = self.rng.random_range(0..=self.weather.flight);
+                self.rows[row].ends = Some(self.now + delay);
+            }
+            if active && inputs.end.is_none() {
+                inputs.end = self.rows[row]
+                    .ends
+                    .take_if(|ends| *ends <= self.now)
+                    .map(|_| row);
+            }
+            assert!(
+                !active || self.now < self.rows[row].begun + WATCH,
+                "cycle {}: a collective of row {row} does not end: {:?}",
+                self.now,
+                self.rows[row]
+            );
+        }
+    }
+
+    // --------------------------------------------------------------------------------------------
+    // Cycles
+    // --------------------------------------------------------------------------------------------
+
+    fn cycle(&mut self) {
+        let weather = self.weather;
+        let mut inputs = Inputs::default();
+        self.steer(&mut inputs);
+        let paused = inputs.pause;
+        for context in &mut self.contexts {
+            if self.rng.random_bool(weather.shift) {
+                context.credit = !context.credit;
+            }
+            if self.rng.random_bool(weather.shift) {
+                context.holds = !context.holds;
+            }
+        }
+        if weather.shift == 0.0 || self.retiring.is_some() {
+            for context in &mut self.contexts {
+                (context.credit, context.holds) = (true, false);
+            }
+        }
+        for row in 0..ROWS {
+            self.contexts[row].fold = std::mem::take(&mut self.fold_next[row]);
+        }
+        inputs.contexts = self.contexts;
+        let active: Vec<usize> = (0..ROWS).filter(|&row| self.contexts[row].active).collect();
+
+        // The stage before asks for room.
+        let asking: Vec<usize> = active
+            .iter()
+            .copied()
+            .filter(|&row| !self.rows[row].now.tokens.is_empty())
+            .collect();
+        let mut asks = None;
+        inputs.ask = Ask {
+            row: self.rng.random_range(0..ROWS),
+            signature: self.rng.random(),
+            ..Ask::default()
+        };
+        if let Some(&row) = asking.choose(&mut *self.rng)
+            && let Some(&(token, own, other)) = self.rows[row].now.tokens.front()
+        {
+            inputs.ask = Ask {
+                row,
+                signature: token.signature,
+                own,
+                other,
+            };
+            // A signature waits while credits are due.
+            let waits = token.signature && self.dut.get(self.pins.sets[0], 0) >> row & 1 == 1;
+            asks = (!paused && !waits && self.rng.random_bool(weather.ask)).then_some(row);
+        }
+        // Tokens that room was taken for come.
+        if self
+            .coming
+            .front()
+            .is_some_and(|coming| coming.0 <= self.now)
+        {
+            inputs.token = self.coming.pop_front().map(|coming| coming.1);
+            if let Some((token, ..)) = inputs.token {
+                self.rows[token.row].flying -= 1;
+            }
+        }
+        // The copy unit and the reader look for credits.
+        let mut copies = [None; 2];
+        for user in 0..2 {
+            inputs.look_row[user] = self.rng.random_range(0..ROWS);
+            let Some(&row) = active.choose(&mut *self.rng) else {
+                continue;
+            };
+            inputs.look_row[user] = row;
+            let state = &self.rows[row];
+            // Folded rows with results use their credits for these alone.
+            let may = state.now.to_copy
+                > copies.iter().filter(|copy| **copy == Some(row)).count() as u32
+                && !state.now.copy_signature;
+            copies[user] = (may && !paused && self.rng.random_bool(weather.copy)).then_some(row);
+        }
+        if self.sends.front().is_some() && (self.send_offered || self.rng.random_bool(weather.copy))
+        {
+            inputs.send = self.sends.front().copied();
+        }
+        self.send_offered = inputs.send.is_some();
+        // The partner.
+        inputs.rx = self.partner_sends();
+        inputs.tx_ready = self.rng.random_bool(weather.tx_ready);
+        inputs.next_room = self.rng.random_bool(weather.next_room);
+        inputs.result_ready = self.rng.random_bool(weather.result_ready);
+
+        // Inputs that follow outputs of the same cycle.
+        let outputs = self.model.outputs(&inputs);
+        inputs.ask_take = asks.is_some() && outputs.ask_room;
+        inputs.copy_take = outputs.copy.is_some() && self.rng.random_bool(weather.copy_take);
+        for (take, (row, credit)) in inputs
+            .look_take
+            .iter_mut()
+            .zip(copies.iter().zip(outputs.look_credit))
+        {
+            *take = row.is_some() && credit;
+        }
+        self.drive(&inputs);
+        self.dut.settle();
+        self.check(&outputs);
+        self.follow(&inputs, &outputs, copies);
+        self.dut.clock();
+        self.model.clock(&inputs);
+        self.now += 1;
+    }
+
+    /// A phit of the partner: credits, data of a collective, or something of no business here.
+    fn partner_sends(&mut self) -> Option<Phit> {
+        let weather = self.weather;
+        let row = self.rng.random_range(0..ROWS);
+        let phit = Phit {
+            row,
+            key: self.contexts[row].key,
+            stage: self.stage,
+            dest: self.rng.random_range(0..1 << 16),
+            ..Phit::default()
+        };
+        if self.rng.random_bool(weather.foreign) || !self.rows[row].used {
+            if !self.rng.random_bool(weather.foreign) {
+                return self.partner_data();
+            }
+            // Closed rows take nothing, whatever the key is.
+            let bit = 1 << self.rng.random_range(0..8);
+            let wrong = if self.contexts[row].closed { 0 } else { bit };
+            self.seen.stale += 1;
+            return Some(Phit {
+                key: phit.key ^ wrong,
+                kind: self.rng.random_range(0..4),
+                parity: self.rng.random(),
+                body: self.data(3),
+                ..phit
+            });
+        }
+        let due = self.rows[row].partner_due;
+        if due > 0 && self.rng.random_bool(weather.pay) {
+            let paid = self.rng.random_range(1..=due);
+            self.rows[row].partner_due -= paid;
+            return Some(Phit {
+                kind: CREDIT,
+                parity: self.rng.random(),
+                body: Body {
+                    word: paid.into(),
+                    ..Body::default()
+                },
+                ..phit
+            });
+        }
+        self.partner_data()
+    }
+
+    fn partner_data(&mut self) -> Option<Phit> {
+        let rows: Vec<usize> = (0..ROWS)
+            .filter(|&row| {
+                let state = &self.rows[row];
+                let signature = state.to_come.front().map(|phit| phit.0 == SIGNATURE);
+                signature == Some(true) || (signature == Some(false) && state.partner_left > 0)
+            })
+            .collect();
+        let &row = rows.choose(&mut *self.rng)?;
+        if !self.rng.random_bool(self.weather.come) {
+            return None;
+        }
+        let state = &mut self.rows[row];
+        let (kind, parity, body) = state.to_come.pop_front()?;
+        if kind != SIGNATURE {
+            state.partner_left -= 1;
+        }
+        Some(Phit {
+            row,
+            kind,
+            parity,
+            key: self.contexts[row].key,
+            stage: self.stage,
+            body,
+            ..Phit::default()
+        })
+    }
+
+    /// What the blocks around the stage make of its outputs.
+    fn follow(&mut self, inputs: &Inputs, outputs: &Outputs, copies: [Option<usize>; 2]) {
+        let now = self.now;
+        if inputs.ask_take {
+            let row = inputs.ask.row;
+            let state = &mut self.rows[row];
+            state.flying += 1;
+            if let Some(token) = state.now.tokens.pop_front() {
+                let last = self.coming.back().map_or(0, |coming| coming.0);
+                let flight = self.rng.random_range(1..=self.weather.flight);
+                self.coming.push_back(((now + flight).max(last + 1), token));
+            }
+        }
+        for (user, row) in copies.into_iter().enumerate() {
+            let Some(row) = row.filter(|_| inputs.look_take[user]) else {
+                continue;
+            };
+            self.copy(row, false);
+        }
+        for row in 0..ROWS {
+            if self.contexts[row].fold {
+                self.copy(row, false);
+                self.seen.folds += 1;
+            }
+            let state = &self.rows[row];
+            let may =
+                self.contexts[row].active && state.now.copy_signature && self.retiring.is_none();
+            if may && state.now.to_copy == 0 && state.sending == 0 {
+                self.copy(row, true);
+            } else if may
+                && state.now.to_copy > u32::from(self.contexts[row].fold)
+                && outputs.fold_credit >> row & 1 == 1
+            {
+                self.fold_next[row] = self.rng.random_bool(self.weather.fold);
+            }
+        }
+        if inputs.send.is_some() && outputs.send_ready {
+            self.send_offered = false;
+            if let Some((token, _)) = self.sends.pop_front() {
+                self.rows[token.row].sending -= 1;
+            }
+        }
+        if let Some(phit) = outputs.tx.filter(|_| inputs.tx_ready) {
+            self.seen.sent[phit.kind as usize] += 1;
+            let state = &mut self.rows[phit.row];
+            match phit.kind {
+                CREDIT => state.partner_left += phit.body.word as u32,
+                SIGNATURE => {}
+                _ => state.partner_due += 1,
+            }
+            assert!(state.partner_left <= CREDITS, "cycle {now}: paid twice");
+        }
+        if let Some(body) = self.copied.take() {
+            assert_eq!(outputs.copy_body, Some(body), "cycle {now}: what is copied");
+        }
+        if let Some((row, signature)) = outputs.copy.filter(|_| inputs.copy_take) {
+            let state = &mut self.rows[row];
+            if state.now.agreed {
+                let expected = state.now.copied.pop_front();
+                assert_eq!(
+                    expected.map(|copy| copy.0),
+                    Some(signature),
+                    "cycle {now}: row {row}"
+                );
+                self.copied = expected.map(|copy| copy.1);
+                state.copies_left -= 1;
+            } else if signature {
+                state.copies_left -= 1;
+            }
+        }
+        for token in [outputs.out, outputs.result.filter(|_| inputs.result_ready)]
+            .into_iter()
+            .flatten()
+        {
+            let state = &mut self.rows[token.row];
+            if state.now.agreed {
+                let expected = state.now.combined.pop_front();
+                assert_eq!(
+                    expected,
+                    Some((token.signature, token.body)),
+                    "cycle {now}: row {}",
+                    token.row
+                );
+                state.left -= 1;
+            } else if token.signature {
+                state.left -= 1;
+            }
+            self.seen.alone +=
+                u32::from(state.shape.folds && !state.shape.upper && !state.shape.lower);
+        }
+        self.seen.full += u32::from(!outputs.ask_room);
+
+        // Collectives that begin and end are so from the next cycle on.
+        if let Some((row, _)) = inputs.begin {
+            self.contexts[row].active = true;
+            self.contexts[row].parity = !self.contexts[row].parity;
+        }
+        if let Some(row) = inputs.end {
+            self.contexts[row].active = false;
+        }
+        if let Some(shape) = inputs.shape {
+            self.contexts[shape.row].active = false;
+            self.contexts[shape.row].parity = false;
+        }
+    }
+
+    /// A copy for the partner, whose credit is used.
+    fn copy(&mut self, row: usize, signature: bool) {
+        let body = self.data(1);
+        let parity = self.contexts[row].parity;
+        let state = &mut self.rows[row];
+        if signature {
+            state.now.copy_signature = false;
+        } else {
+            state.now.to_copy -= 1;
+        }
+        state.sending += 1;
+        self.sends.push_back((
+            Token {
+                row,
+                signature,
+                body,
+            },
+            parity,
+        ));
+    }
+
+    fn cycles(&mut self, cycles: u64) {
+        for _ in 0..cycles {
+            self.cycle();
+        }
+    }
+}
+
+/// Some rows at once, for so many rounds of `cycles` cycles.
+fn random(stage: u64, name: &'static str, wanted: &[usize], cycles: u64) {
+    let mut bench = Bench::new(stage, name);
+    for (round, &wanted) in wanted.iter().enumerate() {
+        bench.wanted = wanted;
+        for weather in [CALM, WINDY, STORM, WINDY] {
+            bench.weather = weather;
+            bench.renew = weather.pause > 0.0;
+            bench.cycles(soak(cycles));
+        }
+        if round % 2 == 1 {
+            bench.reset();
+        }
+    }
+    println!("{:?}", bench.seen);
+    let seen = &bench.seen;
+    assert!(seen.collectives > 100 && seen.retired > 10 && seen.stale > 100 && seen.full > 100);
+    assert!(seen.sent.iter().all(|&sent| sent > 100) && seen.wrong > 10 && seen.alone > 20);
+    assert!(stage > 0 || seen.folds > 100);
+}
+
+#[test]
+fn few_rows() {
+    random(0, "coll_stage_few_rows", &[1, 3, 8], 800);
+}
+
+#[test]
+fn all_rows() {
+    random(0, "coll_stage_all_rows", &[ROWS, ROWS, ROWS], 5_000);
+}
+
+#[test]
+fn second_stage() {
+    random(1, "coll_stage_second_stage", &[1, 4, ROWS], 1_000);
+}
