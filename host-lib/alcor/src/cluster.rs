@@ -109,7 +109,7 @@ impl Cluster {
     /// ([`crate::Rank::attach`]) calls it once a run.
     ///
     /// # Errors
-    /// As [`Cluster::identify`]; [`Error::BadOption`] or [`Error::NoSuchRank`] when there are no such
+    /// As [`Cluster::identify`]; [`Error::BadOption`] or [`Error::TooFewRanks`] when there are no such
     /// ranks; what a board says.
     pub fn prepare(&self, ranks: u32) -> Result<BoardInfo> {
         let info = self.identify()?;
@@ -122,9 +122,9 @@ impl Cluster {
             });
         }
         if ranks > there {
-            return Err(Error::NoSuchRank {
-                board: self.name().to_owned(),
-                rank: LocalRank(ranks - 1),
+            return Err(Error::TooFewRanks {
+                cluster: self.name().to_owned(),
+                asked: ranks,
                 ranks: there,
             });
         }

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use alcor_abi::board::rank_state;
 use alcor_abi::rank::{ack, causes, events, reset_state};
 use alcor_abi::{CQ_ENTRY_BYTES, Opcode, Status, board, packets::cq_entry, rank};
 
@@ -963,9 +964,13 @@ impl Progress {
                 None => Ok(None),
             }
         };
-        let Some(bits) = read(board::RANK_STATE)? else {
+        let Some(mut bits) = read(board::RANK_STATE)? else {
             return Ok(None);
         };
+        if rank_state::BEGUN.get(bits) == 0 {
+            let pid = board * self.info.ranks + local.0;
+            bits = bits & !rank_state::PID.mask() | rank_state::PID.put(pid);
+        }
         let posted = match self.info.has_switch() {
             true => read(board::POSTED)?.unwrap_or(0),
             false => 0,

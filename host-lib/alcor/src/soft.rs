@@ -126,10 +126,10 @@ impl SoftBoard {
         })
     }
 
-    fn peer_died(&self, rank: LocalRank) -> Error {
+    fn peer_died(&self, LocalRank(rank): LocalRank) -> Error {
         Error::PeerDied {
             board: self.name.clone(),
-            rank,
+            rank: GlobalRank(rank),
         }
     }
 
