@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use alcor_cosim::{CosimBackend, CosimError};
-use verilated::{CacheEntry, ModelCache};
+use verimodel::{CacheEntry, ModelCache};
 
 use crate::build;
 use crate::exit::Ended;
@@ -36,7 +36,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Ended {
     let failed = |error: CosimError| error.on(CosimBackend::SCHEME);
-    let ours = |error: verilated::Error| failed(error.into());
+    let ours = |error: verimodel::Error| failed(error.into());
     let cache = ModelCache::find().map_err(ours)?;
     let outdated = if args.outdated {
         Some(Outdated::now().map_err(failed)?)
@@ -118,7 +118,7 @@ pub struct Size {
 
 impl Size {
     /// All that a cache has.
-    pub fn of(cache: &ModelCache) -> Result<Self, verilated::Error> {
+    pub fn of(cache: &ModelCache) -> Result<Self, verimodel::Error> {
         let mut size = Self::default();
         cache.entries()?.iter().for_each(|entry| size.add(entry));
         size.bytes += cache.abandoned_bytes()?;

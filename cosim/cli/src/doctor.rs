@@ -7,7 +7,7 @@ use std::{env, thread};
 
 use alcor_cosim::{CosimBackend, CosimError, Hardware, ROOT_VARIABLE};
 use alcor_shm::{Segment, channel};
-use verilated::ModelCache;
+use verimodel::ModelCache;
 
 use crate::clean::Size;
 use crate::exit::{Ended, Exit};

@@ -351,7 +351,7 @@ fn of_shared_memory(error: &alcor_shm::ShmError) -> Exit {
 }
 
 fn of_simulation(error: &CosimError) -> Exit {
-    use verilated::Error as V;
+    use verimodel::Error as V;
     match error {
         CosimError::UnknownConfig { .. }
         | CosimError::UnknownOption { .. }

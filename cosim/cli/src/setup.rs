@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::process::{Command, Stdio};
 
 use alcor_cosim::{CosimBackend, CosimError};
-use verilated::Toolchain;
+use verimodel::Toolchain;
 
 use crate::doctor;
 use crate::exit::{Ended, Error, Exit};

@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use alcor_cosim::{CosimBackend, Hardware};
 use tempfile::TempDir;
-use verilated::ModelCache;
+use verimodel::ModelCache;
 
 const ALCOR: &str = env!("CARGO_BIN_EXE_alcor");
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alcor::{Backend, Cluster, Error, Topology};
 use alcor_hw::CONFIGS;
-use verilated::{BuildEvent, Model};
+use verimodel::{BuildEvent, Model};
 
 use crate::config::check_links;
 use crate::model::{Project, Shape, Variant};

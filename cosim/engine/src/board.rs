@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use alcor::{Board, Error, LocalRank, PageOffset, Port, Topology};
-use verilated::Model;
+use verimodel::Model;
 
 use crate::chip::Chip;
 use crate::clockwork::Clockwork;

@@ -1,7 +1,7 @@
 //! A board's model with its mailbox: reset, clock, registers and node memory.
 
 use alcor_abi::board;
-use verilated::{Coverage, Instance, Model, Signal};
+use verimodel::{Coverage, Instance, Model, Signal};
 
 use crate::mailbox::Mailbox;
 use crate::memory::NodeMemory;
@@ -266,7 +266,7 @@ impl Chip {
         result.map_err(|error| self.failed(error))
     }
 
-    fn failed(&self, error: verilated::Error) -> CosimError {
+    fn failed(&self, error: verimodel::Error) -> CosimError {
         match error.failure() {
             Some(failure) => CosimError::Model {
                 cycle: self.now(),

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use alcor::{Board, Cluster, Error, Topology};
-use verilated::{Coverage, Model};
+use verimodel::{Coverage, Model};
 
 use crate::chip::Chip;
 use crate::clockwork::Clockwork;

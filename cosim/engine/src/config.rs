@@ -9,7 +9,7 @@ use std::time::Duration;
 use alcor::Topology;
 use alcor_hw::CONFIGS;
 use serde::{Deserialize, Deserializer};
-use verilated::Optimise;
+use verimodel::Optimise;
 
 use crate::log::RECORDS;
 use crate::log::files::PacketFormat;

@@ -91,14 +91,14 @@ pub enum CosimError {
     },
     /// A model could not be built, loaded or given what it needs.
     #[error(transparent)]
-    Build(Arc<verilated::Error>),
+    Build(Arc<verimodel::Error>),
     /// The model failed: an assertion, `$fatal`, or a defect of the host's side. Ends the run; a reset starts anew.
     #[error("the model failed at cycle {cycle} since reset: {}:{}: {}{}", failure.file, failure.line, failure.message, in_scope(&failure.hier))]
     Model {
         /// Cycle since the board's last reset.
         cycle: u64,
         /// What the model said; its own cycle counts from power-up.
-        failure: Box<verilated::Failure>,
+        failure: Box<verimodel::Failure>,
     },
     /// The board did not become ready after reset.
     #[error("the board is not ready {cycles} cycles after reset (STATUS is {status:#010x})")]
@@ -195,8 +195,8 @@ fn in_scope(hier: &str) -> String {
     }
 }
 
-impl From<verilated::Error> for CosimError {
-    fn from(error: verilated::Error) -> Self {
+impl From<verimodel::Error> for CosimError {
+    fn from(error: verimodel::Error) -> Self {
         Self::Build(Arc::new(error))
     }
 }

@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use alcor_abi::PAGE_BYTES;
-use verilated::Model;
+use verimodel::Model;
 
 use crate::chip::Chip;
 use crate::mailbox::{Post, Want};

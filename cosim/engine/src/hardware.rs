@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use alcor_hw::{AROUND, CONFIGS, INCLUDES};
-use verilated::{Sources, Toolchain};
+use verimodel::{Sources, Toolchain};
 
 use crate::CosimError;
 

@@ -147,5 +147,5 @@ pub use model::Shape;
 pub use port::{POLL_CYCLES, PORT_QUEUE};
 pub use profile::Profile;
 pub use recording::{BoardRecording, Replay};
-pub use verilated::{BuildEvent, CoverPoint, Coverage, Hit, ModuleCoverage, Optimise};
+pub use verimodel::{BuildEvent, CoverPoint, Coverage, Hit, ModuleCoverage, Optimise};
 pub use wire::LinkFigures;

@@ -5,7 +5,7 @@
 
 use alcor::Note;
 use crc32fast::Hasher;
-use verilated::{Dpi, Flow};
+use verimodel::{Dpi, Flow};
 
 use crate::axi::Answer;
 use crate::digest::Digest;

@@ -1,6 +1,6 @@
 //! A rank's node memory in the model: one array of words, or several banks that take turns.
 
-use verilated::{Dpi, Instance, Memory};
+use verimodel::{Dpi, Instance, Memory};
 
 use crate::CosimError;
 use crate::model::memory_path;

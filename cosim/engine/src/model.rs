@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use alcor_hw::CONFIGS;
-use verilated::{Build, BuildEvent, Model, Optimise, Sources};
+use verimodel::{Build, BuildEvent, Model, Optimise, Sources};
 
 use crate::config::{DATA_W, LINKS, NODE_BYTES, PHIT_W, RANKS};
 use crate::{Configs, CosimError, Hardware, Options};

@@ -7,7 +7,7 @@ use crate::chip::MemoryWrite;
 /// All that the host's side told a board from a reset on; see [`SimBoard::record`](crate::SimBoard::record).
 #[derive(Debug, Clone)]
 pub struct BoardRecording {
-    pub(crate) calls: verilated::Recording,
+    pub(crate) calls: verimodel::Recording,
     /// Writes to the board's page before it began.
     pub(crate) settings: Vec<(u32, u32)>,
     /// Node memory of each rank when recording began.

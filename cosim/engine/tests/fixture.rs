@@ -7,7 +7,7 @@ use std::thread;
 use alcor::{Board, Cycle, Error, LocalRank, PageOffset, Port, Topology, Wake};
 use alcor_abi::{board, rank};
 use alcor_cosim::{CosimError, Options, Shape, SimBoard, SimCluster};
-use verilated::{Build, Model, Toolchain};
+use verimodel::{Build, Model, Toolchain};
 
 pub const NODE_BYTES: u32 = 8192;
 

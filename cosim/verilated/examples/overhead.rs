@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use verilated::{Build, Dpi, Error, Flow, Toolchain};
+use verimodel::{Build, Dpi, Error, Flow, Toolchain};
 
 const CYCLES: u64 = 5_000_000;
 

@@ -26,7 +26,7 @@ pub const DEFAULT_PERIOD_PS: u64 = 4000;
 /// It may move between threads, and each may be on another thread. Dropping it runs its final blocks.
 ///
 /// ```no_run
-/// use verilated::{Dpi, Error, Flow, Model};
+/// use verimodel::{Dpi, Error, Flow, Model};
 ///
 /// struct Board {
 ///     ticks: u64,

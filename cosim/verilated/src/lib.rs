@@ -7,9 +7,9 @@
 //! process.
 //!
 //! ```no_run
-//! use verilated::{Build, Toolchain};
+//! use verimodel::{Build, Toolchain};
 //!
-//! # fn main() -> Result<(), verilated::Error> {
+//! # fn main() -> Result<(), verimodel::Error> {
 //! let model = Build::new("counter").top("counter").source("rtl/counter.sv").build(&Toolchain::find()?)?;
 //! let mut counter = model.instantiate("first", ())?;
 //! let clk = counter.input("clk_i")?;

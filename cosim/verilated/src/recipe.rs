@@ -87,9 +87,9 @@ impl fmt::Display for BuildEvent {
 /// A build of a model from SystemVerilog.
 ///
 /// ```no_run
-/// use verilated::{Build, BuildEvent, Toolchain};
+/// use verimodel::{Build, BuildEvent, Toolchain};
 ///
-/// # fn main() -> Result<(), verilated::Error> {
+/// # fn main() -> Result<(), verimodel::Error> {
 /// let model = Build::new("counter")
 ///     .top("counter")
 ///     .source("rtl/counter.sv")

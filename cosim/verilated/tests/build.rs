@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::support::{build, model, sv, toolchain};
-use verilated::{Build, BuildEvent, Error, Model, ModelCache, Sources, Toolchain};
+use verimodel::{Build, BuildEvent, Error, Model, ModelCache, Sources, Toolchain};
 
 fn events(build: Build<'_>) -> (Vec<BuildEvent>, Model) {
     let mut events = Vec::new();

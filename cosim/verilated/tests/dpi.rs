@@ -3,7 +3,7 @@
 use std::thread;
 
 use crate::support::{build, model};
-use verilated::{Dpi, Error, FailureKind, Flow, Model};
+use verimodel::{Dpi, Error, FailureKind, Flow, Model};
 
 #[derive(Default)]
 struct Board {
@@ -184,7 +184,7 @@ fn a_foreign_handle_is_refused() {
 
 /// Drives another instance of the same model from within a call.
 struct Outer {
-    inner: verilated::Instance<Board>,
+    inner: verimodel::Instance<Board>,
     calls: u64,
 }
 

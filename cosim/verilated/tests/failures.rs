@@ -1,7 +1,7 @@
 //! `$error` and its like end one instance, never the process.
 
 use crate::support::{Listener, build, model};
-use verilated::{Error, Failure, FailureKind, Instance, Model};
+use verimodel::{Error, Failure, FailureKind, Instance, Model};
 
 fn failing() -> Model {
     model(build("failing"))

@@ -1,7 +1,7 @@
 //! Public arrays and variables by name.
 
 use crate::support::{build, model};
-use verilated::{Error, Instance};
+use verimodel::{Error, Instance};
 
 fn memories() -> Instance<()> {
     model(build("memories"))

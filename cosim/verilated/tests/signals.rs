@@ -1,7 +1,7 @@
 //! Ports of all widths, parameters, defines, and what is refused.
 
 use crate::support::{build, model};
-use verilated::{Direction, Error, Model};
+use verimodel::{Direction, Error, Model};
 
 fn counter() -> Model {
     model(build("counter").param("WIDTH", 12u64))
@@ -22,7 +22,7 @@ fn a_counter_counts() {
     assert_eq!(counter.run(&clk, 10).unwrap(), 10);
     assert_eq!(counter.get(&count).unwrap(), 10);
     assert_eq!(counter.cycles(), 11);
-    assert_eq!(counter.time_ps(), 11 * verilated::DEFAULT_PERIOD_PS);
+    assert_eq!(counter.time_ps(), 11 * verimodel::DEFAULT_PERIOD_PS);
     counter.set(&en, 0).unwrap();
     counter.run(&clk, 10).unwrap();
     assert_eq!(counter.get(&count).unwrap(), 10);

@@ -1,7 +1,7 @@
 //! Models whose state stays the same, and the cycles that are skipped then.
 
 use crate::support::{build, model};
-use verilated::{Error, Instance, Model};
+use verimodel::{Error, Instance, Model};
 
 fn counting() -> Model {
     let build = build("steady")

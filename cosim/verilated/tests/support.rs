@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use verilated::{Build, Dpi, Flow, Model, Toolchain};
+use verimodel::{Build, Dpi, Flow, Model, Toolchain};
 
 pub fn toolchain() -> &'static Toolchain {
     static TOOLCHAIN: LazyLock<Toolchain> = LazyLock::new(|| {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::support::{build, model};
 use fst_reader::{FstFilter, FstHierarchyEntry, FstReader, FstSignalValue};
-use verilated::{DEFAULT_PERIOD_PS, Error};
+use verimodel::{DEFAULT_PERIOD_PS, Error};
 
 /// The times and values of a variable in a trace.
 fn values(path: &Path, name: &str) -> Vec<(u64, u64)> {

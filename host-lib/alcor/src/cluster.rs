@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use alcor_abi::board::{DATELINES, FORWARD, GEOMETRY, PLACE, datelines, forward, geometry, place};
 
-use crate::{Board, BoardInfo, Error, LocalRank, PageOffset, Result, Topology, identify};
+use crate::{Board, BoardInfo, Error, PageOffset, Result, Topology, identify};
 
 /// The port that stands for the ranks of the board itself.
 const HERE: u32 = 15;

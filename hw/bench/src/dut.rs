@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use verilated::{Build, Error, Instance, Model, Optimise, Signal, Toolchain};
+use verimodel::{Build, Error, Instance, Model, Optimise, Signal, Toolchain};
 
 use crate::mutants::{self, Mutants};
 

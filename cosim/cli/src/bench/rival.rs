@@ -18,7 +18,7 @@ use alcor::{
 use alcor_cosim::{CosimError, Hardware, SimBoard, core_sources};
 use alcor_paper::{Row, load};
 use serde::{Deserialize, Serialize};
-use verilated::Toolchain;
+use verimodel::Toolchain;
 
 use super::{Speed, median};
 use crate::exit::Error;

@@ -19,7 +19,7 @@ struct Counts {
     /// Boards that tests may still be running on.
     open: Vec<Arc<SimCluster>>,
     /// The counts of all others.
-    closed: verilated::Coverage,
+    closed: verimodel::Coverage,
 }
 
 impl Collector {
@@ -69,8 +69,8 @@ impl Counts {
 }
 
 /// Counts as the reports show them.
-fn shown(counts: &verilated::Coverage) -> Coverage {
-    let hit = |hit: verilated::Hit| Hit {
+fn shown(counts: &verimodel::Coverage) -> Coverage {
+    let hit = |hit: verimodel::Hit| Hit {
         hit: hit.hit,
         of: hit.of,
     };

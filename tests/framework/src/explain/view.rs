@@ -9,7 +9,7 @@ use std::path::Path;
 use fst_reader::{FstHierarchyEntry, FstReader};
 
 /// Picoseconds of a cycle of a model's clock.
-const PERIOD: u64 = verilated::DEFAULT_PERIOD_PS;
+const PERIOD: u64 = verimodel::DEFAULT_PERIOD_PS;
 /// The scope of a rank's coprocessor, behind its number.
 const RANK: &str = "].u_tile.u_coprocessor";
 /// What leads to that number.

@@ -1,0 +1,319 @@
+//! Waits: what would bring each further, its deadline, and its end.
+
+use alcor_abi::rank::{self, causes, events};
+
+use super::{ALWAYS, LOOK_AT_CLOCK, Progress, REGISTER_POLL, Wanted};
+use crate::messages::Message;
+use crate::request::{Asked, Request};
+use crate::software::Software;
+use crate::watchdog::{Awaited, AwaitedCollective, AwaitedMessage};
+use crate::{Cycle, Error, RankWait, Result, Wake};
+
+/// Cycles of a wait after which its port is told what it is for.
+const TELL_AFTER: u64 = 4096;
+/// How many times longer than the watchdog's limit a wait may last while packets move.
+const PROGRESS_FACTOR: u64 = 64;
+
+impl Progress {
+    /// Waits until `wanted` says that nothing is wanted any more.
+    pub(crate) fn wait_for(
+        &mut self,
+        awaited: impl Fn(&Progress) -> Awaited,
+        wanted: impl Fn(&Progress) -> Wanted,
+    ) -> Result<()> {
+        let waited = self.wait_in_turns(awaited, wanted);
+        waited.and(self.wait_is_over())
+    }
+
+    fn wait_in_turns(
+        &mut self,
+        awaited: impl Fn(&Progress) -> Awaited,
+        wanted: impl Fn(&Progress) -> Wanted,
+    ) -> Result<()> {
+        // This wait may be a part of another one.
+        self.wait_is_over()?;
+        let mut deadline = None;
+        let mut wakes: u32 = 0;
+        loop {
+            let want = wanted(self);
+            if let Wanted::Nothing = want {
+                return Ok(());
+            }
+            self.check()?;
+            if self.drive()? {
+                deadline = None;
+                self.wait_is_over()?;
+                continue;
+            }
+            let (began, until) = match deadline {
+                Some(deadline) => deadline,
+                None => *deadline.insert(self.deadline()?),
+            };
+            self.arm(&want)?;
+            let next_look = self.next_look()?;
+            let has_looks = next_look < Cycle(u64::MAX);
+            let tell_at = Cycle(began.0.saturating_add(TELL_AFTER));
+            // A rank that looks now and then tells at one of its looks.
+            let look = match self.has_told || has_looks {
+                true => next_look,
+                false => tell_at,
+            };
+            let wake = match self.port.wait(until.min(look)) {
+                Err(Error::Deadlock { .. }) if events::MISMATCH.get(self.faults) != 0 => {
+                    return Err(self.barrier_mismatch(awaited(self)));
+                }
+                wake => wake?,
+            };
+            match wake {
+                Wake::Deadline if look < until => {
+                    if !self.has_told && self.port.now()? >= tell_at {
+                        self.tell_wait(&awaited(self), has_looks)?;
+                    }
+                }
+                Wake::Interrupt => {
+                    self.take_in()?;
+                    // An interrupt that never falls must not keep a wait going for ever.
+                    wakes += 1;
+                    if wakes.is_multiple_of(LOOK_AT_CLOCK) && self.port.now()? >= until {
+                        deadline = Some((began, self.give_up(&awaited, began, until)?));
+                    }
+                }
+                Wake::Deadline => {
+                    if events::MISMATCH.get(self.faults) != 0 {
+                        return Err(self.barrier_mismatch(awaited(self)));
+                    }
+                    deadline = Some((began, self.give_up(&awaited, began, until)?));
+                }
+            }
+        }
+    }
+
+    /// Waits until a request is as far as `is_over` says.
+    pub(crate) fn wait_for_one(
+        &mut self,
+        request: &Request,
+        is_over: impl Fn(&Request) -> bool,
+    ) -> Result<()> {
+        self.wait_for(
+            |progress| progress.awaited(std::iter::once(request)),
+            |progress| progress.completions(u32::from(!is_over(request))),
+        )
+    }
+
+    /// Waits until a register that raises no interrupt is as it should be; its value then.
+    pub(crate) fn wait_for_register(
+        &mut self,
+        register: u32,
+        awaited: &Awaited,
+        done: impl Fn(u32) -> bool,
+    ) -> Result<u32> {
+        self.look_until(REGISTER_POLL, awaited, |progress| {
+            while progress.drive()? {}
+            let value = progress.read(register)?;
+            if done(value) {
+                return Ok(Some(value));
+            }
+            progress.check()?;
+            // Driving may have waited for something else.
+            progress.arm(&Wanted::Nothing)?;
+            Ok(None)
+        })
+    }
+
+    /// Looks every so many cycles for what no interrupt tells of, until it is there.
+    pub(crate) fn look_until<T>(
+        &mut self,
+        every: u64,
+        awaited: &Awaited,
+        mut look: impl FnMut(&mut Progress) -> Result<Option<T>>,
+    ) -> Result<T> {
+        self.wait_is_over()?;
+        let (began, mut deadline) = self.deadline()?;
+        loop {
+            if let Some(found) = look(self)? {
+                return Ok(found);
+            }
+            let now = self.port.now()?;
+            if now >= deadline {
+                deadline = self.give_up(|_| awaited.clone(), began, now)?;
+            }
+            let again = Cycle(now.0.saturating_add(every));
+            if let Wake::Interrupt = self.port.wait(again.min(deadline))? {
+                self.take_in()?;
+            }
+        }
+    }
+
+    /// What a wait for requests waits for.
+    pub(crate) fn awaited<'a>(&self, requests: impl Iterator<Item = &'a Request>) -> Awaited {
+        let mut missing = 0;
+        for request in requests.filter(|request| !request.is_known()) {
+            missing += 1;
+            if let Some(message) = request.message() {
+                return self.awaited_message(message);
+            }
+            if let Some(Asked::Collective(asking)) = request.other().as_deref() {
+                let missing = |software: &Software| software.missing(asking.call.communicator.0);
+                return Awaited::Collective(Box::new(AwaitedCollective {
+                    call: asking.call,
+                    context: asking.context,
+                    members: asking.members.to_vec(),
+                    missing: match asking.context {
+                        None => self.software.as_ref().map_or_else(Vec::new, missing),
+                        Some(_) => Vec::new(),
+                    },
+                }));
+            }
+        }
+        Awaited::Completions { missing }
+    }
+
+    /// A wait for a message.
+    pub(crate) fn awaited_message(&self, message: Message) -> Awaited {
+        Awaited::Message(Box::new(AwaitedMessage {
+            message,
+            waiting: self.messages.waiting(),
+            queues: None,
+        }))
+    }
+
+    /// What brings `missing` completions or ends of collectives nearer.
+    pub(crate) fn completions(&self, missing: u32) -> Wanted {
+        match (missing, self.outstanding.len()) {
+            (0, _) => Wanted::Nothing,
+            (_, 0) => Wanted::Collective,
+            // Each end may be what something else in the queue waits for.
+            _ if self.unit.has_queue() || self.has_software() || self.messages.has_queue() => {
+                Wanted::Completions(1)
+            }
+            (missing, posted) => Wanted::Completions(missing.min(posted)),
+        }
+    }
+
+    /// Now, and when a wait that begins now is given up.
+    pub(crate) fn deadline(&mut self) -> Result<(Cycle, Cycle)> {
+        let now = self.port.now()?;
+        Ok((now, Cycle(now.0.saturating_add(self.patience()))))
+    }
+
+    /// Cycles that a wait may last: data under way has a cycle more for each byte.
+    fn patience(&self) -> u64 {
+        self.watchdog_cycles
+            .saturating_add(self.outstanding.bytes())
+    }
+
+    /// Gives up a wait that has lasted for as long as it may, unless the run makes progress, or the
+    /// backend was opened with a larger limit: then gives the wait's new deadline.
+    pub(crate) fn give_up(
+        &mut self,
+        awaited: impl Fn(&Progress) -> Awaited,
+        began: Cycle,
+        now: Cycle,
+    ) -> Result<Cycle> {
+        let sight = self.port.sight()?;
+        if let Some(sight) = &sight {
+            let patience = self.patience().max(sight.least_watchdog);
+            let most = began.0.saturating_add(patience.saturating_mul(PROGRESS_FACTOR));
+            let since_progress = sight.moved.saturating_add(patience).min(most);
+            let later = since_progress.max(began.0.saturating_add(patience));
+            if later > now.0 {
+                return Ok(Cycle(later));
+            }
+        }
+        let waits = sight.map_or_else(Vec::new, |sight| sight.waits);
+        Err(self.watchdog(awaited(self), began, now, waits))
+    }
+
+    /// Tells the port what this rank waits for; `looks` where it looks for something at deadlines.
+    pub(crate) fn tell_wait(&mut self, awaited: &Awaited, looks: bool) -> Result<()> {
+        self.has_told = true;
+        let wait = RankWait::new(self.me, self.nprocs, awaited, looks);
+        self.port.tell_wait(Some(&wait))
+    }
+
+    /// Tells the port that the wait that it was told of is over.
+    #[inline]
+    pub(crate) fn wait_is_over(&mut self) -> Result<()> {
+        if !std::mem::take(&mut self.has_told) {
+            return Ok(());
+        }
+        self.port.tell_wait(None)
+    }
+
+    /// Sees to it that what is wanted raises the interrupt, and nothing else does.
+    pub(crate) fn arm(&mut self, want: &Wanted) -> Result<()> {
+        let cause = match *want {
+            Wanted::Nothing | Wanted::Collective => 0,
+            Wanted::Completions(more) => {
+                self.wake_at_completion(more)?;
+                causes::COMPLETION.mask()
+            }
+            Wanted::Credits(free) => {
+                let in_use = self.credits.limit.saturating_sub(free);
+                let wake = self.credits.posted.wrapping_sub(in_use);
+                if self.retired_wake != Some(wake) {
+                    self.write(rank::RETIRED_WAKE, wake)?;
+                    self.retired_wake = Some(wake);
+                }
+                causes::CREDIT.mask()
+            }
+            Wanted::Barrier => causes::BARRIER.mask(),
+            Wanted::Registration => causes::REGISTRATION.mask(),
+        };
+        if self.irq_enable != cause | ALWAYS {
+            self.irq_enable = cause | ALWAYS;
+            self.write(rank::IRQ_ENABLE, self.irq_enable)?;
+        }
+        Ok(())
+    }
+
+    fn wake_at_completion(&mut self, more: u32) -> Result<()> {
+        let wake = self.ring.taken.wrapping_add(more);
+        if self.cq_wake != wake {
+            self.write(rank::CQ_WAKE, wake)?;
+            self.cq_wake = wake;
+        }
+        Ok(())
+    }
+
+    /// One look at what is pending, for who does not want to wait; whether `done` holds then.
+    pub(crate) fn poll(
+        &mut self,
+        awaited: impl Fn(&Progress) -> Awaited,
+        done: impl Fn(&Progress) -> bool,
+    ) -> Result<bool> {
+        if !done(self) {
+            self.check()?;
+            self.wake_at_completion(1)?;
+            self.take_in()?;
+            while self.drive()? {
+                self.polling_since = None;
+            }
+        }
+        if done(self) {
+            self.asked_with_success();
+            return Ok(true);
+        }
+        self.asked_in_vain(awaited)?;
+        Ok(false)
+    }
+
+    /// Fails when what did not come has been asked for longer than a wait may last.
+    pub(crate) fn asked_in_vain(&mut self, awaited: impl Fn(&Progress) -> Awaited) -> Result<()> {
+        self.polls += 1;
+        if self.polls.is_multiple_of(LOOK_AT_CLOCK) {
+            let now = self.port.now()?;
+            let since = *self.polling_since.get_or_insert(now);
+            if now.0.saturating_sub(since.0) > self.patience() {
+                self.give_up(awaited, since, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What was asked for has come.
+    pub(crate) fn asked_with_success(&mut self) {
+        self.polls = 0;
+        self.polling_since = None;
+    }
+}
