@@ -191,7 +191,7 @@ struct Run {
     /// Whether the boards have been made ready since the last run.
     is_fresh: bool,
     /// Who died first in the last run.
-    dead: Option<(String, LocalRank)>,
+    dead: Option<GlobalRank>,
 }
 
 /// What all connections share.
@@ -264,7 +264,8 @@ impl Shared {
     pub(crate) fn attach(&self, board: &Arc<SimBoard>, rank: u32) -> Result<Box<dyn Port>, Error> {
         let mut run = self.run();
         if run.attached == 0 && !run.is_fresh {
-            if let (Runs::One, Some((board, rank))) = (self.runs, run.dead.clone()) {
+            if let (Runs::One, Some(rank)) = (self.runs, run.dead) {
+                let board = self.sim.name().to_owned();
                 return Err(Error::PeerDied { board, rank });
             }
             self.boards.prepare(self.ranks)?;
@@ -284,9 +285,7 @@ impl Shared {
     }
 
     fn note_death(&self, run: &mut Run, board: &SimBoard, rank: u32) {
-        if run.dead.is_none() {
-            run.dead = Some((board.name().to_owned(), LocalRank(rank)));
-        }
+        run.dead.get_or_insert(global(board, rank));
         (self.watch)(Event::Died(global(board, rank)));
     }
 
