@@ -174,6 +174,9 @@ impl Guest<'_> {
                 // The server has hung up to end: that is what the rank is to see, and not what its port makes of it.
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
+            if let Err(Error::RankAway { ranks, .. }) = &result {
+                self.seat.shared.are_away(ranks);
+            }
             let result = result.map_err(|error| Fault::from(&error));
             self.end.answer(&Answer { now, result })?;
         }

@@ -1,6 +1,6 @@
 //! Who listens, and what all connections share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -93,6 +93,7 @@ impl Server {
                 attached: 0,
                 is_fresh: true,
                 dead: None,
+                away: BTreeSet::new(),
             }),
             connections: Mutex::default(),
             stop: AtomicBool::new(false),
@@ -192,6 +193,8 @@ struct Run {
     is_fresh: bool,
     /// Who died first in the last run.
     dead: Option<GlobalRank>,
+    /// Ranks that stayed outside the library for too long.
+    away: BTreeSet<u32>,
 }
 
 /// What all connections share.
@@ -269,13 +272,21 @@ impl Shared {
                 return Err(Error::PeerDied { board, rank });
             }
             self.boards.prepare(self.ranks)?;
-            run.dead = None;
+            (run.dead, run.away) = (None, BTreeSet::new());
         }
         let port = Arc::clone(board).attach(LocalRank(rank))?;
         run.is_fresh = false;
         run.attached += 1;
         (self.watch)(Event::Attached(global(board, rank)));
         Ok(port)
+    }
+
+    /// Tells that ranks have been away for too long, once of each in a run.
+    pub(crate) fn are_away(&self, ranks: &[GlobalRank]) {
+        let away = &mut self.run().away;
+        for &rank in ranks.iter().filter(|rank| away.insert(rank.0)) {
+            (self.watch)(Event::Away(rank));
+        }
     }
 
     /// Tells all that a rank's process has died, before anything that follows from it can happen.
