@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 
-use alcor::{Board, Cycle, Error, GlobalRank, NodeAddr, PageOffset, Wake};
+use alcor::{Board, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset, Wake};
 use alcor_cosim::CosimError;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

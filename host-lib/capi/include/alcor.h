@@ -947,7 +947,8 @@ alcor_result_t alcor_irecv(alcor_rank_t rank,
                            alcor_request_t *request);
 
 /**
- * As alcor_send, of `bytes` bytes at `data`, by way of node memory that is free again when the call ends.
+ * As alcor_send, of `bytes` bytes at `data`, by way of node memory. A short message (at most FRAGMENT bytes of the configuration) is on its way when
+ * this call returns, and need not have been received; a longer message has been received. `data` may be changed in either case.
  *
  * Errors: as alcor_send, and ALCOR_ERR_NO_MEMORY.
  */

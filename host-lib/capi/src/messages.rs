@@ -143,7 +143,8 @@ pub extern "C" fn alcor_irecv(
     })
 }
 
-/// As alcor_send, of `bytes` bytes at `data`, by way of node memory that is free again when the call ends.
+/// As alcor_send, of `bytes` bytes at `data`, by way of node memory. A short message (at most FRAGMENT bytes of the configuration) is on its way when
+/// this call returns, and need not have been received; a longer message has been received. `data` may be changed in either case.
 ///
 /// Errors: as alcor_send, and ALCOR_ERR_NO_MEMORY.
 #[unsafe(no_mangle)]
