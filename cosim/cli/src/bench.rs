@@ -409,7 +409,7 @@ fn open(config: &str) -> Result<Arc<SimCluster>, Error> {
 }
 
 /// `config` with one more option.
-fn with_option(config: &str, name: &str, value: &str) -> String {
+pub fn with_option(config: &str, name: &str, value: &str) -> String {
     let separator = if config.contains('?') { '&' } else { '?' };
     format!("{config}{separator}{name}={value}")
 }

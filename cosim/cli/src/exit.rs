@@ -321,7 +321,7 @@ fn of_farm(error: &alcor_deploy::FarmError) -> Exit {
 pub fn of_board(error: &alcor::Error) -> Exit {
     use alcor::Error as E;
     match error {
-        E::UnknownScheme { .. } | E::NoSuchRank { .. } => Exit::Usage,
+        E::UnknownScheme { .. } | E::NoSuchRank { .. } | E::TooFewRanks { .. } => Exit::Usage,
         E::DeadLink { .. }
         | E::NotAlcor { .. }
         | E::AbiVersion { .. }

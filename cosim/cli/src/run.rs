@@ -6,14 +6,14 @@ mod forward;
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
 
 use alcor::Launch;
 use alcor_cosim::CosimBackend;
-use alcor_serve::{Event, Runs, Server};
+use alcor_serve::{Runs, Server};
 use alcor_xdma::XdmaBackend;
 
 use crate::exit::{Ended, Error};
+use crate::bench::with_option;
 use crate::{backends, build};
 use children::{Children, Start};
 
@@ -21,7 +21,9 @@ use children::{Children, Start};
 ///
 /// Each process is told its rank by ALCOR_RANK, the number of ranks by ALCOR_SIZE and the boards by ALCOR_CLUSTER; the library's
 /// Job::from_env (alcor_init_from_env in C) attaches it. What processes print comes out here, each line behind the rank that printed it.
-/// Signals are passed on to all. When a rank fails, the others have two seconds to say so, and are ended.
+/// Signals are passed on to all. When a rank fails, the others have two seconds to say so, and are ended. When all ranks
+/// have ended but those that have been outside the library for so long that their peers were told (60 seconds; option
+/// `away` of the configuration), these are ended as well.
 ///
 /// Time is simulated as for threads: the same program takes the same cycles in every run, on any machine.
 ///
@@ -56,6 +58,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
 
+    /// Cycles that a wait lasts at least before the library gives it up; of simulated boards
+    #[arg(long, value_name = "CYCLES")]
+    watchdog: Option<u64>,
+
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     program: Vec<String>,
@@ -70,24 +76,27 @@ pub fn run(args: &Args) -> Ended {
     exec::check(&args.program[0])?;
     match uri.split_once(':') {
         Some((CosimBackend::SCHEME, rest)) => simulated(args, rest),
-        Some((XdmaBackend::SCHEME, _)) if args.stats.is_none() => on_a_card(args, &uri),
+        Some((XdmaBackend::SCHEME, _)) if args.stats.is_none() && args.watchdog.is_none() => {
+            on_a_card(args, &uri)
+        }
         _ => Err(Error::NotForProcesses(uri)),
     }
 }
 
 /// Runs the program against boards of this process.
 fn simulated(args: &Args, rest: &str) -> Ended {
+    let rest = match args.watchdog {
+        Some(cycles) => &*with_option(rest, "watchdog", &cycles.to_string()),
+        None => rest,
+    };
     let cluster = build::backend()
         .open_sim(rest)
         .map_err(|error| error.on(&format!("{}:{rest}", CosimBackend::SCHEME)))?;
     let ranks = args.ranks.map_or_else(|| cluster.cluster()?.ranks(), Ok)?;
-    // The first whose connection or process ended: its peers' ends follow from it.
-    let first = Arc::new(OnceLock::new());
-    let dead = Arc::clone(&first);
+    let (teller, news) = children::news();
+    let events = teller.clone();
     let server = Server::start(cluster, ranks, Runs::One, None, move |event| {
-        if let Event::Died(rank) = event {
-            dead.get_or_init(|| rank);
-        }
+        events.tell(event);
     })?;
     let start = Start {
         program: &args.program,
@@ -95,18 +104,13 @@ fn simulated(args: &Args, rest: &str) -> Ended {
         ranks,
         prefix: !args.no_prefix,
     };
-    let ended = Children::start(&start)?.wait(|rank, code| {
-        if code != 0 {
-            first.get_or_init(|| rank);
-        }
-        server.ended(rank);
-    });
+    let ended = Children::start(&start, teller, news)?.wait(|rank| server.ended(rank));
     if let Some(file) = &args.stats {
         let (cycles, digest) = alcor_test::traffic(server.cluster());
         let text = serde_json::json!({ "ranks": ranks, "cycles": cycles, "digest": digest });
         fs::write(file, format!("{text}\n")).map_err(Error::write(file))?;
     }
-    Ok(ended.exit(first.get().copied()))
+    Ok(ended.exit())
 }
 
 /// Runs the program against a card, which is made ready here and which each process then opens for itself.
@@ -123,8 +127,9 @@ fn on_a_card(args: &Args, uri: &str) -> Ended {
         ranks,
         prefix: !args.no_prefix,
     };
-    let ended = Children::start(&start)?.wait(|_, _| {});
-    Ok(ended.exit(None))
+    let (teller, news) = children::news();
+    let ended = Children::start(&start, teller, news)?.wait(|_| {});
+    Ok(ended.exit())
 }
 
 /// The variables that tell a process of its run.

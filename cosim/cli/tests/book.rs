@@ -125,3 +125,32 @@ fn grouped(number: u64) -> String {
         .collect();
     groups.join(",")
 }
+
+#[test]
+fn blocks_that_are_synthesised_are_there() {
+    let script = fs::read_to_string(source().join("../../../ci/synth")).unwrap();
+    let command = Regex::new(r"ci/synth --only ([^\n`]+)").unwrap();
+    let block = Regex::new(r#"(?m)^        \("([^"]+)""#).unwrap();
+    let blocks: Vec<&str> = block
+        .captures_iter(&script)
+        .map(|found| found.get(1).unwrap().as_str())
+        .collect();
+    let mut seen = 0;
+    for page in pages() {
+        for found in command.captures_iter(&read(&page)) {
+            let name = &found[1];
+            assert!(blocks.iter().any(|block| block.contains(name)), "{page}: {name}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 0);
+    // One that is not there is refused, with those that are.
+    let output = Command::new("python3")
+        .args(["ci/synth", "--only", "no such block"])
+        .current_dir(source().join("../../.."))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let says = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(says.contains("no block is called no such block") && says.contains("crosspoint"), "{says}");
+}

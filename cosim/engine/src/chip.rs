@@ -28,6 +28,20 @@ pub(crate) struct MemoryWrite {
 const QUIET: u64 = 1;
 /// Cycles in which a board's state has to be the same, after the one that it is compared with.
 const STEADY: u64 = 2;
+/// Cycles without traffic after which a board is looked at for a steady state, where all ranks wait for each other.
+const CALM: u64 = 64;
+/// Cycles until it is looked at again, if its state was not steady.
+const AGAIN: u64 = 1024;
+
+/// A board whose state stays the same until the host or a link acts on it.
+#[derive(Clone, Copy)]
+struct Steady {
+    /// The last edge with traffic.
+    touched: u64,
+    /// The edge at which that was known.
+    since: u64,
+}
+
 /// What a board has done since it was reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Done {
@@ -54,6 +68,11 @@ pub(crate) struct Chip {
     phased: Option<Signal>,
     /// Cycles that were skipped since the board was made.
     skipped: u64,
+    /// Whether all ranks wait for each other, so that it matters whether the board is steady.
+    is_watched: bool,
+    steady: Option<Steady>,
+    /// Before this edge, it is not looked at for a steady state.
+    look_at: u64,
     memories: Vec<NodeMemory>,
     waves: Waves,
     done: Done,
@@ -109,6 +128,9 @@ impl Chip {
             peek_data: model.output("peek_data_o")?,
             phased: model.output("phased_o").ok(),
             skipped: 0,
+            is_watched: false,
+            steady: None,
+            look_at: 0,
             instance,
             memories,
             waves: Waves::new(options),
@@ -238,6 +260,7 @@ impl Chip {
             return Err(CosimError::SentEarly);
         }
         self.mailbox_mut().reset();
+        (self.steady, self.look_at) = (None, 0);
         Ok(())
     }
 
@@ -276,8 +299,10 @@ impl Chip {
         }
     }
 
-    /// Moves time to `until`, or until ranks are due: those that the mailbox says were woken.
-    pub(crate) fn run(&mut self, until: u64) -> Result<(), CosimError> {
+    /// Moves time to `until`, or until ranks are due: those that the mailbox says were woken. Where it is watched, looks
+    /// whether the state [stays the same](Self::steady_since).
+    pub(crate) fn run(&mut self, until: u64, is_watched: bool) -> Result<(), CosimError> {
+        self.is_watched = is_watched;
         if self.now() >= until {
             return Ok(());
         }
@@ -310,8 +335,59 @@ impl Chip {
             && self.phased.is_some()
     }
 
-    /// Lets cycles pass, or fewer if ranks are woken, and skips those in which nothing happens.
+    /// The edge from which on nothing happens on the board until the host or a link acts on it, if that is known.
+    pub(crate) fn steady_since(&self) -> Option<u64> {
+        let steady = self.steady?;
+        let mailbox = self.mailbox();
+        (steady.touched == mailbox.touched() && mailbox.is_idle()).then_some(steady.since)
+    }
+
+    /// The edge at which to look for a steady state, if that is to be known.
+    fn next_look(&self) -> Option<u64> {
+        let touched = self.mailbox().touched();
+        let is_known = self.steady.is_some_and(|steady| steady.touched == touched);
+        let is_asked = self.is_watched && self.phased.is_some() && !is_known;
+        is_asked.then(|| self.look_at.max(touched + CALM))
+    }
+
+    /// Lets some cycles pass, and finds out whether the state stays the same. The cycles at which that is done depend on
+    /// traffic alone, so the outcome is the same whether or not cycles are skipped.
+    fn look(&mut self) -> Result<(), CosimError> {
+        let touched = self.mailbox().touched();
+        self.look_at = self.now() + AGAIN;
+        self.instance.save_state()?;
+        for _ in 0..STEADY {
+            self.clock(1)?;
+            let is_same = self.mailbox().touched() == touched && self.mailbox().woken() == 0;
+            if !is_same || !self.instance.is_steady()? {
+                return Ok(());
+            }
+        }
+        if let Some(phased) = &self.phased
+            && self.instance.get(phased)? == 0
+        {
+            let since = self.now();
+            self.steady = Some(Steady { touched, since });
+        }
+        Ok(())
+    }
+
+    /// Lets cycles pass, or fewer if ranks are woken.
     fn pass(&mut self, cycles: u64) -> Result<(), CosimError> {
+        let end = self.now() + cycles;
+        while self.now() < end && self.mailbox().woken() == 0 {
+            let now = self.now();
+            match self.next_look() {
+                Some(at) if at <= now && now + STEADY <= end => self.look()?,
+                Some(at) if at > now => self.step(at.min(end) - now)?,
+                _ => self.step(end - now)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets cycles pass, or fewer if ranks are woken, and skips those in which nothing happens.
+    fn step(&mut self, cycles: u64) -> Result<(), CosimError> {
         if !self.may_skip() {
             return self.clock(cycles);
         }

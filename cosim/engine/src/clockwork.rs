@@ -1,11 +1,12 @@
 //! Time: it stands still while a rank runs host code, and the last rank to wait moves it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use alcor::{Error, LocalRank, Topology};
+use alcor::{Cycle, Error, GlobalRank, LocalRank, RankWait, Sight, Topology};
 
 use crate::chip::Chip;
 use crate::log::Log;
@@ -24,16 +25,31 @@ use crate::{CosimError, Options, Shape};
 pub(crate) enum Fate {
     /// A rank's port was dropped before it left, or its process ended.
     Died { seat: usize },
-    /// A rank ran host code for too long, or was never attached.
+    /// Ranks ran host code for too long.
     Away {
-        seat: usize,
-        /// How many waited for it.
+        away: Seats,
+        /// How many waited for them.
         waiting: u32,
     },
+    /// Ranks were never attached.
+    Missing {
+        missing: Seats,
+        /// How many waited for them.
+        waiting: u32,
+    },
+    /// All ranks wait, and nothing is under way. The run goes on.
+    Stalled(Arc<Stall>),
     /// A board's model failed.
     Failed { board: usize, error: CosimError },
     /// A wait without a result: a defect of this crate.
     Lost,
+}
+
+/// A run in which no rank can go on.
+#[derive(Debug)]
+pub(crate) struct Stall {
+    at: u64,
+    waits: Vec<RankWait>,
 }
 
 /// A run: from the first port to the last.
@@ -46,6 +62,12 @@ struct Run {
     here: Seats,
     /// Ranks that wait.
     waiting: Seats,
+    /// Those of them that wait for their interrupt, and have told what they wait for.
+    idle: Seats,
+    /// What ranks have told that they wait for, by seat.
+    told: BTreeMap<usize, RankWait>,
+    /// The present time of its board when a rank's wait began, by seat.
+    since: BTreeMap<usize, u64>,
     /// Ranks that died.
     dead: Seats,
     fate: Option<Fate>,
@@ -58,9 +80,17 @@ impl Run {
             ever: Seats::default(),
             here: Seats::default(),
             waiting: Seats::default(),
+            idle: Seats::default(),
+            told: BTreeMap::new(),
+            since: BTreeMap::new(),
             dead: Seats::default(),
             fate: None,
         }
+    }
+
+    /// Whether all ranks wait for each other, as they say.
+    fn all_idle(&self) -> bool {
+        !self.here.is_empty() && self.idle == self.here
     }
 
     /// Whether no rank has been attached yet.
@@ -99,7 +129,6 @@ pub(crate) struct Clockwork {
     names: Box<[String]>,
     shape: Shape,
     has_link: bool,
-    away: Duration,
     /// As the boards were opened together.
     name: String,
     options: Options,
@@ -135,7 +164,6 @@ impl Clockwork {
             names: names.into_boxed_slice(),
             shape,
             has_link: chips[0].mailbox().has_link(),
-            away: options.away,
             name: name.into(),
             options: options.clone(),
             topology: *topology,
@@ -426,6 +454,10 @@ impl Clockwork {
                 if let Some(fate) = &time.run.fate {
                     return Some(Err(fate.clone()));
                 }
+                if matches!(want, Want::Interrupt { .. }) && time.run.told.contains_key(&seat) {
+                    time.run.idle.insert(seat);
+                    time.run.since.insert(seat, mailbox.now());
+                }
                 mailbox.wait(rank, want);
                 None
             });
@@ -438,7 +470,8 @@ impl Clockwork {
         };
         self.call(&called);
         let start = Instant::now();
-        self.seats[seat].wait(self.away, || self.look_for_the_away(start))
+        let limit = self.options.away.min(self.options.attach);
+        self.seats[seat].wait(limit, || self.look_for_the_away(start))
     }
 
     /// Moves time if all wait. Gives the ranks that are to be called, with their results at their seats.
@@ -457,7 +490,8 @@ impl Clockwork {
             let result = self.pass(time, u64::MAX);
             time.moved = Instant::now();
             match result {
-                Ok(woken) => {
+                Ok(None) => return self.stall(&mut time.run),
+                Ok(Some(woken)) => {
                     for seat in woken.iter() {
                         let (board, rank) = self.place(seat);
                         let result = self.pool.with(board, |chip| {
@@ -471,6 +505,7 @@ impl Clockwork {
                         });
                         self.seats[seat].serve(result.ok_or(Fate::Lost));
                         time.run.waiting.remove(seat);
+                        time.run.idle.remove(seat);
                     }
                     return woken;
                 }
@@ -486,23 +521,25 @@ impl Clockwork {
     }
 
     /// Moves time until ranks are due, which it gives, or all boards are at `goal`; or stops with neither, for
-    /// [news](Self::bury) that ends all waits.
+    /// [news](Self::bury) that ends all waits. None where no rank can go on.
     ///
     /// A board that has woken a rank holds where it is, and the others go on to the end of the window. What happens is
     /// decided by the boards' times alone, never by which thread is the faster.
-    fn pass(&self, time: &mut Time, goal: u64) -> Result<Seats, (usize, CosimError)> {
+    fn pass(&self, time: &mut Time, goal: u64) -> Result<Option<Seats>, (usize, CosimError)> {
+        let run = &time.run;
+        let is_watched = run.all_idle();
         let Some(windows) = &mut time.windows else {
-            return self.pass_alone(goal);
+            return self.pass_alone(run, goal);
         };
         loop {
             if self.has_news() {
-                return Ok(Seats::default());
+                return Ok(Some(Seats::default()));
             }
             let until = windows.end.min(goal);
-            self.pool.each(Task::Run { until })?;
+            self.pool.each(Task::Run { until, is_watched })?;
             let woken = self.woken();
             if !woken.is_empty() {
-                return Ok(woken);
+                return Ok(Some(woken));
             }
             if until == windows.end {
                 windows.wires.exchange(|board, action| {
@@ -511,23 +548,53 @@ impl Clockwork {
                 });
                 windows.end += windows.length;
             }
+            if is_watched && self.is_stalled(run) {
+                return Ok(None);
+            }
             if until == goal {
-                return Ok(woken);
+                return Ok(Some(woken));
             }
         }
     }
 
     /// The same for a board without links.
-    fn pass_alone(&self, goal: u64) -> Result<Seats, (usize, CosimError)> {
+    fn pass_alone(&self, run: &Run, goal: u64) -> Result<Option<Seats>, (usize, CosimError)> {
+        let is_watched = run.all_idle();
         loop {
             let now = self.pool.with(0, |chip| chip.now());
             let until = goal.min(now.saturating_add(STRETCH));
-            self.pool.each(Task::Run { until })?;
+            self.pool.each(Task::Run { until, is_watched })?;
             let woken = self.woken();
+            if woken.is_empty() && is_watched && self.is_stalled(run) {
+                return Ok(None);
+            }
             if !woken.is_empty() || until == goal || self.has_news() {
-                return Ok(woken);
+                return Ok(Some(woken));
             }
         }
+    }
+
+    /// Whether no rank can go on: all wait for each other, no board changes its state, nothing is on a link, and who looks
+    /// for something at deadlines has done so since.
+    fn is_stalled(&self, run: &Run) -> bool {
+        let boards = 0..self.pool.boards();
+        let since = boards
+            .map(|board| self.pool.with(board, |chip| chip.steady_since()))
+            .try_fold(0, |latest, since| Some(since?.max(latest)));
+        let has_looked = |(seat, wait): (&usize, &RankWait), since| {
+            !wait.looks || run.since.get(seat).is_some_and(|&began| began >= since)
+        };
+        since.is_some_and(|since| run.told.iter().all(|told| has_looked(told, since)))
+    }
+
+    /// Ends all waits with what each rank waits for.
+    fn stall(&self, run: &mut Run) -> Seats {
+        let now = (0..self.pool.boards()).map(|board| self.pool.with(board, |chip| chip.now()));
+        let stall = Arc::new(Stall {
+            at: now.max().unwrap_or_default(),
+            waits: run.told.values().cloned().collect(),
+        });
+        self.end_with(run, &Fate::Stalled(stall))
     }
 
     fn has_news(&self) -> bool {
@@ -550,12 +617,18 @@ impl Clockwork {
 
     /// Ends all waits with the run's fate.
     fn end(&self, run: &mut Run) -> Seats {
+        let fate = run.fate.clone().unwrap_or(Fate::Lost);
+        self.end_with(run, &fate)
+    }
+
+    fn end_with(&self, run: &mut Run, fate: &Fate) -> Seats {
+        run.idle = Seats::default();
         let called = std::mem::take(&mut run.waiting);
         for seat in called.iter() {
             let (board, rank) = self.place(seat);
             self.pool
                 .with(board, |chip| chip.mailbox_mut().abandon(rank));
-            self.seats[seat].serve(Err(run.fate.clone().unwrap_or(Fate::Lost)));
+            self.seats[seat].serve(Err(fate.clone()));
         }
         called
     }
@@ -579,32 +652,66 @@ impl Clockwork {
             // Whoever moves time has the lock.
             let mut time = self.lock();
             let time = &mut *time;
-            let stood = start.max(time.moved).elapsed();
-            if stood < self.away {
-                return self.away - stood;
-            }
             let run = &mut time.run;
+            let away = run.here.minus(&run.waiting);
+            // If all that came wait, they wait for those that never came.
+            let (limit, missing) = if away.is_empty() {
+                (self.options.attach, self.missing(run))
+            } else {
+                (self.options.away, Seats::default())
+            };
+            let stood = start.max(time.moved).elapsed();
+            if stood < limit {
+                return limit - stood;
+            }
             if run.fate.is_none() {
-                let away = run.here.minus(&run.waiting).first();
-                // If all that came wait, they wait for one that never came.
-                let seat = away.or_else(|| self.missing(run)).unwrap_or_default();
                 let waiting = run.waiting.len();
-                run.fate = Some(Fate::Away { seat, waiting });
+                run.fate = Some(if away.is_empty() {
+                    Fate::Missing { missing, waiting }
+                } else {
+                    Fate::Away { away, waiting }
+                });
                 self.save_logs(time);
             }
             self.end(&mut time.run)
         };
         self.call(&called);
-        self.away
+        self.options.away
     }
 
-    /// The first rank that has not been attached yet, of the boards that expect more.
-    fn missing(&self, run: &Run) -> Option<usize> {
-        (0..self.names.len()).find_map(|board| {
+    /// The ranks that have not been attached yet, of the boards that expect more.
+    fn missing(&self, run: &Run) -> Seats {
+        let boards = 0..self.names.len();
+        let missing = boards.flat_map(|board| {
             let (had, expected) = self.ports(run, board);
-            let mut missing = self.ranks(board).filter(|&seat| !run.ever.contains(seat));
-            if had < expected { missing.next() } else { None }
-        })
+            let missing = self.ranks(board).filter(|&seat| !run.ever.contains(seat));
+            missing.take(expected.saturating_sub(had) as usize)
+        });
+        missing.collect()
+    }
+
+    /// Notes what a rank waits for, or that it does no longer.
+    pub(crate) fn tell_wait(&self, seat: usize, wait: Option<&RankWait>) {
+        let told = &mut self.lock().run.told;
+        match wait {
+            None => drop(told.remove(&seat)),
+            Some(wait) => {
+                let rank = GlobalRank(seat as u32);
+                told.insert(seat, RankWait { rank, ..wait.clone() });
+            }
+        }
+    }
+
+    /// What is known of the run.
+    pub(crate) fn sight(&self) -> Sight {
+        let time = self.lock();
+        let boards = 0..self.pool.boards();
+        let moved = boards.map(|board| self.pool.with(board, |chip| chip.mailbox().moved()));
+        Sight {
+            least_watchdog: self.options.watchdog,
+            moved: moved.max().unwrap_or_default(),
+            waits: time.run.told.values().cloned().collect(),
+        }
     }
 
     /// A rank leaves the run, or is dead. Moves time if that is what the others wait for.
@@ -613,6 +720,7 @@ impl Clockwork {
             let mut time = self.lock();
             let run = &mut time.run;
             run.here.remove(seat);
+            run.told.remove(&seat);
             if is_dead {
                 run.dead.insert(seat);
             }
@@ -654,26 +762,35 @@ impl Clockwork {
     /// A fate as the library wants it.
     pub(crate) fn error(&self, seat: usize, fate: Fate) -> Error {
         match fate {
-            Fate::Died { seat } => {
-                let (board, rank) = self.place(seat);
-                Error::PeerDied {
-                    board: self.names[board].clone(),
-                    rank: LocalRank(rank as u32),
-                }
-            }
-            Fate::Away { seat, waiting } => {
-                let (board, rank) = self.place(seat);
-                Error::RankAway {
-                    board: self.names[board].clone(),
-                    rank: LocalRank(rank as u32),
-                    seconds: self.away.as_secs_f64(),
-                    waiting,
-                }
-            }
+            Fate::Died { seat } => Error::PeerDied {
+                board: self.name.clone(),
+                rank: GlobalRank(seat as u32),
+            },
+            Fate::Away { away, waiting } => Error::RankAway {
+                board: self.name.clone(),
+                ranks: ranks(&away),
+                seconds: self.options.away.as_secs_f64(),
+                waiting,
+            },
+            Fate::Missing { missing, waiting } => Error::RanksMissing {
+                board: self.name.clone(),
+                ranks: ranks(&missing),
+                seconds: self.options.attach.as_secs_f64(),
+                waiting,
+            },
+            Fate::Stalled(stall) => Error::Deadlock {
+                at: Cycle(stall.at),
+                waits: stall.waits.clone(),
+            },
             Fate::Failed { board, error } => error.on(&self.names[board]),
             Fate::Lost => CosimError::Lost.on(&self.names[self.place(seat).0]),
         }
     }
+}
+
+/// The numbers of ranks in the run: those of their seats.
+fn ranks(seats: &Seats) -> Vec<GlobalRank> {
+    seats.iter().map(|seat| GlobalRank(seat as u32)).collect()
 }
 
 impl Drop for Clockwork {

@@ -323,6 +323,12 @@ pub struct Options {
     /// `away`: seconds of the wall clock that time may stand still for a rank that is away;
     /// `ALCOR_AWAY_SECONDS`, or 60, unless said otherwise.
     pub away: Duration,
+    /// `attach`: seconds of the wall clock that ranks wait for those that have not attached yet; as `away` unless said
+    /// otherwise.
+    pub attach: Duration,
+    /// `watchdog`: the least that the library's limit of a wait counts for, in cycles;
+    /// `ALCOR_WATCHDOG_CYCLES`, or none, unless said otherwise.
+    pub watchdog: u64,
     /// `threads`: threads that step the boards of a cluster, no more than boards; as many as there are cores unless said
     /// otherwise. What happens on the boards does not depend on it.
     pub threads: Option<usize>,
@@ -336,18 +342,24 @@ pub struct Options {
 
 /// The environment variable with the limit for ranks that are away.
 pub(crate) const AWAY_VARIABLE: &str = "ALCOR_AWAY_SECONDS";
+/// The environment variable with the least limit of a wait.
+pub(crate) const WATCHDOG_VARIABLE: &str = "ALCOR_WATCHDOG_CYCLES";
 const KNOWN: &str = "profile, waves, waves-from, waves-to, waves-reset, trace, packets, log, coverage, assertions, \
-     guards, optimise, skip, power-up, away, threads, link-latency, link-gbps";
+     guards, optimise, skip, power-up, away, attach, watchdog, threads, link-latency, link-gbps";
 
 impl Options {
-    /// The options when nothing is said, but for `ALCOR_AWAY_SECONDS`.
+    /// The options when nothing is said, but for `ALCOR_AWAY_SECONDS` and `ALCOR_WATCHDOG_CYCLES`.
     ///
     /// # Errors
-    /// If that variable is no number of seconds.
+    /// If one of these variables is no number.
     pub fn new() -> Result<Self, CosimError> {
         let away = match std::env::var(AWAY_VARIABLE) {
             Ok(text) if !text.is_empty() => seconds(AWAY_VARIABLE, &text)?,
             _ => Duration::from_secs(60),
+        };
+        let watchdog = match std::env::var(WATCHDOG_VARIABLE) {
+            Ok(text) if !text.is_empty() => number(WATCHDOG_VARIABLE, &text)?,
+            _ => 0,
         };
         Ok(Self {
             profile: Profile::Ideal,
@@ -365,6 +377,8 @@ impl Options {
             power_up: None,
             optimise: None,
             away,
+            attach: away,
+            watchdog,
             threads: None,
             link_latency: None,
             link_mbps: None,
@@ -410,10 +424,15 @@ impl Options {
     pub fn parse(rest: &str) -> Result<(&str, Self), CosimError> {
         let (name, query) = rest.split_once('?').unwrap_or((rest, ""));
         let mut options = Self::new()?;
+        let mut attach = None;
         for item in query.split('&').filter(|item| !item.is_empty()) {
             let (option, value) = item.split_once('=').unwrap_or((item, ""));
-            options.set(option, value)?;
+            match option {
+                "attach" => attach = Some(seconds(option, value)?),
+                _ => options.set(option, value)?,
+            }
         }
+        options.attach = attach.unwrap_or(options.away);
         let stretch = (options.waves_from, options.waves_to, options.waves_reset);
         if options.waves.is_none() && stretch != (0, u64::MAX, None) {
             let which = "waves-from, waves-to or waves-reset";
@@ -480,6 +499,7 @@ impl Options {
                 });
             }
             "away" => self.away = seconds(option, value)?,
+            "watchdog" => self.watchdog = number(option, value)?,
             "threads" => {
                 let threads = value.parse().ok().filter(|&threads: &usize| threads > 0);
                 self.threads = Some(threads.ok_or_else(|| bad(option, value, "1 or more"))?);

@@ -85,7 +85,7 @@ impl FreeBoard {
     }
 
     fn step(&self, chip: &mut Chip, cycles: u64) -> Result<(), CosimError> {
-        chip.run(chip.now() + cycles)?;
+        chip.run(chip.now() + cycles, false)?;
         let risen = chip.mailbox_mut().take_risen();
         self.risen.fetch_or(risen, Ordering::Relaxed);
         Ok(())

@@ -138,6 +138,8 @@ pub(crate) struct Mailbox {
     beat_words: usize,
     /// The last edge at which something passed between host or links and the board, or an interrupt changed.
     touched: u64,
+    /// The last edge at which a packet moved.
+    moved: u64,
 }
 
 const NEVER: u64 = u64::MAX;
@@ -172,6 +174,7 @@ impl Mailbox {
             log: options.log.map(|limit| Box::new(Log::new(shape, limit))),
             beat_words: (data_bits / 32) as usize,
             touched: 0,
+            moved: 0,
         }
     }
 
@@ -195,7 +198,7 @@ impl Mailbox {
             self.cycle, self.busy, self.armed, self.irq, self.alarm, self.woken,
         ) = (0, 0, 0, 0, NEVER, 0);
         self.arrival = NEVER;
-        self.touched = 0;
+        (self.touched, self.moved) = (0, 0);
     }
 
     /// Edges since reset: the present time.
@@ -206,6 +209,25 @@ impl Mailbox {
     /// The last edge at which something passed between host or links and the board, or an interrupt changed.
     pub(crate) fn touched(&self) -> u64 {
         self.touched
+    }
+
+    /// The last edge at which a packet moved on the board or its links.
+    pub(crate) fn moved(&self) -> u64 {
+        self.moved
+    }
+
+    /// Whether nothing is on its way to the board, and no rank is about to be woken by its interrupt.
+    pub(crate) fn is_idle(&self) -> bool {
+        let link = self.link.as_ref();
+        let ends = self.ends.as_ref();
+        let is_calm = |(rank, lane): (usize, &Lane)| {
+            let is_raised = lane.want.is_some() && self.irq >> rank & 1 != 0;
+            lane.backlog() == 0 && !is_raised && lane.woken.is_none()
+        };
+        self.setting.is_none()
+            && ends.is_none_or(|ends| ends.next() == NEVER && !ends.has_sent())
+            && link.is_none_or(|link| link.due(self.cycle) == NEVER)
+            && self.lanes.iter().enumerate().all(is_calm)
     }
 
     /// The next edge at which the host or a link may act on the board, or a wait may end. Before it, only the board
@@ -507,7 +529,7 @@ impl Mailbox {
     }
 
     fn monitor(&mut self, input: &[u32]) {
-        self.touched = self.cycle;
+        (self.touched, self.moved) = (self.cycle, self.cycle);
         let beats = &input[4..];
         for half in 0..2 {
             let mut valid = input[half];
@@ -533,7 +555,7 @@ impl Mailbox {
     }
 
     fn link_send(&mut self, input: &[u32]) {
-        self.touched = self.cycle;
+        (self.touched, self.moved) = (self.cycle, self.cycle);
         if let Some(ends) = &mut self.ends {
             ends.send(self.cycle, input, |port, channel, arrives, phit| {
                 if let Some(log) = &mut self.log {

@@ -20,8 +20,9 @@ const LOOKS: u32 = 200;
 /// What is to be done with every board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// Move its time to this point, or until a rank is due.
-    Run { until: u64 },
+    /// Move its time to this point, or until a rank is due. `is_watched`: also look for a state that
+    /// stays the same.
+    Run { until: u64, is_watched: bool },
     /// Reset it if it has taken part in a run since it was reset last; this board also if its
     /// registers were written.
     Reset { asked: usize },
@@ -128,7 +129,7 @@ impl Shared {
         // What stays if the step does not come back.
         slot.result = Err(CosimError::Lost);
         slot.result = match task {
-            Task::Run { until } => slot.chip.run(until),
+            Task::Run { until, is_watched } => slot.chip.run(until, is_watched),
             Task::Reset { asked } => slot.chip.refresh(board == asked),
         };
     }
@@ -174,7 +175,7 @@ impl Pool {
         let shared = Arc::new(Shared {
             next: AtomicU64::new(slots.len() as u64),
             slots,
-            task: Mutex::new(Task::Run { until: 0 }),
+            task: Mutex::new(Task::Run { until: 0, is_watched: false }),
             left: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
             posted: EventCount::default(),
@@ -218,7 +219,7 @@ impl Pool {
     pub(crate) fn each(&self, task: Task) -> Result<(), (usize, CosimError)> {
         let needs = |board: &usize| {
             self.with(*board, |chip| match task {
-                Task::Run { until } => chip.now() < until,
+                Task::Run { until, .. } => chip.now() < until,
                 Task::Reset { .. } => true,
             })
         };

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use alcor::{Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, Wake};
+use alcor::{
+    Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Sight, Wake,
+};
 
 use crate::CosimError;
 use crate::clockwork::{Clockwork, Fate};
@@ -235,6 +237,17 @@ impl Port for SimPort {
         self.has_left = true;
         self.clockwork.depart(self.seat, false);
         delivered.map(drop)
+    }
+
+    fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<(), Error> {
+        self.check_here()?;
+        self.clockwork.tell_wait(self.seat, wait);
+        Ok(())
+    }
+
+    fn sight(&mut self) -> Result<Option<Sight>, Error> {
+        self.check_here()?;
+        Ok(Some(self.clockwork.sight()))
     }
 
     fn wants_notes(&mut self) -> bool {

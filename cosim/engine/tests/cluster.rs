@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 
-use alcor::{Board, Cycle, Error, LocalRank, NodeAddr, PageOffset, Wake};
+use alcor::{Board, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset, Wake};
 use alcor_cosim::CosimError;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -234,8 +234,8 @@ fn a_death_on_one_board_ends_the_waits_on_all() {
     for (seat, end) in ends.iter().enumerate() {
         match end.as_ref().unwrap_err() {
             Error::PeerDied { board, rank } => {
-                assert_eq!((rank.0, seat != 3), (1, true));
-                assert!(board.starts_with("board 1 of "), "{board}");
+                assert_eq!((rank.0, seat != 3), (3, true));
+                assert_eq!(board, "stand-in");
             }
             Error::BadOption { .. } => assert_eq!(seat, 3),
             other => panic!("{other}"),
@@ -251,7 +251,7 @@ fn a_death_on_one_board_ends_the_waits_on_all() {
 }
 
 #[test]
-fn who_is_away_is_named_with_its_board() {
+fn who_is_away_is_named_by_its_number_in_the_run() {
     let cluster = cluster_with(&[2], 2, 256, "away=0.2");
     let is_told = Barrier::new(4);
     let ends = run_all(&cluster, |board, rank, port| {
@@ -268,12 +268,12 @@ fn who_is_away_is_named_with_its_board() {
         match end.unwrap_err() {
             Error::RankAway {
                 board,
-                rank,
+                ranks,
                 waiting,
                 ..
             } => assert_eq!(
-                (&*board, rank, waiting),
-                ("board 1 of stand-in", LocalRank(0), 3)
+                (&*board, ranks, waiting),
+                ("stand-in", vec![GlobalRank(2)], 3)
             ),
             other => panic!("{other}"),
         }

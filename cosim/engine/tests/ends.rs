@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Barrier};
 
-use alcor::{Board, Cycle, Error, LocalRank, NodeAddr, PageOffset};
+use alcor::{Board, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset};
 use alcor_cosim::CosimError;
 
 use crate::fixture::*;
@@ -24,7 +24,7 @@ fn a_death_ends_all_waits() {
         assert!(matches!(
             port.wait(Cycle(100_000)),
             Err(Error::PeerDied {
-                rank: LocalRank(2),
+                rank: GlobalRank(2),
                 ..
             })
         ));
@@ -34,7 +34,7 @@ fn a_death_ends_all_waits() {
     for (rank, end) in ends.iter().enumerate() {
         match end.as_ref().unwrap_err() {
             Error::PeerDied {
-                rank: LocalRank(2), ..
+                rank: GlobalRank(2), ..
             } => assert_ne!(rank, 2),
             Error::BadOption { .. } => assert_eq!(rank, 2),
             other => panic!("{other}"),
@@ -63,14 +63,14 @@ fn the_lowest_of_the_dead_is_named() {
         assert!(matches!(
             ends[0],
             Err(Error::PeerDied {
-                rank: LocalRank(1),
+                rank: GlobalRank(1),
                 ..
             })
         ));
         assert!(matches!(
             ends[2],
             Err(Error::PeerDied {
-                rank: LocalRank(1),
+                rank: GlobalRank(1),
                 ..
             })
         ));
@@ -118,21 +118,23 @@ fn who_is_away_is_named() {
     });
     for end in ends {
         match end.unwrap_err() {
-            Error::RankAway { rank, waiting, .. } => assert_eq!((rank, waiting), (LocalRank(1), 1)),
+            Error::RankAway { ranks, waiting, .. } => {
+                assert_eq!((ranks, waiting), (vec![GlobalRank(1)], 1));
+            }
             other => panic!("{other}"),
         }
     }
-    // A rank that never comes is away too.
+    // A rank that never comes is missing.
     board.reset().unwrap();
     let mut port = Arc::clone(&board).attach(LocalRank(0)).unwrap();
-    assert!(matches!(
-        port.wait(Cycle(10)),
-        Err(Error::RankAway {
-            rank: LocalRank(1),
-            waiting: 1,
-            ..
-        })
-    ));
+    let error = port.wait(Cycle(10)).unwrap_err();
+    match &error {
+        Error::RanksMissing { ranks, waiting, .. } => {
+            assert_eq!((&ranks[..], *waiting), (&[GlobalRank(1)][..], 1));
+        }
+        other => panic!("{other}"),
+    }
+    assert!(error.to_string().contains("rank 1 has not attached within 0.2 s"), "{error}");
 }
 
 /// One rank moves time for longer than the limit; the other one waits all the while.

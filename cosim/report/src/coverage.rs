@@ -45,7 +45,15 @@ fn covered(coverage: &Coverage) -> Markup {
         lines: sum(coverage, |module| module.lines),
         branches: sum(coverage, |module| module.branches),
         toggles: sum(coverage, |module| module.toggles),
+        ..Module::default()
     };
+    let share = |module: &Module| module.lines.share().or(module.branches.share());
+    let mut modules: Vec<&Module> = coverage.modules.iter().collect();
+    // The least covered first; modules without procedural code last.
+    modules.sort_by(|a, b| {
+        let (a, b) = (share(a).unwrap_or(2.0), share(b).unwrap_or(2.0));
+        a.total_cmp(&b)
+    });
     if coverage.modules.is_empty() && coverage.points.is_empty() {
         return html! { p { "Nothing was counted: no test ran." } };
     }
@@ -55,8 +63,10 @@ fn covered(coverage: &Coverage) -> Markup {
         @else { div.scroll { table.coverage {
             thead { tr { th { "module" } th { "lines" } th { "branches" } th { "bit edges" } } }
             tbody { (module_row(&all)) }
-            tbody { @for module in &coverage.modules { (module_row(module)) } }
+            tbody { @for module in &modules { (module_row(module)) } }
         } } }
+        h3 { "Never run" }
+        (never_run(&modules))
         h3 { "Functional cover points" }
         @if coverage.points.is_empty() { p { "The model has no cover points." } }
         @else { (points(&coverage.points)) }
@@ -68,6 +78,29 @@ fn module_row(module: &Module) -> Markup {
         th scope="row" title=[Some(&module.file).filter(|file| !file.is_empty())] { code { (module.name) } }
         @for hit in [module.lines, module.branches, module.toggles] { td { (share_of(hit)) } }
     } }
+}
+
+/// Lines and branches that no test has run.
+fn never_run(modules: &[&Module]) -> Markup {
+    let has_missed =
+        |module: &&&Module| !module.missed_lines.is_empty() || !module.missed_branches.is_empty();
+    let missed: Vec<&&Module> = modules.iter().filter(has_missed).collect();
+    let stretch = |&(first, last): &(u32, u32)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}\u{2013}{last}"),
+    };
+    html! {
+        @if missed.is_empty() { p { "Every line and branch was run." } }
+        @for module in missed {
+            @let lines: Vec<String> = module.missed_lines.iter().map(stretch).collect();
+            @let arms: Vec<String> = module.missed_branches.iter().map(|(line, arm)| format!("{line} ({arm})")).collect();
+            details.missed {
+                summary { code { (module.file) } " " (grouped(lines.len() as u64)) " stretches of lines, " (grouped(arms.len() as u64)) " branches" }
+                @if !lines.is_empty() { p { "Lines: " (lines.join(", ")) } }
+                @if !arms.is_empty() { p { "Branches, by the line of the arm: " (arms.join(", ")) } }
+            }
+        }
+    }
 }
 
 fn share_of(hit: Hit) -> Markup {
@@ -87,7 +120,8 @@ fn points(points: &[Point]) -> Markup {
         @let hit = Hit { hit: (points.len() - never.len()) as u64, of: points.len() as u64 };
         article.points {
             h4 { code { (group) } } p { (share_of(hit)) }
-            @if !never.is_empty() {
+            // The points of a group without a hit are all in the list below.
+            @if !never.is_empty() && never.len() < points.len() {
                 p { "Never hit:" }
                 ul.names.never { @for point in &never { li { code { (point.name) } } } }
             }

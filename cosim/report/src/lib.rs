@@ -215,6 +215,10 @@ pub struct Module {
     pub branches: Hit,
     /// Bit toggles, up and down.
     pub toggles: Hit,
+    /// Source lines that no test has run: first and last of each stretch.
+    pub missed_lines: Vec<(u32, u32)>,
+    /// Arms of branches that no test has taken: source line and kind.
+    pub missed_branches: Vec<(u32, String)>,
 }
 
 /// A part and a total.

@@ -124,6 +124,9 @@ fn full() -> Page {
                         of: 2000,
                     },
                     toggles: Hit { hit: 3, of: 3 },
+                    file: "hw/rma/rtl/rma_coprocessor.sv".into(),
+                    missed_lines: vec![(14, 16), (30, 30)],
+                    missed_branches: vec![(30, "else".into())],
                     ..Module::default()
                 },
                 Module {
@@ -287,6 +290,46 @@ fn what_is_new_leads_to_its_failure() {
         "{}",
         text(&html, ".tiles")
     );
+}
+
+#[test]
+fn lines_and_branches_that_were_never_run_are_named() {
+    let (html, _) = read(&full().render());
+    let missed = text(&html, ".missed");
+    for words in [
+        "hw/rma/rtl/rma_coprocessor.sv 2 stretches of lines, 1 branches",
+        "Lines: 14\u{2013}16, 30",
+        "the line of the arm: 30 (else)",
+    ] {
+        assert!(missed.contains(words), "{words}: {missed}");
+    }
+}
+
+#[test]
+fn the_least_covered_module_is_first_and_a_group_without_hits_is_brief() {
+    let module = |name: &str, hit| Module {
+        name: name.into(),
+        lines: Hit { hit, of: 10 },
+        ..Module::default()
+    };
+    let point = |name: &str| Point {
+        group: "queue".into(),
+        name: name.into(),
+        ..Point::default()
+    };
+    let page = Page {
+        coverage: Some(Coverage {
+            modules: vec![module("half", 5), module("all", 10), module("none", 0)],
+            points: vec![point("full"), point("empty")],
+        }),
+        ..full()
+    };
+    let (html, _) = read(&page.render());
+    let table = text(&html, "table.coverage");
+    let at = |name: &str| table.find(&format!(" {name} ")).unwrap_or_else(|| panic!("{name}: {table}"));
+    assert!(at("none") < at("half") && at("half") < at("all"), "{table}");
+    assert!(select(&html, ".never").is_empty());
+    assert!(text(&html, ".points").contains("0.0 %, 0 of 2"));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use alcor_cosim::SimBoard;
 use alcor_shm::channel::Channel;
 use alcor_shm::fault::Fault;
 use alcor_shm::mailbox::{Answer, Ask, Asked, ClusterEnd, Posted};
-use alcor_shm::wire::{Hello, Reply, Request, VERSION, Welcome};
+use alcor_shm::wire::{self, Hello, Reply, Request, VERSION, Welcome};
 
 use crate::server::{End, Shared};
 
@@ -177,6 +177,9 @@ impl Guest<'_> {
                 // port makes of it.
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
+            if let Err(Error::RankAway { ranks, .. }) = &result {
+                self.seat.shared.are_away(ranks);
+            }
             let result = result.map_err(|error| Fault::from(&error));
             self.end.answer(&Answer { now, result })?;
         }
@@ -210,6 +213,18 @@ impl Guest<'_> {
             Some(Ask::Wait { deadline }) => {
                 let wake = port.wait(Cycle(deadline))?;
                 Ok(u32::from(wake == Wake::Interrupt))
+            }
+            Some(Ask::TellWait { bytes }) => {
+                self.room_for(bytes)?;
+                // As much as there was room for is there.
+                let _ = self.end.load(&mut self.data);
+                port.tell_wait(wire::wait_of(&self.data).as_ref())?;
+                Ok(0)
+            }
+            Some(Ask::Sight) => {
+                let text = port.sight()?.as_ref().map(wire::bytes_of_sight);
+                let text = text.filter(|text| self.end.store(text));
+                Ok(text.map_or(0, |text| text.len() as u32))
             }
             Some(Ask::Leave) => port.leave().map(|()| 0),
             Some(Ask::Drop) => Ok(0),

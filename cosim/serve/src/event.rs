@@ -14,6 +14,8 @@ pub enum Event {
     Left(GlobalRank),
     /// The connection ended before the rank left.
     Died(GlobalRank),
+    /// It has been outside the library for longer than it may, and its peers were told.
+    Away(GlobalRank),
 }
 
 impl fmt::Display for Event {
@@ -22,6 +24,10 @@ impl fmt::Display for Event {
             Event::Attached(rank) => write!(f, "{rank} attached"),
             Event::Left(rank) => write!(f, "{rank} left"),
             Event::Died(rank) => write!(f, "{rank} died"),
+            Event::Away(rank) => write!(
+                f,
+                "{rank} has been outside the library for longer than it may, and its peers were told"
+            ),
         }
     }
 }

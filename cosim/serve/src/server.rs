@@ -1,6 +1,6 @@
 //! The listening server, and the state that all connections share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,6 +94,7 @@ impl Server {
                 attached: 0,
                 is_fresh: true,
                 dead: None,
+                away: BTreeSet::new(),
             }),
             connections: Mutex::default(),
             stop: AtomicBool::new(false),
@@ -193,7 +194,9 @@ struct Run {
     /// Whether the boards have been made ready since the last run.
     is_fresh: bool,
     /// The rank that died first in the last run.
-    dead: Option<(String, LocalRank)>,
+    dead: Option<GlobalRank>,
+    /// Ranks that stayed outside the library for too long.
+    away: BTreeSet<u32>,
 }
 
 /// The state that all connections share.
@@ -267,17 +270,26 @@ impl Shared {
     pub(crate) fn attach(&self, board: &Arc<SimBoard>, rank: u32) -> Result<Box<dyn Port>, Error> {
         let mut run = self.run();
         if run.attached == 0 && !run.is_fresh {
-            if let (Runs::One, Some((board, rank))) = (self.runs, run.dead.clone()) {
+            if let (Runs::One, Some(rank)) = (self.runs, run.dead) {
+                let board = self.sim.name().to_owned();
                 return Err(Error::PeerDied { board, rank });
             }
             self.boards.prepare(self.ranks)?;
-            run.dead = None;
+            (run.dead, run.away) = (None, BTreeSet::new());
         }
         let port = Arc::clone(board).attach(LocalRank(rank))?;
         run.is_fresh = false;
         run.attached += 1;
         (self.watch)(Event::Attached(global(board, rank)));
         Ok(port)
+    }
+
+    /// Tells that ranks have been away for too long, once of each in a run.
+    pub(crate) fn are_away(&self, ranks: &[GlobalRank]) {
+        let away = &mut self.run().away;
+        for &rank in ranks.iter().filter(|rank| away.insert(rank.0)) {
+            (self.watch)(Event::Away(rank));
+        }
     }
 
     /// Tells all that a rank's process has died, before anything that follows from it can happen.
@@ -287,9 +299,7 @@ impl Shared {
     }
 
     fn note_death(&self, run: &mut Run, board: &SimBoard, rank: u32) {
-        if run.dead.is_none() {
-            run.dead = Some((board.name().to_owned(), LocalRank(rank)));
-        }
+        run.dead.get_or_insert(global(board, rank));
         (self.watch)(Event::Died(global(board, rank)));
     }
 

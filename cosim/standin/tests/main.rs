@@ -196,7 +196,7 @@ fn a_peer_that_dies_is_noticed() {
         matches!(
             error,
             Error::PeerDied {
-                rank: LocalRank(1),
+                rank: GlobalRank(1),
                 ..
             }
         ),

@@ -79,6 +79,10 @@ pub struct ModuleCoverage {
     pub branches: Hit,
     /// Edges of bits, rising and falling.
     pub toggles: Hit,
+    /// Source lines that were never hit: first and last of each stretch, ascending.
+    pub missed_lines: Vec<(u32, u32)>,
+    /// Arms of branches that were never hit, ascending: source line and kind, such as `if` or `else`.
+    pub missed_branches: Vec<(u32, String)>,
 }
 
 /// A cover point with its number of hits.
@@ -282,11 +286,17 @@ impl Module {
     fn coverage(&self, module: &str) -> ModuleCoverage {
         let (mut lines, mut branches, mut toggles) =
             (BTreeMap::new(), Hit::default(), Hit::default());
+        let mut missed_branches = Vec::new();
         for (point, count) in &self.points {
             let is_hit = count.hits != 0;
             match point.kind {
                 Kind::Block => {}
-                Kind::Arm => branches.count(is_hit),
+                Kind::Arm => {
+                    branches.count(is_hit);
+                    if !is_hit {
+                        missed_branches.push((point.line, point.name.to_string()));
+                    }
+                }
                 Kind::Toggle => toggles.count(is_hit),
                 Kind::Cover => continue,
             }
@@ -296,12 +306,21 @@ impl Module {
         }
         let mut of_lines = Hit::default();
         lines.values().for_each(|&is_hit| of_lines.count(is_hit));
+        let mut missed_lines: Vec<(u32, u32)> = Vec::new();
+        for (&line, _) in lines.iter().filter(|(_, is_hit)| !**is_hit) {
+            match missed_lines.last_mut() {
+                Some((_, last)) if *last + 1 == line => *last = line,
+                _ => missed_lines.push((line, line)),
+            }
+        }
         ModuleCoverage {
             module: module.into(),
             file: self.file.clone(),
             lines: of_lines,
             branches,
             toggles,
+            missed_lines,
+            missed_branches,
         }
     }
 }
@@ -493,6 +512,9 @@ C '{f=/hw/top.sv{l=29{n=24{t=toggle{page=v_toggle/top{o=clk_i:0->1{h=TOP.top' 40
             // Of `if`, `else` and `case`: the `case` and the `else`.
             branches: hit(2, 3),
             toggles: hit(1, 2),
+            // Line 17 is run in its else, which has no line of its own.
+            missed_lines: vec![(17, 17)],
+            missed_branches: vec![(17, "if".into())],
         };
         assert_eq!(modules.len(), 2);
         assert_eq!(modules[0], sub);

@@ -1,30 +1,49 @@
 //! Errors of the cluster's, as they come to a rank's process.
 
-use alcor::{Error, LocalRank, NodeAddr};
+use alcor::{Cycle, Error, GlobalRank, LocalRank, NodeAddr, RankWait};
 use serde::{Deserialize, Serialize};
 
 use crate::ShmError;
+use crate::wire::Wait;
 
 /// An error of a board or a port, to be sent. Those that programs look at arrive as what they were, the others as their text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Fault {
     /// [`Error::PeerDied`]
     PeerDied {
-        /// Its board.
+        /// The boards.
         board: String,
-        /// Its local rank.
+        /// Its rank.
         rank: u32,
     },
     /// [`Error::RankAway`]
     RankAway {
-        /// Its board.
+        /// The boards.
         board: String,
-        /// Its local rank.
-        rank: u32,
+        /// The ranks.
+        ranks: Vec<u32>,
         /// For how long.
         seconds: f64,
-        /// How many wait for it.
+        /// How many ranks wait.
         waiting: u32,
+    },
+    /// [`Error::RanksMissing`]
+    RanksMissing {
+        /// The boards.
+        board: String,
+        /// The ranks.
+        ranks: Vec<u32>,
+        /// For how long.
+        seconds: f64,
+        /// How many ranks wait.
+        waiting: u32,
+    },
+    /// [`Error::Deadlock`]
+    Deadlock {
+        /// When.
+        at: u64,
+        /// What each rank waits for.
+        waits: Vec<Wait>,
     },
     /// [`Error::RankTaken`]
     RankTaken {
@@ -71,14 +90,29 @@ impl From<&Error> for Fault {
             },
             Error::RankAway {
                 board,
-                rank,
+                ranks,
                 seconds,
                 waiting,
             } => Fault::RankAway {
                 board: board.clone(),
-                rank: rank.0,
+                ranks: ranks.iter().map(|rank| rank.0).collect(),
                 seconds: *seconds,
                 waiting: *waiting,
+            },
+            Error::RanksMissing {
+                board,
+                ranks,
+                seconds,
+                waiting,
+            } => Fault::RanksMissing {
+                board: board.clone(),
+                ranks: ranks.iter().map(|rank| rank.0).collect(),
+                seconds: *seconds,
+                waiting: *waiting,
+            },
+            Error::Deadlock { at, waits } => Fault::Deadlock {
+                at: at.0,
+                waits: waits.iter().map(Wait::from).collect(),
             },
             Error::RankTaken { board, rank } => Fault::RankTaken {
                 board: board.clone(),
@@ -116,18 +150,33 @@ impl Fault {
         match self {
             Fault::PeerDied { board, rank } => Error::PeerDied {
                 board,
-                rank: LocalRank(rank),
+                rank: GlobalRank(rank),
             },
             Fault::RankAway {
                 board,
-                rank,
+                ranks,
                 seconds,
                 waiting,
             } => Error::RankAway {
                 board,
-                rank: LocalRank(rank),
+                ranks: ranks.into_iter().map(GlobalRank).collect(),
                 seconds,
                 waiting,
+            },
+            Fault::RanksMissing {
+                board,
+                ranks,
+                seconds,
+                waiting,
+            } => Error::RanksMissing {
+                board,
+                ranks: ranks.into_iter().map(GlobalRank).collect(),
+                seconds,
+                waiting,
+            },
+            Fault::Deadlock { at, waits } => Error::Deadlock {
+                at: Cycle(at),
+                waits: waits.into_iter().map(RankWait::from).collect(),
             },
             Fault::RankTaken { board, rank } => Error::RankTaken {
                 board,
@@ -167,13 +216,30 @@ mod tests {
         let errors = [
             Error::PeerDied {
                 board: board(),
-                rank,
+                rank: GlobalRank(3),
             },
             Error::RankAway {
                 board: board(),
-                rank,
+                ranks: vec![GlobalRank(1), GlobalRank(4)],
                 seconds: 1.5,
                 waiting: 3,
+            },
+            Error::RanksMissing {
+                board: board(),
+                ranks: vec![GlobalRank(2)],
+                seconds: 2.5,
+                waiting: 1,
+            },
+            Error::Deadlock {
+                at: Cycle(1 << 40),
+                waits: vec![RankWait {
+                    rank: GlobalRank(1),
+                    what: "BARRIER".into(),
+                    on: vec![GlobalRank(0)],
+                    is_any: true,
+                    meets: Some("BARRIER".into()),
+                    looks: true,
+                }],
             },
             Error::RankTaken {
                 board: board(),

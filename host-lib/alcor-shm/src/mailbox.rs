@@ -60,7 +60,7 @@ const FIRST_POST: usize = 1024;
 const DATA: usize = FIRST_POST + 2 * POSTS;
 
 /// The longest fault that is read back.
-const FAULT_BYTES: usize = 1 << 14;
+const FAULT_BYTES: usize = 1 << 18;
 
 /// What a rank asks of its port, after its posts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +96,13 @@ pub enum Ask {
         /// Until when.
         deadline: u64,
     },
+    /// [`alcor::Port::tell_wait`]; the [`Wait`](crate::wire::Wait) is in the data, if there are bytes.
+    TellWait {
+        /// How many bytes.
+        bytes: u32,
+    },
+    /// [`alcor::Port::sight`]; the value is how many bytes of a [`Sight`](crate::wire::Sight) are in the data.
+    Sight,
     /// [`alcor::Port::leave`], after which there are no more requests.
     Leave,
     /// The port is dropped before it has left, after which there are no more requests.
@@ -113,6 +120,8 @@ impl Ask {
             Ask::Wait { deadline } => [5, 0, deadline as u32, (deadline >> 32) as u32],
             Ask::Leave => [6, 0, 0, 0],
             Ask::Drop => [7, 0, 0, 0],
+            Ask::TellWait { bytes } => [8, 0, bytes, 0],
+            Ask::Sight => [9, 0, 0, 0],
         }
     }
 
@@ -135,6 +144,8 @@ impl Ask {
             },
             6 => Ask::Leave,
             7 => Ask::Drop,
+            8 => Ask::TellWait { bytes: low },
+            9 => Ask::Sight,
             _ => return None,
         })
     }
@@ -490,6 +501,8 @@ mod tests {
             Ask::Wait {
                 deadline: 5 << 32 | 6,
             },
+            Ask::TellWait { bytes: 7 },
+            Ask::Sight,
             Ask::Leave,
             Ask::Drop,
         ];
@@ -555,7 +568,7 @@ mod tests {
     #[test]
     fn nonsense_is_no_request() {
         let (rank, mut cluster) = pair();
-        rank.end.set(ASKED, 8);
+        rank.end.set(ASKED, 10);
         rank.end.set(POSTED, u32::MAX);
         rank.end.set(REQUEST, 1);
         let asked = cluster.asked().unwrap();

@@ -1,9 +1,10 @@
 //! A rank's port, over its mailbox.
 
-use alcor::{Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, Wake};
+use alcor::{Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Sight, Wake};
 
 use crate::ShmError;
 use crate::mailbox::{Ask, RankEnd};
+use crate::wire;
 
 /// A port of a board that another process simulates.
 pub(crate) struct ShmPort {
@@ -120,6 +121,20 @@ impl Port for ShmPort {
 
     fn now(&mut self) -> Result<Cycle, Error> {
         Ok(Cycle(self.now))
+    }
+
+    fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<(), Error> {
+        let text = wait.map_or_else(Vec::new, wire::bytes_of_wait);
+        // A text that has no room is no wait: the cluster is not told, and the watchdog remains.
+        let bytes = if self.end.store(&text) { text.len() as u32 } else { 0 };
+        self.ask(Ask::TellWait { bytes }).map(drop)
+    }
+
+    fn sight(&mut self) -> Result<Option<Sight>, Error> {
+        let bytes = self.ask(Ask::Sight)? as usize;
+        let mut text = vec![0; bytes.min(self.end.data_bytes())];
+        let is_there = self.end.load(&mut text);
+        Ok(wire::sight_of(&text).filter(|_| is_there))
     }
 
     fn leave(&mut self) -> Result<(), Error> {

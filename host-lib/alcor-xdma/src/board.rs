@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use alcor::abi::board::{CLOCK, CONTROL, GEOMETRY, MAGIC, NODE_MEMORY, STATUS, geometry, status};
 use alcor::abi::{self, rank_page};
-use alcor::{Board, Error, LocalRank, PageOffset, Port, Result};
+use alcor::{Board, Error, GlobalRank, LocalRank, PageOffset, Port, Result};
 use xdma::{Bar, BarOffset, Card, CardLock, Machine, PciAddress};
 
 use crate::XdmaError;
@@ -149,9 +149,10 @@ impl XdmaBoard {
     /// Returns an error if a peer in this process has died; the error names the first dead peer.
     pub(crate) fn check_peers(&self) -> Result<()> {
         match self.run().died {
-            Some(rank) => Err(Error::PeerDied {
+            Some(LocalRank(rank)) => Err(Error::PeerDied {
                 board: self.name.clone(),
-                rank,
+                // A run on a card has one board.
+                rank: GlobalRank(rank),
             }),
             None => Ok(()),
         }

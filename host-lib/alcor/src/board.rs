@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use alcor_abi::Status;
 
-use crate::{Cluster, Collective, Error};
+use crate::{Cluster, Collective, Error, RankWait};
 
 /// A rank's number on its board, 0 to [`BoardInfo::ranks`] - 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -339,6 +339,39 @@ pub trait Port: Send {
     fn note(&mut self, note: Note) {
         let _ = note;
     }
+
+    /// Says what this rank waits for, once a wait has lasted for a while; `None` when that wait is
+    /// over. In between, each [`Port::wait`] is a part of it: a deadline is no timer of the
+    /// program's, but one at which the rank looks again, or gives up.
+    ///
+    /// A backend that knows all ranks of the run ends their waits with [`Error::Deadlock`] when all
+    /// of them have said so and nothing is under way.
+    ///
+    /// # Errors
+    /// As [`Port::write32`].
+    fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<(), Error> {
+        let _ = wait;
+        Ok(())
+    }
+
+    /// What is known of the whole run; `None` where the backend does not know it.
+    ///
+    /// # Errors
+    /// As [`Port::write32`].
+    fn sight(&mut self) -> Result<Option<Sight>, Error> {
+        Ok(None)
+    }
+}
+
+/// What a backend knows of a whole run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sight {
+    /// The least that [`Options::watchdog_cycles`](crate::Options::watchdog_cycles) counts for.
+    pub least_watchdog: u64,
+    /// The last cycle in which a packet moved on a board or a link.
+    pub moved: u64,
+    /// What ranks have said that they [wait](Port::tell_wait) for.
+    pub waits: Vec<RankWait>,
 }
 
 /// Opens boards of one URI scheme.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use alcor_abi::board::{DATELINES, FORWARD, GEOMETRY, PLACE, datelines, forward, geometry, place};
 
-use crate::{Board, BoardInfo, Error, LocalRank, PageOffset, Result, Topology, identify};
+use crate::{Board, BoardInfo, Error, PageOffset, Result, Topology, identify};
 
 /// The port that stands for the ranks of the board itself.
 const HERE: u32 = 15;
@@ -109,7 +109,7 @@ impl Cluster {
     /// ([`crate::Rank::attach`]) calls it once a run.
     ///
     /// # Errors
-    /// As [`Cluster::identify`]; [`Error::BadOption`] or [`Error::NoSuchRank`] when there are no such
+    /// As [`Cluster::identify`]; [`Error::BadOption`] or [`Error::TooFewRanks`] when there are no such
     /// ranks; what a board says.
     pub fn prepare(&self, ranks: u32) -> Result<BoardInfo> {
         let info = self.identify()?;
@@ -122,9 +122,9 @@ impl Cluster {
             });
         }
         if ranks > there {
-            return Err(Error::NoSuchRank {
-                board: self.name().to_owned(),
-                rank: LocalRank(ranks - 1),
+            return Err(Error::TooFewRanks {
+                cluster: self.name().to_owned(),
+                asked: ranks,
                 ranks: there,
             });
         }

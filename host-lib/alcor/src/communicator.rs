@@ -352,12 +352,18 @@ impl Communicator {
     /// the same list at each of its members; who is not in the list gets none.
     ///
     /// # Errors
-    /// [`Error::NoSuchMember`] when the list has a rank that is no member, or one twice;
-    /// [`Error::CollectivesDiffer`] when lists differ; as [`Communicator::split`].
+    /// [`Error::NoSuchMember`] when the list has a rank that is no member;
+    /// [`Error::RepeatedMember`] when a rank is in the list twice; [`Error::CollectivesDiffer`] when lists differ; as [`Communicator::split`].
     pub fn create(&self, rank: &mut Rank, members: &[GlobalRank]) -> Result<Option<Communicator>> {
         let known = |member: &GlobalRank| self.shape.members.contains(member);
         for (index, member) in members.iter().enumerate() {
-            if !known(member) || members[..index].contains(member) {
+            if members[..index].contains(member) {
+                return Err(Error::RepeatedMember {
+                    rank: rank.pid(),
+                    found: member.0,
+                });
+            }
+            if !known(member) {
                 return Err(Error::NoSuchMember {
                     rank: rank.pid(),
                     communicator: self.id(),

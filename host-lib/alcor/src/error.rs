@@ -7,7 +7,7 @@ use alcor_abi::Status;
 use crate::call::{Call, CommunicatorId, Difference, SoftwareReason};
 use crate::takeover::what_is_missing;
 use crate::transfer::Transfer;
-use crate::watchdog::{Awaited, RankState, describe_watchdog};
+use crate::watchdog::{Awaited, RankState, RankWait, describe_deadlock, describe_watchdog};
 use crate::{
     Cycle, ElementType, GlobalRank, LocalRank, Message, MessageStatus, NodeAddr, Operation,
 };
@@ -174,13 +174,25 @@ pub enum Error {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The board has no such rank.
-    #[error("{board}: there is no {rank}, the board has {ranks}; ask for fewer ranks")]
+    #[error("{board}: there is no {rank}, the board has {ranks} ranks; ask for fewer ranks")]
     NoSuchRank {
         /// The board.
         board: String,
         /// The rank that was asked for.
         rank: LocalRank,
         /// How many there are.
+        ranks: u32,
+    },
+    /// The boards have fewer ranks than the run is to have.
+    #[error(
+        "{cluster}: a run of {asked} ranks was asked for, and the boards have {ranks} ranks together; ask for fewer ranks, or for a larger configuration"
+    )]
+    TooFewRanks {
+        /// The boards.
+        cluster: String,
+        /// Ranks that the run is to have.
+        asked: u32,
+        /// Ranks that there are.
         ranks: u32,
     },
     /// Somebody is attached to the rank already.
@@ -224,21 +236,37 @@ pub enum Error {
         "{board}: {rank} died: its process ended, or its port was dropped, before it left the run; look for its own error"
     )]
     PeerDied {
-        /// The board that it was on.
+        /// The boards.
         board: String,
-        /// The local rank that died.
-        rank: LocalRank,
+        /// The rank that died first.
+        rank: GlobalRank,
     },
-    /// A rank's host code stays outside the library while its peers wait, so time stands still.
+    /// Ranks' host code stays outside the library while their peers wait, so time stands still.
     #[error(
-        "{board}: {rank} has been outside the library for {seconds:.1} s while {waiting} of its peers wait: time stands still until it waits too; let it not block on anything but the library"
+        "{board}: {} outside the library for {seconds:.1} s while {waiting} of the ranks wait: time stands still until every rank waits; let a rank block on nothing but the library, or raise the limit (ALCOR_AWAY_SECONDS)",
+        have_been(ranks)
     )]
     RankAway {
-        /// The board.
+        /// The boards.
         board: String,
-        /// The rank that is away.
-        rank: LocalRank,
+        /// The ranks that are outside.
+        ranks: Vec<GlobalRank>,
         /// For how long, by the wall clock.
+        seconds: f64,
+        /// How many ranks wait.
+        waiting: u32,
+    },
+    /// Ranks of the run were not attached while their peers waited: time begins with all of them.
+    #[error(
+        "{board}: {} not attached within {seconds:.1} s while {waiting} of the ranks wait: time begins when all ranks have attached; start every rank, or raise the limit (option `attach`)",
+        have(ranks)
+    )]
+    RanksMissing {
+        /// The boards.
+        board: String,
+        /// The ranks that never attached.
+        ranks: Vec<GlobalRank>,
+        /// For how long the others have waited, by the wall clock.
         seconds: f64,
         /// How many ranks wait.
         waiting: u32,
@@ -257,7 +285,7 @@ pub enum Error {
 
     // ------------------------------------------------------------ the end of a run
     /// A wait was longer than the watchdog allows.
-    #[error("{}", describe_watchdog(*rank, awaited, *cycles, states))]
+    #[error("{}", describe_watchdog(*rank, awaited, *cycles, states, waits))]
     Watchdog {
         /// Who waited.
         rank: GlobalRank,
@@ -269,6 +297,17 @@ pub enum Error {
         at: Cycle,
         /// What every rank of the board was doing then.
         states: Vec<RankState>,
+        /// What ranks have said that they wait for, where the backend knows it.
+        waits: Vec<RankWait>,
+    },
+    /// No rank of the run can go on: every rank waits, and nothing is under way. Told to all of them
+    /// at once.
+    #[error("{}", describe_deadlock(*at, waits))]
+    Deadlock {
+        /// When.
+        at: Cycle,
+        /// What each rank waits for; a rank that is missing here has left the run.
+        waits: Vec<RankWait>,
     },
     /// The run was aborted.
     #[error("the run was aborted by {by}: {reason}")]
@@ -529,9 +568,7 @@ pub enum Error {
         call: Call,
     },
     /// A rank that is no member, where a member of a communicator is meant.
-    #[error(
-        "{rank}: {what} {found} is none of the {size} ranks of {communicator}, or stands there twice"
-    )]
+    #[error("{rank}: {what} {found} is not among the {size} ranks of {communicator}")]
     NoSuchMember {
         /// Who called.
         rank: GlobalRank,
@@ -543,6 +580,14 @@ pub enum Error {
         found: u32,
         /// Members of the communicator.
         size: u32,
+    },
+    /// A rank that is named twice in a list of members.
+    #[error("{rank}: rank {found} is named twice in the list of members; name each member once")]
+    RepeatedMember {
+        /// Who called.
+        rank: GlobalRank,
+        /// The rank.
+        found: u32,
     },
     /// A communicator that can't be used so.
     #[error("{rank}: {communicator}: {rule}")]
@@ -631,9 +676,7 @@ pub enum Error {
         largest: u32,
     },
     /// An access beyond a local region.
-    #[error(
-        "elements {start} to {end} do not lie in the region at {base}, which has {count} elements"
-    )]
+    #[error("{}", describe_bounds(*base, *start, *end, *count, *unit))]
     RegionBounds {
         /// The region's address.
         base: NodeAddr,
@@ -643,6 +686,8 @@ pub enum Error {
         end: usize,
         /// Elements of the region.
         count: usize,
+        /// Bytes of an element.
+        unit: u32,
     },
     /// A number that does not fit the field it has to go to.
     #[error("{what} {value} does not fit the hardware's field, whose largest value is {limit}")]
@@ -655,7 +700,7 @@ pub enum Error {
         limit: u64,
     },
     /// An option that can't be.
-    #[error("option {option}: {value} is not possible, {rule}")]
+    #[error("{option} is {value}, but {rule}")]
     BadOption {
         /// The option.
         option: &'static str,
@@ -733,6 +778,37 @@ impl Error {
             _ => false,
         }
     }
+}
+
+fn describe_bounds(base: NodeAddr, start: usize, end: usize, count: usize, unit: u32) -> String {
+    let elements = if unit == 1 { "bytes" } else { "elements" };
+    let region = format!("the region at {base} has {count} {elements}");
+    // A negative number in C.
+    let offset = start.cast_signed();
+    if offset < 0 {
+        return format!("{region}, and the access begins at offset {offset}");
+    }
+    format!("{region}, and the access is to {elements} {start} to {end} (the last one excluded)")
+}
+
+/// Ranks as words: "rank 1", "ranks 1 and 3", "ranks 0, 1 and 3".
+fn names(ranks: &[GlobalRank]) -> String {
+    let numbers: Vec<String> = ranks.iter().map(|rank| rank.0.to_string()).collect();
+    match numbers.split_last() {
+        None => "no rank".to_owned(),
+        Some((only, [])) => format!("rank {only}"),
+        Some((last, others)) => format!("ranks {} and {last}", others.join(", ")),
+    }
+}
+
+/// Ranks and the verb that goes with them.
+pub(crate) fn have(ranks: &[GlobalRank]) -> String {
+    let verb = if ranks.len() == 1 { "has" } else { "have" };
+    format!("{} {verb}", names(ranks))
+}
+
+fn have_been(ranks: &[GlobalRank]) -> String {
+    format!("{} been", have(ranks))
 }
 
 fn list(schemes: &[String]) -> String {

@@ -1,9 +1,12 @@
 //! A run with its ranks as threads of this process.
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
+use std::time::Duration;
 
 use alcor_abi::board;
 
@@ -169,6 +172,10 @@ impl JobError {
     }
 }
 
+/// How long, after one rank has failed, another one's end may take until it is told which ranks
+/// have not returned.
+const UNWINDING: Duration = Duration::from_secs(5);
+
 /// How a rank's part of a run failed.
 enum Failure {
     Error(Error),
@@ -259,17 +266,23 @@ impl Job {
             .map(|_| Claims::default())
             .collect();
         let ended = thread::scope(|scope| {
+            let (ends, news) = mpsc::channel();
             let threads: Vec<_> = (0..ranks)
                 .zip(ports)
                 .map(|(pid, port)| {
-                    let (program, claims) = (&program, &claims);
+                    let (program, claims, ends) = (&program, &claims, ends.clone());
                     thread::Builder::new()
                         .name(format!("rank {pid}"))
                         .spawn_scoped(scope, move || {
-                            self.run_rank(pid, ranks, port, claims, program)
+                            let ended = self.run_rank(pid, ranks, port, claims, program);
+                            // Nobody listens once it was told which ranks do not return.
+                            let _ = ends.send((pid, ended.is_ok()));
+                            ended
                         })
                 })
                 .collect();
+            drop(ends);
+            self.watch_ends(ranks, &news);
             let join = |thread: std::io::Result<thread::ScopedJoinHandle<'_, _>>| match thread {
                 Err(error) => Err(Failure::Error(Error::program(error))),
                 Ok(thread) => match thread.join() {
@@ -280,6 +293,36 @@ impl Job {
             threads.into_iter().map(join).collect::<Vec<_>>()
         });
         self.first_cause(ended)
+    }
+
+    /// Comes back when all ranks have ended. If one has failed and others do not return from their
+    /// programs, says so on standard error: nothing can end a thread from outside.
+    fn watch_ends(&self, ranks: u32, news: &Receiver<(u32, bool)>) {
+        let mut left: BTreeSet<u32> = (0..ranks).collect();
+        let mut failed = None;
+        loop {
+            let next = match failed {
+                None => news.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(_) => news.recv_timeout(UNWINDING),
+            };
+            match (next, failed) {
+                (Ok((rank, is_well)), _) => {
+                    left.remove(&rank);
+                    if !is_well {
+                        failed = failed.or(Some(rank));
+                    }
+                }
+                (Err(RecvTimeoutError::Timeout), Some(failed)) => {
+                    let left: Vec<String> = left.iter().map(|rank| format!("rank {rank}")).collect();
+                    let (name, left) = (self.cluster.name(), left.join(", "));
+                    eprintln!(
+                        "{name}: rank {failed} has failed, and the run waits for the program of {left} to return"
+                    );
+                    return;
+                }
+                (Err(_), _) => return,
+            }
+        }
     }
 
     /// A port for each rank, of boards fresh from their reset.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::{Board, Cycle, LocalRank, NodeAddr, Note, PageOffset, Port, Result, Wake};
+use crate::{
+    Board, Cycle, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Result, Sight, Wake,
+};
 
 /// A board over another board. Every method that the layer does not define passes its call on.
 ///
@@ -157,6 +159,14 @@ pub trait PortLayer: Send {
     fn note(&mut self, note: Note) {
         self.below().note(note);
     }
+
+    fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<()> {
+        self.below().tell_wait(wait)
+    }
+
+    fn sight(&mut self) -> Result<Option<Sight>> {
+        self.below().sight()
+    }
 }
 
 #[deny(clippy::missing_trait_methods)]
@@ -199,5 +209,13 @@ impl<L: PortLayer> Port for L {
 
     fn note(&mut self, note: Note) {
         PortLayer::note(self, note);
+    }
+
+    fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<()> {
+        PortLayer::tell_wait(self, wait)
+    }
+
+    fn sight(&mut self) -> Result<Option<Sight>> {
+        PortLayer::sight(self)
     }
 }

@@ -100,7 +100,7 @@ pub use alpu::{Alpu, AlpuAnswer, AlpuFinding, AlpuKind, AlpuShape, MATCH_BITS, P
 pub use backend::Backends;
 pub use board::{
     Activity, Backend, Board, BoardInfo, Cycle, GlobalRank, LocalRank, NodeAddr, Note, PageOffset,
-    Port, Wake,
+    Port, Sight, Wake,
 };
 pub use call::{Call, Collective, CommunicatorId, Difference, Path, Receipt, SoftwareReason};
 pub use cluster::Cluster;
@@ -121,5 +121,5 @@ pub use request::Request;
 pub use topology::Topology;
 pub use transfer::{Transfer, TransferKind, WindowName};
 pub use tree::{Stage, Tree, TreeBoard};
-pub use watchdog::{Awaited, AwaitedCollective, AwaitedMessage, RankState};
+pub use watchdog::{Awaited, AwaitedCollective, AwaitedMessage, RankState, RankWait};
 pub use window::{RegisteredRange, Rights, Window};

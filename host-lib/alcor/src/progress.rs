@@ -91,6 +91,8 @@ pub(crate) struct Progress {
     aborted: Option<(GlobalRank, AbortReason)>,
     polls: u32,
     polling_since: Option<Cycle>,
+    /// The port was told what the wait that is under way is for.
+    has_told: bool,
 }
 
 /// Where in a run a rank stands.
@@ -179,6 +181,7 @@ impl Progress {
             aborted: None,
             polls: 0,
             polling_since: None,
+            has_told: false,
             info,
         };
         progress.wait_until_ready()?;

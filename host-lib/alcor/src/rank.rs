@@ -109,7 +109,7 @@ impl Rank {
     /// local rank that belong to it.
     ///
     /// # Errors
-    /// As [`Rank::attach`], and [`Error::NoSuchRank`].
+    /// As [`Rank::attach`], and [`Error::TooFewRanks`].
     pub fn attach_to(
         cluster: &Cluster,
         pid: GlobalRank,
@@ -118,9 +118,9 @@ impl Rank {
     ) -> Result<Rank> {
         let info = cluster.identify()?;
         let Some(board) = cluster.boards().get((pid.0 / info.ranks) as usize) else {
-            return Err(Error::NoSuchRank {
-                board: cluster.name().to_owned(),
-                rank: LocalRank(pid.0),
+            return Err(Error::TooFewRanks {
+                cluster: cluster.name().to_owned(),
+                asked: nprocs.max(pid.0 + 1),
                 ranks: info.ranks * cluster.boards().len() as u32,
             });
         };

@@ -147,6 +147,7 @@ impl<T: Datatype> Region<T> {
                 start,
                 end,
                 count: self.count,
+                unit: T::BYTES,
             });
         }
         Ok(NodeAddr(self.start.0 + start as u32 * T::BYTES))

@@ -32,7 +32,8 @@ use alcor_abi::{
 use self::alpu::SoftAlpu;
 use self::messages::SoftMessages;
 use crate::{
-    Backend, Board, Cluster, Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake,
+    Backend, Board, Cluster, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset, Port, Result,
+    Wake,
 };
 
 /// The shape of a [`SoftBoard`].
@@ -126,10 +127,10 @@ impl SoftBoard {
         })
     }
 
-    fn peer_died(&self, rank: LocalRank) -> Error {
+    fn peer_died(&self, LocalRank(rank): LocalRank) -> Error {
         Error::PeerDied {
             board: self.name.clone(),
-            rank,
+            rank: GlobalRank(rank),
         }
     }
 

@@ -6,7 +6,8 @@ use alcor_abi::SyncKind;
 use alcor_abi::board::rank_state;
 use alcor_abi::rank::message_queues;
 
-use crate::{Call, GlobalRank, LocalRank, Message, NodeAddr};
+use crate::error::have;
+use crate::{Call, Cycle, GlobalRank, LocalRank, Message, NodeAddr};
 
 /// What a rank was waiting for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,6 +147,136 @@ impl fmt::Display for Awaited {
     }
 }
 
+/// What a rank waits for, as it tells its port once a wait has lasted for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RankWait {
+    /// The rank.
+    pub rank: GlobalRank,
+    /// What it waits for, in words.
+    pub what: String,
+    /// The ranks that have to do something for that.
+    pub on: Vec<GlobalRank>,
+    /// Whether one of them would do.
+    pub is_any: bool,
+    /// The name of what ranks do together: a rank does not wait for one that is there.
+    pub meets: Option<String>,
+    /// Whether the rank looks for something at deadlines, rather than wait for its interrupt alone.
+    pub looks: bool,
+}
+
+impl RankWait {
+    /// What `rank` of `nprocs` ranks waits for.
+    pub(crate) fn new(
+        rank: GlobalRank,
+        nprocs: u32,
+        awaited: &Awaited,
+        looks: bool,
+    ) -> RankWait {
+        let others = || (0..nprocs).map(GlobalRank).filter(|&other| other != rank);
+        let (on, is_any, meets) = match awaited {
+            Awaited::Barrier | Awaited::Registration { .. } | Awaited::Deregistration { .. } => {
+                (others().collect(), false, awaited.sync_kind().map(name))
+            }
+            Awaited::Collective(it) => {
+                let members = it.members.iter().copied();
+                let others = members.filter(|&member| member != rank).collect();
+                return RankWait {
+                    rank,
+                    what: it.call.to_string(),
+                    on: others,
+                    is_any: false,
+                    meets: Some(format!("{} in {}", it.call.collective, it.call.communicator)),
+                    looks,
+                };
+            }
+            Awaited::Message(it) => match it.message.peer {
+                Some(peer) => (vec![peer], false, None),
+                None => (others().collect(), true, None),
+            },
+            // The hardware's to do.
+            _ => (Vec::new(), false, None),
+        };
+        RankWait {
+            rank,
+            what: awaited.to_string(),
+            on,
+            is_any,
+            meets: meets.map(str::to_owned),
+            looks,
+        }
+    }
+
+    /// The ranks that it waits for, given what all ranks wait for.
+    #[must_use]
+    pub fn awaits(&self, all: &[RankWait]) -> Vec<GlobalRank> {
+        let is_there = |rank: &&GlobalRank| {
+            let other = all.iter().find(|wait| wait.rank == **rank);
+            self.meets.is_some() && other.is_some_and(|other| other.meets == self.meets)
+        };
+        let absent = self.on.iter().filter(|rank| !is_there(rank));
+        absent.copied().collect()
+    }
+
+    /// The rank's place in a sentence.
+    fn describe(&self, all: &[RankWait]) -> String {
+        let awaits = self.awaits(all);
+        let gone = awaits.iter().filter(|&&rank| !all.iter().any(|wait| wait.rank == rank));
+        let gone: Vec<GlobalRank> = gone.copied().collect();
+        let mut text = format!("{} waits for {}", self.rank, self.what);
+        if self.meets.is_some() && !awaits.is_empty() {
+            text += &format!(", to which {} not come", have(&awaits));
+        }
+        if !gone.is_empty() {
+            text += &format!(" ({} left the run)", have(&gone));
+        }
+        text
+    }
+}
+
+/// Ranks that wait for each other in a ring, if some do: each for the next, and the last for the first.
+pub fn ring(waits: &[RankWait]) -> Option<Vec<GlobalRank>> {
+    let next = |rank: GlobalRank| -> Vec<GlobalRank> {
+        let wait = waits.iter().find(|wait| wait.rank == rank);
+        wait.map_or_else(Vec::new, |wait| wait.awaits(waits))
+    };
+    // Ranks from which no ring is reached.
+    let mut free: Vec<GlobalRank> = Vec::new();
+    for start in waits.iter().map(|wait| wait.rank) {
+        let mut path = vec![start];
+        let mut turns = vec![next(start).into_iter()];
+        while let Some(turn) = turns.last_mut() {
+            let Some(to) = turn.next() else {
+                turns.pop();
+                free.extend(path.pop());
+                continue;
+            };
+            if let Some(at) = path.iter().position(|&rank| rank == to) {
+                return Some(path.split_off(at));
+            }
+            if !free.contains(&to) {
+                path.push(to);
+                turns.push(next(to).into_iter());
+            }
+        }
+    }
+    None
+}
+
+/// The text of [`crate::Error::Deadlock`].
+pub(crate) fn describe_deadlock(at: Cycle, waits: &[RankWait]) -> String {
+    let mut text =
+        format!("no rank of the run can go on at {at}: every rank waits, and nothing is under way");
+    for wait in waits {
+        text += &format!("; {}", wait.describe(waits));
+    }
+    if let Some(ring) = ring(waits) {
+        let names = ring.iter().chain(&ring[..1]).map(ToString::to_string);
+        let names: Vec<String> = names.collect();
+        text += &format!("; they wait for each other: {}", names.join(" -> "));
+    }
+    text
+}
+
 /// What a rank is doing: its RANK_STATE register on the board's page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RankState {
@@ -161,7 +292,7 @@ pub struct RankState {
 }
 
 impl RankState {
-    /// Its number in the run.
+    /// Its number in the run; before its BEGIN, the number that it would have.
     #[must_use]
     pub fn pid(&self) -> GlobalRank {
         GlobalRank(rank_state::PID.get(self.bits))
@@ -219,18 +350,14 @@ impl RankState {
 
     /// The rank's place in a sentence about a wait at `waited_at`.
     fn describe(&self, waited_at: Option<SyncKind>) -> String {
+        let pid = self.pid();
         if !self.begun() {
             let outside = "it has not begun the run, or has ended it";
-            let who = match self.board {
-                0 => self.local.to_string(),
-                board => format!("{} of board {board}", self.local),
-            };
             return match waited_at {
-                Some(_) => format!("{who} has not come: {outside}"),
-                None => format!("{who}: {outside}"),
+                Some(_) => format!("{pid} has not come: {outside}"),
+                None => format!("{pid}: {outside}"),
             };
         }
-        let pid = self.pid();
         match (self.at(), waited_at) {
             (Some(at), Some(waited_at)) if at != waited_at => {
                 format!("{pid} has not come: it waits at {} instead", name(at))
@@ -261,6 +388,7 @@ pub(crate) fn describe_watchdog(
     awaited: &Awaited,
     cycles: u64,
     states: &[RankState],
+    waits: &[RankWait],
 ) -> String {
     let kind = awaited.sync_kind();
     let missing: &[GlobalRank] = match awaited {
@@ -284,6 +412,8 @@ pub(crate) fn describe_watchdog(
         .map(|rank| format!("{rank} has not come"))
         .collect();
     states.extend(unseen);
+    let others = waits.iter().filter(|wait| wait.rank != rank);
+    states.extend(others.map(|wait| wait.describe(waits)));
     // In hardware, members that all have called may still wait for each other.
     let advice = match awaited {
         Awaited::Collective(it) if it.context.is_some() && missing.is_empty() => {

@@ -971,7 +971,10 @@ alcor_result_t alcor_irecv(alcor_rank_t rank,
                            alcor_request_t *request);
 
 /**
- * Like alcor_send, for `bytes` bytes at `data`. The call stages them in temporary node memory.
+ * As alcor_send, for `bytes` bytes at `data`. The call stages them in temporary node memory, so
+ * `data` may be changed when the call returns. A short message (at most FRAGMENT bytes of the
+ * configuration) is then on its way, and need not have been received. A longer message has been
+ * received.
  *
  * Errors: as alcor_send, and ALCOR_ERR_NO_MEMORY.
  */

@@ -31,7 +31,7 @@ pub enum Failure {
         handle: usize,
     },
     /// An invalid number.
-    #[error("{what} {value} is not possible: {rule}")]
+    #[error("{what} is {value}, but {rule}")]
     Argument {
         /// The argument's name.
         what: &'static str,
@@ -93,7 +93,7 @@ fn code_of(error: &Error) -> alcor_error {
         Error::BadVariable { .. } => alcor_error::ALCOR_ERR_ENVIRONMENT,
         Error::UnknownScheme { .. } => alcor_error::ALCOR_ERR_URI,
         Error::AbiVersion { .. } | Error::AbiHash { .. } => alcor_error::ALCOR_ERR_VERSION,
-        Error::NoSuchRank { .. } => alcor_error::ALCOR_ERR_NO_SUCH_RANK,
+        Error::NoSuchRank { .. } | Error::TooFewRanks { .. } => alcor_error::ALCOR_ERR_NO_SUCH_RANK,
         Error::RankTaken { .. } | Error::BoardBusy { .. } => alcor_error::ALCOR_ERR_RANK_TAKEN,
         Error::MissingCapability { .. } | Error::TooManyBoards { .. } => {
             alcor_error::ALCOR_ERR_CAPABILITY
@@ -111,8 +111,8 @@ fn code_of(error: &Error) -> alcor_error {
         | Error::BadCompletion { .. } => alcor_error::ALCOR_ERR_HARDWARE,
         Error::Aborted { .. } => alcor_error::ALCOR_ERR_ABORTED,
         Error::PeerDied { .. } => alcor_error::ALCOR_ERR_PEER_DIED,
-        Error::Watchdog { .. } => alcor_error::ALCOR_ERR_WATCHDOG,
-        Error::RankAway { .. } => alcor_error::ALCOR_ERR_RANK_AWAY,
+        Error::Watchdog { .. } | Error::Deadlock { .. } => alcor_error::ALCOR_ERR_WATCHDOG,
+        Error::RankAway { .. } | Error::RanksMissing { .. } => alcor_error::ALCOR_ERR_RANK_AWAY,
 
         Error::OutOfNodeMemory { .. } => alcor_error::ALCOR_ERR_NO_MEMORY,
         Error::RegionBounds { .. } | Error::BadNodeAddress { .. } => {
@@ -138,7 +138,7 @@ fn code_of(error: &Error) -> alcor_error {
         }
         Error::NoSuchOperation { .. } => alcor_error::ALCOR_ERR_OPERATION,
         Error::Overlap { .. } => alcor_error::ALCOR_ERR_OVERLAP,
-        Error::NoSuchMember { .. } => alcor_error::ALCOR_ERR_NO_SUCH_MEMBER,
+        Error::NoSuchMember { .. } | Error::RepeatedMember { .. } => alcor_error::ALCOR_ERR_NO_SUCH_MEMBER,
         Error::BadCommunicator { .. } => alcor_error::ALCOR_ERR_COMMUNICATOR,
         Error::NotInHardware { .. } => alcor_error::ALCOR_ERR_NOT_IN_HARDWARE,
 

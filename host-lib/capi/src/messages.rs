@@ -148,7 +148,10 @@ pub extern "C" fn alcor_irecv(
     })
 }
 
-/// Like alcor_send, for `bytes` bytes at `data`. The call stages them in temporary node memory.
+/// As alcor_send, for `bytes` bytes at `data`. The call stages them in temporary node memory, so
+/// `data` may be changed when the call returns. A short message (at most FRAGMENT bytes of the
+/// configuration) is then on its way, and need not have been received. A longer message has been
+/// received.
 ///
 /// Errors: as alcor_send, and ALCOR_ERR_NO_MEMORY.
 #[unsafe(no_mangle)]

@@ -121,7 +121,7 @@ impl Again {
     /// The cycle of the failure if known, else the end of the run.
     fn cycle(&self) -> u64 {
         match self.error() {
-            Some(Error::Watchdog { at, .. }) => at.0.min(self.end),
+            Some(Error::Watchdog { at, .. } | Error::Deadlock { at, .. }) => at.0.min(self.end),
             _ => self.end,
         }
     }

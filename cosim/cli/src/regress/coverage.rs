@@ -81,6 +81,8 @@ fn shown(counts: &verimodel::Coverage) -> Coverage {
         lines: hit(module.lines),
         branches: hit(module.branches),
         toggles: hit(module.toggles),
+        missed_lines: module.missed_lines,
+        missed_branches: module.missed_branches,
     });
     let points = counts.points().into_iter().map(|point| Point {
         group: point.group,

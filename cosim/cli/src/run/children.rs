@@ -1,5 +1,6 @@
 //! The processes of a run.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -8,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use alcor::GlobalRank;
+use alcor_serve::Event;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
@@ -34,6 +36,28 @@ pub struct Start<'a> {
 enum News {
     Ended(u32, io::Result<Option<WaitIdStatus>>),
     Signal(i32),
+    Event(Event),
+}
+
+/// Tells the waiting thread of what the boards see.
+#[derive(Clone)]
+pub struct Teller(Sender<News>);
+
+impl Teller {
+    /// Tells it.
+    pub fn tell(&self, event: Event) {
+        // Nobody is there to be told only when all processes have been killed.
+        let _ = self.0.send(News::Event(event));
+    }
+}
+
+/// What the waiting thread hears.
+pub struct Listener(Receiver<News>);
+
+/// The two ends of what the waiting thread is told.
+pub fn news() -> (Teller, Listener) {
+    let (sender, news) = mpsc::channel();
+    (Teller(sender), Listener(news))
 }
 
 /// A rank's process. It is reaped when this is dropped: until then, its process group can't be that of others.
@@ -63,29 +87,103 @@ pub struct Children {
     readers: Vec<JoinHandle<()>>,
 }
 
-/// How the ranks ended: each one's exit code, and which failed first by the wall clock.
-#[derive(Debug)]
+/// How the ranks ended.
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct AllEnded {
-    codes: Vec<i32>,
+    /// Exit codes of those that have ended, by rank.
+    codes: BTreeMap<u32, i32>,
+    /// Which failed first by the wall clock.
     first: Option<u32>,
+    /// Ranks that have attached.
+    attached: BTreeSet<u32>,
+    /// Ranks that have left the run in good order.
+    left: BTreeSet<u32>,
+    /// The first to go without having left the run.
+    gone: Option<u32>,
+    /// Ranks that stayed outside the library for too long.
+    away: BTreeSet<u32>,
+    /// What became of the first was told.
+    is_told: bool,
 }
 
 impl AllEnded {
-    /// The code of the rank that failed first; `blamed` is what the boards know of it.
-    pub fn exit(&self, blamed: Option<GlobalRank>) -> Exit {
-        let code = |rank: u32| self.codes.get(rank as usize).copied().unwrap_or_default();
-        let blamed = blamed.map(|rank| rank.0).filter(|&rank| code(rank) != 0);
-        match blamed.or(self.first).map(code) {
+    /// Takes note of what the boards see.
+    fn saw(&mut self, event: Event) {
+        match event {
+            Event::Attached(rank) => {
+                self.attached.insert(rank.0);
+            }
+            Event::Left(rank) => {
+                self.left.insert(rank.0);
+            }
+            Event::Died(rank) => {
+                self.gone.get_or_insert(rank.0);
+            }
+            Event::Away(rank) => {
+                self.away.insert(rank.0);
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes note of a process's end.
+    fn ended(&mut self, rank: u32, code: i32) {
+        self.codes.insert(rank, code);
+        if code != 0 {
+            self.first.get_or_insert(rank);
+        }
+        if !self.left.contains(&rank) {
+            self.gone.get_or_insert(rank);
+        }
+    }
+
+    /// The rank whose end the others' follow from.
+    fn blamed(&self) -> Option<u32> {
+        let is_blamed = |rank: &u32| self.codes.get(rank).is_some_and(|&code| code != 0);
+        self.gone.filter(is_blamed).or(self.first)
+    }
+
+    /// What is to be said of the first that failed, or went before its time, once that is known; and only once.
+    fn report(&mut self) -> Option<String> {
+        let first = self.first.filter(|_| !self.is_told)?;
+        // Of programs that are none of Alcor's, no rank attaches.
+        let gone = self.gone.filter(|_| !self.attached.is_empty());
+        let mut text = match gone {
+            Some(gone) => {
+                let code = *self.codes.get(&gone)?;
+                match code {
+                    0 if self.attached.contains(&gone) => format!(
+                        "rank {gone} ended with exit code 0 before it had left the run (Rank::finish, alcor_finish)"
+                    ),
+                    0 => format!("rank {gone} ended with exit code 0 and had never attached"),
+                    _ => format!("rank {gone} {}", describe(code)),
+                }
+            }
+            None => format!("rank {first} {}", describe(self.codes[&first])),
+        };
+        self.is_told = true;
+        if gone.is_some_and(|gone| gone != first) {
+            text += &format!("; rank {first} {}", describe(self.codes[&first]));
+        }
+        Some(text)
+    }
+
+    /// The code of the rank that failed first, as far as the boards know.
+    pub fn exit(&self) -> Exit {
+        match self.blamed() {
             None => Exit::Passed,
-            Some(code) => Exit::Program(code as u8),
+            Some(rank) => Exit::Program(self.codes[&rank] as u8),
         }
     }
 }
 
 impl Children {
     /// Starts all ranks.
-    pub fn start(start: &Start) -> Result<Children, Error> {
-        let (sender, news) = mpsc::channel();
+    pub fn start(
+        start: &Start,
+        Teller(sender): Teller,
+        Listener(news): Listener,
+    ) -> Result<Children, Error> {
         let failed = |source| Error::Program {
             program: start.program[0].clone(),
             source,
@@ -145,9 +243,10 @@ impl Children {
         Ok(())
     }
 
-    /// Waits until all have ended, and ends them when one has failed. `ended` is told of each, with its code.
-    pub fn wait(mut self, ended: impl Fn(GlobalRank, i32)) -> AllEnded {
-        let mut first = None;
+    /// Waits until all have ended, and ends them when one has failed, or when those that are left stay outside the
+    /// library. `ended` is told of each.
+    pub fn wait(mut self, ended: impl Fn(GlobalRank)) -> AllEnded {
+        let mut all = AllEnded::default();
         // When those that are left are sent SIGTERM, and when SIGKILL.
         let (mut ask_at, mut kill_at) = (None, None);
         while self.processes.iter().any(|process| process.ended.is_none()) {
@@ -155,13 +254,14 @@ impl Children {
                 Some(News::Ended(rank, status)) => {
                     let code = code(status);
                     self.processes[rank as usize].ended = Some(code);
-                    ended(GlobalRank(rank), code);
-                    if code != 0 && first.is_none() {
-                        first = Some(rank);
-                        eprintln!("alcor: rank {rank} {}", describe(code));
+                    let had_failed = all.first.is_some();
+                    all.ended(rank, code);
+                    ended(GlobalRank(rank));
+                    if all.first.is_some() && !had_failed {
                         ask_at = ask_at.or(Some(Instant::now() + GRACE));
                     }
                 }
+                Some(News::Event(event)) => all.saw(event),
                 Some(News::Signal(signal)) => {
                     self.signal(Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
                     if matches!(signal, SIGINT | SIGTERM | SIGHUP | SIGQUIT) {
@@ -175,6 +275,11 @@ impl Children {
                     }
                 }
                 None if ask_at.take().is_some() => {
+                    let left = self.left().map(|rank| format!("rank {rank}"));
+                    let left: Vec<String> = left.collect();
+                    if !left.is_empty() {
+                        eprintln!("alcor: {} still runs, and is ended", left.join(", "));
+                    }
                     self.signal(Signal::TERM);
                     kill_at = kill_at.or(Some(Instant::now() + GRACE));
                 }
@@ -183,6 +288,16 @@ impl Children {
                     kill_at = None;
                 }
             }
+            let only_away = self.left().all(|rank| all.away.contains(&rank));
+            if only_away && !all.away.is_empty() && (ask_at, kill_at) == (None, None) {
+                ask_at = Some(Instant::now() + GRACE);
+            }
+            if let Some(text) = all.report() {
+                eprintln!("alcor: {text}");
+            }
+        }
+        if let Some(first) = all.first.filter(|_| !all.is_told) {
+            eprintln!("alcor: rank {first} {}", describe(all.codes[&first]));
         }
         // What they have started and left behind ends too, and with it the last that holds their output open.
         self.kill_groups();
@@ -190,13 +305,14 @@ impl Children {
             // It has no result that could be lost.
             let _ = reader.join();
         }
-        let codes = self.processes.iter();
-        AllEnded {
-            codes: codes
-                .map(|process| process.ended.unwrap_or_default())
-                .collect(),
-            first,
-        }
+        all
+    }
+
+    /// The ranks whose processes have not ended.
+    fn left(&self) -> impl Iterator<Item = u32> {
+        let numbered = (0..).zip(&self.processes);
+        let left = numbered.filter(|(_, process)| process.ended.is_none());
+        left.map(|(rank, _)| rank)
     }
 
     /// The next that happens, or nothing if `until` comes before.
@@ -287,21 +403,55 @@ fn describe(code: i32) -> String {
 mod tests {
     use super::*;
 
+    /// What became of ranks that ended in this order, given what the boards saw before.
+    fn ended(events: &[Event], codes: &[(u32, i32)]) -> AllEnded {
+        let mut all = AllEnded::default();
+        events.iter().for_each(|&event| all.saw(event));
+        codes.iter().for_each(|&(rank, code)| all.ended(rank, code));
+        all
+    }
+
     #[test]
     fn the_boards_know_best_who_failed_first() {
-        let ended = AllEnded {
-            codes: vec![0, 7, 137],
-            first: Some(1),
-        };
-        assert_eq!(ended.exit(None), Exit::Program(7));
-        assert_eq!(ended.exit(Some(GlobalRank(2))), Exit::Program(137));
+        let died = |rank| [Event::Died(GlobalRank(rank))];
+        let codes = [(0, 0), (1, 7), (2, 137)];
+        assert_eq!(ended(&died(2), &codes).exit(), Exit::Program(137));
         // One that died for the boards and ended well is not to blame.
-        assert_eq!(ended.exit(Some(GlobalRank(0))), Exit::Program(7));
-        let well = AllEnded {
-            codes: vec![0, 0],
-            first: None,
-        };
-        assert_eq!(well.exit(None), Exit::Passed);
+        assert_eq!(ended(&died(0), &codes).exit(), Exit::Program(7));
+        assert_eq!(ended(&[], &codes[1..]).exit(), Exit::Program(7));
+        assert_eq!(ended(&[], &[(0, 0), (1, 0)]).exit(), Exit::Passed);
+    }
+
+    #[test]
+    fn the_one_that_left_first_is_named_first() {
+        let all = [0, 1].map(|rank| Event::Attached(GlobalRank(rank)));
+        // Rank 1 ends well in the middle of the run, and rank 0 fails by that.
+        let early = "rank 1 ended with exit code 0 before it had left the run (Rank::finish, alcor_finish); \
+                     rank 0 ended with exit code 1";
+        let mut found = ended(&all, &[(1, 0), (0, 1)]);
+        assert_eq!(found.report().as_deref(), Some(early));
+        assert_eq!(found.report(), None, "it was told");
+        // The boards know it before its process has ended.
+        let events = [all[0], all[1], Event::Died(GlobalRank(1))];
+        let mut found = ended(&events, &[(0, 1)]);
+        assert_eq!(found.report(), None);
+        found.ended(1, 0);
+        assert_eq!(found.report().as_deref(), Some(early));
+        // A rank that has left is not to blame.
+        let events = [all[0], all[1], Event::Left(GlobalRank(1))];
+        let mut found = ended(&events, &[(1, 0), (0, 3)]);
+        assert_eq!(found.report().as_deref(), Some("rank 0 ended with exit code 3"));
+        // One that never came.
+        let mut found = ended(&all[..1], &[(1, 0), (0, 1)]);
+        let says = found.report().unwrap();
+        assert!(says.contains("rank 1 ended with exit code 0 and had never attached"), "{says}");
+        // One that fails by itself is named alone.
+        let mut found = ended(&all, &[(1, 7)]);
+        assert_eq!(found.report().as_deref(), Some("rank 1 ended with exit code 7"));
+        assert_eq!(ended(&all, &[(1, 0), (0, 0)]).report(), None);
+        // Programs that are none of Alcor's.
+        let mut found = ended(&[], &[(1, 0), (0, 1)]);
+        assert_eq!(found.report().as_deref(), Some("rank 0 ended with exit code 1"));
     }
 
     #[test]

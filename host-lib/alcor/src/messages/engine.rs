@@ -205,12 +205,13 @@ impl Progress {
             *deadline = None;
         }
         let now = self.port.now()?;
-        let (began, until) = match *deadline {
+        let (began, mut until) = match *deadline {
             Some(deadline) => deadline,
             None => *deadline.insert(self.deadline()?),
         };
         if now >= until {
-            return Err(self.watchdog(self.awaited_message(message), began, now));
+            until = self.give_up(|progress| progress.awaited_message(message), began, now)?;
+            *deadline = Some((began, until));
         }
         self.arm(&Wanted::Nothing)?;
         let look = Cycle(now.0.saturating_add(cycles));

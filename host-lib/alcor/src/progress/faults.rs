@@ -1,12 +1,13 @@
 //! Events, aborts, and the errors that come of them.
 
+use alcor_abi::board::rank_state;
 use alcor_abi::rank::{events, reset_state};
 use alcor_abi::{Opcode, board, rank};
 
 use super::Progress;
 use crate::events::{Events, LastError};
 use crate::watchdog::{Awaited, RankState};
-use crate::{AbortReason, Cycle, Error, GlobalRank, LocalRank, PageOffset, Result};
+use crate::{AbortReason, Cycle, Error, GlobalRank, LocalRank, PageOffset, RankWait, Result};
 
 impl Progress {
     pub(super) fn take_events(&mut self) -> Result<()> {
@@ -78,6 +79,13 @@ impl Progress {
         Err(self.mismatch(awaited))
     }
 
+    /// Why a barrier will not end.
+    pub(super) fn barrier_mismatch(&mut self, awaited: Awaited) -> Error {
+        self.faults &= !events::MISMATCH.mask();
+        self.barriers = 0;
+        self.mismatch(awaited)
+    }
+
     /// Why a barrier ended that brought nobody together.
     pub(super) fn mismatch(&mut self, awaited: Awaited) -> Error {
         let rank = self.me;
@@ -90,7 +98,13 @@ impl Progress {
         }
     }
 
-    pub(crate) fn watchdog(&mut self, awaited: Awaited, began: Cycle, at: Cycle) -> Error {
+    pub(super) fn watchdog(
+        &mut self,
+        awaited: Awaited,
+        began: Cycle,
+        at: Cycle,
+        waits: Vec<RankWait>,
+    ) -> Error {
         let queues = match awaited {
             Awaited::Message(_) => self.read(rank::MESSAGE_QUEUES),
             _ => Ok(0),
@@ -103,6 +117,7 @@ impl Progress {
                 cycles: at.0.saturating_sub(began.0),
                 at,
                 states,
+                waits,
             },
         }
     }
@@ -143,9 +158,13 @@ impl Progress {
                 None => Ok(None),
             }
         };
-        let Some(bits) = read(board::RANK_STATE)? else {
+        let Some(mut bits) = read(board::RANK_STATE)? else {
             return Ok(None);
         };
+        if rank_state::BEGUN.get(bits) == 0 {
+            let pid = board * self.info.ranks + local.0;
+            bits = bits & !rank_state::PID.mask() | rank_state::PID.put(pid);
+        }
         let posted = match self.info.has_switch() {
             true => read(board::POSTED)?.unwrap_or(0),
             false => 0,

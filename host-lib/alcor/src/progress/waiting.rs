@@ -7,7 +7,12 @@ use crate::messages::Message;
 use crate::request::{Asked, Request};
 use crate::software::Software;
 use crate::watchdog::{Awaited, AwaitedCollective, AwaitedMessage};
-use crate::{Cycle, Result, Wake};
+use crate::{Cycle, Error, RankWait, Result, Wake};
+
+/// Cycles of a wait after which its port is told what it is for.
+const TELL_AFTER: u64 = 4096;
+/// How many times longer than the watchdog's limit a wait may last while packets move.
+const PROGRESS_FACTOR: u64 = 64;
 
 impl Progress {
     /// Waits until `wanted` says that nothing is wanted any more.
@@ -16,6 +21,17 @@ impl Progress {
         awaited: impl Fn(&Progress) -> Awaited,
         wanted: impl Fn(&Progress) -> Wanted,
     ) -> Result<()> {
+        let waited = self.wait_in_turns(awaited, wanted);
+        waited.and(self.wait_is_over())
+    }
+
+    fn wait_in_turns(
+        &mut self,
+        awaited: impl Fn(&Progress) -> Awaited,
+        wanted: impl Fn(&Progress) -> Wanted,
+    ) -> Result<()> {
+        // This wait may be a part of another one.
+        self.wait_is_over()?;
         let mut deadline = None;
         let mut wakes: u32 = 0;
         loop {
@@ -26,6 +42,7 @@ impl Progress {
             self.check()?;
             if self.drive()? {
                 deadline = None;
+                self.wait_is_over()?;
                 continue;
             }
             let (began, until) = match deadline {
@@ -33,25 +50,39 @@ impl Progress {
                 None => *deadline.insert(self.deadline()?),
             };
             self.arm(&want)?;
-            let look = self.next_look()?;
-            match self.port.wait(until.min(look))? {
-                Wake::Deadline if look < until => {}
+            let next_look = self.next_look()?;
+            let has_looks = next_look < Cycle(u64::MAX);
+            let tell_at = Cycle(began.0.saturating_add(TELL_AFTER));
+            // A rank that looks now and then tells at one of its looks.
+            let look = match self.has_told || has_looks {
+                true => next_look,
+                false => tell_at,
+            };
+            let wake = match self.port.wait(until.min(look)) {
+                Err(Error::Deadlock { .. }) if events::MISMATCH.get(self.faults) != 0 => {
+                    return Err(self.barrier_mismatch(awaited(self)));
+                }
+                wake => wake?,
+            };
+            match wake {
+                Wake::Deadline if look < until => {
+                    if !self.has_told && self.port.now()? >= tell_at {
+                        self.tell_wait(&awaited(self), has_looks)?;
+                    }
+                }
                 Wake::Interrupt => {
                     self.take_in()?;
                     // An interrupt that never falls must not keep a wait going for ever.
                     wakes += 1;
                     if wakes.is_multiple_of(LOOK_AT_CLOCK) && self.port.now()? >= until {
-                        return Err(self.watchdog(awaited(self), began, until));
+                        deadline = Some((began, self.give_up(&awaited, began, until)?));
                     }
                 }
                 Wake::Deadline => {
-                    let awaited = awaited(self);
                     if events::MISMATCH.get(self.faults) != 0 {
-                        self.faults &= !events::MISMATCH.mask();
-                        self.barriers = 0;
-                        return Err(self.mismatch(awaited));
+                        return Err(self.barrier_mismatch(awaited(self)));
                     }
-                    return Err(self.watchdog(awaited, began, until));
+                    deadline = Some((began, self.give_up(&awaited, began, until)?));
                 }
             }
         }
@@ -96,14 +127,15 @@ impl Progress {
         awaited: &Awaited,
         mut look: impl FnMut(&mut Progress) -> Result<Option<T>>,
     ) -> Result<T> {
-        let (began, deadline) = self.deadline()?;
+        self.wait_is_over()?;
+        let (began, mut deadline) = self.deadline()?;
         loop {
             if let Some(found) = look(self)? {
                 return Ok(found);
             }
             let now = self.port.now()?;
             if now >= deadline {
-                return Err(self.watchdog(awaited.clone(), began, now));
+                deadline = self.give_up(|_| awaited.clone(), began, now)?;
             }
             let again = Cycle(now.0.saturating_add(every));
             if let Wake::Interrupt = self.port.wait(again.min(deadline))? {
@@ -168,6 +200,44 @@ impl Progress {
     fn patience(&self) -> u64 {
         self.watchdog_cycles
             .saturating_add(self.outstanding.bytes())
+    }
+
+    /// Gives up a wait that has lasted for as long as it may, unless the run makes progress, or the
+    /// backend was opened with a larger limit: then gives the wait's new deadline.
+    pub(crate) fn give_up(
+        &mut self,
+        awaited: impl Fn(&Progress) -> Awaited,
+        began: Cycle,
+        now: Cycle,
+    ) -> Result<Cycle> {
+        let sight = self.port.sight()?;
+        if let Some(sight) = &sight {
+            let patience = self.patience().max(sight.least_watchdog);
+            let most = began.0.saturating_add(patience.saturating_mul(PROGRESS_FACTOR));
+            let since_progress = sight.moved.saturating_add(patience).min(most);
+            let later = since_progress.max(began.0.saturating_add(patience));
+            if later > now.0 {
+                return Ok(Cycle(later));
+            }
+        }
+        let waits = sight.map_or_else(Vec::new, |sight| sight.waits);
+        Err(self.watchdog(awaited(self), began, now, waits))
+    }
+
+    /// Tells the port what this rank waits for; `looks` where it looks for something at deadlines.
+    pub(crate) fn tell_wait(&mut self, awaited: &Awaited, looks: bool) -> Result<()> {
+        self.has_told = true;
+        let wait = RankWait::new(self.me, self.nprocs, awaited, looks);
+        self.port.tell_wait(Some(&wait))
+    }
+
+    /// Tells the port that the wait that it was told of is over.
+    #[inline]
+    pub(crate) fn wait_is_over(&mut self) -> Result<()> {
+        if !std::mem::take(&mut self.has_told) {
+            return Ok(());
+        }
+        self.port.tell_wait(None)
     }
 
     /// Sees to it that what is wanted raises the interrupt, and nothing else does.
@@ -235,7 +305,7 @@ impl Progress {
             let now = self.port.now()?;
             let since = *self.polling_since.get_or_insert(now);
             if now.0.saturating_sub(since.0) > self.patience() {
-                return Err(self.watchdog(awaited(self), since, now));
+                self.give_up(awaited, since, now)?;
             }
         }
         Ok(())

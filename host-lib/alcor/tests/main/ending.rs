@@ -233,7 +233,7 @@ fn the_watchdog_names_a_rank_that_went_home() {
     let text = error.to_string();
     assert!(text.contains("for REGISTER of node address"), "{text}");
     assert!(
-        text.contains("local rank 0 has not come: it has not begun the run, or has ended it"),
+        text.contains("rank 0 has not come: it has not begun the run, or has ended it"),
         "{text}"
     );
 }
@@ -298,23 +298,26 @@ fn a_barrier_posted_raw_is_acknowledged_by_the_next_wait() {
 
 #[test]
 fn texts_of_backend_errors() {
-    let away = Error::RankAway {
+    let away = |ranks: &[u32]| Error::RankAway {
         board: "cosim:rma4".into(),
-        rank: LocalRank(1),
+        ranks: ranks.iter().copied().map(GlobalRank).collect(),
         seconds: 10.0,
-        waiting: 3,
+        waiting: 1,
     };
-    assert!(away.to_string().starts_with(
-        "cosim:rma4: local rank 1 has been outside the library for 10.0 s while 3 of its peers"
-    ));
+    for (ranks, who) in [
+        (&[1][..], "rank 1 has been"),
+        (&[1, 2], "ranks 1 and 2 have been"),
+        (&[0, 1, 3], "ranks 0, 1 and 3 have been"),
+    ] {
+        let says = away(ranks).to_string();
+        let wanted = format!("cosim:rma4: {who} outside the library for 10.0 s while 1 of");
+        assert!(says.starts_with(&wanted), "{says}");
+    }
     let died = Error::PeerDied {
-        board: "board 2 of cosim:ring3".into(),
-        rank: LocalRank(3),
+        board: "cosim:ring3".into(),
+        rank: GlobalRank(3),
     };
-    assert!(
-        died.to_string()
-            .starts_with("board 2 of cosim:ring3: local rank 3 died")
-    );
+    assert!(died.to_string().starts_with("cosim:ring3: rank 3 died"));
     let board = Error::Board {
         board: "xdma:0".into(),
         source: "no such device".into(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
 use alcor::abi::board::rank_state;
-use alcor::{Awaited, Error, GlobalRank, RankState, SyncKind};
+use alcor::{Awaited, Error, GlobalRank, RankState, RankWait, SyncKind};
 
 use super::commands::Command;
 use super::recorder::{Doing, RankLog};
@@ -57,31 +57,37 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Builds the graph from a watchdog's error and the recorded commands. `None` if the error is
+    /// Builds the graph from the error of a hang and the recorded commands. `None` if the error is
     /// not a hang.
     ///
     /// `logs` has for each global rank the local rank and its record.
     pub fn of(error: &Error, logs: &BTreeMap<u32, RankLog>) -> Option<Waits> {
-        let Error::Watchdog {
-            rank,
-            awaited,
-            cycles,
-            at,
-            states,
-        } = error
-        else {
-            return None;
-        };
+        let nodes = logs.iter().map(|(&pid, log)| (pid, Node::of(log)));
         let mut waits = Waits {
-            headline: format!(
-                "{rank} gave up at {at}, after {cycles} cycles of waiting for {awaited}"
-            ),
-            nodes: BTreeMap::new(),
+            headline: String::new(),
+            nodes: nodes.collect(),
             edges: BTreeSet::new(),
         };
-        for (&pid, log) in logs {
-            waits.nodes.insert(pid, Node::of(log));
-        }
+        let (rank, awaited, cycles, at, states, told) = match error {
+            Error::Deadlock { at, waits: told } => {
+                waits.headline = format!(
+                    "no rank could go on at {at}: every rank waited, and nothing was under way"
+                );
+                told.iter().for_each(|wait| waits.add_told(wait, told));
+                return Some(waits);
+            }
+            Error::Watchdog {
+                rank,
+                awaited,
+                cycles,
+                at,
+                states,
+                waits: told,
+            } => (rank, awaited, cycles, at, states, told),
+            _ => return None,
+        };
+        waits.headline =
+            format!("{rank} gave up at {at}, after {cycles} cycles of waiting for {awaited}");
         for state in states.iter().filter(|state| state.begun()) {
             waits.add_node(state, logs);
         }
@@ -93,11 +99,25 @@ impl Waits {
             waits.add_edge(rank.0, to, awaited.to_string(), true);
         }
         for state in states.iter().filter(|state| state.begun()) {
-            if state.pid() != *rank {
-                waits.add_edges_of_peer(state, states, logs);
+            if state.pid() == *rank {
+                continue;
+            }
+            match told.iter().find(|wait| wait.rank == state.pid()) {
+                Some(wait) => waits.add_told(wait, told),
+                None => waits.add_edges_of_peer(state, states, logs),
             }
         }
         Some(waits)
+    }
+
+    /// Adds the wait that a rank has reported.
+    fn add_told(&mut self, wait: &RankWait, all: &[RankWait]) {
+        let node = self.nodes.entry(wait.rank.0);
+        let node = node.or_insert_with(|| Node::of(&RankLog::default()));
+        node.at = format!("waits for {}", wait.what);
+        for to in wait.awaits(all) {
+            self.add_edge(wait.rank.0, to.0, wait.what.clone(), true);
+        }
     }
 
     /// Adds the state of a rank in the board's registers.
@@ -359,6 +379,7 @@ mod tests {
             cycles: 500,
             at: Cycle(1234),
             states,
+            waits: Vec::new(),
         }
     }
 
@@ -416,6 +437,37 @@ mod tests {
         let waits = Waits::of(&error, &BTreeMap::new()).unwrap().to_string();
         let ring = "they wait for each other: rank 0 -> rank 1 -> rank 0";
         assert!(waits.contains(ring), "{waits}");
+    }
+
+    #[test]
+    fn a_deadlock_is_a_graph_of_what_ranks_have_told() {
+        let wait = |rank: u32, on: &[u32], meets: Option<&str>| RankWait {
+            rank: GlobalRank(rank),
+            what: meets.unwrap_or("a message").to_owned(),
+            on: on.iter().copied().map(GlobalRank).collect(),
+            is_any: false,
+            meets: meets.map(str::to_owned),
+            looks: false,
+        };
+        let barrier = Some("BARRIER");
+        let waits = vec![
+            wait(0, &[1], None),
+            wait(1, &[0, 2], barrier),
+            wait(2, &[0, 1], barrier),
+        ];
+        let at = Cycle(4200);
+        let waits = Waits::of(&Error::Deadlock { at, waits }, &BTreeMap::new()).unwrap();
+        let text = waits.to_string();
+        for line in [
+            "no rank could go on at cycle 4200: every rank waited, and nothing was under way",
+            "rank 0 (board 0) waits for a message",
+            "  -> rank 1: a message",
+            "  -> rank 0: BARRIER",
+            "they wait for each other: rank 0 -> rank 1 -> rank 0",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}: {text}");
+        }
+        assert!(!text.contains("-> rank 2: BARRIER"), "{text}");
     }
 
     #[test]

@@ -1,0 +1,82 @@
+//! Runs that end badly, for tests of what is said of them: as one process a rank, or as threads of one process.
+//!
+//! ```sh
+//! alcor run --config rma2 -- target/release/examples/ends receive
+//! target/release/examples/ends receive cosim:rma2
+//! ```
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use alcor::{Backends, Error, GlobalRank, Job, Options, Rank, Result, Rights};
+use alcor_cosim::CosimBackend;
+use alcor_shm::ShmBackend;
+
+fn program(rank: &mut Rank, mode: &str) -> Result<()> {
+    let (me, size) = (rank.pid().0, rank.nprocs());
+    let next = GlobalRank((me + 1) % size);
+    rank.barrier()?;
+    match mode {
+        // Each receives from the next one.
+        "receive" => rank.recv(next, 7, &mut [0u8; 4]).map(drop),
+        "receive-and-barrier" if me == 0 => rank.recv(next, 7, &mut [0u8; 4]).map(drop),
+        "receive-and-barrier" => rank.barrier(),
+        // One rank's program ends as if all were well.
+        "early" if me == 1 => std::process::exit(0),
+        // One rank does something else for a while, and the others are content.
+        "sleep" if me == 1 => {
+            sleep(Duration::from_secs(20));
+            Ok(())
+        }
+        "sleep" => match rank.barrier() {
+            Err(error @ Error::RankAway { .. }) => {
+                eprintln!("rank {me}: {error}");
+                std::process::exit(0);
+            }
+            other => other,
+        },
+        "nap" if me == 1 => {
+            sleep(Duration::from_secs(8));
+            Ok(())
+        }
+        // One rank computes for as long as all others wait.
+        "compute" if me == 0 => {
+            sleep(Duration::from_secs(2));
+            rank.barrier()
+        }
+        // One rank moves data for longer than a wait may last.
+        "puts" => {
+            let memory = rank.alloc::<u8>(1 << 16)?;
+            let window = rank.register(&memory, Rights::ALL)?;
+            if me == 0 {
+                for _ in 0..8 {
+                    rank.put(&window, next, 0, &memory)?;
+                }
+            }
+            rank.barrier()
+        }
+        _ => rank.barrier(),
+    }
+}
+
+fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let mode = arguments.next().unwrap_or_default();
+    let backends = Backends::new()
+        .with(ShmBackend)
+        .with(CosimBackend::new());
+    let options = match &*mode {
+        "puts" => Options::default().watchdog_cycles(50_000),
+        "receive-and-barrier" => Options::default().watchdog_cycles(u64::MAX),
+        _ => Options::default(),
+    };
+    if let Some(uri) = arguments.next() {
+        let job = Job::with_options(backends.open(&uri)?, options)?;
+        job.run(job.ranks(), |rank| program(rank, &mode))?;
+        return Ok(());
+    }
+    let mut rank = Job::from_env(&backends, options)?;
+    program(&mut rank, &mode)?;
+    rank.finish()?;
+    Ok(())
+}
