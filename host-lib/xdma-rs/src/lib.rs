@@ -27,7 +27,8 @@
 //! # }
 //! ```
 //!
-//! Without a card, the feature `standin` serves the nodes in this process (its module `standin`).
+//! Without a card, the feature `standin` serves the nodes in this process (its module `standin`). The module [`tutorial`] writes
+//! a driver, tests it without a card, and runs it on one.
 //!
 //! # What the driver is like
 //! These are its manners, which the calls here take care of, and the stand-in has:
@@ -39,6 +40,10 @@
 //! - A time-out behind some progress gives a short count. Here it is an error.
 //! - An event is a flag that several interrupts share, and its read must ask for 4 bytes.
 //! - Nobody on the bus: all ones. A status of all ones may be one; a register that never changes tells ([`Bar::watch`]).
+
+#[cfg(any(doc, all(doctest, feature = "standin")))]
+#[doc = include_str!("../TUTORIAL.md")]
+pub mod tutorial {}
 
 #[cfg(all(doctest, feature = "standin"))]
 #[doc = include_str!("../README.md")]
