@@ -278,6 +278,8 @@ macro_rules! imports {
             fn $name:ident(&mut $this:ident $(, $argument:ident : $input:ty)* $(,)?) $(-> $output:ty)? $body:block
         )*
     }) => {
+        // The model decides how many arguments there are.
+        #[allow(clippy::too_many_arguments)]
         impl $host {
             $(
                 $(#[$meta])*
