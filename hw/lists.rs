@@ -1,21 +1,21 @@
-// The lists of a board's sources, as the crate and its build script read them.
+// Source lists of a board, used by the crate and by its build script.
 
 use std::collections::BTreeSet;
 
-/// The list of the blocks that `core` consists of, in the order of compilation.
+/// File with the blocks of `core`, in order of compilation.
 pub const BLOCKS: &str = "hw/core/blocks";
-/// The named configurations.
+/// File with the named configurations.
 pub const CONFIGS: &str = "hw/core/configs.toml";
-/// The block around `core` in simulation.
+/// The block that contains `core` in simulation.
 pub const AROUND: &str = "dpi";
-/// The folder in which sources look for the files that they include.
+/// Folder of the include files.
 pub const INCLUDES: &str = "hw/common/rtl";
 
-/// Names of the sources of `core` and of the blocks `around` it, in the order of compilation. `read` gives the text of a
-/// list: of [`BLOCKS`], and of `hw/<block>/files.f` for each block.
+/// Names of the sources of `core` and of the blocks `around` it, in order of compilation. `read`
+/// returns the content of a list: of [`BLOCKS`], and of `hw/<block>/files.f` for each block.
 ///
 /// # Errors
-/// The first one of `read`.
+/// The first error of `read`.
 pub fn sources<E>(
     around: &[&str],
     mut read: impl FnMut(&str) -> Result<String, E>,

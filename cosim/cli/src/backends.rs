@@ -13,10 +13,10 @@ use crate::exit::Error;
 use crate::farm::FarmBackend;
 use crate::served::ServedBackend;
 
-/// How boards are opened.
+/// Opens boards.
 #[derive(Debug, Clone, Default)]
 pub struct Opening {
-    /// The threads that step the boards of a cluster, unless its URI says so.
+    /// Number of threads that step the boards of a cluster, unless its URI gives one.
     pub threads: Option<usize>,
 }
 
@@ -26,7 +26,7 @@ impl Opening {
         build::backend().threads(self.threads)
     }
 
-    /// All backends; which one opens a board is for its URI to say.
+    /// All backends. The URI of a board selects one of them.
     fn all(&self) -> Backends {
         Backends::new()
             .with(XdmaBackend::new())
@@ -51,8 +51,8 @@ pub fn open(uri: &str) -> Result<Cluster, alcor::Error> {
     Opening::default().open(uri)
 }
 
-/// Checks what can be checked of a URI without opening it: its scheme, and the configuration and options of boards that
-/// are simulated.
+/// Checks what can be checked of a URI without opening it: its scheme, and the configuration and
+/// options of boards that are simulated.
 pub fn check(uri: &str) -> Result<(), alcor::Error> {
     let backends = Opening::default().all();
     let (scheme, rest) = uri.split_once(':').unwrap_or((uri, ""));
@@ -66,7 +66,8 @@ pub fn check(uri: &str) -> Result<(), alcor::Error> {
     }
 }
 
-/// Whether a URI names boards of which there is one lot, however often they are opened: a card, or a running cluster.
+/// Whether a URI names boards that exist once, however often they are opened: a card, or a running
+/// cluster.
 pub fn is_shared(uri: &str) -> bool {
     matches!(uri.split_once(':'), Some(("xdma" | "board" | "shm", _)))
 }
@@ -82,15 +83,15 @@ pub fn with_coverage(uri: &str) -> Result<String, Error> {
     }
 }
 
-/// Files that tell what happened on simulated boards.
+/// Records of the activity of simulated boards.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Logs {
-    /// Write a timeline to this file, for Perfetto or chrome://tracing: calls, commands, packets, hops,
-    /// memory and completions, in cycles; of a simulated board
+    /// Write a timeline of a simulated board to this file, for Perfetto or chrome://tracing: calls,
+    /// commands, packets, hops, memory and completions, in cycles
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
 
-    /// Write all packets to this file: .pcapng for Wireshark, or .txt; of a simulated board
+    /// Write all packets of a simulated board to this file: .pcapng for Wireshark, or .txt
     #[arg(long, value_name = "FILE")]
     pub packets: Option<PathBuf>,
 }
@@ -101,7 +102,7 @@ impl Logs {
         self.trace.is_some() || self.packets.is_some()
     }
 
-    /// `rest`, a URI's end behind its scheme, with the files.
+    /// `rest`, the part of a URI after the scheme, with the files.
     pub fn add_to(&self, rest: &str) -> Result<String, Error> {
         let mut with_files = rest.to_owned();
         for (option, file) in [("trace", &self.trace), ("packets", &self.packets)] {

@@ -1,4 +1,4 @@
-//! `alcor bench`: figures, each beside the paper's and the physical bound.
+//! `alcor bench`: measured values beside those of the papers and the physical limits.
 
 mod host;
 mod memory;
@@ -29,22 +29,24 @@ use crate::revision::revision;
 use crate::store::StoreArgs;
 use memory::Measured;
 
-/// What is measured.
+/// A benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Subject {
-    /// Tables 7 to 9 of the coprocessor paper, in cycles; and streams between two ranks, in bytes a cycle.
+    /// Tables 7 to 9 of the coprocessor paper, in cycles; and streams between two ranks, in bytes a
+    /// cycle.
     Rma,
     /// The matching unit: cycles from match to match, insert to insert, and request to result; and
     /// messages that it matches: their rate, and their latency over the length of its queues.
     Alpu,
-    /// Collectives over joined boards in hardware, beside the physical bound and the same in
-    /// software, in cycles.
+    /// Collectives over joined boards in hardware, in cycles, beside the physical limit and the
+    /// same collectives in software.
     Collectives,
-    /// What a host does for a put: on a board, counted on nodes that stand in for one, stores, loads and system calls; over plain memory,
-    /// the library's own time; and attached to a cluster of another process.
+    /// Cost of a put on the host: stores, loads and system calls, counted on the device nodes of a
+    /// simulated card; the library's own time over plain memory; and a put to a cluster of another
+    /// process.
     Host,
-    /// How fast the simulation runs: of a board beside a bare loop, of joined boards on one and on
-    /// two threads.
+    /// Speed of the simulation: a board beside a bare loop, joined boards on one and on two
+    /// threads.
     Sim,
 }
 
@@ -60,7 +62,7 @@ impl Subject {
         }
     }
 
-    /// What its figures are remembered under.
+    /// The name of its values in the result store.
     fn key(self) -> String {
         format!("bench:{}", self.name())
     }
@@ -77,30 +79,31 @@ pub enum Output {
     Csv,
 }
 
-/// Measure, each figure beside the paper's and the physical bound
+/// Measure, and show each value beside the paper's value and the physical limit
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What to measure
+    /// Benchmark
     #[arg(value_enum)]
     subject: Subject,
     /// Configuration of hw/core/configs.toml [default: rma2 and rma4 for rma, ring4 and torus8 for
-    /// collectives, rma2 for host, rma4 for sim; for alpu the matching units of alpu128 and alpu256 with blocks of
-    /// 8, 16 and 32, and messages on mpi2 and rma4]
+    /// collectives, rma2 for host, rma4 for sim; for alpu the matching units of alpu128 and alpu256
+    /// with blocks of 8, 16 and 32, and messages on mpi2 and rma4]
     #[arg(long, value_name = "NAME")]
     config: Option<String>,
-    /// How to print the rows
+    /// Format of the rows
     #[arg(long, value_enum, default_value = "table")]
     format: Output,
-    /// Seed of the data that is moved
+    /// Seed of the transferred data
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Threads that `bench sim` steps joined boards on, beside one [default: 2]
+    /// Number of threads on which `bench sim` steps joined boards, beside one thread [default: 2]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Measure `bench collectives` at 1 MiB and 4 MiB, too
+    /// Also measure `bench collectives` at 1 MiB and 4 MiB
     #[arg(long)]
     full: bool,
-    /// Measure only these of `bench collectives`, separated by commas, and remember nothing
+    /// Measure only these collectives of `bench collectives`, separated by commas, and store no
+    /// results
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = op_by_name())]
     ops: Vec<Op>,
     /// Also draw the exchange of `bench rma`, the queues of `bench alpu`, or the rows of
@@ -397,7 +400,7 @@ impl Args {
     }
 }
 
-/// The boards of a configuration, which options may follow as in a URI.
+/// The boards of a configuration, with options as in a URI.
 fn open(config: &str) -> Result<Arc<SimCluster>, Error> {
     let cluster = build::backend()
         .open_sim(config)
@@ -441,7 +444,7 @@ fn parameters(cluster: &SimCluster, config: &str) -> Result<BTreeMap<String, u64
     Ok(params)
 }
 
-/// What bounds the collectives of boards that were opened as `config`.
+/// The limits of collectives on boards that were opened as `config`.
 fn network(cluster: &SimCluster, config: &str) -> Result<Network, Error> {
     let params = parameters(cluster, config)?;
     let param = |param: &str, default| params.get(param).map_or(default, |&value| value as u32);

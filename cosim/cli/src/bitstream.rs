@@ -1,4 +1,4 @@
-//! `alcor bitstream`: manifests of what was built for a board.
+//! `alcor bitstream`: manifests of board builds.
 
 use std::path::PathBuf;
 
@@ -10,23 +10,24 @@ use crate::exit::{Ended, Error, Exit};
 
 /// Pack, verify or list the bitstreams of board builds
 ///
-/// A build is a folder with NAME.bit, timing.rpt, utilisation.rpt and build.toml, as a board build leaves them, and the manifest.toml
-/// that `pack` makes of these.
+/// A build is a folder with NAME.bit, timing.rpt, utilisation.rpt and build.toml, which a board
+/// build writes, and manifest.toml, which `pack` makes from them.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make the manifest of a build; refuses a wrong part, failed timing, and files of several builds
+    /// Make the manifest of a build; refuses a wrong part, failed timing, and files of different
+    /// builds
     Pack {
         /// The folder of the build
         #[arg(value_name = "FOLDER")]
         folder: PathBuf,
     },
-    /// Check that bitstreams are those that were packed
+    /// Check that bitstreams are the packed ones
     Verify {
         /// The folders of the builds
         #[arg(value_name = "FOLDER", required = true)]
         folders: Vec<PathBuf>,
     },
-    /// Show the manifests in a folder and in the folders in it
+    /// Show the manifests in a folder and in its subfolders
     List {
         /// The folder of the builds
         #[arg(value_name = "FOLDER", default_value = ".")]

@@ -1,4 +1,5 @@
-//! `alcor build`: models of several configurations at a time; and how far the build of any model is.
+//! `alcor build`: models of several configurations at a time; and how far the build of any model
+//! is.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -11,13 +12,13 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::exit::{Ended, Error, Exit};
 
-/// Files between two plain lines.
+/// Number of files between two plain lines.
 const LINE_EVERY: usize = 10;
 
-/// Build the models of simulated boards, several at a time, and open none
+/// Build the models of simulated boards, several in parallel, without opening a board
 ///
-/// A model that is in the cache already is not built again. All models are built from the sources as they are when the
-/// command starts. All failures are shown, and the other models are built nevertheless.
+/// Models in the cache are not built again. All models are built from the sources as they are when
+/// the command starts. A failure does not stop the other builds; all failures are shown.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   alcor build rma2 rma4 torus8
@@ -25,7 +26,7 @@ const LINE_EVERY: usize = 10;
   the model with waves that a failed test asks for
       alcor build 'rma2?waves=run.fst'")]
 pub struct Args {
-    /// Configurations of hw/core/configs.toml, with options as behind cosim:
+    /// Configurations of hw/core/configs.toml, with options as after cosim:
     #[arg(value_name = "CONFIG[?OPTIONS]", required_unless_present = "all")]
     configs: Vec<String>,
 
@@ -79,12 +80,13 @@ pub fn run(args: &Args) -> Ended {
     Ok(exit)
 }
 
-/// Configurations may be given as URIs, as other commands have them.
+/// Configurations may be given as URIs, like for other commands.
 fn rest(config: &str) -> &str {
     config.strip_prefix("cosim:").unwrap_or(config)
 }
 
-/// Prints errors, and gives the exit code: the first error's that is the environment's or the command's, if there is one.
+/// Prints errors. Returns the exit code: that of the first error of the environment or the command,
+/// if there is one.
 fn shown(errors: Vec<(&str, CosimError)>) -> Exit {
     let mut exits = Vec::new();
     for (rest, error) in errors {
@@ -96,8 +98,8 @@ fn shown(errors: Vec<(&str, CosimError)>) -> Exit {
     other.or(exits.first()).copied().unwrap_or(Exit::Passed)
 }
 
-/// Simulated boards, whose builds are shown on standard error. All boards that the program opens are of one version of
-/// the RTL, see [`CosimBackend`].
+/// Simulated boards, whose builds are shown on standard error. All boards that the program opens
+/// have one version of the RTL, see [`CosimBackend`].
 pub fn backend() -> CosimBackend {
     static BACKEND: LazyLock<CosimBackend> = LazyLock::new(|| {
         let display = std::io::stderr().is_terminal().then(Display::default);
@@ -110,7 +112,8 @@ pub fn backend() -> CosimBackend {
     BACKEND.clone()
 }
 
-/// The lines at the end of the terminal: those of builds, and those of a regression. All that draw them share this.
+/// The lines at the end of the terminal: those of builds, and those of a regression. All writers of
+/// lines share this.
 pub fn screen() -> MultiProgress {
     static SCREEN: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
     SCREEN.clone()
@@ -142,7 +145,8 @@ impl Display {
                     bar.finish_and_clear();
                     self.lines.remove(&bar);
                 }
-                // Above the bars that are left; a terminal that refuses the line would refuse the next one too.
+                // Above the bars that are left; a terminal that refuses the line would refuse the
+                // next one too.
                 let _ = self.lines.println(format!("model {model}: {event}"));
             }
             _ => {

@@ -1,4 +1,4 @@
-//! `alcor clean`: takes models that nobody needs out of their cache.
+//! `alcor clean`: removes unused models from the cache.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
@@ -12,15 +12,16 @@ use crate::exit::Exit;
 
 /// Remove built models, and object files, that have not been used for some time
 ///
-/// The models lie in ~/.cache/alcor/models, or where ALCOR_MODELS says. A process that runs a model keeps the model. What
-/// is removed is built again when it is needed. What builds have left behind that were killed goes in any case.
+/// The models are in ~/.cache/alcor/models, or in the folder that ALCOR_MODELS names. A process
+/// that runs a model keeps the model. Removed models are built again when they are needed. Remains
+/// of killed builds are always removed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Days without use after which a model is removed
+    /// Number of days without use after which a model is removed
     #[arg(long, value_name = "DAYS", default_value_t = 14)]
     days: u32,
 
-    /// Remove also models of the configurations from other sources or parameters than the present ones
+    /// Also remove models from other sources or parameters than the present ones
     #[arg(long)]
     outdated: bool,
 
@@ -28,7 +29,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["days", "outdated"])]
     all: bool,
 
-    /// Say what would be removed, and remove nothing
+    /// List the entries that would be removed, and remove nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -80,7 +81,7 @@ pub fn run(args: &Args) -> Ended {
     Ok(Exit::Passed)
 }
 
-/// Tells models that no configuration has at present.
+/// Finds models that no configuration has at present.
 struct Outdated {
     configs: BTreeSet<String>,
     present: BTreeSet<String>,
@@ -108,7 +109,7 @@ impl Outdated {
     }
 }
 
-/// Models and objects, and their bytes.
+/// Numbers of models and objects, and their bytes.
 #[derive(Default)]
 pub struct Size {
     models: usize,
@@ -117,7 +118,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// All that a cache has.
+    /// All entries of a cache.
     pub fn of(cache: &ModelCache) -> Result<Self, verimodel::Error> {
         let mut size = Self::default();
         cache.entries()?.iter().for_each(|entry| size.add(entry));

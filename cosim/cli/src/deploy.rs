@@ -1,4 +1,4 @@
-//! `alcor deploy`: a bitstream into a card, without a reboot.
+//! `alcor deploy`: loads a bitstream into a card, without a reboot.
 
 mod show;
 
@@ -19,16 +19,18 @@ use show::Show;
 
 /// Load a bitstream into a card, without a reboot
 ///
-/// Gives the card up (driver, bus), has the programmer configure its FPGA, and finds it again; each step is shown, and what was done is undone when one fails,
-/// or on Ctrl-C. It works only for a card that was there at boot and whose PCIe configuration does not change; otherwise it says so, and a warm
-/// reboot helps. Needs root. This has never run with a card: see docs/deploy.md.
+/// The command takes the card from its driver and the bus, lets the programmer configure the FPGA,
+/// and finds the card again. Each step is shown. If a step fails, and on Ctrl-C, the completed
+/// steps are undone. The card must have been on the bus at boot, and its PCIe configuration must
+/// not change; otherwise the command refuses, and a warm reboot is needed. Needs root. This has
+/// never run with a card: see docs/deploy.md.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// The folder of the build, packed by `alcor bitstream pack`
     #[arg(value_name = "BUILD")]
     build: PathBuf,
 
-    /// The card's PCI address, as in 0000:3b:00.0
+    /// PCI address of the card, for example 0000:3b:00.0
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -37,23 +39,24 @@ pub struct Args {
     )]
     card: Option<PciAddress>,
 
-    /// A board of boards.toml in this host
+    /// Name of a board of boards.toml in this host
     #[arg(long, value_name = "NAME")]
     board: Option<String>,
 
-    /// The file of the board farm, which has serial numbers and programmers [default: what ALCOR_BOARDS names, or boards.toml]
+    /// The file of the board farm, with serial numbers and programmers [default: the file that
+    /// ALCOR_BOARDS names, or boards.toml]
     #[arg(long, value_name = "FILE")]
     boards: Option<PathBuf>,
 
-    /// vivado, openfpgaloader, or one of boards.toml [default: the board's, or vivado]
+    /// Programmer: vivado, openfpgaloader, or one of boards.toml [default: the board's, or vivado]
     #[arg(long, value_name = "NAME")]
     programmer: Option<String>,
 
-    /// The serial number of the card's cable [default: the board's]
+    /// Serial number of the card's cable [default: the board's]
     #[arg(long, value_name = "SERIAL")]
     serial: Option<String>,
 
-    /// How long the programmer may take [default: the programmer's, or 600]
+    /// Time limit of the programmer in seconds [default: the programmer's, or 600]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: Option<u64>,
 

@@ -1,4 +1,4 @@
-//! `alcor doctor`: what is there, and what is missing.
+//! `alcor doctor`: shows what boards need, and what is missing.
 
 mod cards;
 
@@ -12,11 +12,11 @@ use verimodel::ModelCache;
 use crate::clean::Size;
 use crate::exit::{Ended, Exit};
 
-/// Look for all that boards need, simulated ones and cards, and say how to get what is missing
+/// Check everything that simulated boards and cards need, and say how to get missing parts
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
-/// What a look at something came to.
+/// The result of a check.
 type Finding = Result<String, String>;
 
 /// Runs the command.
@@ -57,8 +57,8 @@ pub fn run(_: &Args) -> Ended {
     Ok(Exit::Passed)
 }
 
-/// Programs that the build of a model, `alcor setup` and the scripts of a clone start, who brings them, and whether they are
-/// needed outside of a clone.
+/// Programs that the build of a model, `alcor setup` and the scripts of a clone start, their
+/// packages, and whether they are needed outside a clone.
 const PROGRAMS: [(&str, &str, bool); 5] = [
     ("g++", "apt-get install g++", true),
     ("make", "apt-get install make", false),
@@ -67,7 +67,7 @@ const PROGRAMS: [(&str, &str, bool); 5] = [
     ("tclsh", "apt-get install tcl", false),
 ];
 
-/// Whose hardware is simulated, and why.
+/// The hardware that is simulated, and why it was chosen.
 fn hardware() -> Finding {
     let hardware = Hardware::find().map_err(|error| error.to_string())?;
     let is_named = env::var_os(ROOT_VARIABLE).is_some_and(|root| !root.is_empty());
@@ -116,7 +116,7 @@ fn program(name: &str, remedy: &str) -> Finding {
     }
 }
 
-/// What `alcor run` needs for its mailboxes, tried.
+/// Tries the sealed memory and sockets that `alcor run` needs for its mailboxes.
 fn shared_memory() -> Finding {
     let remedy = |what: &'static str| {
         move |error: std::io::Error| {
@@ -130,7 +130,7 @@ fn shared_memory() -> Finding {
     Ok(format!("{bytes} bytes sealed, sockets without files"))
 }
 
-/// Nothing needs them; DMA of long transfers gains by them.
+/// Huge pages are optional; they speed up the DMA of long transfers.
 fn hugepages(meminfo: &Path) -> Finding {
     let text = std::fs::read_to_string(meminfo).unwrap_or_default();
     let value = |name: &str| {

@@ -274,7 +274,8 @@ impl From<&Error> for Exit {
     }
 }
 
-/// What is not there is for who called to name rightly; what is there and not as it should be has failed.
+/// What is not there is for who called to name rightly; what is there and not as it should be has
+/// failed.
 fn of_bitstream(error: &alcor_bitstreams::Error) -> Exit {
     use alcor_bitstreams::Error as E;
     match error {
@@ -285,7 +286,8 @@ fn of_bitstream(error: &alcor_bitstreams::Error) -> Exit {
     }
 }
 
-/// A card, a program or a right that is missing is the environment's; a step that was tried has failed.
+/// A card, a program or a right that is missing is the environment's; a step that was tried has
+/// failed.
 fn of_deploy(error: &alcor_deploy::Error) -> Exit {
     use alcor_deploy::Error as E;
     match error {

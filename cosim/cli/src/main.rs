@@ -1,4 +1,4 @@
-//! The program `alcor`: what is done with boards from a command line.
+//! The program `alcor`: boards from the command line.
 #![forbid(unsafe_code)]
 
 mod backends;
@@ -29,8 +29,8 @@ use exit::{Ended, Exit};
 /// MPI hardware from the command line, on simulated boards and on cards.
 ///
 /// Exit codes: 0 all passed, 1 something failed, 2 the command was wrong, 3 the environment lacks
-/// something (and the message says what, and how to get it). `run` has the code of the rank that failed first. A signal N
-/// that ends `regress` makes 128 + N.
+/// something (the message names it and says how to get it). `run` has the code of the rank that
+/// failed first. If signal N ends `regress`, the code is 128 + N.
 #[derive(Debug, Parser)]
 #[command(name = "alcor", version, arg_required_else_help = true)]
 struct Cli {

@@ -1,4 +1,5 @@
-//! `alcor completions` and `alcor man`: what a shell and a reader of manuals need, made of what the program understands.
+//! `alcor completions` and `alcor man`: shell completions and manual pages, made from the command
+//! line definitions.
 
 use std::fs;
 use std::io::{self, Write};
@@ -13,9 +14,10 @@ use crate::{Cli, build, regress};
 
 /// Print completions for a shell
 ///
-/// They know the configurations and profiles of the repository in which this command runs.
+/// The completions include the configurations and profiles of the repository in which this command
+/// runs.
 ///
-/// Of bash, for one: alcor completions bash > ~/.local/share/bash-completion/completions/alcor
+/// For bash: alcor completions bash > ~/.local/share/bash-completion/completions/alcor
 #[derive(Debug, clap::Args)]
 pub struct CompletionsArgs {
     /// The shell
@@ -24,15 +26,17 @@ pub struct CompletionsArgs {
 
 /// Write the manual: a page for the program, and one for each command
 ///
-/// Read one by man -l FOLDER/alcor-regress.1, or have the folder's pages installed to a man1 of MANPATH.
+/// Read a page by man -l FOLDER/alcor-regress.1, or install the pages into a man1 folder of
+/// MANPATH.
 #[derive(Debug, clap::Args)]
 pub struct ManArgs {
-    /// The folder, which is made if need be
+    /// Folder of the pages; created if it does not exist
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
 }
 
-/// The program, with the values that options can have here: the configurations and profiles of the repository.
+/// The program, with the possible values of options: the configurations and profiles of the
+/// repository.
 fn command_with_values() -> Command {
     let configs: Vec<String> = build::backend()
         .configs()

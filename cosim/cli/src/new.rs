@@ -1,4 +1,4 @@
-//! `alcor new`: a project of one's own, which passes as it is.
+//! `alcor new`: makes a project whose tests pass without changes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,26 +6,28 @@ use std::path::{Path, PathBuf};
 
 use crate::exit::{Ended, Error, Exit};
 
-/// Make a project that passes at once: programs in Rust and C, tests, and regressions
+/// Make a project with programs in Rust and C, tests and regressions, all of which pass at once
 ///
-/// The project is a folder of that name, with a crate. Its file `check` builds and runs all of it; README.md lists the files. The crates of Alcor are named by the path of a clone, or by the address of one, with which the project also has a
-/// workflow for GitHub.
+/// The project is a folder of that name, with a crate. Its file `check` builds and runs everything;
+/// README.md lists the files. The project depends on the crates of Alcor by the path of a clone, or
+/// by the address of a clone. With an address, the project also has a workflow for GitHub.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The project: a folder that is not there yet; its last part is the name of the crate
+    /// Folder of the project, which must not exist; its last part is the name of the crate
     #[arg(value_name = "NAME")]
     folder: PathBuf,
 
-    /// The clone of Alcor that the project depends on [default: that which this program was built from]
+    /// Clone of Alcor that the project depends on [default: the clone that this program was built
+    /// from]
     #[arg(long, value_name = "DIR", conflicts_with = "git")]
     alcor: Option<PathBuf>,
 
-    /// The address of a clone that the project depends on, as git takes it
+    /// Address of a clone that the project depends on, as for git
     #[arg(long, value_name = "URL")]
     git: Option<String>,
 }
 
-/// The crates of Alcor that a project depends on, and where they lie in a clone.
+/// The crates of Alcor that a project depends on, and their folders in a clone.
 const CRATES: [(&str, &str); 4] = [
     ("alcor", "host-lib/alcor"),
     ("alcor-cosim", "cosim/engine"),
@@ -62,7 +64,7 @@ const FILES: [(&str, &str); 11] = files![
     ".github/workflows/check.yml" from "check.yml",
 ];
 
-/// Why there is no project.
+/// Why no project was made.
 #[derive(Debug, thiserror::Error)]
 pub enum NewError {
     /// A crate can't have this name.
@@ -70,7 +72,7 @@ pub enum NewError {
         "`{0}` can't be the name of a crate: take letters, digits, `-` and `_`, and begin with a letter"
     )]
     Name(String),
-    /// Something is there.
+    /// The folder exists.
     #[error("{path} is there already; choose another name", path = .0.display())]
     IsThere(PathBuf),
     /// There is no clone.

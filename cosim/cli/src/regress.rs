@@ -354,7 +354,8 @@ impl<'a> Regression<'a> {
         let collector = self.collectors[place].clone();
         let board = self.boards[place].clone();
         Arc::new(move |case| {
-            // A program opens its boards in a process of its own. They are opened here to build their model and to report missing tools.
+            // A program opens its boards in a process of its own. They are opened here to build
+            // their model and to report missing tools.
             if lane.programs.is_some() {
                 opening.open(&board)?;
                 return Ok(SoftBoard::new(1).into());
@@ -489,7 +490,8 @@ impl<'a> Regression<'a> {
             };
             let parts: Vec<_> = (0..tracks.len()).map(part).collect();
             if let Err(error) = junit.write(&parts) {
-                // It is reported although an earlier error was: this is the state in which the file stays.
+                // It is reported although an earlier error was: this is the state in which the file
+                // stays.
                 live.is_unwritten = false;
                 live.unwritten(&error);
             }
@@ -558,7 +560,8 @@ fn exit(args: &Args, tracks: &[Track], whole: &Whole<'_>, is_unwritten: bool) ->
     }
 }
 
-/// Ends the program although threads go on: those of tests that were abandoned, and of boards that are being opened.
+/// Ends the program although threads go on: those of tests that were abandoned, and of boards that
+/// are being opened.
 fn leave(ended: &Ended) -> ! {
     let exit = match ended {
         Ok(exit) => *exit,
@@ -570,7 +573,8 @@ fn leave(ended: &Ended) -> ! {
     signal_hook::low_level::exit(exit.code().into())
 }
 
-/// Says which sources are no longer as they were when the run read them. All models of the run are of what it read.
+/// Says which sources are no longer as they were when the run read them. All models of the run are
+/// of what it read.
 fn tell_of_changed_sources() {
     let changed = crate::build::backend().changed_sources();
     if !changed.is_empty() {

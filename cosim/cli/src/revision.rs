@@ -5,15 +5,16 @@ use std::process::Command;
 
 use alcor_cosim::Hardware;
 
-/// The folder that holds `target`: the root of the clone whose hardware is simulated, or else the current
-/// folder.
+/// The folder that holds `target`: the root of the clone whose hardware is simulated, or else the
+/// current folder.
 pub fn project() -> PathBuf {
     let hardware = Hardware::find().ok();
     let root = hardware.as_ref().and_then(Hardware::root);
     root.map_or_else(|| ".".into(), PathBuf::from)
 }
 
-/// The source revision of the hardware: of the clone, as far as git knows it, or else of the sources in this program.
+/// The source revision of the hardware: of the clone, as far as git knows it, or else of the
+/// sources in this program.
 pub fn revision() -> String {
     let Ok(hardware) = Hardware::find() else {
         return "unknown".into();

@@ -1,4 +1,4 @@
-//! `alcor serve`: a simulated cluster that stays, for programs that others start.
+//! `alcor serve`: a simulated cluster that stays, for programs that are started by other means.
 
 use std::io::{self, Write};
 use std::thread;
@@ -12,29 +12,31 @@ use signal_hook::iterator::Signals;
 use crate::build;
 use crate::exit::{Ended, Error, Exit};
 
-/// Keep a simulated cluster up, for programs started by hand, by a debugger or by an MPI launcher
+/// Simulate a cluster for programs that are started by hand, by a debugger or by an MPI launcher
 ///
-/// What a program needs in its environment is printed. It finds its rank in ALCOR_RANK and ALCOR_SIZE, or where an MPI launcher or Slurm
-/// starts it, in PMI_RANK, OMPI_COMM_WORLD_RANK, PMIX_RANK or SLURM_PROCID. Time begins when all ranks have attached; once all have
-/// gone, the next that attaches begins the next run. Anything that takes --backend can use the cluster too, by the URI that is printed.
+/// The command prints the environment variables that a program needs. A program finds its rank in
+/// ALCOR_RANK and ALCOR_SIZE, or under an MPI launcher or Slurm in PMI_RANK, OMPI_COMM_WORLD_RANK,
+/// PMIX_RANK or SLURM_PROCID. Simulated time begins when all ranks have attached. When all ranks
+/// have left, the next rank that attaches begins the next run. Commands with --backend can use the
+/// cluster too, by the printed URI.
 ///
-/// A rank that a debugger holds up stops time for its peers, who give up after 60 seconds: let them wait for longer by, for example,
-/// --config 'rma4?away=86400'.
+/// While a debugger holds a rank, time stands still for all ranks, and after 60 seconds their waits
+/// end with an error. A longer time is set by, for example, --config 'rma4?away=86400'.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The cluster: a configuration of hw/core/configs.toml, with options as behind cosim:
+    /// The cluster: a configuration of hw/core/configs.toml, with options as after cosim:
     #[arg(long, value_name = "NAME", default_value = "rma4")]
     config: String,
 
-    /// Ranks of a run [default: as many as the boards have]
+    /// Number of ranks of a run [default: all ranks of the boards]
     #[arg(short = 'n', long, value_name = "RANKS")]
     ranks: Option<u32>,
 
-    /// What the cluster is called [default: a name that no other has]
+    /// Name of the cluster [default: a unique name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// End when standard input does
+    /// End when standard input ends
     #[arg(long, hide = true)]
     attended: bool,
 }
@@ -42,7 +44,8 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Ended {
     if args.attended {
-        // Whoever started this process holds the other end, and closes it by ending, in whatever way.
+        // Whoever started this process holds the other end, and closes it by ending, in whatever
+        // way.
         thread::spawn(|| {
             let _ = io::copy(&mut io::stdin(), &mut io::sink());
             signal_hook::low_level::exit(0);

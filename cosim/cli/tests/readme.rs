@@ -50,7 +50,7 @@ fn the_collectives_are_as_measured() {
         "allreduce,bcast",
     ]);
     let mut compared = 0;
-    for row in rows("Collectives computed in the network") {
+    for row in rows("Measured: collectives computed in the network") {
         let [bytes, ref cells @ ..] = row[..] else {
             continue;
         };
@@ -85,7 +85,7 @@ fn the_collectives_are_as_measured() {
 fn the_matching_unit_is_as_measured() {
     let units = ["alpu128", "alpu256"].map(|config| measure(&["alpu", "--config", config]));
     let mut compared = 0;
-    for row in rows("The matching unit, measured") {
+    for row in rows("Measured: the matching unit") {
         let [what, ref cells @ ..] = row[..] else {
             continue;
         };
@@ -117,7 +117,7 @@ fn the_matching_unit_is_as_measured() {
 fn messages_are_as_measured() {
     let figures = measure(&["alpu", "--config", "mpi2"]);
     let mut compared = 0;
-    for row in rows("Messages matched in hardware") {
+    for row in rows("Measured: messages matched in hardware") {
         let [passed, posted, posted_walk, unexpected, unexpected_walk] = row[..] else {
             continue;
         };
@@ -152,7 +152,7 @@ fn streams_are_as_measured() {
     };
     let ways = ["put-bandwidth", "get-bandwidth", "bidirectional"];
     let mut compared = 0;
-    for row in rows("A board's streams") {
+    for row in rows("Measured: streams between two ranks of a board") {
         let [bytes, ref cells @ ..] = row[..] else {
             continue;
         };
@@ -199,7 +199,7 @@ fn the_papers_tables_are_as_measured() {
         );
         compared += 1;
     };
-    for row in rows("The coprocessor paper's tables, measured") {
+    for row in rows("Measured: the coprocessor paper's tables") {
         match row[..] {
             [
                 name @ ("barrier" | "register" | "deregister"),

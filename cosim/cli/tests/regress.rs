@@ -997,7 +997,7 @@ fn a_folder_that_can_not_be_made_costs_the_explanation_alone() {
     );
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(
-        stdout(&output).contains("note: nothing can be left: "),
+        stdout(&output).contains("note: the folder of the explanation cannot be created: "),
         "{}",
         stdout(&output)
     );

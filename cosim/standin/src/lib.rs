@@ -1,10 +1,13 @@
-//! Boards as a host sees them, without one: `standin:<config>`.
+//! Simulated boards behind device nodes, without a card: `standin:<config>`.
 //!
-//! The library's backend for boards ([`alcor_xdma`]) opens device nodes that [`xdma::standin`] serves in this process, and behind
-//! these is a simulated board ([`alcor_cosim::FreeBoard`]). So all that a host does with a board is done, but the kernel's driver and
-//! the bus: register pages by mapping, DMA by transfers that are aligned and short, interrupts by events, locks by files.
+//! The library's backend for cards ([`alcor_xdma`]) opens device nodes that [`xdma::standin`]
+//! serves in this process. A simulated board ([`alcor_cosim::FreeBoard`]) is behind the nodes. A
+//! test therefore covers the whole path of a host to a board except the kernel's driver and the
+//! bus: mapped register pages, aligned and short DMA transfers, interrupts as events, and file
+//! locks.
 //!
-//! Time moves with each access and while somebody waits, so cycle counts are not the same in every run, and digests of traffic are not there.
+//! Simulated time advances with each access and during waits. Cycle counts therefore differ between
+//! runs, and there is no digest of the traffic.
 //!
 //! ```no_run
 //! use alcor::{Backends, Job};
@@ -30,25 +33,25 @@ pub struct StandInBackend {
 }
 
 impl StandInBackend {
-    /// The scheme of its URIs.
+    /// Scheme of the backend's URIs.
     pub const SCHEME: &'static str = "standin";
 
-    /// Over boards that `CosimBackend::new` opens.
+    /// A backend over boards of `CosimBackend::new`.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Over the boards of another.
+    /// A backend over boards of the given simulation backend.
     #[must_use]
     pub fn over(cosim: CosimBackend) -> Self {
         Self { cosim }
     }
 
-    /// Serves the nodes of a simulated board, for who wants to cause faults.
+    /// Serves the nodes of a simulated board. Use the result to inject faults.
     ///
     /// # Errors
-    /// What the simulation says, or when there is no scratch folder.
+    /// The errors of the simulation, or an error if the scratch folder cannot be created.
     pub fn serve(&self, rest: &str) -> Result<StandIn> {
         let name = format!("{}:{rest}", Self::SCHEME);
         let board = self
@@ -57,7 +60,7 @@ impl StandInBackend {
             .map_err(|error| error.on(&name))?;
         let ranks = board.shape().ranks;
         let shape = Shape {
-            // A BAR is as long as a power of two.
+            // The length of a BAR is a power of two.
             user_bytes: u64::from(board.register_bytes().next_power_of_two()),
             bypass_bytes: 0,
             channels: ranks.min(4),
@@ -75,7 +78,8 @@ impl StandInBackend {
         })
     }
 
-    /// The backend for boards over such nodes; lock files lie in the stand-in's scratch folder.
+    /// The backend for cards, over served nodes. The lock files are in the stand-in's scratch
+    /// folder.
     #[must_use]
     pub fn backend(standin: &StandIn) -> XdmaBackend {
         XdmaBackend::on(standin.machine()).locks(standin.sys().join("locks"))
@@ -100,7 +104,8 @@ struct Simulated {
 }
 
 impl Simulated {
-    /// A model that has failed is a card that no longer answers; why is said once.
+    /// Passes on a result. A failed model behaves as a card that does not answer; the first failure
+    /// is printed.
     fn answer<T>(&self, result: std::result::Result<T, CosimError>) -> Option<T> {
         result
             .map_err(|error| {
@@ -118,7 +123,7 @@ impl Simulated {
 
 impl Device for Simulated {
     fn read32(&self, offset: u64) -> u32 {
-        // Behind the last page nobody answers.
+        // Beyond the last page, no device answers.
         match offset < u64::from(self.board.register_bytes()) {
             true => self
                 .answer(self.board.read32(offset as u32))
@@ -142,7 +147,7 @@ impl Device for Simulated {
     }
 
     fn pass(&self) -> Option<u32> {
-        // One that has failed stays silent, and who waits meets its own deadline.
+        // A failed model raises no interrupt, so the waiting call reaches its own deadline.
         self.answer(self.board.pass())
     }
 }

@@ -1,4 +1,4 @@
-//! The backend for boards over stand-in nodes: what it does, and what it says when something goes wrong.
+//! The backend for cards over stand-in nodes: its function and its error messages.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ fn board(standin: &StandIn) -> Arc<dyn Board> {
     Arc::clone(&open(standin).boards()[0])
 }
 
-/// What the backend says, if it is it that says something.
+/// The backend's error, if the error comes from the backend.
 fn cause(error: &Error) -> Option<&XdmaError> {
     match error {
         Error::Board { source, .. } => source.downcast_ref(),
@@ -160,7 +160,7 @@ fn each_rank_has_one_holder() {
         Err(Error::BoardBusy { attached: 1, .. })
     ));
     assert!(matches!(first.expect(3), Err(Error::BoardBusy { .. })));
-    // As another process would see it: by the lock alone.
+    // Another process sees the lock only.
     let held = |error: Option<Error>| {
         let error = error.expect("held");
         let me = std::process::id().to_string();
@@ -254,7 +254,7 @@ fn faults_of_the_driver_reach_the_program() {
         let error = result.expect_err("a fault").to_string();
         assert!(error.contains(says), "{node}: {error}");
         assert_eq!(standin.faults_left(), 0);
-        // Nothing of it is left.
+        // The fault leaves no trace.
         job.run(2, |rank| rank.barrier()).expect("the next run");
     }
 }
@@ -376,7 +376,7 @@ fn each_rank_has_its_own_event() {
         error.contains("events_1") && error.contains("udev"),
         "{error}"
     );
-    // What was taken before is given back.
+    // The failed call has released its locks.
     drop(board.attach(LocalRank(1)).expect("a port"));
 }
 
@@ -388,7 +388,7 @@ fn interrupts_are_told_once() {
     board
         .write32(page + IRQ_ENABLE, causes::EVENT.put(1))
         .expect("a register");
-    // An opcode that does not exist is an event.
+    // An opcode that does not exist causes an event.
     board.write32(page + 0x3fc, 0).expect("a register");
     assert_eq!([(); 3].map(|()| board.pass().expect("time")), [0b10, 0, 0]);
     board
@@ -403,7 +403,7 @@ fn a_read_sees_the_writes_before_it() {
     for profile in ["ideal", "gen3x16"] {
         let config = format!("rma2?profile={profile}");
         let board = CosimBackend::new().open_free(&config).expect("a board");
-        // Nothing was retired, so the wake is reached at 0.
+        // No command was retired, so the wake count of 0 is reached.
         for (rank, wake) in [(0, 1), (1, 0), (0, 0), (1, 1), (0, 2)] {
             let page = rank_page(rank);
             board

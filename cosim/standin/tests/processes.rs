@@ -1,5 +1,5 @@
-//! Ranks of one board that are processes of their own: the simulated board is served over a socket, and each process has nodes,
-//! locks and library as on a card. One of them is killed in the middle of its traffic.
+//! Ranks of one board in processes of their own. A socket serves the simulated board, and each
+//! process has nodes, locks and library as on a card. A test kills one process during its traffic.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -14,12 +14,12 @@ use alcor_cosim::{CosimBackend, FreeBoard};
 use alcor_xdma::XdmaBackend;
 use xdma::standin::{Device, Shape, StandIn};
 
-/// Tells a process what it is, and where socket and locks are.
+/// Variables that tell a process its role, and the folder of socket and locks.
 const ROLE: &str = "ALCOR_TEST_ROLE";
 const FOLDER: &str = "ALCOR_TEST_FOLDER";
 const TEST: &str = "a_killed_rank_is_taken_over_while_the_other_goes_on";
 const RANKS: u32 = 2;
-/// The one that goes on, and the one that is killed.
+/// The surviving rank and the killed rank.
 const STAYS: GlobalRank = GlobalRank(0);
 const DIES: GlobalRank = GlobalRank(1);
 /// Tags.
@@ -28,12 +28,13 @@ const READY: u32 = 2;
 const LOST: u32 = 3;
 const BACK: u32 = 4;
 const ANSWER: u32 = 5;
-/// Bytes of a window; the second half is its owner's alone.
+/// Length of a window in bytes. Only the owner writes the second half.
 const WINDOW: usize = 2048;
 
-// ------------------------------------------------------------------------------------------------ the board, by a socket
+// The board, served over a socket.
 
-/// What is asked for; an address, a length, and for writes the data follow.
+/// Operations of the socket protocol. A request has an operation, an address and a length; a write
+/// also has data.
 const READ_REGISTER: u8 = 0;
 const WRITE_REGISTER: u8 = 1;
 const READ: u8 = 2;
@@ -84,10 +85,10 @@ impl Device for Remote {
     }
 }
 
-/// Interrupts that have risen, for each process that has yet to hear of them.
+/// For each process, the interrupts that have risen and that the process has not read yet.
 type Risen = Mutex<Vec<u32>>;
 
-/// Serves one process until it ends, however that comes.
+/// Serves one process until the connection ends.
 fn serve(board: &FreeBoard, risen: &Risen, me: usize, mut stream: UnixStream) -> io::Result<()> {
     let wrong = io::Error::other;
     loop {
@@ -126,7 +127,7 @@ fn serve(board: &FreeBoard, risen: &Risen, me: usize, mut stream: UnixStream) ->
     }
 }
 
-/// The board as each process has it.
+/// Opens the board as a process does.
 fn open(folder: &Path) -> (StandIn, Cluster) {
     let stream = UnixStream::connect(folder.join("board")).expect("the board");
     let shape = Shape {
@@ -142,7 +143,7 @@ fn open(folder: &Path) -> (StandIn, Cluster) {
     (standin, cluster)
 }
 
-// ------------------------------------------------------------------------------------------------ what the processes do
+// The processes.
 
 fn attach(cluster: &Cluster, rank: GlobalRank) -> alcor::Result<Rank> {
     let board = Arc::clone(&cluster.boards()[0]);
@@ -185,7 +186,7 @@ fn stays(cluster: &Cluster) -> alcor::Result<()> {
     exchange(cluster, STAYS)
 }
 
-/// Is killed in the middle of it.
+/// Body of the killed process: the kill comes during its traffic.
 fn dies(cluster: &Cluster) -> alcor::Result<()> {
     let mut it = attach(cluster, DIES)?;
     let window = it.alloc::<u8>(WINDOW)?;
@@ -218,7 +219,7 @@ fn next(cluster: &Cluster) -> alcor::Result<()> {
     exchange(cluster, DIES)
 }
 
-/// A run of both, with windows, puts, gets and messages.
+/// A run of both ranks with windows, puts, gets and messages.
 fn exchange(cluster: &Cluster, me: GlobalRank) -> alcor::Result<()> {
     let mut it = attach(cluster, me)?;
     let other = GlobalRank(1 - me.0);
@@ -238,7 +239,7 @@ fn exchange(cluster: &Cluster, me: GlobalRank) -> alcor::Result<()> {
     it.finish()
 }
 
-/// A process of its own.
+/// A child process with a role.
 struct Process {
     child: Child,
     says: BufReader<ChildStderr>,
@@ -304,7 +305,7 @@ fn a_killed_rank_is_taken_over_while_the_other_goes_on() {
             let me = all.len();
             all.push(0);
             drop(all);
-            // An error is the end of the process at the other end.
+            // A read error means that the process has ended.
             thread::spawn(move || serve(&board, &risen, me, stream));
         }
     });
@@ -318,7 +319,7 @@ fn a_killed_rank_is_taken_over_while_the_other_goes_on() {
     dies.child.wait().expect("it is dead");
     let mut next = Process::of("next", folder);
     assert_eq!(next.line(), "attached");
-    // Who is left keeps its own: the board as a whole can't be reset.
+    // The surviving process keeps its rank, so a reset of the board is refused.
     assert!(cluster.boards()[0].reset().is_err());
     next.ends_well();
     stays.ends_well();

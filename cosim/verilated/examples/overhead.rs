@@ -1,5 +1,5 @@
-//! What Rust in the loop costs: clocks a model with one DPI call a cycle, then plays the same calls from a recording in
-//! a bare C++ loop. Run with `--release`.
+//! Measures the overhead of Rust in the simulation loop. Clocks a model with one DPI call a cycle,
+//! then replays the same calls from a recording in a bare C++ loop. Run with `--release`.
 
 use std::path::Path;
 use std::time::Instant;

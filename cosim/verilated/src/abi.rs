@@ -1,8 +1,8 @@
-//! The structs that cross the boundary to the shim; `shim/shim.cpp` has their other half.
+//! Structs shared with the shim; `shim/shim.cpp` has the same structs in C++.
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// Changes with the structs below.
+/// Version of the structs below. Change the version with each change of a struct.
 pub(crate) const SHIM_VERSION: u32 = 2;
 
 /// The symbol that a model's library exports: `extern "C" fn() -> *const Api`.
@@ -14,7 +14,7 @@ pub(crate) struct RawInstance {
     _opaque: [u8; 0],
 }
 
-/// What the shim calls.
+/// Functions that the shim calls.
 #[repr(C)]
 pub(crate) struct Callbacks {
     pub(crate) dpi:
@@ -55,7 +55,7 @@ pub(crate) struct RawPart {
     pub(crate) kind: u32,
 }
 
-/// A recording to be played.
+/// A recording for replay.
 #[repr(C)]
 pub(crate) struct RawRecording {
     pub(crate) calls: *const u64,
@@ -65,7 +65,7 @@ pub(crate) struct RawRecording {
     pub(crate) entries: u64,
 }
 
-/// What a bare run did.
+/// Result of a bare run.
 #[repr(C)]
 #[derive(Default)]
 pub(crate) struct RawBare {
@@ -74,7 +74,7 @@ pub(crate) struct RawBare {
     pub(crate) nanoseconds: u64,
 }
 
-/// The shim's functions. A path is a C string; `user` is what `create` was given.
+/// Functions of the shim. A path is a C string; `user` is the argument of `create`.
 #[repr(C)]
 pub(crate) struct Api {
     pub(crate) version: u32,

@@ -1,4 +1,4 @@
-//! A folder of finished builds: an entry is either absent or whole, whoever else builds at the same time.
+//! A folder of finished builds. An entry is either absent or complete, even with concurrent builds.
 
 use std::env;
 use std::fs::{self, File, TryLockError};
@@ -12,23 +12,25 @@ use crate::Error;
 /// The environment variable that names the folder of built models.
 pub const MODELS_VARIABLE: &str = "ALCOR_MODELS";
 
-/// Bytes of models and objects above which a build removes those that were not used for the longest time.
+/// Size of models and objects in bytes above which a build removes the least recently used ones.
 const MOST_BYTES: u64 = 8_000_000_000;
-/// An entry that was used within this time stays, whatever the size of the cache.
+/// An entry used within this time stays, independent of the size of the cache.
 const IN_USE: Duration = Duration::from_secs(60 * 60);
 
-/// The file of an entry whose time of change is that of the entry's last use.
+/// File of an entry; its modification time is the time of the entry's last use.
 const USED: &str = "used";
-/// The folder of builds that are under way, and of their locks.
+/// Folder of running builds and their locks.
 const BUILDING: &str = ".building";
 /// The folder of object files.
 const OBJECTS: &str = "objects";
-/// The file whose lock builds share while they use objects, and which the remover of an object has alone.
+/// Lock file of the objects: builds that use objects share the lock, and removal of an object takes
+/// it exclusively.
 const OBJECTS_LOCK: &str = "objects.lock";
 
-/// A folder of built models, which any number of processes may use at once.
+/// A folder of built models. Any number of processes may use the folder concurrently.
 ///
-/// The folder may lie on a file system that several machines share, if that file system has locks.
+/// The folder may be on a file system shared by several machines, if that file system supports
+/// locks.
 #[derive(Debug, Clone)]
 pub struct ModelCache {
     folder: PathBuf,
@@ -45,22 +47,22 @@ pub struct CacheEntry {
 }
 
 impl CacheEntry {
-    /// The name: of a model its own name, `-` and the first digits of its key.
+    /// Name of the entry. For a model, the model's name, `-` and the first digits of its key.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Bytes of all files.
+    /// Size of all files in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// When a process last loaded the model or linked the object.
+    /// Time at which a process last loaded the model or linked the object.
     pub fn last_use(&self) -> SystemTime {
         self.last_use
     }
 
-    /// Whether the entry is a model, which can be loaded.
+    /// Returns whether the entry is a model.
     pub fn is_model(&self) -> bool {
         self.is_model
     }
@@ -73,18 +75,19 @@ fn named(variable: &str) -> Option<PathBuf> {
 
 /// A folder of `alcor` in the user's cache folder.
 pub(crate) fn user_folder(name: &str) -> Result<PathBuf, Error> {
-    // A relative path is to be ignored, as the XDG base directory specification says.
+    // The XDG base directory specification requires programs to ignore relative paths.
     let user = named("XDG_CACHE_HOME").filter(|folder| folder.is_absolute());
     let user = user.or_else(|| env::home_dir().map(|home| home.join(".cache")));
     Ok(user.ok_or(Error::NoCache)?.join("alcor").join(name))
 }
 
 impl ModelCache {
-    /// The folder that `ALCOR_MODELS` names, else `alcor/models` in the user's cache folder (`XDG_CACHE_HOME`, else
-    /// `.cache` in the home folder).
+    /// The folder that `ALCOR_MODELS` names, else `alcor/models` in the user's cache folder
+    /// (`XDG_CACHE_HOME`, else `.cache` in the home folder).
     ///
     /// # Errors
-    /// If no variable names a folder and the user has no home folder, or the current folder is needed and cannot be read.
+    /// If no variable names a folder and the user has no home folder, or the current folder is
+    /// needed and cannot be read.
     pub fn find() -> Result<Self, Error> {
         match named(MODELS_VARIABLE) {
             Some(folder) => Self::at(folder),
@@ -92,7 +95,7 @@ impl ModelCache {
         }
     }
 
-    /// A given folder, which need not exist.
+    /// The cache in `folder`, which need not exist.
     ///
     /// # Errors
     /// If the current folder is needed and cannot be read.
@@ -102,12 +105,12 @@ impl ModelCache {
         Ok(Self { folder })
     }
 
-    /// The folder.
+    /// Path of the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Everything that is there: models and objects, without builds that are under way.
+    /// All models and objects, without running builds.
     ///
     /// # Errors
     /// If the folder exists and cannot be read.
@@ -126,7 +129,7 @@ impl ModelCache {
                 {
                     continue;
                 }
-                // An entry may disappear while it is looked at.
+                // An entry may disappear during this loop.
                 let used = if is_objects {
                     path.clone()
                 } else {
@@ -152,13 +155,13 @@ impl ModelCache {
         Ok(entries)
     }
 
-    /// Removes an entry, unless a process is building the entry at this moment; of objects, unless a process is building
-    /// any model. Gives whether the entry is gone.
+    /// Removes an entry. Keeps a model that a process is building at this moment, and keeps objects
+    /// while a process is building any model. Returns whether the entry is gone.
     ///
-    /// A process that has loaded the model keeps the model.
+    /// A process that has loaded the model can continue to use it.
     ///
     /// # Errors
-    /// If the entry is there and cannot be removed.
+    /// If the entry exists and cannot be removed.
     pub fn remove(&self, entry: &CacheEntry) -> Result<bool, Error> {
         let gone = |result: std::io::Result<()>| match result {
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -180,13 +183,13 @@ impl ModelCache {
         let Some(_lock) = Lock::attempt(&self.lock_path(&entry.name))? else {
             return Ok(false);
         };
-        // The entry disappears at once, not file by file.
+        // The rename makes the entry disappear at once instead of file by file.
         let trash = self.work(&entry.name)?;
         gone(fs::rename(&entry.path, &trash.0))
     }
 
-    /// Removes the entries that were not used for the longest time, until the others have no more than 8 GB. An entry that
-    /// was used within the last hour stays.
+    /// Removes the least recently used entries until the others have at most 8 GB. Keeps entries
+    /// that were used within the last hour.
     pub(crate) fn trim(&self) -> Result<(), Error> {
         self.trim_to(MOST_BYTES)
     }
@@ -210,7 +213,7 @@ impl ModelCache {
         Ok(())
     }
 
-    /// Removes what builds have left behind that were killed, and gives its bytes.
+    /// Removes the files of killed builds. Returns their size in bytes.
     ///
     /// # Errors
     /// If a lock cannot be used.
@@ -218,7 +221,7 @@ impl ModelCache {
         self.abandoned(true, None)
     }
 
-    /// Bytes that builds have left behind that were killed.
+    /// Size in bytes of the files of killed builds.
     ///
     /// # Errors
     /// If a lock cannot be used.
@@ -226,14 +229,16 @@ impl ModelCache {
         self.abandoned(false, None)
     }
 
-    /// Bytes of abandoned builds. The caller may have the lock of the entry `own`.
+    /// Size in bytes of abandoned builds, which are removed if `remove` is set. The caller may hold
+    /// the lock of the entry `own`.
     fn abandoned(&self, remove: bool, own: Option<&str>) -> Result<u64, Error> {
         let mut bytes = 0;
         let scratch = self.folder.join(BUILDING);
         for file in fs::read_dir(&scratch).into_iter().flatten().flatten() {
             let file_name = file.file_name().to_string_lossy().into_owned();
             let name = file_name.split('.').next().unwrap_or_default();
-            // A process holds the lock of what it builds for as long as it lives. A lock that is let go removes its file.
+            // A process holds the lock of its build as long as the process lives. Releasing the
+            // lock deletes the lock file.
             let lock = match own == Some(name) {
                 true => None,
                 false => Lock::attempt(&self.lock_path(name))?,
@@ -242,7 +247,8 @@ impl ModelCache {
             if path.is_dir() && (lock.is_some() || own == Some(name)) {
                 bytes += size(&path);
                 if remove {
-                    // While compilers of a killed build still write there, a rest may stay for the next sweep.
+                    // Compilers of a killed build may still write. The next sweep removes the
+                    // remainder.
                     let _ = fs::remove_dir_all(&path);
                 }
             }
@@ -250,9 +256,11 @@ impl ModelCache {
         Ok(bytes)
     }
 
-    /// The entry `name`, which holds the file `marker`; built by `fill` in a folder of its own if it is absent.
+    /// Returns the entry `name`, which contains the file `marker`. If the entry is absent, `fill`
+    /// builds it in a folder of its own.
     ///
-    /// `waiting` is called if another process (or thread) is building the same entry. Gives whether the entry was there.
+    /// Calls `waiting` if another process or thread is building the same entry. Also returns
+    /// whether the entry existed.
     pub(crate) fn entry(
         &self,
         name: &str,
@@ -294,13 +302,13 @@ impl ModelCache {
         Ok(false)
     }
 
-    /// Whether the object of that name is there.
+    /// Returns whether the named object exists.
     pub(crate) fn has_object(&self, name: &str) -> bool {
         self.objects().join(name).is_file()
     }
 
-    /// The object of that name. If the object is absent, `make` writes the object to a file in `work`, a folder of the
-    /// cache. Gives whether the object was there.
+    /// Returns the named object. If the object is absent, `make` writes it to a file in `work`, a
+    /// folder of the cache. Also returns whether the object existed.
     pub(crate) fn object(
         &self,
         name: &str,
@@ -314,14 +322,15 @@ impl ModelCache {
             return Ok((object, true));
         }
         fs::create_dir_all(&objects).map_err(Error::io("create", &objects))?;
-        // Two processes may compile the same unit at once: both objects are the same, and either will do.
+        // Two processes may compile the same unit concurrently. Both objects are equal, so either
+        // may stay.
         let part = work.join(name);
         make(&part)?;
         fs::rename(&part, &object).map_err(Error::io("move to the cache", &object))?;
         Ok((object, false))
     }
 
-    /// Keeps objects from being removed, until the file is dropped.
+    /// Prevents the removal of objects until the file is dropped.
     fn share_objects(&self) -> Result<File, Error> {
         let path = self.folder.join(OBJECTS_LOCK);
         let file = File::create(&path).map_err(Error::io("create", &path))?;
@@ -329,8 +338,8 @@ impl ModelCache {
         Ok(file)
     }
 
-    /// An empty folder for the entry `name`, whose lock the caller has. No build before this one had the folder: compilers
-    /// of a killed build may still be running.
+    /// An empty folder for the entry `name`. The caller holds the entry's lock. The folder is new,
+    /// because compilers of a killed build may still write to an old folder.
     fn work(&self, name: &str) -> Result<Work, Error> {
         let scratch = self.folder.join(BUILDING);
         let mut number = 0u64;
@@ -353,7 +362,7 @@ impl ModelCache {
     }
 }
 
-/// Sets a file's time of change to now. Where that can't be, in a cache that is only read, the last use stays unknown.
+/// Sets a file's modification time to now. In a read-only cache, the last use stays unknown.
 fn touch(file: &Path) {
     let _ = File::options()
         .append(true)
@@ -362,7 +371,7 @@ fn touch(file: &Path) {
         .and_then(|file| file.set_modified(SystemTime::now()));
 }
 
-/// Bytes of a file, or of all files below a folder.
+/// Size in bytes of a file, or of all files below a folder.
 fn size(path: &Path) -> u64 {
     let Ok(data) = fs::symlink_metadata(path) else {
         return 0;
@@ -374,14 +383,15 @@ fn size(path: &Path) -> u64 {
     entries.map(|entry| size(&entry.path())).sum()
 }
 
-/// A lock on a file that exists for the lock alone. The kernel ends the lock with the process.
+/// A lock on a lock file. The kernel releases the lock when the process ends.
 struct Lock {
     path: PathBuf,
     _file: File,
 }
 
 impl Lock {
-    /// The lock, unless another thread or process has it, or there is no folder for it.
+    /// Takes the lock. `None` if another thread or process has the lock, or if the folder does not
+    /// exist.
     fn attempt(path: &Path) -> Result<Option<Self>, Error> {
         loop {
             let file = File::create(path).map_err(Error::io("create", path))?;
@@ -406,7 +416,7 @@ impl Lock {
         }
     }
 
-    /// A lock of value: whoever had the lock before may have removed the file.
+    /// The lock, if the file still exists: the previous holder may have deleted the file.
     fn of(path: &Path, file: File) -> Option<Self> {
         let here = file.metadata().ok()?;
         let there = fs::metadata(path).ok()?;
@@ -419,12 +429,12 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // While the lock is held: nobody else can hold a lock on this file.
+        // The lock is still held, so no other thread or process can hold a lock on this file.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// A folder that disappears unless it was moved away.
+/// A temporary folder, deleted on drop unless it has been moved.
 struct Work(PathBuf);
 
 impl Drop for Work {

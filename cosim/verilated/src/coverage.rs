@@ -1,4 +1,4 @@
-//! Coverage: what of the SystemVerilog has been at work, read from what a model counts.
+//! Coverage: executed parts of the SystemVerilog, from the counters of a model.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -7,55 +7,55 @@ use std::path::Path;
 
 use crate::Error;
 
-/// Lines of a file of counts are shorter than this.
+/// Upper bound on the length of a line in a coverage file.
 const LONGEST: u64 = 64 << 10;
-/// Points that there are at most.
+/// Maximum number of points.
 const MOST: usize = 1 << 24;
-/// The first line of a file of counts.
+/// First line of a coverage file.
 const HEADER: &str = "# SystemC::Coverage-3";
-/// Source lines that can be numbered.
+/// Highest supported number of a source line.
 const LAST_LINE: u32 = 1 << 20;
 
-/// What is wrong with a file of coverage counts.
+/// Defect of a coverage file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CoverageProblem {
-    /// It does not begin as such a file does.
-    #[error("expected `{HEADER}`; is it written by Verilator 5?")]
+    /// The first line is not the header of a coverage file.
+    #[error("expected `{HEADER}`; was the file written by Verilator 5?")]
     Header,
-    /// A line does not end.
+    /// A line has no end, or is too long.
     #[error("a line is cut off, or longer than {LONGEST} bytes; was the file written to its end?")]
     Length,
-    /// There are bytes that are no text.
-    #[error("it is no text")]
+    /// The file contains bytes that are not UTF-8.
+    #[error("the file is not UTF-8 text")]
     Text,
-    /// A line is no point.
+    /// A line does not describe a point.
     #[error("expected C '...' and a number, found `{found}`")]
     Point {
-        /// The line's beginning.
+        /// Beginning of the line.
         found: String,
     },
-    /// A point lacks a field, or its value can't be used.
+    /// A point lacks a field, or the field's value is invalid.
     #[error("field {field} is `{found}`, expected {expected}")]
     Field {
-        /// Its name.
+        /// Name of the field.
         field: &'static str,
-        /// What was found.
+        /// The value found.
         found: String,
-        /// What would do.
+        /// The expected value.
         expected: &'static str,
     },
-    /// More points than are kept.
+    /// The file has too many points.
     #[error("more than {MOST} points")]
     TooMany,
 }
 
-/// How many of those that there are have been hit.
+/// Number of hit items and of all items.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hit {
-    /// Those that were hit.
+    /// Number of hit items.
     pub hit: u64,
-    /// All.
+    /// Number of all items.
     pub of: u64,
 }
 
@@ -66,12 +66,12 @@ impl Hit {
     }
 }
 
-/// What of a module was hit, in any instance with any parameters.
+/// Coverage of a module, over all instances and parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModuleCoverage {
-    /// The module.
+    /// Name of the module.
     pub module: String,
-    /// The source file, as it was given to the build.
+    /// The source file, as given to the build.
     pub file: String,
     /// Source lines.
     pub lines: Hit,
@@ -81,33 +81,34 @@ pub struct ModuleCoverage {
     pub toggles: Hit,
 }
 
-/// How often a cover point was hit.
+/// A cover point with its number of hits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CoverPoint {
-    /// The group, as its label says; the module's name if the label does not begin with `c_`.
+    /// The group in the label, or the module's name if the label does not begin with `c_`.
     pub group: String,
-    /// The point, as its label says.
+    /// The point in the label.
     pub name: String,
-    /// The module that it stands in.
+    /// The module that contains the point.
     pub module: String,
-    /// Cycles in which it was hit, of all instances.
+    /// Number of cycles in which the point was hit, over all instances.
     pub hits: u64,
 }
 
-/// Counts of coverage: what of the SystemVerilog has been at work.
+/// Coverage counts of one or several models.
 ///
 /// A model that is built with [`Build::coverage`](crate::Build::coverage) counts, and
-/// [`Instance::coverage`](crate::Instance::coverage) gives the counts. Those of several instances, models and
-/// runs are [merged](Self::merge). Instances and parameterisations of a module are one module: what is
-/// hit in any of them is hit.
+/// [`Instance::coverage`](crate::Instance::coverage) returns the counts. Counts of several
+/// instances, models and runs can be [merged](Self::merge). All instances and parameterisations of
+/// a module are counted as one module: an item is hit if any of them hits it.
 ///
-/// Lines are those with statements in procedural code, branches the arms of `if`, `case` and `?:`, also an `else` that
-/// is not written. Toggles are the two edges of each bit of a signal, of signals up to 256 bits. Continuous
-/// assignments have no lines: their signals' toggles tell of them. Assertions count as nothing.
+/// Lines are those with statements in procedural code. Branches are the arms of `if`, `case` and
+/// `?:`, including an `else` that is not written. Toggles are the rising and the falling edge of
+/// each bit of signals up to 256 bits. Continuous assignments have no lines: the toggles of their
+/// signals cover them. Assertions are not counted.
 ///
-/// Cover points are `cover property` statements. Their labels say what they are: `c_<group>_<name>`, where the group is
-/// one word and underscores in the name stand for spaces, so that `c_wildcard_source_and_tag` is point `source and tag`
-/// of group `wildcard`.
+/// Cover points are `cover property` statements. Their labels have the form `c_<group>_<name>`. The
+/// group is one word, and underscores in the name stand for spaces: `c_wildcard_source_and_tag` is
+/// point `source and tag` of group `wildcard`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Coverage {
     modules: BTreeMap<String, Module>,
@@ -128,7 +129,7 @@ enum Kind {
     Cover,
 }
 
-/// What makes a point the same as one of another instance.
+/// Identity of a point: equal for the same point in different instances.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Point {
     kind: Kind,
@@ -140,25 +141,25 @@ struct Point {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Count {
     hits: u64,
-    /// Source lines of a block or arm: first and last of each stretch, ascending.
+    /// Source lines of a block or arm as ascending ranges, each with first and last line.
     lines: Box<[(u32, u32)]>,
 }
 
 impl Coverage {
-    /// Reads a file that Verilator's runtime wrote.
+    /// Reads a file that Verilator's runtime has written.
     ///
     /// # Errors
-    /// If it can't be read, or is damaged; the error names the line.
+    /// If the file cannot be read or is damaged. The error names the line.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let file = File::open(path).map_err(Error::io("read", path))?;
         Self::parse(path, BufReader::new(file))
     }
 
-    /// The same of what is read from `input`; `path` is for messages.
+    /// Parses the content of a coverage file from `input`. `path` is used in messages.
     ///
     /// # Errors
-    /// As for [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     pub fn parse(path: impl AsRef<Path>, mut input: impl BufRead) -> Result<Self, Error> {
         let path = path.as_ref();
         let mut coverage = Self::default();
@@ -230,7 +231,7 @@ impl Coverage {
         old.hits = old.hits.saturating_add(count.hits);
     }
 
-    /// Adds other counts to these.
+    /// Merges other counts into these.
     pub fn merge(&mut self, other: Self) {
         for (name, module) in other.modules {
             for (point, count) in module.points {
@@ -239,13 +240,13 @@ impl Coverage {
         }
     }
 
-    /// Whether nothing was there to be counted.
+    /// Returns whether there are no points.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.points == 0
     }
 
-    /// What of each module was hit, by name.
+    /// Coverage of each module, in order of name.
     #[must_use]
     pub fn modules(&self) -> Vec<ModuleCoverage> {
         self.modules
@@ -254,7 +255,7 @@ impl Coverage {
             .collect()
     }
 
-    /// The cover points, by group and name.
+    /// The cover points, in order of group and name.
     #[must_use]
     pub fn points(&self) -> Vec<CoverPoint> {
         let mut points = BTreeMap::new();
@@ -326,12 +327,12 @@ struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// None for a kind of point that is none of ours.
+    /// `None` for an unsupported kind of point.
     fn of(text: &'a str) -> Result<Option<Self>, CoverageProblem> {
         let not_a_point = || CoverageProblem::Point {
             found: text.chars().take(80).collect(),
         };
-        // Fields may have quotes in them.
+        // Fields may contain quotes.
         let (fields, hits) = text
             .strip_prefix("C '")
             .and_then(|rest| rest.rsplit_once("' "))
@@ -377,7 +378,7 @@ impl<'a> Entry<'a> {
         }
         let lines = stretches(lines).ok_or_else(|| field("S", lines, "ascending source lines"))?;
         Ok(Some(Self {
-            // Verilator puts parameters behind two underscores.
+            // Verilator appends parameters behind two underscores.
             module: module.split("__").next().unwrap_or(module),
             file,
             point: Point {
@@ -397,7 +398,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// A number without sign.
+/// Parses a number without a sign.
 fn number(text: &str) -> Option<u64> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_plain)
@@ -408,7 +409,7 @@ fn source_line(text: &str) -> Option<u32> {
     (1..=LAST_LINE).contains(&line).then_some(line)
 }
 
-/// Lines as in `14-15,17`.
+/// Parses ranges of lines such as `14-15,17`.
 fn stretches(text: &str) -> Option<Box<[(u32, u32)]>> {
     let mut stretches = Vec::new();
     let mut end = 0;
@@ -424,7 +425,7 @@ fn stretches(text: &str) -> Option<Box<[(u32, u32)]>> {
     Some(stretches.into())
 }
 
-/// A name as it stands in the source: Verilator writes `__05F` for the second of two underscores.
+/// A name as in the source: Verilator writes `__05F` for the second of two underscores.
 fn plain(name: &str) -> String {
     name.replace("___05F", "__")
 }
@@ -435,7 +436,8 @@ mod tests {
 
     use super::*;
 
-    /// A file as Verilator 5.048 writes it, with `{` for the byte before a key and `=` for that behind it.
+    /// A file as written by Verilator 5.048, with `{` for the byte before a key and `=` for the
+    /// byte after a key.
     const FILE: &str = "\
 # SystemC::Coverage-3
 C '{f=/hw/sub.sv{l=14{n=3{t=line{page=v_line/sub{o=block{S=14-15,19{h=TOP.top.u_*' 162
@@ -470,7 +472,7 @@ C '{f=/hw/top.sv{l=29{n=24{t=toggle{page=v_toggle/top{o=clk_i:0->1{h=TOP.top' 40
         }
     }
 
-    /// The file with its first line and one more.
+    /// The first line of the file and one more line.
     fn with(line: &str) -> Vec<u8> {
         format!("{HEADER}\n{line}\n")
             .replace('{', "\x01")
@@ -486,9 +488,9 @@ C '{f=/hw/top.sv{l=29{n=24{t=toggle{page=v_toggle/top{o=clk_i:0->1{h=TOP.top' 40
         let sub = ModuleCoverage {
             module: "sub".into(),
             file: "/hw/sub.sv".into(),
-            // 14, 15, 16 and 19 of those and 17.
+            // Of lines 14 to 17 and 19: 14, 15, 16 and 19.
             lines: hit(4, 5),
-            // The case and the else, of those and the if.
+            // Of `if`, `else` and `case`: the `case` and the `else`.
             branches: hit(2, 3),
             toggles: hit(1, 2),
         };
@@ -526,7 +528,7 @@ C '{f=/hw/top.sv{l=29{n=24{t=toggle{page=v_toggle/top{o=clk_i:0->1{h=TOP.top' 40
         for (before, after) in one.points().iter().zip(two.points()) {
             assert_eq!(2 * before.hits, after.hits);
         }
-        // What one has not, the other brings.
+        // Each file adds the points that the other lacks.
         let other = "C '{f=/x.sv{l=3{n=1{page=v_branch/x{o=if{S=3' 1";
         two.merge(parse(&with(other)).unwrap());
         assert_eq!(two.modules().len(), 3);
@@ -592,7 +594,7 @@ C '{f=/hw/top.sv{l=29{n=24{t=toggle{page=v_toggle/top{o=clk_i:0->1{h=TOP.top' 40
     }
 
     proptest! {
-        /// Nothing that is read makes it fail otherwise than with an error.
+        /// Damaged input leads to an error, never to a panic.
         #[test]
         fn damage_is_survived(
             changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),

@@ -28,19 +28,21 @@ pub enum Flow {
 ///     input longint unsigned handle, input bit [IW-1:0] in_bits, output bit [OW-1:0] out_bits);
 /// ```
 ///
-/// `IW` and `OW` are any widths; every module that imports the function uses the same. The top module has an input
-/// `input logic [63:0] dpi_handle_i`, which the instance drives by itself, and which the model passes on as `handle`: a
-/// call that carries anything else ends the instance.
+/// `IW` and `OW` are any widths; every module that imports the function uses the same. The top
+/// module has an input `input logic [63:0] dpi_handle_i`, which the instance drives by itself, and
+/// which the model passes on as `handle`: a call that carries anything else ends the instance.
 ///
 /// `()` is a host that does nothing, for models without DPI imports.
 pub trait Dpi: Send {
     /// A call of the function that the build named as number `function`.
     ///
-    /// `input` and `output` hold the packed vectors, least significant word first. `output` is zero at first; bits above
-    /// the vector's width are ignored. A panic ends the instance and is reported by the call that evaluated it.
+    /// `input` and `output` hold the packed vectors, least significant word first. `output` is zero
+    /// at first; bits above the vector's width are ignored. A panic ends the instance and is
+    /// reported by the call that evaluated it.
     fn call(&mut self, function: usize, input: &[u32], output: &mut [u32]) -> Flow;
 
-    /// Text that the model prints (`$display`, `$warning`, ...): goes to standard error unless this says otherwise.
+    /// Text that the model prints (`$display`, `$warning`, ...): goes to standard error unless this
+    /// says otherwise.
     fn print(&mut self, text: &str) {
         eprint!("{text}");
     }
@@ -157,7 +159,8 @@ impl<D: Dpi> Host<D> {
     }
 }
 
-/// What a model prints before it stops for an error: `[time] %Error: file:line: Assertion failed in scope: message`.
+/// What a model prints before it stops for an error:
+/// `[time] %Error: file:line: Assertion failed in scope: message`.
 struct Report<'a> {
     is_fatal: bool,
     hier: &'a str,
@@ -209,8 +212,8 @@ unsafe extern "C" fn call<D: Dpi>(
     output: *mut u32,
     output_words: usize,
 ) -> u8 {
-    // SAFETY: `user` is the host that `create` was given; it lives as long as the instance, and the evaluation that
-    // leads here has exclusive access to both.
+    // SAFETY: `user` is the host that `create` was given; it lives as long as the instance, and the
+    // evaluation that leads here has exclusive access to both.
     let host = unsafe { &mut *user.cast::<Host<D>>() };
     // SAFETY: the shim passes its caller's arrays with their lengths, the output filled with zeros.
     let (input, output) = unsafe {

@@ -1,4 +1,4 @@
-//! An instance of a model: its clock, its signals, its memories.
+//! An instance of a model: clock, signals, memories, traces, coverage.
 
 use std::ffi::{CStr, CString, c_void};
 use std::fmt;
@@ -23,7 +23,8 @@ pub const DEFAULT_PERIOD_PS: u64 = 4000;
 
 /// An instance of a model.
 ///
-/// It may move between threads, and each may be on another thread. Dropping it runs its final blocks.
+/// An instance can move between threads, and instances can run on different threads. Dropping an
+/// instance runs its final blocks.
 ///
 /// ```no_run
 /// use verimodel::{Dpi, Error, Flow, Model};
@@ -54,19 +55,20 @@ pub const DEFAULT_PERIOD_PS: u64 = 4000;
 pub struct Instance<D: Dpi> {
     model: Model,
     raw: NonNull<RawInstance>,
-    /// From `Box::into_raw`; the shim has its address too, and uses it during calls that take `&mut self`.
+    /// From `Box::into_raw`. The shim also has this address, and uses it during calls that take
+    /// `&mut self`.
     host: NonNull<Host<D>>,
     variables: Vec<Variable>,
-    /// Where the ports are, then the variables.
+    /// Addresses of the ports, then of the variables.
     places: Vec<NonNull<u8>>,
     cycles: u64,
     has_finished: bool,
-    /// Where the model's state is, once that was asked for.
+    /// The model's state, located on first use.
     state: Option<Box<State>>,
 }
 
-// SAFETY: the model's state belongs to this instance alone; what the runtime keeps per thread is set anew by the shim in
-// each call, and what it keeps per process is locked. The host is `Send` because `D` is.
+// SAFETY: only this instance uses the model's state. The shim sets the runtime's thread-local data
+// in each call, and the runtime locks its global data. The host is `Send` because `D` is.
 unsafe impl<D: Dpi> Send for Instance<D> {}
 
 struct Variable {
@@ -86,15 +88,16 @@ impl<D: Dpi> Instance<D> {
         seed: Option<u32>,
     ) -> Result<Self, Error> {
         let api = model.api();
-        // The runtime takes 31 bits, and zero for "no seed".
+        // The runtime uses 31 bits, and zero means no seed.
         let seed = seed.map_or(0, |seed| (seed & 0x3fff_ffff) as i32 + 1);
         let host = Box::into_raw(Box::new(Host::new(name, dpi)));
-        // SAFETY: the callbacks match the host's type, and are copied; the host outlives the instance.
+        // SAFETY: the callbacks match the host's type and are copied; the host outlives the
+        // instance.
         let raw = unsafe { (api.create)(&Host::<D>::CALLBACKS, host.cast(), seed) };
         // SAFETY: a pointer from `Box::into_raw` is never null.
         let host = unsafe { NonNull::new_unchecked(host) };
         let Some(raw) = NonNull::new(raw) else {
-            // SAFETY: `Box` made it, and no instance came into being that would use it.
+            // SAFETY: `Box` allocated the host, and no instance exists that would use it.
             let mut host = unsafe { Box::from_raw(host.as_ptr()) };
             host.flush();
             let failure = host.failure.take().unwrap_or_else(|| {
@@ -119,7 +122,7 @@ impl<D: Dpi> Instance<D> {
             state: None,
         };
         for index in 0..model.signals().len() {
-            // SAFETY: the instance is alive, and the index is that of a port.
+            // SAFETY: the instance is alive, and the index is the index of a port.
             let place = unsafe { (api.signal)(raw.as_ptr(), index) };
             let Some(place) = NonNull::new(place.cast()) else {
                 return Err(Error::Load {
@@ -134,32 +137,33 @@ impl<D: Dpi> Instance<D> {
             variables: &mut instance.variables,
             places: &mut instance.places,
         };
-        // SAFETY: the instance is alive; `collect` gets back the pointer that is given here, within this call.
+        // SAFETY: the instance is alive; `collect` receives the pointer given here, within this
+        // call.
         unsafe { (api.variables)(raw.as_ptr(), ptr::from_mut(&mut found).cast(), collect) };
         Ok(instance)
     }
 
-    /// The instance's name.
+    /// Name of the instance.
     pub fn name(&self) -> &str {
         &self.host().name
     }
 
-    /// The model that it is an instance of.
+    /// Model of the instance.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// The host's side of the DPI.
+    /// The host side of the DPI.
     pub fn dpi(&self) -> &D {
         &self.host().dpi
     }
 
-    /// The host's side of the DPI, to be changed between evaluations.
+    /// The host side of the DPI, for changes between evaluations.
     pub fn dpi_mut(&mut self) -> &mut D {
         &mut self.host_mut().dpi
     }
 
-    /// How the instance ended, if it did.
+    /// The failure that ended the instance, if any.
     pub fn failure(&self) -> Option<&Failure> {
         self.host().failure.as_deref()
     }
@@ -167,7 +171,7 @@ impl<D: Dpi> Instance<D> {
     /// The input `name`, like [`Model::input`].
     ///
     /// # Errors
-    /// If there is no such input; the error lists those that there are.
+    /// If there is no such input; the error lists all inputs.
     pub fn input(&self, name: &str) -> Result<Signal, Error> {
         self.model.input(name)
     }
@@ -175,17 +179,18 @@ impl<D: Dpi> Instance<D> {
     /// The output `name`, like [`Model::output`].
     ///
     /// # Errors
-    /// If there is no such output; the error lists those that there are.
+    /// If there is no such output; the error lists all outputs.
     pub fn output(&self, name: &str) -> Result<Signal, Error> {
         self.model.output(name)
     }
 
     /// The public variable at `path`, for instance `top.u_core.state_q`.
     ///
-    /// A variable is public if it is declared with `/*verilator public_flat_rd*/` or `/*verilator public_flat_rw*/`.
+    /// A variable is public if it is declared with `/*verilator public_flat_rd*/` or
+    /// `/*verilator public_flat_rw*/`.
     ///
     /// # Errors
-    /// If there is none; the error lists those that there are.
+    /// If there is no such variable; the error lists all variables.
     pub fn public(&self, path: &str) -> Result<Signal, Error> {
         let index = self.variable(path, "variable", |variable| !variable.is_array)?;
         let variable = &self.variables[index];
@@ -204,7 +209,7 @@ impl<D: Dpi> Instance<D> {
     /// The public unpacked array at `path`, for instance `top.u_core.u_mem.mem`.
     ///
     /// # Errors
-    /// If there is none; the error lists those that there are.
+    /// If there is no such array; the error lists all arrays.
     pub fn memory(&self, path: &str) -> Result<Memory, Error> {
         let index = self.variable(path, "memory", |variable| variable.is_array)?;
         let variable = &self.variables[index];
@@ -239,10 +244,10 @@ impl<D: Dpi> Instance<D> {
             })
     }
 
-    /// Drives a signal; the model sees it in its next evaluation.
+    /// Drives a signal. The value takes effect at the next evaluation.
     ///
     /// # Errors
-    /// If the signal is of another model, cannot be written, or has too few bits for the value.
+    /// If the signal belongs to another model, is not writable, or has too few bits for the value.
     pub fn set(&mut self, signal: &Signal, value: u64) -> Result<(), Error> {
         let place = self.writable_place(signal)?;
         if signal.width < 64 && value >> signal.width != 0 {
@@ -250,7 +255,8 @@ impl<D: Dpi> Instance<D> {
         }
         let bytes = value.to_le_bytes();
         let low = bytes.len().min(signal.bytes);
-        // SAFETY: `place` is the signal's storage, `signal.bytes` long, and nobody else uses it during `&mut self`.
+        // SAFETY: `place` is the signal's storage with `signal.bytes` bytes, and `&mut self` makes
+        // the access exclusive.
         unsafe {
             ptr::copy_nonoverlapping(bytes.as_ptr(), place, low);
             ptr::write_bytes(place.add(low), 0, signal.bytes - low);
@@ -261,14 +267,15 @@ impl<D: Dpi> Instance<D> {
     /// The value of a signal of up to 64 bits.
     ///
     /// # Errors
-    /// If the signal is of another model, or wider.
+    /// If the signal belongs to another model, or is wider.
     pub fn get(&self, signal: &Signal) -> Result<u64, Error> {
         let place = self.place(signal)?;
         let mut bytes = [0; 8];
         if signal.width > 64 {
             return Err(width_error(signal, "64".into()));
         }
-        // SAFETY: `place` is the signal's storage, `signal.bytes` long, which is at most 8 for up to 64 bits.
+        // SAFETY: `place` is the signal's storage with `signal.bytes` bytes, at most 8 for up to 64
+        // bits.
         unsafe { ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), signal.bytes.min(8)) };
         Ok(u64::from_le_bytes(bytes))
     }
@@ -276,7 +283,7 @@ impl<D: Dpi> Instance<D> {
     /// Drives a signal of any width, least significant word first.
     ///
     /// # Errors
-    /// If the signal is of another model, cannot be written, takes another number of words
+    /// If the signal belongs to another model, is not writable, has another number of words
     /// ([`Signal::words`]), or has too few bits for the value.
     pub fn set_words(&mut self, signal: &Signal, words: &[u32]) -> Result<(), Error> {
         let place = self.writable_place(signal)?;
@@ -287,8 +294,8 @@ impl<D: Dpi> Instance<D> {
         if words.len() != signal.words() || !is_clean {
             return Err(width_error(signal, format!("value {words:#x?}")));
         }
-        // SAFETY: `place` is the signal's storage, `signal.bytes` long, which is no more than its words; nobody else
-        // uses it during `&mut self`.
+        // SAFETY: `place` is the signal's storage with `signal.bytes` bytes, at most the length of
+        // `words`. `&mut self` makes the access exclusive.
         unsafe {
             ptr::copy_nonoverlapping(
                 words.as_ptr().cast(),
@@ -302,14 +309,15 @@ impl<D: Dpi> Instance<D> {
     /// Copies the value of a signal of any width, least significant word first.
     ///
     /// # Errors
-    /// If the signal is of another model, or takes another number of words ([`Signal::words`]).
+    /// If the signal belongs to another model, or has another number of words ([`Signal::words`]).
     pub fn get_words(&self, signal: &Signal, words: &mut [u32]) -> Result<(), Error> {
         let place = self.place(signal)?;
         if words.len() != signal.words() {
             return Err(width_error(signal, format!("{} words", words.len())));
         }
         words.fill(0);
-        // SAFETY: `place` is the signal's storage, `signal.bytes` long, which is no more than its words.
+        // SAFETY: `place` is the signal's storage with `signal.bytes` bytes, at most the length of
+        // `words`.
         unsafe {
             ptr::copy_nonoverlapping(
                 place,
@@ -320,10 +328,10 @@ impl<D: Dpi> Instance<D> {
         Ok(())
     }
 
-    /// Copies bytes out of a memory.
+    /// Copies bytes from a memory.
     ///
     /// # Errors
-    /// If the memory is of another model, or the bytes are not all in it.
+    /// If the memory belongs to another model, or if the range is not within the memory.
     pub fn memory_read(
         &self,
         memory: &Memory,
@@ -331,17 +339,18 @@ impl<D: Dpi> Instance<D> {
         bytes: &mut [u8],
     ) -> Result<(), Error> {
         let place = self.memory_place(memory, byte_offset, bytes.len())?;
-        // SAFETY: the bounds were checked.
+        // SAFETY: the bounds have been checked.
         unsafe { ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), bytes.len()) };
         Ok(())
     }
 
-    /// Copies bytes into a memory; bits above an element's width are dropped.
+    /// Copies bytes into a memory. Bits above an element's width are dropped.
     ///
-    /// Logic that reads the memory without a clock sees them in the next evaluation.
+    /// Combinational reads of the memory see the new data at the next evaluation.
     ///
     /// # Errors
-    /// If the memory is of another model or read-only, or the bytes do not all fit into it.
+    /// If the memory belongs to another model or is read-only, or if the range is not within the
+    /// memory.
     pub fn memory_write(
         &mut self,
         memory: &Memory,
@@ -356,10 +365,10 @@ impl<D: Dpi> Instance<D> {
                 direction,
             });
         }
-        // SAFETY: the bounds were checked, and nobody else uses the memory during `&mut self`.
+        // SAFETY: the bounds have been checked, and `&mut self` makes the access exclusive.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) };
 
-        // The model relies on unused bits being zero.
+        // The model requires that unused bits are zero.
         let used = memory.element_bits;
         if used < memory.element_bytes * 8 && !bytes.is_empty() {
             let first = byte_offset / memory.element_bytes;
@@ -371,7 +380,8 @@ impl<D: Dpi> Instance<D> {
                     } else {
                         0
                     };
-                    // SAFETY: `element` and `at` are in the memory, because `byte_offset` and its end are.
+                    // SAFETY: `element` and `at` are in the memory, because `byte_offset` and its
+                    // end are.
                     unsafe {
                         *self.places[memory.index]
                             .as_ptr()
@@ -383,10 +393,10 @@ impl<D: Dpi> Instance<D> {
         Ok(())
     }
 
-    /// Evaluates the model once with its signals as they are.
+    /// Evaluates the model once with the present values of its signals.
     ///
     /// # Errors
-    /// If the model fails, stops or finishes, or did so before.
+    /// If the model fails, stops or finishes now, or did so before.
     pub fn eval(&mut self) -> Result<(), Error> {
         self.check_alive()?;
         // SAFETY: the instance is alive and not being evaluated, because this has `&mut self`.
@@ -394,35 +404,38 @@ impl<D: Dpi> Instance<D> {
         self.outcome()
     }
 
-    /// One clock cycle: raises the clock and evaluates, lowers it and evaluates.
+    /// Runs one clock cycle: raises the clock and evaluates, lowers the clock and evaluates.
     ///
     /// # Errors
-    /// If `clock` is no 1-bit input of this model, or the model fails, stops or finishes, or did so before.
+    /// If `clock` is not a 1-bit input of this model, or if the model fails, stops or finishes now,
+    /// or did so before.
     pub fn tick(&mut self, clock: &Signal) -> Result<(), Error> {
         self.run(clock, 1).map(drop)
     }
 
-    /// Clock cycles until a DPI call asks to stop, but no more than `max_cycles`. Returns how many.
+    /// Runs clock cycles until a DPI call requests a stop, at most `max_cycles`. Returns the number
+    /// of cycles.
     ///
     /// # Errors
-    /// If `clock` is no 1-bit input of this model, or the model fails, stops or finishes, or did so before. The cycles
-    /// up to there are counted in [`cycles`](Self::cycles).
+    /// If `clock` is not a 1-bit input of this model, or if the model fails, stops or finishes now,
+    /// or did so before. [`cycles`](Self::cycles) also counts the cycles before the failure.
     pub fn run(&mut self, clock: &Signal, max_cycles: u64) -> Result<u64, Error> {
         let clock = self.clock(clock)?;
         self.check_alive()?;
-        // SAFETY: the instance is alive and not being evaluated, because this has `&mut self`; the clock is one byte.
+        // SAFETY: the instance is alive and not being evaluated, because this has `&mut self`; the
+        // clock is one byte.
         let done = unsafe { (self.model.api().run)(self.raw.as_ptr(), clock, max_cycles) };
         self.cycles += done;
         self.outcome()?;
         Ok(done)
     }
 
-    /// Clock cycles that were run so far.
+    /// Number of clock cycles so far.
     pub fn cycles(&self) -> u64 {
         self.cycles
     }
 
-    /// Remembers the model's state, to be compared by [`is_steady`](Self::is_steady).
+    /// Saves the model's state for comparison by [`is_steady`](Self::is_steady).
     ///
     /// # Errors
     /// If the model was built without [counters](crate::Build::counter).
@@ -432,12 +445,14 @@ impl<D: Dpi> Instance<D> {
         Ok(())
     }
 
-    /// Whether the model's state is the one that was saved: all registers and wires, but for
-    /// [counters](crate::Build::counter), which have counted the cycles since or stand, and [RAMs](crate::Build::ram). A
-    /// wire or an output that follows a counter keeps the model from being steady.
+    /// Returns whether the model's state equals the saved state. The comparison covers all
+    /// registers and wires except [RAMs](crate::Build::ram) and [counters](crate::Build::counter).
+    /// A counter must either have counted every cycle since, or be unchanged. A wire or an output
+    /// that depends on a counter keeps the model from being steady.
     ///
-    /// A state that is the same in three cycles on end stays the same for as long as the inputs do, if counters decide
-    /// nothing: a write to a RAM that goes on stores the same word at the same address.
+    /// A state that is equal in three consecutive cycles remains constant until an input changes,
+    /// provided that no logic depends on the counters: a repeated write to a RAM stores the same
+    /// word at the same address.
     ///
     /// # Errors
     /// If the model was built without counters.
@@ -446,8 +461,9 @@ impl<D: Dpi> Instance<D> {
         Ok(self.state()?.is_saved(cycles))
     }
 
-    /// A cheap hint whether [`is_steady`](Self::is_steady) is worth asking: whether the part of the state that differed when it
-    /// was asked last is the same as at the last glance.
+    /// Cheap hint whether to call [`is_steady`](Self::is_steady): returns whether the part of the
+    /// state that differed in the last comparison is unchanged since the last call of this
+    /// function.
     ///
     /// # Errors
     /// If the model was built without counters.
@@ -455,8 +471,8 @@ impl<D: Dpi> Instance<D> {
         Ok(self.state()?.glance())
     }
 
-    /// Lets cycles pass without evaluating the model: counters advance, and nothing else does. Right for a model that is
-    /// [steady](Self::is_steady), until an input changes.
+    /// Skips cycles without evaluation: only counters advance. The result is correct for a model
+    /// that is [steady](Self::is_steady), until an input changes.
     ///
     /// # Errors
     /// If the model was built without counters.
@@ -469,7 +485,7 @@ impl<D: Dpi> Instance<D> {
         Ok(())
     }
 
-    /// Values that counters will have after as many cycles in which the model is steady, in a fixed order.
+    /// Values of the counters after `cycles` cycles in which the model is steady, in a fixed order.
     ///
     /// # Errors
     /// If the model was built without counters.
@@ -481,7 +497,8 @@ impl<D: Dpi> Instance<D> {
     fn state(&mut self) -> Result<&mut State, Error> {
         if self.state.is_none() {
             let mut parts: Vec<Part> = Vec::new();
-            // SAFETY: the instance is alive; `collect_part` gets back the pointer that is given here, within this call.
+            // SAFETY: the instance is alive; `collect_part` receives the pointer given here, within
+            // this call.
             unsafe {
                 (self.model.api().state)(
                     self.raw.as_ptr(),
@@ -493,7 +510,7 @@ impl<D: Dpi> Instance<D> {
             self.check_built(state.bytes() != 0, "counters")?;
             self.state = Some(Box::new(state));
         }
-        // It was made above.
+        // The state was set above.
         Ok(self.state.get_or_insert_default())
     }
 
@@ -503,10 +520,10 @@ impl<D: Dpi> Instance<D> {
         unsafe { (self.model.api().time)(self.raw.as_ptr()) }
     }
 
-    /// Sets the clock period; [`DEFAULT_PERIOD_PS`] before that.
+    /// Sets the clock period. The default is [`DEFAULT_PERIOD_PS`].
     ///
     /// # Errors
-    /// If it is zero or odd.
+    /// If the period is zero or odd.
     pub fn set_period_ps(&mut self, picoseconds: u64) -> Result<(), Error> {
         if picoseconds == 0 || !picoseconds.is_multiple_of(2) {
             return Err(Error::Period { picoseconds });
@@ -516,7 +533,7 @@ impl<D: Dpi> Instance<D> {
         Ok(())
     }
 
-    /// Starts to write a trace in the FST format; a trace that is being written is closed.
+    /// Starts a trace in the FST format. Closes a trace that is already being written.
     ///
     /// # Errors
     /// If the model was built without trace, or the file cannot be written.
@@ -539,7 +556,7 @@ impl<D: Dpi> Instance<D> {
         self.wind_up(|raw| unsafe { (api.trace_stop)(raw) })
     }
 
-    /// Writes what was covered so far, in Verilator's format.
+    /// Writes the coverage so far in Verilator's format.
     ///
     /// # Errors
     /// If the model was built without coverage, or the file cannot be written.
@@ -551,10 +568,11 @@ impl<D: Dpi> Instance<D> {
         self.wind_up(|raw| unsafe { (api.coverage_write)(raw, path.as_ptr()) })
     }
 
-    /// What was covered so far.
+    /// The coverage so far.
     ///
     /// # Errors
-    /// If the model was built without coverage, or the counts cannot be written to a temporary file and read back.
+    /// If the model was built without coverage, or the counts cannot be written to a temporary file
+    /// and read back.
     pub fn coverage(&mut self) -> Result<Coverage, Error> {
         let file = tempfile::NamedTempFile::new()
             .map_err(Error::io("create a file in", std::env::temp_dir()))?;
@@ -562,25 +580,27 @@ impl<D: Dpi> Instance<D> {
         Coverage::read(file.path())
     }
 
-    /// Starts a new recording of what DPI calls put out, or stops recording.
+    /// Starts a new recording of the outputs of DPI calls, or stops recording.
     pub fn record_dpi(&mut self, on: bool) {
         let model = self.model.id();
         self.host_mut().recording = on.then(|| Recording::new(model));
     }
 
-    /// Stops recording and gives out what was recorded; `None` if nothing was being recorded.
+    /// Stops recording and returns the recording; `None` if there is none.
     pub fn take_recording(&mut self) -> Option<Recording> {
         self.host_mut().recording.take()
     }
 
-    /// Runs clock cycles in a bare C++ loop whose DPI calls are served from a recording: what the model costs by itself.
+    /// Runs clock cycles in a bare C++ loop that serves DPI calls from a recording. Measures the
+    /// cost of the model alone.
     ///
-    /// It repeats the recorded run if the instance is in the state in which the recording was started, and the same
-    /// signals are driven. No trace is written during it.
+    /// The run equals the recorded run if the instance is in the state in which the recording
+    /// started, and the same signals are driven. No trace is written.
     ///
     /// # Errors
-    /// If `clock` is no 1-bit input of this model, the recording is of another model, the calls are seen to differ from
-    /// those recorded, or the model fails, stops or finishes, or did so before.
+    /// If `clock` is not a 1-bit input of this model, the recording belongs to another model, the
+    /// calls differ from the recorded calls, or the model fails, stops or finishes now, or did so
+    /// before.
     pub fn run_bare(
         &mut self,
         clock: &Signal,
@@ -593,7 +613,7 @@ impl<D: Dpi> Instance<D> {
         }
         self.check_alive()?;
         let mut result = RawBare::default();
-        // SAFETY: as in `run`; the recording's arrays are whole and live through the call.
+        // SAFETY: as in `run`; the recording's arrays are complete and live through the call.
         unsafe {
             (self.model.api().run_bare)(
                 self.raw.as_ptr(),
@@ -617,7 +637,8 @@ impl<D: Dpi> Instance<D> {
         })
     }
 
-    /// Runs the model's final blocks; after that it is evaluated no more. A second call does nothing.
+    /// Runs the model's final blocks. The model cannot be evaluated afterwards. A second call does
+    /// nothing.
     ///
     /// # Errors
     /// If a final block fails.
@@ -649,7 +670,8 @@ impl<D: Dpi> Instance<D> {
     }
 
     fn host(&self) -> &Host<D> {
-        // SAFETY: the host lives as long as `self`; only evaluations change it, and they take `&mut self`.
+        // SAFETY: the host lives as long as `self`. Only evaluations change the host, and
+        // evaluations take `&mut self`.
         unsafe { self.host.as_ref() }
     }
 
@@ -667,7 +689,7 @@ impl<D: Dpi> Instance<D> {
         }
     }
 
-    /// What an evaluation left behind.
+    /// Result of an evaluation.
     fn outcome(&mut self) -> Result<(), Error> {
         let host = self.host_mut();
         host.flush();
@@ -677,7 +699,7 @@ impl<D: Dpi> Instance<D> {
         }
     }
 
-    /// Calls what an ended instance may still be asked for: only a failure that is new counts.
+    /// Makes a call that is allowed on an ended instance. Returns an error only for a new failure.
     fn wind_up(&mut self, call: impl FnOnce(*mut RawInstance)) -> Result<(), Error> {
         let had_ended = self.host().failure.is_some();
         call(self.raw.as_ptr());
@@ -757,7 +779,8 @@ impl<D: Dpi> Drop for Instance<D> {
         if !self.has_finished {
             self.run_final_blocks();
         }
-        // SAFETY: nothing uses the instance after this, and the host, which `Box` made, outlives it.
+        // SAFETY: nothing uses the instance after this, and the host, which `Box` made, outlives
+        // it.
         unsafe {
             (self.model.api().destroy)(self.raw.as_ptr());
             drop(Box::from_raw(self.host.as_ptr()));
@@ -797,7 +820,7 @@ fn blank_failure(instance: &str, kind: FailureKind, message: &str, cycle: u64) -
     }
 }
 
-/// Makes sure that a file can be written before C++ is asked to.
+/// Checks that a file is writable before C++ opens it.
 fn output_file(path: &Path) -> Result<CString, Error> {
     let text = CString::new(path.as_os_str().as_encoded_bytes())
         .map_err(|_| Error::io("write", path)(io::Error::from(io::ErrorKind::InvalidInput)))?;
@@ -805,14 +828,15 @@ fn output_file(path: &Path) -> Result<CString, Error> {
     Ok(text)
 }
 
-/// Where [`collect`] puts what it is told of.
+/// Result and model name for [`collect`].
 struct Found<'a> {
     variables: &'a mut Vec<Variable>,
     places: &'a mut Vec<NonNull<u8>>,
 }
 
 unsafe extern "C" fn collect(sink: *mut c_void, variable: *const RawVariable) {
-    // SAFETY: `sink` is what `Instance::new` gave, and `variable` lives through the call.
+    // SAFETY: `sink` is the pointer given by `Instance::new`, and `variable` lives through the
+    // call.
     let (found, raw) = unsafe { (&mut *sink.cast::<Found<'_>>(), &*variable) };
     let Some(place) = NonNull::new(raw.data.cast::<u8>()) else {
         return;
@@ -836,7 +860,7 @@ unsafe extern "C" fn collect(sink: *mut c_void, variable: *const RawVariable) {
 }
 
 unsafe extern "C" fn collect_part(sink: *mut c_void, part: *const RawPart) {
-    // SAFETY: `sink` is what `Instance::state` gave, and `part` lives through the call.
+    // SAFETY: `sink` is the pointer given by `Instance::state`, and `part` lives through the call.
     let (parts, raw) = unsafe { (&mut *sink.cast::<Vec<Part>>(), &*part) };
     if let Some(place) = NonNull::new(raw.data.cast::<u8>()) {
         parts.push(Part {

@@ -1,4 +1,5 @@
-//! Finds out of generated C++ where a model keeps its state, for [`Instance::is_steady`](crate::Instance::is_steady).
+//! Finds a model's state in the generated C++, for
+//! [`Instance::is_steady`](crate::Instance::is_steady).
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,7 +12,7 @@ use crate::Error;
 pub(crate) struct Place {
     pub(crate) kind: Kind,
     pub(crate) member: String,
-    /// Bits of a counter.
+    /// Width of a counter in bits.
     pub(crate) width: u32,
 }
 
@@ -26,8 +27,8 @@ pub(crate) enum Kind {
     Counter = 2,
 }
 
-/// The parts of the state of the model in `folder`. Arrays whose name is in `rams` are left out, and variables whose name is in
-/// `counters` are counters; their shadows (`__Vdly__`) are left out too.
+/// Parts of the state of the model in `folder`. Arrays named in `rams` are excluded. Variables
+/// named in `counters` are counters. Shadow copies of both (`__Vdly__`) are excluded.
 pub(crate) fn places(
     model: &str,
     folder: &Path,
@@ -94,7 +95,7 @@ pub(crate) fn places(
     Ok(places)
 }
 
-/// The lines of the table header for these places.
+/// Lines of the table header for these parts.
 pub(crate) fn table(places: &[Place]) -> String {
     let mut text = String::from("#define ALCOR_STATE(X)");
     for place in places {
@@ -108,14 +109,14 @@ pub(crate) fn table(places: &[Place]) -> String {
     text
 }
 
-/// Whether the last part of a hierarchical name, in Verilator's encoding, is `leaf`.
+/// Returns whether `leaf` is the last part of a hierarchical name in Verilator's encoding.
 fn is_leaf(name: &str, leaf: &str) -> bool {
     name.strip_suffix(leaf).is_some_and(|rest| {
         rest.is_empty() || rest.ends_with("__DOT__") || rest.ends_with("__PVT__")
     })
 }
 
-/// Classes and names of the module instances in the text of `Vmodel__Syms.h`.
+/// Classes and names of the module instances in `Vmodel__Syms.h`.
 fn modules(header: &str) -> Vec<(String, String)> {
     header
         .lines()
@@ -145,7 +146,7 @@ fn member(line: &str) -> Option<Member<'_>> {
     (is_array || is_scalar).then_some(Member { name, is_array })
 }
 
-/// A public variable, as the symbol table's constructor registers it.
+/// A public variable, as registered by the constructor of the symbol table.
 #[derive(Debug, PartialEq, Eq)]
 struct Public {
     name: String,
@@ -157,7 +158,7 @@ fn public_variable(line: &str) -> Option<Public> {
     let (_, call) = line.split_once("varInsert(\"")?;
     let (name, rest) = call.split_once('"')?;
     let (place, rest) = rest.split_once("&(")?.1.split_once(')')?;
-    // The bounds of the packed range come last.
+    // The bounds of the packed range are last.
     let arguments = rest.trim_end().strip_suffix(");")?;
     let mut bounds = arguments
         .rsplit(',')

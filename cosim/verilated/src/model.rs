@@ -14,9 +14,9 @@ use crate::abi::{Api, ENTRY, SHIM_VERSION};
 use crate::signal::ModelId;
 use crate::{Direction, Dpi, Error, Instance, Signal};
 
-/// A model that is loaded and can be instantiated as often as wanted; clones are cheap.
+/// A loaded model. It can be instantiated any number of times; clones are cheap.
 ///
-/// The library stays loaded for as long as the process lives.
+/// The library stays loaded as long as the process lives.
 #[derive(Clone)]
 pub struct Model {
     inner: Arc<Inner>,
@@ -31,17 +31,17 @@ struct Inner {
     api: &'static Api,
 }
 
-/// The models that this process has loaded, by their libraries. A library's path has the key of its model.
+/// Models that this process has loaded, by path of the library. The path contains the model's key.
 static LOADED: LazyLock<Mutex<HashMap<PathBuf, Model>>> = LazyLock::new(Mutex::default);
 
 impl Model {
-    /// The model of a library that this process has loaded before.
+    /// The model of a library that this process has already loaded.
     pub(crate) fn loaded(path: &Path) -> Option<Self> {
         let loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         loaded.get(path).cloned()
     }
 
-    /// The model of a library, which is loaded once in a process.
+    /// Loads the model of a library, once per process.
     pub(crate) fn load(name: &str, key: &str, path: &Path, dpi: &[String]) -> Result<Self, Error> {
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(model) = loaded.get(path) {
@@ -58,7 +58,7 @@ impl Model {
             path: path.into(),
             reason,
         };
-        // SAFETY: the library is one that this crate built; its initialisers are those of the C++ and Verilator
+        // SAFETY: this crate built the library. Its initialisers are those of the C++ and Verilator
         // runtimes, which have no preconditions.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
             .map_err(|error| refused(error.to_string()))?;
@@ -69,16 +69,17 @@ impl Model {
                 .map_err(|error| refused(error.to_string()))?;
             &*entry()
         };
-        // Thread-local variables of the runtime may outlive any handle: the library is never unloaded.
+        // Thread-local variables of the runtime may outlive every handle, so the library is never
+        // unloaded.
         mem::forget(library);
         if api.version != SHIM_VERSION {
             return Err(refused(format!(
-                "its interface is version {}, expected {SHIM_VERSION}",
+                "the interface of the library has version {}, expected {SHIM_VERSION}",
                 api.version
             )));
         }
         let id: ModelId = std::ptr::from_ref(api).addr();
-        // SAFETY: the table has that many rows, and stays loaded.
+        // SAFETY: the table has this number of rows and stays loaded.
         let rows = unsafe { slice::from_raw_parts(api.signals, api.signal_count as usize) };
         let signals = rows
             .iter()
@@ -117,33 +118,33 @@ impl Model {
         &self.inner.name
     }
 
-    /// The key: a hash over the sources, parameters, flags and tools that the model was built from. Two models with one
-    /// key do the same.
+    /// Key of the model: a hash of the sources, parameters, flags and tools of the build. Models
+    /// with equal keys behave equally.
     pub fn key(&self) -> &str {
         &self.inner.key
     }
 
-    /// The library's file.
+    /// Path of the library.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
-    /// Whether instances can write traces.
+    /// Returns whether instances can write traces.
     pub fn has_trace(&self) -> bool {
         self.api().has_trace != 0
     }
 
-    /// Whether instances count coverage.
+    /// Returns whether instances count coverage.
     pub fn has_coverage(&self) -> bool {
         self.api().has_coverage != 0
     }
 
-    /// The DPI functions in the order of their indices.
+    /// Names of the DPI functions, in order of index.
     pub fn dpi_functions(&self) -> &[String] {
         &self.inner.dpi
     }
 
-    /// The ports of the top module, without `dpi_handle_i` and those that are unpacked arrays.
+    /// Ports of the top module, without `dpi_handle_i` and without unpacked arrays.
     pub fn signals(&self) -> &[Signal] {
         &self.inner.signals
     }
@@ -151,7 +152,7 @@ impl Model {
     /// The input `name`.
     ///
     /// # Errors
-    /// If there is no such input; the error lists those that there are.
+    /// If there is no such input; the error lists all inputs.
     pub fn input(&self, name: &str) -> Result<Signal, Error> {
         self.find(name, "input", |direction| direction == Direction::Input)
     }
@@ -159,15 +160,15 @@ impl Model {
     /// The output `name`.
     ///
     /// # Errors
-    /// If there is no such output; the error lists those that there are.
+    /// If there is no such output; the error lists all outputs.
     pub fn output(&self, name: &str) -> Result<Signal, Error> {
         self.find(name, "output", |direction| direction == Direction::Output)
     }
 
-    /// The port `name`, whichever way it goes.
+    /// The port `name`, of any direction.
     ///
     /// # Errors
-    /// If there is no such port; the error lists those that there are.
+    /// If there is no such port; the error lists all ports.
     pub fn port(&self, name: &str) -> Result<Signal, Error> {
         self.find(name, "port", |_| true)
     }
@@ -194,10 +195,10 @@ impl Model {
             })
     }
 
-    /// Makes an instance; `name` is for messages. Registers without a reset start at zero.
+    /// Creates an instance. `name` is used in messages. Registers without a reset start at zero.
     ///
     /// # Errors
-    /// If the model fails while it is being constructed.
+    /// If the model's construction fails.
     pub fn instantiate<D: Dpi>(
         &self,
         name: impl Into<String>,
@@ -206,11 +207,11 @@ impl Model {
         Instance::new(self, name.into(), dpi, None)
     }
 
-    /// Makes an instance in which everything inside that has no initial value starts at random; the same seed gives
-    /// the same values. Inputs start at zero.
+    /// Creates an instance with random initial values: each register and variable without an
+    /// initial value gets a random one. Equal seeds give equal values. Inputs start at zero.
     ///
     /// # Errors
-    /// If the model fails while it is being constructed.
+    /// If the model's construction fails.
     pub fn instantiate_random<D: Dpi>(
         &self,
         name: impl Into<String>,
@@ -238,7 +239,7 @@ impl fmt::Debug for Model {
     }
 }
 
-/// Names for an error message, cut off when there are too many.
+/// Names for an error message. A long list is shortened.
 pub(crate) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     const SHOWN: usize = 40;
     let mut names = names.peekable();

@@ -1,11 +1,11 @@
-//! What DPI calls gave back, to be played to a model without Rust.
+//! Recorded results of DPI calls, for replay without Rust.
 
 use std::time::Duration;
 
 use crate::abi::RawRecording;
 use crate::signal::ModelId;
 
-/// The outputs of DPI calls, in the order of the calls; calls whose outputs were all zero take no room.
+/// Outputs of DPI calls, in order of the calls. Calls with all-zero outputs need no space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recording {
     pub(crate) model: ModelId,
@@ -19,11 +19,11 @@ pub struct Recording {
 /// A recorded call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordedCall<'a> {
-    /// How many calls came before it.
+    /// Number of earlier calls.
     pub call: u64,
-    /// The function's index.
+    /// Index of the function.
     pub function: usize,
-    /// The words it put out.
+    /// Output words of the call.
     pub output: &'a [u32],
 }
 
@@ -49,12 +49,12 @@ impl Recording {
         self.seen += 1;
     }
 
-    /// How many calls there were, those with outputs of zero included.
+    /// Number of calls, including calls with all-zero outputs.
     pub fn calls(&self) -> u64 {
         self.seen
     }
 
-    /// The calls whose outputs were not zero.
+    /// Calls with outputs other than zero.
     pub fn iter(&self) -> impl Iterator<Item = RecordedCall<'_>> {
         self.calls
             .iter()
@@ -70,7 +70,7 @@ impl Recording {
             })
     }
 
-    /// The recording as the shim reads it; good for as long as `self` is neither changed nor dropped.
+    /// The recording in the format of the shim, valid until `self` is changed or dropped.
     pub(crate) fn raw(&self) -> RawRecording {
         RawRecording {
             calls: self.calls.as_ptr(),
@@ -82,14 +82,14 @@ impl Recording {
     }
 }
 
-/// What a bare run did, see [`Instance::run_bare`](crate::Instance::run_bare).
+/// Result of a bare run, see [`Instance::run_bare`](crate::Instance::run_bare).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BareRun {
-    /// Clock cycles that it ran.
+    /// Number of clock cycles.
     pub cycles: u64,
-    /// DPI calls that the model made.
+    /// Number of DPI calls of the model.
     pub calls: u64,
-    /// How long the loop took.
+    /// Duration of the loop.
     pub elapsed: Duration,
 }
 

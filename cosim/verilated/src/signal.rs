@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Which way a signal goes.
+/// Direction of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// An input of the top module.
@@ -13,7 +13,7 @@ pub enum Direction {
     Inout,
     /// A public variable inside the model.
     Internal {
-        /// Whether it may be written.
+        /// Whether the variable is writable.
         writable: bool,
     },
 }
@@ -39,14 +39,15 @@ impl fmt::Display for Direction {
     }
 }
 
-/// Tells models apart: the address of the model's table, which stays loaded for as long as the process lives.
+/// Identity of a model: the address of the model's table, which stays loaded as long as the process
+/// lives.
 pub(crate) type ModelId = usize;
 
-/// A handle of a port or a public variable, good for every instance of its model.
+/// A handle of a port or a public variable, valid for every instance of its model.
 #[derive(Debug, Clone)]
 pub struct Signal {
     pub(crate) model: ModelId,
-    /// Ports count first, then public variables.
+    /// Index of the signal: ports first, then public variables.
     pub(crate) index: usize,
     pub(crate) name: String,
     pub(crate) direction: Direction,
@@ -55,31 +56,31 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// Its name, or the path of a public variable.
+    /// Name of the port, or path of the public variable.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Which way it goes.
+    /// Direction of the signal.
     pub fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// Its width in bits.
+    /// Width in bits.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Its width in 32-bit words, rounded up.
+    /// Width in 32-bit words, rounded up.
     pub fn words(&self) -> usize {
         self.width.div_ceil(32)
     }
 }
 
-/// A handle of a public unpacked array of vectors, good for every instance of its model.
+/// A handle of a public unpacked array of vectors, valid for every instance of its model.
 ///
-/// Seen as bytes, its elements lie one after the other from the lowest index on, each little-endian in 1, 2, 4, 8, or a
-/// multiple of 4 bytes, whichever is the first to hold it.
+/// Viewed as bytes, the elements are contiguous from the lowest index on. Each element is
+/// little-endian and takes the smallest sufficient size of 1, 2, 4, 8, or a multiple of 4 bytes.
 #[derive(Debug, Clone)]
 pub struct Memory {
     pub(crate) model: ModelId,
@@ -92,32 +93,32 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Its path.
+    /// Path of the array.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// How many elements it has.
+    /// Number of elements.
     pub fn elements(&self) -> usize {
         self.elements
     }
 
-    /// How many bits an element has.
+    /// Width of an element in bits.
     pub fn element_bits(&self) -> usize {
         self.element_bits
     }
 
-    /// How many bytes an element takes.
+    /// Size of an element in bytes.
     pub fn element_bytes(&self) -> usize {
         self.element_bytes
     }
 
-    /// How many bytes all elements take.
+    /// Size of all elements in bytes.
     pub fn len(&self) -> usize {
         self.elements * self.element_bytes
     }
 
-    /// Whether there are no elements, which never is.
+    /// Returns whether there are no elements. Always false.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

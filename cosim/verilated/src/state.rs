@@ -1,50 +1,51 @@
-//! Whether a model's state changes.
+//! Detection of changes in a model's state.
 
 use std::ptr::{self, NonNull};
 
 use crate::layout::Kind;
 
-/// Bytes that are compared at once.
+/// Bytes compared at once.
 const CHUNK: usize = 512;
 
-/// Where a model's state is, and a copy of it.
+/// Location and copy of a model's state.
 #[derive(Default)]
 pub(crate) struct State {
-    /// What is compared.
+    /// Memory ranges that are compared.
     ranges: Vec<(NonNull<u8>, usize)>,
     counters: Vec<Counter>,
     copy: Vec<u8>,
-    /// What differed when the state was compared last, and a copy of it.
+    /// Range that differed in the last comparison, and a copy of that range.
     hot: Option<(NonNull<u8>, usize)>,
     glance: Vec<u8>,
     /// Cycle of the copy.
     cycle: u64,
 }
 
-/// A register that advances by one in each cycle, or stands.
+/// A register that either advances by one in each cycle or keeps its value.
 struct Counter {
     place: NonNull<u8>,
     bytes: usize,
     mask: u64,
-    /// Its value when the state was copied.
+    /// Value at the time of the copy.
     copied: u64,
 }
 
 impl Counter {
     fn value(&self) -> u64 {
         let mut bytes = [0; 8];
-        // SAFETY: `place` is a variable of the model, `bytes` long, which is 8 at most.
+        // SAFETY: `place` is a variable of the model with `bytes` bytes, at most 8.
         unsafe { ptr::copy_nonoverlapping(self.place.as_ptr(), bytes.as_mut_ptr(), self.bytes) };
         u64::from_le_bytes(bytes)
     }
 
     fn set(&self, value: u64) {
         let bytes = (value & self.mask).to_le_bytes();
-        // SAFETY: as in `value`; callers have the instance for themselves.
+        // SAFETY: as in `value`; callers have exclusive access to the instance.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.place.as_ptr(), self.bytes) };
     }
 
-    /// The value after `cycles` more, given the value now; `None` if it did not count the cycles since the copy.
+    /// The value after `cycles` more cycles, from the present value. `None` if the register did not
+    /// count the cycles since the copy.
     fn after(&self, since: u64, cycles: u64) -> Option<u64> {
         let now = self.value();
         if now == self.copied {
@@ -57,7 +58,7 @@ impl Counter {
     }
 }
 
-/// What the shim says of a part of the state.
+/// Description of a part of the state by the shim.
 pub(crate) struct Part {
     pub(crate) place: NonNull<u8>,
     pub(crate) bytes: usize,
@@ -66,7 +67,7 @@ pub(crate) struct Part {
 }
 
 impl State {
-    /// The state that consists of these parts.
+    /// The state with these parts.
     pub(crate) fn new(parts: &[Part]) -> Self {
         let is = |part: &&Part, kind: Kind| part.kind == kind as u32;
         let mut left_out: Vec<(usize, usize)> = parts
@@ -109,18 +110,18 @@ impl State {
         state
     }
 
-    /// Bytes that are compared.
+    /// Number of compared bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.copy.len()
     }
 
-    /// Looks at what differed when the state was compared last: whether it is as it was at the last glance. True without a
-    /// comparison before.
+    /// Checks the range that differed in the last comparison: returns whether the range is
+    /// unchanged since the last glance. True if there was no comparison.
     pub(crate) fn glance(&mut self) -> bool {
         let Some((place, bytes)) = self.hot else {
             return true;
         };
-        // SAFETY: the place is in the model, and callers have the instance for themselves.
+        // SAFETY: the range is in the model, and callers have exclusive access to the instance.
         let now = unsafe { std::slice::from_raw_parts(place.as_ptr(), bytes) };
         let is_same = *now == self.glance[..];
         if !is_same {
@@ -130,12 +131,12 @@ impl State {
         is_same
     }
 
-    /// Copies the state as it is in `cycle`.
+    /// Copies the state of cycle `cycle`.
     pub(crate) fn save(&mut self, cycle: u64) {
         let mut copy = self.copy.as_mut_ptr();
         for &(place, bytes) in &self.ranges {
-            // SAFETY: the ranges are in the model, the copy has room for all of them, and callers have the instance for
-            // themselves.
+            // SAFETY: the ranges are in the model, the copy has room for all of them, and callers
+            // have exclusive access to the instance.
             unsafe {
                 ptr::copy_nonoverlapping(place.as_ptr(), copy, bytes);
                 copy = copy.add(bytes);
@@ -147,7 +148,7 @@ impl State {
         self.cycle = cycle;
     }
 
-    /// Whether the state is that of the copy, but for counters.
+    /// Returns whether the state equals the copy, except for counters.
     pub(crate) fn is_saved(&mut self, cycle: u64) -> bool {
         let since = cycle - self.cycle;
         if self
@@ -179,7 +180,7 @@ impl State {
         true
     }
 
-    /// Lets `cycles` more pass for the counters.
+    /// Advances the counters by `cycles`.
     pub(crate) fn advance(&mut self, cycle: u64, cycles: u64) {
         for counter in &self.counters {
             if let Some(value) = counter.after(cycle - self.cycle, cycles) {
@@ -188,7 +189,7 @@ impl State {
         }
     }
 
-    /// Values that the counters would have after `cycles` more.
+    /// Values of the counters after `cycles` more cycles.
     pub(crate) fn counters_after(&self, cycle: u64, cycles: u64) -> Vec<Option<u64>> {
         let counters = self.counters.iter();
         counters

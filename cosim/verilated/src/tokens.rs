@@ -1,7 +1,8 @@
-//! How many compilers run at the same time, on the whole machine.
+//! Limit on the number of compilers that run concurrently on the machine.
 //!
-//! Where a GNU make or Cargo hands down a jobserver, its tokens are used. Elsewhere a token is a lock on one of as many
-//! files as the machine has cores. The kernel gives a lock back when its process ends, however the process ends.
+//! Tokens come from the jobserver of GNU make or Cargo, if there is one. Otherwise a token is a
+//! lock on one of a set of files, one file for each core. The kernel releases the lock when the
+//! process ends, in any way.
 
 use std::env;
 use std::fs::{self, File};
@@ -13,12 +14,12 @@ use std::time::Duration;
 
 use jobserver::{Acquired, Client, HelperThread};
 
-/// How often a free file is looked for. A compiler runs for seconds.
+/// Interval between attempts to lock a file. A compiler runs for seconds.
 const RETRY: Duration = Duration::from_millis(10);
 
 /// The right to run one compiler, until the token is dropped.
 pub(crate) enum Token {
-    /// The one that a client of a jobserver has from its start.
+    /// The token that each client of a jobserver has from its start.
     Own(Arc<Pool>),
     Server {
         _acquired: Acquired,
@@ -26,7 +27,7 @@ pub(crate) enum Token {
     Locked {
         _file: File,
     },
-    /// There is no place for token files: nothing is limited.
+    /// There is no folder for token files, so the number of compilers is unlimited.
     Unlimited,
 }
 
@@ -39,7 +40,7 @@ impl Drop for Token {
     }
 }
 
-/// Tokens of a jobserver on their way to threads of this process.
+/// Tokens of a jobserver, on their way to threads of this process.
 pub(crate) struct Pool {
     state: Mutex<State>,
     changed: Condvar,
@@ -48,7 +49,7 @@ pub(crate) struct Pool {
 struct State {
     own_is_free: bool,
     acquired: Vec<Acquired>,
-    /// Threads that wait for a token.
+    /// Number of threads that wait for a token.
     waiting: usize,
 }
 
@@ -77,7 +78,7 @@ impl Server {
         let arrivals = Arc::clone(&pool);
         let arrive = move |acquired: std::io::Result<Acquired>| {
             let mut state = arrivals.lock();
-            // A token that nobody waits for any more goes back.
+            // A token without a waiting thread goes back to the server.
             if state.waiting > state.acquired.len() {
                 state.acquired.extend(acquired);
                 arrivals.changed.notify_one();
@@ -87,8 +88,8 @@ impl Server {
         Some(Self { pool, helper })
     }
 
-    /// The own token, or one of the server, whichever is free first. Below `make -j1` the own token is the only one that
-    /// will ever be free.
+    /// Returns the own token or a token of the server, whichever is free first. Below `make -j1`,
+    /// only the own token ever becomes free.
     fn acquire(&self) -> Token {
         let mut state = self.pool.lock();
         if std::mem::take(&mut state.own_is_free) {
@@ -117,8 +118,8 @@ impl Server {
 }
 
 static SERVER: LazyLock<Option<Server>> = LazyLock::new(|| {
-    // SAFETY: file descriptors that MAKEFLAGS names were opened by make for this process. The crate checks that they are
-    // open pipes; this process closes no descriptor that it has not opened.
+    // SAFETY: make opened the file descriptors in MAKEFLAGS for this process. The crate checks that
+    // they are open pipes. This process closes no descriptor that it has not opened.
     unsafe { Client::from_env() }.and_then(Server::new)
 });
 
@@ -127,7 +128,7 @@ static FILES: LazyLock<Option<Vec<PathBuf>>> = LazyLock::new(|| {
     files(&folder()?, cores)
 });
 
-/// Waits until the machine has room for one more compiler.
+/// Waits until the machine may run one more compiler.
 pub(crate) fn acquire() -> Token {
     match &*SERVER {
         Some(server) => server.acquire(),
@@ -135,7 +136,7 @@ pub(crate) fn acquire() -> Token {
     }
 }
 
-/// A folder of this user that all processes know, whatever TMPDIR is for each.
+/// A folder of this user with the same path in all processes, independent of TMPDIR.
 fn folder() -> Option<PathBuf> {
     let runtime = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     if let Some(runtime) = runtime.filter(|folder| folder.is_dir()) {
@@ -145,7 +146,7 @@ fn folder() -> Option<PathBuf> {
     Some(PathBuf::from(format!("/tmp/alcor-compilers-{user}")))
 }
 
-/// The token files in a folder, if they can be opened.
+/// Opens the token files in a folder. `None` if that fails.
 fn files(folder: &Path, count: usize) -> Option<Vec<PathBuf>> {
     fs::create_dir_all(folder).ok()?;
     let files: Vec<PathBuf> = (0..count)
@@ -159,11 +160,11 @@ fn open(file: &Path) -> Option<File> {
     File::options().append(true).create(true).open(file).ok()
 }
 
-/// Locks a file that nobody has locked, once there is one.
+/// Locks a free file; waits until there is one.
 fn lock_one(files: &[PathBuf]) -> Token {
     loop {
         for file in files {
-            // Somebody may have cleared the folder for temporary files.
+            // Another program may have cleaned the folder of temporary files.
             let Some(file) = open(file) else {
                 return Token::Unlimited;
             };
@@ -224,7 +225,7 @@ mod tests {
                 }
             });
             assert!(most.load(Ordering::SeqCst) <= allowed);
-            // Nothing that was taken is kept.
+            // All taken tokens are released.
             drop(server);
             let back: Vec<_> = (0..tokens).map(|_| client.acquire().unwrap()).collect();
             assert_eq!(back.len(), tokens);
@@ -249,7 +250,7 @@ mod tests {
             let waiting = scope.spawn(|| lock_one(&files));
             thread::sleep(Duration::from_millis(30));
             assert!(!waiting.is_finished());
-            // The process that has the lock: flock itself, and its child by inheritance.
+            // The process with the lock: flock itself, and its child by inheritance.
             let children = format!("/proc/{0}/task/{0}/children", holder.id());
             let children = fs::read_to_string(children).unwrap();
             let pids = children.split_whitespace().map(str::to_owned);

@@ -1,4 +1,4 @@
-//! `$error` and its like end one instance, never the process.
+//! `$error` and similar failures end one instance, never the process.
 
 use crate::support::{Listener, build, model};
 use verimodel::{Error, Failure, FailureKind, Instance, Model};

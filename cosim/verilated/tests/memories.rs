@@ -66,7 +66,7 @@ fn what_is_written_is_seen_by_the_model() {
         .unwrap();
     assert_eq!(line, [0, 0xbbaa, 0, 0]);
 
-    // Of an element of 37 bits, the three above are not there.
+    // An element of 37 bits has no bits above bit 36.
     let odds = bank.memory("memories.u_bank.odds").unwrap();
     assert_eq!((odds.element_bits(), odds.element_bytes()), (37, 8));
     bank.memory_write(&odds, 2 * 8 + 1, &[0xff; 14]).unwrap();

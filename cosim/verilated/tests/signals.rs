@@ -1,4 +1,4 @@
-//! Ports of all widths, parameters, defines, and what is refused.
+//! Ports of all widths, parameters, defines, and rejected accesses.
 
 use crate::support::{build, model};
 use verimodel::{Direction, Error, Model};

@@ -1,4 +1,4 @@
-//! Models whose state stays the same, and the cycles that are skipped then.
+//! Models with a constant state, and cycles skipped in this state.
 
 use crate::support::{build, model};
 use verimodel::{Error, Instance, Model};
@@ -37,7 +37,7 @@ fn outputs(instance: &Instance<()>) -> [u64; 4] {
     })
 }
 
-/// Whether the state is the same in three cycles on end.
+/// Returns whether the state is equal in three consecutive cycles.
 fn stays(instance: &mut Instance<()>) -> bool {
     instance.save_state().unwrap();
     (0..2).all(|_| {
@@ -58,7 +58,7 @@ fn a_model_is_steady_while_only_its_counters_count() {
     }
     run(&mut instance, 20);
     assert!(stays(&mut instance));
-    // A counter that stands is no change either, but one that begins to count is.
+    // A stopped counter is no change. A counter that starts to count is a change.
     set(&mut instance, "hold_i", 1);
     run(&mut instance, 1);
     assert!(stays(&mut instance));

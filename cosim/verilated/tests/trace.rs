@@ -1,4 +1,4 @@
-//! Traces on and off while running, and coverage.
+//! Traces started and stopped during a run, and coverage.
 
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -8,7 +8,7 @@ use crate::support::{build, model};
 use fst_reader::{FstFilter, FstHierarchyEntry, FstReader, FstSignalValue};
 use verimodel::{DEFAULT_PERIOD_PS, Error};
 
-/// The times and values of a variable in a trace.
+/// Times and values of a variable in a trace.
 fn values(path: &Path, name: &str) -> Vec<(u64, u64)> {
     let mut reader = FstReader::open(BufReader::new(File::open(path).unwrap())).unwrap();
     let mut wanted = None;
@@ -62,7 +62,8 @@ fn a_trace_goes_on_and_off_and_on() {
         fs::metadata(&path).unwrap().len()
     });
     assert!(sizes[0] > 300 && sizes[1] > sizes[0], "{sizes:?}");
-    // Between the two, and before the first, five cycles each were not traced. The count changes at rising edges.
+    // Five cycles before the first trace and five between the traces are absent. The count changes
+    // at rising edges.
     let changes = values(&folder.path().join("20.fst"), "count_o");
     assert_eq!(changes.len(), 20);
     assert_eq!(changes[0], (5 * DEFAULT_PERIOD_PS, 6));

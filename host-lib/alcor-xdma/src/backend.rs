@@ -1,4 +1,4 @@
-//! Opening boards by URI.
+//! Opens boards by URI.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use xdma::Machine;
 
 use crate::{XdmaBoard, XdmaError};
 
-/// Opens `xdma:<pci address>`, or `xdma:auto` where there is one card.
+/// Opens `xdma:<pci address>`, or `xdma:auto` on a machine with one card.
 #[derive(Debug, Clone)]
 pub struct XdmaBackend {
     machine: Machine,
@@ -21,16 +21,16 @@ impl Default for XdmaBackend {
 }
 
 impl XdmaBackend {
-    /// The scheme of its URIs.
+    /// Scheme of the backend's URIs.
     pub const SCHEME: &'static str = "xdma";
 
-    /// For the cards of this machine.
+    /// A backend for the cards of this machine.
     #[must_use]
     pub fn new() -> Self {
         Self::on(Machine::local())
     }
 
-    /// For the cards of another: the stand-in's.
+    /// A backend for the cards of another machine, such as that of the stand-in.
     #[must_use]
     pub fn on(machine: Machine) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl XdmaBackend {
         }
     }
 
-    /// With lock files in another folder. All who share a board have to name the same.
+    /// Sets the folder of the lock files. All users of a board must use the same folder.
     #[must_use]
     pub fn locks(mut self, folder: impl AsRef<Path>) -> Self {
         self.locks = folder.as_ref().to_owned();

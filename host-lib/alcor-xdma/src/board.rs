@@ -14,7 +14,7 @@ use crate::XdmaError;
 use crate::locks::Locks;
 use crate::port::XdmaPort;
 
-/// How long a board may take to come back from a reset: its tables are cleared an entry a cycle.
+/// Time limit for a reset. The board clears its tables during a reset, one entry a cycle.
 const READY: Duration = Duration::from_secs(1);
 /// Bytes of a page.
 const PAGE: u64 = abi::PAGE_BYTES as u64;
@@ -24,14 +24,14 @@ const PAGE: u64 = abi::PAGE_BYTES as u64;
 pub struct XdmaBoard {
     name: String,
     card: Card,
-    /// The board's page.
+    /// The mapped page of the board.
     page: Bar,
     shape: Shape,
     locks: Locks,
     run: Mutex<Run>,
 }
 
-/// What the ID block says of it, so far as this backend needs it.
+/// Fields of the ID block that this backend uses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) ranks: u32,
@@ -39,7 +39,7 @@ pub(crate) struct Shape {
     pub(crate) clock_khz: u32,
 }
 
-/// The ranks that this process holds.
+/// The ranks that this process owns.
 #[derive(Debug, Default)]
 struct Run {
     attached: Vec<LocalRank>,
@@ -47,7 +47,7 @@ struct Run {
 }
 
 impl XdmaBoard {
-    /// Opens the board at `address`. What its ID block says is checked by the library, [`alcor::identify`].
+    /// Opens the board at `address`. The library checks the ID block ([`alcor::identify`]).
     ///
     /// # Errors
     /// [`XdmaError::Card`], [`XdmaError::ShortBar`].
@@ -63,7 +63,7 @@ impl XdmaBoard {
             node_bytes: 0,
             clock_khz: 1,
         };
-        // Anything else but ours is the library's to complain about, in its own words.
+        // For any other value, the library reports an error of its own.
         if read(&page, MAGIC)? == abi::MAGIC {
             page = watched(page)?;
             shape = Shape {
@@ -91,7 +91,7 @@ impl XdmaBoard {
         }))
     }
 
-    /// Its card.
+    /// The card of the board.
     #[must_use]
     pub fn card(&self) -> &Card {
         &self.card
@@ -101,14 +101,14 @@ impl XdmaBoard {
         self.shape
     }
 
-    /// A mapping of a rank's page, and one of the board's.
+    /// Mappings of a rank's page and of the board's page.
     pub(crate) fn pages(&self, rank: LocalRank) -> xdma::Result<(Bar, Bar)> {
         let own = BarOffset(u64::from(rank_page(rank.0)));
         let board = watched(self.card.user_pages(BarOffset(0), PAGE)?)?;
         Ok((self.card.user_pages(own, PAGE)?, board))
     }
 
-    /// What a failure means to the library.
+    /// Converts an error into an error of the library that names the board.
     pub(crate) fn error(&self, error: impl Into<XdmaError>) -> Error {
         match error.into() {
             XdmaError::Card(xdma::Error::DeadLink { .. }) => Error::DeadLink {
@@ -146,7 +146,7 @@ impl XdmaBoard {
         }
     }
 
-    /// The peer of this process that died first, if one did.
+    /// Returns an error if a peer in this process has died; the error names the first dead peer.
     pub(crate) fn check_peers(&self) -> Result<()> {
         match self.run().died {
             Some(rank) => Err(Error::PeerDied {
@@ -157,7 +157,7 @@ impl XdmaBoard {
         }
     }
 
-    /// A port ends.
+    /// Ends the use of a port.
     pub(crate) fn detach(&self, rank: LocalRank, has_left: bool) {
         let mut run = self.run();
         run.attached.retain(|&attached| attached != rank);
@@ -171,12 +171,12 @@ fn read(page: &Bar, register: u32) -> xdma::Result<u32> {
     page.read32(place(PageOffset(register)))
 }
 
-/// A page of the board's, whose ones are looked into.
+/// Makes reads of a board's page that return all ones check the link.
 fn watched(page: Bar) -> xdma::Result<Bar> {
     page.watch(place(PageOffset(MAGIC)), abi::MAGIC)
 }
 
-/// A register's place in its page.
+/// Offset in the BAR of a register at `register` in its page.
 pub(crate) fn place(register: PageOffset) -> BarOffset {
     BarOffset(u64::from(register.0))
 }
@@ -201,7 +201,7 @@ impl Board for XdmaBoard {
 
     fn reset(&self) -> Result<()> {
         let mut run = self.idle("reset")?;
-        // Nobody else may have a rank while all lose their state.
+        // A reset clears the state of all ranks, so no other process may own a rank.
         let held: Vec<CardLock> = (0..self.shape.ranks)
             .map(|rank| self.hold(LocalRank(rank)))
             .collect::<Result<_>>()?;
@@ -253,7 +253,7 @@ impl Board for XdmaBoard {
         Ok(Box::new(port))
     }
 
-    /// A board does not show its traffic.
+    /// `None`: a board does not report its traffic.
     fn traffic_digest(&self) -> Option<u32> {
         None
     }

@@ -1,62 +1,68 @@
-//! What only a board can fail with.
+//! Errors that only cards can cause.
 
 use std::path::PathBuf;
 
 use alcor::LocalRank;
 
-/// An error of this backend; the library's [`alcor::Error::Board`] carries it.
+/// An error of this backend. The library's [`alcor::Error::Board`] contains it.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum XdmaError {
-    /// The card or its driver.
+    /// An error of the card or its driver.
     #[error(transparent)]
     Card(#[from] xdma::Error),
-    /// The URI names no card.
+    /// The URI does not name a card.
     #[error(
-        "`xdma:{rest}` names no card: write xdma:auto, or xdma:0000:3b:00.0 with an address of lspci -D"
+        "`xdma:{rest}` names no card: write xdma:auto, or xdma:0000:3b:00.0, an address of lspci -D"
     )]
     BadUri {
-        /// What stands behind the scheme.
+        /// The part of the URI behind the scheme.
         rest: String,
     },
-    /// The design's BAR is too short for what its ID block says.
+    /// The design's BAR is shorter than the ID block requires.
     #[error(
-        "the user BAR has {bytes} bytes, and {ranks} ranks need {needed}: the bitstream was built with another address map"
+        "the user BAR has {bytes} bytes, and {ranks} ranks need {needed}: the bitstream was built with \
+         another address map; program a bitstream of this version"
     )]
     ShortBar {
-        /// Bytes that there are.
+        /// Length of the BAR in bytes.
         bytes: u64,
-        /// Ranks of the ID block.
+        /// Number of ranks in the ID block.
         ranks: u32,
-        /// Bytes that their pages take.
+        /// Bytes that the pages of these ranks need.
         needed: u64,
     },
-    /// A lock file can't be used.
-    #[error("can't lock {path}: {source}; the folder has to be writable for all who use the board", path = path.display())]
+    /// A lock file cannot be used.
+    #[error(
+        "can't lock {path}: {source}; give all users of the board write access to the folder",
+        path = path.display()
+    )]
     Lock {
-        /// The file.
+        /// Path of the lock file.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// Another process holds a rank.
+    /// Another process owns a rank.
     #[error(
-        "{rank} is held by process {holder}: end it, or wait for its end; the rank is free as soon as that process is gone"
+        "{rank} is held by process {holder}; end that process, or wait for its end: the rank is free \
+         afterwards"
     )]
     Held {
         /// The rank.
         rank: LocalRank,
-        /// The holder's number, as it wrote it.
+        /// Number of the process, as the process wrote it into the lock file.
         holder: String,
     },
-    /// The board does not come back.
+    /// The board is not ready after a reset.
     #[error(
-        "the board is not ready {milliseconds} ms after its reset; STATUS reads {status:#x}: program it anew"
+        "the board is not ready {milliseconds} ms after its reset; STATUS reads {status:#x}: program \
+         the board again"
     )]
     NotReady {
-        /// How long was waited.
+        /// The time limit in milliseconds.
         milliseconds: u128,
-        /// The STATUS register.
+        /// Value of the STATUS register.
         status: u32,
     },
 }
@@ -64,7 +70,7 @@ pub enum XdmaError {
 alcor_errors::debug_as_text!(XdmaError);
 
 impl XdmaError {
-    /// As the library wants it.
+    /// Converts into the library's error for the board named `board`.
     pub(crate) fn on(self, board: &str) -> alcor::Error {
         alcor::Error::Board {
             board: board.into(),

@@ -1,7 +1,8 @@
-//! The backend for boards: `xdma:<pci address>` and `xdma:auto`.
+//! The backend for cards: `xdma:<pci address>` and `xdma:auto`.
 //!
-//! A board's registers are in the user BAR of its card, a page for the board and one for each rank; node memory is what the DMA
-//! channels reach; each rank has a user interrupt. Over [`xdma`] this is all that [`alcor::Board`] and [`alcor::Port`] need.
+//! The user BAR of a card holds the board's registers: one page for the board and one for each
+//! rank. The DMA channels reach node memory. Each rank has a user interrupt. This crate implements
+//! [`alcor::Board`] and [`alcor::Port`] with these resources, through [`xdma`].
 //!
 //! ```no_run
 //! use alcor::{Backends, Job};
@@ -12,16 +13,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Who has which rank
-//! A rank of a board is held by a lock on a file of its own (below `/run/lock/alcor`, unless [`XdmaBackend::locks`] says otherwise), which the kernel lets
-//! go when its process ends, however that comes. What concerns all ranks, a reset of the board, takes all of these locks.
+//! # Ownership of ranks
+//! A process owns a rank by a lock on the rank's lock file. The lock files are below
+//! `/run/lock/alcor`, unless [`XdmaBackend::locks`] names another folder. The kernel releases a
+//! lock when its process ends in any way. An operation that affects all ranks, such as a reset of
+//! the board, takes all of these locks.
 //!
-//! Who has the lock next has the rank as its last holder left it. [`alcor::Rank::attach`] resets it, through registers of its own page, while the
-//! others of the board go on; it says so where only a reset of the board helps: after an abort, after a run over several boards,
-//! or where what the rank is owed never comes.
+//! The next owner finds the rank in the state that the last owner left. [`alcor::Rank::attach`]
+//! resets the rank through registers of the rank's own page, while the other ranks of the board
+//! continue. The call returns an error if only a reset of the board helps: after an abort, after a
+//! run over several boards, or when an outstanding response of the rank never arrives.
 //!
-//! Nothing here has run on a board. Ranks that are processes of their own, one of them killed in its traffic, have been tried over a simulated board
-//! that is served to all of them (`cosim/standin/tests/processes.rs`).
+//! This crate has not run on a card. A test runs ranks as processes over one simulated board, and
+//! kills a process during its traffic (`cosim/standin/tests/processes.rs`).
 
 #![forbid(unsafe_code)]
 

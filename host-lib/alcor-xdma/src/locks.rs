@@ -1,4 +1,4 @@
-//! Who holds which rank of a board.
+//! Locks that assign the ranks of a board to processes.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ impl Locks {
         }
     }
 
-    /// Takes a rank, if nobody has it.
+    /// Takes the lock of a rank, unless another process has it.
     pub(crate) fn take(&self, rank: LocalRank) -> Result<CardLock, XdmaError> {
         let name = format!("rank{}", rank.0);
         CardLock::take(&self.folder, self.address, &name).map_err(|error| match error {

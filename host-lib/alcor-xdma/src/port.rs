@@ -1,4 +1,4 @@
-//! A rank's way to its board.
+//! The port of a rank: access to the rank's page, node memory and interrupt.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,9 +10,10 @@ use xdma::{Bar, C2h, CardAddr, CardLock, Event, H2c};
 
 use crate::board::{XdmaBoard, place};
 
-/// How long a rank sleeps at most before it looks whether its peers still live.
-const LOOK: Duration = Duration::from_millis(20);
-/// A wait that is shorter is not worth a sleep, which the system rounds up to about this.
+/// Interval at which a sleeping rank checks that its peers are alive.
+const PEER_CHECK: Duration = Duration::from_millis(20);
+/// Shortest wait for which the rank sleeps. The system rounds a shorter sleep up to about this
+/// time.
 const SLEEP: Duration = Duration::from_micros(60);
 
 pub(crate) struct XdmaPort {
@@ -23,7 +24,7 @@ pub(crate) struct XdmaPort {
     to_card: H2c,
     from_card: C2h,
     event: Event,
-    /// Causes that raise the interrupt: what was last written to IRQ_ENABLE.
+    /// Value last written to IRQ_ENABLE: the causes that raise the interrupt.
     enabled: u32,
     has_left: bool,
     _held: CardLock,
@@ -36,7 +37,8 @@ impl XdmaPort {
         held: CardLock,
     ) -> xdma::Result<Self> {
         let card = board.card();
-        // Channels are shared where there are fewer of them than ranks; the driver keeps transfers apart.
+        // Ranks share channels if there are more ranks than channels. The driver serializes
+        // transfers.
         let channel = |channels: Vec<u32>| match channels.len() as u32 {
             0 => 0,
             count => channels[(rank.0 % count) as usize],
@@ -71,15 +73,16 @@ impl XdmaPort {
         Ok(CardAddr(base + u64::from(at.0)))
     }
 
-    fn told<T>(&self, result: xdma::Result<T>) -> Result<T> {
+    fn checked<T>(&self, result: xdma::Result<T>) -> Result<T> {
         result.map_err(|error| self.board.error(error))
     }
 
-    /// A read of the rank's page; its ones are looked into by way of the board's.
+    /// Reads a register of the rank's page. A value of all ones leads to a check of the link
+    /// through the board's page.
     fn read(&self, register: u32) -> Result<u32> {
-        let found = self.told(self.page.read32(place(PageOffset(register))))?;
+        let found = self.checked(self.page.read32(place(PageOffset(register))))?;
         if found == u32::MAX {
-            self.told(self.board_page.check())?;
+            self.checked(self.board_page.check())?;
         }
         Ok(found)
     }
@@ -90,7 +93,7 @@ impl Port for XdmaPort {
         if offset.0 == IRQ_ENABLE {
             self.enabled = value;
         }
-        self.told(self.page.write32(place(offset), value))
+        self.checked(self.page.write32(place(offset), value))
     }
 
     fn read32(&mut self, offset: PageOffset) -> Result<u32> {
@@ -98,26 +101,26 @@ impl Port for XdmaPort {
     }
 
     fn read_board32(&mut self, offset: PageOffset) -> Result<u32> {
-        self.told(self.board_page.read32(place(offset)))
+        self.checked(self.board_page.read32(place(offset)))
     }
 
     fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
         let to = self.place_of(at, data.len())?;
         let result = self.to_card.write(to, data);
-        self.told(result)
+        self.checked(result)
     }
 
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<()> {
         let from = self.place_of(at, data.len())?;
         let result = self.from_card.read(from, data);
-        self.told(result)
+        self.checked(result)
     }
 
     fn wait(&mut self, deadline: Cycle) -> Result<Wake> {
         let khz = u64::from(self.board.shape().clock_khz);
         loop {
             self.board.check_peers()?;
-            // The event is a flag of the driver's; what counts is the level.
+            // The event is only a flag of the driver. The interrupt's level decides.
             if self.read(CAUSES)? & self.enabled != 0 {
                 return Ok(Wake::Interrupt);
             }
@@ -128,8 +131,8 @@ impl Port for XdmaPort {
             let cycles = deadline.0 - now.0;
             let left = Duration::from_micros(cycles.saturating_mul(1000) / khz);
             if left > SLEEP {
-                let result = self.event.wait(Some(left.min(LOOK)));
-                self.told(result)?;
+                let result = self.event.wait(Some(left.min(PEER_CHECK)));
+                self.checked(result)?;
             }
         }
     }
@@ -145,7 +148,7 @@ impl Port for XdmaPort {
     }
 
     fn leave(&mut self) -> Result<()> {
-        // Writes are posted: a read behind them says that they have arrived.
+        // Writes are posted: the read returns after they have arrived.
         if !self.has_left {
             self.read(CAUSES)?;
             self.has_left = true;

@@ -1,5 +1,5 @@
-//! Ranks of one board that several processes hold, by their locks: nodes are served in each process by itself, so no more than
-//! the locks is shared.
+//! Ranks of one board in several processes, kept apart by their locks. Each process serves its own
+//! nodes, so the processes share only the locks.
 
 use std::env;
 use std::io::{BufRead, BufReader, Read, stdin};
@@ -12,12 +12,12 @@ use alcor::{Backend, Board, Error, LocalRank, Port};
 use alcor_xdma::{XdmaBackend, XdmaError};
 use xdma::standin::{Device, Memory, StandIn};
 
-/// Tells a process that it is a holder: which rank it takes, and where the locks are.
+/// Variable that turns a process into a holder: names the rank and the folder of the locks.
 const RANK: &str = "ALCOR_TEST_RANK";
 const LOCKS: &str = "ALCOR_TEST_LOCKS";
 const HELD: &str = "held";
 
-/// A board of two ranks, so far as locks need one.
+/// A board of two ranks with the registers that locking needs.
 fn open(locks: &Path) -> (StandIn, Arc<dyn Board>) {
     let design = Memory::new(0x1000);
     for (register, value) in [
@@ -38,7 +38,7 @@ fn take(board: &Arc<dyn Board>, rank: u32) -> Result<Box<dyn Port>, Error> {
     Arc::clone(board).attach(LocalRank(rank))
 }
 
-/// What a holder does: takes its rank, says what came of it, and keeps it until nobody is left to ask.
+/// Body of a holder: takes its rank, reports the result, and keeps the rank until its input ends.
 fn hold(rank: &str) {
     let locks = env::var_os(LOCKS).expect("a folder");
     let (_standin, board) = open(Path::new(&locks));
@@ -52,7 +52,7 @@ fn hold(rank: &str) {
     }
 }
 
-/// A process of its own that asks for a rank.
+/// A process that takes a rank.
 struct Holder {
     process: Child,
     says: BufReader<ChildStderr>,
@@ -95,7 +95,7 @@ impl Drop for Holder {
     }
 }
 
-/// Whether it is this rank, held by this process, that stood in the way.
+/// Returns whether the call failed because `by` holds the rank `wanted`.
 fn is_held<T>(result: Result<T, Error>, by: &Holder, wanted: u32) -> bool {
     let Err(Error::Board { source, .. }) = result else {
         return false;
@@ -116,7 +116,7 @@ fn processes_share_a_board_by_its_ranks() {
     let [mut first, mut second] = [0, 1].map(|rank| Holder::of(rank, locks));
     assert_eq!([first.line(), second.line()], [HELD; 2]);
 
-    // A third process is told who stands in its way, and what to do.
+    // A third process receives the holder's number and a remedy.
     let mut third = Holder::of(1, locks);
     let told = third.line();
     for words in ["rank 1", &second.id(), "end it"] {
@@ -127,14 +127,14 @@ fn processes_share_a_board_by_its_ranks() {
     assert!(is_held(take(&board, 1), &second, 1));
     assert!(is_held(board.reset(), &first, 0));
 
-    // One is killed, as nothing can be caught: its rank is free at once, the other's is not.
+    // A killed process releases its rank at once. The rank of the other process stays locked.
     first.process.kill().expect("it dies");
     first.process.wait().expect("it is dead");
     drop(take(&board, 0).expect("a port"));
     assert!(is_held(take(&board, 1), &second, 1));
     assert!(is_held(board.reset(), &second, 1));
 
-    // The other ends well.
+    // The other process ends normally.
     drop(second.process.stdin.take());
     assert!(second.process.wait().expect("its end").success());
     drop(take(&board, 1).expect("a port"));

@@ -1,7 +1,7 @@
-//! Errors whose `Debug` form is for people.
+//! Errors with a readable `Debug` form.
 //!
-//! A program whose `main` returns `Result<(), Box<dyn Error>>` prints an error by `Debug`, and so does `unwrap`. The form
-//! that is usually derived shows the names of fields there, in place of the text that says what to do next.
+//! A program whose `main` returns `Result<(), Box<dyn Error>>` prints an error by `Debug`, and so
+//! does `unwrap`. A derived `Debug` prints field names instead of the message with its remedy.
 //!
 //! ```
 //! #[derive(thiserror::Error)]
@@ -19,7 +19,8 @@
 use std::error::Error;
 use std::fmt;
 
-/// Implements `Debug` for error types: the text of the error and of its sources, see [`write()`].
+/// Implements `Debug` for error types by [`write()`]: prints the error's message and the messages
+/// of its sources.
 #[macro_export]
 macro_rules! debug_as_text {
     ($($error:ty),+ $(,)?) => {
@@ -31,10 +32,11 @@ macro_rules! debug_as_text {
     };
 }
 
-/// Writes the text of an error, and of each of its sources that the text before does not contain.
+/// Writes the message of an error, followed by each source's message that the text does not contain
+/// yet.
 ///
 /// # Errors
-/// If `f` can't be written to.
+/// The error of `f` when writing fails.
 pub fn write(error: &dyn Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut text = error.to_string();
     let mut next = error.source();

@@ -1,4 +1,4 @@
-//! Addresses, each in a space of its own.
+//! Address types, one for each address space.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BarOffset(pub u64);
 
-/// Byte address on the card's memory-mapped side of its DMA engines.
+/// Byte address in the memory-mapped address space of the card's DMA engines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CardAddr(pub u64);
 
@@ -23,34 +23,35 @@ impl fmt::Display for CardAddr {
     }
 }
 
-/// Where a function sits on the PCI bus: domain, bus, device and function.
+/// Address of a PCI function: domain, bus, device and function.
 ///
 /// # Examples
 /// ```
 /// use xdma::PciAddress;
 ///
 /// let address: PciAddress = "0000:3b:00.0".parse()?;
-/// assert_eq!("3b:00.0".parse(), Ok(address)); // the domain may be left out
+/// assert_eq!("3b:00.0".parse(), Ok(address)); // the domain is optional
 /// assert_eq!(address.to_string(), "0000:3b:00.0");
 /// # Ok::<(), xdma::BadAddress>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PciAddress {
-    /// The domain; four hexadecimal digits, or more behind a host bridge of a virtual domain.
+    /// The domain. Its text has four hexadecimal digits, or more for a virtual domain behind a host
+    /// bridge.
     pub domain: u32,
-    /// The bus.
+    /// Bus number.
     pub bus: u8,
-    /// The device, below 32.
+    /// Device number, below 32.
     pub device: u8,
-    /// The function, below 8.
+    /// Function number, below 8.
     pub function: u8,
 }
 
-/// A text is no PCI address.
+/// A text is not a PCI address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{text}' is no PCI address; one has the form 0000:3b:00.0, as lspci -D prints it")]
+#[error("'{text}' is not a PCI address; write it as 0000:3b:00.0, the form of lspci -D")]
 pub struct BadAddress {
-    /// The text.
+    /// The rejected text.
     pub text: String,
 }
 
@@ -89,7 +90,7 @@ fn parse(text: &str) -> Option<PciAddress> {
     (address.device < 32 && address.function < 8).then_some(address)
 }
 
-/// `from_str_radix` alone takes signs.
+/// Parses hexadecimal digits. `from_str_radix` alone would accept a sign.
 fn hex(text: &str, digits: std::ops::RangeInclusive<usize>) -> Option<u32> {
     let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
     (is_hex && digits.contains(&text.len()))

@@ -1,4 +1,4 @@
-//! BARs: registers, and memory that is reached without a DMA engine.
+//! BARs: access to registers, and to memory without a DMA engine.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 use crate::nodes::Mapping;
 use crate::{BarOffset, Error, Result};
 
-/// A mapped BAR: volatile accesses of 32 bits, and of 64 where the design behind it takes them (the bypass
-/// BAR's; the registers behind a 32-bit bridge do not).
+/// A mapped BAR.
 ///
-/// A bus that nobody answers on reads all ones. With [`Bar::watch`], a read that gives all ones looks at a
-/// register that never does, and a dead link becomes an error in place of a value.
+/// All accesses are volatile. Accesses of 32 bits always work. Accesses of 64 bits work only where
+/// the design accepts them: the bypass BAR does, registers behind a 32-bit bridge do not.
+///
+/// Reads return all ones when no device answers on the bus. After [`Bar::watch`], a read of all
+/// ones triggers a read of a register that is never all ones. A dead link is then an error rather
+/// than a value.
 ///
 /// # Examples
 /// ```
@@ -33,7 +36,7 @@ use crate::{BarOffset, Error, Result};
 pub struct Bar {
     memory: Box<dyn Mapping>,
     node: PathBuf,
-    /// A register, and what it reads as long as the card answers.
+    /// A register that never reads all ones while the card answers.
     watched: Option<BarOffset>,
 }
 
@@ -55,24 +58,24 @@ impl Bar {
         }
     }
 
-    /// Bytes that are mapped.
+    /// Number of mapped bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.memory.bytes() as u64
     }
 
-    /// The node behind it.
+    /// Path of the device node.
     #[must_use]
     pub fn node(&self) -> &Path {
         &self.node
     }
 
-    /// Checks that the register at `offset`, which never changes, reads `value`, and looks at it again
-    /// whenever a read gives all ones.
+    /// Checks that the constant register at `offset` reads `value`. Later reads of all ones check
+    /// this register again.
     ///
     /// # Errors
-    /// [`Error::DeadLink`] when it reads all ones, [`Error::WrongId`] when it reads anything else, and those
-    /// of [`Bar::read32`].
+    /// [`Error::DeadLink`] when the register reads all ones, [`Error::WrongId`] when it reads any
+    /// other value, and the errors of [`Bar::read32`].
     pub fn watch(mut self, offset: BarOffset, value: u32) -> Result<Bar> {
         self.watched = Some(offset);
         match self.read32(offset)? {
@@ -89,7 +92,7 @@ impl Bar {
     /// Reads 32 bits.
     ///
     /// # Errors
-    /// [`Error::Beyond`] and [`Error::Misaligned`] without an access; [`Error::DeadLink`].
+    /// [`Error::Beyond`] and [`Error::Misaligned`], both before any access; [`Error::DeadLink`].
     pub fn read32(&self, offset: BarOffset) -> Result<u32> {
         let value = self.memory.read32(self.place(offset, 4)?);
         if value == u32::MAX {
@@ -98,10 +101,10 @@ impl Bar {
         Ok(value)
     }
 
-    /// Writes 32 bits. The bus takes a write without an answer: it has arrived once a read behind it has come back.
+    /// Writes 32 bits. Writes are posted: a write has arrived once a later read has returned.
     ///
     /// # Errors
-    /// [`Error::Beyond`] and [`Error::Misaligned`], without an access.
+    /// [`Error::Beyond`] and [`Error::Misaligned`], both before any access.
     pub fn write32(&self, offset: BarOffset, value: u32) -> Result<()> {
         self.memory.write32(self.place(offset, 4)?, value);
         Ok(())
@@ -110,7 +113,7 @@ impl Bar {
     /// Reads 64 bits as one access.
     ///
     /// # Errors
-    /// As [`Bar::read32`].
+    /// The errors of [`Bar::read32`].
     pub fn read64(&self, offset: BarOffset) -> Result<u64> {
         let value = self.memory.read64(self.place(offset, 8)?);
         if value == u64::MAX {
@@ -119,16 +122,16 @@ impl Bar {
         Ok(value)
     }
 
-    /// Writes 64 bits as one access, which a write-combining mapping may join with its neighbours.
+    /// Writes 64 bits as one access. A write-combining mapping may merge neighbouring writes.
     ///
     /// # Errors
-    /// As [`Bar::write32`].
+    /// The errors of [`Bar::write32`].
     pub fn write64(&self, offset: BarOffset, value: u64) -> Result<()> {
         self.memory.write64(self.place(offset, 8)?, value);
         Ok(())
     }
 
-    /// Looks whether the card still answers; does nothing without [`Bar::watch`].
+    /// Checks that the card still answers. Does nothing without [`Bar::watch`].
     ///
     /// # Errors
     /// [`Error::DeadLink`].

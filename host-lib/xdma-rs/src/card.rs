@@ -1,4 +1,4 @@
-//! One card: what sysfs says of it, and its nodes.
+//! One card: its description in sysfs, and its device nodes.
 
 use std::fmt;
 use std::io;
@@ -9,37 +9,37 @@ use crate::node::Node;
 use crate::nodes::Way;
 use crate::{At, Bar, BarOffset, C2h, Doing, Error, Event, H2c, PciAddress, Result};
 
-/// BARs that a function may have.
+/// Maximum number of BARs of a function.
 const BARS: usize = 6;
-/// What a mapping is made of.
+/// Granularity of a mapping, in bytes.
 const PAGE: u64 = 4096;
-/// Why there is no node for the design's registers.
+/// Reason for a missing node of the design's registers.
 const NO_USER: &str = "the design has no AXI4-Lite master";
-/// The module, and the prefix of its nodes.
+/// Name of the module, and prefix of its device nodes.
 const XDMA: &str = "xdma";
 
-/// What drives a function.
+/// The driver that is bound to a function.
 ///
-/// Two drivers bear the name xdma: the vendor's, which makes the device nodes that this crate uses, and the mainline kernel's,
-/// a DMA engine for other drivers, which makes none.
+/// Two drivers are named xdma. The vendor's driver makes the device nodes that this crate uses. The
+/// mainline kernel's driver is a DMA engine for other drivers and makes no device nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Driver {
-    /// Nothing.
+    /// No driver.
     None,
-    /// The vendor's, with its version where it says so.
+    /// The vendor's driver.
     Vendor {
-        /// As in `2020.2.2`.
+        /// Version, such as `2020.2.2`, if the module reports one.
         version: Option<String>,
     },
-    /// The mainline kernel's module is there, and nothing drives the function.
+    /// No driver is bound, and the mainline kernel's xdma module is loaded.
     Mainline,
-    /// Another one, by name.
+    /// Another driver, by name.
     Other(String),
 }
 
 impl Driver {
-    /// Whether it is the one that this crate needs.
+    /// Returns whether this is the vendor's driver, which this crate needs.
     #[must_use]
     pub fn is_xdma(&self) -> bool {
         matches!(self, Driver::Vendor { .. })
@@ -53,7 +53,7 @@ impl Driver {
                 version: Some(version),
             } => format!("{XDMA} {version}"),
             Driver::Mainline => {
-                "no driver (the mainline kernel's xdma is loaded, which makes no device nodes)"
+                "no driver (the mainline kernel's xdma module is loaded, and makes no device nodes)"
                     .into()
             }
             Driver::Other(name) => name.clone(),
@@ -78,18 +78,18 @@ impl fmt::Display for Driver {
     }
 }
 
-/// Which BAR serves what.
+/// Assignment of BARs to their uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Layout {
     /// Registers of the design, behind AXI4-Lite.
     pub user: Option<usize>,
     /// Registers of the XDMA core.
     pub control: Option<usize>,
-    /// The design's memory, without a DMA engine between.
+    /// Memory of the design, reached without a DMA engine.
     pub bypass: Option<usize>,
 }
 
-/// A card with an XDMA core, as it was when it was looked at.
+/// A card with an XDMA core: a snapshot of its description in sysfs.
 #[derive(Debug, Clone)]
 pub struct Card {
     machine: Machine,
@@ -98,70 +98,71 @@ pub struct Card {
     device: u16,
     driver: Driver,
     bars: [u64; BARS],
-    /// The driver's number for it, which changes from boot to boot.
+    /// The driver's number of the card. The number changes from boot to boot.
     number: Option<u32>,
-    /// The driver's nodes, without their prefix: `user`, `h2c_0`.
+    /// Names of the driver's device nodes without their prefix, such as `user` or `h2c_0`.
     nodes: Vec<String>,
 }
 
 impl Card {
-    /// Where it sits.
+    /// PCI address.
     #[must_use]
     pub fn address(&self) -> PciAddress {
         self.address
     }
 
-    /// PCI vendor.
+    /// PCI vendor ID.
     #[must_use]
     pub fn vendor(&self) -> u16 {
         self.vendor
     }
 
-    /// PCI device.
+    /// PCI device ID.
     #[must_use]
     pub fn device(&self) -> u16 {
         self.device
     }
 
-    /// What drives it.
+    /// The driver that is bound to the function.
     #[must_use]
     pub fn driver(&self) -> &Driver {
         &self.driver
     }
 
-    /// Bytes of its six BARs, 0 for one that it does not have.
+    /// Length of each of the six BARs in bytes; 0 for a BAR that is absent.
     #[must_use]
     pub fn bars(&self) -> &[u64; BARS] {
         &self.bars
     }
 
-    /// N in `/dev/xdmaN_user`, where the driver has it. It depends on the order in which cards were found, so it is worth nothing after
-    /// a rescan or a boot.
+    /// N in `/dev/xdmaN_user`, or `None` without the vendor's driver. N depends on the order of
+    /// discovery, so it is invalid after a rescan or a boot.
     #[must_use]
     pub fn number(&self) -> Option<u32> {
         self.number
     }
 
-    /// Channels from the host to the card, ascending.
+    /// Numbers of the channels from the host to the card, ascending.
     #[must_use]
     pub fn h2c_channels(&self) -> Vec<u32> {
         self.numbered("h2c_")
     }
 
-    /// Channels from the card to the host, ascending.
+    /// Numbers of the channels from the card to the host, ascending.
     #[must_use]
     pub fn c2h_channels(&self) -> Vec<u32> {
         self.numbered("c2h_")
     }
 
-    /// Events, ascending.
+    /// Numbers of the events, ascending.
     #[must_use]
     pub fn events(&self) -> Vec<u32> {
         self.numbered("events_")
     }
 
-    /// Which BAR serves what. The core's order is user, control, bypass, each but control only where the design has it; which
-    /// of the two a pair of BARs lacks shows in the nodes that the driver has made.
+    /// Assignment of BARs to their uses. The core's order is user, control, bypass; user and bypass
+    /// are optional. With two BARs, the driver's nodes show which of the two optional BARs is
+    /// present.
     #[must_use]
     pub fn layout(&self) -> Layout {
         let mut present = (0..BARS).filter(|&bar| self.bars[bar] != 0);
@@ -173,13 +174,13 @@ impl Card {
         }
     }
 
-    /// Whether it is still on the bus.
+    /// Returns whether the card is still on the bus.
     #[must_use]
     pub fn is_present(&self) -> bool {
         self.folder().exists()
     }
 
-    /// Maps the registers of the design, all of their BAR.
+    /// Maps the whole BAR of the design's registers.
     ///
     /// # Errors
     /// [`Error::Driver`], [`Error::NoNode`], [`Error::Gone`], [`Error::Node`].
@@ -188,11 +189,11 @@ impl Card {
         self.bar("user", 0, bar.map_or(0, |bar| self.bars[bar]), NO_USER)
     }
 
-    /// Maps a part of the registers of the design: `bytes` from `first`, both multiples of 4096. A process that holds no more
-    /// than this can't touch the rest.
+    /// Maps a part of the design's registers: `bytes` from `first`, both multiples of 4096. The
+    /// process cannot reach any other register through this mapping.
     ///
     /// # Errors
-    /// As [`Card::user_bar`]; [`Error::Misaligned`], [`Error::Beyond`].
+    /// The errors of [`Card::user_bar`]; [`Error::Misaligned`], [`Error::Beyond`].
     pub fn user_pages(&self, first: BarOffset, bytes: u64) -> Result<Bar> {
         let node = self.node("user", NO_USER)?.into_path();
         let size = self.layout().user.map_or(0, |bar| self.bars[bar]);
@@ -214,11 +215,14 @@ impl Card {
         self.bar("user", first.0, bytes, NO_USER)
     }
 
-    /// Maps the design's memory: write-combined, so that neighbouring writes become one packet, where this process may
-    /// open the kernel's file for that (root may, for a BAR that can be prefetched), else as the driver maps it, uncached.
+    /// Maps the bypass BAR, which reaches the design's memory.
+    ///
+    /// The mapping is write-combined if this process may open the kernel's file for
+    /// write-combining, so that neighbouring writes become one packet. Root may open that file for
+    /// a prefetchable BAR. Otherwise the mapping is uncached.
     ///
     /// # Errors
-    /// As [`Card::user_bar`].
+    /// The errors of [`Card::user_bar`].
     pub fn bypass_bar(&self) -> Result<Bar> {
         let bar = self.layout().bypass;
         if let (Some(bar), true) = (bar, self.driver.is_xdma()) {
@@ -235,11 +239,11 @@ impl Card {
     /// Opens a channel from the host to the card.
     ///
     /// # Errors
-    /// As [`Card::user_bar`].
+    /// The errors of [`Card::user_bar`].
     pub fn h2c(&self, channel: u32) -> Result<H2c> {
         let node = self.node(
             &format!("h2c_{channel}"),
-            "the design has fewer channels to the card",
+            "the design has fewer host-to-card channels",
         )?;
         let io = self.machine.nodes().dma(node.path(), Way::ToCard);
         H2c::new(opened(io, &node)?, node)
@@ -248,11 +252,11 @@ impl Card {
     /// Opens a channel from the card to the host.
     ///
     /// # Errors
-    /// As [`Card::user_bar`].
+    /// The errors of [`Card::user_bar`].
     pub fn c2h(&self, channel: u32) -> Result<C2h> {
         let node = self.node(
             &format!("c2h_{channel}"),
-            "the design has fewer channels from the card",
+            "the design has fewer card-to-host channels",
         )?;
         let io = self.machine.nodes().dma(node.path(), Way::FromCard);
         C2h::new(opened(io, &node)?, node)
@@ -261,7 +265,7 @@ impl Card {
     /// Opens a user interrupt.
     ///
     /// # Errors
-    /// As [`Card::user_bar`].
+    /// The errors of [`Card::user_bar`].
     pub fn event(&self, number: u32) -> Result<Event> {
         let node = self.node(
             &format!("events_{number}"),
@@ -319,13 +323,13 @@ fn opened<T>(result: io::Result<T>, node: &Node) -> Result<T> {
     result.map_err(|source| node.error(Doing::Open, At::NODE, source))
 }
 
-/// Reads what sysfs says; nothing when there is no such function.
+/// Reads the description of a function in sysfs. Returns `None` when there is no such function.
 pub(crate) fn read_card(machine: &Machine, address: PciAddress) -> Result<Option<Card>> {
     let folder = machine.folder(address);
     if !folder.exists() {
         return Ok(None);
     }
-    // The driver's class has a folder of its nodes in that of the function.
+    // The driver's class has a subfolder with its nodes in the function's folder.
     let mut number = None;
     let mut nodes = Vec::new();
     for name in list(&folder.join(XDMA))? {
@@ -362,7 +366,7 @@ fn driver(machine: &Machine, folder: &Path) -> Driver {
                 .map(|version| version.trim().to_owned()),
         },
         Some(name) => Driver::Other(name),
-        // The mainline one is a driver of platform devices.
+        // The mainline driver is a driver of platform devices.
         None if machine.sys().join("bus/platform/drivers/xdma").exists() => Driver::Mainline,
         None => Driver::None,
     }
@@ -376,7 +380,7 @@ fn malformed(path: &Path, expected: &'static str, found: &str) -> Error {
     }
 }
 
-/// A file of one number, as `0x10ee`.
+/// Reads a file with one 16-bit number, such as `0x10ee`.
 fn id(path: &Path) -> Result<u16> {
     let text = read(path)?;
     hexadecimal(text.trim())
@@ -392,7 +396,8 @@ fn hexadecimal(text: &str) -> Option<u64> {
         .flatten()
 }
 
-/// A line for each resource: its first and last address and its flags. The first six are the BARs.
+/// Reads the lengths of the BARs. The file has a line for each resource: first address, last
+/// address, flags. The first six resources are the BARs.
 fn bars(path: &Path) -> Result<[u64; BARS]> {
     let text = read(path)?;
     let mut bars = [0; BARS];

@@ -1,4 +1,4 @@
-//! Configuration space of a function: what the system shows of it in sysfs.
+//! Configuration space of a function, through sysfs.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -8,31 +8,33 @@ use std::sync::Arc;
 use crate::nodes::Nodes;
 use crate::{At, Doing, Error, Machine, PciAddress, Result};
 
-/// Bits of the command register, which is at [`Config::COMMAND`].
+/// Bits of the command register ([`Config::COMMAND`]).
 pub mod command {
-    /// The function answers to accesses of its BARs.
+    /// The function responds to accesses of its BARs.
     pub const MEMORY: u16 = 1 << 1;
-    /// The function, or what is behind a bridge, may tell of fatal errors (SERR#).
+    /// The function may report fatal errors (SERR#); a bridge also forwards those of the devices
+    /// behind it.
     pub const SERR: u16 = 1 << 8;
 }
 
-/// Bits of the device control register of PCI Express, which is at [`Config::device_control`].
+/// Bits of the device control register of PCI Express ([`Config::device_control`]).
 pub mod device_control {
-    /// Fatal errors are reported to the root.
+    /// The function reports fatal errors to the root.
     pub const FATAL: u16 = 1 << 2;
 }
 
-/// Where the function says whether it has capabilities, and the bit.
+/// Offset of the status register, and its bit for a list of capabilities.
 const STATUS: u16 = 0x06;
 const HAS_CAPABILITIES: u16 = 1 << 4;
-/// Where the list of capabilities begins, what PCI Express's is called there, and where its device control is.
+/// Offset of the pointer to the first capability, ID of the PCI Express capability, and offset of
+/// device control in that capability.
 const CAPABILITIES: u16 = 0x34;
 const PCI_EXPRESS: u16 = 0x10;
 const DEVICE_CONTROL: u16 = 8;
-/// More capabilities than fit: a list that is longer goes round.
+/// Upper bound on the number of capabilities that fit. A longer list is a loop.
 const MOST_CAPABILITIES: usize = 48;
 
-/// Configuration space of a function, 16 bits at a time.
+/// Configuration space of a function, accessed 16 bits at a time.
 #[derive(Debug, Clone)]
 pub struct Config {
     nodes: Arc<dyn Nodes>,
@@ -41,7 +43,8 @@ pub struct Config {
 }
 
 impl Machine {
-    /// The configuration space of a function. Of all but its first 64 bytes, and for writing, the system asks for root.
+    /// The configuration space of a function. Writes, and reads beyond the first 64 bytes, require
+    /// root.
     #[must_use]
     pub fn config(&self, address: PciAddress) -> Config {
         Config {
@@ -81,7 +84,7 @@ impl Config {
         stored.map_err(|source| self.failed(Doing::Write, offset, source))
     }
 
-    /// Where the device control register of PCI Express is.
+    /// Offset of the device control register of PCI Express.
     ///
     /// # Errors
     /// [`Error::NoCapability`], [`Error::Node`].
@@ -98,7 +101,7 @@ impl Config {
                 break;
             }
             let entry = match self.read16(at) {
-                // What is behind the first 64 bytes is for root.
+                // Only root can read beyond the first 64 bytes.
                 Err(Error::Node { source, .. })
                     if source.kind() == std::io::ErrorKind::UnexpectedEof =>
                 {

@@ -1,4 +1,4 @@
-//! DMA channels: bulk transfers between host memory and the card's addresses.
+//! DMA channels: bulk transfers between host memory and card memory.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,15 +11,17 @@ use crate::node::Node;
 use crate::nodes::Dma;
 use crate::{At, CardAddr, Doing, Error, Result};
 
-/// Host addresses of a buffer's data and card addresses agree below this.
+/// A buffer's host address and its card address are equal modulo this number of bytes.
 const PAGE: u64 = 4096;
-/// Bytes that a channel copies through its own buffer at a time.
+/// Size of a channel's copy buffer in bytes.
 const PIECE: usize = 1 << 20;
-/// Bytes that the system moves in one call at most: INT_MAX in whole pages.
+/// Upper bound on the bytes that the system moves in one call: INT_MAX rounded down to whole pages.
 const MOST: usize = 0x7fff_f000;
 
-/// Memory that the driver can pin: whole pages of its own, writable, zero at first, and with its data at the
-/// same place in a page as on the card, so that no alignment that a core asks for can fail.
+/// A buffer that the driver can pin.
+///
+/// The buffer consists of whole writable pages, zero at first. Its data has the same offset in a
+/// page as the card address, so a transfer meets every alignment that a core requires.
 ///
 /// # Examples
 /// ```
@@ -45,11 +47,11 @@ impl fmt::Debug for DmaBuffer {
 }
 
 impl DmaBuffer {
-    /// A buffer of `length` bytes for transfers that begin at `card`, or at any address that is as far into a
-    /// page of 4 KiB.
+    /// Allocates `length` bytes for transfers that begin at `card`, or at any card address with the
+    /// same offset in a page of 4 KiB.
     ///
     /// # Errors
-    /// [`Error::Node`] when there is no memory.
+    /// [`Error::Node`] when the allocation fails.
     pub fn facing(card: CardAddr, length: usize) -> Result<DmaBuffer> {
         let begin = (card.0 % PAGE) as usize;
         let pages = begin
@@ -113,10 +115,11 @@ impl H2c {
         Ok(H2c(Channel::new(io, node)?))
     }
 
-    /// Writes `data`, which may lie in any memory, to `to`: through a buffer of this channel's, in pieces of 1 MiB.
+    /// Writes `data` to card address `to`. `data` may be in any memory: the channel copies it
+    /// through its own buffer, 1 MiB at a time.
     ///
     /// # Errors
-    /// As [`H2c::write_buffer`]; what of `data` is on the card then is not known.
+    /// The errors of [`H2c::write_buffer`]. After an error, any part of `data` may be on the card.
     pub fn write(&mut self, to: CardAddr, data: &[u8]) -> Result<()> {
         let Channel {
             io, node, staging, ..
@@ -129,11 +132,11 @@ impl H2c {
         Ok(())
     }
 
-    /// Writes a buffer to `to` without a copy.
+    /// Writes a buffer to card address `to` without a copy.
     ///
     /// # Errors
-    /// [`Error::BufferAlignment`] when the buffer does not face `to`; [`Error::Short`],
-    /// [`Error::TransferTimedOut`], [`Error::Gone`], [`Error::Node`].
+    /// [`Error::BufferAlignment`] when buffer and `to` have different offsets in a page;
+    /// [`Error::Short`], [`Error::TransferTimedOut`], [`Error::Gone`], [`Error::Node`].
     pub fn write_buffer(&mut self, to: CardAddr, buffer: &DmaBuffer) -> Result<()> {
         self.0.faces(to, buffer)?;
         let Channel { io, node, .. } = &mut self.0;
@@ -144,7 +147,7 @@ impl H2c {
         Ok(())
     }
 
-    /// The node behind it.
+    /// Path of the device node.
     #[must_use]
     pub fn node(&self) -> &Path {
         self.0.node.path()
@@ -156,11 +159,11 @@ impl C2h {
         Ok(C2h(Channel::new(io, node)?))
     }
 
-    /// Reads what is at `from` into `data`, which may lie in any memory: through a buffer of this channel's, in
-    /// pieces of 1 MiB.
+    /// Reads card memory at `from` into `data`. `data` may be in any memory: the channel copies it
+    /// through its own buffer, 1 MiB at a time.
     ///
     /// # Errors
-    /// As [`H2c::write_buffer`]; some of `data` may have been read then.
+    /// The errors of [`H2c::write_buffer`]. After an error, any part of `data` may have been read.
     pub fn read(&mut self, from: CardAddr, data: &mut [u8]) -> Result<()> {
         let Channel {
             io, node, staging, ..
@@ -173,10 +176,10 @@ impl C2h {
         Ok(())
     }
 
-    /// Reads what is at `from` into a buffer without a copy.
+    /// Reads card memory at `from` into a buffer without a copy.
     ///
     /// # Errors
-    /// As [`H2c::write_buffer`].
+    /// The errors of [`H2c::write_buffer`].
     pub fn read_buffer(&mut self, from: CardAddr, buffer: &mut DmaBuffer) -> Result<()> {
         self.0.faces(from, buffer)?;
         let Channel { io, node, .. } = &mut self.0;
@@ -187,15 +190,16 @@ impl C2h {
         Ok(())
     }
 
-    /// The node behind it.
+    /// Path of the device node.
     #[must_use]
     pub fn node(&self) -> &Path {
         self.0.node.path()
     }
 }
 
-/// The calls that a transfer takes: `most` bytes each, a multiple of a page, so that all begin as far into one.
-/// (An address that wraps is beyond what the system takes as a file's offset, so its first call fails.)
+/// Splits a transfer into calls of at most `most` bytes. `most` is a multiple of a page, so all
+/// calls have the same offset in a page. (An address that wraps is not a valid file offset, so its
+/// first call fails.)
 fn parts(
     at: CardAddr,
     length: usize,
@@ -210,7 +214,7 @@ fn parts(
 struct Channel {
     io: Box<dyn Dma>,
     node: Node,
-    /// What the low bits of both addresses must agree in.
+    /// Both addresses of a transfer must be equal modulo this number.
     alignment: u64,
     staging: Staging,
 }
@@ -251,11 +255,12 @@ impl Channel {
     }
 }
 
-/// A channel's own buffer, there from its first use on.
+/// A channel's copy buffer, allocated on first use.
 struct Staging(Option<DmaBuffer>);
 
 impl Staging {
-    /// A place for `length` bytes, a piece at most, as far into a page as `card`.
+    /// Returns space for `length` bytes, at most the size of the buffer, with the same offset in a
+    /// page as `card`.
     fn facing(&mut self, card: CardAddr, length: usize, node: &Node) -> Result<&mut [u8]> {
         let buffer =
             match self.0.take() {

@@ -1,4 +1,4 @@
-//! What can go wrong, and what to do about it.
+//! Errors of this crate: each names the request, the finding and a remedy.
 
 use std::fmt;
 use std::io;
@@ -10,22 +10,22 @@ use crate::{BarOffset, PciAddress};
 /// The result of this crate's calls.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a call failed: what was asked for, of which node, and what came instead.
+/// The reason why a call failed.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No such card.
+    /// The machine has no such function.
     #[error("no PCI function {address}; {}", cards(present))]
     NoCard {
-        /// What was asked for.
+        /// The requested function.
         address: PciAddress,
-        /// Cards with an XDMA core that are there.
+        /// Cards with an XDMA core in the machine.
         present: Vec<PciAddress>,
     },
-    /// There is a choice, or none, where one card was asked for.
+    /// One card was requested, but the machine has none or several.
     #[error("expected one card with an XDMA core; {}", cards(present))]
     NotOne {
-        /// Those that are there.
+        /// Cards with an XDMA core in the machine.
         present: Vec<PciAddress>,
     },
     /// The function is not driven by the vendor's XDMA driver.
@@ -33,27 +33,27 @@ pub enum Error {
     Driver {
         /// The card.
         address: PciAddress,
-        /// What drives it.
+        /// The driver that is bound to the card.
         driver: crate::Driver,
     },
-    /// The driver has made no such node.
+    /// The driver has created no such node.
     #[error("{address} has no {what}; {advice}")]
     NoNode {
         /// The card.
         address: PciAddress,
-        /// What was asked for.
+        /// Name of the requested node.
         what: String,
-        /// What to do.
+        /// The reason for the missing node.
         advice: &'static str,
     },
-    /// A file of sysfs does not say what it should.
-    #[error("{path} reads '{found}', which is no {expected}", path = path.display())]
+    /// A file of sysfs has unexpected content.
+    #[error("{path} reads '{found}', expected a {expected}", path = path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What was expected there.
+        /// The expected content.
         expected: &'static str,
-        /// Its beginning.
+        /// The beginning of the content.
         found: String,
     },
     /// The system refused a call.
@@ -61,30 +61,30 @@ pub enum Error {
     Node {
         /// The node or file.
         node: PathBuf,
-        /// What was to be done.
+        /// The operation.
         doing: Doing,
-        /// Where.
+        /// Offset and length.
         at: At,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A transfer ended early: the driver's time-out came when part of it was done.
+    /// The driver's time-out ended a transfer after a part of its bytes.
     #[error(
-        "{doing} {node}{at} ended after {done} bytes: the driver's time-out passed; what of it has \
-         reached its place is not known",
+        "{doing} {node}{at} ended after {done} bytes: the driver's time-out passed; any part of \
+         the data may have reached its destination",
         node = node.display()
     )]
     Short {
         /// The node.
         node: PathBuf,
-        /// Which way.
+        /// Reading or writing.
         doing: Doing,
-        /// What was asked for.
+        /// Offset and length of the request.
         at: At,
-        /// Bytes that the driver counted.
+        /// Number of bytes that the driver reported.
         done: u64,
     },
-    /// The driver gave up on a transfer.
+    /// The driver's time-out ended a transfer that had moved no byte.
     #[error(
         "{doing} {node}{at}: the card did not answer within the driver's time-out (h2c_timeout and \
          c2h_timeout of the module, 10 s unless set)",
@@ -93,72 +93,80 @@ pub enum Error {
     TransferTimedOut {
         /// The node.
         node: PathBuf,
-        /// Which way.
+        /// Reading or writing.
         doing: Doing,
-        /// What was asked for.
+        /// Offset and length of the request.
         at: At,
     },
-    /// What was waited for did not come.
-    #[error("nothing from {node} within {after:?}", node = node.display())]
+    /// The awaited status did not come before the time-out.
+    #[error(
+        "no event of {node} brought the awaited status within {after:?}; read the card's status \
+         registers",
+        node = node.display()
+    )]
     NoEvent {
         /// The node.
         node: PathBuf,
-        /// How long was waited.
+        /// The time-out.
         after: Duration,
     },
-    /// An access that is not in the BAR.
-    #[error("{bytes} bytes at {offset} are beyond {node}, which has {size} bytes", node = node.display())]
+    /// An access beyond the end of the BAR.
+    #[error(
+        "{bytes} bytes at {offset} are beyond {node}, which has {size} bytes",
+        node = node.display()
+    )]
     Beyond {
         /// The node.
         node: PathBuf,
-        /// Where the access begins.
+        /// Start of the access.
         offset: BarOffset,
-        /// Its length.
+        /// Length of the access in bytes.
         bytes: u64,
-        /// Bytes that there are.
+        /// Length of the node in bytes.
         size: u64,
     },
-    /// An address that the access does not go with.
+    /// An address that is not aligned to the width of the access.
     #[error("{at} of {node} is not a multiple of {multiple}", node = node.display())]
     Misaligned {
         /// The node.
         node: PathBuf,
-        /// Where.
+        /// Offset and length of the access.
         at: At,
-        /// What it has to be a multiple of.
+        /// The required alignment.
         multiple: u64,
     },
-    /// The buffer's address and the card's differ in their low bits.
+    /// The addresses of buffer and card differ in their low bits.
     #[error(
-        "a buffer at {buffer:#x} can't be transferred by {node}{at}: both addresses must be the same modulo {alignment}; \
-         DmaBuffer::facing makes one that fits",
+        "{node} can't transfer a buffer at {buffer:#x}{at}: both addresses must be the same \
+         modulo {alignment}; allocate the buffer with DmaBuffer::facing",
         node = node.display()
     )]
     BufferAlignment {
         /// The node.
         node: PathBuf,
-        /// The card's side.
+        /// Card address and length.
         at: At,
-        /// The host's side, its low bits.
+        /// Low bits of the host address.
         buffer: u64,
-        /// What the driver reports.
+        /// The alignment that the driver reports.
         alignment: u64,
     },
-    /// All reads give ones: nobody answers on the bus.
+    /// All reads return all ones: no device answers on the bus.
     #[error(
-        "{node} reads all ones at {offset}: the link is dead, or the card was taken away or reprogrammed; \
-         see whether lspci shows it, then reset it",
+        "{node} reads all ones at {offset}: the link is dead, or the card was removed or \
+         reprogrammed; check that lspci shows the card, then reset it",
         node = node.display()
     )]
     DeadLink {
         /// The node.
         node: PathBuf,
-        /// Where ones were read.
+        /// Offset of the read.
         offset: BarOffset,
     },
-    /// The register that tells what the card is reads something else.
+    /// The design's ID register reads another value: the card holds another design.
     #[error(
-        "{node} reads {found:#010x} at {offset}, not {expected:#010x}: the card holds another design",
+            "{node} reads {found:#010x} at {offset}, not {expected:#010x}: the card holds another \
+             design; program the card with the expected bitstream",
         node = node.display()
     )]
     WrongId {
@@ -166,37 +174,42 @@ pub enum Error {
         node: PathBuf,
         /// The register.
         offset: BarOffset,
-        /// What it should read.
+        /// The expected value.
         expected: u32,
-        /// What it reads.
+        /// The value found.
         found: u32,
     },
     /// The card has left the bus.
-    #[error("{address} is no longer there; after a rescan, open it anew")]
+    #[error("{address} is no longer there; rescan the bus, then open the card again")]
     Gone {
         /// The card.
         address: PciAddress,
     },
-    /// A function that is behind no bridge.
-    #[error("{address} is behind no PCI bridge: sysfs has it in {folder}", folder = folder.display())]
+    /// The function is not behind a PCI bridge.
+    #[error(
+        "{address} is behind no PCI bridge: its folder in sysfs is {folder}",
+        folder = folder.display()
+    )]
     NoBridge {
         /// The function.
         address: PciAddress,
-        /// Its folder.
+        /// The function's folder in sysfs.
         folder: PathBuf,
     },
-    /// A function without the registers that every PCI Express function has, or a process that may not read them.
-    #[error("{address} shows no PCI Express capability; the system shows it to root alone")]
+    /// The function has no PCI Express capability, or this process may not read the capability.
+    #[error(
+        "{address} shows no PCI Express capability; only root can read capabilities: run as root"
+    )]
     NoCapability {
         /// The function.
         address: PciAddress,
     },
-    /// A reset or rescan that this system does not offer.
+    /// The system does not offer the requested reset.
     #[error("{address} can't be reset: {why}")]
     NoReset {
         /// The card.
         address: PciAddress,
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
 }
@@ -205,15 +218,15 @@ alcor_errors::debug_as_text!(Error);
 
 fn cards(present: &[PciAddress]) -> String {
     if present.is_empty() {
-        return "none is there: see whether lspci -d 10ee: shows the card; one that was not there at boot needs a rescan \
-                or a warm reboot"
+        return "there is none: check that lspci -d 10ee: shows the card; a card that was absent at \
+                boot needs a rescan or a warm reboot"
             .into();
     }
     let list: Vec<_> = present.iter().map(ToString::to_string).collect();
     format!("there are {}", list.join(", "))
 }
 
-/// What an error number of this call means beyond its text.
+/// Explains an error number of a call in the context of this crate.
 fn hint(doing: Doing, source: &io::Error) -> &'static str {
     use nix::errno::Errno;
     match (
@@ -223,18 +236,18 @@ fn hint(doing: Doing, source: &io::Error) -> &'static str {
             .map_or(Errno::UnknownErrno, Errno::from_raw),
     ) {
         (_, Errno::EACCES | Errno::EPERM) => "; a udev rule can give the node to a group",
-        (_, Errno::EBUSY) => "; another transfer or a reset has the engine",
+        (_, Errno::EBUSY) => "; another transfer or a reset occupies the engine",
         (Doing::Map, Errno::EINVAL) => "; the mapping is longer than the BAR",
         (Doing::Write, Errno::EFAULT) => {
-            "; the driver pins buffers for writing, in either direction"
+            "; the driver pins buffers for writing, in both directions"
         }
-        (_, Errno::EPROTO) => "; this node takes aligned words of 4 bytes",
+        (_, Errno::EPROTO) => "; this node accepts aligned accesses of 4 bytes only",
         (_, Errno::ENODEV | Errno::ENXIO) => "; the card has left the bus",
         _ => "",
     }
 }
 
-/// What was being done.
+/// The operation during which an error occurred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
     /// Opening.
@@ -264,7 +277,7 @@ impl fmt::Display for Doing {
     }
 }
 
-/// Where in a node, and how much; nothing for the node as a whole.
+/// Offset and length of an access to a node, or the node as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct At(pub Option<(u64, u64)>);
 
@@ -272,7 +285,7 @@ impl At {
     /// The node as a whole.
     pub const NODE: At = At(None);
 
-    /// `bytes` at `offset`.
+    /// An access of `bytes` at `offset`.
     #[must_use]
     pub fn bytes(offset: u64, bytes: u64) -> At {
         At(Some((offset, bytes)))

@@ -11,8 +11,9 @@ use crate::{At, Doing, Error, Result};
 
 /// One of the card's user interrupts.
 ///
-/// The driver keeps one flag, however many interrupts there were, and reading takes it away. So an event says that something
-/// may have happened, never what or how often: [`Event::until`] looks at the card's own status after each.
+/// The driver keeps one flag for any number of interrupts, and a read clears the flag. An event
+/// therefore says that something may have happened, but neither what nor how often.
+/// [`Event::until`] reads the card's own status after each event.
 ///
 /// # Examples
 /// ```
@@ -47,7 +48,8 @@ impl Event {
         Event { io, node }
     }
 
-    /// Waits for an interrupt, for ever without a time-out; whether there was one since the last wait.
+    /// Waits for an interrupt, without limit if `timeout` is `None`. Returns whether an interrupt
+    /// has arrived since the last wait.
     ///
     /// # Errors
     /// [`Error::Gone`], [`Error::Node`].
@@ -59,22 +61,25 @@ impl Event {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other.map_err(|source| self.node.error(Doing::Poll, At::NODE, source))?,
             };
-            // Only behind a poll: a read by itself waits for ever.
+            // Reads only after a successful poll: a read alone waits for ever.
             if found {
                 return self.take().map(|()| true);
             }
-            // A poll may be shorter than what is left: its unit is a millisecond, and its longest 24 days.
+            // A poll may return before the deadline: its unit is a millisecond, and its limit is 24
+            // days.
             if end.is_some_and(|end| Instant::now() >= end) {
                 return Ok(false);
             }
         }
     }
 
-    /// Waits until `status` gives something: looks at once, and after each event. An interrupt between a look and the wait
-    /// behind it is not lost, since the driver keeps it.
+    /// Waits until `status` returns a value. Calls `status` at once, and again after each event. An
+    /// interrupt between a call of `status` and the next wait is not lost, because the driver keeps
+    /// its flag.
     ///
     /// # Errors
-    /// [`Error::NoEvent`] when the time is over and a last look gave nothing; those of [`Event::wait`] and of `status`.
+    /// [`Error::NoEvent`] when the time is over and a last call of `status` returned nothing; the
+    /// errors of [`Event::wait`] and of `status`.
     ///
     /// # Examples
     /// ```
@@ -117,13 +122,13 @@ impl Event {
         }
     }
 
-    /// The node behind it.
+    /// Path of the device node.
     #[must_use]
     pub fn node(&self) -> &Path {
         self.node.path()
     }
 
-    /// Takes the driver's flag away.
+    /// Clears the driver's flag.
     fn take(&mut self) -> Result<()> {
         let mut flag = [0; 4];
         self.node

@@ -1,10 +1,11 @@
-//! PCIe cards with an XDMA core, from user space, through the vendor's driver for Linux.
+//! Access to PCIe cards with an XDMA core, from user space, through the vendor's Linux driver.
 //!
-//! A design with AMD's DMA/Bridge Subsystem for PCI Express ("XDMA") in memory-mapped mode has registers behind a BAR, memory
-//! that DMA engines reach, and user interrupts. The vendor's kernel module makes device nodes of them; this crate finds the nodes of a
-//! card by its PCI address, and offers what is behind them with typed addresses and errors that say what to do:
+//! The XDMA core is AMD's DMA/Bridge Subsystem for PCI Express in memory-mapped mode. A design with
+//! this core has registers behind a BAR, memory behind DMA engines, and user interrupts. The
+//! vendor's kernel module creates a device node for each of them. This crate finds the nodes of a
+//! card by the card's PCI address. Addresses are typed, and each error names a remedy:
 //!
-//! | what | node | here |
+//! | resource | device node | type |
 //! |---|---|---|
 //! | registers | `/dev/xdmaN_user` | [`Bar`], by [`Card::user_bar`] |
 //! | memory, without a DMA engine | `/dev/xdmaN_bypass` | [`Bar`], by [`Card::bypass_bar`] |
@@ -18,28 +19,34 @@
 //!
 //! # fn main() -> Result<(), xdma::Error> {
 //! let card = Machine::local().card("0000:3b:00.0".parse().expect("an address"))?;
-//! let registers = card.user_bar()?.watch(BarOffset(0), 0x4321_0001)?; // what the design's ID register reads
+//! // 0x4321_0001 is the constant value of the design's ID register.
+//! let registers = card.user_bar()?.watch(BarOffset(0), 0x4321_0001)?;
 //! card.h2c(0)?.write(CardAddr(0x1000), &[1, 2, 3])?;
-//! registers.write32(BarOffset(0x10), 1)?; // go
+//! registers.write32(BarOffset(0x10), 1)?; // start
 //! let done = || Ok::<_, xdma::Error>((registers.read32(BarOffset(0x14))? != 0).then_some(()));
 //! card.event(0)?.until(Some(Duration::from_secs(1)), done)?;
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Without a card, the feature `standin` serves the nodes in this process (its module `standin`). The module [`tutorial`] writes
-//! a driver, tests it without a card, and runs it on one.
+//! Without a card, the feature `standin` serves the nodes in this process (module `standin`).
+//! The module [`tutorial`] writes a driver, tests the driver without a card, and runs it on a card.
 //!
-//! # What the driver is like
-//! These are its manners, which the calls here take care of, and the stand-in has:
-//! - N changes from boot to boot; sysfs says which function has it.
-//! - A mapping longer than the BAR fails with EINVAL, so BARs are mapped at the length that sysfs gives.
-//! - DMA buffers are pinned for writing in both directions, so data in read-only memory fails; and host address and card address must agree
-//!   in their low bits. [`H2c::write`] and [`C2h::read`] go through a buffer that does; [`DmaBuffer`] saves the copy.
-//! - `readv`, AIO and io_uring take a wrong address on the card, so only `pread` and `pwrite` are used.
-//! - A time-out behind some progress gives a short count. Here it is an error.
-//! - An event is a flag that several interrupts share, and its read must ask for 4 bytes.
-//! - Nobody on the bus: all ones. A status of all ones may be one; a register that never changes tells ([`Bar::watch`]).
+//! # Properties of the driver
+//! This crate handles these properties of the driver, and the stand-in reproduces them:
+//! - N changes from boot to boot. sysfs maps a PCI function to N.
+//! - A mapping longer than the BAR fails with EINVAL. The crate maps each BAR at the length in
+//!   sysfs.
+//! - The driver pins DMA buffers for writing in both directions, so a buffer in read-only memory
+//!   fails. Host address and card address must have equal low bits. [`H2c::write`] and
+//!   [`C2h::read`] copy through a buffer that meets both conditions. [`DmaBuffer`] avoids the copy.
+//! - `readv`, AIO and io_uring use a wrong card address, so the crate calls `pread` and `pwrite`
+//!   only.
+//! - When the driver's time-out interrupts a transfer, the driver returns a short count. The crate
+//!   returns an error.
+//! - An event is one flag for any number of interrupts. A read of the flag must request 4 bytes.
+//! - Reads return all ones when no device answers on the bus. A register can also hold all ones: a
+//!   register with a constant value distinguishes the two cases ([`Bar::watch`]).
 
 #[cfg(any(doc, all(doctest, feature = "standin")))]
 #[doc = include_str!("../TUTORIAL.md")]

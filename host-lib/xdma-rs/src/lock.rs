@@ -1,4 +1,4 @@
-//! Locks between the processes that share a card.
+//! Locks between processes that share a card.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
@@ -10,9 +10,11 @@ use nix::fcntl::{Flock, FlockArg, OFlag};
 
 use crate::PciAddress;
 
-/// A card, or a part of it, that no other process has: until this is dropped, or the process ends, however it does.
+/// An exclusive lock on a card, or on a part of a card. The lock ends when this value is dropped or
+/// when the process ends, in any way.
 ///
-/// It is a lock on a file, so it holds among those who name the same folder. What the parts of a card are called is theirs to agree on.
+/// The lock is a file lock, so it excludes only processes that use the same folder. The processes
+/// must agree on the names of the parts.
 ///
 /// # Examples
 /// ```
@@ -29,23 +31,25 @@ use crate::PciAddress;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct CardLock(#[expect(dead_code, reason = "what counts is when it is dropped")] Flock<File>);
+pub struct CardLock(
+    #[expect(dead_code, reason = "dropping the file releases the lock")] Flock<File>,
+);
 
-/// No lock.
+/// The reason why a lock was not taken.
 #[derive(thiserror::Error)]
 pub enum LockError {
-    /// Another has it.
-    #[error("process {holder} holds it")]
+    /// Another process has the lock.
+    #[error("process {holder} holds the lock")]
     Held {
-        /// Its process number, as it wrote it down.
+        /// Number of the process, as the process wrote it into the lock file.
         holder: String,
     },
-    /// The file can't be made, opened or locked.
-    #[error("the lock file {}: {source}", path.display())]
+    /// The lock file cannot be created, opened or locked.
+    #[error("cannot use the lock file {}: {source}", path.display())]
     File {
-        /// The file.
+        /// Path of the lock file.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
 }
@@ -53,7 +57,8 @@ pub enum LockError {
 alcor_errors::debug_as_text!(LockError);
 
 impl CardLock {
-    /// Takes the lock of this name on a card, if nobody has it. Its file lies in `folder`, which is made if it is not there.
+    /// Takes the lock `name` of a card unless another process has it. The lock file is in `folder`,
+    /// which is created if it does not exist.
     ///
     /// # Errors
     /// [`LockError::Held`], or [`LockError::File`].
@@ -66,7 +71,7 @@ impl CardLock {
         let file = open(folder, &path).map_err(failed)?;
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(mut lock) => {
-                // For whoever meets the lock; it is none by itself.
+                // The number is for error messages of other processes. It is not part of the lock.
                 let holder = format!("{}\n", std::process::id());
                 let noted = lock
                     .set_len(0)
@@ -76,7 +81,7 @@ impl CardLock {
             }
             Err((file, Errno::EWOULDBLOCK)) => {
                 let mut holder = String::new();
-                // A process number, and no more of whatever else is there.
+                // Reads a process number and ignores any other content of the file.
                 let read = file.take(20).read_to_string(&mut holder);
                 Err(LockError::Held {
                     holder: match read {
@@ -90,24 +95,26 @@ impl CardLock {
     }
 }
 
-/// Opens a lock file, and makes it if it is not there: for all, since who deploys is root and who uses the board is not.
+/// Opens a lock file, or creates it with access for all users: root deploys, and other users use
+/// the board.
 fn open(folder: &Path, path: &Path) -> io::Result<File> {
     if !folder.exists() {
         fs::create_dir_all(folder)?;
-        // As /run/lock: everybody makes files, and removes no others'.
+        // Same mode as /run/lock: every user can create files, and delete only their own.
         fs::set_permissions(folder, Permissions::from_mode(0o1777))?;
     }
     let mut options = OpenOptions::new();
-    // In a folder of everybody's, a link may be anybody's.
+    // Every user can create a link in this folder.
     options
         .read(true)
         .write(true)
         .custom_flags(OFlag::O_NOFOLLOW.bits());
-    // First without making it, which the system refuses for a file of somebody else's in such a folder.
+    // First tries without O_CREAT: the kernel rejects O_CREAT for another user's file in a sticky
+    // folder.
     match options.open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             match options.create_new(true).open(path) {
-                // Somebody was first.
+                // Another process created the file first.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     options.create_new(false).open(path)
                 }

@@ -1,4 +1,4 @@
-//! The machine: which cards it has, and its PCI bus.
+//! The machine: its cards and its PCI bus.
 
 use std::fs;
 use std::io;
@@ -9,10 +9,10 @@ use crate::card::{Card, read_card};
 use crate::nodes::{Nodes, System};
 use crate::{At, Doing, Error, PciAddress, Result};
 
-/// PCI vendor of Xilinx, and of AMD's cards with its parts.
+/// PCI vendor ID of Xilinx, also used by AMD's cards with Xilinx parts.
 const XILINX: u16 = 0x10ee;
 
-/// A machine with cards, by its sysfs and its device nodes.
+/// A machine with cards, described by its sysfs and its device nodes.
 ///
 /// # Examples
 /// ```no_run
@@ -35,7 +35,7 @@ impl Machine {
         Machine::at("/sys", "/dev", Arc::new(System))
     }
 
-    /// A machine whose sysfs and device nodes lie elsewhere, opened by `nodes`.
+    /// A machine with sysfs and device nodes at other paths, opened by `nodes`.
     #[must_use]
     pub fn at(sys: impl Into<PathBuf>, dev: impl Into<PathBuf>, nodes: Arc<dyn Nodes>) -> Machine {
         Machine {
@@ -45,7 +45,8 @@ impl Machine {
         }
     }
 
-    /// The cards of Xilinx and AMD, with whatever driver, and all others that the XDMA driver has taken, by address.
+    /// Cards of Xilinx and AMD with any driver, and cards of other vendors with the XDMA driver, in
+    /// order of address.
     ///
     /// # Errors
     /// [`Error::Node`] when sysfs can't be read, [`Error::Malformed`].
@@ -55,7 +56,7 @@ impl Machine {
             let Ok(address) = name.parse::<PciAddress>() else {
                 continue;
             };
-            // A card may leave while it is looked at.
+            // A card may leave the bus during this loop.
             let Some(card) = read_card(self, address)? else {
                 continue;
             };
@@ -67,10 +68,10 @@ impl Machine {
         Ok(cards)
     }
 
-    /// The card at `address`, whoever made it.
+    /// The card at `address`, of any vendor.
     ///
     /// # Errors
-    /// [`Error::NoCard`], and those of [`Machine::cards`].
+    /// [`Error::NoCard`], and the errors of [`Machine::cards`].
     pub fn card(&self, address: PciAddress) -> Result<Card> {
         match read_card(self, address)? {
             Some(card) => Ok(card),
@@ -81,10 +82,10 @@ impl Machine {
         }
     }
 
-    /// The only card there is.
+    /// The only card of the machine.
     ///
     /// # Errors
-    /// [`Error::NotOne`], and those of [`Machine::cards`].
+    /// [`Error::NotOne`], and the errors of [`Machine::cards`].
     pub fn only_card(&self) -> Result<Card> {
         let mut cards = self.cards()?;
         match (cards.pop(), cards.is_empty()) {
@@ -95,7 +96,8 @@ impl Machine {
         }
     }
 
-    /// Takes the function off the bus, as before its design is replaced. What is open of it fails from then on.
+    /// Removes the function from the bus, before its design is replaced. Open nodes of the function
+    /// fail afterwards.
     ///
     /// # Errors
     /// [`Error::NoCard`], [`Error::Node`].
@@ -107,7 +109,7 @@ impl Machine {
         self.write(&folder.join("remove"), "1")
     }
 
-    /// Has the kernel look for functions that have come, on all buses.
+    /// Makes the kernel search all buses for new functions.
     ///
     /// # Errors
     /// [`Error::Node`].
@@ -115,12 +117,13 @@ impl Machine {
         self.write(&self.sys.join("bus/pci/rescan"), "1")
     }
 
-    /// A hot reset of the bus that the function is alone on. Registers and tables of the design lose their
-    /// state, and what is under way is lost, so nothing of the card should be open.
+    /// Performs a hot reset of the bus of the function, which must be alone on the bus. The design
+    /// loses its registers, its tables and all transfers in flight, so no node of the card should
+    /// be open.
     ///
     /// # Errors
-    /// [`Error::NoReset`] when the kernel offers none, as where other functions share the bus; [`Error::NoCard`],
-    /// [`Error::Node`].
+    /// [`Error::NoReset`] when the kernel offers no bus reset, for example because other functions
+    /// share the bus; [`Error::NoCard`], [`Error::Node`].
     pub fn hot_reset(&self, address: PciAddress) -> Result<()> {
         let folder = self.folder(address);
         self.card(address)?;
@@ -131,16 +134,17 @@ impl Machine {
         }
         if !method.exists() {
             return no(
-                "the kernel does not let a method be chosen (5.15 and later do), and its own choice may leave the design as it is",
+                "the kernel is too old to choose a reset method (5.15 and later can), and its own \
+                 choice may leave the design unchanged",
             );
         }
         let offered = read(&method)?;
         if !offered.split_whitespace().any(|name| name == "bus") {
-            return no("a reset of its bus is not offered, since other functions share it");
+            return no("the kernel offers no bus reset, because other functions share the bus");
         }
         self.write(&method, "bus")?;
         let reset = self.write(&reset, "1");
-        // As it was, also when the reset has failed.
+        // Restores the method, also after a failed reset.
         self.write(&method, &offered)?;
         reset
     }
@@ -182,7 +186,7 @@ fn failed(doing: Doing, path: &Path) -> impl FnOnce(io::Error) -> Error {
     }
 }
 
-/// Names in a folder; none where there is no such folder.
+/// Names of the entries of a folder; empty when the folder does not exist.
 pub(crate) fn list(path: &Path) -> Result<Vec<String>> {
     let entries = match fs::read_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

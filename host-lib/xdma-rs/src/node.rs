@@ -1,4 +1,4 @@
-//! One device node of a card: its name in messages, and what its errors mean.
+//! One device node of a card: its path for messages, and the meaning of its errors.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use nix::errno::Errno;
 
 use crate::{At, CardAddr, Doing, Error, PciAddress, Result};
 
-/// How often a call that a signal interrupted is made again.
+/// Maximum number of times that a call is repeated after a signal.
 const AGAIN: u32 = 16;
-/// ERESTARTSYS, which is the kernel's own: the driver lets it out when its wait was cut short, and whether the engine
-/// has stopped is not known.
+/// ERESTARTSYS, an error number internal to the kernel. The driver returns it when a signal
+/// interrupted its wait. The engine may still be running then.
 const RESTART: i32 = 512;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     path: PathBuf,
     address: PciAddress,
-    /// The card's folder in sysfs, there as long as the card is.
+    /// The card's folder in sysfs, which exists as long as the card.
     folder: PathBuf,
 }
 
@@ -38,9 +38,9 @@ impl Node {
         self.path
     }
 
-    /// What an error of the system's means here.
+    /// Converts an error of the system into an error of this crate.
     pub(crate) fn error(&self, doing: Doing, at: At, source: io::Error) -> Error {
-        // A card that has left the bus fails in any way it likes.
+        // A card that has left the bus can cause any error number.
         if !self.folder.exists() {
             return Error::Gone {
                 address: self.address,
@@ -62,8 +62,8 @@ impl Node {
         }
     }
 
-    /// Makes one call that moves `bytes`, all of them or none. A signal before anything has moved
-    /// interrupts nothing: the addresses are memory's, so the same call can be made again.
+    /// Makes one call that moves all of `bytes`. Repeats the call if a signal interrupted it before
+    /// any byte moved: a transfer to memory can be repeated safely.
     pub(crate) fn transfer(
         &self,
         doing: Doing,

@@ -1,7 +1,7 @@
-//! The one seam: whoever opens device nodes, and writes to sysfs, for this crate.
+//! The interface to the system: opens device nodes and writes to sysfs.
 //!
-//! [`System`] opens those of the kernel. The stand-in (feature `standin`) serves its own, with the same
-//! manners.
+//! [`System`] uses the kernel. The stand-in (feature `standin`) serves its own nodes with the same
+//! properties.
 
 use std::fmt::Debug;
 use std::fs::OpenOptions;
@@ -16,29 +16,30 @@ pub use system::System;
 
 /// Opens device nodes.
 pub trait Nodes: Debug + Send + Sync {
-    /// Maps `bytes` from `first`, a multiple of a page, of the BAR behind a node.
+    /// Maps `bytes` from `first`, a multiple of a page, of the BAR of a node.
     ///
     /// # Errors
-    /// What the system says; EINVAL when the BAR is shorter.
+    /// The system's error; EINVAL when the BAR is shorter.
     fn map(&self, path: &Path, first: u64, bytes: usize) -> io::Result<Box<dyn Mapping>>;
 
     /// Opens a DMA channel.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn dma(&self, path: &Path, way: Way) -> io::Result<Box<dyn Dma>>;
 
     /// Opens an event.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn event(&self, path: &Path) -> io::Result<Box<dyn EventNode>>;
 
-    /// Writes a file of sysfs, which has to be there: a control such as `remove`, or a register of configuration space at `at`.
-    /// Unless a test plays the kernel's part, this is the system's call on that file.
+    /// Writes an existing file of sysfs: a control such as `remove`, or a register of configuration
+    /// space at `at`. The default calls the system. Tests override it to play the part of the
+    /// kernel.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn store(&self, path: &Path, at: u64, bytes: &[u8]) -> io::Result<()> {
         OpenOptions::new()
             .write(true)
@@ -47,7 +48,7 @@ pub trait Nodes: Debug + Send + Sync {
     }
 }
 
-/// Which way a DMA channel moves data.
+/// Direction of a DMA channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Way {
     /// Host to card.
@@ -56,10 +57,11 @@ pub enum Way {
     FromCard,
 }
 
-/// A mapped BAR. Each access is one on the bus, of that width, in the order of the calls. Offsets are
-/// multiples of the width; beyond the mapping, reads give ones and writes go nowhere.
+/// A mapped BAR. Each access is one access on the bus, of the same width, in the order of the
+/// calls. Offsets are multiples of the width. Beyond the mapping, reads return all ones and writes
+/// have no effect.
 pub trait Mapping: Send + Sync {
-    /// Bytes that are mapped.
+    /// Number of mapped bytes.
     fn bytes(&self) -> usize;
     /// Reads 32 bits.
     fn read32(&self, offset: usize) -> u32;
@@ -71,38 +73,41 @@ pub trait Mapping: Send + Sync {
     fn write64(&self, offset: usize, value: u64);
 }
 
-/// A DMA channel's node. Each call is one of the system's; what it moves may be less than was asked for.
+/// The node of a DMA channel. Each call is one system call, which may move fewer bytes than
+/// requested.
 pub trait Dma: Send + Sync {
-    /// What the low bits of both addresses of a transfer must agree in: they must be the same modulo this.
+    /// Alignment: both addresses of a transfer must be equal modulo this number.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn alignment(&self) -> io::Result<u64>;
 
     /// `pread`.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn pread(&self, buffer: &mut [u8], at: u64) -> io::Result<usize>;
 
-    /// `pwrite`. The driver pins the buffer's pages for writing, so they must not be of read-only memory.
+    /// `pwrite`. The driver pins the pages of the buffer for writing, so the buffer must not be in
+    /// read-only memory.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn pwrite(&self, buffer: &[u8], at: u64) -> io::Result<usize>;
 }
 
 /// An event's node.
 pub trait EventNode: Send + Sync {
-    /// Waits until it can be read, for ever without a time-out; whether it can.
+    /// Waits until the event can be read, without limit if `timeout` is `None`. Returns whether the
+    /// event can be read.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn poll(&self, timeout: Option<Duration>) -> io::Result<bool>;
 
-    /// Reads.
+    /// Reads the event's flag and clears it.
     ///
     /// # Errors
-    /// What the system says; EPROTO unless 4 bytes are asked for.
+    /// The system's error; EPROTO unless the buffer has 4 bytes.
     fn read(&self, buffer: &mut [u8]) -> io::Result<usize>;
 }

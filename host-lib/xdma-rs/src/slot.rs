@@ -1,4 +1,4 @@
-//! A card's slot: its functions, their drivers, and the bridge that they are behind.
+//! The slot of a card: its functions, their drivers, and the bridge above them.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ impl Machine {
     /// All functions of the card at `address`, by number.
     ///
     /// # Errors
-    /// [`Error::NoCard`] when there is none, [`Error::Node`].
+    /// [`Error::NoCard`] when there is no function, [`Error::Node`].
     pub fn functions(&self, address: PciAddress) -> Result<Vec<PciAddress>> {
         let is_of_card = |other: &PciAddress| {
             let PciAddress {
@@ -32,7 +32,7 @@ impl Machine {
         Ok(functions)
     }
 
-    /// The bridge that a function is behind.
+    /// The bridge above a function.
     ///
     /// # Errors
     /// [`Error::NoBridge`], [`Error::NoCard`].
@@ -41,7 +41,8 @@ impl Machine {
         if !folder.exists() {
             self.card(address)?;
         }
-        // What is in the list of devices are links to folders that lie in each other as the devices do.
+        // Entries of the list of devices are links. The folders behind the links nest as the
+        // devices do.
         let real = fs::canonicalize(&folder).ok();
         let parent = real
             .as_deref()
@@ -53,7 +54,7 @@ impl Machine {
         })
     }
 
-    /// Has the kernel look for functions that have come behind a bridge.
+    /// Makes the kernel search for new functions behind a bridge.
     ///
     /// # Errors
     /// [`Error::Node`].
@@ -61,20 +62,20 @@ impl Machine {
         self.write(&self.folder(bridge).join("rescan"), "1")
     }
 
-    /// The name of the driver that has a function, if one has.
+    /// Name of the driver bound to a function, or `None`.
     #[must_use]
     pub fn driver_of(&self, address: PciAddress) -> Option<String> {
         let link = fs::read_link(self.folder(address).join("driver")).ok()?;
         Some(link.file_name()?.to_string_lossy().into_owned())
     }
 
-    /// Whether a driver of PCI functions by that name is loaded.
+    /// Returns whether a PCI driver of that name is loaded.
     #[must_use]
     pub fn has_driver(&self, driver: &str) -> bool {
         self.sys().join("bus/pci/drivers").join(driver).exists()
     }
 
-    /// Takes a function from its driver. What is open of it fails from then on.
+    /// Unbinds a function from its driver. Open nodes of the function fail afterwards.
     ///
     /// # Errors
     /// [`Error::Node`].
@@ -83,10 +84,10 @@ impl Machine {
         self.write(&path, &address.to_string())
     }
 
-    /// Gives a function to the driver of that name.
+    /// Binds a function to the driver of that name.
     ///
     /// # Errors
-    /// [`Error::Node`]: the driver is not loaded, or does not take it.
+    /// [`Error::Node`] when the driver is not loaded or rejects the function.
     pub fn bind(&self, address: PciAddress, driver: &str) -> Result<()> {
         let drivers = self.sys().join("bus/pci/drivers");
         self.write(&drivers.join(driver).join("bind"), &address.to_string())

@@ -1,8 +1,10 @@
-//! Device nodes served in this process, for tests without a card.
+//! A stand-in for a card: device nodes served in this process, for tests without a card.
 //!
-//! A [`StandIn`] has a sysfs tree of its own in a scratch folder and serves the nodes of one card, with the driver's manners: mappings longer
-//! than the BAR, buffers that can't be pinned or are misaligned, events that are flags, and, on request, short counts, any error number,
-//! and a card that goes away. What is behind the nodes is a [`Device`]: [`Memory`], or a simulated design.
+//! A [`StandIn`] has its own sysfs tree in a scratch folder and serves the nodes of one card. It
+//! reproduces the driver's properties: it rejects mappings longer than the BAR, buffers that cannot
+//! be pinned, and misaligned buffers, and its events are flags. On request it returns short counts,
+//! any error number, or removes the card. A [`Device`] is behind the nodes: [`Memory`], or a
+//! simulated design.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -18,9 +20,9 @@ use nix::errno::Errno;
 use crate::nodes::{Dma, EventNode, Mapping, Nodes, Way};
 use crate::{At, Doing, Error, Machine, PciAddress, Result};
 
-/// Where the card sits.
+/// PCI address of the card.
 const ADDRESS: &str = "0000:3b:00.0";
-/// The driver's number for it: not 0, which a program might take for granted.
+/// The driver's number of the card. It is not 0, so that a program that assumes 0 fails.
 const NUMBER: u32 = 2;
 
 /// The design behind the nodes.
@@ -29,19 +31,21 @@ pub trait Device: Send + Sync {
     fn read32(&self, offset: u64) -> u32;
     /// Writes a register.
     fn write32(&self, offset: u64, value: u32);
-    /// Reads memory for a DMA engine; whether there is memory.
+    /// Reads memory for a DMA engine. Returns whether the range exists.
     fn read(&self, at: u64, buffer: &mut [u8]) -> bool;
-    /// Writes memory for a DMA engine; whether there is memory.
+    /// Writes memory for a DMA engine. Returns whether the range exists.
     fn write(&self, at: u64, data: &[u8]) -> bool;
 
-    /// Where time moves only while it is waited for, as in a simulation: moves it by a little, for somebody waits for
-    /// an event, and says which interrupts were raised since the last call, a bit for each.
+    /// Advances simulated time by a small step. Called while the host waits for an event. Returns a
+    /// bit for each interrupt raised since the last call, or `None` if the device's time advances
+    /// by itself.
     fn pass(&self) -> Option<u32> {
         None
     }
 }
 
-/// A design of nothing but memory: registers that keep what is written to them, and a memory that starts at 0.
+/// A design that consists of memory: registers that keep the written value, and memory that starts
+/// at 0.
 #[derive(Debug)]
 pub struct Memory {
     registers: Mutex<HashMap<u64, u32>>,
@@ -49,7 +53,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// With `bytes` of memory.
+    /// A design with `bytes` of memory.
     #[must_use]
     pub fn new(bytes: usize) -> Memory {
         Memory {
@@ -59,7 +63,7 @@ impl Memory {
     }
 }
 
-/// Where `length` bytes at `at` are among `all`.
+/// The range of `length` bytes at `at`, if it is within `all` bytes.
 fn within(at: u64, length: usize, all: usize) -> Option<std::ops::Range<usize>> {
     let begin = usize::try_from(at).ok()?;
     let end = begin.checked_add(length)?;
@@ -91,7 +95,7 @@ impl Device for Memory {
     }
 }
 
-/// What the card of a stand-in has.
+/// Properties of the card of a stand-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Bytes of the BAR of the design's registers; 0 for none.
@@ -102,12 +106,13 @@ pub struct Shape {
     pub channels: u32,
     /// User interrupts.
     pub events: u32,
-    /// What host and card addresses must agree in.
+    /// Host and card addresses of a transfer must be equal modulo this number.
     pub alignment: u64,
 }
 
 impl Default for Shape {
-    /// 64 KiB of registers, no bypass, one channel each way, 16 interrupts, an alignment of 64.
+    /// 64 KiB of registers, no bypass, one channel in each direction, 16 interrupts, an alignment
+    /// of 64.
     fn default() -> Shape {
         Shape {
             user_bytes: 0x1_0000,
@@ -122,7 +127,7 @@ impl Default for Shape {
 /// A call on a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Call {
-    /// Opening or mapping it.
+    /// Opening or mapping the node.
     Open,
     /// `pread`, `pwrite`, or the read of an event.
     Move,
@@ -130,16 +135,16 @@ pub enum Call {
     Poll,
 }
 
-/// What a call does in place of what it should.
+/// A fault that is injected into a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Fails with this error number. 512 is what the driver's own ERESTARTSYS looks like.
+    /// The call fails with this error number. 512 is the driver's ERESTARTSYS.
     Errno(i32),
-    /// Moves so many bytes, no more than were asked for.
+    /// The call moves this number of bytes, at most the requested number.
     Short(usize),
 }
 
-/// What a host has done with the nodes so far.
+/// Counts of the host's accesses to the nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Stores of 4 or 8 bytes into mapped BARs: posted writes.
@@ -161,7 +166,7 @@ fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The nodes of one card.
+/// The served nodes of one card.
 pub struct StandIn {
     shared: Arc<Shared>,
 }
@@ -178,7 +183,7 @@ struct Shared {
     device: Box<dyn Device>,
     state: Mutex<State>,
     counters: Counters,
-    /// An event's flag was set, or the card is gone.
+    /// Notified when an event's flag is set or the card is removed.
     changed: Condvar,
 }
 
@@ -200,23 +205,23 @@ impl fmt::Debug for Shared {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A test that panics must not turn its neighbours' failures into other ones.
+    // After a panic, other tests should fail only for their own reasons.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl StandIn {
-    /// Serves the nodes of a card of the usual shape.
+    /// Serves the nodes of a card with the default [`Shape`].
     ///
     /// # Errors
-    /// [`Error::Node`] when the scratch folder can't be made.
+    /// [`Error::Node`] when the scratch folder cannot be created.
     pub fn new(device: impl Device + 'static) -> Result<StandIn> {
         StandIn::with(Shape::default(), device)
     }
 
-    /// Serves the nodes of a card.
+    /// Serves the nodes of a card with the given shape.
     ///
     /// # Errors
-    /// [`Error::Node`] when the scratch folder can't be made.
+    /// [`Error::Node`] when the scratch folder cannot be created.
     pub fn with(shape: Shape, device: impl Device + 'static) -> Result<StandIn> {
         let tree = tempfile::tempdir().and_then(|tree| {
             plant(tree.path(), shape)?;
@@ -240,7 +245,7 @@ impl StandIn {
         })
     }
 
-    /// The machine whose only card this is.
+    /// A machine with this card only.
     #[must_use]
     pub fn machine(&self) -> Machine {
         Machine::at(
@@ -250,25 +255,25 @@ impl StandIn {
         )
     }
 
-    /// Where the card sits.
+    /// PCI address of the card.
     #[must_use]
     pub fn address(&self) -> PciAddress {
         ADDRESS.parse().expect("an address, as the tests check")
     }
 
-    /// What opens its nodes, for a look at a node's own manners.
+    /// The opener of the nodes, for tests of a node's own properties.
     #[must_use]
     pub fn nodes(&self) -> impl Nodes + use<> {
         Served(Arc::clone(&self.shared))
     }
 
-    /// The root of its sysfs: plain files, for tests to read and change.
+    /// Root of the sysfs tree: plain files, which tests may read and change.
     #[must_use]
     pub fn sys(&self) -> PathBuf {
         self.shared.tree.path().to_owned()
     }
 
-    /// What has been done with the nodes so far; what opens and maps them is not counted.
+    /// Counts of the accesses so far. Opening and mapping are not counted.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let counters = &self.shared.counters;
@@ -286,14 +291,15 @@ impl StandIn {
         self.shared.changed.notify_all();
     }
 
-    /// Has the next call of this kind on a node (`h2c_0`) fail; several wait for their turn.
+    /// Injects a fault into the next call of this kind on a node (such as `h2c_0`). Several faults
+    /// for one node are used in order.
     pub fn fail(&self, node: &str, call: Call, fault: Fault) {
         let mut state = lock(&self.shared.state);
         let faults = state.faults.entry((node.to_owned(), call)).or_default();
         faults.push_back(fault);
     }
 
-    /// Faults that no call has met yet.
+    /// Number of injected faults that no call has used yet.
     #[must_use]
     pub fn faults_left(&self) -> usize {
         lock(&self.shared.state)
@@ -303,7 +309,7 @@ impl StandIn {
             .sum()
     }
 
-    /// The transfers that a node was asked for, address and length, failed ones too.
+    /// Address and length of the transfers requested of a node, including failed transfers.
     #[must_use]
     pub fn transfers(&self, node: &str) -> Vec<(u64, usize)> {
         lock(&self.shared.state)
@@ -313,16 +319,16 @@ impl StandIn {
             .unwrap_or_default()
     }
 
-    /// The card no longer answers, and the kernel has not noticed: registers read ones, transfers fail.
+    /// Removes the card before the kernel notices: registers read all ones, transfers fail.
     pub fn remove_by_surprise(&self) {
         lock(&self.shared.state).gone = true;
         self.shared.changed.notify_all();
     }
 
-    /// The card is gone, and the kernel knows.
+    /// Removes the card from the bus and from sysfs.
     ///
     /// # Errors
-    /// [`Error::Node`] when its folder can't be removed.
+    /// [`Error::Node`] when the folder of the card cannot be removed.
     pub fn unplug(&self) -> Result<()> {
         self.remove_by_surprise();
         let folder = self.sys().join("bus/pci/devices").join(ADDRESS);
@@ -335,7 +341,7 @@ impl StandIn {
     }
 }
 
-/// Writes the part of sysfs that is read here.
+/// Writes the files of sysfs that this crate reads.
 fn plant(sys: &Path, shape: Shape) -> io::Result<()> {
     let folder = sys.join("bus/pci/devices").join(ADDRESS);
     let class = folder.join("xdma");
@@ -386,7 +392,7 @@ fn plant(sys: &Path, shape: Shape) -> io::Result<()> {
 struct Served(Arc<Shared>);
 
 impl Served {
-    /// The node's name, once nothing is against opening it.
+    /// The node's name, if the node can be opened.
     fn open(&self, path: &Path) -> io::Result<String> {
         let prefix = format!("/dev/xdma{NUMBER}_");
         let name = path
@@ -403,7 +409,7 @@ impl Served {
 }
 
 impl Shared {
-    /// The fault that a call meets: an error, or fewer bytes.
+    /// Applies an injected fault to a call: returns an error, or the number of bytes to move.
     fn meets(&self, node: &str, call: Call, bytes: usize) -> io::Result<usize> {
         let mut state = lock(&self.state);
         let faults = state.faults.get_mut(&(node.to_owned(), call));
@@ -463,7 +469,7 @@ struct Mapped {
 }
 
 impl Mapped {
-    /// Where an access is in the BAR, if anybody answers.
+    /// The address of an access in the BAR, if the card answers.
     fn place(&self, offset: usize, bytes: usize) -> Option<u64> {
         let is_there = !self.shared.is_gone() && within(offset as u64, bytes, self.bytes).is_some();
         is_there.then(|| self.first + offset as u64)
@@ -530,7 +536,7 @@ struct Channel {
 }
 
 impl Channel {
-    /// What comes before any transfer: how many bytes it will move.
+    /// Checks a transfer before it starts. Returns the number of bytes that it will move.
     fn begin(&self, way: Way, host: *const u8, bytes: usize, at: u64) -> io::Result<usize> {
         count(&self.shared.counters.calls);
         let mut state = lock(&self.shared.state);
@@ -541,7 +547,7 @@ impl Channel {
         if self.shared.is_gone() {
             return Err(Errno::EIO.into());
         }
-        // The system's own check of a file's offset, the driver's of the engine, and of the addresses.
+        // The system checks the file offset. The driver checks the engine and the addresses.
         let alignment = self.shared.shape.alignment;
         if i64::try_from(at).is_err()
             || way != self.way
@@ -557,7 +563,7 @@ impl Channel {
     }
 }
 
-/// Whether memory could be pinned for writing.
+/// Returns whether the memory can be pinned for writing.
 fn is_writable(begin: usize, bytes: usize) -> io::Result<bool> {
     let end = begin + bytes;
     let mut covered = begin;
@@ -603,7 +609,7 @@ struct Flag {
 }
 
 impl Flag {
-    /// Waits for the flag or the end; whether it is set.
+    /// Waits for the flag until the time-out. Returns whether the flag is set.
     fn wait(&self, timeout: Option<Duration>) -> io::Result<bool> {
         let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut state = lock(&self.shared.state);
@@ -624,7 +630,7 @@ impl Flag {
                     }
                     continue;
                 }
-                // While the lock was not held, the flag may have been set.
+                // The flag may have been set while the lock was not held.
                 if state.gone || state.flags.get(&self.name) == Some(&true) {
                     continue;
                 }

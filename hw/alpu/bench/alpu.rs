@@ -239,7 +239,8 @@ impl Bench {
         }
     }
 
-    /// The command that was taken in the last cycle takes effect: behind a request of the same cycle.
+    /// The command that was taken in the last cycle takes effect: behind a request of the same
+    /// cycle.
     fn apply_command(&mut self) {
         let Some((command, maybe_full)) = self.last_command.take() else {
             return;
@@ -740,7 +741,8 @@ impl Bench {
         cycles
     }
 
-    /// Requests in as many cycles as it takes; cycles in which they were taken, and in which their results were.
+    /// Requests in as many cycles as it takes; cycles in which they were taken, and in which their
+    /// results were.
     fn requests(
         &mut self,
         rng: &mut Random,
@@ -866,7 +868,8 @@ fn alpu_unexpected_figures() {
 }
 
 impl Bench {
-    /// Gives a command and returns the cycles behind it in which the unit is not ready for a request.
+    /// Gives a command and returns the cycles behind it in which the unit is not ready for a
+    /// request.
     fn stalls(&mut self, rng: &mut Random, op: AlpuOp, cycles: usize) -> Vec<usize> {
         self.commands.push(command(op, 0, 0));
         let mut stalls = Vec::new();
@@ -880,7 +883,8 @@ impl Bench {
     }
 }
 
-/// Cycles in which a command keeps requests waiting: of an idle unit, and of one with a request in each cycle.
+/// Cycles in which a command keeps requests waiting: of an idle unit, and of one with a request in
+/// each cycle.
 #[test]
 fn alpu_stalls() {
     let mut rng = Random::new("alpu_stalls");
@@ -889,8 +893,8 @@ fn alpu_stalls() {
         let scan = shape.block;
         for posted in [true, false] {
             let mut bench = Bench::new(shape, posted);
-            // Each command, with its stalls of an idle unit and of a busy one. Requests behind the start of an
-            // insertion fail, and are held from the fifth cycle on.
+            // Each command, with its stalls of an idle unit and of a busy one. Requests behind the
+            // start of an insertion fail, and are held from the fifth cycle on.
             let expected: [(AlpuOp, Vec<usize>, Vec<usize>); 3] = [
                 (AlpuOp::StartInsert, vec![1], vec![1]),
                 (
@@ -953,8 +957,8 @@ fn situations() -> Vec<Vec<Command>> {
     ]
 }
 
-/// RESET behind every command and a number of cycles, with requests that match, fail, and are held; and
-/// `rst_ni` likewise. Behind it the unit is as new.
+/// RESET behind every command and a number of cycles, with requests that match, fail, and are held;
+/// and `rst_ni` likewise. Behind it the unit is as new.
 #[test]
 fn alpu_reset_anywhere() {
     let mut rng = Random::new("alpu_reset_anywhere");

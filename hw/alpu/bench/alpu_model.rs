@@ -1,8 +1,9 @@
-//! The list as its rules say it: no cells, no pipeline.
+//! Reference model of the matching unit: a list with the rules of the specification, without cells
+//! and pipeline.
 //!
-//! Requests and commands take effect in the order in which they were taken. A request finds the first
-//! entry of the list that matches; in insert mode one that finds none is held, with those behind it, until
-//! there is such an entry or insert mode is left.
+//! Requests and commands take effect in the order of acceptance. A request finds the first matching
+//! entry of the list. In insert mode, a request without a match is held with all later requests
+//! until a matching entry is inserted or insert mode ends.
 
 use std::collections::VecDeque;
 
@@ -20,7 +21,7 @@ pub struct Request {
 /// A command.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Command {
-    /// An [`AlpuOp`], or none.
+    /// An [`AlpuOp`], or an undefined opcode.
     pub op: u8,
     pub id: u8,
     pub tag: u16,
@@ -28,7 +29,7 @@ pub struct Command {
     pub mask: u64,
 }
 
-/// What the unit answers.
+/// An answer of the unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Answer {
     pub kind: AlpuResult,
@@ -43,7 +44,7 @@ struct Entry {
     tag: u16,
 }
 
-/// The list.
+/// The list with its state.
 #[derive(Debug, Clone)]
 pub struct Model {
     cells: usize,
@@ -84,7 +85,7 @@ impl Model {
         self.discarded
     }
 
-    /// Match bits and mask bits of an entry, counted from the head.
+    /// Match bits, mask bits and tag of an entry, counted from the head.
     pub fn entry(&self, at: usize) -> (u64, u64, u16) {
         let entry = self.list[at];
         (entry.bits, entry.mask, entry.tag)
@@ -100,7 +101,7 @@ impl Model {
         self.decide();
     }
 
-    /// A command; `full` says that it is an insertion for which there is no cell.
+    /// Executes a command. `full` marks an insertion that finds no free cell.
     pub fn command(&mut self, command: Command, full: bool) {
         let op = AlpuOp::from_bits(command.op.into());
         match (op, self.inserting) {

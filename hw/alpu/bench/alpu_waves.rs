@@ -3,7 +3,7 @@
 use alcor_abi::{AlpuOp, AlpuResult};
 use alcor_hw_bench::{Dut, Recipe, Waves};
 
-/// A unit of six cells for posted receives, with match bits and mask bits of 5 bits each.
+/// A unit with six cells for posted receives, and 5 match bits and 5 mask bits.
 fn start() -> Dut {
     let recipe = Recipe::new("alpu", "alpu")
         .blocks(&["abi", "common", "alpu"])
@@ -90,7 +90,8 @@ fn alpu_insert_waves() {
     );
 }
 
-/// Four requests in four cycles: two entries match and are deleted; the second request for the same entry fails.
+/// Four requests in four cycles. Two entries match and are deleted. The second request for the same
+/// entry fails.
 #[test]
 fn alpu_match_waves() {
     let mut dut = start();

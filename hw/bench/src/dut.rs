@@ -7,13 +7,13 @@ use verimodel::{Build, Error, Instance, Model, Optimise, Signal, Toolchain};
 
 use crate::mutants::{self, Mutants};
 
-/// Seed of the values that registers and RAMs of the first instance hold before they are reset or written.
+/// Seed of the initial values of registers and RAMs in the first instance.
 const POWER_UP_SEED: u32 = 1;
 
 /// The clock that [`Dut::clock`] drives.
 const CLOCK: &str = "clk_i";
 
-/// What a model is made of: blocks, a top module, parameters.
+/// The inputs of a model's build: blocks, a top module, parameters.
 #[derive(Debug, Clone)]
 pub struct Recipe {
     name: String,
@@ -44,7 +44,7 @@ impl Recipe {
         self
     }
 
-    /// Adds the blocks that `core` consists of, `hw/core/blocks`.
+    /// Adds the blocks of `core`, which `hw/core/blocks` lists.
     ///
     /// # Panics
     /// If the list cannot be read.
@@ -56,7 +56,7 @@ impl Recipe {
         self
     }
 
-    /// Adds a file, its path relative to `hw/`.
+    /// Adds a file. The path is relative to `hw/`.
     #[must_use]
     pub fn source(mut self, path: &str) -> Self {
         self.sources.push(path.into());
@@ -70,7 +70,7 @@ impl Recipe {
         self
     }
 
-    /// Whether the model can write waves ([`Dut::trace`]).
+    /// Sets whether the model can write waves ([`Dut::trace`]).
     #[must_use]
     pub fn waves(mut self, on: bool) -> Self {
         self.trace = on;
@@ -78,7 +78,7 @@ impl Recipe {
     }
 }
 
-/// The workspace's folder.
+/// Root folder of the workspace.
 fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
@@ -95,7 +95,8 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The files that a file list names: one path per line relative to `hw/`, comments behind `//` or `#`.
+/// Files of a file list. The list has one path per line, relative to `hw/`, and comments behind
+/// `//` or `#`.
 fn file_list(block: &str) -> Vec<PathBuf> {
     read(&hardware().join(block).join("files.f"))
         .lines()
@@ -113,7 +114,7 @@ fn file_list(block: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// A port of the block under test, seen as equally wide lanes (one lane: the whole port).
+/// A port of the block under test, as lanes of equal width. A port with one lane is the whole port.
 #[derive(Debug, Clone, Copy)]
 pub struct Pin {
     port: usize,
@@ -124,7 +125,7 @@ pub struct Pin {
 struct Port {
     signal: Signal,
     is_input: bool,
-    /// Whether the port is `clk_i`, which [`Dut::clock`] alone drives.
+    /// Whether the port is `clk_i`, which only [`Dut::clock`] drives.
     is_clock: bool,
     words: Vec<u32>,
     changed: bool,
@@ -132,7 +133,7 @@ struct Port {
 
 /// A block under test: an instance of a model, with assertions on.
 ///
-/// Failures of the model (an assertion that does not hold, above all) panic, as befits a test.
+/// Failures of the model panic, above all failed assertions: they fail the test.
 pub struct Dut {
     instance: Instance<()>,
     clock: Option<Signal>,
@@ -140,8 +141,8 @@ pub struct Dut {
 }
 
 impl Dut {
-    /// Builds the model, unless it is cached, and starts an instance with random contents of what has
-    /// no reset.
+    /// Builds the model unless it is cached, and starts an instance. Registers and RAMs without a
+    /// reset have random contents.
     ///
     /// # Panics
     /// If the model cannot be built.
@@ -149,7 +150,7 @@ impl Dut {
         Self::start_several(recipe, 1).remove(0)
     }
 
-    /// Builds the model, unless it is cached, and starts several instances.
+    /// Builds the model unless it is cached, and starts several instances.
     ///
     /// # Panics
     /// If the model cannot be built.
@@ -222,7 +223,7 @@ impl Dut {
         self.lanes(name, 1)
     }
 
-    /// Bits of a port.
+    /// Width of a port in bits.
     ///
     /// # Panics
     /// If the block has no such port.
@@ -254,8 +255,8 @@ impl Dut {
         }
     }
 
-    /// Drives a lane of an input, from the next [`settle`](Self::settle) on. Bits of `value` above the
-    /// lane's width are dropped.
+    /// Drives a lane of an input, effective at the next [`settle`](Self::settle). Bits of `value`
+    /// above the lane's width are dropped.
     ///
     /// # Panics
     /// If the port is an output or has no such lane.
@@ -274,7 +275,7 @@ impl Dut {
             let (word, shift) = (bit / 32, bit % 32);
             let count = left.min(32 - shift);
             let mask = (u32::MAX >> (32 - count)) << shift;
-            // Truncation is meant: the other bits are the next words'.
+            // Truncation is intended: the other bits belong to the next words.
             port.words[word] = (port.words[word] & !mask) | (((value as u32) << shift) & mask);
             value = value.checked_shr(count as u32).unwrap_or(0);
             bit += count;
@@ -283,7 +284,7 @@ impl Dut {
         port.changed = true;
     }
 
-    /// Drives all of an input of up to 64 bits.
+    /// Drives a whole input of up to 64 bits.
     ///
     /// # Panics
     /// If the port is an output.
@@ -295,8 +296,8 @@ impl Dut {
         self.set(whole, 0, value);
     }
 
-    /// A lane of a port: of an output as of the last [`settle`](Self::settle), of an input as driven.
-    /// A wider lane than 64 bits gives its low 64.
+    /// Value of a lane: of an output as of the last [`settle`](Self::settle), of an input as
+    /// driven. The result is the low 64 bits of a wider lane.
     ///
     /// # Panics
     /// If the port has no such lane.
@@ -321,7 +322,7 @@ impl Dut {
         value
     }
 
-    /// Drives lane `lane` of `lanes` of an input that is given by its name.
+    /// Drives lane `lane` of `lanes` of the input `name`.
     ///
     /// # Panics
     /// If the block has no such input.
@@ -330,7 +331,7 @@ impl Dut {
         self.set(pin, lane, value.into());
     }
 
-    /// Lane `lane` of `lanes` of a port that is given by its name.
+    /// Value of lane `lane` of `lanes` of the port `name`.
     ///
     /// # Panics
     /// If the block has no such port.
@@ -338,12 +339,13 @@ impl Dut {
         self.get(self.lanes(name, lanes), lane)
     }
 
-    /// Whether a one-bit lane of an input is driven high.
+    /// Returns whether a one-bit lane of an input is driven high.
     pub fn was_set(&self, pin: Pin, lane: usize) -> bool {
         self.get(pin, lane) == 1
     }
 
-    /// Evaluates the block with its inputs as they are; clocks that are driven by hand count as inputs.
+    /// Evaluates the block with the current inputs. Clocks that the bench drives itself count as
+    /// inputs.
     ///
     /// # Panics
     /// If an assertion of the model fails.
@@ -354,8 +356,8 @@ impl Dut {
         self.read();
     }
 
-    /// One edge of `clk_i`, with the inputs as they are. Outputs are read by the next
-    /// [`settle`](Self::settle).
+    /// Performs one edge of `clk_i` with the current inputs. The next [`settle`](Self::settle)
+    /// updates the outputs.
     ///
     /// # Panics
     /// If the block has no `clk_i`, or an assertion of the model fails.
@@ -368,7 +370,7 @@ impl Dut {
         self.unwrap(outcome);
     }
 
-    /// Holds `rst_ni` low for three cycles, with the other inputs as they are, and lets go.
+    /// Holds `rst_ni` low for three cycles with the other inputs unchanged, then releases it.
     ///
     /// # Panics
     /// If the block has no `clk_i` and `rst_ni`, or an assertion of the model fails.
@@ -383,12 +385,13 @@ impl Dut {
         self.settle();
     }
 
-    /// Cycles of `clk_i` so far.
+    /// Number of cycles of `clk_i` so far.
     pub fn cycle(&self) -> u64 {
         self.instance.cycles()
     }
 
-    /// Writes waves to an FST file from now on; the recipe must allow it ([`Recipe::waves`]).
+    /// Writes waves to an FST file from this call on. The recipe must enable waves
+    /// ([`Recipe::waves`]).
     ///
     /// # Panics
     /// If the model cannot write waves.

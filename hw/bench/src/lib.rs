@@ -1,8 +1,8 @@
-//! What the benches of the hardware blocks share: a block under test, streams with random idle and
-//! back-pressure, and random numbers whose seed is known.
+//! Common parts of the benches of hardware blocks: a block under test, streams with random idle
+//! cycles and back-pressure, and seeded random numbers.
 //!
-//! A bench lives beside its block (`hw/<block>/bench/*.rs`) and is a module of the one test binary,
-//! `tests/main.rs`. It drives the block one clock cycle at a time:
+//! A bench is in the folder of its block (`hw/<block>/bench/*.rs`) and is a module of the only test
+//! binary, `tests/main.rs`. The bench drives the block one clock cycle at a time:
 //!
 //! ```no_run
 //! use alcor_hw_bench::{Dut, Recipe};
@@ -19,10 +19,11 @@
 //! assert_eq!(dut.get(out, 0), 42);
 //! ```
 //!
-//! Two environment variables steer the benches: `ALCOR_SEED` (the seed, printed when a bench fails)
-//! and `ALCOR_SOAK` (a factor by which the random benches run longer). A third, `ALCOR_MUTANTS`, replaces a
-//! model by a netlist with faults: `ci/mutate` sets it. With `ALCOR_WAVES=write` the tests `*_waves` store the timing
-//! diagrams of the documents in place of comparing them ([`Waves`]).
+//! These environment variables control the benches: `ALCOR_SEED` sets the seed, which a failing
+//! bench prints. `ALCOR_SOAK` multiplies the duration of the random benches. `ALCOR_MUTANTS`
+//! replaces a model by a netlist with faults, and is set by `ci/mutate`. With `ALCOR_WAVES=write`,
+//! the tests `*_waves` write the timing diagrams of the documents instead of comparing them
+//! ([`Waves`]).
 
 mod answers;
 mod dut;

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The input of a netlist that selects the active fault; 0 selects none.
+/// Input of the netlist that selects the active fault. 0 selects none.
 pub const ACTIVE: &str = "mutant_i";
 
-/// The value of `ALCOR_MUTANTS`: a folder of netlists with faults, and the number of the active fault.
+/// Value of `ALCOR_MUTANTS`: a folder of netlists with faults, and the number of the active fault.
 #[derive(Debug, Clone)]
 pub struct Mutants {
     folder: PathBuf,
@@ -14,7 +14,7 @@ pub struct Mutants {
 }
 
 impl Mutants {
-    /// The faults that the environment asks for, if any.
+    /// Reads the environment. `None` if no faults are requested.
     ///
     /// # Panics
     /// If `ALCOR_MUTANTS` is not `FOLDER,NUMBER`.
@@ -29,16 +29,17 @@ impl Mutants {
         Some(Self { folder, active })
     }
 
-    /// The number of the active fault.
+    /// Number of the active fault.
     pub fn active(&self) -> u32 {
         self.active
     }
 
-    /// The netlist with faults that replaces a model's sources. Without one, the model has no faults, and
-    /// its top, parameters and sources are written where `ci/mutate` finds them.
+    /// The netlist with faults that replaces a model's sources. If there is no netlist for the
+    /// model, the model has no faults, and its top, parameters and sources are written for
+    /// `ci/mutate`.
     ///
     /// # Panics
-    /// If they cannot be written.
+    /// If a file cannot be written.
     pub fn netlist(
         &self,
         top: &str,

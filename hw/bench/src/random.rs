@@ -1,4 +1,4 @@
-//! Random numbers whose seed is known.
+//! Seeded random numbers.
 
 use std::env;
 use std::ops::{Deref, DerefMut};
@@ -7,7 +7,7 @@ use std::thread;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-/// The seed unless `ALCOR_SEED` gives another: the same run everywhere.
+/// Seed if `ALCOR_SEED` is unset, so that all runs are equal.
 const DEFAULT_SEED: u64 = 0x00a1_c012;
 
 /// A seeded generator that prints its seed if the bench panics.
@@ -18,10 +18,11 @@ pub struct Random {
 }
 
 impl Random {
-    /// The generator of one bench. Benches with different names draw different numbers from one seed.
+    /// Creates the generator of a bench. For the same seed, benches with different names draw
+    /// different numbers.
     ///
     /// # Panics
-    /// If `ALCOR_SEED` is set to something that is not a number.
+    /// If `ALCOR_SEED` is not a number.
     pub fn new(bench: &'static str) -> Self {
         let seed = number("ALCOR_SEED").unwrap_or(DEFAULT_SEED);
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -54,10 +55,10 @@ impl Drop for Random {
     }
 }
 
-/// `cycles`, times the factor in `ALCOR_SOAK`.
+/// Returns `cycles`, multiplied by `ALCOR_SOAK`.
 ///
 /// # Panics
-/// If `ALCOR_SOAK` is set to something that is not a number.
+/// If `ALCOR_SOAK` is not a number.
 pub fn soak(cycles: u64) -> u64 {
     cycles * number("ALCOR_SOAK").unwrap_or(1)
 }
@@ -66,6 +67,6 @@ fn number(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
     match text.parse() {
         Ok(number) => Some(number),
-        Err(_) => panic!("{variable} must be a decimal number, and is {text:?}"),
+        Err(_) => panic!("{variable} must be a decimal number, found {text:?}"),
     }
 }

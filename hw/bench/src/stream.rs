@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rand::Rng;
 
-/// How often an end of a stream is willing.
+/// Probability or pattern with which an end of a stream is active.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pace {
     /// In every cycle.
@@ -13,28 +13,28 @@ pub enum Pace {
     Never,
     /// In each cycle with this probability.
     Chance(f64),
-    /// Runs of willing and of idle cycles, each of a random length up to the given one.
+    /// Runs of active and of idle cycles, each of a random length up to the given maximum.
     Bursts {
-        /// Longest run of willing cycles, 1 or more.
+        /// Longest run of active cycles, 1 or more.
         on: u32,
         /// Longest run of idle cycles, 1 or more.
         off: u32,
     },
 }
 
-/// A pace under way.
+/// State of a pace.
 #[derive(Debug, Clone)]
-struct Gait {
+struct PaceState {
     pace: Pace,
-    willing: bool,
+    active: bool,
     left: u32,
 }
 
-impl Gait {
+impl PaceState {
     fn new(pace: Pace) -> Self {
         Self {
             pace,
-            willing: false,
+            active: false,
             left: 0,
         }
     }
@@ -46,37 +46,37 @@ impl Gait {
             Pace::Chance(chance) => rng.random_bool(chance),
             Pace::Bursts { on, off } => {
                 if self.left == 0 {
-                    self.willing = !self.willing;
-                    self.left = rng.random_range(1..=if self.willing { on } else { off });
+                    self.active = !self.active;
+                    self.left = rng.random_range(1..=if self.active { on } else { off });
                 }
                 self.left -= 1;
-                self.willing
+                self.active
             }
         }
     }
 }
 
-/// The sending end: offers what is queued, at a pace, and keeps an offer up until it is taken.
+/// The sending end: offers queued items at a pace, and holds an offer until it is accepted.
 #[derive(Debug, Clone)]
 pub struct Source<T> {
     queue: VecDeque<T>,
     offering: bool,
-    gait: Gait,
+    pace: PaceState,
 }
 
 impl<T> Source<T> {
-    /// A source with nothing to send yet.
+    /// A source with an empty queue.
     pub fn new(pace: Pace) -> Self {
         Self {
             queue: VecDeque::new(),
             offering: false,
-            gait: Gait::new(pace),
+            pace: PaceState::new(pace),
         }
     }
 
-    /// Changes the pace; an offer that is up stays.
+    /// Changes the pace. A pending offer remains.
     pub fn set_pace(&mut self, pace: Pace) {
-        self.gait = Gait::new(pace);
+        self.pace = PaceState::new(pace);
     }
 
     /// Queues an item.
@@ -89,24 +89,24 @@ impl<T> Source<T> {
         self.queue.extend(items);
     }
 
-    /// Items that have not been taken.
+    /// Number of items that have not been accepted.
     pub fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// Whether everything has been taken.
+    /// Returns whether all items have been accepted.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Begins a cycle: what is on offer in it. Call once per cycle.
+    /// Begins a cycle. Returns the item offered in this cycle. Call once per cycle.
     pub fn offer(&mut self, rng: &mut impl Rng) -> Option<&T> {
-        let willing = self.gait.step(rng);
-        self.offering = (self.offering || willing) && !self.queue.is_empty();
+        let active = self.pace.step(rng);
+        self.offering = (self.offering || active) && !self.queue.is_empty();
         self.queue.front().filter(|_| self.offering)
     }
 
-    /// Ends a cycle: if the offer was met by `ready`, takes and returns it.
+    /// Ends a cycle. If an offer coincides with `ready`, removes and returns the item.
     pub fn take(&mut self, ready: bool) -> Option<T> {
         if !(self.offering && ready) {
             return None;
@@ -115,7 +115,7 @@ impl<T> Source<T> {
         self.queue.pop_front()
     }
 
-    /// Withdraws everything, as a reset does.
+    /// Removes all items, as a reset does.
     pub fn clear(&mut self) {
         self.queue.clear();
         self.offering = false;
@@ -125,24 +125,24 @@ impl<T> Source<T> {
 /// The receiving end: ready at a pace.
 #[derive(Debug, Clone)]
 pub struct Sink {
-    gait: Gait,
+    pace: PaceState,
 }
 
 impl Sink {
-    /// A sink.
+    /// A sink with the given pace.
     pub fn new(pace: Pace) -> Self {
         Self {
-            gait: Gait::new(pace),
+            pace: PaceState::new(pace),
         }
     }
 
     /// Changes the pace.
     pub fn set_pace(&mut self, pace: Pace) {
-        self.gait = Gait::new(pace);
+        self.pace = PaceState::new(pace);
     }
 
-    /// Begins a cycle: whether the sink is ready in it. Call once per cycle.
+    /// Begins a cycle. Returns whether the sink is ready in this cycle. Call once per cycle.
     pub fn ready(&mut self, rng: &mut impl Rng) -> bool {
-        self.gait.step(rng)
+        self.pace.step(rng)
     }
 }

@@ -6,22 +6,23 @@ use std::{env, fs};
 
 use crate::dut::{Dut, hardware};
 
-/// A timing diagram in WaveDrom's format, which a bench records cycle by cycle and compares with the diagram that
-/// the block's document shows.
+/// A timing diagram in WaveDrom's format. A bench records the diagram cycle by cycle and compares
+/// it with the diagram in the block's document.
 ///
-/// A bench calls [`bit`](Self::bit) and [`data`](Self::data) once a cycle for each signal, between [`Dut::settle`] and
-/// [`Dut::clock`], then [`cycle`](Self::cycle); at the end [`check`](Self::check). [`record`](Self::record) does this for
-/// a number of cycles. Signals are drawn in the order of the first cycle.
+/// A bench calls [`bit`](Self::bit) or [`data`](Self::data) once a cycle for each signal, between
+/// [`Dut::settle`] and [`Dut::clock`], and then [`cycle`](Self::cycle). At the end it calls
+/// [`check`](Self::check). [`record`](Self::record) does all of this for a number of cycles.
+/// Signals are drawn in the order of their first calls.
 ///
-/// With `ALCOR_WAVES=write` in the environment, `check` writes the diagram in place of comparing it. `hw/doc/generate`
-/// draws it.
+/// With `ALCOR_WAVES=write` in the environment, `check` writes the diagram instead of comparing it.
+/// `hw/doc/generate` draws the diagram.
 #[derive(Debug)]
 pub struct Waves {
     file: PathBuf,
     scale: u32,
     cycles: usize,
     lanes: Vec<Lane>,
-    /// Lanes that the cycle has so far.
+    /// Number of lanes recorded in this cycle.
     seen: usize,
 }
 
@@ -29,12 +30,12 @@ pub struct Waves {
 struct Lane {
     name: String,
     is_bit: bool,
-    /// A value a cycle; `None` where the value means nothing.
+    /// One value per cycle; `None` where the value has no meaning.
     values: Vec<Option<String>>,
 }
 
 impl Waves {
-    /// A diagram that `hw/<block>/doc` shows.
+    /// A diagram of `hw/<block>/doc`.
     pub fn new(block: &str, name: &str) -> Self {
         Self {
             file: hardware().join(format!("{block}/doc/waves/{name}.json")),
@@ -45,20 +46,20 @@ impl Waves {
         }
     }
 
-    /// Draws cycles that many times as wide, for long values.
+    /// Draws each cycle `scale` times as wide, for long values.
     #[must_use]
     pub fn scale(mut self, scale: u32) -> Self {
         self.scale = scale;
         self
     }
 
-    /// The level of a signal of one bit in this cycle.
+    /// Records the level of a one-bit signal in this cycle.
     pub fn bit(&mut self, name: &str, level: impl Into<u64>) {
         let level = if level.into() == 1 { "1" } else { "0" };
         self.put(name, true, Some(level.into()));
     }
 
-    /// The value of a wider signal in this cycle; `None` where the value means nothing.
+    /// Records the value of a wider signal in this cycle; `None` where the value has no meaning.
     pub fn data(&mut self, name: &str, value: Option<impl ToString>) {
         self.put(name, false, value.map(|value| value.to_string()));
     }
@@ -72,15 +73,15 @@ impl Waves {
             });
         }
         let Some(lane) = self.lanes.get_mut(self.seen) else {
-            panic!("{name}: not in the first cycle");
+            panic!("{name}: missing in the first cycle");
         };
         assert_eq!(lane.name, name, "signals must keep their order");
         lane.values.push(value);
         self.seen += 1;
     }
 
-    /// Records so many cycles of a model, then checks the diagram: `drive` sets the inputs of a cycle, `show` records
-    /// the signals. Both get the number of the cycle.
+    /// Records `cycles` clock cycles of a model, then checks the diagram. `drive` sets the inputs
+    /// of a cycle, `show` records the signals. Both receive the number of the cycle.
     ///
     /// # Panics
     /// If the diagram differs from the stored one.
@@ -111,10 +112,10 @@ impl Waves {
         self.cycles += 1;
     }
 
-    /// Compares the diagram with the stored one.
+    /// Compares the diagram with the stored diagram.
     ///
     /// # Panics
-    /// If they differ.
+    /// If the diagrams differ.
     pub fn check(&self) {
         let found = self.json();
         if env::var("ALCOR_WAVES").is_ok_and(|mode| mode == "write") {
@@ -134,7 +135,7 @@ impl Waves {
         );
     }
 
-    /// The diagram, a line a signal.
+    /// The diagram as JSON, one line per signal.
     fn json(&self) -> String {
         let mut text = String::from("{\n  \"signal\": [\n");
         let clock = format!("p{}", ".".repeat(self.cycles.saturating_sub(1)));
@@ -161,7 +162,7 @@ impl Waves {
 }
 
 impl Lane {
-    /// The lane in WaveDrom's alphabet, and its values, quoted.
+    /// The lane in WaveDrom's alphabet, and the lane's values in quotes.
     fn draw(&self) -> (String, Vec<String>) {
         let (mut wave, mut data) = (String::new(), Vec::new());
         let mut before = None;

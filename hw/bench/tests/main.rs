@@ -16,6 +16,10 @@ mod cluster_sync;
 mod coll_lost;
 #[path = "../../switch/bench/coll_pick.rs"]
 mod coll_pick;
+#[path = "../../switch/bench/coll_stage.rs"]
+mod coll_stage;
+#[path = "../../switch/bench/coll_stage_model.rs"]
+mod coll_stage_model;
 #[path = "../../switch/bench/coll_table.rs"]
 mod coll_table;
 #[path = "../../switch/bench/coll_units.rs"]
@@ -78,6 +82,8 @@ mod rma_sync;
 mod rma_waves;
 #[path = "../../router/bench/router.rs"]
 mod router;
+#[path = "../../router/bench/router_model.rs"]
+mod router_model;
 #[path = "../../router/bench/router_waves.rs"]
 mod router_waves;
 #[path = "../../common/bench/rr_arbiter.rs"]

@@ -4,7 +4,7 @@ use alcor_hw_bench::Waves;
 
 use crate::fifo;
 
-/// A queue of three words: it fills, is read while it is full, and drains.
+/// A queue of three words is filled, read while it is full, and drained.
 #[test]
 fn fifo_waves() {
     const LANES: usize = 7;

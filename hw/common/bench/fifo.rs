@@ -1,11 +1,11 @@
-//! `fifo` and `skid_buffer` against a queue, cycle by cycle: every output is predicted in every cycle.
+//! `fifo` and `skid_buffer` against a queue: the model predicts every output in every cycle.
 
 use std::collections::VecDeque;
 
 use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
 
-/// (width, depth) of the FIFOs in `common_bench`; the last three are in block RAM.
+/// Width and depth of the FIFOs in `common_bench`. The last three are in block RAM.
 const FIFOS: [(u32, usize); 7] = [
     (32, 2),
     (32, 3),
@@ -15,7 +15,7 @@ const FIFOS: [(u32, usize); 7] = [
     (33, 130),
     (40, 512),
 ];
-/// Width of the skid buffers in `common_bench`, which hold two words each.
+/// Width of the skid buffers in `common_bench`. Each holds two words.
 const SKIDS: [u32; 2] = [1, 64];
 
 pub fn start() -> Dut {
@@ -53,7 +53,7 @@ impl Pins {
     }
 }
 
-/// One instance: its two streams and what it should hold.
+/// One instance: its two streams and its expected contents.
 struct Lane {
     width: u32,
     depth: usize,
@@ -107,7 +107,7 @@ impl Bench {
             }
             let offer = lane.source.offer(&mut **rng).copied();
             dut.set(pins.valid_in, at, u64::from(offer.is_some()));
-            // What is not on offer is noise.
+            // Data that is not offered is random.
             dut.set(pins.data_in, at, offer.unwrap_or_else(|| rng.random()));
             dut.set(pins.ready_in, at, u64::from(lane.sink.ready(&mut **rng)));
         }
@@ -179,7 +179,7 @@ fn random_traffic(mut bench: Bench, mut rng: Random) {
             }
             bench.cycles(&mut rng, soak(1_000));
         }
-        // A reset in the middle of it empties everything.
+        // A reset during traffic empties everything.
         bench.dut.reset();
         for lane in &mut bench.lanes {
             lane.held.clear();
@@ -195,11 +195,11 @@ fn random_traffic(mut bench: Bench, mut rng: Random) {
     }
 }
 
-/// A word in and a word out in every cycle, from every fill level: the level stays.
+/// One word in and one word out in every cycle, for every fill level: the level remains.
 fn full_rate(mut bench: Bench, mut rng: Random) {
     let deepest = bench.lanes.iter().map(|lane| lane.depth).max().unwrap_or(0);
     for level in 0..=deepest.min(20) {
-        // Fill to the level (or to the brim), then run both sides flat out.
+        // Fills to the level (or completely), then runs both sides at full rate.
         for lane in &mut bench.lanes {
             lane.set_pace(Pace::Never, Pace::Always);
         }
@@ -214,7 +214,7 @@ fn full_rate(mut bench: Bench, mut rng: Random) {
         }
         bench.cycles(&mut rng, 101);
         for (at, lane) in bench.lanes.iter().enumerate() {
-            // From empty the first word takes a cycle; after that none is lost.
+            // In an empty queue the first word takes a cycle. Afterwards no cycle is lost.
             let expected = if level == 0 { 100 } else { 101 };
             assert_eq!(
                 lane.moved, expected,

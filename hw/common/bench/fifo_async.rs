@@ -1,4 +1,4 @@
-//! `fifo_async` between two unrelated clocks that are driven edge by edge.
+//! `fifo_async` between two unrelated clocks, driven edge by edge.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use crate::fifo::start;
 
 /// Depths of the dual-clock FIFOs in `common_bench`.
 const DEPTHS: [usize; 3] = [4, 8, 16];
-/// Edges of the read clock from the edge that takes a word to the one that shows it.
+/// Edges of the read clock from the edge that accepts a word to the edge that shows the word.
 const LATENCY: u64 = 3;
 
 struct Lane {
@@ -20,7 +20,7 @@ struct Lane {
     ready: bool,
     sent: u64,
     received: u64,
-    /// Read edges since the FIFO got its only word.
+    /// Read edges since the FIFO received its only word.
     waited: u64,
 }
 
@@ -36,7 +36,8 @@ struct Bench {
     data_out: Pin,
     lanes: Vec<Lane>,
     now: u64,
-    /// Next rising edge, then half a period later the falling one, of the write and the read clock.
+    /// Times of the next edges of the write clock and of the read clock: rising, then falling half
+    /// a period later.
     next: [u64; 2],
     period: [u64; 2],
     high: [bool; 2],
@@ -106,7 +107,7 @@ impl Bench {
         self.dut.settle();
     }
 
-    /// Goes to the next edge of either clock, or of both when they coincide.
+    /// Advances to the next edge of either clock, or of both clocks when the edges coincide.
     fn edge(&mut self, rng: &mut Random) {
         self.now = self.next[0].min(self.next[1]);
         let mut rising = [false; 2];
@@ -123,7 +124,7 @@ impl Bench {
                 };
             }
         }
-        // What moves at this edge was decided by the levels before it.
+        // The levels before an edge determine the transfers at this edge.
         for (at, lane) in self.lanes.iter_mut().enumerate() {
             let was_empty = lane.held.is_empty();
             if rising[1] {
@@ -166,7 +167,7 @@ impl Bench {
             }
         }
         self.dut.settle();
-        // The inputs of a side follow its clock.
+        // The inputs of a side change with its clock.
         for (at, lane) in self.lanes.iter_mut().enumerate() {
             if rising[0] {
                 if lane.source.len() < 2 {
@@ -234,12 +235,12 @@ fn fifo_async_random() {
             bench.set_pace(source, sink);
             let end = bench.now + soak(400) * slower;
             bench.run_until(&mut rng, end);
-            // Drained, nothing is left behind.
+            // The drained FIFO is empty.
             bench.set_pace(Pace::Never, Pace::Always);
             let end = bench.now + 40 * slower;
             bench.run_until(&mut rng, end);
             for (lane, depth) in bench.lanes.iter().zip(DEPTHS) {
-                // An offer that is up stays up, so one more word may be just under way.
+                // A pending offer remains, so one more word may be in flight.
                 assert!(
                     lane.held.is_empty(),
                     "depth {depth}: {} words stay inside",
@@ -258,7 +259,7 @@ fn fifo_async_random() {
     }
 }
 
-/// Filled without a reader it holds DEPTH words and one in the output register.
+/// Without reads, the FIFO holds DEPTH words and one more in the output register.
 #[test]
 fn fifo_async_capacity() {
     let mut rng = Random::new("fifo_async_capacity");
@@ -281,7 +282,7 @@ fn fifo_async_capacity() {
     }
 }
 
-/// With 8 or more words of depth, a word per cycle of the slower clock.
+/// A depth of 8 or more sustains one word per cycle of the slower clock.
 #[test]
 fn fifo_async_full_rate() {
     let mut rng = Random::new("fifo_async_full_rate");

@@ -1,4 +1,5 @@
-//! `ram_sdp` against an array: lanes, read enable, and the old contents on a read during a write.
+//! `ram_sdp` against an array: lanes, read enable, and old contents when a word is read and written
+//! in one cycle.
 
 use alcor_hw_bench::{Random, soak};
 use rand::Rng;
@@ -28,7 +29,7 @@ fn ram_sdp_random() {
             } else {
                 rng.random_range(0..depth)
             };
-            // The first write of a word writes all of it: before that it is undefined.
+            // The first write of a word writes all lanes, because the word is undefined before.
             let full = (1 << lanes) - 1;
             let strobes = if memory[write as usize].is_none() {
                 full

@@ -1,4 +1,4 @@
-//! `reset_pipe`: active at power-up, then the reset of some cycles earlier.
+//! `reset_pipe`: reset is active at power-up, and afterwards equals its input some cycles earlier.
 
 use alcor_hw_bench::{Dut, Random, Recipe, soak};
 use rand::Rng;

@@ -1,4 +1,4 @@
-//! `rr_arbiter` against a pointer and a search.
+//! `rr_arbiter` against a model with a pointer and a search.
 
 use alcor_hw_bench::{Dut, Pin, Random, soak};
 use rand::Rng;
@@ -15,7 +15,7 @@ struct Bench {
     valid: Pin,
     grant: Pin,
     index: Pin,
-    /// Where each arbiter's search begins.
+    /// Start of the search in each arbiter.
     pointers: [usize; SIZES.len()],
 }
 
@@ -37,7 +37,7 @@ impl Bench {
         }
     }
 
-    /// One cycle of all arbiters; gives the granted index of each.
+    /// One cycle of all arbiters. Returns the granted index of each arbiter.
     fn cycle(
         &mut self,
         requests: [u64; SIZES.len()],
@@ -94,7 +94,7 @@ fn rr_arbiter_random() {
             let mut few =
                 |count| (0..count).fold(0, |word, _| word | 1 << rng.random_range(0..size));
             let word: u64 = match density {
-                // Two or three requesters, so that each decides against each.
+                // Two or three requesters, so that every pair competes.
                 3 => few(2),
                 4 => few(3),
                 0 => rng.random::<u64>() & rng.random::<u64>() & rng.random::<u64>(),
@@ -108,7 +108,7 @@ fn rr_arbiter_random() {
     }
 }
 
-/// A requester that keeps asking is served after at most N-1 others, whatever they do.
+/// A persistent requester is served after at most N-1 grants to other requesters.
 #[test]
 fn rr_arbiter_serves_everyone() {
     let mut rng = Random::new("rr_arbiter_serves_everyone");

@@ -1,4 +1,4 @@
-//! `segmenter` against a packet that is laid out byte by byte.
+//! `segmenter` against a model that lays out each packet byte by byte.
 
 use alcor_hw_bench::{Random, soak};
 use rand::Rng;
@@ -26,7 +26,7 @@ fn segmenter() {
     let (mut whole, mut cut) = (0, 0);
     for (lane, payload) in PAYLOAD_WORDS.into_iter().enumerate() {
         let room = 4 * payload;
-        // All lengths around a packet's ends, and lengths of which only high bits are set.
+        // All lengths around the end of a packet, and lengths with high bits only.
         let short = 0..=2 * room + 8;
         let long = (0..soak(500)).map(|_| u64::from(rng.random::<u32>()));
         let powers = (3..32).map(|bit| 1 << bit);
@@ -37,7 +37,8 @@ fn segmenter() {
                 dut.set(align, lane, first);
                 let does_fit = first + length <= room;
                 let place = format!("{length} bytes from lane {first}, packets of {payload} words");
-                // The sender cuts by what fits, the receiver by what the header says.
+                // The sender splits by the space in a packet, the receiver by the length in the
+                // header.
                 for is_last in [does_fit, false] {
                     dut.set(last, lane, u64::from(is_last));
                     dut.settle();

@@ -1,4 +1,4 @@
-//! `stream_pick`: every output in every cycle against a choice that is kept while it waits.
+//! `stream_pick` in every cycle against a model that keeps its choice while the output waits.
 
 use alcor_hw_bench::{Pace, Random, Sink, Source, soak};
 use rand::Rng;
@@ -21,7 +21,7 @@ fn stream_pick() {
         Pace::Bursts { on: 10, off: 20 },
     ];
     let mut sources: [Source<u32>; 2] = [Source::new(Pace::Always), Source::new(Pace::Always)];
-    // The choice that waits.
+    // The waiting choice.
     let mut held = None;
     let (mut taken, mut overtaken) = ([0, 0], 0);
     for _ in 0..soak(20) {

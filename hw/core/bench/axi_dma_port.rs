@@ -1,5 +1,6 @@
-//! `axi_dma_port` and two node memories: bursts in both directions at once, with a coprocessor's reads and writes beside
-//! them and every channel stalling, against a byte-level model; and whose turn it is.
+//! `axi_dma_port` and two node memories: bursts in both directions at once, with a coprocessor's
+//! reads and writes beside them and every channel stalling, against a byte-level model; and whose
+//! turn it is.
 
 use std::collections::VecDeque;
 
@@ -39,7 +40,8 @@ struct Bench {
     read_bursts: Source<(u64, u64)>,
     b: Sink,
     r: Sink,
-    /// Writes that the memory is to see, reads it is to see with what is their burst's last, and data to come.
+    /// Writes that the memory is to see, reads it is to see with what is their burst's last, and
+    /// data to come.
     writes: VecDeque<Beat>,
     reads: VecDeque<(u64, bool)>,
     data: VecDeque<Read>,

@@ -1,6 +1,7 @@
-//! `axi_lite_port` under random stalls on all five channels: each write once, in order, answered once; each read with the
-//! register's value of the cycle in which its address was taken. With register slices, address and data have been
-//! accepted from the bus in an earlier cycle, and the bus sees whether a slice has room.
+//! `axi_lite_port` under random stalls on all five channels. Each write is performed once, in
+//! order, and answered once. Each read returns the register's value in the cycle that accepts its
+//! address. With register slices, the bus transfers address and data in an earlier cycle, and the
+//! bus observes free space in the slice.
 
 use std::collections::VecDeque;
 
@@ -15,7 +16,7 @@ pub fn start() -> Dut {
     Dut::start(&recipe)
 }
 
-/// Words that a register slice holds.
+/// Number of words that a register slice holds.
 const SLICE: usize = 2;
 
 /// A channel behind the slice: the bus itself, or the oldest word in the slice.
@@ -113,7 +114,7 @@ fn random(lane: usize) {
                 r.ready(&mut *rng),
                 taker.ready(&mut *rng),
             );
-            // The register's value is another in each cycle.
+            // The register has another value in each cycle.
             let value = u64::from(rng.random::<u32>());
             for (pin, value) in [
                 (awvalid, u64::from(aw.is_some())),
@@ -142,7 +143,7 @@ fn random(lane: usize) {
             let writes_now = aw_in.is_some() && w_in.is_some() && unanswered == 0;
             assert_eq!(is(write_valid), writes_now, "cycle {now}");
             let written = writes_now && takes;
-            // Address and data go together.
+            // Address and data are accepted together.
             let room = |channel: usize, taken: bool| {
                 slice(channel).map_or(taken, |slice| slice.len() < SLICE)
             };

@@ -1,5 +1,5 @@
-//! A whole board of two ranks: latencies as the coprocessor's document states them, and two ranks that put and get large
-//! blocks at the same time through the smallest queues.
+//! A whole board of two ranks: latencies as the coprocessor's document states them, and two ranks
+//! that put and get large blocks at the same time through the smallest queues.
 
 use alcor_abi::packets::x_commit;
 use alcor_abi::{Opcode, Status, board, command, rank, rank_page};
@@ -105,7 +105,8 @@ impl Board {
         }
     }
 
-    /// Writes programs into the pages, a write a rank and cycle, from the same cycle on; returns that cycle.
+    /// Writes programs into the pages, a write a rank and cycle, from the same cycle on; returns
+    /// that cycle.
     fn write(&mut self, programs: [&[(u32, u32)]; RANKS]) -> u64 {
         let start = self.dut.cycle();
         let longest = programs
@@ -144,8 +145,8 @@ impl Board {
         }
     }
 
-    /// Waits for BARRIER_DONE at both ranks, acknowledges it, and returns EPOCH_CYCLES of rank 0 and the cycle in which
-    /// BARRIER_DONE was first seen.
+    /// Waits for BARRIER_DONE at both ranks, acknowledges it, and returns EPOCH_CYCLES of rank 0
+    /// and the cycle in which BARRIER_DONE was first seen.
     fn finish(&mut self, limit: u64) -> (u64, u64) {
         self.run_until("the barrier", limit, |board| {
             (0..RANKS).all(|rank| rank::causes::BARRIER.get(board.rank(rank, rank::CAUSES)) == 1)
@@ -283,8 +284,8 @@ fn paper(
     ]
 }
 
-/// What a program of rank 0 took, with rank 1 at the barrier already: cycles to the barrier, and the cycle of each word
-/// that passed, counted from the first write.
+/// What a program of rank 0 took, with rank 1 at the barrier already: cycles to the barrier, and
+/// the cycle of each word that passed, counted from the first write.
 fn timed(board: &mut Board, program: &[(u32, u32)]) -> (u64, [[Vec<u64>; 4]; RANKS]) {
     board.words = Default::default();
     let barrier = [(command(Opcode::Barrier), 0)];
@@ -362,9 +363,10 @@ fn core_latency() {
     assert_eq!(epoch, 10, "deregister");
 }
 
-/// Two ranks put 64 KiB to each other and get 64 KiB from each other, all at once, and put to themselves, with queues
-/// that hold a few words. With reads and writes in one queue this freezes: each waits with a read for room towards the
-/// other, and the write that would make room there stands behind it.
+/// Two ranks put 64 KiB to each other and get 64 KiB from each other, all at once, and put to
+/// themselves, with queues that hold a few words. With reads and writes in one queue this freezes:
+/// each waits with a read for room towards the other, and the write that would make room there
+/// stands behind it.
 #[test]
 fn core_large_blocks_both_ways() {
     const BLOCK: u32 = 65_536;
@@ -381,7 +383,8 @@ fn core_large_blocks_both_ways() {
         ("ROUTER_QUEUE_DEPTH", 2),
     ];
     let mut board = Board::start("core-small", 4 * BLOCK, &sizes);
-    // By block: what is put, where it lands, where what is got lands, and a spare one with the completion ring.
+    // By block: what is put, where it lands, where what is got lands, and a spare one with the
+    // completion ring.
     let blocks = [0, BLOCK, 2 * BLOCK, 3 * BLOCK];
     let sources: [Vec<u8>; RANKS] =
         std::array::from_fn(|_| (0..BLOCK).map(|_| rng.random()).collect());
@@ -400,8 +403,8 @@ fn core_large_blocks_both_ways() {
     let programs: [Vec<(u32, u32)>; RANKS] = std::array::from_fn(|rank| {
         let other = 1 - rank as u32;
         let mut program = Vec::new();
-        // To the other, from the other, to itself: remote offset, local address, length. One byte off, so that every
-        // packet is shifted.
+        // To the other, from the other, to itself: remote offset, local address, length. One byte
+        // off, so that every packet is shifted.
         for (opcode, dpid, offset, laddr, length) in [
             (Opcode::XPut, other, blocks[1] + 1, blocks[0], BLOCK - 1),
             (Opcode::XGet, other, blocks[0], blocks[2], BLOCK),
@@ -445,7 +448,8 @@ fn core_large_blocks_both_ways() {
     }
 }
 
-/// A reset by CONTROL while reads of node memory are under way: their data is not taken for data of the next run.
+/// A reset by CONTROL while reads of node memory are under way: their data is not taken for data of
+/// the next run.
 #[test]
 fn core_reset_with_reads_under_way() {
     const BYTES: u32 = 512;

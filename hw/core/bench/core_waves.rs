@@ -4,7 +4,7 @@ use alcor_hw_bench::{Dut, Recipe, Waves};
 
 use crate::coll_units::{BOARDS, block};
 
-/// Two readers and a writer of a memory of one bank whose data comes a cycle after the grant.
+/// Two readers and one writer of a memory with one bank. Data follows one cycle after the grant.
 #[test]
 fn node_memory_waves() {
     let recipe = Recipe::new("node_memory", "node_memory_bench")
@@ -80,7 +80,7 @@ fn node_memory_waves() {
     );
 }
 
-/// The host's port: a write whose address comes before its data, and a read.
+/// The host's port: a write whose address precedes its data, and a read.
 #[test]
 fn axi_lite_port_waves() {
     let recipe = Recipe::new("core-blocks", "core_bench")
@@ -138,7 +138,8 @@ fn axi_lite_port_waves() {
     );
 }
 
-/// A barrier over boards as one board sees it: two rounds with the same sums, and the end of the command.
+/// A barrier over several boards, as seen by one board: two rounds with equal sums, and the end of
+/// the command.
 #[test]
 fn cluster_sync_waves() {
     let mut block = block("sync");

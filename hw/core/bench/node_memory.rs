@@ -1,5 +1,5 @@
-//! `node_memory` behind a `memory_arbiter`: words at any address against an array, the order of answers, the values that
-//! a read may return beside writes, and an end to each wait.
+//! `node_memory` behind a `memory_arbiter`: words at any address against an array, the order of
+//! answers, the legal values of a read beside writes, and a bound on each wait.
 
 use std::collections::VecDeque;
 
@@ -28,7 +28,7 @@ const fn config(banks: usize, latency: u64, jitter: u64, stages: u64) -> Config 
     }
 }
 
-/// A request that stays until it is granted, and the cycle from which on it waits.
+/// A request that is held until it is granted, and the cycle since which it waits.
 #[derive(Debug, Clone, Default)]
 struct Request {
     on: bool,
@@ -38,7 +38,7 @@ struct Request {
     since: u64,
 }
 
-/// A granted read: its reader, its cycle, and for each word the values that it may return.
+/// A granted read: reader, cycle, and for each word its legal values.
 #[derive(Debug)]
 struct Read {
     reader: usize,
@@ -51,15 +51,16 @@ struct Bench {
     config: Config,
     dut: Dut,
     rng: Random,
-    /// Contents.
+    /// Expected contents.
     memory: Vec<u32>,
     readers: Vec<Request>,
     writers: Vec<Request>,
     under_way: VecDeque<Read>,
-    /// Grants of reads and writes; reads that returned words written after their grant.
+    /// Number of granted reads and writes; number of reads that returned words written after their
+    /// grant.
     grants: [u64; 2],
     late: u64,
-    /// Shortest and longest time from a read's grant to its data.
+    /// Minimum and maximum number of cycles from a read's grant to its data.
     times: (u64, u64),
 }
 
@@ -92,7 +93,7 @@ impl Bench {
         bench
     }
 
-    /// Writes every word by the last writer, alone.
+    /// Writes every word through the last writer, without other requests.
     fn fill(&mut self) {
         for address in (0..WORDS).step_by(self.config.banks) {
             let data = (0..self.config.banks).map(|_| self.rng.random()).collect();
@@ -109,8 +110,9 @@ impl Bench {
         }
     }
 
-    /// How long a request may wait: each of the others goes before once, and a second stage is a cycle more. A memory
-    /// that is not always ready takes a few times as long, or until a place is free.
+    /// Maximum wait of a request: each other user is served once before, and a second stage adds a
+    /// cycle. A memory that is not always ready takes a few times as long, or until there is free
+    /// space.
     fn patience(&self, others: u64) -> u64 {
         match self.config.jitter {
             0 => others + self.config.stages - 1,
@@ -122,7 +124,7 @@ impl Bench {
         self.dut.lanes(name, count)
     }
 
-    /// A cycle in which readers and writers without a request have a new one with these chances.
+    /// One cycle. Readers and writers without a request start one with these probabilities.
     fn cycle(&mut self, reads: f64, writes: f64) {
         let banks = self.config.banks;
         let now = self.dut.cycle();
@@ -136,7 +138,7 @@ impl Bench {
             }
             *request = Request {
                 on: true,
-                // Now and then where others are, and about the end; addresses wrap.
+                // Some addresses are near those of others, some near the end. Addresses wrap.
                 address: match self.rng.random_range(0..3) {
                     0 => self.rng.random_range(0..16),
                     1 => self.rng.random_range(WORDS - 20..WORDS),
@@ -180,7 +182,7 @@ impl Bench {
         }
         self.dut.settle();
 
-        // Answers come in the order of the grants.
+        // Answers are in order of the grants.
         let answered: Vec<usize> = (0..READERS)
             .filter(|&at| self.dut.get(read_rvalid, at) == 1)
             .collect();
@@ -208,7 +210,7 @@ impl Bench {
             self.times = (self.times.0.min(took), self.times.1.max(took));
         }
 
-        // A read sees the writes granted before; those from its own cycle on it may see.
+        // A read returns all writes granted before. It may return writes from its own cycle on.
         let granted: Vec<usize> = (0..READERS)
             .filter(|&at| self.dut.get(read_gnt, at) == 1)
             .collect();
@@ -328,7 +330,7 @@ fn node_memory_wide() {
     random(config(16, 3, 0, 1), "node_memory_wide");
 }
 
-/// Latencies of 4 to 200 cycles.
+/// Random latencies from 4 to 200 cycles.
 #[test]
 fn node_memory_jitter() {
     random(config(8, 4, 196, 2), "node_memory_jitter");
@@ -339,7 +341,7 @@ fn node_memory_jitter_short() {
     random(config(1, 2, 5, 1), "node_memory_jitter_short");
 }
 
-/// A read and a write in each cycle: of all users together, and of one reader and one writer alone.
+/// A read and a write in each cycle: by all users, and by a single reader and a single writer.
 #[test]
 fn node_memory_saturated() {
     for stages in [1, 2] {

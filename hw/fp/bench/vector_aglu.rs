@@ -394,8 +394,8 @@ impl Bench {
         }
     }
 
-    /// A cycle, with a job for those units that `mask` names; the inputs of the others' are the same
-    /// and not valid.
+    /// A cycle, with a job for those units that `mask` names; the inputs of the others' are the
+    /// same and not valid.
     fn cycle(&mut self, job: Option<&Job>, mask: u32) {
         let Self { dut, .. } = self;
         let now = dut.cycle();
@@ -613,8 +613,8 @@ fn fp_known() {
     bench.drain();
 }
 
-/// Everything mixed: a million pairs and more of each floating-point type and operation, fewer of the
-/// rest; gaps; one unit's jobs are not another's.
+/// Everything mixed: a million pairs and more of each floating-point type and operation, fewer of
+/// the rest; gaps; one unit's jobs are not another's.
 #[test]
 fn fp_random() {
     let mut rng = Random::new("fp_random");

@@ -1,5 +1,5 @@
-//! `link_end` between a core and a medium access controller, both models that share nothing with it but `alcor_abi`. The two
-//! clocks are driven edge by edge, in picoseconds.
+//! `link_end` between a core and a medium access controller, both models that share nothing with it
+//! but `alcor_abi`. The two clocks are driven edge by edge, in picoseconds.
 
 use std::collections::VecDeque;
 
@@ -696,7 +696,8 @@ const PACES: [Pace; 4] = [
     Pace::Bursts { on: 30, off: 30 },
 ];
 
-/// Random loads both ways, with a wire at 100 Gb/s and with one that takes and gives words as it likes.
+/// Random loads both ways, with a wire at 100 Gb/s and with one that takes and gives words as it
+/// likes.
 #[test]
 fn link_random() {
     let mut bench = Bench::up("link_random");
@@ -743,7 +744,8 @@ fn link_random() {
     );
 }
 
-/// A phit and a credit in every cycle, both ways, for long; the core's clock as fast as it may be against the wire's.
+/// A phit and a credit in every cycle, both ways, for long; the core's clock as fast as it may be
+/// against the wire's.
 #[test]
 fn link_full_rate() {
     let mut bench = Bench::up("link_full_rate");
@@ -767,7 +769,8 @@ fn link_full_rate() {
     );
 }
 
-/// The wire has 7 % to spare: with a core's clock 5 % faster nothing is lost, and with one 12 % faster it is, and is said to be.
+/// The wire has 7 % to spare: with a core's clock 5 % faster nothing is lost, and with one 12 %
+/// faster it is, and is said to be.
 #[test]
 fn link_margin() {
     for (faster, kept) in [(105, [].as_slice()), (112, ["overrun_o"].as_slice())] {
@@ -780,7 +783,8 @@ fn link_margin() {
     }
 }
 
-/// The wire stands for a while, and one channel's credits come in every cycle: more than a frame's field holds. None is lost.
+/// The wire stands for a while, and one channel's credits come in every cycle: more than a frame's
+/// field holds. None is lost.
 #[test]
 fn link_stall() {
     let mut bench = Bench::up("link_stall");
@@ -799,7 +803,8 @@ fn link_stall() {
     }
 }
 
-/// The sender's clock is faster than this core's, which takes a phit a cycle: the surplus waits, up to all credits.
+/// The sender's clock is faster than this core's, which takes a phit a cycle: the surplus waits, up
+/// to all credits.
 #[test]
 fn link_slow_core() {
     let mut bench = Bench::up("link_slow_core");
@@ -820,7 +825,8 @@ fn link_slow_core() {
     bench.drain();
 }
 
-/// There and back through both halves, over a wire that takes no time: what the link end itself takes.
+/// There and back through both halves, over a wire that takes no time: what the link end itself
+/// takes.
 #[test]
 fn link_latency() {
     let mut bench = Bench::up("link_latency");
@@ -846,7 +852,8 @@ fn link_latency() {
     );
 }
 
-/// Each way for a frame to be wrong shuts the receiver; nothing of it or behind it comes; a reset makes all good.
+/// Each way for a frame to be wrong shuts the receiver; nothing of it or behind it comes; a reset
+/// makes all good.
 #[test]
 fn link_spoilt_frames() {
     let mut bench = Bench::up("link_spoilt_frames");
@@ -908,7 +915,8 @@ fn link_spoilt_frames() {
     }
 }
 
-/// Start-up: faults are sent until the receiver is aligned, and the link is up after quiet; what is sent before is lost, and said.
+/// Start-up: faults are sent until the receiver is aligned, and the link is up after quiet; what is
+/// sent before is lost, and said.
 #[test]
 fn link_bringup() {
     let mut bench = Bench::new("link_bringup");
@@ -945,7 +953,8 @@ fn link_bringup() {
     bench.drain();
 }
 
-/// A lane is lost for a while, the other end's or the controller's own reset comes: the link has fallen, and stays so until it is reset.
+/// A lane is lost for a while, the other end's or the controller's own reset comes: the link has
+/// fallen, and stays so until it is reset.
 #[test]
 fn link_falls() {
     let mut bench = Bench::up("link_falls");
@@ -982,7 +991,8 @@ fn link_falls() {
         bench.cycles(150);
         assert!(bench.status("mac_tx_enable_o"), "it is up again");
         assert_eq!(bench.frames, frames, "a link that fell sends");
-        // A reset of the controller is one of the link end too; a clock that stood has a few cycles until it hears of it.
+        // A reset of the controller is one of the link end too; a clock that stood has a few cycles
+        // until it hears of it.
         let most = [0, 4][usize::from(round % 6 == 5)];
         let late = frames - at_fall;
         assert!(
@@ -1004,7 +1014,8 @@ fn link_falls() {
     }
 }
 
-/// A reset in the middle of a frame: the controller gets the frame's end, marked as damaged, and the next one is the first again.
+/// A reset in the middle of a frame: the controller gets the frame's end, marked as damaged, and
+/// the next one is the first again.
 #[test]
 fn link_reset_within_a_frame() {
     let mut bench = Bench::up("link_reset_within_a_frame");

@@ -2,7 +2,7 @@
 
 use alcor_hw_bench::{Dut, Recipe, Waves};
 
-/// A cycle of both clocks, which here are one.
+/// One cycle of both clocks, which are equal here.
 fn edge(dut: &mut Dut) {
     for level in [1u64, 0] {
         dut.drive("core_clk_i", 1, 0, level);
@@ -11,7 +11,8 @@ fn edge(dut: &mut Dut) {
     }
 }
 
-/// A credit leaves in a frame of its own, and four phits in two frames; the controller takes no word in one cycle.
+/// A credit travels in a frame of its own, and four phits in two frames. In one cycle the
+/// controller accepts no word.
 #[test]
 fn link_frame_waves() {
     let recipe = Recipe::new("link_end", "link_bench")

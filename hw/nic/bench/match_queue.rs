@@ -318,8 +318,8 @@ fn match_queue_random() {
     }
 }
 
-/// Cycles from an operation to its result: what the unit finds, what is walked to, and what is walked
-/// to behind the unit; and from one operation to the next.
+/// Cycles from an operation to its result: what the unit finds, what is walked to, and what is
+/// walked to behind the unit; and from one operation to the next.
 #[test]
 fn match_queue_latency() {
     for posted in [true, false] {
@@ -378,8 +378,8 @@ fn match_queue_removal() {
     assert_eq!((answer.by_unit, answer.cycles), (true, 16 + 7));
 }
 
-/// Operations that come without a pause neither keep entries out of the unit nor wait for longer than
-/// a batch takes.
+/// Operations that come without a pause neither keep entries out of the unit nor wait for longer
+/// than a batch takes.
 #[test]
 fn match_queue_fills_under_load() {
     let shape = Shape::new(200, 64, 16, true);
@@ -406,8 +406,8 @@ const SMALL: Shape = Shape {
 /// Cycles without an operation after which less than a batch goes into the unit.
 const PATIENCE: u64 = 15;
 
-/// The cycles in which a queue is not ready while entries go into its unit, by the number of entries and the
-/// threshold; and how many are in the unit afterwards.
+/// The cycles in which a queue is not ready while entries go into its unit, by the number of
+/// entries and the threshold; and how many are in the unit afterwards.
 #[test]
 fn match_queue_batches() {
     for posted in [true, false] {
@@ -457,7 +457,8 @@ fn match_queue_batches() {
     }
 }
 
-/// An operation of any length ends a pause: less than a batch goes into the unit 15 cycles behind it.
+/// An operation of any length ends a pause: less than a batch goes into the unit 15 cycles behind
+/// it.
 #[test]
 fn match_queue_patience() {
     for (entries, probes) in [(1, 1), (2, 1), (2, 2)] {
@@ -490,7 +491,8 @@ fn match_queue_patience() {
     }
 }
 
-/// Operations without a pause: each waits for a batch at most, and the unit is full after the fewest batches.
+/// Operations without a pause: each waits for a batch at most, and the unit is full after the
+/// fewest batches.
 #[test]
 fn match_queue_batches_under_load() {
     for (pause, waits) in [

@@ -1,9 +1,10 @@
-//! `message_engine` against MPI's rules of matching: the bench is the coprocessor around it, which has messages wait
-//! for their verdicts, writes payloads in the order of the verdicts, copies, fetches, and takes completions and
-//! acknowledgements, all at random paces.
+//! `message_engine` against MPI's rules of matching: the bench is the coprocessor around it, which
+//! has messages wait for their verdicts, writes payloads in the order of the verdicts, copies,
+//! fetches, and takes completions and acknowledgements, all at random paces.
 //!
-//! The engine does one thing at a time, so the model can follow it: a command happens when it is taken, a message
-//! when its verdict shows, and a pair's entries are free from the cycle on in which its acknowledgement shows.
+//! The engine does one thing at a time, so the model can follow it: a command happens when it is
+//! taken, a message when its verdict shows, and a pair's entries are free from the cycle on in
+//! which its acknowledgement shows.
 
 use std::collections::VecDeque;
 
@@ -13,7 +14,8 @@ use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 
-/// Messages that may be on their way into receive buffers without a stay in a fragment; copies and fetches likewise.
+/// Messages that may be on their way into receive buffers without a stay in a fragment; copies and
+/// fetches likewise.
 const UNDER_WAY: usize = 8;
 /// The unit is never used; there is no quota.
 const NEVER: u32 = 0xffff;
@@ -351,7 +353,8 @@ impl Bench {
         self.word("read_data_o")
     }
 
-    // -------------------------------------------------------------------------------------- the model
+    // -------------------------------------------------------------------------------------- the
+    // model
 
     fn held(&self, source: u8) -> u32 {
         let unexpected = self.unexpected.iter().map(|held| held.message.source);
@@ -472,7 +475,8 @@ impl Bench {
         let verdict = Verdict::of(self.get("verdict_o"));
         let (address, bytes) = (self.word("verdict_address_o"), self.word("verdict_bytes_o"));
         let receive = self.word("verdict_receive_o");
-        // Pairs that were free when it was looked at count no more: 2 cycles ago where it is refused, else 4 or more.
+        // Pairs that were free when it was looked at count no more: 2 cycles ago where it is
+        // refused, else 4 or more.
         let late = |cycles: u64| move |&&(at, _): &&(u64, u8)| at + cycles > now;
         let cycles = if verdict == Verdict::Refuse { 2 } else { 4 };
         let total = self.total() + self.freed.iter().filter(late(cycles)).count();
@@ -562,7 +566,8 @@ impl Bench {
         self.met(command, held, verdict == Verdict::Direct);
     }
 
-    /// The words of the fetch of a message, cut so that each packet but the last ends at a payload's end.
+    /// The words of the fetch of a message, cut so that each packet but the last ends at a
+    /// payload's end.
     fn fetch(&self, pair: &Pair) -> VecDeque<(u32, bool)> {
         let message = pair.held.message;
         let mut left = message.length.min(pair.receive.capacity);
@@ -592,7 +597,8 @@ impl Bench {
         }
     }
 
-    // -------------------------------------------------------------------------------------- a cycle
+    // -------------------------------------------------------------------------------------- a
+    // cycle
 
     fn drive(&mut self) {
         let noise: u64 = self.rng.random();
@@ -672,7 +678,8 @@ impl Bench {
         }
     }
 
-    /// A payload is written, in the order of the verdicts; another, copied or fetched, in any order.
+    /// A payload is written, in the order of the verdicts; another, copied or fetched, in any
+    /// order.
     fn write(&mut self) {
         let now = self.dut.cycle();
         let noise: u64 = self.rng.random();
@@ -917,7 +924,8 @@ impl Bench {
         }
     }
 
-    // -------------------------------------------------------------------------------------- stimuli
+    // --------------------------------------------------------------------------------------
+    // stimuli
 
     fn message(&mut self) -> Message {
         let announce = self.rng.random_bool(if self.rush { 0.05 } else { 0.3 });
@@ -1236,7 +1244,8 @@ const PLAIN: Message = Message {
     id: 0,
 };
 
-/// The store holds as many messages as it is deep, one more is refused, and all entries serve again.
+/// The store holds as many messages as it is deep, one more is refused, and all entries serve
+/// again.
 #[test]
 fn message_engine_full() {
     for shape in [TINY, SMALL] {
@@ -1287,7 +1296,8 @@ fn message_engine_turns() {
     bench.clean();
 }
 
-/// No more than so many copies and fetches are under way, and the next begins when one of them has ended.
+/// No more than so many copies and fetches are under way, and the next begins when one of them has
+/// ended.
 #[test]
 fn message_engine_flights() {
     for announce in [false, true] {

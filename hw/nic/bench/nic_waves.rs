@@ -5,7 +5,8 @@ use alcor_hw_bench::{Dut, Recipe, Waves};
 const SEARCH: u64 = 0;
 const APPEND: u64 = 2;
 
-/// A match queue whose matching unit is not used: three entries are appended, then a search walks to the third one.
+/// A match queue without its matching unit: three entries are appended, then a search reaches the
+/// third entry.
 #[test]
 fn match_queue_waves() {
     let recipe = Recipe::new("match_queue", "match_queue")

@@ -1,10 +1,11 @@
-//! What the benches of the RMA coprocessor's blocks share: the model that has all of them, and one block of it.
+//! Common parts of the benches of the RMA coprocessor's blocks: the model with all blocks, and
+//! access to one block.
 
 use std::collections::HashMap;
 
 use alcor_hw_bench::{Dut, Pin, Recipe};
 
-/// One block of `rma_bench`: lane `lane` of the ports that begin with its name.
+/// One block of `rma_bench`: lane `lane` of the ports whose names begin with the block's name.
 pub struct Block {
     dut: Dut,
     prefix: &'static str,
@@ -22,7 +23,7 @@ impl Block {
         Self::of(&recipe, prefix, lanes, lane)
     }
 
-    /// Starts another model that is made like `rma_bench`, with all inputs low, and resets it.
+    /// Starts a model with the structure of `rma_bench`, with all inputs low, and resets it.
     pub fn of(recipe: &Recipe, prefix: &'static str, lanes: usize, lane: usize) -> Self {
         let mut dut = Dut::start(recipe);
         dut.reset();
@@ -35,7 +36,7 @@ impl Block {
         }
     }
 
-    /// The model.
+    /// The model that contains the block.
     pub fn dut(&mut self) -> &mut Dut {
         &mut self.dut
     }
@@ -58,7 +59,7 @@ impl Block {
         self.set_part(name, 0, 1, value);
     }
 
-    /// Drives one of the equal parts of an input.
+    /// Drives part `part` of `parts` equal parts of an input.
     pub fn set_part(
         &mut self,
         name: &'static str,
@@ -70,38 +71,38 @@ impl Block {
         self.dut.set(pin, self.lane * parts + part, value.into());
     }
 
-    /// An output as of the last [`settle`](Self::settle), or an input as driven.
+    /// Value of an output as of the last [`settle`](Self::settle), or of an input as driven.
     pub fn get(&mut self, name: &'static str) -> u64 {
         self.get_part(name, 0, 1)
     }
 
-    /// One of the equal parts of a port.
+    /// Value of one of the equal parts of a port.
     pub fn get_part(&mut self, name: &'static str, part: usize, parts: usize) -> u64 {
         let pin = self.pin(name, parts);
         self.dut.get(pin, self.lane * parts + part)
     }
 
-    /// A port of up to 32 bits.
+    /// Value of a port of up to 32 bits.
     pub fn word(&mut self, name: &'static str) -> u32 {
         self.get(name) as u32
     }
 
-    /// A port of one bit.
+    /// Value of a one-bit port.
     pub fn is(&mut self, name: &'static str) -> bool {
         self.get(name) == 1
     }
 
-    /// Outputs follow the inputs.
+    /// Evaluates the outputs.
     pub fn settle(&mut self) {
         self.dut.settle();
     }
 
-    /// The clock edge.
+    /// Performs a clock edge.
     pub fn clock(&mut self) {
         self.dut.clock();
     }
 
-    /// Cycles so far.
+    /// Number of cycles so far.
     pub fn cycle(&self) -> u64 {
         self.dut.cycle()
     }

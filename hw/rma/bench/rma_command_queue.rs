@@ -1,4 +1,4 @@
-//! `rma_command_queue` in every cycle against a model of its queues.
+//! `rma_command_queue` in every cycle, against a model of its queues.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use crate::rma::Block;
 /// Depths of the queues in `rma_bench`.
 const DEPTHS: [usize; 2] = [2, 64];
 
-/// A write by the host.
+/// A register write by the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Write {
     opcode: u8,
@@ -23,7 +23,7 @@ fn random_write(rng: &mut Random, data: u32) -> Write {
         0 => Opcode::Abort as u8,
         1..=9 => Opcode::Data8 as u8,
         10..=16 => Opcode::ALL[rng.random_range(0..Opcode::ALL.len())] as u8,
-        // Also what is no opcode: it is the pipeline that says so.
+        // Includes invalid opcodes: the pipeline rejects them, not the queue.
         _ => rng.random(),
     };
     Write { opcode, data }
@@ -80,7 +80,7 @@ fn random(lane: usize, depth: usize) {
                 assert_eq!(block.word("data8_o"), front, "{place}");
             }
 
-            // Room is what there was before this cycle's entry leaves.
+            // Free space is the space before this cycle's entry leaves.
             let (room, room8) = (commands.len() < depth, triples.len() < depth);
             if ready.0 {
                 taken += u64::from(commands.pop_front().is_some());
@@ -118,7 +118,7 @@ fn random(lane: usize, depth: usize) {
             blocked = overflow || (blocked && rng.random_bool(0.8));
             assert_eq!(block.is("overflow_o"), overflow, "{place}");
             assert_eq!(block.is("written_o"), write.is_some(), "{place}");
-            // At once, whatever is queued.
+            // Immediately, for any contents of the queue.
             assert_eq!(block.is("abort_o"), is_abort, "{place}");
             if is_abort {
                 assert_eq!(block.word("abort_reason_o"), noise & 0xff, "{place}");

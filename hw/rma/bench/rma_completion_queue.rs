@@ -1,5 +1,5 @@
-//! `rma_completion_queue` against a ring that a host reads: order, wrapping, what is lost when the ring is full, and that
-//! an entry that is counted can be read.
+//! `rma_completion_queue` against a ring that a host reads: order, wrapping, losses when the ring
+//! is full, and readability of every counted entry.
 
 use std::collections::VecDeque;
 
@@ -9,11 +9,11 @@ use rand::Rng;
 
 use crate::rma::Block;
 
-/// Entries that may wait, of the instances in `rma_bench`.
+/// Number of entries that can wait, for the instances in `rma_bench`.
 const DEPTHS: [usize; 2] = [16, 2];
 const MEMORY_WORDS: usize = 1 << 10;
 
-/// A completion: status, id.
+/// A completion: status and id.
 type Completion = (u32, u32);
 
 struct Bench {
@@ -22,21 +22,22 @@ struct Bench {
     reply: Source<Completion>,
     local: Source<Completion>,
     port: Sink,
-    /// What is inside, in the order in which it came.
+    /// Waiting completions in order of arrival.
     waiting: VecDeque<Completion>,
     memory: Vec<u32>,
     base: u32,
     log2: u32,
     head: u32,
     tail: u32,
-    /// The tail as it was a cycle ago, and the one before.
+    /// The tail one cycle ago and two cycles ago.
     tails: [u32; 2],
     retired: u32,
-    /// RETIRED when a second word was written, of entries that the host has not taken.
+    /// Entries that the host has not read, with the value of RETIRED at the write of the second
+    /// word.
     entries: VecDeque<(Completion, u32)>,
     read: u64,
     lost: u64,
-    /// Whether the host reads what is there.
+    /// Pace of the host's reads.
     host: Pace,
 }
 
@@ -67,7 +68,7 @@ impl Bench {
         1 << self.log2
     }
 
-    /// Sets up another ring, as the host does while nothing is under way.
+    /// Sets up another ring, as the host does when no operation is in flight.
     fn set_ring(&mut self, base: u32, log2: u32) {
         (self.base, self.log2) = (base, log2);
         (self.head, self.tail, self.tails) = (0, 0, [0; 2]);
@@ -115,7 +116,7 @@ impl Bench {
         let overflow = block.is("overflow_o");
         let writes = block.is("write_valid_o");
         if overflow {
-            // Full, as far as the host had said a cycle ago.
+            // Full, as far as the block knew the host's head one cycle ago.
             assert!(
                 filled(self.tails[0]) >= size,
                 "{place}: lost with {} in the ring",
@@ -157,14 +158,14 @@ impl Bench {
                 self.head = self.head.wrapping_add(1);
             }
         }
-        // What came back has priority over what was refused here; each is taken or not as a whole.
+        // Completions have priority over refusals. Each is accepted as a whole or not at all.
         if let Some(completion) = self.reply.take(reply_ready) {
             self.waiting.push_back(completion);
             assert!(!local_ready || local.is_none(), "{place}: both are taken");
         } else if let Some(completion) = self.local.take(local_ready && reply.is_none()) {
             self.waiting.push_back(completion);
         }
-        // The host reads what CQ_HEAD says is there.
+        // The host reads the entries counted by CQ_HEAD.
         self.tails = [self.tail, self.tails[0]];
         let shown = block.word("head_o");
         if host.ready(&mut *self.rng) && shown != self.tail {
@@ -231,7 +232,7 @@ fn random(lane: usize) {
                 }
                 bench.cycle(&mut host);
             }
-            // Each that went in is in the ring once, or lost and reported: nothing is left over.
+            // Every completion is in the ring once, or is lost and reported.
             bench.reply.set_pace(Pace::Always);
             bench.local.set_pace(Pace::Always);
             bench.port = Sink::new(Pace::Always);
@@ -251,7 +252,7 @@ fn random(lane: usize) {
     );
 }
 
-/// The count runs over 2^16 and the ring stays where it is.
+/// The count wraps at 2^16, and the ring stays in place.
 #[test]
 fn rma_completion_queue_wraps() {
     let mut bench = Bench::new(0, "rma_completion_queue_wraps");
@@ -274,8 +275,9 @@ fn rma_completion_queue_wraps() {
     );
 }
 
-/// The host writes the ring's registers at any time, also while a memory write waits: what is offered stays as it is until
-/// the write is done. A new base clears the count then, and a ring that is set up afterwards works.
+/// The host writes the ring's registers at any time, even while a memory write waits. The offered
+/// write stays stable until it completes. A new base then clears the count, and a ring set up
+/// afterwards works.
 #[test]
 fn rma_completion_queue_rewritten() {
     let mut bench = Bench::new(0, "rma_completion_queue_rewritten");
@@ -314,7 +316,7 @@ fn rma_completion_queue_rewritten() {
             cleared |= clears;
             block.clock();
             block.settle();
-            // The count begins anew once no write waits.
+            // The count restarts when no write waits.
             if cleared && offered.is_none() {
                 assert_eq!(block.word("head_o"), 0, "cycle {}", block.cycle());
                 cleared = false;

@@ -1,6 +1,7 @@
-//! The whole coprocessor, with beats of a word and of eight. What it sends is compared word by word: the paper's packets with words put together from the
-//! paper's figures 5 and 6, extended packets with a model that cuts transfers. What it does with what comes in is
-//! compared in memory and in the completion ring, with the network led back to the coprocessor itself.
+//! The whole coprocessor, with beats of a word and of eight. What it sends is compared word by
+//! word: the paper's packets with words put together from the paper's figures 5 and 6, extended
+//! packets with a model that cuts transfers. What it does with what comes in is compared in memory
+//! and in the completion ring, with the network led back to the coprocessor itself.
 //!
 //! Node memory, network and the other ranks are the bench's: each stalls at random.
 
@@ -77,8 +78,8 @@ fn header_words(packet: &[u32]) -> usize {
 }
 
 impl Config {
-    /// A packet as it travels: its words, or, in beats of several, its header words in a beat of their own and its payload
-    /// from the next one on.
+    /// A packet as it travels: its words, or, in beats of several, its header words in a beat of
+    /// their own and its payload from the next one on.
     fn beats(self, packet: &[u32], rng: &mut Random) -> Vec<Beat> {
         let (header, payload) = match self.beat {
             1 => packet.split_at(0),
@@ -106,7 +107,8 @@ impl Config {
         let header = &beats[0];
         let alone = beats.len() == 1;
         let kind = header[0] >> 21 & 7;
-        // An answer to a GET of one word is a PUT-1 whose data was read, so it is a beat of its own.
+        // An answer to a GET of one word is a PUT-1 whose data was read, so it is a beat of its
+        // own.
         let heads = if kind == 0b001 && !alone {
             1
         } else {
@@ -619,7 +621,8 @@ impl Bench {
     }
 }
 
-// ------------------------------------------------------------------------------------------------ the paper's packets
+// ------------------------------------------------------------------------------------------------
+// the paper's packets
 
 /// Figure 6: dpid 8, packet type 3, packet length 5, offset 8, destination address 8.
 fn paper_word(rank: u32, kind: u32, length: u32, offset: u32, slot: u32) -> u32 {
@@ -751,7 +754,8 @@ fn paper_served(config: Config) {
         assert_eq!(bench.take_sent(REPLY), answers);
         assert!(bench.take_sent(REQUEST).is_empty());
         assert_eq!(bench.read(rank::REFUSED_IN), refused);
-        // Many one behind the other, faster than memory takes them: both queues behind the network fill.
+        // Many one behind the other, faster than memory takes them: both queues behind the network
+        // fill.
         bench.write_grants = Sink::new(Pace::Chance(0.1));
         let plane = bench.rng.random_range(0..2);
         bench.sources[plane].set_pace(Pace::Always);
@@ -774,9 +778,11 @@ fn paper_served(config: Config) {
     assert_eq!(bench.events(), rank::events::DROPPED.put(1));
 }
 
-// ------------------------------------------------------------------------------------------------ extended packets
+// ------------------------------------------------------------------------------------------------
+// extended packets
 
-/// The packets of an extended put or get: header words, and payload bytes where they mean something.
+/// The packets of an extended put or get: header words, and payload bytes where they mean
+/// something.
 fn extended_packets(
     bench: &Bench,
     is_get: bool,
@@ -1066,7 +1072,8 @@ fn refusals(config: Config) {
     assert_eq!(bench.take_sent(REQUEST).len(), 2);
     assert_eq!(bench.events(), 0);
 
-    // No rank declares more ranks than the run has, takes another's number, or begins beyond the run.
+    // No rank declares more ranks than the run has, takes another's number, or begins beyond the
+    // run.
     let identity = |bench: &mut Bench| {
         let bits = bench.read(rank::IDENTITY);
         let (pid, ranks) = (
@@ -1102,7 +1109,8 @@ fn refusals(config: Config) {
     assert_eq!(identity(&mut bench), (me, me, 0));
 }
 
-/// Registration and what follows it at once, broken pairs, opcodes that don't exist, refusals elsewhere.
+/// Registration and what follows it at once, broken pairs, opcodes that don't exist, refusals
+/// elsewhere.
 fn interlock(config: Config) {
     let mut bench = Bench::new(config, "rma_coprocessor_interlock");
     bench.begin();
@@ -1157,7 +1165,8 @@ fn interlock(config: Config) {
         bench.drain();
     }
 
-    // What ends a collective command stays for two cycles more, and ends no later one, also not behind BEGIN.
+    // What ends a collective command stays for two cycles more, and ends no later one, also not
+    // behind BEGIN.
     for begins in 0..3 {
         let before = (bench.read(rank::BARRIERS), bench.read(rank::REG_RESULT));
         bench.command(Opcode::Deregister, 0x3000);
@@ -1263,15 +1272,16 @@ fn interlock(config: Config) {
     assert_eq!(bench.events(), 0);
 }
 
-// ------------------------------------------------------------------------------------------------ packets of a wrong length
+// ------------------------------------------------------------------------------------------------
+// packets of a wrong length
 
 /// An XACK.
 fn x_ack(rank: u32, status: Status, id: u32) -> u32 {
     rank << 24 | (PacketType::Xack as u32) << 21 | (status as u32) << 16 | id
 }
 
-/// Packets of all kinds on both planes, one behind the other, some with more or fewer beats than their header says: these
-/// are told and answered, and what lies behind them is untouched.
+/// Packets of all kinds on both planes, one behind the other, some with more or fewer beats than
+/// their header says: these are told and answered, and what lies behind them is untouched.
 fn lengths(config: Config) {
     let mut bench = Bench::new(config, "rma_coprocessor_lengths");
     bench.begin();
@@ -1412,7 +1422,8 @@ fn lengths(config: Config) {
     assert!(cut >= least && short > 5 && long > 20, "{often:?}");
 }
 
-// ------------------------------------------------------------------------------------------------ led back
+// ------------------------------------------------------------------------------------------------
+// led back
 
 /// A window of the random programs.
 #[derive(Debug, Clone, Copy)]
@@ -1423,8 +1434,8 @@ struct Window {
     deny_write: bool,
 }
 
-/// Random programs whose packets come back to the coprocessor itself, over a network that stalls; after each barrier
-/// memory and completions are what the commands mean.
+/// Random programs whose packets come back to the coprocessor itself, over a network that stalls;
+/// after each barrier memory and completions are what the commands mean.
 fn programs(config: Config) {
     let mut bench = Bench::new(config, "rma_coprocessor_programs");
     bench.looped = true;

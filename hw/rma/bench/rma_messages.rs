@@ -1,10 +1,11 @@
-//! Two coprocessors with message engines, which send messages to each other and to themselves: by eager packets into
-//! receive buffers, by a stay in a fragment, by rendezvous; with puts and gets beside them. Node memories, hosts and the
-//! network, which stalls at random, are the bench's.
+//! Two coprocessors with message engines, which send messages to each other and to themselves: by
+//! eager packets into receive buffers, by a stay in a fragment, by rendezvous; with puts and gets
+//! beside them. Node memories, hosts and the network, which stalls at random, are the bench's.
 //!
-//! Who gets what does not depend on the pace: messages in the order in which they come into a rank, and receives in the
-//! order of its commands, have one pairing in which nobody passes anybody. So the model pairs them as they show up, and
-//! each completion must be of the pair that the model has.
+//! Who gets what does not depend on the pace: messages in the order in which they come into a rank,
+//! and receives in the order of its commands, have one pairing in which nobody passes anybody. So
+//! the model pairs them as they show up, and each completion must be of the pair that the model
+//! has.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -30,7 +31,8 @@ const SENDS: u32 = 0x6000;
 /// A window: what is put lands in its first half, and comes from its second.
 const WINDOW: u32 = 0xc000;
 const BLOCK: u32 = 512;
-/// Messages that a rank has under way at most; as many receives; together with those of cleaning up less than ids.
+/// Messages that a rank has under way at most; as many receives; together with those of cleaning up
+/// less than ids.
 const SENDS_AT_MOST: usize = 10;
 const RECEIVES_AT_MOST: usize = 18;
 
@@ -211,7 +213,8 @@ impl Bench {
         self.nodes[at].host.push((register, data));
     }
 
-    /// A command of messages: target or source, context, tag, id, and its buffer's address and length.
+    /// A command of messages: target or source, context, tag, id, and its buffer's address and
+    /// length.
     fn message(
         &mut self,
         at: usize,
@@ -239,7 +242,8 @@ impl Bench {
         }
     }
 
-    // -------------------------------------------------------------------------------------- a cycle
+    // -------------------------------------------------------------------------------------- a
+    // cycle
 
     fn host(&mut self, at: usize) {
         let noise: u64 = self.rng.random();
@@ -296,7 +300,8 @@ impl Bench {
                 (0..RANKS)
                     .map(|other| (start + other) % RANKS)
                     .find(|&other| {
-                        // Somebody whose packet is on its way to the other rank keeps its words for that one.
+                        // Somebody whose packet is on its way to the other rank keeps its words for
+                        // that one.
                         let taken = self.nodes[1 - at].from[plane] == Some(other);
                         waits(&self.nodes[other])
                             .is_some_and(|(word, _)| !taken && word >> 24 == at as u32)
@@ -554,7 +559,8 @@ impl Bench {
     }
 }
 
-// ------------------------------------------------------------------------------------------------ the model
+// ------------------------------------------------------------------------------------------------
+// the model
 
 #[derive(Debug, Clone)]
 struct Sent {
@@ -628,7 +634,8 @@ struct Program {
     next_move: u32,
     /// The rank that is being reset, of which nothing more is expected.
     lost: Option<usize>,
-    /// Receives that it may have posted, and ids of the other's messages that had come in and met none.
+    /// Receives that it may have posted, and ids of the other's messages that had come in and met
+    /// none.
     lost_posted: Vec<Receive>,
     lost_unexpected: Vec<u32>,
     /// The rank that has been, and has yet to begin.
@@ -742,7 +749,8 @@ impl Program {
         let id = 1_000 + self.next_move;
         self.next_move = (self.next_move + 1) % 1_000;
         let source = WINDOW + 0x1000 + self.bench.rng.random_range(0..0x1000 - BLOCK);
-        // A get lands here, a put there; only this rank's gets and puts land in these blocks of either.
+        // A get lands here, a put there; only this rank's gets and puts land in these blocks of
+        // either.
         let is_get = self.bench.rng.random();
         let place = WINDOW + block + shift;
         let (opcode, offset, laddr, from, to) = if is_get {
@@ -942,7 +950,8 @@ impl Program {
         }
     }
 
-    /// Messages, puts and gets for so many cycles. Of a rank that is being reset nobody expects anything.
+    /// Messages, puts and gets for so many cycles. Of a rank that is being reset nobody expects
+    /// anything.
     fn traffic(&mut self, cycles: u32) {
         // Which side is ahead, and whether puts and gets go along.
         let paces = [0.01, 0.05, 0.2];
@@ -1015,7 +1024,8 @@ impl Program {
     }
 }
 
-/// Random messages between the ranks and to themselves, with puts and gets beside them, over a network that stalls.
+/// Random messages between the ranks and to themselves, with puts and gets beside them, over a
+/// network that stalls.
 fn programs(config: Config, rounds: u64) {
     let mut program = Program::begin(Bench::new(config, "rma_messages_programs"));
     for round in 0..rounds {
@@ -1067,13 +1077,16 @@ fn rma_messages_programs() {
     programs(SMALLEST, soak(300));
 }
 
-// ------------------------------------------------------------------------------------------------ a rank's reset
+// ------------------------------------------------------------------------------------------------
+// a rank's reset
 
 impl Program {
-    /// The holder of a rank is gone in the middle of it all, and its next holder resets it, while the other rank goes on.
+    /// The holder of a rank is gone in the middle of it all, and its next holder resets it, while
+    /// the other rank goes on.
     fn lose(&mut self, victim: usize) {
         let other = 1 - victim;
-        // What the other receives from now on is its own; so who gets what does not depend on when it is recalled.
+        // What the other receives from now on is its own; so who gets what does not depend on when
+        // it is recalled.
         self.run_until("the other's commands", |program| {
             let bench = &mut program.bench;
             let state = bench.word(other, "state_o");
@@ -1082,7 +1095,8 @@ impl Program {
                 && retired == bench.nodes[other].commands
                 && board::rank_state::COMMANDS.get(state) == 0
         });
-        // The last that the process does: a barrier to which nobody comes, or half a command of the paper's.
+        // The last that the process does: a barrier to which nobody comes, or half a command of the
+        // paper's.
         match self.bench.rng.random_range(0..3) {
             0 => self.bench.command(victim, Opcode::Barrier, 0),
             1 => {
@@ -1155,8 +1169,8 @@ impl Program {
         self.known[victim].memory = memory;
     }
 
-    /// What was dropped here for the reset of another rank was no receive: most of those that wait are told that their ids
-    /// are taken, and taken back.
+    /// What was dropped here for the reset of another rank was no receive: most of those that wait
+    /// are told that their ids are taken, and taken back.
     fn take_back(&mut self, at: usize) {
         let posted = std::mem::take(&mut self.known[at].posted);
         let (back, kept): (Vec<_>, Vec<_>) = posted
@@ -1296,22 +1310,23 @@ fn resets(config: Config, rounds: u64) {
     assert!(often.iter().all(|&some| some > rounds / 8), "{often:?}");
 }
 
-/// A rank is reset in the middle of messages, puts and gets, while the other goes on: the other's traffic is right to the
-/// last byte, or it is told; the rank is as new.
+/// A rank is reset in the middle of messages, puts and gets, while the other goes on: the other's
+/// traffic is right to the last byte, or it is told; the rank is as new.
 #[test]
 fn rma_messages_reset() {
     resets(USUAL, soak(40));
     resets(SMALLEST, soak(80));
 }
 
-// ------------------------------------------------------------------------------------------------ one by one
+// ------------------------------------------------------------------------------------------------
+// one by one
 
 /// Of a message that rank 0 sends to rank 1: context, tag.
 const CONTEXT: u32 = 3;
 const TAG: u32 = 0x012_3456;
 
-/// A message that loses a word of its payload, whether or not it fits into its receive buffer: its receive is told, and the
-/// message behind it is whole.
+/// A message that loses a word of its payload, whether or not it fits into its receive buffer: its
+/// receive is told, and the message behind it is whole.
 #[test]
 fn rma_messages_lost_word() {
     let mut bench = Bench::new(USUAL, "rma_messages_lost_word");
@@ -1344,7 +1359,8 @@ fn rma_messages_lost_word() {
     }
 }
 
-/// An announcement that comes with a word behind its header: the message is fetched, and the message behind it is whole.
+/// An announcement that comes with a word behind its header: the message is fetched, and the
+/// message behind it is whole.
 #[test]
 fn rma_messages_surplus_word() {
     let mut bench = Bench::new(USUAL, "rma_messages_surplus_word");
@@ -1532,7 +1548,8 @@ fn rma_messages_refusals() {
     assert_eq!(bench.read(0, rank::EVENTS), 0);
 }
 
-/// Messages beyond a quota, and beyond the store's room, are refused and told; those held before are received.
+/// Messages beyond a quota, and beyond the store's room, are refused and told; those held before
+/// are received.
 #[test]
 fn rma_messages_no_room() {
     for config in [USUAL, SMALLEST] {
@@ -1595,8 +1612,8 @@ fn rma_messages_no_room() {
     }
 }
 
-/// A fetch that asks for more than there is, because its sender has announced something shorter under the same id since,
-/// gets nothing, and says so.
+/// A fetch that asks for more than there is, because its sender has announced something shorter
+/// under the same id since, gets nothing, and says so.
 #[test]
 fn rma_messages_shrunk() {
     let mut bench = Bench::new(SMALLEST, "rma_messages_shrunk");
@@ -1652,9 +1669,10 @@ fn rma_messages_turns() {
     assert_eq!(bench.bytes(1, 0x2001, 40), bench.bytes(0, 0x1000, 40));
 }
 
-/// Cycles of a message from the write of its commit, or with `posted` false of its receive's: its first word out, and into
-/// the receiver; the acknowledgement out, and into the sender; the entry in the receiver's and in the sender's ring. Four
-/// cycles are between the ranks, as through the routers of a board.
+/// Cycles of a message from the write of its commit, or with `posted` false of its receive's: its
+/// first word out, and into the receiver; the acknowledgement out, and into the sender; the entry
+/// in the receiver's and in the sender's ring. Four cycles are between the ranks, as through the
+/// routers of a board.
 fn timed(bench: &mut Bench, opcode: Opcode, length: u32, posted: bool) -> [u64; 6] {
     let receive = |bench: &mut Bench| {
         bench.message(1, Opcode::XReceive, [0, CONTEXT, TAG, 1], [0x1000, length]);

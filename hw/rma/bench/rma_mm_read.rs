@@ -1,5 +1,5 @@
-//! `rma_mm_read` item by item against a byte-level model: every beat of every packet, every read that is asked for,
-//! and when they come. A beat is a word, as in the paper, or eight.
+//! `rma_mm_read` item by item against a byte-level model: every beat of every packet, every read
+//! that is asked for, and when they come. A beat is a word, as in the paper, or eight.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,8 @@ struct Config {
     /// Longest payload.
     words: u32,
     latency: usize,
-    /// Its Out FIFO holds what is under way, `latency` + 2 beats, so it never limits a stream that is taken at once.
+    /// Its Out FIFO holds what is under way, `latency` + 2 beats, so it never limits a stream that
+    /// is taken at once.
     deep: bool,
 }
 
@@ -344,7 +345,8 @@ fn random(config: Config) {
         bench.tasks.set_pace(chosen[1]);
         bench.grants.set_pace(chosen[2]);
         bench.sink.set_pace(chosen[3]);
-        // The memory that the queues are made for, and memories that are slower, or answer when they like.
+        // The memory that the queues are made for, and memories that are slower, or answer when
+        // they like.
         let (shortest, longest) =
             [(0, 0), (0, 8), (30, 30), (0, 200)][bench.rng.random_range(0..4)];
         let own = config.latency as u64;
@@ -361,7 +363,8 @@ fn random(config: Config) {
 fn rate(config: Config) {
     let mut bench = Bench::new(config, "rma_mm_read_rate");
     for shift in [0, 1, 2, 3] {
-        // Headers are offered a word a cycle, so payload must be as long as the headers at least to keep them ahead.
+        // Headers are offered a word a cycle, so payload must be as long as the headers at least to
+        // keep them ahead.
         let mut gaps = 0;
         bench.left.clear();
         for _ in 0..30 {
@@ -417,8 +420,9 @@ fn latency(config: Config) {
                 });
                 bench.drain();
                 let task = bench.taken[0];
-                // A beat of a header is at the output so long after the task. Payload follows when its read, issued a
-                // cycle after the header's last beat, is answered; shifted, a cycle later.
+                // A beat of a header is at the output so long after the task. Payload follows when
+                // its read, issued a cycle after the header's last beat, is answered; shifted, a
+                // cycle later.
                 let prime = u64::from(words > 0 && shift != 0);
                 let (header, beats) = (config.header(heads), u64::from(config.beats(words)));
                 let mut cycles: Vec<u64> = (0..header).map(|at| task + way + at).collect();

@@ -1,6 +1,7 @@
-//! `rma_mm_write` in every cycle: addresses, data, strobes and drops against a byte-level model, a note in the cycle
-//! after its packet's last beat, and no cycle in which it waits for something else than its port or the notes' taker.
-//! Packets with more or fewer beats than their header says spoil no packet behind them.
+//! `rma_mm_write` in every cycle against a byte-level model: addresses, data, strobes and drops.
+//! The write-done token follows in the cycle after the last beat of its packet. The block waits
+//! only for its port and for the taker of the tokens. Packets with more or fewer beats than their
+//! header declares do not affect later packets.
 
 use std::collections::VecDeque;
 
@@ -10,15 +11,15 @@ use rand::Rng;
 
 use crate::rma::Block;
 
-/// Sizes of a controller in `rma_bench`.
+/// Parameters of a controller in `rma_bench`.
 #[derive(Debug, Clone, Copy)]
 struct Config {
     lane: usize,
-    /// Words of a beat.
+    /// Number of words of a beat.
     beat: u32,
-    /// Depth of its task queue.
+    /// Depth of the task queue.
     depth: usize,
-    /// Words of its longest payload.
+    /// Number of words of the longest payload.
     longest: u32,
 }
 
@@ -54,20 +55,20 @@ const MEMORY_BYTES: u32 = 1024;
 struct Task {
     drop: bool,
     address: u32,
-    /// Payload bytes that are written.
+    /// Number of payload bytes that are written.
     length: u32,
-    /// Payload words that the packet has by its header.
+    /// Number of payload words in the packet's header.
     words: u32,
-    /// Beats that the packet has.
+    /// Number of beats of the packet.
     beats: u32,
     note: Option<u32>,
 }
 
-/// Place of the status in a note.
+/// First bit of the status in a write-done token.
 const STATUS: u32 = 16;
 
 impl Task {
-    /// Payload words that are written.
+    /// Number of payload words that are written.
     fn kept(&self) -> u32 {
         if self.length == 0 {
             0
@@ -93,12 +94,12 @@ fn random(config: Config) {
     let mut rng = Random::new("rma_mm_write_random");
     let mut block = config.start();
     let mut tasks: Source<Task> = Source::new(Pace::Always);
-    // Beats, and whether each is its packet's last.
+    // Beats, each with a flag for the last beat of its packet.
     let mut payload: Source<(Vec<u32>, bool)> = Source::new(Pace::Always);
-    // What the block should hold, and how many beats of the first task are done.
+    // Expected contents of the block, and number of completed beats of the first task.
     let mut inside: VecDeque<Task> = VecDeque::new();
     let mut done = 0;
-    // The memory as written, and as the tasks that are done say it should be.
+    // The memory as written, and as expected from the completed tasks.
     let mut memory = vec![0u8; MEMORY_BYTES as usize];
     let mut expected = memory.clone();
     let mut words_of_task: Vec<u32> = Vec::new();
@@ -140,11 +141,11 @@ fn random(config: Config) {
                 }
                 task.beats = task.words.div_ceil(beat);
                 if rng.random_bool(0.1) {
-                    // Also by more than what the block counts to.
+                    // Includes excesses beyond the range of the block's counter.
                     let most = [task.beats + 1, task.beats + 70][rng.random_range(0..2)];
                     task.beats = rng.random_range(0..=most);
                 }
-                // Payload is there before its task, or after.
+                // Payload arrives before or after its task.
                 payload.extend((1..=task.beats).map(|at| {
                     let words = (0..beat).map(|_| rng.random()).collect();
                     (words, at == task.beats)
@@ -204,7 +205,7 @@ fn random(config: Config) {
             let is_wrong = current.is_some_and(|task| task.beats != task.words.div_ceil(beat));
             assert_eq!(block.is("task_ready_o"), inside.len() < depth, "{place}");
             assert_eq!(block.is("idle_o"), inside.is_empty(), "{place}");
-            // As soon as there is a beat it is on offer, or dropped.
+            // An available beat is offered or dropped immediately.
             assert_eq!(
                 block.is("valid_o"),
                 is_moving && !drops && words.is_some(),
@@ -222,7 +223,7 @@ fn random(config: Config) {
                     note |= (Status::BadLength as u32) << STATUS;
                 }
                 assert_eq!(block.word("note_o"), note, "{place}");
-                // By now its data is in memory.
+                // The data is in memory by now.
                 assert_eq!(memory, expected, "{place}");
                 notes += u64::from(taken);
             }
@@ -255,8 +256,8 @@ fn random(config: Config) {
                         }
                         writes += 1;
                         if done == kept.min(task.beats) {
-                            // Byte i of the transfer is byte (address + i) mod 4 of its word. A packet that is too short
-                            // ends with a whole beat.
+                            // Byte i of the transfer is byte (address + i) mod 4 of its word. A
+                            // packet that is too short ends with a complete beat.
                             let came = 4 * beat * done - task.address % 4;
                             for byte in 0..task.length.min(came) {
                                 let place = task.address % 4 + byte;
@@ -293,7 +294,7 @@ fn random(config: Config) {
     );
 }
 
-/// A beat a cycle from task to task; a note costs one.
+/// One beat per cycle from task to task. A token takes one cycle.
 #[test]
 fn rma_mm_write_rate() {
     let mut rng = Random::new("rma_mm_write_rate");

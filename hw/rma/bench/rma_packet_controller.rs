@@ -1,5 +1,7 @@
-//! `rma_packet_controller` of both planes: what it makes of each packet, compared item by item with a model that knows
-//! the packet formats and the windows only. A packet that is cut in its header has no effect but to be told. The paper's words are put together here from its figure 6, not from the ABI.
+//! `rma_packet_controller` of both planes: what it makes of each packet, compared item by item with
+//! a model that knows the packet formats and the windows only. A packet that is cut in its header
+//! has no effect but to be told. The paper's words are put together here from its figure 6, not
+//! from the ABI.
 
 use std::collections::VecDeque;
 
@@ -402,8 +404,8 @@ impl Bench {
         });
     }
 
-    /// The outcome of a packet of an extended command whose payload begins in byte lane `lane`: the last one holds all bytes
-    /// that are left, and no other one does.
+    /// The outcome of a packet of an extended command whose payload begins in byte lane `lane`: the
+    /// last one holds all bytes that are left, and no other one does.
     fn check_piece(&self, found: Status, lane: u32, left: u32, last: bool) -> Status {
         let fits = u64::from(lane) + u64::from(left) <= u64::from(self.config.payload);
         match found {
@@ -421,8 +423,8 @@ impl Bench {
         }
     }
 
-    /// Notes an XDATA packet that is to be sent: for a local address at its rank and so many bytes, with the id of its
-    /// command if it is the last one, and with data from a byte address on.
+    /// Notes an XDATA packet that is to be sent: for a local address at its rank and so many bytes,
+    /// with the id of its command if it is the last one, and with data from a byte address on.
     fn data(&mut self, to: u8, flags: u32, (laddr, bytes): (u32, u32), id: Option<u16>, from: u32) {
         let words = if bytes == 0 {
             0
@@ -673,7 +675,8 @@ impl Bench {
         }
     }
 
-    /// An offset and a length that are well inside, or at an edge of the slot's window or of 32 bits.
+    /// An offset and a length that are well inside, or at an edge of the slot's window or of 32
+    /// bits.
     fn range(&mut self, slot: u8, longest: u32) -> (u32, u32) {
         let size = self
             .windows
@@ -745,7 +748,8 @@ impl Bench {
                     } else {
                         payload - lane + 1 + more
                     };
-                    // As no sender cuts a command: the packet is full, and all that is left fits into it.
+                    // As no sender cuts a command: the packet is full, and all that is left fits
+                    // into it.
                     if self.rng.random_bool(0.2) {
                         left = self.rng.random_range(0..=payload - lane);
                     }

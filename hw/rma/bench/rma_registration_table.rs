@@ -1,5 +1,5 @@
-//! `rma_registration_table` in every cycle against a map: latencies, the next vacant slot, lookups beside each other,
-//! operations given up, and clearing after reset.
+//! `rma_registration_table` in every cycle against a map: latencies, the next vacant slot,
+//! concurrent lookups, cancelled operations, and clearing after reset.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::rma::Block;
 
 /// Slots of the tables in `rma_bench`.
 const SLOTS: [usize; 4] = [2, 5, 32, 256];
-/// Cycles that clearing takes.
+/// Number of cycles of clearing.
 const CLEARING: u64 = 256;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,14 +20,14 @@ struct Window {
     deny: u32,
 }
 
-/// A registration or deregistration under way.
+/// A registration or deregistration in progress.
 #[derive(Debug, Clone, Copy)]
 struct Operation {
     deregister: bool,
     window: Window,
-    /// Cycles since it began.
+    /// Cycles since the operation began.
     age: u64,
-    /// Its age when it is committed or given up.
+    /// Age at which the operation is committed or cancelled.
     end: u64,
     commit: bool,
 }
@@ -36,17 +36,17 @@ struct Bench {
     rng: Random,
     block: Block,
     slots: usize,
-    /// What is registered: by slot, and the slot by base.
+    /// Registered windows by slot, and slots by base.
     windows: Vec<Option<Window>>,
     by_base: HashMap<u32, usize>,
     bases: Vec<u32>,
     operation: Option<Operation>,
     must_pause: bool,
-    /// Answer to the last CAM lookup, if it still stands.
+    /// Result of the last CAM lookup, while it is valid.
     matched: Option<Option<usize>>,
-    /// Answers to the last RAM lookups.
+    /// Results of the last RAM lookups.
     looked_up: [Option<Option<Window>>; 2],
-    /// Next vacant slot as it was a cycle ago.
+    /// Next vacant slot one cycle ago.
     vacant: Option<usize>,
     commits: u64,
     given_up: u64,
@@ -56,7 +56,7 @@ impl Bench {
     fn new(lane: usize, name: &'static str) -> Self {
         let mut rng = Random::new(name);
         let slots = SLOTS[lane];
-        // Bases that differ in single bytes, so that a row read at the wrong byte shows.
+        // Bases that differ in single bytes, to detect a row that is read at a wrong byte.
         let mut bytes = vec![0x00, 0x04, 0xfc];
         bytes.extend((0..if slots > 100 { 3 } else { 0 }).map(|_| rng.random::<u8>() & 0xfc));
         let mut bases = Vec::new();
@@ -73,7 +73,7 @@ impl Bench {
         }
         bases.sort_unstable();
         bases.dedup();
-        // Few enough that a base is often registered already.
+        // Few bases, so that a base is often registered already.
         for at in 0..bases.len() {
             let other = rng.random_range(0..bases.len());
             bases.swap(at, other);
@@ -104,7 +104,7 @@ impl Bench {
         self.bases[self.rng.random_range(0..self.bases.len())]
     }
 
-    /// Lets the clearing after a reset pass and checks it.
+    /// Waits for the clearing after a reset, and checks it.
     fn clear(&mut self) {
         let reset = self.block.dut().pin("rst_ni");
         self.block.dut().set(reset, 0, 0);
@@ -151,7 +151,7 @@ impl Bench {
         if self.must_pause || !self.rng.random_bool(0.4) {
             return None;
         }
-        // The table fills up, and empties again.
+        // The table fills up, then empties.
         let filling = (self.block.cycle() / 400).is_multiple_of(2);
         let deregister = self.rng.random_bool(if filling { 0.25 } else { 0.75 });
         let window = Window {
@@ -172,7 +172,7 @@ impl Bench {
         } else {
             self.rng.random_range(0..6)
         };
-        // What is given up may be so before it is prepared.
+        // An operation may be cancelled before it is prepared.
         let end = if commit { prepared + late } else { late };
         Some(Operation {
             deregister,
@@ -279,7 +279,7 @@ impl Bench {
             );
         }
 
-        // What this cycle's edge changes; lookups see the table as it was.
+        // Effects of this clock edge. Lookups see the table as it was before the edge.
         if operation.is_some_and(|operation| operation.age == 0) {
             self.matched = None;
         }
@@ -316,7 +316,7 @@ impl Bench {
     ) {
         if !commit {
             self.given_up += 1;
-            // Only a committed operation may be followed at once by the next.
+            // The next operation may follow immediately only after a commit.
             self.must_pause = true;
         } else if deregister {
             let slot = self
@@ -346,14 +346,15 @@ fn random(lane: usize) {
     assert!(bench.given_up > 150, "only {} given up", bench.given_up);
 }
 
-/// Filled to the last slot, emptied, and filled again: slots are handed out from the lowest.
+/// Fills the table to the last slot, empties it, and fills it again. Slots are assigned from the
+/// lowest.
 fn fill(lane: usize) {
     let mut bench = Bench::new(lane, "rma_registration_table_fill");
     bench.clear();
     let slots = bench.slots;
     let mut used = 0;
     for _ in 0..40 * slots as u64 + 2_000 {
-        // Registrations only, until nothing is vacant.
+        // Registrations only, until no slot is vacant.
         if bench.operation.is_none() {
             let free = bench
                 .bases
@@ -388,7 +389,7 @@ fn fill(lane: usize) {
     for _ in 0..8 {
         bench.cycle();
     }
-    // A reset in the middle leaves nothing behind.
+    // A reset during an operation leaves no trace.
     bench.clear();
     for _ in 0..500 {
         bench.must_pause = true;

@@ -1,5 +1,5 @@
-//! `rma_sync` with ranks that come and go at random: it fires two cycles after all are here and all is quiet, never
-//! before; and what it decides.
+//! `rma_sync` with ranks that arrive and leave at random. The block fires two cycles after all
+//! ranks are present and no traffic is in flight, never earlier. The decision is checked too.
 
 use std::collections::VecDeque;
 
@@ -9,11 +9,11 @@ use rand::Rng;
 
 use crate::rma::Block;
 
-/// Ranks of the instances in `rma_bench`, whose ports have 16.
+/// Number of ranks of the instances in `rma_bench`. The ports have 16 lanes.
 const RANKS: [usize; 3] = [2, 4, 16];
 const PORTS: usize = 16;
 
-/// What a rank shows in a cycle.
+/// Inputs of a rank in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Rank {
     valid: bool,
@@ -35,8 +35,8 @@ const OUTSIDE: Rank = Rank {
     nprocs: 1,
 };
 
-/// The decision of the ranks of a run, by the rules in words: the first reason by rank, unless they are not at the same
-/// command or not at the same slot.
+/// Expected decision of the ranks of a run. The first rank with a reason decides, unless the ranks
+/// are at different commands or slots.
 fn verdict(ranks: &[Rank]) -> u8 {
     let reason = ranks
         .iter()
@@ -58,9 +58,10 @@ struct Bench {
     block: Block,
     ranks: Vec<Rank>,
     network_empty: bool,
-    /// Whether all ranks of the run are present, and what they agree on if all is quiet; of this cycle and the next one.
+    /// For this cycle and the next: whether all ranks of the run are present, and the common
+    /// decision if there is no traffic.
     coming: VecDeque<(bool, Option<u8>)>,
-    /// For how many cycles each rank's command has been on offer.
+    /// Number of cycles for which each rank's command has been offered.
     offered: Vec<u64>,
     fired: u64,
 }
@@ -78,7 +79,7 @@ impl Bench {
         }
     }
 
-    /// How many ranks the run has.
+    /// Number of ranks of the run.
     fn needed(&self) -> usize {
         let most = self
             .ranks
@@ -89,7 +90,7 @@ impl Bench {
         most.unwrap_or(0).min(self.ranks.len())
     }
 
-    /// One cycle; what the ranks agree on, where `fire_o` is high.
+    /// One cycle. Returns the decision if `fire_o` is high.
     fn cycle(&mut self) -> Option<u8> {
         for (at, rank) in self.ranks.iter().enumerate() {
             let values = [
@@ -134,7 +135,7 @@ fn random(lane: usize) {
     let mut bench = Bench::new(lane, "rma_sync_random");
     let ranks = RANKS[lane];
     for round in 0..soak(60) {
-        // A run of some of the ranks; the others may stand at anything.
+        // A run of some of the ranks. The other ranks have arbitrary inputs.
         let nprocs = if round % 3 == 0 {
             ranks
         } else {
@@ -172,7 +173,7 @@ fn random(lane: usize) {
             for (at, entered) in entered.iter_mut().enumerate() {
                 let (busy, stays) = (bench.rng.random_bool(0.3), bench.rng.random_bool(0.8));
                 let rank = &mut bench.ranks[at];
-                // Traffic may come in while a rank waits, so quiet comes and goes.
+                // Traffic may arrive while a rank waits, so quiet periods alternate with traffic.
                 rank.quiet = !busy;
                 if !rank.valid && !stays {
                     rank.valid = true;
@@ -190,7 +191,7 @@ fn random(lane: usize) {
             }
             bench.network_empty = bench.rng.random_bool(0.7);
             if bench.cycle().is_some() {
-                // For a command of less than three cycles this is the end of the one before.
+                // For a command shorter than three cycles, this is the end of the previous command.
                 for (at, count) in completed.iter_mut().enumerate() {
                     if bench.offered[at] >= 3 {
                         bench.ranks[at].valid = false;
@@ -204,7 +205,7 @@ fn random(lane: usize) {
                     "some left and some did not: {completed:?}"
                 );
             }
-            // Nobody leaves before all have entered, and nobody leaves twice for once.
+            // No rank leaves before all have entered, and each rank leaves once.
             let least = entered.iter().min();
             assert!(
                 completed
@@ -218,7 +219,7 @@ fn random(lane: usize) {
     assert!(bench.fired > 50, "fired only {} times", bench.fired);
 }
 
-/// The decision, one rule at a time.
+/// Each rule of the decision.
 fn verdicts(lane: usize) {
     let mut bench = Bench::new(lane, "rma_sync_verdicts");
     let ranks = RANKS[lane];
@@ -243,7 +244,7 @@ fn verdicts(lane: usize) {
             )],
             full,
         ),
-        // The first rank's reason, whatever order they came in.
+        // The reason of the first rank, in any order of arrival.
         (
             vec![
                 (
@@ -282,7 +283,7 @@ fn verdicts(lane: usize) {
             ],
             full,
         ),
-        // Another slot is a mismatch, unless there is a reason for it.
+        // Another slot is a mismatch, unless a rank has a reason.
         (
             vec![(last, Rank { slot: 1, ..run })],
             Status::Mismatch as u8,
@@ -298,7 +299,7 @@ fn verdicts(lane: usize) {
             )],
             full,
         ),
-        // Another command always is.
+        // Another command is always a mismatch.
         (
             vec![(
                 last,
@@ -329,7 +330,7 @@ fn verdicts(lane: usize) {
         for rank in &mut bench.ranks {
             rank.valid = false;
         }
-        // What was announced before has to fade.
+        // The previous announcement must end first.
         for _ in 0..4 {
             bench.cycle();
         }

@@ -52,7 +52,8 @@ fn opcode(block: &mut Block, waves: &mut Waves, name: &'static str, valid: &'sta
 
 #[test]
 fn rma_command_queue_waves() {
-    // Command queue of two entries: the third write is lost, and each write until the host acknowledges.
+    // Command queue of two entries: the third write is lost, and each write until the host
+    // acknowledges.
     let mut waves = Waves::new("rma", "command_write").scale(2);
     let mut block = Block::start("queue", 2, 0);
     let writes = [
@@ -144,7 +145,8 @@ fn rma_mm_read_waves() {
 
 #[test]
 fn rma_mm_write_waves() {
-    // A task of ten bytes from byte 40 on: three words, the last with two strobes, then the task's note.
+    // A task of ten bytes from byte 40 on: three words, the last with two strobes, then the task's
+    // note.
     let mut waves = Waves::new("rma", "packet_in");
     let mut block = Block::start("write", 2, 0);
     let mut sent = 0u64;
@@ -192,11 +194,13 @@ fn rma_mm_write_waves() {
 
 #[test]
 fn rma_packet_controller_waves() {
-    // Two packets of a put: the first is within its window, the second is not and drops its payload.
+    // Two packets of a put: the first is within its window, the second is not and drops its
+    // payload.
     let mut waves = Waves::new("rma", "packet_check").scale(2);
     let mut block = Block::start("packet", 4, 0);
     let header = |last: u32| (PacketType::Xput as u32) << 21 | last << 20 | 2 << 8 | 3;
-    // Header, offset, id and what is left: 8 bytes at offset 16, and 8 bytes at offset 60 of a window of 64 bytes.
+    // Header, offset, id and what is left: 8 bytes at offset 16, and 8 bytes at offset 60 of a
+    // window of 64 bytes.
     let words = [header(1), 16, 7 << 16 | 8, header(1), 60, 8 << 16 | 8];
     let names = [
         "header",

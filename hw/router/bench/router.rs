@@ -1,10 +1,13 @@
 //! `router` against a scoreboard: what went in at each input for each output, and nothing else, must
-//! come out, in order, whole and uninterleaved; and when it comes out is checked too.
+//! come out, in order, whole and uninterleaved; and when it comes out is checked too, cycle by cycle, against
+//! the queues and turns of `router_model.rs`.
 
 use std::collections::VecDeque;
 
 use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
+
+use crate::router_model::{Model, Offer, Sizes};
 
 /// Cycles from a word's acceptance to its appearance on the output of an idle router.
 const LATENCY: u64 = 4;
@@ -64,6 +67,19 @@ const EIGHT: Config = Config {
     output: 3,
 };
 
+impl Config {
+    fn model(self) -> Model {
+        let sizes = Sizes {
+            input: self.input,
+            header: self.header,
+            voq: self.voq,
+            crosspoint: self.crosspoint,
+            output: self.output,
+        };
+        Model::new(self.ports, sizes)
+    }
+}
+
 #[derive(Debug, Clone)]
 struct Word {
     data: u64,
@@ -119,6 +135,7 @@ struct Bench {
     accepted: Vec<Vec<u64>>,
     /// What came out, by output.
     arrivals: Vec<Vec<Arrival>>,
+    model: Model,
 }
 
 impl Bench {
@@ -170,6 +187,7 @@ impl Bench {
             dropped: vec![0; ports],
             accepted: vec![Vec::new(); ports],
             arrivals: vec![Vec::new(); ports],
+            model: config.model(),
         }
     }
 
@@ -220,6 +238,8 @@ impl Bench {
 
     fn cycle(&mut self) {
         let now = self.dut.cycle();
+        let mut offers = vec![None; self.ports()];
+        let mut taken = vec![false; self.ports()];
         for port in 0..self.ports() {
             let noise = Word {
                 data: self.rng.random(),
@@ -230,6 +250,11 @@ impl Bench {
             let noise_route = self.rng.random::<u64>() & ((1 << self.ports()) - 1);
             let offer = self.sources[port].offer(&mut *self.rng);
             let word = offer.unwrap_or(&noise);
+            offers[port] = offer.map(|word| Offer {
+                data: word.data,
+                last: word.last,
+                route: word.output,
+            });
             self.dut
                 .set(self.pins.valid_in, port, u64::from(offer.is_some()));
             self.dut.set(self.pins.data_in, port, word.data);
@@ -243,8 +268,10 @@ impl Bench {
             self.dut.set(self.pins.route_in, port, route);
             let ready = self.sinks[port].ready(&mut *self.rng);
             self.dut.set(self.pins.ready_in, port, u64::from(ready));
+            taken[port] = ready;
         }
         self.dut.settle();
+        self.check_model(now);
         self.check_empty(now);
         for port in 0..self.ports() {
             self.receive(port, now);
@@ -253,6 +280,27 @@ impl Bench {
             self.accept(port, now);
         }
         self.dut.clock();
+        self.model.clock(&offers, &taken);
+    }
+
+    /// All outputs are those of the model.
+    fn check_model(&self, now: u64) {
+        for port in 0..self.ports() {
+            let place = format!("port {port}, cycle {now}");
+            let [ready, drop, valid, last] = [
+                self.pins.ready_out,
+                self.pins.drop,
+                self.pins.valid_out,
+                self.pins.last_out,
+            ]
+            .map(|pin| self.dut.get(pin, port) == 1);
+            assert_eq!(ready, self.model.is_ready(port), "ready_o, {place}");
+            assert_eq!(drop, self.model.drops(port), "drop_o, {place}");
+            let offer = valid.then(|| (self.dut.get(self.pins.data_out, port), last));
+            assert_eq!(offer, self.model.offer(port), "output, {place}");
+        }
+        let empty = self.dut.get(self.pins.empty, 0) == 1;
+        assert_eq!(empty, self.model.is_empty(), "empty_o, cycle {now}");
     }
 
     /// `empty_o` is exact: what is inside is counted word by word.
@@ -705,6 +753,7 @@ fn reset(config: Config) {
             .flatten()
             .for_each(VecDeque::clear);
         bench.under_way.fill(None);
+        bench.model = config.model();
         bench.inside = 0;
         for source in 0..ports {
             bench.send(source, source, 3);

@@ -2,7 +2,8 @@
 
 use alcor_hw_bench::{Dut, Recipe, Waves};
 
-/// Packets of two words and of one word from both inputs of a router of two ports to output 1, which stalls once.
+/// Both inputs of a router with two ports send packets to output 1, of two words and of one word.
+/// The output stalls once.
 #[test]
 fn router_waves() {
     let mut recipe = Recipe::new("router2", "router").blocks(&["common", "router"]);

@@ -1,5 +1,5 @@
-//! `cluster_sync`: boards that send each other packets which are under way for as long as they like, and
-//! rounds that each board takes part in at a time of its own.
+//! `cluster_sync`: boards that send each other packets which are under way for as long as they
+//! like, and rounds that each board takes part in at a time of its own.
 
 #![expect(
     clippy::needless_range_loop,
@@ -141,9 +141,9 @@ fn verdict(boards: &[Board]) -> u64 {
     }
 }
 
-/// Traffic until all boards are quiet; packets may wait long, wake their receivers, and make these send
-/// again. A barrier must not fire before the last has landed. Where one board has fired, the others hold up
-/// requests until they have.
+/// Traffic until all boards are quiet; packets may wait long, wake their receivers, and make these
+/// send again. A barrier must not fire before the last has landed. Where one board has fired, the
+/// others hold up requests until they have.
 #[test]
 fn cluster_sync_random() {
     let mut rng = Random::new("cluster_sync_random");
@@ -333,8 +333,8 @@ fn cluster_sync_counts() {
     );
 }
 
-/// A board whose commands are broken off while a round is under way takes no part in what the round decides: its next
-/// commands wait for rounds of their own.
+/// A board whose commands are broken off while a round is under way takes no part in what the round
+/// decides: its next commands wait for rounds of their own.
 #[test]
 fn cluster_sync_broken_off() {
     let quiet = [0; BOARDS];

@@ -1,15 +1,17 @@
-//! `coll_lost`: which communicators a lost rank takes with it, against a record of who was lost to whom.
+//! `coll_lost`: the communicators that a lost rank cancels, against a record of losses for each
+//! rank.
 
 use alcor_hw_bench::{Dut, Random, Recipe, soak};
 use rand::Rng;
 
 const RANKS: usize = 3;
-/// Cycles within which outputs follow.
+/// Maximum number of cycles until the outputs follow.
 const LATENCY: u32 = 3;
 
-/// Ranks begin runs, are reset and drain; communicators change all the time. A rank's communicators are cancelled if they
-/// have a member that was lost since the rank began; none is cancelled that has no member which was lost since nobody missed
-/// a rank. In between, where a rank was lost to another rank only, either will do.
+/// Ranks begin runs, are reset and drain, while communicators change in every cycle. A rank's
+/// communicator must be cancelled if one of its members was lost since the rank began. It must not
+/// be cancelled if none of its members was lost since the time when no rank missed another.
+/// Otherwise, when a member was lost only to other ranks, both outcomes are accepted.
 #[test]
 fn coll_lost_random() {
     let mut rng = Random::new("coll_lost_random");
@@ -22,10 +24,10 @@ fn coll_lost_random() {
     dut.reset();
 
     let mut members = [0u32; RANKS];
-    // By rank: whether the rank is in a run, and which others were lost to it.
+    // For each rank: whether it is in a run, and the other ranks lost to it.
     let mut begun = [false; RANKS];
     let mut lost_to = [[false; RANKS]; RANKS];
-    // Who was lost since nobody missed a rank.
+    // Ranks lost since the time when no rank missed another.
     let mut missed = [false; RANKS];
     let (mut others_live, mut drained, mut closes) = (0, 0, 0);
     for _ in 0..soak(3_000) {
@@ -44,7 +46,7 @@ fn coll_lost_random() {
                 _ => {}
             }
         }
-        // Of those that are reset in the same cycle none is left.
+        // Of ranks that are reset in the same cycle, none remains.
         for rank in (0..RANKS).filter(|&rank| begun[rank]) {
             for other in 0..RANKS {
                 lost_to[rank][other] |= pulse[other];
@@ -54,7 +56,7 @@ fn coll_lost_random() {
         for rank in 0..RANKS {
             missed[rank] = (missed[rank] || pulse[rank]) && is_orphaned.contains(&true);
         }
-        // Rows out of use; their members lose them.
+        // Rows out of use, which their members lose.
         let closed: u32 = if rng.random_bool(0.3) {
             rng.random::<u32>() & rng.random::<u32>()
         } else {
@@ -65,7 +67,7 @@ fn coll_lost_random() {
         for cycle in 0..hold {
             for rank in 0..RANKS {
                 dut.set(lost, rank, (cycle == 0 && pulse[rank]).into());
-                // A rank hears of a loss in the cycle after.
+                // A loss reaches a rank one cycle later.
                 let hears = is_orphaned[rank] && (cycle > 0 || pulse == [false; RANKS]);
                 dut.set(
                     cancel,

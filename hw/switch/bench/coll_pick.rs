@@ -1,5 +1,5 @@
-//! `coll_pick`: choices are candidates, everybody gets a turn, and who can't use it costs the others
-//! little.
+//! `coll_pick`: each choice is a candidate, all candidates get turns, and candidates that cannot
+//! proceed cost the others few cycles.
 
 use alcor_hw_bench::{Random, soak};
 use rand::Rng;
@@ -7,7 +7,7 @@ use rand::Rng;
 use crate::coll_units::block;
 use crate::rma::Block;
 
-/// A cycle: shows the candidates and whether the present choice is of no use; gives the choice.
+/// One cycle: drives the candidates, and whether the present choice is useless. Returns the choice.
 fn cycle(block: &mut Block, candidates: u32, useless: impl Fn(usize) -> bool) -> Option<usize> {
     block.set("candidates_i", candidates);
     block.settle();
@@ -18,10 +18,10 @@ fn cycle(block: &mut Block, candidates: u32, useless: impl Fn(usize) -> bool) ->
     choice
 }
 
-/// The rule of turns and naps.
+/// Model of the rules for turns and naps.
 #[derive(Default)]
 struct Turns {
-    /// The last choice, and whether there was one since the reset.
+    /// The last choice. `None` after a reset.
     row: u32,
     chosen: bool,
     napping: u32,
@@ -29,10 +29,10 @@ struct Turns {
 }
 
 impl Turns {
-    /// The choice of the next cycle.
+    /// The choice for the next cycle.
     fn next(&mut self, candidates: u32, failed: bool) -> Option<usize> {
         let present = 1 << self.row;
-        // Every 16 cycles all naps end, after the awake ones were looked for.
+        // Every 16 cycles all naps end, after the search among awake candidates.
         let all_wake = self.cycle.is_multiple_of(16);
         self.cycle += 1;
         let mut awake = candidates & !self.napping;
@@ -56,7 +56,7 @@ impl Turns {
     }
 }
 
-/// A choice is made from the candidates of the cycle before, by turns.
+/// The choice comes from the candidates of the previous cycle, in turns.
 #[test]
 fn coll_pick_random() {
     let mut rng = Random::new("coll_pick_random");
@@ -64,14 +64,14 @@ fn coll_pick_random() {
     let mut turns = Turns::default();
     let (mut expected, mut candidates, mut useless) = (None, 0u32, 0u32);
     for at in 0..soak(200_000) {
-        // Now and then a cycle each, now and then the same for a while, so that naps end in every way.
+        // Candidates change every cycle, or stay for a while, so that naps end in every way.
         if rng.random_bool(if at % 4_000 < 2_000 { 1.0 } else { 0.05 }) {
             candidates = match rng.random_range(0..4) {
                 0 => 0,
                 1 => 1 << rng.random_range(0..32),
                 _ => rng.random::<u32>() & rng.random::<u32>(),
             };
-            // At times no communicator can go, so that all nap.
+            // At times no communicator can proceed, so that all nap.
             useless = if rng.random_bool(0.3) {
                 u32::MAX
             } else {
@@ -85,7 +85,8 @@ fn coll_pick_random() {
     }
 }
 
-/// Candidates that can always go take turns; those that never can get a look now and then, and no more.
+/// Candidates that can always proceed take turns. A candidate that can never proceed is tried at
+/// intervals only.
 #[test]
 fn coll_pick_fair() {
     let mut rng = Random::new("coll_pick_fair");
@@ -111,7 +112,7 @@ fn coll_pick_fair() {
             turns[row] += 1;
             for other in (0..32).filter(|other| good >> other & 1 == 1) {
                 gap[other] = if other == row { 0 } else { gap[other] + 1 };
-                // A turn of all, with at most a look each at those that can't.
+                // One turn for all, with at most one attempt at each useless candidate.
                 assert!(
                     gap[other] <= goods + bads + 2,
                     "{other} waits since {} cycles at {at}",
@@ -119,8 +120,8 @@ fn coll_pick_fair() {
                 );
             }
         }
-        // They nap from their first look on: two, since a choice is made a cycle ahead. All wake every
-        // 16 cycles.
+        // Useless candidates nap after their first attempt. Each costs two attempts, because a
+        // choice is made a cycle ahead. All wake every 16 cycles.
         let wakes = cycles / 16 + 2;
         assert!(
             lost <= (2 * bads + 2) * wakes,
@@ -139,7 +140,7 @@ fn coll_pick_fair() {
     }
 }
 
-/// Nobody sleeps for ever: a candidate that is alone, or whose like are all asleep, is looked at.
+/// Every candidate is tried eventually: also a single candidate, and one of several that all nap.
 #[test]
 fn coll_pick_wakes() {
     let mut block = block("pick");
@@ -159,7 +160,8 @@ fn coll_pick_wakes() {
     }
 }
 
-/// Who could not go once is looked at again soon, also beside one that goes in every cycle.
+/// A candidate that failed once is tried again soon, even beside a candidate that proceeds in every
+/// cycle.
 #[test]
 fn coll_pick_forgives() {
     let mut block = block("pick");
@@ -167,7 +169,7 @@ fn coll_pick_forgives() {
     let both = 1u32 << stream | 1 << late;
     cycle(&mut block, 0, |_| false);
     for _ in 0..20 {
-        // It fails until it has slept for a while, and could go from then on.
+        // The candidate fails until its nap has lasted for a while, and can proceed afterwards.
         for _ in 0..5 {
             cycle(&mut block, both, |row| row == late);
         }

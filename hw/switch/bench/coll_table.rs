@@ -1,5 +1,5 @@
-//! `coll_table`: what it derives from a row, for all numbers of boards and labels, against the pairs of
-//! each stage; and rows that several ranks write at the same time.
+//! `coll_table`: the derived fields of a row, for all numbers of boards and labels, against the
+//! pairs of each stage; and concurrent writes of rows by several ranks.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use rand::Rng;
 use crate::coll_units::{RANKS, STAGES, block, pairs, shape};
 use crate::rma::Block;
 
-/// Cycles between a write of COMM_SHAPE and that in which the row is there, when nobody else writes.
+/// Cycles from a write of COMM_SHAPE to the cycle in which the row is valid, without other writers.
 const LATENCY: u64 = 2;
 
 fn write(block: &mut Block, writes: &[Option<(u32, u32)>]) {
@@ -25,7 +25,7 @@ fn write(block: &mut Block, writes: &[Option<(u32, u32)>]) {
     block.settle();
 }
 
-/// Takes a row out of use, as `coll_retire` does.
+/// Retires a row, as `coll_retire` does.
 fn retire(block: &mut Block, row: usize) {
     block.set("hold_i", true);
     write(block, &[None; RANKS]);
@@ -90,7 +90,7 @@ impl Row {
             row, boards, label, ..
         } = *self;
         let stages = pairs(boards);
-        // Where the boards are no power of two, the first stage folds the upper labels away.
+        // If the number of boards is not a power of two, the first stage folds the upper labels.
         let folds = !boards.is_power_of_two();
         let upper = folds && stages[0].iter().any(|&(_, upper)| upper == label);
         let lower = folds && stages[0].iter().any(|&(lower, _)| lower == label);
@@ -136,7 +136,7 @@ fn coll_table_derived() {
                 retire(&mut block, row.row);
             }
             let last_key = block.get_part("key_o", row.row, 32);
-            // Not every partner every time: it is one cycle each.
+            // Checks a random subset of the partners: each check takes a cycle.
             let mut writes = row.writes();
             if label > 3 {
                 writes = vec![writes[0], writes[STAGES + 1]];
@@ -159,7 +159,7 @@ fn coll_table_derived() {
     }
 }
 
-/// Ranks write rows at the same time; other writes of the page are none of the table's.
+/// Ranks write rows concurrently. The table ignores other writes of the page.
 #[test]
 fn coll_table_together() {
     let mut rng = Random::new("coll_table_together");
@@ -185,7 +185,7 @@ fn coll_table_together() {
                 .iter_mut()
                 .map(|queue| match rng.random_bool(pace) {
                     true => queue.pop_front(),
-                    // The operands of collectives lie just below.
+                    // The operands of collectives are at the addresses just below.
                     false => rng
                         .random_bool(0.5)
                         .then(|| (rank::C_SOURCE + 4 * rng.random_range(0..9), 77)),
@@ -215,8 +215,9 @@ fn coll_table_together() {
     }
 }
 
-/// A row that is in use is written only when it has been taken out of use, which the table asks for, and when no collective in
-/// it is left. Until then it is as it was. Other ranks' writes wait behind it and come in their order.
+/// A row in use is written only after the table has requested its retirement and no collective in
+/// the row is outstanding. The row is unchanged until then. Writes of other ranks wait and take
+/// effect in order.
 #[test]
 fn coll_table_in_use() {
     let mut rng = Random::new("coll_table_in_use");
@@ -237,11 +238,11 @@ fn coll_table_in_use() {
         }
         idle(&mut block, LATENCY);
         first.check(&mut block);
-        // Rows are not written in the meantime, not even others.
+        // No row is written in the meantime.
         block.set("hold_i", rng.random_bool(0.5));
         let mut writes = next.writes();
         if rng.random_bool(0.3) {
-            // The row is freed, or written without partners.
+            // The row is freed, or is written without partners.
             (writes, next.partners) = (vec![writes[0], writes[STAGES + 1]], first.partners.clone());
         }
         let mut queues = [VecDeque::new(), writes.into(), others.writes().into()];

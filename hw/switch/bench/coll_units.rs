@@ -1,19 +1,19 @@
-//! What the benches of the collective unit's blocks share: the model that has them all.
+//! Common parts of the benches of the collective unit's blocks: the model with all blocks.
 
 use alcor_hw_bench::Recipe;
 
 use crate::rma::Block;
 
-/// Ranks of the board with the table.
+/// Ranks of the board that contains the table.
 pub const RANKS: usize = 3;
-/// Its stages.
+/// Stages of the collective unit.
 pub const STAGES: usize = 7;
 /// Boards of the barrier.
 pub const BOARDS: usize = 5;
 /// Phits of a window.
 pub const WINDOW: usize = 16;
 
-/// The ports that begin with `prefix`.
+/// The block whose ports begin with `prefix`.
 pub fn block(prefix: &'static str) -> Block {
     let recipe = Recipe::new("coll_units", "coll_units_bench")
         .blocks(&["abi", "common", "fp", "switch"])
@@ -26,12 +26,12 @@ pub fn block(prefix: &'static str) -> Block {
     Block::of(&recipe, prefix, 1, 0)
 }
 
-/// Data of COMM_SHAPE.
+/// Value of COMM_SHAPE.
 pub fn shape(boards: usize, label: usize, members: u32) -> u32 {
     boards as u32 | (label as u32) << 8 | members << 16
 }
 
-/// By stage: the pairs of the tree over `n` labels.
+/// For each stage, the pairs of labels in the tree over `n` labels.
 pub fn pairs(n: usize) -> Vec<Vec<(usize, usize)>> {
     let (mut stages, mut n) = (Vec::new(), n);
     while n > 1 {

@@ -1,4 +1,4 @@
-//! `coll_window` against a queue for each communicator.
+//! `coll_window` against a model with a queue for each communicator.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ fn coll_window_random() {
     let (mut full, mut both, mut flushed, mut most) = (0, 0, 0, [0; 32]);
     let mut last_pop = None;
     for phase in 0..soak(60) {
-        // Some phases fill, some empty, some are about few rings.
+        // Phases differ: some fill the rings, some empty them, some use few rings.
         let (fill, empty) =
             [(0.9, 0.2), (0.2, 0.9), (0.7, 0.7), (1.0, 0.0), (1.0, 1.0)][phase as usize % 5];
         let rows: Vec<usize> = match phase % 3 {
@@ -29,7 +29,7 @@ fn coll_window_random() {
                 .filter(|&row| !rings[row].is_empty())
                 .map(|row| 1 << row)
                 .sum();
-            // The row looked at, which may be empty.
+            // The observed row, which may be empty.
             let head = rows[rng.random_range(0..rows.len())];
             let pop = !rings[head].is_empty() && rng.random_bool(empty);
             let row = if rng.random_bool(0.5) {
@@ -41,7 +41,7 @@ fn coll_window_random() {
             let (data, note) = (rng.random::<u64>() >> 16, rng.random_range(0..1u64 << 11));
             block.set("head_row_i", head as u64);
             block.set("pop_i", pop);
-            // A ring from which nothing is taken in this cycle and was in the one before.
+            // A ring that was read in the previous cycle and is not read in this one.
             let emptied = rows[rng.random_range(0..rows.len())];
             let flush =
                 rng.random_bool(0.01) && !(pop && head == emptied) && last_pop != Some(emptied);
@@ -61,7 +61,7 @@ fn coll_window_random() {
                 assert_eq!(block.get("head_note_o"), note, "row {head}");
             }
             block.clock();
-            // What was taken stays on the output until the next is.
+            // The word read last stays on the output until the next read.
             if pop {
                 taken = rings[head].pop_front().map(|(data, _)| data);
             }

@@ -1,5 +1,5 @@
-//! `collective_unit`: several boards with their node memories and a network between them, against the
-//! model of `collective_model.rs`.
+//! `collective_unit`: several boards with their node memories and a network between them, against
+//! the model of `collective_model.rs`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::env;
@@ -47,8 +47,8 @@ struct Shape {
     lean: bool,
 }
 
-/// Folds, labels without a partner in a stage, three stages; the smallest windows, which any message
-/// fills.
+/// Folds, labels without a partner in a stage, three stages; the smallest windows, which any
+/// message fills.
 const FIVE: Shape = Shape {
     boards: 5,
     ranks: 1,
@@ -131,7 +131,8 @@ impl Shape {
 
     fn recipe(self) -> Recipe {
         let (operations, types) = if self.lean {
-            // Signatures are anded as U32, what goes on alone is ored with itself, barriers have their own.
+            // Signatures are anded as U32, what goes on alone is ored with itself, barriers have
+            // their own.
             let needed = [
                 Operation::Sum,
                 Operation::Band,
@@ -672,9 +673,9 @@ impl Cluster {
 
     // ------------------------------------------------------------------------------- programs
 
-    /// Writes the rows of communicators, two at a time, and waits until they are there. Each communicator has another key
-    /// than the row's last one. A board's ranks share a bus, which is slower than this: the table has room for the writes
-    /// of one row.
+    /// Writes the rows of communicators, two at a time, and waits until they are there. Each
+    /// communicator has another key than the row's last one. A board's ranks share a bus, which is
+    /// slower than this: the table has room for the writes of one row.
     fn program(&mut self, communicators: &[Communicator]) {
         for two in communicators.chunks(2) {
             for communicator in two {
@@ -781,7 +782,8 @@ impl Cluster {
         })
     }
 
-    /// The writes of a member's command: operands in any order, those left out that hold it already.
+    /// The writes of a member's command: operands in any order, those left out that hold it
+    /// already.
     fn command(&mut self, context: usize, member: &Member) -> Vec<(u32, u32)> {
         let part = &member.part;
         let mut writes = vec![
@@ -844,8 +846,8 @@ impl Cluster {
         Some((member.id, status))
     }
 
-    /// Lets all plans take place, each rank at its own pace and in its own order, and checks how they
-    /// end.
+    /// Lets all plans take place, each rank at its own pace and in its own order, and checks how
+    /// they end.
     fn run(&mut self, communicators: &[Communicator], plans: &mut [Plan], bad: f64) {
         let all = self.shape.all();
         // By rank and communicator: what is to be posted, and what has been.
@@ -1066,8 +1068,8 @@ impl Cluster {
         }
     }
 
-    /// Waits until nothing is under way. What is owed at a collective's end sets out a cycle after it, so
-    /// one quiet cycle is not enough.
+    /// Waits until nothing is under way. What is owed at a collective's end sets out a cycle after
+    /// it, so one quiet cycle is not enough.
     fn quiet(&mut self) {
         let mut calm = 0;
         while calm < 4 {
@@ -1092,8 +1094,8 @@ impl Cluster {
         Communicator::new(context, ranks, self.shape.ranks, &mut self.rng)
     }
 
-    /// New communicators in some of the rows; the first stays. Rows of the others are freed, or written
-    /// anew as they are.
+    /// New communicators in some of the rows; the first stays. Rows of the others are freed, or
+    /// written anew as they are.
     fn renew(&mut self, communicators: &mut Vec<Communicator>) {
         let Shape { boards, ranks, .. } = self.shape;
         let mut contexts: Vec<usize> = (1..SYNC).collect();
@@ -1255,8 +1257,8 @@ impl Cluster {
         Communicator::in_order(context, boards.to_vec(), self.shape.ranks)
     }
 
-    /// Lets a call take place in which all members write C_GO in the same cycle; gives the cycles from
-    /// there to each member's end, and checks the data.
+    /// Lets a call take place in which all members write C_GO in the same cycle; gives the cycles
+    /// from there to each member's end, and checks the data.
     fn timed(&mut self, group: &Communicator, call: Call) -> Vec<u64> {
         let groups = [group.clone()];
         let mut used = vec![MARGIN; self.shape.all()];
@@ -1330,9 +1332,9 @@ const SUM_I64: Call = Call {
     ..SUM
 };
 
-/// Cycles from the write of C_GO, which all members write at once, to each member's completion, by the
-/// budget of the unit's document. `late` are the cycles by which the first member's signature sets out
-/// later than the others'.
+/// Cycles from the write of C_GO, which all members write at once, to each member's completion, by
+/// the budget of the unit's document. `late` are the cycles by which the first member's signature
+/// sets out later than the others'.
 fn latency(boards: usize, delay: u64, late: u64) -> Vec<u64> {
     // Through a stage alone, or where the partner's phit is there already; from port to window and
     // through; from the end on one board to that on the board folded onto it.
@@ -1424,7 +1426,8 @@ fn collective_latency() {
     }
 }
 
-/// An allreduce of one phit by two boards, whose phits take five cycles; board 1 posts it six cycles later.
+/// An allreduce of one phit by two boards, whose phits take five cycles; board 1 posts it six
+/// cycles later.
 #[test]
 fn collective_waves() {
     let mut cluster = Cluster::new(FIVE, "collective_waves");
@@ -1483,9 +1486,9 @@ fn kind(header: u32) -> &'static str {
     }
 }
 
-/// A phit per cycle in the steady state, over links of the longest delay, in the first row and the last:
-/// what `more` phits of data add to a collective is their number, and what the credits paid on the same
-/// port take.
+/// A phit per cycle in the steady state, over links of the longest delay, in the first row and the
+/// last: what `more` phits of data add to a collective is their number, and what the credits paid
+/// on the same port take.
 fn rate(shape: Shape, bench: &'static str, groups: &[&[usize]]) {
     let mut cluster = Cluster::new(shape, bench);
     let phit = shape.phit_w as usize / 32;
@@ -1510,7 +1513,8 @@ fn rate(shape: Shape, bench: &'static str, groups: &[&[usize]]) {
                     cluster.timed(&group, call).into_iter().max().unwrap_or(0)
                 };
                 let cycles = time(many) - time(few);
-                // A bcast's root pays no credits, and whoever passes its phits on sends nothing else.
+                // A bcast's root pays no credits, and whoever passes its phits on sends nothing
+                // else.
                 let most = match collective {
                     Collective::Bcast => more,
                     _ => more + credits,
@@ -1540,8 +1544,8 @@ fn collective_rate_late() {
     }
 }
 
-/// Eight communicators share a board's ports: together they send a phit per cycle, and all end at about
-/// the same time.
+/// Eight communicators share a board's ports: together they send a phit per cycle, and all end at
+/// about the same time.
 #[test]
 fn collective_shares() {
     let mut cluster = Cluster::new(LATEST, "collective_shares");
@@ -1586,8 +1590,8 @@ fn collective_shares() {
     cluster.compare(&plans, NODE_WORDS);
 }
 
-/// Each phit of data is paid back, at the latest at the end: the phits sent are as many as they should
-/// be, and nothing is owed.
+/// Each phit of data is paid back, at the latest at the end: the phits sent are as many as they
+/// should be, and nothing is owed.
 #[test]
 fn collective_credits() {
     let mut cluster = Cluster::new(REAL, "collective_credits");
@@ -1606,8 +1610,8 @@ fn collective_credits() {
     }
 }
 
-/// Messages of so many words, more than a window has room for: one by one in some rows, and those of
-/// eight communicators side by side over slow links.
+/// Messages of so many words, more than a window has room for: one by one in some rows, and those
+/// of eight communicators side by side over slow links.
 fn windows(shape: Shape, bench: &'static str, words: usize) {
     let mut cluster = Cluster::new(shape, bench);
     let mut groups: Vec<Communicator> = [0, 1, 12, 30]
@@ -1678,7 +1682,8 @@ fn collective_windows() {
     windows(REAL, "collective_windows", 6000);
 }
 
-/// Ports that can seldom send: copies that pass through a board wait there, and signatures behind them.
+/// Ports that can seldom send: copies that pass through a board wait there, and signatures behind
+/// them.
 #[test]
 fn collective_stalled() {
     let mut cluster = Cluster::new(FIVE, "collective_stalled");
@@ -1702,9 +1707,9 @@ fn collective_stalled() {
 }
 
 impl Cluster {
-    /// One collective after another in the same row, where the port of one stage of the board of `who` is
-    /// closed, and another communicator's phits wait there, when that member posts the first one. Gives
-    /// whether it has ended the first one before any phit of it left by that port.
+    /// One collective after another in the same row, where the port of one stage of the board of
+    /// `who` is closed, and another communicator's phits wait there, when that member posts the
+    /// first one. Gives whether it has ended the first one before any phit of it left by that port.
     fn after(
         &mut self,
         groups: &[Communicator],
@@ -1785,8 +1790,8 @@ impl Cluster {
     }
 }
 
-/// A board that has ended a collective may begin the next one while its last phits of the first one wait at
-/// a port behind those of another communicator. None of the next one may overtake them.
+/// A board that has ended a collective may begin the next one while its last phits of the first one
+/// wait at a port behind those of another communicator. None of the next one may overtake them.
 #[test]
 fn collective_next() {
     let mut cluster = Cluster::new(FIVE, "collective_next");
@@ -1840,9 +1845,10 @@ fn collective_next() {
     }
 }
 
-/// A rank is reset while it and other ranks of its board post and end collectives. Waiting collectives of its communicator are
-/// cancelled, each ends once, also one that is posted in the last cycles of the reset. Collectives of another communicator end
-/// well. Afterwards all ranks go on.
+/// A rank is reset while it and other ranks of its board post and end collectives. Waiting
+/// collectives of its communicator are cancelled, each ends once, also one that is posted in the
+/// last cycles of the reset. Collectives of another communicator end well. Afterwards all ranks go
+/// on.
 #[test]
 fn collective_lost() {
     const ORPHANED: u64 = 1;
@@ -1872,7 +1878,8 @@ fn collective_lost() {
             let calls = vec![call; groups[c].ranks.len()];
             let plan = cluster.plan(&groups, c, &calls, &mut used).expect("room");
             for member in plan.members {
-                // The rank that is reset posts at any time before the end of its reset, often shortly before.
+                // The rank that is reset posts at any time before the end of its reset, often
+                // shortly before.
                 let at = match (member.rank == lost, cluster.rng.random_bool(0.7)) {
                     (true, true) => over - cluster.rng.random_range(8..12),
                     (true, false) => cluster.rng.random_range(0..over),
@@ -1936,9 +1943,10 @@ fn collective_lost() {
     assert!(cancelled > 100 && well > 100, "{cancelled} {well}");
 }
 
-/// Ranks are reset while their collective waits for members on other boards that never post it, or in the middle of one. Each
-/// reset ends soon, with all that the rank has posted. A communicator of other ranks goes on in the meantime. A new communicator
-/// in the same row gets right results, also while phits of the old one are still on their way.
+/// Ranks are reset while their collective waits for members on other boards that never post it, or
+/// in the middle of one. Each reset ends soon, with all that the rank has posted. A communicator of
+/// other ranks goes on in the meantime. A new communicator in the same row gets right results, also
+/// while phits of the old one are still on their way.
 fn retired(shape: Shape, bench: &'static str, epochs: u64) {
     let mut cluster = Cluster::new(shape, bench);
     cluster.program_sync();
@@ -2134,8 +2142,8 @@ fn divided(shape: Shape, group: &Communicator, words: usize, rng: &mut Random) -
 /// Calls one by one, calls side by side, calls that differ: how often.
 const ROUNDS: [u64; 3] = [16, 8, 12];
 
-/// Messages that are read in parts: ends at any word, up to and beyond several chunks of each size, which
-/// are a quarter of a window; any root; one by one, and side by side; in any weather.
+/// Messages that are read in parts: ends at any word, up to and beyond several chunks of each size,
+/// which are a quarter of a window; any root; one by one, and side by side; in any weather.
 fn parts(
     shape: Shape,
     bench: &'static str,
@@ -2193,7 +2201,8 @@ fn parts(
         cluster.run(&groups, &mut plans, 0.0);
         cluster.compare(&plans, end);
     }
-    // Members that disagree, with messages that windows hold; the next collective is as if nothing had been.
+    // Members that disagree, with messages that windows hold; the next collective is as if nothing
+    // had been.
     for (c, group) in groups.iter().enumerate() {
         for _ in 0..soak(rounds[2]) {
             any_weather(&mut cluster);
@@ -2255,7 +2264,8 @@ fn collective_parts_many() {
 
 #[test]
 fn collective_parts_eight() {
-    // What takes part in every run is built and over in a minute: short messages, in the smallest windows.
+    // What takes part in every run is built and over in a minute: short messages, in the smallest
+    // windows.
     if full() {
         let groups: [(usize, &[usize], &[usize], bool); 4] = [
             (0, &[5, 0, 1, 3, 2, 7, 6, 4], &[0], false),
@@ -2274,9 +2284,9 @@ fn collective_parts_eight() {
     }
 }
 
-/// Messages that are read in parts of one chunk. Cycles until the last member has ended, exactly: the
-/// signature follows the other half through all stages, or the whole message through the first one. And
-/// phits sent, by all boards together, exactly.
+/// Messages that are read in parts of one chunk. Cycles until the last member has ended, exactly:
+/// the signature follows the other half through all stages, or the whole message through the first
+/// one. And phits sent, by all boards together, exactly.
 #[test]
 fn collective_parts_latency() {
     let mut cluster = Cluster::new(REAL, "collective_parts_latency");
@@ -2301,7 +2311,8 @@ fn collective_parts_latency() {
                     let phits = cluster.sent().iter().sum::<u64>() - before;
                     let (stages, exchange) = (u64::from(boards.len().ilog2()), 11 + delay);
                     let half = half as u64;
-                    // A signature of each board in each stage; what arrives in a stage is paid back at once.
+                    // A signature of each board in each stage; what arrives in a stage is paid back
+                    // at once.
                     let all = boards.len() as u64;
                     let data = match collective {
                         Collective::ReduceScatter => (0..stages)
@@ -2528,8 +2539,8 @@ fn collective_mismatches() {
     }
 }
 
-/// Two members that take each other for the root, or themselves, give a stage data that nobody meets. It
-/// must have room: with messages of as many phits as may be unpaid, all still end.
+/// Two members that take each other for the root, or themselves, give a stage data that nobody
+/// meets. It must have room: with messages of as many phits as may be unpaid, all still end.
 #[test]
 fn collective_mismatches_long() {
     for shape in [FIVE, REAL] {

@@ -1,36 +1,38 @@
-//! Boards with a collective unit each, and a network between them. The network keeps the order of the phits that a stage
-//! sends to a board, and no other: it delays phits, and may let those from one board to another wait while others overtake them.
+//! Boards with a collective unit each, connected by a model of the network. The network keeps the
+//! order of phits from the same stage to the same board, and no other order. It delays phits, and
+//! can hold the phits between two boards while others overtake them.
 
 use std::collections::VecDeque;
 
 use alcor_hw_bench::{self as bench, Dut, Recipe};
 
-/// A port of all boards. Its lanes are those of the first board, then those of the second, and so on.
+/// A port of all boards. The lanes of the first board come first, then those of the second board,
+/// and so on.
 #[derive(Debug, Clone, Copy)]
 pub struct Pin {
     pin: bench::Pin,
-    /// Lanes at each board.
+    /// Number of lanes at each board.
     lanes: usize,
 }
 
-/// A phit under way, with the cycle from which on it may arrive.
+/// A phit in flight, with the earliest cycle of its arrival.
 struct UnderWay {
     due: u64,
     phit: Vec<u64>,
 }
 
-/// Phits for a stage of a board.
+/// Phits in flight to a stage of a board.
 #[derive(Default)]
 struct Arrivals {
-    /// By sending board.
+    /// Queues by sending board.
     queues: Vec<VecDeque<UnderWay>>,
     /// The board whose phit arrives in this cycle.
     taken: Option<usize>,
-    /// The board that comes first if it has a phit.
+    /// The board with priority.
     next: usize,
 }
 
-/// Boards that are clocked together.
+/// Boards with a common clock.
 pub struct Boards {
     duts: Vec<Dut>,
     ranks: usize,
@@ -41,17 +43,17 @@ pub struct Boards {
     tx_phit: bench::Pin,
     rx_valid: bench::Pin,
     rx_phit: bench::Pin,
-    /// Words of a phit.
+    /// Number of words of a phit.
     words: usize,
-    /// By receiving board and stage.
+    /// Arrivals by receiving board and stage.
     arrivals: Vec<Arrivals>,
-    /// Cycles that a phit is under way, at least, 1 or more.
+    /// Minimum number of cycles of a phit in flight, 1 or more.
     pub delay: u64,
-    /// By sending and receiving board: phits under way have to wait.
+    /// By sending and receiving board: whether phits in flight are held.
     pub hold: Vec<bool>,
-    /// By board and stage: it cannot send in this cycle.
+    /// By board and stage: whether the stage cannot send in this cycle.
     pub stall: Vec<bool>,
-    /// By board and stage: phits that it has sent.
+    /// By board and stage: number of sent phits.
     pub sent: Vec<u64>,
 }
 
@@ -106,7 +108,7 @@ impl Boards {
         self.get(pin, lane) == 1
     }
 
-    /// High bits of the header of the phit that a board sends, or that arrives there, in a stage.
+    /// High bits of the header of the phit that a board sends (`sends`) or receives in a stage.
     pub fn phit(&self, sends: bool, board: usize, stage: usize) -> Option<u32> {
         let (valid, phit) = if sends {
             (self.tx_valid, self.tx_phit)
@@ -114,7 +116,7 @@ impl Boards {
             (self.rx_valid, self.rx_phit)
         };
         let dut = &self.duts[board];
-        // The word above the data has the low 32 and the high 16 bits of the header.
+        // The word above the data contains the low 32 bits and the high 16 bits of the header.
         let word = dut.get(phit, stage * self.words + self.words - 2);
         dut.was_set(valid, stage)
             .then_some((word >> 32) as u32 & 0xffff)
@@ -128,7 +130,7 @@ impl Boards {
         self.duts.iter_mut().for_each(Dut::reset);
     }
 
-    /// Brings phits to the boards, and evaluates them.
+    /// Delivers phits to the boards, and evaluates the boards.
     pub fn settle(&mut self) {
         let (boards, now) = (self.duts.len(), self.cycle());
         for (lane, arrivals) in self.arrivals.iter_mut().enumerate() {
@@ -150,7 +152,7 @@ impl Boards {
         self.duts.iter_mut().for_each(Dut::settle);
     }
 
-    /// A clock edge of all boards, after [`settle`](Self::settle): phits that were offered and taken set out.
+    /// Clock edge of all boards, after [`settle`](Self::settle). Accepted phits enter the network.
     pub fn clock(&mut self) {
         let (boards, due) = (self.duts.len(), self.cycle() + self.delay);
         for arrivals in &mut self.arrivals {
@@ -180,7 +182,7 @@ impl Boards {
         self.duts.iter_mut().for_each(Dut::clock);
     }
 
-    /// Whether no phit is offered or under way.
+    /// Returns whether no phit is offered or in flight.
     pub fn is_quiet(&self) -> bool {
         let offers = |dut: &Dut| (0..self.stages).any(|stage| dut.was_set(self.tx_valid, stage));
         let is_empty = |arrivals: &Arrivals| arrivals.queues.iter().all(VecDeque::is_empty);

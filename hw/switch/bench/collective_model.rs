@@ -1,5 +1,5 @@
-//! What collectives should do: communicators as the library writes them into the table, the ranges of
-//! each collective, the fixed tree of a reduction, and what a mismatch ends with.
+//! What collectives should do: communicators as the library writes them into the table, the ranges
+//! of each collective, the fixed tree of a reduction, and what a mismatch ends with.
 //!
 //! Nothing here is made the way the hardware makes it: partners come from the pairs of each stage,
 //! reductions from the tree, copies from slices.
@@ -42,8 +42,8 @@ pub struct Communicator {
 }
 
 impl Communicator {
-    /// Any ranks in any order; the boards get labels in any order, or in that of the ranks, or so that these
-    /// are in the order of Gray codes, which recursive halving wants.
+    /// Any ranks in any order; the boards get labels in any order, or in that of the ranks, or so
+    /// that these are in the order of Gray codes, which recursive halving wants.
     pub fn new(context: usize, ranks: Vec<usize>, per_board: usize, rng: &mut Random) -> Self {
         let mut boards: Vec<usize> = ranks.iter().map(|rank| rank / per_board).collect();
         boards.sort_unstable();
@@ -61,7 +61,8 @@ impl Communicator {
         communicator
     }
 
-    /// Puts the ranks in the order of their boards' labels, or of the numbers whose Gray codes these are.
+    /// Puts the ranks in the order of their boards' labels, or of the numbers whose Gray codes
+    /// these are.
     fn sort(&mut self, gray: bool) {
         let boards = self.boards.len();
         let number = |rank: &usize| {
@@ -74,9 +75,9 @@ impl Communicator {
         self.ranks = ranks;
     }
 
-    /// Where each board's blocks lie together, in the order of labels or of the numbers whose Gray codes
-    /// these are, and are as many: how they are halved. Where the boards are no power of two, halving does
-    /// not take place, whatever is said.
+    /// Where each board's blocks lie together, in the order of labels or of the numbers whose Gray
+    /// codes these are, and are as many: how they are halved. Where the boards are no power of two,
+    /// halving does not take place, whatever is said.
     fn halving(&self) -> Option<Algorithm> {
         let (ranks, boards) = (self.ranks.len(), self.boards.len());
         let lies = |label: fn(usize) -> usize| {
@@ -104,8 +105,8 @@ impl Communicator {
         }
     }
 
-    /// Ranks of these boards, labels in the same order, or Gray-coded: of each board those with these
-    /// numbers.
+    /// Ranks of these boards, labels in the same order, or Gray-coded: of each board those with
+    /// these numbers.
     pub fn blocks(
         context: usize,
         boards: Vec<usize>,
@@ -179,8 +180,9 @@ impl Communicator {
     }
 }
 
-/// By stage: whom a label of `n` exchanges with. A fold has the pairs of the tree; in the stages after
-/// it all that are left exchange, so the labels beyond the tree's pairs meet at the same distance.
+/// By stage: whom a label of `n` exchanges with. A fold has the pairs of the tree; in the stages
+/// after it all that are left exchange, so the labels beyond the tree's pairs meet at the same
+/// distance.
 fn partners(n: usize, label: usize) -> Vec<Option<usize>> {
     let mut left = n;
     let partner = |pairs: Vec<(usize, usize)>| {
@@ -284,7 +286,8 @@ pub struct Call {
     pub count: usize,
     /// The root's place in the communicator.
     pub root: usize,
-    /// A reduce_scatter by recursive halving, or a scatter by halves, where the communicator lets it.
+    /// A reduce_scatter by recursive halving, or a scatter by halves, where the communicator lets
+    /// it.
     pub halving: bool,
 }
 

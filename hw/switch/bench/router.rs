@@ -1,5 +1,6 @@
-//! `switch_router` alone against an independent model: what goes in comes out once, unmodified, in order,
-//! where the forwarding table says, without interleaving, under credits that are never over-run.
+//! `switch_router` alone against an independent model: what goes in comes out once, unmodified, in
+//! order, where the forwarding table says, without interleaving, under credits that are never
+//! over-run.
 
 use std::collections::VecDeque;
 
@@ -118,7 +119,8 @@ impl Phit {
     }
 }
 
-/// Where a phit comes in or goes out: a port (links first) and a channel; local ports have channel 0.
+/// Where a phit comes in or goes out: a port (links first) and a channel; local ports have channel
+/// 0.
 type Place = (usize, usize);
 
 #[derive(Debug, Clone, Copy)]
@@ -285,7 +287,8 @@ impl Rig {
         rig
     }
 
-    /// Every link and this board have a destination at least; some entries lead to no link, some are absent.
+    /// Every link and this board have a destination at least; some entries lead to no link, some
+    /// are absent.
     fn fill_table(&mut self) {
         let links = self.config.links as u64;
         for rank in 0..self.config.dests {
@@ -941,8 +944,8 @@ fn merging() {
                     "bubbles at a shared output"
                 );
             }
-            // Turns are taken by inputs for a phit, by channels for a packet that waits for another's end:
-            // input 0 has one or two shares.
+            // Turns are taken by inputs for a phit, by channels for a packet that waits for
+            // another's end: input 0 has one or two shares.
             let mut counts = [0u64; LARGE.links + 1];
             let mut by_channel = [0u64; 2];
             for arrival in &arrivals {
@@ -982,8 +985,8 @@ fn no_starvation() {
         } else {
             Some(rig.rng.random_range(0..LARGE.links))
         };
-        // The link has 95 phits to carry between two packets of a place if all places take turns; an input
-        // does not always offer what an output channel waits for, so it is more.
+        // The link has 95 phits to carry between two packets of a place if all places take turns;
+        // an input does not always offer what an output channel waits for, so it is more.
         let (pace, bound) = if round % 2 == 0 {
             (Pace::Always, 800)
         } else {
@@ -1027,7 +1030,8 @@ fn no_starvation() {
     }
 }
 
-/// Requests that nobody takes stop requests, and nothing else; nor does a link without credits for them.
+/// Requests that nobody takes stop requests, and nothing else; nor does a link without credits for
+/// them.
 #[test]
 fn classes_do_not_meet() {
     let cycles = 600;
@@ -1069,7 +1073,8 @@ fn classes_do_not_meet() {
     rig.drain();
 }
 
-/// A control phit passes ahead of everything, once on every link, and disturbs no traffic. A control phit of another run is dropped.
+/// A control phit passes ahead of everything, once on every link, and disturbs no traffic. A
+/// control phit of another run is dropped.
 #[test]
 fn control() {
     let mut rig = Rig::new(LARGE, "switch_router control");

@@ -1,7 +1,8 @@
-//! Routers joined to rings and tori: random traffic of all classes with slow sinks, and a watch that
-//! names a deadlock.
+//! Routers joined to rings and tori: random traffic of all classes with slow sinks, and a watch
+//! that names a deadlock.
 //!
-//! The routers are instances of the models that `router.rs` benches; links, boards and traffic are here.
+//! The routers are instances of the models that `router.rs` benches; links, boards and traffic are
+//! here.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::env;

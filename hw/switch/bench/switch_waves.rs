@@ -5,7 +5,8 @@ use alcor_hw_bench::{Dut, Recipe, Waves};
 
 use crate::switch_router::{HERE, Phit, Pins, SMALL};
 
-/// A router with two links, whose channels hold two phits each. Rank 0 lies behind link 0, rank 1 on this board.
+/// A router with two links whose channels hold two phits each. Rank 0 is behind link 0, rank 1 on
+/// this board.
 fn start() -> (Dut, Pins) {
     let mut dut = Dut::start(&SMALL.recipe());
     let pins = Pins::new(&dut, SMALL);
@@ -21,7 +22,7 @@ fn start() -> (Dut, Pins) {
     (dut, pins)
 }
 
-/// A phit to a rank, the only one of its packet or not.
+/// A phit to a rank. `last` marks the only phit of a packet.
 fn phit(rank: u32, data: u64, last: bool) -> Phit {
     Phit {
         data,
@@ -30,7 +31,8 @@ fn phit(rank: u32, data: u64, last: bool) -> Phit {
     }
 }
 
-/// A packet of three phits leaves by a link whose channel has room for two: the third waits for a credit.
+/// A packet of three phits leaves by a link whose channel has space for two. The third phit waits
+/// for a credit.
 #[test]
 fn switch_router_out_waves() {
     let (mut dut, pins) = start();
@@ -84,7 +86,7 @@ fn switch_router_out_waves() {
     );
 }
 
-/// Two phits arrive on a link for this board; the local output takes the first one late.
+/// Two phits for this board arrive on a link. The local output accepts the first phit late.
 #[test]
 fn switch_router_in_waves() {
     let (mut dut, pins) = start();
@@ -129,7 +131,7 @@ fn switch_router_in_waves() {
     );
 }
 
-/// A packet of three words becomes two phits of two words.
+/// A packet of three words becomes two phits of two words each.
 #[test]
 fn uplink_tx_waves() {
     let recipe = Recipe::new("uplink_tx", "uplink_tx")

@@ -1,14 +1,14 @@
-//! `uplink_tx` and `uplink_rx`: words to phits and back, each against a model of its own.
+//! `uplink_tx` and `uplink_rx`: conversion of words to phits and back, each against its own model.
 
 use std::collections::VecDeque;
 
 use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
 
-/// Sizes of a model.
+/// Widths of a model.
 #[derive(Debug, Clone, Copy)]
 struct Size {
-    /// Bits of data in a phit.
+    /// Data bits of a phit.
     phit: usize,
     /// Bits of a word.
     word: usize,
@@ -21,17 +21,17 @@ const fn size(phit: usize, word: usize) -> Size {
 }
 
 impl Size {
-    /// Words in a phit.
+    /// Number of words in a phit.
     fn words(self) -> usize {
         self.phit / self.word
     }
 
-    /// Lanes of the data of a phit.
+    /// Number of lanes in the data of a phit.
     fn data(self) -> usize {
         self.phit / 16
     }
 
-    /// Lanes of a phit.
+    /// Number of lanes of a phit.
     fn lanes(self) -> usize {
         self.data() + 5
     }
@@ -46,12 +46,12 @@ struct Word {
     last: bool,
 }
 
-/// The key of the run.
+/// Key of the run.
 const KEY: u64 = 0xA5;
-/// Where the key begins in the third lane of a header.
+/// First bit of the key in the third lane of a header.
 const KEY_AT: u64 = 6;
 
-/// The phits of a packet, as the formats in hw/abi say.
+/// Expected phits of a packet, by the formats in hw/abi.
 fn phits(packet: &[Lanes], size: Size) -> Vec<Lanes> {
     let dest = packet[0][1] >> 8;
     let count = packet.len().div_ceil(size.words());
@@ -134,7 +134,7 @@ fn tx() {
             let (mut begins, mut stalled, mut queued) = (true, 0, 0);
             let (mut accepted, mut complete) = (0usize, VecDeque::new());
             for cycle in 0..soak(2000) + 6000 {
-                // Whole packets only, and none near the end.
+                // Whole packets only, and no packet near the end.
                 if cycle > soak(2000) && expected.is_empty() {
                     break;
                 }
@@ -173,7 +173,8 @@ fn tx() {
                 let ready = sink.ready(&mut *rng);
                 dut.set(pins.ready_in, 0, u64::from(ready));
                 dut.settle();
-                // A phit is on offer in the cycle after its last word, unless one is in its way.
+                // A phit is offered in the cycle after its last word, unless another phit is still
+                // offered.
                 let due = complete.front().is_some_and(|&length| accepted >= length);
                 assert_eq!(
                     dut.get(pins.valid_out, 0) == 1,
@@ -225,7 +226,7 @@ fn rx() {
         let header = size.data();
         let (hold, foreign) = (dut.pin("hold_i"), dut.pin("foreign_o"));
         let mut held = false;
-        // Whether the last phit of a packet of another run was taken in the cycle before.
+        // Whether the last phit of a packet of another run was accepted in the previous cycle.
         let mut dropped = false;
         let mut rng = Random::new("uplink rx");
         for (source_pace, sink_pace) in PACES {
@@ -239,7 +240,7 @@ fn rx() {
                 }
                 if queued < 20 && cycle < soak(2000) {
                     let packet = packet(&mut rng, size);
-                    // Keys that differ in one bit are the hardest to tell apart.
+                    // Keys that differ in one bit are the hardest to distinguish.
                     let key = match rng.random_bool(0.3) {
                         true => KEY ^ 1 << rng.random_range(0..8),
                         false => KEY,
@@ -251,7 +252,8 @@ fn rx() {
                         });
                     }
                     for mut phit in phits(&packet, size) {
-                        // Of the header only `last` and the key count, of the position only the number of words.
+                        // Only `last` and the key of the header matter, and only the number of
+                        // words of the position.
                         for lane in [0, 2, 3] {
                             phit[header + lane] = u64::from(rng.random::<u16>());
                         }
@@ -270,7 +272,7 @@ fn rx() {
                 }
                 let ready = sink.ready(&mut *rng);
                 dut.set(pins.ready_in, 0, u64::from(ready));
-                // For a while now and then.
+                // Holds for a while, at random times.
                 held = rng.random_bool(if held { 0.9 } else { 0.01 });
                 dut.set(hold, 0, u64::from(held));
                 dut.settle();
@@ -324,7 +326,8 @@ fn rx() {
                 }
                 dut.clock();
             }
-            // A word a cycle: with ready sinks and a busy source valid_o never falls, as is asserted above.
+            // One word per cycle: with a ready sink and a busy source valid_o stays high, as
+            // asserted above.
             assert!(expected.is_empty(), "{} words did not come", expected.len());
         }
         dut.reset();

@@ -1,4 +1,4 @@
-//! What a test's body has at hand.
+//! The context of a test's body: boards, seed, tier.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,13 +13,13 @@ use rand_chacha::ChaCha8Rng;
 use crate::noise::{generator, noise};
 use crate::{Failure, Result, Settings};
 
-/// How thorough a run is.
+/// The effort of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tier {
-    /// What every change is tested with.
+    /// The effort for every change.
     #[default]
     Quick,
-    /// Ten times as much where that makes sense.
+    /// About ten times the work, in tests for which more work finds more.
     Full,
 }
 
@@ -32,16 +32,16 @@ impl fmt::Display for Tier {
     }
 }
 
-/// What the runs of a test came to.
+/// Totals over the runs of a test.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Traffic {
-    /// CRC-32 over the digests of the runs in their order; none where the backend has none.
+    /// CRC-32 over the digests of the runs in order; `None` if the backend has no digests.
     pub digest: Option<u32>,
-    /// Cycles of all runs.
+    /// Total cycles of all runs.
     pub cycles: u64,
 }
 
-/// What a test's body has at hand: boards, a seed, a tier.
+/// The context of a test's body: boards, a seed, a tier.
 pub struct Context {
     cluster: Cluster,
     info: BoardInfo,
@@ -52,15 +52,15 @@ pub struct Context {
     traffic: Mutex<Traffic>,
 }
 
-/// Bytes that are cleared in one access.
+/// Bytes that one access clears.
 const CLEARED_AT_ONCE: u32 = 1 << 20;
-/// Bytes that are cleared at the end of node memory.
+/// Number of bytes that are cleared at the end of node memory.
 const CLEARED_AT_END: u32 = 1024;
-/// Bytes that the quick tier works with: clearing them takes time on a board with a real link.
+/// Bytes of node memory that the quick tier uses. Clearing more takes too long over a real link.
 const QUICK_MEMORY: u32 = 256 << 10;
 
 impl Context {
-    /// Resets boards and clears their node memory.
+    /// Resets the boards and clears their node memory.
     pub(crate) fn new(cluster: Cluster, seed: u64, settings: &Settings) -> alcor::Result<Context> {
         for board in cluster.boards() {
             board.reset()?;
@@ -82,8 +82,8 @@ impl Context {
         Ok(context)
     }
 
-    /// What a test before has left must not show: a word is read as a whole where one of its bytes
-    /// is put, and so would be in the traffic.
+    /// Clears node memory of a rank, so that data of earlier tests has no effect: a put of single
+    /// bytes reads the whole word, and the word is part of the traffic digest.
     fn clear(&self, rank: u32) -> alcor::Result<()> {
         let (number, local) = (rank / self.info.ranks, rank % self.info.ranks);
         for (other, board) in (0..).zip(self.cluster.boards()) {
@@ -103,52 +103,52 @@ impl Context {
         port.leave()
     }
 
-    /// Bytes of node memory, from its start, that tests of this tier work with; beside them, they
-    /// may have a look at its end.
+    /// Bytes of node memory, from its start, that tests of this tier use. Tests may also access the
+    /// last 1024 bytes of node memory.
     #[must_use]
     pub fn memory(&self) -> u32 {
         let bytes = self.info.node_bytes;
         self.scale(bytes.min(QUICK_MEMORY), bytes)
     }
 
-    /// The boards.
+    /// The cluster under test.
     #[must_use]
     pub fn cluster(&self) -> &Cluster {
         &self.cluster
     }
 
-    /// The board of a rank, and the rank's number there.
+    /// The board of a global rank, and the rank's number on that board.
     #[must_use]
     pub fn place(&self, rank: u32) -> (Arc<dyn Board>, LocalRank) {
         let board = &self.cluster.boards()[(rank / self.info.ranks) as usize];
         (Arc::clone(board), LocalRank(rank % self.info.ranks))
     }
 
-    /// What each of the boards says of itself.
+    /// The contents of the ID block, equal on all boards.
     #[must_use]
     pub fn info(&self) -> &BoardInfo {
         &self.info
     }
 
-    /// Ranks of all boards together.
+    /// Number of ranks of all boards.
     #[must_use]
     pub fn ranks(&self) -> u32 {
         self.info.ranks * self.cluster.boards().len() as u32
     }
 
-    /// The test's own seed.
+    /// The seed of this test.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The seed of the run, which the test's own derives from.
+    /// The seed of the run, from which the test's seed is derived.
     #[must_use]
     pub fn run_seed(&self) -> u64 {
         self.run_seed
     }
 
-    /// `quick`, or `full` in the full tier.
+    /// Returns `full` in the full tier, else `quick`.
     #[must_use]
     pub fn scale<T>(&self, quick: T, full: T) -> T {
         match self.tier {
@@ -157,30 +157,31 @@ impl Context {
         }
     }
 
-    /// The generator for a purpose, which a few numbers name.
+    /// A random generator for a purpose. The numbers identify the purpose.
     #[must_use]
     pub fn rng(&self, purpose: &[u64]) -> ChaCha8Rng {
         generator(self.seed, purpose)
     }
 
-    /// So many bytes for a purpose, which a few numbers name.
+    /// `length` random bytes for a purpose. The numbers identify the purpose.
     #[must_use]
     pub fn noise(&self, purpose: &[u64], length: usize) -> Vec<u8> {
         noise(self.seed, purpose, length)
     }
 
-    /// Runs `program` on all ranks, each in a thread of its own, and returns their values, by rank.
+    /// Runs `program` on all ranks, with a thread for each rank. Returns the values in order of
+    /// rank.
     ///
     /// # Errors
-    /// The failure of the rank that failed first, or why the run could not begin or end.
+    /// The failure of the rank that failed first, or the failure of the run itself.
     pub fn run<T: Send>(&self, program: impl Fn(&mut Rank) -> Result<T> + Sync) -> Result<Vec<T>> {
         self.run_with(self.options, self.ranks(), program)
     }
 
-    /// Runs `program` on so many ranks, with options of its own.
+    /// Runs `program` on `ranks` ranks with the given options.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// The errors of [`run`](Self::run).
     pub fn run_with<T: Send>(
         &self,
         options: Options,
@@ -190,7 +191,7 @@ impl Context {
         self.attempt(options, ranks, program).map_err(Failure::from)
     }
 
-    /// Runs `program` on so many ranks; for a test of how a run fails.
+    /// Runs `program` on `ranks` ranks and returns the library's error. For tests of failing runs.
     ///
     /// # Errors
     /// The error of the library.
@@ -210,15 +211,15 @@ impl Context {
         ended
     }
 
-    /// Adds the last run's traffic. What a board does not tell counts for nothing: a test that
-    /// needs it asks for it itself.
+    /// Adds the traffic of the last run. A missing value counts as 0: a test that needs the value
+    /// must request it explicitly.
     fn account(&self) {
         let mut traffic = self.lock();
         traffic.cycles += cycles(&self.cluster);
         traffic.digest = digest(&self.cluster, traffic.digest);
     }
 
-    /// Adds cycles and digest of a run that another process has measured.
+    /// Adds cycles and digest of a run in another process.
     pub fn count(&self, cycles: u64, digest: Option<u32>) {
         let mut traffic = self.lock();
         traffic.cycles += cycles;
@@ -234,20 +235,20 @@ impl Context {
     }
 }
 
-/// Cycles of the last run on boards, and CRC-32 over the traffic digests of the boards where their backend has digests.
+/// Cycles of the last run, and CRC-32 over the digests of the boards if their backend has digests.
 #[must_use]
 pub fn traffic(cluster: &Cluster) -> (u64, Option<u32>) {
     (cycles(cluster), digest(cluster, None))
 }
 
 fn cycles(cluster: &Cluster) -> u64 {
-    // The clocks of boards that are joined show the same.
+    // Clocks of joined boards are equal.
     let first = &cluster.boards()[0];
     let read = |offset| first.read32(PageOffset(offset)).unwrap_or(0);
     u64::from(read(board::CYCLE_HI)) << 32 | u64::from(read(board::CYCLE_LO))
 }
 
-/// The digest of runs before, extended by that of the last.
+/// The digest of earlier runs, extended by the digest of the last run.
 fn digest(cluster: &Cluster, before: Option<u32>) -> Option<u32> {
     let digests = cluster
         .boards()
@@ -260,13 +261,13 @@ fn digest(cluster: &Cluster, before: Option<u32>) -> Option<u32> {
     })
 }
 
-/// The rank `steps` after this one.
+/// The rank `steps` after this rank, cyclically.
 #[must_use]
 pub fn after(rank: &Rank, steps: u32) -> GlobalRank {
     GlobalRank((rank.pid().0 + steps) % rank.nprocs())
 }
 
-/// The rank `steps` before this one.
+/// The rank `steps` before this rank, cyclically.
 #[must_use]
 pub fn before(rank: &Rank, steps: u32) -> GlobalRank {
     after(rank, rank.nprocs() - steps % rank.nprocs())

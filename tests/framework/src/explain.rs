@@ -1,4 +1,5 @@
-//! Failures explain themselves: a test that failed is run again at once, and what is seen of it is left in a folder.
+//! Explanation of a failure: runs the failed test again at once, and writes the observations into a
+//! folder.
 
 mod commands;
 mod recorder;
@@ -19,7 +20,7 @@ use recorder::{RankLog, Recorder};
 use view::{At, View};
 use waits::Waits;
 
-/// What a folder may hold of an earlier failure of the same test.
+/// Files that an earlier failure of the same test may have left in the folder.
 const FILES: [&str; 6] = [
     "failure.txt",
     "output.txt",
@@ -29,38 +30,38 @@ const FILES: [&str; 6] = [
     PACKETS,
 ];
 
-/// The last packets of each board.
+/// File with the last packets of each board.
 pub const PACKETS: &str = "packets.txt";
-/// The waves; those of joined boards have their numbers behind the name.
+/// File with the waves. For joined boards, the number of the board follows the name.
 const WAVES: &str = "waves.fst";
-/// Cycles that waves go on after a failure: to see what did come, too late.
+/// Cycles that waves continue after a failure. They show responses that arrive too late.
 const AFTER: u64 = 100;
 
-/// Cycles before a failure at which its waves begin, by default.
+/// Default number of cycles before a failure at which its waves begin.
 pub const WAVES_CYCLES: u64 = 10_000;
 
-/// The waves of a test that is explained.
+/// Recording of waves for an explained test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Waves {
-    /// There are none.
+    /// No waves.
     Never,
-    /// They are recorded in a run of their own.
+    /// Waves are recorded in a further run.
     OnFailure,
-    /// The whole test has been recorded, in this file.
+    /// Waves of the whole test have been recorded in this file.
     Recorded(PathBuf),
 }
 
-/// How a failure is explained.
+/// Settings for the explanation of a failure.
 pub struct Explainer<'a> {
     /// The URI of the board.
     pub backend: &'a str,
     /// Opens boards.
     pub open: &'a dyn Fn(&str) -> Result<Cluster, Error>,
-    /// How the test was run.
+    /// Settings of the failed run.
     pub settings: Settings,
-    /// The folder of the explanation.
+    /// The folder for the explanation.
     pub folder: PathBuf,
-    /// The waves.
+    /// Recording of waves.
     pub waves: Waves,
     /// Cycles before the failure at which waves begin.
     pub waves_cycles: u64,
@@ -68,22 +69,24 @@ pub struct Explainer<'a> {
     pub repeat: String,
 }
 
-/// What was found out about a failure.
+/// The explanation of a failure.
 #[derive(Debug)]
 pub struct Explanation {
     /// The folder.
     pub folder: PathBuf,
-    /// What lies there.
+    /// Names of the files in the folder.
     pub files: Vec<String>,
-    /// What could not be found out, or is strange.
+    /// Notes about missing or unexpected observations.
     pub notes: Vec<String>,
-    /// Who waits for whom, of a hang.
+    /// For a hang: the graph of waiting ranks, as text.
     pub waits: Option<String>,
-    /// When it was: the cycle, and the resets of the board before, of which a test may have several.
+    /// Cycle of the failure, and number of resets of the board before. A test may reset the board
+    /// several times.
     at: Option<(u64, u64)>,
 }
 
-/// Whether a failure can be explained. A test that has exceeded its time limit would do so again.
+/// Returns whether a failure can be explained. A test that exceeded its time limit would exceed it
+/// again.
 #[must_use]
 pub fn is_explicable(outcome: &Outcome) -> bool {
     match &outcome.verdict {
@@ -92,22 +95,22 @@ pub fn is_explicable(outcome: &Outcome) -> bool {
     }
 }
 
-/// What the second run of a test came to.
+/// Observations of the second run of a test.
 struct Again {
     outcome: Outcome,
-    /// How it ended, in words that name the boards as the user did.
+    /// The result as text, with the boards named as in the user's URI.
     verdict: String,
-    /// What was recorded, by global rank.
+    /// Recorded commands by global rank.
     logs: BTreeMap<u32, RankLog>,
-    /// Resets of each board before the run that failed, or was the last.
+    /// Number of resets of each board before the failed run, or before the last run.
     resets: u64,
-    /// The last cycle that a rank has seen of it.
+    /// The last cycle that a rank observed.
     end: u64,
     steady: bool,
 }
 
 impl Again {
-    /// What the library said.
+    /// The library's error, if the run failed with one.
     fn error(&self) -> Option<&Error> {
         match &self.outcome.verdict {
             Verdict::Failed(failure) => failure.error(),
@@ -115,7 +118,7 @@ impl Again {
         }
     }
 
-    /// The cycle of the failure, as far as it is known: else the end of the run.
+    /// The cycle of the failure if known, else the end of the run.
     fn cycle(&self) -> u64 {
         match self.error() {
             Some(Error::Watchdog { at, .. }) => at.0.min(self.end),
@@ -125,12 +128,15 @@ impl Again {
 }
 
 impl Explainer<'_> {
-    /// Explains a failure: runs the test again, and writes its commands, packets, waits and waves into the folder.
+    /// Explains a failure: runs the test again, and writes its commands, packets, waits and waves
+    /// into the folder.
     #[must_use]
     pub fn explain(&self, outcome: &Outcome) -> Explanation {
         let mut explanation = Explanation::begin(self.folder.clone());
         match self.run_again(outcome) {
-            Err(error) => explanation.note(format!("the test can't be run again: {error}")),
+            Err(error) => explanation.note(format!(
+                "the second run of the test could not start: {error}"
+            )),
             Ok(again) => {
                 if !again.outcome.verdict.is_failed() {
                     explanation.note(format!(
@@ -162,8 +168,8 @@ impl Explainer<'_> {
         explanation
     }
 
-    /// Runs a test as it was run, and records what its ranks post and, where the backend can, the packets, which are in
-    /// the folder afterwards.
+    /// Runs the test with the same settings. Records the commands of the ranks and, if the backend
+    /// can, the packets, which are then in the folder.
     fn run_again(&self, outcome: &Outcome) -> Result<Again, Error> {
         let with_packets = uri::with_packets(self.backend, &self.folder.join(PACKETS));
         let uri = with_packets.as_deref().unwrap_or(self.backend);
@@ -180,13 +186,13 @@ impl Explainer<'_> {
         }
     }
 
-    /// The first cycle of waves that end with a failure.
+    /// The first cycle of the recorded waves.
     fn first_cycle(&self, again: &Again) -> u64 {
         again.cycle().saturating_sub(self.waves_cycles)
     }
 }
 
-/// Runs a test on boards that record what its ranks post.
+/// Runs a test on boards that record the commands of their ranks.
 fn observe(cluster: &Cluster, test: &'static Test, settings: &Settings) -> Result<Again, Error> {
     let local_ranks = cluster.identify()?.ranks;
     let boards = cluster.boards();
@@ -206,7 +212,7 @@ fn observe(cluster: &Cluster, test: &'static Test, settings: &Settings) -> Resul
     })
 }
 
-/// Makes a folder, and takes away what an earlier failure has left there.
+/// Creates a folder, and deletes the files of an earlier failure.
 fn empty(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     for entry in fs::read_dir(folder)? {
@@ -224,7 +230,7 @@ fn commands_text(again: &Again) -> String {
     let mut text =
         String::from("The last commands of each rank, at the cycles at which they were posted\n");
     if !again.steady {
-        text += "(time goes on while host code runs: each cycle is that of the last look at the clock)\n";
+        text += "(time advances while host code runs: each cycle is that of the last read of the clock)\n";
     }
     for (rank, log) in &again.logs {
         let commands = &log.commands;
@@ -243,7 +249,7 @@ fn commands_text(again: &Again) -> String {
 }
 
 impl Explanation {
-    /// An explanation in a folder, from which the files of an earlier failure of the same test are removed.
+    /// Starts an explanation in a folder. Deletes the files of an earlier failure of the same test.
     #[must_use]
     pub fn begin(folder: PathBuf) -> Explanation {
         let mut explanation = Explanation {
@@ -254,7 +260,9 @@ impl Explanation {
             at: None,
         };
         if let Err(error) = empty(&explanation.folder) {
-            explanation.note(format!("nothing can be left: {error}"));
+            explanation.note(format!(
+                "the folder of the explanation cannot be created: {error}"
+            ));
         }
         explanation
     }
@@ -272,7 +280,7 @@ impl Explanation {
         }
     }
 
-    /// Leaves waves of the cycles before the failure, and what shows them.
+    /// Writes waves of the cycles before the failure, and view files for wave viewers.
     fn waves(&mut self, explainer: &Explainer<'_>, outcome: &Outcome, again: &Again) {
         let (traces, at) = match &explainer.waves {
             Waves::Recorded(file) => (traces(file), At::BeforeEnd(again.end - again.cycle())),
@@ -298,7 +306,7 @@ impl Explanation {
         }
     }
 
-    /// Runs the test once more, with waves of the cycles before the failure.
+    /// Runs the test again and records waves of the cycles before the failure.
     fn record_waves(
         &mut self,
         explainer: &Explainer<'_>,
@@ -324,9 +332,9 @@ impl Explanation {
                 return Vec::new();
             }
         };
-        // The traces are closed when the board is.
+        // Dropping the board closes the traces.
         let third = run_test_within(outcome.test, board, &explainer.settings(outcome));
-        // What failed may name the board, which has another name with waves.
+        // The failure may name the board, whose URI differs when waves are recorded.
         let verdict = third.verdict.to_string().replace(&uri, explainer.backend);
         if verdict != again.verdict {
             self.note(format!("with waves, the test {verdict}"));
@@ -338,13 +346,13 @@ impl Explanation {
         }
         if traces.is_empty() {
             self.note(format!(
-                "no waves: the run did not come to cycle {from} again"
+                "no waves: the run did not reach cycle {from} again"
             ));
         }
         traces
     }
 
-    /// What the folder holds, and how to see it.
+    /// The contents of the folder, and the commands that show them.
     fn text(&self, explainer: &Explainer<'_>, outcome: &Outcome) -> String {
         let mut text = format!(
             "{} {}\n\nbackend {}, {} tier, seed {}, its own seed 0x{:016x}\nrepeat: {}\n",
@@ -374,15 +382,15 @@ impl Explanation {
     }
 }
 
-/// What a file of an explanation has, or the command that shows it.
+/// Describes a file of an explanation, or gives the command that shows it.
 #[must_use]
 pub fn what(waves_cycles: u64, file: &str) -> String {
     match (file, file.rsplit_once('.')) {
-        ("failure.txt", _) => "the message, the cycle, and what is here".to_owned(),
+        ("failure.txt", _) => "the message, the cycle, and the list of files".to_owned(),
         ("commands.txt", _) => "the last commands of each rank".to_owned(),
         (PACKETS, _) => "the last packets of each board".to_owned(),
         ("output.txt", _) => "what the program printed".to_owned(),
-        ("waits.txt", _) => "who waits for whom".to_owned(),
+        ("waits.txt", _) => "the ranks that wait for each other".to_owned(),
         ("waits.dot", _) => "the same as a graph: dot -Tsvg waits.dot".to_owned(),
         (_, Some((_, "fst"))) => {
             format!("waves, from {waves_cycles} cycles before the failure on")
@@ -393,7 +401,7 @@ pub fn what(waves_cycles: u64, file: &str) -> String {
     }
 }
 
-/// The file that was named, or those of boards that are joined: the same with their numbers.
+/// The named trace file, or for joined boards the files with the boards' numbers.
 #[must_use]
 pub fn traces(file: &Path) -> Vec<PathBuf> {
     if file.is_file() {
@@ -420,7 +428,7 @@ mod tests {
 
     use super::*;
 
-    /// A board whose transfers move a byte less than they were asked to.
+    /// A board whose transfers move one byte less than requested.
     struct Lossy(Arc<dyn Board>);
 
     impl BoardLayer for Lossy {
@@ -479,14 +487,14 @@ mod tests {
         assert!(again.outcome.verdict.is_failed());
         assert!(again.error().is_none());
         assert!(again.end > 0 && again.cycle() == again.end);
-        // One reset by the suite, and one by the job, at least.
+        // At least one reset by the suite and one by the job.
         assert!(again.resets >= 2);
         let text = commands_text(&again);
         let put = text
             .lines()
             .find(|line| line.contains("X_PUT to rank 1, slot 0"));
         assert!(put.is_some(), "{text}");
-        // The last word is that of the run that failed, in which nobody gave up before the end.
+        // The final text comes from the failed run, in which no rank gave up before the end.
         assert!(text.contains("rank 1 "), "{text}");
     }
 

@@ -1,33 +1,33 @@
-//! How a test fails.
+//! Failures of a test.
 
 use std::fmt::{Debug, Display};
 use std::time::Duration;
 
 use alcor::{Error, JobError, Status};
 
-/// Why a test failed: where, what was expected, what was found.
+/// The reason for a failed test: the place, the expected value, the value found.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
-    /// Something is not what it has to be.
+    /// A value differs from the expected value.
     #[error("{place}: expected {expected}, found {found}")]
     Differs {
-        /// Where.
+        /// Place of the check.
         place: String,
-        /// What it has to be.
+        /// The expected value.
         expected: String,
-        /// What it is.
+        /// The value found.
         found: String,
     },
-    /// The library failed where it has to succeed.
+    /// A call of the library failed that had to succeed.
     #[error("{place}: expected success, found the error: {source}")]
     Library {
-        /// Where.
+        /// Place of the call.
         place: String,
-        /// What it said.
+        /// The library's error.
         source: Error,
     },
-    /// A run ended in a way that no rank's own failure explains.
+    /// The run failed, without a failure of a rank as the reason.
     #[error("expected the run to end well, found: {0}")]
     Run(#[source] JobError),
     /// The test's body panicked.
@@ -56,7 +56,7 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// What the library said, where that is what failed.
+    /// The library's error, if a call of the library failed.
     #[must_use]
     pub fn error(&self) -> Option<&Error> {
         match self {
@@ -66,7 +66,7 @@ impl Failure {
         }
     }
 
-    /// Something is not as it has to be.
+    /// A failure of a check.
     #[must_use]
     pub fn new(place: impl Display, expected: impl Display, found: impl Display) -> Failure {
         Failure::Differs {
@@ -76,7 +76,7 @@ impl Failure {
         }
     }
 
-    /// As a rank's program returns it; `From<JobError>` takes it out again.
+    /// Wraps the failure as the error of a rank's program. `From<JobError>` unwraps it.
     pub(crate) fn into_error(self) -> Error {
         match self {
             Failure::Library { place, source } if place == "in the library" => source,
@@ -85,7 +85,7 @@ impl Failure {
     }
 }
 
-/// The failure of a rank's program where that ended the run, else the failure of the run.
+/// The failure of the rank's program that ended the run, else the failure of the run.
 impl From<JobError> for Failure {
     fn from(error: JobError) -> Failure {
         match error {
@@ -106,12 +106,12 @@ impl From<JobError> for Failure {
     }
 }
 
-/// Says where the library failed.
+/// Adds the place to an error of the library.
 pub trait At<T> {
-    /// The value, or a failure that has the place.
+    /// Returns the value, or a failure with the place.
     ///
     /// # Errors
-    /// If the call failed.
+    /// The library's error with the place.
     fn at(self, place: impl Display) -> Result<T>;
 }
 
@@ -139,7 +139,7 @@ pub fn same<T: PartialEq + Debug>(place: impl Display, expected: T, found: T) ->
     ))
 }
 
-/// Fails unless `holds`.
+/// Fails unless the condition `holds`.
 ///
 /// # Errors
 /// [`Failure::Differs`], with the place, the expected and the found value.
@@ -155,7 +155,7 @@ pub fn holds(
     Err(Failure::new(place, expected, found))
 }
 
-/// Fails unless the bytes are the same; shows the first that are not.
+/// Fails unless the bytes are equal. The failure shows the first bytes that differ.
 ///
 /// # Errors
 /// [`Failure::Differs`], with the place, the expected and the found value.
@@ -182,7 +182,7 @@ pub fn same_bytes(place: impl Display, expected: &[u8], found: &[u8]) -> Result 
     ))
 }
 
-/// Fails unless the hardware refused with `status`, and the error says so.
+/// Fails unless the hardware refused the command with `status` and the error describes the status.
 ///
 /// # Errors
 /// [`Failure::Differs`], with the place, the expected and the found value.

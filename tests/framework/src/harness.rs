@@ -1,4 +1,4 @@
-//! Runs a test on a board for Rust's harness.
+//! Runs one test on a board, for Rust's test harness.
 
 use std::env;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::explain::uri::check_waves;
 use crate::explain::{Explainer, WAVES_CYCLES, Waves, is_explicable};
 use crate::{Outcome, Settings, Test, Tier, Verdict, run_test_within};
 
-/// How tests are run.
+/// Settings of a test run.
 #[derive(Debug, PartialEq)]
 struct Plan {
     backend: String,
@@ -23,7 +23,7 @@ struct Plan {
     report: PathBuf,
 }
 
-/// A variable of the environment has a value that it can't have.
+/// An environment variable has an invalid value.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[error("{name} is `{value}`; it has to be {expected}")]
 struct Wrong {
@@ -32,15 +32,15 @@ struct Wrong {
     expected: &'static str,
 }
 
-/// The board unless the environment names one.
+/// Board if the environment names none.
 const BACKEND: &str = "cosim:rma4";
-/// The folder of explanations unless the environment names one.
+/// Folder of explanations if the environment names none.
 const REPORT: &str = "target/alcor-report";
-/// The time that a test may take unless the environment says so.
+/// Time limit of a test if the environment sets none.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
 impl Plan {
-    /// The plan that the environment asks for; a variable that is empty counts as none.
+    /// Reads the settings from the environment. An empty variable counts as unset.
     fn of(value: impl Fn(&str) -> Option<String>) -> Result<Plan, Wrong> {
         let get = |name: &str| value(name).filter(|value| !value.is_empty());
         let backend = get("ALCOR_TEST_BACKEND").unwrap_or_else(|| BACKEND.to_owned());
@@ -94,7 +94,7 @@ impl Plan {
     }
 }
 
-/// The value of a variable; none if it is not there.
+/// The parsed value of a variable; `None` if the variable is unset.
 fn parsed<T>(
     get: &dyn Fn(&str) -> Option<String>,
     name: &'static str,
@@ -130,11 +130,12 @@ fn open(uri: &str) -> Result<Cluster, alcor::Error> {
         .open(uri)
 }
 
-/// Runs a test as the environment says, and explains its failure. The attribute [`alcor_test`](crate::alcor_test) makes a test
-/// of Rust that calls this function.
+/// Runs a test with the settings of the environment, and explains a failure. The attribute
+/// [`alcor_test`](crate::alcor_test) generates a Rust test that calls this function.
 ///
 /// # Panics
-/// If the test fails, if it can't be run, or if the board lacks ranks or blocks and `ALCOR_SKIPS` names no file.
+/// If the test fails or cannot be run, or if the board lacks ranks or blocks and `ALCOR_SKIPS`
+/// names no file.
 #[track_caller]
 pub fn run_or_panic(test: &'static Test) {
     let plan = Plan::of(|name| env::var(name).ok()).unwrap_or_else(|wrong| panic!("{wrong}"));
@@ -158,7 +159,7 @@ pub fn run_or_panic(test: &'static Test) {
 }
 
 impl Plan {
-    /// A failure, and where its explanation is.
+    /// The text of a failure, with the folder of its explanation.
     fn text(&self, outcome: &Outcome) -> String {
         let name = outcome.test.name;
         let mut text = format!(
@@ -231,7 +232,7 @@ mod tests {
         .unwrap();
         assert_eq!((other.settings.seed, other.settings.tier), (16, Tier::Full));
         assert_eq!(other.settings.time_limit, Some(Duration::from_millis(500)));
-        // A board of plain Rust records none.
+        // A software board records no waves.
         assert_eq!((other.waves, other.report), (Waves::Never, "out".into()));
     }
 

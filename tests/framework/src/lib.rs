@@ -1,6 +1,8 @@
-//! Tests of programs over Alcor: one body for simulated boards and cards, and failures that explain themselves.
+//! Tests of programs over Alcor: one body for simulated boards and cards, and failures that explain
+//! themselves.
 //!
-//! A test is a function with the attribute [`alcor_test`]. `cargo test`, cargo-nextest and editors see a test of Rust:
+//! A test is a function with the attribute [`alcor_test`]. `cargo test`, cargo-nextest and editors
+//! see a test of Rust:
 //!
 //! ```
 //! use alcor::{GlobalRank, Rights};
@@ -26,13 +28,13 @@
 //! ```
 //!
 //! # The attribute
-//! `#[alcor_test(ranks >= N, needs = [Alpu], steady)]`; each part may be left out.
+//! `#[alcor_test(ranks >= N, needs = [Alpu], steady)]`; each part is optional.
 //!
 //! | part | meaning |
 //! |---|---|
 //! | `ranks >= N` | the test needs at least N ranks, and uses all that the board has; 1 by default |
-//! | `needs = [...]` | the blocks of hardware that it needs, of [`Capability`]; `Rma` by default |
-//! | `steady` | the test counts on time that stands still while host code runs, as it does in simulation |
+//! | `needs = [...]` | the hardware blocks that the test needs ([`Capability`]); `Rma` by default |
+//! | `steady` | the test requires that time stands still while host code runs, as in simulation |
 //!
 //! # The environment
 //! | variable | value | default |
@@ -40,28 +42,29 @@
 //! | `ALCOR_TEST_BACKEND` | the board: `cosim:CONFIG[?OPTION=VALUE&...]`, `xdma:PCI-ADDRESS`, `shm:NAME`, `soft:RANKS` | `cosim:rma4` |
 //! | `ALCOR_TEST_SEED` | the seed of the run, a number, also as `0x...`; each test's own seed derives from it and from the test's name | 1 |
 //! | `ALCOR_TEST_TIER` | `quick` or `full` (see [`Context::scale`]) | `quick` |
-//! | `ALCOR_TEST_WATCHDOG` | the number of cycles after which a wait in vain ends | 2,000,000 |
-//! | `ALCOR_TEST_TIMEOUT` | the seconds that a test may take by the wall clock | 600 |
+//! | `ALCOR_TEST_WATCHDOG` | the number of cycles after which a wait fails | 2,000,000 |
+//! | `ALCOR_TEST_TIMEOUT` | time limit of a test in seconds of wall clock | 600 |
 //! | `ALCOR_TEST_WAVES` | `never`, or `on-failure`: waves of the last 10,000 cycles before a failure | `on-failure` on simulated boards |
 //! | `ALCOR_TEST_REPORT` | the folder of explanations, relative to the folder of the crate | `target/alcor-report` |
-//! | `ALCOR_SKIPS` | the file that skipped tests and their reasons are appended to | none |
+//! | `ALCOR_SKIPS` | a file; each skipped test appends a line with the reason | none |
 //!
 //! # Failures
-//! A test that fails is run again, and leaves a folder: the message, the last commands of each rank, the last packets of
-//! each board, the cycle of waiting ranks if there is one, and waves. `alcor regress` explains its failures with the
-//! same code ([`explain`]).
+//! A test that fails is run again at once. The second run fills a folder: the message, the last
+//! commands of each rank, the last packets of each board, the cycle of waiting ranks if there is
+//! one, and waves. `alcor regress` explains its failures with the same code ([`explain`]).
 //!
 //! # Skipped tests
-//! Rust's test harness has no result for a test that was skipped. A test that the board cannot run (too few ranks, a block
-//! that it does not have) fails therefore, and says so, unless `ALCOR_SKIPS` names a file: then its line goes there, and
-//! the test counts as passed.
+//! Rust's test harness has no result for a skipped test. A test therefore fails on a board that
+//! lacks ranks or blocks, and the message names them. If `ALCOR_SKIPS` names a file, the test
+//! appends a line to the file and counts as passed.
 //!
 //! # Properties of a test
-//! * It runs on every board that has the ranks and the blocks that it asks for.
-//! * It starts on a board fresh from its reset, with node memory cleared.
-//! * All that is random in it comes from [`Context::rng`], so that it does the same alone as among others.
-//! * It ends within its time limit, or fails.
-//! * It fails with a [`Failure`], which has the place, the expected and the found value.
+//! * A test runs on every board that has the required ranks and blocks.
+//! * A test starts on a board that has just been reset, with node memory cleared.
+//! * All random values come from [`Context::rng`], so a test behaves the same alone and among
+//!   others.
+//! * A test ends within its time limit, or fails.
+//! * A test fails with a [`Failure`], which has the place, the expected value and the value found.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

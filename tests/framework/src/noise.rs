@@ -1,4 +1,4 @@
-//! Numbers that look random and come from a seed.
+//! Pseudo-random numbers from a seed.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -14,13 +14,13 @@ pub(crate) fn mix(seed: u64, bytes: &[u8]) -> u64 {
     hash ^ (hash >> 31)
 }
 
-/// The generator of a seed and a few numbers that say what it is for.
+/// A generator for a seed and a purpose. The numbers identify the purpose.
 pub(crate) fn generator(seed: u64, purpose: &[u64]) -> ChaCha8Rng {
     let bytes: Vec<u8> = purpose.iter().flat_map(|word| word.to_le_bytes()).collect();
     ChaCha8Rng::seed_from_u64(mix(seed, &bytes))
 }
 
-/// So many bytes, the same for the same seed and purpose.
+/// `length` pseudo-random bytes, equal for equal seeds and purposes.
 pub(crate) fn noise(seed: u64, purpose: &[u64], length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     generator(seed, purpose).fill(&mut bytes[..]);

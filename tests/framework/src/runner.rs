@@ -11,18 +11,18 @@ use crc32fast::Hasher;
 use crate::test::{Unmet, seed_of};
 use crate::{Context, Failure, Test, Tier};
 
-/// What a run of the suite is given.
+/// Settings of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// The run's seed, from which every test's own derives.
+    /// The run's seed. The seed of each test is derived from this seed.
     pub seed: u64,
-    /// How thorough it is.
+    /// The effort of the run.
     pub tier: Tier,
-    /// Whether every test gets a board that was opened for it.
+    /// Whether each test gets a newly opened board.
     pub own_boards: bool,
-    /// After how many cycles a wait in vain ends, where a test has no limit of its own.
+    /// Number of cycles after which a wait fails, in tests without a limit of their own.
     pub watchdog_cycles: u64,
-    /// How long a test may take by the wall clock; none for any time. [`run_test`] does not look at it.
+    /// Time limit of a test by the wall clock, if any. [`run_test`] ignores this limit.
     pub time_limit: Option<Duration>,
 }
 
@@ -38,33 +38,33 @@ impl Default for Settings {
     }
 }
 
-/// How a test ended.
+/// Result of a test.
 #[derive(Debug)]
 pub enum Verdict {
-    /// It passed.
+    /// The test passed.
     Passed,
-    /// It failed.
+    /// The test failed.
     Failed(Box<Failure>),
-    /// The board can't run it.
+    /// The board lacks ranks or blocks that the test needs.
     Skipped(Unmet),
-    /// It was not run, or its run was abandoned, for a reason that is not the test's.
+    /// The test was not run or was abandoned, for a reason outside the test.
     NotRun(String),
 }
 
 impl Verdict {
-    /// Whether it passed.
+    /// Returns whether the test passed.
     #[must_use]
     pub fn is_passed(&self) -> bool {
         matches!(self, Verdict::Passed)
     }
 
-    /// Whether it failed.
+    /// Returns whether the test failed.
     #[must_use]
     pub fn is_failed(&self) -> bool {
         matches!(self, Verdict::Failed(_))
     }
 
-    /// One word.
+    /// The result in one word.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -87,26 +87,26 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What came of a test.
+/// Outcome of a test.
 #[derive(Debug)]
 pub struct Outcome {
     /// The test.
     pub test: &'static Test,
     /// The seed of the run.
     pub run_seed: u64,
-    /// How it ended.
+    /// Result of the test.
     pub verdict: Verdict,
     /// The test's own seed.
     pub seed: u64,
-    /// Cycles of the board's clock that its runs took.
+    /// Cycles of the board's clock in all runs of the test.
     pub cycles: u64,
-    /// CRC-32 over the traffic digests of its runs; none where the backend has none.
+    /// CRC-32 over the traffic digests of the test's runs; `None` if the backend has no digests.
     pub digest: Option<u32>,
-    /// How long it took by the wall clock.
+    /// Duration by the wall clock.
     pub duration: Duration,
 }
 
-/// Runs a test on a board or on boards that are joined, which are reset first.
+/// Resets the boards and runs a test on them.
 pub fn run_test(test: &'static Test, boards: impl Into<Cluster>, settings: &Settings) -> Outcome {
     let cluster = boards.into();
     let start = Instant::now();
@@ -129,7 +129,7 @@ pub fn run_test(test: &'static Test, boards: impl Into<Cluster>, settings: &Sett
     outcome
 }
 
-/// The outcome of a test before it has run.
+/// The outcome of a test that has not run.
 pub(crate) fn blank(test: &'static Test, settings: &Settings) -> Outcome {
     Outcome {
         test,
@@ -160,8 +160,8 @@ fn message(panic: &(dyn Any + Send)) -> String {
 
 /// CRC-32 over the names and traffic digests of tests, in this order.
 ///
-/// A test's record is its name, a zero byte, 1 and its digest (4 bytes, little-endian) where there
-/// is one, else 0.
+/// The record of a test is its name, a zero byte, and either 1 and the digest (4 bytes,
+/// little-endian) or, without a digest, 0.
 #[must_use]
 pub fn digest<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> u32 {
     let mut hasher = Hasher::new();

@@ -13,10 +13,10 @@ use crate::runner::{blank, run_test};
 use crate::watch::Watch;
 use crate::{Failure, Outcome, Settings, Test, Verdict};
 
-/// The longest time between two calls of `stop` and two [`Event::Tick`]s.
+/// Upper bound on the time between two calls of `stop`, and between two [`Event::Tick`]s.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A test, and the seed of a run that the test's own seed derives from.
+/// A test, and the seed of the run from which the test's seed is derived.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
     /// The test.
@@ -25,32 +25,33 @@ pub struct Case {
     pub seed: u64,
 }
 
-/// Opens a board or cluster, of which the given test is the first user.
+/// Opens a board or cluster. The given test is its first user.
 pub type Open = Arc<dyn Fn(Case) -> Result<Cluster, Error> + Send + Sync>;
 
 /// Tests for the boards of one backend.
 #[derive(Clone)]
 pub struct Lane {
-    /// The tests, in the order in which they begin.
+    /// The tests, in starting order.
     pub cases: Vec<Case>,
-    /// The largest number of boards that are open at the same time.
+    /// Maximum number of boards that are open at the same time.
     pub boards: usize,
-    /// How the tests run; the seed is that of each case.
+    /// Settings of the tests. The seed is replaced by the seed of each case.
     pub settings: Settings,
     /// Opens one more board.
     pub open: Open,
 }
 
-/// Why a run ends before its last test, in words.
+/// The reason why a run ends before its last test, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
-    /// No further test begins. Tests that are running end.
+    /// No further test begins. Running tests finish.
     Soon(String),
-    /// No further test begins. Tests that are running are abandoned.
+    /// No further test begins. Running tests are abandoned.
     Now(String),
 }
 
-/// What [`run_suite`] reports while it goes on. `lane` is the place of a lane, `place` that of a case in the lane.
+/// Progress reports of [`run_suite`]. `lane` is the index of a lane; `place` is the index of a case
+/// in the lane.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The first board of a lane is open.
@@ -59,10 +60,10 @@ pub enum Event<'a> {
         lane: usize,
         /// The board or boards.
         cluster: &'a Cluster,
-        /// The time that it took, which includes the build of a model.
+        /// Time for opening, including the build of a model.
         took: Duration,
     },
-    /// A board of a lane could not be opened. The lane goes on with the boards that it has.
+    /// A board of a lane could not be opened. The lane continues with its open boards.
     NotOpened {
         /// The lane.
         lane: usize,
@@ -82,23 +83,23 @@ pub enum Event<'a> {
         lane: usize,
         /// The test.
         place: usize,
-        /// What came of it.
+        /// Outcome of the test.
         outcome: Outcome,
     },
-    /// Time passes.
+    /// Reported at least every 100 ms.
     Tick,
 }
 
 /// Runs the tests of all lanes on up to `jobs` boards at the same time.
 ///
-/// Boards of earlier lanes come first. A thread opens the first board of each lane, in their order and ahead of
-/// need, so that a model is built while tests run. A board that a test failed on is not used again. Each case of each
-/// lane ends in exactly one [`Event::Ended`], whatever happens.
+/// Boards of earlier lanes come first. A thread opens the first board of each lane in order and in
+/// advance, so that a model is built while tests run. A board is not used again after a test failed
+/// on it. Each case of each lane ends in exactly one [`Event::Ended`].
 ///
-/// A test that exceeds [`Settings::time_limit`] fails. Its thread can't be ended, so it is abandoned together with its
-/// board, and the next test gets another board.
+/// A test that exceeds [`Settings::time_limit`] fails. Its thread cannot be ended, so the thread is
+/// abandoned together with its board, and the next test gets another board.
 ///
-/// `stop` is called several times a second and says whether the run is to end.
+/// `stop` is called several times a second. A result of `Some` ends the run.
 pub fn run_suite(
     lanes: &[Lane],
     jobs: usize,
@@ -120,7 +121,7 @@ pub fn run_suite(
     ended.store(true, Ordering::Relaxed);
 }
 
-/// Runs a test on a thread of its own, for no longer than the time limit of `settings`.
+/// Runs a test on a thread of its own, within the time limit of `settings`.
 pub fn run_test_within(
     test: &'static Test,
     boards: impl Into<Cluster>,
@@ -131,9 +132,9 @@ pub fn run_test_within(
     let observed = Arc::clone(&watch);
     thread::spawn(move || {
         let outcome = run_watched(test, &cluster, &settings, &observed);
-        // The board is closed, with its files, before the test counts as ended.
+        // Closes the board and its files before the test counts as ended.
         drop(cluster);
-        // The receiver is gone once the test has exceeded its limit.
+        // The receiver is gone if the test has exceeded its limit.
         let _ = sender.send(outcome);
     });
     let limit = settings.time_limit.unwrap_or(Duration::MAX);
@@ -151,7 +152,7 @@ fn run_watched(
 ) -> Outcome {
     match watch.over(cluster) {
         Ok(watched) => run_test(test, watched, settings),
-        // It fails in the same way there.
+        // Running the test here would fail in the same way.
         Err(_) => run_test(test, cluster, settings),
     }
 }
@@ -191,7 +192,7 @@ fn open_ahead(lanes: &[Lane], news: &Sender<News>, ended: &Arc<AtomicBool>) {
     });
 }
 
-/// What the scheduler's threads report.
+/// Messages of the scheduler's threads.
 enum News {
     First {
         lane: usize,
@@ -208,17 +209,17 @@ enum News {
     Ended {
         id: u64,
         outcome: Outcome,
-        /// The board, unless it is not to be used again.
+        /// The board, or `None` if it must not be used again.
         board: Option<Cluster>,
     },
 }
 
-/// A lane, and how far it is.
+/// A lane and its progress.
 struct Track<'a> {
     lane: &'a Lane,
     waiting: VecDeque<usize>,
     idle: Vec<Cluster>,
-    /// Boards that are idle, in use, or being opened.
+    /// Number of boards that are idle, in use, or being opened.
     boards: usize,
     state: State,
 }
@@ -242,19 +243,19 @@ impl<'a> Track<'a> {
         }
     }
 
-    /// Whether a test can begin now.
+    /// Returns whether a test can begin now.
     fn can_begin(&self) -> bool {
         let may_open = matches!(self.state, State::Open) && self.boards < self.lane.boards.max(1);
         !self.waiting.is_empty() && (!self.idle.is_empty() || may_open)
     }
 }
 
-/// A test that is running, or for which a board is being opened.
+/// A test that is running or waits for its board to open.
 struct Running {
     lane: usize,
     place: usize,
     watch: Arc<Watch>,
-    /// None while its board is being opened.
+    /// `None` while the board is being opened.
     started: Option<Instant>,
 }
 
@@ -293,7 +294,7 @@ impl Suite<'_> {
             match news.recv_timeout(self.until_next()) {
                 Ok(news) => self.take(news),
                 Err(RecvTimeoutError::Timeout) => {}
-                // This end holds a sender, too.
+                // This thread also holds a sender, so the channel never closes.
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             self.check_limits();
@@ -301,7 +302,7 @@ impl Suite<'_> {
         }
     }
 
-    /// Begins as many tests as may run.
+    /// Starts as many tests as may run.
     fn begin(&mut self) {
         while self.running.len() < self.jobs {
             let Some(lane) = self.tracks.iter().position(Track::can_begin) else {
@@ -348,12 +349,12 @@ impl Suite<'_> {
                     let _ = sender.send(News::Started { id });
                     let outcome = run_watched(case.test, &cluster, &settings, &watch);
                     let is_kept = !outcome.verdict.is_failed() && !settings.own_boards;
-                    // A board that is dropped is closed, with its files, before the test counts as ended.
+                    // Dropping the board closes its files before the test counts as ended.
                     let board = is_kept.then_some(cluster);
                     News::Ended { id, outcome, board }
                 }
             };
-            // The scheduler is gone once the run has been stopped.
+            // The scheduler is gone if the run has been stopped.
             let _ = sender.send(news);
         });
     }
@@ -390,7 +391,7 @@ impl Suite<'_> {
                 }
             }
             News::Ended { id, outcome, board } => {
-                // A test that was abandoned has been reported.
+                // An abandoned test has already been reported.
                 if let Some(Running { lane, place, .. }) = self.running.remove(&id) {
                     self.ended(lane, place, outcome, board);
                 }
@@ -418,7 +419,7 @@ impl Suite<'_> {
         self.check_broken(lane);
     }
 
-    /// Gives up the tests of a lane that has no board left and gets none.
+    /// Gives up the tests of a lane that has no board and can open none.
     fn check_broken(&mut self, lane: usize) {
         let track = &self.tracks[lane];
         if let State::Broken(reason) = &track.state
@@ -429,7 +430,7 @@ impl Suite<'_> {
         }
     }
 
-    /// Reports the tests of a lane that have not begun as not run.
+    /// Reports the remaining tests of a lane as not run.
     fn give_up(&mut self, lane: usize, reason: &str) {
         self.tracks[lane].idle.clear();
         while let Some(place) = self.tracks[lane].waiting.pop_front() {
@@ -437,7 +438,7 @@ impl Suite<'_> {
         }
     }
 
-    /// Reports the tests that are running as not run.
+    /// Reports the running tests as not run.
     fn abandon(&mut self, reason: &str) {
         for (_, running) in std::mem::take(&mut self.running) {
             let reason = match running.started {
@@ -474,7 +475,7 @@ impl Suite<'_> {
         limit.unwrap_or(Duration::MAX)
     }
 
-    /// The time until a test exceeds its limit; a tick at most.
+    /// Time until the next test exceeds its limit, at most a tick.
     fn until_next(&self) -> Duration {
         let left = self.running.values().filter_map(|running| {
             Some(

@@ -1,4 +1,4 @@
-//! What a test is.
+//! Tests and their requirements.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use alcor::{BoardInfo, Cluster};
 use crate::noise::mix;
 use crate::{Context, Result};
 
-/// A block that a test needs on the board.
+/// A hardware block that a test needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capability {
     /// RMA coprocessors.
@@ -22,7 +22,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// Whether the board has it.
+    /// Returns whether the board has the block.
     #[must_use]
     pub fn is_on(self, board: &BoardInfo) -> bool {
         let field = match self {
@@ -46,40 +46,40 @@ impl fmt::Display for Capability {
     }
 }
 
-/// Why a board can't run a test: the test is skipped there.
+/// The reason why a board cannot run a test. The test is skipped on this board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unmet {
     /// There are too few ranks.
     #[error("needs {needed} ranks, there are {found}")]
     Ranks {
-        /// What the test needs.
+        /// Number of ranks that the test needs.
         needed: u32,
-        /// What there is.
+        /// Number of ranks of the cluster.
         found: u32,
     },
     /// The board lacks a block.
     #[error("needs a {0}, which the board does not have")]
     Capability(Capability),
-    /// Time goes on while host code runs.
+    /// Time advances while host code runs.
     #[error("needs time that stands still while host code runs, which the backend does not offer")]
     SteadyTime,
 }
 
-/// A test, as [`alcor_test`](crate::alcor_test) makes it.
+/// A test, created by [`alcor_test`](crate::alcor_test).
 pub struct Test {
-    /// Its name: module and test, as in `put.large_block`.
+    /// Module and name of the test, such as `put.large_block`.
     pub name: &'static str,
-    /// What it shows, in a sentence.
+    /// One sentence about the tested property.
     pub summary: &'static str,
-    /// The ranks that it needs at least; it uses all that the board has.
+    /// Minimum number of ranks. The test uses all ranks of the board.
     pub ranks: u32,
-    /// The blocks that it needs.
+    /// The required hardware blocks.
     pub needs: &'static [Capability],
-    /// Whether it counts on time to stand still while host code runs.
+    /// Whether the test requires that time stands still while host code runs.
     pub steady: bool,
-    /// The line of its source.
+    /// Line in the source file.
     pub line: u32,
-    /// What it does.
+    /// Body of the test.
     pub body: &'static (dyn Fn(&Context) -> Result + Sync),
 }
 
@@ -90,7 +90,7 @@ impl fmt::Debug for Test {
 }
 
 impl Test {
-    /// The module of its name.
+    /// The module part of the name.
     #[must_use]
     pub fn module(&self) -> &'static str {
         self.name
@@ -98,10 +98,11 @@ impl Test {
             .map_or(self.name, |(module, _)| module)
     }
 
-    /// Whether boards, which all say this of themselves, have what the test needs.
+    /// Checks that a cluster has the required ranks and blocks. `board` is the ID block, equal on
+    /// all boards.
     ///
     /// # Errors
-    /// What is missing.
+    /// The missing requirement.
     pub fn check(&self, board: &BoardInfo, cluster: &Cluster) -> Result<(), Unmet> {
         let boards = cluster.boards();
         let ranks = board.ranks * boards.len() as u32;
@@ -127,13 +128,12 @@ pub fn seed_of(seed: u64, name: &str) -> u64 {
     mix(seed, name.as_bytes())
 }
 
-/// A test that [`alcor_test`](crate::alcor_test) has listed.
+/// A test registered by [`alcor_test`](crate::alcor_test).
 pub struct Registered(pub &'static Test);
 
 inventory::collect!(Registered);
 
-/// The tests of this program, module by module in the order of their names, and those of a module in the order of
-/// their source.
+/// The tests of this program, in order of module name, then of source line.
 #[must_use]
 pub fn registered() -> Vec<&'static Test> {
     let mut tests: Vec<_> = inventory::iter::<Registered>().map(|it| it.0).collect();

@@ -1,4 +1,4 @@
-//! What each rank of a test is doing, for a test that exceeds its time limit.
+//! Watches the activity of each rank, for tests that exceed their time limit.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -11,10 +11,10 @@ use alcor::{
     Result, Wake,
 };
 
-/// Ranks that a description names; it counts the others.
+/// Maximum number of ranks that a description names. Further ranks are counted.
 const NAMED: usize = 8;
 
-/// What a rank is doing. The order is that of a description: the rank that holds up the others comes first.
+/// Activity of a rank, in order of description: the rank that delays the others comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Doing {
     Host,
@@ -46,7 +46,7 @@ impl fmt::Display for Doing {
     }
 }
 
-/// The state of a rank, written by the rank's thread and read by any.
+/// State of a rank: written by the rank's thread, read by any thread.
 #[derive(Debug, Default)]
 struct State {
     doing: AtomicU8,
@@ -88,7 +88,7 @@ impl Watch {
         }))
     }
 
-    /// What each rank is doing, in words.
+    /// Describes the activity of each rank.
     pub(crate) fn describe(&self) -> String {
         let now = self.start.elapsed();
         let local = self.local.load(Ordering::Relaxed);
@@ -174,7 +174,7 @@ impl WatchedPort {
         self.state.doing.store(doing as u8, Ordering::Relaxed);
     }
 
-    /// Makes a call that may take time; the rank runs host code afterwards.
+    /// Makes a call that may take time. The rank runs host code afterwards.
     fn during<T>(&mut self, doing: Doing, call: impl FnOnce(&mut dyn Port) -> T) -> T {
         self.begins(doing);
         let result = call(&mut *self.port);

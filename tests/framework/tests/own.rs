@@ -1,5 +1,5 @@
-//! Tests of a user's crate. Those that are ignored fail on purpose: other tests run them in a process of their own and read
-//! the explanation.
+//! Tests of a user's crate. Ignored tests fail on purpose: other tests run them in a process of
+//! their own and check the explanation.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn exchange(context: &Context) -> Result {
     Ok(())
 }
 
-/// Puts the rank's number to the next one, and returns that of the one before.
+/// Puts the rank's number to the next rank. Returns the number of the previous rank.
 fn exchanged(rank: &mut Rank) -> Result<u32> {
     let inbox = rank.alloc::<u32>(1)?;
     let window = rank.register(&inbox, Rights::ALL)?;
@@ -68,7 +68,7 @@ fn crowd(_: &Context) -> Result {
     unreachable!("no board has 1000 ranks")
 }
 
-/// Runs one of the ignored tests as Rust's harness runs it.
+/// Runs one of the ignored tests in Rust's harness.
 fn run(test: &str, folder: &Path, variables: &[(&str, &str)]) -> (bool, String) {
     let this = std::env::current_exe().unwrap();
     let mut command = Command::new(this);

@@ -1,16 +1,16 @@
-//! The matching unit beside the prototype of its paper (Brightwell et al. 2005, section V and
-//! tables IV and V).
+//! Benchmark of the matching unit, compared with the prototype of its paper (Brightwell et al.
+//! 2005, section V and tables IV and V).
 //!
-//! Cycles are read from the times that the unit puts beside its results. Requests and commands are
-//! posted behind a shut gate, so that the unit takes them at its own pace, whatever the host's way
-//! to its registers costs.
+//! Cycles come from the time stamps that the unit adds to its results. The host closes a gate,
+//! posts requests and commands, and opens the gate. The unit then processes them at its own pace,
+//! independent of the host's access time.
 
 use alcor::{AlpuFinding, AlpuKind, AlpuShape, Cluster, Error, Job, Pattern, Rank};
 
 use crate::report::Row;
 use crate::rma::MeasureError;
 
-/// Cycles of the prototype's pipeline, of which nothing overlaps: cells, block, cycles.
+/// Latency of the prototype's pipeline without overlap: cells, block, cycles.
 const PAPER_LATENCY: [(u32, u32, f64); 6] = [
     (256, 8, 7.0),
     (256, 16, 7.0),
@@ -19,14 +19,14 @@ const PAPER_LATENCY: [(u32, u32, f64); 6] = [
     (128, 16, 6.0),
     (128, 32, 6.0),
 ];
-/// Cycles from insert to insert in the prototype.
+/// Cycles between two inserts in the prototype.
 const PAPER_INSERT: f64 = 2.0;
 
-/// Measures the unit of each rank; rows of a unit for unexpected messages have the prefix
+/// Measures the unit of each rank. Rows of a unit for unexpected messages have the prefix
 /// `unexpected-`.
 ///
 /// # Errors
-/// When a rank fails, or the unit finds what it should not.
+/// When a rank fails, or the unit returns a wrong result.
 pub fn rows(boards: impl Into<Cluster>) -> Result<Vec<Row>, MeasureError> {
     let job = Job::new(boards)?;
     let rows = job.run(job.ranks(), measure)?;
@@ -66,18 +66,18 @@ fn measure(rank: &mut Rank) -> Result<Vec<Row>, Error> {
             .limit(1.0),
         Row::new(name("match-latency"), matches(rank, 1, different)?.latency)
             .paper(paper)
-            .note("5 at most is aimed at"),
+            .note("goal: 5 at most"),
     ])
 }
 
 struct Pace {
-    /// Cycles from a result to the next.
+    /// Cycles between two results.
     interval: f64,
-    /// The most cycles from a request to its result.
+    /// Maximum number of cycles from a request to its result.
     latency: f64,
 }
 
-/// Matches as many requests as entries, in the order of the list.
+/// Matches one request for each entry, in order of the list.
 fn matches(rank: &mut Rank, many: u16, bits: impl Fn(u16) -> u64) -> Result<Pace, Error> {
     let me = rank.pid();
     let mut alpu = rank.alpu()?;
@@ -115,7 +115,7 @@ fn matches(rank: &mut Rank, many: u16, bits: impl Fn(u16) -> u64) -> Result<Pace
     })
 }
 
-/// Cycles from an insert to the next.
+/// Cycles between two inserts.
 fn inserts(rank: &mut Rank, many: u16) -> Result<f64, Error> {
     let me = rank.pid();
     let mut alpu = rank.alpu()?;

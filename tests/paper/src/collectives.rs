@@ -1,16 +1,16 @@
-//! Collectives over boards that are joined by links, beside the physical bound and the same in
-//! software.
+//! Benchmark of collectives over linked boards, compared with the physical bound and with a
+//! software implementation.
 //!
-//! A figure is in cycles from the first register write of the last rank to post to the completion
-//! at the last rank, as the host library sees it: all ranks post at the same cycle, and the time at
-//! which the last one has its completion is what counts. It is that of the second call with the
-//! same operands. The collective unit keeps the operands of a call, so this one writes only C_GO;
-//! the first writes up to eight more, a cycle each. The data is checked after both.
+//! A figure is the number of cycles from the first register write to the last completion, as the
+//! host library observes them. All ranks post at the same cycle, and the last rank's completion
+//! counts. The figure is that of the second call with equal operands. The collective unit keeps the
+//! operands of a call, so the second call writes only C_GO. The first call writes up to eight more
+//! registers, one cycle each. The data is checked after both calls.
 //!
 //! Sizes are those of MPI's counts: the vector of allreduce, bcast and reduce; the block of one
-//! rank in gather, scatter, allgather and reduce_scatter, which move as many blocks as there are
-//! ranks. Elements are f64, and f32 where the size is not a multiple of eight bytes. See
-//! [`Network::limit`] for the bound.
+//! rank in gather, scatter, allgather and reduce_scatter, which move one block for each rank.
+//! Elements are f64, or f32 where the size is not a multiple of eight bytes. [`Network::limit`]
+//! describes the bound.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -29,20 +29,21 @@ pub use crate::rma::MeasureError;
 pub const SIZES: [usize; 12] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16_384, 65_536];
 /// Sizes of the rows in software, in bytes.
 pub const SOFTWARE_SIZES: [usize; 3] = [8, 1024, 16_384];
-/// Sizes that the rate of an allreduce is taken from, in bytes: the latency is in both.
+/// Sizes for the rate of an allreduce, in bytes. The rate comes from the difference of the two, so
+/// that latency cancels.
 const RATE_SIZES: [usize; 2] = [16_384, 65_536];
-/// Bytes of the rows `allreduce-16384-last` and `allreduce-16384-eight`.
+/// Length in bytes of the rows `allreduce-16384-last` and `allreduce-16384-eight`.
 const SHARED_BYTES: usize = 16_384;
-/// Communicators of the row `allreduce-16384-eight`.
+/// Number of communicators of the row `allreduce-16384-eight`.
 const SHARED: usize = 8;
-/// Sizes at which streaming counts alone, in bytes.
+/// Sizes at which the streaming rate dominates, in bytes.
 pub const STREAM_SIZES: [usize; 2] = [1 << 20, 4 << 20];
 /// Bytes of node memory that [`STREAM_SIZES`] need: source, destination, and the library's own.
 pub const STREAM_NODE_BYTES: usize = 16 << 20;
-/// What is measured at [`STREAM_SIZES`].
+/// Collectives that are measured at [`STREAM_SIZES`].
 pub const STREAM_OPS: [Op; 2] = [Op::Allreduce, Op::Bcast];
 
-/// A collective that is measured.
+/// A measured collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
     /// [`Communicator::allreduce`]
@@ -64,7 +65,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// All of them.
+    /// All collectives.
     pub const ALL: [Op; 8] = [
         Op::Allreduce,
         Op::Bcast,
@@ -76,7 +77,7 @@ impl Op {
         Op::Barrier,
     ];
 
-    /// Its name in a row's.
+    /// The collective's part of a row's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -104,16 +105,16 @@ impl fmt::Display for Op {
     }
 }
 
-/// Which way the collectives of a measurement go.
+/// Implementation of the collectives of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Path {
-    /// By the collective units in the network; nothing else.
+    /// The collective units in the network.
     Hardware,
-    /// By the library over put.
+    /// The library's software implementation over put.
     Software,
 }
 
-/// The name of a row: `allreduce-8`, `software-allreduce-8`; a barrier has no size.
+/// Name of a row: `allreduce-8`, `software-allreduce-8`. The name of a barrier has no size.
 #[must_use]
 pub fn row_name(path: Path, op: Op, bytes: usize) -> String {
     let prefix = match path {
@@ -126,7 +127,7 @@ pub fn row_name(path: Path, op: Op, bytes: usize) -> String {
     }
 }
 
-/// What a row's name says: the inverse of [`row_name`].
+/// Parses the name of a row: the inverse of [`row_name`].
 #[must_use]
 pub fn parse_name(name: &str) -> Option<(Path, Op, usize)> {
     let (path, name) = match name.strip_prefix("software-") {
@@ -141,36 +142,36 @@ pub fn parse_name(name: &str) -> Option<(Path, Op, usize)> {
     ((op == Op::Barrier) == (bytes == 0)).then_some((path, op, bytes))
 }
 
-/// What the bound depends on.
+/// Parameters of the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network {
-    /// How the boards are joined.
+    /// Topology of the links between the boards.
     pub topology: Topology,
-    /// Ranks of all boards together.
+    /// Number of ranks of all boards.
     pub ranks: u32,
     /// Data bytes of a phit.
     pub phit_bytes: u32,
-    /// Cycles from a board's pins to its neighbour's.
+    /// Cycles from a board's pins to the pins of its neighbour.
     pub link_latency: u32,
 }
 
-/// The physical bound of a collective, in cycles, by its parts.
+/// The physical bound of a collective in cycles, by parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
-    /// The links: the way between the boards that are farthest apart, and the phits that must pass
-    /// the busiest link port of any board.
+    /// Links: the distance between the two farthest boards, plus the phits through the busiest link
+    /// port of any board.
     pub links: u64,
-    /// The busiest node memory: the phits that it must give or take, those for or from far boards
-    /// no nearer to the other end than their way is long.
+    /// The busiest node memory: the phits that this memory reads or writes. Phits for or from a
+    /// distant board cannot be nearer to the other end than their distance.
     pub memory: u64,
     /// Register writes of the command.
     pub command: u64,
-    /// The first phit's read and the last phit's write.
+    /// The read of the first phit and the write of the last phit.
     pub access: u64,
 }
 
 impl Limit {
-    /// All parts: links and memories stream side by side, so the busier of the two counts.
+    /// Sum of the parts. Links and memories stream concurrently, so the larger of the two counts.
     #[must_use]
     pub fn cycles(&self) -> u64 {
         self.links.max(self.memory) + self.command + self.access
@@ -180,15 +181,15 @@ impl Limit {
 impl Network {
     /// The bound of `op` at `bytes`.
     ///
-    /// With N ranks, r of them on each board, L links a board, B = `bytes`, a phit of P bytes,
-    /// n = ⌈B / P⌉, and h = link latency + 1 for a hop:
+    /// Let N be the number of ranks, r the ranks of each board, L the links of a board, B =
+    /// `bytes`, P the bytes of a phit, n = ⌈B / P⌉, and h = link latency + 1 for a hop:
     ///
     /// cycles = max(D × h + port, memory) + 1 + access
     ///
-    /// D is the diameter of the network in links: a root is as far from the farthest board
-    /// wherever it is on a ring or torus, and every collective ends only after each member has
-    /// posted it, so that something has to come from the farthest one. The 1 is the register write
-    /// C_GO, and `access` is 2: the first phit's read from node memory, and the last one's write.
+    /// D is the diameter of the network in links. On a ring or torus, the farthest board from any
+    /// root is D links away. Every collective ends only after each member has posted its call, so
+    /// information from the farthest member must arrive. The 1 is the register write C_GO. `access`
+    /// is 2: the first phit's read from node memory, and the last phit's write.
     ///
     /// | | port: phits through the busiest link port | memory |
     /// |---|---|---|
@@ -201,16 +202,16 @@ impl Network {
     /// | reduce_scatter | ⌈(N - r) × n / L⌉, out of each board | the same, read by every rank |
     /// | barrier | 1, a phit without data | 0, and no access |
     ///
-    /// N(d) is the number of ranks on boards that are d links away or more; N(0) = N. A node memory
-    /// reads a phit and writes a phit in each cycle. Where blocks are moved, N of them go through
-    /// the memory of one rank, at a phit a cycle, while the links share N - r of them: in the long
-    /// run the memory binds, not the links, and N × n phits at d = 0 are what counts. That is a
-    /// higher bound than a count of link phits alone gives; only more memory ports a rank could get
-    /// below it. Blocks from near boards are written while those from far ones are on their way, so
-    /// the whole way counts only for the blocks that take it: a sum of D × h and N × n would be
-    /// no bound, but something that hardware gets below. Blocks that are shorter than a phit come
-    /// from each rank in a phit of its own, and are written one by one; where they are read they
-    /// lie side by side.
+    /// N(d) is the number of ranks on boards that are at least d links away; N(0) = N. A node
+    /// memory reads one phit and writes one phit in each cycle. A collective that moves blocks
+    /// moves N blocks through the memory of one rank, at one phit a cycle, while the links share N
+    /// - r blocks. For long blocks the memory limits the rate, and the N × n phits at d = 0
+    /// determine the bound. This bound is higher than a count of link phits alone. Only hardware
+    /// with more memory ports for each rank could be faster. Blocks from near boards are written
+    /// while blocks from distant boards are in flight, so the full distance counts only for the
+    /// blocks that travel it. The sum of D × h and N × n is therefore not a bound: hardware can be
+    /// faster. A block shorter than a phit arrives from each rank in a phit of its own, and each
+    /// block is written separately. When such blocks are read, they are contiguous.
     #[must_use]
     pub fn limit(&self, op: Op, bytes: usize) -> Limit {
         let boards = self.topology.boards();
@@ -229,7 +230,8 @@ impl Network {
             0 => 0,
             links => ((ranks - each) * n).div_ceil(links),
         };
-        // The most that one of the stretches of memory traffic takes, by the distance it covers.
+        // Maximum over the distances of the time for the memory traffic with boards at that
+        // distance.
         let stretches = |phits: &dyn Fn(u64) -> u64| {
             (0..=diameter)
                 .map(|d| {
@@ -256,28 +258,28 @@ impl Network {
     }
 }
 
-/// What is measured.
+/// Settings of a measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'a> {
-    /// Which way.
+    /// Implementation.
     pub path: Path,
-    /// Which collectives.
+    /// Collectives.
     pub ops: &'a [Op],
-    /// At which sizes in bytes, multiples of four; a barrier is measured once.
+    /// Sizes in bytes, multiples of four. A barrier is measured once.
     pub sizes: &'a [usize],
     /// Seed of the data.
     pub seed: u64,
 }
 
-/// Cycles that a wait may last.
+/// Maximum number of cycles of a wait.
 const WATCHDOG: u64 = 1_000_000;
-/// From the last rank's arrival to the cycle at which all post: longer than a barrier takes.
+/// Cycles from the last rank's arrival to the cycle at which all ranks post. A barrier takes less.
 const HEAD_START: u64 = 4096;
 
-/// Measures the rows of `plan` on `cluster`, with as many ranks as it has.
+/// Measures the rows of `plan` on `cluster`, with all its ranks.
 ///
 /// # Errors
-/// When a rank fails, when data did not arrive as it was sent, or when hardware can't do it.
+/// When a rank fails, when data is wrong, or when the hardware cannot perform a collective.
 pub fn rows(
     cluster: impl Into<Cluster>,
     network: &Network,
@@ -316,11 +318,11 @@ pub fn rows(
     Ok(rows)
 }
 
-/// Measures the allreduce of 16 KiB, in f64, on the communicators with the last rows of the
-/// communicator tables: on the last one alone, and on the last eight at once until all have ended.
+/// Measures the allreduce of 16 KiB of f64 on the communicators in the last rows of the
+/// communicator tables: on the last communicator alone, and on the last eight concurrently.
 ///
 /// # Errors
-/// As [`rows`].
+/// The errors of [`rows`].
 pub fn shared_rows(
     cluster: impl Into<Cluster>,
     network: &Network,
@@ -347,7 +349,7 @@ pub fn shared_rows(
     Ok(rows)
 }
 
-/// The rate of a long allreduce, in phits per cycle, from the rows of two sizes.
+/// The rate of a long allreduce in phits per cycle, from the rows of two sizes.
 #[must_use]
 pub fn rate_row(rows: &[Row], network: &Network) -> Option<Row> {
     let [few, many] = RATE_SIZES;
@@ -367,14 +369,14 @@ pub fn rate_row(rows: &[Row], network: &Network) -> Option<Row> {
     )
 }
 
-/// Cycles from the first rank's begin, which is the last one's, to the last one's end.
+/// Cycles from the common start to the last rank's end.
 fn length(spans: &[(u64, u64)]) -> f64 {
     let from = spans.iter().map(|span| span.0).max().unwrap_or(0);
     let to = spans.iter().map(|span| span.1).max().unwrap_or(0);
     (to - from) as f64
 }
 
-/// Says of each row in `software` how many times as long it takes as the same in `hardware`.
+/// Adds to each row in `software` its ratio to the row of the same collective in `hardware`.
 #[must_use]
 pub fn compared(software: Vec<Row>, hardware: &[Row]) -> Vec<Row> {
     let same = |row: &Row| {
@@ -394,7 +396,7 @@ pub fn compared(software: Vec<Row>, hardware: &[Row]) -> Vec<Row> {
         .collect()
 }
 
-/// Where the ranks of a job agree on a cycle.
+/// Synchronises the ranks of a job to a common cycle.
 struct Meeting {
     arrivals: Vec<AtomicU64>,
 }
@@ -406,12 +408,12 @@ impl Meeting {
         }
     }
 
-    /// Waits until all ranks are at the same cycle, and nothing is under way.
+    /// Waits until all ranks are at the same cycle and no operation is in flight.
     fn start(&self, rank: &mut Rank) -> alcor::Result<u64> {
         let me = rank.pid().0 as usize;
         rank.fence()?;
         self.arrivals[me].store(rank.now()?.0, Ordering::SeqCst);
-        // Behind it every rank has told its time.
+        // After the barrier, every rank has stored its time.
         rank.barrier()?;
         let last = self
             .arrivals
@@ -426,7 +428,7 @@ impl Meeting {
     }
 }
 
-/// The cycles at which the second of two equal calls began and ended at this rank.
+/// Start and end cycle at this rank of the second of two equal calls.
 fn measure<T: Reducible + From<u16> + PartialEq>(
     rank: &mut Rank,
     op: Op,
@@ -447,7 +449,7 @@ fn measure<T: Reducible + From<u16> + PartialEq>(
         call(rank, &world, op, &source, &destination)?;
         span = (from, rank.now()?.0);
         let found = rank.read_vec(&destination)?;
-        // A benchmark whose data is wrong has no figure: the panic ends the job with rank and text.
+        // Wrong data invalidates the figure: the panic ends the job, with rank and text.
         assert!(
             found == expected,
             "{op} of {count} elements: the result at {} is not what it has to be: {} of {} \
@@ -460,7 +462,7 @@ fn measure<T: Reducible + From<u16> + PartialEq>(
     Ok(span)
 }
 
-/// The cycles at which the second of two equal rounds began and ended at this rank: an allreduce on
+/// Start and end cycle at this rank of the second of two equal rounds. A round is an allreduce on
 /// each of the last `count` communicators that have a row.
 fn measure_shared(
     rank: &mut Rank,
@@ -474,7 +476,7 @@ fn measure_shared(
         let next = world.dup(rank)?;
         if next.row().is_none() {
             if made.len() < count {
-                // Fails in strict mode, and says why there are no rows.
+                // Fails in strict mode, with the reason for the missing rows.
                 next.barrier(rank)?;
             }
             break;
@@ -506,10 +508,10 @@ fn measure_shared(
         }
         span = (from, rank.now()?.0);
         for (one, destination) in used.iter().zip(&destinations) {
-            // As in `measure`, wrong data has no figure.
+            // As in `measure`, wrong data invalidates the figure.
             assert!(
                 rank.read_vec(destination)? == expected,
-                "allreduce of {elements} elements on {}: the result at {} is not what it has to be",
+                "allreduce of {elements} elements on {}: wrong result at {}",
                 one.id(),
                 rank.pid(),
             );
@@ -538,14 +540,14 @@ fn call<T: Reducible>(
     }
 }
 
-/// The root of all that have one.
+/// Root of all collectives with a root.
 const ROOT: u32 = 0;
 
-/// What a rank gives and what it has to get.
+/// Source and expected destination data of a rank.
 ///
-/// Elements are whole numbers, so small that all their sums are exact whatever the order: this
-/// checks that each value came once and to its place. That sums are rounded in the documented
-/// order is for the conformance tests to check.
+/// Elements are whole numbers, small enough that sums are exact in any order. The check therefore
+/// finds missing, repeated and misplaced values. Conformance tests check that sums are rounded in
+/// the documented order.
 struct Data<T> {
     seed: u64,
     op: Op,
@@ -569,7 +571,7 @@ impl<T: Reducible + From<u16> + PartialEq> Data<T> {
         }
     }
 
-    /// Element `at` of what `rank` gives; sums over all ranks stay below 65536.
+    /// Element `at` of the data of `rank`. Sums over all ranks are below 65536.
     fn value(&self, rank: usize, at: usize) -> u16 {
         let mut bits = self.seed ^ ((rank as u64) << 40) ^ at as u64;
         // The finalizer of SplitMix64.
@@ -592,7 +594,7 @@ impl<T: Reducible + From<u16> + PartialEq> Data<T> {
         places.map(|at| sum(at).into()).collect()
     }
 
-    /// What this rank gives; a broadcast gives what it begins with.
+    /// Source data of this rank. For a broadcast, the initial buffer.
     fn given(&self) -> Vec<T> {
         let count = match self.op {
             Op::Scatter if self.me == self.root => self.ranks * self.count,
@@ -603,7 +605,7 @@ impl<T: Reducible + From<u16> + PartialEq> Data<T> {
         self.values(self.me, 0..count).collect()
     }
 
-    /// What the destination begins with.
+    /// Initial contents of the destination.
     fn before(&self) -> Vec<T> {
         match self.op {
             Op::Bcast if self.me == self.root => self.values(self.me, 0..self.count).collect(),
@@ -611,7 +613,7 @@ impl<T: Reducible + From<u16> + PartialEq> Data<T> {
         }
     }
 
-    /// Elements of the destination.
+    /// Number of elements of the destination.
     fn kept(&self) -> usize {
         match self.op {
             Op::Gather | Op::Allgather => self.ranks * self.count,
@@ -619,7 +621,8 @@ impl<T: Reducible + From<u16> + PartialEq> Data<T> {
         }
     }
 
-    /// What the destination has to be in the end: untouched where only the root gets something.
+    /// Expected contents of the destination. The destination is unchanged on ranks that receive no
+    /// result.
     fn expected(&self) -> Vec<T> {
         let block = self.me * self.count..(self.me + 1) * self.count;
         match self.op {
@@ -674,10 +677,10 @@ mod tests {
             assert_eq!(cycles(&[4], op, 1024), 2 * 111 + 48 + 3);
             assert_eq!(cycles(&[4], op, 65_536), 4 * 2048 + 3);
             assert_eq!(cycles(&[2, 2, 2], op, 65_536), 8 * 2048 + 3);
-            // Seven of eight blocks come one link far or more.
+            // Seven of eight blocks travel at least one link.
             assert_eq!(cycles(&[2, 2, 2], op, 2048), 111 + 7 * 64 + 3);
         }
-        // Short blocks are read side by side and written one by one.
+        // Short blocks are read contiguously and written separately.
         let torus = network(&[2, 2, 2]);
         assert_eq!(torus.limit(Op::Gather, 4).memory, 3 * 111 + 1);
         assert_eq!(torus.limit(Op::Scatter, 64).memory, 3 * 111 + 2);

@@ -1,4 +1,5 @@
-//! What a host does for an operation: stores, loads and system calls, counted by what stands in for the board's nodes.
+//! The host's work for an operation: stores, loads and system calls, counted by the stand-in of the
+//! board's nodes.
 
 use std::sync::{Arc, Barrier};
 use std::time::Instant;
@@ -9,39 +10,41 @@ use crate::plain::PlainBoard;
 use crate::report::Row;
 use crate::rma::MeasureError;
 
-/// What a host has done so far.
+/// The host's work so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Stores into a board's registers.
+    /// Stores to registers of a board.
     pub stores: u64,
-    /// Loads from them.
+    /// Loads from registers of a board.
     pub loads: u64,
     /// System calls.
     pub calls: u64,
 }
 
-/// Puts that are counted together: as many as there is room for commands, so none waits.
+/// Number of puts that are counted together. The command queue has room for all, so no put waits.
 pub const PUTS: u64 = 8;
 
-/// Counts what a put of 8 bytes takes until it is on its way, and what a put takes until it is complete. `work` says what has been done
-/// with the board's nodes so far.
+/// Counts the host's work for a put of 8 bytes until the put is posted, and until it is complete.
+/// `work` returns the host's accesses to the board's nodes so far.
 ///
 /// # Errors
-/// When a rank fails, or data did not arrive as it was sent.
+/// When a rank fails, or data is wrong.
 pub fn rows(
     boards: impl Into<Cluster>,
     work: impl Fn() -> Work + Sync,
 ) -> Result<Vec<Row>, MeasureError> {
     let job = Job::new(boards)?;
-    // Outside the library, so that who waits does nothing with the board.
+    // Synchronises outside the library, so that a waiting thread does not access the board.
     let turn = Barrier::new(2);
     let figures = job.run(2, |rank| measure(rank, &turn, &work))?;
     let (posted, whole) = figures[0];
     let per_put = |count: u64| count as f64 / PUTS as f64;
     Ok(vec![
-        Row::new("put-8-stores", per_put(posted.stores)).note("of 4 bytes, until it is on its way"),
-        Row::new("put-8-loads", per_put(posted.loads)).note("until it is on its way"),
-        Row::new("put-8-calls", per_put(posted.calls)).note("system calls, until it is on its way"),
+        Row::new("put-8-stores", per_put(posted.stores))
+            .note("of 4 bytes, until the put is posted"),
+        Row::new("put-8-loads", per_put(posted.loads)).note("until the put is posted"),
+        Row::new("put-8-calls", per_put(posted.calls))
+            .note("system calls, until the put is posted"),
         Row::new("put-8-complete-stores", whole.stores as f64).note("one put, with its wait"),
         Row::new("put-8-complete-loads", whole.loads as f64).note("one put, with its wait"),
         Row::new("put-8-complete-calls", whole.calls as f64)
@@ -92,7 +95,8 @@ fn since(now: Work, before: Work) -> Work {
     }
 }
 
-/// A rank that puts 8 bytes at a time to itself, on a board that is plain memory: what the library itself takes.
+/// A rank that puts 8 bytes at a time to itself, on a board of plain memory. Measures the library
+/// alone.
 pub struct Putter {
     rank: Rank,
     window: Window<u64>,
@@ -100,10 +104,10 @@ pub struct Putter {
 }
 
 impl Putter {
-    /// A rank with all that it needs.
+    /// A rank with window and buffers.
     ///
     /// # Errors
-    /// None that is known of.
+    /// None are known.
     pub fn new() -> alcor::Result<Putter> {
         let board = PlainBoard::new();
         Cluster::from(Arc::clone(&board)).prepare(1)?;
@@ -121,14 +125,15 @@ impl Putter {
         })
     }
 
-    /// Puts that many times and takes in all completions, as a program does that puts a few at once and then waits for them.
+    /// Performs `batches` batches of puts and processes all completions, as a program with a few
+    /// concurrent puts does.
     ///
     /// # Errors
-    /// None that is known of.
+    /// None are known.
     pub fn put(&mut self, batches: u64) -> alcor::Result<()> {
         for _ in 0..batches {
             for _ in 0..PUTS - 1 {
-                // Its end is seen with the last one's.
+                // The last put's completion implies this put's.
                 drop(
                     self.rank
                         .iput(&self.window, GlobalRank(0), 0, &self.source)?,
@@ -141,11 +146,11 @@ impl Putter {
     }
 }
 
-/// What a put of 8 bytes takes in the library, with a board that is plain memory: nanoseconds and allocations. `count` counts the allocations
-/// that a program makes.
+/// Time in nanoseconds and number of allocations of a put of 8 bytes in the library, on a board of
+/// plain memory. `count` counts the allocations of a closure.
 ///
 /// # Errors
-/// None that is known of.
+/// None are known.
 pub fn memory_rows(count: impl Fn(&mut dyn FnMut()) -> u64) -> alcor::Result<Vec<Row>> {
     const BATCHES: u64 = 20_000;
     let mut putter = Putter::new()?;
@@ -162,10 +167,14 @@ pub fn memory_rows(count: impl Fn(&mut dyn FnMut()) -> u64) -> alcor::Result<Vec
     let allocations = count(&mut || failed = putter.put(BATCHES));
     failed?;
     Ok(vec![
-        Row::new("put-8-memory", times[times.len() / 2])
-            .note("ns in the library, over a board that is plain memory, 8 at once with their completions"),
-        Row::new("put-8-memory-allocations", allocations as f64 / (BATCHES * PUTS) as f64)
-            .note("a put"),
+        Row::new("put-8-memory", times[times.len() / 2]).note(
+            "ns in the library, on a board of plain memory, 8 puts at once with their completions",
+        ),
+        Row::new(
+            "put-8-memory-allocations",
+            allocations as f64 / (BATCHES * PUTS) as f64,
+        )
+        .note("a put"),
     ])
 }
 

@@ -1,7 +1,6 @@
-//! The papers' tables as programs over the host library, and the benchmarks' rows.
+//! The papers' tables as programs over the host library, and the rows of the benchmarks.
 //!
-//! Each table is measured by a program that any backend can run; each row verifies the data that
-//! it moved before it gives a figure.
+//! Any backend can run the programs. Each program verifies the data before it reports a figure.
 #![forbid(unsafe_code)]
 
 pub mod alpu;

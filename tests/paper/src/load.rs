@@ -1,15 +1,15 @@
-//! Programs that keep a simulated board busy, for measuring how fast it runs.
+//! Programs that load a simulated board, for measurements of simulation speed.
 
 use alcor::{GlobalRank, Operation, Rank, Rights};
 
-/// Words that each rank sends to each other in a round of [`exchange`].
+/// Words that each rank sends to each other rank in a round of [`exchange`].
 pub const EXCHANGE_WORDS: usize = 1024;
 
-/// The total exchange of the coprocessor paper at H = 1024, `rounds` times over, with extended
-/// packets; checks what arrived in the last round.
+/// The total exchange of the coprocessor paper at H = 1024, repeated `rounds` times, with extended
+/// packets. Checks the data of the last round.
 ///
 /// # Errors
-/// What ends the run.
+/// The error that ends the run.
 pub fn exchange(rank: &mut Rank, rounds: u32) -> alcor::Result<()> {
     let (me, ranks) = (rank.pid().0, rank.nprocs());
     let word = |from: u32, at: usize| from << 24 | at as u32;
@@ -42,10 +42,10 @@ pub fn exchange(rank: &mut Rank, rounds: u32) -> alcor::Result<()> {
     Ok(())
 }
 
-/// A stream of `count` puts of 8 bytes from each rank to the next; checks where they ended.
+/// A stream of `count` puts of 8 bytes from each rank to the next. Checks the data at the end.
 ///
 /// # Errors
-/// What ends the run.
+/// The error that ends the run.
 pub fn put_8_stream(rank: &mut Rank, count: u32) -> alcor::Result<()> {
     const SLOTS: u32 = 64;
     let (me, ranks) = (rank.pid().0, rank.nprocs());
@@ -81,13 +81,13 @@ pub fn put_8_stream(rank: &mut Rank, count: u32) -> alcor::Result<()> {
     Ok(())
 }
 
-/// Elements of an [`allreduce`]: 16 KiB.
+/// Number of elements of an [`allreduce`]: 16 KiB.
 pub const ALLREDUCE_ELEMENTS: usize = 2048;
 
-/// `rounds` allreduces over all ranks, one behind the other; checks the last one's result.
+/// `rounds` consecutive allreduces over all ranks. Checks the last result.
 ///
 /// # Errors
-/// What ends the run.
+/// The error that ends the run.
 pub fn allreduce(rank: &mut Rank, rounds: u32) -> alcor::Result<()> {
     let world = rank.world()?;
     let value = |from: u32, at: usize| u64::from(from + 1) * (at as u64 + 1);

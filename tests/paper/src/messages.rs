@@ -1,10 +1,10 @@
-//! The two benchmarks of the matching unit's paper (Brightwell et al. 2005, section V-B) on whole
-//! message engines: latency over the length of the queue of posted receives and of unexpected
-//! messages, with the matching units and without.
+//! The two benchmarks of the matching unit's paper (Brightwell et al. 2005, section V-B) on
+//! complete message engines: latency over the length of the queue of posted receives, and of
+//! unexpected messages. Both run with and without the matching units.
 //!
-//! A figure is the EPOCH_CYCLES register: cycles from the first command write behind a barrier to the
-//! end of the next one, which a message has to be delivered for. So each has the way of a message
-//! without queues and of a barrier in it, which is the figure for an empty queue.
+//! A figure is the EPOCH_CYCLES register: cycles from the first command write after a barrier to
+//! the end of the next barrier, which completes only after the message has been delivered. Each
+//! figure therefore includes a message without queues and a barrier: the figure for an empty queue.
 
 use alcor::abi::rank::POSTED_THRESHOLD_LENGTH_VALUE;
 use alcor::{
@@ -14,24 +14,24 @@ use alcor::{
 use crate::report::Row;
 use crate::rma::MeasureError;
 
-/// Entries of the queue that a message is not for.
+/// Numbers of queue entries that do not match the message.
 pub const LENGTHS: [u32; 14] = [0, 1, 2, 4, 5, 8, 16, 32, 64, 100, 128, 192, 256, 512];
-/// How many of a hundred of the posted receives stand in front of the message's.
+/// Percentages of the posted receives that precede the matching receive.
 pub const PERCENTS: [u32; 3] = [0, 50, 100];
-/// Bytes of messages behind the longest queue, and in an empty one.
+/// Message lengths in bytes, for the longest queue and for an empty queue.
 const SIZES: [u32; 4] = [16, 128, 1024, 8192];
-/// Entries of the completion ring that so many receives at once need.
+/// Entries of the completion ring that the longest queue of receives needs.
 const RING: u32 = 2048;
-/// Cycles in which a queue's head has moved into its matching unit.
+/// Cycles after which the head of a queue has moved into the matching unit.
 const REST: u64 = 4000;
-/// The tag of the message that is measured.
+/// Tag of the measured message.
 const TAG: u32 = 7;
 
-/// Measures messages between the ranks of `boards`: how many a thousand cycles, and, where there is
-/// room for queues of [`LENGTHS`], how long one takes.
+/// Measures messages between the ranks of `boards`: messages per thousand cycles, and the latency
+/// of a message if the hardware supports queues of [`LENGTHS`].
 ///
 /// # Errors
-/// When a rank fails, or a message is not what was sent.
+/// When a rank fails, or a message is wrong.
 pub fn rows(
     boards: impl Into<Cluster>,
     mut step: impl FnMut(&str) + Send,
@@ -70,7 +70,7 @@ pub fn rows(
     Ok(rows)
 }
 
-/// Zero-byte messages a thousand cycles, from what some more of them take.
+/// Rate of zero-byte messages per thousand cycles, from the additional time of additional messages.
 fn rate(
     job: &Job,
     name: &str,
@@ -78,13 +78,13 @@ fn rate(
     targets: impl Fn(u32) -> Vec<GlobalRank> + Send + Sync,
 ) -> Result<Row, MeasureError> {
     let ranks = job.ranks();
-    // Each rank has room for so many of each source.
+    // A rank accepts a limited number of messages from each source.
     let most = (job.info().message_depth / ranks / 2).min(64);
     let few = most / 4;
     let take = |messages: u32| {
         let cycles = job.run(ranks, |rank| {
             let me = rank.pid().0;
-            // In the order in which the messages come, as far as that is known.
+            // Receives are in order of the messages' arrival, as far as the order is known.
             let sources = (0..ranks).filter(|&other| targets(other).contains(&GlobalRank(me)));
             let sources: Vec<u32> = sources.collect();
             let nothing = rank.alloc::<u8>(0)?;
@@ -115,7 +115,7 @@ fn rate(
     };
     let (short, long) = (take(few)?, take(most)?);
     let messages = f64::from((most - few) * pairs);
-    // A message is four words of a packet on a plane that takes one a cycle.
+    // A message takes four words of a packet on a plane that accepts one word a cycle.
     let busiest = (0..ranks).map(|me| targets(me).len()).max().unwrap_or(1);
     let limit = 250.0 * f64::from(pairs) / busiest as f64;
     Ok(Row::new(
@@ -123,10 +123,10 @@ fn rate(
         1000.0 * messages / f64::from(long.saturating_sub(short).max(1)),
     )
     .limit(limit)
-    .note("zero-byte messages a thousand cycles"))
+    .note("zero-byte messages per thousand cycles"))
 }
 
-/// Waits until what can move into a matching unit has.
+/// Waits until the matching unit has taken all entries that fit.
 fn rest(rank: &mut Rank) -> Result<(), Error> {
     let until = Cycle(rank.now()?.0 + REST);
     while rank.now()? < until {
@@ -148,8 +148,8 @@ fn verify(status: &MessageStatus, bytes: u32, found: &[u8]) -> Result<(), Error>
     )))
 }
 
-/// The message that is measured, from rank 0 to rank 1, between two barriers; rank 1 posts its
-/// receive before, or with it.
+/// Sends the measured message from rank 0 to rank 1, between two barriers. Rank 1 posts its receive
+/// before the message, or at the same time.
 fn measured(
     rank: &mut Rank,
     bytes: u32,
@@ -181,8 +181,8 @@ fn measured(
     rank.epoch_cycles()
 }
 
-/// What is measured of a queue: its length, a share of it, bytes of the message. The first is done
-/// once more than it counts, since operands are only written when they change.
+/// Measured cases of a queue: length, share of the queue, bytes of the message. The first case is
+/// repeated and its first result is dropped, because operands are written only when they change.
 fn cases(shares: &[u32]) -> Vec<(u32, u32, u32)> {
     let mut cases = vec![(0, shares[0], 0)];
     for length in LENGTHS {
@@ -240,7 +240,7 @@ fn unexpected(rank: &mut Rank, prefix: &str) -> Result<Vec<Row>, Error> {
     let me = rank.pid().0;
     let mut rows = Vec::new();
     for (length, _, bytes) in cases(&[100]) {
-        // A source may have half of the room at most, so both send.
+        // A source may use at most half of the room, so both ranks send.
         let mut sends = Vec::new();
         for place in (0..length).filter(|place| me < 2 && place % 2 == me) {
             sends.push(rank.isend(GlobalRank(1), 1000 + place, &nothing)?);

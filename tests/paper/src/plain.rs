@@ -1,4 +1,4 @@
-//! A board that is plain memory, to time the library alone.
+//! A board of plain memory, for measurements of the library alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,14 +11,15 @@ use alcor_abi::packets::{cq_entry, x_commit};
 use alcor_abi::rank::{self, causes};
 use alcor_abi::{CQ_ENTRY_BYTES, PAGE_BYTES};
 
-/// Entries of the completion ring, as by default.
+/// Entries of the completion ring: the default.
 const RING: u32 = 256;
 
-/// A board whose registers and node memory are memory of this process. A put completes as it is committed, by the entry in the
-/// ring that a board would write, and moves nothing.
+/// A board whose registers and node memory are memory of this process. A put completes at its
+/// commit, by the same ring entry that a board would write. The put moves no data.
 ///
-/// What comes before and after, a window's registration for one, is done by a [`SoftBoard`]: the board is plain
-/// only from [`PlainBoard::begin`] on, and then only puts have an effect: a run on it ends without [`alcor::Rank::finish`].
+/// A [`SoftBoard`] performs the steps before [`PlainBoard::begin`], such as the registration of a
+/// window. After [`PlainBoard::begin`], only puts have an effect, and the run must end without
+/// [`alcor::Rank::finish`].
 pub struct PlainBoard {
     inner: Arc<SoftBoard>,
     is_plain: Arc<AtomicBool>,
@@ -34,7 +35,7 @@ impl PlainBoard {
         })
     }
 
-    /// From here on it is plain memory.
+    /// Switches the board to plain memory.
     pub fn begin(&self) {
         self.is_plain.store(true, Ordering::Relaxed);
     }
@@ -84,7 +85,7 @@ struct PlainPort {
     plain: Option<Plain>,
 }
 
-/// What is memory.
+/// State of the plain board.
 struct Plain {
     registers: [u32; PAGE_BYTES as usize / 4],
     ring: [u8; (RING * CQ_ENTRY_BYTES) as usize],
@@ -93,7 +94,7 @@ struct Plain {
 }
 
 impl PlainPort {
-    /// The memory, once the board is plain: with the counts that the other has come to.
+    /// The state, if the board is plain memory. Takes over the counters of the soft board.
     #[inline]
     fn plain(&mut self) -> Result<Option<&mut Plain>> {
         if self.plain.is_none() && self.is_plain.load(Ordering::Relaxed) {
@@ -117,7 +118,7 @@ const PUT: u32 = alcor_abi::command(Opcode::XPut);
 impl Plain {
     fn write(&mut self, offset: u32, value: u32) {
         self.registers[offset as usize / 4] = value;
-        // Commands lie below the registers.
+        // Command pages are below the registers.
         self.retired = self
             .retired
             .wrapping_add(u32::from(offset < rank::IDENTITY));

@@ -1,5 +1,5 @@
-//! Reports as pictures: instructions and the exchange of the coprocessor's paper, streams, the time of collectives over
-//! their size and over boards, and that of a message over the length of its queue and its place there.
+//! Plots of reports: instructions and the exchange of the coprocessor's paper; streams; collectives
+//! over size and over boards; messages over queue length and position in the queue.
 
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
@@ -8,19 +8,19 @@ use plotters::prelude::*;
 use crate::collectives::{self, Op, Path};
 use crate::report::{Report, Row};
 
-/// A picture, and what it shows.
+/// A picture with its title.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
-    /// What it shows.
+    /// Title of the picture.
     pub title: String,
-    /// The picture.
+    /// The picture as SVG.
     pub svg: String,
 }
 
-/// Draws all that can be drawn of a report, whichever benchmark it is of.
+/// Draws all pictures that the rows of a report allow, for any benchmark.
 ///
 /// # Errors
-/// What the drawing library says.
+/// An error of the drawing library.
 pub fn all(report: &Report) -> Result<Vec<Picture>, PlotError> {
     let rows = &report.rows;
     let drawn = match report.bench.as_str() {
@@ -59,7 +59,7 @@ pub fn all(report: &Report) -> Result<Vec<Picture>, PlotError> {
     Ok(pictures)
 }
 
-/// Adds a point to the curve of a name.
+/// Adds a point to the named curve.
 fn add(curves: &mut Vec<Curve>, name: impl Into<String>, point: Point) {
     let name = name.into();
     match curves.iter_mut().find(|curve| curve.name == name) {
@@ -71,10 +71,11 @@ fn add(curves: &mut Vec<Curve>, name: impl Into<String>, point: Point) {
     }
 }
 
-/// Draws the rows named `put-<n>` and `get-<n>` as an SVG: cycles over words, ours and the paper's.
+/// Draws the rows named `put-<n>` and `get-<n>` as an SVG: cycles over words, measured and from the
+/// paper.
 ///
 /// # Errors
-/// What the drawing library says, and when there is no such row.
+/// An error of the drawing library, or [`PlotError::NoRows`].
 pub fn instructions(rows: &[Row]) -> Result<String, PlotError> {
     let mut curves = Vec::new();
     for row in rows {
@@ -102,10 +103,10 @@ pub fn instructions(rows: &[Row]) -> Result<String, PlotError> {
     .draw(("put-<n>", "rma"))
 }
 
-/// Draws the rows of streams as an SVG: bytes a cycle over bytes of a transfer, and the bound.
+/// Draws the rows of streams as an SVG: bytes per cycle over transfer length, and the bound.
 ///
 /// # Errors
-/// What the drawing library says, and when there is no such row.
+/// An error of the drawing library, or [`PlotError::NoRows`].
 pub fn streams(rows: &[Row]) -> Result<String, PlotError> {
     let mut curves = Vec::new();
     for row in rows {
@@ -117,7 +118,7 @@ pub fn streams(rows: &[Row]) -> Result<String, PlotError> {
         let Ok(bytes) = bytes.parse::<f64>() else {
             continue;
         };
-        // The bound is the same for all ways.
+        // The bound is the same for all directions.
         if let (Some(limit), "put-bandwidth") = (row.limit, way) {
             add(&mut curves, "limit", (bytes, limit));
         }
@@ -140,11 +141,11 @@ pub fn streams(rows: &[Row]) -> Result<String, PlotError> {
     .draw(("put-bandwidth-<bytes>", "rma"))
 }
 
-/// Draws collectives of `bytes` over the number of boards as an SVG: `reports` are of any configurations, and `boards`
-/// says how many boards each has.
+/// Draws collectives of `bytes` over the number of boards as an SVG. `reports` may have any
+/// configurations. `boards` returns the number of boards of a configuration.
 ///
 /// # Errors
-/// What the drawing library says, and when there is no row of that size on boards that are known.
+/// An error of the drawing library, or [`PlotError::NoRows`].
 pub fn boards<'a>(
     reports: impl IntoIterator<Item = &'a Report>,
     bytes: usize,
@@ -182,7 +183,7 @@ pub fn boards<'a>(
         caption: &format!("Collectives of {bytes} bytes, and the barrier"),
         x: "boards",
         y: "cycles",
-        // Beside the curves: nobody measures collectives of one board.
+        // The range includes one board, for which there are no measurements.
         legend: SeriesLabelPosition::UpperLeft,
         colours: &[BLUE, RED, GREEN, GREY, PURPLE, ORANGE, BROWN, PALE_RED],
         ranges: None,
@@ -202,23 +203,23 @@ const PURPLE: RGBColor = RGBColor(120, 60, 160);
 const ORANGE: RGBColor = RGBColor(230, 140, 0);
 const BROWN: RGBColor = RGBColor(110, 70, 40);
 
-/// Curves over an axis.
+/// Curves over axes.
 struct Chart<'a> {
     caption: &'a str,
     x: &'a str,
     y: &'a str,
     legend: SeriesLabelPosition,
-    /// Of the curves, over and over.
+    /// Colours of the curves, used cyclically.
     colours: &'a [RGBColor],
-    /// What the axes show, both logarithmic; as much as the curves need unless said otherwise.
+    /// Ranges of the logarithmic axes; `None` for the range of the curves.
     ranges: Option<[(f64, f64); 2]>,
-    /// Whether the axis of a few whole numbers is linear, and not logarithmic.
+    /// Whether the horizontal axis is linear. An axis with few whole numbers is.
     is_linear: bool,
     curves: Vec<Curve>,
 }
 
 impl Chart<'_> {
-    /// The picture; `rows` says which rows it is made of, and of which benchmark.
+    /// Draws the picture. `rows` names the required rows and their benchmark, for an error.
     fn draw(&self, rows: (&'static str, &'static str)) -> Result<String, PlotError> {
         if self.curves.is_empty() {
             return Err(PlotError::NoRows(rows.0, rows.1));
@@ -238,14 +239,14 @@ impl Chart<'_> {
             return self.draw_on(svg, 0.0..x.1 + 1.0, 0.0..1.1 * y.1);
         }
         let x = (0.8 * x.0..1.25 * x.1).log_scale().base(2.0);
-        // A logarithmic axis has labels at the powers of ten alone, if it is long.
+        // A long logarithmic axis has labels at powers of ten only.
         match y.1 > 30.0 * y.0 {
             true => self.draw_on(svg, x, (0.8 * y.0..1.25 * y.1).log_scale()),
             false => self.draw_on(svg, x, 0.0..1.1 * y.1),
         }
     }
 
-    /// The least and the most of all points, above nothing.
+    /// Minimum and maximum of the positive coordinates.
     fn extent(&self, of: fn(&Point) -> f64) -> (f64, f64) {
         let values = || self.curves.iter().flat_map(|curve| &curve.points).map(of);
         let least = values().fold(f64::INFINITY, f64::min).max(0.001);
@@ -299,7 +300,7 @@ impl Chart<'_> {
     }
 }
 
-/// A number with separators of thousands, and a decimal where it is small and not whole.
+/// A number with thousands separators. Small numbers that are not whole have one decimal.
 fn grouped(value: f64) -> String {
     if value.fract() != 0.0 && value.abs() < 10.0 {
         return format!("{value:.1}");
@@ -317,11 +318,12 @@ fn grouped(value: f64) -> String {
         .collect()
 }
 
-/// Draws the queue length surfaces of `alcor bench alpu` as an SVG: cycles by the length of the queue and by how much of
-/// it stands in front of the entry that matches, with the matching units and without.
+/// Draws the queue length surfaces of `alcor bench alpu` as an SVG: cycles over the length of the
+/// queue and over the share of the queue in front of the matching entry, with and without the
+/// matching units.
 ///
 /// # Errors
-/// What the drawing library says, and when there is no such row.
+/// An error of the drawing library, or [`PlotError::NoRows`].
 pub fn surface(report: &Report) -> Result<String, PlotError> {
     let mut maps = [("Matching unit", Vec::new()), ("Walked", Vec::new())];
     for row in &report.rows {
@@ -350,16 +352,16 @@ pub fn surface(report: &Report) -> Result<String, PlotError> {
     Ok(svg)
 }
 
-/// A place of a surface.
+/// One cell of a surface.
 struct Cell {
     length: u32,
     percent: u32,
     cycles: f64,
 }
 
-/// Pixels of a place.
+/// Size of a cell in pixels.
 const CELL: (i32, i32) = (60, 34);
-/// Pixels in front of a surface, and above and below each.
+/// Margins of a surface in pixels: left, above, below.
 const SURFACE_MARGIN: (i32, i32, i32) = (110, 50, 46);
 
 fn draw_surface(
@@ -408,7 +410,7 @@ fn draw_surface(
             let column = lengths.binary_search(&cell.length).unwrap_or_default() as i32;
             let row = percents.binary_search(&cell.percent).unwrap_or_default() as i32;
             let (x, y) = (left + column * CELL.0, first + row * CELL.1);
-            // From white to blue, by the logarithm.
+            // From white to blue, on a logarithmic scale.
             let share = match most > least {
                 true => (cell.cycles.max(least) / least).ln() / (most / least).ln(),
                 false => 0.0,
@@ -429,11 +431,11 @@ fn draw_surface(
     Ok(())
 }
 
-/// Draws the rows named `exchange-RxR-H<h>` as an SVG: g = t/(R·H) in cycles a word, ours and the
-/// paper's, on logarithmic axes.
+/// Draws the rows named `exchange-RxR-H<h>` as an SVG: g = t/(R·H) in cycles per word, measured and
+/// from the paper, on logarithmic axes.
 ///
 /// # Errors
-/// What the drawing library says, and when there is no such row.
+/// An error of the drawing library, or [`PlotError::NoRows`].
 pub fn exchange(rows: &[Row]) -> Result<String, PlotError> {
     let mut curves = Vec::new();
     for row in rows {
@@ -469,11 +471,11 @@ pub fn exchange(rows: &[Row]) -> Result<String, PlotError> {
     .draw(("exchange-RxR-H<h>", "rma"))
 }
 
-/// Draws the rows of `alcor bench alpu` that are of queues as an SVG, a panel for posted receives and
-/// one for unexpected messages: cycles over the queue's length, with the matching units and without.
+/// Draws the queue rows of `alcor bench alpu` as an SVG, with a panel for posted receives and one
+/// for unexpected messages: cycles over queue length, with and without the matching units.
 ///
 /// # Errors
-/// What the drawing library says, and when there is no such row.
+/// An error of the drawing library, or [`PlotError::NoRows`].
 pub fn queues(report: &Report) -> Result<String, PlotError> {
     let mut panels = [
         ("Posted receives", Vec::<Curve>::new()),
@@ -507,7 +509,7 @@ pub fn queues(report: &Report) -> Result<String, PlotError> {
     Ok(svg)
 }
 
-/// Points that belong together.
+/// A curve.
 struct Curve {
     name: String,
     points: Vec<Point>,
@@ -546,7 +548,7 @@ fn draw_queues(
                 true => (&mut walked, RED),
                 false => (&mut unit, BLUE),
             };
-            // The curves of a colour become paler.
+            // Curves of one colour become paler in order.
             let colour = colour.mix(1.0 - 0.3 * f64::from(*place));
             *place += 1;
             chart
@@ -571,12 +573,12 @@ fn draw_queues(
     Ok(())
 }
 
-/// Draws the rows of `alcor bench collectives` as an SVG, a panel for each collective: cycles over
-/// bytes, in hardware, in software and the bound, on logarithmic axes. Of a report with several
-/// configurations, each has a band of panels.
+/// Draws the rows of `alcor bench collectives` as an SVG with a panel for each collective: cycles
+/// over bytes in hardware, in software, and the bound, on logarithmic axes. In a report with
+/// several configurations, each configuration has a band of panels.
 ///
 /// # Errors
-/// What the drawing library says, and when there is no such row.
+/// An error of the drawing library, or [`PlotError::NoRows`].
 pub fn collectives(report: &Report) -> Result<String, PlotError> {
     let mut bands: Vec<Band<'_>> = Vec::new();
     for row in &report.rows {
@@ -614,7 +616,7 @@ pub fn collectives(report: &Report) -> Result<String, PlotError> {
     Ok(svg)
 }
 
-/// On the horizontal axis, and on the vertical one.
+/// Horizontal and vertical coordinate.
 type Point = (f64, f64);
 
 /// The panels of a configuration.
@@ -656,7 +658,7 @@ impl<'a> Band<'a> {
 }
 
 impl Panel {
-    /// From the back to the front.
+    /// The curves, from back to front.
     fn curves(&self) -> [(&'static str, &[Point], RGBColor); 3] {
         [
             ("limit", &self.limit, GREY),
@@ -666,7 +668,7 @@ impl Panel {
     }
 }
 
-/// Panels side by side; the place that is left over in the last row has the legend.
+/// Number of panels side by side. The legend is in the free space of the last row.
 const COLUMNS: usize = 4;
 const PANEL_ROWS: usize = Op::ALL.len() / COLUMNS;
 const PANEL: (u32, u32) = (300, 240);
@@ -745,7 +747,7 @@ fn draw_legend(panel: &Panel, place: &Place<'_>) -> Result<(), Box<dyn std::erro
     Ok(())
 }
 
-/// `512`, `64K`, `4M`.
+/// Formats a byte count: `512`, `64K`, `4M`.
 fn short_bytes(bytes: f64) -> String {
     const KIB: f64 = 1024.0;
     if bytes >= KIB * KIB {
@@ -757,13 +759,13 @@ fn short_bytes(bytes: f64) -> String {
     }
 }
 
-/// No picture could be drawn.
+/// The reason why a picture cannot be drawn.
 #[derive(Debug, thiserror::Error)]
 pub enum PlotError {
-    /// The report has no row of the kind that is drawn; who makes them.
-    #[error("the report has no row named {0}; `alcor bench {1}` makes them")]
+    /// The report has no row of the required kind. Contains the kind and the benchmark.
+    #[error("the report has no row named {0}; run `alcor bench {1}` for them")]
     NoRows(&'static str, &'static str),
-    /// The drawing library says why.
+    /// An error of the drawing library.
     #[error("the plot can't be drawn: {0}")]
     Draw(String),
 }
@@ -911,7 +913,7 @@ mod tests {
         assert_eq!(
             picture.matches("1,234").count(),
             3,
-            "those with data are not of it: {picture}"
+            "rows with data are not part of the surface: {picture}"
         );
         assert!(
             picture.contains("50 % in front") && !picture.contains("NaN"),

@@ -1,29 +1,29 @@
-//! What a benchmark prints: rows of figures beside the paper's and the physical bound.
+//! Reports of benchmarks: rows with measured figures, the paper's figures and the physical bounds.
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde::{Deserialize, Serialize};
 
-/// One figure.
+/// One row of a report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
-    /// The row's name, by which it is compared from run to run.
+    /// Name of the row. Runs are compared by this name.
     pub name: String,
-    /// What was measured, in the report's unit.
+    /// The measured figure, in the report's unit.
     pub measured: f64,
-    /// The paper's figure.
+    /// The figure in the paper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper: Option<f64>,
     /// The physical bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<f64>,
-    /// What the figure is of, where the name does not say.
+    /// Explanation or unit, where the name is not sufficient.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 impl Row {
-    /// A figure with nothing beside it.
+    /// A row with the measured figure only.
     #[must_use]
     pub fn new(name: impl Into<String>, measured: f64) -> Row {
         Row {
@@ -34,30 +34,31 @@ impl Row {
             note: None,
         }
     }
-    /// Puts the paper's figure beside it.
+    /// Adds the paper's figure.
     #[must_use]
     pub fn paper(mut self, paper: impl Into<Option<f64>>) -> Row {
         self.paper = paper.into();
         self
     }
-    /// Puts the physical bound beside it.
+    /// Adds the physical bound.
     #[must_use]
     pub fn limit(mut self, limit: f64) -> Row {
         self.limit = Some(limit);
         self
     }
-    /// Names the configuration that it is of, where a report has several: `ring4/allreduce-8`.
+    /// Adds the configuration to the name, for a report with several configurations:
+    /// `ring4/allreduce-8`.
     #[must_use]
     pub fn of(mut self, config: &str) -> Row {
         self.name = format!("{config}/{}", self.name);
         self
     }
-    /// How many times the physical bound the figure is.
+    /// Ratio of the figure to the physical bound.
     #[must_use]
     pub fn ratio(&self) -> Option<f64> {
         self.limit.map(|limit| self.measured / limit)
     }
-    /// Says what the figure is of.
+    /// Adds an explanation.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Row {
         self.note = Some(note.into());
@@ -65,19 +66,19 @@ impl Row {
     }
 }
 
-/// A figure that could not be taken here.
+/// A row without a figure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absent {
-    /// The row's name.
+    /// Name of the row.
     pub name: String,
-    /// What it lacks, and how to get it.
+    /// Missing requirement, and how to meet it.
     pub why: String,
 }
 
-/// How a report is printed.
+/// Output format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// A table for people.
+    /// A table for readers.
     Table,
     /// One JSON object.
     Json,
@@ -85,32 +86,32 @@ pub enum Format {
     Csv,
 }
 
-/// A benchmark's result.
+/// Report of a benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
-    /// The benchmark.
+    /// Name of the benchmark.
     pub bench: String,
-    /// The configuration of the hardware.
+    /// Configuration of the hardware.
     pub config: String,
-    /// The figures' unit, unless a row's note says otherwise.
+    /// Unit of the figures, unless a row's note names another.
     pub unit: String,
-    /// The seed of its data.
+    /// Seed of the data.
     pub seed: u64,
-    /// The source revision it ran at.
+    /// Source revision of the run.
     pub revision: String,
-    /// The figures.
+    /// Rows with figures.
     pub rows: Vec<Row>,
-    /// Figures that could not be taken.
+    /// Rows without figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<Absent>,
 }
 
 impl Report {
-    /// The report as text, ending with a line feed.
+    /// Formats the report as text that ends with a line feed.
     ///
     /// # Errors
-    /// None in practice: what the serialisers may say.
+    /// The errors of the serialisers. None are expected.
     pub fn render(&self, format: Format) -> Result<String, RenderError> {
         match format {
             Format::Table => Ok(self.table()),
@@ -196,7 +197,7 @@ impl Report {
     }
 }
 
-/// Whole numbers as such, large ones without decimals, the rest with three.
+/// Formats whole numbers without decimals, large numbers without decimals, and others with three.
 fn figure(value: f64) -> String {
     if value.fract() == 0.0 || value.abs() >= 10_000.0 {
         format!("{value:.0}")
@@ -205,17 +206,17 @@ fn figure(value: f64) -> String {
     }
 }
 
-/// A report could not be written.
+/// The reason why a report cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
-    /// As JSON.
-    #[error("the report can't be written as JSON: {0}")]
+    /// Serialisation as JSON failed.
+    #[error("cannot write the report as JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// As CSV.
-    #[error("the report can't be written as CSV: {0}")]
+    /// Serialisation as CSV failed.
+    #[error("cannot write the report as CSV: {0}")]
     Csv(#[from] csv::Error),
-    /// As CSV, at its end.
-    #[error("the report can't be written as CSV: {0}")]
+    /// The end of the CSV output could not be written.
+    #[error("cannot write the end of the CSV report: {0}")]
     Flush(#[from] std::io::Error),
 }
 

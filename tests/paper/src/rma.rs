@@ -1,59 +1,59 @@
 //! Tables 7 to 9 of the coprocessor paper (Ziavras et al. 2006, sections 4.3 and 4.3.1).
 //!
-//! A figure is the EPOCH_CYCLES register of rank 0: cycles from the one in which its first command
-//! write is offered to the one in which BARRIER_DONE rises. As in the paper, rank 0 executes the
-//! instruction and then the barrier, the others only the barrier; registration is collective, so
-//! there all ranks execute it.
+//! A figure is the EPOCH_CYCLES register of rank 0: cycles from the first command write of rank 0
+//! to the rise of BARRIER_DONE. As in the paper, rank 0 executes the instruction and then the
+//! barrier, and the other ranks execute only the barrier. Registration is collective, so all ranks
+//! execute it.
 //!
-//! Beside them stand the rates of streams between two ranks, which the paper does not give: payload bytes a cycle, from the
-//! first command to the completion of the last transfer.
+//! The report also has rates of streams between two ranks, which are not in the paper: payload
+//! bytes per cycle, from the first command to the completion of the last transfer.
 
 use alcor::{BoardInfo, Cluster, Cycle, GlobalRank, Job, JobError, NodeAddr, Rank, Region, Rights};
 use alcor_abi::{Opcode, PAPER_MAX_WORDS};
 
 use crate::report::Row;
 
-/// Words of the instructions of table 8.
+/// Lengths in words of the instructions of table 8.
 const LENGTHS: [u32; 6] = [1, 2, 4, 8, 16, 30];
 /// The paper's table 8, PUT and GET, for [`LENGTHS`].
 const PAPER_PUT: [f64; 6] = [31.0, 32.0, 34.0, 38.0, 46.0, 59.0];
 const PAPER_GET: [f64; 6] = [44.0, 46.0, 48.0, 52.0, 60.0, 73.0];
-/// H of table 9.
+/// Values of H in table 9.
 const EXCHANGE: [u32; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 /// The paper's table 9, two coprocessors, for [`EXCHANGE`].
 const PAPER_EXCHANGE: [f64; 11] = [
     53.0, 54.0, 55.0, 60.0, 76.0, 121.0, 198.0, 372.0, 701.0, 1396.0, 2771.0,
 ];
-/// Bytes of a transfer of which a stream is made.
+/// Lengths in bytes of the transfers of a stream.
 const STREAM: [u32; 11] = [
     64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536,
 ];
-/// Bytes of a stream.
+/// Total bytes of a stream.
 const STREAM_BYTES: u32 = 1 << 18;
 /// The paper's g for two coprocessors at H = 1024.
 const PAPER_G: f64 = 1.35;
 
-/// An 8-bit offset reaches this far, in whole packets: the stride of the windows that an exchange
-/// with the paper's packets addresses.
+/// Distance in words that an 8-bit offset can address in whole packets: the stride of windows in an
+/// exchange with the paper's packets.
 const WINDOW_WORDS: u32 = 240;
 
-/// No figures.
+/// The reason why a benchmark has no figures.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// The board can't run a job.
+    /// The board cannot run a job.
     #[error(transparent)]
     Board(#[from] alcor::Error),
-    /// A rank failed, or data did not arrive as it was sent.
+    /// A rank failed, or data is wrong.
     #[error(transparent)]
     Job(#[from] JobError),
 }
 
-/// Which packets an exchange is made of.
+/// Packets of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Family {
-    /// The paper's, up to 30 words each.
+    /// The paper's packets of up to 30 words.
     Paper,
-    /// The extended ones: a command a peer.
+    /// Extended packets: one command for each peer.
     Extended,
 }
 
@@ -66,11 +66,11 @@ impl Family {
     }
 }
 
-/// Measures every row of the tables on `boards`, with as many ranks as it has, and the rates of streams between the
-/// first two of them. The total exchange is that of ranks of one board.
+/// Measures every row of the tables on `boards` with all ranks, and the rates of streams between
+/// the first two ranks. The total exchange covers the ranks of one board.
 ///
 /// # Errors
-/// When a rank fails, or data did not arrive as it was sent.
+/// When a rank fails, or data is wrong.
 pub fn rows(
     boards: impl Into<Cluster>,
     seed: u64,
@@ -125,7 +125,7 @@ fn exchanges(
                 exchange(rank, h, Family::Extended, seed)?,
             ))
         })?[0];
-        // The 2x2 figures stand beside the paper's, and are made of its packets.
+        // Figures of the 2x2 exchange use the paper's packets, for comparison with the paper.
         let (cycles, family) = match ranks {
             2 => (cycles.0, Family::Paper),
             _ if cycles.0 <= cycles.1 => (cycles.0, Family::Paper),
@@ -156,7 +156,7 @@ fn exchanges(
     Ok(rows)
 }
 
-/// Which ranks send in a stream.
+/// Sending ranks of a stream.
 #[derive(Debug, Clone, Copy)]
 enum Stream {
     /// Rank 0 puts to rank 1.
@@ -179,12 +179,12 @@ impl Stream {
     fn note(self) -> &'static str {
         match self {
             Stream::Put | Stream::Get => "bytes a cycle",
-            Stream::Both => "bytes a cycle each way",
+            Stream::Both => "bytes per cycle in each direction",
         }
     }
 
-    /// Moves [`STREAM_BYTES`] in transfers of `bytes`, one behind the other. Of a rank that sends: when it began, and when
-    /// the last was complete.
+    /// Moves [`STREAM_BYTES`] in consecutive transfers of `bytes`. For a sending rank, returns the
+    /// cycles of the first command and of the last completion.
     fn run(self, rank: &mut Rank, bytes: u32, seed: u64) -> alcor::Result<Option<(Cycle, Cycle)>> {
         let (me, words) = (rank.pid().0, bytes / 4);
         let count = stream_span(rank.board()) / 4;
@@ -231,12 +231,12 @@ impl Stream {
     }
 }
 
-/// Bytes of node memory that a stream goes to, over and over.
+/// Bytes of node memory that a stream uses repeatedly.
 fn stream_span(board: &BoardInfo) -> u32 {
     STREAM_BYTES.min(board.node_bytes / 4)
 }
 
-/// Words that differ by seed, rank and place.
+/// `count` words that depend on seed, rank and position.
 fn pattern(seed: u64, rank: u32, count: u32) -> Vec<u32> {
     let mut state = seed ^ (u64::from(rank) << 32) ^ 0x9E37_79B9_7F4A_7C15;
     (0..count)
@@ -249,7 +249,7 @@ fn pattern(seed: u64, rank: u32, count: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Runs `commands` between two barriers and gives the cycles to the second.
+/// Runs `commands` between two barriers. Returns the cycles to the second barrier.
 fn epoch(
     rank: &mut Rank,
     commands: impl FnOnce(&mut Rank) -> alcor::Result<()>,
@@ -261,7 +261,7 @@ fn epoch(
 }
 
 fn verify(what: &str, rank: &Rank, found: &[u32], expected: &[u32]) {
-    // A benchmark whose data is wrong has no figure: the panic ends the job with rank and text.
+    // Wrong data invalidates the figure: the panic ends the job, with rank and text.
     assert!(
         found == expected,
         "{what}: data at {} is not what was sent: {} of {} words differ",
@@ -276,7 +276,7 @@ fn instructions(rank: &mut Rank, seed: u64) -> alcor::Result<Vec<Row>> {
     let me = rank.pid().0;
     let first = me == 0;
     let mut rows = Vec::new();
-    // Commands of an instruction: writes until it is whole, then the barrier's; and a beat of payload a cycle.
+    // Register writes of an instruction and of the barrier; and one beat of payload a cycle.
     let beat = rank.board().beat_bytes;
     let limit = |commands: u32, words: u32| f64::from(commands + 1 + (4 * words).div_ceil(beat));
 
@@ -362,15 +362,15 @@ fn instructions(rank: &mut Rank, seed: u64) -> alcor::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Table 9: every rank sends `h` words to every rank, itself included; in step k rank i sends to
-/// rank i + k. The cycles to the barrier, at rank 0.
+/// Table 9: every rank sends `h` words to every rank, itself included. In step k, rank i sends to
+/// rank i + k. Returns the cycles to the barrier at rank 0.
 fn exchange(rank: &mut Rank, h: u32, family: Family, seed: u64) -> alcor::Result<u32> {
     let (me, ranks) = (rank.pid().0, rank.nprocs());
     let words = pattern(seed, me, ranks * h);
     let source = rank.alloc_from(&words)?;
     let target = rank.alloc::<u32>((ranks * h) as usize)?;
     rank.write(&target, 0, &vec![0; target.len()])?;
-    // With the paper's packets a window for every stretch that an 8-bit offset can reach.
+    // The paper's packets need a window for each range that an 8-bit offset can address.
     let stretch = match family {
         Family::Paper => WINDOW_WORDS as usize,
         Family::Extended => target.len(),
@@ -425,7 +425,7 @@ fn piece(region: &Region<u32>, start: u32, len: u32) -> alcor::Result<Region<u32
     region.slice(start as usize..(start + len) as usize)
 }
 
-/// Sends this rank's `h` words for `peer` as PUT-1 and PUT-n, each inside one window.
+/// Sends this rank's `h` words for `peer` as PUT-1 and PUT-n, each within one window.
 fn paper_send(
     rank: &mut Rank,
     windows: &[alcor::Window<u32>],

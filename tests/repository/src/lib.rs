@@ -1,7 +1,8 @@
 //! Small copies of the repository, in which tests edit sources and build models.
 //!
-//! A copy has what `alcor` and `alcor_cosim` look for below a repository's root: `hw` with its lists of sources and its
-//! configurations, and the tools of the repository itself. Functions panic on errors, as a test does.
+//! A copy contains the files that `alcor` and `alcor_cosim` need below a repository's root: `hw`
+//! with its lists of sources and its configurations, and links to the tools. Functions panic on
+//! errors, because only tests use this crate.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -10,22 +11,23 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// The repository that this crate is a part of.
+/// Root of the repository that contains this crate.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-/// The stand-in for a board's core, which a compiler builds in seconds.
+/// A small replacement for a board's core, which compiles in seconds.
 const STAND_IN: &str = "cosim/engine/tests/sv";
 
-/// A copy, which disappears when the value is dropped.
+/// A copy of the repository. The copy is deleted when the value is dropped.
 #[derive(Debug)]
 pub struct Repository {
     folder: TempDir,
 }
 
 impl Repository {
-    /// A copy with these configurations of the simulator's stand-in in place of the hardware.
+    /// A copy with the replacement core and the given configurations.
     ///
     /// # Panics
-    /// If a file can't be written, or `ci/setup` has not put the tools into `target/tools`.
+    /// If a file cannot be written, or if `ci/setup` has not installed the tools into
+    /// `target/tools`.
     #[must_use]
     pub fn of_stand_in(configs: &str) -> Self {
         let copy = Self::empty();
@@ -48,10 +50,10 @@ impl Repository {
         copy
     }
 
-    /// A copy with the hardware of the repository itself.
+    /// A copy with the hardware of the repository.
     ///
     /// # Panics
-    /// As [`of_stand_in`](Self::of_stand_in).
+    /// As for [`of_stand_in`](Self::of_stand_in).
     #[must_use]
     pub fn of_hardware() -> Self {
         let copy = Self::empty();
@@ -74,30 +76,30 @@ impl Repository {
         self.folder.path()
     }
 
-    /// Writes a file, named from the root; makes the file's folder if there is none.
+    /// Writes a file, named relative to the root. Creates the file's folder if necessary.
     ///
     /// # Panics
-    /// If that fails.
+    /// If writing fails.
     pub fn write(&self, file: &str, text: &str) {
         let path = self.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    /// Changes a file as `change` says, and gives the text that the file had.
+    /// Replaces the text of a file by the result of `change`. Returns the previous text.
     ///
     /// # Panics
-    /// If that fails.
+    /// If reading or writing fails.
     pub fn change(&self, file: &str, change: impl FnOnce(&str) -> String) -> String {
         let text = fs::read_to_string(self.path().join(file)).unwrap();
         self.write(file, &change(&text));
         text
     }
 
-    /// Replaces the one place in a file where `from` stands.
+    /// Replaces the only occurrence of `from` in a file.
     ///
     /// # Panics
-    /// If there is no such place, or more than one.
+    /// If there is no occurrence, or more than one.
     pub fn replace(&self, file: &str, from: &str, to: &str) {
         self.change(file, |text| {
             assert_eq!(text.matches(from).count(), 1, "{file}: {from}");
@@ -105,10 +107,10 @@ impl Repository {
         });
     }
 
-    /// Adds a comment to a file, and gives the text that the file had.
+    /// Adds a comment to a file. Returns the previous text.
     ///
     /// # Panics
-    /// If that fails.
+    /// If reading or writing fails.
     pub fn edit(&self, file: &str) -> String {
         let comment = if file.ends_with(".toml") { "#" } else { "//" };
         self.change(file, |text| format!("{text}{comment} edited\n"))

@@ -1,8 +1,9 @@
-//! Tests that are skipped say so, and are counted.
+//! Reports and counts skipped tests.
 //!
-//! Rust's test harness has no result "skipped": a test that returns early counts as passed. Such a test calls
-//! [`skip`], which appends a line to the file that the environment variable [`FILE`] names. CI names the file, prints
-//! it at the end and counts its lines. The crate depends on nothing, so every test of the workspace can use it.
+//! Rust's test harness has no result "skipped": a test that returns early counts as passed. Such a
+//! test calls [`skip`], which appends a line to the file that the environment variable [`FILE`]
+//! names. CI names the file, prints it at the end and counts its lines. The crate depends on
+//! nothing, so every test of the workspace can use it.
 //!
 //! ```
 //! fn picture_is_drawn() {
@@ -23,11 +24,11 @@ use std::{env, thread};
 /// The environment variable that names the file of skipped tests.
 pub const FILE: &str = "ALCOR_SKIPS";
 
-/// Reports that the calling test is skipped, and why: on standard error, and in the file that [`FILE`] names. A line of
-/// the file has the program of the test, the test and the reason.
+/// Reports that the calling test is skipped, with the reason: on standard error, and in the file
+/// that [`FILE`] names. A line of the file has the test program, the test and the reason.
 ///
 /// # Panics
-/// If the file can't be written: the test fails rather than be skipped silently.
+/// If the file cannot be written, so that no test is skipped silently.
 pub fn skip(reason: &str) {
     let line = line(reason);
     eprint!("skipped: {line}");
@@ -48,12 +49,12 @@ fn line(reason: &str) -> String {
         .rsplit_once('-')
         .map_or(program.as_str(), |(name, _)| name);
     let thread = thread::current();
-    // The harness names the thread of each test after the test.
+    // The harness names each test's thread after the test.
     let test = thread.name().unwrap_or("a test");
     format!("{program} {test}: {reason}\n")
 }
 
-/// One write, so that lines of programs that run at the same time do not mix.
+/// Appends a line by one write, so that lines of concurrent programs do not mix.
 fn append(file: OsString, line: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().create(true).append(true).open(file)?;
     file.write_all(line.as_bytes())

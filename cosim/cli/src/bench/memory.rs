@@ -125,7 +125,8 @@ impl Entry for Measured {
     }
 }
 
-/// The last figures of each benchmark on each configuration, and the commands that run those that were never run.
+/// The last figures of each benchmark on each configuration, and the commands that run those that
+/// were never run.
 pub fn remembered(args: &StoreArgs) -> Result<(Vec<Bench>, Vec<String>), Error> {
     let (mut benches, mut missing) = (Vec::new(), Vec::new());
     for &subject in Subject::value_variants() {
@@ -157,7 +158,8 @@ pub fn remembered(args: &StoreArgs) -> Result<(Vec<Bench>, Vec<String>), Error> 
     Ok((benches, missing))
 }
 
-/// Collectives over the number of boards, of all configurations that are remembered, the latest first.
+/// Collectives over the number of boards, of all configurations that are remembered, the latest
+/// first.
 fn over_boards(measured: &[&Measured]) -> Result<Vec<Plot>, Error> {
     // Without the configurations, no number of boards is known, and nothing is drawn.
     let configs = build::backend().configs().ok();

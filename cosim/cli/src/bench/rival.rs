@@ -227,7 +227,8 @@ impl Rival {
 fn with_folder(program: &Path) -> std::ffi::OsString {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = program.parent().map(Path::to_path_buf).into_iter();
-    // A folder with a colon in its name can't be in PATH: then Verilator is not found, which is said.
+    // A folder with a colon in its name can't be in PATH: then Verilator is not found, which is
+    // said.
     env::join_paths(folders.chain(env::split_paths(&path))).unwrap_or(path)
 }
 
@@ -357,7 +358,8 @@ struct TapPort {
 }
 
 impl TapPort {
-    /// Writes a call down. Of a register that is read until it is as it should be, the last read is kept.
+    /// Writes a call down. Of a register that is read until it is as it should be, the last read is
+    /// kept.
     fn push(&self, call: Call) {
         let mut calls = self
             .tap

@@ -11,203 +11,218 @@ use super::plan::Shard;
 use crate::backends::Logs;
 use crate::store::StoreArgs;
 
-/// The board that is taken unless another is named.
+/// The default board.
 pub const BACKEND: &str = "cosim:rma4";
 
-/// The seed that is taken unless another is named.
+/// The default seed.
 pub const SEED: u64 = 1;
 
-/// The most repetitions of a test.
+/// The largest number of repetitions of a test.
 pub const REPETITIONS: i64 = 100_000;
 
 /// Run the conformance suite
 ///
-/// Each test runs on a freshly reset board, and as many boards as --jobs says run tests at once, those that took
-/// longest last time first. A test's own seed derives from the run's seed and its name, so that a filter, a shard,
-/// or another number of jobs changes nothing for it, and a failure comes back from the command that is printed with
-/// it.
+/// Each test runs on a freshly reset board. --jobs boards run tests in parallel, beginning with the
+/// tests that took longest last time. The seed of a test derives from the seed of the run and the
+/// name of the test. So a filter, a shard or another number of jobs does not change the test, and
+/// the command that is printed with a failure repeats the failure.
 ///
-/// Standard output has the results, in the order of the suite whatever the order of the tests was; what is new
-/// against earlier runs; and in its last line the digest of all traffic, the same for the same seed, tests and
-/// backend. Standard error has the progress: on a terminal the tests that run, how many ended how and the time that
-/// is left, elsewhere a line for each test. NO_COLOR in the environment does away with colours.
+/// Standard output has the results in the order of the suite, the differences from earlier runs,
+/// and in its last line the digest of all traffic. The digest is the same for the same seed, tests
+/// and backend. Standard error has the progress: on a terminal the running tests, the number of
+/// results and the remaining time, elsewhere a line for each test. NO_COLOR in the environment
+/// disables colours.
 ///
-/// Several --backend, or a --profile, make one run with one table and one report. The models of later backends are
-/// built while tests of earlier ones run.
+/// Several --backend, or a --profile, make one run with one table and one report. The models of
+/// later backends are built while tests of earlier ones run.
 ///
-/// Results are written as tests end: the result store, the file of --junit, and the lines of --format json. Ctrl-C or
-/// SIGTERM ends the run: tests that have not ended are reported as not run, and everything else is written. A second
-/// Ctrl-C ends the program at once.
+/// Results are written as tests end: to the result store, to the file of --junit, and as lines of
+/// --format json. Ctrl-C or SIGTERM ends the run: tests that have not ended are reported as not
+/// run, and everything else is written. A second Ctrl-C ends the program at once.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// The board: cosim:CONFIG[?OPTION=VALUE&...] (simulated; configurations are in
     /// hw/core/configs.toml), serve:CONFIG (simulated in another process), xdma:PCI-ADDRESS or
-    /// xdma:auto (a card), board:NAME (a card by its name in boards.toml), standin:CONFIG (what
-    /// drives a card, over the device nodes of a simulated one), shm:NAME (a cluster of `alcor
-    /// serve`) or soft:RANKS (plain Rust, to try the suite itself); may be given several times
-    /// [default: cosim:rma4]
+    /// xdma:auto (a card), board:NAME (a card by its name in boards.toml), standin:CONFIG (the
+    /// driver code for cards, over the device nodes of a simulated card), shm:NAME (a cluster of
+    /// `alcor serve`) or soft:RANKS (plain Rust, to test the suite itself); may be given several
+    /// times [default: cosim:rma4]
     #[arg(
         long,
         value_name = "URI",
         conflicts_with = "profile",
-        help_heading = "What runs"
+        help_heading = "Selection"
     )]
     pub backend: Vec<String>,
 
     /// Run the backends of this profile of the configuration file
     ///
-    /// A profile is a table [profile.NAME] with a list `backends`, and with `programs = true` if the programs run, too. Each entry has a `backend`, and may have `filter`,
-    /// `exclude`, `full`, `seed`, `repeat`, `jobs`, `watchdog` and `timeout`, which mean what the options of these
-    /// names mean. The options of the command line apply to all entries: --filter and --exclude select among the tests
-    /// of each entry, all others take the place of the entry's.
-    #[arg(long, value_name = "NAME", help_heading = "What runs")]
+    /// A profile is a table [profile.NAME] with a list `backends`, and with `programs = true` to
+    /// run the programs too. Each entry has a `backend`, and may have `filter`, `exclude`, `full`,
+    /// `seed`, `repeat`, `jobs`, `watchdog` and `timeout`, with the meaning of the options of these
+    /// names. The options of the command line apply to all entries: --filter and --exclude select
+    /// among the tests of each entry, all others replace the values of the entry.
+    #[arg(long, value_name = "NAME", help_heading = "Selection")]
     pub profile: Option<String>,
 
     /// Run the programs of the configuration file, and no tests
     ///
-    /// Each table `[[program]]` has a `name` and the program with its arguments, `run`. It may have `backends`, `ranks`,
-    /// `seeds`, `arguments` (a run for each list), `exit` (the exit code), `stdout` (a regular expression), `timeout`,
-    /// `tags`, and the `cycles` that it takes, by backend, from which it may `drift` by so many per cent. The seed is
-    /// `{seed}` in `run`, and ALCOR_SEED in the environment. With --backend, only the programs of that backend run.
-    #[arg(long, conflicts_with = "profile", help_heading = "What runs")]
+    /// Each table `[[program]]` has a `name`, and `run`: the program with its arguments. It may
+    /// have `backends`, `ranks`, `seeds`, `arguments` (a run for each list), `exit` (the exit
+    /// code), `stdout` (a regular expression), `timeout`, `tags`, `cycles` (the expected number, by
+    /// backend) and `drift` (the permitted change of cycles in per cent). The seed replaces
+    /// `{seed}` in `run`, and is in the environment as ALCOR_SEED. With --backend, only the
+    /// programs of that backend run.
+    #[arg(long, conflicts_with = "profile", help_heading = "Selection")]
     pub programs: bool,
 
-    /// Run the programs that have this tag, and no tests; may be given several times
+    /// Run the programs with this tag, and no tests; may be given several times
     #[arg(
         long,
         value_name = "TAG",
         conflicts_with = "profile",
-        help_heading = "What runs"
+        help_heading = "Selection"
     )]
     pub tag: Vec<String>,
 
     /// The configuration file [default: the nearest regress.toml in the current folder or above it]
-    #[arg(long, value_name = "FILE", help_heading = "What runs")]
+    #[arg(long, value_name = "FILE", help_heading = "Selection")]
     pub config_file: Option<PathBuf>,
 
-    /// Only the tests whose names match this regular expression; may be given several times
+    /// Run only the tests whose names match this regular expression; may be given several times
     ///
-    /// It need match no more than a part of the name; `^put\.` are the tests of module `put`. --list shows the names.
-    /// A test runs if one of several expressions matches.
-    #[arg(long, value_name = "RE", help_heading = "What runs")]
+    /// A match of a part of the name is enough; `^put\.` selects the tests of module `put`. --list
+    /// shows the names. With several expressions, a test runs if one of them matches.
+    #[arg(long, value_name = "RE", help_heading = "Selection")]
     pub filter: Vec<Regex>,
 
-    /// No test whose name matches this regular expression; may be given several times
-    #[arg(long, value_name = "RE", help_heading = "What runs")]
+    /// Run no test whose name matches this regular expression; may be given several times
+    #[arg(long, value_name = "RE", help_heading = "Selection")]
     pub exclude: Vec<Regex>,
 
-    /// Only the tests that failed in the last run that the result store has of the backend, with their seeds
-    #[arg(long, conflicts_with_all = ["no_store", "seed", "repeat"], help_heading = "What runs")]
+    /// Run only the tests that failed in the backend's last run in the result store, with their
+    /// seeds
+    #[arg(long, conflicts_with_all = ["no_store", "seed", "repeat"], help_heading = "Selection")]
     pub failed: bool,
 
     #[command(flatten)]
     pub logs: Logs,
 
-    /// The full tier: about ten times the work
-    #[arg(long, help_heading = "What runs")]
+    /// Run the full tier: about ten times the work
+    #[arg(long, help_heading = "Selection")]
     pub full: bool,
 
-    /// The run's seed: a number, also as 0x..., or `random` [default: 1]
-    #[arg(long, value_name = "N", value_parser = seed, help_heading = "What runs")]
+    /// Seed of the run: a number, also as 0x..., or `random` [default: 1]
+    #[arg(long, value_name = "N", value_parser = seed, help_heading = "Selection")]
     pub seed: Option<u64>,
 
-    /// Run each test so many times, each time with the next seed
+    /// Number of times to run each test, each time with the next seed
     ///
-    /// The first time has the run's seed N, the second N + 1, and so on; the seeds of those that failed are printed.
-    /// So each is repeated by --seed alone, and `--seed 101 --repeat 100` goes on where `--repeat 100` ended.
-    #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(1..=REPETITIONS), help_heading = "What runs")]
+    /// The first time has the run's seed N, the second N + 1, and so on. The seeds of failures are
+    /// printed, so --seed alone repeats a failure. `--seed 101 --repeat 100` continues where
+    /// `--repeat 100` ended.
+    #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(1..=REPETITIONS), help_heading = "Selection")]
     pub repeat: Option<u32>,
 
-    /// Run part K of N, 1/N to N/N, that share the tests
+    /// Run part K of N parts of the tests, 1/N to N/N
     ///
-    /// Each test, and each repetition of one, is in one part. Which one depends on nothing but the names of the
-    /// tests that the filter lets through, so machines need not talk to each other; parts differ by one test at
-    /// most, and share out tests of the same kind. A part without tests passes, and says so.
-    #[arg(long, value_name = "K/N", help_heading = "What runs")]
+    /// Each test, and each repetition of one, is in one part. The part depends only on the names of
+    /// the tests that the filter selects, so machines need no communication. Parts differ by one
+    /// test at most, and tests of the same kind are spread over the parts. A part without tests
+    /// passes, and reports that it is empty.
+    #[arg(long, value_name = "K/N", help_heading = "Selection")]
     pub shard: Option<Shard>,
 
-    /// Show the tests and what they are about, and run none
-    #[arg(long, help_heading = "What runs")]
+    /// Show the tests and their descriptions, and run none
+    #[arg(long, help_heading = "Selection")]
     pub list: bool,
 
     /// Number of boards to run in parallel [default: the number of cores, or 1 for a card]
     ///
-    /// The threads that step simulated boards are never more than the cores, whatever the number of boards.
-    #[arg(long, value_name = "N", help_heading = "How it runs")]
+    /// At most as many threads as cores step simulated boards, for any number of boards.
+    #[arg(long, value_name = "N", help_heading = "Execution")]
     pub jobs: Option<NonZeroUsize>,
 
-    /// Report a hang when a wait lasts longer than this many cycles, where a test has no limit of its own
-    /// [default: 2000000]
-    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u64).range(1..), help_heading = "How it runs")]
+    /// Report a hang when a wait lasts longer than this many cycles, for tests without a limit of
+    /// their own [default: 2000000]
+    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Execution")]
     pub watchdog: Option<u64>,
 
-    /// Fail a test that takes longer than this by the wall clock [default: 600, or 3600 with --full]
+    /// Fail a test that takes longer than this many seconds of wall-clock time [default: 600, or
+    /// 3600 with --full]
     ///
-    /// The failure names the ranks and what they are doing. A thread that loops can't be ended: the program abandons
-    /// the test together with its board, and runs the next test on another board. A card can't be opened
-    /// again while the abandoned test holds it, and its remaining tests are not run.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "How it runs")]
+    /// The failure shows the state of each rank. A thread that loops can't be ended: the program
+    /// abandons the test together with its board, and runs the next test on another board. A card
+    /// can't be opened again while the abandoned test holds it, and its remaining tests are not
+    /// run.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Execution")]
     pub timeout: Option<Duration>,
 
-    /// Begin no further test when one has failed
-    #[arg(long, conflicts_with = "max_failures", help_heading = "How it runs")]
+    /// Start no further test when one has failed
+    #[arg(long, conflicts_with = "max_failures", help_heading = "Execution")]
     pub fail_fast: bool,
 
-    /// Begin no further test when this many have failed
-    #[arg(long, value_name = "N", help_heading = "How it runs")]
+    /// Start no further test when this many have failed
+    #[arg(long, value_name = "N", help_heading = "Execution")]
     pub max_failures: Option<NonZeroUsize>,
 
-    /// Explain the first N tests that failed; 0 explains none
+    /// Number of failed tests to explain, the first ones; 0 explains none
     ///
-    /// Each is run again from its seed, and leaves a folder below that of --report: its message and the command that
-    /// repeats it, the last commands of each rank with their cycles, for a hang who waits for whom, as text and as a
-    /// graph for Graphviz, and waves of the cycles before the failure, with what GTKWave and Surfer need to show
-    /// them. Tests that pass pay nothing for it.
+    /// Each of these tests is run again from its seed, and leaves a folder below that of --report:
+    /// its message and the command that repeats it; the last commands of each rank with their
+    /// cycles; for a hang, who waits for whom, as text and as a graph for Graphviz; and waves of
+    /// the cycles before the failure, with views for GTKWave and Surfer. Tests that pass take no
+    /// extra time.
     #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Failures")]
     pub explain: usize,
 
-    /// Record waves: of tests that are explained, or of all [default: on-failure where the backend records waves]
+    /// Record waves of the explained tests, or of all tests [default: on-failure where the backend
+    /// records waves]
     ///
-    /// The first time, the model is built once more, with waves, which takes a minute or a few: what failed has been
-    /// told by then.
+    /// The first time, the model is built once more, with waves, which takes a minute or a few. The
+    /// failure is reported before this build.
     #[arg(long, value_enum, value_name = "WHEN", help_heading = "Failures")]
     pub waves: Option<WavesWhen>,
 
-    /// Waves of an explained test begin so many cycles before its failure
+    /// Number of cycles before a failure at which the waves of an explained test begin
     #[arg(long, value_name = "CYCLES", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Failures")]
     pub waves_cycles: u64,
 
-    /// Write index.html, report.txt, report.json and what explains failures to this folder [default for the latter:
-    /// alcor-report]
+    /// Write index.html, report.txt, report.json and the explanations of failures to this folder
+    /// [default for explanations: alcor-report]
     ///
-    /// index.html is a page for people: results, failures with what explains them, the slowest tests, coverage, the last
-    /// figures of each benchmark, and what is new against earlier runs. It needs no other file and no network.
-    #[arg(long, value_name = "DIR", help_heading = "What it leaves")]
+    /// index.html is a page for people: results, failures with their explanations, the slowest
+    /// tests, coverage, the last values of each benchmark, and the differences from earlier runs.
+    /// It needs no other file and no network.
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub report: Option<PathBuf>,
 
-    /// Count what of the hardware the tests exercise: lines, branches and bits of each module, and cover points
+    /// Measure the coverage of the hardware: lines, branches and bits of each module, and cover
+    /// points
     ///
-    /// Of simulated boards. The first time, the model is built once more, with coverage, which takes a minute or a few;
-    /// it is slower, and has the same cycles. The page and coverage.json in the folder of --report have all figures.
-    #[arg(long, help_heading = "What it leaves")]
+    /// Only simulated boards count coverage. The first time, the model is built once more, with
+    /// coverage, which takes a minute or a few. This model is slower, and has the same cycles. The
+    /// page and coverage.json in the folder of --report have all counts.
+    #[arg(long, help_heading = "Output")]
     pub coverage: bool,
 
-    /// Write the results to this file as JUnit XML, which is complete after each test; a test suite for each backend
-    #[arg(long, value_name = "FILE", help_heading = "What it leaves")]
+    /// Write the results to this file as JUnit XML, with a test suite for each backend; the file is
+    /// complete after each test
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub junit: Option<PathBuf>,
 
-    /// The form of standard output: a table at the end, or JSON with a line for each test as it ends and a last line
-    /// for the run; also of --list
-    #[arg(long, value_enum, value_name = "FORM", default_value_t = Format::Text, help_heading = "What it leaves")]
+    /// Format of standard output: a table at the end, or JSON with a line for each test as it ends
+    /// and a last line for the run; applies to --list too
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = Format::Text, help_heading = "Output")]
     pub format: Format,
 
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// Name tests whose cycles changed by more than so many per cent
+    /// List tests whose cycles changed by more than this many per cent
     ///
-    /// 0 names every change. Cycles are compared on simulated boards, where they are exact.
+    /// 0 lists every change. Cycles are compared on simulated boards, where they are exact.
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent, help_heading = "Comparing with earlier runs")]
     pub cycles_change: f64,
 }
@@ -224,30 +239,30 @@ Examples:
       alcor regress --shard 2/4 --junit part2.xml
   a page with results, coverage and benchmarks: out/index.html
       alcor regress --coverage --report out
-  other programs each time, the last 50,000 cycles of those that fail
+  random tests with a new seed, and waves of the last 50,000 cycles before a failure
       alcor regress --seed random --waves-cycles 50000
   two backends in one run, until three tests have failed
       alcor regress --backend cosim:rma2 --backend soft:4 --max-failures 3
-  what failed last time
+  the tests that failed last time
       alcor regress --failed
   all backends of the project's CI
       alcor regress --profile ci --junit ci.xml --report out
 
 Exit codes:
-  0  all passed; what the board can't run is skipped, counted, and told why
+  0  all passed; tests that the board can't run are skipped and counted, with reasons
   1  a test failed
   2  the command was wrong
-  3  the environment lacks something: a board could not be opened, so that tests
-     were not run, a result could not be written, or all tests were skipped
+  3  the environment lacks something: tests were not run because a board could not
+     be opened, a result could not be written, or all tests were skipped
   128 + N  signal N ended the run (130: Ctrl-C, 143: SIGTERM)
 
 Files:
   regress.toml          profiles and programs
-  target/alcor-results  what the last runs came to, a file for each backend
+  target/alcor-results  the results of the last runs, a file for each backend
   alcor-report          a folder for each test that failed, unless --report
                         names another place";
 
-/// The form of standard output.
+/// Format of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people

@@ -39,8 +39,9 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares each outcome with what came of the test last, before the run `id`. Cycles count where `percent` says by how much they may
-    /// change, and the backend sees the traffic: only then are they exact.
+    /// Compares each outcome with what came of the test last, before the run `id`. Cycles count
+    /// where `percent` says by how much they may change, and the backend sees the traffic: only
+    /// then are they exact.
     pub fn with(
         store: &Store<Run>,
         id: u64,

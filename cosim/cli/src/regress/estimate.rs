@@ -81,7 +81,8 @@ impl Estimate {
         Some(longest.max(all / self.boards))
     }
 
-    /// What a test takes that nothing is known of: the mean of its like in this run, or else of all that is known.
+    /// What a test takes that nothing is known of: the mean of its like in this run, or else of all
+    /// that is known.
     fn guess(&self) -> Option<Duration> {
         let (sum, number) = match self.learned {
             (_, 0) => (self.known.values().sum(), self.known.len() as u32),

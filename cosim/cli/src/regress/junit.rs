@@ -54,7 +54,8 @@ impl Junit {
         self.is_due = true;
     }
 
-    /// Writes the file if there is something new, and it was not written just now. Returns the first error, once.
+    /// Writes the file if there is something new, and it was not written just now. Returns the
+    /// first error, once.
     pub fn update<'a>(&mut self, parts: impl FnOnce() -> Vec<Part<'a>>) -> Option<Error> {
         let is_early = self
             .last
@@ -106,7 +107,8 @@ fn xml(parts: &[Part<'_>], elapsed: Duration) -> std::io::Result<String> {
     report.to_string().map_err(std::io::Error::other)
 }
 
-/// A test that was not run is an error: whoever reads the file alone must not take the run for a good one.
+/// A test that was not run is an error: whoever reads the file alone must not take the run for a
+/// good one.
 fn not_run(reason: &str) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
     status.set_message(format!("not run: {reason}"));

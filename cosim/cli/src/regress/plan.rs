@@ -23,8 +23,9 @@ pub struct Shard {
 impl Shard {
     /// The cases of this part, in the order in which they were.
     ///
-    /// Parts take cases in turn, by name and then by seed: so they depend on the names alone, have as many cases but
-    /// for one, and share out tests that are alike, which bear names that are alike.
+    /// Parts take cases in turn, by name and then by seed: so they depend on the names alone, have
+    /// as many cases but for one, and share out tests that are alike, which bear names that are
+    /// alike.
     pub fn of(self, cases: &[Case]) -> Vec<Case> {
         let mut sorted: Vec<usize> = (0..cases.len()).collect();
         sorted.sort_by_key(|&place| (cases[place].test.name, place));
@@ -65,8 +66,8 @@ pub fn case(test: &'static Test, seed: u64) -> Case {
     Case { test, seed }
 }
 
-/// Tests so many times, the repetitions of each one after the other: the first with the seed, each other with the
-/// next.
+/// Tests so many times, the repetitions of each one after the other: the first with the seed, each
+/// other with the next.
 pub fn repeated(tests: &[&'static Test], seed: u64, repeat: u32) -> Vec<Case> {
     let cases = tests.iter().flat_map(|&test| {
         (0..repeat).map(move |times| Case {
@@ -77,8 +78,9 @@ pub fn repeated(tests: &[&'static Test], seed: u64, repeat: u32) -> Vec<Case> {
     cases.collect()
 }
 
-/// The order in which cases begin: those that took longest first, so that none of them is left over at the end for
-/// one board alone; before them, those of which nothing is known, which may take longer still.
+/// The order in which cases begin: those that took longest first, so that none of them is left over
+/// at the end for one board alone; before them, those of which nothing is known, which may take
+/// longer still.
 pub fn longest_first(cases: &[Case], durations: &BTreeMap<&str, Duration>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..cases.len()).collect();
     order.sort_by_key(|&place| {

@@ -274,7 +274,8 @@ fn backends(
         lane.jobs = lane.jobs.or(entry.jobs);
         lane.watchdog = lane.watchdog.or(entry.watchdog);
         lane.timeout = lane.timeout.or(timeout);
-        // A filter of the file that matches no test is a mistake; one of the command line may leave none.
+        // A filter of the file that matches no test is a mistake; one of the command line may leave
+        // none.
         if !lane.filters[0].is_empty() {
             let mut own = lane.clone();
             own.filters[1].clear();

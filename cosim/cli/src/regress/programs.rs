@@ -199,7 +199,8 @@ fn test(name: String, summary: String, run: Arc<Run>) -> &'static Test {
 }
 
 impl Programs {
-    /// Explains a failure: runs the program again, and leaves its output and the last packets of each board.
+    /// Explains a failure: runs the program again, and leaves its output and the last packets of
+    /// each board.
     pub fn explain(&self, lane: &Lane, outcome: &Outcome) -> Explanation {
         let mut explanation = Explanation::begin(lane.failure_folder(outcome));
         let packets = std::path::absolute(explanation.folder.join(PACKETS));

@@ -126,8 +126,8 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Writes the files of a report to a folder that exists. With several backends, each has a page of its own, to which
-/// the page of the run leads.
+/// Writes the files of a report to a folder that exists. With several backends, each has a page of
+/// its own, to which the page of the run leads.
 pub fn write(
     whole: &Whole<'_>,
     stores: &[Option<&Store<Run>>],

@@ -120,7 +120,8 @@ impl Store<Run> {
             .collect()
     }
 
-    /// What each test came to last in runs with the same options but `id`, by seed and name, and when that was.
+    /// What each test came to last in runs with the same options but `id`, by seed and name, and
+    /// when that was.
     pub fn latest(
         &self,
         full: bool,

@@ -106,8 +106,8 @@ impl Summary<'_> {
         self.outcomes.iter().map(|outcome| outcome.cycles).sum()
     }
 
-    /// The exit code of this part of a run. A part in which every test was skipped has shown nothing; one of several
-    /// shards need not.
+    /// The exit code of this part of a run. A part in which every test was skipped has shown
+    /// nothing; one of several shards need not.
     pub fn exit(&self) -> Exit {
         match self.counts() {
             Counts { failed: 1.., .. } => Exit::Failed,

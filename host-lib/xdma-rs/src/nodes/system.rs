@@ -1,4 +1,4 @@
-//! The kernel's nodes.
+//! Device nodes of the kernel.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -17,7 +17,8 @@ use super::{Dma, EventNode, Mapping, Nodes, Way};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct System;
 
-/// What every configuration of the core is content with; for a driver that does not say.
+/// Alignment assumed when the driver does not report one. Every configuration of the core accepts
+/// it.
 const USUAL_ALIGNMENT: u64 = 64;
 
 mod request {
@@ -49,7 +50,7 @@ impl Nodes for System {
 struct Bar(MmapRaw);
 
 impl Bar {
-    /// The place of an access, if it is in the mapping and aligned.
+    /// The address of an access, if the access is in the mapping and aligned.
     fn place<T>(&self, offset: usize) -> Option<*mut T> {
         let end = offset.checked_add(size_of::<T>())?;
         let is_there = end <= self.0.len() && offset.is_multiple_of(align_of::<T>());
@@ -58,8 +59,9 @@ impl Bar {
 
     fn read<T: Copy>(&self, offset: usize, ones: T) -> T {
         match self.place::<T>(offset) {
-            // SAFETY: `place` lies in the mapping, which lives as long as `self`, and is aligned, since mappings begin
-            // at a page. No reference to this memory exists anywhere, and T is an integer, which any bits are valid for.
+            // SAFETY: `place` is in the mapping, which lives as long as `self`. `place` is aligned,
+            // because mappings begin at a page. No reference to this memory exists, and every bit
+            // pattern is a valid integer T.
             Some(place) => unsafe { place.read_volatile() },
             None => ones,
         }
@@ -67,7 +69,7 @@ impl Bar {
 
     fn write<T: Copy>(&self, offset: usize, value: T) {
         if let Some(place) = self.place::<T>(offset) {
-            // SAFETY: as for `read`; the file was opened for writing, so the mapping can be written to.
+            // SAFETY: as for `read`; the file was opened for writing, so the mapping is writable.
             unsafe { place.write_volatile(value) }
         }
     }
@@ -96,7 +98,7 @@ struct Channel(File);
 impl Dma for Channel {
     fn alignment(&self) -> io::Result<u64> {
         let mut bytes = 0;
-        // SAFETY: the request writes one int, and `bytes` is one that lives until the call is over.
+        // SAFETY: the request writes one int, and `bytes` is an int that outlives the call.
         match unsafe { request::align_get(self.0.as_raw_fd(), &raw mut bytes) } {
             Ok(_) => Ok(u64::try_from(bytes).unwrap_or(1).max(1)),
             Err(Errno::ENOTTY | Errno::EINVAL) => Ok(USUAL_ALIGNMENT),
@@ -117,7 +119,7 @@ struct Event(File);
 
 impl EventNode for Event {
     fn poll(&self, timeout: Option<Duration>) -> io::Result<bool> {
-        // Rounded up, lest a short time-out becomes a busy loop.
+        // Rounds up, because rounding a short time-out to 0 would cause a busy loop.
         let milliseconds = timeout.map(|timeout| timeout.as_micros().div_ceil(1000));
         let timeout = match milliseconds {
             None => PollTimeout::NONE,
@@ -128,7 +130,8 @@ impl EventNode for Event {
         match asked[0].revents() {
             Some(found) if found.intersects(PollFlags::POLLIN) => Ok(true),
             Some(found) if found.is_empty() => Ok(false),
-            // The driver answers a poll of a card that has left with an error number for a mask.
+            // For a card that has left the bus, the driver returns an error number in place of a
+            // poll mask.
             _ => Err(Errno::ENODEV.into()),
         }
     }
@@ -142,7 +145,7 @@ impl EventNode for Event {
 mod tests {
     use super::*;
 
-    /// A file of zeros.
+    /// A temporary file of zeros.
     fn file(bytes: u64) -> tempfile::NamedTempFile {
         let file = tempfile::NamedTempFile::new().expect("a file");
         file.as_file().set_len(bytes).expect("its length");
@@ -170,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_or_between_reads_ones() {
+    fn accesses_beyond_or_misaligned_read_ones() {
         let file = file(4096);
         let bar = System.map(file.path(), 0, 4096).expect("a mapping");
         for offset in [4096, 4094, 2, usize::MAX - 3, usize::MAX] {

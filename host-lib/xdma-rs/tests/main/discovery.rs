@@ -1,4 +1,4 @@
-//! Which cards there are, by sysfs.
+//! Discovery of cards in sysfs.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -19,7 +19,7 @@ fn folder(standin: &StandIn) -> PathBuf {
         .join(standin.address().to_string())
 }
 
-/// A function beside the card, as `lspci` shows many.
+/// Adds another function to the machine.
 fn neighbour(standin: &StandIn, address: &str, vendor: &str) -> PathBuf {
     let folder = standin.sys().join("bus/pci/devices").join(address);
     fs::create_dir(&folder).expect("a folder");
@@ -45,7 +45,7 @@ fn a_card_is_what_sysfs_says() {
         (card.h2c_channels(), card.c2h_channels()),
         (vec![0, 1], vec![0, 1])
     );
-    // Not by name, where 10 comes before 2.
+    // Numeric order: by name, 10 would come before 2.
     assert_eq!(card.events(), (0..11).collect::<Vec<_>>());
     assert!(card.is_present());
 }
@@ -97,7 +97,7 @@ fn cards_are_those_of_the_vendor_and_those_of_the_driver() {
         matches!(&error, Error::NoCard { address, present } if *address == missing && present.len() == 3)
     );
     assert!(error.to_string().contains("0000:3b:00.0"), "{error}");
-    // One that nobody looks for can be asked for.
+    // A function of another vendor is found by its address.
     assert!(
         machine
             .card("0000:01:00.0".parse().expect("an address"))
@@ -173,7 +173,7 @@ fn a_file_that_makes_no_sense_is_an_error() {
         let standin = standin(Shape::default());
         fs::write(folder(&standin).join(name), text).expect("a file");
         match (standin.machine().only_card(), text) {
-            // Flags are not looked at.
+            // Flags are not read.
             (Ok(card), "0x0 0xfff") => assert_eq!(card.bars()[0], 0x1000),
             (Err(Error::Malformed { path, .. }), _) => assert!(path.ends_with(name)),
             (other, _) => panic!("{name} of '{text}': {other:?}"),

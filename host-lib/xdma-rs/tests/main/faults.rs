@@ -1,4 +1,4 @@
-//! What goes wrong, one by one, and what is said then.
+//! Error paths, one by one, with their messages.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn a_short_count_is_an_error() {
                 if *done == short as u64 && node.ends_with("xdma2_h2c_0")),
             "{error}"
         );
-        assert_eq!(standin.transfers("h2c_0").len(), 1, "not tried again");
+        assert_eq!(standin.transfers("h2c_0").len(), 1, "no retry");
         standin.fail("c2h_0", Call::Move, Fault::Short(short));
         assert!(matches!(
             read(&standin),
@@ -87,7 +87,7 @@ fn a_signal_is_nobodys_business_until_it_is() {
     }
     assert!(
         matches!(write(&standin), Err(Error::Node { .. })),
-        "no end of them"
+        "signals without end"
     );
 }
 
@@ -298,7 +298,7 @@ fn a_card_that_is_pulled_out_ends_all_that_is_open() {
         let waiting = scope.spawn(|| event.wait(None));
         std::thread::sleep(Duration::from_millis(2));
         standin.unplug().expect("gone");
-        // Before or after the kernel knew.
+        // The kernel may or may not have noticed the removal.
         let error = waiting.join().expect("no panic").expect_err("gone");
         assert!(
             matches!(error, Error::Gone { .. } | Error::Node { .. }),

@@ -1,4 +1,4 @@
-//! What is written to sysfs, and when nothing is.
+//! Writes to sysfs for resets, and conditions under which nothing is written.
 
 use std::fs;
 
@@ -47,7 +47,7 @@ fn a_reset_that_is_not_offered_is_said() {
             .expect_err("no reset");
         assert!(matches!(error, Error::NoReset { .. }), "{error}");
         if name != "reset" {
-            assert_eq!(text(&standin, "reset"), "", "nothing is written");
+            assert_eq!(text(&standin, "reset"), "", "no write");
         }
     }
 }

@@ -9,7 +9,8 @@ use proptest::prelude::*;
 use xdma::nodes::System;
 use xdma::{Config, Error, Machine, PciAddress, command, device_control};
 
-/// A machine with a bridge, two functions of a card behind it, and a neighbour; folders lie in each other as in sysfs.
+/// A machine with a bridge, two functions of a card behind the bridge, and another function.
+/// Folders nest as in sysfs.
 struct Tree {
     folder: tempfile::TempDir,
 }
@@ -67,7 +68,8 @@ impl Tree {
     }
 }
 
-/// Configuration space with PCI Express's capability behind another one. The low bits of a pointer mean nothing.
+/// Configuration space with the PCI Express capability as the second one in the list. The low bits
+/// of a pointer are reserved.
 fn space() -> Vec<u8> {
     let mut space = vec![0; 256];
     space[0x06] = 0x10;
@@ -129,7 +131,7 @@ fn a_driver_is_taken_and_given_by_address() {
         fs::read_to_string(driver.join("bind")).expect("a file"),
         "0000:3b:00.1"
     );
-    // A file that is not there is not made.
+    // A missing file is not created.
     let error = machine.bind(address(CARD), "none").expect_err("no driver");
     assert!(error.to_string().contains("none/bind"), "{error}");
     assert!(!tree.path("bus/pci/drivers/none").exists());
@@ -179,7 +181,7 @@ fn a_list_of_capabilities_that_does_not_end_is_left() {
     let mut no_list = space();
     no_list[0x06] = 0;
     none(&no_list);
-    // What the system shows to others than root.
+    // The part of configuration space that users other than root can read.
     none(&space()[..64]);
     fs::remove_file(tree.of(CARD, "config")).expect("removed");
     let gone = tree.machine().config(address(CARD)).device_control();

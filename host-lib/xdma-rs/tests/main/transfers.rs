@@ -1,4 +1,4 @@
-//! Data that moves as it should.
+//! Transfers of data, registers and events that succeed.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use xdma::{BarOffset, CardAddr, DmaBuffer, Error};
 const BYTES: usize = 4 << 20;
 const PIECE: usize = 1 << 20;
 
-/// In read-only memory.
+/// Data in read-only memory.
 static CONSTANT: [u8; 5000] = [0x5a; 5000];
 
 fn standin() -> StandIn {
@@ -40,7 +40,7 @@ fn read_only_memory_can_be_written_from() {
 
 #[test]
 fn the_stand_in_refuses_what_the_driver_does() {
-    // The test above could not fail if it did not.
+    // The test above depends on this check of the stand-in.
     use xdma::nodes::{Nodes as _, Way};
     let standin = standin();
     let dma = standin
@@ -108,7 +108,7 @@ fn buffers_move_without_a_copy_where_they_face_the_card() {
     );
     let mut buffer = DmaBuffer::facing(CardAddr(0x1_2345), 9000).expect("a buffer");
     buffer.copy_from_slice(&pattern(9000, 2));
-    // As far into 64 bytes, elsewhere.
+    // The same offset modulo 64, at another address.
     to.write_buffer(CardAddr(0x345), &buffer).expect("a write");
     let mut found = DmaBuffer::facing(CardAddr(0x345), 9000).expect("a buffer");
     from.read_buffer(CardAddr(0x345), &mut found)
@@ -157,7 +157,7 @@ fn registers_are_where_they_should_be() {
         0x0102_0304_0506_0708
     );
     assert_eq!(bypass.read32(BarOffset(8)).expect("a word"), 0x0506_0708);
-    // The memory that DMA reaches.
+    // DMA reaches the same memory.
     let mut found = [0; 8];
     card.c2h(0)
         .expect("a channel")
@@ -233,7 +233,7 @@ fn an_event_wakes_who_waits() {
         });
         for value in 1..=3 {
             std::thread::sleep(Duration::from_millis(2));
-            // Events before the status is what is waited for, and another's.
+            // Raises events before the status is valid, and an event of another number.
             card.user_bar()
                 .expect("a BAR")
                 .write32(BarOffset(0), value)

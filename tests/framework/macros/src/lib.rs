@@ -57,7 +57,7 @@ impl Parse for Needs {
     }
 }
 
-/// The text of a function's documentation, in one line.
+/// The documentation of a function, joined into one line.
 fn summary(attributes: &[Attribute]) -> String {
     let lines = attributes.iter().filter_map(|attribute| {
         let Meta::NameValue(pair) = &attribute.meta else {
@@ -74,7 +74,7 @@ fn summary(attributes: &[Attribute]) -> String {
     lines.collect::<Vec<_>>().join(" ")
 }
 
-/// A test over Alcor; see the crate `alcor-test`.
+/// Declares a test of a program over Alcor; the crate `alcor-test` documents the arguments.
 #[proc_macro_attribute]
 pub fn alcor_test(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let Needs {

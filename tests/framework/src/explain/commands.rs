@@ -1,4 +1,4 @@
-//! Commands of a rank, put together from the register writes that make them.
+//! Reconstruction of a rank's commands from register writes.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -7,21 +7,21 @@ use alcor::abi::packets::{x_commit, x_message, x_tag};
 use alcor::abi::rank::{self, c_go, c_what};
 use alcor::abi::{self, Opcode};
 
-/// Commands that are kept of a rank.
+/// Number of commands that are kept for each rank.
 pub const KEPT: usize = 64;
-/// Writes of the paper's commands that may wait for the rest of theirs.
+/// Number of incomplete commands of the paper that are kept.
 const WAITING: usize = 64;
-/// Bytes of a word of the paper's commands.
+/// Word length of the paper's commands in bytes.
 const WORD: u32 = 4;
 
-/// Operands that stay until they are written again.
+/// Operand registers, which keep their values between commands.
 #[derive(Debug, Clone, Copy, Default)]
 struct Operands {
     offset: u32,
     local: u32,
     length: u32,
     tag: u32,
-    /// X_WINDOW and WINDOW_SIZE: used once.
+    /// X_WINDOW and WINDOW_SIZE: valid for one command.
     window: Option<u32>,
     size: Option<u32>,
     coll_source: u32,
@@ -30,21 +30,21 @@ struct Operands {
     coll_what: u32,
 }
 
-/// A command as it was committed.
+/// A committed command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// A put or get.
     Transfer {
         opcode: Opcode,
         rank: u32,
-        /// Its slot, or the base address of its window.
+        /// Window slot, or base address of the window.
         window: Result<u32, u32>,
         offset: u32,
         local: u32,
         length: u32,
         id: u32,
     },
-    /// One of the paper's, its lengths and offsets in bytes.
+    /// A command of the paper, with lengths and offsets in bytes.
     Paper {
         opcode: Opcode,
         rank: u32,
@@ -56,9 +56,9 @@ pub enum Command {
     /// A send, receive or probe.
     Message {
         opcode: Opcode,
-        /// None for any.
+        /// `None` for any rank.
         rank: Option<u32>,
-        /// None for any.
+        /// `None` for any tag.
         tag: Option<u32>,
         context: u32,
         local: u32,
@@ -74,9 +74,9 @@ pub enum Command {
         destination: u32,
         id: u32,
     },
-    /// A window is registered.
+    /// Registration of a window.
     Register { base: u32, size: Option<u32> },
-    /// Any other.
+    /// Any other command.
     Other {
         opcode: Option<Opcode>,
         code: u32,
@@ -85,7 +85,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// The rank that it waits for or asks something of, if it names one.
+    /// The peer rank of the command, if the command names one.
     pub fn peer(&self) -> Option<u32> {
         match *self {
             Command::Transfer { rank, .. } | Command::Paper { rank, .. } => Some(rank),
@@ -94,7 +94,7 @@ impl Command {
         }
     }
 
-    /// Whether it is a put or get.
+    /// Returns whether the command is a put or get.
     pub fn is_transfer(&self) -> bool {
         matches!(self, Command::Transfer { .. } | Command::Paper { .. })
     }
@@ -188,7 +188,7 @@ impl fmt::Display for Command {
                 f.write_str("C_GO ")?;
                 match abi::Collective::from_bits(c_what::OPCODE.get(what)) {
                     Some(collective) => write!(f, "{collective:?}")?,
-                    None => write!(f, "of no known kind, C_WHAT 0x{what:08x}")?,
+                    None => write!(f, "of unknown kind, C_WHAT 0x{what:08x}")?,
                 }
                 let operation = abi::Operation::from_bits(c_what::OPERATION.get(what));
                 let datatype = abi::Datatype::from_bits(c_what::DATATYPE.get(what));
@@ -240,7 +240,7 @@ impl fmt::Display for Command {
     }
 }
 
-/// As alcor.rdl and the papers write it: X_PUT, PUT_N.
+/// Name of an opcode as in alcor.rdl and the papers: X_PUT, PUT_N.
 fn name(opcode: Opcode) -> String {
     let mut name = String::new();
     for letter in format!("{opcode:?}").chars() {
@@ -253,20 +253,20 @@ fn name(opcode: Opcode) -> String {
     name.trim_end_matches("_RUN").to_owned()
 }
 
-/// The last commands of a rank, with the time at which each was posted.
+/// The last commands of a rank, each with the cycle of its commit.
 #[derive(Debug, Clone, Default)]
 pub struct Commands {
     operands: Operands,
-    /// The paper's: first write, and both, of those whose operands have not all come.
+    /// Incomplete commands of the paper: opcode, first write, second write.
     paper: VecDeque<(Opcode, u32, Option<u32>)>,
     data8: VecDeque<u32>,
     last: VecDeque<(u64, Command)>,
-    /// All that there were, those that are not kept included.
+    /// Number of all commands, including those that are not kept.
     pub number: u64,
 }
 
 impl Commands {
-    /// Takes in a write to the rank's page.
+    /// Processes a write to the rank's page.
     pub fn write(&mut self, cycle: u64, offset: u32, value: u32) {
         let operands = &mut self.operands;
         match offset {
@@ -286,7 +286,7 @@ impl Commands {
                 self.push(cycle, command);
             }
             ..0x400 => self.command(cycle, offset / 4, value),
-            // The completion ring, interrupts, communicators: no commands.
+            // Completion ring, interrupts and communicators: not commands.
             _ => {}
         }
     }
@@ -356,7 +356,7 @@ impl Commands {
         self.push(cycle, command);
     }
 
-    /// Puts together those of the paper's commands that are whole.
+    /// Assembles the paper's commands whose operands are complete.
     fn paper_commands(&mut self, cycle: u64) {
         while let Some(&(opcode, first, Some(second))) = self.paper.front()
             && self.data8.len() >= 3
@@ -388,7 +388,7 @@ impl Commands {
         self.last.push_back((cycle, command));
     }
 
-    /// Those that are kept, the last one last.
+    /// The kept commands, in order of time.
     pub fn last(&self) -> impl DoubleEndedIterator<Item = &(u64, Command)> {
         self.last.iter()
     }

@@ -1,4 +1,4 @@
-//! Boards that remember what was posted to them, whatever they are.
+//! Boards of any backend with ports that record commands.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,19 +10,19 @@ use alcor::{
 
 use super::commands::Commands;
 
-/// What a rank is at.
+/// State of a rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Doing {
-    /// Nobody is attached to it.
+    /// No port of the rank is attached.
     #[default]
     Nothing,
-    /// It runs host code, or looks at registers, since it came back from its last wait.
+    /// The rank runs host code or reads registers since the end of its last wait.
     Host,
-    /// It waits for its interrupt since that time.
+    /// The rank has waited for its interrupt since this cycle.
     Waits(u64),
-    /// It has left the run.
+    /// The rank has left the run.
     Left,
-    /// It has aborted the run.
+    /// The rank has aborted the run.
     Aborted,
 }
 
@@ -38,35 +38,35 @@ impl fmt::Display for Doing {
     }
 }
 
-/// What is known of a rank since its board's last reset, up to the first ABORT of any rank: the wreck that follows
-/// it hides what led to it.
+/// Record of a rank since the last reset of its board, up to the first ABORT of any rank. Commands
+/// after an ABORT would displace the commands that led to the failure.
 #[derive(Debug, Clone, Default)]
 pub struct RankLog {
     pub board: u32,
     pub commands: Commands,
     pub doing: Doing,
-    /// The latest time that it is known of.
+    /// Cycle of the rank's last observation.
     pub now: u64,
 }
 
-/// What is known of all ranks of a cluster.
+/// Record of all ranks of a cluster.
 #[derive(Debug, Default)]
 struct Log {
-    /// By board, then by rank.
+    /// By board, then by local rank.
     ranks: Vec<Vec<RankLog>>,
-    /// Resets of each board.
+    /// Number of resets of each board.
     resets: Vec<u64>,
     aborted: bool,
-    /// The latest time that a rank knew of since the last reset.
+    /// Cycle of the last observation of any rank since the last reset.
     end: u64,
 }
 
-/// What a cluster's ports were told.
+/// Recorder of the accesses of a cluster's ports.
 #[derive(Debug, Clone, Default)]
 pub struct Recorder(Arc<Mutex<Log>>);
 
 impl Recorder {
-    /// The same boards, whose ports tell the recorder of what passes.
+    /// The same cluster with ports that report their accesses to the recorder.
     pub fn over(cluster: &Cluster) -> (Cluster, Recorder) {
         let recorder = Recorder::default();
         let boards = cluster.boards().len();
@@ -83,7 +83,7 @@ impl Recorder {
         (recorded, recorder)
     }
 
-    /// What is known of each rank, with its number on its board, in the order of boards and their ranks.
+    /// The record of each rank with its local number, in order of boards and local ranks.
     pub fn ranks(&self) -> Vec<(u32, RankLog)> {
         let log = self.lock();
         let boards = log.ranks.iter();
@@ -93,18 +93,18 @@ impl Recorder {
             .collect()
     }
 
-    /// The latest time that a rank knew of since the last reset.
+    /// Cycle of the last observation of any rank since the last reset.
     pub fn end(&self) -> u64 {
         self.lock().end
     }
 
-    /// How often the first board was reset.
+    /// Number of resets of the first board.
     pub fn resets(&self) -> u64 {
         self.lock().resets.first().copied().unwrap_or(0)
     }
 
     fn lock(&self) -> MutexGuard<'_, Log> {
-        // A panic elsewhere left at worst a command too few behind.
+        // After a panic in another thread, at most one command is missing.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -146,7 +146,7 @@ impl BoardLayer for RecordedBoard {
         Ok(Box::new(RecordedPort {
             port,
             place,
-            // Elsewhere, to ask for the time takes time.
+            // On other boards, reading the clock takes time.
             tells_time: self.board.time_stands_still(),
             recorder: self.recorder.clone(),
         }))
@@ -161,7 +161,7 @@ struct RecordedPort {
 }
 
 impl RecordedPort {
-    /// Changes what is known of the rank, with the present time.
+    /// Changes the record of the rank, with the present cycle.
     fn record(&mut self, change: impl FnOnce(&mut RankLog, u64)) {
         let now = match self.tells_time {
             true => self.port.now().ok(),
@@ -204,7 +204,7 @@ impl PortLayer for RecordedPort {
 
     fn wait(&mut self, deadline: Cycle) -> Result<Wake> {
         self.record(|log, now| {
-            // Waits that follow each other are one, until something else is posted.
+            // Consecutive waits without a command between them count as one.
             if !matches!(log.doing, Doing::Waits(_)) {
                 log.doing = Doing::Waits(now);
             }

@@ -1,32 +1,32 @@
-//! URIs of boards that record waves or packets.
+//! URIs of boards, extended by options that record waves or packets.
 
 use std::path::{Path, PathBuf};
 
 use alcor_cosim::CosimBackend;
 
-/// A board can't record waves in this way.
+/// The reason why a board cannot record waves.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UriError {
-    /// A backend records no waves.
-    #[error(
-        "`{0}` records no waves; leave --waves out, or take a simulated board such as cosim:rma4"
-    )]
+    /// The backend cannot record waves.
+    #[error("`{0}` records no waves; omit --waves, or use a simulated board such as cosim:rma4")]
     NoWaves(String),
-    /// The URI says already where waves go.
-    #[error(
-        "`{0}` names a file for waves, which the tests would overwrite in turn; use --waves instead"
-    )]
+    /// The URI already names a file for waves.
+    #[error("`{0}` names a file for waves, which each test would overwrite; use --waves instead")]
     WavesTwice(String),
-    /// A path can't stand in a URI.
-    #[error("waves can't go to `{path}`: the path has `&` in it, or is not text; choose another --report folder", path = .0.display())]
+    /// A path cannot be part of a URI.
+    #[error(
+        "cannot write waves to `{path}`: the path contains `&` or is not UTF-8; choose another --report \
+         folder",
+        path = .0.display()
+    )]
     BadWavesPath(PathBuf),
 }
 
-/// Checks that a backend records waves, and does not yet.
+/// Checks that a backend can record waves, and that its URI does not request waves yet.
 ///
 /// # Errors
-/// If it records none, or its URI names a file for them.
+/// [`UriError::NoWaves`] or [`UriError::WavesTwice`].
 pub fn check_waves(uri: &str) -> Result<(), UriError> {
     let Some((CosimBackend::SCHEME, rest)) = uri.split_once(':') else {
         return Err(UriError::NoWaves(uri.to_owned()));
@@ -41,10 +41,10 @@ pub fn check_waves(uri: &str) -> Result<(), UriError> {
     Ok(())
 }
 
-/// `uri`, with waves that go to `file`.
+/// `uri` with an option that writes waves to `file`.
 ///
 /// # Errors
-/// If the path can't stand in a URI.
+/// An error if the path cannot be part of a URI.
 pub fn with_waves(uri: &str, file: &Path) -> Result<String, UriError> {
     let separator = if uri.contains('?') { '&' } else { '?' };
     match file.to_str() {
@@ -53,11 +53,12 @@ pub fn with_waves(uri: &str, file: &Path) -> Result<String, UriError> {
     }
 }
 
-/// Packets of each board that are kept for a failure.
+/// Number of packets of each board that are kept for a failure.
 const KEPT: usize = 20_000;
 
-/// `uri`, with the last packets of its boards that go to `file` when they are closed; none where the backend has no log, or the URI
-/// says itself what to do with it.
+/// `uri` with an option that writes the last packets of the boards to `file` when the boards are
+/// closed. `None` if the backend has no packet log, or if the URI already sets an option of the
+/// log.
 #[must_use]
 pub fn with_packets(uri: &str, file: &Path) -> Option<String> {
     let (CosimBackend::SCHEME, rest) = uri.split_once(':')? else {

@@ -1,4 +1,4 @@
-//! What GTKWave and Surfer are to show of waves: the signals of each rank that tell most, around a cycle.
+//! View files for GTKWave and Surfer: the main signals of each rank, around a cycle.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -8,14 +8,15 @@ use std::path::Path;
 
 use fst_reader::{FstHierarchyEntry, FstReader};
 
-/// Picoseconds of a cycle of a model's clock.
+/// Clock period of a model in picoseconds.
 const PERIOD: u64 = verimodel::DEFAULT_PERIOD_PS;
-/// The scope of a rank's coprocessor, behind its number.
+/// Scope of a rank's coprocessor, behind the rank's number.
 const RANK: &str = "].u_tile.u_coprocessor";
-/// What leads to that number.
+/// Scope in front of the rank's number.
 const RANKS: &str = ".u_core.g_rank[";
 
-/// Signals of a coprocessor, by what they are of: scope below it, and name.
+/// Signals of a coprocessor in groups: title, then scope below the coprocessor and name of each
+/// signal.
 const OF_RANK: [(&str, &[(&str, &str)]); 5] = [
     (
         "command queue",
@@ -81,26 +82,26 @@ const OF_BOARD: [&str; 4] = [
     "u_sync.network_empty_i",
 ];
 
-/// A variable of a trace: its whole name, and the range of its bits as it stands in the file.
+/// A variable of a trace: its full name, and its bit range as in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Variable {
     path: String,
     range: String,
 }
 
-/// Signals under a headline.
+/// Signals with a title.
 type Group = (String, Vec<Variable>);
 
-/// A cycle of a trace.
+/// Position in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
-    /// So many after the first.
+    /// This number of cycles after the start.
     AfterStart(u64),
-    /// So many before the last.
+    /// This number of cycles before the end.
     BeforeEnd(u64),
 }
 
-/// What is to be seen of a trace.
+/// The view of a trace.
 #[derive(Debug)]
 pub struct View {
     groups: Vec<Group>,
@@ -109,23 +110,23 @@ pub struct View {
     marker: u64,
 }
 
-/// Why a trace can't be shown.
+/// The reason why a trace cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
     #[error("{0}")]
     Open(#[from] std::io::Error),
     #[error("{0}")]
     Read(#[from] fst_reader::ReaderError),
-    #[error("the reader can't take it in")]
+    #[error("the reader does not support the file")]
     Panicked,
-    #[error("it has none of the signals that are looked for")]
+    #[error("it contains none of the expected signals")]
     Nothing,
 }
 
 impl View {
-    /// The view of a trace around a cycle.
+    /// Creates the view of a trace around a cycle.
     pub fn of(trace: &Path, at: At) -> Result<View, ViewError> {
-        // The reader panics where a file is not as it expects.
+        // The reader panics on malformed files.
         catch_unwind(|| View::read(trace, at)).unwrap_or(Err(ViewError::Panicked))
     }
 
@@ -162,7 +163,7 @@ impl View {
         })
     }
 
-    /// A save file of GTKWave.
+    /// The view as a save file of GTKWave.
     pub fn gtkw(&self, trace: &str) -> String {
         // 2^-zoom pixels a picosecond: about 200 cycles in a window.
         let zoom = -(PERIOD as f64 * 200.0 / 1000.0).log2();
@@ -184,7 +185,7 @@ impl View {
         text
     }
 
-    /// A command file of Surfer.
+    /// The view as a command file of Surfer.
     pub fn sucl(&self) -> String {
         let mut text = String::new();
         for (headline, variables) in &self.groups {
@@ -193,7 +194,7 @@ impl View {
                 let _ = writeln!(text, "variable_add {path}");
             }
         }
-        // Each step shows half of what was shown before.
+        // Each step halves the visible range.
         let _ = writeln!(
             text,
             "cursor_set {}\nzoom_fit\n{}goto_cursor",
@@ -204,7 +205,7 @@ impl View {
     }
 }
 
-/// The signals that are there of those that tell most.
+/// The main signals that the trace contains, in groups.
 fn groups(variables: &[Variable]) -> Vec<Group> {
     let mut groups = Vec::new();
     let mut add = |headline: String, wanted: Vec<String>| {
@@ -212,7 +213,7 @@ fn groups(variables: &[Variable]) -> Vec<Group> {
             .iter()
             .flat_map(|path| variables.iter().filter(move |it| is(it, path)))
             .cloned();
-        // Names of ports and of what they are connected to may both be there.
+        // The trace may contain a port and also the signal connected to the port.
         let mut found: Vec<Variable> = found.collect();
         found.dedup();
         if !found.is_empty() {
@@ -258,7 +259,8 @@ fn groups(variables: &[Variable]) -> Vec<Group> {
     groups
 }
 
-/// Whether a variable is the one of that name, or an element of it: those stand in a scope of the same name.
+/// Returns whether the variable has this name, or is an element of an array of this name: elements
+/// are in a scope of the array's name.
 fn is(variable: &Variable, path: &str) -> bool {
     let Some(rest) = variable.path.strip_prefix(path) else {
         return false;

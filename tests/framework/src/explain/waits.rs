@@ -1,4 +1,4 @@
-//! Who waits for whom: what a hang is made of.
+//! The graph of ranks that wait for each other in a hang.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
@@ -9,33 +9,33 @@ use alcor::{Awaited, Error, GlobalRank, RankState, SyncKind};
 use super::commands::Command;
 use super::recorder::{Doing, RankLog};
 
-/// Why one rank waits for another.
+/// The reason why a rank waits for another rank.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Edge {
     from: u32,
     to: u32,
     why: String,
-    /// Whether the hardware or the library says so; else it is what the last of the rank's commands that names
-    /// another suggests.
+    /// Whether the hardware or the library reports the reason. Otherwise the rank's last command
+    /// that names a peer suggests it.
     certain: bool,
 }
 
-/// A rank of the graph.
+/// The state of a rank in the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Node {
     board: u32,
-    /// What it is at, in words.
+    /// Current activity of the rank, as text.
     at: String,
-    /// What its part of the board is busy with.
+    /// Busy units of the rank's part of the board.
     hardware: Vec<String>,
-    /// Its last command, as text.
+    /// Last command of the rank, as text.
     last: Option<String>,
-    /// Whether it is the one that gave up.
+    /// Whether the wait of this rank exceeded the watchdog's limit.
     gave_up: bool,
 }
 
 impl Node {
-    /// What was recorded of a rank.
+    /// Creates a node from the record of a rank.
     fn of(log: &RankLog) -> Node {
         let last = log.commands.last().rfind(|(_, command)| !is_abort(command));
         Node {
@@ -48,7 +48,7 @@ impl Node {
     }
 }
 
-/// The ranks of a run that hung, and who of them waits for whom.
+/// The wait graph of the ranks of a run that hung.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waits {
     headline: String,
@@ -57,9 +57,10 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// What a watchdog's error and the recorded commands tell; none of an error that is no hang.
+    /// Builds the graph from a watchdog's error and the recorded commands. `None` if the error is
+    /// not a hang.
     ///
-    /// `logs` has the local rank's board and what was recorded of it, by global rank.
+    /// `logs` has for each global rank the local rank and its record.
     pub fn of(error: &Error, logs: &BTreeMap<u32, RankLog>) -> Option<Waits> {
         let Error::Watchdog {
             rank,
@@ -99,7 +100,7 @@ impl Waits {
         Some(waits)
     }
 
-    /// What the board's registers tell of a rank, too.
+    /// Adds the state of a rank in the board's registers.
     fn add_node(&mut self, state: &RankState, logs: &BTreeMap<u32, RankLog>) {
         let pid = state.pid().0;
         let log = logs.get(&pid).cloned().unwrap_or(RankLog {
@@ -114,7 +115,7 @@ impl Waits {
         self.nodes.insert(pid, node);
     }
 
-    /// What a peer waits for: as the hardware shows it, or else as its commands suggest.
+    /// Adds the ranks for which a peer waits: from the hardware's state, or else from its commands.
     fn add_edges_of_peer(
         &mut self,
         state: &RankState,
@@ -153,10 +154,10 @@ impl Waits {
         });
     }
 
-    /// Ranks that wait for each other in a ring, if some do.
+    /// A cycle of ranks that wait for each other, if there is one.
     fn ring(&self) -> Option<Vec<u32>> {
         let next = |rank: u32| self.edges.iter().filter(move |edge| edge.from == rank);
-        // Ranks from which no ring is reached.
+        // Ranks from which no cycle can be reached.
         let mut free = BTreeSet::new();
         for &start in self.nodes.keys() {
             let mut path: Vec<u32> = vec![start];
@@ -179,7 +180,7 @@ impl Waits {
         None
     }
 
-    /// The graph in Graphviz's language.
+    /// The graph in the language of Graphviz.
     pub fn dot(&self) -> String {
         let mut dot = String::from("digraph waits {\n  node [shape=box];\n");
         for (rank, node) in &self.nodes {
@@ -209,7 +210,7 @@ impl fmt::Display for Waits {
                 writeln!(f, "  last command: {last}")?;
             }
             if node.gave_up && !self.edges.iter().any(|edge| edge.from == *rank) {
-                writeln!(f, "  -> no rank: what is missing is the hardware's to do")?;
+                writeln!(f, "  -> no rank: the hardware has to make progress")?;
             }
             for edge in self.edges.iter().filter(|edge| edge.from == *rank) {
                 let Edge { to, why, .. } = edge;
@@ -240,14 +241,14 @@ impl fmt::Display for Waits {
     }
 }
 
-/// What a rank's registers say that it is busy with: queues, packets, collectives.
+/// The busy units in a rank's registers: queues, packets, collectives.
 fn hardware(state: &RankState) -> Vec<String> {
     let parts = [
         (rank_state::COMMANDS, "commands in its queue or pipeline"),
-        (rank_state::TX_REQUEST, "packets of requests go out"),
-        (rank_state::TX_REPLY, "packets of replies go out"),
-        (rank_state::RX_REQUEST, "packets of requests come in"),
-        (rank_state::RX_REPLY, "packets of replies come in"),
+        (rank_state::TX_REQUEST, "request packets being sent"),
+        (rank_state::TX_REPLY, "reply packets being sent"),
+        (rank_state::RX_REQUEST, "request packets being received"),
+        (rank_state::RX_REPLY, "reply packets being received"),
     ];
     let busy = parts.iter().filter(|(field, _)| field.get(state.bits) != 0);
     let mut busy: Vec<String> = busy.map(|(_, words)| (*words).to_owned()).collect();
@@ -255,11 +256,11 @@ fn hardware(state: &RankState) -> Vec<String> {
         busy.push("traffic under way".to_owned());
     }
     let rows = (0..u32::BITS).filter(|row| state.posted & (1 << row) != 0);
-    busy.extend(rows.map(|row| format!("a collective of communicator {row} that has not ended")));
+    busy.extend(rows.map(|row| format!("an outstanding collective of communicator {row}")));
     busy
 }
 
-/// Whom the rank that gave up waited for.
+/// The ranks for which the rank that gave up waited.
 fn awaited_ranks(
     rank: GlobalRank,
     awaited: &Awaited,
@@ -277,7 +278,7 @@ fn awaited_ranks(
         Awaited::Collective(it) if it.missing.is_empty() => others(&it.members),
         Awaited::Collective(it) => others(&it.missing),
         Awaited::Message(it) => it.message.peer.map(|peer| peer.0).into_iter().collect(),
-        // The last ones posted are those that may be missing.
+        // Only the last posted commands can be outstanding.
         Awaited::Completions { missing } => {
             let commands = logs
                 .get(&rank.0)
@@ -289,12 +290,12 @@ fn awaited_ranks(
                 targets.filter_map(|(_, command)| command.peer()).collect();
             targets.into_iter().collect()
         }
-        // Its own hardware: nobody else.
+        // The rank waited for its own hardware.
         _ => Vec::new(),
     }
 }
 
-/// Ranks of the run that are not at a collective command that one of them is to do, or has come to.
+/// Ranks of the run that have not posted or reached a collective command that needs all ranks.
 fn absent_from(kind: SyncKind, rank: GlobalRank, states: &[RankState]) -> Vec<u32> {
     let others = states
         .iter()
@@ -311,7 +312,7 @@ fn sync_name(kind: SyncKind) -> &'static str {
     }
 }
 
-/// The rank's last word says nothing of what led to it.
+/// An ABORT, the last command of a rank, does not show the cause.
 fn is_abort(command: &Command) -> bool {
     matches!(
         command,
@@ -322,7 +323,7 @@ fn is_abort(command: &Command) -> bool {
     )
 }
 
-/// A string of Graphviz's language.
+/// Quotes a string for Graphviz.
 fn quoted(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", text.replace('\n', "\\n"))
@@ -361,7 +362,7 @@ mod tests {
         }
     }
 
-    /// A rank that has posted a receive from another, and waits.
+    /// Record of a rank that has posted a receive and waits.
     fn receiver(from: u32) -> RankLog {
         let mut log = RankLog {
             doing: Doing::Waits(700),
@@ -387,8 +388,8 @@ mod tests {
             "rank 0 (board 0) waits for BARRIER",
             "  -> rank 1: BARRIER",
             "rank 1 (board 0) waits in the library since cycle 700",
-            "  its part of the board: commands in its queue or pipeline, packets of replies go out, \
-             a collective of communicator 3 that has not ended",
+            "  its part of the board: commands in its queue or pipeline, reply packets being sent, \
+             an outstanding collective of communicator 3",
             "  last command: X_RECEIVE from rank 2, tag 0, context 0, 0 bytes at 0x0, id 0, at cycle 690",
             "  -> rank 2, as its last commands suggest: X_RECEIVE from rank 2, tag 0, context 0, 0 bytes at 0x0, id 0",
             "rank 2 (board 1) waits at BARRIER",

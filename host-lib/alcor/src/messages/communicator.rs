@@ -1,0 +1,136 @@
+//! Sends and receives between members of a communicator.
+
+use std::sync::Arc;
+
+use super::peers::Peers;
+use super::{MessageStatus, Source, Tag};
+use crate::request::Request;
+use crate::{Communicator, Datatype, Rank, Region, Result};
+
+/// # Messages
+///
+/// As those of a rank ([messages](Rank#messages)), among the members, who are named by their ranks
+/// in the communicator. Messages of different communicators never meet.
+///
+/// Each communicator has one of 256 contexts, of which one is the world's; those that share a rank
+/// have different ones. Where none is left, messages fail with [`Error::BadCommunicator`], and all
+/// else goes on; [`Communicator::free`] gives one back. Messages of a communicator that is freed
+/// have to have been received.
+impl Communicator {
+    fn peers(&self, rank: &mut Rank) -> Result<Peers> {
+        self.check(rank)?;
+        let Some(context) = self.shape.context else {
+            return Err(self.bad(
+                rank.pid(),
+                "all 256 contexts of messages are taken at its ranks; free a communicator",
+            ));
+        };
+        Ok(Peers {
+            id: self.id(),
+            context,
+            members: Some(Arc::clone(&self.shape.members)),
+        })
+    }
+
+    /// As [`Rank::send`].
+    ///
+    /// # Errors
+    /// As [`Rank::send`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Source, Tag, soft::SoftBoard};
+    /// Job::new(SoftBoard::new(4))?.run(4, |rank| {
+    ///     let world = rank.world()?;
+    ///     let Some(half) = world.split(rank, Some(rank.pid().0 % 2), 0)? else {
+    ///         return Ok(());
+    ///     };
+    ///     half.send(rank, 1 - half.rank(), 0, &[rank.pid().0])?;
+    ///     let mut other = [0];
+    ///     let status = half.recv(rank, Source::Any, Tag::Any, &mut other)?;
+    ///     assert_eq!(status.source, 1 - half.rank());
+    ///     assert_eq!(status.pid.0, other[0]);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn send<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        to: u32,
+        tag: u32,
+        values: &[T],
+    ) -> Result<()> {
+        self.peers(rank)?.send_slice(rank, to, tag, values)
+    }
+
+    /// As [`Rank::recv`].
+    ///
+    /// # Errors
+    /// As [`Rank::recv`].
+    pub fn recv<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+        values: &mut [T],
+    ) -> Result<MessageStatus> {
+        let peers = self.peers(rank)?;
+        peers.recv_slice(rank, source.into(), tag.into(), values)
+    }
+
+    /// As [`Rank::isend`].
+    ///
+    /// # Errors
+    /// As [`Rank::isend`].
+    pub fn isend<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        to: u32,
+        tag: u32,
+        local: &Region<T>,
+    ) -> Result<Request> {
+        self.peers(rank)?.isend(rank, to, tag, local)
+    }
+
+    /// As [`Rank::irecv`].
+    ///
+    /// # Errors
+    /// As [`Rank::irecv`].
+    pub fn irecv<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+        local: &Region<T>,
+    ) -> Result<Request> {
+        let peers = self.peers(rank)?;
+        peers.irecv(rank, source.into(), tag.into(), local)
+    }
+
+    /// As [`Rank::probe`].
+    ///
+    /// # Errors
+    /// As [`Rank::probe`].
+    pub fn probe(
+        &self,
+        rank: &mut Rank,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<MessageStatus> {
+        self.peers(rank)?.probe(rank, source.into(), tag.into())
+    }
+
+    /// As [`Rank::iprobe`].
+    ///
+    /// # Errors
+    /// As [`Rank::iprobe`].
+    pub fn iprobe(
+        &self,
+        rank: &mut Rank,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Option<MessageStatus>> {
+        self.peers(rank)?.iprobe(rank, source.into(), tag.into())
+    }
+}

@@ -1,0 +1,264 @@
+//! Posting sends and receives, looking for messages, and their ends.
+
+use std::collections::HashSet;
+
+use alcor_abi::{Opcode, Status};
+
+use super::{Line, Message, MessageKind, MessageStatus, PAUSE, Queued, longer};
+use crate::progress::{Progress, Wanted};
+use crate::request::{Asked, Held, NOTHING, Request};
+use crate::watchdog::Awaited;
+use crate::{Cycle, Error, Result, Wake};
+
+impl Progress {
+    /// Starts a send or receive: posts it, or has it wait for its turn.
+    pub(super) fn start_message(&mut self, asked: Asked, held: Held) -> Result<Request> {
+        let line = match asked.message() {
+            Some(&Message {
+                kind: MessageKind::Send,
+                peer: Some(target),
+                ..
+            }) => {
+                self.messages.waiting += 1;
+                Line::To(target.0 as usize)
+            }
+            _ => Line::Receives,
+        };
+        let (outcome, request) = self.begin(asked);
+        let queued = Queued { outcome, held };
+        self.messages.queue(line).push_back(queued);
+        self.post_messages()?;
+        Ok(request)
+    }
+
+    /// Posts what waits and may go; whether anything was.
+    pub(crate) fn post_messages(&mut self) -> Result<bool> {
+        // Posting may wait itself, and must find nothing to post then.
+        if self.messages.busy || !self.messages.has_queue() {
+            return Ok(false);
+        }
+        self.alone(|progress| {
+            let mut moved = false;
+            while let Some(line) = progress.messages.next() {
+                progress.post_at(line, 0)?;
+                moved = true;
+            }
+            Ok(progress.serve_receives()? | moved)
+        })
+    }
+
+    /// Does something in whose waits no message is posted, and none looked for.
+    fn alone<T>(&mut self, what: impl FnOnce(&mut Progress) -> Result<T>) -> Result<T> {
+        self.messages.busy = true;
+        let done = what(self);
+        self.messages.busy = false;
+        done
+    }
+
+    /// Looks for messages of the receives that wait here, and has them received; whether there
+    /// were any.
+    fn serve_receives(&mut self) -> Result<bool> {
+        if self.messages.receives.is_empty() || self.port.now()? < self.messages.look_at {
+            return Ok(false);
+        }
+        let mut moved = false;
+        let mut asked = HashSet::new();
+        let mut place = 0;
+        while let Some(queued) = self.messages.receives.get(place) {
+            let Some(&receive) = queued.outcome.message() else {
+                break;
+            };
+            place += 1;
+            if asked.insert((receive.peer, receive.tag, receive.context))
+                && let Some(found) = self.look(Message {
+                    kind: MessageKind::Probe,
+                    ..receive
+                })?
+                && self.take_found(receive.context, &found)?
+            {
+                asked.clear();
+                place = 0;
+                moved = true;
+            }
+        }
+        self.messages.pause = match moved {
+            true => *PAUSE.start(),
+            false => longer(self.messages.pause),
+        };
+        let now = self.port.now()?;
+        self.messages.look_at = Cycle(now.0.saturating_add(self.messages.pause));
+        Ok(moved)
+    }
+
+    /// Has a receive that waits here take a message that was found, or one that came before it;
+    /// whether there is a receive for it.
+    fn take_found(&mut self, context: u8, found: &MessageStatus) -> Result<bool> {
+        let Some(mut place) = self.messages.first_for(context, found) else {
+            return Ok(false);
+        };
+        // The receive takes the first message that it is for, which must be for none before it.
+        let (number, receive) = loop {
+            let outcome = &self.messages.receives[place].outcome;
+            let number = outcome.number();
+            let Some(&receive) = outcome.message() else {
+                return Ok(false);
+            };
+            let first = self.look(Message {
+                kind: MessageKind::Probe,
+                ..receive
+            })?;
+            match first.and_then(|first| self.messages.first_for(context, &first)) {
+                Some(before) if before < place => place = before,
+                _ => break (number, receive),
+            }
+        };
+        self.post_at(Line::Receives, place)?;
+        self.wait_for(
+            |progress| progress.awaited_message(receive),
+            |progress| {
+                let is_under_way = progress.outstanding.message_id(number).is_some();
+                progress.completions(u32::from(is_under_way))
+            },
+        )?;
+        Ok(true)
+    }
+
+    /// Posts what stands in this place of a line.
+    fn post_at(&mut self, line: Line, place: usize) -> Result<()> {
+        self.reserve_transfer()?;
+        let Some(queued) = self.messages.queue(line).remove(place) else {
+            return Ok(());
+        };
+        if let Line::To(_) = line {
+            self.messages.waiting -= 1;
+        }
+        self.post_message(queued)
+    }
+
+    /// Posts a message, once it is known that it can be.
+    fn post_message(&mut self, queued: Queued) -> Result<()> {
+        let Queued { outcome, held } = queued;
+        let lost = Error::CompletionLost { rank: self.me };
+        let Some(&message) = outcome.message() else {
+            return Err(lost);
+        };
+        if message.kind != MessageKind::Probe {
+            self.operand(Opcode::XLaddr, message.local.0)?;
+            self.operand(Opcode::XLength, message.length)?;
+        }
+        self.operand(Opcode::XTag, message.tag_operand())?;
+        // There is an id for as many as `Messages` lets go, and one for a probe.
+        let number = outcome.number();
+        let id = self.outstanding.enter(outcome, held).ok_or(lost)?;
+        self.messages.began(&message);
+        let opcode = match message.kind {
+            MessageKind::Send if message.length <= self.messages.fragment => Opcode::XSend,
+            MessageKind::Send => Opcode::XAnnounce,
+            MessageKind::Receive => Opcode::XReceive,
+            MessageKind::Probe => Opcode::XProbe,
+        };
+        self.note_posting(number);
+        self.post(opcode, message.commit(id))
+    }
+
+    /// Asks for the first unexpected message that matches.
+    fn look(&mut self, probe: Message) -> Result<Option<MessageStatus>> {
+        self.reserve_transfer()?;
+        let (outcome, request) = self.begin(Asked::Message {
+            message: probe,
+            members: None,
+        });
+        self.post_message(Queued {
+            outcome,
+            held: NOTHING,
+        })?;
+        self.wait_for_one(&request, Request::is_known)?;
+        self.outstanding.claim(&request)?;
+        let is_there = request.status() == Some(Status::Ok);
+        Ok(request.message_status().filter(|_| is_there))
+    }
+
+    /// Asks for the first message that no receive is for, neither one that is posted nor one that
+    /// waits here.
+    pub(super) fn probe(&mut self, probe: Message) -> Result<Option<MessageStatus>> {
+        // Who does nothing but probe sends what waits all the same.
+        while self.drive()? {}
+        self.alone(|progress| {
+            loop {
+                match progress.look(probe)? {
+                    Some(found) if progress.take_found(probe.context, &found)? => {}
+                    found => return Ok(found),
+                }
+            }
+        })
+    }
+
+    /// Waits a little before the next look for a message.
+    pub(super) fn pause(
+        &mut self,
+        message: Message,
+        deadline: &mut Option<(Cycle, Cycle)>,
+        cycles: u64,
+    ) -> Result<()> {
+        self.check()?;
+        if self.drive()? {
+            *deadline = None;
+        }
+        let now = self.port.now()?;
+        let (began, until) = match *deadline {
+            Some(deadline) => deadline,
+            None => *deadline.insert(self.deadline()?),
+        };
+        if now >= until {
+            return Err(self.watchdog(self.awaited_message(message), began, now));
+        }
+        self.arm(&Wanted::Nothing)?;
+        let look = Cycle(now.0.saturating_add(cycles));
+        if let Wake::Interrupt = self.port.wait(look.min(until))? {
+            self.take_in()?;
+        }
+        Ok(())
+    }
+
+    /// Cancels the receive of this number, unless it has ended.
+    pub(super) fn cancel_receive(&mut self, number: u64) -> Result<()> {
+        // A wait for room may see its end, and then its id may be another's.
+        self.reserve(1)?;
+        if let Some(id) = self.outstanding.message_id(number) {
+            return self.post(Opcode::XCancel, u32::from(id));
+        }
+        let receives = &mut self.messages.receives;
+        let place = receives
+            .iter()
+            .position(|queued| queued.outcome.number() == number);
+        if let Some(queued) = place.and_then(|place| receives.remove(place)) {
+            self.settle(queued.outcome, Status::Cancelled);
+        }
+        Ok(())
+    }
+
+    /// Waits until all messages of this rank have been received, and cancels its receives.
+    pub(crate) fn end_messages(&mut self) -> Result<()> {
+        let ends = |kind: MessageKind| {
+            move |progress: &Progress| {
+                let first = progress.outstanding.first_message(kind);
+                match first.or(progress.messages.first_waiting(kind)) {
+                    Some(message) => progress.awaited_message(message),
+                    None => Awaited::Completions { missing: 0 },
+                }
+            }
+        };
+        self.wait_for(ends(MessageKind::Send), |progress| {
+            progress.completions(progress.messages.unsent())
+        })?;
+        for queued in std::mem::take(&mut self.messages.receives) {
+            self.settle(queued.outcome, Status::Cancelled);
+        }
+        for number in self.outstanding.receives() {
+            self.cancel_receive(number)?;
+        }
+        self.wait_for(ends(MessageKind::Receive), |progress| {
+            progress.completions(progress.messages.posted)
+        })
+    }
+}

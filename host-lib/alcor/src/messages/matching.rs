@@ -1,0 +1,59 @@
+//! What a rank's message engine has matched.
+
+use alcor_abi::rank::{self, message_queues};
+
+use crate::{Rank, Result};
+
+/// What a rank's message engine has matched since the board's reset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MatchCounters {
+    /// Receives that are posted now.
+    pub posted: u32,
+    /// Unexpected messages that lie there now.
+    pub unexpected: u32,
+    /// Messages whose receive the matching unit found.
+    pub posted_by_unit: u32,
+    /// Messages whose receive was found by walking the rest of the queue.
+    pub posted_by_walk: u32,
+    /// Receives whose message the matching unit found.
+    pub unexpected_by_unit: u32,
+    /// Receives whose message was found by walking the rest of the queue.
+    pub unexpected_by_walk: u32,
+    /// Messages that were refused for want of room.
+    pub refused: u32,
+}
+
+impl Rank {
+    /// Sets the lengths from which on the engine moves entries of its queues into the matching
+    /// units: of posted receives, and of unexpected messages; `None` for never.
+    ///
+    /// # Errors
+    /// [`Error::MissingCapability`], and what the backend says.
+    pub fn match_thresholds(&mut self, posted: Option<u16>, unexpected: Option<u16>) -> Result<()> {
+        self.check_messages()?;
+        let length = |threshold: Option<u16>| u32::from(threshold.unwrap_or(u16::MAX));
+        self.progress
+            .write(rank::POSTED_THRESHOLD, length(posted))?;
+        self.progress
+            .write(rank::UNEXPECTED_THRESHOLD, length(unexpected))
+    }
+
+    /// What the engine has matched, and the lengths of its queues.
+    ///
+    /// # Errors
+    /// [`Error::MissingCapability`], and what the backend says.
+    pub fn match_counters(&mut self) -> Result<MatchCounters> {
+        self.check_messages()?;
+        let mut read = |register| self.progress.read(register);
+        let queues = read(rank::MESSAGE_QUEUES)?;
+        Ok(MatchCounters {
+            posted: message_queues::POSTED.get(queues),
+            unexpected: message_queues::UNEXPECTED.get(queues),
+            posted_by_unit: read(rank::POSTED_BY_UNIT)?,
+            posted_by_walk: read(rank::POSTED_BY_WALK)?,
+            unexpected_by_unit: read(rank::UNEXPECTED_BY_UNIT)?,
+            unexpected_by_walk: read(rank::UNEXPECTED_BY_WALK)?,
+            refused: read(rank::MESSAGES_REFUSED)?,
+        })
+    }
+}

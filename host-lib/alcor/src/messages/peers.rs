@@ -1,0 +1,211 @@
+//! Messages among ranks as a call counts them: those of the run, or of a communicator.
+
+use std::sync::Arc;
+
+use super::context::WORLD;
+use super::{Message, MessageKind, MessageStatus, PAUSE, Source, TAG_UB, Tag, longer};
+use crate::allocator::Block;
+use crate::progress::Progress;
+use crate::request::{Asked, Request};
+use crate::transfer::fits;
+use crate::{CommunicatorId, Datatype, Error, GlobalRank, NodeAddr, Rank, Region, Result};
+
+/// Ranks that exchange messages, as a call counts them.
+pub(super) struct Peers {
+    pub(super) id: CommunicatorId,
+    pub(super) context: u8,
+    /// Those of a communicator; without, those of the run.
+    pub(super) members: Option<Arc<[GlobalRank]>>,
+}
+
+impl Peers {
+    pub(super) const RUN: Peers = Peers {
+        id: CommunicatorId::WORLD,
+        context: WORLD,
+        members: None,
+    };
+
+    fn pid(&self, what: &'static str, number: u32, rank: &Rank) -> Result<GlobalRank> {
+        let (found, size) = match &self.members {
+            None => (Some(GlobalRank(number)), rank.nprocs()),
+            Some(members) => (members.get(number as usize).copied(), members.len() as u32),
+        };
+        found
+            .filter(|_| number < size)
+            .ok_or_else(|| Error::NoSuchMember {
+                rank: rank.pid(),
+                communicator: self.id,
+                what,
+                found: number,
+                size,
+            })
+    }
+
+    /// A send, once its destination and tag are known to be possible.
+    fn send(&self, rank: &mut Rank, to: u32, tag: u32, local: &Region<u8>) -> Result<Message> {
+        let message = Message {
+            kind: MessageKind::Send,
+            peer: Some(self.pid("the destination", to, rank)?),
+            tag: Some(fits("tag", u64::from(tag), TAG_UB)?),
+            context: self.context,
+            local: local.addr(),
+            length: local.byte_len(),
+        };
+        rank.check_messages()?;
+        Ok(message)
+    }
+
+    /// A receive or probe, once its source and tag are known to be possible.
+    fn receive(
+        &self,
+        rank: &mut Rank,
+        kind: MessageKind,
+        source: Source,
+        tag: Tag,
+        local: Option<&Region<u8>>,
+    ) -> Result<Message> {
+        let message = Message {
+            kind,
+            peer: match source {
+                Source::Any => None,
+                Source::Rank(number) => Some(self.pid("the source", number, rank)?),
+            },
+            tag: match tag {
+                Tag::Any => None,
+                Tag::Is(tag) => Some(fits("tag", u64::from(tag), TAG_UB)?),
+            },
+            context: self.context,
+            local: local.map_or(NodeAddr(0), Region::addr),
+            length: local.map_or(0, Region::byte_len),
+        };
+        rank.check_messages()?;
+        Ok(message)
+    }
+
+    fn start(&self, rank: &mut Rank, message: Message, held: Arc<Block>) -> Result<Request> {
+        let asked = Asked::Message {
+            message,
+            members: self.members.clone(),
+        };
+        rank.progress.start_message(asked, [Some(held), None])
+    }
+
+    /// What was found, with its source as these count it.
+    fn count(&self, found: MessageStatus) -> MessageStatus {
+        found.counted(self.members.as_deref())
+    }
+
+    pub(super) fn isend<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        to: u32,
+        tag: u32,
+        local: &Region<T>,
+    ) -> Result<Request> {
+        let message = self.send(rank, to, tag, &local.bytes())?;
+        self.start(rank, message, local.hold())
+    }
+
+    pub(super) fn irecv<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        source: Source,
+        tag: Tag,
+        local: &Region<T>,
+    ) -> Result<Request> {
+        let kind = MessageKind::Receive;
+        let message = self.receive(rank, kind, source, tag, Some(&local.bytes()))?;
+        self.start(rank, message, local.hold())
+    }
+
+    pub(super) fn send_slice<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        to: u32,
+        tag: u32,
+        values: &[T],
+    ) -> Result<()> {
+        let staged = rank.alloc_from(values)?;
+        let request = self.isend(rank, to, tag, &staged)?;
+        if staged.byte_len() > rank.board().fragment_bytes {
+            return rank.wait(request);
+        }
+        // What is staged is held until the message completes.
+        rank.progress.wait_for_one(&request, Request::is_posted)
+    }
+
+    pub(super) fn recv_slice<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        source: Source,
+        tag: Tag,
+        values: &mut [T],
+    ) -> Result<MessageStatus> {
+        let staged = rank.alloc::<T>(values.len())?;
+        let request = self.irecv(rank, source, tag, &staged)?;
+        rank.wait_for_all(std::slice::from_ref(&request))?;
+        if let Some(status) = request.message_status() {
+            let received = (status.length / T::BYTES) as usize;
+            let received = received.min(values.len());
+            rank.read(&staged, 0, &mut values[..received])?;
+        }
+        rank.wait_message(request)
+    }
+
+    pub(super) fn iprobe(
+        &self,
+        rank: &mut Rank,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Option<MessageStatus>> {
+        let probe = self.receive(rank, MessageKind::Probe, source, tag, None)?;
+        let found = rank.progress.probe(probe)?;
+        match found {
+            Some(_) => rank.progress.asked_with_success(),
+            None => {
+                let awaited = |progress: &Progress| progress.awaited_message(probe);
+                rank.progress.asked_in_vain(awaited)?;
+            }
+        }
+        Ok(found.map(|found| self.count(found)))
+    }
+
+    pub(super) fn probe(&self, rank: &mut Rank, source: Source, tag: Tag) -> Result<MessageStatus> {
+        let mut deadline = None;
+        let mut pause = *PAUSE.start();
+        let probe = self.receive(rank, MessageKind::Probe, source, tag, None)?;
+        loop {
+            if let Some(found) = rank.progress.probe(probe)? {
+                return Ok(self.count(found));
+            }
+            rank.progress.pause(probe, &mut deadline, pause)?;
+            pause = longer(pause);
+        }
+    }
+}
+
+impl Rank {
+    pub(super) fn check_messages(&mut self) -> Result<()> {
+        self.progress.check()?;
+        let info = self.board();
+        if !info.has_messages() {
+            return Err(Error::MissingCapability {
+                board: format!("the board of {}", self.pid()),
+                capability: "message engine",
+                found: info.capabilities,
+            });
+        }
+        let messages = &self.progress.messages;
+        if messages.share() < self.nprocs() {
+            return Err(Error::MessageRoom {
+                rank: self.pid(),
+                ranks: self.nprocs(),
+                needed: (self.nprocs() * 4).div_ceil(3),
+                found: messages.room,
+                depth: messages.depth,
+                ring: messages.ring,
+            });
+        }
+        Ok(())
+    }
+}

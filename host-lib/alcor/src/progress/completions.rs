@@ -1,0 +1,124 @@
+//! Takes in what comes back: causes, completions, ends.
+
+use alcor_abi::packets::cq_entry;
+use alcor_abi::rank::{self, ack, causes, events};
+use alcor_abi::{CQ_ENTRY_BYTES, Status};
+
+use super::{ENTRIES_AT_ONCE, Progress};
+use crate::credits::after;
+use crate::ending::Ended;
+use crate::request::Answered;
+use crate::{Error, GlobalRank, NodeAddr, Result};
+
+impl Progress {
+    /// Takes in everything that is pending.
+    pub(crate) fn take_in(&mut self) -> Result<()> {
+        let pending = self.read(rank::CAUSES)?;
+        let is = |cause: alcor_abi::Field| cause.get(pending) != 0;
+        if is(causes::EVENT) {
+            self.take_events()?;
+        }
+        if is(causes::COMPLETION) && after(self.cq_wake, self.ring.taken) {
+            self.take_completions()?;
+        }
+        if is(causes::REGISTRATION) {
+            self.registered = self.read(rank::REG_RESULT)?;
+            self.registrations = self.registrations.saturating_sub(1);
+            self.write(rank::ACK, ack::REGISTRATION.mask())?;
+        }
+        if is(causes::BARRIER) {
+            self.barriers = self.barriers.saturating_sub(1);
+            self.write(rank::ACK, ack::BARRIER.mask())?;
+        }
+        if is(causes::CREDIT) && self.retired_wake.take().is_some() {
+            let retired = self.read(rank::RETIRED)?;
+            self.credits.retired_is(retired);
+        }
+        if is(causes::ABORTED) {
+            self.take_abort()?;
+        }
+        Ok(())
+    }
+
+    /// Takes the new entries of the ring, in as few reads as it takes.
+    fn take_completions(&mut self) -> Result<()> {
+        // The cause says that CQ_WAKE is reached. If no more are outstanding, that is all.
+        let known = self.cq_wake.wrapping_sub(self.ring.taken);
+        let mut new = match known >= self.outstanding.len() {
+            true => known,
+            false => self.read(rank::CQ_HEAD)?.wrapping_sub(self.ring.taken),
+        };
+        if new > self.ring.entries {
+            self.faults |= events::CQ_OVERFLOW.mask();
+            return self.check();
+        }
+        while new > 0 {
+            let index = self.ring.taken % self.ring.entries;
+            let run = new
+                .min(self.ring.entries - index)
+                .min(ENTRIES_AT_ONCE as u32);
+            let at = NodeAddr(self.ring.base.0 + index * CQ_ENTRY_BYTES);
+            let read = &mut self.ring.read[..run as usize];
+            self.port.read_memory(at, read.as_flattened_mut())?;
+            for place in 0..run as usize {
+                let entry = self.ring.read[place];
+                let word = |index| u32::from_le_bytes(entry.as_chunks::<4>().0[index]);
+                self.take_completion([word(0), word(1), word(2), word(3)])?;
+            }
+            new -= run;
+        }
+        if self.ring.taken.wrapping_sub(self.ring.told) >= (self.ring.entries / 2).max(1) {
+            self.tell_tail()?;
+        }
+        if self.unit.has_queue() {
+            self.post_queued()?;
+        }
+        Ok(())
+    }
+
+    fn take_completion(&mut self, [word, retired, tag, length]: [u32; 4]) -> Result<()> {
+        let entry = self.ring.taken;
+        self.ring.taken = entry.wrapping_add(1);
+        let status = Status::from_bits(cq_entry::STATUS.get(word));
+        let answered = status.and_then(|status| {
+            let ended = Ended {
+                status,
+                source: GlobalRank(cq_entry::SOURCE.get(word)),
+                tag,
+                length,
+            };
+            self.outstanding.complete(cq_entry::ID.get(word), ended)
+        });
+        match answered {
+            None => {
+                return Err(Error::BadCompletion {
+                    rank: self.me,
+                    entry,
+                    word,
+                });
+            }
+            Some(Answered {
+                number,
+                context,
+                message,
+            }) => {
+                if let Some(status) = status {
+                    self.note_ended(number, status);
+                }
+                if let Some(context) = context {
+                    self.unit.ended(context);
+                }
+                if let Some(message) = message {
+                    self.messages.ended(&message);
+                }
+            }
+        }
+        self.credits.retired_is(retired);
+        Ok(())
+    }
+
+    pub(super) fn tell_tail(&mut self) -> Result<()> {
+        self.ring.told = self.ring.taken;
+        self.write(rank::CQ_TAIL, self.ring.taken)
+    }
+}

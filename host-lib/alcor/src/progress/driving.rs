@@ -1,0 +1,97 @@
+//! What gets on while a rank waits: collectives in software, and messages that wait for their turn.
+
+use std::sync::Arc;
+
+use super::Progress;
+use crate::call::Path;
+use crate::hardware::Operands;
+use crate::request::{Asked, Asking, NOTHING, Request};
+use crate::software::{Software, Task};
+use crate::{Cycle, Error, Result};
+
+impl Progress {
+    /// Brings collectives in software and waiting messages further; whether anything moved.
+    pub(crate) fn drive(&mut self) -> Result<bool> {
+        let posted = self.post_messages()?;
+        // Posting may wait itself, and must find nothing to drive then.
+        let Some(mut software) = self.software.take() else {
+            return Ok(posted);
+        };
+        let moved = match software.is_active() {
+            true => match self.port.now() {
+                Ok(now) => software.advance(self, now),
+                Err(error) => Err(error),
+            },
+            false => Ok(false),
+        };
+        self.software = Some(software);
+        Ok(moved? | posted)
+    }
+
+    /// When to look at the mail next, or for messages.
+    pub(super) fn next_look(&mut self) -> Result<Cycle> {
+        let messages = self.messages.next_look();
+        match &self.software {
+            Some(software) if software.is_active() => {
+                let now = self.port.now()?;
+                let mail = Cycle(now.0.saturating_add(software.pause(now)));
+                Ok(mail.min(messages))
+            }
+            _ => Ok(messages),
+        }
+    }
+
+    /// Whether no collective is under way.
+    pub(crate) fn collectives_are_over(&self) -> bool {
+        self.unit.is_idle() && !self.has_software()
+    }
+
+    /// Whether no collective of a communicator is under way.
+    pub(crate) fn is_over(&self, communicator: u32, row: Option<u32>) -> bool {
+        let software = self.software.as_ref();
+        row.is_none_or(|row| self.unit.is_idle_in(row))
+            && !software.is_some_and(|software| software.is_active_in(communicator))
+    }
+
+    pub(super) fn has_software(&self) -> bool {
+        self.software.as_ref().is_some_and(Software::is_active)
+    }
+
+    /// Begins a collective in software; its request, and its number among those of the
+    /// communicator. Where the communicator has a row, the herald posted there finds members that
+    /// called what hardware does.
+    pub(crate) fn begin_software(
+        &mut self,
+        task: Task,
+        path: Path,
+        herald: Option<(u32, Operands)>,
+    ) -> Result<(Request, u32)> {
+        let now = self.port.now()?;
+        let herald = match herald {
+            Some((context, operands)) => {
+                let asked = Asked::Herald { context };
+                Some(self.post_collective(context, operands, asked, NOTHING)?)
+            }
+            None => None,
+        };
+        let (outcome, request) = self.begin(Asked::Collective(Asking {
+            call: task.call,
+            path,
+            members: Arc::clone(&task.members),
+            context: None,
+            bytes: 0,
+        }));
+        let Some(software) = &mut self.software else {
+            // Communicators are made of the world, which has seen to it.
+            return Err(Error::BadCommunicator {
+                rank: self.me,
+                communicator: task.call.communicator,
+                rule: "it belongs to no run",
+            });
+        };
+        let sequence = software.next_in(task.call.communicator.0);
+        software.begin(task, outcome, herald, now);
+        while self.drive()? {}
+        Ok((request, sequence))
+    }
+}

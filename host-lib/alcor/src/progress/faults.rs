@@ -1,0 +1,160 @@
+//! Events, aborts, and the errors that come of them.
+
+use alcor_abi::rank::{events, reset_state};
+use alcor_abi::{Opcode, board, rank};
+
+use super::Progress;
+use crate::events::{Events, LastError};
+use crate::watchdog::{Awaited, RankState};
+use crate::{AbortReason, Cycle, Error, GlobalRank, LocalRank, PageOffset, Result};
+
+impl Progress {
+    pub(super) fn take_events(&mut self) -> Result<()> {
+        let bits = self.read(rank::EVENTS)?;
+        if bits == 0 {
+            return Ok(());
+        }
+        if bits & (events::REFUSED.mask() | events::DROPPED.mask()) != 0 {
+            self.events.last_error = Some(LastError::from_bits(self.read(rank::LAST_ERROR)?));
+        }
+        self.events.bits |= bits;
+        self.faults |= bits;
+        self.write(rank::ACK_EVENTS, bits)
+    }
+
+    /// All events since the last call; they no longer fail the next one.
+    pub(crate) fn events(&mut self) -> Result<Events> {
+        self.take_events()?;
+        self.faults = 0;
+        Ok(std::mem::take(&mut self.events))
+    }
+
+    pub(super) fn take_abort(&mut self) -> Result<()> {
+        let status = self.read_board(board::STATUS)?;
+        let by = GlobalRank(board::status::ABORT_RANK.get(status));
+        let reason = AbortReason(board::status::ABORT_REASON.get(status) as u8);
+        self.aborted = Some((by, reason));
+        Ok(())
+    }
+
+    /// Ends the run for every rank.
+    pub(crate) fn abort(&mut self, reason: AbortReason) -> Result<()> {
+        if self.aborted.is_none() {
+            self.aborted = Some((self.me, reason));
+            self.post(Opcode::Abort, u32::from(reason.0))?;
+        }
+        Ok(())
+    }
+
+    /// Fails when the run was aborted, or an event tells of something broken.
+    pub(crate) fn check(&mut self) -> Result<()> {
+        if let Some((by, reason)) = self.aborted {
+            return Err(Error::Aborted { by, reason });
+        }
+        let rank = self.me;
+        let told = |event: alcor_abi::Field| event.get(self.faults) != 0;
+        let (event, error) = if told(events::OVERFLOW) {
+            let told_by = "EVENTS.overflow";
+            (events::OVERFLOW, Error::CommandLost { rank, told_by })
+        } else if told(events::CQ_OVERFLOW) {
+            (events::CQ_OVERFLOW, Error::CompletionLost { rank })
+        } else if told(events::MALFORMED) {
+            (events::MALFORMED, Error::MalformedPacket { rank })
+        } else if told(events::UNROUTED) {
+            (events::UNROUTED, Error::PacketUnrouted { rank })
+        } else {
+            return Ok(());
+        };
+        self.faults &= !event.mask();
+        Err(error)
+    }
+
+    /// Fails when ranks met in different collective operations; told where one has ended.
+    pub(crate) fn check_mismatch(&mut self, awaited: Awaited) -> Result<()> {
+        if events::MISMATCH.get(self.faults) == 0 {
+            return Ok(());
+        }
+        self.faults &= !events::MISMATCH.mask();
+        Err(self.mismatch(awaited))
+    }
+
+    /// Why a barrier ended that brought nobody together.
+    pub(super) fn mismatch(&mut self, awaited: Awaited) -> Error {
+        let rank = self.me;
+        match self.read(rank::RESET_STATE) {
+            Err(error) => error,
+            Ok(state) if reset_state::ORPHANED.get(state) != 0 => {
+                Error::PeerReset { rank, awaited }
+            }
+            Ok(_) => Error::CollectiveMismatch { rank, awaited },
+        }
+    }
+
+    pub(crate) fn watchdog(&mut self, awaited: Awaited, began: Cycle, at: Cycle) -> Error {
+        let queues = match awaited {
+            Awaited::Message(_) => self.read(rank::MESSAGE_QUEUES),
+            _ => Ok(0),
+        };
+        match queues.and_then(|queues| Ok((queues, self.rank_states()?))) {
+            Err(error) => error,
+            Ok((queues, states)) => Error::Watchdog {
+                rank: self.me,
+                awaited: awaited.seen_in(queues, &states),
+                cycles: at.0.saturating_sub(began.0),
+                at,
+                states,
+            },
+        }
+    }
+
+    /// What the ranks that take part in the run are doing: those of this board, and of the others
+    /// where they are at hand.
+    pub(crate) fn rank_states(&mut self) -> Result<Vec<RankState>> {
+        let boards = match &self.cluster {
+            Some(cluster) => cluster.boards().len() as u32,
+            None => 1 + self.board,
+        };
+        let mut states = Vec::new();
+        for board in 0..boards {
+            for local in 0..self.info.ranks.min(board::RANK_STATE_COUNT) {
+                let Some(state) = self.rank_state(board, LocalRank(local))? else {
+                    continue;
+                };
+                if state.begun() || board * self.info.ranks + local < self.nprocs {
+                    states.push(state);
+                }
+            }
+        }
+        Ok(states)
+    }
+
+    fn rank_state(&mut self, board: u32, local: LocalRank) -> Result<Option<RankState>> {
+        let here = board == self.board;
+        let other = self
+            .cluster
+            .as_ref()
+            .and_then(|cluster| cluster.boards().get(board as usize))
+            .cloned();
+        let mut read = |register| {
+            let offset = PageOffset(register + 4 * local.0);
+            match &other {
+                _ if here => self.port.read_board32(offset).map(Some),
+                Some(other) => other.read32(offset).map(Some),
+                None => Ok(None),
+            }
+        };
+        let Some(bits) = read(board::RANK_STATE)? else {
+            return Ok(None);
+        };
+        let posted = match self.info.has_switch() {
+            true => read(board::POSTED)?.unwrap_or(0),
+            false => 0,
+        };
+        Ok(Some(RankState {
+            board,
+            local,
+            bits,
+            posted,
+        }))
+    }
+}
