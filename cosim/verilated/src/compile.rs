@@ -10,7 +10,7 @@ use std::thread;
 
 use crate::generated;
 use crate::tokens;
-use crate::{BuildEvent, Error, ModelCache, Optimise, Toolchain};
+use crate::{BuildEvent, Error, ModelCache, Optimise, Sources, Toolchain, TraceFormat};
 
 const SHIM: &str = include_str!("shim/shim.cpp");
 const HOOKS: &str = include_str!("shim/hooks.h");
@@ -48,17 +48,25 @@ pub(crate) fn shim_text() -> String {
 }
 
 /// What decides how the C++ is compiled.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Flags {
     pub(crate) optimise: Optimise,
-    pub(crate) trace: bool,
+    pub(crate) trace: Option<TraceFormat>,
     pub(crate) coverage: bool,
+    /// Arguments of the build's own.
+    pub(crate) extra: Vec<String>,
 }
 
 impl Flags {
     /// The compiler arguments that all files share. None of them holds a path.
-    pub(crate) fn arguments(self) -> Vec<String> {
-        let (trace, coverage) = (u32::from(self.trace), u32::from(self.coverage));
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let coverage = u32::from(self.coverage);
+        let [trace, fst, vcd] = [
+            self.trace.is_some(),
+            self.trace == Some(TraceFormat::Fst),
+            self.trace == Some(TraceFormat::Vcd),
+        ]
+        .map(u32::from);
         // Hidden symbols: several models, each with a runtime of its own, live in one process.
         let mut arguments: Vec<String> = [
             "-std=gnu++17",
@@ -76,22 +84,23 @@ impl Flags {
             "-DVM_TIMING=0".into(),
             format!("-DVM_COVERAGE={coverage}"),
             format!("-DVM_TRACE={trace}"),
-            format!("-DVM_TRACE_FST={trace}"),
-            "-DVM_TRACE_VCD=0".into(),
+            format!("-DVM_TRACE_FST={fst}"),
+            format!("-DVM_TRACE_VCD={vcd}"),
             "-DVM_TRACE_SAIF=0".into(),
         ]);
         if self.optimise == Optimise::Debug {
             arguments.push("-g".into());
         }
+        arguments.extend(self.extra.iter().cloned());
         arguments
     }
 
-    fn level(self, pace: Pace) -> &'static str {
+    fn level(&self, pace: Pace) -> &'static str {
         match (self.optimise, pace) {
             (Optimise::Debug, _) => "-O0",
-            (Optimise::Quick, Pace::Model) => "-O1",
+            (Optimise::Quick, Pace::Model | Pace::User) => "-O1",
             // The runtime is the same for all models, and compiled once.
-            (Optimise::Fast, Pace::Model) | (_, Pace::Runtime) => "-O2",
+            (Optimise::Fast, Pace::Model | Pace::User) | (_, Pace::Runtime) => "-O2",
         }
     }
 }
@@ -103,6 +112,8 @@ enum Pace {
     Model,
     /// A part of Verilator's runtime.
     Runtime,
+    /// A C++ source of the build, which knows nothing of the model.
+    User,
 }
 
 /// Precedes code that runs once for each instance, as constructors do: to optimise it costs more time than it saves.
@@ -289,6 +300,12 @@ pub(crate) struct Job<'a> {
     pub(crate) generated: &'a Path,
     /// A folder on the file system of the cache, for files on their way there.
     pub(crate) work: &'a Path,
+    /// C++ sources, and the folder with their copies.
+    pub(crate) cpp: Option<(&'a Sources, &'a Path)>,
+    /// Arguments of the linker.
+    pub(crate) link: &'a [String],
+    /// The model's key.
+    pub(crate) key: &'a str,
 }
 
 impl Job<'_> {
@@ -296,17 +313,19 @@ impl Job<'_> {
     pub(crate) fn library(
         &self,
         cache: &ModelCache,
-        tables: &str,
+        (tables, imports): (&str, &str),
         runtime: &[String],
         library: &Path,
         progress: &mut dyn FnMut(BuildEvent),
     ) -> Result<(), Error> {
         let generated = self.generated;
         write(&generated.join("tables.h"), tables)?;
+        write(&generated.join("imports.h"), imports)?;
         write(&generated.join("hooks.h"), HOOKS)?;
         write(&generated.join("alcor_shim.cpp"), SHIM)?;
         let mut units = self.model_units()?;
         units.extend(self.runtime_units(runtime)?);
+        units.extend(self.user_units());
         let objects = self.compile_all(cache, units, progress)?;
 
         progress(BuildEvent::Linking);
@@ -322,12 +341,12 @@ impl Job<'_> {
         ]);
         link.arg(format!("-Wl,--version-script={}", exports.display()))
             .arg("-o");
-        link.arg(library).args(&objects);
+        link.arg(library).args(&objects).args(self.link);
         if self.toolchain.is_clang() {
             // Clang leaves some operations on atomics to libatomic.
             link.args(["-Wl,--as-needed", "-latomic"]);
         }
-        if self.flags.trace && !self.brings_fst_writer() {
+        if self.flags.trace == Some(TraceFormat::Fst) && !self.brings_fst_writer() {
             link.arg("-lz");
         }
         let _token = tokens::acquire();
@@ -399,7 +418,7 @@ impl Job<'_> {
     /// The runtime's files: the same objects for all models with the same flags.
     fn runtime_units(&self, names: &[String]) -> Result<Vec<Unit>, Error> {
         let include = self.toolchain.include_dir();
-        if self.flags.trace && self.brings_fst_writer() {
+        if self.flags.trace.is_some() && self.brings_fst_writer() {
             write(&self.generated.join("lz4.h"), LZ4)?;
             write(&self.generated.join("zlib.h"), ZLIB)?;
         }
@@ -417,6 +436,28 @@ impl Job<'_> {
             }
         };
         Ok(names.iter().map(unit).collect())
+    }
+
+    /// The C++ sources of the build. They may include headers of theirs and of the model, so their objects are the
+    /// model's own.
+    fn user_units(&self) -> Vec<Unit> {
+        let Some((sources, folder)) = self.cpp else {
+            return Vec::new();
+        };
+        let unit = |name: &String| {
+            let mut hasher = self.hasher(Pace::User);
+            for text in [self.key, name] {
+                add(&mut hasher, text.as_bytes());
+            }
+            let file = folder.join(name);
+            Unit {
+                bytes: length(&file),
+                file,
+                pace: Pace::User,
+                object: object_name(&hasher),
+            }
+        };
+        sources.order().iter().map(unit).collect()
     }
 
     /// Compiles units in parallel, unless their objects are in the cache.
@@ -523,6 +564,13 @@ impl Job<'_> {
     fn compile_one(&self, unit: &Unit, header: &Path, object: &Path) -> Result<(), Error> {
         let mut compile = self.compiler(unit.pace);
         let is_fst_writer = |stem| stem == "verilated_fst_c";
+        let cpp = (unit.pace == Pace::User).then_some(self.cpp).flatten();
+        if let Some((sources, folder)) = cpp {
+            compile.arg(format!("-ffile-prefix-map={}/=", folder.display()));
+            for name in sources.include_dirs() {
+                compile.arg("-I").arg(folder.join(name));
+            }
+        }
         match unit.pace {
             Pace::Model => {
                 compile.arg("-include").arg(header);
@@ -534,6 +582,7 @@ impl Job<'_> {
                 }
                 compile.args(["-include", "hooks.h"]);
             }
+            Pace::User => {}
         }
         compile.arg("-c").arg(&unit.file).arg("-o").arg(object);
         let _token = tokens::acquire();

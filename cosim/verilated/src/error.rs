@@ -92,9 +92,10 @@ pub enum Error {
         /// What was looked for.
         what: String,
     },
-    /// The model imports a DPI function that the build does not name, or exports one.
+    /// The model imports a DPI function that the build does not name.
     #[error(
-        "model `{model}` has DPI function `{function}`, which the build does not list (listed: {listed})"
+        "model `{model}` imports DPI function `{function}`, which the build does not list (listed: {listed}) and no C++ source \
+         of the build defines"
     )]
     DpiUnlisted {
         /// The model's name.
@@ -103,6 +104,58 @@ pub enum Error {
         function: String,
         /// What the build lists.
         listed: String,
+    },
+    /// A file list has a word that cannot be used.
+    #[error("file list {path}: found `{word}`, expected {expected}", path = path.display())]
+    FileList {
+        /// The list.
+        path: PathBuf,
+        /// The word.
+        word: String,
+        /// What would do.
+        expected: &'static str,
+    },
+    /// A DPI import has another signature in the model than in the host.
+    #[error(
+        "model `{model}`: DPI function `{function}` has the signature {found} in the model and {host} in the host \
+         (inputs -> outputs)"
+    )]
+    DpiSignature {
+        /// The model's name.
+        model: String,
+        /// The function.
+        function: String,
+        /// The signature in the model.
+        found: String,
+        /// The signature in the host.
+        host: String,
+    },
+    /// A DPI import has an argument or a result of a type that no host can have.
+    #[error(
+        "model `{model}`: DPI function `{function}` is `{found}`; a host cannot have `{unsupported}` there (define the \
+         function in a C++ source)"
+    )]
+    DpiType {
+        /// The model's name.
+        model: String,
+        /// The function.
+        function: String,
+        /// Its C declaration.
+        found: String,
+        /// The type.
+        unsupported: String,
+    },
+    /// A port does not have the width of its Rust type.
+    #[error("port `{port}` of model `{model}` has {width} bits, which {rust} does not hold")]
+    PortType {
+        /// The model's name.
+        model: String,
+        /// The port.
+        port: String,
+        /// Its width in bits.
+        width: usize,
+        /// The Rust type.
+        rust: &'static str,
     },
     /// A DPI import does not have the canonical form.
     #[error(
@@ -119,17 +172,17 @@ pub enum Error {
     },
     /// Modules import the same DPI function with different widths.
     #[error(
-        "model `{model}`: DPI function `{function}` is imported with {first:?} and with {second:?} (words in, out)"
+        "model `{model}`: DPI function `{function}` is imported with {first:?} and with {second:?} (words of its arguments)"
     )]
     DpiWidths {
         /// The model's name.
         model: String,
         /// The function.
         function: String,
-        /// Words in and out at one place.
-        first: (usize, usize),
-        /// Words in and out at another.
-        second: (usize, usize),
+        /// Words of the arguments at one place.
+        first: Vec<usize>,
+        /// Words of the arguments at another.
+        second: Vec<usize>,
     },
     /// A model with DPI functions lacks the input that carries the instance's handle.
     #[error(

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::Error;
+use crate::imports::{Function, Passed};
 use crate::layout::{self, Place};
+use crate::{Error, Import, TraceFormat};
 
 /// The input through which an instance's handle enters a model.
 pub(crate) const HANDLE_PORT: &str = "dpi_handle_i";
@@ -87,9 +88,11 @@ fn decoded(ident: &str) -> String {
     name + rest
 }
 
-/// Names and C declarations in the text of `V<top>__Dpi.h`.
+/// Names and C declarations of the imports in the text of `V<top>__Dpi.h`, which has the exports first.
 pub(crate) fn dpi_declarations(header: &str) -> Vec<(String, String)> {
-    header
+    let imports = header.split_once("// DPI IMPORTS");
+    imports
+        .map_or("", |(_, imports)| imports)
         .lines()
         .filter_map(|line| {
             let declaration = line.trim().strip_prefix("extern ")?.strip_suffix(';')?;
@@ -123,43 +126,61 @@ pub(crate) fn is_canonical(declaration: &str) -> bool {
         && arguments[2].starts_with(&["svBitVecVal*"])
 }
 
-/// The words in and out of every place that imports `function`, out of the text of a generated `.cpp`.
-pub(crate) fn dpi_widths(code: &str, function: &str) -> Vec<(usize, usize)> {
-    let call = format!("    {function}(");
+/// What every place that imports `function` passes, out of the text of a generated `.cpp`.
+pub(crate) fn dpi_calls(code: &str, function: &str) -> Vec<Vec<Passed>> {
+    let call = format!("{function}(");
     let mut found = Vec::new();
     let mut arrays: Vec<(&str, usize)> = Vec::new();
+    let mut values: Vec<&str> = Vec::new();
     for line in code.lines() {
         if line == "}" {
             arrays.clear();
-        } else if let Some(declared) = line.trim().strip_prefix("svBitVecVal ") {
-            let array = declared
-                .strip_suffix("];")
-                .and_then(|inner| inner.split_once('['));
-            if let Some((name, size)) =
-                array.and_then(|(name, size)| Some((name, size.parse().ok()?)))
-            {
-                arrays.push((name, size));
-            }
-        } else if let Some(arguments) = line
+            values.clear();
+            continue;
+        }
+        let Some(statement) = line.strip_prefix("    ") else {
+            continue;
+        };
+        let assigned = statement.split_once(" = ");
+        let called = assigned.map_or(statement, |(_, value)| value);
+        if let Some(arguments) = called
             .strip_prefix(&call)
             .and_then(|rest| rest.strip_suffix(");"))
         {
-            let words: Vec<Option<usize>> = arguments
-                .split(", ")
-                .skip(1)
-                .map(|argument| {
-                    arrays
-                        .iter()
-                        .find(|(name, _)| *name == argument)
-                        .map(|(_, size)| *size)
-                })
-                .collect();
-            if let [Some(input), Some(output)] = words[..] {
-                found.push((input, output));
-            }
+            let names = arguments.split(", ").filter(|name| !name.is_empty());
+            let names = names.map(|name| name.trim_start_matches('&'));
+            let passed = names.map(|name| Passed {
+                elements: arrays
+                    .iter()
+                    .find(|(array, _)| *array == name)
+                    .map_or(0, |(_, size)| *size),
+                has_value: values.contains(&name),
+            });
+            found.push(passed.collect());
+        } else if let Some((name, _)) = assigned {
+            values.push(name);
+        } else if let Some(arguments) = statement.strip_prefix("VL_SET_SV") {
+            // The vector that is set is the second argument.
+            values.extend(arguments.split(", ").nth(1));
+        } else if let Some((name, size)) = statement
+            .strip_suffix("];")
+            .and_then(|declared| declared.rsplit_once(' '))
+            .and_then(|(_, array)| array.split_once('['))
+            && let Ok(size) = size.parse()
+        {
+            arrays.push((name, size));
         }
     }
     found
+}
+
+/// The DPI functions that the shim has to define.
+#[derive(Debug, Default)]
+pub(crate) struct DpiFunctions {
+    /// Those of the canonical form.
+    pub(crate) canonical: Vec<DpiFunction>,
+    /// C++ with the definitions of those with signatures of their own.
+    pub(crate) ordinary: String,
 }
 
 /// A DPI function as the shim has to define it.
@@ -171,63 +192,97 @@ pub(crate) struct DpiFunction {
 }
 
 /// Finds the DPI functions of the generated code in `folder`, and checks them against those that the build lists.
+/// With C++ sources, functions that the build does not list are taken for theirs.
 pub(crate) fn dpi_functions(
     model: &str,
     folder: &Path,
     listed: &[String],
-) -> Result<Vec<DpiFunction>, Error> {
+    imports: &[Import],
+    has_cpp: bool,
+) -> Result<DpiFunctions, Error> {
+    let mut functions = DpiFunctions::default();
     let Ok(header) = fs::read_to_string(folder.join("Vmodel__Dpi.h")) else {
-        return Ok(Vec::new());
+        return Ok(functions);
     };
     let declarations = dpi_declarations(&header);
     if declarations.is_empty() {
-        return Ok(Vec::new());
+        return Ok(functions);
     }
     let mut code = Vec::new();
     for path in cpp_files(folder)? {
         code.push(fs::read_to_string(&path).map_err(Error::io("read", &path))?);
     }
 
-    let mut functions = Vec::new();
     for (name, declaration) in declarations {
-        let Some(index) = listed.iter().position(|listed| *listed == name) else {
+        let canonical = listed.iter().position(|listed| *listed == name);
+        let ordinary = imports.iter().position(|import| import.name == name);
+        let Some(index) = canonical.or(ordinary) else {
+            if has_cpp {
+                continue;
+            }
+            let listed = listed.iter().map(String::as_str);
+            let listed: Vec<&str> = listed
+                .chain(imports.iter().map(|import| import.name))
+                .collect();
             return Err(Error::DpiUnlisted {
                 model: model.into(),
                 function: name,
                 listed: listed.join(", "),
             });
         };
-        if !is_canonical(&declaration) {
+        if canonical.is_some() && !is_canonical(&declaration) {
             return Err(Error::DpiForm {
                 model: model.into(),
                 function: name,
                 found: declaration,
             });
         }
-        let widths: Vec<(usize, usize)> = code
+        let calls: Vec<Vec<Passed>> = code
             .iter()
-            .flat_map(|code| dpi_widths(code, &name))
+            .flat_map(|code| dpi_calls(code, &name))
             .collect();
-        let Some(&first) = widths.first() else {
+        let Some(first) = calls.first() else {
             return Err(Error::Generated {
                 model: model.into(),
                 file: "Vmodel*.cpp".into(),
                 what: format!("call of DPI function `{name}`"),
             });
         };
-        if let Some(&second) = widths.iter().find(|&&words| words != first) {
+        let words = |passed: &[Passed]| -> Vec<usize> {
+            passed.iter().map(|passed| passed.elements).collect()
+        };
+        if let Some(second) = calls.iter().find(|call| words(call) != words(first)) {
             return Err(Error::DpiWidths {
                 model: model.into(),
                 function: name,
-                first,
-                second,
+                first: words(first),
+                second: words(second),
             });
         }
-        functions.push(DpiFunction {
-            index,
-            name,
-            words: first,
-        });
+        if canonical.is_some() {
+            let &[_, input, output] = &first[..] else {
+                return Err(Error::DpiForm {
+                    model: model.into(),
+                    function: name,
+                    found: declaration,
+                });
+            };
+            functions.canonical.push(DpiFunction {
+                index,
+                name,
+                words: (input.elements, output.elements),
+            });
+            continue;
+        }
+        let function =
+            Function::read(&declaration, first).map_err(|unsupported| Error::DpiType {
+                model: model.into(),
+                function: name,
+                found: declaration,
+                unsupported,
+            })?;
+        function.check(model, &imports[index])?;
+        functions.ordinary += &function.definition(index);
     }
     Ok(functions)
 }
@@ -267,14 +322,16 @@ pub(crate) fn runtime_files(makefile: &str) -> Vec<String> {
 pub(crate) fn tables(
     version: u32,
     ports: &[Port],
-    dpi: &[DpiFunction],
-    trace: bool,
+    dpi: &DpiFunctions,
+    trace: Option<TraceFormat>,
     coverage: bool,
     state: &[Place],
 ) -> String {
     let mut text = String::from("// Generated: ports and DPI imports of this model.\n");
     let _ = writeln!(text, "#define ALCOR_SHIM_VERSION {version}");
-    let _ = writeln!(text, "#define ALCOR_TRACE {}", u32::from(trace));
+    let _ = writeln!(text, "#define ALCOR_TRACE {}", u32::from(trace.is_some()));
+    let is_vcd = trace == Some(TraceFormat::Vcd);
+    let _ = writeln!(text, "#define ALCOR_VCD {}", u32::from(is_vcd));
     let _ = writeln!(text, "#define ALCOR_COVERAGE {}", u32::from(coverage));
     if ports.iter().any(|port| port.name == HANDLE_PORT) {
         let _ = writeln!(
@@ -294,7 +351,7 @@ pub(crate) fn tables(
         );
     }
     text.push_str("\n#define ALCOR_DPI(X)");
-    for function in dpi {
+    for function in &dpi.canonical {
         let (input, output) = function.words;
         let _ = write!(
             text,
@@ -308,7 +365,7 @@ pub(crate) fn tables(
         u32::from(!state.is_empty())
     );
     let _ = write!(text, "\n{}", layout::table(state));
-    if !dpi.is_empty() {
+    if !dpi.canonical.is_empty() || !dpi.ordinary.is_empty() {
         text.push_str("\n#include \"Vmodel__Dpi.h\"");
     }
     text.push('\n');
@@ -359,8 +416,28 @@ mod tests {
     fn widths_are_read_per_wrapper() {
         let code = "void w1() {\n    svBitVecVal i__Vcvt[2];\n    svBitVecVal o__Vcvt[3];\n    f(h__Vcvt, i__Vcvt, o__Vcvt);\n}\n\
                     void w2() {\n    svBitVecVal i__Vcvt[5];\n    svBitVecVal o__Vcvt[6];\n    g(h__Vcvt, i__Vcvt, o__Vcvt);\n}\n";
-        assert_eq!(dpi_widths(code, "f"), [(2, 3)]);
-        assert_eq!(dpi_widths(code, "g"), [(5, 6)]);
+        let words = |function| -> Vec<Vec<usize>> {
+            let calls = dpi_calls(code, function);
+            let words = |call: Vec<Passed>| call.iter().map(|passed| passed.elements).collect();
+            calls.into_iter().map(words).collect()
+        };
+        assert_eq!(words("f"), [[0, 2, 3]]);
+        assert_eq!(words("g"), [[0, 5, 6]]);
+    }
+
+    #[test]
+    fn values_before_a_call_are_seen() {
+        let code = "void w() {\n    // Body\n    o = 0U;\n    int o__Vcvt;\n    int io__Vcvt;\n    io__Vcvt = io;\n    \
+                    svBitVecVal v__Vcvt[4];\n    VL_SET_SVBV_W(100, v__Vcvt, v);\n    svBitVecVal ov__Vcvt[4];\n    \
+                    int r__Vcvt;\n    r__Vcvt = f(&o__Vcvt, &io__Vcvt, v__Vcvt, ov__Vcvt);\n    \
+                    VL_SET_W_SVBV(100, ov, ov__Vcvt + 0);\n}\n";
+        let calls = dpi_calls(code, "f");
+        let seen: Vec<_> = calls[0]
+            .iter()
+            .map(|passed| (passed.elements, passed.has_value))
+            .collect();
+        assert_eq!(seen, [(0, false), (0, true), (4, true), (4, false)]);
+        assert_eq!(calls.len(), 1);
     }
 
     #[test]

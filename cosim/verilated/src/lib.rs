@@ -1,8 +1,9 @@
 //! Safe bindings to Verilated SystemVerilog models, built on demand and loaded at run time.
 //!
 //! A [`Toolchain`] finds Verilator and the compiler, a [`Build`] turns sources into a shared library (or takes it from
-//! its cache), a [`Model`] is that library loaded, and an [`Instance`] of it is clocked, driven and watched. DPI imports
-//! arrive at a [`Dpi`] that each instance owns. Nothing in the interface is unsafe: handles are checked, accesses are
+//! its cache), a [`Model`] is that library loaded, and an [`Instance`] of it is clocked, driven and watched. Typed ports
+//! come from [`ports!`]. DPI imports arrive at a host that each instance owns: methods that [`imports!`] declares, or a
+//! [`Dpi`] for imports of one general form. Nothing in the interface is unsafe: handles are checked, accesses are
 //! bounded, and `$stop`, `$fatal`, failed assertions and panics in DPI calls end one instance with an [`Error`], not the
 //! process.
 //!
@@ -19,7 +20,16 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! The module [`tutorial`] has whole programs.
 #![warn(missing_docs)]
+
+#[doc = include_str!("../TUTORIAL.md")]
+pub mod tutorial {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod abi;
 mod cache;
@@ -27,10 +37,13 @@ mod compile;
 mod coverage;
 mod dpi;
 mod error;
+mod file_list;
 mod generated;
+mod imports;
 mod instance;
 mod layout;
 mod model;
+mod port;
 mod recipe;
 mod recording;
 mod signal;
@@ -43,10 +56,12 @@ pub use cache::{CacheEntry, MODELS_VARIABLE, ModelCache};
 pub use coverage::{CoverPoint, Coverage, CoverageProblem, Hit, ModuleCoverage};
 pub use dpi::{Dpi, Flow};
 pub use error::{Error, Failure, FailureKind};
+pub use imports::{DpiInput, DpiOutput, DpiOutputs, DpiType, Import, Imports};
 pub use instance::{DEFAULT_PERIOD_PS, Instance};
 pub use model::Model;
-pub use recipe::{Build, BuildEvent, Optimise};
+pub use port::{Input, Output, PortValue};
+pub use recipe::{Build, BuildEvent, Optimise, TraceFormat};
 pub use recording::{BareRun, RecordedCall, Recording};
 pub use signal::{Direction, Memory, Signal};
 pub use sources::Sources;
-pub use toolchain::{Toolchain, VERILATOR_VARIABLE};
+pub use toolchain::{Toolchain, ToolchainBuilder, VERILATOR_VARIABLE};

@@ -7,10 +7,11 @@ use std::{fmt, fs};
 
 use crate::abi::SHIM_VERSION;
 use crate::compile::{self, Flags};
+use crate::file_list::Listed;
 use crate::generated::{self, HANDLE_PORT};
 use crate::layout;
 use crate::tokens;
-use crate::{Error, Model, ModelCache, Sources, Toolchain};
+use crate::{Error, Import, Imports, Model, ModelCache, Sources, Toolchain};
 
 /// The library's file name inside a cache entry.
 const LIBRARY: &str = "model.so";
@@ -28,6 +29,47 @@ pub enum Optimise {
     /// For speed of compilation, with debug information.
     Debug,
 }
+
+/// The format of traces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum TraceFormat {
+    /// FST, GTKWave's compressed format. Surfer and GTKWave read it.
+    Fst,
+    /// VCD, the text format of IEEE 1364. All viewers read it; files are large.
+    Vcd,
+}
+
+/// Arguments of Verilator that the build itself decides, without leading dashes.
+const RESERVED: [&str; 27] = [
+    "F",
+    "Mdir",
+    "assert",
+    "binary",
+    "build",
+    "cc",
+    "coverage",
+    "coverage-line",
+    "coverage-toggle",
+    "coverage-user",
+    "exe",
+    "f",
+    "lib-create",
+    "lint-only",
+    "main",
+    "no-assert",
+    "prefix",
+    "sc",
+    "threads",
+    "timing",
+    "top",
+    "top-module",
+    "trace",
+    "trace-fst",
+    "trace-saif",
+    "trace-vcd",
+    "xml-only",
+];
 
 /// A step of a build.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,21 +147,42 @@ pub struct Build<'a> {
     name: String,
     top: String,
     root: Option<PathBuf>,
-    sources: Vec<PathBuf>,
+    given: Vec<Given>,
     include_dirs: Vec<PathBuf>,
     snapshot: Option<Sources>,
+    cpp_sources: Vec<PathBuf>,
+    cpp_include_dirs: Vec<PathBuf>,
+    verilator_args: Vec<String>,
+    compiler_args: Vec<String>,
+    link_args: Vec<String>,
     params: Vec<(String, String)>,
     defines: Vec<(String, String)>,
     assertions: bool,
-    trace: bool,
+    trace: Option<TraceFormat>,
     coverage: bool,
     dpi: Vec<String>,
+    imports: &'static [Import],
     counters: Vec<(String, String)>,
     rams: Vec<String>,
     optimise: Optimise,
     jobs: Option<usize>,
     cache_dir: Option<PathBuf>,
     progress: Option<Box<dyn FnMut(BuildEvent) + 'a>>,
+}
+
+/// A source file, or a list of them.
+enum Given {
+    Source(PathBuf),
+    List { path: PathBuf, base: PathBuf },
+}
+
+/// All that a build reads, as it was at one instant.
+struct Inputs {
+    sources: Sources,
+    cpp: Option<Sources>,
+    defines: Vec<(String, String)>,
+    /// Arguments of Verilator, out of file lists and of the build's own.
+    arguments: Vec<String>,
 }
 
 impl<'a> Build<'a> {
@@ -129,15 +192,21 @@ impl<'a> Build<'a> {
             name: name.into(),
             top: String::new(),
             root: None,
-            sources: Vec::new(),
+            given: Vec::new(),
             include_dirs: Vec::new(),
             snapshot: None,
+            cpp_sources: Vec::new(),
+            cpp_include_dirs: Vec::new(),
+            verilator_args: Vec::new(),
+            compiler_args: Vec::new(),
+            link_args: Vec::new(),
             params: Vec::new(),
             defines: Vec::new(),
             assertions: true,
-            trace: false,
+            trace: None,
             coverage: false,
             dpi: Vec::new(),
+            imports: &[],
             counters: Vec::new(),
             rams: Vec::new(),
             optimise: Optimise::default(),
@@ -161,7 +230,7 @@ impl<'a> Build<'a> {
     }
 
     /// Takes sources and include folders as they were read, whatever the files hold now, in place of those of
-    /// [`source`](Self::source) and [`include_dir`](Self::include_dir).
+    /// [`source`](Self::source), [`file_list`](Self::file_list) and [`include_dir`](Self::include_dir).
     pub fn snapshot(mut self, sources: &Sources) -> Self {
         self.snapshot = Some(sources.clone());
         self
@@ -169,13 +238,65 @@ impl<'a> Build<'a> {
 
     /// Adds a source file (`.sv`, or `.vlt` with Verilator's configuration), in the order of compilation.
     pub fn source(mut self, path: impl Into<PathBuf>) -> Self {
-        self.sources.push(path.into());
+        self.given.push(Given::Source(path.into()));
         self
     }
 
     /// Adds several source files.
     pub fn sources<P: Into<PathBuf>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
-        self.sources.extend(paths.into_iter().map(Into::into));
+        let given = paths.into_iter().map(|path| Given::Source(path.into()));
+        self.given.extend(given);
+        self
+    }
+
+    /// Adds the contents of a file list, as simulators take it with `-F`: paths in the list start from the list's own
+    /// folder.
+    ///
+    /// A list may have source files (C and C++ as for [`cpp_source`](Self::cpp_source)), `-f`, `-F`, `-v`, `-y`, `-I`,
+    /// `-D`, `+incdir+`, `+define+`, `+libext+`, `-W..`, environment variables, and the comments `//`, `/* */` and `#`. A file
+    /// behind `-v` is a source like others.
+    pub fn file_list(self, path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        let base = path.parent().unwrap_or(Path::new("")).to_owned();
+        self.file_list_from(path, base)
+    }
+
+    /// Adds the contents of a file list, as simulators take it with `-f`: paths in the list start from `folder`.
+    pub fn file_list_from(mut self, path: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Self {
+        let (path, base) = (path.into(), folder.into());
+        self.given.push(Given::List { path, base });
+        self
+    }
+
+    /// Adds a C or C++ source file, which is compiled and linked into the model. It may define DPI imports, and include
+    /// `Vmodel__Dpi.h`, `svdpi.h`, and headers in the folders of [`cpp_include_dir`](Self::cpp_include_dir).
+    pub fn cpp_source(mut self, path: impl Into<PathBuf>) -> Self {
+        self.cpp_sources.push(path.into());
+        self
+    }
+
+    /// Adds a folder with headers of the C++ sources (`.h`, `.hh`, `.hpp`, `.hxx`, `.inc`).
+    pub fn cpp_include_dir(mut self, path: impl Into<PathBuf>) -> Self {
+        self.cpp_include_dirs.push(path.into());
+        self
+    }
+
+    /// Adds an argument of Verilator, behind all others, for instance `-Wno-WIDTHTRUNC`, `-Wno-fatal` or
+    /// `--x-assign`. Arguments that the build itself decides are refused.
+    pub fn verilator_arg(mut self, argument: impl Into<String>) -> Self {
+        self.verilator_args.push(argument.into());
+        self
+    }
+
+    /// Adds an argument of the C++ compiler, for instance `-march=native`.
+    pub fn compiler_arg(mut self, argument: impl Into<String>) -> Self {
+        self.compiler_args.push(argument.into());
+        self
+    }
+
+    /// Adds an argument of the linker, as the C++ compiler takes it, for instance `-lm`.
+    pub fn link_arg(mut self, argument: impl Into<String>) -> Self {
+        self.link_args.push(argument.into());
         self
     }
 
@@ -219,7 +340,13 @@ impl<'a> Build<'a> {
 
     /// Whether instances can write FST traces; a model that can is slower even while no trace is written.
     pub fn trace(mut self, on: bool) -> Self {
-        self.trace = on;
+        self.trace = on.then_some(TraceFormat::Fst);
+        self
+    }
+
+    /// Makes instances able to write traces of the given format.
+    pub fn trace_format(mut self, format: TraceFormat) -> Self {
+        self.trace = Some(format);
         self
     }
 
@@ -233,6 +360,13 @@ impl<'a> Build<'a> {
     /// place in the order of these calls. A name that the model does not import is no error: it is never called.
     pub fn dpi(mut self, function: impl Into<String>) -> Self {
         self.dpi.push(function.into());
+        self
+    }
+
+    /// Names the DPI imports that the host `H` implements with signatures of their own, see [`imports!`](crate::imports).
+    /// The build compares the signatures with those of the model.
+    pub fn imports<H: Imports>(mut self) -> Self {
+        self.imports = H::IMPORTS;
         self
     }
 
@@ -299,12 +433,12 @@ impl<'a> Build<'a> {
     ) -> Result<Model, Error> {
         let start = Instant::now();
         self.check()?;
-        let sources = self.read(toolchain)?;
-        let cache = match &self.cache_dir {
+        let inputs = self.read(toolchain)?;
+        let cache = match self.cache_dir.as_deref().or(toolchain.models()) {
             Some(folder) => ModelCache::at(folder)?,
             None => ModelCache::find()?,
         };
-        let key = self.hash(toolchain, &sources).to_hex()[..32].to_owned();
+        let key = self.hash(toolchain, &inputs).to_hex()[..32].to_owned();
         let name = format!("{}-{key}", self.name);
         let library = cache.folder().join(&name).join(LIBRARY);
         if let Some(model) = Model::loaded(&library) {
@@ -328,11 +462,11 @@ impl<'a> Build<'a> {
                     },
                     |folder| {
                         let progress = &mut **progress.borrow_mut();
-                        self.fill(toolchain, &cache, &sources, folder, progress)
+                        self.fill(toolchain, &cache, (&inputs, &key), folder, progress)
                     },
                 )?
             };
-            match Model::load(&self.name, &key, &library, &self.dpi) {
+            match Model::load(&self.name, &key, &library, &self.functions()) {
                 Err(Error::Load { .. }) if attempt < ATTEMPTS && !library.is_file() => attempt += 1,
                 Err(error) => return Err(error),
                 Ok(model) => {
@@ -365,12 +499,38 @@ impl<'a> Build<'a> {
     }
 
     /// The sources that were given, or as they are now.
-    fn read(&self, toolchain: &Toolchain) -> Result<Sources, Error> {
-        if let Some(sources) = &self.snapshot {
-            return Ok(sources.clone());
+    fn read(&self, toolchain: &Toolchain) -> Result<Inputs, Error> {
+        let mut listed = Listed::default();
+        for given in &self.given {
+            match given {
+                Given::Source(path) => listed.sources.push(path.clone()),
+                Given::List { path, base } => listed.add(path, base)?,
+            }
         }
         let root = self.root.as_deref().unwrap_or(toolchain.workspace());
-        Sources::read(root, &self.sources, &self.include_dirs)
+        let include_dirs = [&self.include_dirs[..], &listed.include_dirs].concat();
+        let sources = match &self.snapshot {
+            Some(sources) => sources.clone(),
+            None => Sources::read(root, &listed.sources, &include_dirs)?,
+        };
+        let cpp = [&self.cpp_sources[..], &listed.cpp_sources].concat();
+        let cpp = if cpp.is_empty() {
+            None
+        } else {
+            Some(Sources::read_cpp(root, &cpp, &self.cpp_include_dirs)?)
+        };
+        Ok(Inputs {
+            sources,
+            cpp,
+            defines: [&self.defines[..], &listed.defines].concat(),
+            arguments: [&listed.arguments[..], &self.verilator_args].concat(),
+        })
+    }
+
+    /// The DPI functions that the host implements, in the order of their indices.
+    fn functions(&self) -> Vec<String> {
+        let imports = self.imports.iter().map(|import| import.name.to_owned());
+        self.dpi.iter().cloned().chain(imports).collect()
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -400,8 +560,29 @@ impl<'a> Build<'a> {
         if !is_identifier(&self.top) {
             return refused("the top module", &self.top, "an identifier");
         }
-        if self.sources.is_empty() && self.snapshot.is_none() {
+        if self.given.is_empty() && self.snapshot.is_none() {
             return refused("the number of sources", "0", "at least one");
+        }
+        if !self.dpi.is_empty() && !self.imports.is_empty() {
+            return refused(
+                "a DPI function",
+                &self.dpi[0],
+                "`imports` or `dpi`, not both",
+            );
+        }
+        for argument in &self.verilator_args {
+            let name = argument.trim_start_matches('-');
+            let name = name.split_once('=').map_or(name, |(name, _)| name);
+            let is_joined = ["D", "G", "I", "U"]
+                .iter()
+                .any(|start| name.starts_with(start));
+            if !argument.starts_with(['-', '+']) || is_joined || RESERVED.contains(&name) {
+                return refused(
+                    "an argument of Verilator",
+                    argument,
+                    "one that the build does not decide, in one word",
+                );
+            }
         }
         if self.jobs == Some(0) {
             return refused("the number of jobs", "0", "at least one");
@@ -436,11 +617,13 @@ impl<'a> Build<'a> {
             optimise: self.optimise,
             trace: self.trace,
             coverage: self.coverage,
+            extra: self.compiler_args.clone(),
         }
     }
 
     /// The command line for Verilator, without the output folder. None of the arguments holds a path of this machine.
-    fn verilator_arguments(&self, sources: &Sources) -> Vec<String> {
+    fn verilator_arguments(&self, inputs: &Inputs) -> Vec<String> {
+        let sources = &inputs.sources;
         let mut arguments: Vec<String> = [
             "--cc",
             "--prefix",
@@ -471,8 +654,12 @@ impl<'a> Build<'a> {
             }
             .into(),
         );
-        if self.trace {
-            arguments.extend(["--trace-fst".into(), "--trace-structs".into()]);
+        if let Some(format) = self.trace {
+            let format = match format {
+                TraceFormat::Fst => "--trace-fst",
+                TraceFormat::Vcd => "--trace-vcd",
+            };
+            arguments.extend([format.into(), "--trace-structs".into()]);
         }
         if self.coverage {
             arguments.extend(
@@ -500,10 +687,12 @@ impl<'a> Build<'a> {
                 .map(|(name, value)| format!("-G{name}={value}")),
         );
         arguments.extend(
-            self.defines
+            inputs
+                .defines
                 .iter()
                 .map(|(name, value)| format!("-D{name}={value}")),
         );
+        arguments.extend(inputs.arguments.iter().cloned());
         arguments.extend(sources.order().iter().cloned());
         arguments
     }
@@ -519,7 +708,7 @@ impl<'a> Build<'a> {
     }
 
     /// The hash over all that the library depends on.
-    fn hash(&self, toolchain: &Toolchain, sources: &Sources) -> blake3::Hash {
+    fn hash(&self, toolchain: &Toolchain, inputs: &Inputs) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new();
         let mut add = |part: &[u8]| compile::add(&mut hasher, part);
         let flags = self.flags().arguments();
@@ -528,7 +717,7 @@ impl<'a> Build<'a> {
         add(toolchain.verilator_version().as_bytes());
         add(toolchain.compiler_identity(&flags).as_bytes());
         add(format!("{:?}", self.optimise).as_bytes());
-        for argument in self.verilator_arguments(sources).iter().chain(&flags) {
+        for argument in self.verilator_arguments(inputs).iter().chain(&flags) {
             add(argument.as_bytes());
         }
         add(b"state");
@@ -540,10 +729,26 @@ impl<'a> Build<'a> {
         for name in &self.dpi {
             add(name.as_bytes());
         }
-        add(b"files");
-        for (name, text) in sources.texts() {
-            add(name.as_bytes());
-            add(text);
+        for import in self.imports {
+            add(import.name.as_bytes());
+            add(import.signature().as_bytes());
+        }
+        add(b"link");
+        for argument in &self.link_args {
+            add(argument.as_bytes());
+        }
+        for sources in [Some(&inputs.sources), inputs.cpp.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            add(b"files");
+            for name in sources.order() {
+                add(name.as_bytes());
+            }
+            for (name, text) in sources.texts() {
+                add(name.as_bytes());
+                add(text);
+            }
         }
         hasher.finalize()
     }
@@ -553,16 +758,20 @@ impl<'a> Build<'a> {
         &self,
         toolchain: &Toolchain,
         cache: &ModelCache,
-        sources: &Sources,
+        (inputs, key): (&Inputs, &str),
         folder: &Path,
         progress: &mut dyn FnMut(BuildEvent),
     ) -> Result<(), Error> {
-        let [generated, tree] = ["generated", "sources"].map(|name| folder.join(name));
-        for made in [&generated, &tree] {
+        let sources = &inputs.sources;
+        let [generated, tree, cpp] = ["generated", "sources", "cpp"].map(|name| folder.join(name));
+        for made in [&generated, &tree, &cpp] {
             fs::create_dir(made).map_err(Error::io("create", made))?;
         }
         // Verilator reads copies: they are what the key covers, and their names are those that messages have.
         sources.write(&tree)?;
+        if let Some(sources) = &inputs.cpp {
+            sources.write(&cpp)?;
+        }
 
         progress(BuildEvent::Verilating);
         let counters = generated.join(COUNTERS);
@@ -570,7 +779,7 @@ impl<'a> Build<'a> {
         let mut verilate = toolchain.verilate();
         verilate
             .current_dir(&tree)
-            .args(self.verilator_arguments(sources))
+            .args(self.verilator_arguments(inputs))
             .args([
                 &format!("../generated/{COUNTERS}"),
                 "--Mdir",
@@ -607,10 +816,16 @@ impl<'a> Build<'a> {
             fs::read_to_string(&path).map_err(Error::io("read", &path))
         };
         let ports = generated::ports(&read("Vmodel.h")?);
-        let functions = generated::dpi_functions(&self.name, &generated, &self.dpi)?;
+        let functions = generated::dpi_functions(
+            &self.name,
+            &generated,
+            &self.dpi,
+            self.imports,
+            inputs.cpp.is_some(),
+        )?;
         let handle = ports.iter().find(|port| port.name == HANDLE_PORT);
         let handle_is_usable = handle.is_some_and(|port| port.direction == 0 && port.width == 64);
-        if !handle_is_usable && (handle.is_some() || !functions.is_empty()) {
+        if !handle_is_usable && (handle.is_some() || !functions.canonical.is_empty()) {
             return Err(Error::NoHandlePort {
                 model: self.name.clone(),
                 top: self.top.clone(),
@@ -642,9 +857,13 @@ impl<'a> Build<'a> {
             jobs,
             generated: &generated,
             work: folder,
+            cpp: inputs.cpp.as_ref().map(|sources| (sources, &*cpp)),
+            link: &self.link_args,
+            key,
         };
-        job.library(cache, &tables, &runtime, &folder.join(LIBRARY), progress)?;
-        for made in [&generated, &tree] {
+        let headers = (&*tables, &*functions.ordinary);
+        job.library(cache, headers, &runtime, &folder.join(LIBRARY), progress)?;
+        for made in [&generated, &tree, &cpp] {
             fs::remove_dir_all(made).map_err(Error::io("remove", made))?;
         }
         Ok(())

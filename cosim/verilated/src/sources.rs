@@ -10,7 +10,9 @@ use std::sync::Arc;
 use crate::Error;
 
 /// Endings of files that Verilator may read out of an include folder.
-const INCLUDED: [&str; 4] = ["sv", "svh", "v", "vh"];
+const INCLUDED: &[&str] = &["sv", "svh", "v", "vh"];
+/// Endings of files that a C++ compiler may read out of an include folder.
+const CPP_INCLUDED: &[&str] = &["h", "hh", "hpp", "hxx", "inc"];
 
 /// The source files of a model, as they were when [`Sources::read`] read them; clones are cheap.
 ///
@@ -29,6 +31,8 @@ struct Inner {
     include_dirs: Vec<String>,
     /// Include folders as they were given, to find files that appear in them later.
     folders: Vec<Folder>,
+    /// Endings of the files that count in include folders.
+    endings: &'static [&'static str],
     files: BTreeMap<String, File>,
 }
 
@@ -50,6 +54,24 @@ impl Sources {
     /// # Errors
     /// If the root, a file or a folder cannot be read.
     pub fn read(root: &Path, sources: &[PathBuf], include_dirs: &[PathBuf]) -> Result<Self, Error> {
+        Self::read_with(root, sources, include_dirs, INCLUDED)
+    }
+
+    /// The same for C++.
+    pub(crate) fn read_cpp(
+        root: &Path,
+        sources: &[PathBuf],
+        include_dirs: &[PathBuf],
+    ) -> Result<Self, Error> {
+        Self::read_with(root, sources, include_dirs, CPP_INCLUDED)
+    }
+
+    fn read_with(
+        root: &Path,
+        sources: &[PathBuf],
+        include_dirs: &[PathBuf],
+        endings: &'static [&'static str],
+    ) -> Result<Self, Error> {
         let mut names = Names::below(root)?;
         let mut files = BTreeMap::new();
         let mut order = Vec::new();
@@ -77,7 +99,7 @@ impl Sources {
                 Error::io("read include folder", folder)(gone)
             })?;
             let (name, is_outside) = names.of_folder(&path);
-            for path in included(&path)? {
+            for path in included(&path, endings)? {
                 let file = path.file_name().unwrap_or_default().to_string_lossy();
                 let text = fs::read(&path).map_err(Error::io("read source", &path))?;
                 files.insert(
@@ -96,6 +118,7 @@ impl Sources {
                 order,
                 include_dirs: folders.iter().map(|folder| folder.name.clone()).collect(),
                 folders,
+                endings,
                 files,
             }),
         })
@@ -114,7 +137,7 @@ impl Sources {
     ) -> Result<Self, Error> {
         let is_included = |name: &str| {
             let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
-            include_dirs.contains(&folder) && has_included_ending(Path::new(file))
+            include_dirs.contains(&folder) && has_ending(Path::new(file), INCLUDED)
         };
         let mut found = BTreeMap::new();
         for (name, text) in files {
@@ -142,6 +165,7 @@ impl Sources {
                 order: order.to_vec(),
                 include_dirs: include_dirs.iter().map(|&name| name.into()).collect(),
                 folders: Vec::new(),
+                endings: INCLUDED,
                 files: found,
             }),
         })
@@ -160,7 +184,7 @@ impl Sources {
             .map(|(path, _)| path)
             .collect();
         for folder in &inner.folders {
-            for path in included(&folder.path).unwrap_or_default() {
+            for path in included(&folder.path, inner.endings).unwrap_or_default() {
                 let file = path.file_name().unwrap_or_default().to_string_lossy();
                 if !inner.files.contains_key(&joined(&folder.name, &file)) {
                     changed.push(path);
@@ -247,21 +271,21 @@ fn joined(folder: &str, file: &str) -> String {
     format!("{folder}/{file}")
 }
 
-/// The SystemVerilog files of a folder, in order of their names.
-fn included(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+/// The files of a folder with one of the endings, in order of their names.
+fn included(folder: &Path, endings: &[&str]) -> Result<Vec<PathBuf>, Error> {
     let mut found: Vec<PathBuf> = fs::read_dir(folder)
         .map_err(Error::io("read include folder", folder))?
         .flatten()
         .map(|entry| entry.path())
-        .filter(|path| has_included_ending(path))
+        .filter(|path| has_ending(path, endings))
         .collect();
     found.sort();
     Ok(found)
 }
 
-fn has_included_ending(path: &Path) -> bool {
+fn has_ending(path: &Path, endings: &[&str]) -> bool {
     let extension = path.extension();
-    extension.is_some_and(|found| INCLUDED.iter().any(|known| found == *known))
+    extension.is_some_and(|found| endings.iter().any(|known| found == *known))
 }
 
 /// Gives names to files and folders.

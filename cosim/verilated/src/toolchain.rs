@@ -14,8 +14,8 @@ use crate::cache::user_folder;
 /// The environment variable that names another Verilator executable.
 pub const VERILATOR_VARIABLE: &str = "ALCOR_VERILATOR";
 
-/// What a look for tools depends on: workspace, Verilator's executable, `CXX` and `PATH`.
-type Place = (PathBuf, PathBuf, Option<OsString>, Option<OsString>);
+/// What a look for tools depends on: workspace, Verilator's executable, the compiler that was named, and `PATH`.
+type Place = (PathBuf, PathBuf, Option<String>, Option<OsString>);
 
 /// Tools that this process has found. A look starts three processes, and boards are opened hundreds of times.
 static FOUND: LazyLock<Mutex<HashMap<Place, Toolchain>>> = LazyLock::new(Mutex::default);
@@ -31,9 +31,112 @@ pub struct Toolchain {
     compiler_version: String,
     /// The machine that the compiler compiles for, as the compiler says.
     target: String,
+    /// The folder of built models, if the builder named one.
+    models: Option<PathBuf>,
+}
+
+/// Names the tools of a [`Toolchain`] one by one. [`Toolchain::find`] describes the defaults.
+///
+/// ```no_run
+/// use verimodel::Toolchain;
+///
+/// # fn main() -> Result<(), verimodel::Error> {
+/// let toolchain = Toolchain::builder()
+///     .verilator("/opt/verilator/bin/verilator")
+///     .compiler("clang++ -stdlib=libstdc++")
+///     .models("target/models")
+///     .find()?;
+/// println!("{}", toolchain.verilator_version());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+#[must_use = "nothing is looked for until `find` is called"]
+pub struct ToolchainBuilder {
+    workspace: Option<PathBuf>,
+    verilator: Option<PathBuf>,
+    compiler: Option<String>,
+    models: Option<PathBuf>,
+}
+
+impl ToolchainBuilder {
+    /// The folder from which source files are named and below which `target/tools` is looked for.
+    pub fn workspace(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.workspace = Some(folder.into());
+        self
+    }
+
+    /// Verilator's executable.
+    pub fn verilator(mut self, program: impl Into<PathBuf>) -> Self {
+        self.verilator = Some(program.into());
+        self
+    }
+
+    /// The C++ compiler: g++, clang++, or a program with the same arguments. Words after the first are arguments of
+    /// every call.
+    pub fn compiler(mut self, command: impl Into<String>) -> Self {
+        self.compiler = Some(command.into());
+        self
+    }
+
+    /// The folder of built models. [`Build::cache_dir`](crate::Build::cache_dir) takes precedence for a single build.
+    pub fn models(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.models = Some(folder.into());
+        self
+    }
+
+    /// Finds the tools.
+    ///
+    /// # Errors
+    /// As for [`Toolchain::find`].
+    pub fn find(self) -> Result<Toolchain, Error> {
+        let workspace = match self.workspace {
+            Some(folder) => folder,
+            None => current_workspace()?,
+        };
+        let workspace = std::path::absolute(&workspace).map_err(Error::io("find", workspace))?;
+        let named = env::var_os(VERILATOR_VARIABLE).filter(|value| !value.is_empty());
+        let verilator = match self.verilator.or(named.map(PathBuf::from)) {
+            Some(path) => named_verilator(path)?,
+            None => installed_verilator(&workspace.join("target/tools"))
+                .or_else(|| installed_verilator(&Toolchain::tools_folder().ok()?))
+                .or_else(|| in_path("verilator"))
+                .ok_or_else(missing_verilator)?,
+        };
+        let compiler = self.compiler.or_else(|| env::var("CXX").ok());
+        let compiler = compiler.filter(|command| !command.trim().is_empty());
+        let place = (workspace, verilator, compiler, env::var_os("PATH"));
+        let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut toolchain = match found.get(&place) {
+            Some(known) => known.clone(),
+            None => {
+                let toolchain = Toolchain::identified(&place.0, &place.1, place.2.as_deref())?;
+                found.insert(place, toolchain.clone());
+                toolchain
+            }
+        };
+        toolchain.models = self.models;
+        Ok(toolchain)
+    }
+}
+
+/// The Cargo workspace that the current folder is in, else the current folder.
+fn current_workspace() -> Result<PathBuf, Error> {
+    let current = env::current_dir().map_err(Error::io("read", "."))?;
+    let is_workspace = |folder: &&Path| {
+        fs::read_to_string(folder.join("Cargo.toml"))
+            .is_ok_and(|text| text.lines().any(|line| line.trim_end() == "[workspace]"))
+    };
+    let found = current.ancestors().find(is_workspace).map(Path::to_owned);
+    Ok(found.unwrap_or(current))
 }
 
 impl Toolchain {
+    /// Names tools and folders one by one.
+    pub fn builder() -> ToolchainBuilder {
+        ToolchainBuilder::default()
+    }
+
     /// Finds the tools for the Cargo workspace that the current folder is in or, where there is none, for the current
     /// folder.
     ///
@@ -44,12 +147,7 @@ impl Toolchain {
     /// # Errors
     /// If a tool is missing (the error names the command that provides it), or Verilator is older than version 5.
     pub fn find() -> Result<Self, Error> {
-        let current = env::current_dir().map_err(Error::io("read", "."))?;
-        let is_workspace = |folder: &&Path| {
-            fs::read_to_string(folder.join("Cargo.toml"))
-                .is_ok_and(|text| text.lines().any(|line| line.trim_end() == "[workspace]"))
-        };
-        Self::find_in(current.ancestors().find(is_workspace).unwrap_or(&current))
+        Self::builder().find()
     }
 
     /// The folder of the tools that `alcor setup` installs: `alcor/tools` in the user's cache folder (`XDG_CACHE_HOME`,
@@ -66,40 +164,14 @@ impl Toolchain {
     /// # Errors
     /// As for [`find`](Self::find).
     pub fn find_in(workspace: &Path) -> Result<Self, Error> {
-        let workspace = std::path::absolute(workspace).map_err(Error::io("find", workspace))?;
-        let verilator = match env::var_os(VERILATOR_VARIABLE).filter(|value| !value.is_empty()) {
-            Some(path) => named_verilator(PathBuf::from(path))?,
-            None => installed_verilator(&workspace.join("target/tools"))
-                .or_else(|| installed_verilator(&Self::tools_folder().ok()?))
-                .or_else(|| in_path("verilator"))
-                .ok_or_else(missing_verilator)?,
-        };
-        Self::with_verilator(&workspace, &verilator)
+        Self::builder().workspace(workspace).find()
     }
 
-    /// Uses a given Verilator executable; else like [`find_in`](Self::find_in).
-    ///
-    /// # Errors
-    /// As for [`find`](Self::find).
-    pub fn with_verilator(workspace: &Path, verilator: &Path) -> Result<Self, Error> {
-        let workspace = std::path::absolute(workspace).map_err(Error::io("find", workspace))?;
-        let verilator = named_verilator(verilator.to_path_buf())?;
-        let place = (
-            workspace,
-            verilator,
-            env::var_os("CXX"),
-            env::var_os("PATH"),
-        );
-        let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = found.get(&place) {
-            return Ok(known.clone());
-        }
-        let toolchain = Self::identified(&place.0, &place.1)?;
-        found.insert(place, toolchain.clone());
-        Ok(toolchain)
-    }
-
-    fn identified(workspace: &Path, verilator: &Path) -> Result<Self, Error> {
+    fn identified(
+        workspace: &Path,
+        verilator: &Path,
+        compiler: Option<&str>,
+    ) -> Result<Self, Error> {
         if starts_with_perl(verilator) && in_path("perl").is_none() {
             return Err(Error::MissingTool {
                 tool: "perl",
@@ -108,7 +180,7 @@ impl Toolchain {
             });
         }
         let (root, version) = identify(verilator)?;
-        let (compiler, compiler_version) = find_compiler()?;
+        let (compiler, compiler_version) = find_compiler(compiler)?;
         let target = Command::new(&compiler[0])
             .args(&compiler[1..])
             .arg("-dumpmachine")
@@ -122,6 +194,7 @@ impl Toolchain {
             compiler,
             compiler_version,
             target: String::from_utf8_lossy(&target.stdout).trim().into(),
+            models: None,
         })
     }
 
@@ -172,6 +245,11 @@ impl Toolchain {
         )
     }
 
+    /// The folder of built models, if the builder named one.
+    pub(crate) fn models(&self) -> Option<&Path> {
+        self.models.as_deref()
+    }
+
     pub(crate) fn include_dir(&self) -> PathBuf {
         self.root.join("include")
     }
@@ -196,7 +274,8 @@ impl Toolchain {
 }
 
 /// What provides Verilator.
-pub(crate) const SETUP: &str = "`alcor setup` (in a clone of Alcor: ci/setup)";
+pub(crate) const SETUP: &str =
+    "`alcor setup` (in a clone of Alcor: ci/setup), or any Verilator 5 in PATH";
 
 fn missing_verilator() -> Error {
     let cache = Toolchain::tools_folder();
@@ -323,22 +402,16 @@ fn major(version: &str) -> Option<u32> {
     version.split('.').next()?.trim().parse().ok()
 }
 
-fn find_compiler() -> Result<(Vec<OsString>, String), Error> {
-    let named = env::var("CXX")
-        .ok()
-        .filter(|value| !value.trim().is_empty());
+fn find_compiler(named: Option<&str>) -> Result<(Vec<OsString>, String), Error> {
     let words: Vec<OsString> = named
-        .as_deref()
         .unwrap_or("g++")
         .split_whitespace()
         .map(OsString::from)
         .collect();
     let missing = || Error::MissingTool {
         tool: "C++ compiler",
-        searched: named
-            .as_deref()
-            .map_or("g++ in PATH".into(), |value| format!("CXX={value}")),
-        remedy: "apt-get install g++",
+        searched: named.map_or("g++ in PATH".into(), |command| format!("`{command}`")),
+        remedy: "apt-get install g++, or name another by CXX",
     };
     let output = Command::new(&words[0])
         .args(&words[1..])

@@ -280,8 +280,10 @@ fn models_share_a_process() {
 
 #[test]
 fn a_missing_verilator_is_named() {
-    let error =
-        Toolchain::with_verilator(Path::new("."), Path::new("/nowhere/verilator")).unwrap_err();
+    let error = Toolchain::builder()
+        .verilator("/nowhere/verilator")
+        .find()
+        .unwrap_err();
     let text = error.to_string();
     assert!(matches!(
         error,
@@ -312,7 +314,7 @@ fn an_old_verilator_is_refused() {
     )
     .unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let error = Toolchain::with_verilator(folder.path(), &program).unwrap_err();
+    let error = Toolchain::builder().verilator(&program).find().unwrap_err();
     assert!(
         matches!(&error, Error::VerilatorVersion { found, .. } if found.contains("4.228")),
         "{error}"

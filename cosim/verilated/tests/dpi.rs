@@ -3,7 +3,7 @@
 use std::thread;
 
 use crate::support::{build, model};
-use verimodel::{Dpi, Error, FailureKind, Flow, Model};
+use verimodel::{Build, Dpi, Error, FailureKind, Flow, Model};
 
 #[derive(Default)]
 struct Board {
@@ -45,13 +45,15 @@ impl Dpi for Board {
     }
 }
 
+fn recipe() -> Build<'static> {
+    build("echo")
+        .dpi("alcor_ask")
+        .dpi("alcor_count")
+        .dpi("alcor_never")
+}
+
 fn echo() -> Model {
-    model(
-        build("echo")
-            .dpi("alcor_ask")
-            .dpi("alcor_count")
-            .dpi("alcor_never"),
-    )
+    model(recipe())
 }
 
 #[test]
@@ -142,7 +144,11 @@ fn a_call_can_stop_a_run() {
 
 #[test]
 fn a_panic_becomes_an_error() {
-    let echo = echo();
+    check_a_panic(model);
+}
+
+pub fn check_a_panic(made: impl FnOnce(Build<'static>) -> Model) {
+    let echo = made(recipe());
     let mut board = echo
         .instantiate(
             "board",

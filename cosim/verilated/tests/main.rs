@@ -3,6 +3,8 @@
 mod build;
 mod dpi;
 mod failures;
+mod imports;
+mod inputs;
 mod memories;
 mod signals;
 mod steady;

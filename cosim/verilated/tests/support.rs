@@ -20,13 +20,27 @@ pub fn sv(file: &str) -> PathBuf {
         .join(file)
 }
 
-/// A build of `tests/sv/<name>.sv`, kept where other tests' models are, so that a second run is quick.
+/// A file of `tests/cpp`.
+pub fn cpp(file: &str) -> PathBuf {
+    sv("../cpp").join(file)
+}
+
+/// A file of `tests/lists`.
+pub fn lists(file: &str) -> PathBuf {
+    sv("../lists").join(file)
+}
+
+/// Where the models of tests are, so that a second run is quick.
+pub fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("models")
+}
+
+/// A build of `tests/sv/<name>.sv`.
 pub fn build(name: &str) -> Build<'static> {
-    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("models");
     Build::new(name)
         .top(name)
         .source(sv(&format!("{name}.sv")))
-        .cache_dir(cache)
+        .cache_dir(cache())
 }
 
 pub fn model(build: Build<'_>) -> Model {

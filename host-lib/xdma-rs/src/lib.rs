@@ -30,6 +30,7 @@
 //! ```
 //!
 //! Without a card, the feature `standin` serves the nodes in this process (module `standin`).
+//! The module [`tutorial`] writes a driver, tests the driver without a card, and runs it on a card.
 //!
 //! # Properties of the driver
 //! This crate handles these properties of the driver, and the stand-in reproduces them:
@@ -46,6 +47,10 @@
 //! - An event is one flag for any number of interrupts. A read of the flag must request 4 bytes.
 //! - Reads return all ones when no device answers on the bus. A register can also hold all ones: a
 //!   register with a constant value distinguishes the two cases ([`Bar::watch`]).
+
+#[cfg(any(doc, all(doctest, feature = "standin")))]
+#[doc = include_str!("../TUTORIAL.md")]
+pub mod tutorial {}
 
 #[cfg(all(doctest, feature = "standin"))]
 #[doc = include_str!("../README.md")]

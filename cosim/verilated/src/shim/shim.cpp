@@ -10,7 +10,11 @@
 #include "svdpi.h"
 #include "verilated_syms.h"
 #if ALCOR_TRACE
+#if ALCOR_VCD
+#include "verilated_vcd_c.h"
+#else
 #include "verilated_fst_c.h"
+#endif
 #endif
 #if ALCOR_COVERAGE
 #include "verilated_cov.h"
@@ -25,8 +29,18 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 namespace {
+
+#if ALCOR_TRACE
+#if ALCOR_VCD
+using Trace = VerilatedVcdC;
+#else
+using Trace = VerilatedFstC;
+#endif
+#endif
 
 enum Failure : uint32_t {
     kFinish = 0,
@@ -100,7 +114,7 @@ struct AlcorInstance {
     VerilatedContext* context = nullptr;
     Vmodel* model = nullptr;
 #if ALCOR_TRACE
-    VerilatedFstC* trace = nullptr;
+    Trace* trace = nullptr;
 #endif
     Replay* replay = nullptr;
     uint64_t half_period = 2000;
@@ -180,15 +194,8 @@ void serve_from_recording(AlcorInstance* self, uint32_t function, svBitVecVal* o
     ++replay.next;
 }
 
-inline void dispatch(uint32_t function, const char* name, unsigned long long handle, const svBitVecVal* input,
-                     size_t input_words, svBitVecVal* output, size_t output_words) {
-    std::memset(output, 0, output_words * sizeof(svBitVecVal));
-    AlcorInstance* const self = t_current;
-    if (VL_UNLIKELY(!self)) return;
-    if (VL_UNLIKELY(handle != reinterpret_cast<uintptr_t>(self))) {
-        fail(self, kMisdirected, "", 0, name);
-        return;
-    }
+inline void deliver(AlcorInstance* self, uint32_t function, const char* name, const uint32_t* input, size_t input_words,
+                    uint32_t* output, size_t output_words) {
     if (VL_UNLIKELY(self->replay)) {
         serve_from_recording(self, function, output, output_words);
         return;
@@ -198,6 +205,25 @@ inline void dispatch(uint32_t function, const char* name, unsigned long long han
         self->stop = true;
         if (flow == 2) fail(self, kPanic, "", 0, name);
     }
+}
+
+inline void dispatch(uint32_t function, const char* name, unsigned long long handle, const svBitVecVal* input,
+                     size_t input_words, svBitVecVal* output, size_t output_words) {
+    std::memset(output, 0, output_words * sizeof(svBitVecVal));
+    AlcorInstance* const self = t_current;
+    if (VL_UNLIKELY(!self)) return;
+    if (VL_UNLIKELY(handle != reinterpret_cast<uintptr_t>(self))) {
+        fail(self, kMisdirected, "", 0, name);
+        return;
+    }
+    deliver(self, function, name, input, input_words, output, output_words);
+}
+
+// A call of an import with a signature of its own: the instance is the one that this thread evaluates.
+inline void call_host(uint32_t function, const char* name, const uint32_t* input, size_t input_words, uint32_t* output,
+                      size_t output_words) {
+    std::memset(output, 0, output_words * sizeof(uint32_t));
+    if (VL_LIKELY(t_current)) deliver(t_current, function, name, input, input_words, output, output_words);
 }
 
 inline void dump(AlcorInstance* self) {
@@ -400,7 +426,7 @@ uint64_t api_time(AlcorInstance* self) { return self->context->time(); }
 void api_trace_stop(AlcorInstance* self) {
 #if ALCOR_TRACE
     guarded(self, [&] {
-        VerilatedFstC* const trace = self->trace;
+        Trace* const trace = self->trace;
         self->trace = nullptr;
         if (trace) {
             trace->close();
@@ -416,7 +442,7 @@ void api_trace_start(AlcorInstance* self, const char* path) {
 #if ALCOR_TRACE
     api_trace_stop(self);
     guarded(self, [&] {
-        auto trace = std::make_unique<VerilatedFstC>();
+        auto trace = std::make_unique<Trace>();
         self->model->trace(trace.get(), 99);
         trace->open(path);
         self->trace = trace.release();
@@ -493,6 +519,74 @@ extern "C" {
     }
 ALCOR_DPI(ALCOR_DPI_DEFINE)
 #undef ALCOR_DPI_DEFINE
+}
+
+// The imports with signatures of their own. Values cross to the host as words, the least significant word first.
+namespace {
+
+template <typename T>
+inline uint32_t* pack(uint32_t* to, T value) {
+    static_assert(std::is_integral<T>::value, "a number");
+    // A plain char is signed, as byte is.
+    using Wide = typename std::conditional<std::is_same<T, char>::value, signed char, T>::type;
+    const uint64_t wide = static_cast<uint64_t>(static_cast<int64_t>(static_cast<Wide>(value)));
+    *to++ = static_cast<uint32_t>(wide);
+    if (sizeof(T) > 4) *to++ = static_cast<uint32_t>(wide >> 32);
+    return to;
+}
+inline uint32_t* pack(uint32_t* to, double value) {
+    uint64_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return pack(to, bits);
+}
+inline uint32_t* pack(uint32_t* to, void* value) { return pack(to, static_cast<uint64_t>(reinterpret_cast<uintptr_t>(value))); }
+inline size_t text_words(const char* text) { return text ? (std::strlen(text) + 3) / 4 : 0; }
+inline uint32_t* pack(uint32_t* to, const char* text) {
+    const size_t length = text ? std::strlen(text) : 0;
+    *to++ = static_cast<uint32_t>(length);
+    std::memcpy(to, text ? text : "", length);
+    return to + (length + 3) / 4;
+}
+inline uint32_t* pack(uint32_t* to, const svBitVecVal* value, size_t words) {
+    std::memcpy(to, value, words * sizeof(uint32_t));
+    return to + words;
+}
+inline uint32_t* pack(uint32_t* to, const svLogicVecVal* value, size_t words) {
+    for (size_t at = 0; at < words; ++at) *to++ = value[at].aval;
+    return to;
+}
+
+template <typename T>
+inline const uint32_t* unpack(const uint32_t* from, T& value) {
+    static_assert(std::is_integral<T>::value, "a number");
+    uint64_t wide = *from++;
+    if (sizeof(T) > 4) wide |= static_cast<uint64_t>(*from++) << 32;
+    value = static_cast<T>(wide);
+    return from;
+}
+inline const uint32_t* unpack(const uint32_t* from, double& value) {
+    std::memcpy(&value, from, sizeof(value));
+    return from + 2;
+}
+inline const uint32_t* unpack(const uint32_t* from, void*& value) {
+    uint64_t bits;
+    from = unpack(from, bits);
+    value = reinterpret_cast<void*>(static_cast<uintptr_t>(bits));
+    return from;
+}
+inline const uint32_t* unpack(const uint32_t* from, svBitVecVal* value, size_t words) {
+    std::memcpy(value, from, words * sizeof(uint32_t));
+    return from + words;
+}
+inline const uint32_t* unpack(const uint32_t* from, svLogicVecVal* value, size_t words) {
+    for (size_t at = 0; at < words; ++at) value[at] = svLogicVecVal{*from++, 0};
+    return from;
+}
+
+}  // namespace
+
+extern "C" {
+#include "imports.h"
 }
 
 // ------------------------------------------------------------------------------------------------ runtime hooks

@@ -1,0 +1,3 @@
+#pragma once
+
+inline int twice(int value) { return 2 * value; }

@@ -1,0 +1,1 @@
+localparam int STEPS = `STEP;
