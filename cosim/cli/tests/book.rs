@@ -84,7 +84,10 @@ fn every_command_is_one() {
 /// The page of limits has the figures of the hardware, and parameters that there are.
 #[test]
 fn limits_are_as_stated() {
-    let page = read("configurations.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    let page = read("configurations.md")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     let hardware = Hardware::Clone(source().join("../../.."));
     let backend = CosimBackend::new().of_hardware(hardware);
     let mut seen = 0;
@@ -136,7 +139,10 @@ fn blocks_that_are_synthesised_are_there() {
     for page in pages() {
         for found in command.captures_iter(&read(&page)) {
             let name = &found[1];
-            assert!(blocks.iter().any(|block| block.contains(name)), "{page}: {name}");
+            assert!(
+                blocks.iter().any(|block| block.contains(name)),
+                "{page}: {name}"
+            );
             seen += 1;
         }
     }
@@ -149,5 +155,8 @@ fn blocks_that_are_synthesised_are_there() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     let says = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(says.contains("no block is called no such block") && says.contains("crosspoint"), "{says}");
+    assert!(
+        says.contains("no block is called no such block") && says.contains("crosspoint"),
+        "{says}"
+    );
 }
