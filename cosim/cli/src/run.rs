@@ -12,8 +12,8 @@ use alcor_cosim::CosimBackend;
 use alcor_serve::{Runs, Server};
 use alcor_xdma::XdmaBackend;
 
-use crate::exit::{Ended, Error};
 use crate::bench::with_option;
+use crate::exit::{Ended, Error};
 use crate::{backends, build};
 use children::{Children, Start};
 

@@ -535,6 +535,9 @@ impl Clockwork {
             if self.has_news() {
                 return Ok(Some(Seats::default()));
             }
+            if is_watched && self.is_stalled(run) {
+                return Ok(None);
+            }
             let until = windows.end.min(goal);
             self.pool.each(Task::Run { until, is_watched })?;
             let woken = self.woken();
@@ -548,9 +551,6 @@ impl Clockwork {
                 });
                 windows.end += windows.length;
             }
-            if is_watched && self.is_stalled(run) {
-                return Ok(None);
-            }
             if until == goal {
                 return Ok(Some(woken));
             }
@@ -561,13 +561,13 @@ impl Clockwork {
     fn pass_alone(&self, run: &Run, goal: u64) -> Result<Option<Seats>, (usize, CosimError)> {
         let is_watched = run.all_idle();
         loop {
+            if is_watched && self.is_stalled(run) {
+                return Ok(None);
+            }
             let now = self.pool.with(0, |chip| chip.now());
             let until = goal.min(now.saturating_add(STRETCH));
             self.pool.each(Task::Run { until, is_watched })?;
             let woken = self.woken();
-            if woken.is_empty() && is_watched && self.is_stalled(run) {
-                return Ok(None);
-            }
             if !woken.is_empty() || until == goal || self.has_news() {
                 return Ok(Some(woken));
             }
@@ -697,7 +697,13 @@ impl Clockwork {
             None => drop(told.remove(&seat)),
             Some(wait) => {
                 let rank = GlobalRank(seat as u32);
-                told.insert(seat, RankWait { rank, ..wait.clone() });
+                told.insert(
+                    seat,
+                    RankWait {
+                        rank,
+                        ..wait.clone()
+                    },
+                );
             }
         }
     }

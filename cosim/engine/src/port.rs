@@ -3,9 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use alcor::{
-    Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Sight, Wake,
-};
+use alcor::{Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Sight, Wake};
 
 use crate::CosimError;
 use crate::clockwork::{Clockwork, Fate};

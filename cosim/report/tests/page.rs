@@ -326,7 +326,11 @@ fn the_least_covered_module_is_first_and_a_group_without_hits_is_brief() {
     };
     let (html, _) = read(&page.render());
     let table = text(&html, "table.coverage");
-    let at = |name: &str| table.find(&format!(" {name} ")).unwrap_or_else(|| panic!("{name}: {table}"));
+    let at = |name: &str| {
+        table
+            .find(&format!(" {name} "))
+            .unwrap_or_else(|| panic!("{name}: {table}"))
+    };
     assert!(at("none") < at("half") && at("half") < at("all"), "{table}");
     assert!(select(&html, ".never").is_empty());
     assert!(text(&html, ".points").contains("0.0 %, 0 of 2"));

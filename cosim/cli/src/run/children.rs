@@ -440,18 +440,30 @@ mod tests {
         // A rank that has left is not to blame.
         let events = [all[0], all[1], Event::Left(GlobalRank(1))];
         let mut found = ended(&events, &[(1, 0), (0, 3)]);
-        assert_eq!(found.report().as_deref(), Some("rank 0 ended with exit code 3"));
+        assert_eq!(
+            found.report().as_deref(),
+            Some("rank 0 ended with exit code 3")
+        );
         // One that never came.
         let mut found = ended(&all[..1], &[(1, 0), (0, 1)]);
         let says = found.report().unwrap();
-        assert!(says.contains("rank 1 ended with exit code 0 and had never attached"), "{says}");
+        assert!(
+            says.contains("rank 1 ended with exit code 0 and had never attached"),
+            "{says}"
+        );
         // One that fails by itself is named alone.
         let mut found = ended(&all, &[(1, 7)]);
-        assert_eq!(found.report().as_deref(), Some("rank 1 ended with exit code 7"));
+        assert_eq!(
+            found.report().as_deref(),
+            Some("rank 1 ended with exit code 7")
+        );
         assert_eq!(ended(&all, &[(1, 0), (0, 0)]).report(), None);
         // Programs that are none of Alcor's.
         let mut found = ended(&[], &[(1, 0), (0, 1)]);
-        assert_eq!(found.report().as_deref(), Some("rank 0 ended with exit code 1"));
+        assert_eq!(
+            found.report().as_deref(),
+            Some("rank 0 ended with exit code 1")
+        );
     }
 
     #[test]
