@@ -15,7 +15,7 @@ use signal_hook::iterator::Signals;
 
 use crate::bench::with_option;
 use crate::build;
-use crate::exit::{Ended, Error, Exit};
+use crate::exit::{CommandResult, Error, Exit};
 
 /// Simulate a cluster for programs that are started by hand, by a debugger or by an MPI launcher
 ///
@@ -98,7 +98,7 @@ fn lock(attendance: &Mutex<Attendance>) -> MutexGuard<'_, Attendance> {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Ended {
+pub fn run(args: &Args) -> CommandResult {
     if args.attended {
         // Whoever started this process holds the other end, and closes it by ending, in whatever
         // way.
