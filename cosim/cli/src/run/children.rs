@@ -121,6 +121,7 @@ impl AllEnded {
             }
             Event::Away(rank) => {
                 self.away.insert(rank.0);
+                self.gone.get_or_insert(rank.0);
             }
             _ => {}
         }
@@ -437,6 +438,11 @@ mod tests {
         assert_eq!(found.report(), None);
         found.ended(1, 0);
         assert_eq!(found.report().as_deref(), Some(early));
+        // A rank that stays outside the library is to blame, even if its peers end well before.
+        let events = [all[0], all[1], Event::Away(GlobalRank(1))];
+        let mut found = ended(&events, &[(0, 0), (1, 143)]);
+        let says = "rank 1 was ended by signal 15";
+        assert_eq!(found.report().as_deref(), Some(says));
         // A rank that has left is not to blame.
         let events = [all[0], all[1], Event::Left(GlobalRank(1))];
         let mut found = ended(&events, &[(1, 0), (0, 3)]);
