@@ -62,9 +62,7 @@ fn program(rank: &mut Rank, mode: &str) -> Result<()> {
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let mode = arguments.next().unwrap_or_default();
-    let backends = Backends::new()
-        .with(ShmBackend)
-        .with(CosimBackend::new());
+    let backends = Backends::new().with(ShmBackend).with(CosimBackend::new());
     let options = match &*mode {
         "puts" => Options::default().watchdog_cycles(50_000),
         "receive-and-barrier" => Options::default().watchdog_cycles(u64::MAX),

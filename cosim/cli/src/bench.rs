@@ -24,7 +24,7 @@ use rival::Rival;
 
 use crate::backends::Logs;
 use crate::build;
-use crate::exit::{Ended, Error, Exit};
+use crate::exit::{CommandResult, Error, Exit};
 use crate::revision::revision;
 use crate::store::StoreArgs;
 use memory::Measured;
@@ -117,7 +117,7 @@ pub struct Args {
 }
 
 /// Measures and prints; progress goes to standard error.
-pub fn run(args: &Args) -> Ended {
+pub fn run(args: &Args) -> CommandResult {
     let is_traced = matches!(
         args.subject,
         Subject::Rma | Subject::Alpu | Subject::Collectives

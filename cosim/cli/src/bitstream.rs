@@ -6,7 +6,7 @@ use alcor_bitstreams::{Entry, Manifest, list, pack, verify};
 use clap::Subcommand;
 use comfy_table::{Cell, CellAlignment, Table, presets::UTF8_HORIZONTAL_ONLY};
 
-use crate::exit::{Ended, Error, Exit};
+use crate::exit::{CommandResult, Error, Exit};
 
 /// Pack, verify or list the bitstreams of board builds
 ///
@@ -36,7 +36,7 @@ pub enum Command {
 }
 
 /// Runs the command.
-pub fn run(command: &Command) -> Ended {
+pub fn run(command: &Command) -> CommandResult {
     match command {
         Command::Pack { folder } => {
             print(&pack(folder)?);

@@ -10,7 +10,7 @@ use std::thread;
 use alcor_cosim::{BuildEvent, CosimBackend, CosimError};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use crate::exit::{Ended, Error, Exit};
+use crate::exit::{CommandResult, Error, Exit};
 
 /// Number of files between two plain lines.
 const LINE_EVERY: usize = 10;
@@ -36,7 +36,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Ended {
+pub fn run(args: &Args) -> CommandResult {
     let backend = backend();
     let configs = backend
         .configs()

@@ -7,7 +7,7 @@ use alcor_cosim::{CosimBackend, CosimError};
 use verimodel::{CacheEntry, ModelCache};
 
 use crate::build;
-use crate::exit::Ended;
+use crate::exit::CommandResult;
 use crate::exit::Exit;
 
 /// Remove built models, and object files, that have not been used for some time
@@ -35,7 +35,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Ended {
+pub fn run(args: &Args) -> CommandResult {
     let failed = |error: CosimError| error.on(CosimBackend::SCHEME);
     let ours = |error: verimodel::Error| failed(error.into());
     let cache = ModelCache::find().map_err(ours)?;

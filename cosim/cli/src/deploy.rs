@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use xdma::{Machine, PciAddress};
 
 use crate::bitstream::warn_of_another_abi;
-use crate::exit::{Ended, Error, Exit};
+use crate::exit::{CommandResult, Error, Exit};
 use crate::farm;
 use show::Show;
 
@@ -74,7 +74,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Ended {
+pub fn run(args: &Args) -> CommandResult {
     let deploy = prepare(args)?;
     if args.dry_run {
         for (step, what) in deploy.plan()? {

@@ -10,7 +10,7 @@ use alcor_shm::{Segment, channel};
 use verimodel::ModelCache;
 
 use crate::clean::Size;
-use crate::exit::{Ended, Exit};
+use crate::exit::{CommandResult, Exit};
 
 /// Check everything that simulated boards and cards need, and say how to get missing parts
 #[derive(Debug, clap::Args)]
@@ -20,7 +20,7 @@ pub struct Args {}
 type Finding = Result<String, String>;
 
 /// Runs the command.
-pub fn run(_: &Args) -> Ended {
+pub fn run(_: &Args) -> CommandResult {
     let mut findings: Vec<(String, Finding)> = vec![
         ("hardware".into(), hardware()),
         ("configurations".into(), configurations()),

@@ -43,8 +43,8 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// How a command ended.
-pub type Ended = Result<Exit, Error>;
+/// The result of a command.
+pub type CommandResult = Result<Exit, Error>;
 
 /// Why a command could not be carried out.
 #[derive(Debug, thiserror::Error)]

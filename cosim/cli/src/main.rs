@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use exit::{Ended, Exit};
+use exit::{CommandResult, Exit};
 
 /// MPI hardware from the command line, on simulated boards and on cards.
 ///
@@ -61,7 +61,7 @@ enum Command {
 }
 
 impl Command {
-    fn run(self) -> Ended {
+    fn run(self) -> CommandResult {
         match self {
             Command::Regress(args) => regress::run(&args),
             Command::Run(args) => run::run(&args),

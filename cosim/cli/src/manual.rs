@@ -9,7 +9,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
-use crate::exit::{Ended, Error, Exit};
+use crate::exit::{CommandResult, Error, Exit};
 use crate::{Cli, build, regress};
 
 /// Print completions for a shell
@@ -66,7 +66,7 @@ fn command_with_values() -> Command {
 }
 
 /// Prints completions.
-pub fn completions(args: &CompletionsArgs) -> Ended {
+pub fn completions(args: &CompletionsArgs) -> CommandResult {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command_with_values(), "alcor", &mut script);
     io::stdout()
@@ -76,7 +76,7 @@ pub fn completions(args: &CompletionsArgs) -> Ended {
 }
 
 /// Writes manual pages.
-pub fn pages(args: &ManArgs) -> Ended {
+pub fn pages(args: &ManArgs) -> CommandResult {
     let failed = || Error::write(&args.folder);
     fs::create_dir_all(&args.folder).map_err(failed())?;
     clap_mangen::generate_to(Cli::command(), &args.folder).map_err(failed())?;

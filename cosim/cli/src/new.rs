@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::exit::{Ended, Error, Exit};
+use crate::exit::{CommandResult, Error, Exit};
 
 /// Make a project with programs in Rust and C, tests and regressions, all of which pass at once
 ///
@@ -81,7 +81,7 @@ pub enum NewError {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Ended {
+pub fn run(args: &Args) -> CommandResult {
     let name = args
         .folder
         .file_name()

@@ -35,7 +35,7 @@ pub use lane::quoted;
 pub use profile::{ProfileError, names as profiles};
 
 use crate::backends::{self, Opening};
-use crate::exit::{Ended, Error, Exit};
+use crate::exit::{CommandResult, Error, Exit};
 use crate::store::Store;
 use args::{BACKEND, Format, WavesWhen};
 use compare::Comparison;
@@ -53,7 +53,7 @@ use summary::{Counts, Summary, Whole};
 const TICK: Duration = Duration::from_millis(100);
 
 /// Runs the command.
-pub fn run(args: &Args) -> Ended {
+pub fn run(args: &Args) -> CommandResult {
     let mut lanes = lanes(args)?;
     let mut stores = Vec::new();
     if args.failed {
@@ -152,7 +152,7 @@ struct Listed<'a> {
 }
 
 /// Shows the tests.
-fn list(args: &Args, lanes: &[Lane]) -> Ended {
+fn list(args: &Args, lanes: &[Lane]) -> CommandResult {
     let mut text = String::new();
     for lane in lanes {
         if lanes.len() > 1 && args.format == Format::Text {
@@ -283,7 +283,7 @@ impl<'a> Regression<'a> {
         })
     }
 
-    fn run(mut self) -> Ended {
+    fn run(mut self) -> CommandResult {
         for lane in self.lanes.iter().filter(|_| self.lanes.len() > 1) {
             eprintln!(
                 "{}: {} tests: {}",
@@ -389,7 +389,7 @@ impl<'a> Regression<'a> {
     }
 
     /// Explains failures, and writes everything.
-    fn explain_and_end(&self, mut live: Live<'_>, elapsed: Duration) -> Ended {
+    fn explain_and_end(&self, mut live: Live<'_>, elapsed: Duration) -> CommandResult {
         live.close_stores();
         let mut tracks = std::mem::take(&mut live.tracks);
         let outcomes: Vec<Vec<Outcome>> = tracks
@@ -407,7 +407,7 @@ impl<'a> Regression<'a> {
         };
         tell_of_changed_sources();
         let mut explanations: Vec<_> = tracks.iter().map(|_| BTreeMap::new()).collect();
-        let end: Ended = thread::scope(|scope| {
+        let end: CommandResult = thread::scope(|scope| {
             let (sender, found) = mpsc::channel();
             let (lanes, all) = (&self.lanes, &outcomes);
             if self.signals.came().is_none() {
@@ -455,7 +455,7 @@ impl<'a> Regression<'a> {
         outcomes: &[Vec<Outcome>],
         explanations: &[BTreeMap<usize, Explanation>],
         elapsed: Duration,
-    ) -> Ended {
+    ) -> CommandResult {
         let compare = |(track, outcomes): (&Track, &Vec<Outcome>)| {
             let lane = &track.lane;
             let percent = track.steady.then_some(lane.cycles_change);
@@ -562,7 +562,7 @@ fn exit(args: &Args, tracks: &[Track], whole: &Whole<'_>, is_unwritten: bool) ->
 
 /// Ends the program while threads still run: those of abandoned tests, and of boards that are being
 /// opened.
-fn leave(ended: &Ended) -> ! {
+fn leave(ended: &CommandResult) -> ! {
     let exit = match ended {
         Ok(exit) => *exit,
         Err(error) => {

@@ -12,8 +12,8 @@ use alcor_cosim::CosimBackend;
 use alcor_serve::{Runs, Server};
 use alcor_xdma::XdmaBackend;
 
-use crate::exit::{Ended, Error};
 use crate::bench::with_option;
+use crate::exit::{CommandResult, Error};
 use crate::{backends, build};
 use children::{Children, Start};
 
@@ -68,7 +68,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Ended {
+pub fn run(args: &Args) -> CommandResult {
     let uri = match &args.backend {
         Some(uri) => uri.clone(),
         None => format!("{}:{}", CosimBackend::SCHEME, args.config),
@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> Ended {
 }
 
 /// Runs the program against boards of this process.
-fn simulated(args: &Args, rest: &str) -> Ended {
+fn simulated(args: &Args, rest: &str) -> CommandResult {
     let rest = match args.watchdog {
         Some(cycles) => &*with_option(rest, "watchdog", &cycles.to_string()),
         None => rest,
@@ -114,7 +114,7 @@ fn simulated(args: &Args, rest: &str) -> Ended {
 }
 
 /// Runs the program against a card, which is made ready here and which each process then opens for itself.
-fn on_a_card(args: &Args, uri: &str) -> Ended {
+fn on_a_card(args: &Args, uri: &str) -> CommandResult {
     let ranks = {
         let cluster = backends::open(uri)?;
         let ranks = args.ranks.map_or_else(|| cluster.ranks(), Ok)?;

@@ -15,7 +15,7 @@ use signal_hook::iterator::Signals;
 
 use crate::bench::with_option;
 use crate::build;
-use crate::exit::{Ended, Error, Exit};
+use crate::exit::{CommandResult, Error, Exit};
 
 /// Simulate a cluster for programs that are started by hand, by a debugger or by an MPI launcher
 ///
@@ -88,9 +88,8 @@ impl Attendance {
         let missing: Vec<String> = missing.map(|rank| format!("rank {rank}")).collect();
         let is_waiting = !self.ever.is_empty() && !missing.is_empty();
         let (here, missing) = (self.ever.len(), missing.join(", "));
-        is_waiting.then(|| {
-            format!("{here} of {ranks} ranks have attached; time begins with {missing}")
-        })
+        is_waiting
+            .then(|| format!("{here} of {ranks} ranks have attached; time begins with {missing}"))
     }
 }
 
@@ -99,7 +98,7 @@ fn lock(attendance: &Mutex<Attendance>) -> MutexGuard<'_, Attendance> {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Ended {
+pub fn run(args: &Args) -> CommandResult {
     if args.attended {
         // Whoever started this process holds the other end, and closes it by ending, in whatever
         // way.
@@ -122,10 +121,16 @@ pub fn run(args: &Args) -> Ended {
     let boards = cluster.boards().len();
     let attendance = Arc::new(Mutex::new(Attendance::default()));
     let watched = Arc::clone(&attendance);
-    let server = Server::start(cluster, ranks, Runs::Many, args.name.clone(), move |event| {
-        eprintln!("{event}");
-        lock(&watched).saw(event);
-    })?;
+    let server = Server::start(
+        cluster,
+        ranks,
+        Runs::Many,
+        args.name.clone(),
+        move |event| {
+            eprintln!("{event}");
+            lock(&watched).saw(event);
+        },
+    )?;
     thread::spawn(move || {
         let mut pause = PAUSES.start;
         loop {

@@ -7,7 +7,7 @@ use alcor_cosim::{CosimBackend, CosimError};
 use verimodel::Toolchain;
 
 use crate::doctor;
-use crate::exit::{Ended, Error, Exit};
+use crate::exit::{CommandResult, Error, Exit};
 
 /// Install the tools that simulation needs, in their pinned versions and without root
 ///
@@ -19,7 +19,7 @@ use crate::exit::{Ended, Error, Exit};
 pub struct Args {}
 
 /// Runs the command.
-pub fn run(_: &Args) -> Ended {
+pub fn run(_: &Args) -> CommandResult {
     let ours = |error: CosimError| error.on(CosimBackend::SCHEME);
     let folder = Toolchain::tools_folder().map_err(|error| ours(error.into()))?;
     fs::create_dir_all(&folder).map_err(Error::write(&folder))?;

@@ -139,7 +139,10 @@ fn blocks_that_are_synthesised_are_there() {
     for page in pages() {
         for found in command.captures_iter(&read(&page)) {
             let name = &found[1];
-            assert!(blocks.iter().any(|block| block.contains(name)), "{page}: {name}");
+            assert!(
+                blocks.iter().any(|block| block.contains(name)),
+                "{page}: {name}"
+            );
             seen += 1;
         }
     }
@@ -152,5 +155,8 @@ fn blocks_that_are_synthesised_are_there() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     let says = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(says.contains("no block is called no such block") && says.contains("crosspoint"), "{says}");
+    assert!(
+        says.contains("no block is called no such block") && says.contains("crosspoint"),
+        "{says}"
+    );
 }

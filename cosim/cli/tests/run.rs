@@ -271,6 +271,88 @@ fn the_exit_code_is_that_of_the_rank_that_failed_first() {
     assert_eq!(lines(&output.stdout), expected);
 }
 
+/// A run that ends badly, by the example that does.
+fn ends(mode: &str, config: &str) -> Output {
+    let program = exchange().with_file_name("ends");
+    let program = program.to_str().unwrap();
+    let mut trial = Trial::start(&["run", "--config", config, "--", program, mode]);
+    let output = trial.end();
+    trial.leaves_nothing();
+    output
+}
+
+#[test]
+fn processes_in_which_no_rank_can_go_on_are_told_as_threads_are() {
+    warm_up();
+    let program = exchange().with_file_name("ends");
+    for (mode, words) in [
+        (
+            "receive",
+            "rank 1 waits for receive of 4 bytes from rank 0, tag 7",
+        ),
+        (
+            "receive-and-barrier",
+            "rank 1 waits for BARRIER, to which rank 0 has not come",
+        ),
+    ] {
+        let threads = Command::new(&program)
+            .args([mode, &format!("cosim:{CONFIG}")])
+            .env("ALCOR_ROOT", concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+            .output()
+            .unwrap();
+        let output = ends(mode, CONFIG);
+        assert_eq!(output.status.code(), Some(1));
+        // To the same cycle, at every rank.
+        let says = text(&threads.stderr);
+        let says = &says[says.find("no rank of the run can go on").expect(&says)..];
+        assert!(
+            says.contains(words) && says.contains("rank 0 -> rank 1 -> rank 0"),
+            "{says}"
+        );
+        let processes = text(&output.stderr);
+        assert_eq!(processes.matches(says.trim_end()).count(), 2, "{processes}");
+    }
+}
+
+#[test]
+fn a_rank_that_ends_well_before_it_has_left_is_named_first() {
+    warm_up();
+    let output = ends("early", CONFIG);
+    assert_eq!(output.status.code(), Some(1));
+    let says = text(&output.stderr);
+    assert!(
+        says.contains("alcor: rank 1 ended with exit code 0 before it had left the run")
+            && says.contains("[0] Error: cosim:rma2: rank 1 died"),
+        "{says}"
+    );
+}
+
+#[test]
+fn a_rank_that_sleeps_is_ended_when_its_peers_have() {
+    warm_up();
+    let start = Instant::now();
+    // It would sleep for 20 seconds.
+    let config = format!("{CONFIG}?away=1");
+    let output = ends("sleep", &config);
+    assert_eq!(output.status.code(), Some(128 + 15));
+    let says = text(&output.stderr);
+    for words in [
+        "rank 1 has been outside the library for 1.0 s while 1 of the ranks wait",
+        "alcor: rank 1 still runs, and is ended",
+        "alcor: rank 1 was ended by signal 15",
+    ] {
+        assert!(says.contains(words), "{words}: {says}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(18), "nobody ended it");
+}
+
+#[test]
+fn the_limit_of_a_wait_counts_from_the_last_packet() {
+    warm_up();
+    let output = ends("puts", CONFIG);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
 #[test]
 fn what_can_not_be_run_is_said_once() {
     let run = |arguments: &[&str]| {
@@ -292,7 +374,8 @@ fn what_can_not_be_run_is_said_once() {
     warm_up();
     let (code, says) = run(&["--config", CONFIG, "-n", "3", "--", "true"]);
     assert_eq!(code, Some(2));
-    assert!(says.contains("the board has 2"), "{says}");
+    let wanted = "a run of 3 ranks was asked for, and the boards have 2 ranks together";
+    assert!(says.contains(wanted), "{says}");
     // And a program that is started without any of this.
     let output = Command::new(exchange()).output().unwrap();
     assert!(text(&output.stderr).contains("not started as a rank of a run"));
@@ -497,7 +580,7 @@ fn a_cluster_that_stays_serves_run_after_run() {
         .output()
         .unwrap();
     assert!(
-        text(&stranger.stderr).contains("there is no local rank 2"),
+        text(&stranger.stderr).contains("a run of 3 ranks was asked for"),
         "{}",
         text(&stranger.stderr)
     );
@@ -533,6 +616,42 @@ fn a_cluster_that_stays_serves_run_after_run() {
         "{}",
         text(&late.stderr)
     );
+}
+
+#[test]
+fn a_cluster_that_stays_names_the_ranks_that_are_missing() {
+    warm_up();
+    let one_of_two = |uri: &str| {
+        Command::new(exchange())
+            .arg("1")
+            .envs([
+                ("ALCOR_CLUSTER", uri),
+                ("ALCOR_RANK", "0"),
+                ("ALCOR_SIZE", "2"),
+            ])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    // With a limit, the rank that waits is told.
+    let (_trial, uri) = serve(&["--patience", "1"]);
+    let output = one_of_two(&uri).wait_with_output().unwrap();
+    let says = text(&output.stderr);
+    assert!(
+        says.contains("rank 1 has not attached within 1.0 s"),
+        "{says}"
+    );
+    // Without one, it waits, also for longer than a rank may be away.
+    let (mut trial, uri) = serve(&[]);
+    let mut rank = one_of_two(&uri);
+    thread::sleep(Duration::from_secs(7));
+    assert!(rank.try_wait().unwrap().is_none(), "it waits");
+    trial.kill(trial.child.id(), Signal::TERM);
+    let says = text(&trial.end().stderr);
+    let words = "1 of 2 ranks have attached; time begins with rank 1";
+    assert!(says.contains(words), "{says}");
+    assert!(!rank.wait().unwrap().success());
 }
 
 #[test]

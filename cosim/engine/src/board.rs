@@ -6,14 +6,14 @@ use alcor::{Board, Error, LocalRank, PageOffset, Port, Topology};
 use verimodel::Model;
 
 use crate::chip::Chip;
-use crate::clockwork::Clockwork;
 use crate::port::{SimPort, check_register};
+use crate::scheduler::Scheduler;
 use crate::{BoardRecording, CosimError, Options, Replay, Shape, SimCluster};
 
 /// A board whose core is a model in this process: one of a [`SimCluster`], or the only one. See the
 /// [crate](crate) for how time moves.
 pub struct SimBoard {
-    clockwork: Arc<Clockwork>,
+    scheduler: Arc<Scheduler>,
     number: usize,
     model: Model,
     options: Options,
@@ -36,13 +36,13 @@ impl SimBoard {
     }
 
     pub(crate) fn new(
-        clockwork: &Arc<Clockwork>,
+        scheduler: &Arc<Scheduler>,
         number: usize,
         model: &Model,
         options: &Options,
     ) -> Self {
         Self {
-            clockwork: Arc::clone(clockwork),
+            scheduler: Arc::clone(scheduler),
             number,
             model: model.clone(),
             options: options.clone(),
@@ -64,7 +64,7 @@ impl SimBoard {
     /// Ranks, node memory and links.
     #[must_use]
     pub fn shape(&self) -> Shape {
-        self.clockwork.shape()
+        self.scheduler.shape()
     }
 
     /// How it was opened.
@@ -76,13 +76,13 @@ impl SimBoard {
     /// Cycles since the last reset.
     #[must_use]
     pub fn now(&self) -> u64 {
-        self.clockwork.with_chip(self.number, |chip| chip.now())
+        self.scheduler.with_chip(self.number, |chip| chip.now())
     }
 
     /// Digest of the phits and credits that it sent since the last reset; none without links.
     #[must_use]
     pub fn link_digest(&self) -> Option<u32> {
-        self.clockwork.with_chip(self.number, |chip| {
+        self.scheduler.with_chip(self.number, |chip| {
             chip.mailbox().ends().map(|ends| ends.digest())
         })
     }
@@ -91,7 +91,7 @@ impl SimBoard {
     #[must_use]
     pub fn link_phits(&self) -> Vec<u64> {
         let links = self.shape().links as usize;
-        self.clockwork.with_chip(self.number, |chip| {
+        self.scheduler.with_chip(self.number, |chip| {
             let ends = chip.mailbox().ends();
             ends.map_or_else(Vec::new, |ends| {
                 (0..links).map(|port| ends.phits(port)).collect()
@@ -101,9 +101,9 @@ impl SimBoard {
 
     /// Ends the run because the process of a rank has ended: the waits of all ranks end with
     /// `PeerDied`. Has no effect if the rank has left the run or takes no part in it.
-    pub fn bury(&self, rank: LocalRank) {
+    pub fn kill(&self, rank: LocalRank) {
         if rank.0 < self.shape().ranks {
-            self.clockwork.bury(self.number, rank.0);
+            self.scheduler.kill(self.number, rank.0);
         }
     }
 
@@ -113,8 +113,8 @@ impl SimBoard {
     /// # Errors
     /// If a port is attached, or the reset fails.
     pub fn record(&self) -> Result<(), Error> {
-        self.clockwork.reset(self.number)?;
-        self.clockwork
+        self.scheduler.reset(self.number)?;
+        self.scheduler
             .with_idle_chip(self.number, "record", Chip::record)
     }
 
@@ -123,7 +123,7 @@ impl SimBoard {
     /// # Errors
     /// If a port is attached, or nothing is being recorded.
     pub fn take_recording(&self) -> Result<BoardRecording, Error> {
-        self.clockwork
+        self.scheduler
             .with_idle_chip(self.number, "take the recording", |chip| {
                 chip.take_recording().ok_or(CosimError::NotRecording)
             })
@@ -157,14 +157,14 @@ impl SimBoard {
 
 impl Board for SimBoard {
     fn name(&self) -> &str {
-        self.clockwork.name(self.number)
+        self.scheduler.name(self.number)
     }
 
     /// Takes no time. During a run, the value is that of the next instant at which time stands
     /// still.
     fn read32(&self, offset: PageOffset) -> Result<u32, Error> {
         check_register(offset, self.name())?;
-        self.clockwork
+        self.scheduler
             .with_chip(self.number, |chip| chip.peek(offset.0))
             .map_err(|error| error.on(self.name()))
     }
@@ -172,28 +172,28 @@ impl Board for SimBoard {
     /// Takes no time: the access is over the bus, before cycle 0.
     fn write32(&self, offset: PageOffset, value: u32) -> Result<(), Error> {
         check_register(offset, self.name())?;
-        self.clockwork
+        self.scheduler
             .with_idle_chip(self.number, "write a register of the board", |chip| {
                 chip.set(offset.0, value)
             })
     }
 
     fn reset(&self) -> Result<(), Error> {
-        self.clockwork.reset(self.number)
+        self.scheduler.reset(self.number)
     }
 
     fn expect(&self, ports: u32) -> Result<(), Error> {
-        self.clockwork.expect(self.number, ports)
+        self.scheduler.expect(self.number, ports)
     }
 
     fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>, Error> {
-        let clockwork = Arc::clone(&self.clockwork);
-        Ok(Box::new(SimPort::attach(clockwork, self.number, rank.0)?))
+        let scheduler = Arc::clone(&self.scheduler);
+        Ok(Box::new(SimPort::attach(scheduler, self.number, rank.0)?))
     }
 
     fn traffic_digest(&self) -> Option<u32> {
         let digest = self
-            .clockwork
+            .scheduler
             .with_chip(self.number, |chip| chip.mailbox().digest());
         Some(digest)
     }

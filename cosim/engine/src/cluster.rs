@@ -10,16 +10,16 @@ use alcor::{Board, Cluster, Error, Topology};
 use verimodel::{Coverage, Model};
 
 use crate::chip::Chip;
-use crate::clockwork::Clockwork;
 use crate::log::files;
-use crate::seats::SEATS;
+use crate::rank_set::MAX_RANKS;
+use crate::scheduler::Scheduler;
 use crate::{CosimError, LinkFigures, LoggedPacket, Options, Shape, SimBoard};
 
 /// Boards of one model that share one time, joined by links; or a single board. See the
 /// [crate](crate) for how time moves.
 pub struct SimCluster {
     name: String,
-    clockwork: Arc<Clockwork>,
+    scheduler: Arc<Scheduler>,
     boards: Vec<Arc<SimBoard>>,
     topology: Topology,
     options: Options,
@@ -48,11 +48,11 @@ impl SimCluster {
                 needed: topology.links(),
             });
         }
-        if topology.boards() * shape.ranks > SEATS {
+        if topology.boards() * shape.ranks > MAX_RANKS {
             return Err(CosimError::TooManyRanks {
                 boards: topology.boards(),
                 ranks: shape.ranks,
-                most: SEATS,
+                most: MAX_RANKS,
             });
         }
         [&options.trace, &options.packets]
@@ -87,12 +87,12 @@ impl SimCluster {
             .collect::<Result<Vec<_>, _>>()?;
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let threads = options.threads.unwrap_or(cores).min(chips.len());
-        let clockwork = Arc::new(Clockwork::new(
+        let scheduler = Arc::new(Scheduler::new(
             name, names, chips, &topology, &options, threads,
         ));
         let boards = numbers.map(|number| {
             Arc::new(SimBoard::new(
-                &clockwork,
+                &scheduler,
                 number as usize,
                 model,
                 &of_board(number),
@@ -101,7 +101,7 @@ impl SimCluster {
         Ok(Arc::new(Self {
             name: name.into(),
             boards: boards.collect(),
-            clockwork,
+            scheduler,
             topology,
             options,
             threads,
@@ -168,7 +168,7 @@ impl SimCluster {
     #[must_use]
     pub fn skipped_cycles(&self) -> u64 {
         (0..self.boards.len())
-            .map(|board| self.clockwork.with_chip(board, |chip| chip.skipped()))
+            .map(|board| self.scheduler.with_chip(board, |chip| chip.skipped()))
             .sum()
     }
 
@@ -193,7 +193,7 @@ impl SimCluster {
     /// `packets`).
     #[must_use]
     pub fn packets(&self) -> Vec<LoggedPacket> {
-        self.clockwork.packets()
+        self.scheduler.packets()
     }
 
     /// Writes the timeline and the packet log to the files that options `trace` and `packets` name.
@@ -203,7 +203,7 @@ impl SimCluster {
     /// # Errors
     /// If there is no log, or a file can't be written.
     pub fn write_log(&self) -> Result<(), CosimError> {
-        self.clockwork.write_logs()
+        self.scheduler.write_logs()
     }
 
     /// Coverage of the model since the boards were opened, across resets and failures: the counts
@@ -214,7 +214,7 @@ impl SimCluster {
     pub fn coverage(&self) -> Result<Coverage, CosimError> {
         let mut coverage = Coverage::default();
         for board in 0..self.boards.len() {
-            coverage.merge(self.clockwork.with_chip(board, Chip::coverage)?);
+            coverage.merge(self.scheduler.with_chip(board, Chip::coverage)?);
         }
         Ok(coverage)
     }
@@ -227,7 +227,7 @@ impl SimCluster {
     /// If a port is attached, or a model fails.
     pub fn idle(&self, cycles: u64) -> Result<Duration, Error> {
         let start = Instant::now();
-        self.clockwork.idle(cycles)?;
+        self.scheduler.idle(cycles)?;
         Ok(start.elapsed())
     }
 }

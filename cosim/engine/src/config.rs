@@ -13,7 +13,7 @@ use verimodel::Optimise;
 
 use crate::log::RECORDS;
 use crate::log::files::PacketFormat;
-use crate::seats::SEATS;
+use crate::rank_set::MAX_RANKS;
 use crate::{CosimError, Hardware, LinkFigures, Profile};
 
 /// A named configuration of the board.
@@ -261,7 +261,7 @@ pub(crate) fn check_links(
             format!("{phit} at most, which a phit has"),
         )?;
     }
-    let most = u64::from(SEATS / boards);
+    let most = u64::from(MAX_RANKS / boards);
     require(
         RANKS,
         &|value| value <= most,

@@ -1,11 +1,10 @@
-//! The PCIe link of a profile with latencies: what the host asked for travels through it to the AXI
-//! pins.
+//! The PCIe link of a profile with latencies. Host accesses travel through it to the AXI pins.
 
 use crate::axi::{Access, Answer, LiteIn, LiteMaster, LiteOut};
 use crate::dma::{DmaIn, DmaMaster, DmaOut, Done};
 use crate::profile::Figures;
 
-/// What came back over the link.
+/// The answers that came back over the link.
 #[derive(Debug)]
 pub(crate) enum Arrival {
     Answer(Answer),
@@ -70,8 +69,8 @@ impl Link {
         self.lite.due(now).min(self.dma.due(now))
     }
 
-    /// An edge: takes the AXI pins of the cycle that ends, gives those of the cycle that begins,
-    /// and what came back.
+    /// An edge: takes the AXI pins of the cycle that ends. Returns those of the cycle that begins,
+    /// and the answers.
     pub(crate) fn tick(
         &mut self,
         now: u64,
@@ -99,7 +98,7 @@ impl Link {
     }
 }
 
-/// A register write over the same pins that takes no way to the board: it is before time begins.
+/// A register write over the same pins without link latency, before time begins.
 pub(crate) struct Setting {
     lite: LiteMaster,
 }

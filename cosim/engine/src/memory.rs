@@ -15,7 +15,7 @@ pub(crate) struct NodeMemory {
     banks: Vec<Memory>,
 }
 
-/// What a run of whole words has in one bank.
+/// The share of consecutive whole words in one bank.
 struct Share {
     /// First byte in the bank.
     at: usize,
@@ -60,7 +60,7 @@ impl NodeMemory {
         (head, (len - head) / WORD * WORD)
     }
 
-    /// The place of a byte: its bank, and where it is there.
+    /// The place of a byte: its bank, and its offset in the bank.
     fn place(&self, at: usize) -> (&Memory, usize) {
         let (word, banks) = (at / WORD, self.banks.len());
         (&self.banks[word % banks], word / banks * WORD + at % WORD)
@@ -99,7 +99,7 @@ impl NodeMemory {
         Ok(())
     }
 
-    /// Makes it zero.
+    /// Sets the memory to zero.
     pub(crate) fn clear<D: Dpi>(&self, instance: &mut Instance<D>) -> Result<(), CosimError> {
         let zeros = [0; 1 << 12];
         for bank in &self.banks {

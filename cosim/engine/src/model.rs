@@ -39,15 +39,15 @@ pub(crate) const HOST_TICK: usize = 0;
 pub(crate) const MONITOR: usize = 1;
 /// Number of the import that plays the AXI masters.
 pub(crate) const AXI_TICK: usize = 2;
-/// Number of the import that sees what is written to node memory, while a log is kept.
+/// Number of the import that sees writes to node memory, while a log is kept.
 pub(crate) const MEMORY: usize = 3;
-/// Number of the import that sees what goes out on the links.
+/// Number of the import that sees the output of the links.
 pub(crate) const LINK_SEND: usize = 4;
-/// Number of the import that brings what comes in on the links.
+/// Number of the import that drives the input of the links.
 pub(crate) const LINK_RECV: usize = 5;
 
-/// Registers that count cycles whatever happens, by module. Output `phased_o` of `sim_top` says
-/// when the last three of them may decide something; the others are only read.
+/// Registers that count all cycles, by module. Output `phased_o` of `sim_top` is high while one of
+/// the last three may affect the behaviour; the others are only read.
 const COUNTERS: [(&str, &str); 6] = [
     ("board_registers", "cycle_q"),
     ("rma_registers", "epoch_timer_q"),
@@ -64,7 +64,7 @@ pub(crate) fn memory_path(rank: usize, bank: usize) -> String {
     format!("sim_top.u_core.g_rank[{rank}].u_tile.u_memory.g_bank[{bank}].mem")
 }
 
-/// What of a model's parameters the host's side must know.
+/// The parameters of a model that the host side needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Ranks on the board.
@@ -80,7 +80,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// What parameters say of it, which were checked.
+    /// The shape for parameters that were checked.
     pub(crate) fn of(params: &BTreeMap<String, u64>) -> Self {
         let param = |name: &str| params.get(name).map_or(0, |&value| value as u32);
         Self {
@@ -92,7 +92,7 @@ impl Shape {
         }
     }
 
-    /// Arrays of words that a rank's node memory consists of.
+    /// Number of arrays that a rank's node memory consists of.
     pub(crate) fn banks(self) -> usize {
         let widest = if self.links == 0 {
             self.data_bits
@@ -123,7 +123,7 @@ pub(crate) struct Project {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Variant {
     config: String,
-    /// What people see: the configuration with those options that concern the build.
+    /// The label: the configuration with the options that concern the build.
     label: String,
     params: BTreeMap<String, u64>,
     waves: bool,
@@ -164,7 +164,7 @@ impl Variant {
             coverage: options.coverage,
             assertions: options.assertions,
             guards: options.guards,
-            // A run without assertions is meant to be fast.
+            // Without assertions, a fast simulation is wanted.
             optimise: options.optimise.unwrap_or(if options.assertions {
                 Optimise::Quick
             } else {
@@ -212,7 +212,7 @@ impl Project {
         }
     }
 
-    /// Files that are no longer as they were read, from the root.
+    /// Files that have changed since they were read, relative to the root.
     pub(crate) fn changed(&self) -> Vec<PathBuf> {
         let Some(root) = self.hardware.root() else {
             return Vec::new();

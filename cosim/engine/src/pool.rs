@@ -175,7 +175,10 @@ impl Pool {
         let shared = Arc::new(Shared {
             next: AtomicU64::new(slots.len() as u64),
             slots,
-            task: Mutex::new(Task::Run { until: 0, is_watched: false }),
+            task: Mutex::new(Task::Run {
+                until: 0,
+                is_watched: false,
+            }),
             left: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
             posted: EventCount::default(),

@@ -3,13 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use alcor::{
-    Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Sight, Wake,
-};
+use alcor::{Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Sight, Wake};
 
 use crate::CosimError;
-use crate::clockwork::{Clockwork, Fate};
 use crate::mailbox::{Post, Want, Why};
+use crate::scheduler::{RunOutcome, Scheduler};
 
 /// Cycles that time moves by when a port looks again at what it has looked at already.
 pub const POLL_CYCLES: u64 = 16;
@@ -19,10 +17,10 @@ pub const PORT_QUEUE: usize = 65_536;
 
 /// A port of a [`SimBoard`](crate::SimBoard).
 pub(crate) struct SimPort {
-    clockwork: Arc<Clockwork>,
+    scheduler: Arc<Scheduler>,
     board: usize,
     rank: u32,
-    seat: usize,
+    slot: usize,
     /// Written, but not handed over.
     posts: Vec<Post>,
     /// Handed over, but not at the board when time last stood still.
@@ -51,16 +49,16 @@ impl Looks {
 impl SimPort {
     /// The port of a rank that nobody else has.
     pub(crate) fn attach(
-        clockwork: Arc<Clockwork>,
+        scheduler: Arc<Scheduler>,
         board: usize,
         rank: u32,
     ) -> Result<Self, Error> {
-        let (seat, now, backlog) = clockwork.attach(board, rank)?;
+        let (slot, now, backlog) = scheduler.attach(board, rank)?;
         Ok(Self {
-            clockwork,
+            scheduler,
             board,
             rank,
-            seat,
+            slot,
             posts: Vec::new(),
             backlog,
             now,
@@ -70,7 +68,7 @@ impl SimPort {
     }
 
     fn name(&self) -> &str {
-        self.clockwork.name(self.board)
+        self.scheduler.name(self.board)
     }
 
     fn check_here(&self) -> Result<(), Error> {
@@ -82,7 +80,7 @@ impl SimPort {
     }
 
     fn check_range(&self, at: NodeAddr, len: usize) -> Result<(), Error> {
-        let bytes = self.clockwork.shape().node_bytes;
+        let bytes = self.scheduler.shape().node_bytes;
         if u64::from(at.0) + len as u64 > u64::from(bytes) {
             return Err(Error::BadNodeAddress {
                 board: self.name().into(),
@@ -96,7 +94,7 @@ impl SimPort {
     }
 
     fn wait_for(&mut self, want: Want) -> Result<Why, Error> {
-        match self.clockwork.wait(self.seat, &mut self.posts, want) {
+        match self.scheduler.wait(self.slot, &mut self.posts, want) {
             Ok(woken) => {
                 if woken.cycle != self.now {
                     self.now = woken.cycle;
@@ -105,12 +103,12 @@ impl SimPort {
                 self.backlog = woken.backlog;
                 Ok(woken.why)
             }
-            Err(fate) => Err(self.clockwork.error(self.seat, fate)),
+            Err(outcome) => Err(self.scheduler.error(self.slot, outcome)),
         }
     }
 
-    /// Before a look that takes no time: lets what was posted take effect, and time move if `looked` says that this is
-    /// to be seen already. Marks it as looked at.
+    /// Before a look that takes no time: lets what was posted take effect, and time move if
+    /// `looked` says that this is to be seen already. Marks it as looked at.
     fn look(&mut self, looked: impl Fn(&mut Looks) -> bool) -> Result<(), Error> {
         self.wait_for(Want::Effect)?;
         if looked(&mut self.looks) {
@@ -124,14 +122,14 @@ impl SimPort {
         self.check_here()?;
         check_register(offset, self.name())?;
         let address = page + offset.0;
-        if self.clockwork.has_link() {
+        if self.scheduler.has_link() {
             return match self.wait_for(Want::Read { address })? {
                 Why::Value(value) => Ok(value),
-                _ => Err(self.clockwork.error(self.seat, Fate::Lost)),
+                _ => Err(self.scheduler.error(self.slot, RunOutcome::Lost)),
             };
         }
         self.look(|looks| !looks.registers.insert(address))?;
-        self.clockwork
+        self.scheduler
             .with_chip(self.board, |chip| chip.peek(address))
             .map_err(|error| error.on(self.name()))
     }
@@ -171,7 +169,7 @@ impl Port for SimPort {
         if data.is_empty() {
             return Ok(());
         }
-        if self.clockwork.has_link() {
+        if self.scheduler.has_link() {
             return self
                 .wait_for(Want::Store {
                     at: at.0,
@@ -181,7 +179,7 @@ impl Port for SimPort {
         }
         self.wait_for(Want::Effect)?;
         let rank = self.rank as usize;
-        self.clockwork
+        self.scheduler
             .with_chip(self.board, |chip| chip.store(rank, at.0, data))
             .map_err(|error| error.on(self.name()))
     }
@@ -192,7 +190,7 @@ impl Port for SimPort {
         if data.is_empty() {
             return Ok(());
         }
-        if self.clockwork.has_link() {
+        if self.scheduler.has_link() {
             return match self.wait_for(Want::Load {
                 at: at.0,
                 len: data.len(),
@@ -201,12 +199,12 @@ impl Port for SimPort {
                     data.copy_from_slice(&bytes);
                     Ok(())
                 }
-                _ => Err(self.clockwork.error(self.seat, Fate::Lost)),
+                _ => Err(self.scheduler.error(self.slot, RunOutcome::Lost)),
             };
         }
         self.look(|looks| !looks.memory.insert(at.0))?;
         let rank = self.rank as usize;
-        self.clockwork
+        self.scheduler
             .with_chip(self.board, |chip| chip.load(rank, at.0, data))
             .map_err(|error| error.on(self.name()))
     }
@@ -235,28 +233,28 @@ impl Port for SimPort {
         }
         let delivered = self.wait_for(Want::Effect);
         self.has_left = true;
-        self.clockwork.depart(self.seat, false);
+        self.scheduler.depart(self.slot, false);
         delivered.map(drop)
     }
 
     fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<(), Error> {
         self.check_here()?;
-        self.clockwork.tell_wait(self.seat, wait);
+        self.scheduler.tell_wait(self.slot, wait);
         Ok(())
     }
 
     fn sight(&mut self) -> Result<Option<Sight>, Error> {
         self.check_here()?;
-        Ok(Some(self.clockwork.sight()))
+        Ok(Some(self.scheduler.sight()))
     }
 
     fn wants_notes(&mut self) -> bool {
-        self.clockwork.has_log()
+        self.scheduler.has_log()
     }
 
     fn note(&mut self, note: Note) {
         let (rank, posts) = (self.rank as usize, self.posts.len());
-        self.clockwork.with_chip(self.board, |chip| {
+        self.scheduler.with_chip(self.board, |chip| {
             chip.mailbox_mut().note(rank, posts, note);
         });
     }
@@ -265,7 +263,7 @@ impl Port for SimPort {
 impl Drop for SimPort {
     fn drop(&mut self) {
         if !self.has_left {
-            self.clockwork.depart(self.seat, true);
+            self.scheduler.depart(self.slot, true);
         }
     }
 }

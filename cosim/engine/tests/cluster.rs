@@ -231,13 +231,13 @@ fn a_death_on_one_board_ends_the_waits_on_all() {
         }
         port.wait(Cycle(100_000))
     });
-    for (seat, end) in ends.iter().enumerate() {
+    for (slot, end) in ends.iter().enumerate() {
         match end.as_ref().unwrap_err() {
             Error::PeerDied { board, rank } => {
-                assert_eq!((rank.0, seat != 3), (3, true));
+                assert_eq!((rank.0, slot != 3), (3, true));
                 assert_eq!(board, "stand-in");
             }
-            Error::BadOption { .. } => assert_eq!(seat, 3),
+            Error::BadOption { .. } => assert_eq!(slot, 3),
             other => panic!("{other}"),
         }
     }

@@ -34,7 +34,8 @@ fn a_death_ends_all_waits() {
     for (rank, end) in ends.iter().enumerate() {
         match end.as_ref().unwrap_err() {
             Error::PeerDied {
-                rank: GlobalRank(2), ..
+                rank: GlobalRank(2),
+                ..
             } => assert_ne!(rank, 2),
             Error::BadOption { .. } => assert_eq!(rank, 2),
             other => panic!("{other}"),
@@ -134,7 +135,12 @@ fn who_is_away_is_named() {
         }
         other => panic!("{other}"),
     }
-    assert!(error.to_string().contains("rank 1 has not attached within 0.2 s"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("rank 1 has not attached within 0.2 s"),
+        "{error}"
+    );
 }
 
 /// One rank moves time for longer than the limit; the other one waits all the while.

@@ -1,4 +1,4 @@
-//! One connection: questions about boards, and then perhaps a rank.
+//! One connection: requests about boards, and possibly a rank.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use alcor_shm::wire::{self, Hello, Reply, Request, VERSION, Welcome};
 
 use crate::server::{End, Shared};
 
-/// Does what a connection asks for, until its other end is gone.
+/// Serves the requests of a connection until its other end is closed.
 pub(crate) fn serve(channel: Channel, shared: &Shared) {
     // How it ends is for its other end to tell; a rank's end was noted.
     let _ = converse(channel, shared);
@@ -85,8 +85,8 @@ fn answer(shared: &Shared, request: &Request) -> Result<Reply, Error> {
     }
 }
 
-/// Serves a rank until its port is gone or its process dies, which another thread watches for: this
-/// one may be waiting in the port.
+/// Serves a rank until its port is gone or its process dies. Another thread watches for the death,
+/// because this thread may be waiting in the port.
 fn host(
     channel: Channel,
     watched: &Channel,
@@ -95,7 +95,7 @@ fn host(
     rank: u32,
     mut port: Box<dyn Port>,
 ) -> io::Result<()> {
-    let seat = Seat {
+    let attachment = Attachment {
         shared,
         board,
         rank,
@@ -107,23 +107,23 @@ fn host(
     };
     let mut port = Some(port);
     let hosted = thread::scope(|scope| {
-        let mut guest = Guest {
-            seat: &seat,
+        let mut client = Client {
+            attachment: &attachment,
             end: ClusterEnd::create(board.shape().node_bytes as usize, channel)?,
             data: Vec::new(),
         };
-        guest
+        client
             .end
             .channel()
-            .send_with(&attached, Some(guest.end.segment().file()))?;
+            .send_with(&attached, Some(client.end.segment().file()))?;
         scope.spawn(|| {
             watched.wait_for_the_end();
-            if !seat.is_free.load(Ordering::SeqCst) {
+            if !attachment.is_free.load(Ordering::SeqCst) {
                 shared.died(board, rank);
             }
         });
-        let served = guest.serve(&mut port);
-        guest.end.channel().hang_up();
+        let served = client.serve(&mut port);
+        client.end.channel().hang_up();
         served
     });
     if let Some(port) = port {
@@ -132,26 +132,26 @@ fn host(
     hosted
 }
 
-/// Where a rank of another process sits.
-struct Seat<'a> {
+/// The attachment of a rank of another process.
+struct Attachment<'a> {
     shared: &'a Shared,
     board: &'a SimBoard,
     rank: u32,
-    /// Whether its port is gone, which is said before its process can know of it: the end of its
-    /// connection is no death then.
+    /// Whether its port is gone. It is set before the process can know, so that the end of the
+    /// connection does not count as a death then.
     is_free: AtomicBool,
 }
 
 /// A rank of another process.
-struct Guest<'a> {
-    seat: &'a Seat<'a>,
+struct Client<'a> {
+    attachment: &'a Attachment<'a>,
     end: ClusterEnd,
     /// Bytes on their way between the mailbox and node memory.
     data: Vec<u8>,
 }
 
-impl Guest<'_> {
-    /// Does what the rank asks for until its port is gone.
+impl Client<'_> {
+    /// Serves the rank's requests until its port is gone.
     fn serve(&mut self, port: &mut Option<Box<dyn Port>>) -> io::Result<()> {
         while let Some(present) = port {
             let asked = self.end.asked()?;
@@ -163,22 +163,22 @@ impl Guest<'_> {
                 _ => None,
             };
             if let Some((end, port)) = end.zip(port.take_if(|_| end.is_some())) {
-                let Seat {
+                let Attachment {
                     shared,
                     board,
                     rank,
                     ..
-                } = *self.seat;
-                self.seat.is_free.store(true, Ordering::SeqCst);
+                } = *self.attachment;
+                self.attachment.is_free.store(true, Ordering::SeqCst);
                 shared.part(board, rank, port, end);
             }
             if result.is_err() && self.end.channel().is_gone() {
-                // The server has hung up to end: that is what the rank is to see, and not what its
-                // port makes of it.
+                // The server has closed the connection to end. The rank gets this error, and not
+                // that of its port.
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             if let Err(Error::RankAway { ranks, .. }) = &result {
-                self.seat.shared.are_away(ranks);
+                self.attachment.shared.are_away(ranks);
             }
             let result = result.map_err(|error| Fault::from(&error));
             self.end.answer(&Answer { now, result })?;
@@ -236,7 +236,7 @@ impl Guest<'_> {
         }
     }
 
-    /// Makes room for that many bytes, if the mailbox has as many.
+    /// Resizes the buffer for this number of bytes, if the mailbox has room for them.
     fn room_for(&mut self, bytes: u32) -> Result<(), Error> {
         if bytes as usize > self.end.data_bytes() {
             return Err(Error::BadOption {

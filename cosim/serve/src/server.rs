@@ -134,7 +134,7 @@ impl Server {
     pub fn ended(&self, rank: GlobalRank) {
         let per_board = self.shared.sim.boards()[0].shape().ranks;
         if let Some(board) = self.shared.sim.boards().get((rank.0 / per_board) as usize) {
-            board.bury(LocalRank(rank.0 % per_board));
+            board.kill(LocalRank(rank.0 % per_board));
         }
     }
 }
@@ -295,7 +295,7 @@ impl Shared {
     /// Tells all that a rank's process has died, before anything that follows from it can happen.
     pub(crate) fn died(&self, board: &SimBoard, rank: u32) {
         self.note_death(&mut self.run(), board, rank);
-        board.bury(LocalRank(rank));
+        board.kill(LocalRank(rank));
     }
 
     fn note_death(&self, run: &mut Run, board: &SimBoard, rank: u32) {

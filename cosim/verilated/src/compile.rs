@@ -1,4 +1,4 @@
-//! Compiles generated C++, the shim and the Verilator runtime, and links them to a library.
+//! Compiles the generated C++, the shim and the Verilator runtime, and links them into a library.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,18 +17,19 @@ const HOOKS: &str = include_str!("shim/hooks.h");
 const LZ4: &str = include_str!("shim/lz4.h");
 const ZLIB: &str = include_str!("shim/zlib.h");
 
-/// The one symbol that a model's library shows; not even templates of the C++ library are shared between models.
+/// The only exported symbol of a model's library. Not even templates of the C++ library are shared
+/// between models.
 const EXPORTS: &str = "{ global: alcor_model_api; local: *; };\n";
 
-/// Bytes of generated C++ that are compiled at once, more or less, of a large model: files are compiled in parallel, and
-/// an edit compiles few of them again.
+/// Approximate size of a compilation unit in a large model, in bytes of generated C++. Files are
+/// compiled in parallel, and an edit recompiles few of them.
 const UNIT_BYTES: u64 = 256 << 10;
-/// Bytes of generated C++ up to which a model is small, and compiled at once. The headers alone take a compiler half a
-/// second.
+/// Size in bytes of generated C++ up to which a model is small and compiled as one unit. The
+/// headers alone take a compiler half a second.
 const SMALL_BYTES: u64 = 1 << 20;
 
-/// Headers that follow [`HOOKS`] in the header of all models, which is precompiled once: a compiler takes longer to read them
-/// than to compile a small block.
+/// Headers that follow [`HOOKS`] in the precompiled header of all models: reading them takes a
+/// compiler longer than compiling a small block.
 const HEADERS: &str = "#include \"verilated.h\"
 #include \"verilated_syms.h\"
 #include <chrono>
@@ -36,29 +37,29 @@ const HEADERS: &str = "#include \"verilated.h\"
 #include <memory>
 #include <stdexcept>
 ";
-/// The model's own header, which comes next. All files of the model include its parts anyway.
+/// The model's own header, included next. All files of the model include its parts.
 const MODEL_HEADER: &str = "Vmodel__pch.h";
 
-/// How much of a failed command's output an error carries.
+/// Number of lines of a failed command's output in an error.
 const OUTPUT_LINES: usize = 40;
 
-/// The text of all that the bindings add to a model.
+/// Text of all files that the bindings add to a model.
 pub(crate) fn shim_text() -> String {
     [SHIM, HOOKS, HEADERS, UNOPTIMISED, LZ4, ZLIB, EXPORTS].join("\0")
 }
 
-/// What decides how the C++ is compiled.
+/// Settings that determine how the C++ is compiled.
 #[derive(Debug, Clone)]
 pub(crate) struct Flags {
     pub(crate) optimise: Optimise,
     pub(crate) trace: Option<TraceFormat>,
     pub(crate) coverage: bool,
-    /// Arguments of the build's own.
+    /// Additional arguments of the build.
     pub(crate) extra: Vec<String>,
 }
 
 impl Flags {
-    /// The compiler arguments that all files share. None of them holds a path.
+    /// Compiler arguments of all files. They contain no path.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let coverage = u32::from(self.coverage);
         let [trace, fst, vcd] = [
@@ -67,7 +68,7 @@ impl Flags {
             self.trace == Some(TraceFormat::Vcd),
         ]
         .map(u32::from);
-        // Hidden symbols: several models, each with a runtime of its own, live in one process.
+        // Hidden symbols: several models live in one process, each with its own runtime.
         let mut arguments: Vec<String> = [
             "-std=gnu++17",
             "-fPIC",
@@ -99,7 +100,7 @@ impl Flags {
         match (self.optimise, pace) {
             (Optimise::Debug, _) => "-O0",
             (Optimise::Quick, Pace::Model | Pace::User) => "-O1",
-            // The runtime is the same for all models, and compiled once.
+            // The runtime is the same for all models, and is compiled once.
             (Optimise::Fast, Pace::Model | Pace::User) | (_, Pace::Runtime) => "-O2",
         }
     }
@@ -108,15 +109,16 @@ impl Flags {
 /// How often the code of a file runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pace {
-    /// In every cycle.
+    /// Code of the model, which runs in every cycle.
     Model,
-    /// A part of Verilator's runtime.
+    /// Code of Verilator's runtime.
     Runtime,
-    /// A C++ source of the build, which knows nothing of the model.
+    /// A C++ source of the build.
     User,
 }
 
-/// Precedes code that runs once for each instance, as constructors do: to optimise it costs more time than it saves.
+/// Prefix for code that runs once per instance, such as constructors. Optimising such code costs
+/// more time than it saves.
 const UNOPTIMISED: &str = "#ifdef __clang__
 #pragma clang optimize off
 #else
@@ -124,24 +126,24 @@ const UNOPTIMISED: &str = "#ifdef __clang__
 #endif
 ";
 
-/// Whether a file's code runs once for each instance, as Verilator says by the file's name.
+/// Returns whether a file's code runs once per instance, by Verilator's naming of files.
 fn is_slow(file: &Path) -> bool {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     stem.ends_with("__Slow")
 }
 
-/// One run of the compiler.
+/// One call of the compiler.
 struct Unit {
-    /// The file, from the folder that the compiler runs in.
+    /// Path of the file, relative to the compiler's working folder.
     file: PathBuf,
-    /// Bytes of code, for the order of compilation.
+    /// Size of the code in bytes, for the order of compilation.
     bytes: u64,
     pace: Pace,
-    /// The name of the object in the cache: a hash over all that the object depends on.
+    /// Name of the object in the cache: a hash over all inputs of the object.
     object: String,
 }
 
-/// Files that are compiled together, in one run of the compiler.
+/// Files that are compiled together by one call of the compiler.
 #[derive(Debug, PartialEq)]
 struct Group<'a> {
     bytes: u64,
@@ -149,8 +151,8 @@ struct Group<'a> {
     slow: Vec<&'a str>,
 }
 
-/// A small model is one group. Of a large one, a file keeps its companions when other files grow or shrink, so that an
-/// edit of a block changes few groups.
+/// Forms groups. A small model is one group. In a large model, files stay together when other files
+/// change in size, so that an edit of a block changes few groups.
 fn groups<'a>(fast: &'a [(String, u64)], slow: &'a [(String, u64)]) -> Vec<Group<'a>> {
     let bytes = fast.iter().chain(slow).map(|(_, bytes)| bytes).sum();
     if bytes <= SMALL_BYTES {
@@ -172,11 +174,11 @@ fn groups<'a>(fast: &'a [(String, u64)], slow: &'a [(String, u64)]) -> Vec<Group
     groups
 }
 
-/// Files in order, cut into runs.
+/// Splits an ordered list of files into runs.
 fn runs(files: &[(String, u64)]) -> Vec<(u64, Vec<&str>)> {
     let mut runs: Vec<(u64, Vec<&str>)> = Vec::new();
     for (file, bytes) in files {
-        // A quarter of the names begin a run, by their hash, unless the run before is small.
+        // A quarter of the names begin a run, chosen by hash, unless the previous run is small.
         let begins = blake3::hash(file.as_bytes()).as_bytes()[0] < 64;
         match runs.last_mut() {
             Some((all, run))
@@ -191,10 +193,10 @@ fn runs(files: &[(String, u64)]) -> Vec<(u64, Vec<&str>)> {
     runs
 }
 
-/// Hashes of generated files together with everything that the files include.
+/// Hashes of generated files, each including all files that it includes.
 struct Closures<'a> {
     folder: &'a Path,
-    /// The hash of each file alone, and the generated files that the file includes.
+    /// Hash of each file alone, and the generated files that it includes.
     files: BTreeMap<String, (blake3::Hash, Vec<String>)>,
 }
 
@@ -206,7 +208,8 @@ impl Closures<'_> {
         }
     }
 
-    /// Adds to `hasher` the files `start` and all generated files that the files include, by name.
+    /// Adds the files `start`, and all generated files that they include, to `hasher`, in order of
+    /// name.
     fn add(&mut self, start: &[&str], hasher: &mut blake3::Hasher) -> Result<(), Error> {
         let mut found: BTreeSet<String> = start.iter().map(|&file| file.into()).collect();
         let mut left: Vec<String> = found.iter().cloned().collect();
@@ -238,7 +241,7 @@ impl Closures<'_> {
     }
 }
 
-/// Names between quotes behind `#include`.
+/// Quoted names after `#include`.
 fn included(text: &[u8]) -> impl Iterator<Item = String> {
     text.split(|&byte| byte == b'\n').filter_map(|line| {
         let rest = line.trim_ascii().strip_prefix(b"#")?.trim_ascii_start();
@@ -249,7 +252,7 @@ fn included(text: &[u8]) -> impl Iterator<Item = String> {
     })
 }
 
-/// Adds a part to a hash so that no two lists of parts look alike.
+/// Adds a part to a hash, so that different lists of parts have different hashes.
 pub(crate) fn add(hasher: &mut blake3::Hasher, part: &[u8]) {
     hasher.update(&(part.len() as u64).to_le_bytes());
     hasher.update(part);
@@ -259,7 +262,7 @@ fn length(file: &Path) -> u64 {
     fs::metadata(file).map_or(0, |data| data.len())
 }
 
-/// Runs a command to its end.
+/// Runs a command and waits for its end.
 pub(crate) fn run(model: &str, stage: &'static str, command: &mut Command) -> Result<(), Error> {
     let program = PathBuf::from(command.get_program());
     let output = command
@@ -296,9 +299,9 @@ pub(crate) struct Job<'a> {
     pub(crate) toolchain: &'a Toolchain,
     pub(crate) flags: Flags,
     pub(crate) jobs: usize,
-    /// The folder of the code that Verilator generated.
+    /// Folder of the code that Verilator generated.
     pub(crate) generated: &'a Path,
-    /// A folder on the file system of the cache, for files on their way there.
+    /// Temporary folder on the file system of the cache.
     pub(crate) work: &'a Path,
     /// C++ sources, and the folder with their copies.
     pub(crate) cpp: Option<(&'a Sources, &'a Path)>,
@@ -343,7 +346,7 @@ impl Job<'_> {
             .arg("-o");
         link.arg(library).args(&objects).args(self.link);
         if self.toolchain.is_clang() {
-            // Clang leaves some operations on atomics to libatomic.
+            // Clang calls libatomic for some atomic operations.
             link.args(["-Wl,--as-needed", "-latomic"]);
         }
         if self.flags.trace == Some(TraceFormat::Fst) && !self.brings_fst_writer() {
@@ -353,12 +356,12 @@ impl Job<'_> {
         run(self.model, "link", &mut link)
     }
 
-    /// Whether this Verilator's FST writer is the one that the compression headers of this crate serve.
+    /// Returns whether this Verilator's FST writer can use the compression headers of this crate.
     fn brings_fst_writer(&self) -> bool {
         self.toolchain.include_dir().join("fstcpp").is_dir()
     }
 
-    /// A hash over what all objects of a pace depend on.
+    /// A hash of the inputs that all objects of a pace share.
     fn hasher(&self, pace: Pace) -> blake3::Hasher {
         let arguments = self.flags.arguments();
         let mut hasher = blake3::Hasher::new();
@@ -374,7 +377,7 @@ impl Job<'_> {
         hasher
     }
 
-    /// The generated code and the shim, as units to compile.
+    /// Compilation units of the generated code and the shim.
     fn model_units(&self) -> Result<Vec<Unit>, Error> {
         let mut closures = Closures::of(self.generated);
         let mut units = Vec::new();
@@ -415,7 +418,7 @@ impl Job<'_> {
         Ok(units)
     }
 
-    /// The runtime's files: the same objects for all models with the same flags.
+    /// Compilation units of the runtime. Models with equal flags share the objects.
     fn runtime_units(&self, names: &[String]) -> Result<Vec<Unit>, Error> {
         let include = self.toolchain.include_dir();
         if self.flags.trace.is_some() && self.brings_fst_writer() {
@@ -438,8 +441,8 @@ impl Job<'_> {
         Ok(names.iter().map(unit).collect())
     }
 
-    /// The C++ sources of the build. They may include headers of theirs and of the model, so their objects are the
-    /// model's own.
+    /// Compilation units of the C++ sources of the build. They may include their own headers and
+    /// the model's, so each model has its own objects.
     fn user_units(&self) -> Vec<Unit> {
         let Some((sources, folder)) = self.cpp else {
             return Vec::new();
@@ -460,7 +463,7 @@ impl Job<'_> {
         sources.order().iter().map(unit).collect()
     }
 
-    /// Compiles units in parallel, unless their objects are in the cache.
+    /// Compiles units in parallel. Takes existing objects from the cache.
     fn compile_all(
         &self,
         cache: &ModelCache,
@@ -468,7 +471,7 @@ impl Job<'_> {
         progress: &mut dyn FnMut(BuildEvent),
     ) -> Result<Vec<PathBuf>, Error> {
         let total = units.len();
-        // The largest first, so that none is left over at the end.
+        // Starts with the largest unit, so that no large unit remains at the end.
         units.sort_by_key(|unit| std::cmp::Reverse(unit.bytes));
         let queue = Mutex::new(units.iter());
 
@@ -515,13 +518,13 @@ impl Job<'_> {
             compiled: total - reused,
             reused,
         });
-        // The order in which compilers finish is none for a library.
+        // The link order must not depend on the order in which compilers finish.
         objects.sort();
         Ok(objects)
     }
 
-    /// The header that all models share, precompiled: the compiler finds what it has made of the header beside it, as
-    /// `.gch`.
+    /// The precompiled header of all models. The compiler finds the precompiled form beside the
+    /// header, as `.gch`.
     fn shared_header(&self, cache: &ModelCache) -> Result<PathBuf, Error> {
         let text = [HOOKS, HEADERS].concat();
         let mut hasher = self.hasher(Pace::Model);
@@ -531,7 +534,7 @@ impl Job<'_> {
         cache.object(&format!("{name}.gch"), self.work, |file| {
             let mut compile = self.compiler(Pace::Model);
             if self.toolchain.is_clang() {
-                // The time of a file's last use is its time of change.
+                // The modification time of a file records its last use.
                 compile.args(["-Xclang", "-fno-pch-timestamp"]);
             }
             compile.args(["-x", "c++-header"]);
@@ -542,17 +545,17 @@ impl Job<'_> {
         Ok(header)
     }
 
-    /// The compiler with all arguments that files of a pace share.
+    /// The compiler with the arguments that all files of a pace share.
     fn compiler(&self, pace: Pace) -> Command {
         let runtime = self.toolchain.include_dir();
         let mut compile = self.toolchain.compile();
         compile
             .current_dir(self.generated)
-            // What a killed compiler leaves behind is swept with the build.
+            // Files that a killed compiler leaves are swept together with the build.
             .env("TMPDIR", self.work)
             .args(self.flags.arguments())
             .arg(self.flags.level(pace));
-        // Objects hold no path of this machine.
+        // Objects contain no path of this machine.
         for (path, name) in [(&*runtime, "verilator"), (self.generated, ".")] {
             compile.arg(format!("-ffile-prefix-map={}={name}", path.display()));
         }

@@ -81,7 +81,8 @@ pub struct ModuleCoverage {
     pub toggles: Hit,
     /// Source lines that were never hit: first and last of each stretch, ascending.
     pub missed_lines: Vec<(u32, u32)>,
-    /// Arms of branches that were never hit, ascending: source line and kind, such as `if` or `else`.
+    /// Arms of branches that were never hit, ascending: source line and kind, such as `if` or
+    /// `else`.
     pub missed_branches: Vec<(u32, String)>,
 }
 

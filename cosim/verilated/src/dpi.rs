@@ -1,4 +1,4 @@
-//! Where a model's DPI calls, its output and its failures arrive.
+//! The host side of a model: DPI calls, printed text and failures.
 
 use std::any::Any;
 use std::ffi::{CStr, c_char, c_void};
@@ -10,39 +10,39 @@ use crate::abi::Callbacks;
 use crate::recording::Recording;
 use crate::{Failure, FailureKind};
 
-/// What a DPI call asks of [`Instance::run`](crate::Instance::run).
+/// Result of a DPI call for [`Instance::run`](crate::Instance::run).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// Go on.
+    /// Continue.
     Continue,
     /// Return after this clock cycle.
     Stop,
 }
 
-/// The host's side of a model's DPI imports.
+/// The host side of a model's DPI imports.
 ///
-/// All imports have one form, so that none can be declared wrongly:
+/// All imports have one form, so that no declaration can be wrong:
 ///
 /// ```systemverilog
 /// import "DPI-C" function void alcor_tick(
 ///     input longint unsigned handle, input bit [IW-1:0] in_bits, output bit [OW-1:0] out_bits);
 /// ```
 ///
-/// `IW` and `OW` are any widths; every module that imports the function uses the same. The top
-/// module has an input `input logic [63:0] dpi_handle_i`, which the instance drives by itself, and
-/// which the model passes on as `handle`: a call that carries anything else ends the instance.
+/// `IW` and `OW` are any widths, equal in all modules that import the function. The top module has
+/// an input `input logic [63:0] dpi_handle_i`. The instance drives this input, and the model passes
+/// it on as `handle`. A call with another value ends the instance.
 ///
-/// `()` is a host that does nothing, for models without DPI imports.
+/// `()` is a host without functions, for models without DPI imports.
 pub trait Dpi: Send {
-    /// A call of the function that the build named as number `function`.
+    /// A call of the function with index `function` in the build's list.
     ///
-    /// `input` and `output` hold the packed vectors, least significant word first. `output` is zero
-    /// at first; bits above the vector's width are ignored. A panic ends the instance and is
-    /// reported by the call that evaluated it.
+    /// `input` and `output` contain the packed vectors, least significant word first. `output` is
+    /// zero at first. Bits above the vector's width are ignored. A panic ends the instance, and the
+    /// evaluating call returns the panic as an error.
     fn call(&mut self, function: usize, input: &[u32], output: &mut [u32]) -> Flow;
 
-    /// Text that the model prints (`$display`, `$warning`, ...): goes to standard error unless this
-    /// says otherwise.
+    /// Prints text of the model (`$display`, `$warning`, ...). The default prints to standard
+    /// error.
     fn print(&mut self, text: &str) {
         eprint!("{text}");
     }
@@ -68,13 +68,13 @@ const FLOW_CONTINUE: u8 = 0;
 const FLOW_STOP: u8 = 1;
 const FLOW_FAILED: u8 = 2;
 
-/// What an instance keeps on the host's side; the shim holds its address.
+/// Data of an instance on the host side. The shim has its address.
 pub(crate) struct Host<D> {
     pub(crate) dpi: D,
     pub(crate) name: String,
     pub(crate) failure: Option<Box<Failure>>,
     pub(crate) recording: Option<Recording>,
-    /// A report that was printed, but not yet followed by the failure that it belongs to.
+    /// A printed report whose failure has not arrived yet.
     report: String,
     panic: Option<String>,
 }
@@ -97,7 +97,7 @@ impl<D: Dpi> Host<D> {
         failure: failure::<D>,
     };
 
-    /// Prints the report that was held back, if no failure took it.
+    /// Prints a pending report that no failure has used.
     pub(crate) fn flush(&mut self) {
         if !self.report.is_empty() {
             let text = mem::take(&mut self.report);
@@ -159,7 +159,7 @@ impl<D: Dpi> Host<D> {
     }
 }
 
-/// What a model prints before it stops for an error:
+/// Text that a model prints before it stops for an error:
 /// `[time] %Error: file:line: Assertion failed in scope: message`.
 struct Report<'a> {
     is_fatal: bool,
@@ -212,10 +212,11 @@ unsafe extern "C" fn call<D: Dpi>(
     output: *mut u32,
     output_words: usize,
 ) -> u8 {
-    // SAFETY: `user` is the host that `create` was given; it lives as long as the instance, and the
-    // evaluation that leads here has exclusive access to both.
+    // SAFETY: `user` is the host given to `create`. The host lives as long as the instance, and the
+    // present evaluation has exclusive access to both.
     let host = unsafe { &mut *user.cast::<Host<D>>() };
-    // SAFETY: the shim passes its caller's arrays with their lengths, the output filled with zeros.
+    // SAFETY: the shim passes its caller's arrays with their lengths; the output is filled with
+    // zeros.
     let (input, output) = unsafe {
         (
             slice::from_raw_parts(input, input_words),

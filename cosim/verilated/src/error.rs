@@ -1,4 +1,4 @@
-//! What can go wrong, from a missing tool to a failed assertion.
+//! Errors, from a missing tool to a failed assertion.
 
 use std::fmt;
 use std::io;
@@ -12,14 +12,14 @@ use crate::toolchain::SETUP;
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A program that building a model takes was not found.
+    /// A program that the build of a model needs is missing.
     #[error("{tool} not found ({searched}); to get it: {remedy}")]
     MissingTool {
-        /// The program.
+        /// Name of the program.
         tool: &'static str,
-        /// Where it was looked for.
+        /// Searched places.
         searched: String,
-        /// The command that provides it.
+        /// Command that installs the program.
         remedy: &'static str,
     },
     /// Verilator is too old.
@@ -27,7 +27,7 @@ pub enum Error {
     VerilatorVersion {
         /// The executable.
         path: PathBuf,
-        /// What it said of itself.
+        /// Version that the executable reports.
         found: String,
     },
     /// There is no folder for built models and tools.
@@ -38,23 +38,23 @@ pub enum Error {
     /// A file or folder could not be used.
     #[error("cannot {action} {path}: {source}", path = path.display())]
     Io {
-        /// What was being done.
+        /// The operation.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// Why it failed.
+        /// Error of the system.
         source: io::Error,
     },
-    /// A name, parameter or combination in a build is not usable.
+    /// A name, a parameter or a combination of settings of a build is invalid.
     #[error("build of model `{model}`: {what} is `{found}`, expected {expected}")]
     Recipe {
         /// The model's name.
         model: String,
-        /// What is wrong.
+        /// The invalid setting.
         what: &'static str,
-        /// What was given.
+        /// The value given.
         found: String,
-        /// What would do.
+        /// The expected value.
         expected: &'static str,
     },
     /// Verilator, the compiler or the linker failed.
@@ -62,13 +62,13 @@ pub enum Error {
     Command {
         /// The model's name.
         model: String,
-        /// Which step: `verilation`, `compilation` or `link`.
+        /// The step: `verilation`, `compilation` or `link`.
         stage: &'static str,
         /// The exit status.
         status: String,
         /// The command line.
         command: String,
-        /// The last lines of its output.
+        /// The last lines of the command's output.
         output: String,
     },
     /// Verilator read a file that the cache key does not cover.
@@ -79,17 +79,17 @@ pub enum Error {
     UntrackedSource {
         /// The model's name.
         model: String,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Something that Verilator generated does not look as expected.
+    /// A file that Verilator generated has unexpected contents.
     #[error("model `{model}`: generated file {file} has no usable {what}")]
     Generated {
         /// The model's name.
         model: String,
         /// The file.
         file: String,
-        /// What was looked for.
+        /// The missing item.
         what: String,
     },
     /// The model imports a DPI function that the build does not name.
@@ -102,17 +102,17 @@ pub enum Error {
         model: String,
         /// The function.
         function: String,
-        /// What the build lists.
+        /// Functions that the build lists.
         listed: String,
     },
-    /// A file list has a word that cannot be used.
+    /// A file list contains an invalid word.
     #[error("file list {path}: found `{word}`, expected {expected}", path = path.display())]
     FileList {
         /// The list.
         path: PathBuf,
         /// The word.
         word: String,
-        /// What would do.
+        /// The expected word.
         expected: &'static str,
     },
     /// A DPI import has another signature in the model than in the host.
@@ -130,7 +130,7 @@ pub enum Error {
         /// The signature in the host.
         host: String,
     },
-    /// A DPI import has an argument or a result of a type that no host can have.
+    /// A DPI import has an argument or a result of an unsupported type.
     #[error(
         "model `{model}`: DPI function `{function}` is `{found}`; a host cannot have `{unsupported}` there (define the \
          function in a C++ source)"
@@ -142,7 +142,7 @@ pub enum Error {
         function: String,
         /// Its C declaration.
         found: String,
-        /// The type.
+        /// The unsupported type.
         unsupported: String,
     },
     /// A port does not have the width of its Rust type.
@@ -184,7 +184,7 @@ pub enum Error {
         /// Words of the arguments at another.
         second: Vec<usize>,
     },
-    /// A model with DPI functions lacks the input that carries the instance's handle.
+    /// A model with DPI functions has no input for the instance's handle.
     #[error(
         "model `{model}` has DPI functions, so its top `{top}` needs `input logic [63:0] dpi_handle_i`"
     )]
@@ -201,7 +201,7 @@ pub enum Error {
         model: String,
         /// The library.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// There is no port of that name and direction.
@@ -211,9 +211,9 @@ pub enum Error {
         model: String,
         /// `input`, `output` or `port`.
         wanted: &'static str,
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The names that there are.
+        /// The existing names.
         available: String,
     },
     /// There is no public variable of that path.
@@ -223,9 +223,9 @@ pub enum Error {
         model: String,
         /// `memory` or `variable`.
         wanted: &'static str,
-        /// What was asked for.
+        /// The requested path.
         path: String,
-        /// The paths that there are.
+        /// The existing paths.
         available: String,
     },
     /// A handle belongs to another model.
@@ -235,7 +235,7 @@ pub enum Error {
     ForeignHandle {
         /// The signal, memory or recording.
         name: String,
-        /// The instance it was used with.
+        /// The instance with which the handle was used.
         instance: String,
         /// That instance's model.
         model: String,
@@ -245,7 +245,7 @@ pub enum Error {
     NotWritable {
         /// The signal or variable.
         name: String,
-        /// What it is.
+        /// Direction of the signal.
         direction: Direction,
     },
     /// A clock is not a 1-bit input.
@@ -267,7 +267,7 @@ pub enum Error {
         name: String,
         /// Its width in bits.
         width: usize,
-        /// What was given or asked for.
+        /// The value or the number of words.
         found: String,
     },
     /// An access to a memory leaves it.
@@ -275,14 +275,14 @@ pub enum Error {
     Bounds {
         /// The memory.
         path: String,
-        /// First byte asked for.
+        /// First byte of the access.
         offset: usize,
-        /// Number of bytes asked for.
+        /// Number of bytes of the access.
         len: usize,
         /// The memory's size.
         size: usize,
     },
-    /// The model was built without what is asked of it.
+    /// The model was built without a required feature.
     #[error("model `{model}` was built without {feature}")]
     NotBuilt {
         /// The model's name.
@@ -290,29 +290,29 @@ pub enum Error {
         /// `trace` or `coverage`.
         feature: &'static str,
     },
-    /// Counts of coverage can't be read.
+    /// A coverage file cannot be read.
     #[error("coverage in {path}, line {line}: {problem}", path = path.display())]
     Coverage {
         /// The file.
         path: PathBuf,
-        /// The line in it.
+        /// Number of the line.
         line: u64,
-        /// What is wrong there.
+        /// Defect of the line.
         problem: CoverageProblem,
     },
     /// A clock period is not usable.
     #[error("a clock period of {picoseconds} ps is not an even number above zero")]
     Period {
-        /// What was asked for.
+        /// The requested period.
         picoseconds: u64,
     },
     /// The model failed, stopped or finished in this call.
     #[error(transparent)]
     Model(Box<Failure>),
-    /// The model failed, stopped or finished earlier, and is evaluated no more.
+    /// The model failed, stopped or finished earlier, and cannot be evaluated any more.
     #[error("instance `{instance}` has ended: {failure}", instance = failure.instance)]
     Ended {
-        /// How it ended.
+        /// The failure that ended the instance.
         failure: Box<Failure>,
     },
 }
@@ -332,7 +332,7 @@ impl Error {
         }
     }
 
-    /// How the model failed, if that is what this error says.
+    /// The model's failure, if the error contains one.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Error::Model(failure) | Error::Ended { failure } => Some(failure),
@@ -341,7 +341,7 @@ impl Error {
     }
 }
 
-/// Why an instance ended.
+/// The reason why an instance ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FailureKind {
@@ -359,7 +359,7 @@ pub enum FailureKind {
     DpiPanic,
     /// A DPI call carried a handle that is not the instance's own.
     Misdirected,
-    /// A replay met other calls than those that were recorded.
+    /// The calls of a replay differ from the recorded calls.
     Diverged,
 }
 
@@ -378,22 +378,22 @@ impl fmt::Display for FailureKind {
     }
 }
 
-/// How an instance ended.
+/// The failure that ended an instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The instance's name.
     pub instance: String,
-    /// What happened.
+    /// Kind of the failure.
     pub kind: FailureKind,
     /// The source file, empty if there is none.
     pub file: String,
-    /// The line in it.
+    /// Line in the source file.
     pub line: u32,
-    /// The scope that reported it, with the label of the assertion, as far as the model says.
+    /// The scope of the report, with the label of the assertion, if the model reports them.
     pub hier: String,
     /// The text of the report.
     pub message: String,
-    /// Clock cycles that the instance had completed.
+    /// Number of clock cycles completed before the failure.
     pub cycle: u64,
 }
 

@@ -1,4 +1,4 @@
-//! File lists, as simulators take them with `-f`.
+//! File lists in the format of the simulators' option `-f`.
 
 use std::env;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// How deep a list may name lists.
+/// Maximum depth of nested lists.
 const DEEPEST: usize = 16;
 
 /// The contents of file lists.
@@ -94,14 +94,14 @@ fn is_cpp(file: &str) -> bool {
     })
 }
 
-/// The name and the value of `NAME` or `NAME=VALUE`.
+/// Name and value of `NAME` or `NAME=VALUE`.
 fn define(text: &str) -> (String, String) {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     (name.into(), value.into())
 }
 
-/// The words of a list without comments, with the values of environment variables; `Err` names a variable that is not
-/// set.
+/// Words of a list without comments, with environment variables replaced by their values. `Err`
+/// names an unset variable.
 fn words(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Vec<Result<String, String>> {
     let mut plain = String::new();
     let mut rest = text;
@@ -127,7 +127,7 @@ fn words(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Vec<Result<St
         .collect()
 }
 
-/// A word with the values of `$NAME`, `${NAME}` and `$(NAME)`.
+/// Replaces `$NAME`, `${NAME}` and `$(NAME)` in a word by their values.
 fn expanded(word: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let (mut text, mut rest) = (String::new(), word);
     while let Some((before, behind)) = rest.split_once('$') {

@@ -1,4 +1,4 @@
-//! Reads what the bindings need out of the C++ that Verilator generates, and writes the table header for the shim.
+//! Parses the C++ that Verilator generates, and writes the table header for the shim.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,21 +8,21 @@ use crate::imports::{Function, Passed};
 use crate::layout::{self, Place};
 use crate::{Error, Import, TraceFormat};
 
-/// The input through which an instance's handle enters a model.
+/// Input of a model that carries the instance's handle.
 pub(crate) const HANDLE_PORT: &str = "dpi_handle_i";
 
-/// A port, as `V<top>.h` declares it.
+/// A port, as declared in `V<top>.h`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Port {
     pub(crate) ident: String,
     pub(crate) name: String,
-    /// 0 in, 1 out, 2 inout.
+    /// 0: input, 1: output, 2: inout.
     pub(crate) direction: u32,
     pub(crate) width: u32,
     pub(crate) bytes: u32,
 }
 
-/// Finds the ports in the text of `V<top>.h`. Ports that are unpacked arrays or not integral are left out.
+/// Finds the ports in `V<top>.h`. Skips unpacked arrays and ports that are not integral.
 pub(crate) fn ports(header: &str) -> Vec<Port> {
     header.lines().filter_map(port).collect()
 }
@@ -64,7 +64,7 @@ fn port(line: &str) -> Option<Port> {
     })
 }
 
-/// A SystemVerilog name out of Verilator's encoding, where `__0hh` stands for a character.
+/// Decodes a SystemVerilog name: Verilator encodes special characters as `__0hh`.
 fn decoded(ident: &str) -> String {
     let mut name = String::new();
     let mut rest = ident;
@@ -88,7 +88,7 @@ fn decoded(ident: &str) -> String {
     name + rest
 }
 
-/// Names and C declarations of the imports in the text of `V<top>__Dpi.h`, which has the exports first.
+/// Names and C declarations of the imports in `V<top>__Dpi.h`. The file declares the exports first.
 pub(crate) fn dpi_declarations(header: &str) -> Vec<(String, String)> {
     let imports = header.split_once("// DPI IMPORTS");
     imports
@@ -109,7 +109,7 @@ pub(crate) fn dpi_declarations(header: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Whether a C declaration is that of a canonical DPI import.
+/// Returns whether a C declaration is a canonical DPI import.
 pub(crate) fn is_canonical(declaration: &str) -> bool {
     let Some((head, rest)) = declaration.split_once('(') else {
         return false;
@@ -126,7 +126,7 @@ pub(crate) fn is_canonical(declaration: &str) -> bool {
         && arguments[2].starts_with(&["svBitVecVal*"])
 }
 
-/// What every place that imports `function` passes, out of the text of a generated `.cpp`.
+/// The arguments that each importing wrapper of a generated `.cpp` passes to `function`.
 pub(crate) fn dpi_calls(code: &str, function: &str) -> Vec<Vec<Passed>> {
     let call = format!("{function}(");
     let mut found = Vec::new();
@@ -160,7 +160,7 @@ pub(crate) fn dpi_calls(code: &str, function: &str) -> Vec<Vec<Passed>> {
         } else if let Some((name, _)) = assigned {
             values.push(name);
         } else if let Some(arguments) = statement.strip_prefix("VL_SET_SV") {
-            // The vector that is set is the second argument.
+            // The second argument is the vector that is set.
             values.extend(arguments.split(", ").nth(1));
         } else if let Some((name, size)) = statement
             .strip_suffix("];")
@@ -177,13 +177,13 @@ pub(crate) fn dpi_calls(code: &str, function: &str) -> Vec<Vec<Passed>> {
 /// The DPI functions that the shim has to define.
 #[derive(Debug, Default)]
 pub(crate) struct DpiFunctions {
-    /// Those of the canonical form.
+    /// Functions of the canonical form.
     pub(crate) canonical: Vec<DpiFunction>,
-    /// C++ with the definitions of those with signatures of their own.
+    /// C++ definitions of the functions with ordinary signatures.
     pub(crate) ordinary: String,
 }
 
-/// A DPI function as the shim has to define it.
+/// A DPI function that the shim has to define.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct DpiFunction {
     pub(crate) index: usize,
@@ -191,8 +191,8 @@ pub(crate) struct DpiFunction {
     pub(crate) words: (usize, usize),
 }
 
-/// Finds the DPI functions of the generated code in `folder`, and checks them against those that the build lists.
-/// With C++ sources, functions that the build does not list are taken for theirs.
+/// Finds the DPI functions of the generated code in `folder`, and checks them against the build's
+/// list. If the build has C++ sources, they may define functions that the build does not list.
 pub(crate) fn dpi_functions(
     model: &str,
     folder: &Path,
@@ -287,7 +287,7 @@ pub(crate) fn dpi_functions(
     Ok(functions)
 }
 
-/// The C++ files in a folder, in order of their names.
+/// C++ files of a folder, in order of name.
 pub(crate) fn cpp_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .map_err(Error::io("read", folder))?
@@ -299,7 +299,7 @@ pub(crate) fn cpp_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
-/// The files of the runtime that a model asks for, out of the text of `V<top>_classes.mk`.
+/// Runtime files that a model needs, from `V<top>_classes.mk`.
 pub(crate) fn runtime_files(makefile: &str) -> Vec<String> {
     let mut files = Vec::new();
     let mut inside = false;

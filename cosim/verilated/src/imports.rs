@@ -1,4 +1,5 @@
-//! DPI imports with ordinary signatures: their types, and the C++ that carries their arguments to the host.
+//! DPI imports with ordinary signatures: their types, and the C++ code that passes their arguments
+//! to the host.
 
 use std::fmt::{self, Write as _};
 
@@ -32,13 +33,13 @@ pub enum DpiType {
     Chandle,
     /// `string`, as an input: `String`.
     Text,
-    /// A packed vector that takes this number of 32-bit words: `[u32; N]`, least significant word first. A model has
-    /// two states, so a vector of `logic` is one of `bit`.
+    /// A packed vector of this number of 32-bit words: `[u32; N]`, least significant word first. A
+    /// model has two-state signals, so a vector of `logic` is a vector of `bit`.
     Vector(usize),
 }
 
 impl DpiType {
-    /// The number of 32-bit words that a value takes; of a text, those besides the text.
+    /// Number of 32-bit words of a value. For a text, the words besides the characters.
     fn words(self) -> usize {
         match self {
             DpiType::LongInt | DpiType::LongIntUnsigned | DpiType::Real | DpiType::Chandle => 2,
@@ -73,14 +74,14 @@ impl fmt::Display for DpiType {
 pub struct Import {
     /// The C name of the function.
     pub name: &'static str,
-    /// Its `input` and `inout` arguments.
+    /// Types of the `input` and `inout` arguments.
     pub inputs: &'static [DpiType],
-    /// Its result, then its `output` and `inout` arguments.
+    /// Types of the result, then of the `output` and `inout` arguments.
     pub outputs: &'static [DpiType],
 }
 
 impl Import {
-    /// The signature in words, as errors show it.
+    /// The signature as text, for errors.
     pub(crate) fn signature(&self) -> String {
         shown(self.inputs, self.outputs)
     }
@@ -94,25 +95,25 @@ fn shown(inputs: &[DpiType], outputs: &[DpiType]) -> String {
     format!("{} -> {}", list(inputs), list(outputs))
 }
 
-/// The DPI imports that a host implements with their own signatures; the macro [`imports!`](crate::imports) writes the
-/// implementation.
+/// DPI imports that a host implements with ordinary signatures. The macro
+/// [`imports!`](crate::imports) generates the implementation.
 pub trait Imports: Dpi {
     /// The functions, in the order of their indices in [`Dpi::call`].
     const IMPORTS: &'static [Import];
 }
 
-/// A Rust type that an `input` argument of a DPI import can have.
+/// A Rust type for an `input` argument of a DPI import.
 pub trait DpiInput: Sized {
     /// The type in SystemVerilog.
     const TYPE: DpiType;
 
-    /// Takes a value off the front of the words of a call.
+    /// Removes a value from the front of the words of a call.
     fn take(words: &mut &[u32]) -> Self;
 }
 
-/// A Rust type that the result or an `output` argument of a DPI import can have.
+/// A Rust type for the result or an `output` argument of a DPI import.
 pub trait DpiOutput: DpiInput {
-    /// Puts the value at the front of the words of a call.
+    /// Writes the value to the front of the words of a call.
     fn put(self, words: &mut &mut [u32]);
 }
 
@@ -121,7 +122,7 @@ pub trait DpiOutputs {
     /// The types in SystemVerilog.
     const TYPES: &'static [DpiType];
 
-    /// Puts the values into the words of a call.
+    /// Writes the values to the words of a call.
     fn put_all(self, words: &mut [u32]);
 }
 
@@ -242,12 +243,13 @@ tuples! {
     (A, B, C, D, E, F);
 }
 
-/// Implements DPI imports with their own signatures.
+/// Implements DPI imports with ordinary signatures.
 ///
-/// Each function implements the import of the same C name. Its arguments are the `input` and `inout` arguments of the
-/// import, in order. It returns the result of the import, then the `output` and `inout` arguments: nothing, a value, or a
-/// tuple. [`DpiType`] lists the types. [`Build::imports`](crate::Build::imports) makes the build compare the
-/// signatures with those of the model.
+/// Each function implements the import with the same C name. Its arguments are the `input` and
+/// `inout` arguments of the import, in order. It returns the result of the import, then the
+/// `output` and `inout` arguments: nothing, one value, or a tuple. [`DpiType`] lists the types.
+/// [`Build::imports`](crate::Build::imports) makes the build compare the signatures with those of
+/// the model.
 ///
 /// ```
 /// struct Memory(Vec<u64>);
@@ -278,7 +280,7 @@ macro_rules! imports {
             fn $name:ident(&mut $this:ident $(, $argument:ident : $input:ty)* $(,)?) $(-> $output:ty)? $body:block
         )*
     }) => {
-        // The model decides how many arguments there are.
+        // The model determines the number of arguments.
         #[allow(clippy::too_many_arguments)]
         impl $host {
             $(
@@ -334,12 +336,12 @@ struct Argument {
     is_logic: bool,
 }
 
-/// What a wrapper in the generated code says of an argument that it passes.
+/// Description of an argument that a wrapper in the generated code passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Passed {
-    /// The number of elements, if the argument is an array.
+    /// Number of elements, if the argument is an array.
     pub(crate) elements: usize,
-    /// Whether it has a value before the call.
+    /// Whether the argument has a value before the call.
     pub(crate) has_value: bool,
 }
 
@@ -353,13 +355,14 @@ pub(crate) struct Function {
 }
 
 impl Function {
-    /// Reads a C declaration, with what a wrapper passes. `Err` has the type that is not supported.
+    /// Parses a C declaration, with the arguments of a wrapper. `Err` contains the unsupported
+    /// type.
     pub(crate) fn read(declaration: &str, passed: &[Passed]) -> Result<Self, String> {
         let (head, rest) = declaration.split_once('(').ok_or("no function")?;
         let (c_type, name) = typed(head);
         let result = match &*c_type {
             "void" => None,
-            // A result is a word: the declaration has no dimension.
+            // A result is one word, because the declaration has no dimension.
             "svBitVecVal" => Some(DpiType::IntUnsigned),
             other => Some(by_value(other).ok_or(other)?),
         };
@@ -390,7 +393,7 @@ impl Function {
         result.chain(outputs.map(|it| it.value)).collect()
     }
 
-    /// Refuses a host whose function is of another signature.
+    /// Returns an error if the host's function has another signature.
     pub(crate) fn check(&self, model: &str, import: &Import) -> Result<(), Error> {
         let (inputs, outputs) = (self.inputs(), self.outputs());
         if inputs == import.inputs && outputs == import.outputs {
@@ -404,7 +407,7 @@ impl Function {
         })
     }
 
-    /// The C++ that packs the arguments, calls the host, and unpacks the results.
+    /// C++ code that packs the arguments, calls the host, and unpacks the results.
     pub(crate) fn definition(&self, index: usize) -> String {
         let mut text = String::new();
         let head = self
@@ -510,7 +513,7 @@ impl Argument {
         matches!(self.value, DpiType::Vector(_))
     }
 
-    /// The number of words as an argument of the C++ that packs a vector.
+    /// Number of words, as an argument of the C++ function that packs a vector.
     fn length(&self) -> String {
         match self.value {
             DpiType::Vector(words) => format!(", {words}"),
@@ -519,7 +522,7 @@ impl Argument {
     }
 }
 
-/// The type and the name in a C declaration of one thing.
+/// Type and name in a C declaration of one item.
 fn typed(text: &str) -> (String, String) {
     let text = text.trim();
     let start = text.rfind([' ', '*']).map_or(0, |at| at + 1);

@@ -1,11 +1,12 @@
 //! Safe bindings to Verilated SystemVerilog models, built on demand and loaded at run time.
 //!
-//! A [`Toolchain`] finds Verilator and the compiler, a [`Build`] turns sources into a shared library (or takes it from
-//! its cache), a [`Model`] is that library loaded, and an [`Instance`] of it is clocked, driven and watched. Typed ports
-//! come from [`ports!`]. DPI imports arrive at a host that each instance owns: methods that [`imports!`] declares, or a
-//! [`Dpi`] for imports of one general form. Nothing in the interface is unsafe: handles are checked, accesses are
-//! bounded, and `$stop`, `$fatal`, failed assertions and panics in DPI calls end one instance with an [`Error`], not the
-//! process.
+//! A [`Toolchain`] finds Verilator and the compiler. A [`Build`] compiles sources into a shared
+//! library, or takes the library from a cache. A [`Model`] is a loaded library. A program clocks,
+//! drives and reads an [`Instance`] of the model. [`ports!`] declares typed ports. DPI imports call
+//! a host that each instance owns: methods declared by [`imports!`], or a [`Dpi`] for imports of
+//! one general form. The public interface is safe: handles are checked, and accesses are bounded.
+//! `$stop`, `$fatal`, failed assertions and panics in DPI calls end one instance with an [`Error`],
+//! not the process.
 //!
 //! ```no_run
 //! use verimodel::{Build, Toolchain};
@@ -21,7 +22,7 @@
 //! # }
 //! ```
 //!
-//! The module [`tutorial`] has whole programs.
+//! The module [`tutorial`] has complete programs.
 #![warn(missing_docs)]
 
 #[doc = include_str!("../TUTORIAL.md")]

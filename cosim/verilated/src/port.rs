@@ -6,16 +6,16 @@ use std::ops::Deref;
 
 use crate::{Dpi, Error, Instance, Model, Signal};
 
-/// A Rust type that a port can have: `bool` for one bit, an unsigned integer for up to its number of bits, `[u32; N]`
-/// for vectors that take N words, least significant word first.
+/// A Rust type for a port: `bool` for one bit, an unsigned integer for a width up to its own,
+/// `[u32; N]` for vectors of N words, least significant word first.
 pub trait PortValue: Sized {
-    /// Whether the type holds all values of a port of this width.
+    /// Returns whether the type can hold all values of a port of this width.
     fn holds(width: usize) -> bool;
 
-    /// Puts the value into as many words as the port has. Returns whether all bits have a place there.
+    /// Writes the value to the words of a port. Returns whether the words have room for all bits.
     fn put(self, words: &mut [u32]) -> bool;
 
-    /// The value in the words of a port.
+    /// Reads the value from the words of a port.
     fn of(words: &[u32]) -> Self;
 }
 
@@ -74,14 +74,14 @@ impl<const N: usize> PortValue for [u32; N] {
     }
 }
 
-/// An input with the type of its values; also a [`Signal`].
+/// An input with a typed value. Dereferences to a [`Signal`].
 #[derive(Debug, Clone)]
 pub struct Input<T> {
     signal: Signal,
     value: PhantomData<fn(T)>,
 }
 
-/// An output with the type of its values; also a [`Signal`].
+/// An output with a typed value. Dereferences to a [`Signal`].
 #[derive(Debug, Clone)]
 pub struct Output<T> {
     signal: Signal,
@@ -104,7 +104,7 @@ impl<T: PortValue> Input<T> {
     /// The input `name` of a model.
     ///
     /// # Errors
-    /// If there is no such input, or the type does not hold its values.
+    /// If there is no such input, or if the type cannot hold its values.
     pub fn find(model: &Model, name: &str) -> Result<Self, Error> {
         Ok(Self {
             signal: checked::<T>(model, model.input(name)?)?,
@@ -117,7 +117,7 @@ impl<T: PortValue> Output<T> {
     /// The output `name` of a model.
     ///
     /// # Errors
-    /// If there is no such output, or the type does not hold its values.
+    /// If there is no such output, or if the type cannot hold its values.
     pub fn find(model: &Model, name: &str) -> Result<Self, Error> {
         Ok(Self {
             signal: checked::<T>(model, model.output(name)?)?,
@@ -142,7 +142,7 @@ impl<T> Deref for Output<T> {
     }
 }
 
-/// Words of a port that need no allocation.
+/// Maximum number of words of a port that need no allocation.
 const FEW: usize = 8;
 
 fn with_words<R>(number: usize, body: impl FnOnce(&mut [u32]) -> R) -> R {
@@ -154,10 +154,10 @@ fn with_words<R>(number: usize, body: impl FnOnce(&mut [u32]) -> R) -> R {
 }
 
 impl<D: Dpi> Instance<D> {
-    /// Drives a typed input; the model sees the value in its next evaluation.
+    /// Drives a typed input. The value takes effect at the next evaluation.
     ///
     /// # Errors
-    /// If the input is of another model, or has too few bits for the value.
+    /// If the input belongs to another model, or has too few bits for the value.
     pub fn drive<T: PortValue>(&mut self, input: &Input<T>, value: T) -> Result<(), Error> {
         with_words(input.words(), |words| {
             if value.put(words) {
@@ -174,7 +174,7 @@ impl<D: Dpi> Instance<D> {
     /// The value of a typed output.
     ///
     /// # Errors
-    /// If the output is of another model.
+    /// If the output belongs to another model.
     pub fn sample<T: PortValue>(&self, output: &Output<T>) -> Result<T, Error> {
         with_words(output.words(), |words| {
             self.get_words(output, words)?;
@@ -183,7 +183,7 @@ impl<D: Dpi> Instance<D> {
     }
 }
 
-/// Declares a struct of typed ports, and the function `find` that looks all of them up in a model.
+/// Declares a struct of typed ports with a function `find` that looks up all ports in a model.
 ///
 /// ```
 /// verimodel::ports! {
@@ -225,7 +225,8 @@ macro_rules! ports {
             /// Finds the ports in a model.
             ///
             /// # Errors
-            /// If the model does not have one of the ports, or a type does not hold the values of its port.
+            /// If the model lacks one of the ports, or if a type cannot hold the values of its
+            /// port.
             $visibility fn find(model: &$crate::Model) -> ::core::result::Result<Self, $crate::Error> {
                 ::core::result::Result::Ok(Self {
                     $($port: <$crate::ports!(@type $way $value)>::find(model, ::core::stringify!($port))?,)*

@@ -1,4 +1,4 @@
-//! What a model is built from, and the steps that build it.
+//! The inputs of a model's build, and the steps of the build.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -13,18 +13,18 @@ use crate::layout;
 use crate::tokens;
 use crate::{Error, Import, Imports, Model, ModelCache, Sources, Toolchain};
 
-/// The library's file name inside a cache entry.
+/// File name of the library in a cache entry.
 const LIBRARY: &str = "model.so";
 /// Verilator's configuration for counters, among the generated files.
 const COUNTERS: &str = "counters.vlt";
 
-/// How the C++ of a model is compiled.
+/// Optimisation of the model's C++.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Optimise {
     /// For speed of simulation.
     #[default]
     Fast,
-    /// For models that run briefly: compiled in less time than `Fast`, and simulated more slowly.
+    /// For models that run briefly: compiles faster than `Fast`, and simulates more slowly.
     Quick,
     /// For speed of compilation, with debug information.
     Debug,
@@ -40,7 +40,7 @@ pub enum TraceFormat {
     Vcd,
 }
 
-/// Arguments of Verilator that the build itself decides, without leading dashes.
+/// Arguments of Verilator that only the build may set, without leading dashes.
 const RESERVED: [&str; 27] = [
     "F",
     "Mdir",
@@ -83,23 +83,23 @@ pub enum BuildEvent {
     Verilating,
     /// C++ files are being compiled.
     Compiling {
-        /// How many are done.
+        /// Number of compiled files.
         done: usize,
-        /// How many there are.
+        /// Number of all files.
         total: usize,
     },
     /// All C++ files are compiled.
     Compiled {
-        /// How many files were compiled.
+        /// Number of files that were compiled.
         compiled: usize,
-        /// How many files had their object in the cache.
+        /// Number of files whose object was in the cache.
         reused: usize,
     },
     /// The library is being linked.
     Linking,
     /// The model was built.
     Done {
-        /// How long it took.
+        /// Duration of the build.
         elapsed: Duration,
     },
     /// The build ended with an error.
@@ -176,17 +176,17 @@ enum Given {
     List { path: PathBuf, base: PathBuf },
 }
 
-/// All that a build reads, as it was at one instant.
+/// The inputs of a build, all read at one instant.
 struct Inputs {
     sources: Sources,
     cpp: Option<Sources>,
     defines: Vec<(String, String)>,
-    /// Arguments of Verilator, out of file lists and of the build's own.
+    /// Arguments of Verilator, from file lists and from the build.
     arguments: Vec<String>,
 }
 
 impl<'a> Build<'a> {
-    /// A build of a model; `name` is for messages and for the folder in the cache.
+    /// A build of a model. `name` is used in messages and for the folder in the cache.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -216,27 +216,30 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// The top module.
+    /// Sets the top module.
     pub fn top(mut self, module: impl Into<String>) -> Self {
         self.top = module.into();
         self
     }
 
-    /// The folder from which sources are named; the workspace unless said otherwise. Messages of the model, coverage and
-    /// the model's key have these names, see [`Sources`].
+    /// Sets the root folder of the sources; the default is the workspace. Source names are relative
+    /// to this folder. Messages of the model, coverage and the model's key contain these names, see
+    /// [`Sources`].
     pub fn root(mut self, path: impl Into<PathBuf>) -> Self {
         self.root = Some(path.into());
         self
     }
 
-    /// Takes sources and include folders as they were read, whatever the files hold now, in place of those of
-    /// [`source`](Self::source), [`file_list`](Self::file_list) and [`include_dir`](Self::include_dir).
+    /// Uses sources and include folders from a snapshot, independent of later changes of the files.
+    /// The snapshot replaces [`source`](Self::source), [`file_list`](Self::file_list) and
+    /// [`include_dir`](Self::include_dir).
     pub fn snapshot(mut self, sources: &Sources) -> Self {
         self.snapshot = Some(sources.clone());
         self
     }
 
-    /// Adds a source file (`.sv`, or `.vlt` with Verilator's configuration), in the order of compilation.
+    /// Adds a source file (`.sv`, or `.vlt` with Verilator's configuration), in the order of
+    /// compilation.
     pub fn source(mut self, path: impl Into<PathBuf>) -> Self {
         self.given.push(Given::Source(path.into()));
         self
@@ -249,27 +252,29 @@ impl<'a> Build<'a> {
         self
     }
 
-    /// Adds the contents of a file list, as simulators take it with `-F`: paths in the list start from the list's own
-    /// folder.
+    /// Adds the contents of a file list with the meaning of the simulators' option `-F`: paths in
+    /// the list are relative to the list's own folder.
     ///
-    /// A list may have source files (C and C++ as for [`cpp_source`](Self::cpp_source)), `-f`, `-F`, `-v`, `-y`, `-I`,
-    /// `-D`, `+incdir+`, `+define+`, `+libext+`, `-W..`, environment variables, and the comments `//`, `/* */` and `#`. A file
-    /// behind `-v` is a source like others.
+    /// A list may contain source files (C and C++ as for [`cpp_source`](Self::cpp_source)), `-f`,
+    /// `-F`, `-v`, `-y`, `-I`, `-D`, `+incdir+`, `+define+`, `+libext+`, `-W..`, environment
+    /// variables, and the comments `//`, `/* */` and `#`. A file behind `-v` is an ordinary source.
     pub fn file_list(self, path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         let base = path.parent().unwrap_or(Path::new("")).to_owned();
         self.file_list_from(path, base)
     }
 
-    /// Adds the contents of a file list, as simulators take it with `-f`: paths in the list start from `folder`.
+    /// Adds the contents of a file list with the meaning of the simulators' option `-f`: paths in
+    /// the list are relative to `folder`.
     pub fn file_list_from(mut self, path: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Self {
         let (path, base) = (path.into(), folder.into());
         self.given.push(Given::List { path, base });
         self
     }
 
-    /// Adds a C or C++ source file, which is compiled and linked into the model. It may define DPI imports, and include
-    /// `Vmodel__Dpi.h`, `svdpi.h`, and headers in the folders of [`cpp_include_dir`](Self::cpp_include_dir).
+    /// Adds a C or C++ source file that is compiled and linked into the model. The file may define
+    /// DPI imports, and may include `Vmodel__Dpi.h`, `svdpi.h`, and headers in the folders of
+    /// [`cpp_include_dir`](Self::cpp_include_dir).
     pub fn cpp_source(mut self, path: impl Into<PathBuf>) -> Self {
         self.cpp_sources.push(path.into());
         self
@@ -281,8 +286,8 @@ impl<'a> Build<'a> {
         self
     }
 
-    /// Adds an argument of Verilator, behind all others, for instance `-Wno-WIDTHTRUNC`, `-Wno-fatal` or
-    /// `--x-assign`. Arguments that the build itself decides are refused.
+    /// Adds an argument of Verilator after all others, for instance `-Wno-WIDTHTRUNC`, `-Wno-fatal`
+    /// or `--x-assign`. Arguments that only the build may set are rejected.
     pub fn verilator_arg(mut self, argument: impl Into<String>) -> Self {
         self.verilator_args.push(argument.into());
         self
@@ -294,13 +299,13 @@ impl<'a> Build<'a> {
         self
     }
 
-    /// Adds an argument of the linker, as the C++ compiler takes it, for instance `-lm`.
+    /// Adds an argument of the linker in the form of the C++ compiler, for instance `-lm`.
     pub fn link_arg(mut self, argument: impl Into<String>) -> Self {
         self.link_args.push(argument.into());
         self
     }
 
-    /// Adds a folder in which `` `include `` files and modules are looked for.
+    /// Adds a folder in which Verilator searches for `` `include ` ` files and modules.
     pub fn include_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.include_dirs.push(path.into());
         self
@@ -308,7 +313,7 @@ impl<'a> Build<'a> {
 
     /// Overrides an integer parameter of the top module.
     pub fn param(mut self, name: impl Into<String>, value: impl Into<u64>) -> Self {
-        // A plain decimal literal is 32-bit and signed; a value that needs more says so.
+        // A plain decimal literal is signed with 32 bits. A larger value needs an explicit width.
         let value = value.into();
         let text = if value <= i32::MAX as u64 {
             value.to_string()
@@ -332,91 +337,94 @@ impl<'a> Build<'a> {
         self
     }
 
-    /// Whether assertions are checked; on unless said otherwise.
+    /// Sets whether assertions are checked; the default is true.
     pub fn assertions(mut self, on: bool) -> Self {
         self.assertions = on;
         self
     }
 
-    /// Whether instances can write FST traces; a model that can is slower even while no trace is written.
+    /// Sets whether instances can write FST traces. A model with traces is slower even while no
+    /// trace is written.
     pub fn trace(mut self, on: bool) -> Self {
         self.trace = on.then_some(TraceFormat::Fst);
         self
     }
 
-    /// Makes instances able to write traces of the given format.
+    /// Enables traces of the given format.
     pub fn trace_format(mut self, format: TraceFormat) -> Self {
         self.trace = Some(format);
         self
     }
 
-    /// Whether instances count coverage.
+    /// Sets whether instances count coverage.
     pub fn coverage(mut self, on: bool) -> Self {
         self.coverage = on;
         self
     }
 
-    /// Names a DPI import of the [canonical form](crate::Dpi). Its index in [`Dpi::call`](crate::Dpi::call) is its
-    /// place in the order of these calls. A name that the model does not import is no error: it is never called.
+    /// Adds a DPI import of the [canonical form](crate::Dpi). Its index in
+    /// [`Dpi::call`](crate::Dpi::call) is its position in the order of these calls. A function that
+    /// the model does not import is legal and never called.
     pub fn dpi(mut self, function: impl Into<String>) -> Self {
         self.dpi.push(function.into());
         self
     }
 
-    /// Names the DPI imports that the host `H` implements with signatures of their own, see [`imports!`](crate::imports).
-    /// The build compares the signatures with those of the model.
+    /// Adds the DPI imports that the host `H` implements with ordinary signatures, see
+    /// [`imports!`](crate::imports). The build compares the signatures with those of the model.
     pub fn imports<H: Imports>(mut self) -> Self {
         self.imports = H::IMPORTS;
         self
     }
 
-    /// Names a register of a module that counts cycles: it advances by one in each cycle, or stands. Models with such
-    /// registers can be asked whether they are [steady](crate::Instance::is_steady).
+    /// Declares a register of a module as a counter: in each cycle, the register advances by one or
+    /// keeps its value. Models with counters support [`is_steady`](crate::Instance::is_steady).
     pub fn counter(mut self, module: impl Into<String>, register: impl Into<String>) -> Self {
         self.counters.push((module.into(), register.into()));
         self
     }
 
-    /// Names unpacked arrays, in any module, that are written and read by address alone. They are left out when states
-    /// are compared: what a write stores is decided by registers that are compared.
+    /// Declares unpacked arrays, in any module, as RAMs: all accesses are by address. The
+    /// comparison of states excludes RAMs, because the compared registers determine each write.
     pub fn ram(mut self, array: impl Into<String>) -> Self {
         self.rams.push(array.into());
         self
     }
 
-    /// How the C++ is compiled.
+    /// Sets the optimisation of the C++.
     pub fn optimise(mut self, optimise: Optimise) -> Self {
         self.optimise = optimise;
         self
     }
 
-    /// How many compilers run at the same time; as many as there are cores unless said otherwise. All builds on the
-    /// machine together run no more compilers than the machine has cores.
+    /// Sets the number of concurrent compilers; the default is the number of cores. All builds on
+    /// the machine together run at most one compiler per core.
     pub fn jobs(mut self, jobs: usize) -> Self {
         self.jobs = Some(jobs);
         self
     }
 
-    /// Where built models are kept; unless said otherwise, as [`ModelCache::find`] says.
+    /// Sets the folder of built models; the default is that of [`ModelCache::find`].
     pub fn cache_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.cache_dir = Some(path.into());
         self
     }
 
-    /// Is told of each step of the build.
+    /// Calls `listener` for each step of the build.
     pub fn progress(mut self, listener: impl FnMut(BuildEvent) + 'a) -> Self {
         self.progress = Some(Box::new(listener));
         self
     }
 
-    /// Builds the model, or takes it from the cache, and loads it.
+    /// Builds the model or takes it from the cache, and loads it.
     ///
-    /// Several threads and processes may build at once, also the same model. The sources are read once: an edit while
-    /// the build runs concerns the next build.
+    /// Several threads and processes may build concurrently, even the same model. The sources are
+    /// read once: an edit during the build affects only the next build.
     ///
     /// # Errors
-    /// If a source cannot be read, Verilator or the compiler refuses it (the error has the command and the end of its
-    /// output), a DPI import does not have the canonical form, or the library cannot be loaded.
+    /// If a source cannot be read, if Verilator or the compiler rejects it (the error has the
+    /// command and the end of its output), if a DPI import has a wrong signature, or if the library
+    /// cannot be loaded.
     pub fn build(mut self, toolchain: &Toolchain) -> Result<Model, Error> {
         let mut progress = self.progress.take().unwrap_or_else(|| Box::new(|_| {}));
         let built = self.find_or_build(toolchain, &mut *progress);
@@ -446,7 +454,7 @@ impl<'a> Build<'a> {
             return Ok(model);
         }
 
-        // Between the look into the cache and the load, another process may remove the entry.
+        // Another process may remove the entry between the search in the cache and the load.
         const ATTEMPTS: usize = 3;
         let mut attempt = 1;
         loop {
@@ -471,7 +479,8 @@ impl<'a> Build<'a> {
                 Err(error) => return Err(error),
                 Ok(model) => {
                     if !hit {
-                        // The model is there. Entries of another user may be impossible to remove.
+                        // The model is present. This process may lack the right to remove entries
+                        // of another user.
                         let _ = cache.trim();
                     }
                     progress(if hit && !waited {
@@ -487,8 +496,8 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// The name of the model's entry in the cache, whether the model is there or not: the model's name, `-` and the
-    /// key. Builds nothing.
+    /// Name of the model's entry in the cache: the model's name, `-` and the key. Builds nothing,
+    /// and the entry need not exist.
     ///
     /// # Errors
     /// If a source cannot be read.
@@ -498,7 +507,7 @@ impl<'a> Build<'a> {
         Ok(format!("{}-{}", self.name, &key.to_hex()[..32]))
     }
 
-    /// The sources that were given, or as they are now.
+    /// The given snapshot, or the present contents of the files.
     fn read(&self, toolchain: &Toolchain) -> Result<Inputs, Error> {
         let mut listed = Listed::default();
         for given in &self.given {
@@ -527,7 +536,7 @@ impl<'a> Build<'a> {
         })
     }
 
-    /// The DPI functions that the host implements, in the order of their indices.
+    /// DPI functions that the host implements, in order of index.
     fn functions(&self) -> Vec<String> {
         let imports = self.imports.iter().map(|import| import.name.to_owned());
         self.dpi.iter().cloned().chain(imports).collect()
@@ -621,7 +630,8 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// The command line for Verilator, without the output folder. None of the arguments holds a path of this machine.
+    /// Command line of Verilator, without the output folder. The arguments contain no path of this
+    /// machine.
     fn verilator_arguments(&self, inputs: &Inputs) -> Vec<String> {
         let sources = &inputs.sources;
         let mut arguments: Vec<String> = [
@@ -665,11 +675,12 @@ impl<'a> Build<'a> {
             arguments.extend(
                 ["--coverage-line", "--coverage-toggle", "--coverage-user"].map(String::from),
             );
-            // Blocks that count are not taken apart, so what goes round through two parts of one seems to be a loop. It
-            // settles all the same, and is only slower.
+            // Counting blocks are not split, so a path through two parts of one block appears to be
+            // a loop. The loop settles; the model is only slower.
             arguments.push("-Wno-UNOPTFLAT".into());
         }
-        // Where a large module occurs several times, its code is there once: half the code to compile and to keep in caches.
+        // A large module that occurs several times has one copy of its code: less to compile, and
+        // less in the processor's caches.
         arguments.extend(["--inline-mult".into(), "2000".into()]);
         arguments.push(match self.optimise {
             Optimise::Fast | Optimise::Quick => "-O3".into(),
@@ -697,7 +708,7 @@ impl<'a> Build<'a> {
         arguments
     }
 
-    /// Verilator's configuration for counters: they can be written from outside.
+    /// Verilator's configuration for counters, which makes them writable from outside.
     fn counter_options(&self) -> String {
         let lines = self.counters.iter().map(|(module, register)| {
             format!("public_flat_rw -module \"{module}\" -var \"{register}\"\n")
@@ -707,7 +718,7 @@ impl<'a> Build<'a> {
             .collect()
     }
 
-    /// The hash over all that the library depends on.
+    /// Hash of all inputs of the library.
     fn hash(&self, toolchain: &Toolchain, inputs: &Inputs) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new();
         let mut add = |part: &[u8]| compile::add(&mut hasher, part);
@@ -753,7 +764,7 @@ impl<'a> Build<'a> {
         hasher.finalize()
     }
 
-    /// Builds into `folder`.
+    /// Builds the model in `folder`.
     fn fill(
         &self,
         toolchain: &Toolchain,
@@ -767,7 +778,7 @@ impl<'a> Build<'a> {
         for made in [&generated, &tree, &cpp] {
             fs::create_dir(made).map_err(Error::io("create", made))?;
         }
-        // Verilator reads copies: they are what the key covers, and their names are those that messages have.
+        // Verilator reads copies. The key covers the copies, and messages contain their names.
         sources.write(&tree)?;
         if let Some(sources) = &inputs.cpp {
             sources.write(&cpp)?;
@@ -805,7 +816,7 @@ impl<'a> Build<'a> {
             },
             other => other,
         })?;
-        // Verilator tells nothing of a full disk.
+        // Verilator does not report a full disk.
         let room = folder.join("room");
         fs::write(&room, [0; 1 << 16]).map_err(Error::io("write", &room))?;
         fs::remove_file(&room).map_err(Error::io("remove", &room))?;
@@ -869,7 +880,7 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    /// Refuses a model that reads files which its key does not cover.
+    /// Returns an error if the model reads files that its key does not cover.
     fn check_dependencies(
         &self,
         toolchain: &Toolchain,

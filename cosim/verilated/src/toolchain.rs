@@ -11,16 +11,18 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use crate::Error;
 use crate::cache::user_folder;
 
-/// The environment variable that names another Verilator executable.
+/// Environment variable with the path of a Verilator executable.
 pub const VERILATOR_VARIABLE: &str = "ALCOR_VERILATOR";
 
-/// What a look for tools depends on: workspace, Verilator's executable, the compiler that was named, and `PATH`.
+/// Inputs of the search for tools: workspace, Verilator's executable, the named compiler, and
+/// `PATH`.
 type Place = (PathBuf, PathBuf, Option<String>, Option<OsString>);
 
-/// Tools that this process has found. A look starts three processes, and boards are opened hundreds of times.
+/// Tools that this process has found. A search starts three processes, and boards are opened
+/// hundreds of times.
 static FOUND: LazyLock<Mutex<HashMap<Place, Toolchain>>> = LazyLock::new(Mutex::default);
 
-/// The programs that turn SystemVerilog into a loadable model. A process looks for the same tools once.
+/// The programs that build a model from SystemVerilog. A process searches for the same tools once.
 #[derive(Debug, Clone)]
 pub struct Toolchain {
     workspace: PathBuf,
@@ -29,13 +31,13 @@ pub struct Toolchain {
     version: String,
     compiler: Vec<OsString>,
     compiler_version: String,
-    /// The machine that the compiler compiles for, as the compiler says.
+    /// Target machine that the compiler reports.
     target: String,
-    /// The folder of built models, if the builder named one.
+    /// Folder of built models, if the builder set one.
     models: Option<PathBuf>,
 }
 
-/// Names the tools of a [`Toolchain`] one by one. [`Toolchain::find`] describes the defaults.
+/// Builder of a [`Toolchain`] with individual settings. [`Toolchain::find`] describes the defaults.
 ///
 /// ```no_run
 /// use verimodel::Toolchain;
@@ -60,26 +62,28 @@ pub struct ToolchainBuilder {
 }
 
 impl ToolchainBuilder {
-    /// The folder from which source files are named and below which `target/tools` is looked for.
+    /// Sets the workspace. Source files are named relative to this folder, and tools are searched
+    /// in its `target/tools`.
     pub fn workspace(mut self, folder: impl Into<PathBuf>) -> Self {
         self.workspace = Some(folder.into());
         self
     }
 
-    /// Verilator's executable.
+    /// Sets Verilator's executable.
     pub fn verilator(mut self, program: impl Into<PathBuf>) -> Self {
         self.verilator = Some(program.into());
         self
     }
 
-    /// The C++ compiler: g++, clang++, or a program with the same arguments. Words after the first are arguments of
-    /// every call.
+    /// Sets the C++ compiler: g++, clang++, or a program with the same arguments. Words after the
+    /// first are arguments of every call.
     pub fn compiler(mut self, command: impl Into<String>) -> Self {
         self.compiler = Some(command.into());
         self
     }
 
-    /// The folder of built models. [`Build::cache_dir`](crate::Build::cache_dir) takes precedence for a single build.
+    /// Sets the folder of built models. [`Build::cache_dir`](crate::Build::cache_dir) takes
+    /// precedence for a single build.
     pub fn models(mut self, folder: impl Into<PathBuf>) -> Self {
         self.models = Some(folder.into());
         self
@@ -88,7 +92,7 @@ impl ToolchainBuilder {
     /// Finds the tools.
     ///
     /// # Errors
-    /// As for [`Toolchain::find`].
+    /// The errors of [`Toolchain::find`].
     pub fn find(self) -> Result<Toolchain, Error> {
         let workspace = match self.workspace {
             Some(folder) => folder,
@@ -120,7 +124,7 @@ impl ToolchainBuilder {
     }
 }
 
-/// The Cargo workspace that the current folder is in, else the current folder.
+/// The Cargo workspace that contains the current folder, else the current folder.
 fn current_workspace() -> Result<PathBuf, Error> {
     let current = env::current_dir().map_err(Error::io("read", "."))?;
     let is_workspace = |folder: &&Path| {
@@ -132,26 +136,27 @@ fn current_workspace() -> Result<PathBuf, Error> {
 }
 
 impl Toolchain {
-    /// Names tools and folders one by one.
+    /// A builder with individual settings.
     pub fn builder() -> ToolchainBuilder {
         ToolchainBuilder::default()
     }
 
-    /// Finds the tools for the Cargo workspace that the current folder is in or, where there is none, for the current
-    /// folder.
+    /// Finds the tools for the Cargo workspace that contains the current folder. Without a
+    /// workspace, the current folder is used.
     ///
-    /// Verilator is taken from the environment variable `ALCOR_VERILATOR`, else from where `ci/setup` puts it below the
-    /// workspace, else from where `alcor setup` puts it ([`tools_folder`](Self::tools_folder)), else from `PATH`. The
-    /// compiler is `$CXX`, else `g++`.
+    /// Verilator is searched in this order: the environment variable `ALCOR_VERILATOR`, the folder
+    /// of `ci/setup` below the workspace, the folder of `alcor setup`
+    /// ([`tools_folder`](Self::tools_folder)), and `PATH`. The compiler is `$CXX`, else `g++`.
     ///
     /// # Errors
-    /// If a tool is missing (the error names the command that provides it), or Verilator is older than version 5.
+    /// If a tool is missing, or if Verilator is older than version 5. The error names the command
+    /// that installs the tool.
     pub fn find() -> Result<Self, Error> {
         Self::builder().find()
     }
 
-    /// The folder of the tools that `alcor setup` installs: `alcor/tools` in the user's cache folder (`XDG_CACHE_HOME`,
-    /// else `.cache` in the home folder).
+    /// The folder of the tools that `alcor setup` installs: `alcor/tools` in the user's cache
+    /// folder (`XDG_CACHE_HOME`, else `.cache` in the home folder).
     ///
     /// # Errors
     /// If the user has no home folder.
@@ -159,10 +164,11 @@ impl Toolchain {
         user_folder("tools")
     }
 
-    /// Finds the tools for a given folder in place of the workspace; else like [`find`](Self::find).
+    /// Finds the tools for a given folder instead of the workspace, otherwise as
+    /// [`find`](Self::find).
     ///
     /// # Errors
-    /// As for [`find`](Self::find).
+    /// The errors of [`find`](Self::find).
     pub fn find_in(workspace: &Path) -> Result<Self, Error> {
         Self::builder().workspace(workspace).find()
     }
@@ -198,33 +204,34 @@ impl Toolchain {
         })
     }
 
-    /// The workspace's folder.
+    /// Folder of the workspace.
     pub fn workspace(&self) -> &Path {
         &self.workspace
     }
 
-    /// Verilator's executable.
+    /// Path of Verilator's executable.
     pub fn verilator(&self) -> &Path {
         &self.verilator
     }
 
-    /// The folder of Verilator's own files: its `VERILATOR_ROOT`.
+    /// Folder of Verilator's own files, its `VERILATOR_ROOT`.
     pub fn verilator_root(&self) -> &Path {
         &self.root
     }
 
-    /// What Verilator says of its version.
+    /// Version text of Verilator.
     pub fn verilator_version(&self) -> &str {
         &self.version
     }
 
-    /// What the compiler says of its version.
+    /// Version text of the compiler.
     pub fn compiler_version(&self) -> &str {
         &self.compiler_version
     }
 
-    /// All of the compiler that decides what its objects are: version, target, arguments that `CXX` has, and, if the
-    /// code is for the machine that the compiler runs on, that machine's processor. Holds no path.
+    /// All properties of the compiler that determine its objects: version, target, arguments in
+    /// `CXX`, and, for code that is specific to this machine, the machine's processor. Contains no
+    /// path.
     pub(crate) fn compiler_identity(&self, arguments: &[String]) -> String {
         let words = self.compiler[1..].iter().map(|word| word.to_string_lossy());
         let words: Vec<_> = words.collect();
@@ -245,7 +252,7 @@ impl Toolchain {
         )
     }
 
-    /// The folder of built models, if the builder named one.
+    /// Folder of built models, if the builder set one.
     pub(crate) fn models(&self) -> Option<&Path> {
         self.models.as_deref()
     }
@@ -265,7 +272,8 @@ impl Toolchain {
     pub(crate) fn compile(&self) -> Command {
         let mut command = Command::new(&self.compiler[0]);
         command.args(&self.compiler[1..]);
-        // No symbol is one for all models of a process. Clang makes none that are, and does not know the argument.
+        // Prevents symbols that are unique in a process. Clang generates none, and does not accept
+        // the argument.
         if !self.is_clang() {
             command.arg("-fno-gnu-unique");
         }
@@ -273,7 +281,7 @@ impl Toolchain {
     }
 }
 
-/// What provides Verilator.
+/// The ways to install Verilator.
 pub(crate) const SETUP: &str =
     "`alcor setup` (in a clone of Alcor: ci/setup), or any Verilator 5 in PATH";
 
@@ -300,7 +308,7 @@ fn named_verilator(path: PathBuf) -> Result<PathBuf, Error> {
     })
 }
 
-/// Verilator in a folder that `hw/tools/install` has filled; its stamp is written last.
+/// Verilator in a folder that `hw/tools/install` has filled. The installer writes its stamp last.
 fn installed_verilator(tools: &Path) -> Option<PathBuf> {
     if !tools.join("stamp").is_file() {
         return None;
@@ -340,7 +348,7 @@ fn verilator_command(verilator: &Path, root: &Path) -> Command {
     command
 }
 
-/// The folder with `include/`, and the version.
+/// Returns the folder with `include/`, and the version.
 fn identify(verilator: &Path) -> Result<(PathBuf, String), Error> {
     let real = fs::canonicalize(verilator).map_err(Error::io("find", verilator))?;
     let above = real
@@ -368,7 +376,7 @@ fn identify(verilator: &Path) -> Result<(PathBuf, String), Error> {
         .find_map(|line| line.strip_prefix("#define VERILATOR_VERSION "))
         .map(|value| value.trim().trim_matches('"').to_string())
         .unwrap_or_default();
-    // Some packages leave the number out of what `--version` prints; the header has it.
+    // Some packages omit the number in the output of `--version`. The header contains the number.
     let number = said
         .strip_prefix("Verilator ")
         .filter(|rest| major(rest).is_some())
@@ -429,12 +437,12 @@ fn find_compiler(named: Option<&str>) -> Result<(Vec<OsString>, String), Error> 
     Ok((words, version))
 }
 
-/// Whether an argument of the compiler asks for code of the machine that the compiler runs on.
+/// Returns whether a compiler argument requests code for the machine that runs the compiler.
 fn is_native(argument: &str) -> bool {
     ["-march=native", "-mcpu=native", "-mtune=native"].contains(&argument)
 }
 
-/// What the kernel says of the first processor, without figures that change from moment to moment.
+/// The kernel's description of the first processor, without values that change over time.
 fn processor() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let is_fixed = |line: &&str| !line.contains("MHz") && !line.to_lowercase().contains("bogomips");

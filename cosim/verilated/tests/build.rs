@@ -1,4 +1,4 @@
-//! The cache, the toolchain, and builds that fail.
+//! The cache, the toolchain, and failing builds.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -21,7 +21,7 @@ fn events(build: Build<'_>) -> (Vec<BuildEvent>, Model) {
     (events, model)
 }
 
-/// Takes what only one run of a test has a use for out of the cache.
+/// Removes a model that only one run of a test needs from the cache.
 fn discard(model: &Model) {
     let _ = fs::remove_dir_all(model.path().parent().unwrap());
 }
@@ -74,7 +74,7 @@ fn copies_of_a_source_are_one_model() {
         fs::create_dir(tree.path().join("rtl")).unwrap();
         fs::copy(sv("counter.sv"), tree.path().join("rtl/counter.sv")).unwrap();
         let source = tree.path().join("rtl/../rtl/counter.sv");
-        // Below the root, and outside of it.
+        // A source below the root, and one outside.
         [Some(tree), None].map(|root| {
             let build = Build::new("copied").top("counter").source(&source);
             let build = build
@@ -117,7 +117,7 @@ fn sources_stay_as_they_were_read() {
 /// Set in the process that `a_killed_build_is_swept` starts and kills.
 const DOOMED: &str = "ALCOR_TEST_DOOMED_CACHE";
 
-/// Builds until it is killed, if it is told where.
+/// Builds until the process is killed, if the variable is set.
 #[test]
 fn a_build_to_be_killed() {
     let Some(cache) = std::env::var_os(DOOMED) else {
@@ -141,7 +141,7 @@ fn a_build_keeps_its_cache_below_8_gigabytes() {
     for (name, days) in [("old-0", 2), ("new-0", 0)] {
         let entry = folder.path().join(name);
         fs::create_dir(&entry).unwrap();
-        // Sparse: both are longer than the limit, and take no room.
+        // Sparse files: both exceed the limit, and use no disk space.
         let file = fs::File::create(entry.join("model.so")).unwrap();
         file.set_len(9_000_000_000).unwrap();
         let used = fs::File::create(entry.join("used")).unwrap();
@@ -176,7 +176,7 @@ fn a_killed_build_is_swept_by_a_build_of_another_model() {
             .map_while(Result::ok)
             .any(|line| line.ends_with("compiling"))
     );
-    // A build that is under way is no garbage.
+    // A running build is not garbage.
     assert_eq!(
         (cache.sweep().unwrap(), cache.abandoned_bytes().unwrap()),
         (0, 0)
@@ -198,7 +198,8 @@ fn a_killed_build_is_swept_by_a_build_of_another_model() {
     assert!(models[0].bytes() > 10_000 && models[0].last_use().elapsed().unwrap().as_secs() < 60);
     assert!(entries.len() > 3, "objects: {entries:?}");
     for entry in &entries {
-        // A process that another test starts has the files of this one open, locks too, until it runs its own program.
+        // A process started by another test has the open files and locks of this process until it
+        // executes its own program.
         let end = Instant::now() + Duration::from_secs(60);
         while !cache.remove(entry).unwrap() {
             assert!(Instant::now() < end, "{entry:?} stays");
@@ -206,7 +207,7 @@ fn a_killed_build_is_swept_by_a_build_of_another_model() {
         }
     }
     assert!(cache.entries().unwrap().is_empty());
-    // What is loaded stays.
+    // A loaded model stays usable.
     model.instantiate("after", ()).unwrap();
 }
 

@@ -1,4 +1,4 @@
-//! Calls find their own instance, on any thread; panics stay in Rust; recordings replay.
+//! Calls reach their own instance on any thread, panics become errors, recordings replay.
 
 use std::thread;
 
@@ -8,7 +8,7 @@ use verimodel::{Build, Dpi, Error, FailureKind, Flow, Model};
 #[derive(Default)]
 struct Board {
     number: u32,
-    asked: Vec<Vec<u32>>,
+    requests: Vec<Vec<u32>>,
     counted: u64,
     stop_at: Option<u64>,
     panic_at: Option<u64>,
@@ -20,8 +20,8 @@ impl Dpi for Board {
             0 => {
                 assert_eq!(output, [0; 4]);
                 output.copy_from_slice(&[self.number, input[0], u32::MAX, u32::MAX]);
-                if self.asked.len() < 3 {
-                    self.asked.push(input.to_vec());
+                if self.requests.len() < 3 {
+                    self.requests.push(input.to_vec());
                 }
             }
             _ => {
@@ -31,7 +31,7 @@ impl Dpi for Board {
                     "number {} gave up",
                     self.number
                 );
-                // Zero most of the time, so that a recording has something to leave out.
+                // Mostly zero, so that a recording can omit calls.
                 if self.counted.is_multiple_of(7) {
                     output[0] = input[0];
                 }
@@ -70,7 +70,7 @@ fn vectors_pass_whole() {
     let clk = board.input("clk_i").unwrap();
     board.run(&clk, 3).unwrap();
     assert_eq!(
-        board.dpi().asked,
+        board.dpi().requests,
         [
             [0, 0xcafe_f00d, 0x2a],
             [1, 0xcafe_f00d, 0x2a],
@@ -111,7 +111,7 @@ fn instances_on_threads_find_their_own_state() {
         })
         .collect();
     for (thread, number) in ran.into_iter().zip(1u32..) {
-        // Each goes on here, on another thread than before.
+        // Each instance continues here, on another thread.
         let mut board = thread.join().unwrap();
         let clk = board.input("clk_i").unwrap();
         board.run(&clk, number.into()).unwrap();
@@ -185,10 +185,10 @@ fn a_foreign_handle_is_refused() {
         panic!("no failure")
     };
     assert_eq!(failure.kind, FailureKind::Misdirected);
-    assert!(board.dpi().asked.is_empty());
+    assert!(board.dpi().requests.is_empty());
 }
 
-/// Drives another instance of the same model from within a call.
+/// Drives another instance of the same model from a call.
 struct Outer {
     inner: verimodel::Instance<Board>,
     calls: u64,
@@ -272,7 +272,7 @@ fn imports_are_checked_when_building() {
 #[test]
 fn a_seed_decides_what_has_no_initial_value() {
     let echo = echo();
-    // The seed counts, not the thread or what ran on it before.
+    // The result depends on the seed only, not on the thread or on earlier instances.
     let first_seen = |seed: u32| {
         let echo = echo.clone();
         let thread = thread::spawn(move || {
@@ -281,7 +281,7 @@ fn a_seed_decides_what_has_no_initial_value() {
                 .unwrap();
             let clk = board.input("clk_i").unwrap();
             board.tick(&clk).unwrap();
-            board.dpi().asked[0][0]
+            board.dpi().requests[0][0]
         });
         thread.join().unwrap()
     };

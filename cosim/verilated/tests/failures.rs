@@ -1,15 +1,15 @@
 //! `$error` and similar failures end one instance, never the process.
 
-use crate::support::{Listener, build, model};
+use crate::support::{TextRecorder, build, model};
 use verimodel::{Error, Failure, FailureKind, Instance, Model};
 
 fn failing() -> Model {
     model(build("failing"))
 }
 
-fn end(how: u64) -> (Instance<Listener>, Failure) {
+fn end(how: u64) -> (Instance<TextRecorder>, Failure) {
     let mut instance = failing()
-        .instantiate("board7", Listener::default())
+        .instantiate("board7", TextRecorder::default())
         .unwrap();
     let (clk, how_i) = (
         instance.input("clk_i").unwrap(),
@@ -84,7 +84,7 @@ fn assertions_can_be_left_out() {
 #[test]
 fn a_failure_leaves_others_alone() {
     let mut healthy = failing()
-        .instantiate("healthy", Listener::default())
+        .instantiate("healthy", TextRecorder::default())
         .unwrap();
     let (clk, how) = (
         healthy.input("clk_i").unwrap(),

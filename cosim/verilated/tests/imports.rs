@@ -1,4 +1,4 @@
-//! DPI imports with signatures of their own, and those that C++ sources define.
+//! DPI imports with ordinary signatures, and DPI imports that C++ sources define.
 
 use crate::support::{build, cpp, model, toolchain};
 use verimodel::{Error, FailureKind, Imports};
@@ -142,7 +142,8 @@ fn cpp_sources_define_imports_and_call_exports() {
     // cpp_twice calls the exported function, which adds 1: 2 * (20 + 1) + 100, and host_add adds 7.
     assert_eq!(mixed.get(&sum).unwrap(), 149);
 
-    // Without the folder of its header, the source does not compile; without the source, nothing defines the import.
+    // Without the folder of its header, the source does not compile. Without the source, the import
+    // is undefined.
     let error = build("mixed")
         .imports::<Adder>()
         .cpp_source(cpp("mixed.cpp"))

@@ -1,4 +1,4 @@
-//! Everything that a build of any project can be given: file lists, arguments, tools, typed ports, formats of traces.
+//! Inputs of a build in other projects: file lists, arguments, tools, typed ports, trace formats.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn a_file_list_is_a_build() {
     listed.drive(&ports.en_i, true).unwrap();
     listed.drive(&ports.base_i, 0xabc_0000_0000).unwrap();
     listed.run(&ports.clk_i, 90).unwrap();
-    // 3 a cycle, of 8 bits.
+    // 3 per cycle, in 8 bits.
     assert_eq!(listed.sample(&ports.count_o).unwrap(), (270 % 256) as u8);
     assert_eq!(listed.sample(&ports.sum_o).unwrap(), 0xabc_0000_000e);
     assert_eq!(listed.sample(&ports.wide_o).unwrap(), [0xe, 0x10abc, 0, 0]);
@@ -130,7 +130,7 @@ fn counted(model: &Model, path: &Path) -> String {
         let signal = counter.input(port).unwrap();
         counter.set(&signal, 1).unwrap();
     }
-    // A second file, after the first was closed.
+    // A second file, after the first file was closed.
     for cycles in [3, 10] {
         counter.trace_start(path).unwrap();
         counter.run(&clk, cycles).unwrap();
@@ -182,8 +182,8 @@ fn a_builder_names_tools_and_folder() {
     assert!(text.contains("`no-such-compiler`"), "{text}");
 }
 
-/// DPI calls, panics and a trace of a model that clang compiles. The model is kept in the user's cache folder: clang
-/// compiles the runtime, too.
+/// DPI calls, panics and a trace of a model compiled by clang. The model is in the user's cache
+/// folder, because clang also compiles the runtime.
 #[test]
 fn clang_compiles_models() {
     let Ok(clang) = Toolchain::builder().compiler("clang++").find() else {

@@ -1,4 +1,4 @@
-//! Models small enough to build in seconds, driven through every part of the interface.
+//! Models that compile in seconds, driven through every part of the interface.
 
 mod build;
 mod dpi;

@@ -1,4 +1,4 @@
-//! What the tests share: the toolchain, and each model built once.
+//! Common parts of the tests: the toolchain, and each model built once.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -30,7 +30,7 @@ pub fn lists(file: &str) -> PathBuf {
     sv("../lists").join(file)
 }
 
-/// Where the models of tests are, so that a second run is quick.
+/// Folder of the tests' models, kept so that a second run is quick.
 pub fn cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("models")
 }
@@ -49,13 +49,13 @@ pub fn model(build: Build<'_>) -> Model {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Keeps what the model prints.
+/// Keeps the text that the model prints.
 #[derive(Default)]
-pub struct Listener {
+pub struct TextRecorder {
     pub text: String,
 }
 
-impl Dpi for Listener {
+impl Dpi for TextRecorder {
     fn call(&mut self, _: usize, _: &[u32], _: &mut [u32]) -> Flow {
         Flow::Continue
     }

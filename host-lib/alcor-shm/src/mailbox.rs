@@ -60,7 +60,7 @@ const FIRST_POST: usize = 1024;
 const DATA: usize = FIRST_POST + 2 * POSTS;
 
 /// The longest fault that is read back.
-const FAULT_BYTES: usize = 1 << 18;
+const FAULT_BYTES: usize = 1 << 19;
 
 /// What a rank asks of its port, after its posts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -126,7 +126,11 @@ impl Port for ShmPort {
     fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<(), Error> {
         let text = wait.map_or_else(Vec::new, wire::bytes_of_wait);
         // A text that has no room is no wait: the cluster is not told, and the watchdog remains.
-        let bytes = if self.end.store(&text) { text.len() as u32 } else { 0 };
+        let bytes = if self.end.store(&text) {
+            text.len() as u32
+        } else {
+            0
+        };
         self.ask(Ask::TellWait { bytes }).map(drop)
     }
 

@@ -313,7 +313,8 @@ impl Job {
                     }
                 }
                 (Err(RecvTimeoutError::Timeout), Some(failed)) => {
-                    let left: Vec<String> = left.iter().map(|rank| format!("rank {rank}")).collect();
+                    let left: Vec<String> =
+                        left.iter().map(|rank| format!("rank {rank}")).collect();
                     let (name, left) = (self.cluster.name(), left.join(", "));
                     eprintln!(
                         "{name}: rank {failed} has failed, and the run waits for the program of {left} to return"

@@ -32,8 +32,8 @@ use alcor_abi::{
 use self::alpu::SoftAlpu;
 use self::messages::SoftMessages;
 use crate::{
-    Backend, Board, Cluster, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset, Port, Result,
-    Wake,
+    Backend, Board, Cluster, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset, Port,
+    Result, Wake,
 };
 
 /// The shape of a [`SoftBoard`].

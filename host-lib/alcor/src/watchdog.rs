@@ -166,12 +166,7 @@ pub struct RankWait {
 
 impl RankWait {
     /// What `rank` of `nprocs` ranks waits for.
-    pub(crate) fn new(
-        rank: GlobalRank,
-        nprocs: u32,
-        awaited: &Awaited,
-        looks: bool,
-    ) -> RankWait {
+    pub(crate) fn new(rank: GlobalRank, nprocs: u32, awaited: &Awaited, looks: bool) -> RankWait {
         let others = || (0..nprocs).map(GlobalRank).filter(|&other| other != rank);
         let (on, is_any, meets) = match awaited {
             Awaited::Barrier | Awaited::Registration { .. } | Awaited::Deregistration { .. } => {
@@ -185,7 +180,10 @@ impl RankWait {
                     what: it.call.to_string(),
                     on: others,
                     is_any: false,
-                    meets: Some(format!("{} in {}", it.call.collective, it.call.communicator)),
+                    meets: Some(format!(
+                        "{} in {}",
+                        it.call.collective, it.call.communicator
+                    )),
                     looks,
                 };
             }
@@ -220,7 +218,9 @@ impl RankWait {
     /// The rank's place in a sentence.
     fn describe(&self, all: &[RankWait]) -> String {
         let awaits = self.awaits(all);
-        let gone = awaits.iter().filter(|&&rank| !all.iter().any(|wait| wait.rank == rank));
+        let gone = awaits
+            .iter()
+            .filter(|&&rank| !all.iter().any(|wait| wait.rank == rank));
         let gone: Vec<GlobalRank> = gone.copied().collect();
         let mut text = format!("{} waits for {}", self.rank, self.what);
         if self.meets.is_some() && !awaits.is_empty() {

@@ -138,7 +138,9 @@ fn code_of(error: &Error) -> alcor_error {
         }
         Error::NoSuchOperation { .. } => alcor_error::ALCOR_ERR_OPERATION,
         Error::Overlap { .. } => alcor_error::ALCOR_ERR_OVERLAP,
-        Error::NoSuchMember { .. } | Error::RepeatedMember { .. } => alcor_error::ALCOR_ERR_NO_SUCH_MEMBER,
+        Error::NoSuchMember { .. } | Error::RepeatedMember { .. } => {
+            alcor_error::ALCOR_ERR_NO_SUCH_MEMBER
+        }
         Error::BadCommunicator { .. } => alcor_error::ALCOR_ERR_COMMUNICATOR,
         Error::NotInHardware { .. } => alcor_error::ALCOR_ERR_NOT_IN_HARDWARE,
 

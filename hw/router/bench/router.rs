@@ -374,6 +374,20 @@ impl Bench {
         }
     }
 
+    fn reset(&mut self) {
+        for source in &mut self.sources {
+            source.clear();
+        }
+        self.dut.set_all(self.pins.valid_in, 0);
+        self.dut.reset();
+        self.expected.iter_mut().flatten().for_each(VecDeque::clear);
+        self.under_way.fill(None);
+        self.model = self.config.model();
+        self.inside = 0;
+        self.doomed.fill(0);
+        self.doomed_open.fill(false);
+    }
+
     fn cycles(&mut self, cycles: u64) {
         for _ in 0..cycles {
             self.cycle();
@@ -742,19 +756,7 @@ fn reset(config: Config) {
         bench.set_sinks(Pace::Chance(0.3));
         let cycles = bench.rng.random_range(10..60);
         bench.cycles(cycles);
-        for source in &mut bench.sources {
-            source.clear();
-        }
-        bench.dut.set_all(bench.pins.valid_in, 0);
-        bench.dut.reset();
-        bench
-            .expected
-            .iter_mut()
-            .flatten()
-            .for_each(VecDeque::clear);
-        bench.under_way.fill(None);
-        bench.model = config.model();
-        bench.inside = 0;
+        bench.reset();
         // All turns begin anew.
         for source in 0..ports {
             for _ in 0..12 {
@@ -768,11 +770,34 @@ fn reset(config: Config) {
     }
 }
 
+/// The second turn of an input behind a reset, with two VOQs that can send: the first turn was the first VOQ's.
+fn second_turn(config: Config) {
+    let mut bench = Bench::new(config, "router_second_turn");
+    let ports = bench.ports();
+    // A packet that fills all queues behind the VOQ of a stalled output.
+    let length = config.output + config.crosspoint;
+    for source in 0..ports {
+        for output in 0..ports {
+            // In one of these cycles both VOQs can send for the first time.
+            for delay in 0..10 {
+                bench.reset();
+                bench.sinks[output].set_pace(Pace::Never);
+                bench.send(source, output, length);
+                bench.send(source, output, 1);
+                bench.send(source, (output + 1) % ports, 1);
+                bench.cycles(length as u64 + delay);
+                bench.set_sinks(Pace::Always);
+                bench.drain(200);
+            }
+        }
+    }
+}
+
 macro_rules! benches {
     ($($module:ident($config:expr) and $($extra:ident)*;)*) => {
         $(mod $module {
-            benches!(@ $config; random latency throughput stalled_output output_takes_turns input_takes_turns reset without_route
-                $($extra)*);
+            benches!(@ $config; random latency throughput stalled_output output_takes_turns input_takes_turns reset second_turn
+                without_route                 $($extra)*);
         })*
     };
     (@ $config:expr; $($bench:ident)*) => {

@@ -217,6 +217,8 @@ struct Row {
     partner_due: u32,
     ends: Option<u64>,
     begun: u64,
+    /// The row takes phits before it is written, in this cycle.
+    written: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -252,6 +254,9 @@ struct Bench {
     quiet: u32,
     /// Rows in use at once.
     wanted: usize,
+    /// The first of them, and from each to the next one.
+    first: usize,
+    step: usize,
     renew: bool,
     seen: Seen,
     /// What is due at the copy unit's data.
@@ -345,6 +350,8 @@ impl Bench {
             retiring: None,
             quiet: 0,
             wanted: 4,
+            first: 0,
+            step: 1,
             renew: false,
             seen: Seen::default(),
             copied: None,
@@ -565,9 +572,11 @@ impl Bench {
     fn write_row(&mut self, row: usize) -> Shape {
         let folds = self.rng.random_bool(0.5);
         let upper = folds && self.rng.random_bool(0.4);
+        // A row that takes phits before it is written is not emptied by the write.
+        let early = self.rng.random_bool(0.3);
         let shape = Shape {
             row,
-            flush: true,
+            flush: !early,
             stages: self.stage + self.rng.random_range(1..=2),
             folds,
             upper,
@@ -577,6 +586,7 @@ impl Bench {
             used: true,
             shape,
             partner_left: CREDITS,
+            written: early.then_some(self.now + 30),
             ..Row::default()
         };
         self.contexts[row] = Context {
@@ -804,20 +814,30 @@ impl Bench {
         }
         let used: Vec<usize> = (0..ROWS).filter(|&row| self.rows[row].used).collect();
         if used.len() < self.wanted {
-            let row = self.rng.random_range(0..ROWS);
+            let row = (self.first + self.rng.random_range(0..self.wanted) * self.step) % ROWS;
             if !self.rows[row].used {
-                inputs.shape = Some(self.write_row(row));
+                let shape = self.write_row(row);
+                inputs.shape = Some(shape).filter(|shape| shape.flush);
                 return;
             }
         }
-        if self.renew && !used.is_empty() && self.rng.random_bool(self.weather.pause) {
+        let early = used.iter().copied();
+        let mut early =
+            early.filter(|&row| self.rows[row].written.is_some_and(|at| at <= self.now));
+        if let Some(row) = early.next() {
+            self.rows[row].written = None;
+            inputs.shape = Some(self.rows[row].shape);
+        }
+        let may = self.renew && !used.is_empty() && inputs.shape.is_none();
+        if may && self.rng.random_bool(self.weather.pause) {
             self.retiring = used.choose(&mut *self.rng).copied();
             self.quiet = 0;
         }
         // One row begins in a cycle, and one ends.
         let first = self.rng.random_range(0..ROWS);
         for row in (0..ROWS).map(|at| (first + at) % ROWS) {
-            if !self.rows[row].used {
+            // Nothing begins in a row in the cycle of its write.
+            if !self.rows[row].used || inputs.shape.is_some_and(|shape| shape.row == row) {
                 continue;
             }
             let active = self.contexts[row].active;
@@ -828,7 +848,7 @@ impl Bench {
             }
             let leaving = self.dut.get(self.pins.sets[1], 0) >> row & 1 == 1;
             let state = &mut self.rows[row];
-            let may = !active && inputs.begin.is_none() && !leaving;
+            let may = !active && inputs.begin.is_none() && !leaving && state.written.is_none();
             let due = |next: &mut Script| may && next.due <= self.now;
             if let Some(script) = state.next.take_if(due) {
                 inputs.begin = Some((row, script.plan));
@@ -1181,38 +1201,43 @@ impl Bench {
     }
 }
 
-/// Some rows at once, for so many rounds of `cycles` cycles.
-fn random(stage: u64, name: &'static str, wanted: &[usize], cycles: u64) {
+/// All rows, `at_once` at a time, each group for so many cycles.
+fn random(stage: u64, name: &'static str, at_once: usize, cycles: u64) {
     let mut bench = Bench::new(stage, name);
-    for (round, &wanted) in wanted.iter().enumerate() {
-        bench.wanted = wanted;
+    bench.wanted = at_once;
+    bench.step = ROWS / at_once;
+    for group in 0..ROWS / at_once {
+        bench.first = group;
         for weather in [CALM, WINDY, STORM, WINDY] {
             bench.weather = weather;
             bench.renew = weather.pause > 0.0;
             bench.cycles(soak(cycles));
         }
-        if round % 2 == 1 {
-            bench.reset();
-        }
+        bench.reset();
     }
     println!("{:?}", bench.seen);
     let seen = &bench.seen;
-    assert!(seen.collectives > 100 && seen.retired > 10 && seen.stale > 100 && seen.full > 100);
+    assert!(seen.collectives > 100 && seen.retired > 10 && seen.stale > 50 && seen.full > 100);
     assert!(seen.sent.iter().all(|&sent| sent > 100) && seen.wrong > 10 && seen.alone > 20);
-    assert!(stage > 0 || seen.folds > 100);
+    assert!(stage > 0 || seen.folds > 50);
 }
 
 #[test]
 fn few_rows() {
-    random(0, "coll_stage_few_rows", &[1, 3, 8], 800);
+    random(0, "coll_stage_few_rows", 4, 1_500);
+}
+
+#[test]
+fn one_row() {
+    random(0, "coll_stage_one_row", 1, 100);
 }
 
 #[test]
 fn all_rows() {
-    random(0, "coll_stage_all_rows", &[ROWS, ROWS, ROWS], 5_000);
+    random(0, "coll_stage_all_rows", ROWS, 3_000);
 }
 
 #[test]
 fn second_stage() {
-    random(1, "coll_stage_second_stage", &[1, 4, ROWS], 1_000);
+    random(1, "coll_stage_second_stage", 8, 500);
 }

@@ -116,4 +116,8 @@ module coll_retire #(
   // What was closed for a write is written or given up, one row at a time.
   `ALCOR_IMPLIES(a_one, state_q == Run, !write_q)
 
+`ifdef ALCOR_PROVE_COLL_RETIRE
+  `include "coll_retire_properties.svh"
+`endif
+
 endmodule

@@ -16,7 +16,7 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use crate::build;
-use crate::exit::{Ended, Error, Exit};
+use crate::exit::{CommandResult, Error, Exit};
 
 /// All rows.
 pub fn rows(config: &str) -> Result<Vec<Row>, Error> {
@@ -57,7 +57,7 @@ pub struct CountArgs {
 }
 
 /// The process whose system calls are counted, between its two stops.
-pub fn be_counted(args: &CountArgs) -> Ended {
+pub fn be_counted(args: &CountArgs) -> CommandResult {
     let mut putter = Putter::new()?;
     putter.put(10)?;
     let stop = || ptrace::traceme().and_then(|()| raise(Signal::SIGSTOP));

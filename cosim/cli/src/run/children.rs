@@ -121,6 +121,7 @@ impl AllEnded {
             }
             Event::Away(rank) => {
                 self.away.insert(rank.0);
+                self.gone.get_or_insert(rank.0);
             }
             _ => {}
         }
@@ -437,21 +438,38 @@ mod tests {
         assert_eq!(found.report(), None);
         found.ended(1, 0);
         assert_eq!(found.report().as_deref(), Some(early));
+        // A rank that stays outside the library is to blame, even if its peers end well before.
+        let events = [all[0], all[1], Event::Away(GlobalRank(1))];
+        let mut found = ended(&events, &[(0, 0), (1, 143)]);
+        let says = "rank 1 was ended by signal 15";
+        assert_eq!(found.report().as_deref(), Some(says));
         // A rank that has left is not to blame.
         let events = [all[0], all[1], Event::Left(GlobalRank(1))];
         let mut found = ended(&events, &[(1, 0), (0, 3)]);
-        assert_eq!(found.report().as_deref(), Some("rank 0 ended with exit code 3"));
+        assert_eq!(
+            found.report().as_deref(),
+            Some("rank 0 ended with exit code 3")
+        );
         // One that never came.
         let mut found = ended(&all[..1], &[(1, 0), (0, 1)]);
         let says = found.report().unwrap();
-        assert!(says.contains("rank 1 ended with exit code 0 and had never attached"), "{says}");
+        assert!(
+            says.contains("rank 1 ended with exit code 0 and had never attached"),
+            "{says}"
+        );
         // One that fails by itself is named alone.
         let mut found = ended(&all, &[(1, 7)]);
-        assert_eq!(found.report().as_deref(), Some("rank 1 ended with exit code 7"));
+        assert_eq!(
+            found.report().as_deref(),
+            Some("rank 1 ended with exit code 7")
+        );
         assert_eq!(ended(&all, &[(1, 0), (0, 0)]).report(), None);
         // Programs that are none of Alcor's.
         let mut found = ended(&[], &[(1, 0), (0, 1)]);
-        assert_eq!(found.report().as_deref(), Some("rank 0 ended with exit code 1"));
+        assert_eq!(
+            found.report().as_deref(),
+            Some("rank 0 ended with exit code 1")
+        );
     }
 
     #[test]

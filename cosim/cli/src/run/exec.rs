@@ -7,7 +7,7 @@ use std::process::Command;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-use crate::exit::{Ended, Error, Exit};
+use crate::exit::{CommandResult, Error, Exit};
 
 /// Become a rank's program, which ends with the process that started it
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ pub struct Args {
 }
 
 /// Comes back only if the program can't be started.
-pub fn run(args: &Args) -> Ended {
+pub fn run(args: &Args) -> CommandResult {
     let failed = |source: io::Error| Error::Program {
         program: args.program[0].clone(),
         source,

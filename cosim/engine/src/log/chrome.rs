@@ -1,7 +1,6 @@
-//! A timeline as a Chrome trace, which Perfetto opens.
-//!
-//! A process is a board and a thread a track of it; what overlaps on a track gets threads more. A cycle is shown as a
-//! microsecond. Arrows are pairs of flow events.
+//! A timeline as a Chrome trace, which Perfetto opens. A process of the trace is a board, a thread
+//! is a track of the board. Overlapping slices of a track get further threads. A cycle is shown as
+//! a microsecond. Arrows are pairs of flow events.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -52,16 +51,16 @@ impl Event<'_> {
     }
 }
 
-/// What the file says of the log it was made of.
+/// The properties of the log, for the file.
 pub(crate) struct About<'a> {
     pub(crate) name: &'a str,
-    /// Of each board: its name, records that there was no room for, and the limit.
+    /// For each board: its name, the number of dropped records, and the limit.
     pub(crate) boards: &'a [(String, u64, usize)],
-    /// When each run begins in the file.
+    /// The begin of each run in the file.
     pub(crate) shifts: &'a BTreeMap<u32, u64>,
 }
 
-/// When each run begins in a file, of cycles at which things end.
+/// The begin of each run in a file, computed from the cycles at which activities end.
 pub(crate) fn shifts(ends: impl Iterator<Item = (u32, u64)>) -> BTreeMap<u32, u64> {
     let mut last: BTreeMap<u32, u64> = BTreeMap::new();
     for (run, end) in ends {
@@ -90,7 +89,7 @@ impl<W: Write> Writer<W> {
         Ok(serde_json::to_writer(&mut self.out, event)?)
     }
 
-    /// A metadata event, whose argument Perfetto looks for by that name.
+    /// A metadata event; Perfetto requires this name of its argument.
     fn meta(&mut self, name: &'static str, place: (u32, u32), args: Value) -> io::Result<()> {
         let event = Event {
             tid: place.1,
@@ -195,7 +194,7 @@ fn within(slice: &Slice, cycle: u64) -> u64 {
     cycle.clamp(slice.from, last)
 }
 
-/// Threads: by board, track and how many of the track's were taken when a slice began.
+/// Threads, by board, track and the number of the track's busy threads when a slice began.
 struct Threads {
     numbers: BTreeMap<(u32, Track, usize), u32>,
     of_slice: Vec<u32>,
@@ -204,7 +203,7 @@ struct Threads {
 fn threads(slices: &[Slice], shifts: &BTreeMap<u32, u64>) -> Threads {
     let mut order: Vec<usize> = (0..slices.len()).collect();
     order.sort_by_key(|&at| (slices[at].run, slices[at].from, slices[at].to));
-    // Until when each thread of a track is taken.
+    // The cycle until which each thread of a track is busy.
     let mut taken: HashMap<(u32, Track), Vec<u64>> = HashMap::new();
     let mut lanes = vec![0; slices.len()];
     for at in order {

@@ -12,7 +12,7 @@ use super::story::{Entry, Setup, Story};
 use super::{What, pcapng};
 use crate::CosimError;
 
-/// How a packet log is written.
+/// The format of a packet log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PacketFormat {
     Pcapng,
@@ -20,7 +20,7 @@ pub(crate) enum PacketFormat {
 }
 
 impl PacketFormat {
-    /// The one that a file's name asks for.
+    /// The format for a file's name.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "pcapng" => Some(PacketFormat::Pcapng),
@@ -30,11 +30,11 @@ impl PacketFormat {
     }
 }
 
-/// What the logs of all boards hold.
+/// The contents of the logs of all boards.
 pub(crate) struct Logs {
     pub(crate) setup: Setup,
     pub(crate) entries: Vec<Entry>,
-    /// Of each board: its name, records that there was no room for, and the limit.
+    /// For each board: its name, the number of dropped records, and the limit.
     pub(crate) boards: Vec<(String, u64, usize)>,
 }
 
@@ -83,7 +83,7 @@ impl Logs {
             None => PacketHeader::of(&words),
             Some(_) => PacketHeader::default(),
         };
-        // Replies do not say who sends them, and neither do the paper's puts.
+        // Replies do not name their sender, and neither do the paper's puts.
         if let Place::RequestSent { rank } | Place::ReplySent { rank } = place {
             header.source = Some(entry.board * self.setup.ranks + rank);
         }
@@ -100,7 +100,7 @@ impl Logs {
         })
     }
 
-    /// When each run begins in a file.
+    /// The begin of each run in a file.
     fn shifts(&self) -> BTreeMap<u32, u64> {
         chrome::shifts(self.entries.iter().map(|entry| {
             let record = entry.record;
@@ -122,7 +122,7 @@ impl Logs {
         write(path, |out| chrome::write(&story, &about, out))
     }
 
-    /// Writes the packet log, as the file's name asks for.
+    /// Writes the packet log in the format for the file's name.
     pub(crate) fn write_packets(&self, path: &Path) -> Result<(), CosimError> {
         let packets = self.packets();
         let format = PacketFormat::of(path).unwrap_or(PacketFormat::Text);
@@ -153,14 +153,14 @@ impl Logs {
     }
 }
 
-/// The name of a file while it is written.
+/// The temporary name of a file while it is written.
 fn unfinished(path: &Path) -> PathBuf {
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".unfinished");
     unfinished.into()
 }
 
-/// Checks that a file can be written, before the run that it is to tell of.
+/// Checks before the run that a file can be written.
 pub(crate) fn check(path: &Path) -> Result<(), CosimError> {
     let unfinished = unfinished(path);
     let check = File::create(&unfinished).and_then(|_| fs::remove_file(&unfinished));
@@ -174,7 +174,7 @@ fn cannot_write(path: &Path, source: io::Error) -> CosimError {
     }
 }
 
-/// Writes a file under another name first, so that one that is there is whole.
+/// Writes a file under a temporary name first, so that a file with the final name is complete.
 fn write(
     path: &Path,
     content: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,

@@ -1,4 +1,4 @@
-//! Packets as words, and what their headers say.
+//! Packets as words, and the fields of their headers.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use alcor_abi::packets::{
 use alcor_abi::packets::{net_high, net_low, net_position};
 use alcor_abi::{Channel, Collective, Operation, PacketType, PhitKind};
 
-/// Where a packet was seen.
+/// The place at which a packet was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// Sent by a coprocessor on its request plane.
@@ -69,7 +69,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// A virtual channel for people.
+/// The name of a virtual channel.
 pub(crate) fn channel_name(channel: Channel) -> &'static str {
     match channel {
         Channel::Request => "requests",
@@ -82,7 +82,7 @@ pub(crate) fn channel_name(channel: Channel) -> &'static str {
     }
 }
 
-/// What a packet's header says. Of a field that the packet does not have there is none.
+/// The fields of a packet's header; `None` for fields that the packet does not have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PacketHeader {
     /// Its type; none on the collectives' channels.
@@ -95,29 +95,31 @@ pub struct PacketHeader {
     pub id: Option<u32>,
     /// Window slot.
     pub slot: Option<u32>,
-    /// Byte offset in the window, or of data for a get the byte address in the memory of the one that asked.
+    /// Byte offset in the window, or of data for a get the byte address in the memory of the one
+    /// that asked.
     pub offset: Option<u32>,
-    /// Bytes; of an extended command's packet before the last, all that is left of the command.
+    /// Bytes; for a packet of an extended command before the last, all remaining bytes of the
+    /// command.
     pub bytes: Option<u32>,
-    /// It is its command's last packet.
+    /// Whether it is its command's last packet.
     pub last: bool,
-    /// It belongs to a message that is fetched.
+    /// Whether it belongs to a fetched message.
     pub message: bool,
-    /// Outcome.
+    /// Status.
     pub status: Option<Status>,
     /// A message's tag.
     pub tag: Option<u32>,
 }
 
-/// Words of a packet's header, and of its payload where that does not reach to the packet's end.
+/// Number of words of a packet's header, and of its payload if the payload ends before the packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) header: usize,
     pub(crate) payload: Option<usize>,
 }
 
-/// Takes the words out of beats of `unit` words: header words begin in the first, payload in the second, and what lies
-/// behind their ends means nothing.
+/// Extracts the words from beats of `unit` words: header words begin in the first beat, payload in
+/// the second. Words behind their ends have no meaning.
 pub(crate) fn words_of(beats: &[u32], unit: usize) -> Vec<u32> {
     let Some(&first) = beats.first() else {
         return Vec::new();
@@ -158,7 +160,7 @@ fn extent(words: &[u32], first: u32) -> Extent {
     Extent { header, payload }
 }
 
-/// Words of a packet's header and payload, as far as they are there.
+/// The words of a packet's header and payload, as far as they were seen.
 pub(crate) fn counts(words: &[u32]) -> (usize, usize) {
     let Some(&first) = words.first() else {
         return (0, 0);
@@ -301,7 +303,7 @@ pub struct PhitHeader {
     pub operation: u32,
     /// Stage at the target.
     pub stage: u32,
-    /// What it is.
+    /// The kind of the phit.
     pub kind: u32,
     /// Alternates from one collective of the communicator to the next.
     pub parity: u32,
@@ -324,7 +326,7 @@ impl PhitHeader {
         }
     }
 
-    /// The collective and what the phit is of it.
+    /// The collective, and the kind of the phit.
     pub(crate) fn name(&self) -> String {
         let collective = match Collective::from_bits(self.collective) {
             _ if self.operation == Operation::Sync as u32 => "barrier of all ranks".to_owned(),
@@ -362,23 +364,24 @@ impl fmt::Display for PhitHeader {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoggedPacket {
-    /// How many resets there were before.
+    /// The number of resets before it.
     pub run: u32,
     /// The cycle of its first word, since reset.
     pub cycle: u64,
-    /// The cycle behind its last word's.
+    /// The cycle after its last word.
     pub end: u64,
     /// The board's number.
     pub board: u32,
     /// Where it was seen.
     pub place: Place,
-    /// What its header says.
+    /// The fields of its header.
     pub header: PacketHeader,
-    /// Of a phit of a collective, what its header says; that of the coprocessors' packets means nothing then.
+    /// For a phit of a collective, the fields of its header; those of the coprocessors' packets
+    /// have no meaning then.
     pub phit: Option<PhitHeader>,
-    /// Its words; of what has lost its end, those that were seen.
+    /// Its words, as far as they were seen.
     pub words: Vec<u32>,
-    /// Its last word was seen.
+    /// Whether its last word was seen.
     pub is_whole: bool,
 }
 

@@ -1,9 +1,8 @@
-//! Joins what logs hold of several boards: operations are followed from the call through command, packets, hops,
-//! memory and completion to the call's end.
-//!
-//! Extended packets and messages are known by source and command id; the paper's packets have neither, and are taken in
-//! their order. A packet is found again at its next place by its header, of equal ones the oldest. Writes to memory are
-//! taken in the order of the packets that they come from.
+//! Joins the logs of several boards: an operation is followed from the call through command,
+//! packets, hops, memory and completion to the end of the call. Extended packets and messages are
+//! identified by source and command id. The paper's packets have neither, and are joined in their
+//! order. A packet is found at its next place by its header, the oldest first among equal ones.
+//! Writes to memory are joined in the order of their packets.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -16,7 +15,8 @@ use serde_json::{Map, Value};
 use super::packet::{PacketHeader, PhitHeader, channel_name, counts, words_of};
 use super::{COLLECTIVE_UNIT, Record, What};
 
-/// Cycles without a phit, or without a word written, after which a collective's next one begins a slice of its own.
+/// Number of cycles without a phit, or without a written word, after which the next one of a
+/// collective begins a new slice.
 const PAUSE: u64 = 64;
 
 /// A record of a board's log.
@@ -26,7 +26,7 @@ pub(crate) struct Entry {
     pub(crate) words: Vec<u32>,
 }
 
-/// What must be known of the boards.
+/// The required properties of the boards.
 #[derive(Clone, Copy)]
 pub(crate) struct Setup {
     pub(crate) ranks: u32,
@@ -98,7 +98,7 @@ impl Track {
     }
 }
 
-/// Something that took from a cycle to another.
+/// An activity from one cycle to another.
 #[derive(Debug, Clone)]
 pub(crate) struct Slice {
     pub(crate) run: u32,
@@ -110,28 +110,30 @@ pub(crate) struct Slice {
     pub(crate) args: Map<String, Value>,
 }
 
-/// What led to what: slices by number.
+/// Cause and effect: the numbers of two slices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Arrow {
     pub(crate) from: usize,
     pub(crate) to: usize,
 }
 
-/// What happened, joined.
+/// The joined logs.
 #[derive(Default)]
 pub(crate) struct Story {
     pub(crate) slices: Vec<Slice>,
     pub(crate) arrows: Vec<Arrow>,
 }
 
-/// Tells operations apart over all runs: run, rank, and how many commands the rank had committed before.
+/// The identity of an operation over all runs: run, rank, and number of the rank's earlier
+/// commands.
 type Name = (u32, u32, u64);
 
 impl Story {
-    /// What the records tell; they may come in any order.
+    /// Joins records, which may come in any order.
     pub(crate) fn of(entries: &[Entry], setup: Setup) -> Self {
         let (story, refused) = tell(entries, setup, &BTreeSet::new());
-        // What is refused writes to no memory, but that is known only once its answer is seen.
+        // A refused packet writes to no memory, but the refusal is known only when its answer is
+        // seen.
         match refused.is_empty() {
             true => story,
             false => tell(entries, setup, &refused).0,
@@ -139,7 +141,7 @@ impl Story {
     }
 }
 
-/// Something that happens at a point in time.
+/// An event at a point in time.
 enum Happening<'a> {
     Record(&'a Entry, Option<u32>),
     /// Words written to node memory.
@@ -169,7 +171,7 @@ impl Happening<'_> {
         }
     }
 
-    /// What comes first of what begins in the same cycle.
+    /// The order of events in the same cycle.
     fn order(&self) -> u8 {
         match self {
             Happening::Beat { .. } => 5,
@@ -218,7 +220,8 @@ fn tell(entries: &[Entry], setup: Setup, refused: &BTreeSet<Name>) -> (Story, BT
     let mut story = Story::default();
     let mut found = BTreeSet::new();
     for (run, mut happenings) in runs {
-        // What host threads noted at one instant lies in the log as they came; it is to be told in the order of ranks.
+        // Notes of host threads at one instant are in the log in any order; they are sorted by
+        // rank.
         happenings
             .sort_by_key(|happening| (happening.cycle(), happening.order(), happening.rank()));
         let mut teller = Teller {
@@ -237,8 +240,8 @@ fn tell(entries: &[Entry], setup: Setup, refused: &BTreeSet<Name>) -> (Story, BT
     (story, found)
 }
 
-/// The command id of each entry that is a packet on its way out: of an extended command, and of the data that answers it,
-/// only the last packet has it.
+/// The command id of each entry that is a packet on its way out: of an extended command, and of the
+/// data that answers it, only the last packet has it.
 fn ids(entries: &[Entry], setup: Setup) -> Vec<Option<u32>> {
     let mut ids = vec![None; entries.len()];
     let mut order: Vec<usize> = (0..entries.len()).collect();
@@ -274,7 +277,7 @@ fn ids(entries: &[Entry], setup: Setup) -> Vec<Option<u32>> {
 struct Op {
     name: Name,
     command: usize,
-    /// The last that is known of its requests at their target, and of its replies back here.
+    /// The last known events of its requests at their target, and of its replies at their return.
     request: Option<usize>,
     reply: Option<usize>,
     /// Its requests for data at their target, as far as they have not been answered.
@@ -319,7 +322,7 @@ struct Stretch {
     last: u64,
 }
 
-/// What is known at a point in time. Ranks are those of the run.
+/// The state at a point in time. Ranks are those of the run.
 #[derive(Default)]
 struct Known {
     calls: HashMap<(u32, u64), usize>,
@@ -332,7 +335,8 @@ struct Known {
     paper_gets: HashMap<u32, VecDeque<(Option<usize>, usize)>>,
     flights: HashMap<(bool, Vec<u32>), Vec<Flight>>,
     landings: HashMap<(u32, u8), VecDeque<Landing>>,
-    /// Writes to memory that no packet is known of, and those of collectives: the slice, and where the next one goes.
+    /// Writes to memory that no packet is known of, and those of collectives: the slice, and where
+    /// the next one goes.
     strays: HashMap<(u32, u8), (usize, u32)>,
     messages: HashMap<u32, Vec<(u32, u32, usize)>>,
     memory_of: HashMap<usize, usize>,
@@ -394,7 +398,7 @@ impl Teller<'_> {
         board * self.setup.ranks + u32::from(rank)
     }
 
-    /// Says of a slice which operation it belongs to.
+    /// Sets the operation of a slice.
     fn belongs(&mut self, slice: usize, op: Option<usize>) {
         if let Some(op) = op {
             let (_, rank, number) = self.ops[op].name;
@@ -566,7 +570,7 @@ impl Teller<'_> {
         let local = stream / 4;
         let rank = self.global(board, local);
         if stream % 4 < 2 {
-            // Replies do not say who sends them, and neither do the paper's puts.
+            // Replies do not name their sender, and neither do the paper's puts.
             header.source = Some(rank);
         }
         let track = Track::Rank(local, OfRank::Stream(stream % 4));
@@ -670,7 +674,7 @@ impl Teller<'_> {
         flights.push(Flight { board, last, op });
     }
 
-    /// The oldest packet with that header that is on a board in that cycle; it is there no more.
+    /// Removes and returns the oldest packet with that header that is on a board in that cycle.
     fn arrive(&mut self, key: &(bool, Vec<u32>), board: u32, cycle: u64) -> Option<Flight> {
         let flights = self.known.flights.get_mut(key)?;
         let slices = &self.story.slices;
@@ -892,7 +896,7 @@ impl Teller<'_> {
         self.known.came.get(&(board, context)).copied()
     }
 
-    /// The oldest message of that source and tag that has come to a rank; it is taken.
+    /// Removes and returns the oldest message of that source and tag that has arrived at a rank.
     fn message(&mut self, rank: u32, source: u32, tag: u32) -> Option<usize> {
         let messages = self.known.messages.get_mut(&rank)?;
         let is_it = |message: &(u32, u32, usize)| (message.0, message.1) == (source, tag);
@@ -901,7 +905,7 @@ impl Teller<'_> {
         Some(self.known.memory_of.get(&slice).copied().unwrap_or(slice))
     }
 
-    /// What has not ended goes on to the end.
+    /// Activities that have not ended last until the end.
     fn finish(mut self) {
         let open: Vec<usize> = self.known.calls.values().copied().collect();
         for call in open {
@@ -915,7 +919,8 @@ impl Teller<'_> {
     }
 }
 
-/// What a packet is known by where it is seen next: its header, and all of one of the paper's.
+/// The key by which a packet is found at its next place: its header, or the whole packet for the
+/// paper's packets.
 fn key(is_reply: bool, header: &PacketHeader, words: &[u32]) -> (bool, Vec<u32>) {
     let (count, _) = counts(words);
     let count = match header.kind {

@@ -110,7 +110,7 @@ fn what_can_not_be_is_refused_with_its_reason() {
         ("boards.left", "boards.\"\"", "letters, digits"),
         ("\"fpga1\"", "\"fpga 1\"", "not the name of a host"),
         ("\"fpga1\"", "\"\"", "not the name of a host"),
-        ("0000:3b:00.0", "3b:0.0", "no PCI address"),
+        ("0000:3b:00.0", "3b:0.0", "not a PCI address"),
         (
             "\"5e:00.0\"",
             "\"3b:00.1\"",

@@ -213,7 +213,9 @@ impl Progress {
         let sight = self.port.sight()?;
         if let Some(sight) = &sight {
             let patience = self.patience().max(sight.least_watchdog);
-            let most = began.0.saturating_add(patience.saturating_mul(PROGRESS_FACTOR));
+            let most = began
+                .0
+                .saturating_add(patience.saturating_mul(PROGRESS_FACTOR));
             let since_progress = sight.moved.saturating_add(patience).min(most);
             let later = since_progress.max(began.0.saturating_add(patience));
             if later > now.0 {

@@ -141,7 +141,13 @@ fn accesses_stay_in_their_region() {
                 ..
             })
         ));
-        assert!(rank.read(&region, usize::MAX, &mut [0]).is_err());
+        let error = rank.read(&region, usize::MAX, &mut [0]).unwrap_err();
+        let says = "has 3 elements, and the access begins at offset -1";
+        assert!(error.to_string().ends_with(says), "{error}");
+        let bytes = rank.alloc::<u8>(8)?;
+        let error = rank.write(&bytes, 7, &[0, 0]).unwrap_err();
+        let says = "has 8 bytes, and the access is to bytes 7 to 9 (the last one excluded)";
+        assert!(error.to_string().ends_with(says), "{error}");
         #[expect(clippy::reversed_empty_ranges, reason = "that is what is refused")]
         let reversed = region.slice(2..1);
         assert!(reversed.is_err());

@@ -284,8 +284,8 @@ fn bad_lists(context: &Context) -> Result {
         )?;
         fails(
             "a rank twice",
-            "NoSuchMember",
-            none,
+            "RepeatedMember",
+            |error| matches!(error, Error::RepeatedMember { found, .. } if *found == last.0),
             world.create(rank, &[last, GlobalRank(0), last]),
         )?;
         let list = match rank.pid() == last {

@@ -1,4 +1,5 @@
-//! Time: it stands still while a rank runs host code, and the last rank to wait moves it.
+//! The scheduler of time: simulated time stands still while a rank runs host code, and the last
+//! rank that begins to wait moves it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,26 +16,26 @@ use crate::log::packet::LoggedPacket;
 use crate::log::story::{Entry, Setup};
 use crate::mailbox::{Post, Want};
 use crate::pool::{Pool, Task};
-use crate::seat::{Seat, Woken};
-use crate::seats::Seats;
+use crate::rank_set::RankSet;
+use crate::wait_slot::{WaitSlot, Woken};
 use crate::wire::Wires;
 use crate::{CosimError, Options, Shape};
 
-/// How a run ended before its ranks did.
+/// The reason why a run ended before its ranks left, or why all waits ended.
 #[derive(Debug, Clone)]
-pub(crate) enum Fate {
+pub(crate) enum RunOutcome {
     /// A rank's port was dropped before it left, or its process ended.
-    Died { seat: usize },
+    Died { slot: usize },
     /// Ranks ran host code for too long.
     Away {
-        away: Seats,
-        /// How many waited for them.
+        away: RankSet,
+        /// Number of ranks that waited for them.
         waiting: u32,
     },
     /// Ranks were never attached.
     Missing {
-        missing: Seats,
-        /// How many waited for them.
+        missing: RankSet,
+        /// Number of ranks that waited for them.
         waiting: u32,
     },
     /// All ranks wait, and nothing is under way. The run goes on.
@@ -54,97 +55,98 @@ pub(crate) struct Stall {
 
 /// A run: from the first port to the last.
 struct Run {
-    /// How many ports there will be on each board; as many as ranks unless said otherwise.
+    /// Expected number of ports on each board; by default the number of ranks.
     expected: Box<[Option<u32>]>,
     /// Ranks that were attached in this run.
-    ever: Seats,
+    ever: RankSet,
     /// Ranks that are attached and have not left.
-    here: Seats,
+    here: RankSet,
     /// Ranks that wait.
-    waiting: Seats,
-    /// Those of them that wait for their interrupt, and have told what they wait for.
-    idle: Seats,
-    /// What ranks have told that they wait for, by seat.
+    waiting: RankSet,
+    /// Waiting ranks that wait for their interrupt, and have declared the awaited event.
+    idle: RankSet,
+    /// The declared waits of ranks, by slot.
     told: BTreeMap<usize, RankWait>,
-    /// The present time of its board when a rank's wait began, by seat.
+    /// The time of the board at which a rank's wait began, by slot.
     since: BTreeMap<usize, u64>,
     /// Ranks that died.
-    dead: Seats,
-    fate: Option<Fate>,
+    dead: RankSet,
+    outcome: Option<RunOutcome>,
 }
 
 impl Run {
     fn new(boards: usize) -> Self {
         Self {
             expected: vec![None; boards].into_boxed_slice(),
-            ever: Seats::default(),
-            here: Seats::default(),
-            waiting: Seats::default(),
-            idle: Seats::default(),
+            ever: RankSet::default(),
+            here: RankSet::default(),
+            waiting: RankSet::default(),
+            idle: RankSet::default(),
             told: BTreeMap::new(),
             since: BTreeMap::new(),
-            dead: Seats::default(),
-            fate: None,
+            dead: RankSet::default(),
+            outcome: None,
         }
     }
 
-    /// Whether all ranks wait for each other, as they say.
+    /// Whether all ranks wait for each other, by their declared waits.
     fn all_idle(&self) -> bool {
         !self.here.is_empty() && self.idle == self.here
     }
 
     /// Whether no rank has been attached yet.
     fn is_new(&self) -> bool {
-        self.ever.is_empty() && self.fate.is_none()
+        self.ever.is_empty() && self.outcome.is_none()
     }
 }
 
-/// Time in windows, at whose ends boards exchange what they have sent each other.
+/// Time in windows. At the end of a window, boards exchange their output on links.
 struct Windows {
     wires: Wires,
     /// Edges of a window.
     length: u64,
-    /// The end of the present one.
+    /// The end of the present window.
     end: u64,
 }
 
-/// What the lock guards: all that stands still or moves. The boards have locks of their own, for the threads that step
-/// them; who has this lock finds them free.
+/// The state under the lock: the run and its time. Boards have locks of their own, for the threads that
+/// step them. A holder of this lock finds those locks free.
 struct Time {
     run: Run,
-    /// Of a board alone, there are none.
+    /// None for a single board.
     windows: Option<Windows>,
-    /// Resets that there were.
+    /// Number of resets.
     runs: u32,
-    /// What the logs were like when they were written last.
+    /// The version of the logs at their last writing.
     written: Option<u64>,
-    /// They were written when the run ended badly.
+    /// Whether they were written because the run failed.
     is_told: bool,
-    /// When time last moved, on the wall's clock.
+    /// Wall-clock time of the last movement of simulated time.
     moved: Instant,
 }
 
-/// The time of boards, and the seats of those who wait for it.
-pub(crate) struct Clockwork {
+/// The scheduler of the boards' time, and the wait slots of the ranks.
+pub(crate) struct Scheduler {
     names: Box<[String]>,
     shape: Shape,
     has_link: bool,
-    /// As the boards were opened together.
+    /// The URI with which the boards were opened.
     name: String,
     options: Options,
     topology: Topology,
-    seats: Box<[Seat]>,
+    slots: Box<[WaitSlot]>,
     pool: Pool,
     time: Mutex<Time>,
-    /// How many wait for the lock with news that may end the run: who moves time stops soon.
+    /// Number of threads that wait for the lock with news that may end the run. The thread that
+    /// moves time stops soon then.
     news: AtomicU32,
 }
 
-/// Edges that a board alone does before it looks for such news: some milliseconds.
+/// Number of edges of a single board between two checks for such news: some milliseconds.
 const STRETCH: u64 = 1 << 12;
 
-impl Clockwork {
-    /// The time of boards of one shape; there is one at least, and they have been reset.
+impl Scheduler {
+    /// The scheduler of one or more boards of one shape, which have been reset.
     pub(crate) fn new(
         name: &str,
         names: Vec<String>,
@@ -167,8 +169,8 @@ impl Clockwork {
             name: name.into(),
             options: options.clone(),
             topology: *topology,
-            seats: (0..boards * shape.ranks as usize)
-                .map(|_| Seat::default())
+            slots: (0..boards * shape.ranks as usize)
+                .map(|_| WaitSlot::default())
                 .collect(),
             pool: Pool::new(chips, threads),
             time: Mutex::new(Time {
@@ -191,26 +193,26 @@ impl Clockwork {
         self.shape
     }
 
-    /// Whether accesses travel over a link to the host rather than take no time.
+    /// Whether host accesses travel over a link, and take time.
     pub(crate) fn has_link(&self) -> bool {
         self.has_link
     }
 
-    /// The seats of a board's ranks.
+    /// The slots of a board's ranks.
     fn ranks(&self, board: usize) -> Range<usize> {
         let ranks = self.shape.ranks as usize;
         board * ranks..(board + 1) * ranks
     }
 
-    /// The board of a seat, and the rank on it.
-    fn place(&self, seat: usize) -> (usize, usize) {
+    /// The board of a slot, and the rank on it.
+    fn place(&self, slot: usize) -> (usize, usize) {
         let ranks = self.shape.ranks as usize;
-        (seat / ranks, seat % ranks)
+        (slot / ranks, slot % ranks)
     }
 
-    /// How many ports a board has had in this run, and will have.
+    /// The number of ports that a board has had in this run, and the expected number.
     fn ports(&self, run: &Run, board: usize) -> (u32, u32) {
-        let had = self.ranks(board).filter(|&seat| run.ever.contains(seat));
+        let had = self.ranks(board).filter(|&slot| run.ever.contains(slot));
         let expected = run.expected[board].unwrap_or(self.shape.ranks);
         (had.count() as u32, expected)
     }
@@ -226,13 +228,13 @@ impl Clockwork {
         self.time.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something with a board's model while time stands still.
+    /// Runs `action` on a board's model while time stands still.
     pub(crate) fn with_chip<T>(&self, board: usize, action: impl FnOnce(&mut Chip) -> T) -> T {
         let _time = self.lock();
         self.pool.with(board, action)
     }
 
-    /// Does something that needs the boards for itself.
+    /// Runs `action` on a board without attached ports.
     pub(crate) fn with_idle_chip<T>(
         &self,
         board: usize,
@@ -246,10 +248,9 @@ impl Clockwork {
             .map_err(|error| error.on(&self.names[board]))
     }
 
-    /// Resets the board and ends the run; what was expected of a run that has not begun still is.
-    ///
-    /// Boards that are joined share their time, and credits for each other's buffers: all that have taken part in a run
-    /// are reset together, and the next resets find nothing to do.
+    /// Resets the board and ends the run. The expected ports of a run that has not begun stay.
+    /// Joined boards share their time, and credits for each other's buffers. So all boards of a run
+    /// are reset together, and the following resets of the others have no effect.
     pub(crate) fn reset(&self, board: usize) -> Result<(), Error> {
         let mut time = self.lock();
         self.check_idle(&time.run, board, "reset")?;
@@ -271,7 +272,7 @@ impl Clockwork {
         result.map_err(|(board, error)| error.on(&self.names[board]))
     }
 
-    /// Whether there is a log of what happens.
+    /// Whether there is a log.
     pub(crate) fn has_log(&self) -> bool {
         self.options.log.is_some()
     }
@@ -312,7 +313,7 @@ impl Clockwork {
         Ok(())
     }
 
-    /// What the logs hold.
+    /// The contents of the logs.
     fn logs(&self) -> Logs {
         let mut entries = Vec::new();
         let mut boards = Vec::new();
@@ -342,7 +343,7 @@ impl Clockwork {
         }
     }
 
-    /// Begins a run of that many ports.
+    /// Begins a run of this number of ports.
     pub(crate) fn expect(&self, board: usize, ports: u32) -> Result<(), Error> {
         let mut time = self.lock();
         self.check_idle(&time.run, board, "begin a run")?;
@@ -383,15 +384,16 @@ impl Clockwork {
         }
     }
 
-    /// Attaches a rank; gives its seat, the present time and what an earlier run of the rank's has left to be delivered.
+    /// Attaches a rank. Returns its slot, the present time, and the number of writes that an
+    /// earlier run of the rank has left to be delivered.
     pub(crate) fn attach(&self, board: usize, rank: u32) -> Result<(usize, u64, usize), Error> {
         let mut time = self.lock();
         let run = &mut time.run;
         if rank >= self.shape.ranks {
             return Err(self.no_such_rank(board, rank));
         }
-        let seat = self.ranks(board).start + rank as usize;
-        if run.ever.contains(seat) {
+        let slot = self.ranks(board).start + rank as usize;
+        if run.ever.contains(slot) {
             return Err(Error::RankTaken {
                 board: self.names[board].clone(),
                 rank: LocalRank(rank),
@@ -401,18 +403,18 @@ impl Clockwork {
         if had >= expected {
             return Err(CosimError::TooManyPorts { expected: had }.on(&self.names[board]));
         }
-        run.ever.insert(seat);
-        run.here.insert(seat);
+        run.ever.insert(slot);
+        run.here.insert(slot);
         for board in 0..self.pool.boards() {
             self.pool.with(board, Chip::touch);
         }
         Ok(self.pool.with(board, |chip| {
             let backlog = chip.mailbox().backlog(rank as usize);
-            (seat, chip.now(), backlog)
+            (slot, chip.now(), backlog)
         }))
     }
 
-    /// Lets that many cycles pass on all boards, with no rank attached.
+    /// Lets this number of cycles pass on all boards, with no rank attached.
     pub(crate) fn idle(&self, cycles: u64) -> Result<(), Error> {
         let mut time = self.lock();
         self.check_idle(&time.run, 0, "pass time")?;
@@ -430,15 +432,15 @@ impl Clockwork {
             .map_err(|(board, error)| error.on(&self.names[board]))
     }
 
-    /// Hands over what a rank has posted, and waits.
+    /// Hands over the posts of a rank, and waits.
     pub(crate) fn wait(
         &self,
-        seat: usize,
+        slot: usize,
         posts: &mut Vec<Post>,
         want: Want,
-    ) -> Result<Woken, Fate> {
-        let (board, rank) = self.place(seat);
-        let called = {
+    ) -> Result<Woken, RunOutcome> {
+        let (board, rank) = self.place(slot);
+        let woken = {
             let mut time = self.lock();
             let time = &mut *time;
             let begun = self.pool.with(board, |chip| {
@@ -451,12 +453,12 @@ impl Clockwork {
                         why,
                     }));
                 }
-                if let Some(fate) = &time.run.fate {
-                    return Some(Err(fate.clone()));
+                if let Some(outcome) = &time.run.outcome {
+                    return Some(Err(outcome.clone()));
                 }
-                if matches!(want, Want::Interrupt { .. }) && time.run.told.contains_key(&seat) {
-                    time.run.idle.insert(seat);
-                    time.run.since.insert(seat, mailbox.now());
+                if matches!(want, Want::Interrupt { .. }) && time.run.told.contains_key(&slot) {
+                    time.run.idle.insert(slot);
+                    time.run.since.insert(slot, mailbox.now());
                 }
                 mailbox.wait(rank, want);
                 None
@@ -464,36 +466,37 @@ impl Clockwork {
             if let Some(result) = begun {
                 return result;
             }
-            time.run.waiting.insert(seat);
-            self.seats[seat].take();
+            time.run.waiting.insert(slot);
+            self.slots[slot].enter();
             self.advance(time)
         };
-        self.call(&called);
+        self.wake(&woken);
         let start = Instant::now();
         let limit = self.options.away.min(self.options.attach);
-        self.seats[seat].wait(limit, || self.look_for_the_away(start))
+        self.slots[slot].wait(limit, || self.look_for_the_away(start))
     }
 
-    /// Moves time if all wait. Gives the ranks that are to be called, with their results at their seats.
-    fn advance(&self, time: &mut Time) -> Seats {
+    /// Moves time if all ranks wait. Returns the ranks to be woken, whose results are in their
+    /// slots.
+    fn advance(&self, time: &mut Time) -> RankSet {
         let run = &mut time.run;
         if run.waiting.is_empty() || !run.here.minus(&run.waiting).is_empty() {
-            return Seats::default();
+            return RankSet::default();
         }
-        if run.fate.is_none() {
-            run.fate = run.dead.first().map(|seat| Fate::Died { seat });
+        if run.outcome.is_none() {
+            run.outcome = run.dead.first().map(|slot| RunOutcome::Died { slot });
         }
-        if run.fate.is_none() {
+        if run.outcome.is_none() {
             if !self.has_started(run) {
-                return Seats::default();
+                return RankSet::default();
             }
             let result = self.pass(time, u64::MAX);
             time.moved = Instant::now();
             match result {
                 Ok(None) => return self.stall(&mut time.run),
                 Ok(Some(woken)) => {
-                    for seat in woken.iter() {
-                        let (board, rank) = self.place(seat);
+                    for slot in woken.iter() {
+                        let (board, rank) = self.place(slot);
                         let result = self.pool.with(board, |chip| {
                             let mailbox = chip.mailbox_mut();
                             let (cycle, backlog) = (mailbox.now(), mailbox.backlog(rank));
@@ -503,13 +506,13 @@ impl Clockwork {
                                 why,
                             })
                         });
-                        self.seats[seat].serve(result.ok_or(Fate::Lost));
-                        time.run.waiting.remove(seat);
-                        time.run.idle.remove(seat);
+                        self.slots[slot].set_result(result.ok_or(RunOutcome::Lost));
+                        time.run.waiting.remove(slot);
+                        time.run.idle.remove(slot);
                     }
                     return woken;
                 }
-                Err((board, error)) => time.run.fate = Some(Fate::Failed { board, error }),
+                Err((board, error)) => time.run.outcome = Some(RunOutcome::Failed { board, error }),
             }
         }
         // A rank that hangs elsewhere may keep the boards from ever being closed.
@@ -520,12 +523,11 @@ impl Clockwork {
         self.end(&mut time.run)
     }
 
-    /// Moves time until ranks are due, which it gives, or all boards are at `goal`; or stops with neither, for
-    /// [news](Self::bury) that ends all waits. None where no rank can go on.
-    ///
-    /// A board that has woken a rank holds where it is, and the others go on to the end of the window. What happens is
-    /// decided by the boards' times alone, never by which thread is the faster.
-    fn pass(&self, time: &mut Time, goal: u64) -> Result<Option<Seats>, (usize, CosimError)> {
+    /// Moves time until ranks are due or all boards are at `goal`. Returns the due ranks. Stops
+    /// early for [news](Self::kill) that ends all waits. Returns none if no rank can go on. A board
+    /// that has woken a rank stops at that cycle, and the others go on to the end of the window.
+    /// The result depends on the boards' times alone, never on the speed of threads.
+    fn pass(&self, time: &mut Time, goal: u64) -> Result<Option<RankSet>, (usize, CosimError)> {
         let run = &time.run;
         let is_watched = run.all_idle();
         let Some(windows) = &mut time.windows else {
@@ -533,7 +535,10 @@ impl Clockwork {
         };
         loop {
             if self.has_news() {
-                return Ok(Some(Seats::default()));
+                return Ok(Some(RankSet::default()));
+            }
+            if is_watched && self.is_stalled(run) {
+                return Ok(None);
             }
             let until = windows.end.min(goal);
             self.pool.each(Task::Run { until, is_watched })?;
@@ -548,53 +553,50 @@ impl Clockwork {
                 });
                 windows.end += windows.length;
             }
-            if is_watched && self.is_stalled(run) {
-                return Ok(None);
-            }
             if until == goal {
                 return Ok(Some(woken));
             }
         }
     }
 
-    /// The same for a board without links.
-    fn pass_alone(&self, run: &Run, goal: u64) -> Result<Option<Seats>, (usize, CosimError)> {
+    /// The same for a single board.
+    fn pass_alone(&self, run: &Run, goal: u64) -> Result<Option<RankSet>, (usize, CosimError)> {
         let is_watched = run.all_idle();
         loop {
+            if is_watched && self.is_stalled(run) {
+                return Ok(None);
+            }
             let now = self.pool.with(0, |chip| chip.now());
             let until = goal.min(now.saturating_add(STRETCH));
             self.pool.each(Task::Run { until, is_watched })?;
             let woken = self.woken();
-            if woken.is_empty() && is_watched && self.is_stalled(run) {
-                return Ok(None);
-            }
             if !woken.is_empty() || until == goal || self.has_news() {
                 return Ok(Some(woken));
             }
         }
     }
 
-    /// Whether no rank can go on: all wait for each other, no board changes its state, nothing is on a link, and who looks
-    /// for something at deadlines has done so since.
+    /// Whether no rank can go on: all wait for each other, no board changes its state, nothing is
+    /// on a link, and each rank that polls at deadlines has polled since.
     fn is_stalled(&self, run: &Run) -> bool {
         let boards = 0..self.pool.boards();
         let since = boards
             .map(|board| self.pool.with(board, |chip| chip.steady_since()))
             .try_fold(0, |latest, since| Some(since?.max(latest)));
-        let has_looked = |(seat, wait): (&usize, &RankWait), since| {
-            !wait.looks || run.since.get(seat).is_some_and(|&began| began >= since)
+        let has_looked = |(slot, wait): (&usize, &RankWait), since| {
+            !wait.looks || run.since.get(slot).is_some_and(|&began| began >= since)
         };
         since.is_some_and(|since| run.told.iter().all(|told| has_looked(told, since)))
     }
 
-    /// Ends all waits with what each rank waits for.
-    fn stall(&self, run: &mut Run) -> Seats {
+    /// Ends all waits with the awaited events of all ranks.
+    fn stall(&self, run: &mut Run) -> RankSet {
         let now = (0..self.pool.boards()).map(|board| self.pool.with(board, |chip| chip.now()));
         let stall = Arc::new(Stall {
             at: now.max().unwrap_or_default(),
             waits: run.told.values().cloned().collect(),
         });
-        self.end_with(run, &Fate::Stalled(stall))
+        self.end_with(run, &RunOutcome::Stalled(stall))
     }
 
     fn has_news(&self) -> bool {
@@ -602,107 +604,113 @@ impl Clockwork {
     }
 
     /// The ranks that are due.
-    fn woken(&self) -> Seats {
-        let mut seats = Seats::default();
+    fn woken(&self) -> RankSet {
+        let mut slots = RankSet::default();
         for board in 0..self.pool.boards() {
             let first = self.ranks(board).start;
             let mut woken = self.pool.with(board, |chip| chip.mailbox().woken());
             while woken != 0 {
-                seats.insert(first + woken.trailing_zeros() as usize);
+                slots.insert(first + woken.trailing_zeros() as usize);
                 woken &= woken - 1;
             }
         }
-        seats
+        slots
     }
 
-    /// Ends all waits with the run's fate.
-    fn end(&self, run: &mut Run) -> Seats {
-        let fate = run.fate.clone().unwrap_or(Fate::Lost);
-        self.end_with(run, &fate)
+    /// Ends all waits with the run's outcome.
+    fn end(&self, run: &mut Run) -> RankSet {
+        let outcome = run.outcome.clone().unwrap_or(RunOutcome::Lost);
+        self.end_with(run, &outcome)
     }
 
-    fn end_with(&self, run: &mut Run, fate: &Fate) -> Seats {
-        run.idle = Seats::default();
-        let called = std::mem::take(&mut run.waiting);
-        for seat in called.iter() {
-            let (board, rank) = self.place(seat);
+    fn end_with(&self, run: &mut Run, outcome: &RunOutcome) -> RankSet {
+        run.idle = RankSet::default();
+        let woken = std::mem::take(&mut run.waiting);
+        for slot in woken.iter() {
+            let (board, rank) = self.place(slot);
             self.pool
                 .with(board, |chip| chip.mailbox_mut().abandon(rank));
-            self.seats[seat].serve(Err(fate.clone()));
+            self.slots[slot].set_result(Err(outcome.clone()));
         }
-        called
+        woken
     }
 
-    /// Writes what there is to be written at the end, and says so if it can't be.
+    /// Writes the logs at the end, and reports errors.
     fn save_logs(&self, time: &mut Time) {
         if let Err(error) = self.write_logs_at(time) {
             eprintln!("{}: {error}", self.name);
         }
     }
 
-    fn call(&self, called: &Seats) {
-        for seat in called.iter() {
-            self.seats[seat].call();
+    fn wake(&self, woken: &RankSet) {
+        for slot in woken.iter() {
+            self.slots[slot].wake();
         }
     }
 
-    /// Ends the run if time has stood still for too long; else says how much longer it may.
+    /// Ends the run if time has stood still for too long. Otherwise returns the remaining time.
     fn look_for_the_away(&self, start: Instant) -> Duration {
-        let called = {
-            // Whoever moves time has the lock.
+        let woken = {
+            // A thread that moves time holds the lock.
             let mut time = self.lock();
             let time = &mut *time;
             let run = &mut time.run;
             let away = run.here.minus(&run.waiting);
-            // If all that came wait, they wait for those that never came.
+            // If all attached ranks wait, they wait for ranks that never attached.
             let (limit, missing) = if away.is_empty() {
                 (self.options.attach, self.missing(run))
             } else {
-                (self.options.away, Seats::default())
+                (self.options.away, RankSet::default())
             };
             let stood = start.max(time.moved).elapsed();
             if stood < limit {
                 return limit - stood;
             }
-            if run.fate.is_none() {
+            if run.outcome.is_none() {
                 let waiting = run.waiting.len();
-                run.fate = Some(if away.is_empty() {
-                    Fate::Missing { missing, waiting }
+                run.outcome = Some(if away.is_empty() {
+                    RunOutcome::Missing { missing, waiting }
                 } else {
-                    Fate::Away { away, waiting }
+                    RunOutcome::Away { away, waiting }
                 });
                 self.save_logs(time);
             }
             self.end(&mut time.run)
         };
-        self.call(&called);
+        self.wake(&woken);
         self.options.away
     }
 
     /// The ranks that have not been attached yet, of the boards that expect more.
-    fn missing(&self, run: &Run) -> Seats {
+    fn missing(&self, run: &Run) -> RankSet {
         let boards = 0..self.names.len();
         let missing = boards.flat_map(|board| {
             let (had, expected) = self.ports(run, board);
-            let missing = self.ranks(board).filter(|&seat| !run.ever.contains(seat));
+            let missing = self.ranks(board).filter(|&slot| !run.ever.contains(slot));
             missing.take(expected.saturating_sub(had) as usize)
         });
         missing.collect()
     }
 
-    /// Notes what a rank waits for, or that it does no longer.
-    pub(crate) fn tell_wait(&self, seat: usize, wait: Option<&RankWait>) {
+    /// Declares the awaited event of a rank, or the end of its wait.
+    pub(crate) fn tell_wait(&self, slot: usize, wait: Option<&RankWait>) {
         let told = &mut self.lock().run.told;
         match wait {
-            None => drop(told.remove(&seat)),
+            None => drop(told.remove(&slot)),
             Some(wait) => {
-                let rank = GlobalRank(seat as u32);
-                told.insert(seat, RankWait { rank, ..wait.clone() });
+                let rank = GlobalRank(slot as u32);
+                told.insert(
+                    slot,
+                    RankWait {
+                        rank,
+                        ..wait.clone()
+                    },
+                );
             }
         }
     }
 
-    /// What is known of the run.
+    /// The state of the run.
     pub(crate) fn sight(&self) -> Sight {
         let time = self.lock();
         let boards = 0..self.pool.boards();
@@ -714,86 +722,86 @@ impl Clockwork {
         }
     }
 
-    /// A rank leaves the run, or is dead. Moves time if that is what the others wait for.
-    pub(crate) fn depart(&self, seat: usize, is_dead: bool) {
-        let called = {
+    /// Removes a rank that leaves the run or is dead. Moves time if all others wait.
+    pub(crate) fn depart(&self, slot: usize, is_dead: bool) {
+        let woken = {
             let mut time = self.lock();
             let run = &mut time.run;
-            run.here.remove(seat);
-            run.told.remove(&seat);
+            run.here.remove(slot);
+            run.told.remove(&slot);
             if is_dead {
-                run.dead.insert(seat);
+                run.dead.insert(slot);
             }
             let is_over = run.here.is_empty()
-                && (self.has_started(run) || !run.dead.is_empty() || run.fate.is_some());
+                && (self.has_started(run) || !run.dead.is_empty() || run.outcome.is_some());
             if is_over {
                 time.run = Run::new(self.names.len());
                 time.is_told = false;
-                Seats::default()
+                RankSet::default()
             } else {
                 self.advance(&mut time)
             }
         };
-        self.call(&called);
+        self.wake(&woken);
     }
 
-    /// Ends the run because a rank's process has ended, be it that the rank waits, runs host code or was yet to attach.
-    /// One that has left is none of the run's any more.
-    pub(crate) fn bury(&self, board: usize, rank: u32) {
-        let seat = self.ranks(board).start + rank as usize;
+    /// Ends the run because a rank's process has ended, whether the rank waits, runs host code or
+    /// has yet to attach. Has no effect on the run if the rank has left it.
+    pub(crate) fn kill(&self, board: usize, rank: u32) {
+        let slot = self.ranks(board).start + rank as usize;
         self.news.fetch_add(1, Ordering::Relaxed);
-        let called = {
+        let woken = {
             let mut time = self.lock();
             self.news.fetch_sub(1, Ordering::Relaxed);
             let run = &mut time.run;
             let is_awaited = run.expected[board].is_some_and(|ports| rank < ports);
-            if run.here.contains(seat) || is_awaited && !run.ever.contains(seat) {
-                run.dead.insert(seat);
-                run.fate.get_or_insert(Fate::Died { seat });
+            if run.here.contains(slot) || is_awaited && !run.ever.contains(slot) {
+                run.dead.insert(slot);
+                run.outcome.get_or_insert(RunOutcome::Died { slot });
                 self.end(run)
             } else {
                 // Time may have stopped for this.
                 self.advance(&mut time)
             }
         };
-        self.call(&called);
+        self.wake(&woken);
     }
 
-    /// A fate as the library wants it.
-    pub(crate) fn error(&self, seat: usize, fate: Fate) -> Error {
-        match fate {
-            Fate::Died { seat } => Error::PeerDied {
+    /// A run outcome as the library's error.
+    pub(crate) fn error(&self, slot: usize, outcome: RunOutcome) -> Error {
+        match outcome {
+            RunOutcome::Died { slot } => Error::PeerDied {
                 board: self.name.clone(),
-                rank: GlobalRank(seat as u32),
+                rank: GlobalRank(slot as u32),
             },
-            Fate::Away { away, waiting } => Error::RankAway {
+            RunOutcome::Away { away, waiting } => Error::RankAway {
                 board: self.name.clone(),
                 ranks: ranks(&away),
                 seconds: self.options.away.as_secs_f64(),
                 waiting,
             },
-            Fate::Missing { missing, waiting } => Error::RanksMissing {
+            RunOutcome::Missing { missing, waiting } => Error::RanksMissing {
                 board: self.name.clone(),
                 ranks: ranks(&missing),
                 seconds: self.options.attach.as_secs_f64(),
                 waiting,
             },
-            Fate::Stalled(stall) => Error::Deadlock {
+            RunOutcome::Stalled(stall) => Error::Deadlock {
                 at: Cycle(stall.at),
                 waits: stall.waits.clone(),
             },
-            Fate::Failed { board, error } => error.on(&self.names[board]),
-            Fate::Lost => CosimError::Lost.on(&self.names[self.place(seat).0]),
+            RunOutcome::Failed { board, error } => error.on(&self.names[board]),
+            RunOutcome::Lost => CosimError::Lost.on(&self.names[self.place(slot).0]),
         }
     }
 }
 
-/// The numbers of ranks in the run: those of their seats.
-fn ranks(seats: &Seats) -> Vec<GlobalRank> {
-    seats.iter().map(|seat| GlobalRank(seat as u32)).collect()
+/// The numbers of ranks in the run, which are those of their slots.
+fn ranks(slots: &RankSet) -> Vec<GlobalRank> {
+    slots.iter().map(|slot| GlobalRank(slot as u32)).collect()
 }
 
-impl Drop for Clockwork {
+impl Drop for Scheduler {
     fn drop(&mut self) {
         if self.options.has_log_file() {
             self.save_logs(&mut self.lock());

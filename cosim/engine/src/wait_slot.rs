@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use crate::clockwork::Fate;
 use crate::mailbox::Why;
+use crate::scheduler::RunOutcome;
 
 /// Time for which a rank yields before it parks.
 const PATIENCE: Duration = Duration::from_micros(400);
@@ -19,7 +19,7 @@ const CROWDED: Duration = Duration::from_micros(300);
 /// Number of waits after that which park without yielding.
 const RESTRAINT: u32 = 200;
 
-const CALLED: u32 = 0;
+const WOKEN: u32 = 0;
 const WAITING: u32 = 1;
 const PARKED: u32 = 2;
 
@@ -35,7 +35,7 @@ pub(crate) struct Woken {
 
 /// The wait slot of a rank.
 #[derive(Default)]
-pub(crate) struct Seat {
+pub(crate) struct WaitSlot {
     state: AtomicU32,
     /// Number of waits left that park without yielding. Only the rank itself uses it.
     restraint: AtomicU32,
@@ -46,20 +46,20 @@ pub(crate) struct Seat {
 #[derive(Default)]
 struct Payload {
     thread: Option<Thread>,
-    result: Option<Result<Woken, Fate>>,
+    result: Option<Result<Woken, RunOutcome>>,
 }
 
-impl Seat {
+impl WaitSlot {
     /// Enters the slot, before any other thread can wake the rank.
-    pub(crate) fn take(&self) {
+    pub(crate) fn enter(&self) {
         let mut payload = self.payload.lock().unwrap_or_else(PoisonError::into_inner);
         payload.thread = Some(thread::current());
         payload.result = None;
         self.state.store(WAITING, Ordering::Release);
     }
 
-    /// Stores the result of the wait. To be called before `call`.
-    pub(crate) fn serve(&self, result: Result<Woken, Fate>) {
+    /// Stores the result of the wait. To be called before `wake`.
+    pub(crate) fn set_result(&self, result: Result<Woken, RunOutcome>) {
         self.payload
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -67,8 +67,8 @@ impl Seat {
     }
 
     /// Wakes the rank.
-    pub(crate) fn call(&self) {
-        if self.state.swap(CALLED, Ordering::AcqRel) == PARKED {
+    pub(crate) fn wake(&self) {
+        if self.state.swap(WOKEN, Ordering::AcqRel) == PARKED {
             let payload = self.payload.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(thread) = &payload.thread {
                 thread.unpark();
@@ -76,8 +76,8 @@ impl Seat {
         }
     }
 
-    fn is_called(&self) -> bool {
-        self.state.load(Ordering::Acquire) == CALLED
+    fn is_woken(&self) -> bool {
+        self.state.load(Ordering::Acquire) == WOKEN
     }
 
     /// Waits until the rank is woken. When `limit` has passed, calls `overdue`, which returns how
@@ -86,7 +86,7 @@ impl Seat {
         &self,
         limit: Duration,
         mut overdue: impl FnMut() -> Duration,
-    ) -> Result<Woken, Fate> {
+    ) -> Result<Woken, RunOutcome> {
         self.yield_a_while();
         if self
             .state
@@ -94,7 +94,7 @@ impl Seat {
             .is_ok()
         {
             let mut until = Instant::now() + limit;
-            while !self.is_called() {
+            while !self.is_woken() {
                 let now = Instant::now();
                 if now < until {
                     thread::park_timeout(until - now);
@@ -109,12 +109,12 @@ impl Seat {
             .unwrap_or_else(PoisonError::into_inner)
             .result
             .take();
-        // Only `call` ends a wait, and `serve` comes before it.
-        result.unwrap_or(Err(Fate::Lost))
+        // Only `wake` ends a wait, and `set_result` comes before it.
+        result.unwrap_or(Err(RunOutcome::Lost))
     }
 
     fn yield_a_while(&self) {
-        if self.is_called() {
+        if self.is_woken() {
             return;
         }
         let restraint = self.restraint.load(Ordering::Relaxed);
@@ -124,7 +124,7 @@ impl Seat {
         }
         let start = Instant::now();
         let mut last = start;
-        while !self.is_called() {
+        while !self.is_woken() {
             thread::yield_now();
             let now = Instant::now();
             if now - last > CROWDED {

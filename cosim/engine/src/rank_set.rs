@@ -1,23 +1,25 @@
 //! Sets of ranks.
 
-/// How many ranks boards can have together: a network header and the forwarding tables tell as many apart.
-pub(crate) const SEATS: u32 = 256;
+/// Largest number of ranks of all boards together: the network header and the forwarding tables can
+/// number this many.
+pub(crate) const MAX_RANKS: u32 = 256;
 
-/// A set of ranks of all boards, by the number of their seat: board x ranks a board + local rank.
+/// A set of ranks of all boards, by the number of their wait slot: board x ranks of a board + local
+/// rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Seats([u64; SEATS as usize / 64]);
+pub(crate) struct RankSet([u64; MAX_RANKS as usize / 64]);
 
-impl Seats {
-    pub(crate) fn insert(&mut self, seat: usize) {
-        self.0[seat / 64] |= 1 << (seat % 64);
+impl RankSet {
+    pub(crate) fn insert(&mut self, slot: usize) {
+        self.0[slot / 64] |= 1 << (slot % 64);
     }
 
-    pub(crate) fn remove(&mut self, seat: usize) {
-        self.0[seat / 64] &= !(1 << (seat % 64));
+    pub(crate) fn remove(&mut self, slot: usize) {
+        self.0[slot / 64] &= !(1 << (slot % 64));
     }
 
-    pub(crate) fn contains(&self, seat: usize) -> bool {
-        self.0[seat / 64] >> (seat % 64) & 1 != 0
+    pub(crate) fn contains(&self, slot: usize) -> bool {
+        self.0[slot / 64] >> (slot % 64) & 1 != 0
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -28,7 +30,7 @@ impl Seats {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Those of this set that `other` does not have.
+    /// The ranks of this set that are not in `other`.
     pub(crate) fn minus(mut self, other: &Self) -> Self {
         for (word, other) in self.0.iter_mut().zip(other.0) {
             *word &= !other;
@@ -36,12 +38,12 @@ impl Seats {
         self
     }
 
-    /// The lowest.
+    /// The lowest rank.
     pub(crate) fn first(&self) -> Option<usize> {
         self.iter().next()
     }
 
-    /// From the lowest upwards.
+    /// The ranks in ascending order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + use<> {
         (0..).zip(self.0).flat_map(|(index, mut word)| {
             std::iter::from_fn(move || {
@@ -55,10 +57,10 @@ impl Seats {
     }
 }
 
-impl FromIterator<usize> for Seats {
-    fn from_iter<I: IntoIterator<Item = usize>>(seats: I) -> Self {
+impl FromIterator<usize> for RankSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(slots: I) -> Self {
         let mut set = Self::default();
-        seats.into_iter().for_each(|seat| set.insert(seat));
+        slots.into_iter().for_each(|slot| set.insert(slot));
         set
     }
 }
@@ -69,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_set_is_a_set() {
-        let mut set: Seats = [255, 0, 64, 63, 200].into_iter().collect();
+        let mut set: RankSet = [255, 0, 64, 63, 200].into_iter().collect();
         assert_eq!(set.iter().collect::<Vec<_>>(), [0, 63, 64, 200, 255]);
         set.remove(0);
         assert_eq!((set.len(), set.first()), (4, Some(63)));

@@ -1,0 +1,104 @@
+`include "formal.svh"
+
+// Properties of `coll_retire`, included at its end: every write of a row and every cancelled row ends in the row's being
+// taken out of use, within a bound; no row is taken out of use twice; the other communicators go on between two pauses.
+//
+// What is assumed of the unit: it drains within `Busy` cycles of a pause, and a row that has been taken out of use is no longer
+// among the rows to be cancelled `Stale` cycles later. Everything else is free.
+
+  `ALCOR_FORMAL_RESET
+
+  localparam int unsigned Busy = 4;
+  localparam int unsigned Stale = 5;
+  // A row that is written is closed, waits for the end of the rest, and is drained.
+  localparam int unsigned Closing = (REST > Settling) ? REST : Settling;
+
+  // Some row.
+  (* anyconst *) logic [4:0] f_row;
+
+  // Cycles in a state, cycles since the row was closed, since a cancelled row has waited, since the last pause, since the row was
+  // taken out of use.
+  logic [7:0] f_state_q, f_write_q, f_cancel_q, f_rest_q, f_gone_q;
+  // The row has been closed for a write, and is in use; it has been taken out of use and is still among the rows to be cancelled.
+  logic f_closed_q, f_old_q, f_past_pause_q;
+  logic f_retired, f_closes;
+
+  assign f_retired = retire_o.valid && retire_o.row == f_row;
+  assign f_closes  = close_o.valid && close_o.row == f_row;
+
+  always_ff @(posedge clk_i) begin
+    f_state_q      <= (state_q != state_d) ? '0 : f_state_q + 8'(f_state_q != '1);
+    f_write_q      <= (state_q == Close || state_q == Drain) ? f_write_q + 1'b1 : '0;
+    f_rest_q       <= pause_o ? '0 : f_rest_q + 8'(f_rest_q < 8'(REST));
+    f_past_pause_q <= pause_o;
+    f_gone_q       <= f_retired ? '0 : f_gone_q + 8'(f_gone_q != '1);
+    if (retires || write_i.valid || write_q || cancel_q == '0) f_cancel_q <= '0;
+    else f_cancel_q <= f_cancel_q + 1'b1;
+    if (f_closes) f_closed_q <= 1'b1;
+    if (f_retired) f_closed_q <= 1'b0;
+    if (!cancel_q[f_row]) f_old_q <= 1'b0;
+    if (f_retired) f_old_q <= 1'b1;
+    if (!rst_ni) begin
+      {f_state_q, f_write_q, f_cancel_q} <= '0;
+      {f_closed_q, f_old_q, f_past_pause_q} <= '0;
+      f_rest_q <= 8'(REST);
+      f_gone_q <= '1;
+    end
+  end
+
+  `ALCOR_ASSUME(!(state_q == Drain && f_state_q >= 8'(Busy)) || !busy_i)
+  `ALCOR_ASSUME(f_gone_q != 8'(Stale) || !cancel_i[f_row])
+
+  // A row that is written is taken out of use, and so is a cancelled row, some time after.
+  `ALCOR_ASSERT(p_write_ends, f_write_q <= 8'(Closing + Busy + 2))
+  `ALCOR_ASSERT(p_cancel_ends, f_cancel_q <= 8'(Settling + REST + Busy + 4))
+  `ALCOR_IMPLIES(p_write_asks, f_retired && write_q, f_closed_q)
+  `ALCOR_IMPLIES(p_cancel_asks, f_retired && !write_q, cancel_q[f_row])
+  // Never twice.
+  `ALCOR_IMPLIES(p_closed_once, f_closes, !f_closed_q)
+  `ALCOR_IMPLIES(p_cancelled_once, f_retired && !write_q, !f_old_q)
+  // Nothing of the row is under way.
+  `ALCOR_IMPLIES(p_drained, f_retired, pause_o ? !busy_i : write_q && !under_way_i[f_row])
+  // Rows are not written while one is taken out of use, and the others rest between two pauses.
+  `ALCOR_IMPLIES(p_held, retire_o.valid || close_o.valid || pause_o, hold_o)
+  `ALCOR_IMPLIES(p_rests, pause_o && !f_past_pause_q, f_rest_q == 8'(REST))
+
+  // What makes it inductive.
+  logic f_settles;
+  assign f_settles = f_state_q <= 8'(Settling) ? f_state_q == 8'(count_q) : settled;
+  `ALCOR_IMPLIES(p_count, state_q != Run && state_q != Drain, f_settles)
+  `ALCOR_ASSERT(p_pause, pause_o ? state_q == Drain || state_q == Settle : state_q != Drain)
+  `ALCOR_ASSERT(p_rest, rest_q <= RestW'(REST) && (pause_o || f_rest_q + 8'(rest_q) >= 8'(REST)))
+  `ALCOR_ASSERT(p_rested, f_rest_q <= 8'(REST) && (!pause_o || f_past_pause_q || f_rest_q == 8'(REST)))
+  `ALCOR_IMPLIES(p_settle, state_q == Settle, f_state_q <= 8'(Settling) && !write_q)
+  `ALCOR_IMPLIES(p_close, state_q == Close, write_q && f_state_q <= 8'(Closing) && f_write_q == f_state_q
+                 && (rested || f_state_q + 8'(rest_q) <= 8'(REST)))
+  `ALCOR_IMPLIES(p_drain, state_q == Drain, f_state_q <= 8'(Busy)
+                 && (write_q ? f_write_q <= 8'(Closing) + 8'd1 + f_state_q : f_write_q == f_state_q))
+  `ALCOR_IMPLIES(p_run, state_q == Run || state_q == Settle, f_write_q == '0 || f_state_q == '0)
+  `ALCOR_IMPLIES(p_closed, f_closed_q, write_q && row_q == f_row)
+  `ALCOR_IMPLIES(p_closed_now, write_q && row_q == f_row && (state_q == Drain || f_state_q != '0), f_closed_q)
+  `ALCOR_IMPLIES(p_fresh, state_q == Close && f_state_q == '0, !f_closed_q)
+  `ALCOR_IMPLIES(p_old, f_old_q, state_q == Settle && f_state_q == f_gone_q && f_gone_q <= 8'(Stale + 1))
+  `ALCOR_IMPLIES(p_gone, f_gone_q == 8'(Stale + 1), !cancel_q[f_row])
+  `ALCOR_IMPLIES(p_cancel_settles, state_q == Settle, f_cancel_q <= f_state_q)
+  `ALCOR_IMPLIES(p_cancel_runs, state_q == Run, f_cancel_q + 8'(rest_q) <= 8'(Settling + REST + 1))
+  `ALCOR_IMPLIES(p_cancel_drains, state_q == Drain, f_cancel_q <= 8'(Settling + REST + 2) + f_state_q)
+  `ALCOR_IMPLIES(p_cancel_closes, state_q == Close, f_cancel_q == '0)
+
+  // What is reached.
+  always @(posedge clk_i) begin
+    if (rst_ni) begin
+      cover (f_retired && write_q && !pause_o);
+      cover (f_retired && write_q && pause_o && f_write_q > 8'(Closing));
+      cover (f_retired && !write_q && f_gone_q < 8'd12);
+      cover (p_twice_seen_q && f_retired);
+    end
+  end
+
+  // The row is taken out of use, is in use again, and is cancelled.
+  logic p_twice_seen_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) p_twice_seen_q <= 1'b0;
+    else if (f_retired && !write_q) p_twice_seen_q <= 1'b1;
+  end
