@@ -175,7 +175,7 @@ fn a_signal_is_an_error_whose_steps_are_undone() {
     assert!(killed.expect("kill runs").success());
     assert_eq!(child.wait().expect("it ends").code(), Some(1), "{}", log());
     assert!(
-        log().contains("stopped on request") && log().contains("is undone"),
+        log().contains("stopped on request") && log().contains("steps are undone"),
         "{}",
         log()
     );
@@ -194,7 +194,7 @@ fn wrong_commands_and_lacking_environments_are_told_apart() {
         ),
         (&["--card", "3b"], 2, "lspci -D"),
         (&["--board", "right"], 2, "far, left"),
-        (&["--board", "far"], 2, "run it there"),
+        (&["--board", "far"], 2, "run the command on"),
         (
             &["--board", "left", "--programmer", "none"],
             2,
@@ -278,7 +278,7 @@ fn a_board_of_the_farm_is_a_backend() {
         .env("ALCOR_BOARDS", host.path("other.toml"))
         .output()
         .expect("alcor runs");
-    assert!(text(&output.stderr).contains("run it there"));
+    assert!(text(&output.stderr).contains("run the command on"));
 }
 
 #[test]
