@@ -753,7 +753,7 @@ impl<'a> Build<'a> {
             .flatten()
         {
             add(b"files");
-            for name in sources.order() {
+            for name in sources.order().iter().chain(sources.include_dirs()) {
                 add(name.as_bytes());
             }
             for (name, text) in sources.texts() {
