@@ -204,8 +204,8 @@ impl Network {
     ///
     /// N(d) is the number of ranks on boards that are at least d links away; N(0) = N. A node
     /// memory reads one phit and writes one phit in each cycle. A collective that moves blocks
-    /// moves N blocks through the memory of one rank, at one phit a cycle, while the links share N
-    /// - r blocks. For long blocks the memory limits the rate, and the N × n phits at d = 0
+    /// moves N blocks through the memory of one rank, at one phit a cycle, while the links share
+    /// N - r blocks. For long blocks the memory limits the rate, and the N × n phits at d = 0
     /// determine the bound. This bound is higher than a count of link phits alone. Only hardware
     /// with more memory ports for each rank could be faster. Blocks from near boards are written
     /// while blocks from distant boards are in flight, so the full distance counts only for the
