@@ -368,6 +368,11 @@ impl Bench {
             credit: true,
             ..Context::default()
         }; ROWS];
+        // Partners and keys of rows that are not in use.
+        for context in &mut self.contexts {
+            context.partner = self.rng.random_range(0..1 << 16);
+            context.key = self.rng.random_range(0..1 << 8);
+        }
         self.coming.clear();
         self.sends.clear();
         self.send_offered = false;
@@ -656,7 +661,7 @@ impl Bench {
         } else {
             plan.keeps = self.rng.random_bool(0.8);
             plan.sends = !folds && (!plan.keeps || self.rng.random_bool(0.6));
-            plan.halves = plan.keeps && plan.sends && self.rng.random_bool(0.6);
+            plan.halves = plan.keeps && plan.sends && self.rng.random_bool(0.8);
             has_data = plan.keeps || plan.sends;
         }
         let mut tokens = VecDeque::new();
@@ -1224,7 +1229,7 @@ fn random(stage: u64, name: &'static str, at_once: usize, cycles: u64) {
 
 #[test]
 fn few_rows() {
-    random(0, "coll_stage_few_rows", 4, 1_500);
+    random(0, "coll_stage_few_rows", 4, 3_000);
 }
 
 #[test]
