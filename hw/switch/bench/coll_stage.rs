@@ -1,8 +1,8 @@
-//! `coll_stage` between the blocks around it, a partner stage and a model.
+//! `coll_stage` against a model of the stage, with models of the blocks around it and of its partner.
 //!
 //! The bench plays the stage before, the next stage, the copy unit, the reader, the communicator table and the partner, each with
-//! idle cycles and back-pressure at random. Every output is compared with `coll_stage_model.rs` in every cycle. What becomes of a
-//! collective is known from its data as well, without the model.
+//! idle cycles and back-pressure at random. Every output is compared with `coll_stage_model.rs` in every cycle. Results and
+//! copies are compared with the data of their collective, too, without the model.
 
 use std::collections::VecDeque;
 
@@ -246,7 +246,7 @@ struct Bench {
     fold_before: u32,
     fold_next: [bool; ROWS],
     coming: VecDeque<(u64, (Token, bool, bool))>,
-    /// Data that is due in the next cycle at the copy unit.
+    /// Copies for the partner, each with its parity.
     sends: VecDeque<(Token, bool)>,
     send_offered: bool,
     /// A row that is to be taken out of use.
@@ -368,6 +368,11 @@ impl Bench {
             credit: true,
             ..Context::default()
         }; ROWS];
+        // Partners and keys of rows that are not in use.
+        for context in &mut self.contexts {
+            context.partner = self.rng.random_range(0..1 << 16);
+            context.key = self.rng.random_range(0..1 << 8);
+        }
         self.coming.clear();
         self.sends.clear();
         self.send_offered = false;
@@ -656,7 +661,7 @@ impl Bench {
         } else {
             plan.keeps = self.rng.random_bool(0.8);
             plan.sends = !folds && (!plan.keeps || self.rng.random_bool(0.6));
-            plan.halves = plan.keeps && plan.sends && self.rng.random_bool(0.6);
+            plan.halves = plan.keeps && plan.sends && self.rng.random_bool(0.8);
             has_data = plan.keeps || plan.sends;
         }
         let mut tokens = VecDeque::new();
@@ -1224,7 +1229,7 @@ fn random(stage: u64, name: &'static str, at_once: usize, cycles: u64) {
 
 #[test]
 fn few_rows() {
-    random(0, "coll_stage_few_rows", 4, 1_500);
+    random(0, "coll_stage_few_rows", 4, 3_000);
 }
 
 #[test]
