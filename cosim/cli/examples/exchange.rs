@@ -18,16 +18,17 @@ fn exchange(rank: &mut Rank, rounds: u32) -> Result<String> {
     let window = rank.register(&inbox, Rights::ALL)?;
     let world = rank.world()?;
     for round in 0..rounds {
-        rank.put_slice(&window, GlobalRank(right), 0, &[me + round; 64])?;
+        rank.put(&window, GlobalRank(right), 0, &[me + round; 64])?;
         rank.fence()?;
         check("put", &rank.read_vec(&inbox)?, left + round)?;
         let message = rank.alloc_from(&[me ^ round; 16])?;
-        let heard = rank.alloc::<u32>(16)?;
-        let receive = rank.irecv(GlobalRank(right), 7, &heard)?;
+        let mut heard = rank.alloc::<u32>(16)?;
+        let receive = rank.irecv(GlobalRank(right), 7, &mut heard)?;
         let send = rank.isend(GlobalRank(left), 7, &message)?;
         rank.wait_all([receive, send])?;
         check("message", &rank.read_vec(&heard)?, right ^ round)?;
-        let (sum, _) = world.allreduce_vec(rank, Operation::Sum, &[me + round])?;
+        let mut sum = [0];
+        world.allreduce(rank, Operation::Sum, &[me + round], &mut sum)?;
         check("sum", &sum, size * (size - 1) / 2 + size * round)?;
     }
     rank.barrier()?;

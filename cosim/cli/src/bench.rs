@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use alcor::abi::board::capabilities;
 use alcor::{Board, Job, Rank};
+use alcor_abi::board::capabilities;
 use alcor_cosim::{SimBoard, SimCluster};
 use alcor_paper::collectives::{self, Network, Op, Path, Plan};
 use alcor_paper::{Absent, Format, Report, Row, alpu, load, messages, plot, rma};

@@ -75,7 +75,7 @@ fn print(manifest: &Manifest) {
 
 /// Such a bitstream is a good one, but not for this program.
 pub fn warn_of_another_abi(manifest: &Manifest) {
-    let own = alcor_bitstreams::Word(alcor::abi::ABI_HASH);
+    let own = alcor_bitstreams::Word(alcor_abi::ABI_HASH);
     if manifest.abi_hash != own {
         eprintln!(
             "alcor: this bitstream has ABI hash {}, and this program {own}: a library of the bitstream's source drives it, this one does not",
@@ -122,7 +122,7 @@ fn show(entries: &[Entry]) -> Exit {
             Cell::new(&manifest.board),
             Cell::new(&manifest.configuration),
             Cell::new(manifest.revision),
-            Cell::new(match manifest.abi_hash.0 == alcor::abi::ABI_HASH {
+            Cell::new(match manifest.abi_hash.0 == alcor_abi::ABI_HASH {
                 true => "this program's".into(),
                 false => manifest.abi_hash.to_string(),
             }),

@@ -63,7 +63,7 @@ impl Backend for FarmBackend {
 mod tests {
     use std::fs;
 
-    use alcor::abi::{self, board};
+    use alcor_abi::{self as abi, board};
     use xdma::BarOffset;
     use xdma::standin::{Memory, StandIn};
 

@@ -69,7 +69,7 @@ fn an_abi_that_is_not_this_programs_is_said() {
     let build = tempfile::tempdir().expect("a folder");
     fill(build.path());
     let path = build.path().join("build.toml");
-    let own = format!("{:08x}", alcor::abi::ABI_HASH);
+    let own = format!("{:08x}", alcor_abi::ABI_HASH);
     for (hash, is_told) in [(own.as_str(), false), ("00000001", true)] {
         let toml = fs::read_to_string(&path).expect("text");
         let (front, back) = toml.split_once("abi_hash = \"").expect("a hash");

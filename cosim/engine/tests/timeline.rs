@@ -169,9 +169,9 @@ fn put_and_get(rank: &mut Rank) -> Result<()> {
     let inbox = rank.alloc_from(&[1u32, 2, 3, 4])?;
     let window = rank.register(&inbox, Rights::ALL)?;
     if rank.pid() == GlobalRank(0) {
-        let data = rank.alloc_from(&[7u32, 8])?;
+        let mut data = rank.alloc_from(&[7u32, 8])?;
         rank.put(&window, GlobalRank(1), 1, &data)?;
-        rank.get(&window, GlobalRank(1), 0, &data)?;
+        rank.get(&window, GlobalRank(1), 0, &mut data)?;
         assert_eq!(rank.read_vec(&data)?, [1, 7]);
     }
     rank.barrier()
@@ -296,9 +296,9 @@ fn hops_over_links_are_followed() {
     let cluster = open("ring3-small", &folder, "trace=@/t.json");
     run_job(&cluster, |rank| {
         put_and_get(rank)?;
-        let vector = rank.alloc_from(&[1.0f64; 8])?;
+        let mut vector = rank.alloc_from(&[1.0f64; 8])?;
         let world = rank.world()?;
-        let receipt = world.allreduce(rank, Operation::Sum, &vector, &vector)?;
+        let receipt = world.allreduce_in_place(rank, Operation::Sum, &mut vector)?;
         assert!(receipt.is_hardware());
         Ok(())
     });
@@ -354,29 +354,33 @@ fn traffic(rank: &mut Rank) -> Result<()> {
         for target in (0..ranks).map(GlobalRank) {
             let place = u64::from(2048 * me) + length as u64 % 5;
             let piece = data.slice(0..length)?;
-            requests.push(rank.iput_bytes(&window, target, place, &piece)?);
-            requests.push(rank.iget_bytes(&window, target, place, &piece)?);
+            requests.push(rank.iput_bytes(&window, target, place, piece.clone())?);
+            requests.push(rank.iget_bytes(&window, target, place, piece.clone())?);
         }
     }
     rank.wait_all(requests)?;
     // One that is refused, in front of one that is not.
     let last = u64::from(2048 * ranks) - 2;
-    let refused = rank.iput_bytes(&window, GlobalRank(0), last, &data.slice(0..9)?)?;
-    let good = rank.iput_bytes(&window, GlobalRank(0), last, &data.slice(0..2)?)?;
+    let refused = rank.iput_bytes(&window, GlobalRank(0), last, data.slice(0..9)?)?;
+    let good = rank.iput_bytes(&window, GlobalRank(0), last, data.slice(0..2)?)?;
     assert!(rank.wait(refused).is_err());
     rank.wait(good)?;
-    rank.paper().put_1(window.base(), GlobalRank(0), me, 5)?;
-    rank.paper()
+    rank.lab()
+        .paper()
+        .put_1(window.base(), GlobalRank(0), me, 5)?;
+    rank.lab()
+        .paper()
         .put_n(window.base(), window.base(), GlobalRank(0), 9, 2)?;
-    rank.paper()
+    rank.lab()
+        .paper()
         .get(window.base(), window.base(), GlobalRank(ranks - 1), 4, 3)?;
     rank.fence()?;
     for length in [0, 8, 64, 700] {
         let to = GlobalRank((me + 1) % ranks);
         let from = GlobalRank((me + ranks - 1) % ranks);
-        let (out, back) = (data.slice(0..length)?, data.slice(1000..1000 + length)?);
+        let (out, mut back) = (data.slice(0..length)?, data.slice(1000..1000 + length)?);
         let sent = rank.isend(to, length as u32, &out)?;
-        let received = rank.irecv(from, length as u32, &back)?;
+        let received = rank.irecv(from, length as u32, &mut back)?;
         rank.wait_all([sent, received])?;
     }
     rank.barrier()
@@ -474,7 +478,7 @@ fn a_refused_put_is_written_nowhere() {
         if rank.pid() == GlobalRank(0) {
             let data = rank.alloc_from(&[7u8; 32])?;
             let refused = rank.iput_bytes(&window, GlobalRank(1), 0, &data)?;
-            let good = rank.iput_bytes(&window, GlobalRank(1), 0, &data.slice(0..8)?)?;
+            let good = rank.iput_bytes(&window, GlobalRank(1), 0, data.slice(0..8)?)?;
             assert!(rank.wait(refused).is_err());
             rank.wait(good)?;
         }

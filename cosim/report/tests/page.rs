@@ -331,7 +331,10 @@ fn the_least_covered_module_is_first_and_a_group_without_hits_is_brief() {
             .find(&format!(" {name} "))
             .unwrap_or_else(|| panic!("{name}: {table}"))
     };
-    assert!(at("none") < at("half") && at("half") < at("whole"), "{table}");
+    assert!(
+        at("none") < at("half") && at("half") < at("whole"),
+        "{table}"
+    );
     assert!(select(&html, ".never").is_empty());
     assert!(text(&html, ".points").contains("0 %, 0 of 2"));
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use alcor::abi::board::{CONTROL, MAGIC, STATUS};
-use alcor::abi::rank::{ACK_EVENTS, CAUSES, IRQ_ENABLE, RETIRED_WAKE, causes};
-use alcor::abi::rank_page;
 use alcor::{
     Backend, Board, Cluster, Cycle, Error, GlobalRank, Job, JobError, LocalRank, NodeAddr,
     PageOffset, Rights, Wake, identify,
 };
+use alcor_abi::board::{CONTROL, MAGIC, STATUS};
+use alcor_abi::rank::{ACK_EVENTS, CAUSES, IRQ_ENABLE, RETIRED_WAKE, causes};
+use alcor_abi::rank_page;
 use alcor_cosim::CosimBackend;
 use alcor_standin::StandInBackend;
 use alcor_xdma::{XdmaBackend, XdmaError};
@@ -47,7 +47,7 @@ fn ranks_put_and_send() {
         .run(2, |rank| {
             let (me, inbox) = (rank.pid().0, rank.alloc::<u32>(4)?);
             let window = rank.register(&inbox, Rights::ALL)?;
-            rank.put_slice(&window, GlobalRank(1 - me), 0, &[me; 4])?;
+            rank.put(&window, GlobalRank(1 - me), 0, &[me; 4])?;
             rank.fence()?;
             let mut found = [9];
             if me == 0 {
@@ -279,14 +279,14 @@ fn an_unknown_board_is_an_error() {
     dead.write32(u64::from(MAGIC), u32::MAX);
     assert!(matches!(open(dead), Error::DeadLink { .. }));
     let stale = Memory::new(64);
-    stale.write32(u64::from(MAGIC), alcor::abi::MAGIC);
+    stale.write32(u64::from(MAGIC), alcor_abi::MAGIC);
     assert!(matches!(open(stale), Error::AbiVersion { .. }));
 }
 
 #[test]
 fn a_board_not_ready_after_reset_is_an_error() {
     let design = Memory::new(64);
-    design.write32(u64::from(MAGIC), alcor::abi::MAGIC);
+    design.write32(u64::from(MAGIC), alcor_abi::MAGIC);
     let standin = StandIn::new(design).expect("a stand-in");
     let error = board(&standin).reset().expect_err("never ready");
     assert!(
@@ -307,9 +307,9 @@ fn a_board_not_ready_after_reset_is_an_error() {
 
 #[test]
 fn a_short_bar_is_an_error() {
-    use alcor::abi::board::{GEOMETRY, geometry};
+    use alcor_abi::board::{GEOMETRY, geometry};
     let design = Memory::new(64);
-    design.write32(u64::from(MAGIC), alcor::abi::MAGIC);
+    design.write32(u64::from(MAGIC), alcor_abi::MAGIC);
     design.write32(u64::from(GEOMETRY), geometry::RANKS.put(16));
     let standin = StandIn::new(design).expect("a stand-in");
     let error = XdmaBackend::on(standin.machine())

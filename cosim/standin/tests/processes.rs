@@ -165,14 +165,16 @@ fn stays(cluster: &Cluster) -> alcor::Result<()> {
     it.barrier()?;
     let unread = it.alloc_from(&[1u8; 900])?;
     let unread = it.isend(DIES, UNREAD, &unread)?;
-    let back = it.alloc::<u32>(1)?;
-    let is_back = it.irecv(DIES, BACK, &back)?;
+    let mut back = it.alloc::<u32>(1)?;
+    let mut is_back = it.irecv(DIES, BACK, &mut back)?;
     it.send(DIES, READY, &[0u8])?;
     let mut round = 0u32;
-    while !it.test(&is_back)? {
+    while !it.test(&mut is_back)? {
         let data = [round as u8; 100];
-        it.put_slice(&window, STAYS, WINDOW / 2, &data)?;
-        assert_eq!(it.get_vec(&window, STAYS, WINDOW / 2, 100)?, data);
+        it.put(&window, STAYS, WINDOW / 2, &data)?;
+        let mut found = [0; 100];
+        it.get(&window, STAYS, WINDOW / 2, &mut found)?;
+        assert_eq!(found, data);
         round += 1;
     }
     assert!(round > 0);
@@ -193,12 +195,12 @@ fn dies(cluster: &Cluster) -> alcor::Result<()> {
     let window = it.register(&window, Rights::ALL)?;
     it.barrier()?;
     it.recv(STAYS, READY, &mut [0u8])?;
-    let block = it.alloc::<u8>(WINDOW / 2)?;
+    let mut block = it.alloc::<u8>(WINDOW / 2)?;
     drop(it.isend(STAYS, LOST, &block)?);
-    drop(it.irecv(STAYS, LOST, &block)?);
+    drop(it.irecv(STAYS, LOST, &mut block)?);
     for round in 0.. {
         drop(it.iput(&window, STAYS, 0, &block)?);
-        drop(it.iget(&window, STAYS, 0, &block)?);
+        drop(it.iget(&window, STAYS, 0, &mut block)?);
         if round == 20 {
             say("busy");
         }
@@ -209,7 +211,7 @@ fn dies(cluster: &Cluster) -> alcor::Result<()> {
 fn next(cluster: &Cluster) -> alcor::Result<()> {
     let mut it = attach(cluster, DIES)?;
     say("attached");
-    assert_eq!(it.counters()?.completions, 0);
+    assert_eq!(it.lab().counters()?.completions, 0);
     assert!(it.iprobe(STAYS, UNREAD)?.is_none(), "it was for another");
     it.send(STAYS, BACK, &[7u32])?;
     let mut answer = [0; 300];
@@ -226,10 +228,12 @@ fn exchange(cluster: &Cluster, me: GlobalRank) -> alcor::Result<()> {
     it.barrier()?;
     let memory = it.alloc::<u32>(64)?;
     let window = it.register(&memory, Rights::ALL)?;
-    it.put_slice(&window, other, 0, &[10 + me.0; 64])?;
+    it.put(&window, other, 0, &[10 + me.0; 64])?;
     it.fence()?;
     assert_eq!(it.read_vec(&memory)?, [10 + other.0; 64]);
-    assert_eq!(it.get_vec(&window, other, 3, 2)?, [10 + me.0; 2]);
+    let mut found = [0; 2];
+    it.get(&window, other, 3, &mut found)?;
+    assert_eq!(found, [10 + me.0; 2]);
     let sent = it.alloc_from(&[me.0; 200])?;
     let send = it.isend(other, 9, &sent)?;
     let mut found = [9; 200];

@@ -67,7 +67,7 @@ impl ShmPort {
 
 pub(crate) fn check_register(offset: PageOffset, board: &str) -> Result<(), Error> {
     let PageOffset(offset) = offset;
-    if offset.is_multiple_of(4) && offset < alcor::abi::PAGE_BYTES {
+    if offset.is_multiple_of(4) && offset < alcor_abi::PAGE_BYTES {
         Ok(())
     } else {
         Err(ShmError::BadRegister { offset }.on(board))

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use alcor::abi::board::{CLOCK, CONTROL, GEOMETRY, MAGIC, NODE_MEMORY, STATUS, geometry, status};
-use alcor::abi::{self, rank_page};
 use alcor::{Board, Error, GlobalRank, LocalRank, PageOffset, Port, Result};
+use alcor_abi::board::{CLOCK, CONTROL, GEOMETRY, MAGIC, NODE_MEMORY, STATUS, geometry, status};
+use alcor_abi::{self as abi, rank_page};
 use xdma::{Bar, BarOffset, Card, CardLock, Machine, PciAddress};
 
 use crate::XdmaError;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use alcor::abi::board::{CYCLE_HI, CYCLE_LO};
-use alcor::abi::rank::{CAUSES, IRQ_ENABLE};
 use alcor::{Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake};
+use alcor_abi::board::{CYCLE_HI, CYCLE_LO};
+use alcor_abi::rank::{CAUSES, IRQ_ENABLE};
 use xdma::{Bar, C2h, CardAddr, CardLock, Event, H2c};
 
 use crate::board::{XdmaBoard, place};

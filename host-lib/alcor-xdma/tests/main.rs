@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::Arc;
 
-use alcor::abi::{self, board};
 use alcor::{Backend, Board, Error, LocalRank, Port};
+use alcor_abi::{self as abi, board};
 use alcor_xdma::{XdmaBackend, XdmaError};
 use xdma::standin::{Device, Memory, StandIn};
 

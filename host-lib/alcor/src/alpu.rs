@@ -11,7 +11,7 @@ use crate::credits::{Credits, after};
 use crate::progress::Progress;
 use crate::transfer::fits;
 use crate::watchdog::Awaited;
-use crate::{Error, Rank, Result};
+use crate::{Error, Lab, Result};
 
 /// Bits of a [`Pattern`].
 pub const MATCH_BITS: u32 = 42;
@@ -48,6 +48,7 @@ pub enum AlpuKind {
 
 /// What a matching unit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct AlpuShape {
     /// Entries that the list has room for.
     pub cells: u32,
@@ -62,6 +63,7 @@ pub struct AlpuShape {
 /// What a matching unit says (Brightwell et al. 2005, table II, and the answers to a probe and a
 /// cancel).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum AlpuFinding {
     /// Insert mode has begun.
     Inserting {
@@ -93,6 +95,7 @@ pub enum AlpuFinding {
 
 /// A result of a matching unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct AlpuAnswer {
     /// The id that the request or command was given.
     pub id: u8,
@@ -152,7 +155,7 @@ impl AlpuState {
     }
 }
 
-/// A matching unit (Brightwell et al. 2005) in a rank's page: [`Rank::alpu`].
+/// A matching unit (Brightwell et al. 2005) in a rank's page: [`Lab::alpu`].
 ///
 /// The unit keeps a list of entries, each a [`Pattern`] with a tag, oldest first. A match finds the
 /// first entry that matches, and deletes it; a probe leaves it where it is. Entries are inserted in
@@ -170,7 +173,7 @@ impl AlpuState {
 /// use alcor::{AlpuFinding, Job, Pattern, soft::SoftBoard};
 ///
 /// Job::new(SoftBoard::new(1))?.run(1, |rank| {
-///     let mut alpu = rank.alpu()?;
+///     let mut alpu = rank.lab().alpu()?;
 ///     alpu.start_insert(0)?;
 ///     assert_eq!(alpu.answer()?.finding, AlpuFinding::Inserting { free: alpu.shape().cells });
 ///     // A receive from any source (the low bits), then one from source 3.
@@ -199,20 +202,24 @@ impl fmt::Debug for Alpu<'_> {
     }
 }
 
-/// # Direct access to the matching unit
-impl Rank {
+/// # The matching unit
+impl<'a> Lab<'a> {
     /// The matching unit in this rank's page.
     ///
     /// # Errors
     /// [`Error::MissingCapability`] where the board has none; what the backend says.
-    pub fn alpu(&mut self) -> Result<Alpu<'_>> {
-        let state = match self.alpu.take() {
+    ///
+    /// # Examples
+    /// See [`Alpu`].
+    pub fn alpu(self) -> Result<Alpu<'a>> {
+        let rank = self.rank;
+        let state = match rank.alpu.take() {
             Some(state) => state,
-            None => AlpuState::find(&mut self.progress)?,
+            None => AlpuState::find(&mut rank.progress)?,
         };
         Ok(Alpu {
-            state: self.alpu.insert(state),
-            progress: &mut self.progress,
+            state: rank.alpu.insert(state),
+            progress: &mut rank.progress,
         })
     }
 }

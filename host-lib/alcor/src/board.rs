@@ -59,6 +59,7 @@ impl fmt::Display for Cycle {
 
 /// What a board says of itself once its ID block has been checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BoardInfo {
     /// Ranks on the board.
     pub ranks: u32,

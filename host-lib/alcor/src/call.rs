@@ -159,6 +159,7 @@ impl fmt::Display for SoftwareReason {
 
 /// Which way a collective was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Path {
     /// By the collective units in the network.
     Hardware,
@@ -182,7 +183,8 @@ impl fmt::Display for Path {
 /// # use alcor::{Job, Operation, Path, SoftwareReason, soft::SoftBoard};
 /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
 /// let world = rank.world()?;
-/// let (sum, receipt) = world.allreduce_vec(rank, Operation::Sum, &[1.5f64, 2.0])?;
+/// let mut sum = [0.0; 2];
+/// let receipt = world.allreduce(rank, Operation::Sum, &[1.5, 2.0], &mut sum)?;
 /// assert_eq!(sum, [3.0, 4.0]);
 /// assert_eq!(receipt.path, Path::Software(SoftwareReason::NoSwitch));
 /// # Ok(()) })?;
@@ -207,6 +209,7 @@ impl Receipt {
 
 /// In what the members' calls of a collective differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Difference {
     /// They called different collectives.
     Collective,

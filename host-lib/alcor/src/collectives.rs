@@ -6,6 +6,7 @@ use alcor_abi::rank::c_what;
 use alcor_abi::{Algorithm, Datatype as Code};
 
 use crate::allocator::Block;
+use crate::buffer::{Copied, Place};
 use crate::call::{Call, Collective, Path, Receipt, SoftwareReason};
 use crate::hardware::Operands;
 use crate::operation::{Combine, combine_bytes};
@@ -13,7 +14,10 @@ use crate::request::{Asked, Asking, Held, Request};
 use crate::schedule::Schedule;
 use crate::software::Task;
 use crate::transfer::fits;
-use crate::{Communicator, Datatype, Error, NodeAddr, Operation, Rank, Reducible, Region, Result};
+use crate::{
+    Buffer, BufferMut, Communicator, Datatype, Error, NodeAddr, Operation, Rank, Reducible, Region,
+    Result,
+};
 
 /// A part of node memory that a collective reads or writes.
 struct Piece {
@@ -29,6 +33,15 @@ impl<T: Datatype> From<&Region<T>> for Piece {
             bytes: region.byte_len() as usize,
             held: region.hold(),
         }
+    }
+}
+
+/// The place of a reduction's result in host memory: that of the vector, where it is a copy too.
+fn copied<'r, T: Datatype>(source: &'r Place<'_, T>) -> Copied<'r, T> {
+    if source.is_copy() {
+        Copied::At(source)
+    } else {
+        Copied::Fresh
     }
 }
 
@@ -58,11 +71,15 @@ const HALVING_WORDS: u64 = 256;
 
 /// # Collectives
 ///
-/// Vectors are regions of node memory; all members name the same number of elements. The results
-/// of reductions are those of the [`Communicator::tree`], bit for bit. Source and destination may
-/// be the same place for the same elements, and do not overlap otherwise.
+/// Vectors are slices or regions of node memory ([`Buffer`], [`BufferMut`]); all members name the
+/// same number of elements. The results of reductions are those of the [`Communicator::tree`], bit
+/// for bit. Source and destination may be the same region (by a clone of its handle) for the same
+/// elements, and do not overlap otherwise.
 ///
-/// Those whose names begin with `i` only start: their memory is in use until their request is
+/// A buffer that only the root uses is ignored at the other members, which may name an empty one:
+/// `&[]`, `&mut []`.
+///
+/// Those whose names begin with `i` only start: their request borrows the buffers until it is
 /// complete. Several may be under way, of one communicator or of several; those of one
 /// communicator run in the order of their calls.
 ///
@@ -71,14 +88,25 @@ const HALVING_WORDS: u64 = 256;
 /// touched no destination then in software; with [`Error::WrongLength`],
 /// [`Error::NoSuchMember`] (the root), [`Error::NoSuchOperation`], [`Error::Overlap`],
 /// [`Error::BadCommunicator`] and, in strict mode, [`Error::NotInHardware`] before anything is
-/// posted; with [`Error::Watchdog`], which names the members that have not come;
-/// [`Error::Aborted`]; and with what the backend says.
+/// posted; with [`Error::OutOfNodeMemory`] when a copy of host memory has no room; with
+/// [`Error::Watchdog`], which names the members that have not come; [`Error::Aborted`]; and with
+/// what the backend says.
 impl Communicator {
     /// Waits until all members are here. Unlike [`Rank::barrier`], it says nothing of puts and
     /// gets.
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// world.barrier(rank)?;
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn barrier(&self, rank: &mut Rank) -> Result<Receipt> {
         let request = self.ibarrier(rank)?;
         self.complete(rank, request)
@@ -88,13 +116,25 @@ impl Communicator {
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
-    pub fn ibarrier(&self, rank: &mut Rank) -> Result<Request> {
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let mut barrier = world.ibarrier(rank)?;
+    /// while !rank.test(&mut barrier)? {
+    ///     // Something useful.
+    /// }
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ibarrier(&self, rank: &mut Rank) -> Result<Request<'static>> {
         let plan = self.plan::<u32>(rank, Collective::Barrier, 0, None, None)?;
         self.start(rank, plan)
     }
 
-    /// Combines the members' vectors `source` into `destination` at member `root`; other members
-    /// need none.
+    /// Combines the members' vectors `source` into `destination` at member `root`.
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
@@ -105,10 +145,9 @@ impl Communicator {
     /// # let largest =
     /// Job::new(SoftBoard::new(3))?.run(3, |rank| {
     ///     let world = rank.world()?;
-    ///     let source = rank.alloc_from(&[rank.pid().0 as i32, -1])?;
-    ///     let destination = rank.alloc_from(&[0i32; 2])?;
-    ///     world.reduce(rank, Operation::Max, 1, &source, Some(&destination))?;
-    ///     rank.read_vec(&destination)
+    ///     let mut largest = [0; 2];
+    ///     world.reduce(rank, Operation::Max, 1, &[rank.pid().0 as i32, -1], &mut largest)?;
+    ///     Ok(largest)
     /// })?;
     /// # assert_eq!(largest, [[0, 0], [2, -1], [0, 0]]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -118,8 +157,8 @@ impl Communicator {
         rank: &mut Rank,
         operation: Operation,
         root: u32,
-        source: &Region<T>,
-        destination: Option<&Region<T>>,
+        source: impl Buffer<Item = T>,
+        destination: impl BufferMut<Item = T>,
     ) -> Result<Receipt> {
         let request = self.ireduce(rank, operation, root, source, destination)?;
         self.complete(rank, request)
@@ -129,21 +168,39 @@ impl Communicator {
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
-    pub fn ireduce<T: Reducible>(
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Operation, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(3))?.run(3, |rank| {
+    /// let world = rank.world()?;
+    /// let mut sum = [0u64];
+    /// let request = world.ireduce(rank, Operation::Sum, 0, &[5u64], &mut sum)?;
+    /// rank.wait(request)?;
+    /// assert_eq!(sum[0], if world.rank() == 0 { 15 } else { 0 });
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ireduce<'a, T: Reducible>(
         &self,
         rank: &mut Rank,
         operation: Operation,
         root: u32,
-        source: &Region<T>,
-        destination: Option<&Region<T>>,
-    ) -> Result<Request> {
+        source: impl Buffer<Item = T> + 'a,
+        destination: impl BufferMut<Item = T> + 'a,
+    ) -> Result<Request<'a>> {
+        let source = source.source(rank)?;
         let count = source.len();
         let mut plan =
             self.plan::<T>(rank, Collective::Reduce, count, Some(operation), Some(root))?;
         plan.reduces::<T>(rank, operation)?;
-        plan.gives(source, (0, count));
-        plan.root_keeps(self, rank, destination, (0, count))?;
-        self.start(rank, plan)
+        plan.gives(&source, (0, count));
+        if self.rank() != root {
+            return self.start(rank, plan);
+        }
+        let (destination, landing) = destination.destination(rank, copied(&source))?;
+        plan.keeps(rank, &destination, (0, count))?;
+        Ok(self.start(rank, plan)?.landing(landing))
     }
 
     /// Combines the members' vectors `source` into `destination` at every member.
@@ -154,24 +211,23 @@ impl Communicator {
     /// # Examples
     /// ```
     /// # use alcor::{Job, Operation, soft::SoftBoard};
-    /// # let sums =
-    /// Job::new(SoftBoard::new(3))?.run(3, |rank| {
+    /// # let products =
+    /// Job::new(SoftBoard::new(4))?.run(4, |rank| {
     ///     let world = rank.world()?;
-    ///     let vector = rank.alloc_from(&[1.0, f64::from(rank.pid().0)])?;
-    ///     // In place: source and destination are the same.
-    ///     let request = world.iallreduce(rank, Operation::Sum, &vector, &vector)?;
-    ///     rank.wait(request)?;
-    ///     rank.read_vec(&vector)
+    ///     let mut products = [0; 2];
+    ///     let mine = [2, u64::from(rank.pid().0)];
+    ///     world.allreduce(rank, Operation::Prod, &mine, &mut products)?;
+    ///     Ok(products)
     /// })?;
-    /// # assert_eq!(sums, [[3.0, 3.0], [3.0, 3.0], [3.0, 3.0]]);
+    /// # assert_eq!(products[3], [16, 0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn allreduce<T: Reducible>(
         &self,
         rank: &mut Rank,
         operation: Operation,
-        source: &Region<T>,
-        destination: &Region<T>,
+        source: impl Buffer<Item = T>,
+        destination: impl BufferMut<Item = T>,
     ) -> Result<Receipt> {
         let request = self.iallreduce(rank, operation, source, destination)?;
         self.complete(rank, request)
@@ -181,19 +237,87 @@ impl Communicator {
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
-    pub fn iallreduce<T: Reducible>(
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Operation, soft::SoftBoard};
+    /// # let sums =
+    /// Job::new(SoftBoard::new(3))?.run(3, |rank| {
+    ///     let world = rank.world()?;
+    ///     let source = rank.alloc_from(&[1.0, f64::from(rank.pid().0)])?;
+    ///     let mut destination = rank.alloc_from(&[0.0; 2])?;
+    ///     let request = world.iallreduce(rank, Operation::Sum, &source, &mut destination)?;
+    ///     rank.wait(request)?;
+    ///     rank.read_vec(&destination)
+    /// })?;
+    /// # assert_eq!(sums, [[3.0, 3.0], [3.0, 3.0], [3.0, 3.0]]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn iallreduce<'a, T: Reducible>(
         &self,
         rank: &mut Rank,
         operation: Operation,
-        source: &Region<T>,
-        destination: &Region<T>,
-    ) -> Result<Request> {
-        let count = source.len();
-        let mut plan = self.plan::<T>(rank, Collective::Allreduce, count, Some(operation), None)?;
-        plan.reduces::<T>(rank, operation)?;
-        plan.gives(source, (0, count));
-        plan.keeps(rank, destination, (0, count))?;
-        self.start(rank, plan)
+        source: impl Buffer<Item = T> + 'a,
+        destination: impl BufferMut<Item = T> + 'a,
+    ) -> Result<Request<'a>> {
+        let source = source.source(rank)?;
+        let (destination, landing) = destination.destination(rank, copied(&source))?;
+        let request = self.start_allreduce(rank, operation, &source, &destination)?;
+        Ok(request.landing(landing))
+    }
+
+    /// Combines the members' vectors; each is overwritten by the result.
+    ///
+    /// # Errors
+    /// As [all collectives](Communicator#collectives).
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Operation, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(4))?.run(4, |rank| {
+    /// let world = rank.world()?;
+    /// let mut values = [rank.pid().0, 1];
+    /// world.allreduce_in_place(rank, Operation::Sum, &mut values)?;
+    /// assert_eq!(values, [6, 4]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn allreduce_in_place<T: Reducible>(
+        &self,
+        rank: &mut Rank,
+        operation: Operation,
+        vector: impl BufferMut<Item = T>,
+    ) -> Result<Receipt> {
+        let request = self.iallreduce_in_place(rank, operation, vector)?;
+        self.complete(rank, request)
+    }
+
+    /// Starts a [`Communicator::allreduce_in_place`].
+    ///
+    /// # Errors
+    /// As [all collectives](Communicator#collectives).
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Operation, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let mut vector = rank.alloc_from(&[rank.pid().0; 100])?;
+    /// let request = world.iallreduce_in_place(rank, Operation::Max, &mut vector)?;
+    /// rank.wait(request)?;
+    /// assert_eq!(rank.read_vec(&vector)?, [1; 100]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn iallreduce_in_place<'a, T: Reducible>(
+        &self,
+        rank: &mut Rank,
+        operation: Operation,
+        vector: impl BufferMut<Item = T> + 'a,
+    ) -> Result<Request<'a>> {
+        let (vector, landing) = vector.destination(rank, Copied::Loaded)?;
+        let request = self.start_allreduce(rank, operation, &vector, &vector)?;
+        Ok(request.landing(landing))
     }
 
     /// Combines the members' vectors `source`, of as many blocks as there are members; each
@@ -201,12 +325,24 @@ impl Communicator {
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Operation, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let mut block = [0; 2];
+    /// world.reduce_scatter(rank, Operation::Sum, &[1, 2, 3, 4], &mut block)?;
+    /// assert_eq!(block, if world.rank() == 0 { [2, 4] } else { [6, 8] });
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reduce_scatter<T: Reducible>(
         &self,
         rank: &mut Rank,
         operation: Operation,
-        source: &Region<T>,
-        destination: &Region<T>,
+        source: impl Buffer<Item = T>,
+        destination: impl BufferMut<Item = T>,
     ) -> Result<Receipt> {
         let request = self.ireduce_scatter(rank, operation, source, destination)?;
         self.complete(rank, request)
@@ -216,13 +352,28 @@ impl Communicator {
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
-    pub fn ireduce_scatter<T: Reducible>(
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Operation, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let mut block = [0];
+    /// let request = world.ireduce_scatter(rank, Operation::Prod, &[2, 3], &mut block)?;
+    /// rank.wait(request)?;
+    /// assert_eq!(block, if world.rank() == 0 { [4] } else { [9] });
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ireduce_scatter<'a, T: Reducible>(
         &self,
         rank: &mut Rank,
         operation: Operation,
-        source: &Region<T>,
-        destination: &Region<T>,
-    ) -> Result<Request> {
+        source: impl Buffer<Item = T> + 'a,
+        destination: impl BufferMut<Item = T> + 'a,
+    ) -> Result<Request<'a>> {
+        let source = source.source(rank)?;
+        let (destination, landing) = destination.destination(rank, Copied::Fresh)?;
         let block = destination.len();
         let mut plan = self.plan::<T>(
             rank,
@@ -232,10 +383,10 @@ impl Communicator {
             None,
         )?;
         plan.reduces::<T>(rank, operation)?;
-        plan.whole(self, rank, "source", source)?;
-        plan.gives(source, (0, plan.elements));
-        plan.keeps(rank, destination, self.block(block))?;
-        self.start(rank, plan)
+        plan.whole(self, rank, "source", &source)?;
+        plan.gives(&source, (0, plan.elements));
+        plan.keeps(rank, &destination, self.block(block))?;
+        Ok(self.start(rank, plan)?.landing(landing))
     }
 
     /// Copies `vector` of member `root` to `vector` at every member.
@@ -249,9 +400,9 @@ impl Communicator {
     /// # let copies =
     /// Job::new(SoftBoard::new(3))?.run(3, |rank| {
     ///     let world = rank.world()?;
-    ///     let vector = rank.alloc_from(&[rank.pid().0; 2])?;
-    ///     world.bcast(rank, 2, &vector)?;
-    ///     rank.read_vec(&vector)
+    ///     let mut values = [rank.pid().0; 2];
+    ///     world.bcast(rank, 2, &mut values)?;
+    ///     Ok(values)
     /// })?;
     /// # assert_eq!(copies, [[2, 2], [2, 2], [2, 2]]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -260,7 +411,7 @@ impl Communicator {
         &self,
         rank: &mut Rank,
         root: u32,
-        vector: &Region<T>,
+        vector: impl BufferMut<Item = T>,
     ) -> Result<Receipt> {
         let request = self.ibcast(rank, root, vector)?;
         self.complete(rank, request)
@@ -270,33 +421,69 @@ impl Communicator {
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
-    pub fn ibcast<T: Datatype>(
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(3))?.run(3, |rank| {
+    /// let world = rank.world()?;
+    /// let mut vector = rank.alloc_from(&[rank.pid().0; 2])?;
+    /// let request = world.ibcast(rank, 1, &mut vector)?;
+    /// rank.wait(request)?;
+    /// assert_eq!(rank.read_vec(&vector)?, [1, 1]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ibcast<'a, T: Datatype>(
         &self,
         rank: &mut Rank,
         root: u32,
-        vector: &Region<T>,
-    ) -> Result<Request> {
+        vector: impl BufferMut<Item = T> + 'a,
+    ) -> Result<Request<'a>> {
+        let is_root = self.rank() == root;
+        let copy = if is_root {
+            Copied::Loaded
+        } else {
+            Copied::Fresh
+        };
+        let (vector, landing) = vector.destination(rank, copy)?;
         let count = vector.len();
         let mut plan = self.plan::<T>(rank, Collective::Bcast, count, None, Some(root))?;
-        if self.rank() == root {
-            plan.gives(vector, (0, count));
-        } else {
-            plan.keeps(rank, vector, (0, count))?;
+        if is_root {
+            plan.gives(&vector, (0, count));
+            return self.start(rank, plan);
         }
-        self.start(rank, plan)
+        plan.keeps(rank, &vector, (0, count))?;
+        Ok(self.start(rank, plan)?.landing(landing))
     }
 
-    /// Gives each member its block, as long as its `destination`, of member `root`'s `source`;
-    /// other members need none.
+    /// Gives each member its block, as long as its `destination`, of member `root`'s `source`.
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let mut block = [0; 2];
+    /// if world.rank() == 0 {
+    ///     world.scatter(rank, 0, &[1, 2, 3, 4], &mut block)?;
+    ///     assert_eq!(block, [1, 2]);
+    /// } else {
+    ///     world.scatter(rank, 0, &[], &mut block)?;
+    ///     assert_eq!(block, [3, 4]);
+    /// }
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn scatter<T: Datatype>(
         &self,
         rank: &mut Rank,
         root: u32,
-        source: Option<&Region<T>>,
-        destination: &Region<T>,
+        source: impl Buffer<Item = T>,
+        destination: impl BufferMut<Item = T>,
     ) -> Result<Receipt> {
         let request = self.iscatter(rank, root, source, destination)?;
         self.complete(rank, request)
@@ -306,35 +493,66 @@ impl Communicator {
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
-    pub fn iscatter<T: Datatype>(
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let mut mine = [0.0];
+    /// let request = world.iscatter(rank, 1, &[0.5, 1.5], &mut mine)?;
+    /// rank.wait(request)?;
+    /// assert_eq!(mine, [0.5 + f64::from(world.rank())]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn iscatter<'a, T: Datatype>(
         &self,
         rank: &mut Rank,
         root: u32,
-        source: Option<&Region<T>>,
-        destination: &Region<T>,
-    ) -> Result<Request> {
+        source: impl Buffer<Item = T> + 'a,
+        destination: impl BufferMut<Item = T> + 'a,
+    ) -> Result<Request<'a>> {
+        let is_root = self.rank() == root;
+        let source = if is_root {
+            Some(source.source(rank)?)
+        } else {
+            None
+        };
+        let (destination, landing) = destination.destination(rank, Copied::Fresh)?;
         let block = destination.len();
         let mut plan = self.plan::<T>(rank, Collective::Scatter, block, None, Some(root))?;
-        if self.rank() == root {
-            let source = source.ok_or_else(|| plan.wrong(rank, "source", 0, plan.elements))?;
-            plan.whole(self, rank, "source", source)?;
-            plan.gives(source, (0, plan.elements));
+        if let Some(source) = source {
+            plan.whole(self, rank, "source", &source)?;
+            plan.gives(&source, (0, plan.elements));
         }
-        plan.keeps(rank, destination, self.block(block))?;
-        self.start(rank, plan)
+        plan.keeps(rank, &destination, self.block(block))?;
+        Ok(self.start(rank, plan)?.landing(landing))
     }
 
     /// Collects the members' blocks `source`, in the order of the communicator, in `destination`
-    /// at member `root`; other members need none.
+    /// at member `root`.
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(3))?.run(3, |rank| {
+    /// let world = rank.world()?;
+    /// let mut all = [0; 3];
+    /// world.gather(rank, 2, &[world.rank()], &mut all)?;
+    /// assert_eq!(all, if world.rank() == 2 { [0, 1, 2] } else { [0; 3] });
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn gather<T: Datatype>(
         &self,
         rank: &mut Rank,
         root: u32,
-        source: &Region<T>,
-        destination: Option<&Region<T>>,
+        source: impl Buffer<Item = T>,
+        destination: impl BufferMut<Item = T>,
     ) -> Result<Receipt> {
         let request = self.igather(rank, root, source, destination)?;
         self.complete(rank, request)
@@ -344,18 +562,37 @@ impl Communicator {
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
-    pub fn igather<T: Datatype>(
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(3))?.run(3, |rank| {
+    /// let world = rank.world()?;
+    /// let mut all = vec![0; if world.rank() == 0 { 3 } else { 0 }];
+    /// let mine = [world.rank()];
+    /// let request = world.igather(rank, 0, &mine, &mut all)?;
+    /// rank.wait(request)?;
+    /// assert!(world.rank() != 0 || all == [0, 1, 2]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn igather<'a, T: Datatype>(
         &self,
         rank: &mut Rank,
         root: u32,
-        source: &Region<T>,
-        destination: Option<&Region<T>>,
-    ) -> Result<Request> {
+        source: impl Buffer<Item = T> + 'a,
+        destination: impl BufferMut<Item = T> + 'a,
+    ) -> Result<Request<'a>> {
+        let source = source.source(rank)?;
         let block = source.len();
         let mut plan = self.plan::<T>(rank, Collective::Gather, block, None, Some(root))?;
-        plan.gives(source, self.block(block));
-        plan.root_keeps(self, rank, destination, (0, plan.elements))?;
-        self.start(rank, plan)
+        plan.gives(&source, self.block(block));
+        if self.rank() != root {
+            return self.start(rank, plan);
+        }
+        let (destination, landing) = destination.destination(rank, Copied::Fresh)?;
+        plan.keeps(rank, &destination, (0, plan.elements))?;
+        Ok(self.start(rank, plan)?.landing(landing))
     }
 
     /// Collects the members' blocks `source`, in the order of the communicator, in `destination`
@@ -363,11 +600,23 @@ impl Communicator {
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(3))?.run(3, |rank| {
+    /// let world = rank.world()?;
+    /// let mut all = [0; 3];
+    /// world.allgather(rank, &[world.rank()], &mut all)?;
+    /// assert_eq!(all, [0, 1, 2]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn allgather<T: Datatype>(
         &self,
         rank: &mut Rank,
-        source: &Region<T>,
-        destination: &Region<T>,
+        source: impl Buffer<Item = T>,
+        destination: impl BufferMut<Item = T>,
     ) -> Result<Receipt> {
         let request = self.iallgather(rank, source, destination)?;
         self.complete(rank, request)
@@ -377,21 +626,52 @@ impl Communicator {
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
-    pub fn iallgather<T: Datatype>(
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let mut all = [0; 4];
+    /// let mine = [world.rank(), 7];
+    /// let request = world.iallgather(rank, &mine, &mut all)?;
+    /// rank.wait(request)?;
+    /// assert_eq!(all, [0, 7, 1, 7]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn iallgather<'a, T: Datatype>(
         &self,
         rank: &mut Rank,
-        source: &Region<T>,
-        destination: &Region<T>,
-    ) -> Result<Request> {
+        source: impl Buffer<Item = T> + 'a,
+        destination: impl BufferMut<Item = T> + 'a,
+    ) -> Result<Request<'a>> {
+        let source = source.source(rank)?;
+        let (destination, landing) = destination.destination(rank, Copied::Fresh)?;
         let block = source.len();
         let mut plan = self.plan::<T>(rank, Collective::Allgather, block, None, None)?;
-        plan.gives(source, self.block(block));
-        plan.keeps(rank, destination, (0, plan.elements))?;
+        plan.gives(&source, self.block(block));
+        plan.keeps(rank, &destination, (0, plan.elements))?;
+        Ok(self.start(rank, plan)?.landing(landing))
+    }
+
+    fn start_allreduce<'a, T: Reducible>(
+        &self,
+        rank: &mut Rank,
+        operation: Operation,
+        source: &Region<T>,
+        destination: &Region<T>,
+    ) -> Result<Request<'a>> {
+        let count = source.len();
+        let mut plan = self.plan::<T>(rank, Collective::Allreduce, count, Some(operation), None)?;
+        plan.reduces::<T>(rank, operation)?;
+        plan.gives(source, (0, count));
+        plan.keeps(rank, destination, (0, count))?;
         self.start(rank, plan)
     }
 
     /// Waits for a collective; its receipt.
-    fn complete(&self, rank: &mut Rank, request: Request) -> Result<Receipt> {
+    fn complete(&self, rank: &mut Rank, request: Request<'_>) -> Result<Receipt> {
         let receipt = request.receipt();
         rank.wait(request)?;
         // It is the request of a collective.
@@ -487,7 +767,7 @@ impl Communicator {
         }
     }
 
-    fn start(&self, rank: &mut Rank, plan: Plan) -> Result<Request> {
+    fn start(&self, rank: &mut Rank, plan: Plan) -> Result<Request<'static>> {
         plan.check_overlap(rank)?;
         let path = self.path(rank, &plan.call);
         match (path, self.row()) {
@@ -501,7 +781,7 @@ impl Communicator {
         }
     }
 
-    fn start_hardware(&self, rank: &mut Rank, plan: Plan, row: u32) -> Result<Request> {
+    fn start_hardware(&self, rank: &mut Rank, plan: Plan, row: u32) -> Result<Request<'static>> {
         let words = |elements: usize| (elements * plan.element_bytes / 4) as u32;
         let what = self.what(&plan);
         if let Some(software) = &mut rank.progress.software {
@@ -570,7 +850,7 @@ impl Communicator {
         Some((row, Operands::signature(count, what)))
     }
 
-    fn start_software(&self, rank: &mut Rank, plan: Plan, path: Path) -> Result<Request> {
+    fn start_software(&self, rank: &mut Rank, plan: Plan, path: Path) -> Result<Request<'static>> {
         let schedule = self.schedule(&plan);
         let herald = self.herald(rank, plan.call.count, self.what(&plan));
         let task = Task {
@@ -666,24 +946,6 @@ impl Plan {
         Ok(())
     }
 
-    /// The root keeps a part of the message; the others may name a destination, which is not
-    /// touched.
-    fn root_keeps<T: Datatype>(
-        &mut self,
-        communicator: &Communicator,
-        rank: &Rank,
-        destination: Option<&Region<T>>,
-        span: Span,
-    ) -> Result<()> {
-        if self.root != Some(communicator.shape.me) {
-            return Ok(());
-        }
-        match destination {
-            Some(destination) => self.keeps(rank, destination, span),
-            None => Err(self.wrong(rank, "destination", 0, span.1 - span.0)),
-        }
-    }
-
     fn held(&self) -> Held {
         [&self.gives, &self.keeps]
             .map(|piece| piece.as_ref().map(|(piece, _)| Arc::clone(&piece.held)))
@@ -705,151 +967,5 @@ impl Plan {
             rank: rank.pid(),
             call: self.call,
         })
-    }
-}
-
-/// # Collectives over slices
-///
-/// The same as [those over regions](Communicator#collectives), by way of node memory, in which
-/// vectors are staged for as long as it takes. They fail also with [`Error::OutOfNodeMemory`].
-impl Communicator {
-    /// [`Communicator::reduce`]; the root gets the result.
-    ///
-    /// # Errors
-    /// As [all of these](Communicator#collectives-over-slices).
-    pub fn reduce_vec<T: Reducible>(
-        &self,
-        rank: &mut Rank,
-        operation: Operation,
-        root: u32,
-        values: &[T],
-    ) -> Result<(Option<Vec<T>>, Receipt)> {
-        let vector = rank.alloc_from(values)?;
-        let receipt = self.reduce(rank, operation, root, &vector, Some(&vector))?;
-        let result = match self.rank() == root {
-            true => Some(rank.read_vec(&vector)?),
-            false => None,
-        };
-        Ok((result, receipt))
-    }
-
-    /// [`Communicator::allreduce`].
-    ///
-    /// # Errors
-    /// As [all of these](Communicator#collectives-over-slices).
-    ///
-    /// # Examples
-    /// ```
-    /// # use alcor::{Job, Operation, soft::SoftBoard};
-    /// # let products =
-    /// Job::new(SoftBoard::new(4))?.run(4, |rank| {
-    ///     let world = rank.world()?;
-    ///     let mine = [2u64, u64::from(rank.pid().0)];
-    ///     Ok(world.allreduce_vec(rank, Operation::Prod, &mine)?.0)
-    /// })?;
-    /// # assert_eq!(products[3], [16, 0]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn allreduce_vec<T: Reducible>(
-        &self,
-        rank: &mut Rank,
-        operation: Operation,
-        values: &[T],
-    ) -> Result<(Vec<T>, Receipt)> {
-        let vector = rank.alloc_from(values)?;
-        let receipt = self.allreduce(rank, operation, &vector, &vector)?;
-        Ok((rank.read_vec(&vector)?, receipt))
-    }
-
-    /// [`Communicator::reduce_scatter`]; `values` has as many blocks as there are members.
-    ///
-    /// # Errors
-    /// As [all of these](Communicator#collectives-over-slices).
-    pub fn reduce_scatter_vec<T: Reducible>(
-        &self,
-        rank: &mut Rank,
-        operation: Operation,
-        values: &[T],
-    ) -> Result<(Vec<T>, Receipt)> {
-        let source = rank.alloc_from(values)?;
-        let destination = rank.alloc(values.len() / self.members().len())?;
-        let receipt = self.reduce_scatter(rank, operation, &source, &destination)?;
-        Ok((rank.read_vec(&destination)?, receipt))
-    }
-
-    /// [`Communicator::bcast`]: fills `values` at all members but the root.
-    ///
-    /// # Errors
-    /// As [all of these](Communicator#collectives-over-slices).
-    pub fn bcast_slice<T: Datatype>(
-        &self,
-        rank: &mut Rank,
-        root: u32,
-        values: &mut [T],
-    ) -> Result<Receipt> {
-        let vector = rank.alloc_from(values)?;
-        let receipt = self.bcast(rank, root, &vector)?;
-        if self.rank() != root {
-            rank.read(&vector, 0, values)?;
-        }
-        Ok(receipt)
-    }
-
-    /// [`Communicator::scatter`]: `count` elements for each member; the root gives the `values`.
-    ///
-    /// # Errors
-    /// As [all of these](Communicator#collectives-over-slices).
-    pub fn scatter_vec<T: Datatype>(
-        &self,
-        rank: &mut Rank,
-        root: u32,
-        values: Option<&[T]>,
-        count: usize,
-    ) -> Result<(Vec<T>, Receipt)> {
-        let source = match values {
-            Some(values) => Some(rank.alloc_from(values)?),
-            None => None,
-        };
-        let destination = rank.alloc(count)?;
-        let receipt = self.scatter(rank, root, source.as_ref(), &destination)?;
-        Ok((rank.read_vec(&destination)?, receipt))
-    }
-
-    /// [`Communicator::gather`]; the root gets all blocks.
-    ///
-    /// # Errors
-    /// As [all of these](Communicator#collectives-over-slices).
-    pub fn gather_vec<T: Datatype>(
-        &self,
-        rank: &mut Rank,
-        root: u32,
-        values: &[T],
-    ) -> Result<(Option<Vec<T>>, Receipt)> {
-        let source = rank.alloc_from(values)?;
-        let destination = match self.rank() == root {
-            true => Some(rank.alloc(values.len() * self.members().len())?),
-            false => None,
-        };
-        let receipt = self.gather(rank, root, &source, destination.as_ref())?;
-        let result = match &destination {
-            Some(destination) => Some(rank.read_vec(destination)?),
-            None => None,
-        };
-        Ok((result, receipt))
-    }
-
-    /// [`Communicator::allgather`].
-    ///
-    /// # Errors
-    /// As [all of these](Communicator#collectives-over-slices).
-    pub fn allgather_vec<T: Datatype>(
-        &self,
-        rank: &mut Rank,
-        values: &[T],
-    ) -> Result<(Vec<T>, Receipt)> {
-        let source = rank.alloc_from(values)?;
-        let destination = rank.alloc(values.len() * self.members().len())?;
-        let receipt = self.allgather(rank, &source, &destination)?;
-        Ok((rank.read_vec(&destination)?, receipt))
     }
 }

@@ -59,7 +59,8 @@ use crate::{Error, GlobalRank, Rank, Result, Rights, Tree};
 ///     let Some(half) = world.split(rank, Some(parity), 0)? else {
 ///         return Ok(0);
 ///     };
-///     let (sum, _) = half.allreduce_vec(rank, Operation::Sum, &[rank.pid().0])?;
+///     let mut sum = [rank.pid().0];
+///     half.allreduce_in_place(rank, Operation::Sum, &mut sum)?;
 ///     half.free(rank)?;
 ///     Ok(sum[0])
 /// })?;
@@ -165,6 +166,16 @@ impl Rank {
     ///
     /// # Errors
     /// [`Error::OutOfNodeMemory`], [`Error::TableFull`], and what ends every wait.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// assert_eq!((world.rank(), world.size()), (rank.pid().0, 2));
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn world(&mut self) -> Result<Communicator> {
         if let Some(world) = &self.world {
             return Ok(world.clone());
@@ -172,9 +183,9 @@ impl Rank {
         let me = self.pid();
         let node_bytes = self.progress.info().node_bytes;
         let mail = MailShape::new(self.nprocs(), node_bytes);
-        let inbox = self.alloc::<u8>(mail.inbox_bytes() as usize)?;
+        let mut inbox = self.alloc::<u8>(mail.inbox_bytes() as usize)?;
         let outbox = self.alloc::<u8>(mail.outbox_bytes() as usize)?;
-        self.write(&inbox, 0, &vec![0; mail.counts_bytes() as usize])?;
+        self.write(&mut inbox, 0, &vec![0; mail.counts_bytes() as usize])?;
         let window = self.register(&inbox, Rights::WRITE)?;
         let mail = Mail::new(me, mail, window.slot(), inbox, outbox);
         self.progress.software = Some(Software::new(mail, self.options.watchdog_cycles / 2));
@@ -296,18 +307,48 @@ impl Communicator {
     }
 
     /// Its members, by their ranks in it.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// assert_eq!(world.members(), [GlobalRank(0), GlobalRank(1)]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn members(&self) -> &[GlobalRank] {
         &self.shape.members
     }
 
     /// The order in which its reductions combine.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// assert_eq!(world.tree().boards().len(), 1);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn tree(&self) -> &Tree {
         &self.shape.tree
     }
 
     /// Its row in the communicator tables, if it has one.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// // A soft board has no collective switch.
+    /// assert_eq!(rank.world()?.row(), None);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn row(&self) -> Option<u32> {
         self.shape.row
@@ -316,6 +357,17 @@ impl Communicator {
     /// The same communicator, with strict mode on or off for calls by this handle: what can't be
     /// done in hardware fails with [`Error::NotInHardware`]. Handles that are made of it have the
     /// same mode.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Error, Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?.strict(true);
+    /// let error = world.barrier(rank).unwrap_err();
+    /// assert!(matches!(error, Error::NotInHardware { .. }));
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn strict(&self, strict: bool) -> Communicator {
         Communicator {
@@ -329,6 +381,20 @@ impl Communicator {
     ///
     /// # Errors
     /// [`Error::CollectivesDiffer`], [`Error::BadCommunicator`], and what ends every wait.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(3))?.run(3, |rank| {
+    /// let world = rank.world()?;
+    /// // In the opposite order; the first rank has no part in it.
+    /// let color = (world.rank() > 0).then_some(0);
+    /// if let Some(others) = world.split(rank, color, -(world.rank() as i32))? {
+    ///     assert_eq!(others.members(), [GlobalRank(2), GlobalRank(1)]);
+    /// }
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn split(
         &self,
         rank: &mut Rank,
@@ -342,6 +408,18 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::split`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let copy = world.dup(rank)?;
+    /// assert_eq!(copy.members(), world.members());
+    /// assert_ne!(copy.id(), world.id());
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn dup(&self, rank: &mut Rank) -> Result<Communicator> {
         let made = self.make(rank, Collective::Dup, Some(0), self.shape.me as i32, 0)?;
         // Every member has named the same color.
@@ -354,6 +432,18 @@ impl Communicator {
     /// # Errors
     /// [`Error::NoSuchMember`] when the list has a rank that is no member;
     /// [`Error::RepeatedMember`] when a rank is in the list twice; [`Error::CollectivesDiffer`] when lists differ; as [`Communicator::split`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(3))?.run(3, |rank| {
+    /// let world = rank.world()?;
+    /// let list = [GlobalRank(2), GlobalRank(0)];
+    /// let pair = world.create(rank, &list)?;
+    /// assert_eq!(pair.is_some(), rank.pid().0 != 1);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn create(&self, rank: &mut Rank, members: &[GlobalRank]) -> Result<Option<Communicator>> {
         let known = |member: &GlobalRank| self.shape.members.contains(member);
         for (index, member) in members.iter().enumerate() {
@@ -390,6 +480,18 @@ impl Communicator {
     /// # Errors
     /// [`Error::BadCommunicator`] for the world; [`Error::CollectivesDiffer`], and what ends
     /// every wait.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let copy = world.dup(rank)?;
+    /// copy.barrier(rank)?;
+    /// copy.free(rank)?;
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn free(self, rank: &mut Rank) -> Result<()> {
         if self.id() == CommunicatorId::WORLD {
             return Err(self.bad(rank.pid(), "the world lasts as long as the run"));

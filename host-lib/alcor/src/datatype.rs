@@ -10,6 +10,7 @@ mod sealed {
 
 /// The name of an element type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ElementType {
     /// `f64`
     F64,
@@ -58,7 +59,7 @@ impl fmt::Display for ElementType {
 }
 
 /// Plain numbers that have a place in node memory, where they lie in little-endian order.
-pub trait Datatype: Copy + Default + Send + sealed::Sealed + 'static {
+pub trait Datatype: Copy + Default + Send + Sync + sealed::Sealed + 'static {
     /// Bytes of an element.
     const BYTES: u32;
     /// The type's name.

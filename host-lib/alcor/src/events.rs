@@ -5,6 +5,7 @@ use alcor_abi::rank::{events, last_error};
 
 /// Why the newest of the paper's commands failed: the LAST_ERROR register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LastError {
     /// Why, if it is a status that this library knows.
     pub status: Option<Status>,
@@ -23,6 +24,7 @@ impl LastError {
 
 /// Events since they were last asked for: bits of the EVENTS register.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Events {
     /// The bits.
     pub bits: u32,
@@ -94,6 +96,7 @@ impl Events {
 
 /// The counters of a rank's page, read one after the other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counters {
     /// Command writes that have left the queue since reset.
     pub retired: u32,

@@ -65,7 +65,7 @@ struct Queued {
     outcome: Outcome,
     held: Held,
     /// What has to end well before this is posted.
-    herald: Option<Request>,
+    herald: Option<Request<'static>>,
 }
 
 /// What a rank has in its collective unit, and what waits for its turn.
@@ -108,7 +108,7 @@ impl Progress {
         operands: Operands,
         asked: Asked,
         held: Held,
-    ) -> Result<Request> {
+    ) -> Result<Request<'static>> {
         self.post_after(None, context, operands, asked, held)
     }
 
@@ -120,7 +120,7 @@ impl Progress {
         operands: Operands,
         asked: Asked,
         held: Held,
-    ) -> Result<Request> {
+    ) -> Result<Request<'static>> {
         let signature = Operands::signature(operands.count, operands.what);
         let herald = Asked::Herald { context };
         let herald = self.post_after(None, context, signature, herald, NOTHING)?;
@@ -129,12 +129,12 @@ impl Progress {
 
     fn post_after(
         &mut self,
-        herald: Option<Request>,
+        herald: Option<Request<'static>>,
         context: u32,
         operands: Operands,
         asked: Asked,
         held: Held,
-    ) -> Result<Request> {
+    ) -> Result<Request<'static>> {
         let (outcome, request) = self.begin(asked);
         self.unit.queue.push_back(Queued {
             context,

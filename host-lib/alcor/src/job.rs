@@ -198,6 +198,14 @@ impl Job {
     /// As [`identify`]; [`Error::BadIdentity`] when boards of a cluster do not fit together.
     ///
     /// [`identify`]: crate::identify()
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Options, soft::SoftBoard};
+    /// let job = Job::new(SoftBoard::new(4))?;
+    /// assert_eq!((job.ranks(), job.info().slots), (4, 32));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(cluster: impl Into<Cluster>) -> Result<Job> {
         Job::with_options(cluster, Options::default())
     }
@@ -206,6 +214,15 @@ impl Job {
     ///
     /// # Errors
     /// As [`Job::new`], and [`Error::BadOption`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Options, soft::SoftBoard};
+    /// let options = Options::default().ring_entries(64).watchdog_cycles(100_000);
+    /// let job = Job::with_options(SoftBoard::new(2), options)?;
+    /// job.run(2, |rank| rank.barrier())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn with_options(cluster: impl Into<Cluster>, options: Options) -> Result<Job> {
         let cluster = cluster.into();
         let info = cluster.identify()?;
@@ -250,6 +267,14 @@ impl Job {
     ///
     /// # Errors
     /// The first cause, and which rank it happened at.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Options, soft::SoftBoard};
+    /// let pids = Job::new(SoftBoard::new(3))?.run(3, |rank| Ok(rank.pid().0))?;
+    /// assert_eq!(pids, [0, 1, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn run<T, F>(&self, ranks: u32, program: F) -> Result<Vec<T>, JobError>
     where
         T: Send,

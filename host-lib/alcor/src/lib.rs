@@ -10,7 +10,7 @@
 //!     let inbox = rank.alloc::<f64>(4)?;
 //!     let window = rank.register(&inbox, Rights::ALL)?;
 //!     let right = GlobalRank((rank.pid().0 + 1) % rank.nprocs());
-//!     rank.put_slice(&window, right, 0, &[f64::from(rank.pid().0); 4])?;
+//!     rank.put(&window, right, 0, &[f64::from(rank.pid().0); 4])?;
 //!     rank.fence()?;
 //!     rank.read_vec(&inbox)
 //! })?;
@@ -35,9 +35,10 @@
 //! | [`Window`] | memory that all ranks registered together, and that `put` and `get` name |
 //! | [`Communicator`] | ranks of the run in an order, and the collectives among them |
 //! | [`Tree`] | the order in which a reduction combines |
+//! | [`Buffer`], [`BufferMut`] | slices and regions, which all operations take alike |
 //! | [`Request`] | a non-blocking put, get, collective, send or receive under way |
 //! | [`Message`] | what [`Rank::send`] and [`Rank::recv`] exchange, matched by the hardware |
-//! | [`Alpu`] | a matching unit, driven by the host |
+//! | [`Lab`] | a rank's hardware as it is, for its study: [`Paper`], [`Alpu`], counters, the port |
 //! | [`Paper`] | the commands of the RMA coprocessor paper, in its own units |
 //! | [`Error`] | what can go wrong, each with what was asked, what was found, and where |
 //!
@@ -58,10 +59,12 @@ mod allocator;
 mod alpu;
 mod backend;
 mod board;
+mod buffer;
 mod call;
 mod cluster;
 mod collectives;
 mod communicator;
+mod completion;
 mod credits;
 mod datatype;
 mod ending;
@@ -70,6 +73,7 @@ mod events;
 mod hardware;
 mod identity;
 mod job;
+mod lab;
 mod launch;
 mod layer;
 mod mail;
@@ -93,7 +97,6 @@ mod tree;
 mod watchdog;
 mod window;
 
-pub use alcor_abi as abi;
 pub use alcor_abi::{Opcode, Status, SyncKind};
 
 pub use alpu::{Alpu, AlpuAnswer, AlpuFinding, AlpuKind, AlpuShape, MATCH_BITS, Pattern};
@@ -102,6 +105,7 @@ pub use board::{
     Activity, Backend, Board, BoardInfo, Cycle, GlobalRank, LocalRank, NodeAddr, Note, PageOffset,
     Port, Sight, Wake,
 };
+pub use buffer::{Buffer, BufferMut};
 pub use call::{Call, Collective, CommunicatorId, Difference, Path, Receipt, SoftwareReason};
 pub use cluster::Cluster;
 pub use communicator::Communicator;
@@ -110,6 +114,7 @@ pub use error::{AbortReason, Error, Result};
 pub use events::{Counters, Events, LastError};
 pub use identity::identify;
 pub use job::{Job, JobError, Options};
+pub use lab::Lab;
 pub use launch::Launch;
 pub use layer::{BoardLayer, PortLayer};
 pub use messages::{MatchCounters, Message, MessageKind, MessageStatus, Source, TAG_UB, Tag};

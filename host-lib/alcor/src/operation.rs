@@ -13,6 +13,7 @@ use crate::Datatype;
 /// NaN goes through, and -0 is less than +0. So each operation is commutative bit for bit, and
 /// the order of combination ([`crate::Tree`]) is all that a result depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Operation {
     /// Sum.
     Sum,

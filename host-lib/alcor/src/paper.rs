@@ -8,7 +8,7 @@ use crate::{GlobalRank, NodeAddr, Rank, Result};
 /// The paper's PUT and GET: one packet each, counted in 32-bit words.
 ///
 /// They have no completion: [`Rank::barrier`] completes them, and what is refused or dropped is
-/// told by [`Rank::events`] at the rank where it happened. They exist for study and for the
+/// told by [`Lab::events`](crate::Lab::events) at the rank where it happened. They exist for study and for the
 /// paper's tables; programs use [`Rank::put`] and [`Rank::get`].
 ///
 /// # Examples
@@ -19,10 +19,10 @@ use crate::{GlobalRank, NodeAddr, Rank, Result};
 ///     let region = rank.alloc_from(&[0u32; 8])?;
 ///     let window = rank.register(&region, Rights::ALL)?;
 ///     if rank.pid() == GlobalRank(0) {
-///         rank.paper().put_1(window.base(), GlobalRank(1), 3, 42)?;
+///         rank.lab().paper().put_1(window.base(), GlobalRank(1), 3, 42)?;
 ///     }
 ///     rank.barrier()?;
-///     let _cycles = rank.epoch_cycles()?;
+///     let _cycles = rank.lab().epoch_cycles()?;
 ///     rank.read_vec(&region)
 /// })?;
 /// # assert_eq!(words[1], [0, 0, 0, 42, 0, 0, 0, 0]);

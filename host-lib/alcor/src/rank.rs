@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use alcor_abi::{Opcode, Status, rank};
+use alcor_abi::{Opcode, Status};
 
 use crate::allocator::{Allocator, Block};
 use crate::alpu::AlpuState;
@@ -16,10 +16,10 @@ use crate::progress::{Place, Progress, Wanted, ring_bytes};
 use crate::rows::{self, Rows};
 use crate::takeover::{NoPort, take_over};
 use crate::transfer::fits;
-use crate::watchdog::{Awaited, RankState};
+use crate::watchdog::Awaited;
 use crate::{
-    AbortReason, Activity, Board, BoardInfo, Cluster, Communicator, Counters, Cycle, Datatype,
-    Error, Events, GlobalRank, LocalRank, Options, Paper, Port, Region, Result, identify,
+    AbortReason, Activity, Board, BoardInfo, Cluster, Communicator, Cycle, Datatype, Error,
+    GlobalRank, Lab, LocalRank, Options, Port, Region, Result, identify,
 };
 
 /// One rank of a run: its commands, its node memory, its windows.
@@ -110,6 +110,15 @@ impl Rank {
     ///
     /// # Errors
     /// As [`Rank::attach`], and [`Error::TooFewRanks`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Cluster, GlobalRank, Options, Rank, soft::SoftBoard};
+    /// let cluster = Cluster::from(SoftBoard::new(1));
+    /// cluster.prepare(1)?;
+    /// Rank::attach_to(&cluster, GlobalRank(0), 1, Options::default())?.finish()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn attach_to(
         cluster: &Cluster,
         pid: GlobalRank,
@@ -238,18 +247,45 @@ impl Rank {
     }
 
     /// This rank's number in the run.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// assert!(rank.pid().0 < rank.nprocs());
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn pid(&self) -> GlobalRank {
         self.progress.me
     }
 
     /// Ranks of the run.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// assert_eq!(rank.nprocs(), 2);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn nprocs(&self) -> u32 {
         self.progress.nprocs()
     }
 
     /// What the board says of itself.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// assert_eq!(rank.board().ranks, 2);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn board(&self) -> &BoardInfo {
         self.progress.info()
@@ -260,6 +296,9 @@ impl Rank {
     ///
     /// # Errors
     /// As [`Rank::flush_all`]; [`Error::Watchdog`] when a message is not received; the rank has aborted the run and left it then.
+    ///
+    /// # Examples
+    /// See [`Rank::attach`].
     pub fn finish(mut self) -> Result<()> {
         let ended = self.end();
         if ended.is_err() {
@@ -315,6 +354,16 @@ impl Rank {
     ///
     /// # Errors
     /// [`Error::OutOfNodeMemory`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc::<u64>(10)?;
+    /// assert_eq!(region.len(), 10);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn alloc<T: Datatype>(&mut self, count: usize) -> Result<Region<T>> {
         let bytes = (count as u64).saturating_mul(u64::from(T::BYTES));
         let block = self
@@ -332,9 +381,19 @@ impl Rank {
     ///
     /// # Errors
     /// [`Error::OutOfNodeMemory`], or what the backend says.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc_from(&[1.5f32, 2.5])?;
+    /// assert_eq!(rank.read_vec(&region)?, [1.5, 2.5]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn alloc_from<T: Datatype>(&mut self, values: &[T]) -> Result<Region<T>> {
-        let region = self.alloc(values.len())?;
-        self.write(&region, 0, values)?;
+        let mut region = self.alloc(values.len())?;
+        self.write(&mut region, 0, values)?;
         Ok(region)
     }
 
@@ -342,9 +401,21 @@ impl Rank {
     ///
     /// # Errors
     /// [`Error::RegionBounds`], or what the backend says.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let mut region = rank.alloc_from(&[0u8; 4])?;
+    /// rank.write(&mut region, 1, &[7, 8])?;
+    /// assert_eq!(rank.read_vec(&region)?, [0, 7, 8, 0]);
+    /// assert!(rank.write(&mut region, 3, &[7, 8]).is_err());
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write<T: Datatype>(
         &mut self,
-        region: &Region<T>,
+        region: &mut Region<T>,
         offset: usize,
         values: &[T],
     ) -> Result<()> {
@@ -358,6 +429,18 @@ impl Rank {
     ///
     /// # Errors
     /// [`Error::RegionBounds`], or what the backend says.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc_from(&[1i32, 2, 3])?;
+    /// let mut last = [0; 2];
+    /// rank.read(&region, 1, &mut last)?;
+    /// assert_eq!(last, [2, 3]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read<T: Datatype>(
         &mut self,
         region: &Region<T>,
@@ -376,6 +459,16 @@ impl Rank {
     ///
     /// # Errors
     /// What the backend says.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc_from(&[1i64, 2, 3])?;
+    /// assert_eq!(rank.read_vec(&region)?, [1, 2, 3]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_vec<T: Datatype>(&mut self, region: &Region<T>) -> Result<Vec<T>> {
         let mut values = vec![T::default(); region.len()];
         self.read(region, 0, &mut values)?;
@@ -390,6 +483,15 @@ impl Rank {
     /// # Errors
     /// [`Error::CollectiveMismatch`] when other ranks are in a registration,
     /// [`Error::Watchdog`] when one does not come, [`Error::Aborted`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// rank.barrier()?;
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn barrier(&mut self) -> Result<()> {
         self.progress.check()?;
         let number = self.progress.begin_all(Activity::Barrier);
@@ -412,6 +514,20 @@ impl Rank {
     ///
     /// # Errors
     /// As [`Rank::barrier`] and [`Rank::flush_all`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let inbox = rank.alloc_from(&[9u32])?;
+    /// let window = rank.register(&inbox, Rights::ALL)?;
+    /// let other = GlobalRank(1 - rank.pid().0);
+    /// drop(rank.iput(&window, other, 0, &[rank.pid().0])?);
+    /// rank.fence()?;
+    /// assert_eq!(rank.read_vec(&inbox)?, [other.0]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn fence(&mut self) -> Result<()> {
         // All traffic has landed when the barrier ends, so the flush finds the completions there.
         self.barrier()?;
@@ -423,95 +539,59 @@ impl Rank {
     ///
     /// # Errors
     /// What the backend says.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Error, Job, soft::SoftBoard};
+    /// let ended = Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    ///     if rank.pid().0 == 1 {
+    ///         rank.abort(5)?;
+    ///     }
+    ///     rank.barrier()
+    /// });
+    /// assert!(matches!(ended.unwrap_err().error(), Some(Error::Aborted { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn abort(&mut self, code: u8) -> Result<()> {
         self.progress.abort(AbortReason(code))
     }
 }
 
-/// # For tests, tools and the curious
+/// # Rank, time and hardware
 impl Rank {
-    /// The commands of the RMA coprocessor paper.
-    pub fn paper(&mut self) -> Paper<'_> {
-        Paper { rank: self }
+    /// Access to the hardware for its study: see [`Lab`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// assert!(rank.lab().events()?.is_empty());
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn lab(&mut self) -> Lab<'_> {
+        Lab { rank: self }
     }
 
-    /// Cycles from the first command after the barrier before last to the last barrier's end.
+    /// The present time, in cycles of the board's clock
+    /// ([`BoardInfo::clock_khz`](crate::BoardInfo::clock_khz)).
     ///
     /// # Errors
     /// What the backend says.
-    pub fn epoch_cycles(&mut self) -> Result<u32> {
-        self.progress.read(rank::EPOCH_CYCLES)
-    }
-
-    /// The present time.
     ///
-    /// # Errors
-    /// What the backend says.
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let began = rank.now()?;
+    /// rank.barrier()?;
+    /// let cycles = rank.now()?.0 - began.0;
+    /// # let _ = cycles;
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn now(&mut self) -> Result<Cycle> {
         self.progress.port.now()
-    }
-
-    /// Posts one command as soon as there is a credit for it.
-    ///
-    /// A barrier or registration that is posted so is acknowledged by the next call that waits.
-    ///
-    /// # Errors
-    /// [`Error::ReservedCommand`] for the commits of extended commands and messages, whose ids the
-    /// library hands out: see [`Rank::transfer`]; what ends every wait.
-    pub fn command(&mut self, opcode: Opcode, data: u32) -> Result<()> {
-        let instead = match opcode {
-            Opcode::XPut | Opcode::XGet => "`Rank::transfer`",
-            Opcode::XSend | Opcode::XAnnounce => "`Rank::isend`",
-            Opcode::XReceive => "`Rank::irecv`",
-            Opcode::XProbe => "`Rank::iprobe`",
-            Opcode::XCancel => "`Rank::cancel`",
-            _ => "",
-        };
-        if !instead.is_empty() {
-            return Err(Error::ReservedCommand {
-                rank: self.pid(),
-                opcode,
-                instead,
-            });
-        }
-        self.progress.check()?;
-        self.progress.post(opcode, data)
-    }
-
-    /// The counters of this rank's page.
-    ///
-    /// # Errors
-    /// What the backend says.
-    pub fn counters(&mut self) -> Result<Counters> {
-        let mut read = |register| self.progress.read(register);
-        Ok(Counters {
-            retired: read(rank::RETIRED)?,
-            completions: read(rank::CQ_HEAD)?,
-            refused_in: read(rank::REFUSED_IN)?,
-            refused_out: read(rank::REFUSED_OUT)?,
-            tx_request_words: read(rank::TX_REQUEST_WORDS)?,
-            tx_reply_words: read(rank::TX_REPLY_WORDS)?,
-            rx_request_words: read(rank::RX_REQUEST_WORDS)?,
-            rx_reply_words: read(rank::RX_REPLY_WORDS)?,
-            barriers: read(rank::BARRIERS)?,
-        })
-    }
-
-    /// The events since this was last called; they are cleared, and fail no later call.
-    ///
-    /// # Errors
-    /// What the backend says.
-    pub fn events(&mut self) -> Result<Events> {
-        self.progress.events()
-    }
-
-    /// What the ranks of this board are doing, and, in a [`crate::Job`], those of the other
-    /// boards.
-    ///
-    /// # Errors
-    /// What the backend says.
-    pub fn rank_states(&mut self) -> Result<Vec<RankState>> {
-        self.progress.rank_states()
     }
 
     /// Gives up all that this rank has under way and begins anew, as the next holder of the rank would whose last one ended
@@ -520,6 +600,19 @@ impl Rank {
     ///
     /// # Errors
     /// As [`Rank::attach`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Cluster, GlobalRank, Options, Rank, soft::SoftBoard};
+    /// # let cluster = Cluster::from(SoftBoard::new(1));
+    /// # cluster.prepare(1)?;
+    /// let mut rank = Rank::attach_to(&cluster, GlobalRank(0), 1, Options::default())?;
+    /// rank.barrier()?;
+    /// let mut rank = rank.start_over()?;
+    /// rank.barrier()?;
+    /// rank.finish()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn start_over(mut self) -> Result<Rank> {
         let (options, info) = (self.options, self.board().clone());
         let place = Place {
@@ -548,11 +641,5 @@ impl Rank {
             return Err(error);
         }
         Rank::begin(port, info, place, Rows::default(), options)
-    }
-
-    /// The port below, past all bookkeeping: what is written through it, the library does not
-    /// know of. Commands posted so use up credits that are never counted.
-    pub fn port(&mut self) -> &mut dyn Port {
-        &mut *self.progress.port
     }
 }

@@ -9,16 +9,20 @@ use crate::{Datatype, Error, NodeAddr, Result};
 
 /// A piece of a rank's node memory: `len` elements of type `T`.
 ///
-/// A region is a handle: its clones and slices name the same memory, which is given back when
-/// the last of them is gone, the hardware's own included (a transfer under way and a registered
-/// window each hold one).
+/// A region is a handle: its clones and slices name the same memory, which is given back when the
+/// last of them is gone and no operation and no window uses it any more.
+///
+/// A request borrows the handle that it was given, so what is on its way can't be written, and what
+/// is being filled can't be read, through this handle. A clone or slice is a handle of its own,
+/// which the compiler does not connect with the first: who makes one orders the accesses. Wrong
+/// contents are the worst that can come of it, since the memory is the board's.
 ///
 /// # Examples
 /// ```
 /// # use alcor::{Job, soft::SoftBoard};
 /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
-/// let region = rank.alloc::<u32>(8)?;
-/// rank.write(&region, 0, &[1, 2, 3, 4, 5, 6, 7, 8])?;
+/// let mut region = rank.alloc::<u32>(8)?;
+/// rank.write(&mut region, 0, &[1, 2, 3, 4, 5, 6, 7, 8])?;
 /// assert_eq!(rank.read_vec(&region.slice(2..4)?)?, [3, 4]);
 /// assert_eq!(rank.read_vec(&region.bytes().slice(4..6)?)?, [2, 0]);
 /// # Ok(()) })?;
@@ -59,24 +63,61 @@ impl<T: Datatype> Region<T> {
     }
 
     /// Address of the first element.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc::<u16>(5)?;
+    /// assert_eq!(region.slice(2..)?.addr().0, region.addr().0 + 4);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn addr(&self) -> NodeAddr {
         self.start
     }
 
     /// Number of elements.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// assert_eq!(rank.alloc::<u16>(5)?.len(), 5);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.count
     }
 
     /// Whether it has no element.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// assert!(rank.alloc::<u16>(0)?.is_empty());
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// Number of bytes.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// assert_eq!(rank.alloc::<u16>(5)?.byte_len(), 10);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn byte_len(&self) -> u32 {
         // A region lies in node memory, whose size is 32 bits.
@@ -87,6 +128,17 @@ impl<T: Datatype> Region<T> {
     ///
     /// # Errors
     /// [`Error::RegionBounds`] when `range` does not lie in the region.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc_from(&[1u8, 2, 3])?;
+    /// assert_eq!(rank.read_vec(&region.slice(1..)?)?, [2, 3]);
+    /// assert!(region.slice(2..5).is_err());
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<Region<T>> {
         let start = match range.start_bound() {
             Bound::Included(&start) => start,
@@ -103,6 +155,16 @@ impl<T: Datatype> Region<T> {
     }
 
     /// The same memory as bytes.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc_from(&[0x0102u16])?;
+    /// assert_eq!(rank.read_vec(&region.bytes())?, [2, 1]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn bytes(&self) -> Region<u8> {
         self.part(self.start, self.byte_len() as usize)

@@ -26,7 +26,8 @@ impl Rank {
     /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
     /// let region = rank.alloc::<f64>(100)?;
     /// let window = rank.register(&region, Rights::READ)?;
-    /// rank.get_vec(&window, GlobalRank(1), 0, 10)?;
+    /// let mut found = [0.0; 10];
+    /// rank.get(&window, GlobalRank(1), 0, &mut found)?;
     /// rank.barrier()?;
     /// rank.deregister(window)?;
     /// # Ok(()) })?;
@@ -50,19 +51,16 @@ impl Rank {
     ///
     /// # Errors
     /// [`Error::NotRegistered`], [`Error::CollectiveMismatch`], and what ends every wait.
+    ///
+    /// # Examples
+    /// See [`Rank::register`].
     pub fn deregister<T: Datatype>(&mut self, window: Window<T>) -> Result<()> {
         self.deregister_range(window.base())?;
         self.registered.remove(&window.slot);
         Ok(())
     }
 
-    /// Registers any range of node memory, for tests and tools: nothing is checked but by the
-    /// hardware, and the memory is not reserved. Without `bytes` the window reaches to the end
-    /// of node memory.
-    ///
-    /// # Errors
-    /// As [`Rank::register`]; [`Error::BadOption`] when `base` is no multiple of 4.
-    pub fn register_range(
+    pub(crate) fn register_range(
         &mut self,
         base: NodeAddr,
         bytes: Option<u32>,
@@ -88,11 +86,7 @@ impl Rank {
         })
     }
 
-    /// Ends the window whose base at this rank is `base`; what slot it had.
-    ///
-    /// # Errors
-    /// As [`Rank::deregister`]; [`Error::BadOption`] when `base` is no multiple of 4.
-    pub fn deregister_range(&mut self, base: NodeAddr) -> Result<u8> {
+    pub(crate) fn deregister_range(&mut self, base: NodeAddr) -> Result<u8> {
         word_aligned(base)?;
         let awaited = Awaited::Deregistration { base };
         self.progress.check()?;

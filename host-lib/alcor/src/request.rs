@@ -6,11 +6,12 @@ use std::sync::Arc;
 use alcor_abi::Status;
 
 use crate::allocator::Block;
+use crate::buffer::Landing;
 use crate::call::{Call, Difference, Path, Receipt};
 use crate::ending::{Cell, Ended, Listener, Spare, Teller};
 use crate::messages::{Message, MessageKind, MessageStatus};
 use crate::transfer::Transfer;
-use crate::{Activity, Error, GlobalRank, NodeAddr, Result};
+use crate::{Activity, Error, GlobalRank, NodeAddr, Rank, Result};
 
 /// What an operation is that is no put or get: those have room in their cell.
 #[derive(Debug)]
@@ -195,12 +196,52 @@ fn ended_badly(rank: GlobalRank, call: Call, status: Status) -> Error {
 /// same; if it fails, the next flush says so.
 #[derive(Debug)]
 #[must_use = "wait for the request, or flush, before its memory is used"]
-pub struct Request {
+pub struct Request<'a> {
     listener: Listener,
+    landing: Landing<'a>,
 }
 
-impl Request {
+impl<'a> Request<'a> {
+    fn new(listener: Listener) -> Request<'a> {
+        Request {
+            listener,
+            landing: Landing::default(),
+        }
+    }
+
+    /// The same, which fills host memory when it is complete.
+    pub(crate) fn landing(self, landing: Landing<'a>) -> Request<'a> {
+        Request { landing, ..self }
+    }
+
+    /// Fills host memory once the operation has ended: with all elements, or those received.
+    pub(crate) fn land(&mut self, rank: &mut Rank) -> Result<()> {
+        if !self.landing.is_some() {
+            return Ok(());
+        }
+        let status = self.status();
+        let received = self.message_status().map(|status| status.length);
+        match status {
+            Some(Status::Ok) => self.landing.land(rank, received.unwrap_or(u32::MAX)),
+            Some(Status::Truncated) => self.landing.land(rank, received.unwrap_or(0)),
+            _ => Ok(()),
+        }
+    }
+
     /// What was asked, of a put or get.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc_from(&[0u32; 2])?;
+    /// let window = rank.register(&region, Rights::ALL)?;
+    /// let request = rank.iput(&window, rank.pid(), 1, &[7])?;
+    /// assert_eq!(request.transfer().map(|transfer| transfer.offset), Some(4));
+    /// rank.wait(request)?;
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn transfer(&self) -> Option<Transfer> {
         match self.cell().other() {
@@ -210,18 +251,55 @@ impl Request {
     }
 
     /// What was asked, of a send or receive.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Source, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let mut values = [0u8; 4];
+    /// let receive = rank.irecv(Source::Any, 3, &mut values)?;
+    /// assert_eq!(receive.message().and_then(|message| message.tag), Some(3));
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn message(&self) -> Option<Message> {
         self.cell().other()?.message().copied()
     }
 
     /// What was received, of a receive that is complete.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Source, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let mut values = [0u8; 4];
+    /// let mut receive = rank.irecv(Source::Any, 0, &mut values)?;
+    /// assert_eq!(receive.message_status(), None);
+    /// rank.send(rank.pid(), 0, &[1u8, 2])?;
+    /// while !rank.test(&mut receive)? {}
+    /// assert_eq!(receive.message_status().map(|status| status.length), Some(2));
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn message_status(&self) -> Option<MessageStatus> {
         message_status(&*self.cell().other()?, self.cell().get()?)
     }
 
     /// What was called and which way it is done, of a collective.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let request = world.ibarrier(rank)?;
+    /// assert!(request.receipt().is_some_and(|receipt| !receipt.is_hardware()));
+    /// rank.wait(request)?;
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn receipt(&self) -> Option<Receipt> {
         match &*self.cell().other()? {
@@ -368,11 +446,11 @@ impl Outstanding {
     }
 
     /// Something that is begun and no transfer, and its request.
-    pub(crate) fn begin(&mut self, number: u64, asked: Asked) -> (Outcome, Request) {
+    pub(crate) fn begin(&mut self, number: u64, asked: Asked) -> (Outcome, Request<'static>) {
         let asked = Arc::new(asked);
         let (teller, listener) = self.spare.other(number, Arc::clone(&asked));
         let other = Some(asked);
-        (Outcome { other, teller }, Request { listener })
+        (Outcome { other, teller }, Request::new(listener))
     }
 
     /// Enters a transfer that is posted at once; `None` when all ids are in use. Its target fits the hardware's field.
@@ -382,7 +460,7 @@ impl Outstanding {
         number: u64,
         transfer: &Transfer,
         is_quiet: bool,
-    ) -> Option<(u16, Request)> {
+    ) -> Option<(u16, Request<'static>)> {
         let id = self.free_ids.pop()?;
         let (teller, listener) = self.spare.transfer(number, transfer, is_quiet);
         self.to_target[transfer.target.0 as usize] += 1;
@@ -390,7 +468,7 @@ impl Outstanding {
         let place = &mut self.by_id[usize::from(id)];
         place.teller = Some(teller);
         self.under_way += 1;
-        Some((id, Request { listener }))
+        Some((id, Request::new(listener)))
     }
 
     /// Enters what was begun and is posted; `None` when all ids are in use.
@@ -539,7 +617,7 @@ impl Outstanding {
     }
 
     /// Checks that this rank issued the request.
-    pub(crate) fn check(&self, request: &Request) -> Result<()> {
+    pub(crate) fn check(&self, request: &Request<'_>) -> Result<()> {
         if request.cell().issuer() == self.spare.issuer() {
             return Ok(());
         }
@@ -547,7 +625,7 @@ impl Outstanding {
     }
 
     /// How a request ended; `Ok` as long as it has not.
-    pub(crate) fn claim(&self, request: &Request) -> Result<()> {
+    pub(crate) fn claim(&self, request: &Request<'_>) -> Result<()> {
         request.listener.set_claimed();
         let cell = request.cell();
         told(self.origin, cell, cell.other().as_deref())

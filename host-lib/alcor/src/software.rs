@@ -104,7 +104,7 @@ struct Active {
     task: Task,
     outcome: Outcome,
     /// What the collective units say of the members' calls, where they are asked.
-    herald: Option<Request>,
+    herald: Option<Request<'static>>,
     signature: Signature,
     /// How far the members are apart that speak in this round of the agreement.
     distance: usize,
@@ -158,7 +158,7 @@ impl Software {
         &mut self,
         task: Task,
         outcome: Outcome,
-        herald: Option<Request>,
+        herald: Option<Request<'static>>,
         now: Cycle,
     ) {
         let communicator = task.call.communicator.0;

@@ -27,6 +27,7 @@ use crate::{Error, Result};
 /// # Ok::<(), alcor::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Topology {
     sizes: [u32; MAX_DIMENSIONS],
     dimensions: usize,

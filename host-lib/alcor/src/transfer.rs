@@ -5,10 +5,12 @@ use std::fmt;
 use alcor_abi::Opcode;
 use alcor_abi::packets::x_commit;
 
-use crate::progress::Progress;
+use crate::buffer::Copied;
 use crate::request::Request;
-use crate::watchdog::Awaited;
-use crate::{Activity, Datatype, Error, GlobalRank, NodeAddr, Rank, Region, Result, Window};
+use crate::{
+    Activity, Buffer, BufferMut, Datatype, Error, GlobalRank, NodeAddr, Rank, Region, Result,
+    Window,
+};
 
 /// Which way the data of a [`Transfer`] goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -108,11 +110,13 @@ pub(crate) fn fits(what: &'static str, value: u64, limit: u32) -> Result<u32> {
 /// # Put and get
 ///
 /// Offsets count elements of the target's window; the `_bytes` variants count bytes and know no
-/// alignment. Bounds, rights and the target's rank are checked by the hardware: what it refuses
-/// comes back as [`Error::Refused`], and has touched no memory.
+/// alignment. Local buffers are slices or regions: [`Buffer`], [`BufferMut`]. The hardware checks
+/// bounds, rights and the target's rank: what it refuses comes back as [`Error::Refused`], and has
+/// touched no memory.
 ///
-/// Every one of these fails with [`Error::Aborted`] once the run is aborted, with
-/// [`Error::Watchdog`] when it waits too long, and with what the backend says.
+/// All of these fail with [`Error::Aborted`] once the run is aborted, with [`Error::Watchdog`] when
+/// they wait too long, with [`Error::OutOfNodeMemory`] when a copy of host memory has no room, and
+/// with what the backend says.
 impl Rank {
     /// Copies all of `local` into `target`'s window, and waits until it is visible there.
     ///
@@ -125,13 +129,13 @@ impl Rank {
     /// # use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
     /// # let inboxes =
     /// Job::new(SoftBoard::new(2))?.run(2, |rank| {
-    ///     let inbox = rank.alloc::<u32>(4)?;
-    ///     rank.write(&inbox, 0, &[0; 4])?;
+    ///     let inbox = rank.alloc_from(&[0u32; 4])?;
     ///     let window = rank.register(&inbox, Rights::ALL)?;
     ///     if rank.pid() == GlobalRank(0) {
-    ///         let data = rank.alloc::<u32>(2)?;
-    ///         rank.write(&data, 0, &[7, 8])?;
-    ///         rank.put(&window, GlobalRank(1), 1, &data)?;
+    ///         // Of the host's memory, or of node memory.
+    ///         rank.put(&window, GlobalRank(1), 1, &[7])?;
+    ///         let data = rank.alloc_from(&[8])?;
+    ///         rank.put(&window, GlobalRank(1), 2, &data)?;
     ///     }
     ///     rank.barrier()?;
     ///     rank.read_vec(&inbox)
@@ -144,7 +148,7 @@ impl Rank {
         window: &Window<T>,
         target: GlobalRank,
         offset: usize,
-        local: &Region<T>,
+        local: impl Buffer<Item = T>,
     ) -> Result<()> {
         let request = self.iput(window, target, offset, local)?;
         self.wait(request)
@@ -155,27 +159,79 @@ impl Rank {
     /// # Errors
     /// [`Error::OutOfRange`] when offset or target fit no register. What the target refuses,
     /// [`Rank::wait`] tells.
-    pub fn iput<T: Datatype>(
+    ///
+    /// # Examples
+    /// Eight puts on their way at once:
+    /// ```
+    /// # use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
+    /// # let inboxes =
+    /// Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    ///     let inbox = rank.alloc_from(&[0u32; 8])?;
+    ///     let window = rank.register(&inbox, Rights::ALL)?;
+    ///     let other = GlobalRank(1 - rank.pid().0);
+    ///     let squares = rank.alloc_from(&[0, 1, 4, 9, 16, 25, 36, 49])?;
+    ///     let mut requests = Vec::new();
+    ///     for place in 0..8 {
+    ///         let element = squares.slice(place..=place)?;
+    ///         requests.push(rank.iput(&window, other, place, element)?);
+    ///     }
+    ///     rank.wait_all(requests)?;
+    ///     rank.barrier()?;
+    ///     rank.read_vec(&inbox)
+    /// })?;
+    /// # assert_eq!(inboxes[1], [0, 1, 4, 9, 16, 25, 36, 49]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// What is on its way can't be written:
+    /// ```compile_fail,E0502
+    /// # use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let mut data = rank.alloc_from(&[1u32])?;
+    /// # let window = rank.register(&data, Rights::ALL)?;
+    /// let request = rank.iput(&window, GlobalRank(0), 0, &data)?;
+    /// rank.write(&mut data, 0, &[2])?;
+    /// rank.wait(request)
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn iput<'a, T: Datatype>(
         &mut self,
         window: &Window<T>,
         target: GlobalRank,
         offset: usize,
-        local: &Region<T>,
-    ) -> Result<Request> {
+        local: impl Buffer<Item = T> + 'a,
+    ) -> Result<Request<'a>> {
         let offset = byte_offset::<T>(offset)?;
-        self.start(TransferKind::Put, window, target, offset, local)
+        let local = local.source(self)?;
+        self.start(TransferKind::Put, window, target, offset, &local)
     }
 
     /// Fills `local` from `target`'s window, and waits until it is there.
     ///
     /// # Errors
     /// As [`Rank::put`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
+    /// Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    ///     let shown = rank.alloc_from(&[f64::from(rank.pid().0); 4])?;
+    ///     let window = rank.register(&shown, Rights::READ)?;
+    ///     rank.barrier()?;
+    ///     let mut found = [0.0; 2];
+    ///     rank.get(&window, GlobalRank(1), 2, &mut found)?;
+    ///     assert_eq!(found, [1.0, 1.0]);
+    ///     rank.barrier()
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn get<T: Datatype>(
         &mut self,
         window: &Window<T>,
         target: GlobalRank,
         offset: usize,
-        local: &Region<T>,
+        local: impl BufferMut<Item = T>,
     ) -> Result<()> {
         let request = self.iget(window, target, offset, local)?;
         self.wait(request)
@@ -185,27 +241,60 @@ impl Rank {
     ///
     /// # Errors
     /// As [`Rank::iput`].
-    pub fn iget<T: Datatype>(
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
+    /// Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    ///     let shown = rank.alloc_from(&[rank.pid().0; 4])?;
+    ///     let window = rank.register(&shown, Rights::READ)?;
+    ///     rank.barrier()?;
+    ///     let (mut low, mut high) = ([9; 2], [9; 2]);
+    ///     let first = rank.iget(&window, GlobalRank(0), 0, &mut low)?;
+    ///     let second = rank.iget(&window, GlobalRank(1), 0, &mut high)?;
+    ///     rank.wait_all([first, second])?;
+    ///     assert_eq!((low, high), ([0; 2], [1; 2]));
+    ///     rank.barrier()
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn iget<'a, T: Datatype>(
         &mut self,
         window: &Window<T>,
         target: GlobalRank,
         offset: usize,
-        local: &Region<T>,
-    ) -> Result<Request> {
+        local: impl BufferMut<Item = T> + 'a,
+    ) -> Result<Request<'a>> {
         let offset = byte_offset::<T>(offset)?;
-        self.start(TransferKind::Get, window, target, offset, local)
+        let (local, landing) = local.destination(self, Copied::Fresh)?;
+        let request = self.start(TransferKind::Get, window, target, offset, &local)?;
+        Ok(request.landing(landing))
     }
 
     /// [`Rank::put`] by bytes: any offset, any length, any alignment.
     ///
     /// # Errors
     /// As [`Rank::put`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
+    /// # let words =
+    /// Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    ///     let word = rank.alloc_from(&[0x1122_3344u32])?;
+    ///     let window = rank.register(&word, Rights::ALL)?;
+    ///     rank.put_bytes(&window, GlobalRank(0), 1, &[0xEEu8, 0xFF])?;
+    ///     rank.read_vec(&word)
+    /// })?;
+    /// # assert_eq!(words[0], [0x11FF_EE44]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn put_bytes<T: Datatype>(
         &mut self,
         window: &Window<T>,
         target: GlobalRank,
         byte_offset: u64,
-        local: &Region<u8>,
+        local: impl Buffer<Item = u8>,
     ) -> Result<()> {
         let request = self.iput_bytes(window, target, byte_offset, local)?;
         self.wait(request)
@@ -215,27 +304,54 @@ impl Rank {
     ///
     /// # Errors
     /// As [`Rank::iput`].
-    pub fn iput_bytes<T: Datatype>(
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let word = rank.alloc_from(&[0u32])?;
+    /// let window = rank.register(&word, Rights::ALL)?;
+    /// let request = rank.iput_bytes(&window, GlobalRank(0), 3, &[1])?;
+    /// rank.wait(request)?;
+    /// assert_eq!(rank.read_vec(&word)?, [0x0100_0000]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn iput_bytes<'a, T: Datatype>(
         &mut self,
         window: &Window<T>,
         target: GlobalRank,
         byte_offset: u64,
-        local: &Region<u8>,
-    ) -> Result<Request> {
+        local: impl Buffer<Item = u8> + 'a,
+    ) -> Result<Request<'a>> {
         let offset = fits("byte offset", byte_offset, u32::MAX)?;
-        self.start(TransferKind::Put, window, target, offset, local)
+        let local = local.source(self)?;
+        self.start(TransferKind::Put, window, target, offset, &local)
     }
 
     /// [`Rank::get`] by bytes.
     ///
     /// # Errors
     /// As [`Rank::put`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let word = rank.alloc_from(&[0x1122_3344u32])?;
+    /// let window = rank.register(&word, Rights::ALL)?;
+    /// let mut bytes = [0; 2];
+    /// rank.get_bytes(&window, GlobalRank(0), 1, &mut bytes)?;
+    /// assert_eq!(bytes, [0x33, 0x22]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn get_bytes<T: Datatype>(
         &mut self,
         window: &Window<T>,
         target: GlobalRank,
         byte_offset: u64,
-        local: &Region<u8>,
+        local: impl BufferMut<Item = u8>,
     ) -> Result<()> {
         let request = self.iget_bytes(window, target, byte_offset, local)?;
         self.wait(request)
@@ -245,57 +361,42 @@ impl Rank {
     ///
     /// # Errors
     /// As [`Rank::iput`].
-    pub fn iget_bytes<T: Datatype>(
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let word = rank.alloc_from(&[0x1122_3344u32])?;
+    /// let window = rank.register(&word, Rights::ALL)?;
+    /// let mut bytes = [0; 3];
+    /// let request = rank.iget_bytes(&window, GlobalRank(0), 0, &mut bytes)?;
+    /// rank.wait(request)?;
+    /// assert_eq!(bytes, [0x44, 0x33, 0x22]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn iget_bytes<'a, T: Datatype>(
         &mut self,
         window: &Window<T>,
         target: GlobalRank,
         byte_offset: u64,
-        local: &Region<u8>,
-    ) -> Result<Request> {
+        local: impl BufferMut<Item = u8> + 'a,
+    ) -> Result<Request<'a>> {
         let offset = fits("byte offset", byte_offset, u32::MAX)?;
-        self.start(TransferKind::Get, window, target, offset, local)
-    }
-
-    /// Puts `values`, which are staged in node memory for as long as it takes.
-    ///
-    /// # Errors
-    /// As [`Rank::put`], and [`Error::OutOfNodeMemory`].
-    pub fn put_slice<T: Datatype>(
-        &mut self,
-        window: &Window<T>,
-        target: GlobalRank,
-        offset: usize,
-        values: &[T],
-    ) -> Result<()> {
-        let staged = self.alloc_from(values)?;
-        self.put(window, target, offset, &staged)
-    }
-
-    /// Gets `count` elements by way of node memory.
-    ///
-    /// # Errors
-    /// As [`Rank::get`], and [`Error::OutOfNodeMemory`].
-    pub fn get_vec<T: Datatype>(
-        &mut self,
-        window: &Window<T>,
-        target: GlobalRank,
-        offset: usize,
-        count: usize,
-    ) -> Result<Vec<T>> {
-        let staged = self.alloc::<T>(count)?;
-        self.get(window, target, offset, &staged)?;
-        self.read_vec(&staged)
+        let (local, landing) = local.destination(self, Copied::Fresh)?;
+        let request = self.start(TransferKind::Get, window, target, offset, &local)?;
+        Ok(request.landing(landing))
     }
 
     /// What all of the above come to.
-    fn start<T: Datatype, U: Datatype>(
+    fn start<'a, T: Datatype, U: Datatype>(
         &mut self,
         kind: TransferKind,
         window: &Window<T>,
         target: GlobalRank,
         offset: u32,
         local: &Region<U>,
-    ) -> Result<Request> {
+    ) -> Result<Request<'a>> {
         let transfer = Transfer {
             kind,
             target,
@@ -304,149 +405,18 @@ impl Rank {
             local: local.addr(),
             length: local.byte_len(),
         };
-        self.check_target(target)?;
-        self.progress.check()?;
-        self.progress.transfer(&transfer)
+        self.start_transfer(&transfer)
     }
 
-    /// Starts an extended command as it stands, for tests and tools: nothing of it is checked
-    /// but that its target fits the hardware's field.
-    ///
-    /// # Errors
-    /// As [`Rank::iput`].
-    pub fn transfer(&mut self, transfer: Transfer) -> Result<Request> {
-        self.check_target(transfer.target)?;
-        self.progress.check()?;
-        self.progress.transfer(&transfer)
-    }
-
-    pub(crate) fn check_target(&self, target: GlobalRank) -> Result<()> {
-        fits("target rank", u64::from(target.0), x_commit::DPID.max()).map(drop)
-    }
-
-    // ------------------------------------------------------------ completion
-
-    /// Waits until `request` is complete.
-    ///
-    /// # Errors
-    /// [`Error::Refused`], or [`Error::ForeignRequest`] when another rank issued it.
-    pub fn wait(&mut self, request: Request) -> Result<()> {
-        self.progress.outstanding.check(&request)?;
-        self.wait_for_all(std::slice::from_ref(&request))?;
-        self.progress.outstanding.claim(&request)
-    }
-
-    /// Whether `request` is complete; does not wait.
-    ///
-    /// # Errors
-    /// As [`Rank::wait`], once it is complete; [`Error::Watchdog`] when it was asked for longer
-    /// than a wait may last.
-    pub fn test(&mut self, request: &Request) -> Result<bool> {
-        self.progress.outstanding.check(request)?;
-        let awaited = |progress: &Progress| progress.awaited(std::iter::once(request));
-        if !self.progress.poll(awaited, |_| request.is_known())? {
-            return Ok(false);
-        }
-        self.progress.outstanding.claim(request).map(|()| true)
-    }
-
-    /// Waits until all of `requests` are complete.
-    ///
-    /// # Errors
-    /// Of the first request in order that failed, once all are complete; as [`Rank::wait`].
-    pub fn wait_all(&mut self, requests: impl IntoIterator<Item = Request>) -> Result<()> {
-        let requests: Vec<Request> = requests.into_iter().collect();
-        for request in &requests {
-            self.progress.outstanding.check(request)?;
-        }
-        self.wait_for_all(&requests)?;
-        let claims = requests
-            .iter()
-            .map(|request| self.progress.outstanding.claim(request));
-        // Every one is claimed, so that none is told again by a flush.
-        claims.fold(Ok(()), Result::and)
-    }
-
-    /// Waits until one of `requests` is complete; the first that is, by its place. Hand it to
-    /// [`Rank::wait`] to learn how it ended.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] when there is no request; as [`Rank::wait`].
-    ///
-    /// # Examples
-    /// ```
-    /// # use alcor::{GlobalRank, Job, Source, soft::SoftBoard};
-    /// Job::new(SoftBoard::new(1))?.run(1, |rank| {
-    ///     let places = rank.alloc::<u8>(2)?;
-    ///     let mut requests = Vec::new();
-    ///     for tag in 0..2 {
-    ///         let place = places.slice(tag..tag + 1)?;
-    ///         requests.push(rank.irecv(Source::Any, tag as u32, &place)?);
-    ///     }
-    ///     rank.send(GlobalRank(0), 1, &[5u8])?;
-    ///     let first = rank.wait_any(&requests)?;
-    ///     assert_eq!(first, 1);
-    ///     assert_eq!(rank.wait_message(requests.swap_remove(first))?.tag, 1);
-    ///     Ok(())
-    /// })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn wait_any(&mut self, requests: &[Request]) -> Result<usize> {
-        for request in requests {
-            self.progress.outstanding.check(request)?;
-        }
-        let known = || requests.iter().position(Request::is_known);
-        self.progress.wait_for(
-            |progress| progress.awaited(requests.iter()),
-            |progress| {
-                let is_over = requests.is_empty() || known().is_some();
-                progress.completions(u32::from(!is_over))
-            },
-        )?;
-        known().ok_or(Error::OutOfRange {
-            what: "number of requests to wait for one of",
-            value: 0,
-            limit: 0,
-        })
-    }
-
-    pub(crate) fn wait_for_all(&mut self, requests: &[Request]) -> Result<()> {
-        let missing = || {
-            requests
-                .iter()
-                .filter(|request| !request.is_known())
-                .count() as u32
-        };
-        self.progress.wait_for(
-            |progress| progress.awaited(requests.iter()),
-            |progress| progress.completions(missing()),
-        )
-    }
-
-    /// Waits until every put to and get from `target` that this rank has started is complete.
-    ///
-    /// # Errors
-    /// [`Error::Unclaimed`] when transfers to it failed whose requests were dropped.
-    pub fn flush(&mut self, target: GlobalRank) -> Result<()> {
-        self.complete_all(Some(target))
-    }
-
-    /// Waits until every put and get that this rank has started is complete.
-    ///
-    /// # Errors
-    /// As [`Rank::flush`].
-    pub fn flush_all(&mut self) -> Result<()> {
-        self.complete_all(None)
-    }
-
-    fn complete_all(&mut self, target: Option<GlobalRank>) -> Result<()> {
-        self.progress.wait_for(
-            |progress| Awaited::Completions {
-                missing: progress.outstanding.count(target),
-            },
-            |progress| progress.completions(progress.outstanding.count(target)),
+    /// Starts an extended command: nothing of it is checked but that its target fits the
+    /// hardware's field.
+    pub(crate) fn start_transfer<'a>(&mut self, transfer: &Transfer) -> Result<Request<'a>> {
+        fits(
+            "target rank",
+            u64::from(transfer.target.0),
+            x_commit::DPID.max(),
         )?;
         self.progress.check()?;
-        self.progress.outstanding.take_unclaimed(target)
+        self.progress.transfer(transfer)
     }
 }

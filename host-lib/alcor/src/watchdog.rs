@@ -56,6 +56,7 @@ pub enum Awaited {
 
 /// A collective that a rank was waiting for.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AwaitedCollective {
     /// What this rank called.
     pub call: Call,
@@ -71,6 +72,7 @@ pub struct AwaitedCollective {
 
 /// A send, receive or probe that a rank was waiting for.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AwaitedMessage {
     /// What was asked.
     pub message: Message,

@@ -41,6 +41,7 @@ impl Rights {
 
 /// What a registration put into the tables: the same slot at every rank, and this rank's base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RegisteredRange {
     /// The slot.
     pub slot: u8,
@@ -66,42 +67,130 @@ pub struct Window<T: Datatype> {
 
 impl<T: Datatype> Window<T> {
     /// Its slot in every rank's registration table.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc::<f32>(3)?;
+    /// let window = rank.register(&region, Rights::READ)?;
+    /// assert_eq!(window.slot(), 0);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn slot(&self) -> u8 {
         self.slot
     }
 
     /// Its base in this rank's node memory.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc::<f32>(3)?;
+    /// let window = rank.register(&region, Rights::READ)?;
+    /// assert_eq!(window.base(), region.addr());
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn base(&self) -> NodeAddr {
         self.region.addr()
     }
 
     /// Elements of this rank's part; other ranks may have registered more or less.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc::<f32>(3)?;
+    /// let window = rank.register(&region, Rights::READ)?;
+    /// assert_eq!(window.len(), 3);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.region.len()
     }
 
     /// Whether this rank's part has no element.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc::<f32>(3)?;
+    /// let window = rank.register(&region, Rights::READ)?;
+    /// assert!(!window.is_empty());
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.region.is_empty()
     }
 
     /// Bytes of this rank's part.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc::<f32>(3)?;
+    /// let window = rank.register(&region, Rights::READ)?;
+    /// assert_eq!(window.byte_len(), 12);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn byte_len(&self) -> u32 {
         self.region.byte_len()
     }
 
     /// What others may do with this rank's part.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc::<f32>(3)?;
+    /// let window = rank.register(&region, Rights::READ)?;
+    /// assert_eq!(window.rights(), Rights::READ);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn rights(&self) -> Rights {
         self.rights
     }
 
+    /// This rank's part, for [`crate::Rank::write`] and as a destination. Other ranks may put to it
+    /// meanwhile.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc::<u16>(2)?;
+    /// let mut window = rank.register(&region, Rights::ALL)?;
+    /// rank.write(window.region_mut(), 0, &[7, 8])?;
+    /// assert_eq!(rank.read_vec(window.region())?, [7, 8]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn region_mut(&mut self) -> &mut Region<T> {
+        &mut self.region
+    }
+
     /// This rank's part.
+    ///
+    /// # Examples
+    /// See [`Window::region_mut`].
     #[must_use]
     pub fn region(&self) -> &Region<T> {
         &self.region

@@ -572,7 +572,7 @@ alcor_result_t alcor_pid(alcor_rank_t rank, uint32_t *pid);
 alcor_result_t alcor_nprocs(alcor_rank_t rank, uint32_t *nprocs);
 
 /**
- * The present time in cycles of the hardware, 4 ns each. In simulation, time stands still while a
+ * The present time in cycles of the board's clock. In simulation, time stands still while a
  * rank runs host code, and is the same in every run.
  *
  * Errors: ALCOR_ERR_BOARD.
@@ -782,6 +782,23 @@ alcor_result_t alcor_flush_all(alcor_rank_t rank);
  * Errors: that of the request; ALCOR_ERR_WATCHDOG, ALCOR_ERR_ABORTED, ALCOR_ERR_PEER_DIED.
  */
 alcor_result_t alcor_wait(alcor_rank_t rank, alcor_request_t *request, struct alcor_status_t *status);
+
+/**
+ * Waits until a request is complete, at most for `nanoseconds` of the board's clock. That is wall
+ * time on a card and simulated time in a simulation. A request that is complete or failed is freed,
+ * and *request is set to NULL. Any other request goes on, and may be waited for again. A request
+ * that is NULL is complete.
+ *
+ * done: gets whether the request is complete. status: gets the status of a complete request; may be
+ * NULL.
+ *
+ * Errors: as alcor_wait, except ALCOR_ERR_WATCHDOG.
+ */
+alcor_result_t alcor_wait_timeout(alcor_rank_t rank,
+                                  alcor_request_t *request,
+                                  uint64_t nanoseconds,
+                                  bool *done,
+                                  struct alcor_status_t *status);
 
 /**
  * Reports whether a request is complete, without waiting. A request that is complete or failed is

@@ -8,9 +8,10 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, TryLockError};
 
-use alcor::{Communicator, Rank, Region, Request, Window};
+use alcor::{Communicator, Rank, Region, Window};
 
 use crate::failure::{Failure, Result, call, panic_text};
+use crate::requests::Request;
 use crate::types::*;
 
 /// Handles count up from here: no small number, no error code, and no address of C's is ever one.

@@ -2,11 +2,11 @@
 
 use std::mem::MaybeUninit;
 
-use alcor::{Datatype, Region, Request};
+use alcor::{Datatype, Region};
 
 use crate::attached::{Attached, piece};
 use crate::failure::Result;
-use crate::requests::{begin, complete};
+use crate::requests::{Request, begin, complete};
 use crate::types::{self, *};
 
 /// A vector in node memory, as C names it.
@@ -49,11 +49,11 @@ fn reduce(
         of_type!(r#type, T => {
             let comm = attached.communicators.get(comm)?;
             let source = source.of::<T>(attached, count)?;
-            let destination = match comm.rank() == root {
-                true => Some(destination.of::<T>(attached, count)?),
-                false => None,
-            };
-            Ok(comm.ireduce(&mut attached.rank, op, root, &source, destination.as_ref())?)
+            if comm.rank() != root {
+                return Ok(comm.ireduce(&mut attached.rank, op, root, source, &mut [])?);
+            }
+            let destination = destination.of::<T>(attached, count)?;
+            Ok(comm.ireduce(&mut attached.rank, op, root, source, destination)?)
         })
     }
 }
@@ -72,7 +72,7 @@ fn allreduce(
             let comm = attached.communicators.get(comm)?;
             let source = source.of::<T>(attached, count)?;
             let destination = destination.of::<T>(attached, count)?;
-            Ok(comm.iallreduce(&mut attached.rank, op, &source, &destination)?)
+            Ok(comm.iallreduce(&mut attached.rank, op, source, destination)?)
         })
     }
 }
@@ -92,7 +92,7 @@ fn reduce_scatter(
             let all = count.saturating_mul(comm.size() as usize);
             let source = source.of::<T>(attached, all)?;
             let destination = destination.of::<T>(attached, count)?;
-            Ok(comm.ireduce_scatter(&mut attached.rank, op, &source, &destination)?)
+            Ok(comm.ireduce_scatter(&mut attached.rank, op, source, destination)?)
         })
     }
 }
@@ -108,7 +108,7 @@ fn bcast(
         of_type!(r#type, T => {
             let comm = attached.communicators.get(comm)?;
             let vector = vector.of::<T>(attached, count)?;
-            Ok(comm.ibcast(&mut attached.rank, root, &vector)?)
+            Ok(comm.ibcast(&mut attached.rank, root, vector)?)
         })
     }
 }
@@ -125,12 +125,12 @@ fn scatter(
         of_type!(r#type, T => {
             let comm = attached.communicators.get(comm)?;
             let all = count.saturating_mul(comm.size() as usize);
-            let source = match comm.rank() == root {
-                true => Some(source.of::<T>(attached, all)?),
-                false => None,
-            };
             let destination = destination.of::<T>(attached, count)?;
-            Ok(comm.iscatter(&mut attached.rank, root, source.as_ref(), &destination)?)
+            if comm.rank() != root {
+                return Ok(comm.iscatter(&mut attached.rank, root, &[], destination)?);
+            }
+            let source = source.of::<T>(attached, all)?;
+            Ok(comm.iscatter(&mut attached.rank, root, source, destination)?)
         })
     }
 }
@@ -148,11 +148,11 @@ fn gather(
             let comm = attached.communicators.get(comm)?;
             let all = count.saturating_mul(comm.size() as usize);
             let source = source.of::<T>(attached, count)?;
-            let destination = match comm.rank() == root {
-                true => Some(destination.of::<T>(attached, all)?),
-                false => None,
-            };
-            Ok(comm.igather(&mut attached.rank, root, &source, destination.as_ref())?)
+            if comm.rank() != root {
+                return Ok(comm.igather(&mut attached.rank, root, source, &mut [])?);
+            }
+            let destination = destination.of::<T>(attached, all)?;
+            Ok(comm.igather(&mut attached.rank, root, source, destination)?)
         })
     }
 }
@@ -170,7 +170,7 @@ fn allgather(
             let all = count.saturating_mul(comm.size() as usize);
             let source = source.of::<T>(attached, count)?;
             let destination = destination.of::<T>(attached, all)?;
-            Ok(comm.iallgather(&mut attached.rank, &source, &destination)?)
+            Ok(comm.iallgather(&mut attached.rank, source, destination)?)
         })
     }
 }

@@ -108,7 +108,7 @@ pub unsafe extern "C" fn alcor_write(
         // SAFETY: as the header asks.
         let data = unsafe { readable(data, bytes)? };
         let region = attached.memory.get(memory)?;
-        Ok(attached.rank.write(region, offset, data)?)
+        Ok(attached.rank.write(&mut region.clone(), offset, data)?)
     })
 }
 

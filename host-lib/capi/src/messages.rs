@@ -31,10 +31,10 @@ fn isend(
     to: u32,
     tag: u32,
     comm: alcor_comm_t,
-) -> Result<alcor::Request> {
+) -> Result<requests::Request> {
     let comm = attached.communicators.get(comm)?;
     let local = piece(attached.memory.get(memory)?, offset, bytes)?;
-    Ok(comm.isend(&mut attached.rank, to, tag, &local)?)
+    Ok(comm.isend(&mut attached.rank, to, tag, local)?)
 }
 
 fn irecv(
@@ -43,10 +43,10 @@ fn irecv(
     source: u32,
     tag: u32,
     comm: alcor_comm_t,
-) -> Result<alcor::Request> {
+) -> Result<requests::Request> {
     let comm = attached.communicators.get(comm)?;
     let local = piece(attached.memory.get(memory)?, offset, bytes)?;
-    Ok(comm.irecv(&mut attached.rank, source_of(source), tag_of(tag), &local)?)
+    Ok(comm.irecv(&mut attached.rank, source_of(source), tag_of(tag), local)?)
 }
 
 fn tell(status: Out<'_, alcor_status_t>, found: MessageStatus) {
@@ -189,7 +189,12 @@ pub unsafe extern "C" fn alcor_recv_data(
         writable(data, bytes)?;
         let comm = attached.communicators.get(comm)?;
         let staged = attached.rank.alloc::<u8>(bytes)?;
-        let request = comm.irecv(&mut attached.rank, source_of(source), tag_of(tag), &staged)?;
+        let request = comm.irecv(
+            &mut attached.rank,
+            source_of(source),
+            tag_of(tag),
+            staged.clone(),
+        )?;
         let (found, ended) = requests::wait(&mut attached.rank, request);
         let came = staged.slice(..found.bytes.min(bytes))?;
         let came = attached.rank.read_vec(&came)?;

@@ -3,12 +3,16 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::slice;
+use std::time::Duration;
 
-use alcor::{Error, MessageKind, Rank, Request};
+use alcor::{Error, MessageKind, Rank};
 
 use crate::attached::{Attached, NO_MESSAGE, Out, given, make, with};
 use crate::failure::{Failure, Result};
 use crate::types::*;
+
+/// A request for memory that a handle names: it holds the region's handle, and borrows nothing.
+pub type Request = alcor::Request<'static>;
 
 /// A call that starts something and waits for it.
 pub fn complete(
@@ -103,6 +107,32 @@ pub extern "C" fn alcor_wait(
     })
 }
 
+/// Waits until a request is complete, at most for `nanoseconds` of the board's clock. That is wall
+/// time on a card and simulated time in a simulation. A request that is complete or failed is freed,
+/// and *request is set to NULL. Any other request goes on, and may be waited for again. A request
+/// that is NULL is complete.
+///
+/// done: gets whether the request is complete. status: gets the status of a complete request; may be
+/// NULL.
+///
+/// Errors: as alcor_wait, except ALCOR_ERR_WATCHDOG.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_wait_timeout(
+    rank: alcor_rank_t,
+    request: Option<&mut alcor_request_t>,
+    nanoseconds: u64,
+    done: Option<&mut MaybeUninit<bool>>,
+    status: Option<&mut MaybeUninit<alcor_status_t>>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let request = given(request, "request")?;
+        let done = given(done, "done")?;
+        ends(attached, request, done, status, |rank, request| {
+            rank.wait_timeout(request, Duration::from_nanos(nanoseconds))
+        })
+    })
+}
+
 /// Reports whether a request is complete, without waiting. A request that is complete or failed is
 /// freed, and *request is set to NULL. A request that is NULL is complete.
 ///
@@ -121,25 +151,37 @@ pub extern "C" fn alcor_test(
     with(rank, |attached| {
         let request = given(request, "request")?;
         let done = given(done, "done")?;
-        if request.is_null() {
-            done.write(true);
-            return tell(status, NO_MESSAGE, Ok(()));
-        }
-        let started = attached.requests.get(*request)?;
-        let tested = attached.rank.test(started);
-        let is_done = !matches!(tested, Ok(false));
-        done.write(is_done);
-        if !is_done {
-            return Ok(());
-        }
-        let started = attached.requests.remove(*request)?;
-        *request = ptr::null_mut();
-        let (found, ended) = match tested {
-            Ok(_) => (found(&started), Ok(())),
-            Err(error) => (told_by(&error), Err(error.into())),
-        };
-        tell(status, found, ended)
+        ends(attached, request, done, status, Rank::test)
     })
+}
+
+/// Asks for the end of a request. A request that has ended is freed, and C gets its status.
+fn ends(
+    attached: &mut Attached,
+    request: &mut alcor_request_t,
+    done: &mut MaybeUninit<bool>,
+    status: Out<'_, alcor_status_t>,
+    ask: impl FnOnce(&mut Rank, &mut Request) -> alcor::Result<bool>,
+) -> Result<()> {
+    if request.is_null() {
+        done.write(true);
+        return tell(status, NO_MESSAGE, Ok(()));
+    }
+    let handle = *request;
+    let mut started = attached.requests.remove(handle)?;
+    let asked = ask(&mut attached.rank, &mut started);
+    let is_done = !matches!(asked, Ok(false));
+    done.write(is_done);
+    if !is_done {
+        attached.requests.put_back(handle, started);
+        return Ok(());
+    }
+    *request = ptr::null_mut();
+    let (found, ended) = match asked {
+        Ok(_) => (found(&started), Ok(())),
+        Err(error) => (told_by(&error), Err(error.into())),
+    };
+    tell(status, found, ended)
 }
 
 /// Waits until all of `count` requests are complete, frees them and sets them to NULL. Requests

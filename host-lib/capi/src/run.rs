@@ -154,7 +154,7 @@ pub extern "C" fn alcor_nprocs(
     })
 }
 
-/// The present time in cycles of the hardware, 4 ns each. In simulation, time stands still while a
+/// The present time in cycles of the board's clock. In simulation, time stands still while a
 /// rank runs host code, and is the same in every run.
 ///
 /// Errors: ALCOR_ERR_BOARD.

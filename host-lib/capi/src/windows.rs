@@ -4,12 +4,12 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use alcor::{GlobalRank, Request};
+use alcor::GlobalRank;
 
 use crate::attached::{Attached, given, make, piece, with};
 use crate::failure::Result;
 use crate::memory::{copy_out, readable, writable};
-use crate::requests::{begin, complete};
+use crate::requests::{Request, begin, complete};
 use crate::types::{self, *};
 
 /// Makes a piece of node memory this rank's part of a new window. All ranks of the run call it
@@ -69,7 +69,7 @@ impl Way {
         let target = GlobalRank(self.target);
         Ok(attached
             .rank
-            .iput_bytes(window, target, self.window_offset, &local)?)
+            .iput_bytes(window, target, self.window_offset, local)?)
     }
 
     fn get(&self, attached: &mut Attached) -> Result<Request> {
@@ -78,7 +78,7 @@ impl Way {
         let target = GlobalRank(self.target);
         Ok(attached
             .rank
-            .iget_bytes(window, target, self.window_offset, &local)?)
+            .iget_bytes(window, target, self.window_offset, local)?)
     }
 }
 
@@ -205,11 +205,10 @@ pub unsafe extern "C" fn alcor_put_data(
         // SAFETY: as the header asks.
         let data = unsafe { readable(data, bytes)? };
         let window = attached.windows.get(window)?;
-        let staged = attached.rank.alloc_from(data)?;
         let target = GlobalRank(target);
         Ok(attached
             .rank
-            .put_bytes(window, target, window_offset, &staged)?)
+            .put_bytes(window, target, window_offset, data)?)
     })
 }
 
@@ -233,7 +232,7 @@ pub unsafe extern "C" fn alcor_get_data(
         let target = GlobalRank(target);
         attached
             .rank
-            .get_bytes(window, target, window_offset, &staged)?;
+            .get_bytes(window, target, window_offset, staged.clone())?;
         let found = attached.rank.read_vec(&staged)?;
         // SAFETY: as the header asks.
         unsafe { copy_out(&found, data) };

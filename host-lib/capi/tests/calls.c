@@ -138,6 +138,10 @@ static void messages(void)
     CHECK(alcor_irecv(rank, memory, 0, 8, (me + 1) % size, 1, world, &request));
     CHECK(alcor_test(rank, &request, &is_so, &status));
     EXPECT_TRUE(!is_so && request != NULL);
+    /* A limited wait keeps the request. */
+    is_so = true;
+    CHECK(alcor_wait_timeout(rank, &request, 2000, &is_so, &status));
+    EXPECT_TRUE(!is_so && request != NULL);
     CHECK(alcor_barrier(rank));
     uint64_t number = me;
     CHECK(alcor_send_data(rank, &number, sizeof number, (me + size - 1) % size, 1, world));
@@ -146,6 +150,13 @@ static void messages(void)
     while (!is_so);
     EXPECT_TRUE(request == NULL && status.source == (me + 1) % size && status.bytes == 8);
     CHECK(alcor_test(rank, &request, &is_so, NULL));
+    EXPECT_TRUE(is_so);
+    CHECK(alcor_irecv(rank, memory, 0, 8, (me + 1) % size, 4, world, &request));
+    CHECK(alcor_send_data(rank, &number, sizeof number, (me + size - 1) % size, 4, world));
+    is_so = false;
+    CHECK(alcor_wait_timeout(rank, &request, UINT64_MAX, &is_so, &status));
+    EXPECT_TRUE(is_so && request == NULL && status.tag == 4 && status.bytes == 8);
+    CHECK(alcor_wait_timeout(rank, &request, 0, &is_so, NULL));
     EXPECT_TRUE(is_so);
     /* The second of two that are waited for comes first, and the other stays. */
     alcor_request_t two[2];

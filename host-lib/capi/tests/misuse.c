@@ -136,6 +136,7 @@ int main(void)
     EXPECT(ALCOR_ERR_NULL, alcor_get_data(rank, NULL, 8, other, 0, window));
     EXPECT(ALCOR_ERR_NULL, alcor_wait(rank, NULL, &status));
     EXPECT(ALCOR_ERR_NULL, alcor_test(rank, NULL, &is_so, &status));
+    EXPECT(ALCOR_ERR_NULL, alcor_wait_timeout(rank, NULL, 0, &is_so, &status));
     EXPECT(ALCOR_ERR_NULL, alcor_wait_all(rank, 1, NULL, &status));
     CHECK(alcor_wait_all(rank, 0, NULL, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_wait_any(rank, 1, NULL, &number, &status));

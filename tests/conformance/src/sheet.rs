@@ -121,8 +121,8 @@ pub(crate) fn drill(
         largest(|sheet| sheet.target_bytes),
     );
     context.run(|rank| {
-        let source = rank.alloc::<u8>(source_bytes)?;
-        let target = rank.alloc::<u8>(target_bytes)?;
+        let mut source = rank.alloc::<u8>(source_bytes)?;
+        let mut target = rank.alloc::<u8>(target_bytes)?;
         let window = match kind {
             TransferKind::Put => rank.register(&target, Rights::WRITE)?,
             TransferKind::Get => rank.register(&source, Rights::READ)?,
@@ -138,8 +138,8 @@ pub(crate) fn drill(
                 sheet,
                 number,
             };
-            rank.write(&source, 0, &page.data(rank.pid()))?;
-            rank.write(&target, 0, &page.canary(rank.pid()))?;
+            rank.write(&mut source, 0, &page.data(rank.pid()))?;
+            rank.write(&mut target, 0, &page.canary(rank.pid()))?;
             rank.barrier()?;
             page.transfer(rank, kind, pace, &window, peer, &source, &target)?;
             rank.barrier()?;
@@ -191,11 +191,11 @@ impl Page<'_> {
             let request = match kind {
                 TransferKind::Put => {
                     let local = source.slice(cell.in_source())?;
-                    rank.iput_bytes(window, peer, u64::from(cell.target), &local)?
+                    rank.iput_bytes(window, peer, u64::from(cell.target), local.clone())?
                 }
                 TransferKind::Get => {
                     let local = target.slice(cell.in_target())?;
-                    rank.iget_bytes(window, peer, u64::from(cell.source), &local)?
+                    rank.iget_bytes(window, peer, u64::from(cell.source), local.clone())?
                 }
             };
             match pace {

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use alcor::abi::board;
 use alcor::{
     Board, BoardInfo, Cluster, GlobalRank, Job, JobError, LocalRank, NodeAddr, Options, PageOffset,
     Rank,
 };
+use alcor_abi::board;
 use rand_chacha::ChaCha8Rng;
 
 use crate::noise::{generator, noise};

@@ -420,11 +420,11 @@ mod tests {
     use std::sync::Arc;
 
     use crate::{Context, after, same};
-    use alcor::abi::command;
     use alcor::soft::SoftBoard;
     use alcor::{
         Board, BoardLayer, LocalRank, Opcode, PageOffset, Port, PortLayer, Result, Rights,
     };
+    use alcor_abi::command;
 
     use super::*;
 
@@ -459,7 +459,7 @@ mod tests {
             let region = rank.alloc::<u32>(2)?;
             let window = rank.register(&region, Rights::ALL)?;
             let to = after(rank, 1);
-            rank.put_slice(&window, to, 0, &[1, u32::MAX])?;
+            rank.put(&window, to, 0, &[1, u32::MAX])?;
             rank.fence()?;
             same(
                 "the window",

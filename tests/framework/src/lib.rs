@@ -15,7 +15,7 @@
 //!         let (me, ranks) = (rank.pid().0, rank.nprocs());
 //!         let inbox = rank.alloc::<u32>(1)?;
 //!         let window = rank.register(&inbox, Rights::ALL)?;
-//!         rank.put_slice(&window, GlobalRank((me + 1) % ranks), 0, &[me])?;
+//!         rank.put(&window, GlobalRank((me + 1) % ranks), 0, &[me])?;
 //!         rank.fence()?;
 //!         same("the inbox", vec![(me + ranks - 1) % ranks], rank.read_vec(&inbox)?)
 //!     })?;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use alcor::abi::board::capabilities;
 use alcor::{BoardInfo, Cluster};
+use alcor_abi::board::capabilities;
 
 use crate::noise::mix;
 use crate::{Context, Result};

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use alcor::abi::command;
 use alcor::{
     Board, BoardLayer, Cluster, Cycle, LocalRank, NodeAddr, Opcode, PageOffset, Port, PortLayer,
     Result, Wake,
 };
+use alcor_abi::command;
 
 /// Maximum number of ranks that a description names. Further ranks are counted.
 const NAMED: usize = 8;

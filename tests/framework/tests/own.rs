@@ -14,7 +14,7 @@ fn exchange(context: &Context) -> Result {
     context.run(|rank| {
         let inbox = rank.alloc::<u32>(1)?;
         let window = rank.register(&inbox, Rights::ALL)?;
-        rank.put_slice(&window, after(rank, 1), 0, &[rank.pid().0])?;
+        rank.put(&window, after(rank, 1), 0, &[rank.pid().0])?;
         rank.fence()?;
         same("the inbox", before(rank, 1).0, rank.read_vec(&inbox)?[0])
     })?;
@@ -26,7 +26,7 @@ fn exchanged(rank: &mut Rank) -> Result<u32> {
     let inbox = rank.alloc::<u32>(1)?;
     let window = rank.register(&inbox, Rights::ALL)?;
     let me = rank.pid().0;
-    rank.put_slice(&window, after(rank, 1), 0, &[me])?;
+    rank.put(&window, after(rank, 1), 0, &[me])?;
     rank.fence()?;
     Ok(rank.read_vec(&inbox)?[0])
 }

@@ -34,7 +34,7 @@ pub fn rows(boards: impl Into<Cluster>) -> Result<Vec<Row>, MeasureError> {
 }
 
 fn measure(rank: &mut Rank) -> Result<Vec<Row>, Error> {
-    let shape = rank.alpu()?.shape();
+    let shape = rank.lab().alpu()?.shape();
     let many = shape.fifo.min(shape.cells) as u16;
     let paper = PAPER_LATENCY
         .into_iter()
@@ -80,7 +80,7 @@ struct Pace {
 /// Matches one request for each entry, in order of the list.
 fn matches(rank: &mut Rank, many: u16, bits: impl Fn(u16) -> u64) -> Result<Pace, Error> {
     let me = rank.pid();
-    let mut alpu = rank.alpu()?;
+    let mut alpu = rank.lab().alpu()?;
     alpu.start_insert(0)?;
     alpu.answer()?;
     for tag in 0..many {
@@ -118,7 +118,7 @@ fn matches(rank: &mut Rank, many: u16, bits: impl Fn(u16) -> u64) -> Result<Pace
 /// Cycles between two inserts.
 fn inserts(rank: &mut Rank, many: u16) -> Result<f64, Error> {
     let me = rank.pid();
-    let mut alpu = rank.alpu()?;
+    let mut alpu = rank.lab().alpu()?;
     alpu.start_insert(0)?;
     alpu.answer()?;
     alpu.gate(false)?;

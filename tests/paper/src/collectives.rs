@@ -422,7 +422,7 @@ impl CommonStart {
             .max();
         let start = last.unwrap_or(0) + HEAD_START;
         while rank.now()?.0 < start {
-            rank.port().wait(Cycle(start))?;
+            rank.lab().port().wait(Cycle(start))?;
         }
         Ok(rank.now()?.0)
     }
@@ -441,10 +441,10 @@ fn measure<T: Reducible + From<u16> + PartialEq>(
     let source = rank.alloc_from(&data.given())?;
     let before = data.before();
     let expected = data.expected();
-    let destination = rank.alloc(before.len())?;
+    let mut destination = rank.alloc(before.len())?;
     let mut span = (0, 0);
     for _ in 0..2 {
-        rank.write(&destination, 0, &before)?;
+        rank.write(&mut destination, 0, &before)?;
         let from = meeting.start(rank)?;
         call(rank, &world, op, &source, &destination)?;
         span = (from, rank.now()?.0);
@@ -495,13 +495,13 @@ fn measure_shared(
     let mut span = (0, 0);
     for _ in 0..2 {
         for destination in &destinations {
-            rank.write(destination, 0, &data.before())?;
+            rank.write(&mut destination.clone(), 0, &data.before())?;
         }
         let from = meeting.start(rank)?;
         let requests = used
             .iter()
             .zip(&destinations)
-            .map(|(one, to)| one.iallreduce(rank, Operation::Sum, &source, to))
+            .map(|(one, to)| one.iallreduce(rank, Operation::Sum, &source, to.clone()))
             .collect::<alcor::Result<Vec<_>>>()?;
         for request in requests {
             rank.wait(request)?;
@@ -530,13 +530,16 @@ fn call<T: Reducible>(
     let is_root = world.rank() == ROOT;
     match op {
         Op::Barrier => world.barrier(rank),
-        Op::Bcast => world.bcast(rank, ROOT, destination),
-        Op::Scatter => world.scatter(rank, ROOT, is_root.then_some(source), destination),
-        Op::Gather => world.gather(rank, ROOT, source, Some(destination)),
-        Op::Reduce => world.reduce(rank, Operation::Sum, ROOT, source, Some(destination)),
-        Op::Allreduce => world.allreduce(rank, Operation::Sum, source, destination),
-        Op::Allgather => world.allgather(rank, source, destination),
-        Op::ReduceScatter => world.reduce_scatter(rank, Operation::Sum, source, destination),
+        Op::Bcast => world.bcast(rank, ROOT, destination.clone()),
+        Op::Scatter if is_root => world.scatter(rank, ROOT, source, destination.clone()),
+        Op::Scatter => world.scatter(rank, ROOT, &[], destination.clone()),
+        Op::Gather => world.gather(rank, ROOT, source, destination.clone()),
+        Op::Reduce => world.reduce(rank, Operation::Sum, ROOT, source, destination.clone()),
+        Op::Allreduce => world.allreduce(rank, Operation::Sum, source, destination.clone()),
+        Op::Allgather => world.allgather(rank, source, destination.clone()),
+        Op::ReduceScatter => {
+            world.reduce_scatter(rank, Operation::Sum, source, destination.clone())
+        }
     }
 }
 

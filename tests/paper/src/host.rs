@@ -70,7 +70,7 @@ fn measure(
         let before = work();
         let mut requests = Vec::with_capacity(values.len());
         for at in 0..values.len() {
-            requests.push(rank.iput(&window, peer, at, &source.slice(at..=at)?)?);
+            requests.push(rank.iput(&window, peer, at, source.slice(at..=at)?)?);
         }
         spent.0 = since(work(), before);
         rank.wait_all(requests)?;

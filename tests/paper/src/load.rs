@@ -95,9 +95,9 @@ pub fn allreduce(rank: &mut Rank, rounds: u32) -> alcor::Result<()> {
         .map(|at| value(rank.pid().0, at))
         .collect();
     let source = rank.alloc_from(&mine)?;
-    let target = rank.alloc::<u64>(ALLREDUCE_ELEMENTS)?;
+    let mut target = rank.alloc::<u64>(ALLREDUCE_ELEMENTS)?;
     for _ in 0..rounds {
-        world.allreduce(rank, Operation::Sum, &source, &target)?;
+        world.allreduce(rank, Operation::Sum, &source, &mut target)?;
     }
     for (at, found) in rank.read_vec(&target)?.into_iter().enumerate() {
         let expected = (0..rank.nprocs()).map(|from| value(from, at)).sum::<u64>();

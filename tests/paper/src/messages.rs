@@ -6,10 +6,10 @@
 //! the end of the next barrier, which completes only after the message has been delivered. Each
 //! figure therefore includes a message without queues and a barrier: the figure for an empty queue.
 
-use alcor::abi::rank::POSTED_THRESHOLD_LENGTH_VALUE;
 use alcor::{
     Cluster, Cycle, Error, GlobalRank, Job, MessageStatus, Options, Rank, Region, Request,
 };
+use alcor_abi::rank::POSTED_THRESHOLD_LENGTH_VALUE;
 
 use crate::report::Row;
 use crate::rma::MeasureError;
@@ -56,13 +56,13 @@ pub fn rows(
     for (prefix, threshold) in [("", Some(measured_default)), ("list-", None)] {
         step(&format!("{prefix}preposted"));
         let measured = job.run(ranks, |rank| {
-            rank.match_thresholds(threshold, threshold)?;
+            rank.lab().match_thresholds(threshold, threshold)?;
             preposted(rank, prefix)
         })?;
         rows.extend(measured.into_iter().next().unwrap_or_default());
         step(&format!("{prefix}unexpected"));
         let measured = job.run(ranks, |rank| {
-            rank.match_thresholds(threshold, threshold)?;
+            rank.lab().match_thresholds(threshold, threshold)?;
             unexpected(rank, prefix)
         })?;
         rows.extend(measured.into_iter().nth(1).unwrap_or_default());
@@ -91,7 +91,7 @@ fn rate(
             let mut receives = Vec::new();
             for _ in 0..messages {
                 for &source in &sources {
-                    receives.push(rank.irecv(source, TAG, &nothing)?);
+                    receives.push(rank.irecv(source, TAG, nothing.clone())?);
                 }
             }
             rest(rank)?;
@@ -109,7 +109,7 @@ fn rate(
             for receive in receives {
                 rank.wait_message(receive)?;
             }
-            rank.epoch_cycles()
+            rank.lab().epoch_cycles()
         })?;
         Ok::<u32, MeasureError>(cycles.into_iter().max().unwrap_or_default())
     };
@@ -130,7 +130,7 @@ fn rate(
 fn rest(rank: &mut Rank) -> Result<(), Error> {
     let until = Cycle(rank.now()?.0 + REST);
     while rank.now()? < until {
-        rank.port().wait(until)?;
+        rank.lab().port().wait(until)?;
     }
     Ok(())
 }
@@ -156,7 +156,7 @@ fn measured(
     buffer: &Region<u8>,
     posted: Option<Request>,
 ) -> Result<u32, Error> {
-    let mine = buffer.slice(..bytes as usize)?;
+    let mut mine = buffer.slice(..bytes as usize)?;
     let me = rank.pid().0;
     rest(rank)?;
     rank.barrier()?;
@@ -169,7 +169,7 @@ fn measured(
         (1, posted) => {
             let receive = match posted {
                 Some(receive) => receive,
-                None => rank.irecv(0, TAG, &mine)?,
+                None => rank.irecv(0, TAG, &mut mine)?,
             };
             rank.barrier()?;
             let status = rank.wait_message(receive)?;
@@ -178,7 +178,7 @@ fn measured(
         }
         _ => rank.barrier()?,
     }
-    rank.epoch_cycles()
+    rank.lab().epoch_cycles()
 }
 
 /// Measured cases of a queue: length, share of the queue, bytes of the message. The first case is
@@ -213,10 +213,10 @@ fn preposted(rank: &mut Rank, prefix: &str) -> Result<Vec<Row>, Error> {
             let mine = buffer.slice(..bytes as usize)?;
             for place in 0..=length {
                 if place == ahead {
-                    posted = Some(rank.irecv(0, TAG, &mine)?);
+                    posted = Some(rank.irecv(0, TAG, mine.clone())?);
                 }
                 if place < length {
-                    others.push(rank.irecv(0, 1000 + place, &nothing)?);
+                    others.push(rank.irecv(0, 1000 + place, nothing.clone())?);
                 }
             }
         }
@@ -248,7 +248,7 @@ fn unexpected(rank: &mut Rank, prefix: &str) -> Result<Vec<Row>, Error> {
         let cycles = measured(rank, bytes, &buffer, None)?;
         if me == 1 {
             for place in 0..length {
-                rank.recv::<u8>(place % 2, 1000 + place, &mut [])?;
+                rank.recv(place % 2, 1000 + place, &mut [0u8; 0])?;
             }
         }
         for send in sends {

@@ -189,8 +189,8 @@ impl Stream {
         let (me, words) = (rank.pid().0, bytes / 4);
         let count = stream_span(rank.board()) / 4;
         let source = rank.alloc_from(&pattern(seed, me, count))?;
-        let target = rank.alloc::<u32>(count as usize)?;
-        rank.write(&target, 0, &vec![0; count as usize])?;
+        let mut target = rank.alloc::<u32>(count as usize)?;
+        rank.write(&mut target, 0, &vec![0; count as usize])?;
         let window = match self {
             Stream::Get => rank.register(&source, Rights::ALL)?,
             Stream::Put | Stream::Both => rank.register(&target, Rights::ALL)?,
@@ -204,11 +204,11 @@ impl Stream {
             requests.extend(match (self, me) {
                 (Stream::Put | Stream::Both, 0) | (Stream::Both, 1) => {
                     let piece = piece(&source, at, words)?;
-                    Some(rank.iput(&window, peer, at as usize, &piece)?)
+                    Some(rank.iput(&window, peer, at as usize, piece.clone())?)
                 }
                 (Stream::Get, 0) => {
                     let piece = piece(&target, at, words)?;
-                    Some(rank.iget(&window, peer, at as usize, &piece)?)
+                    Some(rank.iget(&window, peer, at as usize, piece.clone())?)
                 }
                 _ => None,
             });
@@ -257,7 +257,7 @@ fn epoch(
     rank.barrier()?;
     commands(rank)?;
     rank.barrier()?;
-    rank.epoch_cycles()
+    rank.lab().epoch_cycles()
 }
 
 fn verify(what: &str, rank: &Rank, found: &[u32], expected: &[u32]) {
@@ -288,14 +288,16 @@ fn instructions(rank: &mut Rank, seed: u64) -> alcor::Result<Vec<Row>> {
     );
 
     let spare = rank.alloc::<u32>(16)?;
-    let cycles = epoch(rank, |rank| rank.command(Opcode::Register, spare.addr().0))?;
+    let cycles = epoch(rank, |rank| {
+        rank.lab().command(Opcode::Register, spare.addr().0)
+    })?;
     rows.push(
         Row::new("register", cycles.into())
             .paper(10.0)
             .limit(limit(1, 0)),
     );
     let cycles = epoch(rank, |rank| {
-        rank.command(Opcode::Deregister, spare.addr().0)
+        rank.lab().command(Opcode::Deregister, spare.addr().0)
     })?;
     rows.push(
         Row::new("deregister", cycles.into())
@@ -304,7 +306,7 @@ fn instructions(rank: &mut Rank, seed: u64) -> alcor::Result<Vec<Row>> {
     );
 
     let source = rank.alloc_from(&pattern(seed, me, PAPER_MAX_WORDS))?;
-    let target = rank.alloc::<u32>(64)?;
+    let mut target = rank.alloc::<u32>(64)?;
     let window = rank.register(&target, Rights::ALL)?;
     let source_window = rank.register(&source, Rights::ALL)?;
     let clear = [0u32; 64];
@@ -313,11 +315,14 @@ fn instructions(rank: &mut Rank, seed: u64) -> alcor::Result<Vec<Row>> {
     let peers = pattern(seed, 1, PAPER_MAX_WORDS);
 
     for (i, &n) in LENGTHS.iter().enumerate() {
-        rank.write(&target, 0, &clear)?;
+        rank.write(&mut target, 0, &clear)?;
         let cycles = epoch(rank, |rank| match (first, n) {
             (false, _) => Ok(()),
-            (true, 1) => rank.paper().put_1(window.base(), peer, 0, sent[0]),
-            (true, n) => rank.paper().put_n(window.base(), source.addr(), peer, n, 0),
+            (true, 1) => rank.lab().paper().put_1(window.base(), peer, 0, sent[0]),
+            (true, n) => rank
+                .lab()
+                .paper()
+                .put_n(window.base(), source.addr(), peer, n, 0),
         })?;
         if me == 1 {
             let found = rank.read_vec(&target)?;
@@ -336,9 +341,10 @@ fn instructions(rank: &mut Rank, seed: u64) -> alcor::Result<Vec<Row>> {
         );
     }
     for (i, &n) in LENGTHS.iter().enumerate() {
-        rank.write(&target, 0, &clear)?;
+        rank.write(&mut target, 0, &clear)?;
         let cycles = epoch(rank, |rank| match first {
             true => rank
+                .lab()
                 .paper()
                 .get(window.base(), source_window.base(), peer, n, 0),
             false => Ok(()),
@@ -368,8 +374,9 @@ fn exchange(rank: &mut Rank, h: u32, family: Family, seed: u64) -> alcor::Result
     let (me, ranks) = (rank.pid().0, rank.nprocs());
     let words = pattern(seed, me, ranks * h);
     let source = rank.alloc_from(&words)?;
-    let target = rank.alloc::<u32>((ranks * h) as usize)?;
-    rank.write(&target, 0, &vec![0; target.len()])?;
+    let mut target = rank.alloc::<u32>((ranks * h) as usize)?;
+    let zeros = vec![0; target.len()];
+    rank.write(&mut target, 0, &zeros)?;
     // The paper's packets need a window for each range that an 8-bit offset can address.
     let stretch = match family {
         Family::Paper => WINDOW_WORDS as usize,
@@ -393,7 +400,7 @@ fn exchange(rank: &mut Rank, h: u32, family: Family, seed: u64) -> alcor::Result
                         &windows[0],
                         GlobalRank(peer),
                         (me * h) as usize,
-                        &piece,
+                        piece.clone(),
                     )?);
                 }
                 Family::Paper => paper_send(rank, &windows, &source, &words, peer, h)?,
@@ -444,10 +451,12 @@ fn paper_send(
         let from = NodeAddr(source.addr().0 + 4 * (peer * h + sent));
         if n == 1 {
             let word = words[(peer * h + sent) as usize];
-            rank.paper()
+            rank.lab()
+                .paper()
                 .put_1(window.base(), GlobalRank(peer), offset, word)?;
         } else {
-            rank.paper()
+            rank.lab()
+                .paper()
                 .put_n(window.base(), from, GlobalRank(peer), n, offset)?;
         }
         sent += n;

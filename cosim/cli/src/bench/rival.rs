@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use std::{env, fs, io, process};
 
-use alcor::abi::{CQ_ENTRY_BYTES, PAGE_BYTES, rank};
 use alcor::{
     Board, BoardLayer, Cycle, Error as BoardError, Job, LocalRank, NodeAddr, Options, PageOffset,
     Port, PortLayer, Rank, Wake,
 };
+use alcor_abi::{CQ_ENTRY_BYTES, PAGE_BYTES, rank};
 use alcor_cosim::{CosimError, Hardware, SimBoard, core_sources};
 use alcor_paper::{Row, load};
 use serde::{Deserialize, Serialize};
@@ -430,8 +430,8 @@ impl PortLayer for TapPort {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alcor::abi::Opcode;
-    use alcor::abi::rank::CQ_HEAD;
+    use alcor_abi::Opcode;
+    use alcor_abi::rank::CQ_HEAD;
 
     const CONFIG: &str = "rma2";
 
@@ -459,7 +459,7 @@ mod tests {
 
         assert_eq!(calls.len(), 2);
         for calls in &calls {
-            let commits = alcor::abi::command(Opcode::XPut);
+            let commits = alcor_abi::command(Opcode::XPut);
             let puts = |call: &&Call| matches!(call, Call::Write(at, _) if *at == commits);
             assert_eq!(calls.iter().filter(puts).count(), 100);
             // What was in its memory at the end, which the program has checked.
@@ -514,7 +514,7 @@ mod tests {
         assert!(played.cycles > cycles, "{played:?}");
         assert!(played.versions.contains("cocotbext-axi"), "{played:?}");
 
-        let command = alcor::abi::command(Opcode::XLaddr);
+        let command = alcor_abi::command(Opcode::XLaddr);
         let operand = calls[1].iter_mut().find_map(|call| match call {
             Call::Write(at, value) if *at == command => Some(value),
             _ => None,

@@ -1,6 +1,6 @@
 //! Cards of this host, and the boards of boards.toml.
 
-use alcor::abi::{self, board};
+use alcor_abi::{self as abi, board};
 use alcor_deploy::{Board, Farm, host_name};
 use xdma::{BarOffset, Card, Machine, PciAddress};
 

@@ -6,7 +6,8 @@ use alcor::{GlobalRank, Operation, Rank, Result, Rights};
 pub fn sum_of_squares(rank: &mut Rank) -> Result<u64> {
     let mine = u64::from(rank.pid().0) + 1;
     let world = rank.world()?;
-    let (sum, _) = world.allreduce_vec(rank, Operation::Sum, &[mine * mine])?;
+    let mut sum = [0];
+    world.allreduce(rank, Operation::Sum, &[mine * mine], &mut sum)?;
     Ok(sum[0])
 }
 
@@ -15,7 +16,7 @@ pub fn shift(rank: &mut Rank, values: &[f64]) -> Result<Vec<f64>> {
     let inbox = rank.alloc::<f64>(values.len())?;
     let window = rank.register(&inbox, Rights::ALL)?; // all ranks together
     let next = GlobalRank((rank.pid().0 + 1) % rank.nprocs());
-    rank.put_slice(&window, next, 0, values)?;
+    rank.put(&window, next, 0, values)?;
     rank.fence()?; // all data is there, everywhere
     rank.read_vec(&inbox)
 }

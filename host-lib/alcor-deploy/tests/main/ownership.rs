@@ -5,8 +5,8 @@ use std::os::unix::fs::symlink;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use alcor::abi::{self, board};
 use alcor::{Backend, LocalRank};
+use alcor_abi::{self as abi, board};
 use alcor_deploy::{Error, Event, Step};
 use alcor_xdma::XdmaBackend;
 use xdma::BarOffset;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::peers::Peers;
 use super::{MessageStatus, Source, Tag};
 use crate::request::Request;
-use crate::{Communicator, Datatype, Rank, Region, Result};
+use crate::{Buffer, BufferMut, Communicator, Rank, Result};
 
 /// # Messages
 ///
@@ -54,42 +54,55 @@ impl Communicator {
     /// })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn send<T: Datatype>(
-        &self,
-        rank: &mut Rank,
-        to: u32,
-        tag: u32,
-        values: &[T],
-    ) -> Result<()> {
-        self.peers(rank)?.send_slice(rank, to, tag, values)
+    pub fn send(&self, rank: &mut Rank, to: u32, tag: u32, values: impl Buffer) -> Result<()> {
+        self.peers(rank)?.send(rank, to, tag, values)
     }
 
     /// As [`Rank::recv`].
     ///
     /// # Errors
     /// As [`Rank::recv`].
-    pub fn recv<T: Datatype>(
+    ///
+    /// # Examples
+    /// See [`Communicator::send`].
+    pub fn recv(
         &self,
         rank: &mut Rank,
         source: impl Into<Source>,
         tag: impl Into<Tag>,
-        values: &mut [T],
+        values: impl BufferMut,
     ) -> Result<MessageStatus> {
         let peers = self.peers(rank)?;
-        peers.recv_slice(rank, source.into(), tag.into(), values)
+        peers.recv(rank, source.into(), tag.into(), values)
     }
 
     /// As [`Rank::isend`].
     ///
     /// # Errors
     /// As [`Rank::isend`].
-    pub fn isend<T: Datatype>(
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let other = 1 - world.rank();
+    /// let mine = [world.rank()];
+    /// let send = world.isend(rank, other, 0, &mine)?;
+    /// let mut found = [9];
+    /// world.recv(rank, other, 0, &mut found)?;
+    /// rank.wait(send)?;
+    /// assert_eq!(found, [other]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn isend<'a>(
         &self,
         rank: &mut Rank,
         to: u32,
         tag: u32,
-        local: &Region<T>,
-    ) -> Result<Request> {
+        local: impl Buffer + 'a,
+    ) -> Result<Request<'a>> {
         self.peers(rank)?.isend(rank, to, tag, local)
     }
 
@@ -97,13 +110,28 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Rank::irecv`].
-    pub fn irecv<T: Datatype>(
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let other = 1 - world.rank();
+    /// let mut found = [9];
+    /// let receive = world.irecv(rank, other, 0, &mut found)?;
+    /// world.send(rank, other, 0, &[world.rank()])?;
+    /// assert_eq!(rank.wait_message(receive)?.source, other);
+    /// assert_eq!(found, [other]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn irecv<'a>(
         &self,
         rank: &mut Rank,
         source: impl Into<Source>,
         tag: impl Into<Tag>,
-        local: &Region<T>,
-    ) -> Result<Request> {
+        local: impl BufferMut + 'a,
+    ) -> Result<Request<'a>> {
         let peers = self.peers(rank)?;
         peers.irecv(rank, source.into(), tag.into(), local)
     }
@@ -112,6 +140,20 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Rank::probe`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Tag, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let other = 1 - world.rank();
+    /// world.send(rank, other, 4, &[1u16, 2, 3])?;
+    /// let found = world.probe(rank, other, Tag::Any)?;
+    /// assert_eq!((found.source, found.tag, found.count::<u16>()), (other, 4, Some(3)));
+    /// world.recv(rank, other, 4, &mut [0u16; 3])?;
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn probe(
         &self,
         rank: &mut Rank,
@@ -125,6 +167,16 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Rank::iprobe`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Source, Tag, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// assert!(world.iprobe(rank, Source::Any, Tag::Any)?.is_none());
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn iprobe(
         &self,
         rank: &mut Rank,

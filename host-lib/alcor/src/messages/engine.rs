@@ -12,7 +12,7 @@ use crate::{Cycle, Error, Result, Wake};
 
 impl Progress {
     /// Starts a send or receive: posts it, or has it wait for its turn.
-    pub(super) fn start_message(&mut self, asked: Asked, held: Held) -> Result<Request> {
+    pub(super) fn start_message(&mut self, asked: Asked, held: Held) -> Result<Request<'static>> {
         let line = match asked.message() {
             Some(&Message {
                 kind: MessageKind::Send,

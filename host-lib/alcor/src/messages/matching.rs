@@ -2,10 +2,11 @@
 
 use alcor_abi::rank::{self, message_queues};
 
-use crate::{Rank, Result};
+use crate::{Lab, Result};
 
 /// What a rank's message engine has matched since the board's reset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MatchCounters {
     /// Receives that are posted now.
     pub posted: u32,
@@ -23,28 +24,46 @@ pub struct MatchCounters {
     pub refused: u32,
 }
 
-impl Rank {
+/// # The message engine
+impl Lab<'_> {
     /// Sets the lengths from which on the engine moves entries of its queues into the matching
     /// units: of posted receives, and of unexpected messages; `None` for never.
     ///
     /// # Errors
-    /// [`Error::MissingCapability`], and what the backend says.
+    /// [`Error::MissingCapability`](crate::Error::MissingCapability), and what the backend says.
+    ///
+    /// # Examples
+    /// See [`Lab::match_counters`].
     pub fn match_thresholds(&mut self, posted: Option<u16>, unexpected: Option<u16>) -> Result<()> {
-        self.check_messages()?;
+        self.rank.check_messages()?;
         let length = |threshold: Option<u16>| u32::from(threshold.unwrap_or(u16::MAX));
-        self.progress
+        self.rank
+            .progress
             .write(rank::POSTED_THRESHOLD, length(posted))?;
-        self.progress
+        self.rank
+            .progress
             .write(rank::UNEXPECTED_THRESHOLD, length(unexpected))
     }
 
     /// What the engine has matched, and the lengths of its queues.
     ///
     /// # Errors
-    /// [`Error::MissingCapability`], and what the backend says.
+    /// [`Error::MissingCapability`](crate::Error::MissingCapability), and what the backend says.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// rank.lab().match_thresholds(Some(4), None)?;
+    /// rank.send(GlobalRank(0), 0, &[1])?;
+    /// assert_eq!(rank.lab().match_counters()?.unexpected, 1);
+    /// # rank.recv(GlobalRank(0), 0, &mut [0]).map(drop)
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn match_counters(&mut self) -> Result<MatchCounters> {
-        self.check_messages()?;
-        let mut read = |register| self.progress.read(register);
+        self.rank.check_messages()?;
+        let mut read = |register| self.rank.progress.read(register);
         let queues = read(rank::MESSAGE_QUEUES)?;
         Ok(MatchCounters {
             posted: message_queues::POSTED.get(queues),

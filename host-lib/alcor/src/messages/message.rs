@@ -53,6 +53,7 @@ impl From<u32> for Tag {
 
 /// What a [`Message`] is at the rank that asked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum MessageKind {
     /// A message that is sent.
     Send,
@@ -64,6 +65,7 @@ pub enum MessageKind {
 
 /// A send, receive or probe as the hardware takes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Message {
     /// Send, receive or probe.
     pub kind: MessageKind,
@@ -125,6 +127,7 @@ impl fmt::Display for Message {
 
 /// What a receive or probe found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MessageStatus {
     /// The rank that sent it, as the call counts ranks: in the run, or in the communicator.
     pub source: u32,

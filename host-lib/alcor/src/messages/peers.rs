@@ -5,10 +5,11 @@ use std::sync::Arc;
 use super::context::WORLD;
 use super::{Message, MessageKind, MessageStatus, PAUSE, Source, TAG_UB, Tag, longer};
 use crate::allocator::Block;
+use crate::buffer::Copied;
 use crate::progress::Progress;
 use crate::request::{Asked, Request};
 use crate::transfer::fits;
-use crate::{CommunicatorId, Datatype, Error, GlobalRank, NodeAddr, Rank, Region, Result};
+use crate::{Buffer, BufferMut, CommunicatorId, Error, GlobalRank, NodeAddr, Rank, Region, Result};
 
 /// Ranks that exchange messages, as a call counts them.
 pub(super) struct Peers {
@@ -42,7 +43,7 @@ impl Peers {
     }
 
     /// A send, once its destination and tag are known to be possible.
-    fn send(&self, rank: &mut Rank, to: u32, tag: u32, local: &Region<u8>) -> Result<Message> {
+    fn send_of(&self, rank: &mut Rank, to: u32, tag: u32, local: &Region<u8>) -> Result<Message> {
         let message = Message {
             kind: MessageKind::Send,
             peer: Some(self.pid("the destination", to, rank)?),
@@ -56,7 +57,7 @@ impl Peers {
     }
 
     /// A receive or probe, once its source and tag are known to be possible.
-    fn receive(
+    fn receive_of(
         &self,
         rank: &mut Rank,
         kind: MessageKind,
@@ -82,7 +83,12 @@ impl Peers {
         Ok(message)
     }
 
-    fn start(&self, rank: &mut Rank, message: Message, held: Arc<Block>) -> Result<Request> {
+    fn start(
+        &self,
+        rank: &mut Rank,
+        message: Message,
+        held: Arc<Block>,
+    ) -> Result<Request<'static>> {
         let asked = Asked::Message {
             message,
             members: self.members.clone(),
@@ -95,60 +101,57 @@ impl Peers {
         found.counted(self.members.as_deref())
     }
 
-    pub(super) fn isend<T: Datatype>(
+    pub(super) fn isend<'a>(
         &self,
         rank: &mut Rank,
         to: u32,
         tag: u32,
-        local: &Region<T>,
-    ) -> Result<Request> {
-        let message = self.send(rank, to, tag, &local.bytes())?;
+        local: impl Buffer + 'a,
+    ) -> Result<Request<'a>> {
+        let local = local.source(rank)?;
+        let message = self.send_of(rank, to, tag, &local.bytes())?;
         self.start(rank, message, local.hold())
     }
 
-    pub(super) fn irecv<T: Datatype>(
+    pub(super) fn irecv<'a>(
         &self,
         rank: &mut Rank,
         source: Source,
         tag: Tag,
-        local: &Region<T>,
-    ) -> Result<Request> {
+        local: impl BufferMut + 'a,
+    ) -> Result<Request<'a>> {
+        let (local, landing) = local.destination(rank, Copied::Fresh)?;
         let kind = MessageKind::Receive;
-        let message = self.receive(rank, kind, source, tag, Some(&local.bytes()))?;
-        self.start(rank, message, local.hold())
+        let message = self.receive_of(rank, kind, source, tag, Some(&local.bytes()))?;
+        let request = self.start(rank, message, local.hold())?;
+        Ok(request.landing(landing))
     }
 
-    pub(super) fn send_slice<T: Datatype>(
+    pub(super) fn send(
         &self,
         rank: &mut Rank,
         to: u32,
         tag: u32,
-        values: &[T],
+        local: impl Buffer,
     ) -> Result<()> {
-        let staged = rank.alloc_from(values)?;
-        let request = self.isend(rank, to, tag, &staged)?;
-        if staged.byte_len() > rank.board().fragment_bytes {
-            return rank.wait(request);
+        let local = local.source(rank)?;
+        let message = self.send_of(rank, to, tag, &local.bytes())?;
+        let request = self.start(rank, message, local.hold())?;
+        if local.is_copy() && message.length <= rank.board().fragment_bytes {
+            // The copy is held until the message completes.
+            return rank.progress.wait_for_one(&request, Request::is_posted);
         }
-        // What is staged is held until the message completes.
-        rank.progress.wait_for_one(&request, Request::is_posted)
+        rank.wait(request)
     }
 
-    pub(super) fn recv_slice<T: Datatype>(
+    pub(super) fn recv(
         &self,
         rank: &mut Rank,
         source: Source,
         tag: Tag,
-        values: &mut [T],
+        local: impl BufferMut,
     ) -> Result<MessageStatus> {
-        let staged = rank.alloc::<T>(values.len())?;
-        let request = self.irecv(rank, source, tag, &staged)?;
-        rank.wait_for_all(std::slice::from_ref(&request))?;
-        if let Some(status) = request.message_status() {
-            let received = (status.length / T::BYTES) as usize;
-            let received = received.min(values.len());
-            rank.read(&staged, 0, &mut values[..received])?;
-        }
+        let request = self.irecv(rank, source, tag, local)?;
         rank.wait_message(request)
     }
 
@@ -158,7 +161,7 @@ impl Peers {
         source: Source,
         tag: Tag,
     ) -> Result<Option<MessageStatus>> {
-        let probe = self.receive(rank, MessageKind::Probe, source, tag, None)?;
+        let probe = self.receive_of(rank, MessageKind::Probe, source, tag, None)?;
         let found = rank.progress.probe(probe)?;
         match found {
             Some(_) => rank.progress.asked_with_success(),
@@ -173,7 +176,7 @@ impl Peers {
     pub(super) fn probe(&self, rank: &mut Rank, source: Source, tag: Tag) -> Result<MessageStatus> {
         let mut deadline = None;
         let mut pause = *PAUSE.start();
-        let probe = self.receive(rank, MessageKind::Probe, source, tag, None)?;
+        let probe = self.receive_of(rank, MessageKind::Probe, source, tag, None)?;
         loop {
             if let Some(found) = rank.progress.probe(probe)? {
                 return Ok(self.count(found));

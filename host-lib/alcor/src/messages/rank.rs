@@ -3,31 +3,32 @@
 use super::peers::Peers;
 use super::{MessageKind, MessageStatus, Source, Tag};
 use crate::request::Request;
-use crate::{Datatype, Error, GlobalRank, Rank, Region, Result};
+use crate::{Buffer, BufferMut, Error, GlobalRank, Rank, Result};
 
 /// # Messages
 ///
 /// Sends and receives as in MPI, between ranks of the run by their numbers;
-/// [`Communicator`] has the same among its members, kept apart from all others. A receive takes the
+/// [`Communicator`](crate::Communicator) has the same among its members, kept apart from all others. A receive takes the
 /// first message that its source and tag are for, and between two ranks of one communicator none
 /// overtakes another. The hardware matches them, without the host: a message that is expected goes
 /// straight to where the receive wants it.
 ///
 /// A short message travels at once, and completes when a receive has taken it; of one that is
-/// longer than [`BoardInfo::fragment_bytes`], the receiver's hardware fetches the data. Nothing is
+/// longer than [`BoardInfo::fragment_bytes`](crate::BoardInfo::fragment_bytes), the receiver's hardware fetches the data. Nothing is
 /// ever dropped: what its receiver has no room for waits in the sender's library. There is room for as
 /// many messages of each rank as the queues' depth has to each of the run's ranks
-/// ([`BoardInfo::message_depth`] / [`Rank::nprocs`], one at least). A rank that leaves so many of
+/// ([`BoardInfo::message_depth`](crate::BoardInfo::message_depth) / [`Rank::nprocs`], one at least). A rank that leaves so many of
 /// another's messages and waits for one that was sent behind them waits in vain, until it has received
 /// some of them: that is what programs for it have to heed beyond the rules of MPI.
 ///
 /// All of them need a board with message engines, and fail with [`Error::MissingCapability`] on
 /// others, with [`Error::MessageRoom`] when the ranks are too many for the queues or the ring, with
 /// [`Error::NoSuchMember`] for a rank that there is not, and with [`Error::OutOfRange`] for a tag
-/// beyond [`TAG_UB`].
+/// beyond [`TAG_UB`](crate::TAG_UB).
 impl Rank {
-    /// Sends `values`, which are staged in node memory for as long as it takes. A short message is
-    /// on its way when this returns, but need not have been received; a longer one has been.
+    /// Sends `values`, which the caller may use again when this returns: that is the standard mode
+    /// of MPI. Host memory of at most [`BoardInfo::fragment_bytes`](crate::BoardInfo::fragment_bytes) is copied, and the message is
+    /// on its way then; anything else has been received.
     ///
     /// # Errors
     /// As [messages](Rank#messages) in general, and [`Error::OutOfNodeMemory`]; [`Error::Watchdog`]
@@ -54,27 +55,43 @@ impl Rank {
     /// assert_eq!(sums[0], 30);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn send<T: Datatype>(&mut self, to: GlobalRank, tag: u32, values: &[T]) -> Result<()> {
-        Peers::RUN.send_slice(self, to.0, tag, values)
+    pub fn send(&mut self, to: GlobalRank, tag: u32, values: impl Buffer) -> Result<()> {
+        Peers::RUN.send(self, to.0, tag, values)
     }
 
     /// Waits for a message and fills `values` with its elements. Of an element that came in part,
-    /// nothing is copied.
+    /// nothing is copied to host memory.
     ///
     /// # Errors
     /// As [messages](Rank#messages) in general, and [`Error::OutOfNodeMemory`]; [`Error::Truncated`]
     /// when the message was longer than `values`, which have what fits then; [`Error::Watchdog`].
-    pub fn recv<T: Datatype>(
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, Tag, soft::SoftBoard};
+    /// Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    ///     if rank.pid() == GlobalRank(0) {
+    ///         return rank.send(GlobalRank(1), 3, &[1.5, 2.5]);
+    ///     }
+    ///     let mut values = [0.0; 4];
+    ///     let status = rank.recv(GlobalRank(0), Tag::Any, &mut values)?;
+    ///     assert_eq!((status.tag, status.count::<f64>()), (3, Some(2)));
+    ///     assert_eq!(values, [1.5, 2.5, 0.0, 0.0]);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn recv(
         &mut self,
         source: impl Into<Source>,
         tag: impl Into<Tag>,
-        values: &mut [T],
+        values: impl BufferMut,
     ) -> Result<MessageStatus> {
-        Peers::RUN.recv_slice(self, source.into(), tag.into(), values)
+        Peers::RUN.recv(self, source.into(), tag.into(), values)
     }
 
-    /// Starts to send all of `local`, which must stay as it is until the request is complete: when a
-    /// receive has taken the message.
+    /// Starts to send all of `local`, which the request borrows. It is complete when a receive has
+    /// taken the message.
     ///
     /// # Errors
     /// As [messages](Rank#messages) in general.
@@ -85,21 +102,23 @@ impl Rank {
     /// Job::new(SoftBoard::new(2))?.run(2, |rank| {
     ///     let other = GlobalRank(1 - rank.pid().0);
     ///     let mine = rank.alloc_from(&[rank.pid().0; 1000])?;
-    ///     let theirs = rank.alloc::<u32>(1000)?;
-    ///     let receive = rank.irecv(other, Tag::Any, &theirs)?;
+    ///     let mut theirs = [0u32; 1000];
+    ///     let receive = rank.irecv(other, Tag::Any, &mut theirs)?;
     ///     let send = rank.isend(other, 5, &mine)?;
     ///     let status = rank.wait_message(receive)?;
     ///     assert_eq!((status.pid, status.tag, status.length), (other, 5, 4000));
-    ///     rank.wait(send)
+    ///     rank.wait(send)?;
+    ///     assert_eq!(theirs, [other.0; 1000]);
+    ///     Ok(())
     /// })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn isend<T: Datatype>(
+    pub fn isend<'a>(
         &mut self,
         to: GlobalRank,
         tag: u32,
-        local: &Region<T>,
-    ) -> Result<Request> {
+        local: impl Buffer + 'a,
+    ) -> Result<Request<'a>> {
         Peers::RUN.isend(self, to.0, tag, local)
     }
 
@@ -107,12 +126,41 @@ impl Rank {
     ///
     /// # Errors
     /// As [messages](Rank#messages) in general.
-    pub fn irecv<T: Datatype>(
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, Source, soft::SoftBoard};
+    /// Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    ///     if rank.pid() == GlobalRank(1) {
+    ///         return rank.send(GlobalRank(0), 0, &[7]);
+    ///     }
+    ///     // Into node memory, where no copy is made.
+    ///     let mut inbox = rank.alloc_from(&[0; 4])?;
+    ///     let receive = rank.irecv(Source::Any, 0, &mut inbox)?;
+    ///     assert_eq!(rank.wait_message(receive)?.length, 4);
+    ///     assert_eq!(rank.read_vec(&inbox)?, [7, 0, 0, 0]);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// Nobody else uses the buffer meanwhile:
+    /// ```compile_fail,E0502
+    /// # use alcor::{Job, Source, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let mut inbox = [0; 4];
+    /// let receive = rank.irecv(Source::Any, 0, &mut inbox)?;
+    /// assert_eq!(inbox[0], 0);
+    /// rank.wait(receive)
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn irecv<'a>(
         &mut self,
         source: impl Into<Source>,
         tag: impl Into<Tag>,
-        local: &Region<T>,
-    ) -> Result<Request> {
+        local: impl BufferMut + 'a,
+    ) -> Result<Request<'a>> {
         Peers::RUN.irecv(self, source.into(), tag.into(), local)
     }
 
@@ -121,6 +169,23 @@ impl Rank {
     ///
     /// # Errors
     /// As [messages](Rank#messages) in general; [`Error::Watchdog`].
+    ///
+    /// # Examples
+    /// A message whose length is not known:
+    /// ```
+    /// # use alcor::{GlobalRank, Job, Source, Tag, soft::SoftBoard};
+    /// Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    ///     if rank.pid() == GlobalRank(1) {
+    ///         return rank.send(GlobalRank(0), 9, &[1, 2, 3]);
+    ///     }
+    ///     let found = rank.probe(Source::Any, Tag::Any)?;
+    ///     let mut values = vec![0; found.count::<i32>().unwrap_or(0)];
+    ///     rank.recv(found.pid, found.tag, &mut values)?;
+    ///     assert_eq!(values, [1, 2, 3]);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn probe(
         &mut self,
         source: impl Into<Source>,
@@ -134,6 +199,18 @@ impl Rank {
     /// # Errors
     /// As [messages](Rank#messages) in general; [`Error::Watchdog`] when it was asked in vain for
     /// longer than a wait may last.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, Source, Tag, soft::SoftBoard};
+    /// Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    ///     assert!(rank.iprobe(Source::Any, Tag::Any)?.is_none());
+    ///     rank.send(GlobalRank(0), 1, &[5u8])?;
+    ///     while rank.iprobe(Source::Any, 1)?.is_none() {}
+    ///     rank.recv(Source::Any, 1, &mut [0u8]).map(drop)
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn iprobe(
         &mut self,
         source: impl Into<Source>,
@@ -147,7 +224,21 @@ impl Rank {
     ///
     /// # Errors
     /// [`Error::NotAReceive`], [`Error::ForeignRequest`], and what ends every wait.
-    pub fn cancel(&mut self, request: &Request) -> Result<()> {
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Source, soft::SoftBoard};
+    /// Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    ///     let mut values = [1u8; 4];
+    ///     let receive = rank.irecv(Source::Any, 0, &mut values)?;
+    ///     rank.cancel(&receive)?;
+    ///     assert!(rank.wait_message(receive)?.cancelled);
+    ///     assert_eq!(values, [1; 4]);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cancel(&mut self, request: &Request<'_>) -> Result<()> {
         self.check_receive(request)?;
         self.progress.check()?;
         self.progress.cancel_receive(request.number())
@@ -157,16 +248,30 @@ impl Rank {
     ///
     /// # Errors
     /// [`Error::Truncated`], [`Error::NotAReceive`]; as [`Rank::wait`].
-    pub fn wait_message(&mut self, request: Request) -> Result<MessageStatus> {
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, Source, Tag, soft::SoftBoard};
+    /// Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    ///     let mut values = [0u8; 4];
+    ///     let receive = rank.irecv(Source::Any, Tag::Any, &mut values)?;
+    ///     rank.send(GlobalRank(0), 8, &[5u8])?;
+    ///     let status = rank.wait_message(receive)?;
+    ///     assert_eq!((status.source, status.tag, status.length), (0, 8, 1));
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn wait_message(&mut self, mut request: Request<'_>) -> Result<MessageStatus> {
         self.check_receive(&request)?;
         self.wait_for_all(std::slice::from_ref(&request))?;
-        self.progress.outstanding.claim(&request)?;
+        self.end_request(&mut request)?;
         // It is known, since it has been waited for.
         let rank = self.pid();
         request.message_status().ok_or(Error::NotAReceive { rank })
     }
 
-    fn check_receive(&self, request: &Request) -> Result<()> {
+    fn check_receive(&self, request: &Request<'_>) -> Result<()> {
         self.progress.outstanding.check(request)?;
         match request.message() {
             Some(message) if message.kind == MessageKind::Receive => Ok(()),

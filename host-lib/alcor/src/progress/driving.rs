@@ -65,7 +65,7 @@ impl Progress {
         task: Task,
         path: Path,
         herald: Option<(u32, Operands)>,
-    ) -> Result<(Request, u32)> {
+    ) -> Result<(Request<'static>, u32)> {
         let now = self.port.now()?;
         let herald = match herald {
             Some((context, operands)) => {

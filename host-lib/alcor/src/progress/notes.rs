@@ -8,7 +8,7 @@ use crate::{Activity, GlobalRank, Note};
 
 impl Progress {
     /// An operation that was called and is no transfer, and its request.
-    pub(crate) fn begin(&mut self, asked: Asked) -> (Outcome, Request) {
+    pub(crate) fn begin(&mut self, asked: Asked) -> (Outcome, Request<'static>) {
         let number = self.outstanding.number();
         if self.takes_notes {
             let (activity, peer) = asked.activity();

@@ -70,7 +70,7 @@ impl Progress {
 
     /// Posts an extended command: its operands where they have changed, and the commit.
     #[inline]
-    pub(crate) fn transfer(&mut self, transfer: &Transfer) -> Result<Request> {
+    pub(crate) fn transfer(&mut self, transfer: &Transfer) -> Result<Request<'static>> {
         self.start_transfer(transfer, false)
     }
 
@@ -80,7 +80,7 @@ impl Progress {
     }
 
     #[inline]
-    fn start_transfer(&mut self, transfer: &Transfer, is_quiet: bool) -> Result<Request> {
+    fn start_transfer(&mut self, transfer: &Transfer, is_quiet: bool) -> Result<Request<'static>> {
         let number = self.outstanding.number();
         if self.takes_notes {
             let (activity, peer) = (transfer.activity(), Some(transfer.target));

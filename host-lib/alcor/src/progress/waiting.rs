@@ -88,11 +88,41 @@ impl Progress {
         }
     }
 
-    /// Waits until a request is as far as `is_over` says.
-    pub(crate) fn wait_for_one(
+    /// Waits until `wanted` says that nothing is wanted any more, but no longer than until
+    /// `limit`; whether nothing is.
+    pub(crate) fn wait_at_most(
         &mut self,
-        request: &Request,
-        is_over: impl Fn(&Request) -> bool,
+        limit: Cycle,
+        wanted: impl Fn(&Progress) -> Wanted,
+    ) -> Result<bool> {
+        loop {
+            let want = wanted(self);
+            if let Wanted::Nothing = want {
+                return Ok(true);
+            }
+            self.check()?;
+            if self.drive()? {
+                continue;
+            }
+            if self.port.now()? >= limit {
+                // What has come since the last look counts.
+                self.wake_at_completion(1)?;
+                self.take_in()?;
+                return Ok(matches!(wanted(self), Wanted::Nothing));
+            }
+            self.arm(&want)?;
+            let look = self.next_look()?;
+            if let Wake::Interrupt = self.port.wait(limit.min(look))? {
+                self.take_in()?;
+            }
+        }
+    }
+
+    /// Waits until a request is as far as `is_over` says.
+    pub(crate) fn wait_for_one<'a>(
+        &mut self,
+        request: &Request<'a>,
+        is_over: impl Fn(&Request<'a>) -> bool,
     ) -> Result<()> {
         self.wait_for(
             |progress| progress.awaited(std::iter::once(request)),
@@ -145,7 +175,7 @@ impl Progress {
     }
 
     /// What a wait for requests waits for.
-    pub(crate) fn awaited<'a>(&self, requests: impl Iterator<Item = &'a Request>) -> Awaited {
+    pub(crate) fn awaited<'a>(&self, requests: impl Iterator<Item = &'a Request<'a>>) -> Awaited {
         let mut missing = 0;
         for request in requests.filter(|request| !request.is_known()) {
             missing += 1;

@@ -86,7 +86,7 @@ fn a_transfer_under_way_and_a_window_keep_their_memory() {
 
         let local = rank.alloc::<u64>(16)?;
         let in_use = local.addr();
-        let request = rank.iput(&window, rank.pid(), 0, &local)?;
+        let request = rank.iput(&window, rank.pid(), 0, local.clone())?;
         drop(local);
         assert_ne!(rank.alloc::<u64>(16)?.addr(), in_use);
         rank.wait(request)?;
@@ -104,7 +104,7 @@ fn a_receive_keeps_its_memory_until_it_has_ended() {
     run_with(one_rank(), Options::default(), |rank| {
         let place = rank.alloc::<u64>(16)?;
         let in_use = place.addr();
-        let request = rank.irecv(rank.pid(), 7, &place)?;
+        let request = rank.irecv(rank.pid(), 7, place.clone())?;
         drop(place);
         assert_ne!(rank.alloc::<u64>(16)?.addr(), in_use);
         rank.send(rank.pid(), 7, &[1u64; 16])?;
@@ -130,10 +130,10 @@ fn an_absurd_size_is_an_error() {
 #[test]
 fn accesses_stay_in_their_region() {
     run_with(one_rank(), Options::default(), |rank| {
-        let region = rank.alloc_from(&[1i16, -2, 3])?;
+        let mut region = rank.alloc_from(&[1i16, -2, 3])?;
         assert_eq!(rank.read_vec(&region)?, [1, -2, 3]);
         assert!(matches!(
-            rank.write(&region, 2, &[0, 0]),
+            rank.write(&mut region, 2, &[0, 0]),
             Err(Error::RegionBounds {
                 start: 2,
                 end: 4,
@@ -144,8 +144,8 @@ fn accesses_stay_in_their_region() {
         let error = rank.read(&region, usize::MAX, &mut [0]).unwrap_err();
         let says = "has 3 elements, and the access begins at offset -1";
         assert!(error.to_string().ends_with(says), "{error}");
-        let bytes = rank.alloc::<u8>(8)?;
-        let error = rank.write(&bytes, 7, &[0, 0]).unwrap_err();
+        let mut bytes = rank.alloc::<u8>(8)?;
+        let error = rank.write(&mut bytes, 7, &[0, 0]).unwrap_err();
         let says = "has 8 bytes, and the access is to bytes 7 to 9 (the last one excluded)";
         assert!(error.to_string().ends_with(says), "{error}");
         #[expect(clippy::reversed_empty_ranges, reason = "that is what is refused")]

@@ -41,6 +41,7 @@ macro_rules! integers {
                     Operation::Band => wide & other,
                     Operation::Bor => wide | other,
                     Operation::Bxor => wide ^ other,
+                    unknown => unreachable!("{unknown} has no reference here"),
                 }) as Self
             }
         }
@@ -153,41 +154,48 @@ fn everything<T: Sample>(
     for &operation in Operation::ALL {
         if T::IS_FLOAT && operation.is_bitwise() {
             let error = communicator
-                .allreduce_vec(rank, operation, &mine)
+                .allreduce(rank, operation, &mine, &mut vec![T::default(); length])
                 .unwrap_err();
             assert!(matches!(error, Error::NoSuchOperation { .. }), "{error}");
             continue;
         }
         let expected = bits(&reduced::<T>(communicator, operation, length, seed));
-        let (all, receipt) = communicator.allreduce_vec(rank, operation, &mine)?;
+        let mut all = vec![T::default(); length];
+        let receipt = communicator.allreduce(rank, operation, &mine, &mut all)?;
         assert_eq!(bits(&all), expected, "allreduce {operation}");
         assert_eq!(receipt.path, Path::Software(SoftwareReason::NoSwitch));
         assert_eq!(receipt.call.collective, Collective::Allreduce);
         let whole = reduced::<T>(communicator, operation, length * size, seed);
-        let (part, _) = communicator.reduce_scatter_vec(rank, operation, &blocks)?;
+        let mut part = vec![T::default(); length];
+        communicator.reduce_scatter(rank, operation, &blocks, &mut part)?;
         assert_eq!(bits(&part), bits(&whole[me * length..(me + 1) * length]));
         let root = (seed as usize + operation as usize) % size;
-        let (at_root, _) = communicator.reduce_vec(rank, operation, root as u32, &mine)?;
-        match at_root {
-            Some(at_root) if me == root => assert_eq!(bits(&at_root), expected),
-            found => assert!(found.is_none() && me != root),
-        }
+        let mut at_root = vec![T::default(); if me == root { length } else { 0 }];
+        communicator.reduce(rank, operation, root as u32, &mine, &mut at_root)?;
+        assert!(me != root || bits(&at_root) == expected);
     }
     for root in 0..size as u32 {
         let mut copy = mine.clone();
-        communicator.bcast_slice(rank, root, &mut copy)?;
+        communicator.bcast(rank, root, &mut copy)?;
         assert_eq!(bits(&copy), bits(&of(root as usize, length)));
-        let source = (me == root as usize).then_some(&blocks[..]);
-        let (block, _) = communicator.scatter_vec(rank, root, source, length)?;
+        let source: &[T] = if me == root as usize { &blocks } else { &[] };
+        let mut block = vec![T::default(); length];
+        communicator.scatter(rank, root, source, &mut block)?;
         let whole = of(root as usize, length * size);
         assert_eq!(bits(&block), bits(&whole[me * length..(me + 1) * length]));
-        let (all, _) = communicator.gather_vec(rank, root, &mine)?;
-        assert_eq!(all.is_some(), me == root as usize);
-        if let Some(all) = all {
-            assert_eq!(bits(&all), bits(&gathered));
-        }
+        let mut all = vec![T::default(); length * size];
+        communicator.gather(rank, root, &mine, &mut all)?;
+        // Only the root's is touched.
+        let untouched = vec![T::default(); length * size];
+        let expected = if me == root as usize {
+            &gathered
+        } else {
+            &untouched
+        };
+        assert_eq!(bits(&all), bits(expected));
     }
-    let (all, _) = communicator.allgather_vec(rank, &mine)?;
+    let mut all = vec![T::default(); length * size];
+    communicator.allgather(rank, &mine, &mut all)?;
     assert_eq!(bits(&all), bits(&gathered));
     communicator.barrier(rank)?;
     Ok(())
@@ -222,13 +230,19 @@ fn vectors_that_are_longer_than_the_rings() {
         run(ranks, |rank| {
             let world = rank.world()?;
             let mine = vector::<f64>(rank.pid().0, length, 9);
-            let (all, _) = world.allreduce_vec(rank, Operation::Sum, &mine)?;
+            let mut all = vec![0.0; length];
+            world.allreduce(rank, Operation::Sum, &mine, &mut all)?;
             let expected = reduced::<f64>(&world, Operation::Sum, length, 9);
             assert_eq!(bits(&all), bits(&expected));
-            let (all, _) = world.allgather_vec(rank, &mine[..length / 8])?;
-            assert_eq!(all.len(), length / 8 * ranks as usize);
+            let mut all = vec![0.0; length / 8 * ranks as usize];
+            world.allgather(rank, &mine[..length / 8], &mut all)?;
+            let last = vector::<f64>(ranks - 1, length, 9);
+            assert_eq!(
+                bits(&all[all.len() - length / 8..]),
+                bits(&last[..length / 8])
+            );
             let mut copy = mine.clone();
-            world.bcast_slice(rank, 1, &mut copy)?;
+            world.bcast(rank, 1, &mut copy)?;
             assert_eq!(bits(&copy), bits(&vector::<f64>(1, length, 9)));
             Ok(())
         })
@@ -264,25 +278,25 @@ fn several_are_under_way_at_once_in_any_order() {
         assert_eq!(ends.members()[0].0, me % 2 + 2);
         let source = rank.alloc_from(&vector::<i64>(me, 3000, 4))?;
         let make = |rank: &mut Rank| rank.alloc::<i64>(3000);
-        let (a, b, c, d) = (make(rank)?, make(rank)?, make(rank)?, make(rank)?);
+        let (a, b, c, mut d) = (make(rank)?, make(rank)?, make(rank)?, make(rank)?);
         // Ranks begin in different orders.
         let mut requests = Vec::new();
         let orders = [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0]];
         for which in orders[me as usize] {
             requests.push(match which {
-                0 => world.iallreduce(rank, Operation::Sum, &source, &a)?,
-                1 => pairs.iallreduce(rank, Operation::Bxor, &source, &b)?,
-                _ => ends.iallreduce(rank, Operation::Max, &source, &c)?,
+                0 => world.iallreduce(rank, Operation::Sum, &source, a.clone())?,
+                1 => pairs.iallreduce(rank, Operation::Bxor, &source, b.clone())?,
+                _ => ends.iallreduce(rank, Operation::Max, &source, c.clone())?,
             });
         }
-        let second = world.iallreduce(rank, Operation::Min, &source, &d)?;
-        let barrier = world.ibarrier(rank)?;
+        let second = world.iallreduce(rank, Operation::Min, &source, &mut d)?;
+        let mut barrier = world.ibarrier(rank)?;
         assert!(second.receipt().is_some() && second.transfer().is_none());
         rank.wait(second)?;
         // A barrier of the RMA kind in between, and puts under way, hold up nothing.
         rank.barrier()?;
         rank.wait_all(requests)?;
-        while !rank.test(&barrier)? {}
+        while !rank.test(&mut barrier)? {}
         let check = |rank: &mut Rank, communicator: &Communicator, operation, region: &_| {
             let expected = reduced::<i64>(communicator, operation, 3000, 4);
             assert_eq!(rank.read_vec(region)?, expected);
@@ -300,8 +314,8 @@ fn several_are_under_way_at_once_in_any_order() {
 fn a_request_that_is_dropped_ends_all_the_same() {
     let sums = run(3, |rank| {
         let world = rank.world()?;
-        let vector = rank.alloc_from(&[rank.pid().0; 500])?;
-        drop(world.iallreduce(rank, Operation::Sum, &vector, &vector)?);
+        let mut vector = rank.alloc_from(&[rank.pid().0; 500])?;
+        drop(world.iallreduce_in_place(rank, Operation::Sum, &mut vector)?);
         drop(world.ibarrier(rank)?);
         if rank.pid() == GlobalRank(0) {
             // Nothing but the end of the run waits for it.
@@ -315,8 +329,8 @@ fn a_request_that_is_dropped_ends_all_the_same() {
 
     let sums = run(3, |rank| {
         let world = rank.world()?;
-        let vector = rank.alloc_from(&[rank.pid().0; 9000])?;
-        let request = world.iallreduce(rank, Operation::Sum, &vector, &vector)?;
+        let mut vector = rank.alloc_from(&[rank.pid().0; 9000])?;
+        let request = world.iallreduce_in_place(rank, Operation::Sum, &mut vector)?;
         if rank.pid() == GlobalRank(0) {
             // The end of the run completes it.
             drop(request);
@@ -329,8 +343,8 @@ fn a_request_that_is_dropped_ends_all_the_same() {
 
     let sums = run(3, |rank| {
         let world = rank.world()?;
-        let vector = rank.alloc_from(&[rank.pid().0; 500])?;
-        drop(world.iallreduce(rank, Operation::Sum, &vector, &vector)?);
+        let mut vector = rank.alloc_from(&[rank.pid().0; 500])?;
+        drop(world.iallreduce_in_place(rank, Operation::Sum, &mut vector)?);
         world.barrier(rank)?;
         rank.fence()?;
         drop(world.ibarrier(rank)?);
@@ -368,24 +382,24 @@ fn calls_that_differ_are_told_to_every_member() {
             if odd {
                 world.barrier(rank).map(drop)
             } else {
-                world.allreduce_vec(rank, sum, &[1u32]).map(drop)
+                world.allreduce(rank, sum, &[1u32], &mut [0]).map(drop)
             }
         },
         Difference::Collective,
     );
     differ(
         |rank, world, odd| {
-            let values = vec![1.0f64; if odd { 20_000 } else { 3 }];
-            world.allreduce_vec(rank, sum, &values).map(drop)
+            let mut values = vec![1.0f64; if odd { 20_000 } else { 3 }];
+            world.allreduce_in_place(rank, sum, &mut values).map(drop)
         },
         Difference::Count,
     );
     differ(
         |rank, world, odd| {
             if odd {
-                world.reduce_vec(rank, sum, 0, &[1u32]).map(drop)
+                world.reduce(rank, sum, 0, &[1u32], &mut [0]).map(drop)
             } else {
-                world.reduce_vec(rank, sum, 0, &[1f32]).map(drop)
+                world.reduce(rank, sum, 0, &[1f32], &mut [0.0]).map(drop)
             }
         },
         Difference::Type,
@@ -394,7 +408,7 @@ fn calls_that_differ_are_told_to_every_member() {
         |rank, world, odd| {
             let operation = if odd { Operation::Max } else { sum };
             world
-                .reduce_scatter_vec(rank, operation, &[1u8; 6])
+                .reduce_scatter(rank, operation, &[1u8; 6], &mut [0; 2])
                 .map(drop)
         },
         Difference::Operation,
@@ -402,7 +416,7 @@ fn calls_that_differ_are_told_to_every_member() {
     differ(
         |rank, world, odd| {
             let root = u32::from(odd);
-            world.bcast_slice(rank, root, &mut [7u16; 3]).map(drop)
+            world.bcast(rank, root, &mut [7u16; 3]).map(drop)
         },
         Difference::Root,
     );
@@ -429,10 +443,10 @@ fn calls_that_differ_are_told_to_every_member() {
 fn differences_touch_no_destination_and_dropped_ones_are_told_by_flush() {
     run(2, |rank| {
         let world = rank.world()?;
-        let vector = rank.alloc_from(&[5u32; 4])?;
+        let mut vector = rank.alloc_from(&[5u32; 4])?;
         let count = if rank.pid() == GlobalRank(0) { 3 } else { 4 };
-        let part = vector.slice(..count)?;
-        let request = world.iallreduce(rank, Operation::Sum, &part, &part)?;
+        let mut part = vector.slice(..count)?;
+        let request = world.iallreduce_in_place(rank, Operation::Sum, &mut part)?;
         drop(request);
         world.barrier(rank)?;
         assert_eq!(rank.read_vec(&vector)?, [5; 4]);
@@ -440,7 +454,7 @@ fn differences_touch_no_destination_and_dropped_ones_are_told_by_flush() {
             0 => Operation::Sum,
             _ => Operation::Prod,
         };
-        let error = world.allreduce(rank, operation, &vector, &vector);
+        let error = world.allreduce_in_place(rank, operation, &mut vector);
         assert_eq!(error.unwrap_err().status(), Some(Status::OtherOperation));
         assert_eq!(rank.read_vec(&vector)?, [5; 4]);
         let error = rank.flush_all().unwrap_err();
@@ -461,26 +475,26 @@ fn differences_touch_no_destination_and_dropped_ones_are_told_by_flush() {
 fn what_a_rank_alone_can_see_is_refused_before_anything_is_posted() {
     run(2, |rank| {
         let world = rank.world()?;
-        let (short, long) = (rank.alloc::<f64>(3)?, rank.alloc::<f64>(7)?);
+        let (mut short, mut long) = (rank.alloc::<f64>(3)?, rank.alloc::<f64>(7)?);
         let sum = Operation::Sum;
         let wrong = |result: Result<_>| {
             let error = result.map(|_: alcor::Receipt| ()).unwrap_err();
             assert!(matches!(error, Error::WrongLength { .. }), "{error}");
         };
-        wrong(world.allreduce(rank, sum, &short, &long));
-        wrong(world.reduce_scatter(rank, sum, &long, &short));
-        wrong(world.allgather(rank, &short, &long));
+        wrong(world.allreduce(rank, sum, &short, &mut long));
+        wrong(world.reduce_scatter(rank, sum, &long, &mut short));
+        wrong(world.allgather(rank, &short, &mut long));
         if rank.pid() == GlobalRank(0) {
-            wrong(world.reduce(rank, sum, 0, &short, None));
-            wrong(world.scatter(rank, 0, Some(&long), &short));
-            wrong(world.scatter(rank, 0, None, &short));
+            wrong(world.reduce(rank, sum, 0, &short, &mut []));
+            wrong(world.scatter(rank, 0, &long, &mut short));
+            wrong(world.scatter(rank, 0, &[], &mut short));
         }
-        let error = world.bcast(rank, 2, &short).unwrap_err();
+        let error = world.bcast(rank, 2, &mut short).unwrap_err();
         assert!(
             matches!(error, Error::NoSuchMember { found: 2, .. }),
             "{error}"
         );
-        let overlapping = world.iallreduce(rank, sum, &long.slice(..4)?, &long.slice(3..)?);
+        let overlapping = world.iallreduce(rank, sum, long.slice(..4)?, long.slice(3..)?);
         assert!(matches!(overlapping, Err(Error::Overlap { .. })));
         let strict = world.strict(true);
         let error = strict.barrier(rank).unwrap_err();
@@ -512,9 +526,11 @@ fn a_member_that_does_not_come_is_named() {
         match rank.pid().0 {
             2 => {
                 let until = alcor::Cycle(rank.now()?.0 + 1_000_000);
-                rank.port().wait(until).map(drop)
+                rank.lab().port().wait(until).map(drop)
             }
-            _ => world.allreduce_vec(rank, Operation::Sum, &mine).map(drop),
+            _ => world
+                .allreduce_in_place(rank, Operation::Sum, &mut mine.clone())
+                .map(drop),
         }
     })
     .unwrap_err();
@@ -536,7 +552,7 @@ fn a_rank_that_comes_late_changes_nothing() {
         for late in 0..4 {
             if rank.pid().0 == late {
                 let until = alcor::Cycle(rank.now()?.0 + 30_000);
-                rank.port().wait(until)?;
+                rank.lab().port().wait(until)?;
             }
             everything::<f64>(rank, &world, 33, u64::from(late))?;
         }
@@ -561,7 +577,7 @@ fn puts_and_collectives_side_by_side() {
             let from = (rank.pid().0 + 3) % 4 + 1;
             assert_eq!(rank.read_vec(&memory)?, [from; 256]);
         }
-        assert!(rank.events()?.is_empty());
+        assert!(rank.lab().events()?.is_empty());
         Ok(())
     })
     .unwrap();
@@ -571,7 +587,8 @@ fn puts_and_collectives_side_by_side() {
 fn collectives_of_types_are_named_in_receipts() {
     run(1, |rank| {
         let world = rank.world()?;
-        let (_, receipt) = world.allgather_vec(rank, &[1u8, 2])?;
+        let mut all = vec![0; 2 * world.members().len()];
+        let receipt = world.allgather(rank, &[1u8, 2], &mut all)?;
         assert_eq!(receipt.call.element, Some(u8::TYPE));
         assert_eq!(receipt.call.to_string(), "allgather of 2 u8, in the world");
         assert!(!receipt.is_hardware());
@@ -602,21 +619,24 @@ fn a_member_that_does_not_come_is_named_in_every_collective() {
                 rank.barrier()?;
                 if rank.pid().0 == ranks - 1 {
                     let until = alcor::Cycle(rank.now()?.0 + 4 * patience);
-                    rank.port().wait(until)?;
+                    rank.lab().port().wait(until)?;
                 }
                 match what {
                     0 => communicator.barrier(rank).map(drop),
                     1 => {
-                        let mine = vector::<u16>(rank.pid().0, 4, 1);
+                        let mut mine = vector::<u16>(rank.pid().0, 4, 1);
                         communicator
-                            .allreduce_vec(rank, Operation::Sum, &mine)
+                            .allreduce_in_place(rank, Operation::Sum, &mut mine)
                             .map(drop)
                     }
                     2 => {
                         let mut mine = vector::<u32>(rank.pid().0, 4, 1);
-                        communicator.bcast_slice(rank, 0, &mut mine).map(drop)
+                        communicator.bcast(rank, 0, &mut mine).map(drop)
                     }
-                    _ => communicator.gather_vec(rank, 1, &[1u8]).map(drop),
+                    _ => {
+                        let mut all = vec![0; ranks as usize];
+                        communicator.gather(rank, 1, &[1u8], &mut all).map(drop)
+                    }
                 }
             })
             .unwrap_err();

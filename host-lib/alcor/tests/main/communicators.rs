@@ -16,7 +16,8 @@ fn pids(communicator: &Communicator) -> Vec<u32> {
 /// The sum of the members' numbers in the run, by the communicator.
 fn sum(rank: &mut Rank, communicator: &Communicator) -> Result<u32> {
     let mine = [rank.pid().0];
-    let (sum, _) = communicator.allreduce_vec(rank, Operation::Sum, &mine)?;
+    let mut sum = mine.clone();
+    communicator.allreduce_in_place(rank, Operation::Sum, &mut sum)?;
     Ok(sum[0])
 }
 
@@ -40,7 +41,8 @@ fn split_orders_by_key_and_then_by_rank() {
             assert_eq!(part.members()[part.rank() as usize], rank.pid());
             let expected = if me % 2 == 0 { 6 } else { 4 };
             assert_eq!(sum(rank, &part)?, expected);
-            let (all, _) = part.allgather_vec(rank, &[me])?;
+            let mut all = vec![0; part.members().len()];
+            part.allgather(rank, &[me], &mut all)?;
             assert_eq!(all, pids(&part));
             part.free(rank)?;
         }
@@ -111,7 +113,7 @@ fn copies_are_apart_from_each_other() {
             } else {
                 index
             }];
-            requests.push(copy.iallreduce(rank, Operation::Sum, vector, vector)?);
+            requests.push(copy.iallreduce_in_place(rank, Operation::Sum, vector.clone())?);
         }
         rank.wait_all(requests)?;
         for vector in &vectors {

@@ -162,7 +162,7 @@ fn ranks_attach_one_by_one_as_processes_do() {
                 let memory = rank.alloc_from(&[0u32]).unwrap();
                 let window = rank.register(&memory, Rights::ALL).unwrap();
                 let target = right(&rank);
-                rank.put_slice(&window, target, 0, &[pid.0 + 10]).unwrap();
+                rank.put(&window, target, 0, &[pid.0 + 10]).unwrap();
                 rank.fence().unwrap();
                 assert_eq!(rank.read_vec(&memory).unwrap(), [target.0 + 10]);
                 rank.finish().unwrap();
@@ -174,7 +174,7 @@ fn ranks_attach_one_by_one_as_processes_do() {
 /// Waits past the library, as a rank that computes for a long time would.
 fn compute(rank: &mut Rank, cycles: u64) -> Result<(), Error> {
     let until = Cycle(rank.now()?.0 + cycles);
-    rank.port().wait(until).map(drop)
+    rank.lab().port().wait(until).map(drop)
 }
 
 #[test]
@@ -252,10 +252,10 @@ fn the_watchdog_guards_credits_and_polls_too() {
             }
             // Nothing is served behind a barrier that nobody else comes to.
             let memory = rank.alloc::<u8>(1)?;
-            rank.command(Opcode::Barrier, 0)?;
+            rank.lab().command(Opcode::Barrier, 0)?;
             if credits {
                 loop {
-                    rank.command(Opcode::XOffset, 0)?;
+                    rank.lab().command(Opcode::XOffset, 0)?;
                 }
             }
             let transfer = alcor::Transfer {
@@ -266,8 +266,8 @@ fn the_watchdog_guards_credits_and_polls_too() {
                 local: memory.addr(),
                 length: 1,
             };
-            let request = rank.transfer(transfer)?;
-            while !rank.test(&request)? {}
+            let mut request = rank.lab().transfer(transfer)?;
+            while !rank.test(&mut request)? {}
             Ok(())
         })
         .unwrap_err()
@@ -287,10 +287,10 @@ fn the_watchdog_guards_credits_and_polls_too() {
 #[test]
 fn a_barrier_posted_raw_is_acknowledged_by_the_next_wait() {
     run(2, |rank| {
-        rank.command(Opcode::Barrier, 0)?;
-        rank.command(Opcode::Barrier, 0)?;
+        rank.lab().command(Opcode::Barrier, 0)?;
+        rank.lab().command(Opcode::Barrier, 0)?;
         rank.barrier()?;
-        assert_eq!(rank.counters()?.barriers, 3);
+        assert_eq!(rank.lab().counters()?.barriers, 3);
         Ok(())
     })
     .unwrap();

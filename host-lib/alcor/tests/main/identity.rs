@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
-use alcor::abi::board::{self, capabilities, geometry, messages, queues, shape, switch};
 use alcor::soft::{Soft, SoftBoard};
 use alcor::{
     Backends, Board, BoardInfo, Cluster, Error, Job, LocalRank, Options, PageOffset, Topology,
     identify,
 };
+use alcor_abi::board::{self, capabilities, geometry, messages, queues, shape, switch};
 
 use crate::spy::Spy;
 

@@ -1,6 +1,7 @@
 //! The library on the soft board: one binary, a file a subject.
 
 mod allocator;
+mod buffers;
 mod collectives;
 mod communicators;
 mod ending;

@@ -1,12 +1,12 @@
 use std::sync::{Arc, Mutex};
 
-use alcor::abi::packets::{x_message, x_tag};
-use alcor::abi::{Opcode, board, command, rank as page};
 use alcor::soft::{SoftBoard, SoftConfig};
 use alcor::{
     Awaited, Error, GlobalRank, Job, MessageKind, Options, Rank, Request, Result, Rights, Source,
     Status, TAG_UB, Tag,
 };
+use alcor_abi::packets::{x_message, x_tag};
+use alcor_abi::{Opcode, board, command, rank as page};
 
 use crate::spy::{Access, Spy};
 use crate::{right, run, run_with};
@@ -36,7 +36,7 @@ fn every_length_to_everybody_and_to_oneself() {
                 let to = GlobalRank((rank.pid().0 + steps) % rank.nprocs());
                 let from = GlobalRank((rank.pid().0 + rank.nprocs() - steps) % rank.nprocs());
                 let place = rank.alloc_from(&vec![0xEE; length + 8])?;
-                let receive = rank.irecv(from, 9, &place.slice(3..3 + length)?)?;
+                let receive = rank.irecv(from, 9, place.slice(3..3 + length)?)?;
                 rank.send(to, 9, &pattern(length, rank.pid().0))?;
                 let status = rank.wait_message(receive)?;
                 assert_eq!(
@@ -75,7 +75,7 @@ fn unexpected_messages_wait_in_order_and_are_found_by_probes() {
         );
         let odd = rank.iprobe(ONE, 7)?.unwrap();
         assert_eq!((odd.length, odd.count::<u32>()), (3, None));
-        assert_eq!(rank.match_counters()?.unexpected, 4);
+        assert_eq!(rank.lab().match_counters()?.unexpected, 4);
         let mut values = [0u32; 2];
         let mut tags = Vec::new();
         for _ in 0..3 {
@@ -87,7 +87,7 @@ fn unexpected_messages_wait_in_order_and_are_found_by_probes() {
         assert_eq!(rank.recv(ONE, 7, &mut words)?.length, 3);
         // The half of an element is not copied.
         assert_eq!(words, [0x0201, 9, 9]);
-        let counters = rank.match_counters()?;
+        let counters = rank.lab().match_counters()?;
         assert_eq!((counters.unexpected, counters.refused), (0, 0));
         assert_eq!(counters.unexpected_by_unit + counters.unexpected_by_walk, 4);
         Ok(())
@@ -102,15 +102,15 @@ fn a_message_that_is_too_long_is_cut_and_told() {
             for expected in [false, true] {
                 let place = rank.alloc_from(&[0xEEu8; 8])?;
                 let data = rank.alloc_from(&pattern(length, 1))?;
-                let fits = place.slice(1..6)?;
+                let mut fits = place.slice(1..6)?;
                 let (receive, send) = match expected {
                     true => {
-                        let receive = rank.irecv(ZERO, 4, &fits)?;
+                        let receive = rank.irecv(ZERO, 4, &mut fits)?;
                         (receive, rank.isend(ZERO, 4, &data)?)
                     }
                     false => {
                         let send = rank.isend(ZERO, 4, &data)?;
-                        (rank.irecv(ZERO, 4, &fits)?, send)
+                        (rank.irecv(ZERO, 4, &mut fits)?, send)
                     }
                 };
                 let error = rank.wait_message(receive).unwrap_err();
@@ -145,13 +145,13 @@ fn a_message_that_is_too_long_is_cut_and_told() {
 #[test]
 fn a_cancelled_receive_ends_once() {
     run(1, |rank| {
-        let place = rank.alloc::<u32>(1)?;
-        let receive = rank.irecv(Source::Any, Tag::Any, &place)?;
+        let mut place = rank.alloc::<u32>(1)?;
+        let receive = rank.irecv(Source::Any, Tag::Any, &mut place)?;
         rank.cancel(&receive)?;
         assert!(rank.wait_message(receive)?.cancelled);
 
         // Too late.
-        let receive = rank.irecv(Source::Any, 3, &place)?;
+        let receive = rank.irecv(Source::Any, 3, &mut place)?;
         rank.send(ZERO, 3, &[7u32])?;
         rank.cancel(&receive)?;
         let status = rank.wait_message(receive)?;
@@ -160,7 +160,7 @@ fn a_cancelled_receive_ends_once() {
 
         // What waits in the library, and what is behind it.
         let receives: Vec<Request> = (0..200)
-            .map(|tag| rank.irecv(ZERO, tag, &place))
+            .map(|tag| rank.irecv(ZERO, tag, place.clone()))
             .collect::<Result<_>>()?;
         for receive in receives.iter().skip(1) {
             rank.cancel(receive)?;
@@ -192,7 +192,7 @@ fn more_messages_than_there_is_room_for() {
             let data = rank.alloc_from(&(0..300).collect::<Vec<u32>>())?;
             let mut sends = Vec::new();
             for number in 0..300 {
-                sends.push(rank.isend(to, 1, &data.slice(number..=number)?)?);
+                sends.push(rank.isend(to, 1, data.slice(number..=number)?)?);
             }
             rank.barrier()?;
             for number in 0..300 {
@@ -201,7 +201,7 @@ fn more_messages_than_there_is_room_for() {
                 assert_eq!(value[0], number);
             }
             rank.wait_all(sends)?;
-            assert_eq!(rank.match_counters()?.refused, 0);
+            assert_eq!(rank.lab().match_counters()?.refused, 0);
             rank.barrier()
         })
         .unwrap();
@@ -215,7 +215,7 @@ fn one_that_does_not_receive_holds_up_nobody_else() {
             let data = rank.alloc_from(&[5u32; 100])?;
             let mut sends = Vec::new();
             for number in 0..100 {
-                sends.push(rank.isend(ONE, 0, &data.slice(number..=number)?)?);
+                sends.push(rank.isend(ONE, 0, data.slice(number..=number)?)?);
             }
             for number in 0..100u32 {
                 rank.send(GlobalRank(2), 0, &[number])?;
@@ -258,7 +258,7 @@ fn receives_beyond_the_queue_get_their_messages_though_others_wait() {
             let to = right(rank);
             let places = rank.alloc::<u32>(200)?;
             let receives: Vec<Request> = (0..200)
-                .map(|tag| rank.irecv(to, tag as u32, &places.slice(tag..=tag)?))
+                .map(|tag| rank.irecv(to, tag as u32, places.slice(tag..=tag)?))
                 .collect::<Result<_>>()?;
             // The last first.
             for tag in (0..200).rev() {
@@ -279,7 +279,7 @@ fn a_probe_leaves_out_what_a_waiting_receive_is_for() {
     run_with(config(1, 8), Options::default(), |rank| {
         let places = rank.alloc::<u32>(20)?;
         let mut receives: Vec<Request> = (0..20)
-            .map(|tag| rank.irecv(ZERO, tag as u32, &places.slice(tag..=tag)?))
+            .map(|tag| rank.irecv(ZERO, tag as u32, places.slice(tag..=tag)?))
             .collect::<Result<_>>()?;
         rank.send(ZERO, 19, &[1u32])?;
         rank.send(ZERO, 19, &[2u32])?;
@@ -288,7 +288,7 @@ fn a_probe_leaves_out_what_a_waiting_receive_is_for() {
         let mut value = [0];
         rank.recv(ZERO, 19, &mut value)?;
         assert_eq!(value, [2]);
-        assert!(rank.test(&receives[19])?);
+        assert!(rank.test(&mut receives[19])?);
         assert_eq!(rank.read_vec(&places)?[19], 1);
         rank.wait_message(receives.swap_remove(19)).map(drop)
     })
@@ -314,8 +314,8 @@ fn communicators_are_apart_and_count_their_own_ranks() {
         let status = turned.probe(rank, Source::Any, Tag::Any)?;
         let from = (turned.rank() + 3) % 4;
         assert_eq!((status.source, status.pid.0), (from, 3 - from));
-        let place = rank.alloc::<u32>(1)?;
-        let receive = turned.irecv(rank, from, 1, &place)?;
+        let mut place = rank.alloc::<u32>(1)?;
+        let receive = turned.irecv(rank, from, 1, &mut place)?;
         let status = rank.wait_message(receive)?;
         assert_eq!((status.source, status.pid.0), (from, 3 - from));
         assert_eq!(rank.read_vec(&place)?, [3 - from]);
@@ -367,13 +367,13 @@ fn contexts_end_and_come_back() {
 #[test]
 fn what_can_not_be_is_refused_before_anything_is_posted() {
     run(2, |rank| {
-        let place = rank.alloc::<u8>(1)?;
+        let mut place = rank.alloc::<u8>(1)?;
         let error = rank.isend(ONE, TAG_UB + 1, &place).unwrap_err();
         assert!(
             matches!(error, Error::OutOfRange { what: "tag", .. }),
             "{error}"
         );
-        assert!(rank.irecv(ONE, TAG_UB + 1, &place).is_err());
+        assert!(rank.irecv(ONE, TAG_UB + 1, &mut place).is_err());
         let error = rank.send(GlobalRank(2), 0, &[0u8]).unwrap_err();
         assert!(
             matches!(
@@ -393,7 +393,7 @@ fn what_can_not_be_is_refused_before_anything_is_posted() {
             Opcode::XProbe,
             Opcode::XCancel,
         ] {
-            assert!(rank.command(opcode, 0).is_err());
+            assert!(rank.lab().command(opcode, 0).is_err());
         }
         // The largest tag is one.
         rank.send(rank.pid(), TAG_UB, &[1u8])?;
@@ -414,7 +414,7 @@ fn what_can_not_be_is_refused_before_anything_is_posted() {
             ),
             "{error}"
         );
-        assert!(rank.match_counters().is_err());
+        assert!(rank.lab().match_counters().is_err());
         Ok(())
     })
     .unwrap();
@@ -422,8 +422,8 @@ fn what_can_not_be_is_refused_before_anything_is_posted() {
     for (ranks, depth, ring) in [(4, 4, 256), (4, 64, 4), (1, 64, 1)] {
         let options = Options::default().ring_entries(ring);
         run_with(config(ranks, depth), options, |rank| {
-            let nothing = rank.alloc::<u8>(0)?;
-            let error = rank.irecv(0, 0, &nothing).unwrap_err();
+            let mut nothing = rank.alloc::<u8>(0)?;
+            let error = rank.irecv(0, 0, &mut nothing).unwrap_err();
             assert!(matches!(error, Error::MessageRoom { .. }), "{error}");
             Ok(())
         })
@@ -437,7 +437,7 @@ fn a_request_for_a_message_belongs_to_its_rank() {
     run(2, |rank| {
         if rank.pid() == ZERO {
             let place = rank.alloc::<u8>(1)?;
-            *left_over.lock().unwrap() = Some(rank.irecv(Source::Any, 0, &place)?);
+            *left_over.lock().unwrap() = Some(rank.irecv(Source::Any, 0, place)?);
         }
         rank.barrier()?;
         if rank.pid() == ONE {
@@ -519,7 +519,7 @@ fn a_rank_ends_with_receives_that_nothing_came_for() {
     run(2, |rank| {
         let place = rank.alloc::<u32>(100)?;
         for tag in 0..100 {
-            drop(rank.irecv(Source::Any, tag as u32, &place.slice(tag..=tag)?)?);
+            drop(rank.irecv(Source::Any, tag as u32, place.slice(tag..=tag)?)?);
         }
         // Requests that are dropped, and received later.
         let data = rank.alloc_from(&[1u32, 2])?;
@@ -539,10 +539,10 @@ fn messages_and_puts_share_the_ring() {
             let to = right(rank);
             let place = rank.alloc::<u32>(1)?;
             let receives: Vec<Request> = (0..100)
-                .map(|tag| rank.irecv(to, tag, &place))
+                .map(|tag| rank.irecv(to, tag, place.clone()))
                 .collect::<Result<_>>()?;
             for place in 0..50 {
-                rank.put_slice(&window, to, place, &[place as u32])?;
+                rank.put(&window, to, place, &[place as u32])?;
                 let staged = rank.alloc_from(&[place as u32])?;
                 drop(rank.iput(&window, to, place, &staged)?);
             }
@@ -578,7 +578,7 @@ fn what_a_message_writes() {
                 x_message::RANK.put(0) | x_message::CONTEXT.put(context) | x_message::ID.put(id)
             };
             let at = data.addr().0;
-            let receive = rank.irecv(0, Tag::Any, &data)?;
+            let receive = rank.irecv(0, Tag::Any, data.clone())?;
             assert_eq!(
                 take(),
                 [
@@ -588,7 +588,7 @@ fn what_a_message_writes() {
                     (command(Opcode::XReceive), message(0, 0)),
                 ]
             );
-            let cancelled = rank.irecv(Source::Any, 7, &data)?;
+            let cancelled = rank.irecv(Source::Any, 7, data.clone())?;
             let tag = x_tag::ANY_SOURCE.mask() | x_tag::TAG.put(7);
             assert_eq!(
                 take(),
@@ -600,7 +600,7 @@ fn what_a_message_writes() {
             rank.cancel(&cancelled)?;
             assert_eq!(take(), [(command(Opcode::XCancel), 1)]);
             // Longer than a fragment.
-            let send = rank.isend(ZERO, 5, &data.slice(..257)?)?;
+            let send = rank.isend(ZERO, 5, data.slice(..257)?)?;
             assert_eq!(
                 take(),
                 [
@@ -611,7 +611,7 @@ fn what_a_message_writes() {
             );
             rank.wait_all([send, receive, cancelled])?;
             take();
-            let send = rank.isend(ZERO, 5, &data.slice(..256)?)?;
+            let send = rank.isend(ZERO, 5, data.slice(..256)?)?;
             assert_eq!(
                 take(),
                 [
@@ -621,7 +621,7 @@ fn what_a_message_writes() {
             );
             rank.recv(Source::Any, Tag::Any, &mut [0u8; 256])?;
             rank.wait(send)?;
-            rank.match_thresholds(Some(9), None)?;
+            rank.lab().match_thresholds(Some(9), None)?;
             let thresholds = take();
             assert!(thresholds.ends_with(&[
                 (page::POSTED_THRESHOLD, 9),

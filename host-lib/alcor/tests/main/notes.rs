@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use alcor::abi::{Opcode, command, rank as registers};
 use alcor::soft::SoftBoard;
 use alcor::{Activity, GlobalRank, Job, Note, Operation, Rank, Result, Rights, Status};
+use alcor_abi::{Opcode, command, rank as registers};
 
 use crate::spy::{Access, Spy};
 
@@ -24,15 +24,15 @@ fn seen(wants_notes: bool, program: impl Fn(&mut Rank) -> Result<()> + Send + Sy
 
 fn operations(rank: &mut Rank) -> Result<()> {
     let me = GlobalRank(0);
-    let data = rank.alloc_from(&[1u32, 2])?;
+    let mut data = rank.alloc_from(&[1u32, 2])?;
     let window = rank.register(&data, Rights::ALL)?;
     rank.put(&window, me, 0, &data)?;
-    rank.get(&window, me, 0, &data)?;
+    rank.get(&window, me, 0, &mut data)?;
     let sent = rank.isend(me, 3, &data)?;
-    let received = rank.irecv(me, 3, &data)?;
+    let received = rank.irecv(me, 3, data.clone())?;
     rank.wait_all([sent, received])?;
     let world = rank.world()?;
-    world.allreduce(rank, Operation::Sum, &data, &data)?;
+    world.allreduce_in_place(rank, Operation::Sum, &mut data)?;
     rank.barrier()?;
     rank.deregister(window)
 }

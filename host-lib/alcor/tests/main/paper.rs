@@ -1,4 +1,4 @@
-use alcor::{Error, GlobalRank, NodeAddr, PageOffset, Rights, Status, abi};
+use alcor::{Error, GlobalRank, NodeAddr, PageOffset, Rights, Status};
 
 use crate::{right, run};
 
@@ -12,8 +12,9 @@ fn put_1_put_n_and_get_count_words() {
         let source = rank.alloc_from(&(100..130).collect::<Vec<u32>>())?;
         let target = right(rank);
 
-        rank.paper().put_1(window.base(), target, 3, 77)?;
-        rank.paper()
+        rank.lab().paper().put_1(window.base(), target, 3, 77)?;
+        rank.lab()
+            .paper()
             .put_n(window.base(), source.addr(), target, 30, 10)?;
         rank.barrier()?;
         let mut expected = [0; 64];
@@ -21,12 +22,13 @@ fn put_1_put_n_and_get_count_words() {
         expected[10..40].copy_from_slice(&(100..130).collect::<Vec<u32>>());
         assert_eq!(rank.read_vec(&inbox)?, expected);
 
-        rank.paper()
+        rank.lab()
+            .paper()
             .get(destination.base(), window.base(), target, 4, 38)?;
         rank.barrier()?;
         assert_eq!(rank.read_vec(&landing)?[..5], [128, 129, 0, 0, 0]);
-        assert!(rank.epoch_cycles()? > 0);
-        assert!(rank.events()?.is_empty());
+        assert!(rank.lab().epoch_cycles()? > 0);
+        assert!(rank.lab().events()?.is_empty());
         Ok(())
     })
     .unwrap();
@@ -39,11 +41,11 @@ fn a_long_stream_keeps_its_credits() {
         let window = rank.register(&inbox, Rights::ALL)?;
         let target = right(rank);
         for i in 0..200 {
-            rank.paper().put_1(window.base(), target, i, i)?;
+            rank.lab().paper().put_1(window.base(), target, i, i)?;
         }
         rank.barrier()?;
         assert_eq!(rank.read_vec(&inbox)?, (0..200).collect::<Vec<u32>>());
-        assert!(!rank.events()?.overflow());
+        assert!(!rank.lab().events()?.overflow());
         Ok(())
     })
     .unwrap();
@@ -56,22 +58,24 @@ fn refusals_show_as_events_where_they_happened() {
         let window = rank.register(&inbox, Rights::ALL)?;
         if rank.pid() == GlobalRank(0) {
             let target = GlobalRank(1);
-            rank.paper().put_1(NodeAddr(64), target, 0, 1)?;
+            rank.lab().paper().put_1(NodeAddr(64), target, 0, 1)?;
             rank.barrier()?;
-            let events = rank.events()?;
+            let events = rank.lab().events()?;
             assert!(events.refused() && !events.dropped());
             let last = events.last_error.unwrap();
             assert_eq!(last.status, Some(Status::NotRegistered));
-            assert_eq!(last.opcode, abi::Opcode::Put1 as u32);
-            assert!(rank.events()?.is_empty());
+            assert_eq!(last.opcode, alcor_abi::Opcode::Put1 as u32);
+            assert!(rank.lab().events()?.is_empty());
 
-            rank.paper()
+            rank.lab()
+                .paper()
                 .put_n(window.base(), inbox.addr(), target, 31, 0)?;
-            rank.paper().put_1(window.base(), target, 4, 1)?;
+            rank.lab().paper().put_1(window.base(), target, 4, 1)?;
             rank.barrier()?;
-            let last = rank.events()?.last_error.unwrap();
+            let last = rank.lab().events()?.last_error.unwrap();
             assert_eq!(last.status, Some(Status::BadLength));
             let error = rank
+                .lab()
                 .paper()
                 .put_1(window.base(), target, 256, 1)
                 .unwrap_err();
@@ -85,10 +89,10 @@ fn refusals_show_as_events_where_they_happened() {
         } else {
             rank.barrier()?;
             rank.barrier()?;
-            let events = rank.events()?;
+            let events = rank.lab().events()?;
             assert!(events.dropped() && !events.refused());
             assert_eq!(events.last_error.unwrap().status, Some(Status::OutOfBounds));
-            assert_eq!(rank.counters()?.refused_in, 1);
+            assert_eq!(rank.lab().counters()?.refused_in, 1);
         }
         Ok(())
     })
@@ -98,11 +102,11 @@ fn refusals_show_as_events_where_they_happened() {
 #[test]
 fn half_a_command_and_an_unknown_opcode_are_events() {
     run(1, |rank| {
-        rank.command(abi::Opcode::Put1, 0)?;
+        rank.lab().command(alcor_abi::Opcode::Put1, 0)?;
         rank.barrier()?;
-        assert!(rank.events()?.bad_opcode());
-        rank.port().write32(PageOffset(4 * 0xF0), 0)?;
-        assert!(rank.events()?.bad_opcode());
+        assert!(rank.lab().events()?.bad_opcode());
+        rank.lab().port().write32(PageOffset(4 * 0xF0), 0)?;
+        assert!(rank.lab().events()?.bad_opcode());
         Ok(())
     })
     .unwrap();

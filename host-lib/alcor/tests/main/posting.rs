@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use alcor::abi::packets::x_commit;
-use alcor::abi::{Opcode, board, command, rank as page};
 use alcor::soft::SoftBoard;
 use alcor::{
     Board, ElementType, Error, GlobalRank, Job, JobError, Operation, Options, PageOffset, Path,
     Rank, Result, Rights, SoftwareReason,
 };
+use alcor_abi::packets::x_commit;
+use alcor_abi::{Opcode, board, command, rank as page};
 
 use crate::run;
 use crate::spy::{Access, Log, Spy};
@@ -47,7 +47,7 @@ fn a_put_is_at_most_four_writes_and_no_read() {
         let depth = rank.board().message_depth;
         let commit =
             |id| x_commit::SLOT.put(0) | x_commit::DPID.put(0) | x_commit::ID.put(depth + id);
-        let (at, part) = (source.addr().0, source.slice(1..2)?);
+        let (at, mut part) = (source.addr().0, source.slice(1..2)?);
         take(log);
 
         drop(rank.iput(&window, me, 2, &source.slice(..1)?)?);
@@ -67,7 +67,7 @@ fn a_put_is_at_most_four_writes_and_no_read() {
             take(log),
             [x(Opcode::XLaddr, at + 8), x(Opcode::XPut, commit(1))]
         );
-        drop(rank.iget(&window, me, 3, &part)?);
+        drop(rank.iget(&window, me, 3, &mut part)?);
         assert_eq!(
             take(log),
             [x(Opcode::XOffset, 24), x(Opcode::XGet, commit(2))]
@@ -110,11 +110,11 @@ fn raw_operands_are_remembered_too() {
         let memory = rank.alloc_from(&[5u8, 6])?;
         let window = rank.register(&memory, Rights::ALL)?;
         rank.put(&window, rank.pid(), 0, &memory.slice(1..)?)?;
-        rank.command(Opcode::XOffset, 1)?;
+        rank.lab().command(Opcode::XOffset, 1)?;
         take(log);
         rank.put(&window, rank.pid(), 0, &memory.slice(1..)?)?;
         assert_eq!(commands(&take(log))[0], (command(Opcode::XOffset), 0));
-        let refused = rank.command(Opcode::XPut, 0).unwrap_err();
+        let refused = rank.lab().command(Opcode::XPut, 0).unwrap_err();
         assert!(
             matches!(refused, Error::ReservedCommand { .. }),
             "{refused}"
@@ -143,7 +143,7 @@ fn wakes_for_credits_are_few_and_a_barrier_is_not_woken_by_completions() {
             "{streamed:?}"
         );
         assert!(count(|a| matches!(a, Access::Read(_))) <= 2 * (posted / 32 + 1) + 1);
-        assert!(!rank.events()?.overflow());
+        assert!(!rank.lab().events()?.overflow());
         take(log);
 
         rank.fence()?;
@@ -159,7 +159,8 @@ fn wakes_for_credits_are_few_and_a_barrier_is_not_woken_by_completions() {
 fn a_lost_command_is_told_by_the_next_call() {
     run(1, |rank| {
         for value in 0..65 {
-            rank.port()
+            rank.lab()
+                .port()
                 .write32(PageOffset(command(Opcode::XOffset)), value)?;
         }
         let error = rank.barrier().unwrap_err();
@@ -174,7 +175,7 @@ fn a_lost_command_is_told_by_the_next_call() {
             "{error}"
         );
         assert!(error.to_string().contains("EVENTS.overflow"));
-        rank.port().write32(PageOffset(page::ACK), 2)?;
+        rank.lab().port().write32(PageOffset(page::ACK), 2)?;
         Ok(())
     })
     .unwrap();
@@ -184,7 +185,8 @@ fn a_lost_command_is_told_by_the_next_call() {
 fn a_completion_that_nobody_asked_for_is_told() {
     let ended = run(1, |rank| {
         let commit = x_commit::ID.put(99);
-        rank.port()
+        rank.lab()
+            .port()
             .write32(PageOffset(command(Opcode::XPut)), commit)?;
         let memory = rank.alloc::<u8>(1)?;
         let window = rank.register(&memory, Rights::ALL)?;
@@ -329,14 +331,15 @@ fn a_collective_is_the_operands_that_changed_and_a_go() {
             // There are no more rows.
             let three = world.dup(rank)?;
             assert_eq!(three.row(), None);
-            let (sum, receipt) = three.allreduce_vec(rank, Operation::Sum, &[5u32])?;
+            let mut sum = [0];
+            let receipt = three.allreduce(rank, Operation::Sum, &[5u32], &mut sum)?;
             assert_eq!(sum, [5]);
             assert_eq!(receipt.path, Path::Software(SoftwareReason::NoRow));
             let refused = three.strict(true).barrier(rank).unwrap_err();
             assert!(matches!(refused, Error::NotInHardware { .. }), "{refused}");
             three.free(rank)?;
             // Nor does hardware know the type.
-            let (_, receipt) = one.allgather_vec(rank, &[5u8])?;
+            let receipt = one.allgather(rank, &[5u8], &mut [0])?;
             assert_eq!(
                 receipt.path,
                 Path::Software(SoftwareReason::Type(ElementType::U8))
@@ -344,7 +347,7 @@ fn a_collective_is_the_operands_that_changed_and_a_go() {
             assert_eq!(collective(&take(&log)), []);
 
             let source = rank.alloc_from(&[1.0f64, 2.0, 3.0])?;
-            let destination = rank.alloc::<f64>(3)?;
+            let mut destination = rank.alloc::<f64>(3)?;
             let go = |context, id| {
                 let go = page::c_go::CONTEXT.put(context) | page::c_go::ID.put(id);
                 (page::C_GO, go)
@@ -353,7 +356,7 @@ fn a_collective_is_the_operands_that_changed_and_a_go() {
                 | page::c_what::ALGORITHM.put(1)
                 | page::c_what::OPERATION.put(2);
             let max = Operation::Max;
-            drop(world.iallreduce(rank, max, &source, &destination)?);
+            drop(world.iallreduce(rank, max, &source, &mut destination)?);
             let posted = collective(&take(&log));
             let id = page::c_go::ID.get(posted[8].1);
             assert_eq!(
@@ -371,7 +374,7 @@ fn a_collective_is_the_operands_that_changed_and_a_go() {
                 ]
             );
             // Another communicator's: nothing has changed but the row.
-            let request = one.iallreduce(rank, max, &source, &destination)?;
+            let request = one.iallreduce(rank, max, &source, destination.clone())?;
             assert!(
                 request
                     .receipt()
@@ -382,10 +385,10 @@ fn a_collective_is_the_operands_that_changed_and_a_go() {
             assert_eq!(page::c_go::CONTEXT.get(posted[0].1), 1);
             assert_ne!(page::c_go::ID.get(posted[0].1), id);
             // The same communicator's waits for its turn.
-            let queued = world.ibarrier(rank)?;
+            let mut queued = world.ibarrier(rank)?;
             assert_eq!(collective(&take(&log)), []);
-            assert!(!rank.test(&queued)?);
-            drop(two.igather(rank, 0, &source, Some(&destination))?);
+            assert!(!rank.test(&mut queued)?);
+            drop(two.igather(rank, 0, &source, destination.clone())?);
             let what = page::c_what::OPCODE.put(6);
             let posted = collective(&take(&log));
             assert_eq!(posted[0], (page::C_WHAT, what));

@@ -20,13 +20,13 @@ fn many_more_requests_than_the_ring_has_entries() {
             let target = right(rank);
             let mut requests = Vec::new();
             for i in 0..1000 {
-                requests.push(rank.iput(&window, target, i, &source.slice(i..=i)?)?);
+                requests.push(rank.iput(&window, target, i, source.slice(i..=i)?)?);
             }
             rank.wait_all(requests)?;
             rank.fence()?;
             assert_eq!(rank.read_vec(&memory)?, (0..1000).collect::<Vec<u32>>());
-            assert_eq!(rank.counters()?.completions, 1000);
-            assert!(rank.events()?.is_empty());
+            assert_eq!(rank.lab().counters()?.completions, 1000);
+            assert!(rank.lab().events()?.is_empty());
             Ok(())
         })
         .unwrap();
@@ -38,19 +38,19 @@ fn requests_end_in_any_order_and_flush_completes_them() {
     run(2, |rank| {
         let memory = rank.alloc_from(&[0u64; 8])?;
         let window = rank.register(&memory, Rights::ALL)?;
-        let one = rank.alloc_from(&[1u64])?;
+        let mut one = rank.alloc_from(&[1u64])?;
         let target = right(rank);
-        let first = rank.iput(&window, target, 0, &one)?;
+        let mut first = rank.iput(&window, target, 0, &one)?;
         let second = rank.iput(&window, target, 1, &one)?;
         let third = rank.iput(&window, rank.pid(), 2, &one)?;
         rank.wait(third)?;
         rank.flush(target)?;
-        assert!(rank.test(&first)?);
+        assert!(rank.test(&mut first)?);
         rank.wait(second)?;
         rank.wait(first)?;
 
-        let polled = rank.iget(&window, target, 0, &one)?;
-        while !rank.test(&polled)? {}
+        let mut polled = rank.iget(&window, target, 0, &mut one)?;
+        while !rank.test(&mut polled)? {}
         rank.barrier()
     })
     .unwrap();
@@ -70,9 +70,9 @@ fn failures_go_to_the_owner_of_the_request() {
         assert_eq!(error.status(), Some(Status::OutOfBounds));
         rank.flush_all()?;
 
-        let polled = rank.iput(&window, target, 4, &memory)?;
+        let mut polled = rank.iput(&window, target, 4, &memory)?;
         let error = loop {
-            match rank.test(&polled) {
+            match rank.test(&mut polled) {
                 Ok(false) => {}
                 Ok(true) => panic!("it was to be refused"),
                 Err(error) => break error,
@@ -126,13 +126,14 @@ fn a_request_belongs_to_its_rank() {
         let memory = rank.alloc::<u8>(4)?;
         let window = rank.register(&memory, Rights::ALL)?;
         if rank.pid() == GlobalRank(0) {
-            *left_over.lock().unwrap() = Some(rank.iput(&window, GlobalRank(0), 0, &memory)?);
+            *left_over.lock().unwrap() =
+                Some(rank.iput(&window, GlobalRank(0), 0, memory.clone())?);
         }
         rank.barrier()?;
         if rank.pid() == GlobalRank(1) {
-            let request = left_over.lock().unwrap().take().unwrap();
+            let mut request = left_over.lock().unwrap().take().unwrap();
             assert!(matches!(
-                rank.test(&request),
+                rank.test(&mut request),
                 Err(Error::ForeignRequest { .. })
             ));
             assert!(matches!(

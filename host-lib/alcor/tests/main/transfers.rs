@@ -9,16 +9,16 @@ fn every_alignment_and_many_lengths() {
         let window = rank.register(&window_memory, Rights::ALL)?;
         let pattern: Vec<u8> = (0..200).map(|i| i as u8 ^ 0x5A).collect();
         let local = rank.alloc_from(&pattern)?;
-        let back = rank.alloc::<u8>(200)?;
+        let mut back = rank.alloc::<u8>(200)?;
         let target = right(rank);
         for length in [0usize, 1, 2, 3, 4, 5, 7, 8, 9, 31, 64, 129] {
             for offset in 0..8 {
                 for at in 0..4 {
                     let source = local.slice(at..at + length)?;
                     rank.put_bytes(&window, target, offset as u64, &source)?;
-                    rank.write(&back, 0, &[0xEE; 200])?;
-                    let destination = back.slice(7 - offset..7 - offset + length)?;
-                    rank.get_bytes(&window, target, offset as u64, &destination)?;
+                    rank.write(&mut back, 0, &[0xEE; 200])?;
+                    let mut destination = back.slice(7 - offset..7 - offset + length)?;
+                    rank.get_bytes(&window, target, offset as u64, &mut destination)?;
                     assert_eq!(rank.read_vec(&destination)?, pattern[at..at + length]);
                     let all = rank.read_vec(&back)?;
                     let touched = all.iter().filter(|&&byte| byte != 0xEE).count();
@@ -38,9 +38,10 @@ fn elements_are_typed() {
         let memory = rank.alloc_from(&[f64::from(rank.pid().0) + 0.5; 3])?;
         let window = rank.register(&memory, Rights::ALL)?;
         let target = right(rank);
-        let got = rank.get_vec(&window, target, 2, 1)?;
+        let mut got = [0.0];
+        rank.get(&window, target, 2, &mut got)?;
         rank.fence()?;
-        rank.put_slice(&window, target, 1, &[-1.0])?;
+        rank.put(&window, target, 1, &[-1.0])?;
         rank.fence()?;
         assert_eq!(rank.read_vec(window.region())?[1], -1.0);
         Ok(got[0])
@@ -56,19 +57,19 @@ fn what_the_target_refuses_comes_back_typed_and_touches_nothing() {
         let other = rank.alloc_from(&[7u32; 4])?;
         let readable = rank.register(&other, Rights::READ)?;
         let target = right(rank);
-        let two = rank.alloc_from(&[1u32, 2])?;
+        let mut two = rank.alloc_from(&[1u32, 2])?;
 
         let refused = |result: Result<(), Error>| result.unwrap_err().status();
         let bounds = Some(Status::OutOfBounds);
         assert_eq!(refused(rank.put(&writable, target, 3, &two)), bounds);
         assert_eq!(refused(rank.put(&writable, target, 1 << 29, &two)), bounds);
-        assert_eq!(refused(rank.get(&readable, target, 3, &two)), bounds);
+        assert_eq!(refused(rank.get(&readable, target, 3, &mut two)), bounds);
         assert_eq!(
             refused(rank.put(&readable, target, 0, &two)),
             Some(Status::Denied)
         );
         assert_eq!(
-            refused(rank.get(&writable, target, 0, &two)),
+            refused(rank.get(&writable, target, 0, &mut two)),
             Some(Status::Denied)
         );
         let nobody = GlobalRank(2);
@@ -89,8 +90,8 @@ fn what_the_target_refuses_comes_back_typed_and_touches_nothing() {
         rank.fence()?;
         assert_eq!(rank.read_vec(&memory)?, [7; 4]);
         assert_eq!(rank.read_vec(&other)?, [7; 4]);
-        assert_eq!(rank.counters()?.refused_in, 6);
-        assert_eq!(rank.counters()?.refused_out, 1);
+        assert_eq!(rank.lab().counters()?.refused_in, 6);
+        assert_eq!(rank.lab().counters()?.refused_out, 1);
         Ok(())
     })
     .unwrap();
@@ -99,7 +100,7 @@ fn what_the_target_refuses_comes_back_typed_and_touches_nothing() {
 #[test]
 fn what_no_register_can_hold_is_refused_by_software() {
     run(1, |rank| {
-        let memory = rank.alloc::<u32>(4)?;
+        let mut memory = rank.alloc::<u32>(4)?;
         let window = rank.register(&memory, Rights::ALL)?;
         let me = rank.pid();
         let far = rank.put(&window, me, 1 << 30, &memory).unwrap_err();
@@ -115,7 +116,9 @@ fn what_no_register_can_hold_is_refused_by_software() {
         );
         let bytes = memory.bytes();
         assert!(rank.put_bytes(&window, me, 1 << 32, &bytes).is_err());
-        let nobody = rank.get(&window, GlobalRank(256), 0, &memory).unwrap_err();
+        let nobody = rank
+            .get(&window, GlobalRank(256), 0, &mut memory)
+            .unwrap_err();
         assert_eq!(
             nobody.to_string(),
             "target rank 256 does not fit the hardware's field, whose largest value is 255"
@@ -138,7 +141,7 @@ fn a_raw_transfer_is_checked_by_nobody_but_the_hardware() {
             local: memory.addr(),
             length: 2,
         };
-        let request = rank.transfer(transfer)?;
+        let request = rank.lab().transfer(transfer)?;
         rank.wait(request)?;
         assert_eq!(rank.read_vec(&memory)?, [1, 2, 1, 2]);
 
@@ -166,7 +169,7 @@ fn a_raw_transfer_is_checked_by_nobody_but_the_hardware() {
             ),
         ];
         for (transfer, status) in bad {
-            let request = rank.transfer(transfer)?;
+            let request = rank.lab().transfer(transfer)?;
             assert_eq!(rank.wait(request).unwrap_err().status(), Some(status));
         }
         Ok(())

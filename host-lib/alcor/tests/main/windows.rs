@@ -49,27 +49,34 @@ fn refusals_of_one_are_refusals_of_all() {
 
         let size = if first { rank.board().node_bytes } else { 4 };
         let error = rank
+            .lab()
             .register_range(fresh.addr(), Some(size), Rights::ALL)
             .unwrap_err();
         assert!(matches!(error, Error::WindowOutOfRange { .. }), "{error}");
 
         let base = if first { known.addr() } else { fresh.addr() };
-        let error = rank.deregister_range(base).unwrap_err();
+        let error = rank.lab().deregister_range(base).unwrap_err();
         assert!(matches!(error, Error::NotRegistered { .. }), "{error}");
 
         // All of it left the table as it was.
         let other = rank.register(&fresh, Rights::NONE)?;
         assert_eq!(other.slot(), 1);
         let base = if first { known.addr() } else { fresh.addr() };
-        let error = rank.deregister_range(base).unwrap_err();
+        let error = rank.lab().deregister_range(base).unwrap_err();
         assert!(matches!(error, Error::CollectiveMismatch { .. }), "{error}");
         rank.deregister(other)?;
         rank.deregister(window)?;
 
-        let rest = rank.register_range(NodeAddr(4096), None, Rights::ALL)?;
+        let rest = rank
+            .lab()
+            .register_range(NodeAddr(4096), None, Rights::ALL)?;
         assert_eq!((rest.slot, rest.bytes), (0, None));
-        assert_eq!(rank.deregister_range(NodeAddr(4096))?, 0);
-        assert!(rank.register_range(NodeAddr(2), None, Rights::ALL).is_err());
+        assert_eq!(rank.lab().deregister_range(NodeAddr(4096))?, 0);
+        assert!(
+            rank.lab()
+                .register_range(NodeAddr(2), None, Rights::ALL)
+                .is_err()
+        );
         Ok(())
     })
     .unwrap();

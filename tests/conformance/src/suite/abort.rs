@@ -34,7 +34,7 @@ fn in_registration(context: &Context) -> Result {
 #[alcor_test(ranks >= 2)]
 fn in_deregistration(context: &Context) -> Result {
     each_ends(context, Cause::Abort, |rank, window| {
-        rank.deregister_range(window.base()).map(drop)
+        rank.lab().deregister_range(window.base()).map(drop)
     })
 }
 
@@ -55,8 +55,8 @@ fn in_flush(context: &Context) -> Result {
 #[alcor_test(ranks >= 2)]
 fn in_collective(context: &Context) -> Result {
     each_ends_after(context, Cause::Abort, Rank::world, |rank, _, world| {
-        let vector = rank.alloc::<f64>(20)?;
-        world.allreduce(rank, Operation::Sum, &vector, &vector).map(drop)
+        let mut vector = rank.alloc::<f64>(20)?;
+        world.allreduce_in_place(rank, Operation::Sum, &mut vector).map(drop)
     })
 }
 
@@ -64,8 +64,8 @@ fn in_collective(context: &Context) -> Result {
 #[alcor_test(ranks >= 2)]
 fn in_software_collective(context: &Context) -> Result {
     each_ends_after(context, Cause::Panic, Rank::world, |rank, _, world| {
-        let vector = rank.alloc::<u8>(20)?;
-        world.allreduce(rank, Operation::Sum, &vector, &vector).map(drop)
+        let mut vector = rank.alloc::<u8>(20)?;
+        world.allreduce_in_place(rank, Operation::Sum, &mut vector).map(drop)
     })
 }
 
@@ -81,11 +81,11 @@ fn in_many_collectives(context: &Context) -> Result {
         Ok((world, part))
     };
     each_ends_after(context, Cause::Error, prepare, |rank, _, (world, part)| {
-        let (all, some) = (rank.alloc::<f64>(900)?, rank.alloc::<u32>(900)?);
-        drop(world.iallreduce(rank, Operation::Sum, &all, &all)?);
+        let (mut all, mut some) = (rank.alloc::<f64>(900)?, rank.alloc::<u32>(900)?);
+        drop(world.iallreduce_in_place(rank, Operation::Sum, &mut all)?);
         loop {
             if let Some(part) = part {
-                part.allreduce(rank, Operation::Max, &some, &some)?;
+                part.allreduce_in_place(rank, Operation::Max, &mut some)?;
             }
             // Who is alone in its part would not see the end otherwise.
             rank.flush(after(rank, 1))?;
@@ -98,9 +98,9 @@ fn in_many_collectives(context: &Context) -> Result {
 fn in_credits(context: &Context) -> Result {
     each_ends(context, Cause::Abort, |rank, _| {
         // The one that aborts does not come to this barrier, so the queue stands still.
-        rank.command(Opcode::Barrier, 0)?;
+        rank.lab().command(Opcode::Barrier, 0)?;
         loop {
-            rank.command(Opcode::XOffset, 0)?;
+            rank.lab().command(Opcode::XOffset, 0)?;
         }
     })
 }
@@ -112,10 +112,10 @@ fn in_wait_and_test(context: &Context) -> Result {
         let block = rank.alloc::<u8>(window.len())?;
         loop {
             let (first, second) = (after(rank, 1), after(rank, 0));
-            let waited = rank.iget(window, first, 0, &block)?;
-            let tested = rank.iput(window, second, 0, &block)?;
+            let waited = rank.iget(window, first, 0, block.clone())?;
+            let mut tested = rank.iput(window, second, 0, &block)?;
             rank.wait(waited)?;
-            while !rank.test(&tested)? {}
+            while !rank.test(&mut tested)? {}
         }
     })
 }
@@ -236,7 +236,7 @@ fn by_two(context: &Context) -> Result {
 #[alcor_test(ranks >= 2)]
 fn is_final(context: &Context) -> Result {
     let ended = context.attempt(Options::default(), context.ranks(), |rank| {
-        let memory = rank.alloc::<u8>(8)?;
+        let mut memory = rank.alloc::<u8>(8)?;
         let window = rank.register(&memory, Rights::ALL)?;
         if rank.pid() == GlobalRank(1) {
             rank.abort(REASON)?;
@@ -247,7 +247,7 @@ fn is_final(context: &Context) -> Result {
             ("barrier", first),
             ("barrier again", rank.barrier()),
             ("put", rank.put(&window, me, 0, &memory)),
-            ("iget", rank.iget(&window, me, 0, &memory).map(drop)),
+            ("iget", rank.iget(&window, me, 0, &mut memory).map(drop)),
             ("register", rank.register(&memory, Rights::ALL).map(drop)),
             ("flush", rank.flush_all()),
             ("fence", rank.fence()),
@@ -275,13 +275,13 @@ fn again_and_again(context: &Context) -> Result {
         let ended = context.attempt(Options::default(), context.ranks(), |rank| {
             let memory = rank.alloc::<u8>(3000)?;
             let window = rank.register(&memory, Rights::ALL)?;
-            let local = rank.alloc::<u8>(3000)?;
+            let mut local = rank.alloc::<u8>(3000)?;
             for turn in 0u32.. {
                 if rank.pid() == culprit && turn == 3 + round % 5 {
                     rank.abort(REASON)?;
                 }
                 drop(rank.iput(&window, after(rank, turn), 0, &local)?);
-                drop(rank.iget(&window, after(rank, turn + 1), 0, &local)?);
+                drop(rank.iget(&window, after(rank, turn + 1), 0, &mut local)?);
                 if turn % 3 == 0 {
                     rank.barrier()?;
                 }
@@ -463,7 +463,7 @@ fn works_again(context: &Context) -> Result {
         let window = rank.register(&memory, Rights::ALL)?;
         let place = format_args!("{me}: slot of the first window after an abort");
         same(place, 0, window.slot())?;
-        rank.put_slice(&window, after(rank, 1), 1, &[me.0 + 1])?;
+        rank.put(&window, after(rank, 1), 1, &[me.0 + 1])?;
         rank.fence()?;
         let from = (me.0 + rank.nprocs() - 1) % rank.nprocs();
         let found = rank.read_vec(&memory)?;
@@ -472,7 +472,7 @@ fn works_again(context: &Context) -> Result {
             vec![0, from + 1],
             found,
         )?;
-        let events = rank.events()?;
+        let events = rank.lab().events()?;
         holds(
             format_args!("{me}: events in a run after an abort"),
             "none",
@@ -480,7 +480,7 @@ fn works_again(context: &Context) -> Result {
             format_args!("{events:?}"),
         )?;
         let RegisteredRange { slot, .. } =
-            rank.register_range(alcor::NodeAddr(8192), Some(4), Rights::ALL)?;
+            rank.lab().register_range(alcor::NodeAddr(8192), Some(4), Rights::ALL)?;
         same(format_args!("{me}: slot of the second window"), 1, slot)
     })?;
     Ok(())

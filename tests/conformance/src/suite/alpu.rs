@@ -1,8 +1,8 @@
 //! The matching unit, driven by the host: each rank its own.
 
-use alcor::abi::AlpuOp;
-use alcor::abi::packets::alpu_command;
-use alcor::abi::rank::{self as page, alpu_state};
+use alcor_abi::AlpuOp;
+use alcor_abi::packets::alpu_command;
+use alcor_abi::rank::{self as page, alpu_state};
 use alcor::{Alpu, AlpuFinding, AlpuKind, Error, MATCH_BITS, Options, PageOffset, Pattern, Rank};
 use alcor_test::{Context, Failure, Result, alcor_test, fails, holds, same};
 use rand::Rng;
@@ -227,7 +227,7 @@ fn room(context: &Context) -> Result {
     context.run_with(options, context.ranks(), |rank| {
         let me = rank.pid();
         let number = me.0;
-        let mut unit = Unit { number, alpu: rank.alpu()? };
+        let mut unit = Unit { number, alpu: rank.lab().alpu()? };
         let depth = unit.alpu.shape().fifo;
         let in_vain = |error: &Error| matches!(error, Error::Watchdog { rank, .. } if *rank == me);
         for round in 0..4 {
@@ -255,22 +255,22 @@ fn room(context: &Context) -> Result {
 fn lost(context: &Context) -> Result {
     context.run(|rank| {
         let me = rank.pid();
-        let mut alpu = rank.alpu()?;
+        let mut alpu = rank.lab().alpu()?;
         let depth = alpu.shape().fifo;
         alpu.gate(false)?;
         let go = |rank: &mut Rank, op: AlpuOp| {
             let word = alpu_command::OP.put(op as u32);
-            rank.port().write32(PageOffset(page::ALPU_GO), word)
+            rank.lab().port().write32(PageOffset(page::ALPU_GO), word)
         };
         for _ in 0..depth {
             go(rank, AlpuOp::Probe)?;
             go(rank, AlpuOp::Cancel)?;
         }
-        let state = rank.port().read32(PageOffset(page::ALPU_STATE))?;
+        let state = rank.lab().port().read32(PageOffset(page::ALPU_STATE))?;
         same("lost while there is room", 0, alpu_state::LOST.get(state))?;
         go(rank, if me.0 % 2 == 0 { AlpuOp::Probe } else { AlpuOp::Cancel })?;
         let is_lost = |error: &Error| matches!(error, Error::CommandLost { rank, .. } if *rank == me);
-        fails("an answer once something was lost", "CommandLost", is_lost, rank.alpu()?.answer())?;
+        fails("an answer once something was lost", "CommandLost", is_lost, rank.lab().alpu()?.answer())?;
         Ok(())
     })?;
     Ok(())
@@ -283,7 +283,7 @@ fn bad_arguments(context: &Context) -> Result {
     let options = Options::default().watchdog_cycles(PATIENCE);
     context.run_with(options, context.ranks(), |rank| {
         let me = rank.pid();
-        let mut alpu = rank.alpu()?;
+        let mut alpu = rank.lab().alpu()?;
         let long = Pattern::exact(1 << MATCH_BITS);
         let is_long = |error: &Error| {
             matches!(error, Error::OutOfRange { what: "match bits", value, .. } if *value == 1 << MATCH_BITS)
@@ -384,9 +384,9 @@ fn each_unit(
 ) -> Result {
     context.run(|rank: &mut Rank| {
         let number = rank.pid().0;
-        let alpu = rank.alpu()?;
+        let alpu = rank.lab().alpu()?;
         what(&mut Unit { number, alpu })?;
-        let state = rank.alpu()?.try_answer()?;
+        let state = rank.lab().alpu()?.try_answer()?;
         holds("answers left over", "none", state.is_none(), format_args!("{state:?}"))?;
         Ok(())
     })?;

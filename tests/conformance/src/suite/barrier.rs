@@ -14,7 +14,7 @@ fn many_in_a_row(context: &Context) -> Result {
         for _ in 0..rounds {
             rank.barrier()?;
         }
-        let counters = rank.counters()?;
+        let counters = rank.lab().counters()?;
         same(
             format_args!("{}: BARRIERS", rank.pid()),
             rounds,
@@ -59,11 +59,11 @@ fn busy_rank(context: &Context) -> Result {
         let me = rank.pid();
         let inbox = rank.alloc_from(&vec![0u8; bytes])?;
         let window = rank.register(&inbox, Rights::ALL)?;
-        let data = rank.alloc::<u8>(bytes)?;
+        let mut data = rank.alloc::<u8>(bytes)?;
         for round in 0..u64::from(rank.nprocs()) {
             let sender = GlobalRank(round as u32);
             let target = GlobalRank((round as u32 + 1) % rank.nprocs());
-            rank.write(&data, 0, &context.noise(&[round], bytes))?;
+            rank.write(&mut data, 0, &context.noise(&[round], bytes))?;
             rank.barrier()?;
             if me == sender {
                 drop(rank.iput(&window, target, 0, &data)?);
@@ -94,9 +94,9 @@ fn completes_puts(context: &Context) -> Result {
         let cell = 33;
         let inbox = rank.alloc_from(&vec![0u8; cell * nprocs as usize])?;
         let window = rank.register(&inbox, Rights::WRITE)?;
-        let data = rank.alloc::<u8>(cell)?;
+        let mut data = rank.alloc::<u8>(cell)?;
         for round in 0..rounds {
-            rank.write(&data, 0, &context.noise(&[u64::from(me.0), round], cell))?;
+            rank.write(&mut data, 0, &context.noise(&[u64::from(me.0), round], cell))?;
             for steps in 0..nprocs {
                 drop(rank.iput(&window, after(rank, steps), cell * me.0 as usize, &data)?);
             }
@@ -129,7 +129,7 @@ fn completes_paper_puts(context: &Context) -> Result {
         let window = rank.register(&inbox, Rights::WRITE)?;
         for round in 1..=rounds {
             let to = after(rank, 1 + round % rank.nprocs());
-            rank.paper()
+            rank.lab().paper()
                 .put_1(window.base(), to, round % 8, round << 8 | me.0)?;
             rank.barrier()?;
             let from = before(rank, 1 + round % rank.nprocs()).0;
@@ -154,13 +154,13 @@ fn posted_ahead(context: &Context) -> Result {
             // Not all ranks post as many at once.
             let ahead = (rank.pid().0 + round) % 4;
             for _ in 0..ahead {
-                rank.command(Opcode::Barrier, 0)?;
+                rank.lab().command(Opcode::Barrier, 0)?;
             }
             for _ in ahead..4 {
                 rank.barrier()?;
             }
             rank.barrier()?;
-            let counters = rank.counters()?;
+            let counters = rank.lab().counters()?;
             same(
                 format_args!("{}: BARRIERS in round {round}", rank.pid()),
                 5 * round,
@@ -193,11 +193,11 @@ fn behind_a_second_begin(context: &Context) -> Result {
         let late = u64::from(rank.pid().0) == round % u64::from(rank.nprocs());
         // The other ranks have queued all their commands by then.
         idle(rank, if late { 500 } else { 0 })?;
-        rank.command(Opcode::Deregister, NO_WINDOW)?;
+        rank.lab().command(Opcode::Deregister, NO_WINDOW)?;
         if late {
             return idle(rank, 500);
         }
-        Ok(rank.command(Opcode::BeginRun, 0)?)
+        Ok(rank.lab().command(Opcode::BeginRun, 0)?)
     })
 }
 
@@ -207,9 +207,9 @@ fn in_a_new_run_at_once(context: &Context) -> Result {
     meet(context, context.ranks(), context.scale(20, 200), |rank, round| {
         let mut rng = context.rng(&[u64::from(rank.pid().0), round]);
         idle(rank, rng.random_range(0..60))?;
-        rank.command(Opcode::Deregister, NO_WINDOW)?;
-        rank.command(Opcode::EndRun, 0)?;
-        Ok(rank.command(Opcode::BeginRun, 0)?)
+        rank.lab().command(Opcode::Deregister, NO_WINDOW)?;
+        rank.lab().command(Opcode::EndRun, 0)?;
+        Ok(rank.lab().command(Opcode::BeginRun, 0)?)
     })
 }
 
@@ -220,7 +220,7 @@ fn steady(context: &Context) -> Result {
         let mut lasts = Vec::new();
         for _ in 0..50 {
             rank.barrier()?;
-            lasts.push(rank.epoch_cycles()?);
+            lasts.push(rank.lab().epoch_cycles()?);
         }
         Ok(lasts)
     })?;
@@ -253,7 +253,7 @@ fn meet(
             rank.barrier()?;
             times.push((came.0, rank.now()?.0));
         }
-        let barriers = rank.counters()?.barriers;
+        let barriers = rank.lab().counters()?.barriers;
         let place = format_args!("{}: BARRIERS", rank.pid());
         same(place, rounds, u64::from(barriers))?;
         rank.barrier()?;

@@ -1,7 +1,7 @@
 //! The board itself: what it says of itself, and what a reset does.
 
-use alcor::abi::board::{self, shape};
-use alcor::abi::rank::{self as page, identity};
+use alcor_abi::board::{self, shape};
+use alcor_abi::rank::{self as page, identity};
 use alcor::{GlobalRank, Options, PageOffset, Rights, Status, Transfer, TransferKind, WindowName};
 use alcor_test::{Context, Result, after, alcor_test, holds, refused, same};
 
@@ -89,7 +89,7 @@ fn ranks(context: &Context) -> Result {
     context.run(|rank| {
         rank.barrier()?;
         let me = rank.pid();
-        let bits = rank.port().read32(PageOffset(page::IDENTITY))?;
+        let bits = rank.lab().port().read32(PageOffset(page::IDENTITY))?;
         let found = (
             identity::PID.get(bits),
             identity::NPROCS.get(bits),
@@ -100,7 +100,7 @@ fn ranks(context: &Context) -> Result {
             (me.0, rank.nprocs(), 1),
             found,
         )?;
-        let states = rank.rank_states()?;
+        let states = rank.lab().rank_states()?;
         same(
             format_args!("{me}: ranks of RANK_STATE"),
             rank.nprocs() as usize,
@@ -137,7 +137,7 @@ fn clock(context: &Context) -> Result {
             )?;
             last = now;
         }
-        let low = rank.port().read_board32(PageOffset(board::CYCLE_LO))?;
+        let low = rank.lab().port().read_board32(PageOffset(board::CYCLE_LO))?;
         let place = format_args!("{}: CYCLE_LO", rank.pid());
         holds(
             place,
@@ -156,45 +156,46 @@ fn reset(context: &Context) -> Result {
         let kept = rank.alloc_from(&[0xA5u8; 64])?;
         let window = rank.register(&kept, Rights::ALL)?;
         let last = GlobalRank(rank.nprocs() - 1);
-        rank.paper().put_1(kept.addr(), last, 200, 1)?;
+        rank.lab().paper().put_1(kept.addr(), last, 200, 1)?;
         rank.barrier()?;
-        rank.events()?;
+        rank.lab().events()?;
         Ok((kept.addr(), window.slot()))
     })?;
     context.run(|rank| {
         let me = rank.pid();
         let (kept, slot) = before[me.0 as usize];
         rank.barrier()?;
-        let events = rank.events()?;
+        let events = rank.lab().events()?;
         holds(
             format_args!("{me}: events after a reset"),
             "none",
             events.is_empty(),
             format_args!("{events:?}"),
         )?;
-        let barriers = rank.counters()?.barriers;
+        let barriers = rank.lab().counters()?.barriers;
         same(
             format_args!("{me}: BARRIERS after a reset and a barrier"),
             1,
             barriers,
         )?;
         // What node memory holds after a reset is not said.
-        rank.port().write_memory(kept, &[0xA5; 64])?;
-        let request = rank.transfer(Transfer {
+        rank.lab().port().write_memory(kept, &[0xA5; 64])?;
+        let transfer = Transfer {
             kind: TransferKind::Get,
             target: after(rank, 1),
             window: WindowName::Slot(slot),
             offset: 0,
             local: kept,
             length: 4,
-        })?;
+        };
+        let request = rank.lab().transfer(transfer)?;
         refused(
             format_args!("{me}: get from a window of the last run"),
             Status::BadSlot,
             rank.wait(request),
         )?;
         let mut bytes = [0; 64];
-        rank.port().read_memory(kept, &mut bytes)?;
+        rank.lab().port().read_memory(kept, &mut bytes)?;
         same(
             format_args!("{me}: node memory after a get that was refused"),
             [0xA5; 64],
@@ -215,7 +216,7 @@ fn runs(context: &Context) -> Result {
             let inbox = rank.alloc_from(&[u32::MAX; 4])?;
             let window = rank.register(&inbox, Rights::ALL)?;
             let me = rank.pid().0;
-            rank.put_slice(&window, after(rank, 1), 1, &[me])?;
+            rank.put(&window, after(rank, 1), 1, &[me])?;
             rank.barrier()?;
             Ok(rank.read_vec(&inbox)?)
         })?;

@@ -357,29 +357,32 @@ fn slices(context: &Context) -> Result {
         let (me, size) = (u64::from(world.rank()), u64::from(world.size()));
         let total = size * (size + 1) / 2;
         let mine = [me + 1, 7];
-        let (sum, _) = world.allreduce_vec(rank, Operation::Sum, &mine)?;
-        same("allreduce_vec", vec![total, 7 * size], sum)?;
-        let (largest, _) = world.reduce_vec(rank, Operation::Max, 0, &mine)?;
-        same("reduce_vec", (me == 0).then(|| vec![size, 7]), largest)?;
+        let mut sum = [0; 2];
+        world.allreduce(rank, Operation::Sum, &mine, &mut sum)?;
+        same("allreduce", [total, 7 * size], sum)?;
+        let mut largest = [0; 2];
+        world.reduce(rank, Operation::Max, 0, &mine, &mut largest)?;
+        same("reduce", if me == 0 { [size, 7] } else { [0; 2] }, largest)?;
         let blocks: Vec<u64> = (0..size).map(|block| block * 10 + me).collect();
-        let (block, _) = world.reduce_scatter_vec(rank, Operation::Min, &blocks)?;
-        same("reduce_scatter_vec", vec![me * 10], block)?;
+        let mut block = [0];
+        world.reduce_scatter(rank, Operation::Min, &blocks, &mut block)?;
+        same("reduce_scatter", [me * 10], block)?;
         let mut copy = mine;
         let root = world.size() - 1;
-        world.bcast_slice(rank, root, &mut copy)?;
-        same("bcast_slice", [size, 7], copy)?;
-        let source = (world.rank() == root).then_some(&blocks[..]);
-        let (block, _) = world.scatter_vec(rank, root, source, 1)?;
-        same("scatter_vec", vec![me * 10 + size - 1], block)?;
+        world.bcast(rank, root, &mut copy)?;
+        same("bcast", [size, 7], copy)?;
+        let source: &[u64] = if world.rank() == root { &blocks } else { &[] };
+        let mut block = [0];
+        world.scatter(rank, root, source, &mut block)?;
+        same("scatter", [me * 10 + size - 1], block)?;
         let all: Vec<u64> = (0..size).flat_map(|member| [member + 1, 7]).collect();
-        let (gathered, _) = world.gather_vec(rank, root, &mine)?;
-        same(
-            "gather_vec",
-            (world.rank() == root).then(|| all.clone()),
-            gathered,
-        )?;
-        let (gathered, _) = world.allgather_vec(rank, &mine)?;
-        same("allgather_vec", all, gathered)
+        let none = vec![0; all.len()];
+        let mut gathered = none.clone();
+        world.gather(rank, root, &mine, &mut gathered)?;
+        same("gather", if world.rank() == root { &all } else { &none }, &gathered)?;
+        let mut gathered = none;
+        world.allgather(rank, &mine, &mut gathered)?;
+        same("allgather", all, gathered)
     })
 }
 
@@ -570,7 +573,7 @@ fn bad_arguments(context: &Context) -> Result {
     on_world(context, |driver, rank, world| {
         let me = rank.pid();
         let size = world.size();
-        let (short, long) = (
+        let (mut short, mut long) = (
             rank.alloc::<f64>(3)?,
             rank.alloc::<f64>(3 * size as usize + 1)?,
         );
@@ -587,25 +590,25 @@ fn bad_arguments(context: &Context) -> Result {
                 &place,
                 "NoSuchMember",
                 no_root,
-                world.bcast(rank, root, &short),
+                world.bcast(rank, root, &mut short),
             )?;
             fails(
                 &place,
                 "NoSuchMember",
                 no_root,
-                world.reduce(rank, sum, root, &short, Some(&short)),
+                world.reduce(rank, sum, root, &short, short.clone()),
             )?;
             fails(
                 &place,
                 "NoSuchMember",
                 no_root,
-                world.gather(rank, root, &short, None),
+                world.gather(rank, root, &short, &mut []),
             )?;
             fails(
                 &place,
                 "NoSuchMember",
                 no_root,
-                world.scatter(rank, root, None, &short),
+                world.scatter(rank, root, &[], &mut short),
             )?;
         }
         for operation in [Operation::Band, Operation::Bor, Operation::Bxor] {
@@ -620,20 +623,20 @@ fn bad_arguments(context: &Context) -> Result {
                 &place,
                 "NoSuchOperation",
                 none,
-                world.allreduce(rank, operation, &short, &short),
+                world.allreduce_in_place(rank, operation, &mut short),
             )?;
             fails(
                 &place,
                 "NoSuchOperation",
                 none,
-                world.reduce(rank, operation, 0, &short, Some(&short)),
+                world.reduce(rank, operation, 0, &short, short.clone()),
             )?;
             let whole = long.slice(..3 * size as usize)?;
             fails(
                 &place,
                 "NoSuchOperation",
                 none,
-                world.reduce_scatter(rank, operation, &whole, &short),
+                world.reduce_scatter(rank, operation, &whole, &mut short),
             )?;
         }
         let wrong = |error: &Error| matches!(error, Error::WrongLength { .. });
@@ -642,60 +645,60 @@ fn bad_arguments(context: &Context) -> Result {
             &place,
             "WrongLength",
             wrong,
-            world.allreduce(rank, sum, &short, &long),
+            world.allreduce(rank, sum, &short, &mut long),
         )?;
         fails(
             &place,
             "WrongLength",
             wrong,
-            world.reduce_scatter(rank, sum, &long, &short),
+            world.reduce_scatter(rank, sum, &long, &mut short),
         )?;
         fails(
             &place,
             "WrongLength",
             wrong,
-            world.allgather(rank, &short, &long),
+            world.allgather(rank, &short, &mut long),
         )?;
         if world.rank() == 0 {
             fails(
                 &place,
                 "WrongLength",
                 wrong,
-                world.reduce(rank, sum, 0, &short, None),
+                world.reduce(rank, sum, 0, &short, &mut []),
             )?;
             fails(
                 &place,
                 "WrongLength",
                 wrong,
-                world.gather(rank, 0, &short, None),
+                world.gather(rank, 0, &short, &mut []),
             )?;
             fails(
                 &place,
                 "WrongLength",
                 wrong,
-                world.scatter(rank, 0, None, &short),
+                world.scatter(rank, 0, &[], &mut short),
             )?;
             fails(
                 &place,
                 "WrongLength",
                 wrong,
-                world.scatter(rank, 0, Some(&long), &short),
+                world.scatter(rank, 0, &long, &mut short),
             )?;
         }
         let overlaps = |error: &Error| matches!(error, Error::Overlap { .. });
-        let (low, high) = (long.slice(..3)?, long.slice(1..4)?);
+        let (mut low, mut high) = (long.slice(..3)?, long.slice(1..4)?);
         let place = format!("{me}: overlapping vectors");
         fails(
             &place,
             "Overlap",
             overlaps,
-            world.allreduce(rank, sum, &low, &high),
+            world.allreduce(rank, sum, &low, &mut high),
         )?;
         fails(
             &place,
             "Overlap",
             overlaps,
-            world.allreduce(rank, sum, &high, &low),
+            world.allreduce(rank, sum, &high, &mut low),
         )?;
         driver.run_all(
             rank,
@@ -714,11 +717,11 @@ fn among_puts(context: &Context) -> Result {
         let length = 900;
         let inbox = rank.alloc_from(&vec![0u8; length])?;
         let window = rank.register(&inbox, alcor::Rights::ALL)?;
-        let local = rank.alloc::<u8>(length)?;
-        let gotten = rank.alloc::<u8>(length)?;
+        let mut local = rank.alloc::<u8>(length)?;
+        let mut gotten = rank.alloc::<u8>(length)?;
         for round in 0..rounds {
             rank.write(
-                &local,
+                &mut local,
                 0,
                 &context.noise(&[1, u64::from(me.0), round], length),
             )?;
@@ -733,7 +736,7 @@ fn among_puts(context: &Context) -> Result {
             rank.wait(put).at("a put among collectives")?;
             driver.finish(rank, under_way)?;
             rank.fence()?;
-            let get = rank.iget(&window, after(rank, 2), 0, &gotten)?;
+            let get = rank.iget(&window, after(rank, 2), 0, &mut gotten)?;
             let case = Case {
                 number: 2 * round,
                 ..Case::new(Collective::Allreduce, ElementType::U64)
@@ -783,15 +786,15 @@ fn requests(context: &Context) -> Result {
             driver.finish(rank, last)?;
         }
         for case in &cases {
-            let last = driver.start(rank, world, case)?;
+            let mut last = driver.start(rank, world, case)?;
             while !last.test(rank)? {}
             driver.finish(rank, last)?;
         }
-        let vector = rank.alloc_from(&[1u32; 50])?;
-        drop(world.iallreduce(rank, Operation::Sum, &vector, &vector)?);
+        let mut vector = rank.alloc_from(&[1u32; 50])?;
+        drop(world.iallreduce_in_place(rank, Operation::Sum, &mut vector)?);
         drop(world.ibarrier(rank)?);
-        let other = rank.alloc_from(&[2u32; 50])?;
-        drop(world.iallreduce(rank, Operation::Sum, &other, &other)?);
+        let mut other = rank.alloc_from(&[2u32; 50])?;
+        drop(world.iallreduce_in_place(rank, Operation::Sum, &mut other)?);
         world.barrier(rank)?;
         let size = world.size();
         same(
@@ -871,7 +874,7 @@ fn differs(
     );
     let result = sample::with_type!(case.element, T => {
         let (from, to) = (rank.alloc::<T>(gives)?, rank.alloc::<T>(keeps + 16)?);
-        rank.write(&to.bytes(), 0, &vec![0x5A; (keeps + 16) * bytes_of(case.element)])?;
+        rank.write(&mut to.bytes(), 0, &vec![0x5A; (keeps + 16) * bytes_of(case.element)])?;
         let result = call::<T>(rank, communicator, case, &from, &to.slice(8..8 + keeps)?);
         let found = rank.read_vec(&to.bytes())?;
         let (guard, end) = (8 * bytes_of(case.element), found.len());
@@ -905,17 +908,18 @@ fn call<T: sample::Sample>(
     let (operation, root) = (case.operation, case.root);
     let at_root = communicator.rank() == root;
     match case.collective {
-        Collective::Allreduce => communicator.allreduce(rank, operation, source, destination),
-        Collective::Reduce => communicator.reduce(rank, operation, root, source, Some(destination)),
+        Collective::Allreduce => communicator.allreduce(rank, operation, source, destination.clone()),
+        Collective::Reduce => communicator.reduce(rank, operation, root, source, destination.clone()),
         Collective::ReduceScatter => {
-            communicator.reduce_scatter(rank, operation, source, destination)
+            communicator.reduce_scatter(rank, operation, source, destination.clone())
         }
-        Collective::Bcast => communicator.bcast(rank, root, destination),
-        Collective::Scatter => {
-            communicator.scatter(rank, root, at_root.then_some(source), destination)
+        Collective::Bcast => communicator.bcast(rank, root, destination.clone()),
+        Collective::Scatter if at_root => {
+            communicator.scatter(rank, root, source, destination.clone())
         }
-        Collective::Gather => communicator.gather(rank, root, source, Some(destination)),
-        Collective::Allgather => communicator.allgather(rank, source, destination),
+        Collective::Scatter => communicator.scatter(rank, root, &[], destination.clone()),
+        Collective::Gather => communicator.gather(rank, root, source, destination.clone()),
+        Collective::Allgather => communicator.allgather(rank, source, destination.clone()),
         _ => communicator.barrier(rank),
     }
     .map(drop)

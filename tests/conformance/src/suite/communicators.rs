@@ -478,16 +478,16 @@ fn strict(context: &Context) -> Result {
             context,
             forced: false,
         };
-        let bytes = rank.alloc::<u8>(8)?;
+        let mut bytes = rank.alloc::<u8>(8)?;
         let reason = match has_switch {
             true => SoftwareReason::Type(ElementType::U8),
             false => SoftwareReason::NoSwitch,
         };
         not_in_hardware(
-            world.allreduce(rank, Operation::Sum, &bytes, &bytes),
+            world.allreduce_in_place(rank, Operation::Sum, &mut bytes),
             reason,
         )?;
-        not_in_hardware(world.bcast(rank, 0, &bytes), reason)?;
+        not_in_hardware(world.bcast(rank, 0, &mut bytes), reason)?;
         if has_switch {
             a_few(driver, rank, &world, 1)?;
         } else {

@@ -1,6 +1,6 @@
 //! Credits: nothing is lost on the way into the command queue.
 
-use alcor::abi::command;
+use alcor_abi::command;
 use alcor::{GlobalRank, Opcode, Options, PageOffset, Rights};
 use alcor_test::{Context, Result, after, alcor_test, before, holds, same, same_bytes};
 
@@ -13,12 +13,12 @@ fn flood(context: &Context) -> Result {
     let commands = context.scale(3000, 30000);
     context.run(|rank| {
         let me = rank.pid();
-        let before = rank.counters()?.retired;
+        let before = rank.lab().counters()?.retired;
         for number in 0..commands {
-            rank.command(Opcode::XOffset, number)?;
+            rank.lab().command(Opcode::XOffset, number)?;
         }
         rank.barrier()?;
-        let events = rank.events()?;
+        let events = rank.lab().events()?;
         holds(
             format_args!("{me}: events"),
             "none",
@@ -26,7 +26,7 @@ fn flood(context: &Context) -> Result {
             format_args!("{events:?}"),
         )?;
         // The barrier is one more; what began the run may still have been queued before.
-        let retired = rank.counters()?.retired.wrapping_sub(before);
+        let retired = rank.lab().counters()?.retired.wrapping_sub(before);
         holds(
             format_args!("{me}: commands retired"),
             format_args!("{} to {}", commands + 1, commands + 4),
@@ -47,9 +47,9 @@ fn operands(context: &Context) -> Result {
         let me = rank.pid();
         let inbox = rank.alloc_from(&vec![0u8; 1024])?;
         let window = rank.register(&inbox, Rights::ALL)?;
-        let data = rank.alloc::<u8>(1024)?;
+        let mut data = rank.alloc::<u8>(1024)?;
         let of = |rank: GlobalRank| context.noise(&[u64::from(rank.0)], 1024);
-        rank.write(&data, 0, &of(me))?;
+        rank.write(&mut data, 0, &of(me))?;
         rank.barrier()?;
         let mut covered = [false; 1024];
         for put in 0..puts {
@@ -83,7 +83,7 @@ fn paper(context: &Context) -> Result {
         let window = rank.register(&inbox, Rights::ALL)?;
         let peer = after(rank, 1);
         for put in 0..puts {
-            rank.paper()
+            rank.lab().paper()
                 .put_1(window.base(), peer, put % 256, put << 8 | me.0)?;
             if put % 256 == 255 {
                 // The next ones go to the same words.
@@ -91,7 +91,7 @@ fn paper(context: &Context) -> Result {
             }
         }
         rank.barrier()?;
-        let events = rank.events()?;
+        let events = rank.lab().events()?;
         holds(
             format_args!("{me}: events"),
             "none",
@@ -117,13 +117,13 @@ fn paper(context: &Context) -> Result {
 fn overflow(context: &Context) -> Result {
     spoilt(context, |rank| {
         // The others are not at their barrier yet, so the queue stands still.
-        rank.command(Opcode::Barrier, 0)?;
+        rank.lab().command(Opcode::Barrier, 0)?;
         let depth = rank.board().command_credits;
         for _ in 0..2 * depth + 64 {
-            rank.port()
+            rank.lab().port()
                 .write32(PageOffset(command(Opcode::XOffset)), 0)?;
         }
-        let events = rank.events()?;
+        let events = rank.lab().events()?;
         holds(
             "rank 0: events after an overflow",
             "overflow",
@@ -138,18 +138,18 @@ fn overflow(context: &Context) -> Result {
 fn bad_opcode(context: &Context) -> Result {
     spoilt(context, |rank| {
         for opcode in [0x00, 0x3F, 0x7F, 0xFF] {
-            rank.port().write32(PageOffset(4 * opcode), 0)?;
+            rank.lab().port().write32(PageOffset(4 * opcode), 0)?;
             // What was written is served by the time that a later command is.
-            rank.command(Opcode::XOffset, 0)?;
+            rank.lab().command(Opcode::XOffset, 0)?;
             idle(rank, 100)?;
-            let events = rank.events()?;
+            let events = rank.lab().events()?;
             holds(
                 format_args!("rank 0: events after opcode {opcode:#x}"),
                 "bad_opcode",
                 events.bad_opcode(),
                 format_args!("{events:?}"),
             )?;
-            let events = rank.events()?;
+            let events = rank.lab().events()?;
             holds(
                 "rank 0: events once they were taken",
                 "none",

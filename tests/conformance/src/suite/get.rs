@@ -56,17 +56,13 @@ fn typed(context: &Context) -> Result {
         rank.barrier()?;
         let from = after(rank, 1);
         let place = format_args!("f64 elements at {}", GlobalRank(me));
-        same(
-            place,
-            vec![f64::from(from.0), f64::INFINITY],
-            rank.get_vec(&doubles, from, 1, 2)?,
-        )?;
+        let mut found = [0.0; 2];
+        rank.get(&doubles, from, 1, &mut found)?;
+        same(place, [f64::from(from.0), f64::INFINITY], found)?;
         let place = format_args!("u64 elements at {}", GlobalRank(me));
-        same(
-            place,
-            vec![u64::from(from.0) << 40],
-            rank.get_vec(&longs, from, 0, 1)?,
-        )?;
+        let mut found = [0];
+        rank.get(&longs, from, 0, &mut found)?;
+        same(place, [u64::from(from.0) << 40], found)?;
         rank.barrier()?;
         Ok(())
     })?;
@@ -84,7 +80,7 @@ fn by_address(context: &Context) -> Result {
         let window = rank.register(&region, Rights::ALL)?;
         let local = rank.alloc_from(&[0u8; 16])?;
         let from = after(rank, 1);
-        let request = rank.transfer(Transfer {
+        let request = rank.lab().transfer(Transfer {
             kind: Get,
             target: from,
             window: WindowName::Base(window.base()),

@@ -6,8 +6,8 @@
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use alcor::abi::packets::{x_commit, x_tag};
-use alcor::abi::{command, rank as page};
+use alcor_abi::packets::{x_commit, x_tag};
+use alcor_abi::{command, rank as page};
 use alcor::{Communicator, GlobalRank, NodeAddr, Opcode, Operation, Options, PageOffset, Rank, Region, Rights, Window};
 use alcor_test::{Context, Failure, Result, alcor_test, holds, same, same_bytes};
 use rand::Rng;
@@ -111,8 +111,8 @@ impl Place {
         let from = *self.others.choose(&mut self.rng).expect("this one at least");
         let at = self.rng.random_range(0..BYTES - LONGEST);
         let length = self.rng.random_range(0..=LONGEST);
-        let found = self.found.slice(..length)?;
-        rank.get(&self.shown, from, at, &found)?;
+        let mut found = self.found.slice(..length)?;
+        rank.get(&self.shown, from, at, &mut found)?;
         let expected = context.noise(&[SHOWN, u64::from(from.0)], BYTES);
         same_bytes(told(me, round, "what it got"), &expected[at..at + length], &rank.read_vec(&found)?)?;
         // A put, of which only the completion is checked.
@@ -124,8 +124,8 @@ impl Place {
             context.noise(&[MESSAGE, u64::from(from.0), u64::from(round)], length)
         };
         let (sent, expected) = (noise(me), noise(last));
-        let data = self.data.slice(..sent.len())?;
-        rank.write(&data, 0, &sent)?;
+        let mut data = self.data.slice(..sent.len())?;
+        rank.write(&mut data, 0, &sent)?;
         let send = rank.isend(next, round % 1000, &data)?;
         let mut found = vec![0; expected.len()];
         rank.recv(last, round % 1000, &mut found)?;
@@ -133,8 +133,8 @@ impl Place {
         rank.wait(send)?;
         if let Some(part) = &self.part {
             let vector = [me.0.wrapping_add(round); 40];
-            rank.write(&self.vector, 0, &vector)?;
-            part.allreduce(rank, Operation::Sum, &self.vector, &self.vector)?;
+            rank.write(&mut self.vector, 0, &vector)?;
+            part.allreduce(rank, Operation::Sum, &self.vector, self.vector.clone())?;
             let sum = self.others.iter().fold(0u32, |sum, other| sum.wrapping_add(other.0).wrapping_add(round));
             same(told(me, round, "a sum"), vec![sum; 40], rank.read_vec(&self.vector)?)?;
         }
@@ -189,23 +189,23 @@ fn write_at_random(context: &Context, rank: &mut Rank) -> Result {
                 continue;
             }
             let value = value(&mut rng, offset, ranks, memory);
-            rank.port().write32(PageOffset(offset), value)?;
+            rank.lab().port().write32(PageOffset(offset), value)?;
             match rng.random_range(0..1000) {
                 // The others have the time for a round or two.
                 ..100 => idle(rank, rng.random_range(0..200))?,
                 100..103 => {
                     let bytes: Vec<u8> = (0..64).map(|_| rng.random()).collect();
                     let at = rng.random_range(0..(memory - 64) / 4) * 4;
-                    rank.port().write_memory(NodeAddr(at), &bytes)?;
+                    rank.lab().port().write_memory(NodeAddr(at), &bytes)?;
                 }
                 103..107 => {
-                    rank.port().read32(PageOffset(0x400 + 4 * rng.random_range(0..0x100)))?;
+                    rank.lab().port().read32(PageOffset(0x400 + 4 * rng.random_range(0..0x100)))?;
                 }
                 _ => {}
             }
             left -= 1;
         }
-        retired += rank.port().read32(PageOffset(page::RETIRED))?;
+        retired += rank.lab().port().read32(PageOffset(page::RETIRED))?;
         let patience = match left {
             // As many cycles as the longest transfer takes words, and more.
             0 => memory,
@@ -215,7 +215,7 @@ fn write_at_random(context: &Context, rank: &mut Rank) -> Result {
         let is_over = page::reset_state::BUSY.get(state) == 0;
         holds("RESET_STATE after the last reset", "not busy", is_over || left > 0, format_args!("{state:#010x}"))?;
         for (opcode, value) in [(Opcode::SetPid, rank.pid().0), (Opcode::SetNprocs, ranks), (Opcode::BeginRun, 0)] {
-            rank.port().write32(PageOffset(command(opcode)), value)?;
+            rank.lab().port().write32(PageOffset(command(opcode)), value)?;
         }
     }
     let least = context.scale(500, 25_000);
@@ -240,17 +240,17 @@ fn write_own_row(rng: &mut ChaCha8Rng, rank: &mut Rank) -> Result {
         | page::comm_shape::MEMBERS.put(1 << (rank.pid().0 % info.ranks));
     writes.push((page::COMM_SHAPE, shape));
     for (offset, value) in writes {
-        rank.port().write32(PageOffset(offset), value)?;
+        rank.lab().port().write32(PageOffset(offset), value)?;
     }
     Ok(())
 }
 
 /// Resets the rank. RESET_STATE when the reset is over, or after so many cycles.
 fn reset(rank: &mut Rank, patience: u32) -> Result<u32, Failure> {
-    rank.port().write32(PageOffset(page::RANK_RESET), page::rank_reset::RESET.mask())?;
+    rank.lab().port().write32(PageOffset(page::RANK_RESET), page::rank_reset::RESET.mask())?;
     let mut waited = 0;
     loop {
-        let state = rank.port().read32(PageOffset(page::RESET_STATE))?;
+        let state = rank.lab().port().read32(PageOffset(page::RESET_STATE))?;
         if page::reset_state::BUSY.get(state) == 0 || waited >= patience {
             return Ok(state);
         }

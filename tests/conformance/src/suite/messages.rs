@@ -58,7 +58,7 @@ fn order(context: &Context) -> Result {
         for number in 0..count {
             let data = payload(context, rank.pid(), number, length(number));
             let data = rank.alloc_from(&data)?;
-            sends.push(rank.isend(to, 3, &data)?);
+            sends.push(rank.isend(to, 3, data.clone())?);
             if sends.len() == 24 {
                 receive_in_order(context, rank, from, number + 1 - 24, 24, length)?;
                 rank.wait_all(sends.drain(..))?;
@@ -114,8 +114,8 @@ fn wildcards(context: &Context) -> Result {
         let place = rank.alloc::<u32>(2)?;
         for first in selectors {
             for second in selectors {
-                let one = rank.irecv(first.0, first.1, &place.slice(..1)?)?;
-                let two = rank.irecv(second.0, second.1, &place.slice(1..)?)?;
+                let one = rank.irecv(first.0, first.1, place.slice(..1)?)?;
+                let two = rank.irecv(second.0, second.1, place.slice(1..)?)?;
                 rank.barrier()?;
                 rank.send(to, 2, &[1u32])?;
                 rank.send(to, 2, &[2u32])?;
@@ -127,8 +127,8 @@ fn wildcards(context: &Context) -> Result {
                 rank.send(to, 2, &[3u32])?;
                 rank.send(to, 2, &[4u32])?;
                 rank.barrier()?;
-                let one = rank.irecv(first.0, first.1, &place.slice(..1)?)?;
-                let two = rank.irecv(second.0, second.1, &place.slice(1..)?)?;
+                let one = rank.irecv(first.0, first.1, place.slice(..1)?)?;
+                let two = rank.irecv(second.0, second.1, place.slice(1..)?)?;
                 rank.wait_all([two, one])?;
                 let found = rank.read_vec(&place)?;
                 let what = format_args!("{me}: unexpected, by {first:?} and {second:?}");
@@ -137,8 +137,8 @@ fn wildcards(context: &Context) -> Result {
             }
         }
         // A receive of another tag is passed over.
-        let other = rank.irecv(from, 7, &place.slice(..1)?)?;
-        let this = rank.irecv(Source::Any, 8, &place.slice(1..)?)?;
+        let other = rank.irecv(from, 7, place.slice(..1)?)?;
+        let this = rank.irecv(Source::Any, 8, place.slice(1..)?)?;
         rank.send(to, 8, &[8u32])?;
         rank.send(to, 7, &[7u32])?;
         rank.wait_all([other, this])?;
@@ -180,7 +180,7 @@ fn posting_under_load(context: &Context) -> Result {
     let count = context.scale(60, 240);
     for threshold in [Some(0), Some(1), Some(5), None] {
         run(context, |rank| {
-            rank.match_thresholds(threshold, threshold)?;
+            rank.lab().match_thresholds(threshold, threshold)?;
             let (to, from) = (after(rank, 1), before(rank, 1));
             let mut rng = context.rng(&[u64::from(rank.pid().0)]);
             rank.barrier()?;
@@ -192,19 +192,19 @@ fn posting_under_load(context: &Context) -> Result {
             for number in 0..count {
                 // Posted a little ahead, so that there is always something to move.
                 let tag = number as usize;
-                receives.push(rank.irecv(from, number, &places.slice(tag..=tag)?)?);
+                receives.push(rank.irecv(from, number, places.slice(tag..=tag)?)?);
                 if number % 8 == 7 {
                     let mut window = order.split_off(order.len().saturating_sub(8));
                     window.sort_unstable();
                     for tag in window {
                         let one = data.slice(tag as usize..=tag as usize)?;
-                        sends.push(rank.isend(to, tag, &one)?);
+                        sends.push(rank.isend(to, tag, one.clone())?);
                     }
                 }
             }
             for tag in order {
                 let one = data.slice(tag as usize..=tag as usize)?;
-                sends.push(rank.isend(to, tag, &one)?);
+                sends.push(rank.isend(to, tag, one.clone())?);
             }
             rank.wait_all(receives)?;
             rank.wait_all(sends)?;
@@ -226,7 +226,7 @@ fn cancel(context: &Context) -> Result {
                 let places = rank.alloc_from(&vec![99u32; count as usize])?;
                 let mut receives = Vec::new();
                 for place in 0..count as usize {
-                    receives.push(rank.irecv(from, 1, &places.slice(place..=place)?)?);
+                    receives.push(rank.irecv(from, 1, places.slice(place..=place)?)?);
                 }
                 rank.cancel(&receives[cancelled as usize])?;
                 let gone = receives.remove(cancelled as usize);
@@ -265,13 +265,13 @@ fn cancel_race(context: &Context) -> Result {
             let data = rank.alloc_from(&data)?;
             let first = Landing::new(rank, length, 1)?;
             let second = Landing::new(rank, length, 2)?;
-            let receive = rank.irecv(from, 0, &first.place)?;
+            let receive = rank.irecv(from, 0, first.place.clone())?;
             rank.barrier()?;
             idle(rank, rng.random_range(0..80))?;
             let send = rank.isend(to, 0, &data)?;
             idle(rank, rng.random_range(0..80))?;
             rank.cancel(&receive)?;
-            let next = rank.irecv(from, 0, &second.place)?;
+            let next = rank.irecv(from, 0, second.place.clone())?;
             let cancelled = rank.wait_message(receive)?.cancelled;
             if !cancelled {
                 rank.cancel(&next)?;
@@ -306,7 +306,7 @@ fn probe(context: &Context) -> Result {
         let mut sends = Vec::new();
         for (number, &length) in (0..).zip(&lengths) {
             let data = rank.alloc_from(&payload(context, me, number, length))?;
-            sends.push(rank.isend(to, 10 + number as u32, &data)?);
+            sends.push(rank.isend(to, 10 + number as u32, data.clone())?);
         }
         for number in [2, 0, 3, 1].into_iter().filter(|&number| number < sends.len() as u64) {
             let (tag, length) = (10 + number as u32, lengths[number as usize]);
@@ -344,13 +344,13 @@ fn truncation(context: &Context) -> Result {
                 rank.barrier()?;
                 let (send, receive);
                 if expected {
-                    receive = rank.irecv(from, 1, &landing.place)?;
+                    receive = rank.irecv(from, 1, landing.place.clone())?;
                     rank.barrier()?;
                     send = rank.isend(to, 1, &data)?;
                 } else {
                     send = rank.isend(to, 1, &data)?;
                     rank.barrier()?;
-                    receive = rank.irecv(from, 1, &landing.place)?;
+                    receive = rank.irecv(from, 1, landing.place.clone())?;
                 }
                 let place = format!("{me}: {length} bytes, room for {room} at lane {lane}, expected {expected}");
                 let result = rank.wait_message(receive);
@@ -382,7 +382,7 @@ fn flood(context: &Context) -> Result {
             0 => {
                 let mut sends = Vec::new();
                 for number in 0..count {
-                    sends.push(rank.isend(GlobalRank(1), 0, &one(number)?)?);
+                    sends.push(rank.isend(GlobalRank(1), 0, one(number)?)?);
                 }
                 // Rank 1 receives nothing before rank 2 has all of this.
                 for number in 0..count {
@@ -431,7 +431,7 @@ fn posted_lengths(context: &Context) -> Result {
         let places = rank.alloc_from(&vec![0u32; length as usize + 1])?;
         let mut receives = Vec::new();
         for tag in 0..=length as usize {
-            receives.push(rank.irecv(from, tag as u32, &places.slice(tag..=tag)?)?);
+            receives.push(rank.irecv(from, tag as u32, places.slice(tag..=tag)?)?);
         }
         rank.barrier()?;
         let wanted = some_of(length);
@@ -465,11 +465,11 @@ fn unexpected_lengths(context: &Context) -> Result {
         let data = rank.alloc_from(&(1..length + 2).collect::<Vec<u32>>())?;
         let mut sends = Vec::new();
         for tag in 0..=length as usize {
-            sends.push(rank.isend(to, tag as u32, &data.slice(tag..=tag)?)?);
+            sends.push(rank.isend(to, tag as u32, data.slice(tag..=tag)?)?);
         }
         rank.barrier()?;
         // What the sender still holds back can't be wanted before what came first is gone.
-        let there = length.min(rank.match_counters()?.unexpected.saturating_sub(1));
+        let there = length.min(rank.lab().match_counters()?.unexpected.saturating_sub(1));
         let mut order = some_of(there);
         order.extend((0..=length).filter(|tag| !some_of(there).contains(tag)));
         for tag in order {
@@ -493,7 +493,7 @@ fn tags(context: &Context) -> Result {
         for tags in tags.chunks(room(context)) {
             let (mut sends, data) = (Vec::new(), rank.alloc_from(tags)?);
             for (place, &tag) in tags.iter().enumerate() {
-                sends.push(rank.isend(to, tag, &data.slice(place..=place)?)?);
+                sends.push(rank.isend(to, tag, data.slice(place..=place)?)?);
             }
             for &tag in tags.iter().rev() {
                 let mut value = [99];
@@ -553,23 +553,24 @@ fn mixed(context: &Context) -> Result {
             let mut receives = Vec::new();
             for what in 0..4 {
                 let landing = Landing::new(rank, bytes, what)?;
-                receives.push(rank.irecv(from, what, &landing.place)?);
+                receives.push(rank.irecv(from, what, landing.place.clone())?);
                 landings.push(landing);
             }
             let ones = rank.alloc_from(&[1u32; 8])?;
-            let sums = rank.alloc::<u32>(8)?;
-            let sum = world.iallreduce(rank, Operation::Sum, &ones, &sums)?;
+            let mut sums = rank.alloc::<u32>(8)?;
+            let sum = world.iallreduce(rank, Operation::Sum, &ones, &mut sums)?;
             let put = rank.alloc_from(&data(me, 9))?;
             let put = rank.iput(&window, to, 0, &put)?;
             let mut sends = Vec::new();
             for what in [3u32, 1, 0, 2] {
                 let short = if what % 2 == 0 { 8 } else { bytes };
                 let local = rank.alloc_from(&data(me, u64::from(what))[..short])?;
-                sends.push(rank.isend(to, what, &local)?);
+                sends.push(rank.isend(to, what, local)?);
             }
             rank.wait(put)?;
             rank.barrier()?;
-            let back = rank.get_vec(&window, to, 0, bytes)?;
+            let mut back = vec![0; bytes];
+            rank.get(&window, to, 0, &mut back)?;
             same_bytes(format_args!("{me}: what a put left"), &data(me, 9), &back)?;
             rank.wait_all(receives)?;
             for (what, landing) in (0..).zip(&landings) {
@@ -597,7 +598,7 @@ fn leftovers(context: &Context) -> Result {
             let (to, from) = (after(rank, 1), before(rank, 1));
             let place = rank.alloc::<u32>(64)?;
             for tag in 0..64 {
-                drop(rank.irecv(from, 100 + tag as u32, &place.slice(tag..=tag)?)?);
+                drop(rank.irecv(from, 100 + tag as u32, place.slice(tag..=tag)?)?);
             }
             let data = rank.alloc_from(&[round])?;
             drop(rank.isend(to, 1, &data)?);
@@ -646,7 +647,7 @@ fn run(
 
 fn nothing_refused(rank: &mut Rank) -> Result {
     let place = format!("{}: messages refused", rank.pid());
-    same(place, 0, rank.match_counters()?.refused)
+    same(place, 0, rank.lab().match_counters()?.refused)
 }
 
 /// Messages of one rank that another may leave for later, while it receives those behind them.
@@ -727,14 +728,14 @@ fn exchange(
         for batch in &batches {
             let (mut sources, mut landings) = (Vec::new(), Vec::new());
             for (number, shape) in (0..).zip(batch) {
-                let source = Landing::new(rank, shape.length as usize, shape.source)?;
-                rank.write(&source.place, 0, &data(me, number, shape))?;
+                let mut source = Landing::new(rank, shape.length as usize, shape.source)?;
+                rank.write(&mut source.place, 0, &data(me, number, shape))?;
                 sources.push(source);
                 landings.push(Landing::new(rank, shape.length as usize, shape.target)?);
             }
             let receive = |rank: &mut Rank| -> Result<Vec<Request>, Failure> {
                 let all = (0..).zip(&landings);
-                all.map(|(tag, landing)| Ok(rank.irecv(from, tag, &landing.place)?))
+                all.map(|(tag, landing)| Ok(rank.irecv(from, tag, landing.place.clone())?))
                     .collect()
             };
             let mut receives = Vec::new();
@@ -782,7 +783,7 @@ fn receive_in_order(
             0 => Source::Any,
             _ => from.into(),
         };
-        receives.push((number, rank.irecv(source, 3, &landing.place)?, landing));
+        receives.push((number, rank.irecv(source, 3, landing.place.clone())?, landing));
     }
     for (number, receive, landing) in receives {
         let place = format!("{}: message {number}", rank.pid());
@@ -821,7 +822,7 @@ fn each_length(
 ) -> Result {
     for threshold in [Some(1), None] {
         run(context, |rank| {
-            rank.match_thresholds(threshold, threshold)?;
+            rank.lab().match_thresholds(threshold, threshold)?;
             rank.barrier()?;
             for length in lengths(context) {
                 let matched = |counters: MatchCounters| {
@@ -830,9 +831,9 @@ fn each_length(
                         + counters.unexpected_by_unit
                         + counters.unexpected_by_walk
                 };
-                let before = matched(rank.match_counters()?);
+                let before = matched(rank.lab().match_counters()?);
                 let received = body(rank, length)?;
-                let counters = rank.match_counters()?;
+                let counters = rank.lab().match_counters()?;
                 let place = format!("{}: with {length} entries", rank.pid());
                 same(&place, before + received, matched(counters))?;
                 if threshold.is_none() {

@@ -25,13 +25,13 @@ fn flag_after_data(context: &Context) -> Result {
         for round in 1..=rounds {
             if me == GlobalRank(0) {
                 let target = GlobalRank(1);
-                rank.put_slice(
+                rank.put(
                     &inbox,
                     target,
                     0,
                     &context.noise(&[u64::from(round)], bytes),
                 )?;
-                rank.put_slice(&flag, target, 0, &[round])?;
+                rank.put(&flag, target, 0, &[round])?;
             } else if me == GlobalRank(1) {
                 let until = Cycle(rank.now()?.0 + PATIENCE);
                 while rank.read_vec(flag.region())? != [round] {
@@ -74,9 +74,9 @@ fn get_after_put(context: &Context) -> Result {
             let length = rng.random_range(1..bytes);
             let at = rng.random_range(0..=bytes - length);
             let data = context.noise(&[u64::from(me.0), round], length);
-            rank.put_slice(&window, peer, at, &data)?;
-            let part = local.slice(..length)?;
-            rank.get(&window, peer, at, &part)?;
+            rank.put(&window, peer, at, &data)?;
+            let mut part = local.slice(..length)?;
+            rank.get(&window, peer, at, &mut part)?;
             let place =
                 format_args!("{me}: {length} bytes at {at}, put to {peer} and got back");
             same_bytes(place, &data, &rank.read_vec(&part)?)?;
@@ -105,7 +105,7 @@ fn last_put_counts(context: &Context) -> Result {
                 (start..rng.random_range(start..=300), rng.random())
             };
             let (range, byte): (std::ops::Range<usize>, u8) = next(&mut mine);
-            rank.put_slice(
+            rank.put(
                 &window,
                 after(rank, 1),
                 range.start,
@@ -133,9 +133,9 @@ fn get_is_a_copy(context: &Context) -> Result {
         let window = rank.register(&outbox, Rights::ALL)?;
         rank.barrier()?;
         let peer = after(rank, 1);
-        let local = rank.alloc::<u8>(500)?;
-        rank.get(&window, peer, 0, &local)?;
-        rank.put_slice(&window, peer, 0, &[0; 500])?;
+        let mut local = rank.alloc::<u8>(500)?;
+        rank.get(&window, peer, 0, &mut local)?;
+        rank.put(&window, peer, 0, &[0; 500])?;
         rank.barrier()?;
         let expected = context.noise(&[1, u64::from(peer.0)], 500);
         same_bytes(
@@ -163,7 +163,7 @@ fn token(context: &Context) -> Result {
         for round in 0..rounds {
             if rank.pid().0 == round % rank.nprocs() {
                 let value = rank.read_vec(&cell)?[0];
-                rank.put_slice(&window, after(rank, 1), 0, &[value + 1])?;
+                rank.put(&window, after(rank, 1), 0, &[value + 1])?;
             }
             rank.fence()?;
         }
@@ -189,8 +189,8 @@ fn epochs(context: &Context) -> Result {
         for round in 0..rounds {
             // Two halves, so that no rank writes what another still reads.
             let half = round % 2 * 2;
-            rank.put_slice(&window, after(rank, 1), half, &[value])?;
-            rank.put_slice(&window, before(rank, 1), half + 1, &[value])?;
+            rank.put(&window, after(rank, 1), half, &[value])?;
+            rank.put(&window, before(rank, 1), half + 1, &[value])?;
             rank.fence()?;
             let halo = rank.read_vec(&halo)?;
             value = value

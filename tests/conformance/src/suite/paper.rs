@@ -8,7 +8,7 @@ use rand::Rng;
 /// Words of the window that the commands work on: more than an offset of 8 bits and a packet.
 const WORDS: usize = 255 + 30 + 3;
 /// The most words that a packet carries.
-const LONGEST: u32 = alcor::abi::PAPER_MAX_WORDS;
+const LONGEST: u32 = alcor_abi::PAPER_MAX_WORDS;
 
 /// PUT-1 at every offset.
 #[alcor_test(ranks >= 1)]
@@ -84,10 +84,10 @@ fn with_extended(context: &Context) -> Result {
         let bytes = 1500;
         let inbox = rank.alloc::<u8>(bytes)?;
         let window = rank.register(&inbox, Rights::ALL)?;
-        let data = rank.alloc::<u8>(bytes)?;
+        let mut data = rank.alloc::<u8>(bytes)?;
         let mut rng = context.rng(&[8]);
         for round in 0..rounds {
-            rank.write(&data, 0, &context.noise(&[u64::from(me.0), round], bytes))?;
+            rank.write(&mut data, 0, &context.noise(&[u64::from(me.0), round], bytes))?;
             rank.barrier()?;
             drop(rank.iput(&window, after(rank, 1), 0, &data.slice(..700)?)?);
             it.put_n(
@@ -119,8 +119,8 @@ fn behind_a_registration(context: &Context) -> Result {
         for round in 0..8 {
             let inbox = rank.alloc_from(&[0u32; 4])?;
             rank.barrier()?;
-            rank.command(Opcode::Register, inbox.addr().0)?;
-            rank.paper()
+            rank.lab().command(Opcode::Register, inbox.addr().0)?;
+            rank.lab().paper()
                 .put_1(inbox.addr(), to, 2, 0x100 * round + me.0)?;
             rank.barrier()?;
             same(
@@ -128,7 +128,7 @@ fn behind_a_registration(context: &Context) -> Result {
                 vec![0, 0, 0x100 * round + from.0, 0],
                 rank.read_vec(&inbox)?,
             )?;
-            rank.deregister_range(inbox.addr())?;
+            rank.lab().deregister_range(inbox.addr())?;
         }
         Ok(())
     })?;
@@ -158,13 +158,13 @@ fn bad_length(context: &Context) -> Result {
     Paper::run(context, |rank, it| {
         let (window, peer, source) = (it.inbox.base(), it.peer, it.source.addr());
         for length in [0, LONGEST + 1, 32, 64, 255] {
-            rank.paper().put_n(window, source, peer, length, 0)?;
+            rank.lab().paper().put_n(window, source, peer, length, 0)?;
             it.refused(rank, Status::BadLength, &format!("PUT-n of {length} words"))?;
-            rank.paper()
+            rank.lab().paper()
                 .get(it.local.base(), it.outbox.base(), peer, length, 0)?;
             it.refused(rank, Status::BadLength, &format!("GET of {length} words"))?;
         }
-        rank.paper().put_n(window, source, peer, 1, 0)?;
+        rank.lab().paper().put_n(window, source, peer, 1, 0)?;
         it.refused(rank, Status::BadLength, "PUT-n of one word")?;
         it.put_n(rank, 5, 9)
     })
@@ -176,13 +176,13 @@ fn not_registered(context: &Context) -> Result {
     Paper::run(context, |rank, it| {
         let (window, peer) = (it.inbox.base(), it.peer);
         let nowhere = NodeAddr(window.0 + 4);
-        rank.paper().put_1(nowhere, peer, 0, 1)?;
+        rank.lab().paper().put_1(nowhere, peer, 0, 1)?;
         it.refused(rank, Status::NotRegistered, "PUT-1")?;
-        rank.paper().put_n(nowhere, it.source.addr(), peer, 2, 0)?;
+        rank.lab().paper().put_n(nowhere, it.source.addr(), peer, 2, 0)?;
         it.refused(rank, Status::NotRegistered, "PUT-n")?;
-        rank.paper().get(nowhere, it.outbox.base(), peer, 2, 0)?;
+        rank.lab().paper().get(nowhere, it.outbox.base(), peer, 2, 0)?;
         it.refused(rank, Status::NotRegistered, "GET to nowhere")?;
-        rank.paper().get(it.local.base(), nowhere, peer, 2, 0)?;
+        rank.lab().paper().get(it.local.base(), nowhere, peer, 2, 0)?;
         it.refused(rank, Status::NotRegistered, "GET from nowhere")?;
         it.put_1(rank, 7)
     })
@@ -194,15 +194,15 @@ fn bad_operands(context: &Context) -> Result {
     Paper::run(context, |rank, it| {
         let window = it.inbox.base();
         for pid in [rank.nprocs(), 255] {
-            rank.paper().put_1(window, GlobalRank(pid), 0, 1)?;
+            rank.lab().paper().put_1(window, GlobalRank(pid), 0, 1)?;
             it.refused(rank, Status::BadRank, &format!("PUT-1 to rank {pid}"))?;
-            rank.paper()
+            rank.lab().paper()
                 .get(it.local.base(), it.outbox.base(), GlobalRank(pid), 1, 0)?;
             it.refused(rank, Status::BadRank, &format!("GET from rank {pid}"))?;
         }
         let last = rank.board().node_bytes - 4;
         for source in [last, 0xffff_fffc] {
-            rank.paper()
+            rank.lab().paper()
                 .put_n(window, NodeAddr(source), it.peer, 2, 0)?;
             it.refused(rank, Status::BadLocal, &format!("PUT-n from {source:#x}"))?;
         }
@@ -223,34 +223,34 @@ fn dropped(context: &Context) -> Result {
         for round in 0..6 {
             let status = match round {
                 0 => {
-                    rank.paper().put_1(small.base(), peer, 10, 1)?;
+                    rank.lab().paper().put_1(small.base(), peer, 10, 1)?;
                     Status::OutOfBounds
                 }
                 1 => {
-                    rank.paper()
+                    rank.lab().paper()
                         .put_n(small.base(), source.addr(), peer, 11, 0)?;
                     Status::OutOfBounds
                 }
                 2 => {
-                    rank.paper()
+                    rank.lab().paper()
                         .put_n(small.base(), source.addr(), peer, 2, 9)?;
                     Status::OutOfBounds
                 }
                 3 => {
-                    rank.paper().put_1(denied.base(), peer, 0, 1)?;
+                    rank.lab().paper().put_1(denied.base(), peer, 0, 1)?;
                     Status::Denied
                 }
                 4 => {
-                    rank.paper().get(small.base(), small.base(), peer, 3, 8)?;
+                    rank.lab().paper().get(small.base(), small.base(), peer, 3, 8)?;
                     Status::OutOfBounds
                 }
                 _ => {
-                    rank.paper().get(small.base(), denied.base(), peer, 1, 0)?;
+                    rank.lab().paper().get(small.base(), denied.base(), peer, 1, 0)?;
                     Status::Denied
                 }
             };
             rank.barrier()?;
-            let events = rank.events()?;
+            let events = rank.lab().events()?;
             holds(
                 format_args!("{me}: events in round {round}"),
                 "dropped, nothing else",
@@ -266,7 +266,7 @@ fn dropped(context: &Context) -> Result {
             same(
                 format_args!("{me}: REFUSED_IN in round {round}"),
                 round + 1,
-                rank.counters()?.refused_in,
+                rank.lab().counters()?.refused_in,
             )?;
             rank.barrier()?;
         }
@@ -283,10 +283,10 @@ fn dropped(context: &Context) -> Result {
 #[alcor_test(ranks >= 1)]
 fn half_a_command(context: &Context) -> Result {
     Paper::run(context, |rank, it| {
-        rank.command(Opcode::Put1, it.inbox.base().0)?;
+        rank.lab().command(Opcode::Put1, it.inbox.base().0)?;
         it.put_n(rank, 5, 9)?;
         rank.barrier()?;
-        let events = rank.events()?;
+        let events = rank.lab().events()?;
         let is_expected = events.bad_opcode() && events.bits.count_ones() == 1;
         let place = format_args!("{}: events after half a PUT-1", rank.pid());
         holds(
@@ -366,7 +366,7 @@ impl<'a> Paper<'a> {
 
     fn put_1(&mut self, rank: &mut Rank, offset: u32) -> Result {
         let (mine, theirs) = self.next(rank.pid(), 1);
-        rank.paper()
+        rank.lab().paper()
             .put_1(self.inbox.base(), self.peer, offset, mine[0])?;
         self.expected_inbox[offset as usize] = theirs[0];
         Ok(())
@@ -376,9 +376,9 @@ impl<'a> Paper<'a> {
         let (mine, theirs) = self.next(rank.pid(), length);
         // A place of its own as long as it may be under way.
         let at = (self.commands % SOURCES) as usize * LONGEST as usize;
-        rank.write(&self.source, at, &mine)?;
+        rank.write(&mut self.source, at, &mine)?;
         let source = self.source.slice(at..)?.addr();
-        rank.paper()
+        rank.lab().paper()
             .put_n(self.inbox.base(), source, self.peer, length, offset)?;
         self.expected_inbox[offset as usize..][..length as usize].copy_from_slice(&theirs);
         Ok(())
@@ -386,7 +386,7 @@ impl<'a> Paper<'a> {
 
     fn get(&mut self, rank: &mut Rank, length: u32, offset: u32) -> Result {
         let (local, outbox) = (self.local.base(), self.outbox.base());
-        rank.paper().get(local, outbox, self.peer, length, offset)?;
+        rank.lab().paper().get(local, outbox, self.peer, length, offset)?;
         let theirs = words(self.context, self.peer, 2, WORDS);
         self.expected_local[..length as usize]
             .copy_from_slice(&theirs[offset as usize..][..length as usize]);
@@ -397,7 +397,7 @@ impl<'a> Paper<'a> {
     fn settle(&mut self, rank: &mut Rank) -> Result {
         rank.barrier()?;
         let me = rank.pid();
-        let events = rank.events()?;
+        let events = rank.lab().events()?;
         let number = self.commands;
         holds(
             format_args!("{me}: events after command {number}"),
@@ -427,7 +427,7 @@ impl<'a> Paper<'a> {
     fn refused(&self, rank: &mut Rank, status: Status, what: &str) -> Result {
         rank.barrier()?;
         let me = rank.pid();
-        let events = rank.events()?;
+        let events = rank.lab().events()?;
         holds(
             format_args!("{me}: events after {what}"),
             "refused, nothing else",

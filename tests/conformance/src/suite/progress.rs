@@ -175,15 +175,15 @@ fn exchange(context: &Context, ranks: u32, flows: Flows) -> Result {
         let nprocs = rank.nprocs() as usize;
         let inbox = rank.alloc::<u8>(bytes * nprocs * puts)?;
         let gotten = rank.alloc::<u8>(bytes * nprocs * gets)?;
-        let (given, offered) = (rank.alloc::<u8>(bytes)?, rank.alloc::<u8>(bytes)?);
+        let (mut given, offered) = (rank.alloc::<u8>(bytes)?, rank.alloc::<u8>(bytes)?);
         let inbox = rank.register(&inbox, Rights::WRITE)?;
         let offered = rank.register(&offered, Rights::READ)?;
         let first = u32::from(!flows.to_self);
         for round in 0..rounds {
             let data =
                 |what: u64, of: GlobalRank| context.noise(&[what, u64::from(of.0), round], bytes);
-            rank.write(&given, 0, &data(1, me))?;
-            rank.write(offered.region(), 0, &data(2, me))?;
+            rank.write(&mut given, 0, &data(1, me))?;
+            rank.write(&mut offered.region().clone(), 0, &data(2, me))?;
             rank.barrier()?;
             for number in 0..puts.max(gets) {
                 for steps in first..rank.nprocs() {
@@ -194,8 +194,8 @@ fn exchange(context: &Context, ranks: u32, flows: Flows) -> Result {
                     }
                     if number < gets {
                         let at = (number * nprocs + peer.0 as usize) * bytes;
-                        let local = gotten.slice(at..at + bytes)?;
-                        drop(rank.iget(&offered, peer, 0, &local)?);
+                        let mut local = gotten.slice(at..at + bytes)?;
+                        drop(rank.iget(&offered, peer, 0, &mut local)?);
                     }
                 }
             }

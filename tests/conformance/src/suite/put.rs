@@ -54,7 +54,7 @@ fn nothing_else_changes(context: &Context) -> Result {
         // Behind all regions: nobody has any business there.
         let free = local.addr().0 + 1024;
         let fill = context.noise(&[4, u64::from(me.0)], (bytes - free) as usize);
-        rank.port().write_memory(NodeAddr(free), &fill)?;
+        rank.lab().port().write_memory(NodeAddr(free), &fill)?;
         let before_puts = rank.read_vec(window.region())?;
         rank.barrier()?;
         for (offset, length) in [(0, 1), (3, 2), (17, 600), (999, 1), (700, 299)] {
@@ -73,7 +73,7 @@ fn nothing_else_changes(context: &Context) -> Result {
             &rank.read_vec(window.region())?,
         )?;
         let mut found = vec![0; fill.len()];
-        rank.port().read_memory(NodeAddr(free), &mut found)?;
+        rank.lab().port().read_memory(NodeAddr(free), &mut found)?;
         same_bytes(
             format_args!("{me}: memory from {}", NodeAddr(free)),
             &fill,
@@ -97,9 +97,9 @@ fn typed(context: &Context) -> Result {
         );
         let (to, from) = (after(rank, 1), before(rank, 1).0);
         let me = rank.pid().0;
-        rank.put_slice(&doubles, to, 5, &[f64::from(me), -0.5])?;
-        rank.put_slice(&shorts, to, 3, &[-1 - me as i16, i16::MIN])?;
-        rank.put_slice(&bytes, to, 7, &[me as u8 + 1])?;
+        rank.put(&doubles, to, 5, &[f64::from(me), -0.5])?;
+        rank.put(&shorts, to, 3, &[-1 - me as i16, i16::MIN])?;
+        rank.put(&bytes, to, 7, &[me as u8 + 1])?;
         rank.fence()?;
         let place = |what: &str| format!("{} elements at {}", what, GlobalRank(me));
         let expected = vec![0.0, 0.0, 0.0, 0.0, 0.0, f64::from(from), -0.5, 0.0];
@@ -122,14 +122,15 @@ fn by_address(context: &Context) -> Result {
         let region = rank.alloc_from(&[0u8; 40])?;
         let window = rank.register(&region, Rights::ALL)?;
         let local = rank.alloc_from(&[me.0 as u8 + 1; 9])?;
-        let request = rank.transfer(Transfer {
+        let transfer = Transfer {
             kind: Put,
             target: after(rank, 1),
             window: WindowName::Base(window.base()),
             offset: 13,
             local: local.addr(),
             length: 9,
-        })?;
+        };
+        let request = rank.lab().transfer(transfer)?;
         rank.wait(request)?;
         rank.barrier()?;
         let mut expected = [0; 40];

@@ -64,7 +64,7 @@ fn duplicate(context: &Context) -> Result {
             refused(
                 place,
                 Status::Duplicate,
-                rank.register_range(base, Some(4), Rights::ALL),
+                rank.lab().register_range(base, Some(4), Rights::ALL),
             )?;
             let next = register_word(rank, 2)?;
             same(
@@ -104,10 +104,11 @@ fn bad_range(context: &Context) -> Result {
                 refused(
                     place,
                     Status::BadRange,
-                    rank.register_range(base, bytes, Rights::ALL),
+                    rank.lab().register_range(base, bytes, Rights::ALL),
                 )?;
             }
             let good = rank
+                .lab()
                 .register_range(NodeAddr(end - 4), Some(4), Rights::ALL)
                 .at(format_args!("{me}: last word"))?;
             same(format_args!("{me}: its slot"), 0, good.slot)?;
@@ -126,9 +127,9 @@ fn different_windows(context: &Context) -> Result {
             let windows = [register_word(rank, 0)?, register_word(rank, 1)?];
             let named = windows[usize::from(me == culprit)];
             let place = format!("{me}: {culprit} deregisters another window");
-            refused(place, Status::Mismatch, rank.deregister_range(named.base))?;
+            refused(place, Status::Mismatch, rank.lab().deregister_range(named.base))?;
             echo(context, rank, &windows)?;
-            let slot = rank.deregister_range(windows[0].base)?;
+            let slot = rank.lab().deregister_range(windows[0].base)?;
             same(
                 format_args!("{me}: slot of what was deregistered"),
                 windows[0].slot,
@@ -155,7 +156,7 @@ fn not_registered(context: &Context) -> Result {
                 "{}: {culprit} deregisters what is not registered",
                 rank.pid()
             );
-            refused(place, Status::NotRegistered, rank.deregister_range(base))?;
+            refused(place, Status::NotRegistered, rank.lab().deregister_range(base))?;
             echo(context, rank, &[window])
         })?;
     }
@@ -174,8 +175,8 @@ fn different_collectives(context: &Context) -> Result {
                 let collective = (round + usize::from(me == culprit) * (1 + round / 3)) % 3;
                 let result = match collective {
                     0 => rank.barrier(),
-                    1 => rank.register_range(word(1), Some(4), Rights::ALL).map(drop),
-                    _ => rank.deregister_range(window.base).map(drop),
+                    1 => rank.lab().register_range(word(1), Some(4), Rights::ALL).map(drop),
+                    _ => rank.lab().deregister_range(window.base).map(drop),
                 };
                 let place = format!("{me}: {culprit} is in another collective, round {round}");
                 let is_mismatch =
@@ -205,7 +206,7 @@ fn deregister_in_use(context: &Context) -> Result {
         let mut requests = Vec::new();
         for part in 0..4 {
             let part = part * region.len() / 4..(part + 1) * region.len() / 4;
-            requests.push(rank.iput(&window, peer, part.start, &data.slice(part.clone())?)?);
+            requests.push(rank.iput(&window, peer, part.start, data.slice(part.clone())?)?);
         }
         rank.deregister(window)?;
         let expected = context.noise(&[u64::from(before(rank, 1).0)], bytes as usize);
@@ -220,7 +221,7 @@ fn deregister_in_use(context: &Context) -> Result {
         ))?;
         rank.barrier()?;
         for kind in [alcor::TransferKind::Put, alcor::TransferKind::Get] {
-            let request = rank.transfer(alcor::Transfer {
+            let request = rank.lab().transfer(alcor::Transfer {
                 kind,
                 target: peer,
                 window: alcor::WindowName::Slot(slot),
@@ -282,9 +283,9 @@ fn again_and_again(context: &Context) -> Result {
     context.run(|rank| {
         let me = rank.pid();
         for round in 0..rounds {
-            let range = rank.register_range(word(round % 7), Some(4), Rights::ALL)?;
+            let range = rank.lab().register_range(word(round % 7), Some(4), Rights::ALL)?;
             same(format_args!("{me}: slot in round {round}"), 0, range.slot)?;
-            let slot = rank.deregister_range(range.base)?;
+            let slot = rank.lab().deregister_range(range.base)?;
             same(
                 format_args!("{me}: slot given back in round {round}"),
                 0,
@@ -303,14 +304,14 @@ fn unaligned(context: &Context) -> Result {
     context.run(|rank| {
         for base in [1, 2, 3, 4097] {
             let is_expected = |error: &Error| matches!(error, Error::BadOption { .. });
-            let result = rank.register_range(NodeAddr(base), Some(4), Rights::ALL);
+            let result = rank.lab().register_range(NodeAddr(base), Some(4), Rights::ALL);
             fails(
                 format_args!("{}: register at {base}", rank.pid()),
                 "Error::BadOption",
                 is_expected,
                 result,
             )?;
-            let result = rank.deregister_range(NodeAddr(base));
+            let result = rank.lab().deregister_range(NodeAddr(base));
             fails(
                 format_args!("{}: deregister at {base}", rank.pid()),
                 "Error::BadOption",
@@ -330,7 +331,7 @@ fn word(index: u32) -> NodeAddr {
 }
 
 fn register_word(rank: &mut Rank, index: u32) -> alcor::Result<RegisteredRange> {
-    rank.register_range(word(index), Some(4), Rights::ALL)
+    rank.lab().register_range(word(index), Some(4), Rights::ALL)
 }
 
 /// The first rank, and the last.
@@ -343,7 +344,7 @@ fn culprits(context: &Context) -> impl Iterator<Item = GlobalRank> {
 pub(super) fn idle(rank: &mut Rank, cycles: u64) -> Result {
     let until = alcor::Cycle(rank.now()?.0 + cycles);
     while rank.now()? < until {
-        rank.port().wait(until)?;
+        rank.lab().port().wait(until)?;
     }
     Ok(())
 }
@@ -352,11 +353,11 @@ pub(super) fn idle(rank: &mut Rank, cycles: u64) -> Result {
 fn echo(context: &Context, rank: &mut Rank, windows: &[RegisteredRange]) -> Result {
     let me = rank.pid();
     let peer = after(rank, 1);
-    let local = rank.alloc::<u8>(8)?;
+    let mut local = rank.alloc::<u8>(8)?;
     rank.barrier()?;
     for (number, window) in (0..).zip(windows) {
         let value = context.noise(&[77, u64::from(me.0), number], 4);
-        rank.write(&local, 0, &value)?;
+        rank.write(&mut local, 0, &value)?;
         for kind in [alcor::TransferKind::Put, alcor::TransferKind::Get] {
             let transfer = alcor::Transfer {
                 kind,
@@ -366,7 +367,7 @@ fn echo(context: &Context, rank: &mut Rank, windows: &[RegisteredRange]) -> Resu
                 local: NodeAddr(local.addr().0 + 4 * (kind as u32)),
                 length: 4,
             };
-            let request = rank.transfer(transfer)?;
+            let request = rank.lab().transfer(transfer)?;
             rank.wait(request).at(format_args!("{me}: {transfer}"))?;
         }
         let found = rank.read_vec(&local)?;
@@ -377,7 +378,7 @@ fn echo(context: &Context, rank: &mut Rank, windows: &[RegisteredRange]) -> Resu
     for (number, window) in (0..).zip(windows) {
         let from = before(rank, 1);
         let mut found = [0; 4];
-        rank.port().read_memory(window.base, &mut found)?;
+        rank.lab().port().read_memory(window.base, &mut found)?;
         let expected = context.noise(&[77, u64::from(from.0), number], 4);
         let place = format_args!("{me}: what {from} put into slot {}", window.slot);
         same_bytes(place, &expected, &found)?;
@@ -404,7 +405,7 @@ impl Windows {
             let Some((&slot, range)) = self.live.iter().nth(index) else {
                 return Ok(());
             };
-            let found = rank.deregister_range(range.base)?;
+            let found = rank.lab().deregister_range(range.base)?;
             self.live.remove(&slot);
             return same(format_args!("{me}: slot given back"), slot, found);
         }

@@ -75,15 +75,15 @@ fn flush_of_one(context: &Context) -> Result {
         let inbox = rank.alloc_from(&[0u8; 256])?;
         let window = rank.register(&inbox, Rights::ALL)?;
         if me == GlobalRank(0) {
-            let data = rank.alloc_from(&[7u8; 128])?;
-            let echo = rank.alloc_from(&[0u8; 128])?;
+            let mut data = rank.alloc_from(&[7u8; 128])?;
+            let mut echo = rank.alloc_from(&[0u8; 128])?;
             for round in 0..20 {
-                rank.write(&data, 0, &[round; 128])?;
+                rank.write(&mut data, 0, &[round; 128])?;
                 for target in (0..rank.nprocs()).map(GlobalRank) {
                     drop(rank.iput(&window, target, 64, &data)?);
                 }
                 rank.flush(GlobalRank(1))?;
-                rank.get(&window, GlobalRank(1), 64, &echo)?;
+                rank.get(&window, GlobalRank(1), 64, &mut echo)?;
                 let found = rank.read_vec(&echo)?;
                 same_bytes(
                     format_args!("{me}: what a flush has completed, round {round}"),
@@ -120,7 +120,7 @@ fn once_each(context: &Context) -> Result {
             drop(rank.iput(&window, target, 0, &data.slice(..length)?)?);
         }
         rank.fence()?;
-        let counters = rank.counters()?;
+        let counters = rank.lab().counters()?;
         same(
             format_args!("{}: completions", rank.pid()),
             transfers,
@@ -157,7 +157,7 @@ fn flood(
     let rounds = transfers.div_ceil(room);
     let cells = transfers.div_ceil(rounds);
     context.run_with(options, context.ranks(), |rank| {
-        let flood = Flood::new(rank, cells)?;
+        let mut flood = Flood::new(rank, cells)?;
         for round in 0..rounds as u64 {
             flood.round(context, rank, round, ending)?;
         }
@@ -188,7 +188,7 @@ impl Flood {
     }
 
     fn round(
-        &self,
+        &mut self,
         context: &Context,
         rank: &mut Rank,
         round: u64,
@@ -199,10 +199,10 @@ impl Flood {
         let data =
             |what: u64, of: GlobalRank| context.noise(&[what, u64::from(of.0), round], bytes);
         let (to, from) = (after(rank, 1), before(rank, 1));
-        rank.write(&self.given, 0, &data(1, me))?;
-        rank.write(self.outbox.region(), 0, &data(2, me))?;
-        rank.write(self.inbox.region(), 0, &vec![0; bytes])?;
-        rank.write(&self.gotten, 0, &vec![0; bytes])?;
+        rank.write(&mut self.given, 0, &data(1, me))?;
+        rank.write(&mut self.outbox.region().clone(), 0, &data(2, me))?;
+        rank.write(&mut self.inbox.region().clone(), 0, &vec![0; bytes])?;
+        rank.write(&mut self.gotten, 0, &vec![0; bytes])?;
         rank.barrier()?;
 
         let mut rng = context.rng(&[3, u64::from(me.0), round]);
@@ -211,8 +211,8 @@ impl Flood {
             let range = cell * CELL..(cell + 1) * CELL;
             let given = self.given.slice(range.clone())?;
             let gotten = self.gotten.slice(range.clone())?;
-            requests.push(rank.iput(&self.inbox, to, range.start, &given)?);
-            requests.push(rank.iget(&self.outbox, from, range.start, &gotten)?);
+            requests.push(rank.iput(&self.inbox, to, range.start, given.clone())?);
+            requests.push(rank.iget(&self.outbox, from, range.start, gotten.clone())?);
         }
         end(rank, requests, ending, &mut rng)?;
         let gotten = rank.read_vec(&self.gotten)?;
@@ -242,8 +242,8 @@ fn end(
             }
         }
         Ending::Tested => {
-            for request in requests {
-                while !rank.test(&request)? {}
+            for mut request in requests {
+                while !rank.test(&mut request)? {}
             }
         }
         Ending::Flushed => {

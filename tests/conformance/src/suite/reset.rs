@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::thread;
 
-use alcor::abi::board::{self, place};
-use alcor::abi::packets::cq_entry;
-use alcor::abi::rank::{self as page, events};
-use alcor::abi::{Algorithm, CQ_ENTRY_BYTES, Collective as Code, Datatype, Operation as OperationCode};
+use alcor_abi::board::{self, place};
+use alcor_abi::packets::cq_entry;
+use alcor_abi::rank::{self as page, events};
+use alcor_abi::{Algorithm, CQ_ENTRY_BYTES, Collective as Code, Datatype, Operation as OperationCode};
 use alcor::{Communicator, Error, GlobalRank, NodeAddr, Opcode, Operation, Options, PageOffset, Rank, Rights, Status, Tree};
 use alcor_test::{Context, Failure, Result, alcor_test, fails, holds, refused, same, same_bytes};
 
@@ -88,7 +88,7 @@ fn behind_a_collective_of_many_boards(context: &Context) -> Result {
         raw.until(rank, if raw.board == 0 { 4_000 } else { 8_000 })?;
         raw.is_reset(rank)?;
         raw.until(rank, 16_000)?;
-        let before = rank.port().read32(PageOffset(page::RESET_STATE))?;
+        let before = rank.lab().port().read32(PageOffset(page::RESET_STATE))?;
         same("a rank's state after its reset", 0, before & page::reset_state::USED.mask())?;
         raw.write_row(rank, KEY)?;
         raw.until(rank, 20_000)?;
@@ -158,7 +158,7 @@ impl Raw {
         if rank.pid() == GlobalRank(0) {
             let at = rank.now()?.0 + 8_000;
             for to in (0..rank.nprocs()).map(GlobalRank) {
-                rank.put_slice(&window, to, 0, &[at])?;
+                rank.put(&window, to, 0, &[at])?;
             }
         }
         rank.fence()?;
@@ -182,7 +182,7 @@ impl Raw {
 
     fn write(&self, rank: &mut Rank, writes: &[(u32, u32)]) -> Result {
         for &(offset, value) in writes {
-            rank.port().write32(PageOffset(offset), value)?;
+            rank.lab().port().write32(PageOffset(offset), value)?;
         }
         Ok(())
     }
@@ -212,7 +212,7 @@ impl Raw {
     fn is_reset(&self, rank: &mut Rank) -> Result {
         self.write(rank, &[(page::RANK_RESET, page::rank_reset::RESET.mask())])?;
         idle(rank, BOUND)?;
-        let state = rank.port().read32(PageOffset(page::RESET_STATE))?;
+        let state = rank.lab().port().read32(PageOffset(page::RESET_STATE))?;
         let is_over = page::reset_state::BUSY.get(state) == 0;
         holds("RESET_STATE after a reset", "not busy", is_over, format_args!("{state:#010x}"))
     }
@@ -243,17 +243,17 @@ impl Raw {
 
     /// An empty completion ring.
     fn ring(&self, rank: &mut Rank) -> Result {
-        rank.port().write_memory(NodeAddr(self.ring), &[0; 256])?;
+        rank.lab().port().write_memory(NodeAddr(self.ring), &[0; 256])?;
         self.write(rank, &[(page::CQ_SIZE, 4), (page::CQ_BASE, self.ring)])
     }
 
     /// Waits for the ring's entry of this number.
     fn ended(&self, rank: &mut Rank, id: u32, status: Status) -> Result {
-        while rank.port().read32(PageOffset(page::CQ_HEAD))? <= id {
+        while rank.lab().port().read32(PageOffset(page::CQ_HEAD))? <= id {
             idle(rank, 50)?;
         }
         let mut entry = [0; 4];
-        rank.port().read_memory(NodeAddr(self.ring + CQ_ENTRY_BYTES * id), &mut entry)?;
+        rank.lab().port().read_memory(NodeAddr(self.ring + CQ_ENTRY_BYTES * id), &mut entry)?;
         let entry = u32::from_le_bytes(entry);
         same("the completion's id", id, cq_entry::ID.get(entry))?;
         same("its status", Some(status), Status::from_bits(cq_entry::STATUS.get(entry)))
@@ -261,14 +261,14 @@ impl Raw {
 
     fn fill(&self, rank: &mut Rank, words: u32) -> Result {
         let data: Vec<u8> = (0..words).flat_map(|word| (rank.pid().0 * 1000 + word).to_le_bytes()).collect();
-        rank.port().write_memory(NodeAddr(self.source), &data)?;
-        rank.port().write_memory(NodeAddr(self.destination), &vec![0; data.len()])?;
+        rank.lab().port().write_memory(NodeAddr(self.source), &data)?;
+        rank.lab().port().write_memory(NodeAddr(self.destination), &vec![0; data.len()])?;
         Ok(())
     }
 
     fn check(&self, rank: &mut Rank, words: u32) -> Result {
         let mut found = vec![0; 4 * words as usize];
-        rank.port().read_memory(NodeAddr(self.destination), &mut found)?;
+        rank.lab().port().read_memory(NodeAddr(self.destination), &mut found)?;
         let ranks = rank.nprocs();
         let expected: Vec<u8> = (0..words)
             .flat_map(|word| (1000 * (ranks * (ranks - 1) / 2) + ranks * word).to_le_bytes())
@@ -338,7 +338,7 @@ pub(super) fn works_again(context: &Context) -> Result {
         let inbox = rank.alloc::<u32>(rank.nprocs() as usize)?;
         let window = rank.register(&inbox, Rights::ALL)?;
         for to in (0..rank.nprocs()).map(GlobalRank) {
-            rank.put_slice(&window, to, rank.pid().0 as usize, &[rank.pid().0])?;
+            rank.put(&window, to, rank.pid().0 as usize, &[rank.pid().0])?;
         }
         rank.fence()?;
         same("the inbox", (0..rank.nprocs()).collect(), rank.read_vec(&inbox)?)
@@ -349,7 +349,7 @@ pub(super) fn works_again(context: &Context) -> Result {
 /// Ends a run well, and has the rank for another.
 fn ends_its_run(mut it: Rank) -> Result<Rank, Failure> {
     it.flush_all()?;
-    it.command(Opcode::EndRun, 0)?;
+    it.lab().command(Opcode::EndRun, 0)?;
     refused("a probe behind the end", Status::NotBegun, it.iprobe(alcor::Source::Any, NEVER))?;
     Ok(it.start_over()?)
 }
@@ -377,34 +377,34 @@ impl Run<'_> {
         let memory = it.alloc::<u8>(2 * HALF)?;
         let window = it.register(&memory, Rights::ALL)?;
         it.barrier()?;
-        let (short, long) = (it.alloc::<u8>(40)?, it.alloc::<u8>(HALF)?);
+        let (mut short, mut long) = (it.alloc::<u8>(40)?, it.alloc::<u8>(HALF)?);
         // Behind this lies what it will not read.
         for peer in self.peers() {
             it.recv(peer, READY, &mut [0u8])?;
         }
         for peer in self.peers().chain([it.pid()]) {
-            drop(it.irecv(peer, NEVER, &short)?);
+            drop(it.irecv(peer, NEVER, &mut short)?);
             drop(it.isend(peer, LOST, &short)?);
             drop(it.isend(peer, LOST, &long)?);
-            drop(it.iget(&window, peer, 0, &long)?);
+            drop(it.iget(&window, peer, 0, &mut long)?);
             drop(it.iput(&window, peer, 0, &long)?);
         }
         let vector = it.alloc::<f64>(8)?;
         match (self.ending, &world) {
             (Ending::Barrier, Some(world)) if self.ranks > 1 => {
-                drop(world.iallreduce(&mut it, Operation::Sum, &vector, &vector)?);
-                it.command(Opcode::Barrier, 0)?;
+                drop(world.iallreduce(&mut it, Operation::Sum, &vector, vector.clone())?);
+                it.lab().command(Opcode::Barrier, 0)?;
             }
-            (Ending::Barrier, _) => it.command(Opcode::Barrier, 0)?,
+            (Ending::Barrier, _) => it.lab().command(Opcode::Barrier, 0)?,
             (Ending::HalfACommand, _) => {
-                it.command(Opcode::Put1, window.base().0)?;
-                it.command(Opcode::Data8, 1)?;
+                it.lab().command(Opcode::Put1, window.base().0)?;
+                it.lab().command(Opcode::Data8, 1)?;
             }
             (Ending::Waited, _) => {}
         }
 
         let mut it = it.start_over()?;
-        let counters = it.counters()?;
+        let counters = it.lab().counters()?;
         same("barriers", 0, counters.barriers)?;
         same("completions", 0, counters.completions)?;
         same("refused commands", 0, counters.refused_out)?;
@@ -435,22 +435,24 @@ impl Run<'_> {
         let vector = it.alloc::<f64>(8)?;
         let waits = match (self.ending, &world) {
             (Ending::Waited, Some(world)) => {
-                Some(world.iallreduce(&mut it, Operation::Sum, &vector, &vector)?)
+                Some(world.iallreduce(&mut it, Operation::Sum, &vector, vector.clone())?)
             }
             _ => None,
         };
         it.send(victim, READY, &[0u8])?;
 
-        let back = it.alloc::<u8>(LONG)?;
-        let is_back = it.irecv(victim, BACK, &back)?;
+        let mut back = it.alloc::<u8>(LONG)?;
+        let mut is_back = it.irecv(victim, BACK, &mut back)?;
         let others: Vec<GlobalRank> = (0..self.ranks).map(GlobalRank).filter(|&rank| rank != victim).collect();
         let mine = HALF + PART * self.rank as usize;
         let mut round = 0;
-        while round < 8 || !it.test(&is_back)? {
+        while round < 8 || !it.test(&mut is_back)? {
             for &other in &others {
                 let data = self.context.noise(&[round, u64::from(self.rank), u64::from(other.0)], PART);
-                it.put_slice(&window, other, mine, &data)?;
-                same_bytes("what was put", &data, &it.get_vec(&window, other, mine, PART)?)?;
+                it.put(&window, other, mine, &data)?;
+                let mut found = [0; PART];
+                it.get(&window, other, mine, &mut found)?;
+                same_bytes("what was put", &data, &found)?;
             }
             // A message around all that are left, of either kind.
             let place = others.iter().position(|&other| other == it.pid()).unwrap_or_default();
@@ -466,7 +468,7 @@ impl Run<'_> {
                 same_bytes("what came round", &self.noise(last.0, self.rank)[..length], &found[..length])?;
             }
             // What it has to do with the victim may be too late.
-            let late = it.put_slice(&window, victim, mine, &[0; PART]);
+            let late = it.put(&window, victim, mine, &[0; PART]);
             // Until the next holder has begun, there may be no such rank.
             if late.as_ref().is_err_and(|error| error.status() != Some(Status::BadRank)) {
                 refused("a put", Status::BadSlot, late)?;
@@ -484,15 +486,15 @@ impl Run<'_> {
         }
         let found = it.iprobe(victim, LOST)?;
         holds("messages of before", "none", found.is_none(), format_args!("{found:?}"))?;
-        refused("a put into a window that is gone", Status::BadSlot, it.put_slice(&window, victim, mine, &[1]))?;
+        refused("a put into a window that is gone", Status::BadSlot, it.put(&window, victim, mine, &[1]))?;
         let is_told = |error: &Error| matches!(error, Error::PeerReset { .. });
         fails("a barrier", "Error::PeerReset", is_told, it.barrier())?;
         fails("a registration", "Error::PeerReset", is_told, it.register(&back, Rights::ALL))?;
         if let Some(world) = &world {
-            let late = world.allreduce(&mut it, Operation::Sum, &vector, &vector);
+            let late = world.allreduce(&mut it, Operation::Sum, &vector, vector.clone());
             refused("a collective", Status::RankReset, late)?;
         }
-        same("events", events::MISMATCH.mask(), it.events()?.bits)?;
+        same("events", events::MISMATCH.mask(), it.lab().events()?.bits)?;
         // Nobody begins anew while another still uses its window.
         let left = || others.iter().copied().filter(|other| *other != GlobalRank(self.rank));
         let word = it.alloc::<u8>(1)?;
@@ -512,7 +514,7 @@ impl Run<'_> {
         it.barrier()?;
         let window = it.register(&memory, Rights::ALL)?;
         for to in 0..self.ranks {
-            it.put_slice(&window, GlobalRank(to), PART * self.rank as usize, &data(self.rank, to))?;
+            it.put(&window, GlobalRank(to), PART * self.rank as usize, &data(self.rank, to))?;
         }
         it.fence()?;
         let all = (0..self.ranks).flat_map(|from| data(from, self.rank));

@@ -209,14 +209,14 @@ fn mix(context: &Context, number: u64, options: Options) -> Result {
             communicators.extend(world.create(rank, &order)?);
         }
         let bytes = CELL * rank.nprocs() as usize;
-        let (inbox, outbox) = (rank.alloc::<u8>(bytes)?, rank.alloc::<u8>(CELL)?);
-        rank.write(&inbox, 0, &vec![0; bytes])?;
+        let (mut inbox, mut outbox) = (rank.alloc::<u8>(bytes)?, rank.alloc::<u8>(CELL)?);
+        rank.write(&mut inbox, 0, &vec![0; bytes])?;
         rank.write(
-            &outbox,
+            &mut outbox,
             0,
             &context.noise(&[3, number, u64::from(me.0)], CELL),
         )?;
-        let mix = Mix {
+        let mut mix = Mix {
             driver: Driver {
                 context,
                 forced: options.software_collectives,
@@ -323,7 +323,7 @@ impl Mix<'_> {
     }
 
     fn batch(
-        &self,
+        &mut self,
         rank: &mut Rank,
         communicators: &[Communicator],
         batch: u64,
@@ -342,7 +342,7 @@ impl Mix<'_> {
             .collect();
         let data =
             |origin: GlobalRank| context.noise(&[6, self.number, batch, u64::from(origin.0)], CELL);
-        rank.write(&self.given, 0, &data(me))?;
+        rank.write(&mut self.given, 0, &data(me))?;
         rank.barrier()?;
 
         let mut under_way: Vec<UnderWay> = Vec::new();
@@ -366,7 +366,7 @@ impl Mix<'_> {
             }
         }
         let peer = after(rank, rng.random_range(0..rank.nprocs()));
-        transfers.push(rank.iget(&self.outbox, peer, 0, &self.gotten)?);
+        transfers.push(rank.iget(&self.outbox, peer, 0, self.gotten.clone())?);
         for step in steps..rank.nprocs() {
             let at = CELL * me.0 as usize;
             transfers.push(rank.iput(&self.inbox, after(rank, step), at, &self.given)?);
@@ -512,7 +512,7 @@ fn live_or_die(
     let mut it = Rank::attach(board, local, GlobalRank(rank), context.ranks(), &options)?;
     let world = it.world()?;
     let vector = it.alloc_from(&[1u32; 6])?;
-    world.allreduce(&mut it, alcor::Operation::Sum, &vector, &vector)?;
+    world.allreduce(&mut it, alcor::Operation::Sum, &vector, vector.clone())?;
     if rank == victim {
         drop(it);
         return Ok(());
@@ -522,11 +522,11 @@ fn live_or_die(
     let result = match element {
         ElementType::I8 => {
             let vector = it.alloc::<i8>(case.count)?;
-            world.allreduce(&mut it, case.operation, &vector, &vector)
+            world.allreduce(&mut it, case.operation, &vector, vector.clone())
         }
         _ => {
             let vector = it.alloc::<f64>(case.count)?;
-            world.allreduce(&mut it, case.operation, &vector, &vector)
+            world.allreduce(&mut it, case.operation, &vector, vector.clone())
         }
     };
     Ok(result.map(drop)?)

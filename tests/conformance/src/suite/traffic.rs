@@ -81,16 +81,16 @@ fn hot_spot(context: &Context) -> Result {
             rank.register(&inbox, Rights::ALL)?,
             rank.register(&outbox, Rights::ALL)?,
         );
-        let (given, gotten) = (rank.alloc::<u8>(cell)?, rank.alloc::<u8>(cell)?);
+        let (mut given, gotten) = (rank.alloc::<u8>(cell)?, rank.alloc::<u8>(cell)?);
         for round in 0..rounds {
             let hot = GlobalRank(round as u32 % rank.nprocs());
             rank.write(
-                &given,
+                &mut given,
                 0,
                 &context.noise(&[1, u64::from(me.0), round], cell),
             )?;
             rank.write(
-                outbox.region(),
+                &mut outbox.region().clone(),
                 0,
                 &context.noise(&[2, u64::from(me.0), round], cell),
             )?;
@@ -99,7 +99,7 @@ fn hot_spot(context: &Context) -> Result {
                 let part = part * cell / 4..(part + 1) * cell / 4;
                 let at = me.0 as usize * cell + part.start;
                 drop(rank.iput(&inbox, hot, at, &given.slice(part.clone())?)?);
-                drop(rank.iget(&outbox, hot, part.start, &gotten.slice(part)?)?);
+                drop(rank.iget(&outbox, hot, part.start, gotten.slice(part)?)?);
             }
             rank.fence()?;
             let expected = context.noise(&[2, u64::from(hot.0), round], cell);
@@ -134,12 +134,12 @@ fn shared_words(context: &Context) -> Result {
     context.run(|rank| {
         let me = rank.pid();
         let nprocs = rank.nprocs() as usize;
-        let inbox = rank.alloc::<u8>(words * nprocs)?;
+        let mut inbox = rank.alloc::<u8>(words * nprocs)?;
         let window = rank.register(&inbox, Rights::ALL)?;
-        let data = rank.alloc::<u8>(words)?;
+        let mut data = rank.alloc::<u8>(words)?;
         for round in 0..rounds {
-            rank.write(&inbox, 0, &vec![0; words * nprocs])?;
-            rank.write(&data, 0, &context.noise(&[u64::from(me.0), round], words))?;
+            rank.write(&mut inbox, 0, &vec![0; words * nprocs])?;
+            rank.write(&mut data, 0, &context.noise(&[u64::from(me.0), round], words))?;
             rank.barrier()?;
             let target = GlobalRank(round as u32 % rank.nprocs());
             for index in 0..words {
@@ -177,17 +177,17 @@ fn words_are_conserved(context: &Context) -> Result {
         let mut rng = context.rng(&[u64::from(rank.pid().0)]);
         for _ in 0..100 {
             let peer = GlobalRank(rng.random_range(0..rank.nprocs()));
-            let part = local.slice(..rng.random_range(0..1000))?;
+            let mut part = local.slice(..rng.random_range(0..1000))?;
             let offset = rng.random_range(0..1500);
             match rng.random_bool(0.5) {
                 true => drop(rank.iput(&window, peer, offset, &part)?),
-                false => drop(rank.iget(&window, peer, offset, &part)?),
+                false => drop(rank.iget(&window, peer, offset, &mut part)?),
             }
         }
         rank.barrier()?;
         // Some of these were refused, as it is meant.
         let _ = rank.flush_all();
-        let counters = rank.counters()?;
+        let counters = rank.lab().counters()?;
         rank.barrier()?;
         Ok(counters)
     })?;
@@ -231,15 +231,15 @@ impl Mix {
             let share = each * cell;
             let bytes = share * rank.nprocs() as usize;
             let mut area = || rank.alloc::<u8>(bytes);
-            let (inbox, outbox, given, gotten) = (area()?, area()?, area()?, area()?);
+            let (inbox, outbox, mut given, mut gotten) = (area()?, area()?, area()?, area()?);
             let inbox = rank.register(&inbox, Rights::WRITE)?;
             let outbox = rank.register(&outbox, Rights::READ)?;
             for round in 0..rounds {
                 let data = |what: u64, of: u64| context.noise(&[what, of, round], bytes);
-                rank.write(&given, 0, &data(1, me))?;
-                rank.write(outbox.region(), 0, &data(2, me))?;
-                rank.write(inbox.region(), 0, &data(3, me))?;
-                rank.write(&gotten, 0, &data(4, me))?;
+                rank.write(&mut given, 0, &data(1, me))?;
+                rank.write(&mut outbox.region().clone(), 0, &data(2, me))?;
+                rank.write(&mut inbox.region().clone(), 0, &data(3, me))?;
+                rank.write(&mut gotten, 0, &data(4, me))?;
                 rank.barrier()?;
 
                 // Where a transfer lies is for both sides to know: by origin, target, number.
@@ -262,8 +262,8 @@ impl Mix {
                         drop(rank.iput(&inbox, peer, here + at, &local)?);
                     }
                     if self.gets {
-                        let local = gotten.slice(there + at..there + at + length)?;
-                        drop(rank.iget(&outbox, peer, here + at, &local)?);
+                        let mut local = gotten.slice(there + at..there + at + length)?;
+                        drop(rank.iget(&outbox, peer, here + at, &mut local)?);
                     }
                 }
                 rank.fence()?;

@@ -2,10 +2,10 @@
 
 use std::thread;
 
-use alcor::abi::board::{self, forward, place};
-use alcor::abi::packets::x_commit;
-use alcor::abi::rank::{self as page, identity};
-use alcor::abi::command;
+use alcor_abi::board::{self, forward, place};
+use alcor_abi::packets::x_commit;
+use alcor_abi::rank::{self as page, identity};
+use alcor_abi::command;
 use alcor::{Error, GlobalRank, Opcode, PageOffset, Rank, Rights};
 use alcor_test::{Context, Result, after, alcor_test, holds, same, same_bytes};
 
@@ -22,16 +22,16 @@ fn ranks_beyond_the_run(context: &Context) -> Result {
         rank.barrier()?;
         if me == GlobalRank(0) {
             for declared in [ranks + 1, 255] {
-                rank.command(Opcode::SetNprocs, declared)?;
+                rank.lab().command(Opcode::SetNprocs, declared)?;
                 idle(rank, 500)?;
-                let events = rank.events()?;
+                let events = rank.lab().events()?;
                 holds(
                     format_args!("{me}: events after SET_NPROCS {declared}"),
                     "refused",
                     events.refused(),
                     format_args!("{events:?}"),
                 )?;
-                let bits = rank.port().read32(PageOffset(page::IDENTITY))?;
+                let bits = rank.lab().port().read32(PageOffset(page::IDENTITY))?;
                 same(
                     format_args!("{me}: ranks of the run after SET_NPROCS {declared}"),
                     ranks,
@@ -40,7 +40,7 @@ fn ranks_beyond_the_run(context: &Context) -> Result {
             }
         }
         rank.barrier()?;
-        let dropped = rank.port().read_board32(PageOffset(board::DROPPED))?;
+        let dropped = rank.lab().port().read_board32(PageOffset(board::DROPPED))?;
         same(format_args!("{me}: packets that the board dropped"), 0, dropped)?;
         rank.barrier()?;
         Ok(())
@@ -66,8 +66,8 @@ fn rank_without_a_route(context: &Context) -> Result {
         (Opcode::XPut, x_commit::DPID.put(ranks) | x_commit::ID.put(1)),
     ])?;
     idle(&mut it, 3_000)?;
-    let dropped = it.port().read_board32(PageOffset(board::DROPPED))?;
-    let found = (dropped, it.counters()?.refused_out);
+    let dropped = it.lab().port().read_board32(PageOffset(board::DROPPED))?;
+    let found = (dropped, it.lab().counters()?.refused_out);
     same("packets dropped, commands refused", (u32::from(switch), u32::from(!switch)), found)?;
     let failed = matches!(it.barrier(), Err(Error::PacketUnrouted { .. }));
     same("a call that fails as a packet was dropped", switch, failed)?;
@@ -95,18 +95,18 @@ fn packets_of_another_run(context: &Context) -> Result {
             (Opcode::XPut, x_commit::DPID.put(far) | x_commit::ID.put(1)),
         ])?;
         idle(&mut it, PATIENCE)?;
-        let found = (other.read32(PageOffset(board::FOREIGN))?, it.counters()?.completions);
+        let found = (other.read32(PageOffset(board::FOREIGN))?, it.lab().counters()?.completions);
         same("foreign packets, completions", (apart.into(), (!apart).into()), found)?;
         it.abort(REASON)?;
         idle(&mut it, PATIENCE)?;
-        Ok(it.port().leave()?)
+        Ok(it.lab().port().leave()?)
     };
     let listener = |rank| -> Result {
         let mut it = attach(context, rank, far + 1)?;
         idle(&mut it, 3 * PATIENCE)?;
-        let aborted = board::status::ABORTED.get(it.port().read_board32(PageOffset(board::STATUS))?);
-        let found = (it.events()?.foreign(), aborted);
-        it.port().leave()?;
+        let aborted = board::status::ABORTED.get(it.lab().port().read_board32(PageOffset(board::STATUS))?);
+        let found = (it.lab().events()?.foreign(), aborted);
+        it.lab().port().leave()?;
         let is_there = apart && rank == far;
         let expected = (is_there, u32::from(!is_there));
         same(format_args!("rank {rank}: the event, and whether the abort came"), expected, found)
@@ -167,7 +167,7 @@ fn lost_operand(context: &Context) -> Result {
             let depth = rank.board().command_credits as usize;
             rank.fence()?;
             // The queue stands still, as the others are not at their barrier yet.
-            rank.command(Opcode::Barrier, 0)?;
+            rank.lab().command(Opcode::Barrier, 0)?;
             post(rank, &[(Opcode::XOffset, 0), (Opcode::XLaddr, data.addr().0), (Opcode::XLength, BYTES as u32)])?;
             post(rank, &vec![(Opcode::XTag, 0); 2 * depth + 64])?;
             idle(rank, 40_000)?;
@@ -175,7 +175,7 @@ fn lost_operand(context: &Context) -> Result {
             let commit = x_commit::DPID.put(peer.0) | x_commit::ID.put(1);
             post(rank, &[(Opcode::XWindow, window.base().0), (Opcode::XPut, commit)])?;
             idle(rank, 30_000)?;
-            let events = rank.events()?;
+            let events = rank.lab().events()?;
             holds("rank 0: events after an overflow", "overflow", events.overflow(), format_args!("{events:?}"))
         },
         |rank| {
@@ -193,7 +193,7 @@ fn lost_operand(context: &Context) -> Result {
 /// Posts commands past the library, as another program could.
 fn post(rank: &mut Rank, commands: &[(Opcode, u32)]) -> alcor::Result<()> {
     for &(opcode, value) in commands {
-        rank.port().write32(PageOffset(command(opcode)), value)?;
+        rank.lab().port().write32(PageOffset(command(opcode)), value)?;
     }
     Ok(())
 }

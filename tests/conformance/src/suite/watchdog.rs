@@ -20,7 +20,7 @@ fn barrier(context: &Context) -> Result {
 fn registration(context: &Context) -> Result {
     let base = NodeAddr(8192);
     in_vain(context, Awaited::Registration { base }, |rank| {
-        rank.register_range(base, Some(64), Rights::ALL).map(drop)
+        rank.lab().register_range(base, Some(64), Rights::ALL).map(drop)
     })
 }
 
@@ -121,7 +121,7 @@ fn collective_against_receive(context: &Context) -> Result {
     let error = stuck(context, |rank| {
         let world = rank.world()?;
         match rank.pid().0 {
-            0 => Ok(world.allreduce_vec(rank, Operation::Sum, &[1u32]).map(drop)?),
+            0 => Ok(world.allreduce(rank, Operation::Sum, &[1u32], &mut [0]).map(drop)?),
             _ => Ok(rank.recv(GlobalRank(0), 3, &mut [0u8; 4]).map(drop)?),
         }
     })?;
@@ -190,7 +190,7 @@ fn patience_with_one_that_moves_data(context: &Context) -> Result {
 
 /// Whether the backend knows what all ranks wait for.
 fn sees_the_run(context: &Context) -> Result<bool> {
-    let seen = context.run(|rank| Ok(rank.port().sight()?.is_some()))?;
+    let seen = context.run(|rank| Ok(rank.lab().port().sight()?.is_some()))?;
     Ok(seen.into_iter().all(|sees| sees))
 }
 

@@ -178,7 +178,7 @@ fn to_the_end(context: &Context) -> Result {
         let me = rank.pid();
         let bytes = rank.board().node_bytes;
         let base = NodeAddr(bytes - 256);
-        let range = rank.register_range(base, None, Rights::ALL)?;
+        let range = rank.lab().register_range(base, None, Rights::ALL)?;
         let local = rank.alloc_from(&[me.0 as u8 + 1; 8])?;
         let transfer = |kind, offset| Transfer {
             kind,
@@ -189,10 +189,10 @@ fn to_the_end(context: &Context) -> Result {
             length: 8,
         };
         let (last, beyond) = (transfer(Put, 248), [transfer(Put, 249), transfer(Get, 256)]);
-        let request = rank.transfer(last)?;
+        let request = rank.lab().transfer(last)?;
         rank.wait(request).at(format_args!("{me}: {last}"))?;
         for beyond in beyond {
-            let request = rank.transfer(beyond)?;
+            let request = rank.lab().transfer(beyond)?;
             refused(
                 format_args!("{me}: {beyond}"),
                 Status::OutOfBounds,
@@ -201,7 +201,7 @@ fn to_the_end(context: &Context) -> Result {
         }
         rank.barrier()?;
         let mut found = [0; 256];
-        rank.port().read_memory(base, &mut found)?;
+        rank.lab().port().read_memory(base, &mut found)?;
         let from = (me.0 + rank.nprocs() - 1) % rank.nprocs();
         let mut expected = [0; 256];
         expected[248..].fill(from as u8 + 1);
@@ -217,7 +217,7 @@ fn rights(context: &Context) -> Result {
     for shift in 0..all.len() {
         context.run(|rank| {
             let rights = |of: GlobalRank| all[(of.0 as usize + shift) % all.len()];
-            let it = Guarded::new(context, rank, 40, rights(rank.pid()))?;
+            let mut it = Guarded::new(context, rank, 40, rights(rank.pid()))?;
             for peer in (0..rank.nprocs()).map(GlobalRank) {
                 let verdict = |is_allowed| {
                     if is_allowed {
@@ -325,7 +325,7 @@ fn bad_local(context: &Context) -> Result {
         for (local, length) in ranges {
             for kind in [Put, Get] {
                 let transfer = it.transfer(kind, peer, 0, NodeAddr(local), length);
-                let request = rank.transfer(transfer)?;
+                let request = rank.lab().transfer(transfer)?;
                 refused(
                     format_args!("{}: {transfer}", rank.pid()),
                     Status::BadLocal,
@@ -334,7 +334,7 @@ fn bad_local(context: &Context) -> Result {
             }
         }
         let transfer = it.transfer(Get, peer, 0, NodeAddr(bytes - 4), 4);
-        let request = rank.transfer(transfer)?;
+        let request = rank.lab().transfer(transfer)?;
         rank.wait(request)
             .at(format_args!("{}: {transfer}", rank.pid()))
     })
@@ -382,7 +382,7 @@ fn in_a_stream(context: &Context) -> Result {
                 local,
                 length: 4,
             };
-            requests.push((rank.transfer(transfer)?, status));
+            requests.push((rank.lab().transfer(transfer)?, status));
         }
         for (request, status) in requests {
             let transfer = request.transfer();
@@ -408,7 +408,7 @@ fn in_a_stream(context: &Context) -> Result {
 #[alcor_test(ranks >= 1)]
 fn counted(context: &Context) -> Result {
     context.run(|rank| {
-        let it = Guarded::new(context, rank, 16, Rights::READ)?;
+        let mut it = Guarded::new(context, rank, 16, Rights::READ)?;
         let peer = after(rank, 1);
         for _ in 0..5 {
             it.tries(rank, Put, peer, 0, 4, Status::Denied)?;
@@ -419,7 +419,7 @@ fn counted(context: &Context) -> Result {
             it.tries(rank, Put, GlobalRank(250), 0, 4, Status::BadRank)?;
         }
         rank.barrier()?;
-        let counters = rank.counters()?;
+        let counters = rank.lab().counters()?;
         let me = rank.pid();
         same(
             format_args!("{me}: REFUSED_IN after 10 refused accesses"),
@@ -525,7 +525,7 @@ impl Guarded {
     }
 
     fn tries(
-        &self,
+        &mut self,
         rank: &mut Rank,
         kind: TransferKind,
         target: GlobalRank,
@@ -543,7 +543,7 @@ impl Guarded {
         reason = "a command has as many, and its outcome"
     )]
     fn tries_by(
-        &self,
+        &mut self,
         rank: &mut Rank,
         window: WindowName,
         kind: TransferKind,
@@ -562,8 +562,8 @@ impl Guarded {
         if kind == TransferKind::Get || !is_good {
             local.fill(0xC3);
         }
-        rank.write(&self.local, 0, &local)?;
-        let request = rank.transfer(transfer)?;
+        rank.write(&mut self.local, 0, &local)?;
+        let request = rank.lab().transfer(transfer)?;
         let ended = rank.wait(request);
         match is_good {
             true => ended.at(&place)?,
@@ -574,7 +574,7 @@ impl Guarded {
         }
         let found = rank.read_vec(&self.local)?;
         same_bytes(format_args!("{place}: local memory"), &local, &found)?;
-        rank.write(&self.local, 0, &self.local_before)?;
+        rank.write(&mut self.local, 0, &self.local_before)?;
         Ok(())
     }
 
@@ -594,7 +594,7 @@ impl Guarded {
 fn guarded(
     context: &Context,
     size: u32,
-    what: impl Fn(&mut Rank, &Guarded) -> Result + Sync,
+    what: impl Fn(&mut Rank, &mut Guarded) -> Result + Sync,
 ) -> Result {
     guarded_with(context, context.ranks(), size, what)
 }
@@ -603,11 +603,11 @@ fn guarded_with(
     context: &Context,
     ranks: u32,
     size: u32,
-    what: impl Fn(&mut Rank, &Guarded) -> Result + Sync,
+    what: impl Fn(&mut Rank, &mut Guarded) -> Result + Sync,
 ) -> Result {
     context.run_with(alcor::Options::default(), ranks, |rank| {
-        let guarded = Guarded::new(context, rank, size, Rights::ALL)?;
-        what(rank, &guarded)?;
+        let mut guarded = Guarded::new(context, rank, size, Rights::ALL)?;
+        what(rank, &mut guarded)?;
         guarded.check_untouched(rank)
     })?;
     Ok(())

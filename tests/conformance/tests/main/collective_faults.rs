@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use alcor::abi::rank::{self as page, c_go, c_what, comm_row, comm_shape};
-use alcor::abi::{
-    CQ_ENTRY_BYTES, Collective as Code, Datatype, Operation as OperationCode, packets::cq_entry,
-};
 use alcor::{
     Backend, Board, BoardLayer, Cluster, Error, LocalRank, NodeAddr, PageOffset, Port, PortLayer,
     Status,
+};
+use alcor_abi::rank::{self as page, c_go, c_what, comm_row, comm_shape};
+use alcor_abi::{
+    CQ_ENTRY_BYTES, Collective as Code, Datatype, Operation as OperationCode, packets::cq_entry,
 };
 use alcor_conformance::tests;
 use alcor_cosim::CosimBackend;

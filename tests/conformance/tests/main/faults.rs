@@ -5,12 +5,12 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use alcor::abi::rank::{self as page, ack, causes};
-use alcor::abi::{CQ_ENTRY_BYTES, board, command};
 use alcor::soft::{SoftBoard, SoftConfig};
 use alcor::{
     Board, BoardLayer, Cycle, Error, LocalRank, NodeAddr, Opcode, PageOffset, Port, PortLayer, Wake,
 };
+use alcor_abi::rank::{self as page, ack, causes};
+use alcor_abi::{CQ_ENTRY_BYTES, board, command};
 use alcor_conformance::tests;
 use alcor_test::{Case, Settings};
 

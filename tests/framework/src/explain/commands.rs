@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use alcor::abi::packets::{x_commit, x_message, x_tag};
-use alcor::abi::rank::{self, c_go, c_what};
-use alcor::abi::{self, Opcode};
+use alcor_abi::packets::{x_commit, x_message, x_tag};
+use alcor_abi::rank::{self, c_go, c_what};
+use alcor_abi::{self as abi, Opcode};
 
 /// Number of commands that are kept for each rank.
 pub const KEPT: usize = 64;
@@ -396,7 +396,7 @@ impl Commands {
 
 #[cfg(test)]
 mod tests {
-    use alcor::abi::command;
+    use alcor_abi::command;
 
     use super::*;
 

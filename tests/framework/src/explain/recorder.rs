@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use alcor::abi::command;
 use alcor::{
     Board, BoardLayer, Cluster, Cycle, LocalRank, Opcode, PageOffset, Port, PortLayer, Result, Wake,
 };
+use alcor_abi::command;
 
 use super::commands::Commands;
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
-use alcor::abi::board::rank_state;
 use alcor::{Awaited, Error, GlobalRank, RankState, RankWait, SyncKind};
+use alcor_abi::board::rank_state;
 
 use super::commands::Command;
 use super::recorder::{Doing, RankLog};
@@ -351,9 +351,9 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use alcor::abi::command;
-    use alcor::abi::packets::x_message;
     use alcor::{Cycle, LocalRank, NodeAddr, Opcode};
+    use alcor_abi::command;
+    use alcor_abi::packets::x_message;
 
     use super::*;
 
@@ -483,7 +483,7 @@ mod tests {
     fn completions_wait_for_the_targets_of_the_last_transfers() {
         let mut log = RankLog::default();
         for rank in [3, 1, 2] {
-            let put = alcor::abi::packets::x_commit::DPID.put(rank);
+            let put = alcor_abi::packets::x_commit::DPID.put(rank);
             log.commands.write(5, command(Opcode::XPut), put);
         }
         let states = vec![state(0, None), state(1, None)];

@@ -129,8 +129,8 @@ impl<T: Sample> Area<T> {
         self.holds[at..at + bytes.len()].copy_from_slice(&bytes);
     }
 
-    fn write(&self, rank: &mut Rank) -> Result {
-        Ok(rank.write(&self.whole, 0, &self.holds)?)
+    fn write(&mut self, rank: &mut Rank) -> Result {
+        Ok(rank.write(&mut self.whole, 0, &self.holds)?)
     }
 
     fn into_check(self, what: &'static str) -> Check {
@@ -150,7 +150,7 @@ struct Check {
 
 /// A collective that has been called.
 pub(in crate::suite) struct UnderWay {
-    request: Request,
+    request: Request<'static>,
     place: String,
     checks: Vec<Check>,
     call: Call,
@@ -159,8 +159,8 @@ pub(in crate::suite) struct UnderWay {
 
 impl UnderWay {
     /// Whether it has ended.
-    pub(in crate::suite) fn test(&self, rank: &mut Rank) -> Result<bool, Failure> {
-        rank.test(&self.request).at(&self.place)
+    pub(in crate::suite) fn test(&mut self, rank: &mut Rank) -> Result<bool, Failure> {
+        rank.test(&mut self.request).at(&self.place)
     }
 }
 
@@ -254,7 +254,7 @@ impl Driver<'_> {
         communicator: &Communicator,
         case: &Case,
         place: &str,
-    ) -> Result<(Request, Vec<Check>), Failure> {
+    ) -> Result<(Request<'static>, Vec<Check>), Failure> {
         use Collective::{Allgather, Allreduce, Bcast, Gather, Reduce, ReduceScatter};
         let size = communicator.size() as usize;
         let me = communicator.rank() as usize;
@@ -331,13 +331,14 @@ impl Driver<'_> {
 
         let (operation, root) = (case.operation, case.root);
         let request = match case.collective {
-            Reduce => communicator.ireduce(rank, operation, root, &source, Some(&destination)),
-            Allreduce => communicator.iallreduce(rank, operation, &source, &destination),
-            ReduceScatter => communicator.ireduce_scatter(rank, operation, &source, &destination),
-            Bcast => communicator.ibcast(rank, root, &source),
-            Gather => communicator.igather(rank, root, &source, Some(&destination)),
-            Allgather => communicator.iallgather(rank, &source, &destination),
-            _ => communicator.iscatter(rank, root, at_root.then_some(&source), &destination),
+            Reduce => communicator.ireduce(rank, operation, root, source, destination),
+            Allreduce => communicator.iallreduce(rank, operation, source, destination),
+            ReduceScatter => communicator.ireduce_scatter(rank, operation, source, destination),
+            Bcast => communicator.ibcast(rank, root, source),
+            Gather => communicator.igather(rank, root, source, destination),
+            Allgather => communicator.iallgather(rank, source, destination),
+            _ if at_root => communicator.iscatter(rank, root, source, destination),
+            _ => communicator.iscatter(rank, root, &[], destination),
         };
         Ok((request.at(place)?, checks))
     }
@@ -391,11 +392,11 @@ pub(in crate::suite) fn nap(rank: &mut Rank, cycles: u64) -> Result {
         if now >= until {
             return Ok(());
         }
-        rank.port().wait(Cycle(until))?;
+        rank.lab().port().wait(Cycle(until))?;
         if rank.now()?.0 == now {
             // A wait ends at once while an interrupt is pending; reading a register takes time.
-            rank.port().read32(PageOffset(alcor::abi::rank::IDENTITY))?;
-            rank.port().wait(Cycle(now))?;
+            rank.lab().port().read32(PageOffset(alcor_abi::rank::IDENTITY))?;
+            rank.lab().port().wait(Cycle(now))?;
         }
     }
 }

@@ -100,6 +100,7 @@ macro_rules! integers {
                     Operation::Band => wide & other,
                     Operation::Bor => wide | other,
                     Operation::Bxor => (wide | other) & !(wide & other),
+                    unknown => unreachable!("{unknown} has no reference here"),
                 }) as Self
             }
         }
@@ -196,6 +197,7 @@ pub(in crate::suite) fn bytes_of(element: ElementType) -> usize {
         ElementType::F32 | ElementType::I32 | ElementType::U32 => 4,
         ElementType::I16 | ElementType::U16 => 2,
         ElementType::I8 | ElementType::U8 => 1,
+        other => unreachable!("{other} has no size here"),
     }
 }
 
@@ -225,6 +227,7 @@ macro_rules! with_type {
             alcor::ElementType::U16 => of!(u16),
             alcor::ElementType::I8 => of!(i8),
             alcor::ElementType::U8 => of!(u8),
+            other => unreachable!("no Rust type stands for {other} here"),
         }
     }};
 }

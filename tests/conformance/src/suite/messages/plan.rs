@@ -179,7 +179,7 @@ impl Plan {
         let Some(turned) = world.split(rank, Some(0), -(me as i32))? else {
             return Err(Failure::new("a split", "a communicator", "none"));
         };
-        rank.match_thresholds(self.thresholds, self.thresholds)?;
+        rank.lab().match_thresholds(self.thresholds, self.thresholds)?;
         rank.barrier()?;
         let mut run = Run {
             plan: self,
@@ -198,7 +198,7 @@ impl Plan {
                     let data = rank.alloc_from(&self.bytes(context, sent))?;
                     let communicator = &run.communicators[sent.context];
                     let to = place(communicator, sent.target);
-                    sends.push(communicator.isend(rank, to, sent.tag, &data)?);
+                    sends.push(communicator.isend(rank, to, sent.tag, data.clone())?);
                 }
                 Step::Receive {
                     context,
@@ -261,7 +261,7 @@ fn place(communicator: &Communicator, rank: GlobalRank) -> u32 {
 
 /// A receive under way.
 struct Posted {
-    request: Request,
+    request: Request<'static>,
     region: Region<u8>,
     received: Received,
     cancelled: bool,
@@ -321,7 +321,7 @@ impl Run<'_> {
     ) -> Result {
         let region = rank.alloc::<u8>(room as usize)?;
         let (from, which) = self.selectors(context, source, tag);
-        let request = self.communicators[context].irecv(rank, from, which, &region)?;
+        let request = self.communicators[context].irecv(rank, from, which, region.clone())?;
         let received = self.note(rank, context, source, tag);
         self.posted.push(Some(Posted {
             request,
@@ -333,10 +333,10 @@ impl Run<'_> {
     }
 
     fn test(&mut self, rank: &mut Rank, which: usize) -> Result {
-        let Some(Some(posted)) = self.posted.get(which) else {
+        let Some(Some(posted)) = self.posted.get_mut(which) else {
             return Ok(());
         };
-        let is_over = match rank.test(&posted.request) {
+        let is_over = match rank.test(&mut posted.request) {
             Err(Error::Truncated { .. }) => true,
             is_over => is_over?,
         };

@@ -26,7 +26,7 @@ pub(super) fn execute(plan: &Plan, rank: &mut Rank) -> Result {
 }
 
 struct UnderWay {
-    request: Request,
+    request: Request<'static>,
     status: Status,
     place: String,
     /// Where a get's data has to be, and what.
@@ -117,8 +117,8 @@ impl Executor<'_> {
                 offset,
                 data,
             } => {
-                let region = self.windows[window].region();
-                rank.write(region, *offset as usize, data).at(place)
+                let mut region = self.windows[window].region().clone();
+                rank.write(&mut region, *offset as usize, data).at(place)
             }
             Operation::Load {
                 window,
@@ -173,11 +173,11 @@ impl Executor<'_> {
                 (TransferKind::Get, Some(data)) => (before, Some(data.clone())),
                 (_, None) => (before.clone(), Some(before)),
             };
-            rank.write(&self.scratch, at as usize, &written)?;
+            rank.write(&mut self.scratch, at as usize, &written)?;
             gets = then.map(|then| (at, then));
         }
         let under_way = UnderWay {
-            request: rank.transfer(transfer).at(&place)?,
+            request: rank.lab().transfer(transfer).at(&place)?,
             status,
             place,
             gets,
