@@ -15,7 +15,7 @@
 
 mod lists;
 
-pub use lists::{AROUND, BLOCKS, CONFIGS, INCLUDES, sources};
+pub use lists::{AROUND, BLOCKS, CONFIGS, INCLUDES, KERNELS, sources};
 
 /// Names and texts, in order of the names.
 static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/files.rs"));

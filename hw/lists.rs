@@ -11,6 +11,9 @@ pub const AROUND: &str = "dpi";
 /// The folder in which sources look for the files that they include.
 pub const INCLUDES: &str = "hw/common/rtl";
 
+/// The folder with the kernels of Alcor's own configurations.
+pub const KERNELS: &str = "hw/kernels";
+
 /// Names of the sources of `core` and of the blocks `around` it, in the order of compilation. `read` gives the text of a
 /// list: of [`BLOCKS`], and of `hw/<block>/files.f` for each block.
 ///

@@ -37,7 +37,7 @@ impl<T: Datatype> From<&Region<T>> for Piece {
 type Span = (usize, usize);
 
 /// A collective that a rank has called.
-struct Plan {
+pub(crate) struct Plan {
     call: Call,
     algorithm: Algorithm,
     /// The root's rank in the communicator.
@@ -89,8 +89,12 @@ impl Communicator {
     /// # Errors
     /// As [all collectives](Communicator#collectives).
     pub fn ibarrier(&self, rank: &mut Rank) -> Result<Request> {
-        let plan = self.plan::<u32>(rank, Collective::Barrier, 0, None, None)?;
+        let plan = self.plan_barrier(rank)?;
         self.start(rank, plan)
+    }
+
+    pub(crate) fn plan_barrier(&self, rank: &mut Rank) -> Result<Plan> {
+        self.plan::<u32>(rank, Collective::Barrier, 0, None, None)
     }
 
     /// Combines the members' vectors `source` into `destination` at member `root`; other members
@@ -137,13 +141,25 @@ impl Communicator {
         source: &Region<T>,
         destination: Option<&Region<T>>,
     ) -> Result<Request> {
+        let plan = self.plan_reduce(rank, operation, root, source, destination)?;
+        self.start(rank, plan)
+    }
+
+    pub(crate) fn plan_reduce<T: Reducible>(
+        &self,
+        rank: &mut Rank,
+        operation: Operation,
+        root: u32,
+        source: &Region<T>,
+        destination: Option<&Region<T>>,
+    ) -> Result<Plan> {
         let count = source.len();
         let mut plan =
             self.plan::<T>(rank, Collective::Reduce, count, Some(operation), Some(root))?;
         plan.reduces::<T>(rank, operation)?;
         plan.gives(source, (0, count));
         plan.root_keeps(self, rank, destination, (0, count))?;
-        self.start(rank, plan)
+        Ok(plan)
     }
 
     /// Combines the members' vectors `source` into `destination` at every member.
@@ -188,12 +204,23 @@ impl Communicator {
         source: &Region<T>,
         destination: &Region<T>,
     ) -> Result<Request> {
+        let plan = self.plan_allreduce(rank, operation, source, destination)?;
+        self.start(rank, plan)
+    }
+
+    pub(crate) fn plan_allreduce<T: Reducible>(
+        &self,
+        rank: &mut Rank,
+        operation: Operation,
+        source: &Region<T>,
+        destination: &Region<T>,
+    ) -> Result<Plan> {
         let count = source.len();
         let mut plan = self.plan::<T>(rank, Collective::Allreduce, count, Some(operation), None)?;
         plan.reduces::<T>(rank, operation)?;
         plan.gives(source, (0, count));
         plan.keeps(rank, destination, (0, count))?;
-        self.start(rank, plan)
+        Ok(plan)
     }
 
     /// Combines the members' vectors `source`, of as many blocks as there are members; each
@@ -223,6 +250,17 @@ impl Communicator {
         source: &Region<T>,
         destination: &Region<T>,
     ) -> Result<Request> {
+        let plan = self.plan_reduce_scatter(rank, operation, source, destination)?;
+        self.start(rank, plan)
+    }
+
+    pub(crate) fn plan_reduce_scatter<T: Reducible>(
+        &self,
+        rank: &mut Rank,
+        operation: Operation,
+        source: &Region<T>,
+        destination: &Region<T>,
+    ) -> Result<Plan> {
         let block = destination.len();
         let mut plan = self.plan::<T>(
             rank,
@@ -235,7 +273,7 @@ impl Communicator {
         plan.whole(self, rank, "source", source)?;
         plan.gives(source, (0, plan.elements));
         plan.keeps(rank, destination, self.block(block))?;
-        self.start(rank, plan)
+        Ok(plan)
     }
 
     /// Copies `vector` of member `root` to `vector` at every member.
@@ -276,6 +314,16 @@ impl Communicator {
         root: u32,
         vector: &Region<T>,
     ) -> Result<Request> {
+        let plan = self.plan_bcast(rank, root, vector)?;
+        self.start(rank, plan)
+    }
+
+    pub(crate) fn plan_bcast<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        root: u32,
+        vector: &Region<T>,
+    ) -> Result<Plan> {
         let count = vector.len();
         let mut plan = self.plan::<T>(rank, Collective::Bcast, count, None, Some(root))?;
         if self.rank() == root {
@@ -283,7 +331,7 @@ impl Communicator {
         } else {
             plan.keeps(rank, vector, (0, count))?;
         }
-        self.start(rank, plan)
+        Ok(plan)
     }
 
     /// Gives each member its block, as long as its `destination`, of member `root`'s `source`;
@@ -313,6 +361,17 @@ impl Communicator {
         source: Option<&Region<T>>,
         destination: &Region<T>,
     ) -> Result<Request> {
+        let plan = self.plan_scatter(rank, root, source, destination)?;
+        self.start(rank, plan)
+    }
+
+    pub(crate) fn plan_scatter<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        root: u32,
+        source: Option<&Region<T>>,
+        destination: &Region<T>,
+    ) -> Result<Plan> {
         let block = destination.len();
         let mut plan = self.plan::<T>(rank, Collective::Scatter, block, None, Some(root))?;
         if self.rank() == root {
@@ -321,7 +380,7 @@ impl Communicator {
             plan.gives(source, (0, plan.elements));
         }
         plan.keeps(rank, destination, self.block(block))?;
-        self.start(rank, plan)
+        Ok(plan)
     }
 
     /// Collects the members' blocks `source`, in the order of the communicator, in `destination`
@@ -351,11 +410,22 @@ impl Communicator {
         source: &Region<T>,
         destination: Option<&Region<T>>,
     ) -> Result<Request> {
+        let plan = self.plan_gather(rank, root, source, destination)?;
+        self.start(rank, plan)
+    }
+
+    pub(crate) fn plan_gather<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        root: u32,
+        source: &Region<T>,
+        destination: Option<&Region<T>>,
+    ) -> Result<Plan> {
         let block = source.len();
         let mut plan = self.plan::<T>(rank, Collective::Gather, block, None, Some(root))?;
         plan.gives(source, self.block(block));
         plan.root_keeps(self, rank, destination, (0, plan.elements))?;
-        self.start(rank, plan)
+        Ok(plan)
     }
 
     /// Collects the members' blocks `source`, in the order of the communicator, in `destination`
@@ -383,11 +453,21 @@ impl Communicator {
         source: &Region<T>,
         destination: &Region<T>,
     ) -> Result<Request> {
+        let plan = self.plan_allgather(rank, source, destination)?;
+        self.start(rank, plan)
+    }
+
+    pub(crate) fn plan_allgather<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        source: &Region<T>,
+        destination: &Region<T>,
+    ) -> Result<Plan> {
         let block = source.len();
         let mut plan = self.plan::<T>(rank, Collective::Allgather, block, None, None)?;
         plan.gives(source, self.block(block));
         plan.keeps(rank, destination, (0, plan.elements))?;
-        self.start(rank, plan)
+        Ok(plan)
     }
 
     /// Waits for a collective; its receipt.
@@ -502,29 +582,10 @@ impl Communicator {
     }
 
     fn start_hardware(&self, rank: &mut Rank, plan: Plan, row: u32) -> Result<Request> {
-        let words = |elements: usize| (elements * plan.element_bytes / 4) as u32;
-        let what = self.what(&plan);
+        let operands = self.operands(&plan);
         if let Some(software) = &mut rank.progress.software {
             software.skip(self.id().0);
         }
-        let (source, first, given) = match &plan.gives {
-            Some((piece, (from, to))) => (piece.at.0, words(*from), words(to - from)),
-            None => (0, 0, 0),
-        };
-        let (destination, low, high) = match &plan.keeps {
-            Some((piece, (from, to))) => (piece.at.0, words(*from), words(*to)),
-            None => (0, 0, 0),
-        };
-        let operands = Operands {
-            source,
-            first,
-            words: given,
-            destination,
-            low,
-            high,
-            count: plan.call.count,
-            what,
-        };
         let asking = Asking {
             call: plan.call,
             path: Path::Hardware,
@@ -540,6 +601,43 @@ impl Communicator {
             false => rank
                 .progress
                 .post_collective(row, operands, asked, plan.held()),
+        }
+    }
+
+    /// Row and operands of a collective that a kernel is to start: in hardware, or not at all.
+    pub(crate) fn for_kernel(&self, rank: &Rank, plan: &Plan) -> Result<(u32, Operands)> {
+        plan.check_overlap(rank)?;
+        match (self.path(rank, &plan.call), self.row()) {
+            (Path::Hardware, Some(row)) => Ok((row, self.operands(plan))),
+            (Path::Software(reason), _) => Err(Error::NotInHardware {
+                rank: rank.pid(),
+                call: plan.call,
+                reason,
+            }),
+            (Path::Hardware, None) => Err(self.bad(rank.pid(), "without a row in hardware")),
+        }
+    }
+
+    fn operands(&self, plan: &Plan) -> Operands {
+        let words = |elements: usize| (elements * plan.element_bytes / 4) as u32;
+        let what = self.what(plan);
+        let (source, first, given) = match &plan.gives {
+            Some((piece, (from, to))) => (piece.at.0, words(*from), words(to - from)),
+            None => (0, 0, 0),
+        };
+        let (destination, low, high) = match &plan.keeps {
+            Some((piece, (from, to))) => (piece.at.0, words(*from), words(*to)),
+            None => (0, 0, 0),
+        };
+        Operands {
+            source,
+            first,
+            words: given,
+            destination,
+            low,
+            high,
+            count: plan.call.count,
+            what,
         }
     }
 

@@ -37,6 +37,7 @@
 //! | [`Tree`] | the order in which a reduction combines |
 //! | [`Request`] | a non-blocking put, get, collective, send or receive under way |
 //! | [`Message`] | what [`Rank::send`] and [`Rank::recv`] exchange, matched by the hardware |
+//! | [`Kernel`] | a module of the user's own beside the rank's coprocessor, which starts operations itself |
 //! | [`Alpu`] | a matching unit, driven by the host |
 //! | [`Paper`] | the commands of the RMA coprocessor paper, in its own units |
 //! | [`Error`] | what can go wrong, each with what was asked, what was found, and where |
@@ -70,6 +71,7 @@ mod events;
 mod hardware;
 mod identity;
 mod job;
+mod kernel;
 mod launch;
 mod layer;
 mod mail;
@@ -110,6 +112,7 @@ pub use error::{AbortReason, Error, Result};
 pub use events::{Counters, Events, LastError};
 pub use identity::identify;
 pub use job::{Job, JobError, Options};
+pub use kernel::{Kernel, KernelCommand, KernelCompletion, KernelState};
 pub use launch::Launch;
 pub use layer::{BoardLayer, PortLayer};
 pub use messages::{MatchCounters, Message, MessageKind, MessageStatus, Source, TAG_UB, Tag};

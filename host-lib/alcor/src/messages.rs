@@ -288,7 +288,9 @@ pub(crate) struct Messages {
     ring: u32,
     /// Ids that messages and receives may have together; less than `depth`.
     room: u32,
-    /// How many messages may be on their way to each destination.
+    /// Unexpected messages of each source that this rank keeps room for.
+    quota: u32,
+    /// How many messages of this rank's host may be on their way to each destination.
     credit: u32,
     receives: VecDeque<Queued>,
     /// By destination.
@@ -311,12 +313,16 @@ pub(crate) struct Messages {
 impl Messages {
     pub(crate) fn new(info: &BoardInfo, nprocs: u32, ring: u32) -> Messages {
         let depth = info.message_depth;
+        let own = info.kernel_messages();
+        let quota = (depth / nprocs.max(1)).max(1);
         Messages {
             depth,
+            quota,
             fragment: info.fragment_bytes,
             ring,
-            room: depth.saturating_sub(1).min(ring - (ring / 4).max(1)),
-            credit: (depth / nprocs.max(1)).max(1),
+            room: (depth - own).saturating_sub(1).min(ring - (ring / 4).max(1)),
+            // A kernel sends one message at a time.
+            credit: quota.saturating_sub(own.min(1)).max(1),
             receives: VecDeque::new(),
             sends: (0..nprocs).map(|_| VecDeque::new()).collect(),
             waiting: 0,
@@ -331,8 +337,8 @@ impl Messages {
     }
 
     /// Unexpected messages of each source that this rank keeps room for.
-    pub(crate) fn credit(&self) -> u32 {
-        self.credit
+    pub(crate) fn quota(&self) -> u32 {
+        self.quota
     }
 
     /// What waits here for something else to end.
@@ -689,7 +695,7 @@ impl Messages {
 }
 
 /// Ranks that exchange messages, as a call counts them.
-struct Peers {
+pub(crate) struct Peers {
     id: CommunicatorId,
     context: u8,
     /// Those of a communicator; without, those of the run.
@@ -720,7 +726,7 @@ impl Peers {
     }
 
     /// A send, once its destination and tag are known to be possible.
-    fn send(&self, rank: &mut Rank, to: u32, tag: u32, local: &Region<u8>) -> Result<Message> {
+    pub(crate) fn send(&self, rank: &mut Rank, to: u32, tag: u32, local: &Region<u8>) -> Result<Message> {
         let message = Message {
             kind: MessageKind::Send,
             peer: Some(self.pid("the destination", to, rank)?),
@@ -734,7 +740,7 @@ impl Peers {
     }
 
     /// A receive or probe, once its source and tag are known to be possible.
-    fn receive(
+    pub(crate) fn receive(
         &self,
         rank: &mut Rank,
         kind: MessageKind,
@@ -1094,7 +1100,7 @@ impl Rank {
 /// else goes on; [`Communicator::free`] gives one back. Messages of a communicator that is freed
 /// have to have been received.
 impl Communicator {
-    fn peers(&self, rank: &mut Rank) -> Result<Peers> {
+    pub(crate) fn peers(&self, rank: &mut Rank) -> Result<Peers> {
         self.check(rank)?;
         let Some(context) = self.shape.context else {
             return Err(self.bad(

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use alcor_abi::rank::{ack, causes, events, reset_state};
+use alcor_abi::rank::{ack, causes, events, kernel_control, reset_state};
 use alcor_abi::{CQ_ENTRY_BYTES, Opcode, Status, board, packets::cq_entry, rank};
 
 use crate::call::Path;
@@ -36,6 +36,8 @@ pub(crate) enum Wanted {
     Barrier,
     /// The end of a registration.
     Registration,
+    /// The kernel to be done.
+    Kernel,
     /// What no interrupt tells of: a collective in software, or one that waits for its turn.
     Collective,
 }
@@ -79,6 +81,8 @@ pub(crate) struct Progress {
     retired_wake: Option<u32>,
     /// Barriers posted that have not been acknowledged.
     barriers: u32,
+    /// The kernel has said that it is done, since it was started.
+    pub(crate) kernel_is_done: bool,
     /// Registrations posted whose end has not been seen.
     registrations: u32,
     /// REG_RESULT of the last registration.
@@ -144,7 +148,7 @@ impl Progress {
         write(&mut *port, rank::CQ_WAKE, 1)?;
         let messages = Messages::new(&info, place.nprocs, ring_entries);
         if info.has_messages() {
-            write(&mut *port, rank::MESSAGE_QUOTA, messages.credit())?;
+            write(&mut *port, rank::MESSAGE_QUOTA, messages.quota())?;
         }
         let mut progress = Progress {
             takes_notes: port.wants_notes(),
@@ -162,7 +166,13 @@ impl Progress {
                 told: 0,
                 read: Box::new([[0; CQ_ENTRY_BYTES as usize]; ENTRIES_AT_ONCE]),
             },
-            outstanding: Outstanding::new(issuer, place.me, ring_entries, info.message_depth),
+            outstanding: Outstanding::new(
+                issuer,
+                place.me,
+                ring_entries,
+                info.message_depth,
+                info.kernel_messages(),
+            ),
             unit: CollectiveUnit::default(),
             messages,
             software: None,
@@ -171,6 +181,7 @@ impl Progress {
             cq_wake: 1,
             retired_wake: None,
             barriers: 0,
+            kernel_is_done: false,
             registrations: 0,
             registered: 0,
             events: Events::default(),
@@ -656,6 +667,7 @@ impl Progress {
             }
             Wanted::Barrier => causes::BARRIER.mask(),
             Wanted::Registration => causes::REGISTRATION.mask(),
+            Wanted::Kernel => causes::KERNEL.mask(),
         };
         if self.irq_enable != cause | ALWAYS {
             self.irq_enable = cause | ALWAYS;
@@ -738,6 +750,10 @@ impl Progress {
         if is(causes::CREDIT) && self.retired_wake.take().is_some() {
             let retired = self.read(rank::RETIRED)?;
             self.credits.retired_is(retired);
+        }
+        if is(causes::KERNEL) {
+            self.kernel_is_done = true;
+            self.write(rank::KERNEL_CONTROL, kernel_control::ACKNOWLEDGE.mask())?;
         }
         if is(causes::ABORTED) {
             self.take_abort()?;
@@ -911,6 +927,13 @@ impl Progress {
     }
 
     pub(crate) fn watchdog(&mut self, awaited: Awaited, began: Cycle, at: Cycle) -> Error {
+        let awaited = match awaited {
+            Awaited::Kernel(_) => match self.kernel_state() {
+                Ok(state) => Awaited::Kernel(state),
+                Err(error) => return error,
+            },
+            other => other,
+        };
         let queues = match awaited {
             Awaited::Message(_) => self.read(rank::MESSAGE_QUEUES),
             _ => Ok(0),

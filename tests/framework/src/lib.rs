@@ -31,6 +31,7 @@
 //! | part | meaning |
 //! |---|---|
 //! | `ranks >= N` | the test needs at least N ranks, and uses all that the board has; 1 by default |
+//! | `kernel = "name"` | the kernel that it needs, by the four characters that its author chose |
 //! | `needs = [...]` | the blocks of hardware that it needs, of [`Capability`]; `Rma` by default |
 //! | `steady` | the test counts on time that stands still while host code runs, as it does in simulation |
 //!

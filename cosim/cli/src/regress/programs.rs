@@ -317,6 +317,7 @@ impl Run {
             .arg("--")
             .args(self.command(seed))
             .env("ALCOR_SEED", &text)
+            .envs(crate::build::own())
             .current_dir(&self.folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
