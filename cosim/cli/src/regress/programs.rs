@@ -192,6 +192,7 @@ fn test(name: String, summary: String, run: Arc<Run>) -> &'static Test {
         summary: summary.leak(),
         ranks: 1,
         needs: &[] as &[Capability],
+        kernel: None,
         steady: false,
         line: 0,
         body,

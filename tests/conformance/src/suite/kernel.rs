@@ -360,18 +360,17 @@ fn stall(context: &Context) -> Result {
         list.start(rank)?;
         list.wait(rank).map(drop)
     });
-    let Err(JobError::Rank { error, .. }) = &ended else {
-        return Err(Failure::new("the run", "a watchdog", format_args!("{ended:?}")));
+    let error = match ended {
+        Err(JobError::Failed { source, .. }) => source,
+        Err(error) => return Err(Failure::from(error)),
+        Ok(_) => return Err(Failure::new("the run", "Error::Watchdog", "success")),
     };
-    let Failure::Library { source, .. } = error else {
-        return Err(Failure::new("the run", "a watchdog", error));
-    };
-    let Error::Watchdog { awaited: Awaited::Kernel(state), .. } = source else {
-        return Err(Failure::new("the run", "a watchdog that names the kernel", source));
+    let text = error.to_string();
+    let Error::Watchdog { awaited: Awaited::Kernel(state), .. } = error else {
+        return Err(Failure::new("the run", "a watchdog that names the kernel", text));
     };
     same("commands under way", 1, state.outstanding)?;
     same("commands", (1, 0), (state.commands, state.completions))?;
-    let text = source.to_string();
     let expected = "the kernel runs, 1 commands given, 0 completions taken, 1 commands under way; the last command: a receive from rank 1";
     holds("the error", expected, text.contains(expected), &text)
 }
