@@ -778,6 +778,30 @@ mod tests {
     }
 
     #[test]
+    fn a_configuration_takes_over_what_its_base_says() {
+        let text = "[a]\nsummary='s'\nbase='b'\nparams={SLOTS=8}\nkernel={module='mine',sources=['k/mine.sv']}\n\
+                    [b]\nsummary='t'\nparams={RANKS=2,NODE_BYTES=4096,SLOTS=4}";
+        let configs = Configs::of_text(text).unwrap();
+        let (a, b) = (&configs["a"], &configs["b"]);
+        assert_eq!((a.params["SLOTS"], a.params[RANKS], a.params[KERNEL]), (8, 2, 32));
+        assert_eq!((b.params["SLOTS"], &b.kernel), (4, &None));
+        let says = |rest: &str| {
+            let base = "[b]\nsummary='t'\nparams={RANKS=2,NODE_BYTES=4096}\n[a]\nsummary='s'\n";
+            Configs::of_text(&format!("{base}{rest}")).unwrap_err()
+        };
+        assert!(says("base='c'").contains("[a]: no configuration `c`"));
+        assert!(says("base='a'").contains("circle"));
+        assert!(says("base='b'\nparams={KERNEL=32}").contains("go together"));
+        assert!(says("base='b'\nparams={KERNEL=33}\nkernel={module='m',sources=['m.sv']}").contains("KERNEL = 33"));
+        assert!(says("base='b'\nkernel={module='m m',sources=['m.sv']}").contains("name of a module"));
+        assert!(says("base='b'\nkernel={module='m',sources=['../m.sv']}").contains("not a path below"));
+        assert!(says("base='b'\nkernel={module='m',sources=[]}").contains("names no file"));
+        let mut own = Configs::parse(&Hardware::Embedded, "[b]\nsummary='t'\nparams={RANKS=2,NODE_BYTES=4096}").unwrap();
+        let taken = own.add("[b]\nsummary='s'\nbase='b'", Some(Path::new("mine")));
+        assert!(taken.unwrap_err().contains("choose another one"));
+    }
+
+    #[test]
     fn rates_are_exact() {
         assert_eq!(mbps_of("95.9"), Some(95_900));
         assert_eq!((mbps_of("100"), mbps_of("0.001")), (Some(100_000), Some(1)));
