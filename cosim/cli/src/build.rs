@@ -116,11 +116,13 @@ pub fn own() -> Option<(&'static str, &'static PathBuf)> {
 pub fn backend() -> CosimBackend {
     static BACKEND: LazyLock<CosimBackend> = LazyLock::new(|| {
         let display = std::io::stderr().is_terminal().then(Display::default);
-        CosimBackend::new().own(OWN.get().cloned()).progress(move |model, event| match &display {
-            Some(display) => display.draw(model, &event),
-            None if is_worth_a_line(&event) => eprintln!("model {model}: {event}"),
-            None => {}
-        })
+        CosimBackend::new()
+            .own(OWN.get().cloned())
+            .progress(move |model, event| match &display {
+                Some(display) => display.draw(model, &event),
+                None if is_worth_a_line(&event) => eprintln!("model {model}: {event}"),
+                None => {}
+            })
     });
     BACKEND.clone()
 }

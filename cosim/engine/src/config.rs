@@ -122,7 +122,10 @@ impl Config {
         Config {
             summary: entry.summary,
             params,
-            topology: entry.topology.or_else(|| Some(base?.topology.clone())).unwrap_or_default(),
+            topology: entry
+                .topology
+                .or_else(|| Some(base?.topology.clone()))
+                .unwrap_or_default(),
             link: entry.link.or_else(|| Some(base?.link)).unwrap_or_default(),
             kernel,
         }
@@ -134,7 +137,10 @@ impl Config {
         }
         let has_port = self.params.get(KERNEL).is_some_and(|&bits| bits != 0);
         if has_port != self.kernel.is_some() {
-            return Err("KERNEL and `kernel` go together: the bits of the memory port and the module".into());
+            return Err(
+                "KERNEL and `kernel` go together: the bits of the memory port and the module"
+                    .into(),
+            );
         }
         for (param, value) in &self.params {
             if !is_param(param) {
@@ -231,7 +237,9 @@ impl Configs {
         let mut entries: BTreeMap<String, Entry> =
             toml::from_str(text).map_err(|error| error.to_string())?;
         if let Some(name) = entries.keys().find(|&name| self.by_name.contains_key(name)) {
-            return Err(format!("[{name}]: Alcor has a configuration of this name; choose another one"));
+            return Err(format!(
+                "[{name}]: Alcor has a configuration of this name; choose another one"
+            ));
         }
         while !entries.is_empty() {
             // Bases first: each round takes the entries whose base is known.
@@ -245,20 +253,26 @@ impl Configs {
                 .map(|(name, _)| name.clone())
                 .collect();
             if ready.is_empty() {
-                let stuck = entries.iter().find_map(|(name, entry)| Some((name, entry.base.as_ref()?)));
+                let stuck = entries
+                    .iter()
+                    .find_map(|(name, entry)| Some((name, entry.base.as_ref()?)));
                 let (name, base) = stuck.ok_or("no configuration")?;
                 return Err(format!(
                     "[{name}]: no configuration `{base}` that could be its base, or the bases go round in a circle"
                 ));
             }
             for name in ready {
-                let Some(mut entry) = entries.remove(&name) else { continue };
+                let Some(mut entry) = entries.remove(&name) else {
+                    continue;
+                };
                 if let Some(kernel) = &mut entry.kernel {
                     kernel.folder = folder.map(Path::to_owned);
                 }
                 let base = entry.base.as_ref().and_then(|base| self.by_name.get(base));
                 let config = Config::of(entry.clone(), base);
-                config.check().map_err(|problem| format!("[{name}]: {problem}"))?;
+                config
+                    .check()
+                    .map_err(|problem| format!("[{name}]: {problem}"))?;
                 self.by_name.insert(name, config);
             }
         }
@@ -783,7 +797,10 @@ mod tests {
                     [b]\nsummary='t'\nparams={RANKS=2,NODE_BYTES=4096,SLOTS=4}";
         let configs = Configs::of_text(text).unwrap();
         let (a, b) = (&configs["a"], &configs["b"]);
-        assert_eq!((a.params["SLOTS"], a.params[RANKS], a.params[KERNEL]), (8, 2, 32));
+        assert_eq!(
+            (a.params["SLOTS"], a.params[RANKS], a.params[KERNEL]),
+            (8, 2, 32)
+        );
         assert_eq!((b.params["SLOTS"], &b.kernel), (4, &None));
         let says = |rest: &str| {
             let base = "[b]\nsummary='t'\nparams={RANKS=2,NODE_BYTES=4096}\n[a]\nsummary='s'\n";
@@ -792,11 +809,22 @@ mod tests {
         assert!(says("base='c'").contains("[a]: no configuration `c`"));
         assert!(says("base='a'").contains("circle"));
         assert!(says("base='b'\nparams={KERNEL=32}").contains("go together"));
-        assert!(says("base='b'\nparams={KERNEL=33}\nkernel={module='m',sources=['m.sv']}").contains("KERNEL = 33"));
-        assert!(says("base='b'\nkernel={module='m m',sources=['m.sv']}").contains("name of a module"));
-        assert!(says("base='b'\nkernel={module='m',sources=['../m.sv']}").contains("not a path below"));
+        assert!(
+            says("base='b'\nparams={KERNEL=33}\nkernel={module='m',sources=['m.sv']}")
+                .contains("KERNEL = 33")
+        );
+        assert!(
+            says("base='b'\nkernel={module='m m',sources=['m.sv']}").contains("name of a module")
+        );
+        assert!(
+            says("base='b'\nkernel={module='m',sources=['../m.sv']}").contains("not a path below")
+        );
         assert!(says("base='b'\nkernel={module='m',sources=[]}").contains("names no file"));
-        let mut own = Configs::parse(&Hardware::Embedded, "[b]\nsummary='t'\nparams={RANKS=2,NODE_BYTES=4096}").unwrap();
+        let mut own = Configs::parse(
+            &Hardware::Embedded,
+            "[b]\nsummary='t'\nparams={RANKS=2,NODE_BYTES=4096}",
+        )
+        .unwrap();
         let taken = own.add("[b]\nsummary='s'\nbase='b'", Some(Path::new("mine")));
         assert!(taken.unwrap_err().contains("choose another one"));
     }

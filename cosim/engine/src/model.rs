@@ -206,7 +206,10 @@ impl Project {
         let sources = hardware.sources(read)?;
         let params = parameters(&hardware.text(TOP_FILE)?);
         let mut with_kernel = BTreeMap::new();
-        for kernel in configs.iter().filter_map(|(_, config)| config.kernel.as_ref()) {
+        for kernel in configs
+            .iter()
+            .filter_map(|(_, config)| config.kernel.as_ref())
+        {
             let sources = with_sources(&hardware, &sources, kernel)?;
             with_kernel.insert(kernel.clone(), sources);
         }
@@ -224,7 +227,9 @@ impl Project {
     /// The sources of a variant.
     fn sources(&self, variant: &Variant) -> &Sources {
         let kernel = variant.kernel.as_ref();
-        kernel.and_then(|kernel| self.with_kernel.get(kernel)).unwrap_or(&self.sources)
+        kernel
+            .and_then(|kernel| self.with_kernel.get(kernel))
+            .unwrap_or(&self.sources)
     }
 
     /// Refuses options with parameters that the top module lacks.
@@ -361,7 +366,11 @@ fn with_sources(
     let mut with = sources.clone();
     for name in &kernel.sources {
         with = match &kernel.folder {
-            None => with.and(name, hardware.root().map(|_| hardware.path(name)), hardware.text(name)?),
+            None => with.and(
+                name,
+                hardware.root().map(|_| hardware.path(name)),
+                hardware.text(name)?,
+            ),
             Some(folder) => {
                 let path = folder.join(name);
                 let text = text_of(&path)?;

@@ -320,7 +320,9 @@ impl Messages {
             quota,
             fragment: info.fragment_bytes,
             ring,
-            room: (depth - own).saturating_sub(1).min(ring - (ring / 4).max(1)),
+            room: (depth - own)
+                .saturating_sub(1)
+                .min(ring - (ring / 4).max(1)),
             // A kernel sends one message at a time.
             credit: quota.saturating_sub(own.min(1)).max(1),
             receives: VecDeque::new(),
@@ -726,7 +728,13 @@ impl Peers {
     }
 
     /// A send, once its destination and tag are known to be possible.
-    pub(crate) fn send(&self, rank: &mut Rank, to: u32, tag: u32, local: &Region<u8>) -> Result<Message> {
+    pub(crate) fn send(
+        &self,
+        rank: &mut Rank,
+        to: u32,
+        tag: u32,
+        local: &Region<u8>,
+    ) -> Result<Message> {
         let message = Message {
             kind: MessageKind::Send,
             peer: Some(self.pid("the destination", to, rank)?),

@@ -69,7 +69,13 @@ fn kernel_port_random() {
         (Pace::Always, Pace::Always, 0.9, 20, 0.0),
         (Pace::Chance(0.5), Pace::Chance(0.5), 0.5, 60, 0.001),
         (Pace::Always, Pace::Chance(0.05), 0.9, 10, 0.002),
-        (Pace::Bursts { on: 20, off: 60 }, Pace::Bursts { on: 4, off: 60 }, 0.3, 200, 0.003),
+        (
+            Pace::Bursts { on: 20, off: 60 },
+            Pace::Bursts { on: 4, off: 60 },
+            0.3,
+            200,
+            0.003,
+        ),
         (Pace::Always, Pace::Always, 1.0, 3, 0.01),
     ];
     let (mut full, mut told, mut forgotten) = (0, 0, 0);
@@ -83,7 +89,10 @@ fn kernel_port_random() {
         let mut under_way: BTreeMap<u32, UnderWay> = BTreeMap::new();
         let mut owed: Vec<Owed> = Vec::new();
         let mut starts: VecDeque<(u32, u32)> = VecDeque::new();
-        let (mut commands, mut completions) = (counter(&mut dut, page::KERNEL_COMMANDS), counter(&mut dut, page::KERNEL_COMPLETIONS));
+        let (mut commands, mut completions) = (
+            counter(&mut dut, page::KERNEL_COMMANDS),
+            counter(&mut dut, page::KERNEL_COMPLETIONS),
+        );
         starts.push_back((page::KERNEL_CONTROL, kernel_control::START.mask()));
         for _ in 0..soak(6_000) {
             let now = dut.cycle();
@@ -108,9 +117,18 @@ fn kernel_port_random() {
             // The kernel: held in reset it gives nothing.
             dut.settle();
             let is_out_of_reset = dut.look("kernel_rst_no", 1, 0) == 1;
-            let offered = if is_out_of_reset { source.offer(&mut *rng).copied() } else { source.clear(); None };
+            let offered = if is_out_of_reset {
+                source.offer(&mut *rng).copied()
+            } else {
+                source.clear();
+                None
+            };
             dut.drive("command_valid_i", 1, 0, offered.is_some());
-            for (lane, word) in offered.unwrap_or_else(|| rng.random()).into_iter().enumerate() {
+            for (lane, word) in offered
+                .unwrap_or_else(|| rng.random())
+                .into_iter()
+                .enumerate()
+            {
                 dut.drive("command_i", 9, lane, word);
             }
             let takes = sink.ready(&mut *rng);
@@ -130,11 +148,19 @@ fn kernel_port_random() {
                 dut.drive("end_status_i", 4, lane, rng.random_range(0..24u32));
             }
             dut.drive("barrier_i", 1, 0, false);
-            let (from, tag, length) = (rng.random::<u8>(), rng.random_range(0..1u32 << 26), rng.random::<u32>());
+            let (from, tag, length) = (
+                rng.random::<u8>(),
+                rng.random_range(0..1u32 << 26),
+                rng.random::<u32>(),
+            );
             dut.drive("source_i", 1, 0, from);
             dut.drive("message_tag_i", 1, 0, tag);
             dut.drive("message_length_i", 1, 0, length);
-            let ending: Vec<u32> = under_way.iter().filter(|(_, it)| it.ends <= now).map(|(slot, _)| *slot).collect();
+            let ending: Vec<u32> = under_way
+                .iter()
+                .filter(|(_, it)| it.ends <= now)
+                .map(|(slot, _)| *slot)
+                .collect();
             let mut ended = Vec::new();
             for slot in ending {
                 let it = &under_way[&slot];
@@ -151,15 +177,25 @@ fn kernel_port_random() {
                 dut.drive("end_valid_i", 4, lane, true);
                 dut.drive("end_slot_i", 4, lane, slot);
                 dut.drive("end_status_i", 4, lane, status);
-                let (source, message_tag, bytes) = if lane == 3 { (u32::from(from), tag, length) } else { (0, 0, 0) };
+                let (source, message_tag, bytes) = if lane == 3 {
+                    (u32::from(from), tag, length)
+                } else {
+                    (0, 0, 0)
+                };
                 ended.push((slot, (it.taken.tag(), status, source, message_tag, bytes)));
             }
             // A barrier ends in the pipeline, with its operands.
-            if let Some((it, _)) = operands.filter(|(it, _)| operands_done && it.opcode() == Some(KernelOpcode::Barrier)) {
+            if let Some((it, _)) = operands
+                .filter(|(it, _)| operands_done && it.opcode() == Some(KernelOpcode::Barrier))
+            {
                 let status = rng.random_range(0..24u32);
                 dut.drive("barrier_i", 1, 0, true);
                 dut.drive("barrier_status_i", 1, 0, status);
-                let slot = *under_way.iter().find(|(_, known)| known.taken.words == it.words && known.taken.run == it.run).unwrap().0;
+                let slot = *under_way
+                    .iter()
+                    .find(|(_, known)| known.taken.words == it.words && known.taken.run == it.run)
+                    .unwrap()
+                    .0;
                 barrier = Some((slot, (it.tag(), status, 0, 0, 0)));
             }
             dut.settle();
@@ -173,37 +209,72 @@ fn kernel_port_random() {
                 let it = waiting.unwrap_or_else(|| panic!("{place}: a command from nowhere"));
                 let data;
                 if valid {
-                    let opcode = it.of_coprocessor().unwrap_or_else(|| panic!("{place}: {it:?}"));
+                    let opcode = it
+                        .of_coprocessor()
+                        .unwrap_or_else(|| panic!("{place}: {it:?}"));
                     assert_eq!(dut.look("opcode_o", 1, 0), opcode as u64, "{place}");
                     if opcode != Opcode::Barrier {
-                        for (name, word) in [("address_o", 1), ("length_o", 2), ("offset_o", 3), ("tag_o", 3)] {
-                            assert_eq!(dut.look(name, 1, 0), u64::from(it.words[word]), "{place}: {name}");
+                        for (name, word) in [
+                            ("address_o", 1),
+                            ("length_o", 2),
+                            ("offset_o", 3),
+                            ("tag_o", 3),
+                        ] {
+                            assert_eq!(
+                                dut.look(name, 1, 0),
+                                u64::from(it.words[word]),
+                                "{place}: {name}"
+                            );
                         }
                     }
                     data = dut.look("data_o", 1, 0) as u32;
-                    assert_eq!(data >> 24, kernel_head::RANK.get(it.words[0]), "{place}: rank");
-                    assert_eq!(data >> 16 & 0xFF, kernel_head::SLOT.get(it.words[0]), "{place}: slot");
+                    assert_eq!(
+                        data >> 24,
+                        kernel_head::RANK.get(it.words[0]),
+                        "{place}: rank"
+                    );
+                    assert_eq!(
+                        data >> 16 & 0xFF,
+                        kernel_head::SLOT.get(it.words[0]),
+                        "{place}: slot"
+                    );
                 } else {
                     assert_eq!(it.opcode(), Some(KernelOpcode::Collective), "{place}");
                     // kernel_post_t, lowest first: go, what, count, high, low, destination, words, first, source.
                     let word = |number: usize| {
-                        (0..32).fold(0, |word, bit| word | (dut.look("post_o", 289, 32 * number + bit) as u32) << bit)
+                        (0..32).fold(0, |word, bit| {
+                            word | (dut.look("post_o", 289, 32 * number + bit) as u32) << bit
+                        })
                     };
                     let found: Vec<u32> = (1..9).map(word).collect();
                     let [_, source, words, first, destination, low, high, count, what] = it.words;
-                    assert_eq!(found, [what, count, high, low, destination, words, first, source], "{place}");
+                    assert_eq!(
+                        found,
+                        [what, count, high, low, destination, words, first, source],
+                        "{place}"
+                    );
                     data = word(0);
-                    assert_eq!(data >> 16, kernel_head::SLOT.get(it.words[0]) & 31, "{place}: communicator");
+                    assert_eq!(
+                        data >> 16,
+                        kernel_head::SLOT.get(it.words[0]) & 31,
+                        "{place}: communicator"
+                    );
                 }
                 if accepts {
                     let id = data & 0xFFFF;
-                    assert!(id >= MESSAGES - LIMIT as u32 && id < MESSAGES, "{place}: id {id}");
+                    assert!(
+                        id >= MESSAGES - LIMIT as u32 && id < MESSAGES,
+                        "{place}: id {id}"
+                    );
                     let slot = id & 7;
                     let ends = now + 2 + rng.random_range(0..=latency);
                     let before = under_way.insert(slot, UnderWay { taken: it, ends });
                     assert!(before.is_none(), "{place}: slot {slot} has two commands");
                     let is_send = |it: &&UnderWay| it.taken.opcode() == Some(KernelOpcode::Send);
-                    assert!(under_way.values().filter(is_send).count() <= 1, "{place}: two sends");
+                    assert!(
+                        under_way.values().filter(is_send).count() <= 1,
+                        "{place}: two sends"
+                    );
                     full += usize::from(under_way.len() == LIMIT);
                     waiting = None;
                     if valid {
@@ -234,7 +305,9 @@ fn kernel_port_random() {
                     bytes,
                 );
                 let known = owed.iter().position(|it| *it == found);
-                owed.swap_remove(known.unwrap_or_else(|| panic!("{place}: {found:?} of none of {owed:?}")));
+                owed.swap_remove(
+                    known.unwrap_or_else(|| panic!("{place}: {found:?} of none of {owed:?}")),
+                );
                 completions += 1;
                 told += 1;
             }
@@ -262,10 +335,17 @@ fn kernel_port_random() {
         assert_eq!(counter(&mut dut, page::KERNEL_COMPLETIONS), completions);
         let status = counter(&mut dut, page::KERNEL_STATUS);
         let outstanding = kernel_status::OUTSTANDING.get(status) as usize;
-        assert!(outstanding <= LIMIT && outstanding >= under_way.len(), "{outstanding} of {}", under_way.len());
+        assert!(
+            outstanding <= LIMIT && outstanding >= under_way.len(),
+            "{outstanding} of {}",
+            under_way.len()
+        );
         dut.reset();
     }
-    assert!(full > 20 && told > 500 && forgotten > 10, "{full} full, {told} told, {forgotten} forgotten");
+    assert!(
+        full > 20 && told > 500 && forgotten > 10,
+        "{full} full, {told} told, {forgotten} forgotten"
+    );
 }
 
 /// A register's value.
@@ -278,7 +358,11 @@ fn counter(dut: &mut Dut, offset: u32) -> u32 {
 
 fn command(rng: &mut Random) -> [u32; 9] {
     let mut words: [u32; 9] = rng.random();
-    let opcode = if rng.random_bool(0.05) { rng.random_range(8..256) } else { rng.random_range(1..8u32) };
+    let opcode = if rng.random_bool(0.05) {
+        rng.random_range(8..256)
+    } else {
+        rng.random_range(1..8u32)
+    };
     words[0] = words[0] & !kernel_head::OPCODE.mask() | opcode;
     words[2] = rng.random_range(0..2 * FRAGMENT);
     words

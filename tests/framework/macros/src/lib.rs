@@ -6,8 +6,8 @@ use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, BinOp, Error, Expr, ExprLit, Ident, ItemFn, Lit, LitInt, LitStr, Meta, Token, Visibility,
-    bracketed, parse_macro_input,
+    Attribute, BinOp, Error, Expr, ExprLit, Ident, ItemFn, Lit, LitInt, LitStr, Meta, Token,
+    Visibility, bracketed, parse_macro_input,
 };
 
 /// The arguments of the attribute.
