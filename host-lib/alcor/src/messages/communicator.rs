@@ -17,7 +17,7 @@ use crate::{Buffer, BufferMut, Communicator, Rank, Result};
 /// else goes on; [`Communicator::free`] gives one back. Messages of a communicator that is freed
 /// have to have been received.
 impl Communicator {
-    fn peers(&self, rank: &mut Rank) -> Result<Peers> {
+    pub(crate) fn peers(&self, rank: &mut Rank) -> Result<Peers> {
         self.check(rank)?;
         let Some(context) = self.shape.context else {
             return Err(self.bad(
