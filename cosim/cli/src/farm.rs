@@ -97,7 +97,7 @@ mod tests {
         let revision = cluster.boards()[0].read32(alcor::PageOffset(board::REVISION));
         assert_eq!(revision.unwrap(), 0x1234);
         for (name, words) in [
-            ("far", "run it there"),
+            ("far", "run the command on"),
             ("none", "empty, far, left"),
             ("empty", "0000:7f:00.0"),
         ] {
