@@ -93,10 +93,10 @@ fn simulated(args: &Args, rest: &str) -> CommandResult {
         .open_sim(rest)
         .map_err(|error| error.on(&format!("{}:{rest}", CosimBackend::SCHEME)))?;
     let ranks = args.ranks.map_or_else(|| cluster.cluster()?.ranks(), Ok)?;
-    let (teller, news) = children::news();
-    let events = teller.clone();
+    let (sender, receiver) = children::event_channel();
+    let of_server = sender.clone();
     let server = Server::start(cluster, ranks, Runs::One, None, move |event| {
-        events.tell(event);
+        of_server.send(event);
     })?;
     let start = Start {
         program: &args.program,
@@ -104,7 +104,7 @@ fn simulated(args: &Args, rest: &str) -> CommandResult {
         ranks,
         prefix: !args.no_prefix,
     };
-    let ended = Children::start(&start, teller, news)?.wait(|rank| server.ended(rank));
+    let ended = Children::start(&start, sender, receiver)?.wait(|rank| server.ended(rank));
     if let Some(file) = &args.stats {
         let (cycles, digest) = alcor_test::traffic(server.cluster());
         let text = serde_json::json!({ "ranks": ranks, "cycles": cycles, "digest": digest });
@@ -127,8 +127,8 @@ fn on_a_card(args: &Args, uri: &str) -> CommandResult {
         ranks,
         prefix: !args.no_prefix,
     };
-    let (teller, news) = children::news();
-    let ended = Children::start(&start, teller, news)?.wait(|_| {});
+    let (sender, receiver) = children::event_channel();
+    let ended = Children::start(&start, sender, receiver)?.wait(|_| {});
     Ok(ended.exit())
 }
 

@@ -32,32 +32,32 @@ pub struct Start<'a> {
     pub prefix: bool,
 }
 
-/// What the waiting thread is told.
-enum News {
+/// A message to the thread that waits for the processes.
+enum Message {
     Ended(u32, io::Result<Option<WaitIdStatus>>),
     Signal(i32),
     Event(Event),
 }
 
-/// Tells the waiting thread of what the boards see.
+/// Sends the boards' events to the thread that waits for the processes.
 #[derive(Clone)]
-pub struct Teller(Sender<News>);
+pub struct EventSender(Sender<Message>);
 
-impl Teller {
-    /// Tells it.
-    pub fn tell(&self, event: Event) {
-        // Nobody is there to be told only when all processes have been killed.
-        let _ = self.0.send(News::Event(event));
+impl EventSender {
+    /// Sends an event.
+    pub fn send(&self, event: Event) {
+        // The channel is closed only after all processes have been killed.
+        let _ = self.0.send(Message::Event(event));
     }
 }
 
-/// What the waiting thread hears.
-pub struct Listener(Receiver<News>);
+/// The receiving end of an [`EventSender`].
+pub struct EventReceiver(Receiver<Message>);
 
-/// The two ends of what the waiting thread is told.
-pub fn news() -> (Teller, Listener) {
-    let (sender, news) = mpsc::channel();
-    (Teller(sender), Listener(news))
+/// Makes the channel of the thread that waits for the processes.
+pub fn event_channel() -> (EventSender, EventReceiver) {
+    let (sender, receiver) = mpsc::channel();
+    (EventSender(sender), EventReceiver(receiver))
 }
 
 /// A rank's process. It is reaped when this is dropped: until then, its process group can't be that of others.
@@ -82,7 +82,7 @@ impl Drop for Process {
 /// The processes of a run, one a rank. Dropped before their end, they are killed.
 pub struct Children {
     processes: Vec<Process>,
-    news: Receiver<News>,
+    messages: Receiver<Message>,
     signals: Handle,
     readers: Vec<JoinHandle<()>>,
 }
@@ -182,8 +182,8 @@ impl Children {
     /// Starts all ranks.
     pub fn start(
         start: &Start,
-        Teller(sender): Teller,
-        Listener(news): Listener,
+        EventSender(sender): EventSender,
+        EventReceiver(messages): EventReceiver,
     ) -> Result<Children, Error> {
         let failed = |source| Error::Program {
             program: start.program[0].clone(),
@@ -192,7 +192,7 @@ impl Children {
         let signals = watch_signals(sender.clone()).map_err(failed)?;
         let mut children = Children {
             processes: Vec::new(),
-            news,
+            messages,
             signals,
             readers: Vec::new(),
         };
@@ -202,7 +202,7 @@ impl Children {
         Ok(children)
     }
 
-    fn add(&mut self, start: &Start, rank: u32, news: &Sender<News>) -> io::Result<()> {
+    fn add(&mut self, start: &Start, rank: u32, sender: &Sender<Message>) -> io::Result<()> {
         let stdin = match rank {
             // Another process group may not read from a terminal.
             0 if !io::IsTerminal::is_terminal(&io::stdin()) => Stdio::inherit(),
@@ -225,9 +225,10 @@ impl Children {
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let pid = Pid::from_child(&child);
         self.processes.push(Process { child, ended: None });
-        let prefix = match start.prefix {
-            true => format!("[{rank}] "),
-            false => String::new(),
+        let prefix = if start.prefix {
+            format!("[{rank}] ")
+        } else {
+            String::new()
         };
         let name = format!("rank {rank}");
         if let Some(out) = out {
@@ -239,8 +240,8 @@ impl Children {
             let reader = move || forward(err, &mut to_stderr, &prefix);
             self.readers.push(spawn(&name, reader)?);
         }
-        let news = news.clone();
-        spawn(&name, move || wait_for(pid, rank, &news))?;
+        let sender = sender.clone();
+        spawn(&name, move || wait_for(pid, rank, &sender))?;
         Ok(())
     }
 
@@ -252,7 +253,7 @@ impl Children {
         let (mut ask_at, mut kill_at) = (None, None);
         while self.processes.iter().any(|process| process.ended.is_none()) {
             match self.next(ask_at.or(kill_at)) {
-                Some(News::Ended(rank, status)) => {
+                Some(Message::Ended(rank, status)) => {
                     let code = code(status);
                     self.processes[rank as usize].ended = Some(code);
                     let had_failed = all.first.is_some();
@@ -262,8 +263,8 @@ impl Children {
                         ask_at = ask_at.or(Some(Instant::now() + GRACE));
                     }
                 }
-                Some(News::Event(event)) => all.saw(event),
-                Some(News::Signal(signal)) => {
+                Some(Message::Event(event)) => all.saw(event),
+                Some(Message::Signal(signal)) => {
                     self.signal(Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
                     if matches!(signal, SIGINT | SIGTERM | SIGHUP | SIGQUIT) {
                         // The second time is meant.
@@ -316,13 +317,13 @@ impl Children {
         left.map(|(rank, _)| rank)
     }
 
-    /// The next that happens, or nothing if `until` comes before.
-    fn next(&self, until: Option<Instant>) -> Option<News> {
+    /// Waits for the next message. Returns none if the time `until` comes first.
+    fn next(&self, until: Option<Instant>) -> Option<Message> {
         let Some(until) = until else {
-            return self.news.recv().ok();
+            return self.messages.recv().ok();
         };
         let left = until.saturating_duration_since(Instant::now());
-        self.news.recv_timeout(left).ok()
+        self.messages.recv_timeout(left).ok()
     }
 
     /// Sends a signal to those that have not ended, and to what they have started.
@@ -359,7 +360,7 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHan
 }
 
 /// Waits for the end of a process, and does not reap it.
-fn wait_for(pid: Pid, rank: u32, news: &Sender<News>) {
+fn wait_for(pid: Pid, rank: u32, sender: &Sender<Message>) {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     let ended = loop {
         match waitid(WaitId::Pid(pid), options) {
@@ -367,16 +368,16 @@ fn wait_for(pid: Pid, rank: u32, news: &Sender<News>) {
             ended => break ended,
         }
     };
-    // Nobody is there to be told only when all have been killed.
-    let _ = news.send(News::Ended(rank, ended.map_err(Into::into)));
+    // The channel is closed only after all processes have been killed.
+    let _ = sender.send(Message::Ended(rank, ended.map_err(Into::into)));
 }
 
-fn watch_signals(news: Sender<News>) -> io::Result<Handle> {
+fn watch_signals(sender: Sender<Message>) -> io::Result<Handle> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2])?;
     let handle = signals.handle();
     spawn("signals", move || {
         for signal in signals.forever() {
-            if news.send(News::Signal(signal)).is_err() {
+            if sender.send(Message::Signal(signal)).is_err() {
                 break;
             }
         }
@@ -476,9 +477,9 @@ mod tests {
     fn codes_are_as_in_a_shell() {
         for (script, wanted) in [("exit 3", 3), ("kill -9 $$", 137), ("exit 0", 0)] {
             let mut child = Command::new("sh").args(["-c", script]).spawn().unwrap();
-            let (sender, news) = mpsc::channel();
+            let (sender, receiver) = mpsc::channel();
             wait_for(Pid::from_child(&child), 2, &sender);
-            let Ok(News::Ended(2, status)) = news.recv() else {
+            let Ok(Message::Ended(2, status)) = receiver.recv() else {
                 panic!("{script}");
             };
             assert_eq!(code(status), wanted, "{script}");
