@@ -496,7 +496,8 @@ impl Communicator {
         tag: impl Into<Tag>,
     ) -> Result<KernelCommand> {
         let peers = self.peers(rank)?;
-        let message = peers.receive_of(rank, MessageKind::Probe, source.into(), tag.into(), None)?;
+        let message =
+            peers.receive_of(rank, MessageKind::Probe, source.into(), tag.into(), None)?;
         Ok(KernelCommand::message(&message))
     }
 }

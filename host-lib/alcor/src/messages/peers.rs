@@ -43,7 +43,13 @@ impl Peers {
     }
 
     /// A send, once its destination and tag are known to be possible.
-    pub(crate) fn send_of(&self, rank: &mut Rank, to: u32, tag: u32, local: &Region<u8>) -> Result<Message> {
+    pub(crate) fn send_of(
+        &self,
+        rank: &mut Rank,
+        to: u32,
+        tag: u32,
+        local: &Region<u8>,
+    ) -> Result<Message> {
         let message = Message {
             kind: MessageKind::Send,
             peer: Some(self.pid("the destination", to, rank)?),
