@@ -15,8 +15,7 @@ fn pids(communicator: &Communicator) -> Vec<u32> {
 
 /// The sum of the members' numbers in the run, by the communicator.
 fn sum(rank: &mut Rank, communicator: &Communicator) -> Result<u32> {
-    let mine = [rank.pid().0];
-    let mut sum = mine.clone();
+    let mut sum = [rank.pid().0];
     communicator.allreduce_in_place(rank, Operation::Sum, &mut sum)?;
     Ok(sum[0])
 }
