@@ -101,7 +101,7 @@ pub enum Ask {
         /// How many bytes.
         bytes: u32,
     },
-    /// [`alcor::Port::sight`]; the value is how many bytes of a [`Sight`](crate::wire::Sight) are in the data.
+    /// [`alcor::Port::sight`]; the value is the number of bytes of the [`alcor::Sight`] in the data.
     Sight,
     /// [`alcor::Port::leave`], after which there are no more requests.
     Leave,

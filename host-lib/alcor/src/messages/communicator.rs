@@ -9,13 +9,15 @@ use crate::{Buffer, BufferMut, Communicator, Rank, Result};
 
 /// # Messages
 ///
-/// As those of a rank ([messages](Rank#messages)), among the members, who are named by their ranks
-/// in the communicator. Messages of different communicators never meet.
+/// These calls work as [those of a rank](Rank#messages). A communicator's members are named by
+/// their ranks in the communicator. A message is received only in its own communicator.
 ///
-/// Each communicator has one of 256 contexts, of which one is the world's; those that share a rank
-/// have different ones. Where none is left, messages fail with [`Error::BadCommunicator`], and all
-/// else goes on; [`Communicator::free`] gives one back. Messages of a communicator that is freed
-/// have to have been received.
+/// Each communicator has one of 256 message contexts; the world has one too. Communicators that
+/// share a rank have different contexts. If no context is free, calls of messages fail with
+/// [`Error::BadCommunicator`], and all other calls succeed. [`Communicator::free`] frees a context.
+/// All messages of a communicator must be received before the communicator is freed.
+///
+/// [`Error::BadCommunicator`]: crate::Error::BadCommunicator
 impl Communicator {
     pub(crate) fn peers(&self, rank: &mut Rank) -> Result<Peers> {
         self.check(rank)?;
