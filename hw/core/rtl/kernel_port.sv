@@ -140,11 +140,11 @@ module kernel_port #(
   // ---------------------------------------------------------------- a command on its way
 
   typedef enum logic [2:0] {
-    Idle,    // a command may come
-    Offer,   // offered to the coprocessor
+    Idle,      // a command may come
+    Offer,     // offered to the coprocessor
     Operands,  // the coprocessor has yet to read its operands
-    Post,    // offered to the collective unit
-    Refuse   // ends here
+    Post,      // offered to the collective unit
+    Refuse     // ends here
   } state_e;
 
   state_e state_d, state_q;
@@ -183,6 +183,7 @@ module kernel_port #(
       Offer: if (rank_i.ready) state_d = Operands;
       Operands: if (rank_i.done) state_d = Idle;
       Post: if (post_ready_i) state_d = Idle;
+      Refuse: state_d = Idle;
       default: state_d = Idle;
     endcase
   end
