@@ -35,9 +35,6 @@ module sync_rank #(
   (* anyseq *) logic barrier_pending, start, answered, messages, collectives, packets, commands;
   (* anyseq *) logic [7:0] run_ranks;
   (* anyseq *) alcor_abi_pkg::command_t command;
-  // Without a kernel.
-  alcor_abi_pkg::command_t host_command;
-  assign host_command = {1'b0, command.opcode, command.data};
   (* anyseq *) alcor_abi_pkg::data8_t data8;
   (* anyseq *) alcor_abi_pkg::table_answer_t table_answer;
   alcor_abi_pkg::pipeline_events_t events;
@@ -60,7 +57,7 @@ module sync_rank #(
       .asked_o           (),
       .command_valid_i   (command_valid),
       .command_ready_o   (),
-      .command_i         (host_command),
+      .command_i         (command),
       .kernel_i          ('0),
       .data8_valid_i     (data8_valid),
       .data8_ready_o     (),
@@ -125,7 +122,8 @@ module sync_rank #(
       .state_o      ()
   );
 
-  assign ended_o = sync_o.valid && (events.barrier_done || events.result_valid);
+  // Commands of the host and of the kernel.
+  assign ended_o = sync_o.valid && (events.barrier_done || events.kernel_barrier || events.result_valid);
 
   // BARRIER_DONE is set by the end of a barrier.
   `ALCOR_ASSUME(!barrier_pending || $past(barrier_pending || events.barrier_done))
