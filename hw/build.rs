@@ -14,9 +14,13 @@ fn main() -> io::Result<()> {
         fs::read_to_string(here(name))
     })?;
     names.extend(sources);
-    for entry in fs::read_dir(here(lists::INCLUDES))? {
-        let file = entry?.file_name();
-        names.insert(format!("{}/{}", lists::INCLUDES, file.to_string_lossy()));
+    for folder in [lists::INCLUDES, lists::KERNELS] {
+        for entry in fs::read_dir(here(folder))? {
+            let file = entry?.file_name();
+            names.insert(format!("{folder}/{}", file.to_string_lossy()));
+        }
+        // A new file in this folder must trigger a rebuild.
+        println!("cargo::rerun-if-changed={}", here(folder));
     }
     let mut list = String::from("&[\n");
     for name in &names {
@@ -24,8 +28,6 @@ fn main() -> io::Result<()> {
         println!("cargo::rerun-if-changed={}", here(name));
         writeln!(list, "({name:?}, include_str!({path:?})),").map_err(io::Error::other)?;
     }
-    // A new file in this folder must trigger a rebuild.
-    println!("cargo::rerun-if-changed={}", here(lists::INCLUDES));
     list.push(']');
     let folder = env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?;
     fs::write(Path::new(&folder).join("files.rs"), list)

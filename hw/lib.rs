@@ -16,7 +16,7 @@
 
 mod lists;
 
-pub use lists::{AROUND, BLOCKS, CONFIGS, INCLUDES, sources};
+pub use lists::{AROUND, BLOCKS, CONFIGS, INCLUDES, KERNELS, sources};
 
 /// Names and contents of the files, in order of name.
 static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/files.rs"));

@@ -11,6 +11,9 @@ pub const AROUND: &str = "dpi";
 /// Folder of the include files.
 pub const INCLUDES: &str = "hw/common/rtl";
 
+/// Folder with the kernels of Alcor's own configurations.
+pub const KERNELS: &str = "hw/kernels";
+
 /// Names of the sources of `core` and of the blocks `around` it, in order of compilation. `read`
 /// returns the content of a list: of [`BLOCKS`], and of `hw/<block>/files.f` for each block.
 ///

@@ -4,6 +4,9 @@ core/rtl/axi_dma_port.sv
 core/rtl/board_registers.sv
 core/rtl/cluster_sync.sv
 core/rtl/host_port.sv
+core/rtl/kernel_memory.sv
+core/rtl/kernel_port.sv
+core/rtl/rank_kernel.sv
 core/rtl/rank_tile.sv
 core/rtl/fabric.sv
 core/rtl/core.sv

@@ -54,6 +54,8 @@ module sim_top #(
     parameter int unsigned ALPU_CELLS = 0,
     /// Cells of a block of it.
     parameter int unsigned ALPU_BLOCK = 16,
+    /// Bits of a beat of the memory port of each rank's kernel; 0 for no kernel.
+    parameter int unsigned KERNEL = 0,
     /// 1: register slices at the AXI ports.
     parameter bit SLICES = 1'b0
 ) (
@@ -222,6 +224,7 @@ module sim_top #(
       .MATCH_BLOCK       (MATCH_BLOCK),
       .ALPU_CELLS        (ALPU_CELLS),
       .ALPU_BLOCK        (ALPU_BLOCK),
+      .KERNEL            (KERNEL),
       .SLICES            (SLICES),
       .RIG               (1'b1)
   ) u_core (

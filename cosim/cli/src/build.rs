@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::num::NonZero;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 use std::thread;
 
-use alcor_cosim::{BuildEvent, CosimBackend, CosimError};
+use alcor_cosim::{BuildEvent, CosimBackend, CosimError, OWN_VARIABLE};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::exit::{CommandResult, Error, Exit};
@@ -98,16 +99,32 @@ fn shown(errors: Vec<(&str, CosimError)>) -> Exit {
     other.or(exits.first()).copied().unwrap_or(Exit::Passed)
 }
 
+/// The folder of the user's own hardware that the command line names.
+static OWN: OnceLock<PathBuf> = OnceLock::new();
+
+/// Takes configurations and kernels from this folder, too.
+pub fn take_own(folder: PathBuf) {
+    // The command line names one folder. Children may run elsewhere.
+    OWN.get_or_init(|| std::fs::canonicalize(&folder).unwrap_or(folder));
+}
+
+/// The environment variable that passes the folder of the user's own hardware to children.
+pub fn own() -> Option<(&'static str, &'static PathBuf)> {
+    Some((OWN_VARIABLE, OWN.get()?))
+}
+
 /// Simulated boards, whose builds are shown on standard error. All boards that the program opens
 /// have one version of the RTL, see [`CosimBackend`].
 pub fn backend() -> CosimBackend {
     static BACKEND: LazyLock<CosimBackend> = LazyLock::new(|| {
         let display = std::io::stderr().is_terminal().then(Display::default);
-        CosimBackend::new().progress(move |model, event| match &display {
-            Some(display) => display.draw(model, &event),
-            None if is_worth_a_line(&event) => eprintln!("model {model}: {event}"),
-            None => {}
-        })
+        CosimBackend::new()
+            .own(OWN.get().cloned())
+            .progress(move |model, event| match &display {
+                Some(display) => display.draw(model, &event),
+                None if is_worth_a_line(&event) => eprintln!("model {model}: {event}"),
+                None => {}
+            })
     });
     BACKEND.clone()
 }

@@ -20,6 +20,7 @@ mod served;
 mod setup;
 mod store;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -34,6 +35,11 @@ use exit::{CommandResult, Exit};
 #[derive(Debug, Parser)]
 #[command(name = "alcor", version, arg_required_else_help = true)]
 struct Cli {
+    /// Take configurations and kernels of your own from this folder: from its configs.toml [default: the folder that
+    /// ALCOR_HW names]
+    #[arg(long, value_name = "DIR", global = true)]
+    hw: Option<PathBuf>,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -83,7 +89,11 @@ impl Command {
 }
 
 fn main() -> ExitCode {
-    match Cli::parse().command.run() {
+    let cli = Cli::parse();
+    if let Some(folder) = cli.hw {
+        build::take_own(folder);
+    }
+    match cli.command.run() {
         Ok(exit) => exit.into(),
         Err(error) => {
             eprintln!("alcor: {error}");

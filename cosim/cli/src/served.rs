@@ -84,6 +84,7 @@ impl Server {
     fn start(config: &str, name: &str) -> std::result::Result<Server, ServedError> {
         let mut child = Command::new(std::env::current_exe()?)
             .args(["serve", "--attended", "--config", config, "--name", name])
+            .envs(crate::build::own())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             // Ctrl-C is for this process to take; the tests on the server are not to fail by it.

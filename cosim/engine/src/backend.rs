@@ -12,6 +12,9 @@ use crate::config::check_links;
 use crate::model::{Project, Shape, Variant};
 use crate::{Configs, CosimError, FreeBoard, Hardware, Options, SimCluster};
 
+/// The environment variable that names a folder of the user's own hardware: its `configs.toml` and kernels.
+pub const OWN_VARIABLE: &str = "ALCOR_HW";
+
 type Progress = Arc<dyn Fn(&str, BuildEvent) + Send + Sync>;
 
 /// The backend of `cosim:<config>?<options>`; see [`Options`] for those.
@@ -24,6 +27,7 @@ type Progress = Arc<dyn Fn(&str, BuildEvent) + Send + Sync>;
 #[derive(Clone)]
 pub struct CosimBackend {
     hardware: Option<Hardware>,
+    own: Option<PathBuf>,
     progress: Progress,
     threads: Option<usize>,
     kept: Arc<Kept>,
@@ -51,6 +55,7 @@ impl CosimBackend {
     pub fn new() -> Self {
         Self {
             hardware: None,
+            own: None,
             progress: Arc::new(say),
             threads: None,
             kept: Arc::default(),
@@ -67,6 +72,15 @@ impl CosimBackend {
     #[must_use]
     pub fn of_hardware(mut self, hardware: Hardware) -> Self {
         self.hardware = Some(hardware);
+        self.kept = Arc::default();
+        self
+    }
+
+    /// Also takes configurations and kernels from a folder of the user's own hardware, from its
+    /// `configs.toml`. Without this call, the variable `ALCOR_HW` names the folder.
+    #[must_use]
+    pub fn own(mut self, folder: Option<PathBuf>) -> Self {
+        self.own = folder;
         self.kept = Arc::default();
         self
     }
@@ -104,7 +118,7 @@ impl CosimBackend {
     pub fn configs(&self) -> Result<Configs, CosimError> {
         match &*locked(&self.kept.project) {
             Some(project) => Ok(project.configs.clone()),
-            None => Configs::read(&self.find_hardware()?),
+            None => Ok(Configs::with_own(&self.find_hardware()?, self.find_own())?.0),
         }
     }
 
@@ -225,7 +239,7 @@ impl CosimBackend {
         params.extend(own.map(|(param, &value)| (param.clone(), value)));
         check_links(&params, &topology)?;
 
-        let variant = Variant::new(config, params, &options);
+        let variant = Variant::new(config, params, found.kernel.clone(), &options);
         let shape = variant.shape();
         let place = Arc::clone(
             locked(&self.kept.models)
@@ -249,8 +263,15 @@ impl CosimBackend {
         if let Some(project) = &*project {
             return Ok(Arc::clone(project));
         }
-        let read = Arc::new(Project::read(self.find_hardware()?)?);
+        let read = Arc::new(Project::read(self.find_hardware()?, self.find_own())?);
         Ok(Arc::clone(project.insert(read)))
+    }
+
+    fn find_own(&self) -> Option<PathBuf> {
+        self.own.clone().or_else(|| {
+            let folder = std::env::var_os(OWN_VARIABLE).filter(|folder| !folder.is_empty());
+            folder.map(PathBuf::from)
+        })
     }
 
     fn find_hardware(&self) -> Result<Hardware, CosimError> {

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use alcor::Topology;
@@ -17,19 +19,71 @@ use crate::rank_set::MAX_RANKS;
 use crate::{CosimError, Hardware, LinkFigures, Profile};
 
 /// A named configuration of the board.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// What it is, in a line.
     pub summary: String,
     /// Parameters of `sim_top`.
     pub params: BTreeMap<String, u64>,
     /// Boards in each dimension of a ring or torus; empty for a board alone.
-    #[serde(default)]
     pub topology: Vec<u32>,
     /// What the links do, where it is not what links do by default.
-    #[serde(default)]
     pub link: LinkConfig,
+    /// The kernel beside each coprocessor, if there is one.
+    pub kernel: Option<KernelConfig>,
+}
+
+/// A configuration as it is written.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    summary: String,
+    base: Option<String>,
+    #[serde(default)]
+    params: BTreeMap<String, u64>,
+    topology: Option<Vec<u32>>,
+    link: Option<LinkConfig>,
+    kernel: Option<KernelConfig>,
+}
+
+/// What a configuration says of its kernel.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KernelConfig {
+    /// `module`: the module beside each coprocessor.
+    pub module: String,
+    /// `sources`: its files, in the order of compilation, from the folder that the configuration is in (of those of
+    /// Alcor: the root of the repository).
+    pub sources: Vec<String>,
+    /// The folder of the user's own hardware that the sources are in; none for those of Alcor.
+    #[serde(skip)]
+    pub folder: Option<PathBuf>,
+}
+
+impl KernelConfig {
+    fn check(&self) -> Result<(), String> {
+        let is_name = |name: &str| {
+            name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        };
+        if !is_name(&self.module) {
+            return Err(format!(
+                "kernel: `{}` is not the name of a module",
+                self.module
+            ));
+        }
+        let is_below = |name: &str| {
+            let mut parts = Path::new(name).components();
+            !name.is_empty() && parts.all(|part| matches!(part, Component::Normal(_)))
+        };
+        match self.sources.iter().find(|source| !is_below(source)) {
+            _ if self.sources.is_empty() => Err("kernel: `sources` names no file".into()),
+            Some(source) => Err(format!(
+                "kernel: `{source}` is not a path below the folder of the configuration"
+            )),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What a configuration says of its links.
@@ -56,7 +110,38 @@ impl Config {
         }
     }
 
+    /// The configuration that `entry` describes over its base. Parameters of a base hold where the entry does not name
+    /// them; everything else that the entry says replaces the base's.
+    fn of(entry: Entry, base: Option<&Config>) -> Config {
+        let mut params = base.map_or_else(BTreeMap::new, |base| base.params.clone());
+        params.extend(entry.params);
+        let kernel = entry.kernel.or_else(|| base?.kernel.clone());
+        if kernel.is_some() {
+            params.entry(KERNEL.to_owned()).or_insert(KERNEL_BITS);
+        }
+        Config {
+            summary: entry.summary,
+            params,
+            topology: entry
+                .topology
+                .or_else(|| Some(base?.topology.clone()))
+                .unwrap_or_default(),
+            link: entry.link.or_else(|| Some(base?.link)).unwrap_or_default(),
+            kernel,
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
+        if let Some(kernel) = &self.kernel {
+            kernel.check()?;
+        }
+        let has_port = self.params.get(KERNEL).is_some_and(|&bits| bits != 0);
+        if has_port != self.kernel.is_some() {
+            return Err(
+                "KERNEL and `kernel` go together: the bits of the memory port and the module"
+                    .into(),
+            );
+        }
         for (param, value) in &self.params {
             if !is_param(param) {
                 return Err(format!("`{param}` is not the name of a parameter"));
@@ -85,7 +170,7 @@ impl Config {
     }
 }
 
-/// The configurations of `hw/core/configs.toml`.
+/// The configurations of `hw/core/configs.toml`, and of the user's own hardware.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Configs {
     /// Where they were read, for messages.
@@ -94,7 +179,7 @@ pub struct Configs {
 }
 
 impl Configs {
-    /// Reads the configurations.
+    /// Reads the configurations of the hardware.
     ///
     /// # Errors
     /// If the file can't be read, or a configuration in it can't be.
@@ -102,27 +187,106 @@ impl Configs {
         Self::parse(hardware, &hardware.text(CONFIGS)?)
     }
 
+    /// The configurations of the hardware, and those of the user's own hardware in `folder`; with the file of the latter
+    /// and its text.
+    pub(crate) fn with_own(
+        hardware: &Hardware,
+        folder: Option<PathBuf>,
+    ) -> Result<(Self, Option<(PathBuf, String)>), CosimError> {
+        let mut configs = Self::read(hardware)?;
+        let own = configs.read_own(folder)?;
+        Ok((configs, own))
+    }
+
+    /// Adds the configurations of the user's own hardware, if there is any; the file and its text.
+    pub(crate) fn read_own(
+        &mut self,
+        folder: Option<PathBuf>,
+    ) -> Result<Option<(PathBuf, String)>, CosimError> {
+        let Some(folder) = folder else {
+            return Ok(None);
+        };
+        let path = folder.join(OWN_CONFIGS);
+        let text = fs::read_to_string(&path).map_err(|source| CosimError::Read {
+            path: path.clone(),
+            source: Arc::new(source),
+        })?;
+        let added = self.add(&text, Some(&folder));
+        added.map_err(|problem| CosimError::BadConfig {
+            path: path.clone(),
+            problem,
+        })?;
+        Ok(Some((path, text)))
+    }
+
     /// The configurations in `text`, which was read from `hardware`.
     pub(crate) fn parse(hardware: &Hardware, text: &str) -> Result<Self, CosimError> {
-        let by_name = Self::of_text(text).map_err(|problem| CosimError::BadConfig {
+        let mut configs = Self {
+            hardware: hardware.clone(),
+            by_name: BTreeMap::new(),
+        };
+        let added = configs.add(text, None);
+        added.map_err(|problem| CosimError::BadConfig {
             path: hardware.path(CONFIGS),
             problem,
         })?;
-        Ok(Self {
-            hardware: hardware.clone(),
-            by_name,
-        })
+        Ok(configs)
     }
 
-    fn of_text(text: &str) -> Result<BTreeMap<String, Config>, String> {
-        let by_name: BTreeMap<String, Config> =
+    fn add(&mut self, text: &str, folder: Option<&Path>) -> Result<(), String> {
+        let mut entries: BTreeMap<String, Entry> =
             toml::from_str(text).map_err(|error| error.to_string())?;
-        for (name, config) in &by_name {
-            config
-                .check()
-                .map_err(|problem| format!("[{name}]: {problem}"))?;
+        if let Some(name) = entries.keys().find(|&name| self.by_name.contains_key(name)) {
+            return Err(format!(
+                "[{name}]: Alcor has a configuration of this name; choose another one"
+            ));
         }
-        Ok(by_name)
+        while !entries.is_empty() {
+            // Bases first: each round takes the entries whose base is known.
+            let is_known = |entry: &Entry| {
+                let base = entry.base.as_ref();
+                base.is_none_or(|base| self.by_name.contains_key(base))
+            };
+            let ready: Vec<String> = entries
+                .iter()
+                .filter(|(_, entry)| is_known(entry))
+                .map(|(name, _)| name.clone())
+                .collect();
+            if ready.is_empty() {
+                let stuck = entries
+                    .iter()
+                    .find_map(|(name, entry)| Some((name, entry.base.as_ref()?)));
+                let (name, base) = stuck.ok_or("no configuration")?;
+                return Err(format!(
+                    "[{name}]: no configuration `{base}` that could be its base, or the bases go round in a circle"
+                ));
+            }
+            for name in ready {
+                let Some(mut entry) = entries.remove(&name) else {
+                    continue;
+                };
+                if let Some(kernel) = &mut entry.kernel {
+                    kernel.folder = folder.map(Path::to_owned);
+                }
+                let base = entry.base.as_ref().and_then(|base| self.by_name.get(base));
+                let config = Config::of(entry.clone(), base);
+                config
+                    .check()
+                    .map_err(|problem| format!("[{name}]: {problem}"))?;
+                self.by_name.insert(name, config);
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(test)]
+    fn of_text(text: &str) -> Result<BTreeMap<String, Config>, String> {
+        let mut configs = Self {
+            hardware: Hardware::Embedded,
+            by_name: BTreeMap::new(),
+        };
+        configs.add(text, None)?;
+        Ok(configs.by_name)
     }
 
     /// The configuration of that name.
@@ -158,6 +322,11 @@ pub(crate) const LINKS: &str = "LINKS";
 pub(crate) const STAGES: &str = "STAGES";
 pub(crate) const PHIT_W: &str = "PHIT_W";
 pub(crate) const DATA_W: &str = "DATA_W";
+const KERNEL: &str = "KERNEL";
+/// Bits of a beat of a kernel's memory port, unless its configuration says otherwise.
+const KERNEL_BITS: u64 = 32;
+/// The file of configurations in the folder of the user's own hardware.
+const OWN_CONFIGS: &str = "configs.toml";
 
 /// Latencies that a link can have: a cycle ahead is what lets boards be stepped one by one.
 const LATENCIES: RangeInclusive<u32> = 2..=65_536;
@@ -187,6 +356,7 @@ fn check(param: &str, value: u64) -> Result<(), &'static str> {
         LINKS if ![0, 2, 4, 6].contains(&value) => Err("0, 2, 4 or 6"),
         PHIT_W if ![256, 512].contains(&value) => Err("256 or 512"),
         DATA_W if ![32, 128, 256, 512].contains(&value) => Err("32, 128, 256 or 512"),
+        KERNEL if ![32, 64, 128, 256, 512].contains(&value) => Err("32, 64, 128, 256 or 512"),
         _ => Ok(()),
     }
 }
@@ -639,6 +809,44 @@ mod tests {
         );
         assert!(Configs::of_text("[a]\nsummary='s'\nparams={RANKS=2,NODE_BYTES=5000}").is_err());
         assert!(Configs::of_text("[a]\nsummary='s'\nparams={ranks=2}").is_err());
+    }
+
+    #[test]
+    fn a_configuration_takes_over_what_its_base_says() {
+        let text = "[a]\nsummary='s'\nbase='b'\nparams={SLOTS=8}\nkernel={module='mine',sources=['k/mine.sv']}\n\
+                    [b]\nsummary='t'\nparams={RANKS=2,NODE_BYTES=4096,SLOTS=4}";
+        let configs = Configs::of_text(text).unwrap();
+        let (a, b) = (&configs["a"], &configs["b"]);
+        assert_eq!(
+            (a.params["SLOTS"], a.params[RANKS], a.params[KERNEL]),
+            (8, 2, 32)
+        );
+        assert_eq!((b.params["SLOTS"], &b.kernel), (4, &None));
+        let says = |rest: &str| {
+            let base = "[b]\nsummary='t'\nparams={RANKS=2,NODE_BYTES=4096}\n[a]\nsummary='s'\n";
+            Configs::of_text(&format!("{base}{rest}")).unwrap_err()
+        };
+        assert!(says("base='c'").contains("[a]: no configuration `c`"));
+        assert!(says("base='a'").contains("circle"));
+        assert!(says("base='b'\nparams={KERNEL=32}").contains("go together"));
+        assert!(
+            says("base='b'\nparams={KERNEL=33}\nkernel={module='m',sources=['m.sv']}")
+                .contains("KERNEL = 33")
+        );
+        assert!(
+            says("base='b'\nkernel={module='m m',sources=['m.sv']}").contains("name of a module")
+        );
+        assert!(
+            says("base='b'\nkernel={module='m',sources=['../m.sv']}").contains("not a path below")
+        );
+        assert!(says("base='b'\nkernel={module='m',sources=[]}").contains("names no file"));
+        let mut own = Configs::parse(
+            &Hardware::Embedded,
+            "[b]\nsummary='t'\nparams={RANKS=2,NODE_BYTES=4096}",
+        )
+        .unwrap();
+        let taken = own.add("[b]\nsummary='s'\nbase='b'", Some(Path::new("mine")));
+        assert!(taken.unwrap_err().contains("choose another one"));
     }
 
     #[test]

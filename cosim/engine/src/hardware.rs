@@ -136,7 +136,7 @@ mod tests {
             assert_eq!(here().text(name).unwrap(), text, "{name}");
         }
         let [ours, embedded] =
-            [here(), Hardware::Embedded].map(|hardware| Project::read(hardware).unwrap());
+            [here(), Hardware::Embedded].map(|hardware| Project::read(hardware, None).unwrap());
         assert!(ours.configs.iter().eq(embedded.configs.iter()));
         assert!(embedded.changed().is_empty());
         let names = ours.entry_names().unwrap();

@@ -141,10 +141,10 @@ mod wait_slot;
 mod waves;
 mod wire;
 
-pub use backend::CosimBackend;
+pub use backend::{CosimBackend, OWN_VARIABLE};
 pub use board::SimBoard;
 pub use cluster::SimCluster;
-pub use config::{Config, Configs, LinkConfig, Options, Skip};
+pub use config::{Config, Configs, KernelConfig, LinkConfig, Options, Skip};
 pub use error::CosimError;
 pub use free::FreeBoard;
 pub use hardware::{Hardware, ROOT_VARIABLE, core_sources};

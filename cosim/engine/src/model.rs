@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use alcor_hw::CONFIGS;
 use verimodel::{Build, BuildEvent, Model, Optimise, Sources};
 
-use crate::config::{DATA_W, LINKS, NODE_BYTES, PHIT_W, RANKS};
+use crate::config::{DATA_W, KernelConfig, LINKS, NODE_BYTES, PHIT_W, RANKS};
 use crate::{Configs, CosimError, Hardware, Options};
 
 /// The module on top of a simulated board.
@@ -17,6 +18,9 @@ const TOP_FILE: &str = "hw/dpi/sim_top.sv";
 
 /// The macro with which the sources have their cover points.
 const COVERAGE: &str = "ALCOR_COVERAGE";
+
+/// The macro that names the module of the ranks' kernels.
+const KERNEL: &str = "ALCOR_KERNEL";
 
 /// The macro with which the sources have no assertions.
 const NO_ASSERTIONS: &str = "ALCOR_NO_ASSERTIONS";
@@ -113,6 +117,10 @@ pub(crate) struct Project {
     pub(crate) hardware: Hardware,
     pub(crate) configs: Configs,
     sources: Sources,
+    /// The same with the sources of a kernel, for each kernel of the configurations.
+    with_kernel: BTreeMap<KernelConfig, Sources>,
+    /// The file of configurations of the user's own hardware, and its text.
+    own: Option<(PathBuf, String)>,
     /// Names of the parameters of the top module.
     params: Vec<String>,
     /// The files that list sources and configurations: names and texts.
@@ -126,6 +134,7 @@ pub(crate) struct Variant {
     /// The label: the configuration with the options that concern the build.
     label: String,
     params: BTreeMap<String, u64>,
+    kernel: Option<KernelConfig>,
     waves: bool,
     coverage: bool,
     assertions: bool,
@@ -135,7 +144,12 @@ pub(crate) struct Variant {
 
 impl Variant {
     /// The model of a configuration, with those options that concern the build.
-    pub(crate) fn new(config: &str, params: BTreeMap<String, u64>, options: &Options) -> Self {
+    pub(crate) fn new(
+        config: &str,
+        params: BTreeMap<String, u64>,
+        kernel: Option<KernelConfig>,
+        options: &Options,
+    ) -> Self {
         let mut label = config.to_owned();
         for (param, value) in &options.params {
             label += &format!(" {param}={value}");
@@ -160,6 +174,7 @@ impl Variant {
             config: config.into(),
             label,
             params,
+            kernel,
             waves: options.waves.is_some(),
             coverage: options.coverage,
             assertions: options.assertions,
@@ -179,24 +194,43 @@ impl Variant {
 }
 
 impl Project {
-    /// Reads the configurations and sources.
-    pub(crate) fn read(hardware: Hardware) -> Result<Self, CosimError> {
+    /// Reads the configurations and sources, and those of the user's own hardware, if there is any.
+    pub(crate) fn read(hardware: Hardware, own: Option<PathBuf>) -> Result<Self, CosimError> {
         let mut lists = BTreeMap::new();
         let mut read = |name: &str| {
             let text = hardware.text(name)?;
             lists.insert(name.to_owned(), text.clone());
             Ok(text)
         };
-        let configs = Configs::parse(&hardware, &read(CONFIGS)?)?;
+        let mut configs = Configs::parse(&hardware, &read(CONFIGS)?)?;
+        let own = configs.read_own(own)?;
         let sources = hardware.sources(read)?;
         let params = parameters(&hardware.text(TOP_FILE)?);
+        let mut with_kernel = BTreeMap::new();
+        for kernel in configs
+            .iter()
+            .filter_map(|(_, config)| config.kernel.as_ref())
+        {
+            let sources = with_sources(&hardware, &sources, kernel)?;
+            with_kernel.insert(kernel.clone(), sources);
+        }
         Ok(Self {
             hardware,
             configs,
             sources,
+            with_kernel,
+            own,
             params,
             lists,
         })
+    }
+
+    /// The sources of a variant.
+    fn sources(&self, variant: &Variant) -> &Sources {
+        let kernel = variant.kernel.as_ref();
+        kernel
+            .and_then(|kernel| self.with_kernel.get(kernel))
+            .unwrap_or(&self.sources)
     }
 
     /// Refuses options with parameters that the top module lacks.
@@ -214,15 +248,14 @@ impl Project {
 
     /// Files that have changed since they were read, relative to the root.
     pub(crate) fn changed(&self) -> Vec<PathBuf> {
-        let Some(root) = self.hardware.root() else {
-            return Vec::new();
-        };
-        let real = fs::canonicalize(root).unwrap_or_default();
+        let root = self.hardware.root().map(fs::canonicalize);
+        let real = root.and_then(Result::ok).unwrap_or_default();
         let from_root = |path: PathBuf| match path.strip_prefix(&real) {
             Ok(name) => name.to_owned(),
             Err(_) => path,
         };
-        let mut changed: Vec<_> = self.sources.changed().into_iter().map(from_root).collect();
+        let all = self.with_kernel.values().chain([&self.sources]);
+        let mut changed: Vec<_> = all.flat_map(Sources::changed).map(from_root).collect();
         let is_other =
             |name: &str, text: &str| self.hardware.text(name).ok().as_deref() != Some(text);
         let lists = self
@@ -230,14 +263,20 @@ impl Project {
             .iter()
             .filter(|(name, text)| is_other(name, text));
         changed.extend(lists.map(|(name, _)| PathBuf::from(name)));
+        if let Some((file, text)) = &self.own
+            && fs::read_to_string(file).ok().as_ref() != Some(text)
+        {
+            changed.push(file.clone());
+        }
         changed.sort();
+        changed.dedup();
         changed
     }
 
     fn recipe<'a>(&self, variant: &Variant) -> Build<'a> {
         let mut build = Build::new(&variant.config)
             .top(TOP)
-            .snapshot(&self.sources)
+            .snapshot(self.sources(variant))
             .trace(variant.waves)
             .coverage(variant.coverage)
             .assertions(variant.assertions)
@@ -250,6 +289,9 @@ impl Project {
         }
         if !variant.guards {
             build = build.define(NO_GUARDS, "1");
+        }
+        if let Some(kernel) = &variant.kernel {
+            build = build.define(KERNEL, &kernel.module);
         }
         for (module, register) in COUNTERS {
             build = build.counter(module, register);
@@ -289,6 +331,7 @@ impl Project {
                     config: config.into(),
                     label: String::new(),
                     params: found.params.clone(),
+                    kernel: found.kernel.clone(),
                     waves: is_on(0),
                     coverage: is_on(1),
                     optimise: if is_on(2) {
@@ -304,6 +347,39 @@ impl Project {
         }
         Ok(names)
     }
+}
+
+/// The text of a file of the user's.
+fn text_of(path: &Path) -> Result<String, CosimError> {
+    fs::read_to_string(path).map_err(|source| CosimError::Read {
+        path: path.to_owned(),
+        source: Arc::new(source),
+    })
+}
+
+/// `sources`, and behind them those of a kernel. A user's own sources are named from the folder `kernel`, so that they meet
+/// no name of Alcor's.
+fn with_sources(
+    hardware: &Hardware,
+    sources: &Sources,
+    kernel: &KernelConfig,
+) -> Result<Sources, CosimError> {
+    let mut with = sources.clone();
+    for name in &kernel.sources {
+        with = match &kernel.folder {
+            None => with.and(
+                name,
+                hardware.root().map(|_| hardware.path(name)),
+                hardware.text(name)?,
+            ),
+            Some(folder) => {
+                let path = folder.join(name);
+                let text = text_of(&path)?;
+                with.and(&format!("kernel/{name}"), Some(path), text)
+            }
+        };
+    }
+    Ok(with)
 }
 
 /// Names of the parameters in a module's header, each of which is declared on a line of its own.

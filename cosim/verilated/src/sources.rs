@@ -36,11 +36,13 @@ struct Inner {
     files: BTreeMap<String, File>,
 }
 
+#[derive(Clone)]
 struct Folder {
     name: String,
     path: PathBuf,
 }
 
+#[derive(Clone)]
 struct File {
     /// Where the file was read; none of a text.
     path: Option<PathBuf>,
@@ -169,6 +171,33 @@ impl Sources {
                 files: found,
             }),
         })
+    }
+
+    /// These sources and one more, compiled behind them: its name, where it was read (nowhere, if it is in the program),
+    /// and its text. A source that is there under this name already is replaced, and keeps its place.
+    #[must_use]
+    pub fn and(&self, name: &str, path: Option<PathBuf>, text: String) -> Self {
+        let inner = &self.inner;
+        let mut order = inner.order.clone();
+        if !order.iter().any(|known| known == name) {
+            order.push(name.to_owned());
+        }
+        let mut files = inner.files.clone();
+        let file = File {
+            path,
+            text: text.into_bytes(),
+            is_outside: false,
+        };
+        files.insert(name.to_owned(), file);
+        Self {
+            inner: Arc::new(Inner {
+                order,
+                include_dirs: inner.include_dirs.clone(),
+                folders: inner.folders.clone(),
+                endings: inner.endings,
+                files,
+            }),
+        }
     }
 
     /// The files that are no longer as they were read, or that have appeared in an include folder since, in order of

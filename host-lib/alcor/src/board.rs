@@ -57,6 +57,9 @@ impl fmt::Display for Cycle {
     }
 }
 
+/// Commands that a kernel may have under way, and ids of messages that are the kernel's.
+pub(crate) const KERNEL_COMMANDS: u32 = 8;
+
 /// What a board says of itself once its ID block has been checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -95,6 +98,8 @@ pub struct BoardInfo {
     pub fragment_bytes: u32,
     /// Cells of each matching unit of a message engine.
     pub matching_cells: u32,
+    /// Four characters that name the kernel of the ranks; zeros without one.
+    pub kernel: [u8; 4],
 }
 
 impl BoardInfo {
@@ -108,6 +113,20 @@ impl BoardInfo {
     #[must_use]
     pub fn has_messages(&self) -> bool {
         alcor_abi::board::capabilities::MESSAGES.get(self.capabilities) != 0
+    }
+
+    /// Whether each rank has a kernel.
+    #[must_use]
+    pub fn has_kernel(&self) -> bool {
+        alcor_abi::board::capabilities::KERNEL.get(self.capabilities) != 0
+    }
+
+    /// Ids of messages that are the kernel's.
+    pub(crate) fn kernel_messages(&self) -> u32 {
+        match self.has_kernel() && self.has_messages() {
+            true => KERNEL_COMMANDS,
+            false => 0,
+        }
     }
 
     /// The first property that a board of the same cluster has to share with this one and does not: its name, its value
@@ -129,6 +148,7 @@ impl BoardInfo {
                 ("bytes of node memory", info.node_bytes),
                 ("command credits", info.command_credits),
                 ("capabilities", info.capabilities),
+                ("name of the kernel", u32::from_le_bytes(info.kernel)),
                 // The parameters of SHAPE without a name of their own above: phits of windows and channels.
                 ("register SHAPE", info.shape),
             ]

@@ -50,7 +50,7 @@ fn copied<'r, T: Datatype>(source: &'r Place<'_, T>) -> Copied<'r, T> {
 type Span = (usize, usize);
 
 /// A collective that a rank has called.
-struct Plan {
+pub(crate) struct Plan {
     call: Call,
     algorithm: Algorithm,
     /// The root's rank in the communicator.
@@ -130,7 +130,7 @@ impl Communicator {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn ibarrier(&self, rank: &mut Rank) -> Result<Request<'static>> {
-        let plan = self.plan::<u32>(rank, Collective::Barrier, 0, None, None)?;
+        let plan = self.plan_barrier(rank)?;
         self.start(rank, plan)
     }
 
@@ -190,16 +190,12 @@ impl Communicator {
         destination: impl BufferMut<Item = T> + 'a,
     ) -> Result<Request<'a>> {
         let source = source.source(rank)?;
-        let count = source.len();
-        let mut plan =
-            self.plan::<T>(rank, Collective::Reduce, count, Some(operation), Some(root))?;
-        plan.reduces::<T>(rank, operation)?;
-        plan.gives(&source, (0, count));
         if self.rank() != root {
+            let plan = self.plan_reduce(rank, operation, root, &source, None)?;
             return self.start(rank, plan);
         }
         let (destination, landing) = destination.destination(rank, copied(&source))?;
-        plan.keeps(rank, &destination, (0, count))?;
+        let plan = self.plan_reduce(rank, operation, root, &source, Some(&destination))?;
         Ok(self.start(rank, plan)?.landing(landing))
     }
 
@@ -262,8 +258,8 @@ impl Communicator {
     ) -> Result<Request<'a>> {
         let source = source.source(rank)?;
         let (destination, landing) = destination.destination(rank, copied(&source))?;
-        let request = self.start_allreduce(rank, operation, &source, &destination)?;
-        Ok(request.landing(landing))
+        let plan = self.plan_allreduce(rank, operation, &source, &destination)?;
+        Ok(self.start(rank, plan)?.landing(landing))
     }
 
     /// Combines the members' vectors; each is overwritten by the result.
@@ -316,8 +312,8 @@ impl Communicator {
         vector: impl BufferMut<Item = T> + 'a,
     ) -> Result<Request<'a>> {
         let (vector, landing) = vector.destination(rank, Copied::Loaded)?;
-        let request = self.start_allreduce(rank, operation, &vector, &vector)?;
-        Ok(request.landing(landing))
+        let plan = self.plan_allreduce(rank, operation, &vector, &vector)?;
+        Ok(self.start(rank, plan)?.landing(landing))
     }
 
     /// Combines the members' vectors `source`, of as many blocks as there are members; each
@@ -374,18 +370,7 @@ impl Communicator {
     ) -> Result<Request<'a>> {
         let source = source.source(rank)?;
         let (destination, landing) = destination.destination(rank, Copied::Fresh)?;
-        let block = destination.len();
-        let mut plan = self.plan::<T>(
-            rank,
-            Collective::ReduceScatter,
-            block,
-            Some(operation),
-            None,
-        )?;
-        plan.reduces::<T>(rank, operation)?;
-        plan.whole(self, rank, "source", &source)?;
-        plan.gives(&source, (0, plan.elements));
-        plan.keeps(rank, &destination, self.block(block))?;
+        let plan = self.plan_reduce_scatter(rank, operation, &source, &destination)?;
         Ok(self.start(rank, plan)?.landing(landing))
     }
 
@@ -447,14 +432,12 @@ impl Communicator {
             Copied::Fresh
         };
         let (vector, landing) = vector.destination(rank, copy)?;
-        let count = vector.len();
-        let mut plan = self.plan::<T>(rank, Collective::Bcast, count, None, Some(root))?;
+        let plan = self.plan_bcast(rank, root, &vector)?;
+        let request = self.start(rank, plan)?;
         if is_root {
-            plan.gives(&vector, (0, count));
-            return self.start(rank, plan);
+            return Ok(request);
         }
-        plan.keeps(rank, &vector, (0, count))?;
-        Ok(self.start(rank, plan)?.landing(landing))
+        Ok(request.landing(landing))
     }
 
     /// Gives each member its block, as long as its `destination`, of member `root`'s `source`.
@@ -520,13 +503,7 @@ impl Communicator {
             None
         };
         let (destination, landing) = destination.destination(rank, Copied::Fresh)?;
-        let block = destination.len();
-        let mut plan = self.plan::<T>(rank, Collective::Scatter, block, None, Some(root))?;
-        if let Some(source) = source {
-            plan.whole(self, rank, "source", &source)?;
-            plan.gives(&source, (0, plan.elements));
-        }
-        plan.keeps(rank, &destination, self.block(block))?;
+        let plan = self.plan_scatter(rank, root, source.as_deref(), &destination)?;
         Ok(self.start(rank, plan)?.landing(landing))
     }
 
@@ -584,14 +561,12 @@ impl Communicator {
         destination: impl BufferMut<Item = T> + 'a,
     ) -> Result<Request<'a>> {
         let source = source.source(rank)?;
-        let block = source.len();
-        let mut plan = self.plan::<T>(rank, Collective::Gather, block, None, Some(root))?;
-        plan.gives(&source, self.block(block));
         if self.rank() != root {
+            let plan = self.plan_gather(rank, root, &source, None)?;
             return self.start(rank, plan);
         }
         let (destination, landing) = destination.destination(rank, Copied::Fresh)?;
-        plan.keeps(rank, &destination, (0, plan.elements))?;
+        let plan = self.plan_gather(rank, root, &source, Some(&destination))?;
         Ok(self.start(rank, plan)?.landing(landing))
     }
 
@@ -648,26 +623,124 @@ impl Communicator {
     ) -> Result<Request<'a>> {
         let source = source.source(rank)?;
         let (destination, landing) = destination.destination(rank, Copied::Fresh)?;
-        let block = source.len();
-        let mut plan = self.plan::<T>(rank, Collective::Allgather, block, None, None)?;
-        plan.gives(&source, self.block(block));
-        plan.keeps(rank, &destination, (0, plan.elements))?;
+        let plan = self.plan_allgather(rank, &source, &destination)?;
         Ok(self.start(rank, plan)?.landing(landing))
     }
 
-    fn start_allreduce<'a, T: Reducible>(
+    // ------------------------------------------------------------ plans, of regions
+
+    pub(crate) fn plan_barrier(&self, rank: &mut Rank) -> Result<Plan> {
+        self.plan::<u32>(rank, Collective::Barrier, 0, None, None)
+    }
+
+    pub(crate) fn plan_reduce<T: Reducible>(
+        &self,
+        rank: &mut Rank,
+        operation: Operation,
+        root: u32,
+        source: &Region<T>,
+        destination: Option<&Region<T>>,
+    ) -> Result<Plan> {
+        let count = source.len();
+        let mut plan =
+            self.plan::<T>(rank, Collective::Reduce, count, Some(operation), Some(root))?;
+        plan.reduces::<T>(rank, operation)?;
+        plan.gives(source, (0, count));
+        plan.root_keeps(self, rank, destination, (0, count))?;
+        Ok(plan)
+    }
+
+    pub(crate) fn plan_allreduce<T: Reducible>(
         &self,
         rank: &mut Rank,
         operation: Operation,
         source: &Region<T>,
         destination: &Region<T>,
-    ) -> Result<Request<'a>> {
+    ) -> Result<Plan> {
         let count = source.len();
         let mut plan = self.plan::<T>(rank, Collective::Allreduce, count, Some(operation), None)?;
         plan.reduces::<T>(rank, operation)?;
         plan.gives(source, (0, count));
         plan.keeps(rank, destination, (0, count))?;
-        self.start(rank, plan)
+        Ok(plan)
+    }
+
+    pub(crate) fn plan_reduce_scatter<T: Reducible>(
+        &self,
+        rank: &mut Rank,
+        operation: Operation,
+        source: &Region<T>,
+        destination: &Region<T>,
+    ) -> Result<Plan> {
+        let (block, collective) = (destination.len(), Collective::ReduceScatter);
+        let mut plan = self.plan::<T>(rank, collective, block, Some(operation), None)?;
+        plan.reduces::<T>(rank, operation)?;
+        plan.whole(self, rank, "source", source)?;
+        plan.gives(source, (0, plan.elements));
+        plan.keeps(rank, destination, self.block(block))?;
+        Ok(plan)
+    }
+
+    pub(crate) fn plan_bcast<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        root: u32,
+        vector: &Region<T>,
+    ) -> Result<Plan> {
+        let count = vector.len();
+        let mut plan = self.plan::<T>(rank, Collective::Bcast, count, None, Some(root))?;
+        if self.rank() == root {
+            plan.gives(vector, (0, count));
+        } else {
+            plan.keeps(rank, vector, (0, count))?;
+        }
+        Ok(plan)
+    }
+
+    pub(crate) fn plan_scatter<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        root: u32,
+        source: Option<&Region<T>>,
+        destination: &Region<T>,
+    ) -> Result<Plan> {
+        let block = destination.len();
+        let mut plan = self.plan::<T>(rank, Collective::Scatter, block, None, Some(root))?;
+        if self.rank() == root {
+            let expected = plan.elements;
+            let source = source.ok_or_else(|| plan.wrong(rank, "source", 0, expected))?;
+            plan.whole(self, rank, "source", source)?;
+            plan.gives(source, (0, plan.elements));
+        }
+        plan.keeps(rank, destination, self.block(block))?;
+        Ok(plan)
+    }
+
+    pub(crate) fn plan_gather<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        root: u32,
+        source: &Region<T>,
+        destination: Option<&Region<T>>,
+    ) -> Result<Plan> {
+        let block = source.len();
+        let mut plan = self.plan::<T>(rank, Collective::Gather, block, None, Some(root))?;
+        plan.gives(source, self.block(block));
+        plan.root_keeps(self, rank, destination, (0, plan.elements))?;
+        Ok(plan)
+    }
+
+    pub(crate) fn plan_allgather<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        source: &Region<T>,
+        destination: &Region<T>,
+    ) -> Result<Plan> {
+        let block = source.len();
+        let mut plan = self.plan::<T>(rank, Collective::Allgather, block, None, None)?;
+        plan.gives(source, self.block(block));
+        plan.keeps(rank, destination, (0, plan.elements))?;
+        Ok(plan)
     }
 
     /// Waits for a collective; its receipt.
@@ -782,29 +855,10 @@ impl Communicator {
     }
 
     fn start_hardware(&self, rank: &mut Rank, plan: Plan, row: u32) -> Result<Request<'static>> {
-        let words = |elements: usize| (elements * plan.element_bytes / 4) as u32;
-        let what = self.what(&plan);
+        let operands = self.operands(&plan);
         if let Some(software) = &mut rank.progress.software {
             software.skip(self.id().0);
         }
-        let (source, first, given) = match &plan.gives {
-            Some((piece, (from, to))) => (piece.at.0, words(*from), words(to - from)),
-            None => (0, 0, 0),
-        };
-        let (destination, low, high) = match &plan.keeps {
-            Some((piece, (from, to))) => (piece.at.0, words(*from), words(*to)),
-            None => (0, 0, 0),
-        };
-        let operands = Operands {
-            source,
-            first,
-            words: given,
-            destination,
-            low,
-            high,
-            count: plan.call.count,
-            what,
-        };
         let asking = Asking {
             call: plan.call,
             path: Path::Hardware,
@@ -820,6 +874,42 @@ impl Communicator {
             false => rank
                 .progress
                 .post_collective(row, operands, asked, plan.held()),
+        }
+    }
+
+    /// Row and operands of a collective that a kernel starts: in hardware, or not at all.
+    pub(crate) fn for_kernel(&self, rank: &Rank, plan: &Plan) -> Result<(u32, Operands)> {
+        plan.check_overlap(rank)?;
+        match (self.path(rank, &plan.call), self.row()) {
+            (Path::Hardware, Some(row)) => Ok((row, self.operands(plan))),
+            (Path::Software(reason), _) => Err(Error::NotInHardware {
+                rank: rank.pid(),
+                call: plan.call,
+                reason,
+            }),
+            (Path::Hardware, None) => Err(self.bad(rank.pid(), "without a row in hardware")),
+        }
+    }
+
+    fn operands(&self, plan: &Plan) -> Operands {
+        let words = |elements: usize| (elements * plan.element_bytes / 4) as u32;
+        let (source, first, given) = match &plan.gives {
+            Some((piece, (from, to))) => (piece.at.0, words(*from), words(to - from)),
+            None => (0, 0, 0),
+        };
+        let (destination, low, high) = match &plan.keeps {
+            Some((piece, (from, to))) => (piece.at.0, words(*from), words(*to)),
+            None => (0, 0, 0),
+        };
+        Operands {
+            source,
+            first,
+            words: given,
+            destination,
+            low,
+            high,
+            count: plan.call.count,
+            what: self.what(plan),
         }
     }
 
@@ -944,6 +1034,22 @@ impl Plan {
         }
         self.keeps = Some((destination.into(), span));
         Ok(())
+    }
+
+    /// At the root, the member keeps this span in `destination`; elsewhere nothing.
+    fn root_keeps<T: Datatype>(
+        &mut self,
+        communicator: &Communicator,
+        rank: &Rank,
+        destination: Option<&Region<T>>,
+        span: Span,
+    ) -> Result<()> {
+        if self.root != Some(communicator.shape.me) {
+            return Ok(());
+        }
+        let destination =
+            destination.ok_or_else(|| self.wrong(rank, "destination", 0, span.1 - span.0))?;
+        self.keeps(rank, destination, span)
     }
 
     fn held(&self) -> Held {

@@ -354,6 +354,12 @@ impl Communicator {
         self.shape.row
     }
 
+    /// The context of its messages, if it has one: for kernels that make commands themselves.
+    #[must_use]
+    pub fn context(&self) -> Option<u8> {
+        self.shape.context
+    }
+
     /// The same communicator, with strict mode on or off for calls by this handle: what can't be
     /// done in hardware fails with [`Error::NotInHardware`]. Handles that are made of it have the
     /// same mode.

@@ -86,6 +86,10 @@ pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
         message_depth: messages::DEPTH.get(engine),
         fragment_bytes: messages::FRAGMENT.get(engine),
         matching_cells: matching::CELLS.get(cells),
+        kernel: match capabilities::KERNEL.get(blocks) {
+            0 => [0; 4],
+            _ => read(board::KERNEL)?.to_le_bytes(),
+        },
     };
     let contradiction = |register, found, rule| Error::BadIdentity {
         board: name(),

@@ -107,6 +107,12 @@ impl Options {
         if !self.ring_entries.is_power_of_two() || self.ring_entries > 1 << 15 {
             return Err(bad("it must be a power of two, at most 32768"));
         }
+        // Above are the ids of kernels.
+        if info.has_kernel() && self.ring_entries + info.message_depth > 1 << 15 {
+            return Err(bad(
+                "on a board with kernels, the ring's entries and those of a message queue are at most 32768 together",
+            ));
+        }
         if ring_bytes(self.ring_entries) > info.usable_bytes() {
             return Err(bad(
                 "the ring must fit into node memory, 16 bytes an entry, below the unexpected message buffer",

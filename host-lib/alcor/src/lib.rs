@@ -38,6 +38,7 @@
 //! | [`Buffer`], [`BufferMut`] | slices and regions, which all operations take alike |
 //! | [`Request`] | a non-blocking put, get, collective, send or receive under way |
 //! | [`Message`] | what [`Rank::send`] and [`Rank::recv`] exchange, matched by the hardware |
+//! | [`Kernel`] | a module of the user's own beside the rank's coprocessor, which starts operations itself |
 //! | [`Lab`] | a rank's hardware as it is, for its study: [`Paper`], [`Alpu`], counters, the port |
 //! | [`Paper`] | the commands of the RMA coprocessor paper, in its own units |
 //! | [`Error`] | what can go wrong, each with what was asked, what was found, and where |
@@ -73,6 +74,7 @@ mod events;
 mod hardware;
 mod identity;
 mod job;
+mod kernel;
 mod lab;
 mod launch;
 mod layer;
@@ -114,6 +116,7 @@ pub use error::{AbortReason, Error, Result};
 pub use events::{Counters, Events, LastError};
 pub use identity::identify;
 pub use job::{Job, JobError, Options};
+pub use kernel::{Kernel, KernelCommand, KernelCompletion, KernelState};
 pub use lab::Lab;
 pub use launch::Launch;
 pub use layer::{BoardLayer, PortLayer};

@@ -67,7 +67,9 @@ pub(crate) struct Messages {
     ring: u32,
     /// Ids that messages and receives may have together; less than `depth`.
     room: u32,
-    /// How many messages may be on their way to each destination.
+    /// Unexpected messages of each source that this rank keeps room for.
+    quota: u32,
+    /// How many messages of this rank's host may be on their way to each destination.
     credit: u32,
     receives: VecDeque<Queued>,
     /// By destination.
@@ -90,12 +92,18 @@ pub(crate) struct Messages {
 impl Messages {
     pub(crate) fn new(info: &BoardInfo, nprocs: u32, ring: u32) -> Messages {
         let depth = info.message_depth;
+        let own = info.kernel_messages();
+        let quota = (depth / nprocs.max(1)).max(1);
         Messages {
             depth,
+            quota,
             fragment: info.fragment_bytes,
             ring,
-            room: depth.saturating_sub(1).min(ring - (ring / 4).max(1)),
-            credit: (depth / nprocs.max(1)).max(1),
+            room: (depth - own)
+                .saturating_sub(1)
+                .min(ring - (ring / 4).max(1)),
+            // A kernel sends one message at a time.
+            credit: quota.saturating_sub(own.min(1)).max(1),
             receives: VecDeque::new(),
             sends: (0..nprocs).map(|_| VecDeque::new()).collect(),
             waiting: 0,
@@ -110,8 +118,8 @@ impl Messages {
     }
 
     /// Unexpected messages of each source that this rank keeps room for.
-    pub(crate) fn credit(&self) -> u32 {
-        self.credit
+    pub(crate) fn quota(&self) -> u32 {
+        self.quota
     }
 
     /// What waits here for something else to end.

@@ -37,6 +37,8 @@ pub(crate) enum Wanted {
     Barrier,
     /// The end of a registration.
     Registration,
+    /// The end of the kernel.
+    Kernel,
     /// What no interrupt tells of: a collective in software, or one that waits for its turn.
     Collective,
 }
@@ -80,6 +82,8 @@ pub(crate) struct Progress {
     retired_wake: Option<u32>,
     /// Barriers posted that have not been acknowledged.
     barriers: u32,
+    /// The kernel has reported its end since its start.
+    pub(crate) kernel_is_done: bool,
     /// Registrations posted whose end has not been seen.
     registrations: u32,
     /// REG_RESULT of the last registration.
@@ -147,7 +151,7 @@ impl Progress {
         write(&mut *port, rank::CQ_WAKE, 1)?;
         let messages = Messages::new(&info, place.nprocs, ring_entries);
         if info.has_messages() {
-            write(&mut *port, rank::MESSAGE_QUOTA, messages.credit())?;
+            write(&mut *port, rank::MESSAGE_QUOTA, messages.quota())?;
         }
         let mut progress = Progress {
             takes_notes: port.wants_notes(),
@@ -165,7 +169,13 @@ impl Progress {
                 told: 0,
                 read: Box::new([[0; CQ_ENTRY_BYTES as usize]; ENTRIES_AT_ONCE]),
             },
-            outstanding: Outstanding::new(issuer, place.me, ring_entries, info.message_depth),
+            outstanding: Outstanding::new(
+                issuer,
+                place.me,
+                ring_entries,
+                info.message_depth,
+                info.kernel_messages(),
+            ),
             unit: CollectiveUnit::default(),
             messages,
             software: None,
@@ -174,6 +184,7 @@ impl Progress {
             cq_wake: 1,
             retired_wake: None,
             barriers: 0,
+            kernel_is_done: false,
             registrations: 0,
             registered: 0,
             events: Events::default(),

@@ -393,8 +393,14 @@ pub(crate) struct Outstanding {
 
 impl Outstanding {
     /// Room for `capacity` transfers, and for as many messages as the queues are deep: together
-    /// at most 65536.
-    pub(crate) fn new(issuer: u64, origin: GlobalRank, capacity: u32, depth: u32) -> Outstanding {
+    /// at most 65536. The last `kernel` ids of messages are those of the rank's kernel.
+    pub(crate) fn new(
+        issuer: u64,
+        origin: GlobalRank,
+        capacity: u32,
+        depth: u32,
+        kernel: u32,
+    ) -> Outstanding {
         Outstanding {
             number: 0,
             origin,
@@ -405,7 +411,7 @@ impl Outstanding {
                 .rev()
                 .map(|id| id as u16)
                 .collect(),
-            free_message_ids: (0..depth).rev().map(|id| id as u16).collect(),
+            free_message_ids: (0..depth - kernel).rev().map(|id| id as u16).collect(),
             to_target: vec![0; 256],
             bytes: 0,
             failed: Vec::new(),

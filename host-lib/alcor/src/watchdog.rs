@@ -7,7 +7,7 @@ use alcor_abi::board::rank_state;
 use alcor_abi::rank::message_queues;
 
 use crate::error::have;
-use crate::{Call, Cycle, GlobalRank, LocalRank, Message, NodeAddr};
+use crate::{Call, Cycle, GlobalRank, KernelState, LocalRank, Message, NodeAddr};
 
 /// What a rank was waiting for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub enum Awaited {
     AlpuCommands,
     /// An answer of the matching unit.
     AlpuAnswer,
+    /// The kernel to be done.
+    Kernel(KernelState),
 }
 
 /// A collective that a rank was waiting for.
@@ -145,6 +147,7 @@ impl fmt::Display for Awaited {
             Awaited::AlpuRoom => f.write_str("room in a FIFO of the matching unit"),
             Awaited::AlpuCommands => f.write_str("the matching unit to carry out its commands"),
             Awaited::AlpuAnswer => f.write_str("an answer of the matching unit"),
+            Awaited::Kernel(state) => write!(f, "its kernel to be done ({state})"),
         }
     }
 }
@@ -423,6 +426,9 @@ pub(crate) fn describe_watchdog(
         }
         Awaited::Message(_) => {
             "see that each message has its receive with the same communicator, tag and ranks, or raise the watchdog"
+        }
+        Awaited::Kernel(_) => {
+            "see in the kernel's waves what it waits for, and at the other ranks whether they do their part, or raise the watchdog"
         }
         _ => "mend the rank that lags, or raise the watchdog",
     };

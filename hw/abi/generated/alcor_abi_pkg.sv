@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h7AA9F9BC;
+  localparam logic [31:0] ABI_HASH = 32'h7B81171D;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -126,7 +126,9 @@ package alcor_abi_pkg;
     /// The id of a message or receive is not below the depth of the queues (MESSAGES), or a receive has it already.
     ST_BAD_ID = 5'h16,
     /// A rank was reset: the one that a message was for, before a receive had taken it; or, of what ranks do together, one of the board that had begun.
-    ST_RANK_RESET = 5'h17
+    ST_RANK_RESET = 5'h17,
+    /// A kernel asked for an opcode that does not exist.
+    ST_BAD_COMMAND = 5'h18
   } status_e;
 
   typedef enum logic [3:0] {
@@ -267,6 +269,23 @@ package alcor_abi_pkg;
     /// No entry has the tag.
     AR_CANCEL_FAILURE = 3'h6
   } alpu_result_e;
+
+  typedef enum logic [7:0] {
+    /// Put `length` bytes at `address` into window `slot` of rank `rank`, at byte `offset`.
+    KO_PUT = 8'h1,
+    /// Get `length` bytes from window `slot` of rank `rank`, at byte `offset`, to `address`.
+    KO_GET = 8'h2,
+    /// Send `length` bytes at `address` to rank `rank`, with context `slot` and tag `offset`. Completes when a receive has taken the message.
+    KO_SEND = 8'h3,
+    /// Receive up to `length` bytes to `address` from rank `rank`, with context `slot` and x_tag `offset`.
+    KO_RECEIVE = 8'h4,
+    /// Look for an unexpected message from rank `rank`, with context `slot` and x_tag `offset`.
+    KO_PROBE = 8'h5,
+    /// Wait until every rank of the run is at a barrier and all earlier traffic has landed.
+    KO_BARRIER = 8'h6,
+    /// A collective of communicator `slot`: `address`, `length`, `offset` and the words behind them are the operands from C_SOURCE on.
+    KO_COLLECTIVE = 8'h7
+  } kernel_opcode_e;
 
   // Paper, figure 6. Payload follows: length - 1 words.
   /// PUT-1, PUT-n: header.
@@ -548,6 +567,30 @@ package alcor_abi_pkg;
     channel_e vc;
   } link_slot_t;
   // A receiver refuses a sender of another shape.
+  // A command of a kernel is nine words, this one lowest: address, length, offset, destination, low, high, count and what follow. hw/core/doc/kernel.md.
+  /// Kernel: word 0 of a command.
+  typedef struct packed {
+    /// Rank: target or source.
+    logic [7:0] rank;
+    /// Slot of the window, context of the message, or communicator of the collective.
+    logic [7:0] slot;
+    /// Chosen by the kernel, returned with the completion.
+    logic [7:0] tag;
+    /// The command.
+    kernel_opcode_e opcode;
+  } kernel_head_t;
+  // A completion of a kernel's command is three words, this one lowest: of a receive or probe, the message's tag and its length in bytes follow.
+  /// Kernel: word 0 of a completion.
+  typedef struct packed {
+    /// Of a receive or probe: the message's source.
+    logic [7:0] source;
+    /// Not used: zero.
+    logic [10:0] unused_23_13;
+    /// Outcome.
+    status_e status;
+    /// Tag of the command.
+    logic [7:0] tag;
+  } kernel_result_t;
 
   // ALCO. All ones mean a dead link.
   localparam logic [11:0] BOARD_MAGIC_OFFSET = 12'h000;
@@ -572,7 +615,9 @@ package alcor_abi_pkg;
   /// Capabilities.
   typedef struct packed {
     /// Not used: zero.
-    logic [27:0] unused_31_4;
+    logic [26:0] unused_31_5;
+    /// A kernel beside each coprocessor.
+    logic kernel;
     /// Message engines.
     logic messages;
     /// Collective switch.
@@ -748,6 +793,8 @@ package alcor_abi_pkg;
     /// ranks
     logic [15:0] ranks;
   } board_row_writes_t;
+  // Four characters that name the kernel of the ranks, the first one in the lowest byte, which its author chose; 0 without one.
+  localparam logic [11:0] BOARD_KERNEL_OFFSET = 12'h064;
   // What a rank is doing: what a watchdog needs to name who waits for what.
   localparam logic [11:0] BOARD_RANK_STATE_OFFSET = 12'h100;
   /// Rank state.
@@ -804,7 +851,9 @@ package alcor_abi_pkg;
   /// Causes.
   typedef struct packed {
     /// Not used: zero.
-    logic [25:0] unused_31_6;
+    logic [24:0] unused_31_7;
+    /// KERNEL_STATUS.done.
+    logic kernel;
     /// RETIRED has reached RETIRED_WAKE.
     logic credit;
     /// EVENTS is not zero.
@@ -940,9 +989,9 @@ package alcor_abi_pkg;
   /// Interrupt enable.
   typedef struct packed {
     /// Not used: zero.
-    logic [25:0] unused_31_6;
+    logic [24:0] unused_31_7;
     /// bits
-    logic [5:0] bits;
+    logic [6:0] bits;
   } rank_irq_enable_t;
   // Write only; byte address in node memory, a multiple of 8. Clears CQ_HEAD.
   localparam logic [11:0] RANK_CQ_BASE_OFFSET = 12'h48C;
@@ -970,6 +1019,50 @@ package alcor_abi_pkg;
     /// reset
     logic reset;
   } rank_rank_reset_t;
+  // Write only; words that the kernel sees from its start on. Kept until written again. Not to be written while the kernel runs.
+  localparam logic [11:0] RANK_KERNEL_ARGUMENT_OFFSET = 12'h600;
+  // Write only.
+  localparam logic [11:0] RANK_KERNEL_CONTROL_OFFSET = 12'h640;
+  /// Kernel: control.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [28:0] unused_31_3;
+    /// Write 1: clear KERNEL_STATUS.done.
+    logic acknowledge;
+    /// Write 1: reset the kernel.
+    logic stop;
+    /// Write 1: reset the kernel, then start it.
+    logic start;
+  } rank_kernel_control_t;
+  // 0 without a kernel.
+  localparam logic [11:0] RANK_KERNEL_STATUS_OFFSET = 12'h680;
+  /// Kernel: status.
+  typedef struct packed {
+    /// Bytes of a beat of the kernel's memory port.
+    logic [7:0] beat;
+    /// Commands of the kernel that may be under way at once.
+    logic [3:0] limit;
+    /// Commands of the kernel under way.
+    logic [3:0] outstanding;
+    /// The code that the kernel gave with it.
+    logic [7:0] code;
+    /// Not used: zero.
+    logic [4:0] unused_7_3;
+    /// The kernel has said that it is done; cleared by KERNEL_CONTROL.
+    logic done;
+    /// The kernel runs: it was started, and neither stopped nor reset since.
+    logic running;
+    /// There is a kernel.
+    logic present;
+  } rank_kernel_status_t;
+  // Commands taken from the kernel since the rank's reset.
+  localparam logic [11:0] RANK_KERNEL_COMMANDS_OFFSET = 12'h684;
+  // Completions handed to the kernel since the rank's reset.
+  localparam logic [11:0] RANK_KERNEL_COMPLETIONS_OFFSET = 12'h688;
+  // kernel_head of the last command that was taken from the kernel.
+  localparam logic [11:0] RANK_KERNEL_LAST_OFFSET = 12'h68C;
+  // What the kernel shows now.
+  localparam logic [11:0] RANK_KERNEL_RESULT_OFFSET = 12'h6A0;
   // Write only, as all operands of collectives; each is kept until written again. Byte address of what this rank gives, a multiple of 4.
   localparam logic [11:0] RANK_C_SOURCE_OFFSET = 12'h800;
   // Place in the message of the first word that this rank gives.
@@ -1236,5 +1329,6 @@ package alcor_abi_pkg;
 `include "nic_types.svh"
 `include "rma_types.svh"
 `include "switch_types.svh"
+`include "kernel_types.svh"
 
 endpackage

@@ -38,26 +38,44 @@ proc contents {path} {
   return $text
 }
 
-# The parameters of a configuration: `params = { NAME = NUMBER, ... }` below `[NAME]`, in a line of its own.
-proc parameters {path configuration} {
+# What `configs.toml` says of a configuration, its bases' first: `params = { NAME = NUMBER, ... }`, `base = "NAME"` and
+# `kernel = { module = "NAME", sources = ["FILE", ...] }` below `[NAME]`, each in a line of its own. A dictionary of params,
+# and where there is a kernel of kernel (its module) and sources.
+proc described {path root configuration} {
   set inside 0
+  set known 0
+  set found [dict create params {}]
   foreach line [split [contents $path] \n] {
-    if {[regexp {^\[([^\]]+)\]} $line -> name]} { set inside [expr {$name eq $configuration}] }
-    if {$inside && [regexp {^params *= *\{(.*)\}} $line -> list]} {
-      set found {}
+    if {[regexp {^\[([^\]]+)\]} $line -> name]} {
+      set inside [expr {$name eq $configuration}]
+      if {$inside} { set known 1 }
+    }
+    if {!$inside} { continue }
+    if {[regexp {^base *= *"([^"]+)"} $line -> base]} {
+      set found [described $path $root $base]
+    }
+    if {[regexp {^params *= *\{(.*)\}} $line -> list]} {
       foreach item [split $list ,] {
         if {![regexp {^ *([A-Z_]+) *= *([0-9]+) *$} $item -> key value]} {
           error "build.tcl: $path, \[$configuration\]: cannot read \"$item\""
         }
-        dict set found $key $value
+        dict set found params $key $value
       }
-      return $found
+    }
+    if {[regexp {^kernel *= *\{ *module *= *"([^"]+)" *, *sources *= *\[(.*)\] *\}} $line -> module list]} {
+      dict set found kernel $module
+      set sources {}
+      foreach item [split $list ,] { lappend sources [file join $root [string trim $item " \""]] }
+      dict set found sources $sources
+      if {![dict exists $found params KERNEL]} { dict set found params KERNEL 32 }
     }
   }
-  error "build.tcl: $path has no configuration $configuration"
+  if {!$known} { error "build.tcl: $path has no configuration $configuration" }
+  return $found
 }
 
-set params [parameters [file join $root hw core configs.toml] $configuration]
+set description [described [file join $root hw core configs.toml] $root $configuration]
+set params [dict get $description params]
 if {![dict exists $params LINKS] || [dict get $params LINKS] != 2} {
   error "build.tcl: $configuration is not for this board, which has two link ports: LINKS must be 2"
 }
@@ -92,6 +110,12 @@ foreach block [concat [contents [file join $root hw core blocks]] link board/u28
   foreach path [contents [file join $root hw $block files.f]] {
     read_verilog -sv [file join $root hw $path]
   }
+}
+# The kernel beside each coprocessor: its sources, and the macro that names its module.
+set defines {}
+if {[dict exists $description kernel]} {
+  foreach path [dict get $description sources] { read_verilog -sv $path }
+  set defines [list ALCOR_KERNEL=[dict get $description kernel]]
 }
 
 # ---------------------------------------------------------------- IP
@@ -183,6 +207,7 @@ set_property used_in_synthesis false [get_files timing.xdc]
 
 set generics {}
 dict for {key value} $params { lappend generics -generic $key=$value }
+foreach define $defines { lappend generics -verilog_define $define }
 lappend generics -generic REVISION=32'h$revision -generic BUILT_ABI_HASH=32'h$abi_hash
 
 synth_design -top u280_top -part $part -include_dirs [file join $root hw common rtl] -verilog_define SYNTHESIS \

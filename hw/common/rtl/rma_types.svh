@@ -40,8 +40,10 @@
   /// Bits of page_write_t.
   localparam int unsigned PageWriteW = 45;
 
-  /// A command: a write into the command window.
+  /// A command: a write into the command window, or one of the rank's kernel.
   typedef struct packed {
+    /// The command is the kernel's.
+    logic        kernel;
     /// Opcode, from the address; any value.
     logic [7:0]  opcode;
     /// Operand.
@@ -266,6 +268,12 @@
     status_e result_status;
     /// Slot of the registration.
     logic [7:0]             result_slot;
+    /// A barrier of the kernel has ended, or is refused; it raises no other event.
+    logic                   kernel_barrier;
+    /// Outcome of the kernel's barrier.
+    status_e                kernel_status;
+    /// A command of the kernel is done with its operands.
+    logic                   kernel_done;
   } pipeline_events_t;
 
   /// State of a rank's command queue and pipeline.

@@ -18,6 +18,8 @@ module board_registers #(
     parameter int unsigned VC_DEPTH = 256,
     /// Cells of each rank's matching unit, 0 without one.
     parameter int unsigned ALPU_CELLS = 0,
+    /// 1: each rank has a kernel.
+    parameter bit KERNEL = 1'b0,
     /// Posted receives of each rank's message engine.
     parameter int unsigned MESSAGES = 256,
     /// Bytes of a fragment of its unexpected message buffer.
@@ -94,6 +96,8 @@ module board_registers #(
     input  logic                   drop_i,
     /// Pulse: a packet of another run was dropped.
     input  logic                   foreign_i,
+    /// Four characters that name the kernel; 0 without one.
+    input  logic [31:0]            kernel_id_i,
     /// Phits that the collective unit dropped in the cycle before.
     input  logic [2:0]             stale_i,
     /// By rank: a write of a row of the communicator table has not been carried out.
@@ -205,6 +209,7 @@ module board_registers #(
     capabilities_word.rma      = 1'b1;
     capabilities_word.alpu     = ALPU_CELLS != 0;
     capabilities_word.messages = MESSAGES != 0;
+    capabilities_word.kernel   = KERNEL;
     capabilities_word.switch_  = STAGES != 0;
 
     geometry_word       = '0;
@@ -254,6 +259,7 @@ module board_registers #(
       BOARD_ABI_HASH_OFFSET:     read_data_o = ABI_HASH;
       BOARD_REVISION_OFFSET:     read_data_o = REVISION;
       BOARD_CAPABILITIES_OFFSET: read_data_o = capabilities_word;
+      BOARD_KERNEL_OFFSET:       read_data_o = kernel_id_i;
       BOARD_GEOMETRY_OFFSET:     read_data_o = geometry_word;
       BOARD_NODE_MEMORY_OFFSET:  read_data_o = 32'(NODE_BYTES);
       BOARD_QUEUES_OFFSET:       read_data_o = queues_word;

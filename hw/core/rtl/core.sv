@@ -60,6 +60,8 @@ module core #(
     parameter int unsigned ALPU_CELLS = 0,
     /// Cells of a block of it.
     parameter int unsigned ALPU_BLOCK = 16,
+    /// Bits of a beat of the memory port of each rank's kernel; 0 for no kernel. The macro ALCOR_KERNEL names its module.
+    parameter int unsigned KERNEL = 0,
     /// Clock in kHz.
     parameter int unsigned CLOCK_KHZ = 250000,
     /// First 32 bits of the source revision, 0 in simulation.
@@ -257,6 +259,9 @@ module core #(
   logic switch_drop, foreign_drop;
   logic [2:0] stale;
   logic [RANKS-1:0] row_writes;
+  // All ranks have the same kernel.
+  logic [RANKS-1:0][31:0] kernel_id;
+  logic [31:0] board_kernel_id;
   logic forward_write, abort_in, abort_out;
   logic [3:0] forward_port;
   logic [15:0] abort_in_data, abort_out_data;
@@ -272,6 +277,7 @@ module core #(
       .PHIT_W       (PHIT_W),
       .VC_DEPTH     (VC_DEPTH),
       .ALPU_CELLS   (ALPU_CELLS),
+      .KERNEL       (KERNEL != 0),
       .MESSAGES     (MESSAGES),
       .FRAGMENT     (FRAGMENT),
       .MATCH_CELLS  (MATCH_CELLS),
@@ -308,6 +314,7 @@ module core #(
       .dateline_o    (dateline),
       .drop_i        (switch_drop),
       .foreign_i     (foreign_drop),
+      .kernel_id_i   (board_kernel_id),
       .stale_i       (stale),
       .row_writes_i  (16'(row_writes)),
       .posted_i      (posted),
@@ -316,6 +323,11 @@ module core #(
       .link_rx_i     (link_rx),
       .reset_o       (reset_command)
   );
+
+  always_comb begin
+    board_kernel_id = '0;
+    for (int unsigned r = 0; r < RANKS; r++) board_kernel_id = board_kernel_id | kernel_id[r];
+  end
 
   // ---------------------------------------------------------------- ranks
 
@@ -340,6 +352,8 @@ module core #(
   logic [RANKS-1:0] complete_valid, complete_ready;
   logic [RANKS-1:0][CompletionW-1:0] complete;
   logic [RANKS-1:0][PageWriteW-1:0] collective_write;
+  logic [RANKS-1:0][KernelPostW-1:0] kernel_post;
+  logic [RANKS-1:0] kernel_post_ready;
   logic [RANKS-1:0] phit_read_req, phit_read_gnt, phit_read_rvalid, phit_write_valid, phit_write_ready;
   logic [RANKS-1:0][AddrW-1:0] phit_read_address, phit_write_address;
   logic [Banks*32-1:0] phit_write_data;
@@ -351,6 +365,7 @@ module core #(
     alcor_abi_pkg::board_to_rank_t to_rank;
     alcor_abi_pkg::rank_to_board_t from_rank;
     alcor_abi_pkg::sync_request_t sync;
+    alcor_abi_pkg::kernel_post_t post;
     alcor_abi_pkg::memory_request_t tile_read, tile_write;
     alcor_abi_pkg::memory_answer_t tile_answer;
 
@@ -379,7 +394,9 @@ module core #(
         .MATCH_BLOCK  (MATCH_BLOCK),
         .ALPU_CELLS   (ALPU_CELLS),
         .ALPU_BLOCK   (ALPU_BLOCK),
-        .ALPU_POSTED  (r % 2 == 0)
+        .ALPU_POSTED  (r % 2 == 0),
+        .KERNEL       (KERNEL),
+        .SWITCH       (LINKS != 0)
     ) u_tile (
         .clk_i               (clk_i),
         .rst_ni              (tile_rst_n),
@@ -396,6 +413,9 @@ module core #(
         .collective_ready_o  (complete_ready[r]),
         .collective_i        (complete[r]),
         .collectives_i       (posted[r] != '0),
+        .post_o              (post),
+        .post_ready_i        (kernel_post_ready[r]),
+        .kernel_id_o         (kernel_id[r]),
         .sync_o              (sync),
         .sync_i              ({fire, verdict}),
         .tx_valid_o          ({tx_valid[1][r], tx_valid[0][r]}),
@@ -450,6 +470,8 @@ module core #(
     assign sync_kind[r]   = sync.kind;
     assign sync_status[r] = sync.status;
     assign sync_slot[r]   = sync.slot;
+
+    assign kernel_post[r] = post;
 
     // Writes to the registers of collectives. They stand outside of `g_links`, since Yosys finds no width for them there.
     assign collective_write[r] = {page_write[r] && page_offset[r][11:9] == 3'b100, page_offset[r], page_data[r]};
@@ -536,9 +558,10 @@ module core #(
     assign phit_write_address = '0;
     assign phit_write_data    = '0;
     assign phit_write_strobe  = '0;
+    assign kernel_post_ready  = '0;
 
     logic unused_cancel;
-    assign unused_cancel = ^{cancel, collective_write, present, run_key, phit_read_gnt, phit_read_rvalid};
+    assign unused_cancel = ^{cancel, collective_write, kernel_post, present, run_key, phit_read_gnt, phit_read_rvalid};
   end else begin : g_links
     localparam int unsigned Locals = 2 + STAGES;
 
@@ -646,11 +669,14 @@ module core #(
         .STAGES     (STAGES),
         .PHIT_W     (PHIT_W),
         .NODE_BYTES (NODE_BYTES),
-        .MEM_LATENCY(Typical)
+        .MEM_LATENCY(Typical),
+        .KERNEL     (KERNEL != 0)
     ) u_collectives (
         .clk_i           (clk_i),
         .rst_ni          (collectives_rst_n),
         .write_i         (collective_write),
+        .kernel_i        (kernel_post),
+        .kernel_ready_o  (kernel_post_ready),
         .lost_i          (lost),
         .cancel_i        (cancel),
         .posted_o        (posted),

@@ -1,3 +1,5 @@
+`include "assertions.svh"
+
 /// One rank of a board: its coprocessor, its node memory, and with ALPU_CELLS the matching unit in its page.
 module rank_tile #(
     /// Bits of a beat of the coprocessors and the crossbar: 32 as in the paper, 128, 256 or 512.
@@ -40,6 +42,10 @@ module rank_tile #(
     parameter int unsigned ALPU_BLOCK = 16,
     /// 1: the matching unit in the page is for posted receives; 0: for unexpected messages.
     parameter bit ALPU_POSTED = 1'b1,
+    /// Bits of a beat of the memory port of the rank's kernel, no more than BANKS words; 0 for no kernel.
+    parameter int unsigned KERNEL = 0,
+    /// 1: the board has a collective unit.
+    parameter bit SWITCH = 1'b0,
     /// Width of a word address; derived, not to be set.
     localparam int unsigned AddrW = $clog2(NODE_BYTES / 4)
 ) (
@@ -75,6 +81,14 @@ module rank_tile #(
     input  alcor_abi_pkg::completion_t       collective_i,
     /// Collectives of this rank have not ended.
     input  logic                             collectives_i,
+
+    /// Kernel: a collective is posted.
+    output alcor_abi_pkg::kernel_post_t      post_o,
+    /// Kernel: the collective is taken.
+    input  logic                             post_ready_i,
+
+    /// Four characters that name the kernel; constant, 0 without one.
+    output logic [31:0]                      kernel_id_o,
 
     /// At a collective command; see rma_sync.
     output alcor_abi_pkg::sync_request_t     sync_o,
@@ -137,9 +151,9 @@ module rank_tile #(
   // Latency that queues are made for: with MEM_JITTER they run full now and then.
   localparam int unsigned Typical = MEM_LATENCY + MEM_JITTER / 4;
   localparam int unsigned MemoryW = BANKS * 32;
-  // Readers: plane 0, plane 1, phits, DMA. Writers: plane 0, plane 1, completions, phits, DMA.
-  localparam int unsigned Readers = 4;
-  localparam int unsigned Writers = 5;
+  // Readers: plane 0, plane 1, phits, DMA, kernel. Writers: plane 0, plane 1, completions, phits, DMA, kernel.
+  localparam int unsigned Readers = (KERNEL == 0) ? 4 : 5;
+  localparam int unsigned Writers = (KERNEL == 0) ? 5 : 6;
 
   logic rank_rst_n, memory_rst_n;
   logic [Readers-1:0] read_gnt, read_rvalid;
@@ -150,9 +164,11 @@ module rank_tile #(
   logic [2:0][29:0] write_address;
   logic [2:0][DATA_W-1:0] write_data;
   logic [2:0][DATA_W/8-1:0] write_strobe;
-  logic [31:0] rank_read_data, alpu_read_data;
+  logic [31:0] rank_read_data, alpu_read_data, kernel_read_data;
+  alcor_abi_pkg::kernel_to_rank_t from_kernel;
+  alcor_abi_pkg::rank_to_kernel_t to_kernel;
 
-  assign read_data_o = rank_read_data | alpu_read_data;
+  assign read_data_o = rank_read_data | alpu_read_data | kernel_read_data;
 
   reset_pipe u_memory_reset (
       .clk_i (clk_i),
@@ -175,7 +191,8 @@ module rank_tile #(
       .FRAGMENT     (FRAGMENT),
       .MATCH_CELLS  (MATCH_CELLS),
       .MATCH_BLOCK  (MATCH_BLOCK),
-      .MEM_LATENCY  (Typical)
+      .MEM_LATENCY  (Typical),
+      .KERNEL       (KERNEL != 0)
   ) u_coprocessor (
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),
@@ -187,6 +204,8 @@ module rank_tile #(
       .read_offset_i     (read_offset_i),
       .read_data_o       (rank_read_data),
       .irq_o             (irq_o),
+      .kernel_i          (from_kernel),
+      .kernel_o          (to_kernel),
       .collective_valid_i(collective_valid_i),
       .collective_ready_o(collective_ready_o),
       .collective_i      (collective_i),
@@ -220,10 +239,29 @@ module rank_tile #(
   logic [MemoryW-1:0] memory_data;
   logic [MemoryW/8-1:0] memory_strobe, phit_strobe;
   logic memory_gnt;
+  alcor_abi_pkg::memory_request_t kernel_read, kernel_write;
+  logic [MemoryW-1:0] kernel_data;
+  logic [MemoryW/8-1:0] kernel_strobe;
+  // Of all readers and writers that there can be.
+  logic [4:0] all_read_req;
+  logic [4:0][29:0] all_read_address;
+  logic [5:0] all_write_req;
+  logic [5:0][29:0] all_write_address;
+  logic [5:0][MemoryW-1:0] all_write_data;
+  logic [5:0][MemoryW/8-1:0] all_write_strobe;
 
   for (genvar w = 0; w < BANKS; w++) begin : g_strobe
     assign phit_strobe[4*w+:4] = {4{phit_write_strobe_i[w]}};
   end
+
+  assign all_read_req      = {kernel_read.req, dma_read_i.req, phit_read_req_i, read_req};
+  assign all_read_address  = {kernel_read.address, dma_read_i.address, 30'(phit_read_address_i), read_address};
+  assign all_write_req     = {kernel_write.req, dma_write_i.req, phit_write_valid_i, write_req};
+  assign all_write_address = {kernel_write.address, dma_write_i.address, 30'(phit_write_address_i), write_address};
+  assign all_write_data    = {kernel_data, MemoryW'(dma_write_data_i), phit_write_data_i, MemoryW'(write_data[2]),
+                              MemoryW'(write_data[1]), MemoryW'(write_data[0])};
+  assign all_write_strobe  = {kernel_strobe, (MemoryW / 8)'(dma_write_strobe_i), phit_strobe, (MemoryW / 8)'(write_strobe[2]),
+                              (MemoryW / 8)'(write_strobe[1]), (MemoryW / 8)'(write_strobe[0])};
 
   memory_arbiter #(
       .READERS(Readers),
@@ -234,17 +272,15 @@ module rank_tile #(
   ) u_arbiter (
       .clk_i          (clk_i),
       .rst_ni         (memory_rst_n),
-      .read_req_i     ({dma_read_i.req, phit_read_req_i, read_req}),
+      .read_req_i     (all_read_req[Readers-1:0]),
       .read_gnt_o     (read_gnt),
-      .read_address_i ({dma_read_i.address, 30'(phit_read_address_i), read_address}),
+      .read_address_i (all_read_address[Readers-1:0]),
       .read_rvalid_o  (read_rvalid),
-      .write_req_i    ({dma_write_i.req, phit_write_valid_i, write_req}),
+      .write_req_i    (all_write_req[Writers-1:0]),
       .write_gnt_o    (write_gnt),
-      .write_address_i({dma_write_i.address, 30'(phit_write_address_i), write_address}),
-      .write_data_i   ({MemoryW'(dma_write_data_i), phit_write_data_i, MemoryW'(write_data[2]),
-                        MemoryW'(write_data[1]), MemoryW'(write_data[0])}),
-      .write_strobe_i ({(MemoryW / 8)'(dma_write_strobe_i), phit_strobe, (MemoryW / 8)'(write_strobe[2]),
-                        (MemoryW / 8)'(write_strobe[1]), (MemoryW / 8)'(write_strobe[0])}),
+      .write_address_i(all_write_address[Writers-1:0]),
+      .write_data_i   (all_write_data[Writers-1:0]),
+      .write_strobe_i (all_write_strobe[Writers-1:0]),
       .read_o         (memory_read),
       .read_i         (memory_answer),
       .write_o        (memory_write),
@@ -283,10 +319,73 @@ module rank_tile #(
 
   always_ff @(posedge clk_i) begin
     if (!memory_rst_n) reading_q <= '0;
-    else reading_q <= reading_q + ReadingW'(|read_gnt[2:0]) - ReadingW'(|read_rvalid[2:0]);
+    else reading_q <= reading_q + ReadingW'(|under_reset_gnt) - ReadingW'(|under_reset_rvalid);
   end
 
   assign reading_o = reading_q != '0;
+
+  // ---------------------------------------------------------------- kernel
+
+  // Readers that a reset ends.
+  logic [3:0] under_reset_gnt, under_reset_rvalid;
+
+  if (KERNEL != 0) begin : g_kernel
+    logic [KERNEL-1:0] word;
+    logic [KERNEL/8-1:0] strobe;
+
+    assign under_reset_gnt    = {read_gnt[4], read_gnt[2:0]};
+    assign under_reset_rvalid = {read_rvalid[4], read_rvalid[2:0]};
+    assign kernel_data        = MemoryW'(word);
+    assign kernel_strobe      = (MemoryW / 8)'(strobe);
+
+    rank_kernel #(
+        .WIDTH     (KERNEL),
+        .NODE_BYTES(NODE_BYTES),
+        .LATENCY   (Typical),
+        .MESSAGES  (MESSAGES),
+        .FRAGMENT  (FRAGMENT),
+        .SWITCH    (SWITCH)
+    ) u_kernel (
+        .clk_i         (clk_i),
+        .rst_ni        (rst_ni),
+        .rank_rst_ni   (rank_rst_n),
+        .rank_i        (rank_i),
+        .id_o          (kernel_id_o),
+        .page_i        (page_i),
+        .read_offset_i (read_offset_i),
+        .read_data_o   (kernel_read_data),
+        .coprocessor_o (from_kernel),
+        .coprocessor_i (to_kernel),
+        .post_o        (post_o),
+        .post_ready_i  (post_ready_i),
+        .read_o        (kernel_read),
+        .read_i        ({read_gnt[4], read_rvalid[4]}),
+        .memory_data_i (data_o[KERNEL-1:0]),
+        .write_o       (kernel_write),
+        .write_gnt_i   (write_gnt[5]),
+        .write_data_o  (word),
+        .write_strobe_o(strobe)
+    );
+  end else begin : g_no_kernel
+    assign under_reset_gnt    = {1'b0, read_gnt[2:0]};
+    assign under_reset_rvalid = {1'b0, read_rvalid[2:0]};
+    assign kernel_data        = '0;
+    assign kernel_strobe      = '0;
+    assign kernel_read        = '0;
+    assign kernel_write       = '0;
+    assign kernel_read_data   = '0;
+    assign kernel_id_o        = '0;
+    assign from_kernel        = '0;
+    assign post_o             = '0;
+
+    logic unused_kernel;
+    assign unused_kernel = ^{
+      to_kernel, post_ready_i, all_read_req[4], all_read_address[4], all_write_req[5], all_write_address[5],
+      all_write_data[5], all_write_strobe[5]
+    };
+  end
+
+  `ALCOR_CHECK_PARAM(g_check_kernel, KERNEL <= MemoryW, "rank_tile: KERNEL must not be wider than node memory")
 
   if (ALPU_CELLS != 0) begin : g_alpu
     alpu_port #(

@@ -35,6 +35,9 @@ module sync_rank #(
   (* anyseq *) logic barrier_pending, start, answered, messages, collectives, packets, commands;
   (* anyseq *) logic [7:0] run_ranks;
   (* anyseq *) alcor_abi_pkg::command_t command;
+  // Without a kernel.
+  alcor_abi_pkg::command_t host_command;
+  assign host_command = {1'b0, command.opcode, command.data};
   (* anyseq *) alcor_abi_pkg::data8_t data8;
   (* anyseq *) alcor_abi_pkg::table_answer_t table_answer;
   alcor_abi_pkg::pipeline_events_t events;
@@ -57,7 +60,8 @@ module sync_rank #(
       .asked_o           (),
       .command_valid_i   (command_valid),
       .command_ready_o   (),
-      .command_i         (command),
+      .command_i         (host_command),
+      .kernel_i          ('0),
       .data8_valid_i     (data8_valid),
       .data8_ready_o     (),
       .data8_i           (data8),

@@ -80,7 +80,8 @@ module rma_collective #(
 
   assign changes_table_o = valid_i && (opcode == OP_REGISTER || opcode == OP_DEREGISTER);
   assign refused_o       = valid_i && !begun_i;
-  assign waits           = opcode == OP_BARRIER && barrier_pending_i;
+  // The kernel takes the end of its barrier at once.
+  assign waits           = opcode == OP_BARRIER && barrier_pending_i && !ex1_i.command.kernel;
   // No rank will come that could end the command: it ends here, and says so.
   assign ends_orphaned   = valid_i && begun_i && !waits && orphaned_i && !drain_i;
   assign fires           = sync_o.valid && offered_q[1] && sync_i.fire;

@@ -39,6 +39,8 @@ module rma_coprocessor #(
     parameter int unsigned MATCH_BLOCK = 8,
     /// Cycles from a memory read's grant to its data that a read a cycle is to go on with.
     parameter int unsigned MEM_LATENCY = 1,
+    /// 1: commands of a kernel come beside those of the host.
+    parameter bit KERNEL = 1'b0,
     /// Bytes of a beat; derived, not to be set.
     localparam int unsigned Bytes = DATA_W / 8
 ) (
@@ -63,6 +65,11 @@ module rma_coprocessor #(
     output logic [31:0]                      read_data_o,
     /// Host: interrupt, a level.
     output logic                             irq_o,
+
+    /// From the kernel's port; all zero without one.
+    input  alcor_abi_pkg::kernel_to_rank_t   kernel_i,
+    /// To the kernel's port.
+    output alcor_abi_pkg::rank_to_kernel_t   kernel_o,
 
     /// A collective of this rank has ended: a completion is offered.
     input  logic                             collective_valid_i,
@@ -172,6 +179,7 @@ module rma_coprocessor #(
   logic local_valid, local_ready;
   alcor_abi_pkg::completion_t local_completion;
   alcor_abi_pkg::pipeline_events_t events;
+  logic kernel_ready;
 
   rma_issue #(
       .SLOTS        (SLOTS),
@@ -180,7 +188,8 @@ module rma_coprocessor #(
       .DESTS        (DESTS),
       .COMMAND_DEPTH(COMMAND_DEPTH),
       .MESSAGES     (MESSAGES),
-      .FRAGMENT     (FRAGMENT)
+      .FRAGMENT     (FRAGMENT),
+      .KERNEL       (KERNEL)
   ) u_issue (
       .clk_i             (clk_i),
       .rst_ni            (block_rst_n),
@@ -193,6 +202,8 @@ module rma_coprocessor #(
       .write_i           (command_write),
       .opcode_i          (page_i.offset[9:2]),
       .data_i            (page_i.data),
+      .kernel_i          (kernel_i),
+      .kernel_ready_o    (kernel_ready),
       .table_ready_o     (table_ready),
       .ready_i           (ready),
       .request_lookup_i  (request_lookup),
@@ -434,22 +445,61 @@ module rma_coprocessor #(
   logic ring_idle;
   logic [31:0] ring_word, register_read;
 
+  // Completions of the kernel's commands go to its port, which takes each at once.
+  logic [3:0] to_kernel, ring_valid, ring_ready;
+  logic [3:0] ended, ended_ready;
+
+  assign ended = {received_valid, collective_valid_i, local_valid, completion_valid};
+  assign {received_ready, collective_ready_o, local_ready, completion_ready} = ended_ready;
+
+  if (KERNEL) begin : g_kernel
+    // Of receives and probes an id says no more than the message's number.
+    assign to_kernel = {32'(received.id) >= MESSAGES - KernelCommands, collective_i.id[15], local_completion.id[15],
+                        completion.id[15]};
+  end else begin : g_no_kernel
+    assign to_kernel = '0;
+
+    logic unused_kernel;
+    assign unused_kernel = ^{kernel_i, kernel_ready};
+  end
+
+  assign ring_valid  = ended & ~to_kernel;
+  assign ended_ready = ring_ready | to_kernel;
+
+  always_comb begin
+    kernel_o                = '0;
+    kernel_o.ready          = kernel_ready;
+    kernel_o.done           = events.kernel_done;
+    kernel_o.drain          = drain;
+    kernel_o.begun          = issue.begun;
+    kernel_o.nprocs         = issue.nprocs;
+    kernel_o.reply          = {ended[0] && to_kernel[0], completion.status, completion.id[KernelSlotW-1:0]};
+    kernel_o.refused        = {ended[1] && to_kernel[1], local_completion.status, local_completion.id[KernelSlotW-1:0]};
+    kernel_o.collective     = {ended[2] && to_kernel[2], collective_i.status, collective_i.id[KernelSlotW-1:0]};
+    kernel_o.message        = {ended[3] && to_kernel[3], received.status, received.id[KernelSlotW-1:0]};
+    kernel_o.source         = received.source;
+    kernel_o.tag            = received.tag;
+    kernel_o.length         = received.length;
+    kernel_o.barrier        = events.kernel_barrier;
+    kernel_o.barrier_status = events.kernel_status;
+  end
+
   rma_completion_queue #(
       .DEPTH(MM_DEPTH)
   ) u_completion_queue (
       .clk_i             (clk_i),
       .rst_ni            (rank_rst_no),
-      .reply_valid_i     (completion_valid),
-      .reply_ready_o     (completion_ready),
+      .reply_valid_i     (ring_valid[0]),
+      .reply_ready_o     (ring_ready[0]),
       .reply_i           (completion),
-      .local_valid_i     (local_valid),
-      .local_ready_o     (local_ready),
+      .local_valid_i     (ring_valid[1]),
+      .local_ready_o     (ring_ready[1]),
       .local_i           (local_completion),
-      .collective_valid_i(collective_valid_i),
-      .collective_ready_o(collective_ready_o),
+      .collective_valid_i(ring_valid[2]),
+      .collective_ready_o(ring_ready[2]),
       .collective_i      (collective_i),
-      .message_valid_i   (received_valid),
-      .message_ready_o   (received_ready),
+      .message_valid_i   (ring_valid[3]),
+      .message_ready_o   (ring_ready[3]),
       .message_i         (received),
       .settings_i        (ring_settings),
       .state_o           (ring_state),
@@ -474,6 +524,7 @@ module rma_coprocessor #(
       .written_i        (issue.written),
       .overflow_i       (issue.overflow),
       .events_i         (events),
+      .kernel_done_i    (kernel_i.done),
       .refused_x_i      (local_valid && local_ready),
       .request_refusal_i(request_refusal),
       .reply_refusal_i  (reply_refusal),
@@ -538,7 +589,7 @@ module rma_coprocessor #(
       .nprocs_i     (issue.nprocs),
       .asked_i      (issue.asked),
       .answered_i   (completion_valid && completion_ready),
-      .commands_i   (issue.commands || issue.operands),
+      .commands_i   (issue.commands || issue.operands || kernel_i.busy),
       .messages_i   (!messages_idle),
       .collectives_i(collectives_i || collective_valid_i),
       .packets_i    (!quiet),

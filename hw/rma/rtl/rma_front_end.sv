@@ -4,7 +4,8 @@ import alcor_abi_pkg::*;
 ///
 /// IF takes a command from the Instruction and Data FIFOs; ID decodes it and looks its operand up in the
 /// registration table's CAM; OR has the answer and takes the Data8 operands of a paper command's second
-/// write. The result stands in the register before EX1 until EX1 is done with it.
+/// write. The result stands in the register before EX1 until EX1 is done with it. Commands of the host and of the rank's
+/// kernel come in one stream.
 module rma_front_end (
     /// Clock.
     input  logic                    clk_i,
@@ -46,7 +47,7 @@ module rma_front_end (
     /// EX1: the command.
     output alcor_abi_pkg::decoded_t ex1_o,
 
-    /// Pulse: a command left the Instruction FIFO.
+    /// Pulse: a command of the host left the Instruction FIFO.
     output logic                    retired_o,
     /// Pulse: a paper command's second write is missing.
     output logic                    broken_o,
@@ -59,17 +60,18 @@ module rma_front_end (
   logic id_valid_q;
   alcor_abi_pkg::command_t id_q;
   logic id_free, or_free, ex1_free;
-  logic id_moves, or_moves;
+  logic id_moves, or_moves, taken;
 
   assign command_ready_o = (id_free && table_ready_i) || drain_i;
-  assign retired_o       = command_valid_i && command_ready_o;
+  assign taken           = command_valid_i && command_ready_o;
+  assign retired_o       = taken && !command_i.kernel;
   assign id_free         = !id_valid_q || id_moves;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       id_valid_q <= 1'b0;
     end else if (id_free || drain_i) begin
-      id_valid_q <= retired_o && !drain_i;
+      id_valid_q <= taken && !drain_i;
     end
     if (id_free) id_q <= command_i;
   end
@@ -84,7 +86,8 @@ module rma_front_end (
   logic id_changes_table, or_changes_table;
 
   // A second write of another opcode than the first: the pair is broken, the new command stands.
-  assign id_broken        = second_q && id_q.opcode != first_opcode_q;
+  // A command of the kernel stands between the writes of a pair without breaking it.
+  assign id_broken        = second_q && !id_q.kernel && id_q.opcode != first_opcode_q;
   assign id_two_word      = id_q.opcode == OP_PUT_1 || id_q.opcode == OP_PUT_N || id_q.opcode == OP_GET;
   assign id_changes_table = id_q.opcode == OP_REGISTER || id_q.opcode == OP_DEREGISTER;
   assign id_looks_up      = id_two_word || id_changes_table || id_q.opcode == OP_X_WINDOW;
@@ -103,12 +106,12 @@ module rma_front_end (
       second_q   <= 1'b0;
     end else begin
       if (or_free || drain_i) or_valid_q <= id_moves && !drain_i;
-      if (id_moves) second_q <= second_d;
+      if (id_moves && !id_q.kernel) second_q <= second_d;
     end
     if (id_moves) begin
-      first_opcode_q <= id_q.opcode;
-      or_q           <= id_q;
-      or_second_q    <= second_q && !id_broken;
+      if (!id_q.kernel) first_opcode_q <= id_q.opcode;
+      or_q        <= id_q;
+      or_second_q <= second_q && !id_broken && !id_q.kernel;
     end
   end
 

@@ -17,7 +17,9 @@ module rma_issue #(
     /// Ids of messages and receives; 0 without a message engine.
     parameter int unsigned MESSAGES = 0,
     /// Bytes of an eager message at most.
-    parameter int unsigned FRAGMENT = 256
+    parameter int unsigned FRAGMENT = 256,
+    /// 1: commands of a kernel come beside those of the host.
+    parameter bit KERNEL = 1'b0
 ) (
     /// Clock.
     input  logic                            clk_i,
@@ -42,6 +44,11 @@ module rma_issue #(
     input  logic [7:0]                      opcode_i,
     /// Host: data of the write.
     input  logic [31:0]                     data_i,
+
+    /// Kernel: a command.
+    input  alcor_abi_pkg::kernel_to_rank_t  kernel_i,
+    /// Kernel: the command is taken.
+    output logic                            kernel_ready_o,
 
     /// The registration table is cleared.
     output logic                            table_ready_o,
@@ -104,7 +111,7 @@ module rma_issue #(
 
   // ---------------------------------------------------------------- command queue
 
-  logic command_valid, command_ready, data8_valid, data8_ready, abort, overflow, written;
+  logic host_valid, host_ready, command_valid, command_ready, data8_valid, data8_ready, abort, overflow, written;
   logic [7:0] command_opcode, abort_reason;
   logic [31:0] command_data;
   logic [23:0] data8_entry;
@@ -121,8 +128,8 @@ module rma_issue #(
       .write_i         (write_i),
       .opcode_i        (opcode_i),
       .data_i          (data_i),
-      .command_valid_o (command_valid),
-      .command_ready_i (command_ready),
+      .command_valid_o (host_valid),
+      .command_ready_i (host_ready),
       .command_opcode_o(command_opcode),
       .command_data_o  (command_data),
       .data8_valid_o   (data8_valid),
@@ -134,7 +141,30 @@ module rma_issue #(
       .written_o       (written)
   );
 
-  assign command = {command_opcode, command_data};
+  // The kernel has one command at a time in the pipeline, so it goes first and the host's commands pass all the same.
+  if (KERNEL) begin : g_kernel
+    logic [40:0] picked;
+
+    stream_pick #(
+        .WIDTH(41)
+    ) u_pick (
+        .clk_i  (clk_i),
+        .rst_ni (rst_ni),
+        .valid_i({kernel_i.valid, host_valid}),
+        .ready_o({kernel_ready_o, host_ready}),
+        .data_i ({1'b1, kernel_i.opcode, kernel_i.data, 1'b0, command_opcode, command_data}),
+        .valid_o(command_valid),
+        .ready_i(command_ready),
+        .data_o (picked)
+    );
+    assign command = picked;
+  end else begin : g_no_kernel
+    assign command_valid  = host_valid;
+    assign host_ready     = command_ready;
+    assign kernel_ready_o = 1'b0;
+    assign command        = {1'b0, command_opcode, command_data};
+  end
+
   assign data8   = data8_entry;
 
   // ---------------------------------------------------------------- pipeline
@@ -149,7 +179,8 @@ module rma_issue #(
       .PAYLOAD_WORDS(PAYLOAD_WORDS),
       .DESTS        (DESTS),
       .MESSAGES     (MESSAGES),
-      .FRAGMENT     (FRAGMENT)
+      .FRAGMENT     (FRAGMENT),
+      .KERNEL       (KERNEL)
   ) u_pipeline (
       .clk_i             (clk_i),
       .rst_ni            (rank_rst_ni),
@@ -162,6 +193,7 @@ module rma_issue #(
       .command_valid_i   (command_valid),
       .command_ready_o   (command_ready),
       .command_i         (command),
+      .kernel_i          (kernel_i),
       .data8_valid_i     (data8_valid),
       .data8_ready_o     (data8_ready),
       .data8_i           (data8),

@@ -20,7 +20,9 @@ module rma_pipeline #(
     /// Ids of messages and receives: 0 to MESSAGES-1, a power of two; 0 without a message engine.
     parameter int unsigned MESSAGES = 256,
     /// Bytes of an eager message at most.
-    parameter int unsigned FRAGMENT = 256
+    parameter int unsigned FRAGMENT = 256,
+    /// 1: commands of a kernel come beside those of the host.
+    parameter bit KERNEL = 1'b0
 ) (
     /// Clock.
     input  logic                            clk_i,
@@ -45,6 +47,8 @@ module rma_pipeline #(
     output logic                            command_ready_o,
     /// The command.
     input  alcor_abi_pkg::command_t         command_i,
+    /// Operands of the kernel's command that is under way.
+    input  alcor_abi_pkg::kernel_to_rank_t  kernel_i,
     /// Data8 FIFO: an entry is offered.
     input  logic                            data8_valid_i,
     /// The entry is taken.
@@ -275,7 +279,8 @@ module rma_pipeline #(
       .PAYLOAD_WORDS(PAYLOAD_WORDS),
       .DESTS        (DESTS),
       .MESSAGES     (MESSAGES),
-      .FRAGMENT     (FRAGMENT)
+      .FRAGMENT     (FRAGMENT),
+      .KERNEL       (KERNEL)
   ) u_transfer (
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),
@@ -285,6 +290,7 @@ module rma_pipeline #(
       .valid_i           (ex1_valid && is_x),
       .operand_i         (ex1_valid && !is_x),
       .ex1_i             (ex1),
+      .kernel_i          (kernel_i),
       .done_o            (x_done),
       .asked_o           (asked_o),
       .blocked_i         (sending_o),
@@ -328,14 +334,18 @@ module rma_pipeline #(
 
   assign events_o.retired        = retired;
   assign events_o.bad_opcode     = (ex1_valid && !is_known) || broken;
-  assign events_o.barrier_done   = barrier_done;
-  assign events_o.mismatch       = mismatch;
-  assign events_o.refused        = (ex1_valid && (pair_refused || pid_refused || run_refused)) || sync_refused;
+  assign events_o.barrier_done   = barrier_done && !ex1.command.kernel;
+  assign events_o.mismatch       = mismatch && !ex1.command.kernel;
+  assign events_o.refused        = (ex1_valid && (pair_refused || pid_refused || run_refused)) ||
+                                   (sync_refused && !ex1.command.kernel);
   assign events_o.refused_status = refused_status;
   assign events_o.refused_opcode = opcode;
   assign events_o.result_valid   = result_valid;
   assign events_o.result_status  = result_status;
   assign events_o.result_slot    = sync_o.slot;
+  assign events_o.kernel_done    = ex1_valid && ex1_done && ex1.command.kernel;
+  assign events_o.kernel_barrier = (barrier_done || sync_refused) && ex1.command.kernel;
+  assign events_o.kernel_status  = sync_refused ? ST_NOT_BEGUN : orphaned_q ? ST_RANK_RESET : mismatch ? ST_MISMATCH : ST_OK;
 
   assign busy_o = front_busy || ex1_valid || sending_o;
 

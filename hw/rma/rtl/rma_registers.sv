@@ -28,6 +28,8 @@ module rma_registers (
     input  logic                             overflow_i,
     /// Results of commands that have no completion.
     input  alcor_abi_pkg::pipeline_events_t  events_i,
+    /// KERNEL_STATUS.done.
+    input  logic                             kernel_done_i,
     /// A command with a completion was refused.
     input  logic                             refused_x_i,
     /// Packets that the request plane has refused.
@@ -63,7 +65,7 @@ module rma_registers (
 
   logic [31:0] cq_base_q, cq_tail_q, cq_wake_q, retired_wake_q;
   logic [3:0] cq_log2_q;
-  logic [5:0] enable_q;
+  logic [6:0] enable_q;
   logic ack, ack_events;
   alcor_abi_pkg::rank_ack_t acks;
 
@@ -81,7 +83,7 @@ module rma_registers (
       retired_wake_q <= '0;
     end else if (write_i) begin
       unique case (write_offset_i)
-        RANK_IRQ_ENABLE_OFFSET:   enable_q <= write_data_i[5:0];
+        RANK_IRQ_ENABLE_OFFSET:   enable_q <= write_data_i[6:0];
         RANK_CQ_BASE_OFFSET:      cq_base_q <= write_data_i;
         RANK_CQ_SIZE_OFFSET:      cq_log2_q <= write_data_i[3:0];
         RANK_CQ_TAIL_OFFSET:      cq_tail_q <= write_data_i;
@@ -218,13 +220,14 @@ module rma_registers (
     causes.aborted      = board_i.aborted;
     causes.event_       = events_q != '0;
     causes.credit       = !retired_ahead[31];
+    causes.kernel       = kernel_done_i;
   end
 
   assign cause_bits = causes;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) irq_o <= 1'b0;
-    else irq_o <= (cause_bits[5:0] & enable_q) != '0;
+    else irq_o <= (cause_bits[6:0] & enable_q) != '0;
   end
 
   // ---------------------------------------------------------------- read by the host

@@ -18,7 +18,10 @@ module rma_transfer #(
     /// Ids of messages and receives: 0 to MESSAGES-1, a power of two; 0 without a message engine.
     parameter int unsigned MESSAGES = 256,
     /// Bytes of an eager message at most.
-    parameter int unsigned FRAGMENT = 256
+    parameter int unsigned FRAGMENT = 256,
+    /// 1: commands of a kernel come beside those of the host. Bit 15 of an id then tells the kernel's commands, and the
+    /// last KernelCommands ids of messages are the kernel's.
+    parameter bit KERNEL = 1'b0
 ) (
     /// Clock.
     input  logic                           clk_i,
@@ -37,6 +40,8 @@ module rma_transfer #(
     input  logic                           operand_i,
     /// The command in EX1.
     input  alcor_abi_pkg::decoded_t        ex1_i,
+    /// Operands of a command of the kernel; they stay until it is done.
+    input  alcor_abi_pkg::kernel_to_rank_t kernel_i,
     /// The extended command is done.
     output logic                           done_o,
     /// Pulse: a request has been sent that will be answered once.
@@ -90,10 +95,20 @@ module rma_transfer #(
   logic [7:0] opcode;
   logic [31:0] offset_q, laddr_q, length_q;
   alcor_abi_pkg::x_tag_t tag_q;
-  logic window_q, window_match_q, window_taken;
+  logic window, window_q, window_match_q, window_taken;
   logic [7:0] window_slot_q;
+  // Operands of the command in EX1, the host's or the kernel's.
+  logic kernel;
+  logic [31:0] offset, laddr, length;
+  alcor_abi_pkg::x_tag_t tag;
 
   assign opcode = ex1_i.command.opcode;
+  assign kernel = KERNEL && ex1_i.command.kernel;
+  assign offset = kernel ? kernel_i.offset : offset_q;
+  assign laddr  = kernel ? kernel_i.address : laddr_q;
+  assign length = kernel ? kernel_i.length : length_q;
+  assign tag    = kernel ? kernel_i.tag : tag_q;
+  assign window = window_q && !kernel;
 
   always_ff @(posedge clk_i) begin
     if (operand_i) begin
@@ -136,9 +151,21 @@ module rma_transfer #(
   assign is_message  = is_eager || opcode == OP_X_ANNOUNCE;
   assign is_cancel   = opcode == OP_X_CANCEL;
   assign has_buffer  = opcode != OP_X_PROBE;
-  assign names_rank  = is_transfer || is_message || !tag_q.any_source;
-  assign id_bad      = MESSAGES == 0 || (commit.id >> $clog2(MESSAGES)) != '0;
-  assign slot        = window_q ? window_slot_q : commit.slot;
+  assign names_rank  = is_transfer || is_message || !tag.any_source;
+  assign slot        = window ? window_slot_q : commit.slot;
+
+  logic [15:0] id;
+
+  if (KERNEL) begin : g_kernel
+    assign id     = {kernel, commit.id[14:0]};
+    assign id_bad = MESSAGES == 0 || (32'(commit.id) >= MESSAGES - KernelCommands && !kernel);
+  end else begin : g_no_kernel
+    assign id     = commit.id;
+    assign id_bad = MESSAGES == 0 || (commit.id >> $clog2(MESSAGES)) != '0;
+
+    logic unused_kernel;
+    assign unused_kernel = ^kernel_i;
+  end
 
   // ---------------------------------------------------------------- how much goes into the next packet
 
@@ -153,11 +180,11 @@ module rma_transfer #(
   logic [32:0] local_end;
   alcor_abi_pkg::status_e status_d, status_q;
 
-  assign cut_offset = first_q ? {1'b0, offset_q} : go_offset_q;
-  assign cut_laddr  = first_q ? laddr_q : go_laddr_q;
-  assign cut_left   = first_q ? length_q : go_left_q;
+  assign cut_offset = first_q ? {1'b0, offset} : go_offset_q;
+  assign cut_laddr  = first_q ? laddr : go_laddr_q;
+  assign cut_left   = first_q ? length : go_left_q;
   assign last_d     = fits || !is_transfer;
-  assign local_end  = {1'b0, laddr_q} + {1'b0, length_q};
+  assign local_end  = {1'b0, laddr} + {1'b0, length};
 
   // Payload is laid out as it will lie in the memory that it is written to. A message is one packet, whatever is said
   // of its alignment here.
@@ -180,10 +207,10 @@ module rma_transfer #(
     if (first_q) begin
       status_d = ST_OK;
       if (local_end > 33'(NODE_BYTES) && has_buffer) status_d = ST_BAD_LOCAL;
-      if (is_eager && length_q > 32'(FRAGMENT)) status_d = ST_BAD_LENGTH;
+      if (is_eager && length > 32'(FRAGMENT)) status_d = ST_BAD_LENGTH;
       if (!is_transfer && id_bad) status_d = ST_BAD_ID;
       if ((commit.dpid >= nprocs_i || 9'(commit.dpid) >= 9'(DESTS)) && names_rank) status_d = ST_BAD_RANK;
-      if (window_q && !window_match_q && is_transfer) status_d = ST_NOT_REGISTERED;
+      if (window && !window_match_q && is_transfer) status_d = ST_NOT_REGISTERED;
       if (!begun_i) status_d = ST_NOT_BEGUN;
     end
   end
@@ -210,7 +237,7 @@ module rma_transfer #(
     message_header.src      = rank_i;
     message_header.context_ = message.context_;
 
-    last_length.id     = commit.id;
+    last_length.id     = id;
     last_length.length = go_left_q[15:0];
   end
 
@@ -261,7 +288,7 @@ module rma_transfer #(
         end
         Offset: begin
           sends   = 1'b1;
-          head_o  = is_message ? 32'(tag_q.tag) : go_offset_q[31:0];
+          head_o  = is_message ? 32'(tag.tag) : go_offset_q[31:0];
           state_d = Length;
         end
         Length: begin
@@ -272,7 +299,7 @@ module rma_transfer #(
         end
         Address: begin
           sends      = 1'b1;
-          head_o     = is_message ? 32'(commit.id) : go_laddr_q;
+          head_o     = is_message ? 32'(id) : go_laddr_q;
           final_word = 1'b1;
         end
         default: state_d = Cut;
@@ -292,7 +319,7 @@ module rma_transfer #(
     end
   end
 
-  assign window_taken = is_transfer && done_o;
+  assign window_taken = is_transfer && done_o && !kernel;
   assign asked_o      = final_word && step && last_q;
 
   assign head_valid_o = sends && (!final_word || task_ready_i);
@@ -307,14 +334,14 @@ module rma_transfer #(
   assign task_o.address = go_laddr_q - 32'(go_align);
 
   assign completion_o.status = status_q;
-  assign completion_o.id     = commit.id;
+  assign completion_o.id     = id;
 
   assign engine_o.command  = is_cancel ? McCancel : (opcode == OP_X_PROBE) ? McProbe : McReceive;
   assign engine_o.rank     = message.rank;
   assign engine_o.context_ = message.context_;
   assign engine_o.id       = message.id;
-  assign engine_o.tag      = tag_q;
-  assign engine_o.buffer   = {laddr_q, length_q};
+  assign engine_o.tag      = tag;
+  assign engine_o.buffer   = {laddr, length};
 
   always_ff @(posedge clk_i) begin
     go_offset_q <= go_offset_d;

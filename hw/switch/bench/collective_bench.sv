@@ -138,6 +138,8 @@ module collective_bench #(
       .clk_i           (clk_i),
       .rst_ni          (rst_ni),
       .write_i         (page),
+      .kernel_i        ('0),
+      .kernel_ready_o  (),
       .lost_i          (lost_i),
       .cancel_i        (cancel_i),
       .posted_o        (unused_posted),

@@ -8,6 +8,8 @@ import alcor_switch_pkg::*;
 module coll_commands #(
     /// Bytes of the rank's node memory, a power of two.
     parameter int unsigned NODE_BYTES = 1048576,
+    /// 1: the rank has a kernel, which posts collectives, too. Bit 15 of an id then tells the kernel's collectives.
+    parameter bit KERNEL = 1'b0,
     /// Width of a word address in node memory; derived, not to be set.
     localparam int unsigned AddrW = $clog2(NODE_BYTES / 4)
 ) (
@@ -18,6 +20,10 @@ module coll_commands #(
 
     /// A write into the rank's page, the part of collectives.
     input  alcor_abi_pkg::page_write_t  write_i,
+    /// A collective that the rank's kernel posts.
+    input  alcor_abi_pkg::kernel_post_t kernel_i,
+    /// The kernel's collective is taken.
+    output logic                        kernel_ready_o,
     /// Communicators that the rank is a member of.
     input  logic [31:0]                 member_i,
     /// Communicators with a collective under way.
@@ -82,8 +88,47 @@ module coll_commands #(
   alcor_abi_pkg::place_t keep_high_q[Contexts];
   logic [15:0] keep_id_q[Contexts];
 
-  assign go   = write_i.data;
-  assign kept = high_q - low_q;
+  // A write of C_GO goes first; the kernel's operands stay until it is ready, a cycle after its turn.
+  logic host_go, kernel_go, kernel_q;
+  // Of a collective whose C_GO is written, and of one that is posted in the cycle behind it.
+  logic [31:0] fit_source, fit_words, fit_destination, fit_low, fit_high;
+  logic [31:0] source, first, words, destination, low, high, count, what;
+
+  assign host_go = write_i.valid && write_i.offset == RANK_C_GO_OFFSET;
+
+  if (KERNEL) begin : g_kernel
+    assign kernel_go   = kernel_i.valid && !kernel_q && !host_go && refused_empty;
+    assign go          = kernel_go ? kernel_i.go : write_i.data;
+    assign source      = kernel_q ? kernel_i.source : source_q;
+    assign first       = kernel_q ? kernel_i.first : first_q;
+    assign words       = kernel_q ? kernel_i.words : words_q;
+    assign destination = kernel_q ? kernel_i.destination : destination_q;
+    assign low         = kernel_q ? kernel_i.low : low_q;
+    assign high        = kernel_q ? kernel_i.high : high_q;
+    assign count       = kernel_q ? kernel_i.count : count_q;
+    assign what        = kernel_q ? kernel_i.what : what_q;
+
+    assign fit_source      = kernel_go ? kernel_i.source : source_q;
+    assign fit_words       = kernel_go ? kernel_i.words : words_q;
+    assign fit_destination = kernel_go ? kernel_i.destination : destination_q;
+    assign fit_low         = kernel_go ? kernel_i.low : low_q;
+    assign fit_high        = kernel_go ? kernel_i.high : high_q;
+
+    always_ff @(posedge clk_i) kernel_q <= rst_ni && kernel_go;
+  end else begin : g_no_kernel
+    assign kernel_go = 1'b0;
+    assign kernel_q  = 1'b0;
+    assign go        = write_i.data;
+    assign {source, first, words, destination} = {source_q, first_q, words_q, destination_q};
+    assign {low, high, count, what}            = {low_q, high_q, count_q, what_q};
+    assign {fit_source, fit_words, fit_destination, fit_low, fit_high} = {source, words, destination, low, high};
+
+    logic unused_kernel;
+    assign unused_kernel = ^{kernel_i, kernel_q};
+  end
+
+  assign kernel_ready_o = kernel_q;
+  assign kept           = fit_high - fit_low;
 
   always_ff @(posedge clk_i) begin
     if (write_i.valid) begin
@@ -98,17 +143,19 @@ module coll_commands #(
         RANK_C_WHAT_OFFSET:        what_q <= write_i.data;
         default: ;
       endcase
+    end
+    if (write_i.valid || kernel_go) begin
       go_row_q <= go.context_;
-      go_id_q  <= go.id;
+      go_id_q  <= KERNEL ? {kernel_go, go.id[14:0]} : go.id;
       go_ok_q  <= member_i[go.context_];
       // The operands were written before.
-      source_fits_q <= source_q[31:AddrW+2] == '0 && words_q[31:MemW] == '0
-          && MemW'(source_q[AddrW+1:2]) + MemW'(words_q) <= MemW'(NODE_BYTES / 4);
-      keep_fits_q <= destination_q[31:AddrW+2] == '0 && kept[31:MemW] == '0
-          && MemW'(destination_q[AddrW+1:2]) + MemW'(kept) <= MemW'(NODE_BYTES / 4);
+      source_fits_q <= fit_source[31:AddrW+2] == '0 && fit_words[31:MemW] == '0
+          && MemW'(fit_source[AddrW+1:2]) + MemW'(fit_words) <= MemW'(NODE_BYTES / 4);
+      keep_fits_q <= fit_destination[31:AddrW+2] == '0 && kept[31:MemW] == '0
+          && MemW'(fit_destination[AddrW+1:2]) + MemW'(kept) <= MemW'(NODE_BYTES / 4);
     end
     if (!rst_ni) go_q <= 1'b0;
-    else go_q <= write_i.valid && write_i.offset == RANK_C_GO_OFFSET;
+    else go_q <= host_go || kernel_go;
   end
 
   always_comb begin
@@ -138,13 +185,13 @@ module coll_commands #(
 
   always_ff @(posedge clk_i) begin
     if (post) begin
-      source_address_q[go_row_q] <= source_q[AddrW+1:2];
-      source_first_q[go_row_q]   <= first_q[27:0];
-      source_words_q[go_row_q]   <= words_q[27:0];
-      signature_q[go_row_q]      <= {count_q, what_q};
-      keep_address_q[go_row_q]   <= destination_q[AddrW+1:2];
-      keep_low_q[go_row_q]       <= low_q[27:0];
-      keep_high_q[go_row_q]      <= high_q[27:0];
+      source_address_q[go_row_q] <= source[AddrW+1:2];
+      source_first_q[go_row_q]   <= first[27:0];
+      source_words_q[go_row_q]   <= words[27:0];
+      signature_q[go_row_q]      <= {count, what};
+      keep_address_q[go_row_q]   <= destination[AddrW+1:2];
+      keep_low_q[go_row_q]       <= low[27:0];
+      keep_high_q[go_row_q]      <= high[27:0];
       keep_id_q[go_row_q]        <= go_id_q;
     end
     if (!rst_ni) begin

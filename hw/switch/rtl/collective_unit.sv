@@ -22,6 +22,8 @@ module collective_unit #(
     parameter int unsigned NODE_BYTES = 1048576,
     /// Cycles from a memory read's grant to its data that a phit a cycle is to go on with. Any latency works.
     parameter int unsigned MEM_LATENCY = 1,
+    /// 1: each rank has a kernel, which posts collectives, too.
+    parameter bit KERNEL = 1'b0,
     /// Phits of a communicator's window, the same on all boards: a power of two, 8 or more.
     parameter int unsigned WINDOW = alcor_switch_pkg::Window,
     /// Operations that its vector units have, bit by operation_e: those of the programs that it is for, and
@@ -41,6 +43,10 @@ module collective_unit #(
 
     /// By rank: a write into the rank's page, the part of collectives; a page_write_t.
     input  logic [RANKS-1:0][PageWriteW-1:0]  write_i,
+    /// Of each rank: a collective that its kernel posts, kernel_post_t.
+    input  logic [RANKS-1:0][KernelPostW-1:0] kernel_i,
+    /// Of each rank: the kernel's collective is taken.
+    output logic [RANKS-1:0]                  kernel_ready_o,
     /// By rank: pulse, the rank had begun and is reset.
     input  logic [RANKS-1:0]                  lost_i,
     /// By rank: the reason to cancel collectives that wait for other members, and to refuse new ones; a cancel_t.
@@ -196,11 +202,14 @@ module collective_unit #(
 
   for (genvar r = 0; r < RANKS; r++) begin : g_rank
     coll_commands #(
-        .NODE_BYTES(NODE_BYTES)
+        .NODE_BYTES(NODE_BYTES),
+        .KERNEL    (KERNEL)
     ) u_commands (
         .clk_i            (clk_i),
         .rst_ni           (rst_ni),
         .write_i          (write_i[r]),
+        .kernel_i         (kernel_i[r]),
+        .kernel_ready_o   (kernel_ready_o[r]),
         .member_i         (member[r] & rows.valid),
         .active_i         (collectives.active),
         .cancel_i         (cancel[r]),

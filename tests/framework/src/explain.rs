@@ -475,6 +475,7 @@ mod tests {
         summary: "Each rank puts to the next.",
         ranks: 2,
         needs: &[],
+        kernel: None,
         steady: false,
         line: 1,
         body: &put,

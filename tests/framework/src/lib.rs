@@ -33,6 +33,7 @@
 //! | part | meaning |
 //! |---|---|
 //! | `ranks >= N` | the test needs at least N ranks, and uses all that the board has; 1 by default |
+//! | `kernel = "name"` | the kernel that the test needs, by its name of four characters |
 //! | `needs = [...]` | the hardware blocks that the test needs ([`Capability`]); `Rma` by default |
 //! | `steady` | the test requires that time stands still while host code runs, as in simulation |
 //!

@@ -19,6 +19,8 @@ pub enum Capability {
     Switch,
     /// Message engines.
     Messages,
+    /// A kernel beside each coprocessor.
+    Kernel,
 }
 
 impl Capability {
@@ -30,6 +32,7 @@ impl Capability {
             Capability::Alpu => capabilities::ALPU,
             Capability::Switch => capabilities::SWITCH,
             Capability::Messages => capabilities::MESSAGES,
+            Capability::Kernel => capabilities::KERNEL,
         };
         field.get(board.capabilities) != 0
     }
@@ -42,6 +45,7 @@ impl fmt::Display for Capability {
             Capability::Alpu => "matching unit",
             Capability::Switch => "collective switch",
             Capability::Messages => "message engine",
+            Capability::Kernel => "kernel",
         })
     }
 }
@@ -60,9 +64,24 @@ pub enum Unmet {
     /// The board lacks a block.
     #[error("needs a {0}, which the board does not have")]
     Capability(Capability),
+    /// The ranks have another kernel, or none.
+    #[error("needs the kernel `{needed}`, {}", found_kernel(.found))]
+    Kernel {
+        /// The name of the kernel that the test needs.
+        needed: &'static str,
+        /// The name of the kernel that there is; zeros without one.
+        found: [u8; 4],
+    },
     /// Time advances while host code runs.
     #[error("needs time that stands still while host code runs, which the backend does not offer")]
     SteadyTime,
+}
+
+fn found_kernel(name: &[u8; 4]) -> String {
+    match name {
+        [0, 0, 0, 0] => "the board has none".into(),
+        name => format!("the board has `{}`", name.escape_ascii()),
+    }
 }
 
 /// A test, created by [`alcor_test`](crate::alcor_test).
@@ -75,6 +94,8 @@ pub struct Test {
     pub ranks: u32,
     /// The required hardware blocks.
     pub needs: &'static [Capability],
+    /// The name of the kernel that it needs, four characters.
+    pub kernel: Option<&'static str>,
     /// Whether the test requires that time stands still while host code runs.
     pub steady: bool,
     /// Line in the source file.
@@ -114,6 +135,12 @@ impl Test {
         }
         if let Some(&missing) = self.needs.iter().find(|needed| !needed.is_on(board)) {
             return Err(Unmet::Capability(missing));
+        }
+        if let Some(needed) = self.kernel
+            && needed.as_bytes() != board.kernel
+        {
+            let found = board.kernel;
+            return Err(Unmet::Kernel { needed, found });
         }
         if self.steady && !boards.iter().all(|board| board.time_stands_still()) {
             return Err(Unmet::SteadyTime);

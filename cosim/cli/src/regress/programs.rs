@@ -192,6 +192,7 @@ fn test(name: String, summary: String, run: Arc<Run>) -> &'static Test {
         summary: summary.leak(),
         ranks: 1,
         needs: &[] as &[Capability],
+        kernel: None,
         steady: false,
         line: 0,
         body,
@@ -318,6 +319,7 @@ impl Run {
             .arg("--")
             .args(self.command(seed))
             .env("ALCOR_SEED", &text)
+            .envs(crate::build::own())
             .current_dir(&self.folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -19,7 +19,7 @@ use crate::{Buffer, BufferMut, Communicator, Rank, Result};
 ///
 /// [`Error::BadCommunicator`]: crate::Error::BadCommunicator
 impl Communicator {
-    fn peers(&self, rank: &mut Rank) -> Result<Peers> {
+    pub(crate) fn peers(&self, rank: &mut Rank) -> Result<Peers> {
         self.check(rank)?;
         let Some(context) = self.shape.context else {
             return Err(self.bad(

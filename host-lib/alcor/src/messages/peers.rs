@@ -12,7 +12,7 @@ use crate::transfer::fits;
 use crate::{Buffer, BufferMut, CommunicatorId, Error, GlobalRank, NodeAddr, Rank, Region, Result};
 
 /// Ranks that exchange messages, as a call counts them.
-pub(super) struct Peers {
+pub(crate) struct Peers {
     pub(super) id: CommunicatorId,
     pub(super) context: u8,
     /// Those of a communicator; without, those of the run.
@@ -43,7 +43,13 @@ impl Peers {
     }
 
     /// A send, once its destination and tag are known to be possible.
-    fn send_of(&self, rank: &mut Rank, to: u32, tag: u32, local: &Region<u8>) -> Result<Message> {
+    pub(crate) fn send_of(
+        &self,
+        rank: &mut Rank,
+        to: u32,
+        tag: u32,
+        local: &Region<u8>,
+    ) -> Result<Message> {
         let message = Message {
             kind: MessageKind::Send,
             peer: Some(self.pid("the destination", to, rank)?),
@@ -57,7 +63,7 @@ impl Peers {
     }
 
     /// A receive or probe, once its source and tag are known to be possible.
-    fn receive_of(
+    pub(crate) fn receive_of(
         &self,
         rank: &mut Rank,
         kind: MessageKind,

@@ -1,7 +1,7 @@
 //! Takes in what comes back: causes, completions, ends.
 
 use alcor_abi::packets::cq_entry;
-use alcor_abi::rank::{self, ack, causes, events};
+use alcor_abi::rank::{self, ack, causes, events, kernel_control};
 use alcor_abi::{CQ_ENTRY_BYTES, Status};
 
 use super::{ENTRIES_AT_ONCE, Progress};
@@ -33,6 +33,10 @@ impl Progress {
         if is(causes::CREDIT) && self.retired_wake.take().is_some() {
             let retired = self.read(rank::RETIRED)?;
             self.credits.retired_is(retired);
+        }
+        if is(causes::KERNEL) {
+            self.kernel_is_done = true;
+            self.write(rank::KERNEL_CONTROL, kernel_control::ACKNOWLEDGE.mask())?;
         }
         if is(causes::ABORTED) {
             self.take_abort()?;

@@ -105,6 +105,10 @@ impl Progress {
         at: Cycle,
         waits: Vec<RankWait>,
     ) -> Error {
+        let awaited = match self.with_kernel_state(awaited) {
+            Ok(awaited) => awaited,
+            Err(error) => return error,
+        };
         let queues = match awaited {
             Awaited::Message(_) => self.read(rank::MESSAGE_QUEUES),
             _ => Ok(0),

@@ -259,7 +259,8 @@ impl Progress {
     /// Tells the port what this rank waits for; `looks` where it looks for something at deadlines.
     pub(crate) fn tell_wait(&mut self, awaited: &Awaited, looks: bool) -> Result<()> {
         self.has_told = true;
-        let wait = RankWait::new(self.me, self.nprocs, awaited, looks);
+        let awaited = self.with_kernel_state(awaited.clone())?;
+        let wait = RankWait::new(self.me, self.nprocs, &awaited, looks);
         self.port.tell_wait(Some(&wait))
     }
 
@@ -291,6 +292,7 @@ impl Progress {
             }
             Wanted::Barrier => causes::BARRIER.mask(),
             Wanted::Registration => causes::REGISTRATION.mask(),
+            Wanted::Kernel => causes::KERNEL.mask(),
         };
         if self.irq_enable != cause | ALWAYS {
             self.irq_enable = cause | ALWAYS;

@@ -56,6 +56,8 @@ module u280_top #(
     parameter int unsigned ALPU_CELLS = 0,
     /// Cells of a block of it.
     parameter int unsigned ALPU_BLOCK = 16,
+    /// Bits of a beat of the memory port of each rank's kernel; 0 for no kernel. The macro ALCOR_KERNEL names its module.
+    parameter int unsigned KERNEL = 0,
     /// 1: register slices at the core's AXI ports.
     parameter bit SLICES = 1'b1,
     /// First 32 bits of the source revision.
@@ -429,6 +431,7 @@ module u280_top #(
       .MATCH_BLOCK       (MATCH_BLOCK),
       .ALPU_CELLS        (ALPU_CELLS),
       .ALPU_BLOCK        (ALPU_BLOCK),
+      .KERNEL            (KERNEL),
       .SLICES            (SLICES),
       .CLOCK_KHZ         (250000),
       .REVISION          (REVISION)

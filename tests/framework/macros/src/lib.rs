@@ -6,14 +6,15 @@ use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, BinOp, Error, Expr, ExprLit, Ident, ItemFn, Lit, LitInt, Meta, Token, Visibility,
-    bracketed, parse_macro_input,
+    Attribute, BinOp, Error, Expr, ExprLit, Ident, ItemFn, Lit, LitInt, LitStr, Meta, Token,
+    Visibility, bracketed, parse_macro_input,
 };
 
 /// The arguments of the attribute.
 struct Needs {
     ranks: LitInt,
     blocks: Vec<Ident>,
+    kernel: Option<LitStr>,
     steady: bool,
 }
 
@@ -22,6 +23,7 @@ impl Parse for Needs {
         let mut needs = Needs {
             ranks: LitInt::new("1", input.span()),
             blocks: Vec::new(),
+            kernel: None,
             steady: false,
         };
         while !input.is_empty() {
@@ -43,9 +45,17 @@ impl Parse for Needs {
                     let blocks = Punctuated::<Ident, Token![,]>::parse_terminated(&list)?;
                     needs.blocks.extend(blocks);
                 }
+                "kernel" => {
+                    input.parse::<Token![=]>()?;
+                    let name: LitStr = input.parse()?;
+                    if name.value().len() != 4 {
+                        return Err(Error::new(name.span(), "a kernel's name has 4 characters"));
+                    }
+                    needs.kernel = Some(name);
+                }
                 "steady" => needs.steady = true,
                 _ => {
-                    let known = "expected `ranks >= NUMBER`, `needs = [BLOCK, ...]` or `steady`";
+                    let known = "expected `ranks >= NUMBER`, `needs = [BLOCK, ...]`, `kernel = \"NAME\"` or `steady`";
                     return Err(Error::new(word.span(), known));
                 }
             }
@@ -80,6 +90,7 @@ pub fn alcor_test(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let Needs {
         ranks,
         blocks,
+        kernel,
         steady,
     } = parse_macro_input!(attribute as Needs);
     let function = parse_macro_input!(item as ItemFn);
@@ -100,6 +111,10 @@ pub fn alcor_test(attribute: TokenStream, item: TokenStream) -> TokenStream {
         vis: Visibility::Inherited,
         ..function.clone()
     };
+    let kernel = match kernel {
+        None => quote!(::core::option::Option::None),
+        Some(name) => quote!(::core::option::Option::Some(#name)),
+    };
     let test = format_ident!("ALCOR_TEST_{}", name.to_string().to_uppercase());
     quote! {
         static #test: ::alcor_test::Test = {
@@ -113,6 +128,7 @@ pub fn alcor_test(attribute: TokenStream, item: TokenStream) -> TokenStream {
                 summary: #summary,
                 ranks: #ranks,
                 needs: &[#(::alcor_test::Capability::#blocks),*],
+                kernel: #kernel,
                 steady: #steady,
                 line: ::core::line!(),
                 body: &#name,

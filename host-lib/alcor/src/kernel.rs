@@ -1,0 +1,534 @@
+//! Kernels: modules of the user's own beside the coprocessors, which start operations without the host.
+
+use std::fmt;
+
+use alcor_abi::packets::{kernel_head, x_tag};
+use alcor_abi::rank::{self, kernel_control, kernel_status};
+use alcor_abi::{KernelOpcode, Status};
+
+use crate::collectives::Plan;
+use crate::messages::Message;
+use crate::progress::{Progress, Wanted};
+use crate::watchdog::Awaited;
+use crate::{
+    Communicator, Datatype, Error, GlobalRank, MessageKind, Operation, Rank, Reducible, Region,
+    Result, Source, Tag, TransferKind, Window,
+};
+
+/// Words of an argument list, and of results.
+const ARGUMENTS: usize = rank::KERNEL_ARGUMENT_COUNT as usize;
+const RESULTS: usize = rank::KERNEL_RESULT_COUNT as usize;
+/// Words of a command.
+const WORDS: usize = 9;
+
+/// What a kernel is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct KernelState {
+    /// The kernel was started, and has neither been stopped nor reset since.
+    pub is_running: bool,
+    /// The code that the kernel gave when it was done; 0 before.
+    pub code: u8,
+    /// Commands of the kernel under way.
+    pub outstanding: u32,
+    /// Commands that were taken from the kernel since the rank's reset.
+    pub commands: u32,
+    /// Completions that were handed to the kernel since the rank's reset.
+    pub completions: u32,
+    /// The last command, and the rank that it named as target or source; none before the first one.
+    pub last: Option<(KernelOpcode, GlobalRank)>,
+}
+
+impl fmt::Display for KernelState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let runs = match self.is_running {
+            true => "the kernel runs",
+            false => "the kernel does not run",
+        };
+        write!(
+            f,
+            "{runs}, {} commands given, {} completions taken, {} commands under way",
+            self.commands, self.completions, self.outstanding
+        )?;
+        let Some((last, rank)) = self.last else {
+            return Ok(());
+        };
+        match last {
+            KernelOpcode::Put => write!(f, "; the last command: a put to {rank}"),
+            KernelOpcode::Get => write!(f, "; the last command: a get from {rank}"),
+            KernelOpcode::Send => write!(f, "; the last command: a send to {rank}"),
+            KernelOpcode::Receive => write!(f, "; the last command: a receive from {rank}"),
+            KernelOpcode::Probe => write!(f, "; the last command: a probe for {rank}"),
+            KernelOpcode::Barrier => f.write_str("; the last command: a barrier"),
+            KernelOpcode::Collective => f.write_str("; the last command: a collective"),
+        }
+    }
+}
+
+/// The kernel beside a rank's coprocessor: [`Rank::kernel`].
+///
+/// A kernel starts puts, gets, messages, barriers and collectives by itself. Its completions never reach this library, and
+/// the library's never reach the kernel. The memory that a kernel uses is memory that this rank has allocated, and that it
+/// keeps until the kernel is done.
+///
+/// # Examples
+/// ```no_run
+/// # fn example(rank: &mut alcor::Rank) -> alcor::Result<()> {
+/// let vector = rank.alloc::<u32>(64)?;
+/// let mut kernel = rank.kernel()?;
+/// kernel.start(&[vector.addr().0, 64])?;
+/// let code = kernel.wait()?;
+/// println!("code {code}, result {}", kernel.result(0)?);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Kernel<'a> {
+    progress: &'a mut Progress,
+}
+
+impl fmt::Debug for Kernel<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kernel")
+            .field("rank", &self.progress.me)
+            .finish_non_exhaustive()
+    }
+}
+
+/// # The kernel
+impl Rank {
+    /// The kernel beside this rank's coprocessor.
+    ///
+    /// # Errors
+    /// [`Error::MissingCapability`] where the board has none.
+    pub fn kernel(&mut self) -> Result<Kernel<'_>> {
+        let info = self.progress.info();
+        if !info.has_kernel() {
+            return Err(Error::MissingCapability {
+                board: format!("the board of {}", self.progress.me),
+                capability: "kernel",
+                found: info.capabilities,
+            });
+        }
+        Ok(Kernel {
+            progress: &mut self.progress,
+        })
+    }
+}
+
+/// Each fails with [`Error::Aborted`] once the run is aborted, and with the errors of the backend.
+impl Kernel<'_> {
+    /// Four characters that name the kernel, which its author chose.
+    #[must_use]
+    pub fn name(&self) -> [u8; 4] {
+        self.progress.info().kernel
+    }
+
+    /// Resets the kernel and starts it with these arguments; arguments that are not named are 0. A kernel that runs is
+    /// stopped first, as by [`Kernel::stop`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for more than 16 arguments.
+    pub fn start(&mut self, arguments: &[u32]) -> Result<()> {
+        if arguments.len() > ARGUMENTS {
+            return Err(Error::OutOfRange {
+                what: "number of arguments of a kernel",
+                value: arguments.len() as u64,
+                limit: ARGUMENTS as u64,
+            });
+        }
+        self.progress.check()?;
+        self.stop()?;
+        for place in 0..ARGUMENTS {
+            let argument = arguments.get(place).copied().unwrap_or(0);
+            self.progress
+                .write(rank::KERNEL_ARGUMENT + 4 * place as u32, argument)?;
+        }
+        self.progress
+            .write(rank::KERNEL_CONTROL, kernel_control::START.mask())
+    }
+
+    /// Stops the kernel. Its commands that are under way end without it: their memory is in use until they have ended.
+    ///
+    /// # Errors
+    /// As [`Kernel`] in general.
+    pub fn stop(&mut self) -> Result<()> {
+        self.progress.kernel_is_done = false;
+        self.progress
+            .write(rank::KERNEL_CONTROL, kernel_control::STOP.mask())
+    }
+
+    /// Waits until the kernel is done; its code.
+    ///
+    /// # Errors
+    /// [`Error::Watchdog`], which says what the kernel was doing, when the wait takes too long.
+    pub fn wait(&mut self) -> Result<u8> {
+        self.progress.wait_for(
+            |_| Awaited::Kernel(KernelState::default()),
+            |progress| match progress.kernel_is_done {
+                true => Wanted::Nothing,
+                false => Wanted::Kernel,
+            },
+        )?;
+        Ok(self.state()?.code)
+    }
+
+    /// Whether the kernel is done; does not wait.
+    ///
+    /// # Errors
+    /// [`Error::Watchdog`] when it was asked for longer than a wait may last.
+    pub fn test(&mut self) -> Result<bool> {
+        self.progress.poll(
+            |_| Awaited::Kernel(KernelState::default()),
+            |progress| progress.kernel_is_done,
+        )
+    }
+
+    /// What the kernel is doing.
+    ///
+    /// # Errors
+    /// As [`Kernel`] in general.
+    pub fn state(&mut self) -> Result<KernelState> {
+        self.progress.kernel_state()
+    }
+
+    /// A word that the kernel shows, 0 to 7: at any time, also while it runs.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for another number.
+    pub fn result(&mut self, number: usize) -> Result<u32> {
+        if number >= RESULTS {
+            return Err(Error::OutOfRange {
+                what: "number of a kernel's result",
+                value: number as u64,
+                limit: RESULTS as u64 - 1,
+            });
+        }
+        self.progress.read(rank::KERNEL_RESULT + 4 * number as u32)
+    }
+}
+
+impl Progress {
+    /// The same wait; a wait for the kernel with the present state of the kernel.
+    pub(crate) fn with_kernel_state(&mut self, awaited: Awaited) -> Result<Awaited> {
+        Ok(match awaited {
+            Awaited::Kernel(_) => Awaited::Kernel(self.kernel_state()?),
+            other => other,
+        })
+    }
+
+    pub(crate) fn kernel_state(&mut self) -> Result<KernelState> {
+        let status = self.read(rank::KERNEL_STATUS)?;
+        let commands = self.read(rank::KERNEL_COMMANDS)?;
+        let last = self.read(rank::KERNEL_LAST)?;
+        Ok(KernelState {
+            is_running: kernel_status::RUNNING.get(status) != 0,
+            code: kernel_status::CODE.get(status) as u8,
+            outstanding: kernel_status::OUTSTANDING.get(status),
+            commands,
+            completions: self.read(rank::KERNEL_COMPLETIONS)?,
+            last: KernelOpcode::from_bits(kernel_head::OPCODE.get(last))
+                .map(|opcode| (opcode, GlobalRank(kernel_head::RANK.get(last)))),
+        })
+    }
+}
+
+/// A command as a kernel gives it on its stream: for kernels that take commands from their host, in arguments or from node
+/// memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KernelCommand {
+    /// The words, lowest first: head, address, length, offset, destination, low, high, count, what.
+    words: [u32; WORDS],
+}
+
+impl KernelCommand {
+    fn new(opcode: KernelOpcode, rank: u32, slot: u32, operands: [u32; 3]) -> KernelCommand {
+        let head = kernel_head::OPCODE.put(opcode as u32)
+            | kernel_head::RANK.put(rank)
+            | kernel_head::SLOT.put(slot);
+        let [address, length, offset] = operands;
+        KernelCommand {
+            words: [head, address, length, offset, 0, 0, 0, 0, 0],
+        }
+    }
+
+    /// The same with a tag, which the completion has, too.
+    #[must_use]
+    pub fn tagged(mut self, tag: u8) -> KernelCommand {
+        let others = self.words[0] & !kernel_head::TAG.mask();
+        self.words[0] = others | kernel_head::TAG.put(u32::from(tag));
+        self
+    }
+
+    /// A command of these words, as kernel_command_t has them, lowest first. Nothing of it is checked but by the hardware.
+    #[must_use]
+    pub fn from_words(words: [u32; 9]) -> KernelCommand {
+        KernelCommand { words }
+    }
+
+    /// The words of the command, as kernel_command_t has them, lowest first.
+    #[must_use]
+    pub fn words(&self) -> [u32; 9] {
+        self.words
+    }
+
+    /// The same words as bytes, as a kernel reads them from node memory.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; 36] {
+        let mut bytes = [0; 36];
+        for (place, word) in bytes.chunks_exact_mut(4).zip(self.words) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// A put or get between `local` and the window of `target`, from a byte offset on.
+    #[must_use]
+    pub fn transfer<T: Datatype, U: Datatype>(
+        kind: TransferKind,
+        window: &Window<T>,
+        target: GlobalRank,
+        byte_offset: u32,
+        local: &Region<U>,
+    ) -> KernelCommand {
+        let opcode = match kind {
+            TransferKind::Put => KernelOpcode::Put,
+            TransferKind::Get => KernelOpcode::Get,
+        };
+        let operands = [local.addr().0, local.byte_len(), byte_offset];
+        KernelCommand::new(opcode, target.0, u32::from(window.slot()), operands)
+    }
+
+    /// The barrier of all ranks of the run, hosts or kernels.
+    #[must_use]
+    pub fn barrier() -> KernelCommand {
+        KernelCommand::new(KernelOpcode::Barrier, 0, 0, [0; 3])
+    }
+
+    pub(crate) fn message(message: &Message) -> KernelCommand {
+        let opcode = match message.kind {
+            MessageKind::Send => KernelOpcode::Send,
+            MessageKind::Receive => KernelOpcode::Receive,
+            MessageKind::Probe => KernelOpcode::Probe,
+        };
+        let tag = x_tag::TAG.put(message.tag.unwrap_or(0))
+            | x_tag::ANY_SOURCE.put(u32::from(message.peer.is_none()))
+            | x_tag::ANY_TAG.put(u32::from(message.tag.is_none()));
+        let peer = message.peer.map_or(0, |peer| peer.0);
+        let operands = [message.local.0, message.length, tag];
+        KernelCommand::new(opcode, peer, u32::from(message.context), operands)
+    }
+}
+
+/// # Commands for kernels
+///
+/// Operations of this communicator as commands that a kernel gives. A communicator has one collective under way at a rank:
+/// one that a kernel uses is the kernel's alone ([`Communicator::dup`]). Arguments and errors are those of the calls
+/// without `kernel_`; what hardware cannot do fails with [`Error::NotInHardware`].
+impl Communicator {
+    fn kernel_collective(&self, rank: &Rank, plan: &Plan) -> Result<KernelCommand> {
+        let (row, operands) = self.for_kernel(rank, plan)?;
+        let first = [operands.source, operands.words, operands.first];
+        let mut command = KernelCommand::new(KernelOpcode::Collective, 0, row, first);
+        let others = [
+            operands.destination,
+            operands.low,
+            operands.high,
+            operands.count,
+            operands.what,
+        ];
+        command.words[4..].copy_from_slice(&others);
+        Ok(command)
+    }
+
+    /// [`Communicator::barrier`] for a kernel.
+    ///
+    /// # Errors
+    /// As [all of these](Communicator#commands-for-kernels).
+    pub fn kernel_barrier(&self, rank: &mut Rank) -> Result<KernelCommand> {
+        let plan = self.plan_barrier(rank)?;
+        self.kernel_collective(rank, &plan)
+    }
+
+    /// [`Communicator::reduce`] for a kernel.
+    ///
+    /// # Errors
+    /// As [all of these](Communicator#commands-for-kernels).
+    pub fn kernel_reduce<T: Reducible>(
+        &self,
+        rank: &mut Rank,
+        operation: Operation,
+        root: u32,
+        source: &Region<T>,
+        destination: Option<&Region<T>>,
+    ) -> Result<KernelCommand> {
+        let plan = self.plan_reduce(rank, operation, root, source, destination)?;
+        self.kernel_collective(rank, &plan)
+    }
+
+    /// [`Communicator::allreduce`] for a kernel.
+    ///
+    /// # Errors
+    /// As [all of these](Communicator#commands-for-kernels).
+    pub fn kernel_allreduce<T: Reducible>(
+        &self,
+        rank: &mut Rank,
+        operation: Operation,
+        source: &Region<T>,
+        destination: &Region<T>,
+    ) -> Result<KernelCommand> {
+        let plan = self.plan_allreduce(rank, operation, source, destination)?;
+        self.kernel_collective(rank, &plan)
+    }
+
+    /// [`Communicator::reduce_scatter`] for a kernel.
+    ///
+    /// # Errors
+    /// As [all of these](Communicator#commands-for-kernels).
+    pub fn kernel_reduce_scatter<T: Reducible>(
+        &self,
+        rank: &mut Rank,
+        operation: Operation,
+        source: &Region<T>,
+        destination: &Region<T>,
+    ) -> Result<KernelCommand> {
+        let plan = self.plan_reduce_scatter(rank, operation, source, destination)?;
+        self.kernel_collective(rank, &plan)
+    }
+
+    /// [`Communicator::bcast`] for a kernel.
+    ///
+    /// # Errors
+    /// As [all of these](Communicator#commands-for-kernels).
+    pub fn kernel_bcast<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        root: u32,
+        vector: &Region<T>,
+    ) -> Result<KernelCommand> {
+        let plan = self.plan_bcast(rank, root, vector)?;
+        self.kernel_collective(rank, &plan)
+    }
+
+    /// [`Communicator::scatter`] for a kernel.
+    ///
+    /// # Errors
+    /// As [all of these](Communicator#commands-for-kernels).
+    pub fn kernel_scatter<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        root: u32,
+        source: Option<&Region<T>>,
+        destination: &Region<T>,
+    ) -> Result<KernelCommand> {
+        let plan = self.plan_scatter(rank, root, source, destination)?;
+        self.kernel_collective(rank, &plan)
+    }
+
+    /// [`Communicator::gather`] for a kernel.
+    ///
+    /// # Errors
+    /// As [all of these](Communicator#commands-for-kernels).
+    pub fn kernel_gather<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        root: u32,
+        source: &Region<T>,
+        destination: Option<&Region<T>>,
+    ) -> Result<KernelCommand> {
+        let plan = self.plan_gather(rank, root, source, destination)?;
+        self.kernel_collective(rank, &plan)
+    }
+
+    /// [`Communicator::allgather`] for a kernel.
+    ///
+    /// # Errors
+    /// As [all of these](Communicator#commands-for-kernels).
+    pub fn kernel_allgather<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        source: &Region<T>,
+        destination: &Region<T>,
+    ) -> Result<KernelCommand> {
+        let plan = self.plan_allgather(rank, source, destination)?;
+        self.kernel_collective(rank, &plan)
+    }
+
+    /// [`Communicator::send`] for a kernel.
+    ///
+    /// # Errors
+    /// As [all of these](Communicator#commands-for-kernels).
+    pub fn kernel_send<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        to: u32,
+        tag: u32,
+        local: &Region<T>,
+    ) -> Result<KernelCommand> {
+        let message = self.peers(rank)?.send_of(rank, to, tag, &local.bytes())?;
+        Ok(KernelCommand::message(&message))
+    }
+
+    /// [`Communicator::recv`] for a kernel.
+    ///
+    /// # Errors
+    /// As [all of these](Communicator#commands-for-kernels).
+    pub fn kernel_receive<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+        local: &Region<T>,
+    ) -> Result<KernelCommand> {
+        let (kind, local) = (MessageKind::Receive, local.bytes());
+        let peers = self.peers(rank)?;
+        let message = peers.receive_of(rank, kind, source.into(), tag.into(), Some(&local))?;
+        Ok(KernelCommand::message(&message))
+    }
+
+    /// [`Communicator::probe`] for a kernel.
+    ///
+    /// # Errors
+    /// As [all of these](Communicator#commands-for-kernels).
+    pub fn kernel_probe(
+        &self,
+        rank: &mut Rank,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<KernelCommand> {
+        let peers = self.peers(rank)?;
+        let message =
+            peers.receive_of(rank, MessageKind::Probe, source.into(), tag.into(), None)?;
+        Ok(KernelCommand::message(&message))
+    }
+}
+
+/// A completion as a kernel gets it: for kernels that leave theirs in node memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KernelCompletion {
+    /// Tag of the command.
+    pub tag: u8,
+    /// Outcome; none for a number that no status has.
+    pub status: Option<Status>,
+    /// Of a receive or probe: source of the message.
+    pub source: GlobalRank,
+    /// Of a receive or probe: tag of the message.
+    pub message_tag: u32,
+    /// Of a receive or probe: bytes of the message.
+    pub length: u32,
+}
+
+impl KernelCompletion {
+    /// The completion in three words, as kernel_completion_t has them, lowest first.
+    #[must_use]
+    pub fn from_words([result, message_tag, length]: [u32; 3]) -> KernelCompletion {
+        use alcor_abi::packets::kernel_result;
+        KernelCompletion {
+            tag: kernel_result::TAG.get(result) as u8,
+            status: Status::from_bits(kernel_result::STATUS.get(result)),
+            source: GlobalRank(kernel_result::SOURCE.get(result)),
+            message_tag,
+            length,
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! `kernel_port` against a model of commands: each goes out once and as it came, each completion comes back once and to its
+//! command, and nothing of a kernel that was reset reaches the next one.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use alcor_abi::packets::{kernel_head, kernel_result};
+use alcor_abi::rank::{self as page, kernel_control, kernel_status};
+use alcor_abi::{KernelOpcode, Opcode, Status};
+use alcor_hw_bench::{Dut, Pace, Random, Recipe, Sink, Source, soak};
+use rand::Rng;
+
+/// As `kernel_port_bench` has them.
+const MESSAGES: u32 = 64;
+const FRAGMENT: u32 = 256;
+/// Commands under way at most.
+const LIMIT: usize = 8;
+
+/// A command that the port has taken.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    words: [u32; 9],
+    /// Of which start of the kernel.
+    run: u32,
+}
+
+impl Taken {
+    fn opcode(&self) -> Option<KernelOpcode> {
+        KernelOpcode::from_bits(kernel_head::OPCODE.get(self.words[0]))
+    }
+
+    fn tag(&self) -> u32 {
+        kernel_head::TAG.get(self.words[0])
+    }
+
+    /// The coprocessor's opcode, of what goes there.
+    fn of_coprocessor(&self) -> Option<Opcode> {
+        Some(match self.opcode()? {
+            KernelOpcode::Put => Opcode::XPut,
+            KernelOpcode::Get => Opcode::XGet,
+            KernelOpcode::Send if self.words[2] > FRAGMENT => Opcode::XAnnounce,
+            KernelOpcode::Send => Opcode::XSend,
+            KernelOpcode::Receive => Opcode::XReceive,
+            KernelOpcode::Probe => Opcode::XProbe,
+            KernelOpcode::Barrier => Opcode::Barrier,
+            KernelOpcode::Collective => return None,
+        })
+    }
+}
+
+/// A completion that the kernel has to get.
+type Owed = (u32, u32, u32, u32, u32);
+
+/// What is under way at the rank, by slot: the command, and when it ends.
+struct UnderWay {
+    taken: Taken,
+    ends: u64,
+}
+
+#[test]
+fn kernel_port_random() {
+    let mut rng = Random::new("kernel_port_random");
+    let recipe = Recipe::new("kernel_port_bench", "kernel_port_bench")
+        .blocks(&["abi", "common"])
+        .source("core/rtl/kernel_port.sv")
+        .source("core/bench/kernel_port_bench.sv");
+    let mut dut = Dut::start(&recipe);
+    dut.reset();
+    let paces = [
+        (Pace::Always, Pace::Always, 0.9, 20, 0.0),
+        (Pace::Chance(0.5), Pace::Chance(0.5), 0.5, 60, 0.001),
+        (Pace::Always, Pace::Chance(0.05), 0.9, 10, 0.002),
+        (
+            Pace::Bursts { on: 20, off: 60 },
+            Pace::Bursts { on: 4, off: 60 },
+            0.3,
+            200,
+            0.003,
+        ),
+        (Pace::Always, Pace::Always, 1.0, 3, 0.01),
+    ];
+    let (mut full, mut told, mut forgotten) = (0, 0, 0);
+    for (give, take, ready, latency, restart) in paces {
+        let mut source: Source<[u32; 9]> = Source::new(give);
+        let mut sink = Sink::new(take);
+        let (mut run, mut running) = (0u32, false);
+        // Taken and not out yet; out and not done; at the rank; what the kernel is owed.
+        let mut waiting: Option<Taken> = None;
+        let mut operands: Option<(Taken, u64)> = None;
+        let mut under_way: BTreeMap<u32, UnderWay> = BTreeMap::new();
+        let mut owed: Vec<Owed> = Vec::new();
+        let mut starts: VecDeque<(u32, u32)> = VecDeque::new();
+        let (mut commands, mut completions) = (
+            counter(&mut dut, page::KERNEL_COMMANDS),
+            counter(&mut dut, page::KERNEL_COMPLETIONS),
+        );
+        starts.push_back((page::KERNEL_CONTROL, kernel_control::START.mask()));
+        for _ in 0..soak(6_000) {
+            let now = dut.cycle();
+            if source.len() < 4 {
+                source.push(command(&mut rng));
+            }
+            // A page write.
+            if rng.random_bool(restart) {
+                let stop = rng.random_bool(0.3);
+                if stop {
+                    starts.push_back((page::KERNEL_CONTROL, kernel_control::STOP.mask()));
+                }
+                starts.push_back((page::KERNEL_CONTROL, kernel_control::START.mask()));
+            }
+            let write = starts.pop_front();
+            dut.drive("page_write_i", 1, 0, write.is_some());
+            dut.drive("page_offset_i", 1, 0, write.map_or(0, |(offset, _)| offset));
+            dut.drive("page_data_i", 1, 0, write.map_or(0, |(_, data)| data));
+            dut.drive("begun_i", 1, 0, 1u32);
+            dut.drive("memory_idle_i", 1, 0, rng.random_bool(0.9));
+
+            // The kernel: held in reset it gives nothing.
+            dut.settle();
+            let is_out_of_reset = dut.look("kernel_rst_no", 1, 0) == 1;
+            let offered = if is_out_of_reset {
+                source.offer(&mut *rng).copied()
+            } else {
+                source.clear();
+                None
+            };
+            dut.drive("command_valid_i", 1, 0, offered.is_some());
+            for (lane, word) in offered
+                .unwrap_or_else(|| rng.random())
+                .into_iter()
+                .enumerate()
+            {
+                dut.drive("command_i", 9, lane, word);
+            }
+            let takes = sink.ready(&mut *rng);
+            dut.drive("completion_ready_i", 1, 0, takes);
+
+            // The rank.
+            let accepts = rng.random_bool(ready);
+            dut.drive("ready_i", 1, 0, accepts);
+            dut.drive("post_ready_i", 1, 0, accepts);
+            let operands_done = operands.is_some_and(|(_, at)| at <= now);
+            dut.drive("done_i", 1, 0, operands_done);
+            let mut lanes = BTreeSet::new();
+            let mut barrier = None;
+            for lane in 0..4 {
+                dut.drive("end_valid_i", 4, lane, false);
+                dut.drive("end_slot_i", 4, lane, rng.random_range(0..8u32));
+                dut.drive("end_status_i", 4, lane, rng.random_range(0..24u32));
+            }
+            dut.drive("barrier_i", 1, 0, false);
+            let (from, tag, length) = (
+                rng.random::<u8>(),
+                rng.random_range(0..1u32 << 26),
+                rng.random::<u32>(),
+            );
+            dut.drive("source_i", 1, 0, from);
+            dut.drive("message_tag_i", 1, 0, tag);
+            dut.drive("message_length_i", 1, 0, length);
+            let ending: Vec<u32> = under_way
+                .iter()
+                .filter(|(_, it)| it.ends <= now)
+                .map(|(slot, _)| *slot)
+                .collect();
+            let mut ended = Vec::new();
+            for slot in ending {
+                let it = &under_way[&slot];
+                let status = rng.random_range(0..24u32);
+                let lane = match it.taken.opcode() {
+                    Some(KernelOpcode::Barrier) => continue,
+                    Some(KernelOpcode::Collective) => 2,
+                    Some(KernelOpcode::Receive | KernelOpcode::Probe) => 3,
+                    _ => rng.random_range(0..2),
+                };
+                if !lanes.insert(lane) {
+                    continue;
+                }
+                dut.drive("end_valid_i", 4, lane, true);
+                dut.drive("end_slot_i", 4, lane, slot);
+                dut.drive("end_status_i", 4, lane, status);
+                let (source, message_tag, bytes) = if lane == 3 {
+                    (u32::from(from), tag, length)
+                } else {
+                    (0, 0, 0)
+                };
+                ended.push((slot, (it.taken.tag(), status, source, message_tag, bytes)));
+            }
+            // A barrier ends in the pipeline, with its operands.
+            if let Some((it, _)) = operands
+                .filter(|(it, _)| operands_done && it.opcode() == Some(KernelOpcode::Barrier))
+            {
+                let status = rng.random_range(0..24u32);
+                dut.drive("barrier_i", 1, 0, true);
+                dut.drive("barrier_status_i", 1, 0, status);
+                let slot = *under_way
+                    .iter()
+                    .find(|(_, known)| known.taken.words == it.words && known.taken.run == it.run)
+                    .unwrap()
+                    .0;
+                barrier = Some((slot, (it.tag(), status, 0, 0, 0)));
+            }
+            dut.settle();
+
+            let place = format!("cycle {now}");
+            let stops = write.is_some();
+            // What goes out is what came.
+            let valid = dut.look("valid_o", 1, 0) == 1;
+            let posts = dut.look("post_o", 289, 288) == 1;
+            if valid || posts {
+                let it = waiting.unwrap_or_else(|| panic!("{place}: a command from nowhere"));
+                let data;
+                if valid {
+                    let opcode = it
+                        .of_coprocessor()
+                        .unwrap_or_else(|| panic!("{place}: {it:?}"));
+                    assert_eq!(dut.look("opcode_o", 1, 0), opcode as u64, "{place}");
+                    if opcode != Opcode::Barrier {
+                        for (name, word) in [
+                            ("address_o", 1),
+                            ("length_o", 2),
+                            ("offset_o", 3),
+                            ("tag_o", 3),
+                        ] {
+                            assert_eq!(
+                                dut.look(name, 1, 0),
+                                u64::from(it.words[word]),
+                                "{place}: {name}"
+                            );
+                        }
+                    }
+                    data = dut.look("data_o", 1, 0) as u32;
+                    assert_eq!(
+                        data >> 24,
+                        kernel_head::RANK.get(it.words[0]),
+                        "{place}: rank"
+                    );
+                    assert_eq!(
+                        data >> 16 & 0xFF,
+                        kernel_head::SLOT.get(it.words[0]),
+                        "{place}: slot"
+                    );
+                } else {
+                    assert_eq!(it.opcode(), Some(KernelOpcode::Collective), "{place}");
+                    // kernel_post_t, lowest first: go, what, count, high, low, destination, words, first, source.
+                    let word = |number: usize| {
+                        (0..32).fold(0, |word, bit| {
+                            word | (dut.look("post_o", 289, 32 * number + bit) as u32) << bit
+                        })
+                    };
+                    let found: Vec<u32> = (1..9).map(word).collect();
+                    let [_, source, words, first, destination, low, high, count, what] = it.words;
+                    assert_eq!(
+                        found,
+                        [what, count, high, low, destination, words, first, source],
+                        "{place}"
+                    );
+                    data = word(0);
+                    assert_eq!(
+                        data >> 16,
+                        kernel_head::SLOT.get(it.words[0]) & 31,
+                        "{place}: communicator"
+                    );
+                }
+                if accepts {
+                    let id = data & 0xFFFF;
+                    assert!(
+                        id >= MESSAGES - LIMIT as u32 && id < MESSAGES,
+                        "{place}: id {id}"
+                    );
+                    let slot = id & 7;
+                    let ends = now + 2 + rng.random_range(0..=latency);
+                    let before = under_way.insert(slot, UnderWay { taken: it, ends });
+                    assert!(before.is_none(), "{place}: slot {slot} has two commands");
+                    let is_send = |it: &&UnderWay| it.taken.opcode() == Some(KernelOpcode::Send);
+                    assert!(
+                        under_way.values().filter(is_send).count() <= 1,
+                        "{place}: two sends"
+                    );
+                    full += usize::from(under_way.len() == LIMIT);
+                    waiting = None;
+                    if valid {
+                        operands = Some((it, now + rng.random_range(1..6)));
+                    }
+                }
+            }
+            let has_taken = offered.is_some() && dut.look("command_ready_o", 1, 0) == 1;
+            if let Some(words) = source.take(has_taken) {
+                assert!(waiting.is_none(), "{place}: two commands on their way");
+                let it = Taken { words, run };
+                commands += 1;
+                match it.opcode() {
+                    // One without a meaning ends in the port.
+                    None => owed.push((it.tag(), Status::BadCommand as u32, 0, 0, 0)),
+                    Some(_) => waiting = Some(it),
+                }
+            }
+            // A completion belongs to a command of this start.
+            if dut.look("completion_valid_o", 1, 0) == 1 && takes && running && is_out_of_reset {
+                let word = |lane| dut.look("completion_o", 3, lane) as u32;
+                let (result, message_tag, bytes) = (word(0), word(1), word(2));
+                let found = (
+                    kernel_result::TAG.get(result),
+                    kernel_result::STATUS.get(result),
+                    kernel_result::SOURCE.get(result),
+                    message_tag,
+                    bytes,
+                );
+                let known = owed.iter().position(|it| *it == found);
+                owed.swap_remove(
+                    known.unwrap_or_else(|| panic!("{place}: {found:?} of none of {owed:?}")),
+                );
+                completions += 1;
+                told += 1;
+            }
+            for (slot, completion) in ended.into_iter().chain(barrier) {
+                let it = under_way.remove(&slot).unwrap();
+                // What ends in the cycle of a stop belongs to the kernel that was stopped.
+                if it.taken.run == run && !stops {
+                    owed.push(completion);
+                } else {
+                    forgotten += 1;
+                }
+            }
+            if operands_done {
+                operands = None;
+            }
+            if stops {
+                run += 1;
+                owed.clear();
+            }
+            running = is_out_of_reset && !stops;
+            dut.clock();
+        }
+        // Everything ends, and the kernel is told.
+        assert_eq!(counter(&mut dut, page::KERNEL_COMMANDS), commands);
+        assert_eq!(counter(&mut dut, page::KERNEL_COMPLETIONS), completions);
+        let status = counter(&mut dut, page::KERNEL_STATUS);
+        let outstanding = kernel_status::OUTSTANDING.get(status) as usize;
+        assert!(
+            outstanding <= LIMIT && outstanding >= under_way.len(),
+            "{outstanding} of {}",
+            under_way.len()
+        );
+        dut.reset();
+    }
+    assert!(
+        full > 20 && told > 500 && forgotten > 10,
+        "{full} full, {told} told, {forgotten} forgotten"
+    );
+}
+
+/// A register's value.
+fn counter(dut: &mut Dut, offset: u32) -> u32 {
+    dut.drive("page_write_i", 1, 0, false);
+    dut.drive("read_offset_i", 1, 0, offset);
+    dut.settle();
+    dut.look("read_data_o", 1, 0) as u32
+}
+
+fn command(rng: &mut Random) -> [u32; 9] {
+    let mut words: [u32; 9] = rng.random();
+    let opcode = if rng.random_bool(0.05) {
+        rng.random_range(8..256)
+    } else {
+        rng.random_range(1..8u32)
+    };
+    words[0] = words[0] & !kernel_head::OPCODE.mask() | opcode;
+    words[2] = rng.random_range(0..2 * FRAGMENT);
+    words
+}
