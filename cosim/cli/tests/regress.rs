@@ -5,7 +5,7 @@ mod program;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use program::{ALCOR, HANG, LONG_SEND, program};
+use program::{ALCOR, HANG, LATE_RANK, program};
 
 fn alcor(arguments: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
@@ -754,13 +754,13 @@ const PERIOD: u64 = 4000;
 fn a_hang_explains_itself_with_waves_of_the_last_cycles() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let hang = LONG_SEND;
+    let hang = LATE_RANK;
     let output = regress_in(folder, &[&hang[..], &["--waves-cycles", "200"]].concat());
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let left = folder.join("alcor-report/messages.any_source");
+    let left = folder.join("alcor-report/skew.last_to_come");
     let text = stdout(&output);
     let files = "commands.txt, waits.txt, waits.dot, packets.txt, waves.fst, waves.gtkw, waves.sucl, failure.txt";
-    let words = format!("explained in alcor-report/messages.any_source: {files}");
+    let words = format!("explained in alcor-report/skew.last_to_come: {files}");
     assert!(text.contains(&words), "{words}: {text}");
     assert!(
         !text.contains("note:"),
@@ -769,19 +769,20 @@ fn a_hang_explains_itself_with_waves_of_the_last_cycles() {
 
     let waits = read(left.join("waits.txt"));
     let first = waits.lines().next().unwrap();
-    let gave_up =
-        regex::Regex::new(r"^rank 1 gave up at cycle (\d+), after \d+ cycles of waiting for send")
-            .unwrap();
+    let gave_up = regex::Regex::new(
+        r"^rank 1 gave up at cycle (\d+), after \d+ cycles of waiting for allreduce",
+    )
+    .unwrap();
     let cycle: u64 = gave_up.captures(first).unwrap_or_else(|| panic!("{waits}"))[1]
         .parse()
         .unwrap();
-    assert!(waits.contains("  -> rank 0: send of 8 bytes"), "{waits}");
-    assert!(
-        waits.contains("  last command: X_RECEIVE from any rank, any tag"),
-        "{waits}"
-    );
+    assert!(waits.contains("  -> rank 0: allreduce of 5 f64"), "{waits}");
+    assert!(waits.contains("  last command: X_PUT to rank 0"), "{waits}");
     let dot = read(left.join("waits.dot"));
-    assert!(dot.contains("r1 -> r0 [label=\"send of 8 bytes"), "{dot}");
+    assert!(
+        dot.contains("r1 -> r0 [label=\"allreduce of 5 f64"),
+        "{dot}"
+    );
 
     let packets = read(left.join("packets.txt"));
     assert!(
@@ -853,7 +854,7 @@ fn a_hang_explains_itself_with_waves_of_the_last_cycles() {
         failure.contains("gtkwave waves.fst waves.gtkw"),
         "{failure}"
     );
-    let repeat = "repeat: alcor regress --backend cosim:rma2 --filter '^messages\\.any_source$' --seed 1 --watchdog 300\n";
+    let repeat = "repeat: alcor regress --backend cosim:rma2 --filter '^skew\\.last_to_come$' --seed 1 --watchdog 300\n";
     assert!(failure.contains(repeat), "{failure}");
 
     // Once more, without waves: what the first failure has left is gone.
@@ -910,7 +911,7 @@ fn waves_of_all_tests_are_shown_too() {
             "--report",
             "r",
             "--watchdog",
-            "300",
+            "30",
             "--filter",
             "^barrier.busy_rank$|^put.typed$",
         ],
@@ -1038,7 +1039,7 @@ fn a_timeline_is_of_one_test_on_a_simulated_board() {
     let many = cosim("^put");
     assert_eq!(many.status.code(), Some(2));
     assert!(
-        stderr(&many).contains("choose it with --filter"),
+        stderr(&many).contains("select one with --filter"),
         "{}",
         stderr(&many)
     );

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Output;
 
 use checks::{select, text};
-use program::{HANG, LONG_SEND, program};
+use program::{HANG, LATE_RANK, program};
 use scraper::Html;
 
 /// `alcor` in a folder, where what it leaves can be looked at.
@@ -115,7 +115,7 @@ fn failures_stand_first_with_what_explains_and_repeats_them() {
 #[test]
 fn what_a_hang_on_the_hardware_leaves_is_linked() {
     let folder = tempfile::tempdir().unwrap();
-    let hang = LONG_SEND;
+    let hang = LATE_RANK;
     let without = ["--no-store", "--waves", "never"];
     let (code, html) = reported(folder.path(), &[&hang[..], &without].concat());
     assert_eq!(code, Some(1));
@@ -132,9 +132,9 @@ fn what_a_hang_on_the_hardware_leaves_is_linked() {
     ];
     assert_eq!(
         files,
-        expected.map(|file| format!("messages.any_source/{file}"))
+        expected.map(|file| format!("skew.last_to_come/{file}"))
     );
-    assert!(text(&html, ".failure details").contains("-> rank 0: send of 8 bytes"));
+    assert!(text(&html, ".failure details").contains("-> rank 0: allreduce of 5 f64"));
     let command = text(&html, "#coverage .command");
     assert!(command.ends_with("--coverage --report out"), "{command}");
 }
@@ -242,7 +242,7 @@ fn coverage_is_of_all_boards_that_tests_ran_on() {
         "--explain",
         "0",
     ];
-    let (html, failed) = run("^messages.any_source$|^put.typed$", &hang);
+    let (html, failed) = run("^skew.last_to_come$|^put.typed$", &hang);
     assert_eq!(text(&html, "h1"), "✘ 1 of 2 tests failed");
     assert!(
         failed > one,

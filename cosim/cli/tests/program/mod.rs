@@ -8,12 +8,12 @@ pub const ALCOR: &str = env!("CARGO_BIN_EXE_alcor");
 /// A watchdog with which no wait is short enough: a hang in every test that waits.
 pub const HANG: &str = "--watchdog=1";
 
-/// A hang in the hardware: rank 1 sends faster than rank 0 receives, and the last send waits for longer than the watchdog.
-pub const LONG_SEND: [&str; 6] = [
+/// A wait that is longer than the watchdog: rank 0 enters a collective late, and no packet moves until then.
+pub const LATE_RANK: [&str; 6] = [
     "--backend",
     "cosim:rma2",
     "--filter",
-    "^messages.any_source$",
+    "^skew.last_to_come$",
     "--watchdog",
     "300",
 ];
