@@ -1,5 +1,3 @@
-`include "assertions.svh"
-
 import alcor_abi_pkg::*;
 
 /// A rank's kernel with its ports: the module that the macro ALCOR_KERNEL names.
@@ -192,7 +190,6 @@ module rank_kernel #(
       .memory_rlast_i     (rlast)
   );
 `else
-  `ALCOR_CHECK_PARAM(g_check_kernel, WIDTH == 0, "rank_kernel: KERNEL without a kernel: the macro ALCOR_KERNEL names none")
   assign {id_o, done, code, results, command_tvalid, command_tdata, completion_tready} = '0;
   assign {awvalid, awaddr, awlen, wvalid, wdata, wstrb, wlast, bready} = '0;
   assign {arvalid, araddr, arlen, rready} = '0;

@@ -313,6 +313,9 @@ module rank_tile #(
   assign phit_write_ready_o = write_gnt[3];
   assign dma_write_gnt_o    = write_gnt[4];
 
+  // Readers that a reset ends.
+  logic [3:0] under_reset_gnt, under_reset_rvalid;
+
   // A reset forgets reads under way. Their data would then be taken for the data of later reads.
   localparam int unsigned ReadingW = $clog2(MEM_LATENCY + MEM_JITTER + 2);
   logic [ReadingW-1:0] reading_q;
@@ -325,9 +328,6 @@ module rank_tile #(
   assign reading_o = reading_q != '0;
 
   // ---------------------------------------------------------------- kernel
-
-  // Readers that a reset ends.
-  logic [3:0] under_reset_gnt, under_reset_rvalid;
 
   if (KERNEL != 0) begin : g_kernel
     logic [KERNEL-1:0] word;
@@ -386,6 +386,9 @@ module rank_tile #(
   end
 
   `ALCOR_CHECK_PARAM(g_check_kernel, KERNEL <= MemoryW, "rank_tile: KERNEL must not be wider than node memory")
+`ifndef ALCOR_KERNEL
+  `ALCOR_CHECK_PARAM(g_check_macro, KERNEL == 0, "rank_tile: KERNEL without a kernel: the macro ALCOR_KERNEL names none")
+`endif
 
   if (ALPU_CELLS != 0) begin : g_alpu
     alpu_port #(
