@@ -163,7 +163,7 @@ impl Kernel<'_> {
     /// [`Error::Watchdog`], which says what the kernel was doing, when the wait takes too long.
     pub fn wait(&mut self) -> Result<u8> {
         self.progress.wait_for(
-            |_| Awaited::Kernel(KernelState::default()),
+            |_| Awaited::Kernel(Box::default()),
             |progress| match progress.kernel_is_done {
                 true => Wanted::Nothing,
                 false => Wanted::Kernel,
@@ -178,7 +178,7 @@ impl Kernel<'_> {
     /// [`Error::Watchdog`] when it was asked for longer than a wait may last.
     pub fn test(&mut self) -> Result<bool> {
         self.progress.poll(
-            |_| Awaited::Kernel(KernelState::default()),
+            |_| Awaited::Kernel(Box::default()),
             |progress| progress.kernel_is_done,
         )
     }
@@ -211,7 +211,7 @@ impl Progress {
     /// The same wait; a wait for the kernel with the present state of the kernel.
     pub(crate) fn with_kernel_state(&mut self, awaited: Awaited) -> Result<Awaited> {
         Ok(match awaited {
-            Awaited::Kernel(_) => Awaited::Kernel(self.kernel_state()?),
+            Awaited::Kernel(_) => Awaited::Kernel(Box::new(self.kernel_state()?)),
             other => other,
         })
     }

@@ -53,7 +53,7 @@ pub enum Awaited {
     /// An answer of the matching unit.
     AlpuAnswer,
     /// The kernel to be done.
-    Kernel(KernelState),
+    Kernel(Box<KernelState>),
 }
 
 /// A collective that a rank was waiting for.

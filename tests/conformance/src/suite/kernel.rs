@@ -89,7 +89,7 @@ fn pointer_chase(context: &Context) -> Result {
     let mut places: Vec<usize> = (0..NODES * ranks).collect();
     rand::seq::SliceRandom::shuffle(places.as_mut_slice(), &mut rng);
     let values: Vec<u32> = places.iter().map(|_| rng.random()).collect();
-    let pointer = |place: usize| ((place % ranks) << 24 | (place / ranks) * 8) as u32;
+    let pointer = |place: usize| (((place % ranks) << 24) | ((place / ranks) * 8)) as u32;
     context.run(|rank| {
         let me = rank.pid().0 as usize;
         let mut nodes = vec![0u32; 2 * NODES];
