@@ -811,7 +811,8 @@ fn a_hang_explains_itself_with_waves_of_the_last_cycles() {
 
     let (start, end, signals) = trace(&left.join("waves.fst"));
     let cycles = (end - start) / PERIOD;
-    assert!((200..230).contains(&cycles), "{cycles} cycles");
+    // The late rank learns of the abort when its pause ends.
+    assert!((200..400).contains(&cycles), "{cycles} cycles");
     let gtkw = read(left.join("waves.gtkw"));
     let shown: Vec<_> = gtkw
         .lines()
