@@ -1,4 +1,4 @@
-//! `alcor run`: a program as one process a rank, against a simulated cluster or a card.
+//! `alcor run`: runs a program as one process per rank, against a simulated cluster or a card.
 
 mod children;
 pub mod exec;
@@ -17,23 +17,26 @@ use crate::exit::{CommandResult, Error};
 use crate::{backends, build};
 use children::{Children, Start};
 
-/// Run a program as one process a rank, against a simulated cluster
+/// Run a program as one process per rank, against a simulated cluster or a card
 ///
-/// Each process is told its rank by ALCOR_RANK, the number of ranks by ALCOR_SIZE and the boards by ALCOR_CLUSTER; the library's
-/// Job::from_env (alcor_init_from_env in C) attaches it. What processes print comes out here, each line behind the rank that printed it.
-/// Signals are passed on to all. When a rank fails, the others have two seconds to say so, and are ended. When all ranks
-/// have ended but those that have been outside the library for so long that their peers were told (60 seconds; option
-/// `away` of the configuration), these are ended as well.
+/// Each process gets its rank in ALCOR_RANK, the number of ranks in ALCOR_SIZE and the boards in
+/// ALCOR_CLUSTER. The library's Job::from_env (alcor_init_from_env in C) attaches the rank. The
+/// output of the processes is printed here, each line with the rank that printed it. Signals are
+/// passed on to all processes. When a rank fails, the others are ended after two seconds. Ranks
+/// that stay outside the library for 60 seconds while their peers wait (option `away` of the
+/// configuration) are ended once all other ranks have ended.
 ///
-/// Time is simulated as for threads: the same program takes the same cycles in every run, on any machine.
+/// Time is simulated as for threads: the same program takes the same cycles in every run, on any
+/// machine.
 ///
-/// The exit code is that of the rank that failed first, 128 + N if signal N ended it; 0 when none did.
+/// The exit code is that of the rank that failed first, 128 + N if signal N ended the rank, or 0 if
+/// no rank failed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   alcor run --config torus8 -- ./solver input.dat
   alcor run --config 'ring4?waves=run.fst' -n 2 -- python3 trial.py")]
 pub struct Args {
-    /// The cluster: a configuration of hw/core/configs.toml, with options as behind cosim:
+    /// The cluster: a configuration of hw/core/configs.toml, with options as after cosim:
     #[arg(
         long,
         value_name = "NAME",
@@ -42,23 +45,24 @@ pub struct Args {
     )]
     config: String,
 
-    /// The boards by their URI instead: cosim:CONFIG, or xdma:PCI-ADDRESS (a card, which each process opens for itself)
+    /// The URI of the boards: cosim:CONFIG, or xdma:PCI-ADDRESS (a card, which each process opens
+    /// for itself)
     #[arg(long, value_name = "URI")]
     backend: Option<String>,
 
-    /// Ranks [default: as many as the boards have]
+    /// Number of ranks [default: all ranks of the boards]
     #[arg(short = 'n', long, value_name = "RANKS")]
     ranks: Option<u32>,
 
-    /// Print what the ranks print as it is, without their numbers
+    /// Print the output of the ranks without their numbers
     #[arg(long)]
     no_prefix: bool,
 
-    /// Write cycles and traffic digest of the run to this file, as JSON; of simulated boards
+    /// Write cycles and traffic digest of the run to this file, as JSON; for simulated boards
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
 
-    /// Cycles that a wait lasts at least before the library gives it up; of simulated boards
+    /// Minimum limit of a wait in cycles, before the library ends the wait; for simulated boards
     #[arg(long, value_name = "CYCLES")]
     watchdog: Option<u64>,
 
@@ -113,7 +117,8 @@ fn simulated(args: &Args, rest: &str) -> CommandResult {
     Ok(ended.exit())
 }
 
-/// Runs the program against a card, which is made ready here and which each process then opens for itself.
+/// Runs the program against a card. Prepares the card here; each process then opens the card for
+/// itself.
 fn on_a_card(args: &Args, uri: &str) -> CommandResult {
     let ranks = {
         let cluster = backends::open(uri)?;
@@ -132,7 +137,7 @@ fn on_a_card(args: &Args, uri: &str) -> CommandResult {
     Ok(ended.exit())
 }
 
-/// The variables that tell a process of its run.
+/// The environment variables of a rank's process.
 fn variables(start: &Start, rank: u32) -> [(&'static str, String); 3] {
     [
         (Launch::CLUSTER, start.cluster.to_owned()),

@@ -1,4 +1,4 @@
-//! `alcor serve`: a simulated cluster that stays, for programs that are started by other means.
+//! `alcor serve`: keeps a simulated cluster running, for programs that are started by other means.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -50,10 +50,10 @@ pub struct Args {
     attended: bool,
 }
 
-/// Seconds that ranks wait for those that are started by hand.
+/// Limit in seconds for ranks that are started by hand.
 const FOR_EVER: &str = "1e9";
 
-/// How long it takes until it is told which ranks are missing, at first and at last.
+/// Time until the missing ranks are printed: first and longest pause.
 const PAUSES: Range<Duration> = Duration::from_secs(5)..Duration::from_secs(60);
 
 /// The ranks of the present run.
@@ -82,7 +82,7 @@ impl Attendance {
         }
     }
 
-    /// Which ranks are missing, if others wait for them.
+    /// Returns the missing ranks, if other ranks wait for them.
     fn missing(&self, ranks: u32) -> Option<String> {
         let missing = (0..ranks).filter(|rank| !self.ever.contains(rank));
         let missing: Vec<String> = missing.map(|rank| format!("rank {rank}")).collect();
@@ -100,8 +100,8 @@ fn lock(attendance: &Mutex<Attendance>) -> MutexGuard<'_, Attendance> {
 /// Runs the command.
 pub fn run(args: &Args) -> CommandResult {
     if args.attended {
-        // Whoever started this process holds the other end, and closes it by ending, in whatever
-        // way.
+        // The process that started this one holds the other end of the pipe, which closes when that
+        // process ends.
         thread::spawn(|| {
             let _ = io::copy(&mut io::stdin(), &mut io::sink());
             signal_hook::low_level::exit(0);
@@ -156,7 +156,8 @@ pub fn run(args: &Args) -> CommandResult {
         Launch::RANK,
         size - 1
     );
-    // At once and as a whole: whoever waits for it may read it through a pipe.
+    // The text is written in one piece and flushed, because the reader may be at the other end of a
+    // pipe.
     let mut out = io::stdout().lock();
     out.write_all(says.as_bytes())
         .and_then(|()| out.flush())
@@ -185,7 +186,7 @@ mod tests {
             present.saw(Event::Attached(GlobalRank(rank)));
         }
         assert_eq!(present.missing(4), None, "the run is under way");
-        // One that has left is not missing; the next run begins with nobody.
+        // A rank that has left is not missing. The next run begins without ranks.
         present.saw(Event::Left(GlobalRank(0)));
         assert_eq!(present.missing(4), None);
         for rank in [1, 2, 3] {

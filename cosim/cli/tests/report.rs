@@ -72,7 +72,7 @@ fn failures_stand_first_with_what_explains_and_repeats_them() {
     let repeat = r"alcor regress --backend soft:3 --filter '^put\.typed$' --seed 1 --watchdog 1";
     for words in [
         repeat,
-        "in vain",
+        " cycles for ",
         "newly failing",
         "Not explained",
         "gave up at cycle",

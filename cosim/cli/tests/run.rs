@@ -292,7 +292,7 @@ fn processes_in_which_no_rank_can_go_on_are_told_as_threads_are() {
         ),
         (
             "receive-and-barrier",
-            "rank 1 waits for BARRIER, to which rank 0 has not come",
+            "rank 1 waits for BARRIER, where rank 0 has not arrived",
         ),
     ] {
         let threads = Command::new(&program)
@@ -304,7 +304,7 @@ fn processes_in_which_no_rank_can_go_on_are_told_as_threads_are() {
         assert_eq!(output.status.code(), Some(1));
         // To the same cycle, at every rank.
         let says = text(&threads.stderr);
-        let says = &says[says.find("no rank of the run can go on").expect(&says)..];
+        let says = &says[says.find("no rank of the run can continue").expect(&says)..];
         assert!(
             says.contains(words) && says.contains("rank 0 -> rank 1 -> rank 0"),
             "{says}"
@@ -374,7 +374,7 @@ fn what_can_not_be_run_is_said_once() {
     warm_up();
     let (code, says) = run(&["--config", CONFIG, "-n", "3", "--", "true"]);
     assert_eq!(code, Some(2));
-    let wanted = "a run of 3 ranks was asked for, and the boards have 2 ranks together";
+    let wanted = "the run needs 3 ranks, and the boards have 2 ranks";
     assert!(says.contains(wanted), "{says}");
     // And a program that is started without any of this.
     let output = Command::new(exchange()).output().unwrap();
@@ -580,7 +580,7 @@ fn a_cluster_that_stays_serves_run_after_run() {
         .output()
         .unwrap();
     assert!(
-        text(&stranger.stderr).contains("a run of 3 ranks was asked for"),
+        text(&stranger.stderr).contains("the run needs 3 ranks"),
         "{}",
         text(&stranger.stderr)
     );

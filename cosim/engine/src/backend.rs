@@ -12,12 +12,13 @@ use crate::config::check_links;
 use crate::model::{Project, Shape, Variant};
 use crate::{Configs, CosimError, FreeBoard, Hardware, Options, SimCluster};
 
-/// The environment variable that names a folder of the user's own hardware: its `configs.toml` and kernels.
+/// The environment variable that names the folder of the user's own hardware, with `configs.toml`
+/// and kernels.
 pub const OWN_VARIABLE: &str = "ALCOR_HW";
 
 type Progress = Arc<dyn Fn(&str, BuildEvent) + Send + Sync>;
 
-/// The backend of `cosim:<config>?<options>`; see [`Options`] for those.
+/// The backend of `cosim:<config>?<options>`; see [`Options`].
 ///
 /// A backend and its clones simulate one version of the RTL. Configurations and sources are read
 /// when the first board is opened. All later models are built from these texts, including the model
@@ -40,13 +41,13 @@ struct Kept {
     models: Mutex<BTreeMap<Variant, Arc<Mutex<Option<Model>>>>>,
 }
 
-/// After a panic while a lock is held, a value is either absent or complete.
+/// A value is either absent or complete, even after a panic of a lock holder.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl CosimBackend {
-    /// The scheme of its URIs.
+    /// The scheme of the backend's URIs.
     pub const SCHEME: &'static str = "cosim";
 
     /// A backend that simulates the hardware of [`Hardware::find`], and reports builds of models on
@@ -68,7 +69,7 @@ impl CosimBackend {
         self.of_hardware(Hardware::Clone(root.into()))
     }
 
-    /// Takes configurations and sources from there.
+    /// Takes configurations and sources from this origin.
     #[must_use]
     pub fn of_hardware(mut self, hardware: Hardware) -> Self {
         self.hardware = Some(hardware);
@@ -196,10 +197,7 @@ impl CosimBackend {
         if topology.boards() != 1 {
             return Err(CosimError::BadConfig {
                 path: self.hardware()?.path(CONFIGS),
-                problem: format!(
-                    "[{config}] has {} boards, and one was asked for",
-                    topology.boards()
-                ),
+                problem: format!("[{config}] has {} boards instead of one", topology.boards()),
             });
         }
         FreeBoard::new(&uri(rest), &model, shape, &options)
@@ -246,7 +244,7 @@ impl CosimBackend {
                 .entry(variant.clone())
                 .or_default(),
         );
-        // Whoever else wants this model waits; other models may be built meanwhile.
+        // Other users of this model wait. Other models may be built at the same time.
         let mut place = locked(&place);
         let model = match &*place {
             Some(model) => model.clone(),

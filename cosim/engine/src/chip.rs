@@ -1,4 +1,4 @@
-//! A board's model with its mailbox: reset, clock, registers and node memory.
+//! The model of a board with its mailbox: reset, clock, registers and node memory.
 
 use alcor_abi::board;
 use verimodel::{Coverage, Instance, Model, Signal};
@@ -8,14 +8,14 @@ use crate::memory::NodeMemory;
 use crate::waves::{Turn, Waves};
 use crate::{BoardRecording, CosimError, Options, Replay, Shape, Skip};
 
-/// Cycles that reset is held.
+/// Cycles for which reset is asserted.
 const RESET_CYCLES: u64 = 8;
-/// Cycles after reset in which the board has to become ready.
+/// Maximum number of cycles after reset until the board is ready.
 const READY_CYCLES: u64 = 4096;
-/// Cycles in which the bus has to take a write to the board's page.
+/// Maximum number of cycles until the bus accepts a write to the board's page.
 const WRITE_CYCLES: u64 = 64;
 
-/// A write to node memory from the host's side, as recorded.
+/// A recorded write of the host to node memory.
 #[derive(Debug, Clone)]
 pub(crate) struct MemoryWrite {
     pub(crate) cycle: u64,
@@ -24,31 +24,31 @@ pub(crate) struct MemoryWrite {
     pub(crate) data: Vec<u8>,
 }
 
-/// Cycles without traffic until a board is looked at for a steady state.
+/// Cycles without traffic before the board is checked for a steady state.
 const QUIET: u64 = 1;
-/// Cycles in which a board's state has to be the same, after the one that it is compared with.
+/// Number of further cycles in which the board's state must be the same.
 const STEADY: u64 = 2;
-/// Cycles without traffic after which a board is looked at for a steady state, where all ranks wait for each other.
+/// Cycles without traffic before the check, if all ranks wait for each other.
 const CALM: u64 = 64;
-/// Cycles until it is looked at again, if its state was not steady.
+/// Cycles until the next check after an unsteady state.
 const AGAIN: u64 = 1024;
 
-/// A board whose state stays the same until the host or a link acts on it.
+/// A board whose state stays the same until the host or a link acts on the board.
 #[derive(Clone, Copy)]
 struct Steady {
     /// The last edge with traffic.
     touched: u64,
-    /// The edge at which that was known.
+    /// The edge of the check.
     since: u64,
 }
 
-/// What a board has done since it was reset.
+/// The use of a board since its reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Done {
     Nothing,
-    /// Registers of its page were written.
+    /// Registers of the board's page were written.
     Set,
-    /// It may have taken part in a run.
+    /// The board may have taken part in a run.
     Run,
 }
 
@@ -66,25 +66,25 @@ pub(crate) struct Chip {
     peek_addr: Signal,
     peek_data: Signal,
     phased: Option<Signal>,
-    /// Cycles that were skipped since the board was made.
+    /// Number of skipped cycles since the board was made.
     skipped: u64,
-    /// Whether all ranks wait for each other, so that it matters whether the board is steady.
+    /// Whether all ranks wait for each other, so that a steady state means a deadlock.
     is_watched: bool,
     steady: Option<Steady>,
-    /// Before this edge, it is not looked at for a steady state.
+    /// Edge before which the board is not checked for a steady state.
     look_at: u64,
     memories: Vec<NodeMemory>,
     waves: Waves,
     done: Done,
     /// Writes to the board's page since it was reset: byte address and value.
     settings: Vec<(u32, u32)>,
-    /// What instances that this one has replaced had covered.
+    /// Coverage of the instances that this instance has replaced.
     covered: Coverage,
-    /// What a recording that is under way began with.
+    /// The initial state of the recording under way.
     start: Option<Start>,
 }
 
-/// An instance whose registers have the values that the options ask for.
+/// Makes an instance whose registers have the values of the options.
 fn powered_up(
     model: &Model,
     name: &str,
@@ -104,7 +104,7 @@ struct Start {
 }
 
 impl Chip {
-    /// An instance that has been reset.
+    /// Makes an instance and resets it.
     pub(crate) fn new(
         name: &str,
         model: &Model,
@@ -156,14 +156,14 @@ impl Chip {
         self.instance.dpi_mut()
     }
 
-    /// Cycles since reset.
+    /// Number of cycles since reset.
     pub(crate) fn now(&self) -> u64 {
         self.mailbox().now()
     }
 
-    /// Resets the board, and lets it become ready; then it is cycle 0. A model that has failed is replaced by a new one.
-    /// Node memory is zero then: what a run before this one left in it would be on the wires of this one, beside bytes
-    /// that are sent, and its traffic would not be the same each time.
+    /// Resets the board and waits until the board is ready; then time is cycle 0. A failed model is
+    /// replaced by a new instance. Node memory is cleared. Data of an earlier run could otherwise
+    /// appear on the wires beside valid bytes, and traffic would not be reproducible.
     pub(crate) fn reset(&mut self) -> Result<(), CosimError> {
         self.done = Done::Run;
         self.settings.clear();
@@ -200,7 +200,8 @@ impl Chip {
         Ok(())
     }
 
-    /// Resets the board if it has taken part in a run; if it `is_asked` to, also if its registers were written.
+    /// Resets the board if it has taken part in a run. With `is_asked`, also if registers were
+    /// written.
     pub(crate) fn refresh(&mut self, is_asked: bool) -> Result<(), CosimError> {
         if is_asked {
             self.waves.reset();
@@ -212,12 +213,13 @@ impl Chip {
         }
     }
 
-    /// From now on it may take part in a run.
+    /// Records that the board may take part in a run.
     pub(crate) fn touch(&mut self) {
         self.done = Done::Run;
     }
 
-    /// Writes a register of the board's page over the bus, before time begins; cycles that it takes do not count.
+    /// Writes a register of the board's page over the bus, before time begins. The cycles of the
+    /// write do not count.
     pub(crate) fn set(&mut self, address: u32, value: u32) -> Result<(), CosimError> {
         if self.now() != 0 {
             return Err(CosimError::SetLate { cycle: self.now() });
@@ -232,7 +234,7 @@ impl Chip {
         Ok(())
     }
 
-    /// Writes a register of the board's page over the bus, whenever that is. Time begins anew.
+    /// Writes a register of the board's page over the bus at any time. Time begins anew.
     pub(crate) fn write(&mut self, address: u32, value: u32) -> Result<(), CosimError> {
         self.done = Done::Run;
         self.drive_setting(address, value)
@@ -254,7 +256,7 @@ impl Chip {
         self.begin_time()
     }
 
-    /// Makes it cycle 0.
+    /// Sets time to cycle 0.
     fn begin_time(&mut self) -> Result<(), CosimError> {
         if self.mailbox().has_sent() {
             return Err(CosimError::SentEarly);
@@ -270,13 +272,13 @@ impl Chip {
         if self.model.has_coverage() {
             self.covered.merge(self.instance.coverage()?);
         }
-        // What happened up to the failure is what a log is for.
+        // The log must contain the events before the failure.
         fresh.dpi_mut().inherit(self.instance.dpi_mut());
         self.instance = fresh;
         self.set_trace()
     }
 
-    /// Has the model tell of writes to node memory if there is a log.
+    /// Enables the model's reports of writes to node memory if there is a log.
     fn set_trace(&mut self) -> Result<(), CosimError> {
         let trace = self.model.input("trace_i")?;
         Ok(self
@@ -299,8 +301,8 @@ impl Chip {
         }
     }
 
-    /// Moves time to `until`, or until ranks are due: those that the mailbox says were woken. Where it is watched, looks
-    /// whether the state [stays the same](Self::steady_since).
+    /// Moves time to `until`, or until ranks are due, which the mailbox names. With `is_watched`,
+    /// checks whether the state [stays the same](Self::steady_since).
     pub(crate) fn run(&mut self, until: u64, is_watched: bool) -> Result<(), CosimError> {
         self.is_watched = is_watched;
         if self.now() >= until {
@@ -321,12 +323,12 @@ impl Chip {
         }
     }
 
-    /// Cycles that were skipped since the board was made.
+    /// Number of skipped cycles since the board was made.
     pub(crate) fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// Whether cycles are skipped, or it is checked that they could be.
+    /// Returns whether cycles are skipped, or checked as if they were skipped.
     fn may_skip(&self) -> bool {
         self.options.skip != Skip::Off
             && self.options.waves.is_none()
@@ -335,14 +337,15 @@ impl Chip {
             && self.phased.is_some()
     }
 
-    /// The edge from which on nothing happens on the board until the host or a link acts on it, if that is known.
+    /// Returns the edge from which on nothing happens until the host or a link acts on the board,
+    /// if that edge is known.
     pub(crate) fn steady_since(&self) -> Option<u64> {
         let steady = self.steady?;
         let mailbox = self.mailbox();
         (steady.touched == mailbox.touched() && mailbox.is_idle()).then_some(steady.since)
     }
 
-    /// The edge at which to look for a steady state, if that is to be known.
+    /// Returns the edge of the next check for a steady state, if a check is needed.
     fn next_look(&self) -> Option<u64> {
         let touched = self.mailbox().touched();
         let is_known = self.steady.is_some_and(|steady| steady.touched == touched);
@@ -350,8 +353,8 @@ impl Chip {
         is_asked.then(|| self.look_at.max(touched + CALM))
     }
 
-    /// Lets some cycles pass, and finds out whether the state stays the same. The cycles at which that is done depend on
-    /// traffic alone, so the outcome is the same whether or not cycles are skipped.
+    /// Runs some cycles and checks whether the state stays the same. The cycles of the check depend
+    /// on traffic alone, so the result does not depend on skipping.
     fn look(&mut self) -> Result<(), CosimError> {
         let touched = self.mailbox().touched();
         self.look_at = self.now() + AGAIN;
@@ -372,7 +375,7 @@ impl Chip {
         Ok(())
     }
 
-    /// Lets cycles pass, or fewer if ranks are woken.
+    /// Runs `cycles` cycles, or fewer if ranks are woken.
     fn pass(&mut self, cycles: u64) -> Result<(), CosimError> {
         let end = self.now() + cycles;
         while self.now() < end && self.mailbox().woken() == 0 {
@@ -386,7 +389,7 @@ impl Chip {
         Ok(())
     }
 
-    /// Lets cycles pass, or fewer if ranks are woken, and skips those in which nothing happens.
+    /// Runs `cycles` cycles, or fewer if ranks are woken. Skips steady cycles.
     fn step(&mut self, cycles: u64) -> Result<(), CosimError> {
         if !self.may_skip() {
             return self.clock(cycles);
@@ -409,7 +412,7 @@ impl Chip {
         Ok(())
     }
 
-    /// Lets some cycles pass, and if the state stayed the same, skips to the edge `due`.
+    /// Runs some cycles. If the state stayed the same, skips to the edge `due`.
     fn skip(&mut self, due: u64) -> Result<(), CosimError> {
         let touched = self.mailbox().touched();
         self.instance.save_state()?;
@@ -449,10 +452,11 @@ impl Chip {
         }
     }
 
-    /// Reads a register by its byte address in the BAR, in no time.
+    /// Reads a register by its byte address in the BAR. The read takes no simulated time.
     pub(crate) fn peek(&mut self, address: u32) -> Result<u32, CosimError> {
         self.instance.set(&self.peek_addr, u64::from(address))?;
-        // The register mux is the bus's too: it is given back before the clock moves.
+        // The bus uses the same register multiplexer, so `peek` is cleared before the next clock
+        // edge.
         self.instance.set(&self.peek, 1)?;
         let result = self.instance.eval();
         result.map_err(|error| self.failed(error))?;
@@ -460,12 +464,12 @@ impl Chip {
         Ok(self.instance.get(&self.peek_data)? as u32)
     }
 
-    /// Copies from node memory, in no time. The range was checked.
+    /// Copies from node memory without simulated time. The caller has checked the range.
     pub(crate) fn load(&self, rank: usize, at: u32, data: &mut [u8]) -> Result<(), CosimError> {
         self.memories[rank].read(&self.instance, at as usize, data)
     }
 
-    /// Copies to node memory, in no time. The range was checked.
+    /// Copies to node memory without simulated time. The caller has checked the range.
     pub(crate) fn store(&mut self, rank: usize, at: u32, data: &[u8]) -> Result<(), CosimError> {
         let cycle = self.now();
         if let Some(start) = &mut self.start {
@@ -479,7 +483,7 @@ impl Chip {
         self.memories[rank].write(&mut self.instance, at as usize, data)
     }
 
-    /// What was covered since the board was made, whatever resets and failures there were.
+    /// Returns the coverage since the board was made, across resets and failures.
     pub(crate) fn coverage(&mut self) -> Result<Coverage, CosimError> {
         if !self.model.has_coverage() {
             return Err(CosimError::NoCoverage);
@@ -489,7 +493,7 @@ impl Chip {
         Ok(coverage)
     }
 
-    /// Starts to record what the model is told, and starts anew at each reset.
+    /// Starts a recording of the model's inputs. The recording restarts at each reset.
     pub(crate) fn record(&mut self) -> Result<(), CosimError> {
         let memories = self.memories.iter().map(|memory| {
             let mut bytes = vec![0; memory.len()];
@@ -504,7 +508,7 @@ impl Chip {
         Ok(())
     }
 
-    /// What was recorded; ends recording.
+    /// Ends the recording and returns it.
     pub(crate) fn take_recording(&mut self) -> Option<BoardRecording> {
         let (calls, start) = self.instance.take_recording().zip(self.start.take())?;
         let Start {
@@ -521,7 +525,8 @@ impl Chip {
         })
     }
 
-    /// Plays a recording that began after a reset, as the last thing happened to this instance, in a bare loop.
+    /// Replays a recording in a bare loop. The recording began after a reset, and this instance was
+    /// reset last.
     pub(crate) fn play(
         &mut self,
         recording: &BoardRecording,

@@ -1,4 +1,4 @@
-//! Named configurations, and what a URI says beside the name.
+//! Named configurations, and the options of a URI.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,19 +21,19 @@ use crate::{CosimError, Hardware, LinkFigures, Profile};
 /// A named configuration of the board.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// What it is, in a line.
+    /// Description in one line.
     pub summary: String,
     /// Parameters of `sim_top`.
     pub params: BTreeMap<String, u64>,
-    /// Boards in each dimension of a ring or torus; empty for a board alone.
+    /// Number of boards in each dimension of a ring or torus; empty for a single board.
     pub topology: Vec<u32>,
-    /// What the links do, where it is not what links do by default.
+    /// Properties of the links that differ from the defaults.
     pub link: LinkConfig,
     /// The kernel beside each coprocessor, if there is one.
     pub kernel: Option<KernelConfig>,
 }
 
-/// A configuration as it is written.
+/// A configuration in a file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -46,16 +46,17 @@ struct Entry {
     kernel: Option<KernelConfig>,
 }
 
-/// What a configuration says of its kernel.
+/// The kernel of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KernelConfig {
-    /// `module`: the module beside each coprocessor.
+    /// `module`: name of the module beside each coprocessor.
     pub module: String,
-    /// `sources`: its files, in the order of compilation, from the folder that the configuration is in (of those of
-    /// Alcor: the root of the repository).
+    /// `sources`: its files in the order of compilation, relative to the folder of the
+    /// configuration. For configurations of Alcor, relative to the root of the repository.
     pub sources: Vec<String>,
-    /// The folder of the user's own hardware that the sources are in; none for those of Alcor.
+    /// The folder of the user's own hardware that contains the sources; `None` for kernels of
+    /// Alcor.
     #[serde(skip)]
     pub folder: Option<PathBuf>,
 }
@@ -86,22 +87,22 @@ impl KernelConfig {
     }
 }
 
-/// What a configuration says of its links.
+/// The links of a configuration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkConfig {
-    /// `latency`: cycles from a board's pins to its neighbour's.
+    /// `latency`: cycles from a board's pins to its neighbour's pins.
     pub latency: Option<u32>,
-    /// `gbps`: gigabits a second, kept in megabits.
+    /// `gbps`: rate in gigabits per second, stored in megabits per second.
     #[serde(default, rename = "gbps", deserialize_with = "mbps_of_number")]
     pub mbps: Option<u32>,
 }
 
 impl Config {
-    /// How its boards are joined.
+    /// Returns the topology of the boards.
     ///
     /// # Errors
-    /// Why `topology` is none.
+    /// If `topology` is invalid.
     pub fn topology(&self) -> Result<Topology, alcor::Error> {
         if self.topology.is_empty() {
             Ok(Topology::single())
@@ -110,8 +111,8 @@ impl Config {
         }
     }
 
-    /// The configuration that `entry` describes over its base. Parameters of a base hold where the entry does not name
-    /// them; everything else that the entry says replaces the base's.
+    /// Makes a configuration from `entry` and its base. Parameters of the base hold unless the
+    /// entry sets them. All other values of the entry replace those of the base.
     fn of(entry: Entry, base: Option<&Config>) -> Config {
         let mut params = base.map_or_else(BTreeMap::new, |base| base.params.clone());
         params.extend(entry.params);
@@ -138,7 +139,7 @@ impl Config {
         let has_port = self.params.get(KERNEL).is_some_and(|&bits| bits != 0);
         if has_port != self.kernel.is_some() {
             return Err(
-                "KERNEL and `kernel` go together: the bits of the memory port and the module"
+                "KERNEL (bits of the memory port) and `kernel` (the module) must be set together"
                     .into(),
             );
         }
@@ -158,7 +159,7 @@ impl Config {
         check_links(&self.params, &topology).map_err(|problem| problem.to_string())?;
         let LinkConfig { latency, mbps } = self.link;
         if topology.links() == 0 && (latency, mbps) != (None, None) {
-            return Err("link, but there is no topology".into());
+            return Err("link needs a topology".into());
         }
         if latency.is_some_and(|latency| !LATENCIES.contains(&latency)) {
             return Err(format!(
@@ -170,10 +171,10 @@ impl Config {
     }
 }
 
-/// The configurations of `hw/core/configs.toml`, and of the user's own hardware.
+/// The configurations of `hw/core/configs.toml`, and those of the user's own hardware.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Configs {
-    /// Where they were read, for messages.
+    /// The origin of the configurations, for error texts.
     hardware: Hardware,
     by_name: BTreeMap<String, Config>,
 }
@@ -182,13 +183,13 @@ impl Configs {
     /// Reads the configurations of the hardware.
     ///
     /// # Errors
-    /// If the file can't be read, or a configuration in it can't be.
+    /// If the file or a configuration can't be read.
     pub fn read(hardware: &Hardware) -> Result<Self, CosimError> {
         Self::parse(hardware, &hardware.text(CONFIGS)?)
     }
 
-    /// The configurations of the hardware, and those of the user's own hardware in `folder`; with the file of the latter
-    /// and its text.
+    /// Reads the configurations of the hardware and of the user's own hardware in `folder`. Also
+    /// returns the path and the text of the user's file.
     pub(crate) fn with_own(
         hardware: &Hardware,
         folder: Option<PathBuf>,
@@ -198,7 +199,8 @@ impl Configs {
         Ok((configs, own))
     }
 
-    /// Adds the configurations of the user's own hardware, if there is any; the file and its text.
+    /// Adds the configurations of the user's own hardware, if there is any. Returns the path and
+    /// the text of the file.
     pub(crate) fn read_own(
         &mut self,
         folder: Option<PathBuf>,
@@ -219,7 +221,7 @@ impl Configs {
         Ok(Some((path, text)))
     }
 
-    /// The configurations in `text`, which was read from `hardware`.
+    /// Parses the configurations in `text`, which comes from `hardware`.
     pub(crate) fn parse(hardware: &Hardware, text: &str) -> Result<Self, CosimError> {
         let mut configs = Self {
             hardware: hardware.clone(),
@@ -242,7 +244,7 @@ impl Configs {
             ));
         }
         while !entries.is_empty() {
-            // Bases first: each round takes the entries whose base is known.
+            // Each round takes the entries whose base is known.
             let is_known = |entry: &Entry| {
                 let base = entry.base.as_ref();
                 base.is_none_or(|base| self.by_name.contains_key(base))
@@ -258,7 +260,7 @@ impl Configs {
                     .find_map(|(name, entry)| Some((name, entry.base.as_ref()?)));
                 let (name, base) = stuck.ok_or("no configuration")?;
                 return Err(format!(
-                    "[{name}]: no configuration `{base}` that could be its base, or the bases go round in a circle"
+                    "[{name}]: no configuration `{base}` to use as the base, or the bases form a cycle"
                 ));
             }
             for name in ready {
@@ -289,10 +291,10 @@ impl Configs {
         Ok(configs.by_name)
     }
 
-    /// The configuration of that name.
+    /// Returns the configuration of this name.
     ///
     /// # Errors
-    /// If there is none; the error lists those that there are.
+    /// If there is no such configuration. The error lists the existing ones.
     pub fn get(&self, name: &str) -> Result<&Config, CosimError> {
         self.by_name
             .get(name)
@@ -323,23 +325,24 @@ pub(crate) const STAGES: &str = "STAGES";
 pub(crate) const PHIT_W: &str = "PHIT_W";
 pub(crate) const DATA_W: &str = "DATA_W";
 const KERNEL: &str = "KERNEL";
-/// Bits of a beat of a kernel's memory port, unless its configuration says otherwise.
+/// Default width of a kernel's memory port, in bits.
 const KERNEL_BITS: u64 = 32;
 /// The file of configurations in the folder of the user's own hardware.
 const OWN_CONFIGS: &str = "configs.toml";
 
-/// Latencies that a link can have: a cycle ahead is what lets boards be stepped one by one.
+/// Range of a link's latency. Boards are stepped one by one, which needs a latency of at least two
+/// cycles.
 const LATENCIES: RangeInclusive<u32> = 2..=65_536;
 const LATENCY_RULE: &str = "2 to 65536 cycles";
-/// Megabits a second that a link can have.
+/// Range of a link's rate, in megabits per second.
 const RATES: RangeInclusive<u32> = 1..=10_000_000;
 const RATE_RULE: &str = "gigabits a second, 0.001 to 10000, with three decimals at most";
 
-/// Records that a log can have.
+/// Range of the number of records of a log.
 const LOGS: RangeInclusive<usize> = 1..=100_000_000;
 const LOG_RULE: &str = "1 to 100000000 records";
 
-/// Whether a name looks like a parameter of the model.
+/// Returns whether a name has the form of a model's parameter.
 fn is_param(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_uppercase())
         && name
@@ -361,7 +364,7 @@ fn check(param: &str, value: u64) -> Result<(), &'static str> {
     }
 }
 
-/// A parameter that does not go with how boards are joined.
+/// A parameter that does not fit the topology.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Unfit {
     param: &'static str,
@@ -387,7 +390,7 @@ impl From<Unfit> for CosimError {
     }
 }
 
-/// Checks parameters against the topology that their boards are to be joined in.
+/// Checks parameters against the topology of their boards.
 pub(crate) fn check_links(
     params: &BTreeMap<String, u64>,
     topology: &Topology,
@@ -439,89 +442,93 @@ pub(crate) fn check_links(
     )
 }
 
-/// Whether cycles in which a board's state stays the same are skipped. Cycle counts and digests are the same each way. Nothing is
-/// skipped while waves are written, coverage is counted or a run is recorded.
+/// Whether cycles are skipped in which a board's state stays the same. Cycle counts and digests do
+/// not depend on skipping. No cycle is skipped while waves are written, coverage is counted or a
+/// run is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Skip {
     /// `off`: every cycle is evaluated.
     Off,
-    /// `on`: a board whose state stays the same skips to the next cycle in which the host or a link acts on it.
+    /// `on`: a steady board skips to the next cycle in which the host or a link acts on the board.
     #[default]
     On,
-    /// `check`: every cycle is evaluated, and a board whose state changes in a cycle that would have been skipped fails.
+    /// `check`: every cycle is evaluated. A board fails if its state changes in a cycle that would
+    /// have been skipped.
     Check,
 }
 
-/// What a URI says beside the configuration: `rma4?profile=gen3x16&waves=run.fst&IN_DEPTH=64`.
+/// The options of a URI, for example `rma4?profile=gen3x16&waves=run.fst&IN_DEPTH=64`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// `profile`: what host accesses cost; `ideal` unless said otherwise.
+    /// `profile`: cost of host accesses; default `ideal`.
     pub profile: Profile,
-    /// `waves`: the FST file that a trace is written to; none unless said otherwise.
+    /// `waves`: FST file of a trace; default none.
     pub waves: Option<PathBuf>,
-    /// `waves-from`: the cycle since reset in which the trace starts, 0 unless said otherwise.
+    /// `waves-from`: first traced cycle since reset; default 0.
     pub waves_from: u64,
-    /// `waves-to`: the cycle in which it ends, that of the end unless said otherwise.
+    /// `waves-to`: last traced cycle; default the end.
     pub waves_to: u64,
-    /// `waves-reset`: which time since the board was opened it is that is traced: that after so many resets; unless said
-    /// otherwise, the first that comes to `waves-from`.
+    /// `waves-reset`: the traced period, by its number of resets since the board was opened; by
+    /// default the first period that reaches `waves-from`.
     pub waves_reset: Option<u64>,
-    /// `trace`: the file that a timeline is written to, see [`crate::SimCluster::write_log`]; none unless said otherwise.
+    /// `trace`: file of a timeline, see [`crate::SimCluster::write_log`]; default none.
     pub trace: Option<PathBuf>,
-    /// `packets`: the file that a packet log is written to, `.pcapng` or `.txt`; none unless said otherwise.
+    /// `packets`: file of a packet log, `.pcapng` or `.txt`; default none.
     pub packets: Option<PathBuf>,
-    /// `log`: records of what happens that are kept of each board, the newest; 262144 if there is a file to write, else
-    /// none, unless said otherwise.
+    /// `log`: number of the newest records of each board that are kept; default 262144 with a log
+    /// file, otherwise none.
     pub log: Option<usize>,
-    /// `coverage`: 1 for a model that counts what of it was at work, for [`crate::SimCluster::coverage`]; 0 unless said
-    /// otherwise. It is slower, and does the same.
+    /// `coverage`: 1 for a model that counts coverage, see [`crate::SimCluster::coverage`]; default
+    /// 0. This model is slower. Its behaviour is the same.
     pub coverage: bool,
-    /// `assertions`: 0 for a model without assertions, which is faster; 1 unless said otherwise.
+    /// `assertions`: 0 for a model without assertions, which is faster; default 1.
     pub assertions: bool,
-    /// `guards`: 0 for a model without the guards that let the simulator pass over idle parts of a block
-    /// (`ALCOR_AWAKE`), as blocks are synthesised; 1 unless said otherwise. It is slower, and does the same.
+    /// `guards`: 0 for a model without the guards (`ALCOR_AWAKE`) by which the simulator skips idle
+    /// parts of a block. Blocks are synthesised without guards. Default 1. This model is slower.
+    /// Its behaviour is the same.
     pub guards: bool,
-    /// `skip`: whether cycles in which a board's state stays the same are skipped; `on` unless said otherwise.
+    /// `skip`: whether steady cycles of a board are skipped; default `on`.
     pub skip: Skip,
-    /// `power-up`: a seed; registers and RAMs have values drawn from it when a board is opened, instead of zeros. Nothing
-    /// that a host or another board can see depends on them.
+    /// `power-up`: seed of the initial values of registers and RAMs, which are zero by default.
+    /// Nothing that a host or another board can observe depends on these values.
     pub power_up: Option<u32>,
-    /// `optimise`: `fast` for a model that simulates fast, `quick` for one that is built in less time. Unless said otherwise,
-    /// `quick` with assertions and `fast` without. Nothing that happens on the boards depends on it.
+    /// `optimise`: `fast` for fast simulation, `quick` for a short build; default `quick` with
+    /// assertions and `fast` without. The behaviour of the boards does not depend on this option.
     pub optimise: Option<Optimise>,
-    /// `away`: seconds of the wall clock that time may stand still for a rank that is away;
-    /// `ALCOR_AWAY_SECONDS`, or 60, unless said otherwise.
+    /// `away`: limit in seconds of the wall clock for a rank that runs host code while others wait;
+    /// default `ALCOR_AWAY_SECONDS`, or 60.
     pub away: Duration,
-    /// `attach`: seconds of the wall clock that ranks wait for those that have not attached yet; as `away` unless said
-    /// otherwise.
+    /// `attach`: limit in seconds of the wall clock for ranks that have not attached yet; default
+    /// as `away`.
     pub attach: Duration,
-    /// `watchdog`: the least that the library's limit of a wait counts for, in cycles;
-    /// `ALCOR_WATCHDOG_CYCLES`, or none, unless said otherwise.
+    /// `watchdog`: minimum of the library's limit of a wait, in cycles; default
+    /// `ALCOR_WATCHDOG_CYCLES`, or none.
     pub watchdog: u64,
-    /// `threads`: threads that step the boards of a cluster, no more than boards; as many as there are cores unless said
-    /// otherwise. What happens on the boards does not depend on it.
+    /// `threads`: number of threads that step the boards of a cluster, at most one per board;
+    /// default the number of cores. The behaviour of the boards does not depend on this option.
     pub threads: Option<usize>,
-    /// `link-latency`: cycles that a link takes, instead of what the configuration says.
+    /// `link-latency`: latency of the links in cycles, instead of the configuration's.
     pub link_latency: Option<u32>,
-    /// `link-gbps`: gigabits that a link carries in a second, instead of what the configuration says; kept in megabits.
+    /// `link-gbps`: rate of the links in gigabits per second, instead of the configuration's;
+    /// stored in megabits per second.
     pub link_mbps: Option<u32>,
-    /// Names in capitals: parameters of the model, over those of the configuration.
+    /// Names in capitals: parameters of the model, which replace those of the configuration.
     pub params: BTreeMap<String, u64>,
 }
 
 /// The environment variable with the limit for ranks that are away.
 pub(crate) const AWAY_VARIABLE: &str = "ALCOR_AWAY_SECONDS";
-/// The environment variable with the least limit of a wait.
+/// The environment variable with the minimum limit of a wait.
 pub(crate) const WATCHDOG_VARIABLE: &str = "ALCOR_WATCHDOG_CYCLES";
 const KNOWN: &str = "profile, waves, waves-from, waves-to, waves-reset, trace, packets, log, coverage, assertions, \
      guards, optimise, skip, power-up, away, attach, watchdog, threads, link-latency, link-gbps";
 
 impl Options {
-    /// The options when nothing is said, but for `ALCOR_AWAY_SECONDS` and `ALCOR_WATCHDOG_CYCLES`.
+    /// Returns the default options, with `ALCOR_AWAY_SECONDS` and `ALCOR_WATCHDOG_CYCLES`.
     ///
     /// # Errors
-    /// If one of these variables is no number.
+    /// If one of these variables is not a number.
     pub fn new() -> Result<Self, CosimError> {
         let away = match std::env::var(AWAY_VARIABLE) {
             Ok(text) if !text.is_empty() => seconds(AWAY_VARIABLE, &text)?,
@@ -556,12 +563,12 @@ impl Options {
         })
     }
 
-    /// Whether what happens is to be written to a file.
+    /// Returns whether an option names a log file.
     pub(crate) fn has_log_file(&self) -> bool {
         self.trace.is_some() || self.packets.is_some()
     }
 
-    /// What links between boards do.
+    /// Returns latency and rate of the links.
     #[must_use]
     pub fn link_figures(&self) -> LinkFigures {
         let LinkFigures { latency, mbps } = LinkFigures::default();
@@ -571,7 +578,7 @@ impl Options {
         }
     }
 
-    /// Takes over what a configuration says where these options say nothing.
+    /// Sets the options that are still undefined to the values of a configuration.
     pub(crate) fn fill_in(&mut self, config: &Config) -> Result<(), CosimError> {
         if config.topology.is_empty() {
             let values = [
@@ -587,10 +594,10 @@ impl Options {
         Ok(())
     }
 
-    /// Takes a URI without its scheme apart: the configuration's name, and the options after `?`.
+    /// Splits a URI without its scheme into the configuration's name and the options after `?`.
     ///
     /// # Errors
-    /// If an option is unknown (the error lists those that there are) or its value can't be used.
+    /// If an option is unknown (the error lists the options), or a value is invalid.
     pub fn parse(rest: &str) -> Result<(&str, Self), CosimError> {
         let (name, query) = rest.split_once('?').unwrap_or((rest, ""));
         let mut options = Self::new()?;
@@ -730,7 +737,7 @@ fn seconds(option: &str, value: &str) -> Result<Duration, CosimError> {
         .ok_or_else(|| bad(option, value, "seconds, more than 0"))
 }
 
-/// Megabits of a decimal number of gigabits, if they are whole.
+/// Converts a decimal number of gigabits into megabits. Returns `None` if they are not whole.
 fn mbps_of(gbps: &str) -> Option<u32> {
     let (whole, part) = gbps.split_once('.').unwrap_or((gbps, ""));
     let is_number = !whole.is_empty() && part.len() <= 3;
@@ -740,7 +747,7 @@ fn mbps_of(gbps: &str) -> Option<u32> {
 }
 
 fn mbps_of_number<'de, D: Deserializer<'de>>(number: D) -> Result<Option<u32>, D::Error> {
-    // A decimal number comes out as it was written.
+    // Formatting a decimal number gives the digits of the file.
     let gbps = f64::deserialize(number)?.to_string();
     match mbps_of(&gbps) {
         Some(mbps) => Ok(Some(mbps)),
@@ -892,7 +899,7 @@ mod tests {
         assert!(says("[4]", "LINKS=4,STAGES=2", "").contains("expected 2, two for each"));
         assert!(says("[4]", "STAGES=2", "").contains("LINKS is missing"));
         assert!(says("[5]", "LINKS=2,STAGES=2", "").contains("[a]: STAGES = 2, expected 3"));
-        assert!(says("[1]", "LINKS=2,STAGES=2", "").contains("two boards at least"));
+        assert!(says("[1]", "LINKS=2,STAGES=2", "").contains("at least two boards"));
         assert!(says("[]", "LINKS=2,STAGES=2", "").contains("without a topology"));
         assert!(says("[]", "LINKS=0", "[a.link]\nlatency=9").contains("no topology"));
         assert!(says("[2]", "LINKS=2,STAGES=1", "[a.link]\nlatency=1").contains("2 to 65536"));

@@ -1,4 +1,4 @@
-//! A board whose time is nobody's.
+//! A simulated board without a scheduler of time.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,28 +13,29 @@ use crate::chip::Chip;
 use crate::mailbox::{Post, Want};
 use crate::{CosimError, Options, Shape};
 
-/// Cycles that a posted write takes: the board takes one a cycle.
+/// Cycles of a posted write: the board accepts one per cycle.
 const WRITE_CYCLES: u64 = 1;
-/// Cycles that a read or a transfer takes, behind those in which the writes before it take effect. Any number but none
-/// would do: who looks at a register again and again must see time move.
+/// Cycles of a read or a transfer, after those in which earlier writes take effect. Any number
+/// above zero is legal: a program that polls a register must see time move.
 const READ_CYCLES: u64 = 4;
-/// Cycles that pass at a time while somebody waits, before a look at whether they are to end.
+/// Number of cycles between two checks whether a wait has ended.
 const STRIDE: u64 = 16;
-/// Strides of a call of [`FreeBoard::pass`] at most.
+/// Maximum number of strides per call of [`FreeBoard::pass`].
 const STRIDES: usize = 32;
-/// How long somebody who waits leaves the board to those who use it.
+/// Time for which a waiting thread leaves the board to other threads.
 const AWAY: Duration = Duration::from_micros(20);
 
-/// A simulated board as a host without a clock of its own sees it: accesses by address, at any time, from any thread. Time moves by
-/// a few cycles with each, and while somebody waits ([`FreeBoard::pass`]); so how many cycles something takes is not the same in every
-/// run. What lies between a host and a board, device nodes and drivers, is tried over it.
+/// A simulated board with accesses by address, at any time and from any thread. Each access moves
+/// time by a few cycles, and so does each wait ([`FreeBoard::pass`]). So cycle counts differ
+/// between runs. Device nodes and drivers between a host and a board are tested over such a board.
 pub struct FreeBoard {
     shape: Shape,
     chip: Mutex<Chip>,
-    /// Accesses that wait for their turn. A mutex alone would give them none: it is had again by the thread that has just let
-    /// it go, and who waits for an interrupt does so again and again.
+    /// Number of accesses that wait for the lock. The mutex alone would starve them: the thread
+    /// that has just released the mutex gets it again, and a thread that waits for an interrupt
+    /// locks it over and over.
     accesses: AtomicU32,
-    /// Interrupts that have risen and were not told of.
+    /// Interrupts that have risen since the last call of [`FreeBoard::pass`].
     risen: AtomicU32,
 }
 
@@ -61,19 +62,19 @@ impl FreeBoard {
         })
     }
 
-    /// Ranks and node memory.
+    /// Number of ranks and size of node memory.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// Bytes of its registers: a page for the board and one for each rank.
+    /// Size of the registers in bytes: a page for the board and one for each rank.
     #[must_use]
     pub fn register_bytes(&self) -> u32 {
         PAGE_BYTES * (1 + self.shape.ranks)
     }
 
-    /// Does something to the board before anybody who waits has it again.
+    /// Runs `action` on the board, with precedence over waiting threads.
     fn access<T>(
         &self,
         what: impl FnOnce(&mut Chip) -> Result<T, CosimError>,
@@ -91,7 +92,7 @@ impl FreeBoard {
         Ok(())
     }
 
-    /// Lets all writes before take effect, as a read on the bus does.
+    /// Lets all earlier writes take effect, as a read on the bus does.
     fn push(&self, chip: &mut Chip) -> Result<(), CosimError> {
         let is_pending = |chip: &Chip| {
             let mailbox = chip.mailbox();
@@ -107,7 +108,7 @@ impl FreeBoard {
     /// Reads a register by its byte address in the BAR.
     ///
     /// # Errors
-    /// When there is none, or the model fails.
+    /// If there is no such register, or the model fails.
     pub fn read32(&self, address: u32) -> Result<u32, CosimError> {
         self.check(address)?;
         self.access(|chip| {
@@ -117,7 +118,8 @@ impl FreeBoard {
         })
     }
 
-    /// Writes a register by its byte address in the BAR; over the bus, if it is one of the board's page.
+    /// Writes a register by its byte address in the BAR. A register of the board's page is written
+    /// over the bus.
     ///
     /// # Errors
     /// As [`FreeBoard::read32`].
@@ -139,10 +141,11 @@ impl FreeBoard {
         })
     }
 
-    /// Copies from node memory, where the DMA engines see rank r's from r × its bytes on; whether there is so much.
+    /// Copies from node memory by the address of the DMA engines: rank r begins at r × node bytes.
+    /// Returns whether the range exists.
     ///
     /// # Errors
-    /// When the model fails.
+    /// If the model fails.
     pub fn load(&self, at: u64, data: &mut [u8]) -> Result<bool, CosimError> {
         let Some((rank, at)) = self.place(at, data.len()) else {
             return Ok(false);
@@ -155,10 +158,10 @@ impl FreeBoard {
         })
     }
 
-    /// Copies to node memory; as [`FreeBoard::load`].
+    /// Copies to node memory, as [`FreeBoard::load`].
     ///
     /// # Errors
-    /// When the model fails.
+    /// If the model fails.
     pub fn store(&self, at: u64, data: &[u8]) -> Result<bool, CosimError> {
         let Some((rank, at)) = self.place(at, data.len()) else {
             return Ok(false);
@@ -171,11 +174,12 @@ impl FreeBoard {
         })
     }
 
-    /// Lets time pass for somebody who waits, unless others do; the ranks whose interrupts have risen since the last call, a bit
-    /// for each. Soon comes back, whatever others do.
+    /// Lets time pass for a waiting thread, unless other threads use the board. Returns a bit for
+    /// each rank whose interrupt has risen since the last call. Returns after a short time in any
+    /// case.
     ///
     /// # Errors
-    /// When the model fails.
+    /// If the model fails.
     pub fn pass(&self) -> Result<u32, CosimError> {
         if self.risen.load(Ordering::Relaxed) == 0 {
             match self.idle_chip() {
@@ -186,7 +190,7 @@ impl FreeBoard {
         Ok(self.risen.swap(0, Ordering::Relaxed))
     }
 
-    /// The board, if nobody uses it.
+    /// Locks the board if no thread uses it.
     fn idle_chip(&self) -> Option<MutexGuard<'_, Chip>> {
         if self.accesses.load(Ordering::Relaxed) != 0 {
             return None;
@@ -198,7 +202,7 @@ impl FreeBoard {
         }
     }
 
-    /// Lets time pass until an interrupt rises or somebody wants the board.
+    /// Lets time pass until an interrupt rises or another thread needs the board.
     fn pass_time(&self, chip: &mut Chip) -> Result<(), CosimError> {
         for _ in 0..STRIDES {
             self.step(chip, STRIDE)?;
@@ -217,7 +221,8 @@ impl FreeBoard {
         Err(CosimError::BadRegister { offset: address })
     }
 
-    /// A rank and an address in its memory. No transfer crosses from one to the next.
+    /// Returns the rank of an address, and the address in its memory. No transfer crosses from one
+    /// rank to the next.
     fn place(&self, at: u64, length: usize) -> Option<(usize, u32)> {
         let bytes = u64::from(self.shape.node_bytes);
         let (rank, at) = (at / bytes, at % bytes);
@@ -242,7 +247,7 @@ mod tests {
             now() - began
         };
         assert_eq!([0, 1, 2, 0].map(passes), [512, 0, 0, 512]);
-        // Somebody comes while time passes, and somebody else has the board.
+        // Another thread requests the board while time passes, and a third one holds the board.
         board.accesses.store(1, Ordering::Relaxed);
         let mut chip = board.chip.lock().unwrap();
         let began = chip.now();

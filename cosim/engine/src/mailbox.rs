@@ -1,7 +1,7 @@
-//! The mailboxes between host code and the model's pins: what each rank posted, what it waits for, and the calls in
-//! which the model looks after both, once an edge.
+//! The mailbox between host code and the pins of a model: the posts and waits of each rank, and the
+//! calls of the model at each edge.
 //!
-//! Nothing here locks, allocates or prints while the clock runs, but for what ends a wait.
+//! While the clock runs, this code does not lock, allocate or print, except at the end of a wait.
 
 use alcor::Note;
 use crc32fast::Hasher;
@@ -15,15 +15,16 @@ use crate::model::{AXI_TICK, HOST_TICK, LINK_RECV, LINK_SEND, MEMORY, MONITOR};
 use crate::wire::Ends;
 use crate::{Options, Shape};
 
-/// Cycles after a write was offered until a read sees what it did: it acts at the edge that ends the cycle it is offered
-/// in, and what a register shows of it may come one later.
+/// Cycles from the offer of a write until a read sees its effect. A write acts at the edge that
+/// ends the cycle of its offer. Registers may show the effect one cycle later.
 pub const EFFECT_CYCLES: u64 = 2;
 
-/// Cycles after a write was offered until the interrupt's level tells of it, as seen at an edge: one more than for
-/// registers, since the level of a cycle is seen at the edge that ends it.
+/// Cycles from the offer of a write until the interrupt's level, as seen at an edge, shows its
+/// effect. This is one cycle more than for registers, because the level of a cycle is seen at the
+/// edge that ends the cycle.
 pub const SETTLE_CYCLES: u64 = 3;
 
-/// A register write as it goes to the pins.
+/// A register write in the form of the pins.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Post {
     head: u32,
@@ -45,28 +46,28 @@ impl Post {
     }
 }
 
-/// What a rank waits for.
+/// The event for which a rank waits.
 #[derive(Debug, Clone)]
 pub(crate) enum Want {
-    /// The interrupt, no longer than until the deadline.
+    /// The interrupt, until the deadline at the latest.
     Interrupt { deadline: u64 },
-    /// All that was posted has taken effect.
+    /// All posts have taken effect.
     Effect,
-    /// All that was posted is offered: there is room again.
+    /// All posts have been offered, so there is room again.
     Room,
     /// A point in time.
     Until(u64),
     /// The value of the register at a byte address in the BAR, over the link.
     Read { address: u32 },
-    /// Bytes from node memory, over the link; not none.
+    /// Bytes from node memory, over the link; at least one.
     Load { at: u32, len: usize },
-    /// Bytes to node memory, over the link; not none.
+    /// Bytes to node memory, over the link; at least one.
     Store { at: u32, data: Vec<u8> },
-    /// What comes back of one of these three, once it is on the link.
+    /// The reply to one of these three, once the request is on the link.
     Reply,
 }
 
-/// Why a wait ended.
+/// The reason why a wait ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Why {
     Interrupt,
@@ -76,28 +77,28 @@ pub(crate) enum Why {
     Data(Vec<u8>),
 }
 
-/// A rank's side of the mailboxes.
+/// The posts and the wait of a rank.
 #[derive(Default)]
 struct Lane {
     posts: Vec<Post>,
-    /// How many of `posts` are offered already.
+    /// Number of `posts` that have been offered.
     next: usize,
-    /// Posts that are on the link and not answered.
+    /// Number of posts on the link without an answer.
     on_link: usize,
-    /// The first `now` at which registers show all that was offered.
+    /// First `now` at which registers show all offered posts.
     effect_at: u64,
-    /// The first edge at which the interrupt's level means something.
+    /// First edge at which the interrupt's level is valid.
     settled_at: u64,
-    /// The edge at which the interrupt was last seen to rise.
+    /// Edge at which the interrupt was last seen to rise.
     raised_at: u64,
     want: Option<Want>,
-    /// What ends the wait, and when, once that is known.
+    /// Time and reason of the end of the wait, once they are known.
     due: Option<(u64, Why)>,
     woken: Option<Why>,
 }
 
 impl Lane {
-    /// Posts that have not reached the board.
+    /// Number of posts that have not reached the board.
     fn backlog(&self) -> usize {
         self.posts.len() - self.next + self.on_link
     }
@@ -113,30 +114,31 @@ pub(crate) struct Mailbox {
     /// Edges since reset.
     cycle: u64,
     lanes: Vec<Lane>,
-    /// Lanes with posts to be offered.
+    /// Bit mask of lanes with posts to be offered.
     busy: u32,
-    /// Lanes that wait for an interrupt whose level means something.
+    /// Bit mask of lanes that wait for an interrupt whose level is valid.
     armed: u32,
     /// Levels of the interrupts in the cycle before the last edge.
     irq: u32,
-    /// Interrupts that have risen since they were last asked for.
+    /// Interrupts that have risen since the last call of [`Mailbox::take_risen`].
     risen: u32,
-    /// The next edge at which a wait is to be looked at.
+    /// Next edge at which a wait must be checked.
     alarm: u64,
     woken: u32,
     link: Option<Box<Link>>,
-    /// A write to the board's page that is under way.
+    /// The write to the board's page that is under way.
     setting: Option<Setting>,
     /// The links to other boards, if there are any.
     ends: Option<Box<Ends>>,
-    /// The next edge at which something arrives on them.
+    /// Next edge at which a phit or credit arrives on the links.
     arrival: u64,
     digest: Digest,
-    /// What happened, where that is asked for.
+    /// The log, if the options ask for one.
     log: Option<Box<Log>>,
-    /// Words of a beat of the monitored streams.
+    /// Number of words of a beat of the monitored streams.
     beat_words: usize,
-    /// The last edge at which something passed between host or links and the board, or an interrupt changed.
+    /// Last edge at which the host or a link exchanged data with the board, or an interrupt
+    /// changed.
     touched: u64,
     /// The last edge at which a packet moved.
     moved: u64,
@@ -178,7 +180,7 @@ impl Mailbox {
         }
     }
 
-    /// Forgets all that was posted and waited for; cycles and digest start anew.
+    /// Drops all posts and waits. Cycles and digest start anew.
     pub(crate) fn reset(&mut self) {
         self.lanes
             .iter_mut()
@@ -206,7 +208,8 @@ impl Mailbox {
         self.cycle
     }
 
-    /// The last edge at which something passed between host or links and the board, or an interrupt changed.
+    /// Last edge at which the host or a link exchanged data with the board, or an interrupt
+    /// changed.
     pub(crate) fn touched(&self) -> u64 {
         self.touched
     }
@@ -216,7 +219,8 @@ impl Mailbox {
         self.moved
     }
 
-    /// Whether nothing is on its way to the board, and no rank is about to be woken by its interrupt.
+    /// Returns whether nothing is on its way to the board, and no interrupt is about to wake a
+    /// rank.
     pub(crate) fn is_idle(&self) -> bool {
         let link = self.link.as_ref();
         let ends = self.ends.as_ref();
@@ -230,8 +234,8 @@ impl Mailbox {
             && self.lanes.iter().enumerate().all(is_calm)
     }
 
-    /// The next edge at which the host or a link may act on the board, or a wait may end. Before it, only the board
-    /// itself can change anything.
+    /// Returns the next edge at which the host or a link may act on the board, or a wait may end.
+    /// Before this edge only the board itself can change its state.
     pub(crate) fn due(&self) -> u64 {
         let acts_now = self.busy != 0 || self.setting.is_some() || self.irq & self.armed != 0;
         if acts_now {
@@ -244,7 +248,8 @@ impl Mailbox {
         self.alarm.min(self.arrival).min(link)
     }
 
-    /// Lets cycles pass in which nothing happens: fewer than to the edge that is [due](Self::due).
+    /// Skips cycles in which nothing happens. The number must not reach the edge that is
+    /// [due](Self::due).
     pub(crate) fn skip(&mut self, cycles: u64) {
         self.cycle += cycles;
     }
@@ -264,7 +269,7 @@ impl Mailbox {
         self.ends.as_deref()
     }
 
-    /// Changes what is on its way on the links to other boards.
+    /// Changes the data under way on the links to other boards.
     pub(crate) fn with_ends(&mut self, action: &mut dyn FnMut(&mut Ends)) {
         if let Some(ends) = &mut self.ends {
             action(ends);
@@ -272,17 +277,17 @@ impl Mailbox {
         }
     }
 
-    /// Whether something was sent to other boards that was not carried off.
+    /// Returns whether data was sent to other boards and not carried off.
     pub(crate) fn has_sent(&self) -> bool {
         self.ends.as_ref().is_some_and(|ends| ends.has_sent())
     }
 
-    /// Begins a write to the board's page, whoever else uses the bus.
+    /// Begins a write to the board's page, regardless of other users of the bus.
     pub(crate) fn set(&mut self, address: u32, value: u32) {
         self.setting = Some(Setting::new(address, value));
     }
 
-    /// Whether that write is under way.
+    /// Returns whether a write to the board's page is under way.
     pub(crate) fn is_setting(&self) -> bool {
         self.setting.is_some()
     }
@@ -291,12 +296,12 @@ impl Mailbox {
         self.link.is_some()
     }
 
-    /// What happened, if that is kept.
+    /// The log, if there is one.
     pub(crate) fn log(&self) -> Option<&Log> {
         self.log.as_deref()
     }
 
-    /// Takes over the log of the mailbox that it replaces.
+    /// Takes over the log of the mailbox that this one replaces.
     pub(crate) fn inherit(&mut self, old: &mut Self) {
         if let Some(mut log) = old.log.take() {
             log.reset(old.cycle);
@@ -304,14 +309,14 @@ impl Mailbox {
         }
     }
 
-    /// From here on it is run `run`.
+    /// Begins run number `run` in the log.
     pub(crate) fn begin_run(&mut self, run: u32) {
         if let Some(log) = &mut self.log {
             log.begin_run(run);
         }
     }
 
-    /// Takes a note of a rank's that has posted `posts` writes which are not here yet.
+    /// Records a note of a rank that has posted `posts` further writes.
     pub(crate) fn note(&mut self, rank: usize, posts: usize, note: Note) {
         let ahead = self.backlog(rank) + posts;
         if let Some(log) = &mut self.log {
@@ -323,7 +328,7 @@ impl Mailbox {
         self.lanes[rank].backlog()
     }
 
-    /// Takes over what a rank posted, and leaves an empty buffer in its place.
+    /// Takes over the posts of a rank. Leaves an empty buffer.
     pub(crate) fn post(&mut self, rank: usize, posts: &mut Vec<Post>) {
         if posts.is_empty() {
             return;
@@ -339,7 +344,7 @@ impl Mailbox {
         self.busy |= 1 << rank;
     }
 
-    /// The answer to a wait that takes no time.
+    /// Returns the result of a wait that takes no time.
     pub(crate) fn at_once(&self, rank: usize, want: &Want) -> Option<Why> {
         let (lane, now) = (&self.lanes[rank], self.cycle);
         match want {
@@ -371,7 +376,7 @@ impl Mailbox {
         self.lanes[rank].want = Some(want);
     }
 
-    /// Before time moves: sends what was asked for on its way, in the order of ranks.
+    /// Starts the link accesses of the waits, in the order of ranks. Called before time moves.
     pub(crate) fn begin(&mut self) {
         self.alarm = self.cycle + 1;
         let Some(link) = &mut self.link else { return };
@@ -401,17 +406,17 @@ impl Mailbox {
         self.busy = 0;
     }
 
-    /// Interrupts that have risen since the last call, a bit for each rank.
+    /// Returns a bit for each rank whose interrupt has risen since the last call.
     pub(crate) fn take_risen(&mut self) -> u32 {
         std::mem::take(&mut self.risen)
     }
 
-    /// The ranks that the last edge woke.
+    /// Bit mask of the ranks that the last edge woke.
     pub(crate) fn woken(&self) -> u32 {
         self.woken
     }
 
-    /// Why a rank was woken; ends its wait.
+    /// Ends the wait of a woken rank. Returns the reason.
     pub(crate) fn take(&mut self, rank: usize) -> Option<Why> {
         self.woken &= !(1 << rank);
         if let Some(log) = &mut self.log {
@@ -420,7 +425,7 @@ impl Mailbox {
         self.lanes[rank].woken.take()
     }
 
-    /// Ends a rank's wait without a reason of the board's.
+    /// Ends a rank's wait without a reason of the board.
     pub(crate) fn abandon(&mut self, rank: usize) {
         self.woken &= !(1 << rank);
         self.armed &= !(1 << rank);
@@ -475,7 +480,7 @@ impl Mailbox {
         }
     }
 
-    /// Notes when interrupts rise, where it takes time to hear of them.
+    /// Records rising interrupts, if the link delays them.
     fn hear(&mut self, irq: u32) {
         let mut rose = irq & !self.irq;
         while rose != 0 {
@@ -484,7 +489,7 @@ impl Mailbox {
         }
     }
 
-    /// Looks at all waits, and sets the alarm for the next time.
+    /// Checks all waits, and sets the next alarm.
     #[cold]
     fn look(&mut self) -> Flow {
         let now = self.cycle;
@@ -572,7 +577,7 @@ impl Mailbox {
         }
     }
 
-    /// What was written to node memory; the model only tells while there is a log.
+    /// Records a write to node memory. The model reports these writes only if there is a log.
     fn memory(&mut self, input: &[u32]) {
         self.touched = self.cycle;
         let Some(log) = &mut self.log else { return };
@@ -639,12 +644,12 @@ impl Mailbox {
     }
 }
 
-/// The edge at which the host may hear that the interrupt is raised.
+/// Returns the edge at which the host may see a raised interrupt.
 fn heard_at(lane: &Lane, link: &Link) -> u64 {
     lane.raised_at.max(lane.settled_at) + link.figures.interrupt
 }
 
-/// A look at a lane's wait at an edge.
+/// The check of a lane's wait at an edge.
 struct Look<'a> {
     lane: &'a Lane,
     link: Option<&'a Link>,
@@ -653,7 +658,8 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Why the wait ends if it does, when to look again, and whether a raised interrupt asks for it sooner.
+    /// Returns the reason of the wait's end, if it ends; the next edge to check; and whether a
+    /// raised interrupt needs an earlier check.
     fn at_want(&self) -> (Option<Why>, u64, bool) {
         let (lane, now) = (self.lane, self.now);
         let is_delivered = lane.backlog() == 0;

@@ -1,4 +1,4 @@
-//! A rank's port: what host code posts, reads and waits for.
+//! The port of a rank: posts, reads and waits of host code.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use crate::CosimError;
 use crate::mailbox::{Post, Want, Why};
 use crate::scheduler::{RunOutcome, Scheduler};
 
-/// Cycles that time moves by when a port looks again at what it has looked at already.
+/// Cycles by which time moves when a port repeats a read.
 pub const POLL_CYCLES: u64 = 16;
 
-/// Register writes of a rank that may be under way.
+/// Maximum number of register writes of a rank under way.
 pub const PORT_QUEUE: usize = 65_536;
 
 /// A port of a [`SimBoard`](crate::SimBoard).
@@ -21,16 +21,17 @@ pub(crate) struct SimPort {
     board: usize,
     rank: u32,
     slot: usize,
-    /// Written, but not handed over.
+    /// Posts that have not been handed over.
     posts: Vec<Post>,
-    /// Handed over, but not at the board when time last stood still.
+    /// Number of posts that were handed over, and had not reached the board when time last stood
+    /// still.
     backlog: usize,
     now: u64,
     looks: Looks,
     has_left: bool,
 }
 
-/// What a port has looked at since time last moved for it.
+/// The values that a port has read since time last moved for the port.
 #[derive(Default)]
 struct Looks {
     registers: HashSet<u32>,
@@ -47,7 +48,7 @@ impl Looks {
 }
 
 impl SimPort {
-    /// The port of a rank that nobody else has.
+    /// Attaches the port of a rank. Fails if the rank has a port.
     pub(crate) fn attach(
         scheduler: Arc<Scheduler>,
         board: usize,
@@ -107,8 +108,8 @@ impl SimPort {
         }
     }
 
-    /// Before a look that takes no time: lets what was posted take effect, and time move if
-    /// `looked` says that this is to be seen already. Marks it as looked at.
+    /// Prepares a read that takes no time. Lets all posts take effect, and moves time if `looked`
+    /// returns that the value was read before. Marks the value as read.
     fn look(&mut self, looked: impl Fn(&mut Looks) -> bool) -> Result<(), Error> {
         self.wait_for(Want::Effect)?;
         if looked(&mut self.looks) {

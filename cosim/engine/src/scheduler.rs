@@ -63,10 +63,10 @@ struct Run {
     here: RankSet,
     /// Ranks that wait.
     waiting: RankSet,
-    /// Waiting ranks that wait for their interrupt, and have declared the awaited event.
+    /// Waiting ranks that wait for their interrupt and have declared their awaited event.
     idle: RankSet,
     /// The declared waits of ranks, by slot.
-    told: BTreeMap<usize, RankWait>,
+    declared: BTreeMap<usize, RankWait>,
     /// The time of the board at which a rank's wait began, by slot.
     since: BTreeMap<usize, u64>,
     /// Ranks that died.
@@ -82,19 +82,19 @@ impl Run {
             here: RankSet::default(),
             waiting: RankSet::default(),
             idle: RankSet::default(),
-            told: BTreeMap::new(),
+            declared: BTreeMap::new(),
             since: BTreeMap::new(),
             dead: RankSet::default(),
             outcome: None,
         }
     }
 
-    /// Whether all ranks wait for each other, by their declared waits.
+    /// Returns whether all ranks wait for each other, by their declared waits.
     fn all_idle(&self) -> bool {
         !self.here.is_empty() && self.idle == self.here
     }
 
-    /// Whether no rank has been attached yet.
+    /// Returns whether no rank has been attached yet.
     fn is_new(&self) -> bool {
         self.ever.is_empty() && self.outcome.is_none()
     }
@@ -109,18 +109,18 @@ struct Windows {
     end: u64,
 }
 
-/// The state under the lock: the run and its time. Boards have locks of their own, for the threads that
-/// step them. A holder of this lock finds those locks free.
+/// The state under the lock: the run and its time. The boards have separate locks, for the threads
+/// that step them. A holder of this lock finds the boards' locks free.
 struct Time {
     run: Run,
     /// None for a single board.
     windows: Option<Windows>,
     /// Number of resets.
     runs: u32,
-    /// The version of the logs at their last writing.
+    /// Version of the logs at their last write.
     written: Option<u64>,
-    /// Whether they were written because the run failed.
-    is_told: bool,
+    /// Whether the logs have been written because of a failure of the run.
+    has_failure_logs: bool,
     /// Wall-clock time of the last movement of simulated time.
     moved: Instant,
 }
@@ -137,12 +137,12 @@ pub(crate) struct Scheduler {
     slots: Box<[WaitSlot]>,
     pool: Pool,
     time: Mutex<Time>,
-    /// Number of threads that wait for the lock with news that may end the run. The thread that
-    /// moves time stops soon then.
+    /// Number of threads that wait for the lock in order to end the run. The thread that moves time
+    /// then releases the lock soon.
     news: AtomicU32,
 }
 
-/// Number of edges of a single board between two checks for such news: some milliseconds.
+/// Number of edges of a single board between two checks of `news`: some milliseconds.
 const STRETCH: u64 = 1 << 12;
 
 impl Scheduler {
@@ -178,7 +178,7 @@ impl Scheduler {
                 windows,
                 runs: 0,
                 written: None,
-                is_told: false,
+                has_failure_logs: false,
                 moved: Instant::now(),
             }),
             news: AtomicU32::new(0),
@@ -193,7 +193,7 @@ impl Scheduler {
         self.shape
     }
 
-    /// Whether host accesses travel over a link, and take time.
+    /// Returns whether host accesses travel over a link, and take time.
     pub(crate) fn has_link(&self) -> bool {
         self.has_link
     }
@@ -248,9 +248,9 @@ impl Scheduler {
             .map_err(|error| error.on(&self.names[board]))
     }
 
-    /// Resets the board and ends the run. The expected ports of a run that has not begun stay.
-    /// Joined boards share their time, and credits for each other's buffers. So all boards of a run
-    /// are reset together, and the following resets of the others have no effect.
+    /// Resets the board and ends the run. The expected numbers of ports of a run that has not begun
+    /// stay. Joined boards share their time, and hold credits for each other's buffers. So one call
+    /// resets all boards of a run together, and the following resets of the others have no effect.
     pub(crate) fn reset(&self, board: usize) -> Result<(), Error> {
         let mut time = self.lock();
         self.check_idle(&time.run, board, "reset")?;
@@ -272,7 +272,7 @@ impl Scheduler {
         result.map_err(|(board, error)| error.on(&self.names[board]))
     }
 
-    /// Whether there is a log.
+    /// Returns whether there is a log.
     pub(crate) fn has_log(&self) -> bool {
         self.options.log.is_some()
     }
@@ -343,7 +343,7 @@ impl Scheduler {
         }
     }
 
-    /// Begins a run of this number of ports.
+    /// Begins a run with `ports` ports on a board.
     pub(crate) fn expect(&self, board: usize, ports: u32) -> Result<(), Error> {
         let mut time = self.lock();
         self.check_idle(&time.run, board, "begin a run")?;
@@ -352,7 +352,7 @@ impl Scheduler {
             return Err(Error::BadOption {
                 option: "ports",
                 value: 0,
-                rule: "a run has one port at least",
+                rule: "a run has at least one port",
             });
         }
         if ports > self.shape.ranks {
@@ -384,8 +384,8 @@ impl Scheduler {
         }
     }
 
-    /// Attaches a rank. Returns its slot, the present time, and the number of writes that an
-    /// earlier run of the rank has left to be delivered.
+    /// Attaches a rank. Returns its slot, the present time, and the number of writes of an earlier
+    /// run of the rank that have not been delivered yet.
     pub(crate) fn attach(&self, board: usize, rank: u32) -> Result<(usize, u64, usize), Error> {
         let mut time = self.lock();
         let run = &mut time.run;
@@ -414,7 +414,7 @@ impl Scheduler {
         }))
     }
 
-    /// Lets this number of cycles pass on all boards, with no rank attached.
+    /// Lets `cycles` cycles pass on all boards, with no rank attached.
     pub(crate) fn idle(&self, cycles: u64) -> Result<(), Error> {
         let mut time = self.lock();
         self.check_idle(&time.run, 0, "pass time")?;
@@ -456,7 +456,7 @@ impl Scheduler {
                 if let Some(outcome) = &time.run.outcome {
                     return Some(Err(outcome.clone()));
                 }
-                if matches!(want, Want::Interrupt { .. }) && time.run.told.contains_key(&slot) {
+                if matches!(want, Want::Interrupt { .. }) && time.run.declared.contains_key(&slot) {
                     time.run.idle.insert(slot);
                     time.run.since.insert(slot, mailbox.now());
                 }
@@ -515,9 +515,10 @@ impl Scheduler {
                 Err((board, error)) => time.run.outcome = Some(RunOutcome::Failed { board, error }),
             }
         }
-        // A rank that hangs elsewhere may keep the boards from ever being closed.
-        if !time.is_told {
-            time.is_told = true;
+        // A rank that hangs outside the library may keep the boards open for ever, so the logs are
+        // written now.
+        if !time.has_failure_logs {
+            time.has_failure_logs = true;
             self.save_logs(time);
         }
         self.end(&mut time.run)
@@ -559,7 +560,7 @@ impl Scheduler {
         }
     }
 
-    /// The same for a single board.
+    /// The same as [`Scheduler::pass`], for a single board.
     fn pass_alone(&self, run: &Run, goal: u64) -> Result<Option<RankSet>, (usize, CosimError)> {
         let is_watched = run.all_idle();
         loop {
@@ -576,8 +577,8 @@ impl Scheduler {
         }
     }
 
-    /// Whether no rank can go on: all wait for each other, no board changes its state, nothing is
-    /// on a link, and each rank that polls at deadlines has polled since.
+    /// Returns whether no rank can continue: all ranks wait for each other, no board changes its
+    /// state, no link carries data, and each rank that polls at deadlines has polled since.
     fn is_stalled(&self, run: &Run) -> bool {
         let boards = 0..self.pool.boards();
         let since = boards
@@ -586,15 +587,15 @@ impl Scheduler {
         let has_looked = |(slot, wait): (&usize, &RankWait), since| {
             !wait.looks || run.since.get(slot).is_some_and(|&began| began >= since)
         };
-        since.is_some_and(|since| run.told.iter().all(|told| has_looked(told, since)))
+        since.is_some_and(|since| run.declared.iter().all(|wait| has_looked(wait, since)))
     }
 
-    /// Ends all waits with the awaited events of all ranks.
+    /// Ends all waits with the declared waits of all ranks.
     fn stall(&self, run: &mut Run) -> RankSet {
         let now = (0..self.pool.boards()).map(|board| self.pool.with(board, |chip| chip.now()));
         let stall = Arc::new(Stall {
             at: now.max().unwrap_or_default(),
-            waits: run.told.values().cloned().collect(),
+            waits: run.declared.values().cloned().collect(),
         });
         self.end_with(run, &RunOutcome::Stalled(stall))
     }
@@ -656,7 +657,7 @@ impl Scheduler {
             let time = &mut *time;
             let run = &mut time.run;
             let away = run.here.minus(&run.waiting);
-            // If all attached ranks wait, they wait for ranks that never attached.
+            // If all attached ranks wait, they wait for ranks that have not attached.
             let (limit, missing) = if away.is_empty() {
                 (self.options.attach, self.missing(run))
             } else {
@@ -681,7 +682,7 @@ impl Scheduler {
         self.options.away
     }
 
-    /// The ranks that have not been attached yet, of the boards that expect more.
+    /// The ranks that have not been attached yet, on boards that expect more ports.
     fn missing(&self, run: &Run) -> RankSet {
         let boards = 0..self.names.len();
         let missing = boards.flat_map(|board| {
@@ -694,12 +695,12 @@ impl Scheduler {
 
     /// Declares the awaited event of a rank, or the end of its wait.
     pub(crate) fn tell_wait(&self, slot: usize, wait: Option<&RankWait>) {
-        let told = &mut self.lock().run.told;
+        let declared = &mut self.lock().run.declared;
         match wait {
-            None => drop(told.remove(&slot)),
+            None => drop(declared.remove(&slot)),
             Some(wait) => {
                 let rank = GlobalRank(slot as u32);
-                told.insert(
+                declared.insert(
                     slot,
                     RankWait {
                         rank,
@@ -718,7 +719,7 @@ impl Scheduler {
         Sight {
             least_watchdog: self.options.watchdog,
             moved: moved.max().unwrap_or_default(),
-            waits: time.run.told.values().cloned().collect(),
+            waits: time.run.declared.values().cloned().collect(),
         }
     }
 
@@ -728,7 +729,7 @@ impl Scheduler {
             let mut time = self.lock();
             let run = &mut time.run;
             run.here.remove(slot);
-            run.told.remove(&slot);
+            run.declared.remove(&slot);
             if is_dead {
                 run.dead.insert(slot);
             }
@@ -736,7 +737,7 @@ impl Scheduler {
                 && (self.has_started(run) || !run.dead.is_empty() || run.outcome.is_some());
             if is_over {
                 time.run = Run::new(self.names.len());
-                time.is_told = false;
+                time.has_failure_logs = false;
                 RankSet::default()
             } else {
                 self.advance(&mut time)
@@ -760,7 +761,7 @@ impl Scheduler {
                 run.outcome.get_or_insert(RunOutcome::Died { slot });
                 self.end(run)
             } else {
-                // Time may have stopped for this.
+                // The thread that moves time may have stopped for this call.
                 self.advance(&mut time)
             }
         };
@@ -796,7 +797,7 @@ impl Scheduler {
     }
 }
 
-/// The numbers of ranks in the run, which are those of their slots.
+/// The ranks of slots, whose numbers are equal.
 fn ranks(slots: &RankSet) -> Vec<GlobalRank> {
     slots.iter().map(|slot| GlobalRank(slot as u32)).collect()
 }

@@ -1,4 +1,4 @@
-//! Opens a running cluster by its name.
+//! The backend of `shm:` URIs.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -10,16 +10,16 @@ use crate::board::ShmBoard;
 use crate::channel::Channel;
 use crate::wire::{Description, Hello, VERSION, Welcome};
 
-/// The backend of `shm:<name>`.
+/// Opens running clusters by their names: `shm:<name>`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ShmBackend;
 
 impl ShmBackend {
-    /// The scheme of its URIs.
+    /// The scheme of the backend's URIs.
     pub const SCHEME: &'static str = "shm";
 }
 
-/// Connects to the cluster of that name; what it is.
+/// Connects to the cluster of this name. Returns the connection and the cluster's description.
 pub(crate) fn connect(name: &str) -> Result<(Channel, Description), ShmError> {
     let channel = Channel::connect(name).map_err(|source| match source.kind() {
         io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => ShmError::NoCluster,

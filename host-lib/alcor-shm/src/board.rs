@@ -12,7 +12,8 @@ use crate::port::{ShmPort, check_register};
 use crate::segment::Segment;
 use crate::wire::{Reply, Request};
 
-/// A board of a cluster. All boards that were opened together share a connection; each port has one of its own.
+/// A board of a cluster. Boards that were opened together share a connection. Each port has a
+/// connection of its own.
 pub(crate) struct ShmBoard {
     cluster: String,
     name: String,
@@ -50,7 +51,7 @@ impl ShmBoard {
 
     fn unexpected(&self) -> Error {
         ShmError::Simulator {
-            message: "an answer to another question".into(),
+            message: "the answer belongs to another request".into(),
         }
         .on(&self.name)
     }

@@ -1,4 +1,4 @@
-//! The connection between a rank's process and the cluster's.
+//! The connection between the process of a rank and the process of the cluster.
 
 use std::io::{self, IoSlice, IoSliceMut, Read};
 use std::mem::MaybeUninit;
@@ -14,20 +14,20 @@ use rustix::net::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Bytes of a message at most.
+/// Maximum size of a message in bytes.
 const MESSAGE_BYTES: usize = 1 << 16;
 
-/// What a cluster's name begins with in the abstract name space.
+/// Prefix of a cluster's name in the abstract name space.
 const PREFIX: &str = "alcor-";
 
 fn address(name: &str) -> io::Result<SocketAddr> {
     SocketAddr::from_abstract_name(format!("{PREFIX}{name}"))
 }
 
-/// Begins to listen for connections to the cluster of that name.
+/// Listens for connections to the cluster of this name.
 ///
 /// # Errors
-/// [`io::ErrorKind::AddrInUse`] when there is one already; what else the system says.
+/// [`io::ErrorKind::AddrInUse`] if a cluster of this name exists; other errors of the system.
 pub fn listen(name: &str) -> io::Result<UnixListener> {
     UnixListener::bind_addr(&address(name)?)
 }
@@ -37,18 +37,19 @@ pub fn listen(name: &str) -> io::Result<UnixListener> {
 pub struct Channel(UnixStream);
 
 impl Channel {
-    /// Connects to the cluster of that name.
+    /// Connects to the cluster of this name.
     ///
     /// # Errors
-    /// [`io::ErrorKind::ConnectionRefused`] when there is none.
+    /// [`io::ErrorKind::ConnectionRefused`] if there is no such cluster.
     pub fn connect(name: &str) -> io::Result<Channel> {
         UnixStream::connect_addr(&address(name)?).map(Channel)
     }
 
-    /// The end of a connection that was accepted.
+    /// Makes the cluster's end of an accepted connection.
     ///
     /// # Errors
-    /// [`io::ErrorKind::PermissionDenied`] when it comes from another user: a name in the abstract name space is open to all.
+    /// [`io::ErrorKind::PermissionDenied`] if the peer is another user. A name in the abstract name
+    /// space is open to all users.
     pub fn accept(stream: UnixStream) -> io::Result<Channel> {
         let peer = rustix::net::sockopt::socket_peercred(&stream)?;
         if peer.uid != rustix::process::geteuid() {
@@ -57,10 +58,10 @@ impl Channel {
         Ok(Channel(stream))
     }
 
-    /// The same end once more.
+    /// Duplicates this end.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn try_clone(&self) -> io::Result<Channel> {
         self.0.try_clone().map(Channel)
     }
@@ -68,12 +69,12 @@ impl Channel {
     /// Sends a message.
     ///
     /// # Errors
-    /// When the other end is gone; [`io::ErrorKind::InvalidInput`] when the message is too long.
+    /// If the other end is gone; [`io::ErrorKind::InvalidInput`] if the message is too long.
     pub fn send(&self, message: &impl Serialize) -> io::Result<()> {
         self.send_with(message, None)
     }
 
-    /// Sends a message, and a file with it.
+    /// Sends a message together with a file descriptor.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -86,7 +87,7 @@ impl Channel {
         let mut control = SendAncillaryBuffer::new(&mut space);
         let files = file.as_slice();
         if file.is_some() {
-            // The space is for one.
+            // The buffer has room for one message.
             control.push(SendAncillaryMessage::ScmRights(files));
         }
         let length = (text.len() as u32).to_le_bytes();
@@ -114,12 +115,13 @@ impl Channel {
     /// Receives a message.
     ///
     /// # Errors
-    /// [`io::ErrorKind::UnexpectedEof`] when the other end is gone, [`io::ErrorKind::InvalidData`] when it is none.
+    /// [`io::ErrorKind::UnexpectedEof`] if the other end is gone; [`io::ErrorKind::InvalidData`] if
+    /// the data is not a message of this type.
     pub fn receive<T: DeserializeOwned>(&self) -> io::Result<T> {
         self.receive_with().map(|(message, _)| message)
     }
 
-    /// Receives a message, and the file that came with it.
+    /// Receives a message, and the file descriptor that came with it.
     ///
     /// # Errors
     /// As [`receive`](Self::receive).
@@ -152,18 +154,18 @@ impl Channel {
         Ok((serde_json::from_slice(&text)?, file))
     }
 
-    /// Wakes the other end, which sleeps in [`doze`](Self::doze) or will.
+    /// Wakes the other end, which sleeps in [`doze`](Self::doze) now or later.
     ///
     /// # Errors
-    /// When it is gone.
+    /// If the other end is gone.
     pub fn ring(&self) -> io::Result<()> {
         self.send_all(&[1])
     }
 
-    /// Sleeps until the other end rings; once for each ring at least.
+    /// Sleeps until the other end rings. Returns at least once for each ring.
     ///
     /// # Errors
-    /// [`io::ErrorKind::UnexpectedEof`] when it is gone.
+    /// [`io::ErrorKind::UnexpectedEof`] if the other end is gone.
     pub fn doze(&self) -> io::Result<()> {
         loop {
             match (&self.0).read(&mut [0; 64]) {
@@ -175,13 +177,13 @@ impl Channel {
         }
     }
 
-    /// Comes back when the other end is gone, or this one was [hung up](Self::hang_up).
+    /// Waits until the other end is gone, or this end was [hung up](Self::hang_up).
     pub fn wait_for_the_end(&self) {
         let mut polled = [PollFd::new(&self.0, PollFlags::RDHUP)];
         while let Err(rustix::io::Errno::INTR) = rustix::event::poll(&mut polled, None) {}
     }
 
-    /// Whether the other end is gone, or this one was hung up.
+    /// Returns whether the other end is gone, or this end was hung up.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         let mut polled = [PollFd::new(&self.0, PollFlags::RDHUP)];
@@ -194,7 +196,7 @@ impl Channel {
 
     /// Ends the connection for both sides.
     pub fn hang_up(&self) {
-        // What fails here has been ended by the other side.
+        // A failure means that the other side has ended the connection.
         let _ = self.0.shutdown(std::net::Shutdown::Both);
     }
 }

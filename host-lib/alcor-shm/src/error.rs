@@ -1,57 +1,60 @@
-//! What can go wrong between a rank's process and the cluster's.
+//! Errors between the process of a rank and the process of the cluster.
 
 use std::io;
 
-/// An error of boards that another process simulates. It reaches the library as the source of `alcor::Error::Board`.
+/// An error of boards that another process simulates. The library wraps it as the source of
+/// `alcor::Error::Board`.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ShmError {
-    /// Nobody listens by that name.
+    /// No cluster of this name is running.
     #[error(
-        "no cluster of this name is running; `alcor run` starts one for a program, `alcor serve` one that stays, and says its name"
+        "no cluster of this name is running; `alcor run` starts a cluster for one program; `alcor serve` keeps a cluster running and prints its name"
     )]
     NoCluster,
-    /// The cluster speaks another version.
+    /// The cluster uses another version of the protocol.
     #[error(
-        "the cluster speaks version {found}, this program version {wanted}; build both from the same sources"
+        "the cluster uses version {found}, this program version {wanted}; build both from the same sources"
     )]
     OtherVersion {
-        /// The cluster's version.
+        /// Version of the cluster.
         found: u32,
-        /// This library's.
+        /// Version of this library.
         wanted: u32,
     },
-    /// What listens there is no cluster, or breaks off.
-    #[error("what answers by this name is no cluster of Alcor's: {0}")]
+    /// The listening process is no cluster, or has closed the connection.
+    #[error("the listening process is not an Alcor cluster: {0}")]
     NoWelcome(io::Error),
-    /// The mailbox that was handed over is not one.
+    /// The received mailbox is invalid.
     #[error(
         "the mailbox of local rank {rank} can't be used: {problem}; build program and cluster from the same sources"
     )]
     BadMailbox {
-        /// Whose.
+        /// The local rank.
         rank: u32,
-        /// What is wrong with it.
+        /// The defect of the mailbox.
         problem: String,
     },
     /// The process of the cluster is gone.
-    #[error("the simulator is gone: its process ended, or ended the run; look for what it said")]
+    #[error(
+        "the simulator is gone: its process ended, or ended the run; see the output of that process"
+    )]
     Gone,
-    /// The system refused something.
+    /// A system call failed.
     #[error("cannot {action}: {source}")]
     Io {
-        /// What was to be done.
+        /// The failed action.
         action: &'static str,
-        /// Why it was not.
+        /// The system's error.
         source: io::Error,
     },
-    /// The simulator's own error.
-    #[error("the simulator says: {message}")]
+    /// An error of the simulator.
+    #[error("error of the simulator: {message}")]
     Simulator {
-        /// What it said.
+        /// The text of the error.
         message: String,
     },
-    /// A register offset is not one.
+    /// A register offset is invalid.
     #[error("register offset {offset:#x} is not a multiple of 4 below 0x1000")]
     BadRegister {
         /// The offset.
@@ -68,7 +71,7 @@ pub enum ShmError {
 alcor_errors::debug_as_text!(ShmError);
 
 impl ShmError {
-    /// As the library wants it.
+    /// Converts the error into an error of the library.
     #[must_use]
     pub fn on(self, board: &str) -> alcor::Error {
         alcor::Error::Board {

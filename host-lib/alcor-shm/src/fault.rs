@@ -1,4 +1,4 @@
-//! Errors of the cluster's, as they come to a rank's process.
+//! Errors of the cluster, as sent to the process of a rank.
 
 use alcor::{Cycle, Error, GlobalRank, LocalRank, NodeAddr, RankWait};
 use serde::{Deserialize, Serialize};
@@ -6,43 +6,44 @@ use serde::{Deserialize, Serialize};
 use crate::ShmError;
 use crate::wire::Wait;
 
-/// An error of a board or a port, to be sent. Those that programs look at arrive as what they were, the others as their text.
+/// An error of a board or a port for transmission. Errors that programs distinguish keep their
+/// type. All others are sent as text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Fault {
     /// [`Error::PeerDied`]
     PeerDied {
         /// The boards.
         board: String,
-        /// Its rank.
+        /// The rank.
         rank: u32,
     },
     /// [`Error::RankAway`]
     RankAway {
         /// The boards.
         board: String,
-        /// The ranks.
+        /// The ranks that run host code.
         ranks: Vec<u32>,
-        /// For how long.
+        /// Duration in seconds.
         seconds: f64,
-        /// How many ranks wait.
+        /// Number of waiting ranks.
         waiting: u32,
     },
     /// [`Error::RanksMissing`]
     RanksMissing {
         /// The boards.
         board: String,
-        /// The ranks.
+        /// The ranks that did not attach.
         ranks: Vec<u32>,
-        /// For how long.
+        /// Duration in seconds.
         seconds: f64,
-        /// How many ranks wait.
+        /// Number of waiting ranks.
         waiting: u32,
     },
     /// [`Error::Deadlock`]
     Deadlock {
-        /// When.
+        /// Time of the deadlock, in cycles.
         at: u64,
-        /// What each rank waits for.
+        /// The declared wait of each rank.
         waits: Vec<Wait>,
     },
     /// [`Error::RankTaken`]
@@ -58,7 +59,7 @@ pub enum Fault {
         board: String,
         /// The local rank.
         rank: u32,
-        /// How many there are.
+        /// Number of ranks of the board.
         ranks: u32,
     },
     /// [`Error::BadNodeAddress`]
@@ -67,16 +68,16 @@ pub enum Fault {
         board: String,
         /// The local rank.
         rank: u32,
-        /// Where.
+        /// Address of the access.
         at: u32,
-        /// How many bytes.
+        /// Length of the access in bytes.
         length: u64,
-        /// How many there are.
+        /// Size of node memory in bytes.
         node_bytes: u32,
     },
-    /// Any other.
+    /// Any other error.
     Other {
-        /// What it said.
+        /// The text of the error.
         message: String,
     },
 }
@@ -144,7 +145,8 @@ impl From<&Error> for Fault {
 }
 
 impl Fault {
-    /// The error that it was; `cluster` is where it comes from, for what is known by its text only.
+    /// Converts the fault back into the error. `cluster` names the origin of errors that were sent
+    /// as text.
     #[must_use]
     pub fn into_error(self, cluster: &str) -> Error {
         match self {
@@ -263,7 +265,7 @@ mod tests {
             let came: Fault = serde_json::from_str(&sent).unwrap();
             let came = came.into_error("shm:x");
             assert_eq!(came.to_string(), error.to_string());
-            // Also what the text leaves out.
+            // The comparison includes fields that the text omits.
             assert_eq!(serde_json::to_string(&Fault::from(&came)).unwrap(), sent);
         }
         let busy = Error::BoardBusy {

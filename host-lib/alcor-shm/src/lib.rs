@@ -1,29 +1,32 @@
 //! The backend for boards that another process simulates: `shm:<name>`.
 //!
-//! `alcor run` and `alcor serve` keep a simulated cluster; a program attaches a rank of it with this backend, be it one process a rank
-//! ([`alcor::Job::from_env`]) or one process with a thread a rank ([`alcor::Job::new`]).
+//! `alcor run` and `alcor serve` run a simulated cluster. A program attaches to the cluster with
+//! this backend: one process per rank ([`alcor::Job::from_env`]), or one process with a thread per
+//! rank ([`alcor::Job::new`]).
 //!
 //! ```no_run
 //! use alcor::{Backends, Job, Options};
 //! use alcor_shm::ShmBackend;
 //!
 //! # fn main() -> Result<(), alcor::Error> {
-//! // As one of the processes that `alcor run` starts.
+//! // One of the processes that `alcor run` starts.
 //! let mut rank = Job::from_env(&Backends::new().with(ShmBackend), Options::default())?;
 //! rank.barrier()?;
 //! rank.finish()
 //! # }
 //! ```
 //!
-//! # How
-//! A cluster listens on a socket in the abstract name space, `alcor-<name>`: a name that the kernel forgets with the process. Each connection
-//! begins with a [`wire::Request`] that names the version. What is asked of a board travels on it as messages. A connection
-//! that attaches a rank is handed that rank's [`mailbox`]: memory without a name, which only this process and the
-//! cluster's have. From then on the connection carries nothing but a byte to wake who sleeps; and its end is how each side learns at once that the
-//! other's process has died.
+//! # Protocol
+//! A cluster listens on a socket in the abstract name space, `alcor-<name>`. The kernel removes the
+//! name with the process. Each connection begins with a [`wire::Hello`], which states the version.
+//! Requests to a board travel on the connection as messages. A connection that attaches a rank
+//! receives that rank's [`mailbox`]: anonymous memory that only this process and the cluster's
+//! process share. From then on the connection carries only single bytes, which wake a sleeping
+//! side. The end of the connection tells each side that the other process has died.
 //!
-//! A register write is two stores into the mailbox. They are handed over with the next call that has to know something of the board,
-//! which is when simulated time may move; so processes have the same cycle counts as threads.
+//! A register write is two stores into the mailbox. The writes are handed over with the next call
+//! that needs a result of the board. Simulated time moves in these calls only. So processes have
+//! the same cycle counts as threads.
 #![warn(missing_docs)]
 
 mod backend;

@@ -1,28 +1,30 @@
-//! The mailbox of a rank: how its process and the cluster's hand over to each other.
+//! The mailbox of a rank: memory shared by the process of the rank and the process of the cluster.
 //!
-//! Words of 32 bits, little-endian, each side's in cache lines of its own:
+//! The mailbox consists of 32-bit words, little-endian. The words of each side are in cache lines
+//! of their own:
 //!
 //! | word | | written by |
 //! |---:|---|---|
 //! | 0 | [`MAGIC`] | the cluster, once |
 //! | 1 | [`VERSION`] | the cluster, once |
-//! | 2 | words of the data at the end | the cluster, once |
-//! | 16 | number of the request; counts up once its operands are there | the rank |
-//! | 17 | posts that come before it | the rank |
-//! | 18 | what is asked: [`Ask`] | the rank |
+//! | 2 | number of data words at the end | the cluster, once |
+//! | 16 | number of the request; incremented after its operands are stored | the rank |
+//! | 17 | number of posts before the request | the rank |
+//! | 18 | the request: [`Ask`] | the rank |
 //! | 19 to 21 | operands | the rank |
-//! | 32 | number of the last request that was answered | the cluster |
-//! | 33 | whether it failed: then bytes of a [`Fault`] in the data | the cluster |
+//! | 32 | number of the last answered request | the cluster |
+//! | 33 | whether the request failed: then the length of a [`Fault`] in the data | the cluster |
 //! | 34 | a value | the cluster |
 //! | 36, 37 | the present time, low word first | the cluster |
-//! | 48 | whether the rank sleeps, and is to be rung for | both |
-//! | 64 | whether the cluster sleeps | both |
+//! | 48 | whether the rank sleeps and needs a wake-up | both |
+//! | 64 | whether the cluster sleeps and needs a wake-up | both |
 //! | 1024 | [`POSTS`] register writes of two words: offset, value | the rank |
-//! | | or a note, as three of them | |
-//! | then | data: node memory to be written or read, or what went wrong | both in turn |
+//! | | or a note in three posts | |
+//! | then | data: node memory to be written or read, or a fault | both in turn |
 //!
-//! One request is under way at a time, so all but the numbers and the two sleep words belong to one side at a time. Neither side trusts what it reads:
-//! the cluster copies a request before it looks at it.
+//! One request is under way at a time. So at any time one side owns all words, except the two
+//! request numbers and the two sleep words. Neither side trusts the values that it reads: the
+//! cluster copies a request before it checks the request.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -40,10 +42,11 @@ use crate::wire::VERSION;
 /// "ALCM".
 pub const MAGIC: u32 = u32::from_le_bytes(*b"ALCM");
 
-/// Register writes that a mailbox has room for.
+/// Number of register writes for which a mailbox has room.
 pub const POSTS: usize = 65_536;
 
-/// How long a side yields before it sleeps: waking it takes some 10 us, a hand-over to who yields one or two.
+/// Time for which a side yields before it sleeps. Waking a sleeping side takes some 10 us, and a
+/// hand-over to a yielding side takes 1 to 2 us.
 const PATIENCE: Duration = Duration::from_micros(60);
 
 const DATA_WORDS: usize = 2;
@@ -59,53 +62,54 @@ const CLUSTER_SLEEPS: usize = 64;
 const FIRST_POST: usize = 1024;
 const DATA: usize = FIRST_POST + 2 * POSTS;
 
-/// The longest fault that is read back.
+/// Maximum size of a fault that is read, in bytes.
 const FAULT_BYTES: usize = 1 << 19;
 
-/// What a rank asks of its port, after its posts.
+/// The request of a rank to its port, after its posts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ask {
-    /// Nothing but that the posts are taken over.
+    /// Takes over the posts only.
     Take,
     /// [`alcor::Port::read32`]
     Read {
-        /// The register.
+        /// Offset of the register.
         offset: u32,
     },
     /// [`alcor::Port::read_board32`]
     ReadBoard {
-        /// The register.
+        /// Offset of the register.
         offset: u32,
     },
     /// [`alcor::Port::write_memory`]; the bytes are in the data.
     WriteMemory {
-        /// Where.
+        /// Address in node memory.
         at: u32,
-        /// How many bytes.
+        /// Length in bytes.
         bytes: u32,
     },
     /// [`alcor::Port::read_memory`]; the bytes are in the data afterwards.
     ReadMemory {
-        /// Where.
+        /// Address in node memory.
         at: u32,
-        /// How many bytes.
+        /// Length in bytes.
         bytes: u32,
     },
-    /// [`alcor::Port::wait`]; the value is 1 for the interrupt.
+    /// [`alcor::Port::wait`]; the value is 1 for an interrupt.
     Wait {
-        /// Until when.
+        /// Deadline in cycles.
         deadline: u64,
     },
-    /// [`alcor::Port::tell_wait`]; the [`Wait`](crate::wire::Wait) is in the data, if there are bytes.
+    /// [`alcor::Port::tell_wait`]; the [`Wait`](crate::wire::Wait) is in the data, unless the
+    /// length is 0.
     TellWait {
-        /// How many bytes.
+        /// Length in bytes.
         bytes: u32,
     },
-    /// [`alcor::Port::sight`]; the value is the number of bytes of the [`alcor::Sight`] in the data.
+    /// [`alcor::Port::sight`]; the value is the length of the [`alcor::Sight`] in the data.
     Sight,
-    /// [`alcor::Port::leave`], after which there are no more requests.
+    /// [`alcor::Port::leave`], the last request.
     Leave,
-    /// The port is dropped before it has left, after which there are no more requests.
+    /// The port is dropped before it has left. This is the last request.
     Drop,
 }
 
@@ -151,20 +155,20 @@ impl Ask {
     }
 }
 
-/// What the cluster answers.
+/// The answer of the cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// The present time.
     pub now: u64,
-    /// A value, or what went wrong.
+    /// The value, or the fault.
     pub result: Result<u32, Fault>,
 }
 
-/// What both ends do.
+/// The common part of both ends.
 struct End {
     segment: Segment,
     channel: Channel,
-    /// The last request, or the last that was answered.
+    /// Number of the last request, or of the last answered request.
     number: u32,
 }
 
@@ -185,7 +189,7 @@ impl End {
         self.word(index).store(value, Ordering::Relaxed);
     }
 
-    /// Counts up the word at `index`, and wakes who sleeps for it.
+    /// Increments the word at `index`, and wakes the other side if it sleeps.
     fn hand_over(&self, index: usize, other_sleeps: usize) -> io::Result<()> {
         self.word(index).store(self.number, Ordering::SeqCst);
         if self.word(other_sleeps).swap(0, Ordering::SeqCst) != 0 {
@@ -194,7 +198,7 @@ impl End {
         Ok(())
     }
 
-    /// Comes back once the word at `index` is another than `seen`.
+    /// Waits until the word at `index` differs from `seen`. Returns the new value.
     fn await_change(&self, index: usize, seen: u32, own_sleep: usize) -> io::Result<u32> {
         let start = Instant::now();
         loop {
@@ -208,7 +212,7 @@ impl End {
             thread::yield_now();
         }
         loop {
-            // Whoever changes the word from here on sees that there is somebody to ring for.
+            // A side that changes the word from here on sees that this side sleeps.
             self.word(own_sleep).store(1, Ordering::SeqCst);
             let value = self.word(index).load(Ordering::SeqCst);
             if value != seen {
@@ -220,32 +224,38 @@ impl End {
     }
 }
 
-/// The rank's end.
+/// The rank's end of a mailbox.
 pub struct RankEnd {
     end: End,
     posted: usize,
 }
 
 impl RankEnd {
-    /// The rank's end of a mailbox that was handed over.
+    /// Opens the rank's end of a received mailbox.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// The defect of the mailbox, in words.
     pub fn open(segment: Segment, channel: Channel) -> Result<RankEnd, String> {
         let words = segment.words();
         if words.len() < DATA {
-            return Err(format!("it has {} words, not {DATA} at least", words.len()));
+            return Err(format!(
+                "it has {} words instead of at least {DATA}",
+                words.len()
+            ));
         }
         let at = |index: usize| words[index].load(Ordering::Acquire);
         if at(0) != MAGIC {
-            return Err(format!("it begins with 0x{:08x}, not 0x{MAGIC:08x}", at(0)));
+            return Err(format!(
+                "it begins with 0x{:08x} instead of 0x{MAGIC:08x}",
+                at(0)
+            ));
         }
         if at(1) != VERSION {
-            return Err(format!("its version is {}, not {VERSION}", at(1)));
+            return Err(format!("its version is {} instead of {VERSION}", at(1)));
         }
         if at(DATA_WORDS) as usize != words.len() - DATA {
             return Err(format!(
-                "it says that it has {} words of data, and has {}",
+                "it states {} words of data, and has {}",
                 at(DATA_WORDS),
                 words.len() - DATA
             ));
@@ -261,19 +271,20 @@ impl RankEnd {
         })
     }
 
-    /// Bytes that there is room for in the data.
+    /// Size of the data in bytes.
     #[must_use]
     pub fn data_bytes(&self) -> usize {
         self.end.data_bytes()
     }
 
-    /// Whether there is room for one more post of either kind.
+    /// Returns whether there is room for one more post of either kind.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.posted + note::POSTS <= POSTS
     }
 
-    /// Adds a register write to those that go before the next request; there has to be [room](Self::has_room).
+    /// Adds a register write to the posts of the next request. The mailbox must have
+    /// [room](Self::has_room).
     pub fn post(&mut self, offset: u32, value: u32) {
         let at = FIRST_POST + 2 * self.posted;
         self.end.set(at, offset);
@@ -281,29 +292,30 @@ impl RankEnd {
         self.posted += 1;
     }
 
-    /// Adds a note to the posts, of which the first of its three says that it is one; there has to be [room](Self::has_room).
+    /// Adds a note to the posts of the next request. A note takes three posts; the first one marks
+    /// the note. The mailbox must have [room](Self::has_room).
     pub fn note(&mut self, note: Note) {
         for (first, second) in note::encode(note).into_iter().flatten() {
             self.post(first, second);
         }
     }
 
-    /// Stores bytes in the data, for the next request; false when there is no room for them.
+    /// Stores bytes in the data for the next request. Returns false if there is no room.
     #[must_use]
     pub fn store(&self, data: &[u8]) -> bool {
         self.end.segment.store(DATA, data)
     }
 
-    /// Loads bytes of the data; false when there are not so many.
+    /// Loads bytes of the data. Returns false if the data has fewer bytes.
     #[must_use]
     pub fn load(&self, data: &mut [u8]) -> bool {
         self.end.segment.load(DATA, data)
     }
 
-    /// Hands over the posts and a request, and waits for its answer.
+    /// Hands over the posts and a request, and waits for the answer.
     ///
     /// # Errors
-    /// When the cluster's process is gone.
+    /// If the process of the cluster is gone.
     pub fn ask(&mut self, ask: Ask) -> io::Result<Answer> {
         let end = &mut self.end;
         end.set(POSTED, self.posted as u32);
@@ -322,7 +334,7 @@ impl RankEnd {
                 let is_there = end.segment.load(DATA, &mut text);
                 let fault = serde_json::from_slice(&text).ok().filter(|_| is_there);
                 Err(fault.unwrap_or_else(|| Fault::Other {
-                    message: "something went wrong, of which no word arrived".into(),
+                    message: "the text of an error was lost".into(),
                 }))
             }
         };
@@ -333,39 +345,39 @@ impl RankEnd {
     }
 }
 
-/// A request as the cluster sees it.
+/// A request as the cluster reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
-    /// Posts that come before it; there are no more than [`POSTS`].
+    /// Number of posts before the request, at most [`POSTS`].
     pub posts: usize,
-    /// The request, if it is one.
+    /// The request; `None` if the code is unknown.
     pub ask: Option<Ask>,
 }
 
-/// What a rank posted.
+/// A post of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Posted {
     /// A register write.
     Write {
-        /// Which register.
+        /// Offset of the register.
         offset: u32,
-        /// Its value.
+        /// Value of the register.
         value: u32,
     },
     /// A note of an operation.
     Note(Note),
 }
 
-/// The cluster's end.
+/// The cluster's end of a mailbox.
 pub struct ClusterEnd {
     end: End,
 }
 
 impl ClusterEnd {
-    /// A new mailbox, with so many bytes of data at least.
+    /// Makes a mailbox with at least `data_bytes` bytes of data.
     ///
     /// # Errors
-    /// When the system has no memory for it.
+    /// If the system has no memory for the mailbox.
     pub fn create(data_bytes: usize, channel: Channel) -> io::Result<ClusterEnd> {
         let words = data_bytes
             .max(FAULT_BYTES)
@@ -383,19 +395,19 @@ impl ClusterEnd {
         Ok(ClusterEnd { end })
     }
 
-    /// Bytes that there is room for in the data.
+    /// Size of the data in bytes.
     #[must_use]
     pub fn data_bytes(&self) -> usize {
         self.end.data_bytes()
     }
 
-    /// Its memory, to be handed over.
+    /// The shared memory, to be sent to the rank.
     #[must_use]
     pub fn segment(&self) -> &Segment {
         &self.end.segment
     }
 
-    /// The connection that it is for.
+    /// The connection of the mailbox.
     #[must_use]
     pub fn channel(&self) -> &Channel {
         &self.end.channel
@@ -404,7 +416,7 @@ impl ClusterEnd {
     /// Waits for the next request.
     ///
     /// # Errors
-    /// When the rank's process is gone.
+    /// If the process of the rank is gone.
     pub fn asked(&mut self) -> io::Result<Asked> {
         let end = &mut self.end;
         end.number = end.await_change(REQUEST, end.number, CLUSTER_SLEEPS)?;
@@ -414,7 +426,7 @@ impl ClusterEnd {
         })
     }
 
-    /// The posts that come before a request, in order.
+    /// The posts before a request, in order.
     pub fn posts(&self, asked: &Asked) -> impl Iterator<Item = Posted> {
         let mut index = 0;
         let count = asked.posts;
@@ -441,13 +453,13 @@ impl ClusterEnd {
         (self.end.get(at), self.end.get(at + 1))
     }
 
-    /// Loads bytes of the data; false when there are not so many.
+    /// Loads bytes of the data. Returns false if the data has fewer bytes.
     #[must_use]
     pub fn load(&self, data: &mut [u8]) -> bool {
         self.end.segment.load(DATA, data)
     }
 
-    /// Stores bytes in the data; false when there is no room for them.
+    /// Stores bytes in the data. Returns false if there is no room.
     #[must_use]
     pub fn store(&self, data: &[u8]) -> bool {
         self.end.segment.store(DATA, data)
@@ -456,14 +468,15 @@ impl ClusterEnd {
     /// Answers the last request.
     ///
     /// # Errors
-    /// When the rank's process is gone.
+    /// If the process of the rank is gone.
     pub fn answer(&mut self, answer: &Answer) -> io::Result<()> {
         let end = &mut self.end;
         let (failed, value) = match &answer.result {
             Ok(value) => (0, *value),
             Err(fault) => {
                 let text = serde_json::to_vec(fault)?;
-                // The data has room for FAULT_BYTES; of what is longer, the other end says that no word arrived.
+                // The data has room for FAULT_BYTES. For a longer text, the other end reports a
+                // lost message.
                 let _ = end.segment.store(DATA, &text);
                 (text.len() as u32, 0)
             }

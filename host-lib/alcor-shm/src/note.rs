@@ -1,17 +1,17 @@
-//! Notes on their way through a mailbox: three posts each, of which the first can't be a register write.
+//! Notes in a mailbox: three posts each. The first post differs from every register write.
 
 use alcor::{Activity, Collective, GlobalRank, Note, Status};
 
-/// What marks the first word of a note, where a register's offset would be.
+/// Mark of a note, in the word that holds the offset of a register write.
 const NOTE: u32 = 1 << 31;
 const BEGAN: u32 = NOTE;
 const POSTING: u32 = NOTE | 1;
 const ENDED: u32 = NOTE | 2;
 
-/// Posts that a note takes.
+/// Number of posts of a note.
 pub(crate) const POSTS: usize = 3;
 
-/// Activities by their code.
+/// The activities by their code.
 const ACTIVITIES: [Activity; 21] = [
     Activity::Put,
     Activity::Get,
@@ -36,12 +36,12 @@ const ACTIVITIES: [Activity; 21] = [
     Activity::Collective(Collective::Free),
 ];
 
-/// Whether a post is the first of a note's.
+/// Returns whether a post is the first one of a note.
 pub(crate) fn begins(word: u32) -> bool {
     word & NOTE != 0
 }
 
-/// A note as posts; none of one that this version does not know.
+/// Encodes a note as posts. Returns `None` for a note that this version does not know.
 pub(crate) fn encode(note: Note) -> Option<[(u32, u32); POSTS]> {
     let (kind, number, bytes, low, high) = match note {
         Note::Began {
@@ -65,7 +65,7 @@ pub(crate) fn encode(note: Note) -> Option<[(u32, u32); POSTS]> {
     ])
 }
 
-/// The note that was encoded so, if it is one.
+/// Decodes a note. Returns `None` if the posts are not a note.
 pub(crate) fn decode(posts: [(u32, u32); POSTS]) -> Option<Note> {
     let [(kind, number), (above, bytes), (low, peer)] = posts;
     let operation = u64::from(above) << 32 | u64::from(number);

@@ -1,4 +1,4 @@
-//! A rank's port, over its mailbox.
+//! The port of a rank, over its mailbox.
 
 use alcor::{Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Sight, Wake};
 
@@ -49,7 +49,8 @@ impl ShmPort {
         Ok(())
     }
 
-    /// The length of an access to node memory, if the mailbox has room for it; its bounds are for the cluster to check.
+    /// Returns the length of an access to node memory, if the mailbox has room for the data. The
+    /// cluster checks the bounds.
     fn length(&self, at: NodeAddr, bytes: usize) -> Result<u32, Error> {
         let room = self.end.data_bytes();
         if bytes > room {
@@ -97,7 +98,7 @@ impl Port for ShmPort {
 
     fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<(), Error> {
         let bytes = self.length(at, data.len())?;
-        // There is room.
+        // The length has been checked.
         let _ = self.end.store(data);
         self.ask(Ask::WriteMemory { at: at.0, bytes }).map(drop)
     }
@@ -105,7 +106,7 @@ impl Port for ShmPort {
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error> {
         let bytes = self.length(at, data.len())?;
         self.ask(Ask::ReadMemory { at: at.0, bytes })?;
-        // There is room.
+        // The length has been checked.
         let _ = self.end.load(data);
         Ok(())
     }
@@ -125,7 +126,8 @@ impl Port for ShmPort {
 
     fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<(), Error> {
         let text = wait.map_or_else(Vec::new, wire::bytes_of_wait);
-        // A text that has no room is no wait: the cluster is not told, and the watchdog remains.
+        // A text without room is not sent. The cluster then does not see the wait, and the watchdog
+        // remains.
         let bytes = if self.end.store(&text) {
             text.len() as u32
         } else {
@@ -159,7 +161,7 @@ impl Port for ShmPort {
             return;
         }
         if !self.end.has_room() {
-            // If the cluster is gone, whatever comes next says so.
+            // If the cluster is gone, the next call reports the error.
             let _ = self.ask(Ask::Take);
         }
         self.end.note(note);
@@ -167,7 +169,8 @@ impl Port for ShmPort {
 }
 
 impl Drop for ShmPort {
-    /// Waits until the boards know that the port is gone, so that what this process does next finds it so.
+    /// Waits until the boards know that the port is gone, so that later calls of this process find
+    /// that state.
     fn drop(&mut self) {
         if !self.has_left {
             // If the cluster is gone, so is the port.

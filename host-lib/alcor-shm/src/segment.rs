@@ -8,24 +8,25 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use memmap2::MmapRaw;
 use rustix::fs::{MemfdFlags, SealFlags};
 
-/// Neither side may change its length, so that no access of the other's can fail.
+/// Seals that fix the length of the memory, so no access to it can fault.
 const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::GROW)
     .union(SealFlags::SEAL);
 
-/// Anonymous memory that can be handed to another process, in words of 32 bits.
+/// Anonymous memory in words of 32 bits, which can be sent to another process.
 ///
-/// Whoever has the other end may write at any time what it likes: every access is atomic, and no reference to plain memory is ever made of it.
+/// The other process may write the memory at any time. So every access is atomic, and no reference
+/// to plain memory is made.
 pub struct Segment {
     file: OwnedFd,
     map: MmapRaw,
 }
 
 impl Segment {
-    /// New memory of that many bytes, rounded up to whole words; it is zero.
+    /// Makes zeroed memory of `bytes` bytes, rounded up to whole words.
     ///
     /// # Errors
-    /// When the system has none to give.
+    /// If the system has no memory.
     pub fn create(bytes: usize) -> io::Result<Segment> {
         let file = rustix::fs::memfd_create(
             c"alcor-mailbox",
@@ -36,10 +37,10 @@ impl Segment {
         Segment::map(file)
     }
 
-    /// The memory behind a file that another process handed over.
+    /// Maps the memory of a file descriptor that another process has sent.
     ///
     /// # Errors
-    /// When it is not memory of whole words whose length is fixed, or can't be mapped.
+    /// If the descriptor is not memory of whole words with a fixed length, or can't be mapped.
     pub fn open(file: OwnedFd) -> io::Result<Segment> {
         if !rustix::fs::fcntl_get_seals(&file)?.contains(SEALS) {
             return Err(io::Error::new(
@@ -56,7 +57,7 @@ impl Segment {
         if map.len() == 0 || !map.len().is_multiple_of(4) {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "the memory is not a number of words",
+                "the memory is not a whole number of words",
             ));
         }
         Ok(Segment {
@@ -65,22 +66,24 @@ impl Segment {
         })
     }
 
-    /// The file, to be handed over.
+    /// The file descriptor, to be sent.
     #[must_use]
     pub fn file(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
-    /// All of it.
+    /// All words.
     #[must_use]
     pub fn words(&self) -> &[AtomicU32] {
-        // SAFETY: the mapping is aligned to a page, as long as said (its length was sealed before it was mapped, so no access faults), readable
-        // and writable, and lives as long as `self`. Any bits are an AtomicU32. What other processes do to it at the same time
-        // is done to atomics here.
+        // SAFETY: the mapping is aligned to a page, readable and writable, and lives as long as
+        // `self`. It has the given length, which was sealed before the mapping, so no access
+        // faults. Any bits are a valid AtomicU32. This process accesses the words as atomics only,
+        // whatever other processes write.
         unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast(), self.map.len() / 4) }
     }
 
-    /// Copies `data` to the words from `first` on; false, and nothing is copied, when they are not there.
+    /// Copies `data` to the words from `first` on. Returns false and copies nothing if the range is
+    /// out of bounds.
     #[must_use]
     pub fn store(&self, first: usize, data: &[u8]) -> bool {
         let Some(words) = self.range(first, data.len()) else {
@@ -94,7 +97,8 @@ impl Segment {
         true
     }
 
-    /// Fills `data` from the words from `first` on; false, and nothing is copied, when they are not there.
+    /// Fills `data` from the words from `first` on. Returns false and copies nothing if the range
+    /// is out of bounds.
     #[must_use]
     pub fn load(&self, first: usize, data: &mut [u8]) -> bool {
         let Some(words) = self.range(first, data.len()) else {

@@ -1,8 +1,8 @@
-//! What is said on a connection, as JSON behind its length in 4 bytes.
+//! The messages on a connection: JSON after its length in 4 bytes.
 //!
-//! A connection begins with [`Hello`] and its answer [`Welcome`], which stay as they are in all versions. Then each [`Request`] has
-//! its [`Reply`]. After [`Request::Attach`] was answered with [`Reply::Attached`], with which the [mailbox](crate::mailbox)
-//! comes, there are no more messages.
+//! A connection begins with [`Hello`] and the answer [`Welcome`]. These two messages are the same
+//! in all versions. Then each [`Request`] has a [`Reply`]. [`Request::Attach`] with the reply
+//! [`Reply::Attached`] is the last message. The [mailbox](crate::mailbox) comes with that reply.
 
 use alcor::{GlobalRank, RankWait};
 use serde::{Deserialize, Serialize};
@@ -12,98 +12,98 @@ use crate::fault::Fault;
 /// The version of the messages and of the mailbox.
 pub const VERSION: u32 = 2;
 
-/// How whoever connects begins.
+/// The first message of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// Its version.
+    /// Version of the client.
     pub version: u32,
 }
 
-/// The answer.
+/// The answer to [`Hello`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Welcome {
-    /// The version is the same.
+    /// The versions are the same.
     Cluster(Description),
-    /// The version is another, and the connection ends.
+    /// The versions differ. The connection ends.
     OtherVersion {
-        /// The cluster's version.
+        /// Version of the cluster.
         version: u32,
     },
 }
 
-/// A cluster.
+/// The description of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
-    /// What was opened: the URI of its configuration.
+    /// URI of the opened configuration.
     pub uri: String,
-    /// Boards in each dimension; none for a board alone.
+    /// Number of boards in each dimension; empty for a single board.
     pub dims: Vec<u32>,
     /// Names of the boards, in the order of their numbers.
     pub boards: Vec<String>,
 }
 
-/// What is asked of a board, by its number.
+/// A request to a board, by its number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
     /// [`alcor::Board::read32`]
     Read {
-        /// Which board.
+        /// Number of the board.
         board: u32,
-        /// Which register.
+        /// Offset of the register.
         offset: u32,
     },
     /// [`alcor::Board::write32`]
     Write {
-        /// Which board.
+        /// Number of the board.
         board: u32,
-        /// Which register.
+        /// Offset of the register.
         offset: u32,
-        /// Its value.
+        /// Value of the register.
         value: u32,
     },
     /// [`alcor::Board::reset`]
     Reset {
-        /// Which board.
+        /// Number of the board.
         board: u32,
     },
     /// [`alcor::Board::expect`]
     Expect {
-        /// Which board.
+        /// Number of the board.
         board: u32,
-        /// How many ports.
+        /// Number of ports.
         ports: u32,
     },
     /// [`alcor::Board::traffic_digest`]
     Digest {
-        /// Which board.
+        /// Number of the board.
         board: u32,
     },
     /// [`alcor::Board::attach`]
     Attach {
-        /// Which board.
+        /// Number of the board.
         board: u32,
-        /// Which of its ranks.
+        /// The local rank.
         rank: u32,
     },
 }
 
-/// What came of it.
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
-    /// It was done.
+    /// Success without a value.
     Done,
     /// A register's value.
     Value(u32),
-    /// A digest, if there is one.
+    /// A traffic digest, if the board has one.
     Digest(Option<u32>),
-    /// The rank is attached; its mailbox comes with this message.
+    /// The rank is attached. Its mailbox comes with this message.
     Attached {
         /// The present time.
         now: u64,
         /// [`alcor::Port::wants_notes`]
         wants_notes: bool,
     },
-    /// It could not be done.
+    /// The request failed.
     Failed(Fault),
 }
 
@@ -152,19 +152,19 @@ struct Sight {
     waits: Vec<Wait>,
 }
 
-/// A wait as bytes of a mailbox's data.
+/// Encodes a wait for the data of a mailbox.
 #[must_use]
 pub fn bytes_of_wait(wait: &RankWait) -> Vec<u8> {
     serde_json::to_vec(&Wait::from(wait)).unwrap_or_default()
 }
 
-/// The wait that these bytes are, if they are one.
+/// Decodes a wait. Returns `None` if the bytes are not a wait.
 #[must_use]
 pub fn wait_of(bytes: &[u8]) -> Option<RankWait> {
     Some(serde_json::from_slice::<Wait>(bytes).ok()?.into())
 }
 
-/// What is known of a run as bytes of a mailbox's data.
+/// Encodes the state of a run for the data of a mailbox.
 #[must_use]
 pub fn bytes_of_sight(sight: &alcor::Sight) -> Vec<u8> {
     let sight = Sight {
@@ -175,7 +175,7 @@ pub fn bytes_of_sight(sight: &alcor::Sight) -> Vec<u8> {
     serde_json::to_vec(&sight).unwrap_or_default()
 }
 
-/// What these bytes say of a run, if they do.
+/// Decodes the state of a run. Returns `None` if the bytes are not a state.
 #[must_use]
 pub fn sight_of(bytes: &[u8]) -> Option<alcor::Sight> {
     let sight: Sight = serde_json::from_slice(bytes).ok()?;

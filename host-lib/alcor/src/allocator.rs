@@ -1,19 +1,19 @@
-//! Which pieces of a rank's node memory are in use.
+//! The allocator of a rank's node memory.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::NodeAddr;
 
-/// What every piece's address is a multiple of.
+/// Alignment of every piece, in bytes.
 pub(crate) const ALIGNMENT: u32 = 64;
 
-/// First fit over free pieces; neighbours are joined when one is given back.
+/// The free pieces. Allocation is first fit; a freed piece is merged with its free neighbours.
 #[derive(Debug)]
 struct FreeList {
-    /// Length by start; no two pieces touch.
+    /// Length by start address. No two pieces are adjacent.
     pieces: BTreeMap<u32, u32>,
-    /// Pieces that were dropped, which transfers may still be under way in: length by start.
+    /// Dropped pieces that transfers may still use: length by start address.
     dropped: BTreeMap<u32, u32>,
 }
 
@@ -31,7 +31,7 @@ impl FreeList {
         Some(start)
     }
 
-    /// Gives back what was dropped, but for pieces that one of `busy` begins in.
+    /// Frees the dropped pieces, except those that contain an address of `busy`.
     fn give_back_dropped(&mut self, busy: impl Iterator<Item = NodeAddr>) {
         if self.dropped.is_empty() {
             return;
@@ -65,14 +65,14 @@ impl FreeList {
     }
 }
 
-/// A rank's node memory, apart from what is reserved.
+/// The allocator of a rank's node memory, without the reserved part.
 #[derive(Debug, Clone)]
 pub(crate) struct Allocator {
     free: Arc<Mutex<FreeList>>,
 }
 
 impl Allocator {
-    /// Hands out what lies between `reserved` and `end`.
+    /// Makes an allocator of the addresses from `reserved` to `end`.
     pub(crate) fn new(reserved: u32, end: u32) -> Allocator {
         let end = end & !(ALIGNMENT - 1);
         let mut pieces = BTreeMap::new();
@@ -89,8 +89,9 @@ impl Allocator {
         }
     }
 
-    /// A piece of at least `bytes` bytes, or else the largest length that is free. Transfers are under way in the pieces that `busy`
-    /// lie in: they hold no piece, as a put would spend more time on that than on all else.
+    /// Takes a piece of at least `bytes` bytes. Fails with the length of the largest free piece.
+    /// `busy` are the local addresses of transfers under way. A transfer holds no handle of its
+    /// piece, because counting references would dominate the cost of a put.
     pub(crate) fn take(
         &self,
         bytes: u64,
@@ -112,7 +113,7 @@ impl Allocator {
     }
 }
 
-/// A piece in use; once it is dropped and no transfer is under way in it, it is handed out again.
+/// A piece in use. A dropped piece is free once no transfer uses it.
 #[derive(Debug)]
 pub(crate) struct Block {
     start: u32,
@@ -132,7 +133,7 @@ impl Drop for Block {
     }
 }
 
-/// No code panics while it holds the lock, so a poisoned one is whole.
+/// A poisoned lock holds a valid list: no code panics while it holds the lock.
 fn lock(free: &Mutex<FreeList>) -> MutexGuard<'_, FreeList> {
     free.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Direct access to a matching unit, for those who study or reuse it.
+//! Direct access to a matching unit, for study and for reuse.
 
 use std::fmt;
 
@@ -13,14 +13,13 @@ use crate::transfer::fits;
 use crate::watchdog::Awaited;
 use crate::{Error, Lab, Result};
 
-/// Bits of a [`Pattern`].
+/// Number of bits of a [`Pattern`].
 pub const MATCH_BITS: u32 = 42;
 
-/// What an entry or a request of a matching unit matches: [`MATCH_BITS`] bits, each of which may be
-/// masked.
+/// The match bits of an entry or a request: [`MATCH_BITS`] bits, each of which may be masked.
 ///
-/// In a unit for posted receives, the mask is the entry's and a request's is not looked at; in one
-/// for unexpected messages, it is the other way round.
+/// A unit for posted receives uses the masks of entries and ignores those of requests. A unit for
+/// unexpected messages uses the masks of requests and ignores those of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Pattern {
     /// The match bits.
@@ -30,14 +29,14 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// One that matches exactly `bits`.
+    /// A pattern that matches exactly `bits`.
     #[must_use]
     pub fn exact(bits: u64) -> Pattern {
         Pattern { bits, mask: 0 }
     }
 }
 
-/// What a matching unit holds.
+/// The kind of the entries of a matching unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AlpuKind {
     /// Posted receives: entries have mask bits.
@@ -46,50 +45,49 @@ pub enum AlpuKind {
     Unexpected,
 }
 
-/// What a matching unit is.
+/// The properties of a matching unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct AlpuShape {
-    /// Entries that the list has room for.
+    /// Capacity of the list, in entries.
     pub cells: u32,
-    /// Cells of a block.
+    /// Cells per block.
     pub block: u32,
-    /// What it holds.
+    /// Kind of the entries.
     pub kind: AlpuKind,
-    /// Requests, commands and results that its FIFOs have room for, each.
+    /// Capacity of each FIFO (requests, commands, results), in entries.
     pub fifo: u32,
 }
 
-/// What a matching unit says (Brightwell et al. 2005, table II, and the answers to a probe and a
-/// cancel).
+/// The content of a result (Brightwell et al. 2005, table II, extended by probe and cancel).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AlpuFinding {
     /// Insert mode has begun.
     Inserting {
-        /// Entries that may be inserted.
+        /// Number of entries that may be inserted.
         free: u32,
     },
-    /// A match: the first entry that matched is deleted.
+    /// Match: the first matching entry is deleted.
     Matched {
-        /// Its tag.
+        /// Tag of the entry.
         tag: u16,
     },
-    /// A match: no entry matched.
+    /// Match: no entry matched.
     Unmatched,
-    /// A probe: an entry matches.
+    /// Probe: an entry matches.
     Found {
-        /// The first one's tag.
+        /// Tag of the first matching entry.
         tag: u16,
     },
-    /// A probe: no entry matches.
+    /// Probe: no entry matches.
     NotFound,
-    /// A cancel: the first entry with the tag is deleted.
+    /// Cancel: the first entry with the tag is deleted.
     Cancelled {
-        /// Its tag.
+        /// Tag of the entry.
         tag: u16,
     },
-    /// A cancel: no entry has the tag.
+    /// Cancel: no entry has the tag.
     NotCancelled,
 }
 
@@ -97,32 +95,32 @@ pub enum AlpuFinding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct AlpuAnswer {
-    /// The id that the request or command was given.
+    /// Id of the request or command.
     pub id: u8,
-    /// What was found.
+    /// Content of the result.
     pub finding: AlpuFinding,
-    /// When the unit took the request or command, in cycles modulo 65536; of the newest one with
-    /// this id.
+    /// Cycle in which the unit took the request or command, modulo 65536. If several had this id,
+    /// the newest one counts.
     pub taken: u16,
-    /// When it offered the result, on the same clock.
+    /// Cycle in which the unit offered the result, on the same clock.
     pub offered: u16,
 }
 
 impl AlpuAnswer {
-    /// Cycles from the one in which the request was taken to that in which the result was on offer.
+    /// Cycles from the acceptance of the request to the offer of the result.
     #[must_use]
     pub fn latency(&self) -> u16 {
         self.offered.wrapping_sub(self.taken)
     }
 }
 
-/// What a rank knows of its matching unit.
+/// The library's state of a rank's matching unit.
 #[derive(Debug)]
 pub(crate) struct AlpuState {
     shape: AlpuShape,
     requests: Credits,
     commands: Credits,
-    /// ALPU_MATCH, ALPU_MASK, ALPU_HIGH as the hardware has them.
+    /// Values of ALPU_MATCH, ALPU_MASK and ALPU_HIGH in the hardware; `None` if unknown.
     operands: [Option<u32>; 3],
 }
 
@@ -157,16 +155,17 @@ impl AlpuState {
 
 /// A matching unit (Brightwell et al. 2005) in a rank's page: [`Lab::alpu`].
 ///
-/// The unit keeps a list of entries, each a [`Pattern`] with a tag, oldest first. A match finds the
-/// first entry that matches, and deletes it; a probe leaves it where it is. Entries are inserted in
-/// insert mode only: [`Alpu::start_insert`], whose answer says how many there is room for, inserts,
-/// [`Alpu::stop_insert`]. In insert mode nothing fails: a match that finds no entry is held, with
-/// those behind it, until one that matches is inserted, or the mode ends.
+/// The unit keeps a list of entries, oldest first. Each entry is a [`Pattern`] with a tag. A match
+/// finds and deletes the first matching entry. A probe finds the first matching entry and keeps it.
+/// Entries are inserted in insert mode only: [`Alpu::start_insert`], whose answer carries the
+/// number of free cells; inserts; [`Alpu::stop_insert`]. No match fails in insert mode. A match
+/// without an entry is held, together with the requests behind it, until a matching entry is
+/// inserted or insert mode ends.
 ///
-/// Requests (match, probe) and commands (all else) go into a FIFO each, and the unit takes from both
-/// as it can: a request may pass a command that was posted before it. Whoever needs an order waits for
-/// the answer of the one. Answers come in the order in which the unit acts; that of a request or
-/// command carries the id that was given to it.
+/// Requests (match, probe) and commands (all others) have separate FIFOs. A request may overtake an
+/// earlier command. A caller that needs an order waits for the answer to the first of the two.
+/// Answers come in the order in which the unit acts. Each answer carries the id of its request or
+/// command.
 ///
 /// # Examples
 /// ```
@@ -204,10 +203,10 @@ impl fmt::Debug for Alpu<'_> {
 
 /// # The matching unit
 impl<'a> Lab<'a> {
-    /// The matching unit in this rank's page.
+    /// Returns the matching unit in this rank's page.
     ///
     /// # Errors
-    /// [`Error::MissingCapability`] where the board has none; what the backend says.
+    /// [`Error::MissingCapability`] if the board has none; errors of the backend.
     ///
     /// # Examples
     /// See [`Alpu`].
@@ -224,10 +223,11 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// Each waits where its FIFO has no room, and fails with [`Error::Watchdog`] if none comes, with
-/// [`Error::Aborted`] once the run is aborted, and with what the backend says.
+/// Each of these waits while its FIFO is full. They fail with [`Error::Watchdog`] if no entry
+/// becomes free, with [`Error::Aborted`] after an abort of the run, and with the errors of the
+/// backend.
 impl Alpu<'_> {
-    /// What the unit is.
+    /// The properties of the unit.
     #[must_use]
     pub fn shape(&self) -> AlpuShape {
         self.state.shape
@@ -236,7 +236,7 @@ impl Alpu<'_> {
     /// Posts a match.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for a pattern of more than [`MATCH_BITS`] bits.
+    /// [`Error::OutOfRange`] if the pattern has more than [`MATCH_BITS`] bits.
     pub fn post_match(&mut self, id: u8, pattern: Pattern) -> Result<()> {
         self.operands(pattern)?;
         self.post(AlpuOp::Match, id, 0)
@@ -251,7 +251,8 @@ impl Alpu<'_> {
         self.post(AlpuOp::Probe, id, 0)
     }
 
-    /// Posts START INSERT; its answer is [`AlpuFinding::Inserting`]. Discarded in insert mode.
+    /// Posts START INSERT, whose answer is [`AlpuFinding::Inserting`]. The unit discards the
+    /// command in insert mode.
     ///
     /// # Errors
     /// As [`Alpu`] in general.
@@ -259,7 +260,8 @@ impl Alpu<'_> {
         self.post(AlpuOp::StartInsert, id, 0)
     }
 
-    /// Posts INSERT, which has no answer. Discarded outside of insert mode, or when no cell is free.
+    /// Posts INSERT, which has no answer. The unit discards the command outside insert mode, or if
+    /// no cell is free.
     ///
     /// # Errors
     /// As [`Alpu::post_match`].
@@ -268,7 +270,7 @@ impl Alpu<'_> {
         self.post(AlpuOp::Insert, 0, tag)
     }
 
-    /// Posts STOP INSERT, which has no answer. Discarded outside of insert mode.
+    /// Posts STOP INSERT, which has no answer. The unit discards the command outside insert mode.
     ///
     /// # Errors
     /// As [`Alpu`] in general.
@@ -276,7 +278,7 @@ impl Alpu<'_> {
         self.post(AlpuOp::StopInsert, 0, 0)
     }
 
-    /// Posts RESET, which has no answer: the list is empty then, and insert mode over.
+    /// Posts RESET, which has no answer. RESET empties the list and ends insert mode.
     ///
     /// # Errors
     /// As [`Alpu`] in general.
@@ -284,7 +286,7 @@ impl Alpu<'_> {
         self.post(AlpuOp::Reset, 0, 0)
     }
 
-    /// Posts a cancel: the first entry with `tag` is deleted.
+    /// Posts a cancel, which deletes the first entry with `tag`.
     ///
     /// # Errors
     /// As [`Alpu`] in general.
@@ -292,11 +294,11 @@ impl Alpu<'_> {
         self.post(AlpuOp::Cancel, id, tag)
     }
 
-    /// Waits for the oldest answer that has not been taken, and takes it.
+    /// Waits for the oldest answer and removes that answer from the FIFO.
     ///
     /// # Errors
-    /// [`Error::Watchdog`] when none comes, as for a match that is held in insert mode;
-    /// [`Error::CommandLost`] once something was posted past this handle, and met a full FIFO.
+    /// [`Error::Watchdog`] if no answer comes, for example to a match that is held in insert mode;
+    /// [`Error::CommandLost`] if a write past this handle found a full FIFO.
     pub fn answer(&mut self) -> Result<AlpuAnswer> {
         let settled =
             |state| alpu_state::RESULT.get(state) != 0 || alpu_state::LOST.get(state) != 0;
@@ -313,10 +315,10 @@ impl Alpu<'_> {
         }
     }
 
-    /// The oldest answer, if there is one.
+    /// Removes and returns the oldest answer, if one is available.
     ///
     /// # Errors
-    /// What the backend says.
+    /// Errors of the backend.
     pub fn try_answer(&mut self) -> Result<Option<AlpuAnswer>> {
         match alpu_state::RESULT.get(self.progress.read(rank::ALPU_STATE)?) {
             0 => Ok(None),
@@ -324,10 +326,10 @@ impl Alpu<'_> {
         }
     }
 
-    /// Waits until the unit has carried out all commands that were posted.
+    /// Waits until the unit has carried out all posted commands.
     ///
     /// # Errors
-    /// As [`Alpu`] in general; [`Error::Watchdog`] where the gate is shut.
+    /// As [`Alpu`] in general; [`Error::Watchdog`] if the gate is shut.
     pub fn settle(&mut self) -> Result<()> {
         let posted = self.state.commands.posted;
         let done = self.progress.wait_for_register(
@@ -339,47 +341,48 @@ impl Alpu<'_> {
         Ok(())
     }
 
-    /// Shuts the gate, so that what is posted stays in its FIFO, or opens it, so that the unit takes
-    /// what is there as fast as it can. No more than [`AlpuShape::fifo`] of each fits meanwhile.
+    /// Opens or shuts the gate. A shut gate keeps requests and commands in their FIFOs. When the
+    /// gate opens, the unit takes them at full speed. Each FIFO holds at most [`AlpuShape::fifo`]
+    /// entries.
     ///
     /// # Errors
-    /// What the backend says.
+    /// Errors of the backend.
     pub fn gate(&mut self, open: bool) -> Result<()> {
         self.progress.write(rank::ALPU_GATE, u32::from(open))
     }
 
-    /// Entries in the list.
+    /// Number of entries in the list.
     ///
     /// # Errors
-    /// What the backend says.
+    /// Errors of the backend.
     pub fn entries(&mut self) -> Result<u32> {
         let state = self.progress.read(rank::ALPU_STATE)?;
         Ok(alpu_state::ENTRIES.get(state))
     }
 
-    /// Whether the unit is in insert mode.
+    /// Returns whether the unit is in insert mode.
     ///
     /// # Errors
-    /// What the backend says.
+    /// Errors of the backend.
     pub fn is_inserting(&mut self) -> Result<bool> {
         let state = self.progress.read(rank::ALPU_STATE)?;
         Ok(alpu_state::INSERTING.get(state) != 0)
     }
 
-    /// Commands that were discarded since the board's reset, because they were not valid when the unit
-    /// took them.
+    /// Number of discarded commands since the board's reset. The unit discards a command that is
+    /// not valid when the unit takes it.
     ///
     /// # Errors
-    /// What the backend says.
+    /// Errors of the backend.
     pub fn discarded(&mut self) -> Result<u32> {
         self.progress.read(rank::ALPU_DISCARDED)
     }
 
-    /// When the unit took the first and the last command since the gate was opened, in cycles modulo
-    /// 65536.
+    /// Cycles in which the unit took the first and the last command since the gate was opened,
+    /// modulo 65536.
     ///
     /// # Errors
-    /// What the backend says.
+    /// Errors of the backend.
     pub fn command_times(&mut self) -> Result<(u16, u16)> {
         let times = self.progress.read(rank::ALPU_COMMAND_TIMES)?;
         Ok((

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{Backend, Cluster, Error, Result};
 
-/// The backends that a program was built with.
+/// The backends of a program, by URI scheme.
 ///
 /// # Examples
 /// ```
@@ -20,13 +20,13 @@ pub struct Backends {
 }
 
 impl Backends {
-    /// No backend yet.
+    /// Makes an empty list of backends.
     #[must_use]
     pub fn new() -> Backends {
         Backends::default()
     }
 
-    /// Adds `backend`; it takes the place of one of the same scheme.
+    /// Adds `backend`. A later backend replaces an earlier one with the same scheme.
     #[must_use]
     pub fn with(mut self, backend: impl Backend + 'static) -> Backends {
         self.by_scheme
@@ -34,15 +34,15 @@ impl Backends {
         self
     }
 
-    /// The schemes that are known, sorted.
+    /// The known schemes, sorted.
     pub fn schemes(&self) -> impl Iterator<Item = &str> {
         self.by_scheme.keys().map(String::as_str)
     }
 
-    /// Opens the board or boards that `uri` (as in `cosim:rma4`) names.
+    /// Opens the board or boards of `uri`, for example `cosim:rma4`.
     ///
     /// # Errors
-    /// [`Error::UnknownScheme`], or what the backend says.
+    /// [`Error::UnknownScheme`]; errors of the backend.
     pub fn open(&self, uri: &str) -> Result<Cluster> {
         let found = uri
             .split_once(':')

@@ -1,8 +1,8 @@
-//! The seam between the library and what it runs on.
+//! The interface between the library and its backends.
 //!
-//! A backend implements [`Board`] and [`Port`]; the library sees nothing else of it. What
-//! these traits offer is what a stock XDMA in memory-mapped mode gives a host: 32-bit
-//! registers, bulk access to node memory, and an interrupt.
+//! A backend implements [`Board`] and [`Port`], and the library uses nothing else of the backend.
+//! These traits offer the functions of a stock XDMA in memory-mapped mode: 32-bit registers, bulk
+//! access to node memory, and an interrupt.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::{Cluster, Collective, Error, RankWait};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LocalRank(pub u32);
 
-/// A rank's number in the run: board × ranks a board + local rank.
+/// A rank's number in the run: board × ranks per board + local rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GlobalRank(pub u32);
 
@@ -57,10 +57,11 @@ impl fmt::Display for Cycle {
     }
 }
 
-/// Commands that a kernel may have under way, and ids of messages that are the kernel's.
+/// Maximum of outstanding commands of a kernel, and number of message ids that belong to the
+/// kernel.
 pub(crate) const KERNEL_COMMANDS: u32 = 8;
 
-/// What a board says of itself once its ID block has been checked.
+/// The properties of a board, from its checked ID block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BoardInfo {
@@ -68,69 +69,71 @@ pub struct BoardInfo {
     pub ranks: u32,
     /// Link ports.
     pub links: u32,
-    /// Slots of each rank's registration table.
+    /// Slots of the registration table of each rank.
     pub slots: u32,
-    /// Bytes that the coprocessors and the crossbar move in a cycle, each way.
+    /// Bytes that the coprocessors and the crossbar move per cycle in each direction.
     pub beat_bytes: u32,
     /// Bytes of each rank's node memory.
     pub node_bytes: u32,
-    /// Command writes that a rank may have outstanding.
+    /// Maximum of outstanding command writes of a rank.
     pub command_credits: u32,
-    /// Payload bytes of an extended packet.
+    /// Maximum payload of an extended packet, in bytes.
     pub packet_bytes: u32,
-    /// Clock in kHz.
+    /// Clock frequency in kHz.
     pub clock_khz: u32,
-    /// Source revision the hardware was built from; 0 in simulation.
+    /// Source revision of the hardware; 0 in simulation.
     pub revision: u32,
-    /// Parameters that boards on one link must share: the SHAPE register.
+    /// The SHAPE register: parameters that two boards on one link must share.
     pub shape: u32,
-    /// Blocks on the board: the CAPABILITIES register.
+    /// The CAPABILITIES register: blocks on the board.
     pub capabilities: u32,
     /// Stages of the collective switch; 0 without one.
     pub stages: u32,
-    /// Rows of the communicator table, that of the barrier included; 0 without a switch.
+    /// Rows of the communicator table, including the row of the barrier; 0 without a switch.
     pub communicators: u32,
     /// Data bytes of a phit; 0 without a switch.
     pub phit_bytes: u32,
     /// Entries of each queue of a message engine; 0 without one.
     pub message_depth: u32,
-    /// Bytes of a message that travels at once; of longer ones, the receiver fetches the data.
+    /// Maximum length of an eager message, in bytes. The receiver fetches the data of longer
+    /// messages.
     pub fragment_bytes: u32,
     /// Cells of each matching unit of a message engine.
     pub matching_cells: u32,
-    /// Four characters that name the kernel of the ranks; zeros without one.
+    /// Name of the ranks' kernel, four characters; zeros without a kernel.
     pub kernel: [u8; 4],
 }
 
 impl BoardInfo {
-    /// Whether the board has a collective switch.
+    /// Returns whether the board has a collective switch.
     #[must_use]
     pub fn has_switch(&self) -> bool {
         alcor_abi::board::capabilities::SWITCH.get(self.capabilities) != 0
     }
 
-    /// Whether the board has message engines.
+    /// Returns whether the board has message engines.
     #[must_use]
     pub fn has_messages(&self) -> bool {
         alcor_abi::board::capabilities::MESSAGES.get(self.capabilities) != 0
     }
 
-    /// Whether each rank has a kernel.
+    /// Returns whether each rank has a kernel.
     #[must_use]
     pub fn has_kernel(&self) -> bool {
         alcor_abi::board::capabilities::KERNEL.get(self.capabilities) != 0
     }
 
-    /// Ids of messages that are the kernel's.
+    /// Number of message ids that belong to the kernel.
     pub(crate) fn kernel_messages(&self) -> u32 {
-        match self.has_kernel() && self.has_messages() {
-            true => KERNEL_COMMANDS,
-            false => 0,
+        if self.has_kernel() && self.has_messages() {
+            KERNEL_COMMANDS
+        } else {
+            0
         }
     }
 
-    /// The first property that a board of the same cluster has to share with this one and does not: its name, its value
-    /// here, its value there. Clock and revision may differ.
+    /// Returns the first property that differs from another board of the same cluster: its name,
+    /// its value here, and its value there. Clock and revision may differ.
     pub(crate) fn difference(&self, other: &BoardInfo) -> Option<(&'static str, u32, u32)> {
         let properties = |info: &BoardInfo| {
             [
@@ -149,7 +152,7 @@ impl BoardInfo {
                 ("command credits", info.command_credits),
                 ("capabilities", info.capabilities),
                 ("name of the kernel", u32::from_le_bytes(info.kernel)),
-                // The parameters of SHAPE without a name of their own above: phits of windows and channels.
+                // The parameters in SHAPE that have no name above: phits of windows and channels.
                 ("register SHAPE", info.shape),
             ]
         };
@@ -158,24 +161,24 @@ impl BoardInfo {
             .map(|((name, here), (_, there))| (name, here, there))
     }
 
-    /// Where the unexpected message buffer begins, which reaches to the end of node memory: the
-    /// end, without a message engine.
+    /// First address of the unexpected message buffer, which reaches to the end of node memory.
+    /// Without a message engine, the end of node memory.
     pub(crate) fn usable_bytes(&self) -> u32 {
         self.node_bytes
             .saturating_sub(self.message_depth * self.fragment_bytes)
     }
 }
 
-/// Why [`Port::wait`] came back.
+/// The reason why [`Port::wait`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
-    /// The rank's interrupt is raised; CAUSES says why.
+    /// The rank's interrupt is raised. CAUSES holds the causes.
     Interrupt,
-    /// The deadline has come and the interrupt is not raised.
+    /// The deadline has passed, and the interrupt is not raised.
     Deadline,
 }
 
-/// What a rank's operation is, as [`Note::Began`] has it.
+/// The kind of an operation in [`Note::Began`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Activity {
@@ -183,21 +186,21 @@ pub enum Activity {
     Put,
     /// A get.
     Get,
-    /// A message that is sent.
+    /// A send.
     Send,
     /// A receive.
     Receive,
-    /// A look for a message.
+    /// A probe for a message.
     Probe,
     /// A collective of a communicator.
     Collective(Collective),
-    /// What goes ahead of a collective, so that members who call different ones learn of it.
+    /// A collective without data that precedes another collective, and detects different calls.
     Herald,
     /// The barrier of all ranks.
     Barrier,
     /// The registration of a window.
     Register,
-    /// The end of a window.
+    /// The deregistration of a window.
     Deregister,
 }
 
@@ -218,18 +221,18 @@ impl fmt::Display for Activity {
     }
 }
 
-/// What a rank tells its port of an operation, for backends that show what happened when.
+/// An event of an operation, for backends that record a timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note {
     /// An operation was called.
     Began {
-        /// Tells the operations of this port apart.
+        /// Identifies the operation among those of this port.
         operation: u64,
-        /// What it is.
+        /// The kind of the operation.
         activity: Activity,
-        /// The target, source or root, where there is one.
+        /// The target, source or root, if there is one.
         peer: Option<GlobalRank>,
-        /// Bytes.
+        /// Length in bytes.
         bytes: u64,
     },
     /// The next register write commits the operation.
@@ -237,78 +240,79 @@ pub enum Note {
         /// The operation.
         operation: u64,
     },
-    /// The library has seen the operation end.
+    /// The library has detected the end of the operation.
     Ended {
         /// The operation.
         operation: u64,
-        /// How.
+        /// The final status.
         status: Status,
     },
 }
 
-/// A board: what a run is opened on.
+/// A board on which a run can be opened.
 pub trait Board: Send + Sync {
-    /// A name for messages: the URI it was opened with.
+    /// Name of the board for error texts: the URI with which it was opened.
     fn name(&self) -> &str;
 
-    /// Reads a register of the board's page; also before the first port attaches and after the
-    /// last has left.
+    /// Reads a register of the board's page. The call is also valid before the first port attaches
+    /// and after the last port has left.
     ///
     /// # Errors
-    /// When the board can't be reached.
+    /// If the board can't be reached.
     fn read32(&self, offset: PageOffset) -> Result<u32, Error>;
 
-    /// Writes a register of the board's page; between a reset and the first port's attaching.
+    /// Writes a register of the board's page. The call is valid between a reset and the first
+    /// attachment.
     ///
     /// # Errors
-    /// When the board can't be reached.
+    /// If the board can't be reached.
     fn write32(&self, offset: PageOffset, value: u32) -> Result<(), Error>;
 
-    /// Brings every rank, table and router to their state after power-up, once all ports are
-    /// dropped. [`Board::reset_clears_memory`] says what node memory holds then.
+    /// Resets every rank, table and router. All ports must have been dropped.
+    /// [`Board::reset_clears_memory`] states the content of node memory after the reset.
     ///
     /// # Errors
-    /// When a port is still attached or the board can't be reached.
+    /// If a port is attached, or the board can't be reached.
     fn reset(&self) -> Result<(), Error>;
 
-    /// Says how many ports will be attached; where time is simulated, it starts when all have.
+    /// Sets the number of ports of the run. Simulated time starts when all of them have attached.
     ///
     /// # Errors
-    /// When a run is under way, or the board has fewer ranks.
+    /// If a run is under way, or the board has fewer ranks.
     fn expect(&self, ports: u32) -> Result<(), Error>;
 
-    /// Attaches to a rank's page and memory. One port a rank.
+    /// Attaches to a rank's page and memory. Each rank has one port.
     ///
     /// # Errors
-    /// When the rank does not exist or is attached already.
+    /// If the rank does not exist or is attached already.
     fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>, Error>;
 
-    /// CRC-32 of the traffic on every port of the routers since the last reset, where the
-    /// backend can see it.
+    /// Returns the CRC-32 of the traffic on every port of the routers since the last reset, if the
+    /// backend can observe the traffic.
     fn traffic_digest(&self) -> Option<u32>;
 
-    /// Whether time stands still while a rank runs host code, so that cycle counts are functions of
-    /// the program alone. Where it does not, a rank may find any number of cycles gone between two calls.
+    /// Returns whether time stands still while a rank runs host code. Cycle counts then depend on
+    /// the program alone. Otherwise any number of cycles may pass between two calls.
     fn time_stands_still(&self) -> bool;
 
-    /// Whether node memory is zero after a reset. Hardware keeps its contents; a simulation that is to be the same each
-    /// time has zeros.
+    /// Returns whether a reset clears node memory. Hardware keeps the contents. A reproducible
+    /// simulation clears them.
     fn reset_clears_memory(&self) -> bool {
         false
     }
 }
 
-/// A rank's way to its board: its register page, its node memory and its interrupt.
+/// A rank's connection to its board: register page, node memory and interrupt.
 ///
-/// Dropping a port before [`Port::leave`] tells the backend that the rank died.
+/// Dropping a port without [`Port::leave`] tells the backend that the rank died.
 pub trait Port: Send {
     /// Posts a register write. Writes of one port take effect in order.
     ///
     /// # Errors
-    /// When the board can't be reached or the run was ended by a watchdog.
+    /// If the board can't be reached, or a watchdog has ended the run.
     fn write32(&mut self, offset: PageOffset, value: u32) -> Result<(), Error>;
 
-    /// Reads a register of this rank's page, after all writes posted before have taken effect.
+    /// Reads a register of this rank's page. All earlier writes have taken effect before.
     ///
     /// # Errors
     /// As [`Port::write32`].
@@ -320,53 +324,53 @@ pub trait Port: Send {
     /// As [`Port::write32`].
     fn read_board32(&mut self, offset: PageOffset) -> Result<u32, Error>;
 
-    /// Copies `data` into this rank's node memory; it is there on return.
+    /// Copies `data` into this rank's node memory. The data is there on return.
     ///
     /// # Errors
-    /// When the range does not lie in node memory, or as [`Port::write32`].
+    /// If the range is not in node memory; as [`Port::write32`].
     fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<(), Error>;
 
     /// Fills `data` from this rank's node memory.
     ///
     /// # Errors
-    /// When the range does not lie in node memory, or as [`Port::write32`].
+    /// If the range is not in node memory; as [`Port::write32`].
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error>;
 
-    /// Waits until the rank's interrupt is raised (all writes posted before having taken
-    /// effect), or until `deadline`; with no interrupt enabled, until then.
+    /// Waits until the rank's interrupt is raised or `deadline` has passed. All earlier writes have
+    /// taken effect before. With no enabled interrupt, the wait lasts until the deadline.
     ///
     /// # Errors
-    /// When a peer died, a watchdog ended the run, or the board can't be reached.
+    /// If a peer died, a watchdog ended the run, or the board can't be reached.
     fn wait(&mut self, deadline: Cycle) -> Result<Wake, Error>;
 
-    /// The present time.
+    /// Returns the present time.
     ///
     /// # Errors
     /// As [`Port::write32`].
     fn now(&mut self) -> Result<Cycle, Error>;
 
-    /// Ends this rank's part of the run in good order: its peers do not count it as dead.
+    /// Leaves the run in good order. Peers do not see the rank as dead.
     ///
     /// # Errors
     /// As [`Port::write32`].
     fn leave(&mut self) -> Result<(), Error>;
 
-    /// Whether [`Port::note`] does anything. Asked once, when the rank begins.
+    /// Returns whether [`Port::note`] has an effect. The library asks once, when the rank begins.
     fn wants_notes(&mut self) -> bool {
         false
     }
 
-    /// Takes a note of an operation; costs no time and changes nothing.
+    /// Records an event of an operation. The call takes no simulated time and changes no behaviour.
     fn note(&mut self, note: Note) {
         let _ = note;
     }
 
-    /// Says what this rank waits for, once a wait has lasted for a while; `None` when that wait is
-    /// over. In between, each [`Port::wait`] is a part of it: a deadline is no timer of the
-    /// program's, but one at which the rank looks again, or gives up.
+    /// Declares the wait of this rank, once the wait has lasted for a while; `None` ends the
+    /// declaration. In between, each [`Port::wait`] is a part of the declared wait. A deadline in
+    /// between is no timer of the program: the rank polls then, or gives up.
     ///
-    /// A backend that knows all ranks of the run ends their waits with [`Error::Deadlock`] when all
-    /// of them have said so and nothing is under way.
+    /// A backend that sees all ranks of the run ends their waits with [`Error::Deadlock`] if all
+    /// ranks have declared a wait and nothing is under way.
     ///
     /// # Errors
     /// As [`Port::write32`].
@@ -375,7 +379,7 @@ pub trait Port: Send {
         Ok(())
     }
 
-    /// What is known of the whole run; `None` where the backend does not know it.
+    /// Returns the state of the whole run; `None` if the backend does not see the whole run.
     ///
     /// # Errors
     /// As [`Port::write32`].
@@ -384,24 +388,24 @@ pub trait Port: Send {
     }
 }
 
-/// What a backend knows of a whole run.
+/// The state of a whole run, as seen by a backend.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sight {
-    /// The least that [`Options::watchdog_cycles`](crate::Options::watchdog_cycles) counts for.
+    /// Lower bound of [`Options::watchdog_cycles`](crate::Options::watchdog_cycles).
     pub least_watchdog: u64,
     /// The last cycle in which a packet moved on a board or a link.
     pub moved: u64,
-    /// What ranks have said that they [wait](Port::tell_wait) for.
+    /// The [declared waits](Port::tell_wait) of ranks.
     pub waits: Vec<RankWait>,
 }
 
 /// Opens boards of one URI scheme.
 pub trait Backend: Send + Sync {
-    /// The scheme, as in `cosim:rma4`: `cosim`.
+    /// The scheme: `cosim` in `cosim:rma4`.
     fn scheme(&self) -> &str;
-    /// Opens the board or boards that `rest`, the URI after its scheme and colon, names.
+    /// Opens the boards of `rest`, the URI without scheme and colon.
     ///
     /// # Errors
-    /// When there is no such board, or its environment lacks something.
+    /// If there is no such board, or the environment lacks something.
     fn open(&self, rest: &str) -> Result<Cluster, Error>;
 }

@@ -1,4 +1,4 @@
-//! Buffers: the elements that operations read and write.
+//! Buffers: the memory that operations read and write.
 
 use std::fmt;
 use std::ops::Deref;
@@ -13,14 +13,14 @@ mod sealed {
 ///
 /// | buffer | memory | until the operation is complete |
 /// |---|---|---|
-/// | `&[T]`, `&[T; N]`, `&Vec<T>` | of the host; the call copies the elements to node memory | the request borrows it |
+/// | `&[T]`, `&[T; N]`, `&Vec<T>` | host memory; the call copies the elements to node memory | the request borrows the buffer |
 /// | `&Region<T>` | node memory, without a copy | the request borrows the region |
-/// | `Region<T>` | the same | the request owns this handle, and borrows nothing |
+/// | `Region<T>` | node memory, without a copy | the request owns this handle, and borrows nothing |
 ///
-/// A copy lies in node memory that the library takes for the operation and gives back at its end.
+/// The library allocates node memory for a copy and frees that memory at the end of the operation.
 ///
 /// # Examples
-/// One call for each of them:
+/// One call for each kind of buffer:
 /// ```
 /// # use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
 /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
@@ -50,55 +50,55 @@ pub trait Buffer: sealed::Sealed {
 ///
 /// | buffer | memory | until the operation is complete |
 /// |---|---|---|
-/// | `&mut [T]`, `&mut [T; N]`, `&mut Vec<T>` | of the host; the call that completes the request copies the elements from node memory | the request borrows it |
+/// | `&mut [T]`, `&mut [T; N]`, `&mut Vec<T>` | host memory; the call that completes the request copies the elements back | the request borrows the buffer |
 /// | `&mut Region<T>` | node memory, without a copy | the request borrows the region |
-/// | `Region<T>` | the same | the request owns this handle, and borrows nothing |
+/// | `Region<T>` | node memory, without a copy | the request owns this handle, and borrows nothing |
 ///
-/// A vector keeps its length. Host memory is written by [`Rank::wait`] and its like alone, and by
-/// nothing else: a request that is dropped leaves it as it is.
+/// A vector keeps its length. Only calls that complete the request, for example [`Rank::wait`],
+/// write host memory. A dropped request leaves host memory unchanged.
 ///
-/// A request that is dropped, or forgotten, before it is complete does not end its operation. The
-/// hardware may still write the region, which stays taken until then even when its last handle is
-/// gone. No memory of the host is ever at risk, since the hardware reaches node memory only.
+/// An operation continues when its request is dropped or forgotten. The hardware may still write
+/// the region. The region stays allocated until then, even without a handle. Host memory is never
+/// at risk, because the hardware reaches node memory only.
 pub trait BufferMut: sealed::Sealed {
     /// The type of the elements.
     type Item: Datatype;
 
-    /// A place for the elements in node memory, and what brings them back from there.
+    /// Returns a place in node memory, and the copy-back to host memory.
     #[doc(hidden)]
     fn destination<'a>(
         self,
         rank: &mut Rank,
         copy: Copied<'_, Self::Item>,
-    ) -> Result<(Place<'a, Self::Item>, Landing<'a>)>
+    ) -> Result<(Place<'a, Self::Item>, CopyBack<'a>)>
     where
         Self: 'a;
 }
 
-/// Where the copy of host memory that an operation writes lies.
+/// The place of the node-memory copy of a host buffer that an operation writes.
 #[derive(Debug)]
 pub enum Copied<'r, T: Datatype> {
-    /// In memory of its own, with any contents.
+    /// A new region with undefined contents.
     Fresh,
-    /// In memory of its own, with the elements of the buffer.
+    /// A new region with the elements of the buffer.
     Loaded,
-    /// In this region, where it has as many elements as the buffer.
+    /// This region, if it has as many elements as the buffer.
     At(&'r Region<T>),
 }
 
-/// Where in node memory the elements of a buffer lie.
+/// The place of a buffer's elements in node memory.
 #[derive(Debug)]
 pub enum Place<'a, T: Datatype> {
-    /// In a region of the caller's.
+    /// A region of the caller, borrowed.
     Region(&'a Region<T>),
-    /// In a region that the call was given.
+    /// A region that was passed to the call.
     Given(Region<T>),
     /// In a copy of host memory.
     Copy(Region<T>),
 }
 
 impl<T: Datatype> Place<'_, T> {
-    /// Whether the caller's own buffer is of no more use to the operation.
+    /// Returns whether the operation works on a copy and no longer needs the caller's buffer.
     pub(crate) fn is_copy(&self) -> bool {
         matches!(self, Place::Copy(_))
     }
@@ -115,35 +115,35 @@ impl<T: Datatype> Deref for Place<'_, T> {
     }
 }
 
-/// Host memory that is filled from node memory when an operation is complete.
-pub trait Land: Send + Sync {
-    /// Fills it with elements that lie in the first so many bytes as a whole.
-    fn land(self: Box<Self>, rank: &mut Rank, bytes: u32) -> Result<()>;
+/// Host memory that is filled from node memory when an operation completes.
+pub trait HostMemory: Send + Sync {
+    /// Fills the host memory with the elements that fit completely into the first `bytes` bytes.
+    fn fill(self: Box<Self>, rank: &mut Rank, bytes: u32) -> Result<()>;
 }
 
-/// Host memory to be filled, if there is any.
+/// The optional copy-back of a request.
 #[derive(Default)]
-pub struct Landing<'a>(Option<Box<dyn Land + 'a>>);
+pub struct CopyBack<'a>(Option<Box<dyn HostMemory + 'a>>);
 
-impl Landing<'_> {
-    /// Whether there is any.
+impl CopyBack<'_> {
+    /// Returns whether there is a copy-back.
     pub(crate) fn is_some(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Fills it; once.
-    pub(crate) fn land(&mut self, rank: &mut Rank, bytes: u32) -> Result<()> {
+    /// Copies back on the first call; later calls do nothing.
+    pub(crate) fn run(&mut self, rank: &mut Rank, bytes: u32) -> Result<()> {
         match self.0.take() {
-            Some(landing) => landing.land(rank, bytes),
+            Some(copy_back) => copy_back.fill(rank, bytes),
             None => Ok(()),
         }
     }
 }
 
-impl fmt::Debug for Landing<'_> {
+impl fmt::Debug for CopyBack<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_host = self.0.is_some();
-        f.debug_tuple("Landing").field(&is_host).finish()
+        f.debug_tuple("CopyBack").field(&is_host).finish()
     }
 }
 
@@ -152,8 +152,8 @@ struct Slice<'a, T: Datatype> {
     values: &'a mut [T],
 }
 
-impl<T: Datatype> Land for Slice<'_, T> {
-    fn land(self: Box<Self>, rank: &mut Rank, bytes: u32) -> Result<()> {
+impl<T: Datatype> HostMemory for Slice<'_, T> {
+    fn fill(self: Box<Self>, rank: &mut Rank, bytes: u32) -> Result<()> {
         let whole = self.values.len().min((bytes / T::BYTES) as usize);
         rank.read(&self.region, 0, &mut self.values[..whole])
     }
@@ -175,11 +175,11 @@ impl<T: Datatype> Buffer for Region<T> {
 impl<T: Datatype> BufferMut for Region<T> {
     type Item = T;
 
-    fn destination<'a>(self, _: &mut Rank, _: Copied<'_, T>) -> Result<(Place<'a, T>, Landing<'a>)>
+    fn destination<'a>(self, _: &mut Rank, _: Copied<'_, T>) -> Result<(Place<'a, T>, CopyBack<'a>)>
     where
         Self: 'a,
     {
-        Ok((Place::Given(self), Landing::default()))
+        Ok((Place::Given(self), CopyBack::default()))
     }
 }
 
@@ -201,11 +201,11 @@ impl<T: Datatype> sealed::Sealed for &mut Region<T> {}
 impl<T: Datatype> BufferMut for &mut Region<T> {
     type Item = T;
 
-    fn destination<'a>(self, _: &mut Rank, _: Copied<'_, T>) -> Result<(Place<'a, T>, Landing<'a>)>
+    fn destination<'a>(self, _: &mut Rank, _: Copied<'_, T>) -> Result<(Place<'a, T>, CopyBack<'a>)>
     where
         Self: 'a,
     {
-        Ok((Place::Region(self), Landing::default()))
+        Ok((Place::Region(self), CopyBack::default()))
     }
 }
 
@@ -231,7 +231,7 @@ impl<T: Datatype> BufferMut for &mut [T] {
         self,
         rank: &mut Rank,
         copy: Copied<'_, T>,
-    ) -> Result<(Place<'a, T>, Landing<'a>)>
+    ) -> Result<(Place<'a, T>, CopyBack<'a>)>
     where
         Self: 'a,
     {
@@ -240,15 +240,15 @@ impl<T: Datatype> BufferMut for &mut [T] {
             Copied::At(region) if region.len() == self.len() => region.clone(),
             Copied::At(_) | Copied::Fresh => rank.alloc(self.len())?,
         };
-        let landing = Slice {
+        let copy_back = Slice {
             region: region.clone(),
             values: self,
         };
-        Ok((Place::Copy(region), Landing(Some(Box::new(landing)))))
+        Ok((Place::Copy(region), CopyBack(Some(Box::new(copy_back)))))
     }
 }
 
-/// Buffers that are slices by another name.
+/// Buffers that convert to slices.
 macro_rules! slices {
     ($([$($generics:tt)*] $buffer:ty);*) => {$(
         impl<$($generics)*> sealed::Sealed for &$buffer {}
@@ -273,7 +273,7 @@ macro_rules! slices {
                 self,
                 rank: &mut Rank,
                 copy: Copied<'_, T>,
-            ) -> Result<(Place<'a, T>, Landing<'a>)>
+            ) -> Result<(Place<'a, T>, CopyBack<'a>)>
             where
                 Self: 'a,
             {

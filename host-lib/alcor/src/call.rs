@@ -1,4 +1,4 @@
-//! What a collective is called with, and which way it was done.
+//! The parameters of a collective call, and the path that the call took.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ pub enum Collective {
 }
 
 impl Collective {
-    /// The hardware's code, where the collective unit knows it.
+    /// The hardware's code, if the collective unit supports the collective.
     pub(crate) fn code(self) -> Option<Code> {
         Some(match self {
             Collective::Barrier => Code::Barrier,
@@ -74,12 +74,12 @@ impl fmt::Display for Collective {
     }
 }
 
-/// Tells the communicators of a run apart: the same number at all members, 0 for the world.
+/// Identifies a communicator of a run. The number is the same at all members; the world has 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommunicatorId(pub u32);
 
 impl CommunicatorId {
-    /// That of all ranks of the run.
+    /// The communicator of all ranks of the run.
     pub const WORLD: CommunicatorId = CommunicatorId(0);
 }
 
@@ -92,17 +92,17 @@ impl fmt::Display for CommunicatorId {
     }
 }
 
-/// A collective as a rank called it: what all members have to agree on.
+/// A collective call. All members must agree on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
-    /// Which communicator.
+    /// The communicator.
     pub communicator: CommunicatorId,
-    /// Which collective.
+    /// The collective.
     pub collective: Collective,
-    /// Elements: of a vector that is reduced or copied, of each member's block in scatter,
-    /// gather, allgather and reduce_scatter.
+    /// Number of elements: of the vector in reductions and copies; of each member's block in
+    /// scatter, gather, allgather and reduce_scatter.
     pub count: u32,
-    /// Their type, where there are any.
+    /// The element type, if the collective has elements.
     pub element: Option<ElementType>,
     /// The operation of a reduction.
     pub operation: Option<Operation>,
@@ -126,17 +126,17 @@ impl fmt::Display for Call {
     }
 }
 
-/// Why a collective was done in software.
+/// The reason why a collective ran in software.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SoftwareReason {
     /// The boards have no collective switch.
     NoSwitch,
-    /// The collective unit does not know the type.
+    /// The collective unit does not support the type.
     Type(ElementType),
-    /// The communicator has no row in the boards' tables.
+    /// The communicator has no row in the boards' communicator tables.
     NoRow,
-    /// [`crate::Options::software_collectives`] asks for it.
+    /// [`crate::Options::software_collectives`] is set.
     Forced,
 }
 
@@ -145,25 +145,25 @@ impl fmt::Display for SoftwareReason {
         match self {
             SoftwareReason::NoSwitch => f.write_str("the board has no collective switch"),
             SoftwareReason::Type(element) => {
-                write!(f, "the collective unit does not know {element}")
+                write!(f, "the collective unit does not support {element}")
             }
             SoftwareReason::NoRow => f.write_str(
-                "the communicator has no row in the communicator tables; free one that has",
+                "the communicator has no row in the communicator tables; free a communicator with a row",
             ),
             SoftwareReason::Forced => {
-                f.write_str("`Options::software_collectives` asks for software")
+                f.write_str("`Options::software_collectives` is set")
             }
         }
     }
 }
 
-/// Which way a collective was done.
+/// The path of a collective: hardware or software.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Path {
-    /// By the collective units in the network.
+    /// The collective units in the network.
     Hardware,
-    /// By the library over put, and why.
+    /// The library, over puts. The reason is included.
     Software(SoftwareReason),
 }
 
@@ -176,7 +176,7 @@ impl fmt::Display for Path {
     }
 }
 
-/// What a collective call gives back: what was called, and which way it was done.
+/// The result of a collective call: the call and its path.
 ///
 /// # Examples
 /// ```
@@ -193,35 +193,35 @@ impl fmt::Display for Path {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Receipt {
-    /// What was called.
+    /// The call.
     pub call: Call,
-    /// Which way it was done.
+    /// The path.
     pub path: Path,
 }
 
 impl Receipt {
-    /// Whether hardware did it.
+    /// Returns whether hardware ran the collective.
     #[must_use]
     pub fn is_hardware(&self) -> bool {
         self.path == Path::Hardware
     }
 }
 
-/// In what the members' calls of a collective differ.
+/// The first difference between the members' calls of a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Difference {
-    /// They called different collectives.
+    /// Different collectives.
     Collective,
-    /// With different counts.
+    /// Different counts.
     Count,
-    /// With different types.
+    /// Different types.
     Type,
-    /// With different operations.
+    /// Different operations.
     Operation,
-    /// With different roots.
+    /// Different roots.
     Root,
-    /// With different lists of members.
+    /// Different lists of members.
     Members,
 }
 

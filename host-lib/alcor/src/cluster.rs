@@ -1,4 +1,4 @@
-//! The boards of a run, and how they are joined.
+//! The boards of a run, and their topology.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -8,10 +8,10 @@ use alcor_abi::board::{DATELINES, FORWARD, GEOMETRY, PLACE, datelines, forward, 
 
 use crate::{Board, BoardInfo, Error, PageOffset, Result, Topology, identify};
 
-/// The port that stands for the ranks of the board itself.
+/// The port number that stands for the board's own ranks.
 const HERE: u32 = 15;
 
-/// Boards joined by links: what a [`crate::Job`] runs on. A board alone is a cluster too.
+/// Boards joined by links, on which a [`crate::Job`] runs. A single board is a cluster too.
 ///
 /// # Examples
 /// ```
@@ -30,7 +30,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A board alone.
+    /// Makes a cluster of a single board.
     #[must_use]
     pub fn single(board: Arc<dyn Board>) -> Cluster {
         Cluster {
@@ -40,16 +40,16 @@ impl Cluster {
         }
     }
 
-    /// Boards in the order of their numbers, joined as `topology` says.
+    /// Makes a cluster of boards in the order of their numbers, joined in `topology`.
     ///
     /// # Errors
-    /// [`Error::BadOption`] when there are more or fewer boards than `topology` has.
+    /// [`Error::BadOption`] if the number of boards differs from that of `topology`.
     pub fn new(boards: Vec<Arc<dyn Board>>, topology: Topology) -> Result<Cluster> {
         if boards.len() != topology.boards() as usize {
             return Err(Error::BadOption {
                 option: "boards",
                 value: boards.len() as u64,
-                rule: "there are as many as the topology has",
+                rule: "the number must be that of the topology",
             });
         }
         let name = boards.first().map_or("", |board| board.name()).to_owned();
@@ -60,33 +60,33 @@ impl Cluster {
         })
     }
 
-    /// The boards, in the order of their numbers; there is one at least.
+    /// The boards, in the order of their numbers. There is at least one.
     #[must_use]
     pub fn boards(&self) -> &[Arc<dyn Board>] {
         &self.boards
     }
 
-    /// How they are joined.
+    /// The topology of the boards.
     #[must_use]
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
 
-    /// A name for messages: the first board's, unless another was given.
+    /// Name of the cluster for error texts: by default the name of the first board.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The same boards by another name: the URI that they were opened with.
+    /// Returns the same cluster with another name: the URI with which it was opened.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Cluster {
         self.name = name.into();
         self
     }
 
-    /// The same cluster with a layer over each board: `layer` takes a board's number and the board.
-    /// [`crate::BoardLayer`] is a way to make one.
+    /// Returns the same cluster with a layer over each board. `layer` takes a board's number and
+    /// the board. See [`crate::BoardLayer`].
     #[must_use]
     pub fn layered<B: Board + 'static>(
         &self,
@@ -101,16 +101,15 @@ impl Cluster {
         }
     }
 
-    /// Brings all boards to their state after power-up and tells each its place, its routes and
-    /// how many of the run's `ranks` it has: what is done before ranks attach. Ranks fill one
-    /// board after the other.
+    /// Prepares all boards for a run of `ranks` ranks: resets them, and writes their numbers,
+    /// routes and numbers of ranks. Ranks fill one board after the other.
     ///
-    /// [`crate::Job`] does it; whoever starts ranks as processes of their own
-    /// ([`crate::Rank::attach`]) calls it once a run.
+    /// [`crate::Job`] calls this function. A launcher of processes ([`crate::Rank::attach`]) calls
+    /// it once per run.
     ///
     /// # Errors
-    /// As [`Cluster::identify`]; [`Error::BadOption`] or [`Error::TooFewRanks`] when there are no such
-    /// ranks; what a board says.
+    /// As [`Cluster::identify`]; [`Error::BadOption`] or [`Error::TooFewRanks`] if the boards do
+    /// not have this number of ranks; errors of the boards.
     pub fn prepare(&self, ranks: u32) -> Result<BoardInfo> {
         let info = self.identify()?;
         let there = info.ranks * self.boards.len() as u32;
@@ -118,7 +117,7 @@ impl Cluster {
             return Err(Error::BadOption {
                 option: "ranks",
                 value: 0,
-                rule: "a run has one rank at least",
+                rule: "a run has at least one rank",
             });
         }
         if ranks > there {
@@ -134,7 +133,7 @@ impl Cluster {
         let key = self.draw_key();
         for (number, board) in (0..).zip(&self.boards) {
             if info.has_switch() {
-                self.tell_place(number, &**board, &info, ranks, key)?;
+                self.write_place(number, &**board, &info, ranks, key)?;
             }
             let before = number * info.ranks;
             board.expect(ranks.saturating_sub(before).min(info.ranks))?;
@@ -142,17 +141,17 @@ impl Cluster {
         Ok(info)
     }
 
-    /// Checks the boards' ID blocks; what they say, which is the same of each.
+    /// Checks the boards' ID blocks. Returns their properties, which are the same for all boards.
     ///
     /// # Errors
-    /// As [`identify`](crate::identify()); [`Error::BoardsDiffer`] when two boards are built differently;
-    /// [`Error::BadIdentity`] when they have fewer links than the topology needs.
+    /// As [`identify`](crate::identify()); [`Error::BoardsDiffer`] if two boards are built
+    /// differently; [`Error::BadIdentity`] if the boards have fewer links than the topology needs.
     pub fn identify(&self) -> Result<BoardInfo> {
         let Some(first) = self.boards.first() else {
             return Err(Error::BadOption {
                 option: "boards",
                 value: 0,
-                rule: "a cluster has one board at least",
+                rule: "a cluster has at least one board",
             });
         };
         let info = identify(&**first)?;
@@ -178,8 +177,8 @@ impl Cluster {
         Ok(info)
     }
 
-    /// The key of a run. 0 is the key of boards that are not prepared. A run on boards whose time stands still repeats
-    /// bit by bit, so its key is always the same.
+    /// Draws the key of a run. Boards that are not prepared have the key 0. A run on boards whose
+    /// time stands still is reproducible bit by bit, so its key is always the same.
     fn draw_key(&self) -> u32 {
         if self.boards.iter().all(|board| board.time_stands_still()) {
             return 1;
@@ -188,8 +187,8 @@ impl Cluster {
         1 + (random % u64::from(place::KEY.max())) as u32
     }
 
-    /// Tells a board its number, the ranks of the run and its key, and its ways to all ranks.
-    fn tell_place(
+    /// Writes a board's number, the ranks and the key of the run, and the board's routes.
+    fn write_place(
         &self,
         number: u32,
         board: &dyn Board,
@@ -214,10 +213,10 @@ impl Cluster {
         write(DATELINES, datelines::PORTS.put(closing))
     }
 
-    /// Ranks of all boards together, as the boards say.
+    /// Number of ranks of all boards, as the boards report.
     ///
     /// # Errors
-    /// When a board can't be reached.
+    /// If a board can't be reached.
     pub fn ranks(&self) -> Result<u32> {
         self.boards.iter().try_fold(0, |ranks, board| {
             let shape = board.read32(PageOffset(GEOMETRY))?;

@@ -10,7 +10,7 @@ use crate::buffer::{Copied, Place};
 use crate::call::{Call, Collective, Path, Receipt, SoftwareReason};
 use crate::hardware::Operands;
 use crate::operation::{Combine, combine_bytes};
-use crate::request::{Asked, Asking, Held, Request};
+use crate::request::{CollectiveDescriptor, Descriptor, Held, Request};
 use crate::schedule::Schedule;
 use crate::software::Task;
 use crate::transfer::fits;
@@ -36,7 +36,8 @@ impl<T: Datatype> From<&Region<T>> for Piece {
     }
 }
 
-/// The place of a reduction's result in host memory: that of the vector, where it is a copy too.
+/// Returns the place of a reduction's result in host memory: the place of the source vector, if
+/// that is a copy too.
 fn copied<'r, T: Datatype>(source: &'r Place<'_, T>) -> Copied<'r, T> {
     if source.is_copy() {
         Copied::At(source)
@@ -45,11 +46,11 @@ fn copied<'r, T: Datatype>(source: &'r Place<'_, T>) -> Copied<'r, T> {
     }
 }
 
-/// Which part of the message a rank gives or keeps, in elements: from, to. The first element lies
-/// at the beginning of its region.
+/// A part of the message, in elements: begin and end. Its first element is at the beginning of the
+/// region.
 type Span = (usize, usize);
 
-/// A collective that a rank has called.
+/// A checked collective call with its buffers in node memory.
 pub(crate) struct Plan {
     call: Call,
     algorithm: Algorithm,
@@ -66,34 +67,38 @@ pub(crate) struct Plan {
 /// The largest position in a message that a phit can carry, in words.
 const MAX_WORDS: u32 = (1 << 28) - 1;
 
-/// Words from which on a reduce_scatter or a scatter halves where the tree allows it.
+/// Minimum length of a reduce_scatter or scatter by halving, in words, where the tree permits
+/// halving.
 const HALVING_WORDS: u64 = 256;
 
 /// # Collectives
 ///
-/// Vectors are slices or regions of node memory ([`Buffer`], [`BufferMut`]); all members name the
-/// same number of elements. The results of reductions are those of the [`Communicator::tree`], bit
-/// for bit. Source and destination may be the same region (by a clone of its handle) for the same
-/// elements, and do not overlap otherwise.
+/// Vectors are slices or regions of node memory ([`Buffer`], [`BufferMut`]). All members pass the
+/// same number of elements. The results of reductions are those of [`Communicator::tree`], bit for
+/// bit. Source and destination may be the same elements of one region (by a clone of its handle).
+/// Otherwise they must not overlap.
 ///
-/// A buffer that only the root uses is ignored at the other members, which may name an empty one:
-/// `&[]`, `&mut []`.
+/// Members that are not the root ignore a buffer that only the root uses, and may pass an empty
+/// buffer: `&[]`, `&mut []`.
 ///
-/// Those whose names begin with `i` only start: their request borrows the buffers until it is
-/// complete. Several may be under way, of one communicator or of several; those of one
-/// communicator run in the order of their calls.
+/// A call whose name begins with `i` starts the collective and returns a request. The request
+/// borrows the buffers until the collective is complete. Several collectives may be under way, on
+/// one communicator or on several. The collectives of one communicator run in the order of their
+/// calls.
 ///
-/// Each fails with [`Error::CollectivesDiffer`] at every member when the members' calls differ
-/// (over long messages in hardware: with [`Options::checked`](crate::Options::checked)), and has
-/// touched no destination then in software; with [`Error::WrongLength`],
-/// [`Error::NoSuchMember`] (the root), [`Error::NoSuchOperation`], [`Error::Overlap`],
-/// [`Error::BadCommunicator`] and, in strict mode, [`Error::NotInHardware`] before anything is
-/// posted; with [`Error::OutOfNodeMemory`] when a copy of host memory has no room; with
-/// [`Error::Watchdog`], which names the members that have not come; [`Error::Aborted`]; and with
-/// what the backend says.
+/// Errors of all collectives:
+/// - [`Error::CollectivesDiffer`] at every member, if the members' calls differ. In software no
+///   destination has been written then. In hardware, long messages are checked with
+///   [`Options::checked`](crate::Options::checked) only.
+/// - [`Error::WrongLength`], [`Error::NoSuchMember`] (the root), [`Error::NoSuchOperation`],
+///   [`Error::Overlap`], [`Error::BadCommunicator`] and, in strict mode, [`Error::NotInHardware`],
+///   before any command is posted.
+/// - [`Error::OutOfNodeMemory`], if a copy of host memory has no room.
+/// - [`Error::Watchdog`], which names the members that have not called the collective;
+///   [`Error::Aborted`]; errors of the backend.
 impl Communicator {
-    /// Waits until all members are here. Unlike [`Rank::barrier`], it says nothing of puts and
-    /// gets.
+    /// Waits until all members have called the barrier. Unlike [`Rank::barrier`], this barrier does
+    /// not wait for puts and gets.
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
@@ -124,7 +129,7 @@ impl Communicator {
     /// let world = rank.world()?;
     /// let mut barrier = world.ibarrier(rank)?;
     /// while !rank.test(&mut barrier)? {
-    ///     // Something useful.
+    ///     // Useful work.
     /// }
     /// # Ok(()) })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -194,9 +199,9 @@ impl Communicator {
             let plan = self.plan_reduce(rank, operation, root, &source, None)?;
             return self.start(rank, plan);
         }
-        let (destination, landing) = destination.destination(rank, copied(&source))?;
+        let (destination, copy_back) = destination.destination(rank, copied(&source))?;
         let plan = self.plan_reduce(rank, operation, root, &source, Some(&destination))?;
-        Ok(self.start(rank, plan)?.landing(landing))
+        Ok(self.start(rank, plan)?.with_copy_back(copy_back))
     }
 
     /// Combines the members' vectors `source` into `destination` at every member.
@@ -257,12 +262,12 @@ impl Communicator {
         destination: impl BufferMut<Item = T> + 'a,
     ) -> Result<Request<'a>> {
         let source = source.source(rank)?;
-        let (destination, landing) = destination.destination(rank, copied(&source))?;
+        let (destination, copy_back) = destination.destination(rank, copied(&source))?;
         let plan = self.plan_allreduce(rank, operation, &source, &destination)?;
-        Ok(self.start(rank, plan)?.landing(landing))
+        Ok(self.start(rank, plan)?.with_copy_back(copy_back))
     }
 
-    /// Combines the members' vectors; each is overwritten by the result.
+    /// Combines the members' vectors. The result replaces each vector.
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
@@ -311,13 +316,13 @@ impl Communicator {
         operation: Operation,
         vector: impl BufferMut<Item = T> + 'a,
     ) -> Result<Request<'a>> {
-        let (vector, landing) = vector.destination(rank, Copied::Loaded)?;
+        let (vector, copy_back) = vector.destination(rank, Copied::Loaded)?;
         let plan = self.plan_allreduce(rank, operation, &vector, &vector)?;
-        Ok(self.start(rank, plan)?.landing(landing))
+        Ok(self.start(rank, plan)?.with_copy_back(copy_back))
     }
 
-    /// Combines the members' vectors `source`, of as many blocks as there are members; each
-    /// member gets its own block of the result, as long as its `destination`.
+    /// Combines the members' vectors `source`, which have one block per member. Each member gets
+    /// its own block of the result in `destination`.
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
@@ -369,9 +374,9 @@ impl Communicator {
         destination: impl BufferMut<Item = T> + 'a,
     ) -> Result<Request<'a>> {
         let source = source.source(rank)?;
-        let (destination, landing) = destination.destination(rank, Copied::Fresh)?;
+        let (destination, copy_back) = destination.destination(rank, Copied::Fresh)?;
         let plan = self.plan_reduce_scatter(rank, operation, &source, &destination)?;
-        Ok(self.start(rank, plan)?.landing(landing))
+        Ok(self.start(rank, plan)?.with_copy_back(copy_back))
     }
 
     /// Copies `vector` of member `root` to `vector` at every member.
@@ -431,16 +436,16 @@ impl Communicator {
         } else {
             Copied::Fresh
         };
-        let (vector, landing) = vector.destination(rank, copy)?;
+        let (vector, copy_back) = vector.destination(rank, copy)?;
         let plan = self.plan_bcast(rank, root, &vector)?;
         let request = self.start(rank, plan)?;
         if is_root {
             return Ok(request);
         }
-        Ok(request.landing(landing))
+        Ok(request.with_copy_back(copy_back))
     }
 
-    /// Gives each member its block, as long as its `destination`, of member `root`'s `source`.
+    /// Copies one block of `source` at member `root` to `destination` at each member.
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
@@ -502,13 +507,13 @@ impl Communicator {
         } else {
             None
         };
-        let (destination, landing) = destination.destination(rank, Copied::Fresh)?;
+        let (destination, copy_back) = destination.destination(rank, Copied::Fresh)?;
         let plan = self.plan_scatter(rank, root, source.as_deref(), &destination)?;
-        Ok(self.start(rank, plan)?.landing(landing))
+        Ok(self.start(rank, plan)?.with_copy_back(copy_back))
     }
 
-    /// Collects the members' blocks `source`, in the order of the communicator, in `destination`
-    /// at member `root`.
+    /// Copies the blocks `source` of all members, in the order of the communicator, to
+    /// `destination` at member `root`.
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
@@ -565,13 +570,13 @@ impl Communicator {
             let plan = self.plan_gather(rank, root, &source, None)?;
             return self.start(rank, plan);
         }
-        let (destination, landing) = destination.destination(rank, Copied::Fresh)?;
+        let (destination, copy_back) = destination.destination(rank, Copied::Fresh)?;
         let plan = self.plan_gather(rank, root, &source, Some(&destination))?;
-        Ok(self.start(rank, plan)?.landing(landing))
+        Ok(self.start(rank, plan)?.with_copy_back(copy_back))
     }
 
-    /// Collects the members' blocks `source`, in the order of the communicator, in `destination`
-    /// at every member.
+    /// Copies the blocks `source` of all members, in the order of the communicator, to
+    /// `destination` at every member.
     ///
     /// # Errors
     /// As [all collectives](Communicator#collectives).
@@ -622,12 +627,12 @@ impl Communicator {
         destination: impl BufferMut<Item = T> + 'a,
     ) -> Result<Request<'a>> {
         let source = source.source(rank)?;
-        let (destination, landing) = destination.destination(rank, Copied::Fresh)?;
+        let (destination, copy_back) = destination.destination(rank, Copied::Fresh)?;
         let plan = self.plan_allgather(rank, &source, &destination)?;
-        Ok(self.start(rank, plan)?.landing(landing))
+        Ok(self.start(rank, plan)?.with_copy_back(copy_back))
     }
 
-    // ------------------------------------------------------------ plans, of regions
+    // ------------------------------------------------------------ plans over regions
 
     pub(crate) fn plan_barrier(&self, rank: &mut Rank) -> Result<Plan> {
         self.plan::<u32>(rank, Collective::Barrier, 0, None, None)
@@ -743,12 +748,12 @@ impl Communicator {
         Ok(plan)
     }
 
-    /// Waits for a collective; its receipt.
+    /// Waits for a collective and returns its receipt.
     fn complete(&self, rank: &mut Rank, request: Request<'_>) -> Result<Receipt> {
         let receipt = request.receipt();
         rank.wait(request)?;
-        // It is the request of a collective.
-        receipt.ok_or_else(|| self.bad(rank.pid(), "a request that is none of its own"))
+        // The request belongs to a collective.
+        receipt.ok_or_else(|| self.bad(rank.pid(), "the request belongs to another call"))
     }
 
     /// The elements of this member's block.
@@ -789,8 +794,8 @@ impl Communicator {
         };
         let words = blocks as u64 * count as u64 * u64::from(T::BYTES) / 4;
         fits("words of a collective", words, MAX_WORDS)?;
-        // Halves what the links carry; a short vector has nothing to halve. Members who agree about the
-        // rest agree about it too.
+        // Halving reduces the data on the links. A short vector gains nothing. Members that agree
+        // about count, type and collective make the same choice.
         let halving = match collective {
             Collective::ReduceScatter | Collective::Scatter if words >= HALVING_WORDS => {
                 self.tree().halving(self.members())
@@ -822,7 +827,7 @@ impl Communicator {
         })
     }
 
-    /// Which way a call goes.
+    /// Returns the path of a call.
     fn path(&self, rank: &Rank, call: &Call) -> Path {
         let software = |reason| Path::Software(reason);
         if !rank.progress.info().has_switch() {
@@ -859,25 +864,25 @@ impl Communicator {
         if let Some(software) = &mut rank.progress.software {
             software.skip(self.id().0);
         }
-        let asking = Asking {
+        let descriptor = CollectiveDescriptor {
             call: plan.call,
             path: Path::Hardware,
             members: Arc::clone(&self.shape.members),
             context: Some(row),
             bytes: (plan.elements * plan.element_bytes) as u64,
         };
-        let asked = Asked::Collective(asking);
-        match rank.options.checked && self.size() > 1 {
-            true => rank
-                .progress
-                .post_checked(row, operands, asked, plan.held()),
-            false => rank
-                .progress
-                .post_collective(row, operands, asked, plan.held()),
+        let descriptor = Descriptor::Collective(descriptor);
+        if rank.options.checked && self.size() > 1 {
+            rank.progress
+                .post_checked(row, operands, descriptor, plan.held())
+        } else {
+            rank.progress
+                .post_collective(row, operands, descriptor, plan.held())
         }
     }
 
-    /// Row and operands of a collective that a kernel starts: in hardware, or not at all.
+    /// Returns row and operands of a collective that a kernel starts. Such a collective runs in
+    /// hardware or fails.
     pub(crate) fn for_kernel(&self, rank: &Rank, plan: &Plan) -> Result<(u32, Operands)> {
         plan.check_overlap(rank)?;
         match (self.path(rank, &plan.call), self.row()) {
@@ -887,7 +892,9 @@ impl Communicator {
                 call: plan.call,
                 reason,
             }),
-            (Path::Hardware, None) => Err(self.bad(rank.pid(), "without a row in hardware")),
+            (Path::Hardware, None) => {
+                Err(self.bad(rank.pid(), "the communicator has no row in hardware"))
+            }
         }
     }
 
@@ -913,7 +920,8 @@ impl Communicator {
         }
     }
 
-    /// What all members have to agree on, beside the count.
+    /// Returns the value of C_WHAT: the properties that all members must agree on, without the
+    /// count.
     fn what(&self, plan: &Plan) -> u32 {
         let call = &plan.call;
         let datatype = match call.element {
@@ -932,8 +940,8 @@ impl Communicator {
             | c_what::ROOT.put(call.root.map_or(0, |root| root.0))
     }
 
-    /// Row and operands of what tells the collective units of a collective in software; `None`
-    /// where they are not asked, or nobody could differ.
+    /// Returns row and operands of the herald of a collective in software. `None` if the collective
+    /// units are not used, or the communicator has one member.
     pub(crate) fn herald(&self, rank: &Rank, count: u32, what: u32) -> Option<(u32, Operands)> {
         let is_asked = !rank.options.software_collectives && self.size() > 1;
         let row = self.row().filter(|_| is_asked)?;
@@ -951,7 +959,7 @@ impl Communicator {
             schedule,
             combine: plan.combine,
             source: plan.gives.as_ref().map(|(piece, _)| piece.at),
-            // Where nothing is kept, nothing is written.
+            // A member without a destination writes nothing.
             destination: Some(
                 plan.keeps
                     .as_ref()
@@ -1003,7 +1011,7 @@ impl Plan {
         }
     }
 
-    /// Checks that a region holds a block for each member.
+    /// Checks that a region holds one block for each member.
     fn whole<T: Datatype>(
         &self,
         communicator: &Communicator,
@@ -1012,9 +1020,10 @@ impl Plan {
         region: &Region<T>,
     ) -> Result<()> {
         let expected = self.call.count as usize * communicator.members().len();
-        match region.len() == expected {
-            true => Ok(()),
-            false => Err(self.wrong(rank, what, region.len(), expected)),
+        if region.len() == expected {
+            Ok(())
+        } else {
+            Err(self.wrong(rank, what, region.len(), expected))
         }
     }
 
@@ -1036,7 +1045,8 @@ impl Plan {
         Ok(())
     }
 
-    /// At the root, the member keeps this span in `destination`; elsewhere nothing.
+    /// Sets the destination of this member: `destination` with this span at the root, none
+    /// elsewhere.
     fn root_keeps<T: Datatype>(
         &mut self,
         communicator: &Communicator,

@@ -20,34 +20,36 @@ use crate::software::{Software, Task};
 use crate::watchdog::Awaited;
 use crate::{Error, GlobalRank, Rank, Result, Rights, Tree};
 
-/// An ordered set of ranks of the run, and the collectives among them.
+/// An ordered set of ranks of the run, with its collectives.
 ///
-/// The first is [`Rank::world`]; [`Communicator::split`], [`Communicator::dup`] and
-/// [`Communicator::create`] make others of it, of any ranks in any order. A communicator is a
-/// handle of the rank that made it; its clones are the same communicator.
+/// The first communicator is [`Rank::world`]. [`Communicator::split`], [`Communicator::dup`] and
+/// [`Communicator::create`] make further communicators, of any ranks in any order. A communicator
+/// is a handle of the rank that made it. Clones name the same communicator.
 ///
-/// All members call a communicator's collectives in the same order. Roots, and places in a list
-/// of blocks, are ranks *in the communicator*, 0 to [`Communicator::size`] - 1.
+/// All members call the collectives of a communicator in the same order. Roots, and positions of
+/// blocks, are ranks *in the communicator*, from 0 to [`Communicator::size`] - 1.
 ///
 /// # Hardware and software
 ///
-/// On boards with a collective switch (Haghi et al. 2022, section 3), each communicator takes a
-/// row of the communicator table of each of its boards, and its collectives run in the network
-/// once they are posted. Tables have 32 rows, of which one is the barrier's of all boards and one
-/// the world's. What has no row, or is of a type that the collective unit does not know, runs in
-/// software over put, with the same result bit for bit; each call's [`crate::Receipt`] says which
-/// way it went, and in strict mode ([`crate::Options::strict`], [`Communicator::strict`]) what
-/// would run in software fails with [`Error::NotInHardware`] before anything is posted.
+/// On boards with a collective switch (Haghi et al. 2022, section 3), a communicator takes one row
+/// of the communicator table of each of its boards. Its collectives then run in the network without
+/// the host. A table has 32 rows: one for the barrier over all boards, one for the world, and 30
+/// others. A collective runs in software, over puts, if its communicator has no row, or if the
+/// collective unit does not support the type. The result is the same bit for bit. The
+/// [`crate::Receipt`] of a call states the path. In strict mode ([`crate::Options::strict`],
+/// [`Communicator::strict`]) a collective without hardware fails with [`Error::NotInHardware`]
+/// before any command is posted.
 ///
-/// Rows are a board's: communicators that share a board need different rows, even where they
-/// share no rank. Ranks of one [`crate::Job`] know all rows in use; when ranks that do not wait for
-/// each other make communicators out of the last rows of a board, which of them gets one is open.
-/// Of ranks that are processes
-/// of their own ([`Rank::attach`]), each knows its own communicators alone; there, on boards of
-/// several ranks, each row but a few can only be had by communicators that have members of one
-/// local number on all of their boards: of 2 ranks, each local number has 10 rows, of 4, 6.
+/// A row belongs to a board. Communicators that share a board need different rows, even if they
+/// share no rank. The ranks of one [`crate::Job`] know all rows in use. Two communicators that are
+/// made at the same time compete for the last row of a board, and either may get it.
 ///
-/// Every collective synchronizes: it ends nowhere before every member has called it.
+/// A rank in a process of its own ([`Rank::attach`]) knows only its own communicators. On boards of
+/// several such ranks, most rows are reserved for communicators that have members with the same
+/// local number on all of their boards. Each local number has 10 rows on boards of 2 ranks, and 6
+/// rows on boards of 4 ranks.
+///
+/// Every collective synchronizes: no member returns before every member has called the collective.
 ///
 /// # Examples
 /// ```
@@ -75,14 +77,14 @@ pub struct Communicator {
 
 pub(crate) struct Shape {
     pub(crate) id: CommunicatorId,
-    /// The rank whose handle it is.
+    /// The rank that owns the handle.
     issuer: u64,
     pub(crate) members: Arc<[GlobalRank]>,
-    /// This rank's place among them.
+    /// This rank's rank in the communicator.
     pub(crate) me: usize,
     pub(crate) tree: Tree,
     pub(crate) row: Option<u32>,
-    /// That of its messages, unless none was left.
+    /// The context of the communicator's messages; `None` if no context was free.
     pub(crate) context: Option<u8>,
     freed: AtomicBool,
 }
@@ -98,24 +100,24 @@ impl fmt::Debug for Communicator {
     }
 }
 
-/// What a rank brings to the making of communicators.
+/// The data that a rank contributes when communicators are made.
 #[derive(Debug, Clone, Copy)]
 struct Offer {
     color: Option<u32>,
     key: i32,
-    /// The smallest number that none of its communicators has had.
+    /// The smallest number that none of the rank's communicators has had.
     next: u32,
-    /// Rows of its own communicators.
+    /// Bit mask of the rows of the rank's communicators.
     used: u32,
-    /// Whether it can claim rows of its board.
+    /// Whether the rank can claim rows of its board.
     claims: bool,
-    /// Of the list that it was called with.
+    /// Hash of the member list of the call.
     hash: u32,
-    /// Of its own communicators.
+    /// Contexts of the rank's communicators.
     contexts: Contexts,
 }
 
-/// Words of an [`Offer`] before its contexts.
+/// Number of words of an [`Offer`] before its contexts.
 const OFFER: usize = 6;
 
 impl Offer {
@@ -147,12 +149,12 @@ impl Offer {
     }
 }
 
-/// A communicator in the making.
+/// A communicator that is being made.
 struct Draft {
     members: Vec<GlobalRank>,
     tree: Tree,
     row: Option<u32>,
-    /// Rows that somebody else has claimed.
+    /// Bit mask of rows that another communicator has claimed.
     refused: u32,
 }
 
@@ -160,12 +162,12 @@ struct Draft {
 impl Rank {
     /// The communicator of all ranks of the run, in the order of their numbers.
     ///
-    /// The first call is collective over all ranks of the run: it registers a window of the
-    /// library's own, which takes a slot of the registration tables and at most an eighth of node
-    /// memory. Programs that never call it pay nothing.
+    /// The first call is collective over all ranks of the run. It registers a window of the
+    /// library. This window takes a slot of the registration tables and at most an eighth of node
+    /// memory. Programs without this call have no such cost.
     ///
     /// # Errors
-    /// [`Error::OutOfNodeMemory`], [`Error::TableFull`], and what ends every wait.
+    /// [`Error::OutOfNodeMemory`], [`Error::TableFull`], and the errors of all waits.
     ///
     /// # Examples
     /// ```
@@ -198,7 +200,7 @@ impl Rank {
                 me: me.0 as usize,
                 members,
                 tree,
-                // Written when the run began.
+                // The row was written at the beginning of the run.
                 row: self.progress.info().has_switch().then_some(rows::WORLD),
                 context: Some(messages::WORLD),
                 freed: AtomicBool::new(false),
@@ -215,12 +217,13 @@ impl Rank {
     }
 }
 
-/// Cycles between two looks at ROW_WRITES. Hardware takes some tens of cycles to take a row out of use.
+/// Cycles between two reads of ROW_WRITES. Hardware takes some tens of cycles to take a row out of
+/// use.
 const ROWS_POLL: u64 = 32;
 
 impl Progress {
-    /// Writes a row of the board's communicator table: this board's label and, of its ranks, the
-    /// bits of those that are members.
+    /// Writes a row of the board's communicator table: the board's label, and the bit mask of its
+    /// local members.
     pub(crate) fn write_row(
         &mut self,
         row: RowKey,
@@ -243,14 +246,14 @@ impl Progress {
         )
     }
 
-    /// Frees a row of the board's communicator table.
+    /// Clears a row of the board's communicator table.
     fn clear_row(&mut self, row: RowKey) -> Result<()> {
         self.write(rank::COMM_ROW, row.to_bits())?;
         self.write(rank::COMM_SHAPE, 0)
     }
 
-    /// Waits until the board has carried out this rank's writes to the table. The hardware takes a row
-    /// out of use before it writes the row anew.
+    /// Waits until the board has carried out this rank's writes to the table. The hardware takes a
+    /// row out of use before it writes a new entry.
     fn wait_for_rows(&mut self) -> Result<()> {
         let mine = 1 << (self.me.0 % self.info().ranks);
         self.look_until(ROWS_POLL, &Awaited::Rows, |progress| {
@@ -259,8 +262,8 @@ impl Progress {
     }
 }
 
-/// A row of the communicator table, and the key of its communicator. The hardware drops phits of another
-/// key, so phits of a communicator that had the row before do not reach this one.
+/// A row of the communicator table, and the key of its communicator. The hardware drops phits with
+/// another key. Phits of a communicator that had the row before never reach the present one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RowKey {
     pub(crate) row: u32,
@@ -280,7 +283,7 @@ impl RowKey {
     }
 }
 
-/// The bits of a board's members by local rank.
+/// Returns the bit mask of a board's members by local rank.
 pub(crate) fn local_bits(members: &[GlobalRank], ranks_per_board: u32) -> u32 {
     members
         .iter()
@@ -288,25 +291,25 @@ pub(crate) fn local_bits(members: &[GlobalRank], ranks_per_board: u32) -> u32 {
 }
 
 impl Communicator {
-    /// The communicator's number, the same at all members.
+    /// The number of the communicator, the same at all members.
     #[must_use]
     pub fn id(&self) -> CommunicatorId {
         self.shape.id
     }
 
-    /// How many members it has.
+    /// Number of members.
     #[must_use]
     pub fn size(&self) -> u32 {
         self.shape.members.len() as u32
     }
 
-    /// This rank's rank in it.
+    /// This rank's rank in the communicator.
     #[must_use]
     pub fn rank(&self) -> u32 {
         self.shape.me as u32
     }
 
-    /// Its members, by their ranks in it.
+    /// The members, by their ranks in the communicator.
     ///
     /// # Examples
     /// ```
@@ -322,7 +325,7 @@ impl Communicator {
         &self.shape.members
     }
 
-    /// The order in which its reductions combine.
+    /// The order in which reductions of this communicator combine.
     ///
     /// # Examples
     /// ```
@@ -338,7 +341,7 @@ impl Communicator {
         &self.shape.tree
     }
 
-    /// Its row in the communicator tables, if it has one.
+    /// The row in the communicator tables, if the communicator has one.
     ///
     /// # Examples
     /// ```
@@ -354,15 +357,16 @@ impl Communicator {
         self.shape.row
     }
 
-    /// The context of its messages, if it has one: for kernels that make commands themselves.
+    /// The context of the communicator's messages, if it has one. Kernels that build commands need
+    /// the context.
     #[must_use]
     pub fn context(&self) -> Option<u8> {
         self.shape.context
     }
 
-    /// The same communicator, with strict mode on or off for calls by this handle: what can't be
-    /// done in hardware fails with [`Error::NotInHardware`]. Handles that are made of it have the
-    /// same mode.
+    /// Returns a handle of the same communicator with strict mode on or off. In strict mode a
+    /// collective without hardware fails with [`Error::NotInHardware`]. Communicators that are made
+    /// from the handle inherit its mode.
     ///
     /// # Examples
     /// ```
@@ -382,18 +386,19 @@ impl Communicator {
         }
     }
 
-    /// Makes a communicator of all members that name the same color, ordered by their keys and,
-    /// where these are the same, as here. Collective; who names no color gets none.
+    /// Makes one communicator for each color, of the members that pass this color. Members are
+    /// ordered by key, and by their present rank for equal keys. Collective; a member without a
+    /// color gets `None`.
     ///
     /// # Errors
-    /// [`Error::CollectivesDiffer`], [`Error::BadCommunicator`], and what ends every wait.
+    /// [`Error::CollectivesDiffer`], [`Error::BadCommunicator`], and the errors of all waits.
     ///
     /// # Examples
     /// ```
     /// # use alcor::{GlobalRank, Job, soft::SoftBoard};
     /// # Job::new(SoftBoard::new(3))?.run(3, |rank| {
     /// let world = rank.world()?;
-    /// // In the opposite order; the first rank has no part in it.
+    /// // The opposite order, without the first rank.
     /// let color = (world.rank() > 0).then_some(0);
     /// if let Some(others) = world.split(rank, color, -(world.rank() as i32))? {
     ///     assert_eq!(others.members(), [GlobalRank(2), GlobalRank(1)]);
@@ -410,7 +415,7 @@ impl Communicator {
         self.make(rank, Collective::Split, color, key, 0)
     }
 
-    /// Makes a communicator of the same members. Collective.
+    /// Makes a communicator with the same members. Collective.
     ///
     /// # Errors
     /// As [`Communicator::split`].
@@ -428,16 +433,17 @@ impl Communicator {
     /// ```
     pub fn dup(&self, rank: &mut Rank) -> Result<Communicator> {
         let made = self.make(rank, Collective::Dup, Some(0), self.shape.me as i32, 0)?;
-        // Every member has named the same color.
-        made.ok_or_else(|| self.bad(rank.pid(), "a copy without its own rank"))
+        // Every member has passed the same color.
+        made.ok_or_else(|| self.bad(rank.pid(), "the copy does not contain the calling rank"))
     }
 
-    /// Makes a communicator of `members`, in this order. Collective over this communicator, with
-    /// the same list at each of its members; who is not in the list gets none.
+    /// Makes a communicator of `members`, in this order. Collective over this communicator: all
+    /// members pass the same list. A member that is not in the list gets `None`.
     ///
     /// # Errors
-    /// [`Error::NoSuchMember`] when the list has a rank that is no member;
-    /// [`Error::RepeatedMember`] when a rank is in the list twice; [`Error::CollectivesDiffer`] when lists differ; as [`Communicator::split`].
+    /// [`Error::NoSuchMember`] if the list contains a rank that is no member;
+    /// [`Error::RepeatedMember`] if a rank is in the list twice; [`Error::CollectivesDiffer`] if
+    /// the lists differ; as [`Communicator::split`].
     ///
     /// # Examples
     /// ```
@@ -463,7 +469,7 @@ impl Communicator {
                 return Err(Error::NoSuchMember {
                     rank: rank.pid(),
                     communicator: self.id(),
-                    what: "the list's rank",
+                    what: "in the list, rank",
                     found: member.0,
                     size: self.size(),
                 });
@@ -478,14 +484,15 @@ impl Communicator {
         self.make(rank, Collective::Create, color, key, hash)
     }
 
-    /// Ends the communicator, once all its collectives have ended, and gives its row back.
-    /// Collective. Other handles of it are of no more use.
+    /// Ends the communicator after all its collectives have ended, and frees its row and context.
+    /// Collective. Other handles of the communicator become invalid.
     ///
-    /// A communicator that is dropped instead keeps its row, and its context, until the run ends.
+    /// A communicator that is dropped without this call keeps row and context until the end of the
+    /// run.
     ///
     /// # Errors
-    /// [`Error::BadCommunicator`] for the world; [`Error::CollectivesDiffer`], and what ends
-    /// every wait.
+    /// [`Error::BadCommunicator`] for the world; [`Error::CollectivesDiffer`], and the errors of
+    /// all waits.
     ///
     /// # Examples
     /// ```
@@ -500,7 +507,7 @@ impl Communicator {
     /// ```
     pub fn free(self, rank: &mut Rank) -> Result<()> {
         if self.id() == CommunicatorId::WORLD {
-            return Err(self.bad(rank.pid(), "the world lasts as long as the run"));
+            return Err(self.bad(rank.pid(), "the world can't be freed"));
         }
         self.check(rank)?;
         let (id, row) = (self.id(), self.row());
@@ -538,11 +545,11 @@ impl Communicator {
         if self.shape.issuer != rank.issuer {
             return Err(self.bad(
                 rank.pid(),
-                "it is the handle of another rank, or of another run",
+                "the handle belongs to another rank or another run",
             ));
         }
         if self.shape.freed.load(Ordering::Relaxed) {
-            return Err(self.bad(rank.pid(), "it has been freed"));
+            return Err(self.bad(rank.pid(), "the communicator has been freed"));
         }
         rank.progress.check()
     }
@@ -555,8 +562,7 @@ impl Communicator {
         }
     }
 
-    /// Words of each member at every member, in the order of the communicator; always in
-    /// software.
+    /// Exchanges words of all members, in the order of the communicator. Always runs in software.
     fn exchange(
         &self,
         rank: &mut Rank,
@@ -605,7 +611,7 @@ impl Communicator {
         Ok((0..size).map(of).collect())
     }
 
-    /// What split, dup and create come to.
+    /// Makes a communicator: the common part of split, dup and create.
     fn make(
         &self,
         rank: &mut Rank,
@@ -645,7 +651,7 @@ impl Communicator {
         }
         let id = offers.iter().map(|offer| offer.next).max().unwrap_or(1);
         rank.next_communicator = id + 1;
-        // Those made now share no rank, so they share a context.
+        // Communicators that are made in one call share no rank, so they share a context.
         let mut taken = rank.contexts;
         for offer in &offers {
             taken.join(&offer.contexts);
@@ -706,8 +712,8 @@ impl Communicator {
         }))
     }
 
-    /// Gives the communicators in the making their rows, as far as there are any, and writes them
-    /// to the boards' tables. All members come to the same result.
+    /// Finds rows for the new communicators, as far as rows are free, and writes them to the
+    /// boards' tables. All members get the same result.
     fn find_rows(
         &self,
         rank: &mut Rank,
@@ -733,7 +739,7 @@ impl Communicator {
             .filter(|(_, draft)| draft.tree.stages().len() <= stages as usize)
             .map(|(&color, _)| color)
             .collect();
-        // A round for each row that somebody else has claimed.
+        // One round for each row that another communicator has claimed.
         loop {
             for color in &open {
                 let Some(draft) = drafts.get_mut(color) else {
@@ -765,12 +771,12 @@ impl Communicator {
                 Some(draft) => write_own_row(rank, draft, id)?,
                 None => Written::None,
             };
-            // Who has heard everybody knows that all rows are written.
-            let said = [u32::from(!matches!(written, Written::Refused))];
-            let heard = self.exchange(rank, collective, &said)?;
+            // A rank that has received the words of all members knows that all rows are written.
+            let sent = [u32::from(!matches!(written, Written::Refused))];
+            let received = self.exchange(rank, collective, &sent)?;
             let failed = |color: &u32| {
-                let mut all = offers.iter().zip(&heard);
-                all.any(|(offer, said)| offer.color == Some(*color) && said[0] == 0)
+                let mut all = offers.iter().zip(&received);
+                all.any(|(offer, words)| offer.color == Some(*color) && words[0] == 0)
             };
             if let (Written::Row(row), Some(color)) = (written, color)
                 && failed(&color)
@@ -787,18 +793,18 @@ impl Communicator {
     }
 }
 
-/// What a rank did for the row of a communicator in the making.
+/// The action of a rank for the row of a new communicator.
 enum Written {
-    /// Nothing: another rank of its board does it, or there is no row.
+    /// No action: another rank of the board writes the row, or there is no row.
     None,
-    /// Somebody else had claimed the row.
+    /// Another communicator had claimed the row.
     Refused,
-    /// It wrote this row.
+    /// This rank wrote the row.
     Row(RowKey),
 }
 
-/// The member that writes a row on this rank's board, and later frees it: the row's keeper, else
-/// the first.
+/// Returns the member that writes and later clears a row on this rank's board: the keeper of the
+/// row, or else the first member.
 fn row_writer(row: u32, tree: &Tree, rank: &Rank) -> Option<GlobalRank> {
     let (label, _) = tree.place(rank.pid())?;
     let members = &tree.boards()[label as usize].members;
@@ -811,7 +817,7 @@ fn row_writer(row: u32, tree: &Tree, rank: &Rank) -> Option<GlobalRank> {
         .copied()
 }
 
-/// Writes the row of the communicator in the making to this rank's board, where this rank has to.
+/// Writes the row of a new communicator to this rank's board, if this rank is the writer.
 fn write_own_row(rank: &mut Rank, draft: &Draft, id: CommunicatorId) -> Result<Written> {
     let (Some(row), Some((label, _))) = (draft.row, draft.tree.place(rank.pid())) else {
         return Ok(Written::None);
@@ -833,11 +839,12 @@ fn write_own_row(rank: &mut Rank, draft: &Draft, id: CommunicatorId) -> Result<W
     Ok(Written::Row(row_key))
 }
 
-/// Frees a row that this rank has written.
+/// Clears a row that this rank has written.
 fn give_up_row(rank: &mut Rank, row: RowKey) -> Result<()> {
     rank.progress.clear_row(row)?;
     if let Some(claims) = &rank.rows.claims {
-        // The next rank to claim the row may write through another port: this write comes first.
+        // The next rank to claim the row may write through another port. Wait until this write has
+        // taken effect.
         rank.progress.wait_for_rows()?;
         claims.give_back(row.row);
     }

@@ -1,4 +1,4 @@
-//! The ends of requests: waits, tests and flushes.
+//! Waits, tests and flushes of requests.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ impl Rank {
     /// Waits until `request` is complete.
     ///
     /// # Errors
-    /// [`Error::Refused`], or [`Error::ForeignRequest`] when another rank issued it.
+    /// [`Error::Refused`]; [`Error::ForeignRequest`] if another rank issued the request.
     ///
     /// # Examples
     /// ```
@@ -34,12 +34,12 @@ impl Rank {
         self.end_request(&mut request)
     }
 
-    /// Waits for `request` no longer than `timeout`; whether it is complete, as [`Rank::test`]
-    /// says. Where it is not, nothing is lost: the operation goes on, and the caller, who keeps the
-    /// request, may wait for it again.
+    /// Waits until `request` is complete or `timeout` has passed. Returns whether the request is
+    /// complete. After a timeout the operation continues, and the caller may wait for the request
+    /// again.
     ///
-    /// Time is that of the board's clock: on a card it is wall time, in a simulation it is
-    /// simulated time. The watchdog does not end such a wait.
+    /// The timeout counts the time of the board's clock: wall time on a card, simulated time in a
+    /// simulation. The watchdog does not end this wait.
     ///
     /// # Errors
     /// As [`Rank::wait`].
@@ -52,7 +52,7 @@ impl Rank {
     ///     let other = GlobalRank(1 - rank.pid().0);
     ///     let mut theirs = [0];
     ///     let mut receive = rank.irecv(other, 0, &mut theirs)?;
-    ///     // Nobody has sent anything.
+    ///     // No rank has sent a message.
     ///     assert!(!rank.wait_timeout(&mut receive, Duration::from_micros(5))?);
     ///     rank.barrier()?;
     ///     rank.send(other, 0, &[rank.pid().0])?;
@@ -75,19 +75,19 @@ impl Rank {
         Ok(is_over)
     }
 
-    /// So much time in cycles of the board's clock, rounded up.
+    /// Converts a duration into cycles of the board's clock, rounded up.
     fn cycles(&self, time: Duration) -> u64 {
         let khz = u128::from(self.board().clock_khz);
         let cycles = time.as_nanos().saturating_mul(khz).div_ceil(1_000_000);
         u64::try_from(cycles).unwrap_or(u64::MAX)
     }
 
-    /// Whether `request` is complete; does not wait. Once it is, its buffer has the data, and
-    /// [`Rank::wait`] returns at once.
+    /// Returns whether `request` is complete, without waiting. The buffer of a complete request has
+    /// the data, and [`Rank::wait`] returns at once.
     ///
     /// # Errors
-    /// As [`Rank::wait`], once it is complete; [`Error::Watchdog`] when it was asked for longer
-    /// than a wait may last.
+    /// As [`Rank::wait`], once the request is complete; [`Error::Watchdog`] if the program has
+    /// polled for longer than a wait may last.
     ///
     /// # Examples
     /// ```
@@ -99,7 +99,7 @@ impl Rank {
     ///     rank.send(other, 0, &[rank.pid().0])?;
     ///     let mut looks = 0;
     ///     while !rank.test(&mut receive)? {
-    ///         looks += 1; // Or something more useful.
+    ///         looks += 1; // Or useful work.
     ///     }
     ///     rank.wait(receive)?;
     ///     assert_eq!(theirs, [other.0]);
@@ -117,16 +117,17 @@ impl Rank {
         self.end_request(request).map(|()| true)
     }
 
-    /// Ends a request that is complete: fills its buffer, and tells how it ended.
+    /// Ends a complete request: copies its data back and returns its result.
     pub(crate) fn end_request(&mut self, request: &mut Request<'_>) -> Result<()> {
-        request.land(self)?;
+        request.copy_back(self)?;
         self.progress.outstanding.claim(request)
     }
 
     /// Waits until all of `requests` are complete.
     ///
     /// # Errors
-    /// Of the first request in order that failed, once all are complete; as [`Rank::wait`].
+    /// The error of the first failed request in order, after all requests are complete; as
+    /// [`Rank::wait`].
     ///
     /// # Examples
     /// ```
@@ -153,15 +154,15 @@ impl Rank {
         }
         self.wait_for_all(&requests)?;
         let claims = requests.iter_mut().map(|request| self.end_request(request));
-        // Every one is claimed, so that none is told again by a flush.
+        // Every request is claimed, so no flush reports its failure again.
         claims.fold(Ok(()), Result::and)
     }
 
-    /// Waits until one of `requests` is complete; the first that is, by its place. Hand it to
-    /// [`Rank::wait`] to learn how it ended.
+    /// Waits until one of `requests` is complete. Returns the index of the first complete request.
+    /// [`Rank::wait`] on this request returns its result.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] when there is no request; as [`Rank::wait`].
+    /// [`Error::OutOfRange`] if `requests` is empty; as [`Rank::wait`].
     ///
     /// # Examples
     /// ```
@@ -193,7 +194,7 @@ impl Rank {
             },
         )?;
         known().ok_or(Error::OutOfRange {
-            what: "number of requests to wait for one of",
+            what: "number of requests of wait_any",
             value: 0,
             limit: 0,
         })
@@ -212,10 +213,10 @@ impl Rank {
         )
     }
 
-    /// Waits until every put to and get from `target` that this rank has started is complete.
+    /// Waits until every put to `target` and every get from `target` of this rank is complete.
     ///
     /// # Errors
-    /// [`Error::Unclaimed`] when transfers to it failed whose requests were dropped.
+    /// [`Error::Unclaimed`] if transfers failed whose requests were dropped.
     ///
     /// # Examples
     /// ```
@@ -223,7 +224,7 @@ impl Rank {
     /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
     /// let region = rank.alloc_from(&[0u32; 2])?;
     /// let window = rank.register(&region, Rights::ALL)?;
-    /// // Who flushes needs no request.
+    /// // A flush needs no request.
     /// drop(rank.iput(&window, GlobalRank(0), 1, &[7])?);
     /// rank.flush(GlobalRank(0))?;
     /// assert_eq!(rank.read_vec(&region)?, [0, 7]);
@@ -234,7 +235,7 @@ impl Rank {
         self.complete_all(Some(target))
     }
 
-    /// Waits until every put and get that this rank has started is complete.
+    /// Waits until every put and get of this rank is complete.
     ///
     /// # Errors
     /// As [`Rank::flush`].

@@ -1,11 +1,11 @@
-//! Credits: how much room a queue of the hardware is known to have.
+//! Credits: a lower bound of the free entries of a hardware queue.
 
-/// Whether count `a` is after count `b`.
+/// Returns whether count `a` is after count `b`. Counts wrap.
 pub(crate) fn after(a: u32, b: u32) -> bool {
     a.wrapping_sub(b) as i32 > 0
 }
 
-/// Writes posted into a queue, and those known to have left it. Counts wrap.
+/// Writes posted into a queue, and writes that have left the queue. Counts wrap.
 #[derive(Debug)]
 pub(crate) struct Credits {
     /// Entries of the queue.
@@ -15,7 +15,7 @@ pub(crate) struct Credits {
 }
 
 impl Credits {
-    /// Those of a queue with room for `limit`, out of which `count` have gone and nothing is left in.
+    /// Makes the credits of an empty queue of `limit` entries that `count` writes have left.
     pub(crate) fn of(limit: u32, count: u32) -> Credits {
         Credits {
             limit,
@@ -25,27 +25,28 @@ impl Credits {
     }
 
     pub(crate) fn free(&self) -> u32 {
-        match self.all_retired() {
-            true => self.limit,
-            false => self
-                .limit
-                .saturating_sub(self.posted.wrapping_sub(self.retired)),
+        if self.all_retired() {
+            self.limit
+        } else {
+            self.limit
+                .saturating_sub(self.posted.wrapping_sub(self.retired))
         }
     }
 
-    /// Also when more have left than are counted here.
+    /// Returns whether all posted writes have left the queue. More writes may have left than were
+    /// posted here.
     pub(crate) fn all_retired(&self) -> bool {
         !after(self.posted, self.retired)
     }
 
-    /// Takes in a count of what has left, unless it is older than the one known.
+    /// Updates the count of writes that have left the queue. An older count is ignored.
     pub(crate) fn retired_is(&mut self, count: u32) {
         if after(count, self.retired) {
             self.retired = count;
         }
     }
 
-    /// One more is posted.
+    /// Counts one more posted write.
     pub(crate) fn post(&mut self) {
         self.posted = self.posted.wrapping_add(1);
     }

@@ -35,7 +35,7 @@ pub enum ElementType {
 }
 
 impl ElementType {
-    /// The collective unit's code, where it knows the type.
+    /// The collective unit's code, if the unit supports the type.
     pub(crate) fn hardware(self) -> Option<Code> {
         Code::from_bits(self as u32).filter(|&code| code != Code::Software)
     }
@@ -58,9 +58,9 @@ impl fmt::Display for ElementType {
     }
 }
 
-/// Plain numbers that have a place in node memory, where they lie in little-endian order.
+/// Plain numbers that can be stored in node memory, in little-endian order.
 pub trait Datatype: Copy + Default + Send + Sync + sealed::Sealed + 'static {
-    /// Bytes of an element.
+    /// Bytes per element.
     const BYTES: u32;
     /// The type's name.
     const TYPE: ElementType;
@@ -69,7 +69,7 @@ pub trait Datatype: Copy + Default + Send + Sync + sealed::Sealed + 'static {
     #[doc(hidden)]
     fn encode(values: &[Self], bytes: &mut Vec<u8>);
 
-    /// Fills `values` from `bytes`, which holds as many elements.
+    /// Fills `values` from `bytes`, which holds the same number of elements.
     #[doc(hidden)]
     fn decode(bytes: &[u8], values: &mut [Self]);
 }

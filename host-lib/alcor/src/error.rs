@@ -1,4 +1,4 @@
-//! What can go wrong: what was asked, what was found, where, and what to do next.
+//! Errors of the library. Each one states the request, the finding, the place, and the next step.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::{
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a rank aborted the run: the eight bits that its ABORT command carries.
+/// The reason of an abort: the eight bits of the ABORT command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AbortReason(pub u8);
 
@@ -31,39 +31,39 @@ impl AbortReason {
 impl fmt::Display for AbortReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            AbortReason::DROPPED => f.write_str("it was dropped without finishing"),
-            AbortReason::FAILED => f.write_str("its program returned an error"),
-            AbortReason::PANICKED => f.write_str("its program panicked"),
-            AbortReason(code) => write!(f, "its program called abort({code})"),
+            AbortReason::DROPPED => f.write_str("the rank was dropped without finish"),
+            AbortReason::FAILED => f.write_str("the program of the rank returned an error"),
+            AbortReason::PANICKED => f.write_str("the program of the rank panicked"),
+            AbortReason(code) => write!(f, "the program of the rank called abort({code})"),
         }
     }
 }
 
-/// Everything that a call of this library can fail with.
+/// Every error of this library.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     // ------------------------------------------------------------ opening a board
-    /// No backend of this URI's scheme is registered.
+    /// No backend has the scheme of this URI.
     #[error(
-        "no backend opens `{uri}`: known schemes are {}; write `<scheme>:<board>`, and check that the program was built with the backend you mean",
+        "no backend opens `{uri}`: known schemes are {}; write `<scheme>:<board>`, and check that the program includes this backend",
         list(known)
     )]
     UnknownScheme {
-        /// What was to be opened.
+        /// The URI.
         uri: String,
-        /// The schemes that are known.
+        /// The known schemes.
         known: Vec<String>,
     },
     /// The board's registers read all ones.
     #[error(
-        "{board}: MAGIC reads all ones, the link to the board is dead; check that it is powered, programmed and enumerated"
+        "{board}: MAGIC reads all ones: the link to the board is dead; check that the board is powered, programmed and enumerated"
     )]
     DeadLink {
         /// The board.
         board: String,
     },
-    /// What is there is not an Alcor board.
+    /// The board is not an Alcor board.
     #[error(
         "{board}: MAGIC reads 0x{found:08x} where an Alcor board has 0x{:08x}; program the board with one of Alcor's bitstreams",
         alcor_abi::MAGIC
@@ -71,12 +71,12 @@ pub enum Error {
     NotAlcor {
         /// The board.
         board: String,
-        /// What MAGIC holds.
+        /// Value of MAGIC.
         found: u32,
     },
-    /// The board speaks another major version of the ABI.
+    /// The board has another major version of the ABI.
     #[error(
-        "{board}: the board speaks ABI {found_major}.{found_minor}, this library speaks ABI {wanted_major}; use the library that belongs to the bitstream, or program another"
+        "{board}: the board speaks ABI {found_major}.{found_minor}, this library speaks ABI {wanted_major}; use the library of the same version, or program another bitstream"
     )]
     AbiVersion {
         /// The board.
@@ -100,16 +100,16 @@ pub enum Error {
         /// The hash that the library was built with.
         wanted: u32,
     },
-    /// The board lacks a block that is needed.
+    /// The board lacks a required block.
     #[error(
-        "{board}: the board has no {capability} (CAPABILITIES reads 0x{found:x}); choose a configuration that has"
+        "{board}: the board has no {capability} (CAPABILITIES reads 0x{found:x}); choose a configuration with one"
     )]
     MissingCapability {
         /// The board.
         board: String,
         /// The block.
         capability: &'static str,
-        /// What CAPABILITIES holds.
+        /// Value of CAPABILITIES.
         found: u32,
     },
     /// The ID block contradicts itself.
@@ -121,9 +121,9 @@ pub enum Error {
         board: String,
         /// The register.
         register: &'static str,
-        /// What it holds.
+        /// Value of the register.
         found: u32,
-        /// What it has to hold.
+        /// The violated rule.
         rule: &'static str,
     },
 
@@ -144,23 +144,23 @@ pub enum Error {
         wanted: u32,
     },
 
-    // ------------------------------------------------------------ being launched
+    // ------------------------------------------------------------ launch
     /// The process was not started as a rank of a run.
     #[error(
-        "{variable} is not set: this process was not started as a rank of a run; start it with `alcor run --config NAME -n RANKS -- PROGRAM`, or set the variables that `alcor serve` shows"
+        "{variable} is not set: this process was not started as a rank of a run; start it with `alcor run --config NAME -n RANKS -- PROGRAM`, or set the variables that `alcor serve` prints"
     )]
     NotLaunched {
-        /// What should say so.
+        /// The missing variable.
         variable: &'static str,
     },
-    /// A variable of the environment is not what it should be.
+    /// An environment variable has an invalid value.
     #[error("{variable}={value}: {rule}")]
     BadVariable {
         /// The variable.
         variable: &'static str,
-        /// What it is.
+        /// Its value.
         value: String,
-        /// What it should be.
+        /// The violated rule.
         rule: &'static str,
     },
 
@@ -170,32 +170,32 @@ pub enum Error {
     Board {
         /// The board.
         board: String,
-        /// What its backend says.
+        /// The backend's error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The board has no such rank.
-    #[error("{board}: there is no {rank}, the board has {ranks} ranks; ask for fewer ranks")]
+    #[error("{board}: there is no {rank}: the board has {ranks} ranks; use fewer ranks")]
     NoSuchRank {
         /// The board.
         board: String,
-        /// The rank that was asked for.
+        /// The requested rank.
         rank: LocalRank,
-        /// How many there are.
+        /// Number of ranks of the board.
         ranks: u32,
     },
-    /// The boards have fewer ranks than the run is to have.
+    /// The boards have fewer ranks than the run needs.
     #[error(
-        "{cluster}: a run of {asked} ranks was asked for, and the boards have {ranks} ranks together; ask for fewer ranks, or for a larger configuration"
+        "{cluster}: the run needs {asked} ranks, and the boards have {ranks} ranks; use fewer ranks, or a larger configuration"
     )]
     TooFewRanks {
         /// The boards.
         cluster: String,
-        /// Ranks that the run is to have.
+        /// Number of ranks of the run.
         asked: u32,
-        /// Ranks that there are.
+        /// Number of ranks of the boards.
         ranks: u32,
     },
-    /// Somebody is attached to the rank already.
+    /// Another port is attached to the rank.
     #[error("{board}: {rank} is attached already; each rank has one port")]
     RankTaken {
         /// The board.
@@ -210,30 +210,30 @@ pub enum Error {
     BoardBusy {
         /// The board.
         board: String,
-        /// What was asked for.
+        /// The refused operation.
         operation: &'static str,
-        /// How many ports are attached.
+        /// Number of attached ports.
         attached: u32,
     },
-    /// An access beyond node memory.
+    /// An access beyond the end of node memory.
     #[error(
         "{board}: {length} bytes at {at} of {rank} reach beyond its {node_bytes} bytes of node memory"
     )]
     BadNodeAddress {
         /// The board.
         board: String,
-        /// Whose memory.
+        /// The rank that owns the memory.
         rank: LocalRank,
-        /// Where.
+        /// Address of the access.
         at: NodeAddr,
-        /// How many bytes.
+        /// Length of the access, in bytes.
         length: u64,
-        /// Bytes of node memory.
+        /// Size of node memory, in bytes.
         node_bytes: u32,
     },
-    /// A peer is gone: its process or thread ended without leaving the run.
+    /// A peer died: its process or thread ended without leaving the run.
     #[error(
-        "{board}: {rank} died: its process ended, or its port was dropped, before it left the run; look for its own error"
+        "{board}: {rank} died: its process ended, or its port was dropped, before it left the run; see the error of that rank"
     )]
     PeerDied {
         /// The boards.
@@ -241,22 +241,24 @@ pub enum Error {
         /// The rank that died first.
         rank: GlobalRank,
     },
-    /// Ranks' host code stays outside the library while their peers wait, so time stands still.
+    /// Ranks have run host code for too long while their peers wait. Simulated time stands still
+    /// then.
     #[error(
-        "{board}: {} outside the library for {seconds:.1} s while {waiting} of the ranks wait: time stands still until every rank waits; let a rank block on nothing but the library, or raise the limit (ALCOR_AWAY_SECONDS)",
+        "{board}: {} outside the library for {seconds:.1} s while {waiting} of the ranks wait: time stands still until every rank waits; ranks may block in the library only; or raise the limit (ALCOR_AWAY_SECONDS)",
         have_been(ranks)
     )]
     RankAway {
         /// The boards.
         board: String,
-        /// The ranks that are outside.
+        /// The ranks that run host code.
         ranks: Vec<GlobalRank>,
-        /// For how long, by the wall clock.
+        /// Duration in seconds of the wall clock.
         seconds: f64,
-        /// How many ranks wait.
+        /// Number of waiting ranks.
         waiting: u32,
     },
-    /// Ranks of the run were not attached while their peers waited: time begins with all of them.
+    /// Ranks did not attach while their peers waited. Simulated time begins when all ranks have
+    /// attached.
     #[error(
         "{board}: {} not attached within {seconds:.1} s while {waiting} of the ranks wait: time begins when all ranks have attached; start every rank, or raise the limit (option `attach`)",
         have(ranks)
@@ -264,64 +266,65 @@ pub enum Error {
     RanksMissing {
         /// The boards.
         board: String,
-        /// The ranks that never attached.
+        /// The ranks that did not attach.
         ranks: Vec<GlobalRank>,
-        /// For how long the others have waited, by the wall clock.
+        /// Duration of the peers' wait, in seconds of the wall clock.
         seconds: f64,
-        /// How many ranks wait.
+        /// Number of waiting ranks.
         waiting: u32,
     },
 
-    /// The matching unit gave a result of no known kind.
+    /// The matching unit returned a result of an unknown kind.
     #[error(
-        "{rank}: the matching unit's result 0x{word:08x} is of no known kind; the bitstream is broken"
+        "{rank}: the matching unit's result 0x{word:08x} has an unknown kind; the bitstream is broken"
     )]
     BadAlpuResult {
-        /// Whose unit.
+        /// The rank of the matching unit.
         rank: GlobalRank,
-        /// ALPU_RESULT.
+        /// Value of ALPU_RESULT.
         word: u32,
     },
 
-    // ------------------------------------------------------------ the end of a run
-    /// A wait was longer than the watchdog allows.
+    // ------------------------------------------------------------ end of a run
+    /// A wait exceeded the limit of the watchdog.
     #[error("{}", describe_watchdog(*rank, awaited, *cycles, states, waits))]
     Watchdog {
-        /// Who waited.
+        /// The waiting rank.
         rank: GlobalRank,
-        /// For what.
+        /// The awaited event.
         awaited: Awaited,
-        /// For how long.
+        /// Duration of the wait, in cycles.
         cycles: u64,
-        /// When the wait was given up.
+        /// Time at the end of the wait.
         at: Cycle,
-        /// What every rank of the board was doing then.
+        /// States of the ranks of the board at that time.
         states: Vec<RankState>,
-        /// What ranks have said that they wait for, where the backend knows it.
+        /// Declared waits of ranks, if the backend knows them.
         waits: Vec<RankWait>,
     },
-    /// No rank of the run can go on: every rank waits, and nothing is under way. Told to all of them
-    /// at once.
+    /// No rank of the run can continue: every rank waits, and nothing is under way. Every rank gets
+    /// this error at the same time.
     #[error("{}", describe_deadlock(*at, waits))]
     Deadlock {
-        /// When.
+        /// Time of the deadlock.
         at: Cycle,
-        /// What each rank waits for; a rank that is missing here has left the run.
+        /// The awaited event of each rank. A rank that is missing here has left the run.
         waits: Vec<RankWait>,
     },
     /// The run was aborted.
     #[error("the run was aborted by {by}: {reason}")]
     Aborted {
-        /// Who aborted it.
+        /// The rank that aborted the run.
         by: GlobalRank,
-        /// Why.
+        /// The reason.
         reason: AbortReason,
     },
 
-    // ------------------------------------------------------------ taking a rank over
-    /// The rank's last holder took part in a run over several boards, of which a rank's reset can't free it.
+    // ------------------------------------------------------------ takeover of a rank
+    /// The last holder of the rank took part in a run over several boards. A reset of one rank
+    /// can't end its part.
     #[error(
-        "{rank}: its last holder was in a run of {nprocs} ranks, and the board has {ranks}: the other boards can't be told of its end; reset all boards of the run (`Cluster::prepare`)"
+        "{rank}: its last holder was in a run of {nprocs} ranks, and the board has {ranks}: a reset of this rank does not reach the other boards; reset all boards of the run (`Cluster::prepare`)"
     )]
     RunOfManyBoards {
         /// The rank.
@@ -331,101 +334,106 @@ pub enum Error {
         /// Ranks of the board.
         ranks: u32,
     },
-    /// The reset of a rank, before its next holder may have it, has not come to its end.
+    /// The reset of a rank has not ended in time, so the next holder can't begin.
     #[error(
-        "{rank}: its reset still waits after {cycles} cycles, for {}; who owes that is stuck or gone: reset the board (RESET_STATE 0x{state:08x})",
+        "{rank}: after {cycles} cycles its reset still waits for {} (RESET_STATE 0x{state:08x}); the owner of this work is stuck or gone: reset the board",
         what_is_missing(*state)
     )]
     RankNotReset {
         /// The rank.
         rank: GlobalRank,
-        /// How long it has been waited for.
+        /// Duration of the wait, in cycles.
         cycles: u64,
-        /// What RESET_STATE held.
+        /// Value of RESET_STATE.
         state: u32,
     },
-    /// Another rank of the board, which had begun a run, was reset since this one began: what ranks do together has ended.
+    /// Another rank of the board was reset during this run. Collective operations of the run can't
+    /// continue.
     #[error(
-        "{rank} at {awaited}: another rank of the board was reset in the middle of the run, since its process had ended; puts, gets and messages go on, but for what ranks do together all have to attach anew"
+        "{rank} at {awaited}: another rank of the board was reset during the run, because its process had ended; puts, gets and messages continue; collective operations need all ranks to attach anew"
     )]
     PeerReset {
-        /// Who was told.
+        /// The rank that reports the error.
         rank: GlobalRank,
-        /// What it was in.
+        /// The operation of the rank.
         awaited: Awaited,
     },
 
     // ------------------------------------------------------------ put and get
-    /// The hardware refused a put or get; no memory was touched by what was refused.
+    /// The hardware refused a put or get. The refused packets have changed no memory.
     #[error("{origin}: {transfer} was refused: {} {}", status.describe(), advice(*status))]
     Refused {
-        /// Who asked.
+        /// The rank that started the transfer.
         origin: GlobalRank,
-        /// What was asked.
+        /// The transfer.
         transfer: Transfer,
-        /// Why it was refused.
+        /// The reason.
         status: Status,
     },
-    /// Transfers failed whose requests had been dropped; told at the next flush.
-    #[error("{failed} transfers failed whose requests had been dropped, the first: {first}")]
+    /// Transfers failed after their requests were dropped. The next flush reports them.
+    #[error("{failed} transfers failed after their requests were dropped; the first: {first}")]
     Unclaimed {
-        /// How many.
+        /// Number of failed transfers.
         failed: u64,
-        /// The first of them.
+        /// The error of the first one.
         #[source]
         first: Box<Error>,
     },
-    /// A request was handed to a rank that has not issued it.
-    #[error("a request was handed to {rank}, which has not issued it; wait where it was issued")]
+    /// A request was passed to a rank that has not issued it.
+    #[error(
+        "a request was passed to {rank}, which has not issued it; pass the request to the rank that issued it"
+    )]
     ForeignRequest {
-        /// The rank it was handed to.
+        /// The rank to which the request was passed.
         rank: GlobalRank,
     },
 
     // ------------------------------------------------------------ messages
-    /// A message was longer than its receive; what fits has been received.
+    /// A message was longer than the receive buffer. The beginning that fits has been received.
     #[error(
         "{rank}: {receive}: the message from {} with tag {} has {} bytes, of which the first {} were received; receive into a larger region, or probe for the length first",
         found.pid, found.tag, found.length, receive.length
     )]
     Truncated {
-        /// Who received.
+        /// The receiving rank.
         rank: GlobalRank,
-        /// What was asked.
+        /// The receive.
         receive: Message,
-        /// What was found.
+        /// The message.
         found: MessageStatus,
     },
     /// The hardware refused a message, a receive or a probe.
     #[error("{rank}: {message} was refused: {} {}", status.describe(), advice(*status))]
     MessageRefused {
-        /// Who asked.
+        /// The calling rank.
         rank: GlobalRank,
-        /// What was asked.
+        /// The message, receive or probe.
         message: Message,
-        /// Why it was refused.
+        /// The reason.
         status: Status,
     },
-    /// A request that is no receive was handed to what takes receives alone.
-    #[error("{rank}: the request is no receive; only receives can be cancelled, and have a status")]
+    /// The call needs the request of a receive, and got another request.
+    #[error(
+        "{rank}: the request is not a receive; only receives can be cancelled and have a status"
+    )]
     NotAReceive {
-        /// The rank it was handed to.
+        /// The rank to which the request was passed.
         rank: GlobalRank,
     },
-    /// The queues or the ring are too short for messages among so many ranks.
+    /// The queues or the ring are too short for messages among this number of ranks.
     #[error(
-        "{rank}: messages among {ranks} ranks need {needed} command ids, and there are {found}: less than the queues' depth ({depth}), and three quarters of `Options::ring_entries` ({ring}); have a longer ring, fewer ranks, or a configuration with deeper queues"
+        "{rank}: messages among {ranks} ranks need {needed} command ids, and {found} are available: fewer than the depth of the queues ({depth}), and at most three quarters of `Options::ring_entries` ({ring}); use a longer ring, fewer ranks, or a configuration with deeper queues"
     )]
     MessageRoom {
-        /// Who was to send or receive.
+        /// The calling rank.
         rank: GlobalRank,
-        /// Ranks of the run.
+        /// Number of ranks of the run.
         ranks: u32,
-        /// Ids that messages need.
+        /// Number of command ids that messages need.
         needed: u32,
-        /// Ids that there are for messages.
+        /// Number of command ids that are available for messages.
         found: u32,
-        /// Entries of a queue.
+        /// Entries of a message queue.
         depth: u32,
         /// Entries of the completion ring.
         ring: u32,
@@ -437,98 +445,99 @@ pub enum Error {
         "window at {base} of {rank}: a rank's registration table is full ({slots} slots); deregister a window first"
     )]
     TableFull {
-        /// Who was told.
+        /// The rank that reports the error.
         rank: GlobalRank,
-        /// Its window.
+        /// The base of its window.
         base: NodeAddr,
-        /// Slots of a table.
+        /// Slots of a registration table.
         slots: u32,
     },
-    /// A rank has registered the address already.
+    /// A rank has registered the base address already.
     #[error(
         "window at {base} of {rank}: a rank has registered its base address already; deregister it, or register another region"
     )]
     DuplicateWindow {
-        /// Who was told.
+        /// The rank that reports the error.
         rank: GlobalRank,
-        /// Its window.
+        /// The base of its window.
         base: NodeAddr,
     },
-    /// A rank's window reaches beyond node memory.
+    /// A rank's window reaches beyond the end of node memory.
     #[error(
-        "window at {base} of {rank}, {} bytes: a rank's window reaches beyond its node memory; register less",
+        "window at {base} of {rank}, {} bytes: a rank's window reaches beyond its node memory; register fewer bytes",
         size(*bytes)
     )]
     WindowOutOfRange {
-        /// Who was told.
+        /// The rank that reports the error.
         rank: GlobalRank,
-        /// Its window.
+        /// The base of its window.
         base: NodeAddr,
-        /// Its size; `None` when it was to reach to the end of memory.
+        /// Size of the window in bytes; `None` if it reaches to the end of node memory.
         bytes: Option<u32>,
     },
-    /// A window was deregistered that is not registered.
+    /// The window is not registered.
     #[error("window at {base} of {rank}: a rank has no window registered at its base address")]
     NotRegistered {
-        /// Who was told.
+        /// The rank that reports the error.
         rank: GlobalRank,
-        /// Its window.
+        /// The base of its window.
         base: NodeAddr,
     },
-    /// The ranks met in different collective operations.
+    /// The ranks called different collective operations.
     #[error(
-        "{rank} at {awaited}: the ranks met in different collective operations, or named different windows; every rank must call the same ones in the same order"
+        "{rank} at {awaited}: the ranks called different collective operations, or named different windows; every rank must make the same calls in the same order"
     )]
     CollectiveMismatch {
-        /// Who was told.
+        /// The rank that reports the error.
         rank: GlobalRank,
-        /// What it was in.
+        /// The operation of the rank.
         awaited: Awaited,
     },
-    /// A registration ended with a status that it should not end with.
+    /// A registration ended with an unexpected status.
     #[error("{rank} at {awaited}: the board answered {status} (REG_RESULT 0x{found:08x})", status = status_text(*status))]
     RegistrationRefused {
-        /// Who was told.
+        /// The rank that reports the error.
         rank: GlobalRank,
-        /// What it was in.
+        /// The operation of the rank.
         awaited: Awaited,
-        /// The status, if it is one.
+        /// The status; `None` if the code is unknown.
         status: Option<Status>,
-        /// What REG_RESULT held.
+        /// Value of REG_RESULT.
         found: u32,
     },
 
     // ------------------------------------------------------------ communicators
-    /// The members of a communicator called a collective differently; told to each of them.
+    /// The members of a communicator called a collective with different parameters. Every member
+    /// gets this error.
     #[error(
         "{rank} called {call}: another member's call differs in its {difference}; all members must call the same collectives in the same order, with the same counts, types, operations and roots"
     )]
     CollectivesDiffer {
-        /// Who was told.
+        /// The rank that reports the error.
         rank: GlobalRank,
-        /// What it called.
+        /// The call of this rank.
         call: Call,
-        /// In what the calls differ.
+        /// The property in which the calls differ.
         difference: Difference,
     },
     /// The collective unit refused a collective.
     #[error("{rank} called {call}: the board answered {}", status.describe())]
     CollectiveRefused {
-        /// Who called.
+        /// The calling rank.
         rank: GlobalRank,
-        /// What it called.
+        /// The call.
         call: Call,
-        /// What the board answered.
+        /// The status of the board.
         status: Status,
     },
-    /// A collective that was to be done in hardware can't be.
-    #[error("{rank} called {call}: not in hardware, {reason}; it was called in strict mode")]
+    /// Hardware can't run a collective, and strict mode forbids software.
+    #[error("{rank} called {call} in strict mode: not in hardware, {reason}")]
     NotInHardware {
-        /// Who called.
+        /// The calling rank.
         rank: GlobalRank,
-        /// What it called.
+        /// The call.
         call: Call,
-        /// Why hardware can't do it.
+        /// The reason why hardware can't run the collective.
         reason: SoftwareReason,
     },
     /// Floating-point numbers have no bitwise operations.
@@ -536,187 +545,188 @@ pub enum Error {
         "{rank}: there is no {operation} of {element}; reduce integers, or choose another operation"
     )]
     NoSuchOperation {
-        /// Who called.
+        /// The calling rank.
         rank: GlobalRank,
         /// The operation.
         operation: Operation,
         /// The type.
         element: ElementType,
     },
-    /// A vector of a collective has not the length that it must have.
+    /// A vector of a collective has a wrong length.
     #[error("{rank} called {call}: its {what} has {found} elements, but must have {expected}")]
     WrongLength {
-        /// Who called.
+        /// The calling rank.
         rank: GlobalRank,
-        /// What it called.
+        /// The call.
         call: Call,
-        /// Which vector.
+        /// Name of the vector.
         what: &'static str,
-        /// Its length.
+        /// Number of elements of the vector.
         found: usize,
-        /// The length that it must have.
+        /// Required number of elements.
         expected: usize,
     },
-    /// Source and destination of a collective overlap, and are not the same place.
+    /// Source and destination of a collective overlap without being the same place.
     #[error(
-        "{rank} called {call}: source and destination overlap; use regions of their own, or the same place for the same elements"
+        "{rank} called {call}: source and destination overlap; use separate regions, or the same place for the same elements"
     )]
     Overlap {
-        /// Who called.
+        /// The calling rank.
         rank: GlobalRank,
-        /// What it called.
+        /// The call.
         call: Call,
     },
-    /// A rank that is no member, where a member of a communicator is meant.
+    /// A rank is no member of the communicator.
     #[error("{rank}: {what} {found} is not among the {size} ranks of {communicator}")]
     NoSuchMember {
-        /// Who called.
+        /// The calling rank.
         rank: GlobalRank,
         /// The communicator.
         communicator: CommunicatorId,
-        /// What the number is.
+        /// Meaning of the number.
         what: &'static str,
         /// The number.
         found: u32,
-        /// Members of the communicator.
+        /// Number of members of the communicator.
         size: u32,
     },
-    /// A rank that is named twice in a list of members.
-    #[error("{rank}: rank {found} is named twice in the list of members; name each member once")]
+    /// A list of members contains a rank twice.
+    #[error("{rank}: rank {found} is twice in the list of members; list each member once")]
     RepeatedMember {
-        /// Who called.
+        /// The calling rank.
         rank: GlobalRank,
-        /// The rank.
+        /// The repeated rank.
         found: u32,
     },
-    /// A communicator that can't be used so.
+    /// The communicator can't be used in this call.
     #[error("{rank}: {communicator}: {rule}")]
     BadCommunicator {
-        /// Who called.
+        /// The calling rank.
         rank: GlobalRank,
         /// The communicator.
         communicator: CommunicatorId,
-        /// What is wrong.
+        /// The violated rule.
         rule: &'static str,
     },
-    /// The communicator table's row of the barrier has fewer partners than the run's boards need.
+    /// The collective switch has fewer stages than the run's boards need.
     #[error(
         "{rank}: {boards} boards need {needed} stages of the collective switch, which has {stages}; run on fewer boards, or choose a configuration with more stages"
     )]
     TooManyBoards {
-        /// Who was to begin.
+        /// The rank that begins the run.
         rank: GlobalRank,
-        /// Boards of the run.
+        /// Number of boards of the run.
         boards: u32,
-        /// Stages that they need.
+        /// Number of stages that the boards need.
         needed: u32,
-        /// Stages that there are.
+        /// Number of stages of the switch.
         stages: u32,
     },
 
     // ------------------------------------------------------------ events
-    /// A command write met a full FIFO and was lost.
+    /// A command write found a full FIFO and was lost.
     #[error(
-        "{rank}: {told_by}: a command write met a full FIFO and was lost; posting past the library spoils its count of credits"
+        "{rank}: {told_by}: a command write met a full FIFO and was lost; writes past the library invalidate its count of credits"
     )]
     CommandLost {
-        /// Whose.
+        /// The rank.
         rank: GlobalRank,
-        /// The field that says so, be it of the rank or of its matching unit.
+        /// The register field that reports the loss, of the rank or of its matching unit.
         told_by: &'static str,
     },
     /// The completion ring was full and a completion was lost.
     #[error(
-        "{rank}: EVENTS.cq_overflow: the completion ring was full and a completion was lost; nothing but the library may post extended commands"
+        "{rank}: EVENTS.cq_overflow: the completion ring was full and a completion was lost; only the library may post extended commands"
     )]
     CompletionLost {
-        /// Whose.
+        /// The rank.
         rank: GlobalRank,
     },
-    /// A packet arrived on the wrong plane, or with more or fewer beats than its header says.
+    /// A packet arrived on the wrong plane, or its number of beats contradicts its header.
     #[error(
-        "{rank}: EVENTS.malformed: a packet's type does not belong on the plane that it came on, or the packet lost or gained beats; the network or a neighbour is broken"
+        "{rank}: EVENTS.malformed: a packet arrived on the wrong plane, or with a wrong number of beats; the network or a neighbour is broken"
     )]
     MalformedPacket {
-        /// Who received it.
+        /// The receiving rank.
         rank: GlobalRank,
     },
-    /// A board dropped a packet because no link leads to its destination. The sender gets no answer.
+    /// A board dropped a packet because no link leads to the destination. The sender gets no
+    /// answer.
     #[error(
-        "{rank}: EVENTS.unrouted: its board dropped a packet, as no link leads to the packet's destination; prepare all boards of the cluster with the topology of their cables"
+        "{rank}: EVENTS.unrouted: its board dropped a packet, because no link leads to the packet's destination; prepare all boards of the cluster with the topology of their cables"
     )]
     PacketUnrouted {
         /// A rank of the board.
         rank: GlobalRank,
     },
-    /// A completion that belongs to no command of the library.
+    /// A completion matches no outstanding command of the library.
     #[error(
-        "{rank}: entry {entry} of the completion ring reads 0x{word:08x}, which answers no command under way; nothing but the library may post extended commands or write to the ring"
+        "{rank}: entry {entry} of the completion ring reads 0x{word:08x}, which matches no outstanding command; only the library may post extended commands or write to the ring"
     )]
     BadCompletion {
-        /// Whose ring.
+        /// The rank that owns the ring.
         rank: GlobalRank,
-        /// Which entry, counted since the run began.
+        /// Number of the entry since the beginning of the run.
         entry: u32,
-        /// Its first word.
+        /// First word of the entry.
         word: u32,
     },
 
-    // ------------------------------------------------------------ what software checks
-    /// There is no room for a region.
+    // ------------------------------------------------------------ checks in software
+    /// Node memory has no free piece for a region.
     #[error(
-        "{rank}: no room in node memory for a region of {bytes} bytes, the largest free piece has {largest}; free regions, or use a board with more memory"
+        "{rank}: no room in node memory for a region of {bytes} bytes: the largest free piece has {largest} bytes; free regions, or use a board with more memory"
     )]
     OutOfNodeMemory {
-        /// Whose memory.
+        /// The rank that owns the memory.
         rank: GlobalRank,
-        /// What was asked for.
+        /// Requested size in bytes.
         bytes: u64,
-        /// What there is.
+        /// Size of the largest free piece, in bytes.
         largest: u32,
     },
-    /// An access beyond a local region.
+    /// An access beyond the end of a local region.
     #[error("{}", describe_bounds(*base, *start, *end, *count, *unit))]
     RegionBounds {
         /// The region's address.
         base: NodeAddr,
-        /// First element.
+        /// First element of the access.
         start: usize,
-        /// One past the last element.
+        /// One past the last element of the access.
         end: usize,
         /// Elements of the region.
         count: usize,
-        /// Bytes of an element.
+        /// Bytes per element.
         unit: u32,
     },
-    /// A number that does not fit the field it has to go to.
+    /// A number does not fit its hardware field.
     #[error("{what} {value} does not fit the hardware's field, whose largest value is {limit}")]
     OutOfRange {
-        /// What the number is.
+        /// Meaning of the number.
         what: &'static str,
         /// The number.
         value: u64,
-        /// The largest there is.
+        /// The largest permitted value.
         limit: u64,
     },
-    /// An option that can't be.
+    /// An option has an invalid value.
     #[error("{option} is {value}, but {rule}")]
     BadOption {
         /// The option.
         option: &'static str,
         /// Its value.
         value: u64,
-        /// What it has to be.
+        /// The violated rule.
         rule: &'static str,
     },
-    /// A command that the library itself must post.
+    /// A command that only the library may post.
     #[error("{rank}: `command` does not post {opcode:?}; use {instead}")]
     ReservedCommand {
-        /// Who asked.
+        /// The calling rank.
         rank: GlobalRank,
         /// The command.
         opcode: alcor_abi::Opcode,
-        /// What does.
+        /// The call that posts the command.
         instead: &'static str,
     },
     /// An error of the program that runs on a rank, not of the library.
@@ -743,7 +753,7 @@ impl Error {
         }
     }
 
-    /// The status that the hardware answered with, where this error comes from one.
+    /// Returns the status of the hardware, if the hardware caused this error.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         match self {
@@ -770,7 +780,7 @@ impl Error {
         }
     }
 
-    /// Whether this only tells of another rank's end.
+    /// Returns whether this error only reports the failure of another rank.
     pub(crate) fn follows_from_another(&self, me: GlobalRank) -> bool {
         match self {
             Error::Aborted { by, .. } => *by != me,
@@ -783,7 +793,7 @@ impl Error {
 fn describe_bounds(base: NodeAddr, start: usize, end: usize, count: usize, unit: u32) -> String {
     let elements = if unit == 1 { "bytes" } else { "elements" };
     let region = format!("the region at {base} has {count} {elements}");
-    // A negative number in C.
+    // A negative offset from C.
     let offset = start.cast_signed();
     if offset < 0 {
         return format!("{region}, and the access begins at offset {offset}");
@@ -791,7 +801,7 @@ fn describe_bounds(base: NodeAddr, start: usize, end: usize, count: usize, unit:
     format!("{region}, and the access is to {elements} {start} to {end} (the last one excluded)")
 }
 
-/// Ranks as words: "rank 1", "ranks 1 and 3", "ranks 0, 1 and 3".
+/// Names ranks in words: "rank 1", "ranks 1 and 3", "ranks 0, 1 and 3".
 fn names(ranks: &[GlobalRank]) -> String {
     let numbers: Vec<String> = ranks.iter().map(|rank| rank.0.to_string()).collect();
     match numbers.split_last() {
@@ -801,7 +811,7 @@ fn names(ranks: &[GlobalRank]) -> String {
     }
 }
 
-/// Ranks and the verb that goes with them.
+/// Names ranks, with the matching form of "to have".
 pub(crate) fn have(ranks: &[GlobalRank]) -> String {
     let verb = if ranks.len() == 1 { "has" } else { "have" };
     format!("{} {verb}", names(ranks))
@@ -830,19 +840,19 @@ fn status_text(status: Option<Status>) -> &'static str {
     status.map_or("an unknown status", Status::describe)
 }
 
-/// What to do about a refused transfer.
+/// Returns the advice for a refused transfer.
 fn advice(status: Status) -> &'static str {
     match status {
         Status::BadSlot | Status::NotRegistered => {
-            "Register the window at every rank before it is used, and use it no longer once it is deregistered."
+            "Use a window only between its registration and its deregistration, at every rank."
         }
         Status::OutOfBounds => "Check offset and length against the target's window.",
-        Status::Denied => "Register the window with rights that allow it.",
+        Status::Denied => "Register the window with rights that permit the access.",
         Status::BadRank => "Check the rank against `nprocs()`.",
         Status::BadLocal => "Check the local address and length against node memory.",
         Status::NotBegun => "Begin the run first.",
         Status::RankReset => {
-            "Its process has ended; send to its next holder what that one is to have."
+            "The process of that rank has ended; repeat the message for the next holder of the rank."
         }
         _ => "",
     }

@@ -3,13 +3,13 @@
 use alcor_abi::Status;
 use alcor_abi::rank::{events, last_error};
 
-/// Why the newest of the paper's commands failed: the LAST_ERROR register.
+/// The last failure of a paper command: the LAST_ERROR register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LastError {
-    /// Why, if it is a status that this library knows.
+    /// The status; `None` if this library does not know the code.
     pub status: Option<Status>,
-    /// Opcode of what was refused here, or packet type of what was dropped here.
+    /// Opcode of the refused command, or packet type of the dropped packet.
     pub opcode: u32,
 }
 
@@ -22,42 +22,42 @@ impl LastError {
     }
 }
 
-/// Events since they were last asked for: bits of the EVENTS register.
+/// Events since the last call: bits of the EVENTS register.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Events {
-    /// The bits.
+    /// The bits of EVENTS.
     pub bits: u32,
-    /// LAST_ERROR, when `refused` or `dropped` is among the events.
+    /// LAST_ERROR, if `refused` or `dropped` is set.
     pub last_error: Option<LastError>,
 }
 
 impl Events {
-    /// Whether nothing happened.
+    /// Returns whether no event has occurred.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bits == 0
     }
 
-    /// A command write met a full FIFO and was lost.
+    /// A command write found a full FIFO and was lost.
     #[must_use]
     pub fn overflow(&self) -> bool {
         events::OVERFLOW.get(self.bits) != 0
     }
 
-    /// A write to an opcode that does not exist, or half a paper command.
+    /// A write to an unknown opcode, or an incomplete paper command.
     #[must_use]
     pub fn bad_opcode(&self) -> bool {
         events::BAD_OPCODE.get(self.bits) != 0
     }
 
-    /// A paper command was refused here.
+    /// This rank's hardware refused a paper command.
     #[must_use]
     pub fn refused(&self) -> bool {
         events::REFUSED.get(self.bits) != 0
     }
 
-    /// A neighbour's paper packet failed this rank's window check and was dropped.
+    /// A paper packet of a neighbour failed this rank's window check and was dropped.
     #[must_use]
     pub fn dropped(&self) -> bool {
         events::DROPPED.get(self.bits) != 0
@@ -69,13 +69,13 @@ impl Events {
         events::CQ_OVERFLOW.get(self.bits) != 0
     }
 
-    /// A packet's type did not belong on its plane, or a packet had more or fewer beats than its header says.
+    /// A packet arrived on the wrong plane, or its number of beats contradicts its header.
     #[must_use]
     pub fn malformed(&self) -> bool {
         events::MALFORMED.get(self.bits) != 0
     }
 
-    /// The board dropped a packet, of any rank, that no link leads to the destination of.
+    /// The board dropped a packet, of any rank, because no link leads to its destination.
     #[must_use]
     pub fn unrouted(&self) -> bool {
         events::UNROUTED.get(self.bits) != 0
@@ -87,7 +87,7 @@ impl Events {
         events::FOREIGN.get(self.bits) != 0
     }
 
-    /// The ranks met in different collective operations at a barrier.
+    /// The ranks were in different collective operations at a barrier.
     #[must_use]
     pub fn mismatch(&self) -> bool {
         events::MISMATCH.get(self.bits) != 0
@@ -102,9 +102,9 @@ pub struct Counters {
     pub retired: u32,
     /// Completions written since the run began.
     pub completions: u32,
-    /// Accesses by others that failed this rank's window check.
+    /// Accesses of other ranks that failed this rank's window check.
     pub refused_in: u32,
-    /// Commands of this rank that were refused before anything was sent.
+    /// Commands of this rank that were refused before any packet was sent.
     pub refused_out: u32,
     /// Request words sent.
     pub tx_request_words: u32,

@@ -1,4 +1,5 @@
-//! Posting collectives to the collective unit: one a communicator at a time, in order.
+//! Posts collectives to the collective unit: one per communicator at a time, in the order of the
+//! calls.
 
 use std::collections::VecDeque;
 
@@ -6,29 +7,29 @@ use alcor_abi::Status;
 use alcor_abi::rank::{self, c_go};
 
 use crate::progress::Progress;
-use crate::request::{Asked, Held, NOTHING, Outcome, Request};
+use crate::request::{Descriptor, Held, NOTHING, Outcome, Request};
 use crate::{Error, Result};
 
-/// Operands of a collective, as the registers from C_SOURCE take them.
+/// Operands of a collective: the values of the registers from C_SOURCE on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Operands {
-    /// Address of what this rank gives.
+    /// Address of this rank's contribution.
     pub(crate) source: u32,
-    /// The first word of the message that it gives, and how many.
+    /// First word of the contribution within the message, and number of words.
     pub(crate) first: u32,
     pub(crate) words: u32,
-    /// Address of what it keeps.
+    /// Address of this rank's destination.
     pub(crate) destination: u32,
-    /// The words of the message that it keeps: from, to.
+    /// The words of the message that this rank keeps: begin and end.
     pub(crate) low: u32,
     pub(crate) high: u32,
-    /// What all agree on.
+    /// The properties that all members must agree on.
     pub(crate) count: u32,
     pub(crate) what: u32,
 }
 
 impl Operands {
-    /// Those of a member that gives and keeps nothing.
+    /// Operands of a member without contribution and destination.
     pub(crate) fn signature(count: u32, what: u32) -> Operands {
         Operands {
             source: 0,
@@ -64,67 +65,68 @@ struct Queued {
     operands: Operands,
     outcome: Outcome,
     held: Held,
-    /// What has to end well before this is posted.
+    /// The herald that must succeed before this collective is posted.
     herald: Option<Request<'static>>,
 }
 
-/// What a rank has in its collective unit, and what waits for its turn.
+/// The collectives that a rank has posted to its collective unit, and those that are queued.
 #[derive(Debug, Default)]
 pub(crate) struct CollectiveUnit {
-    /// A bit for each communicator that has a collective in hardware.
+    /// A bit for each communicator with a collective in hardware.
     busy: u32,
     queue: VecDeque<Queued>,
-    /// Operands as the registers have them.
+    /// Values of the operand registers in the hardware; `None` if unknown.
     kept: [Option<u32>; REGISTERS],
 }
 
 impl CollectiveUnit {
-    /// Whether something waits for the end of something else.
+    /// Returns whether a collective waits for the end of another one.
     pub(crate) fn has_queue(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    /// Whether nothing is under way.
+    /// Returns whether no collective is under way.
     pub(crate) fn is_idle(&self) -> bool {
         self.busy == 0 && self.queue.is_empty()
     }
 
-    /// Whether nothing of a communicator is under way.
+    /// Returns whether no collective of a communicator is under way.
     pub(crate) fn is_idle_in(&self, context: u32) -> bool {
         self.busy & 1 << context == 0 && self.queue.iter().all(|queued| queued.context != context)
     }
 
-    /// A communicator's collective has ended.
+    /// Records the end of a communicator's collective.
     pub(crate) fn ended(&mut self, context: u32) {
         self.busy &= !(1 << context);
     }
 }
 
 impl Progress {
-    /// Posts a collective as soon as the communicator's last one has ended.
+    /// Posts a collective as soon as the last collective of the communicator has ended.
     pub(crate) fn post_collective(
         &mut self,
         context: u32,
         operands: Operands,
-        asked: Asked,
+        descriptor: Descriptor,
         held: Held,
     ) -> Result<Request<'static>> {
-        self.post_after(None, context, operands, asked, held)
+        self.post_after(None, context, operands, descriptor, held)
     }
 
-    /// Posts a collective after a herald of it, which has the same signature and no data; where
-    /// members differ, the herald says so, and the collective ends as it did without being posted.
+    /// Posts a collective after its herald, which has the same signature and no data. If the
+    /// members differ, the herald reports the difference. The collective then ends with the
+    /// herald's status without being posted.
     pub(crate) fn post_checked(
         &mut self,
         context: u32,
         operands: Operands,
-        asked: Asked,
+        descriptor: Descriptor,
         held: Held,
     ) -> Result<Request<'static>> {
         let signature = Operands::signature(operands.count, operands.what);
-        let herald = Asked::Herald { context };
+        let herald = Descriptor::Herald { context };
         let herald = self.post_after(None, context, signature, herald, NOTHING)?;
-        self.post_after(Some(herald), context, operands, asked, held)
+        self.post_after(Some(herald), context, operands, descriptor, held)
     }
 
     fn post_after(
@@ -132,10 +134,10 @@ impl Progress {
         herald: Option<Request<'static>>,
         context: u32,
         operands: Operands,
-        asked: Asked,
+        descriptor: Descriptor,
         held: Held,
     ) -> Result<Request<'static>> {
-        let (outcome, request) = self.begin(asked);
+        let (outcome, request) = self.begin(descriptor);
         self.unit.queue.push_back(Queued {
             context,
             operands,
@@ -147,8 +149,8 @@ impl Progress {
         Ok(request)
     }
 
-    /// Posts what waits and can go: the first of each communicator that has nothing under way. Ends
-    /// what was announced in vain.
+    /// Posts queued collectives that may start: the first one of each communicator without a
+    /// collective under way. Ends collectives whose heralds failed.
     pub(crate) fn post_queued(&mut self) -> Result<()> {
         let mut passed = self.unit.busy;
         let mut index = 0;
@@ -190,7 +192,7 @@ impl Progress {
         }
         let number = outcome.number();
         let Some(id) = self.outstanding.enter(outcome, held) else {
-            // There was room in the ring, and so a free id.
+            // The ring had room, so an id was free.
             return Err(Error::CompletionLost { rank: self.me });
         };
         self.unit.busy |= 1 << context;

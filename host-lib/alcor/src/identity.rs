@@ -1,4 +1,4 @@
-//! The ID block: what is checked before anything else is done with a board.
+//! The check of the ID block, the first access to a board.
 
 use alcor_abi::board::{
     self, abi_version, capabilities, geometry, matching, messages, queues, switch,
@@ -7,11 +7,11 @@ use alcor_abi::board::{
 use crate::progress::TRANSFER_WRITES;
 use crate::{Board, BoardInfo, Error, PageOffset, Result};
 
-/// Checks a board's ID block and returns what it says.
+/// Checks a board's ID block and returns the properties of the board.
 ///
 /// # Errors
 /// [`Error::DeadLink`], [`Error::NotAlcor`], [`Error::AbiVersion`], [`Error::AbiHash`],
-/// [`Error::MissingCapability`], [`Error::BadIdentity`], or an error of the backend.
+/// [`Error::MissingCapability`], [`Error::BadIdentity`], or errors of the backend.
 ///
 /// # Examples
 /// ```
@@ -101,7 +101,7 @@ pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
         return Err(contradiction(
             "GEOMETRY",
             shape,
-            "a board has a rank at least, and beats of 4, 16, 32 or 64 bytes",
+            "a board has at least one rank, and beats of 4, 16, 32 or 64 bytes",
         ));
     }
     // The writes of a command are posted together.
@@ -109,7 +109,7 @@ pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
         return Err(contradiction(
             "QUEUES",
             depths,
-            "a command queue holds five entries at least",
+            "a command queue holds at least five entries",
         ));
     }
     if info.has_switch() && !(2..=32).contains(&info.communicators) {

@@ -17,28 +17,28 @@ use crate::{
     Result, Topology,
 };
 
-/// What a rank can be told about how to run.
+/// Options of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// Cycles that a wait may last; a cycle more for each byte of the rank's own transfers under
-    /// way.
+    /// Limit of a wait in cycles. Each byte of the rank's transfers under way adds a cycle.
     pub watchdog_cycles: u64,
-    /// Entries of the completion ring, a power of two up to 32768: how many transfers may be
-    /// under way. Three quarters of them may be messages and posted receives.
+    /// Entries of the completion ring, a power of two up to 32768. They limit the number of
+    /// transfers under way. At most three quarters of the entries serve messages and posted
+    /// receives.
     pub ring_entries: u32,
-    /// Whether collectives that hardware can't do fail instead of running in software.
+    /// Whether collectives fail that hardware can't run, instead of running in software.
     pub strict: bool,
-    /// Whether all collectives run in software, to compare with.
+    /// Whether all collectives run in software, for comparison.
     pub software_collectives: bool,
-    /// Whether members of a collective first agree on what they called, for the time of a
-    /// collective without data. Without it, those that differ over a message that is longer than
-    /// the hardware's windows (16 KiB in the world, less in other communicators) may wait for each
-    /// other until the watchdog; shorter ones are told in any case. All ranks have to have the
-    /// same.
+    /// Whether the members of a collective compare their calls first, by a collective without data.
+    /// Without this check, different calls may wait for each other until the watchdog ends the
+    /// wait, if the message is longer than the hardware's windows (16 KiB in the world, less in
+    /// other communicators). Differences of shorter messages are always reported. All ranks must
+    /// set the same value.
     pub checked: bool,
-    /// How the run's boards are joined. A [`Job`] takes its cluster's; processes that attach one
-    /// rank each have to agree on it.
+    /// Topology of the run's boards. A [`Job`] takes the topology of its cluster. Processes that
+    /// attach one rank each must pass the same topology.
     pub topology: Topology,
 }
 
@@ -56,42 +56,42 @@ impl Default for Options {
 }
 
 impl Options {
-    /// With another [`Options::watchdog_cycles`].
+    /// Sets [`Options::watchdog_cycles`].
     #[must_use]
     pub fn watchdog_cycles(mut self, cycles: u64) -> Options {
         self.watchdog_cycles = cycles;
         self
     }
 
-    /// With another [`Options::ring_entries`].
+    /// Sets [`Options::ring_entries`].
     #[must_use]
     pub fn ring_entries(mut self, entries: u32) -> Options {
         self.ring_entries = entries;
         self
     }
 
-    /// With another [`Options::strict`].
+    /// Sets [`Options::strict`].
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Options {
         self.strict = strict;
         self
     }
 
-    /// With another [`Options::software_collectives`].
+    /// Sets [`Options::software_collectives`].
     #[must_use]
     pub fn software_collectives(mut self, software: bool) -> Options {
         self.software_collectives = software;
         self
     }
 
-    /// With another [`Options::checked`].
+    /// Sets [`Options::checked`].
     #[must_use]
     pub fn checked(mut self, checked: bool) -> Options {
         self.checked = checked;
         self
     }
 
-    /// With another [`Options::topology`].
+    /// Sets [`Options::topology`].
     #[must_use]
     pub fn topology(mut self, topology: Topology) -> Options {
         self.topology = topology;
@@ -107,22 +107,22 @@ impl Options {
         if !self.ring_entries.is_power_of_two() || self.ring_entries > 1 << 15 {
             return Err(bad("it must be a power of two, at most 32768"));
         }
-        // Above are the ids of kernels.
+        // The ids above belong to kernels.
         if info.has_kernel() && self.ring_entries + info.message_depth > 1 << 15 {
             return Err(bad(
-                "on a board with kernels, the ring's entries and those of a message queue are at most 32768 together",
+                "on a board with kernels, the entries of the ring and of a message queue are at most 32768 in sum",
             ));
         }
         if ring_bytes(self.ring_entries) > info.usable_bytes() {
             return Err(bad(
-                "the ring must fit into node memory, 16 bytes an entry, below the unexpected message buffer",
+                "the ring must fit into node memory, with 16 bytes per entry, below the unexpected message buffer",
             ));
         }
         Ok(())
     }
 }
 
-/// Why a run did not end well: the first cause, not what it led to at other ranks.
+/// The first cause of a run's failure, without the errors that followed at other ranks.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError {
@@ -131,17 +131,17 @@ pub enum JobError {
     NotStarted {
         /// The board.
         board: String,
-        /// Why.
+        /// The reason.
         source: Error,
     },
-    /// A rank's program, or the library on its behalf, failed.
+    /// A rank's program failed, or the library on behalf of the program.
     #[error("{board}: {rank} failed: {source}")]
     Failed {
         /// The board.
         board: String,
-        /// Which rank.
+        /// The rank.
         rank: GlobalRank,
-        /// Why.
+        /// The reason.
         source: Error,
     },
     /// A rank's program panicked.
@@ -149,9 +149,9 @@ pub enum JobError {
     Panicked {
         /// The board.
         board: String,
-        /// Which rank.
+        /// The rank.
         rank: GlobalRank,
-        /// What the panic said.
+        /// The panic message.
         message: String,
     },
 }
@@ -159,7 +159,7 @@ pub enum JobError {
 alcor_errors::debug_as_text!(JobError);
 
 impl JobError {
-    /// The rank that failed first, if the run began.
+    /// Returns the rank that failed first, if the run began.
     #[must_use]
     pub fn rank(&self) -> Option<GlobalRank> {
         match self {
@@ -168,7 +168,7 @@ impl JobError {
         }
     }
 
-    /// The error, if it was not a panic.
+    /// Returns the error, if the failure was not a panic.
     #[must_use]
     pub fn error(&self) -> Option<&Error> {
         match self {
@@ -178,19 +178,18 @@ impl JobError {
     }
 }
 
-/// How long, after one rank has failed, another one's end may take until it is told which ranks
-/// have not returned.
+/// Time after the first failure, after which a message names the ranks that have not returned.
 const UNWINDING: Duration = Duration::from_secs(5);
 
-/// How a rank's part of a run failed.
+/// The failure of a rank's part of a run.
 enum Failure {
     Error(Error),
     Panic(String),
 }
 
-/// Runs programs on a board or a cluster of boards, one thread a rank.
+/// Runs programs on a board or a cluster of boards, with one thread per rank.
 ///
-/// It does what a launcher of processes would do with [`Rank::attach`], and nothing more.
+/// A job does the work of a launcher of processes that use [`Rank::attach`], and nothing more.
 pub struct Job {
     cluster: Cluster,
     info: BoardInfo,
@@ -198,10 +197,10 @@ pub struct Job {
 }
 
 impl Job {
-    /// Checks the boards' ID blocks.
+    /// Makes a job and checks the boards' ID blocks.
     ///
     /// # Errors
-    /// As [`identify`]; [`Error::BadIdentity`] when boards of a cluster do not fit together.
+    /// As [`identify`]; [`Error::BadIdentity`] if the boards of a cluster do not fit together.
     ///
     /// [`identify`]: crate::identify()
     ///
@@ -216,7 +215,7 @@ impl Job {
         Job::with_options(cluster, Options::default())
     }
 
-    /// As [`Job::new`], with options of one's own.
+    /// Makes a job with options, as [`Job::new`].
     ///
     /// # Errors
     /// As [`Job::new`], and [`Error::BadOption`].
@@ -241,7 +240,7 @@ impl Job {
         })
     }
 
-    /// What the boards say of themselves: each of them the same.
+    /// The properties of the boards, which are the same for all of them.
     #[must_use]
     pub fn info(&self) -> &BoardInfo {
         &self.info
@@ -259,20 +258,20 @@ impl Job {
         &self.cluster
     }
 
-    /// Ranks of all boards together.
+    /// Number of ranks of all boards.
     #[must_use]
     pub fn ranks(&self) -> u32 {
         self.info.ranks * self.cluster.boards().len() as u32
     }
 
-    /// Resets the boards and runs `program` on `ranks` ranks, each on a thread of its own; what
-    /// they return, in order of rank. Ranks fill one board after the other.
+    /// Resets the boards and runs `program` on `ranks` ranks, each on its own thread. Returns the
+    /// results in the order of ranks. Ranks fill one board after the other.
     ///
-    /// A program that fails or panics aborts the run: its peers' waits end with
+    /// A program that fails or panics aborts the run. The waits of its peers end with
     /// [`Error::Aborted`].
     ///
     /// # Errors
-    /// The first cause, and which rank it happened at.
+    /// The first cause, and the rank at which it occurred.
     ///
     /// # Examples
     /// ```
@@ -306,7 +305,7 @@ impl Job {
                         .name(format!("rank {pid}"))
                         .spawn_scoped(scope, move || {
                             let ended = self.run_rank(pid, ranks, port, claims, program);
-                            // Nobody listens once it was told which ranks do not return.
+                            // The receiver is gone after it has named the ranks that do not return.
                             let _ = ends.send((pid, ended.is_ok()));
                             ended
                         })
@@ -326,8 +325,8 @@ impl Job {
         self.first_cause(ended)
     }
 
-    /// Comes back when all ranks have ended. If one has failed and others do not return from their
-    /// programs, says so on standard error: nothing can end a thread from outside.
+    /// Returns when all ranks have ended. If one has failed and others do not return from their
+    /// programs, prints a message on standard error. A thread can't be ended from outside.
     fn watch_ends(&self, ranks: u32, news: &Receiver<(u32, bool)>) {
         let mut left: BTreeSet<u32> = (0..ranks).collect();
         let mut failed = None;
@@ -357,7 +356,7 @@ impl Job {
         }
     }
 
-    /// A port for each rank, of boards fresh from their reset.
+    /// Resets the boards and attaches a port for each rank.
     fn attach(&self, ranks: u32) -> Result<Vec<Box<dyn Port>>> {
         self.cluster.prepare(ranks)?;
         (0..ranks)
@@ -368,7 +367,7 @@ impl Job {
             .collect()
     }
 
-    /// A rank's thread.
+    /// Runs a rank's thread.
     fn run_rank<T>(
         &self,
         pid: u32,
@@ -390,7 +389,7 @@ impl Job {
         };
         let mut rank = Rank::begin(port, self.info.clone(), place, rows, &self.options)
             .map_err(Failure::Error)?;
-        // The rank is only used to abort afterwards, so it may be in the middle of anything.
+        // Afterwards the rank is used for an abort only, so any state is acceptable.
         let (failure, reason) = match catch_unwind(AssertUnwindSafe(|| program(&mut rank))) {
             Ok(Ok(value)) => return rank.finish().map(|()| value).map_err(Failure::Error),
             Ok(Err(error)) => (Failure::Error(error), AbortReason::FAILED),
@@ -399,13 +398,13 @@ impl Job {
                 AbortReason::PANICKED,
             ),
         };
-        // The program's failure is the one to tell.
+        // The program's failure has precedence.
         let _ = rank.give_up(reason);
         Err(failure)
     }
 
-    /// All values, or what went wrong first: at the rank whose ABORT the board took, else at the
-    /// lowest rank that did not fail because of another.
+    /// Returns all values or the first cause: the failure of the rank whose ABORT the board
+    /// accepted, or else of the lowest rank that did not fail because of another rank.
     fn first_cause<T>(&self, ended: Vec<Result<T, Failure>>) -> Result<Vec<T>, JobError> {
         let mut values = Vec::with_capacity(ended.len());
         let mut failures = Vec::new();
@@ -443,7 +442,7 @@ impl Job {
         })
     }
 
-    /// The rank whose ABORT a board took first.
+    /// Returns the rank whose ABORT a board accepted first.
     fn aborter(&self) -> Option<GlobalRank> {
         self.cluster.boards().iter().find_map(|board| {
             let status = board.read32(PageOffset(board::STATUS)).ok()?;

@@ -1,4 +1,4 @@
-//! Kernels: modules of the user's own beside the coprocessors, which start operations without the host.
+//! Kernels: modules of the user beside the coprocessors, which start operations without the host.
 
 use std::fmt;
 
@@ -15,39 +15,40 @@ use crate::{
     Result, Source, Tag, TransferKind, Window,
 };
 
-/// Words of an argument list, and of results.
+/// Number of words of an argument list, and of results.
 const ARGUMENTS: usize = rank::KERNEL_ARGUMENT_COUNT as usize;
 const RESULTS: usize = rank::KERNEL_RESULT_COUNT as usize;
-/// Words of a command.
+/// Number of words of a command.
 const WORDS: usize = 9;
 
-/// What a kernel is doing.
+/// The state of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct KernelState {
-    /// The kernel was started, and has neither been stopped nor reset since.
+    /// Whether the kernel was started, and has been neither stopped nor reset since.
     pub is_running: bool,
-    /// The code that the kernel gave when it was done; 0 before.
+    /// Code that the kernel returned when it was done; 0 before.
     pub code: u8,
     /// Commands of the kernel under way.
     pub outstanding: u32,
-    /// Commands that were taken from the kernel since the rank's reset.
+    /// Commands of the kernel since the rank's reset.
     pub commands: u32,
-    /// Completions that were handed to the kernel since the rank's reset.
+    /// Completions passed to the kernel since the rank's reset.
     pub completions: u32,
-    /// The last command, and the rank that it named as target or source; none before the first one.
+    /// The last command, and its target or source; `None` before the first command.
     pub last: Option<(KernelOpcode, GlobalRank)>,
 }
 
 impl fmt::Display for KernelState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let runs = match self.is_running {
-            true => "the kernel runs",
-            false => "the kernel does not run",
+        let runs = if self.is_running {
+            "the kernel runs"
+        } else {
+            "the kernel does not run"
         };
         write!(
             f,
-            "{runs}, {} commands given, {} completions taken, {} commands under way",
+            "{runs}; {} commands, {} completions, {} commands under way",
             self.commands, self.completions, self.outstanding
         )?;
         let Some((last, rank)) = self.last else {
@@ -67,9 +68,9 @@ impl fmt::Display for KernelState {
 
 /// The kernel beside a rank's coprocessor: [`Rank::kernel`].
 ///
-/// A kernel starts puts, gets, messages, barriers and collectives by itself. Its completions never reach this library, and
-/// the library's never reach the kernel. The memory that a kernel uses is memory that this rank has allocated, and that it
-/// keeps until the kernel is done.
+/// A kernel starts puts, gets, messages, barriers and collectives by itself. The library never gets
+/// the kernel's completions, and the kernel never gets the library's. This rank allocates the
+/// memory that the kernel uses, and must keep that memory until the kernel is done.
 ///
 /// # Examples
 /// ```no_run
@@ -96,10 +97,10 @@ impl fmt::Debug for Kernel<'_> {
 
 /// # The kernel
 impl Rank {
-    /// The kernel beside this rank's coprocessor.
+    /// Returns the kernel beside this rank's coprocessor.
     ///
     /// # Errors
-    /// [`Error::MissingCapability`] where the board has none.
+    /// [`Error::MissingCapability`] if the board has none.
     pub fn kernel(&mut self) -> Result<Kernel<'_>> {
         let info = self.progress.info();
         if !info.has_kernel() {
@@ -115,16 +116,17 @@ impl Rank {
     }
 }
 
-/// Each fails with [`Error::Aborted`] once the run is aborted, and with the errors of the backend.
+/// All calls fail with [`Error::Aborted`] after an abort of the run, and with errors of the
+/// backend.
 impl Kernel<'_> {
-    /// Four characters that name the kernel, which its author chose.
+    /// Name of the kernel: four characters, chosen by its author.
     #[must_use]
     pub fn name(&self) -> [u8; 4] {
         self.progress.info().kernel
     }
 
-    /// Resets the kernel and starts it with these arguments; arguments that are not named are 0. A kernel that runs is
-    /// stopped first, as by [`Kernel::stop`].
+    /// Resets the kernel and starts it with these arguments. Missing arguments are 0. A running
+    /// kernel is stopped first, as by [`Kernel::stop`].
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for more than 16 arguments.
@@ -147,7 +149,8 @@ impl Kernel<'_> {
             .write(rank::KERNEL_CONTROL, kernel_control::START.mask())
     }
 
-    /// Stops the kernel. Its commands that are under way end without it: their memory is in use until they have ended.
+    /// Stops the kernel. Its outstanding commands end without it. Their memory is in use until they
+    /// have ended.
     ///
     /// # Errors
     /// As [`Kernel`] in general.
@@ -157,25 +160,28 @@ impl Kernel<'_> {
             .write(rank::KERNEL_CONTROL, kernel_control::STOP.mask())
     }
 
-    /// Waits until the kernel is done; its code.
+    /// Waits until the kernel is done. Returns its code.
     ///
     /// # Errors
-    /// [`Error::Watchdog`], which says what the kernel was doing, when the wait takes too long.
+    /// [`Error::Watchdog`], with the state of the kernel, if the wait exceeds the limit.
     pub fn wait(&mut self) -> Result<u8> {
         self.progress.wait_for(
             |_| Awaited::Kernel(Box::default()),
-            |progress| match progress.kernel_is_done {
-                true => Wanted::Nothing,
-                false => Wanted::Kernel,
+            |progress| {
+                if progress.kernel_is_done {
+                    Wanted::Nothing
+                } else {
+                    Wanted::Kernel
+                }
             },
         )?;
         Ok(self.state()?.code)
     }
 
-    /// Whether the kernel is done; does not wait.
+    /// Returns whether the kernel is done, without waiting.
     ///
     /// # Errors
-    /// [`Error::Watchdog`] when it was asked for longer than a wait may last.
+    /// [`Error::Watchdog`] if the program has polled for longer than a wait may last.
     pub fn test(&mut self) -> Result<bool> {
         self.progress.poll(
             |_| Awaited::Kernel(Box::default()),
@@ -183,7 +189,7 @@ impl Kernel<'_> {
         )
     }
 
-    /// What the kernel is doing.
+    /// Returns the state of the kernel.
     ///
     /// # Errors
     /// As [`Kernel`] in general.
@@ -191,10 +197,10 @@ impl Kernel<'_> {
         self.progress.kernel_state()
     }
 
-    /// A word that the kernel shows, 0 to 7: at any time, also while it runs.
+    /// Returns result word `number`, 0 to 7, at any time, also while the kernel runs.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for another number.
+    /// [`Error::OutOfRange`] if `number` is larger than 7.
     pub fn result(&mut self, number: usize) -> Result<u32> {
         if number >= RESULTS {
             return Err(Error::OutOfRange {
@@ -208,7 +214,7 @@ impl Kernel<'_> {
 }
 
 impl Progress {
-    /// The same wait; a wait for the kernel with the present state of the kernel.
+    /// Returns the awaited event; for a kernel, with the kernel's present state.
     pub(crate) fn with_kernel_state(&mut self, awaited: Awaited) -> Result<Awaited> {
         Ok(match awaited {
             Awaited::Kernel(_) => Awaited::Kernel(Box::new(self.kernel_state()?)),
@@ -232,8 +238,8 @@ impl Progress {
     }
 }
 
-/// A command as a kernel gives it on its stream: for kernels that take commands from their host, in arguments or from node
-/// memory.
+/// A command in the form of a kernel's command stream, for kernels that take commands from their
+/// host, in arguments or from node memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KernelCommand {
     /// The words, lowest first: head, address, length, offset, destination, low, high, count, what.
@@ -251,7 +257,7 @@ impl KernelCommand {
         }
     }
 
-    /// The same with a tag, which the completion has, too.
+    /// Returns the same command with a tag. The completion carries the tag.
     #[must_use]
     pub fn tagged(mut self, tag: u8) -> KernelCommand {
         let others = self.words[0] & !kernel_head::TAG.mask();
@@ -259,19 +265,20 @@ impl KernelCommand {
         self
     }
 
-    /// A command of these words, as kernel_command_t has them, lowest first. Nothing of it is checked but by the hardware.
+    /// Makes a command of these words, lowest first, in the order of kernel_command_t. Only the
+    /// hardware checks the command.
     #[must_use]
     pub fn from_words(words: [u32; 9]) -> KernelCommand {
         KernelCommand { words }
     }
 
-    /// The words of the command, as kernel_command_t has them, lowest first.
+    /// The words of the command, lowest first, in the order of kernel_command_t.
     #[must_use]
     pub fn words(&self) -> [u32; 9] {
         self.words
     }
 
-    /// The same words as bytes, as a kernel reads them from node memory.
+    /// The words of the command as bytes, in the form that a kernel reads from node memory.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; 36] {
         let mut bytes = [0; 36];
@@ -281,7 +288,7 @@ impl KernelCommand {
         bytes
     }
 
-    /// A put or get between `local` and the window of `target`, from a byte offset on.
+    /// Makes a put or get between `local` and the window of `target`, at a byte offset.
     #[must_use]
     pub fn transfer<T: Datatype, U: Datatype>(
         kind: TransferKind,
@@ -298,7 +305,7 @@ impl KernelCommand {
         KernelCommand::new(opcode, target.0, u32::from(window.slot()), operands)
     }
 
-    /// The barrier of all ranks of the run, hosts or kernels.
+    /// Makes a barrier of all ranks of the run. Hosts and kernels may take part.
     #[must_use]
     pub fn barrier() -> KernelCommand {
         KernelCommand::new(KernelOpcode::Barrier, 0, 0, [0; 3])
@@ -321,9 +328,10 @@ impl KernelCommand {
 
 /// # Commands for kernels
 ///
-/// Operations of this communicator as commands that a kernel gives. A communicator has one collective under way at a rank:
-/// one that a kernel uses is the kernel's alone ([`Communicator::dup`]). Arguments and errors are those of the calls
-/// without `kernel_`; what hardware cannot do fails with [`Error::NotInHardware`].
+/// These calls return operations of this communicator as commands of a kernel. A rank has one
+/// collective of a communicator under way, so a communicator that a kernel uses must belong to the
+/// kernel alone ([`Communicator::dup`]). Arguments and errors are those of the calls without
+/// `kernel_`. A collective that hardware can't run fails with [`Error::NotInHardware`].
 impl Communicator {
     fn kernel_collective(&self, rank: &Rank, plan: &Plan) -> Result<KernelCommand> {
         let (row, operands) = self.for_kernel(rank, plan)?;
@@ -502,24 +510,25 @@ impl Communicator {
     }
 }
 
-/// A completion as a kernel gets it: for kernels that leave theirs in node memory.
+/// A completion in the form of a kernel's completion stream, for kernels that store completions in
+/// node memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelCompletion {
     /// Tag of the command.
     pub tag: u8,
-    /// Outcome; none for a number that no status has.
+    /// Final status; `None` for an unknown code.
     pub status: Option<Status>,
-    /// Of a receive or probe: source of the message.
+    /// Receive or probe: source of the message.
     pub source: GlobalRank,
-    /// Of a receive or probe: tag of the message.
+    /// Receive or probe: tag of the message.
     pub message_tag: u32,
-    /// Of a receive or probe: bytes of the message.
+    /// Receive or probe: length of the message in bytes.
     pub length: u32,
 }
 
 impl KernelCompletion {
-    /// The completion in three words, as kernel_completion_t has them, lowest first.
+    /// Decodes the three words of a completion, lowest first, in the order of kernel_completion_t.
     #[must_use]
     pub fn from_words([result, message_tag, length]: [u32; 3]) -> KernelCompletion {
         use alcor_abi::packets::kernel_result;

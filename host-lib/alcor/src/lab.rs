@@ -1,4 +1,4 @@
-//! Access to the hardware for those who study or test it.
+//! Direct access to the hardware, for study and tests.
 
 use alcor_abi::{Opcode, rank};
 
@@ -8,10 +8,10 @@ use crate::{
     Counters, Error, Events, NodeAddr, Paper, Port, Rank, RegisteredRange, Result, Rights, Transfer,
 };
 
-/// A rank's hardware as it is, for studies, tests and tools: [`Rank::lab`].
+/// Direct access to a rank's hardware, for studies, tests and tools: [`Rank::lab`].
 ///
-/// Programs need nothing of it. What it offers depends on the hardware of this version, and most of
-/// it is checked by the hardware alone.
+/// Programs do not need this access. The available functions depend on the version of the hardware.
+/// The hardware alone checks most parameters.
 ///
 /// # Examples
 /// ```
@@ -28,7 +28,7 @@ pub struct Lab<'a> {
 }
 
 impl<'a> Lab<'a> {
-    /// The commands of the RMA coprocessor paper.
+    /// Returns the commands of the RMA coprocessor paper.
     ///
     /// # Examples
     /// See [`Paper`].
@@ -36,10 +36,11 @@ impl<'a> Lab<'a> {
         Paper { rank: self.rank }
     }
 
-    /// Cycles from the first command after the barrier before last to the last barrier's end.
+    /// Cycles of the last epoch: from the first command after the last barrier but one to the end
+    /// of the last barrier.
     ///
     /// # Errors
-    /// What the backend says.
+    /// Errors of the backend.
     ///
     /// # Examples
     /// ```
@@ -55,13 +56,13 @@ impl<'a> Lab<'a> {
         self.rank.progress.read(rank::EPOCH_CYCLES)
     }
 
-    /// Posts one command as soon as there is a credit for it.
+    /// Posts one command as soon as a credit is free.
     ///
-    /// The next call that waits acknowledges a barrier or registration that is posted so.
+    /// The next call that waits acknowledges a barrier or registration that was posted this way.
     ///
     /// # Errors
-    /// [`Error::ReservedCommand`] for the commits of extended commands and messages, whose ids the
-    /// library hands out: see [`Lab::transfer`]; what ends every wait.
+    /// [`Error::ReservedCommand`] for commits of extended commands and messages, whose ids belong
+    /// to the library (see [`Lab::transfer`]); the errors of all waits.
     ///
     /// # Examples
     /// ```
@@ -93,8 +94,8 @@ impl<'a> Lab<'a> {
         self.rank.progress.post(opcode, data)
     }
 
-    /// Starts an extended command as it stands: nothing of it is checked but that its target fits
-    /// the hardware's field, and its memory is not reserved.
+    /// Starts an extended command without checks, except that the target must fit the hardware's
+    /// field. The memory of the command is not reserved.
     ///
     /// # Errors
     /// As [`Rank::iput`].
@@ -123,11 +124,11 @@ impl<'a> Lab<'a> {
         self.rank.start_transfer(&transfer)
     }
 
-    /// Registers any range of node memory: the hardware alone checks it, and the memory is not
-    /// reserved. Without `bytes` the window reaches to the end of node memory.
+    /// Registers any range of node memory. The hardware alone checks the range, and the memory is
+    /// not reserved. Without `bytes`, the window reaches to the end of node memory.
     ///
     /// # Errors
-    /// As [`Rank::register`]; [`Error::BadOption`] when `base` is no multiple of 4.
+    /// As [`Rank::register`]; [`Error::BadOption`] if `base` is not a multiple of 4.
     ///
     /// # Examples
     /// ```
@@ -148,10 +149,10 @@ impl<'a> Lab<'a> {
         self.rank.register_range(base, bytes, rights)
     }
 
-    /// Ends the window whose base at this rank is `base`; its slot.
+    /// Deregisters the window whose base at this rank is `base`. Returns its slot.
     ///
     /// # Errors
-    /// As [`Rank::deregister`]; [`Error::BadOption`] when `base` is no multiple of 4.
+    /// As [`Rank::deregister`]; [`Error::BadOption`] if `base` is not a multiple of 4.
     ///
     /// # Examples
     /// See [`Lab::register_range`].
@@ -159,10 +160,10 @@ impl<'a> Lab<'a> {
         self.rank.deregister_range(base)
     }
 
-    /// The counters of this rank's page.
+    /// Reads the counters of this rank's page.
     ///
     /// # Errors
-    /// What the backend says.
+    /// Errors of the backend.
     ///
     /// # Examples
     /// See [`Lab`].
@@ -181,10 +182,10 @@ impl<'a> Lab<'a> {
         })
     }
 
-    /// The events since this was last called; they are cleared, and fail no later call.
+    /// Returns and clears the events since the last call. Cleared events fail no later call.
     ///
     /// # Errors
-    /// What the backend says.
+    /// Errors of the backend.
     ///
     /// # Examples
     /// ```
@@ -202,11 +203,11 @@ impl<'a> Lab<'a> {
         self.rank.progress.events()
     }
 
-    /// The states of the ranks of this board, and, in a [`crate::Job`], of those of the other
-    /// boards.
+    /// Reads the states of the ranks of this board. In a [`crate::Job`], also those of the ranks of
+    /// the other boards.
     ///
     /// # Errors
-    /// What the backend says.
+    /// Errors of the backend.
     ///
     /// # Examples
     /// ```
@@ -220,8 +221,8 @@ impl<'a> Lab<'a> {
         self.rank.progress.rank_states()
     }
 
-    /// The port below, past all bookkeeping: the library does not know of writes through it, and
-    /// credits for commands posted so are never counted.
+    /// Returns the port below the library. The library does not see writes to this port, and does
+    /// not count their credits.
     ///
     /// # Examples
     /// ```

@@ -1,50 +1,53 @@
-//! A run with its ranks as processes: what a launcher tells each.
+//! A run whose ranks are processes: the parameters that a launcher passes to each.
 
 use crate::{Backends, Error, GlobalRank, Job, Options, Rank, Result};
 
-/// Where a launcher says which rank a process is, and how many there are.
+/// Environment variables of launchers: the rank of a process, and the number of ranks.
 const NUMBERS: [(&str, &str); 5] = [
     (Launch::RANK, Launch::SIZE),
     ("PMI_RANK", "PMI_SIZE"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    // PMIx gives the size to who asks its server; the launchers that start without one of the others are told by hand.
+    // PMIx reports the size only through its server. Launchers that set none of the other variables
+    // need ALCOR_SIZE, set by hand.
     ("PMIX_RANK", Launch::SIZE),
     ("SLURM_PROCID", "SLURM_NTASKS"),
 ];
 
-/// What a process is told of the run that it belongs to.
+/// The parameters of a process of a run.
 ///
-/// `alcor run` tells each process by [`Launch::CLUSTER`], [`Launch::RANK`] and [`Launch::SIZE`]. Where processes are started by an MPI launcher
-/// or by Slurm, the first is set by hand to what `alcor serve` shows, and rank and size come from `PMI_RANK` and
-/// `PMI_SIZE`, `OMPI_COMM_WORLD_RANK` and `OMPI_COMM_WORLD_SIZE`, `PMIX_RANK`, or `SLURM_PROCID` and
-/// `SLURM_NTASKS`, the first of these that is set.
+/// `alcor run` sets [`Launch::CLUSTER`], [`Launch::RANK`] and [`Launch::SIZE`]. Under an MPI
+/// launcher or Slurm, the user sets [`Launch::CLUSTER`] to the URI that `alcor serve` prints. Rank
+/// and size then come from the first of these pairs that is set: `PMI_RANK` and `PMI_SIZE`,
+/// `OMPI_COMM_WORLD_RANK` and `OMPI_COMM_WORLD_SIZE`, `PMIX_RANK` and [`Launch::SIZE`],
+/// `SLURM_PROCID` and `SLURM_NTASKS`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     /// The boards' URI.
     pub cluster: String,
-    /// This process's rank.
+    /// Rank of this process.
     pub rank: GlobalRank,
-    /// Ranks of the run.
+    /// Number of ranks of the run.
     pub size: u32,
 }
 
 impl Launch {
-    /// The variable with the URI of the run's boards.
+    /// Name of the variable with the URI of the run's boards.
     pub const CLUSTER: &'static str = "ALCOR_CLUSTER";
-    /// The variable with the process's rank.
+    /// Name of the variable with the rank of the process.
     pub const RANK: &'static str = "ALCOR_RANK";
-    /// The variable with the number of ranks.
+    /// Name of the variable with the number of ranks.
     pub const SIZE: &'static str = "ALCOR_SIZE";
 
-    /// What the environment says.
+    /// Reads the parameters from the environment.
     ///
     /// # Errors
-    /// [`Error::NotLaunched`] when a variable is missing, [`Error::BadVariable`] when one can't be used.
+    /// [`Error::NotLaunched`] if a variable is missing, [`Error::BadVariable`] if a value is
+    /// invalid.
     pub fn from_env() -> Result<Launch> {
         Launch::from_variables(|name| std::env::var(name).ok())
     }
 
-    /// What an environment says whose variables `get` knows.
+    /// Reads the parameters from variables that `get` returns.
     ///
     /// # Errors
     /// As [`Launch::from_env`].
@@ -84,7 +87,7 @@ impl Launch {
             return Err(Error::BadVariable {
                 variable: named,
                 value: size.to_string(),
-                rule: "there must be more ranks than this process's number says",
+                rule: "the number of ranks must be larger than the rank of this process",
             });
         }
         Ok(Launch {
@@ -96,10 +99,11 @@ impl Launch {
 }
 
 impl Job {
-    /// Attaches the rank that this process is, of a run of processes; it ends with [`Rank::finish`].
+    /// Attaches the rank of this process to a run of processes. [`Rank::finish`] ends the rank.
     ///
-    /// Which boards these are, which rank and of how many is for the [environment](Launch) to say; which kinds of boards can be opened, for
-    /// `backends`. Of `options`, the topology is taken from the boards.
+    /// The [environment](Launch) selects boards, rank and number of ranks. `backends` lists the
+    /// kinds of boards that can be opened. The topology of the boards replaces the topology in
+    /// `options`.
     ///
     /// # Errors
     /// As [`Launch::from_env`], [`Backends::open`] and [`Rank::attach`].
@@ -107,7 +111,7 @@ impl Job {
         Job::attach_rank(backends, &Launch::from_env()?, options)
     }
 
-    /// Attaches the rank that `launch` names, which whoever has started this process told it by other means than the environment.
+    /// Attaches the rank of `launch`, for parameters that do not come from the environment.
     ///
     /// # Errors
     /// As [`Backends::open`] and [`Rank::attach`].

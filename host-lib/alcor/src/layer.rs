@@ -1,4 +1,4 @@
-//! Boards over boards: a layer changes or observes some calls, and passes on the others.
+//! Boards over boards: a layer changes or observes some calls, and passes the others on.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
 ///
 /// use alcor::{Board, BoardLayer, Cluster, soft::SoftBoard};
 ///
-/// /// A board that does not tell its traffic.
+/// /// A board that hides its traffic.
 /// struct Silent(Arc<dyn Board>);
 ///
 /// impl BoardLayer for Silent {

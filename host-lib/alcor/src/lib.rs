@@ -19,40 +19,40 @@
 //! # }
 //! ```
 //!
-//! The same program runs on a simulated board and on a real one: a backend is a crate that
-//! implements [`Board`], [`Port`] and [`Backend`], and [`Backends`] opens a board by its URI.
-//! This crate knows none of them by name. What it knows is the register map, `alcor-abi`.
+//! The same program runs on simulated boards and on cards. A backend is a crate that implements
+//! [`Board`], [`Port`] and [`Backend`]. [`Backends`] opens a board by its URI. This crate depends
+//! on no backend. It depends on the register map, `alcor-abi`.
 //!
-//! # The parts
+//! # Items
 //!
 //! | | |
 //! |---|---|
-//! | [`Cluster`] | a board, or boards that are joined as a [`Topology`] says |
+//! | [`Cluster`] | one board, or boards that links join in a [`Topology`] |
 //! | [`BoardLayer`], [`PortLayer`] | boards over boards, which observe or change calls |
-//! | [`Job`] | a run with its ranks as threads of this process; or this process's rank of a run of processes |
-//! | [`Rank`] | one rank of a run: all operations; a process may attach a single one |
-//! | [`Region`] | a piece of a rank's node memory, given back when its last handle goes |
-//! | [`Window`] | memory that all ranks registered together, and that `put` and `get` name |
-//! | [`Communicator`] | ranks of the run in an order, and the collectives among them |
+//! | [`Job`] | a run whose ranks are threads of this process; also attaches one rank of a run of processes |
+//! | [`Rank`] | one rank of a run, with all operations |
+//! | [`Region`] | a piece of a rank's node memory; dropping its last handle frees it |
+//! | [`Window`] | memory that all ranks have registered together; the target of `put` and `get` |
+//! | [`Communicator`] | an ordered set of ranks, with its collectives and messages |
 //! | [`Tree`] | the order in which a reduction combines |
-//! | [`Buffer`], [`BufferMut`] | slices and regions, which all operations take alike |
+//! | [`Buffer`], [`BufferMut`] | the parameters of all operations: slices or regions |
 //! | [`Request`] | a non-blocking put, get, collective, send or receive under way |
-//! | [`Message`] | what [`Rank::send`] and [`Rank::recv`] exchange, matched by the hardware |
-//! | [`Kernel`] | a module of the user's own beside the rank's coprocessor, which starts operations itself |
-//! | [`Lab`] | a rank's hardware as it is, for its study: [`Paper`], [`Alpu`], counters, the port |
-//! | [`Paper`] | the commands of the RMA coprocessor paper, in its own units |
-//! | [`Error`] | what can go wrong, each with what was asked, what was found, and where |
+//! | [`Message`] | a send, receive or probe as the hardware takes it |
+//! | [`Kernel`] | the user's module beside the rank's coprocessor, which starts operations itself |
+//! | [`Lab`] | direct access to a rank's hardware, for study: [`Paper`], [`Alpu`], counters, the port |
+//! | [`Paper`] | the commands of the RMA coprocessor paper, in the paper's units |
+//! | [`Error`] | all errors: the request, the finding, the place, and the next step |
 //!
-//! # What words mean
+//! # Completion and errors
 //!
-//! A put is complete when its data is visible in the target's memory, a get when the data is in
-//! local node memory, a barrier when every rank entered it and all earlier traffic of all ranks
-//! has landed. The bounds and rights of a window are checked by the hardware at the target; the
-//! library checks what only it knows: its own regions, and numbers that no register can hold.
+//! A put is complete when its data is visible in the target's memory. A get is complete when the
+//! data is in local node memory. A barrier is complete when every rank has entered the barrier and
+//! all earlier traffic of all ranks has arrived. The hardware of the target checks the bounds and
+//! rights of a window. The library checks only its own regions, and numbers that fit no register.
 //!
-//! Every wait ends: with what it waited for, with [`Error::Aborted`] once any rank has aborted
-//! the run, with an error of the backend, or with [`Error::Watchdog`], which names who waits for
-//! what.
+//! Every wait ends in one of four ways: the awaited event occurs; a rank aborts the run
+//! ([`Error::Aborted`]); the backend fails; or the watchdog ends the wait ([`Error::Watchdog`]) and
+//! names the waiting ranks and the awaited events.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -1,12 +1,14 @@
-//! Messages between ranks over put, for what is done in software.
+//! Messages between ranks over puts, for collectives in software.
 //!
-//! Each rank has, in a window of the library's own, a ring for every other rank to put fragments
-//! of messages into, and two words for each: how many bytes that rank has put there, and how many
-//! bytes it has taken from this rank's fragments. A fragment is put first and the count after it;
-//! puts of one rank to another land in the order in which they were posted. Whoever waits looks
-//! at its words, takes what has come into its host's memory at once, and tells the sender now and
-//! then, so a ring never stays full while its owner is in the library, whatever the order in
-//! which messages are wanted.
+//! Each rank owns a window of the library. The window holds a ring and two words for every other
+//! rank. The other rank puts fragments of messages into the ring. The first word counts the bytes
+//! that the other rank has put into the ring. The second word counts the bytes that the other rank
+//! has taken from this rank's fragments.
+//!
+//! A fragment is put first and its count after it. Puts of one rank to another arrive in the order
+//! in which they were posted. A rank that waits reads its words, copies the received fragments into
+//! host memory at once, and returns its count from time to time. So a ring never stays full while
+//! its owner is in the library, in whatever order messages are received.
 
 use std::collections::VecDeque;
 
@@ -14,33 +16,34 @@ use crate::progress::Progress;
 use crate::transfer::{Transfer, TransferKind, WindowName};
 use crate::{GlobalRank, NodeAddr, Region, Result};
 
-/// Bytes before a fragment's payload; fragments are padded to a multiple of it, so that there is
-/// always room for one in front of a ring's end.
+/// Bytes before the payload of a fragment. Fragments are padded to a multiple of this size, so a
+/// header always fits before the end of a ring.
 const HEADER: u32 = 32;
-/// Bytes of a ring.
+/// Range of the size of a ring, in bytes.
 const RING: std::ops::RangeInclusive<u32> = 256..=16 << 10;
-/// The part of node memory that all rings together may take.
+/// All rings together take at most this fraction of node memory: 1/SHARE.
 const SHARE: u32 = 8;
 
-/// What a message belongs to.
+/// Identifies the stream of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Label {
     pub(crate) communicator: u32,
-    /// The how many-th collective of the communicator in software.
+    /// Number of the collective among the collectives of the communicator in software.
     pub(crate) sequence: u32,
     pub(crate) stream: Stream,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Stream {
-    /// Whether all members called the same.
+    /// The comparison of the members' calls.
     Agreement,
     Data,
-    /// That the sender has called the collective: told to all when it waits for long.
+    /// The announcement that the sender has called the collective, sent to all members after a long
+    /// wait.
     Here,
 }
 
-/// A message that has come.
+/// A received message.
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(crate) from: GlobalRank,
@@ -55,21 +58,21 @@ struct Outgoing {
     sent: usize,
 }
 
-/// What goes to and comes from one other rank.
+/// The traffic with one other rank.
 #[derive(Debug, Default)]
 struct Lane {
     queue: VecDeque<Outgoing>,
-    /// Bytes put into its ring here, and taken from it there.
+    /// Bytes put into the other rank's ring, and bytes that the other rank has taken.
     put: u32,
     taken_there: u32,
-    /// Bytes taken from its ring, and what it was told of that.
+    /// Bytes taken from the ring, and the count that the other rank has last received.
     taken: u32,
-    told: u32,
-    /// A message of which a part has come.
+    acknowledged: u32,
+    /// A message that has been received in part.
     partial: Option<Message>,
 }
 
-/// Where things lie in node memory.
+/// The layout in node memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     ranks: u32,
@@ -79,7 +82,7 @@ pub(crate) struct Shape {
 
 impl Shape {
     pub(crate) fn new(ranks: u32, node_bytes: u32) -> Shape {
-        // A ring here and its mirror there.
+        // A ring here, and a mirror of the ring at the other rank.
         let share = node_bytes / SHARE / (2 * ranks.max(1));
         let ring = share.clamp(*RING.start(), *RING.end());
         Shape {
@@ -88,17 +91,17 @@ impl Shape {
         }
     }
 
-    /// Bytes of the window: put counts, taken counts, rings.
+    /// Size of the window in bytes: put counts, taken counts, rings.
     pub(crate) fn inbox_bytes(self) -> u32 {
         self.ranks * (8 + self.ring)
     }
 
-    /// Bytes that fragments are put from: taken counts, mirrors of the rings elsewhere.
+    /// Size of the source of puts in bytes: taken counts, and mirrors of the rings at other ranks.
     pub(crate) fn outbox_bytes(self) -> u32 {
         self.ranks * (4 + self.ring)
     }
 
-    /// Bytes of the counts.
+    /// Size of the counts in bytes.
     pub(crate) fn counts_bytes(self) -> u32 {
         self.ranks * 8
     }
@@ -124,7 +127,7 @@ impl Shape {
     }
 }
 
-/// A rank's mail.
+/// The mail of a rank.
 #[derive(Debug)]
 pub(crate) struct Mail {
     me: u32,
@@ -133,7 +136,7 @@ pub(crate) struct Mail {
     inbox: Region<u8>,
     outbox: Region<u8>,
     lanes: Vec<Lane>,
-    /// The counts, as they were read last.
+    /// The counts at the last read.
     counts: Vec<u8>,
     scratch: Vec<u8>,
 }
@@ -147,7 +150,7 @@ fn word(bytes: &[u8], index: u32) -> u32 {
 }
 
 impl Mail {
-    /// The mail of `me`, whose window is registered in `slot`.
+    /// Makes the mail of `me`, whose window has the slot `slot`.
     pub(crate) fn new(
         me: GlobalRank,
         shape: Shape,
@@ -167,7 +170,7 @@ impl Mail {
         }
     }
 
-    /// Takes a message to be sent; [`Mail::push`] sends it.
+    /// Queues a message, which [`Mail::push`] sends.
     pub(crate) fn enqueue(&mut self, to: GlobalRank, label: Label, data: Vec<u8>) {
         // Members of communicators are ranks of the run.
         if let Some(lane) = self.lanes.get_mut(to.0 as usize) {
@@ -179,8 +182,8 @@ impl Mail {
         }
     }
 
-    /// Takes back what has not left of a collective's data. Of a message that has left in part,
-    /// an empty end is still to go.
+    /// Removes the unsent data of a collective. A message that was sent in part still gets an empty
+    /// end.
     pub(crate) fn cancel(&mut self, communicator: u32, sequence: u32) {
         let data = Label {
             communicator,
@@ -198,7 +201,8 @@ impl Mail {
         }
     }
 
-    /// Puts what there is room for; calls `sent` with the label of each message that has left.
+    /// Puts fragments as far as there is room. Calls `sent` with the label of each message that has
+    /// been sent completely.
     pub(crate) fn push(
         &mut self,
         progress: &mut Progress,
@@ -212,8 +216,8 @@ impl Mail {
         Ok(())
     }
 
-    /// Puts fragments of the first message to `to` until it has left, whose label comes back, or
-    /// there is no room.
+    /// Puts fragments of the first message to `to`. Returns the label once the message has been
+    /// sent completely, or `None` if there is no room.
     fn push_fragment(&mut self, progress: &mut Progress, to: u32) -> Result<Option<Label>> {
         let shape = self.shape;
         let lane = &mut self.lanes[to as usize];
@@ -264,7 +268,7 @@ impl Mail {
                 mirror,
                 HEADER + payload as u32,
             ))?;
-            // The count stands in the fragment, so that it is the same when it is read.
+            // The count is a part of the fragment, so it can't change before the put reads it.
             progress.quiet_put(&to_me(shape.put_count(self.me), mirror, 4))?;
             lane.put = put;
             message.sent += payload;
@@ -276,7 +280,7 @@ impl Mail {
         }
     }
 
-    /// Takes in what has come.
+    /// Reads the received fragments and returns the completed messages.
     pub(crate) fn take_in(&mut self, progress: &mut Progress) -> Result<Vec<Message>> {
         let shape = self.shape;
         let base = self.inbox.addr();
@@ -302,8 +306,8 @@ impl Mail {
                     rest = &after[padded..];
                 }
             }
-            if lane.taken.wrapping_sub(lane.told) >= shape.ring / 4 {
-                lane.told = lane.taken;
+            if lane.taken.wrapping_sub(lane.acknowledged) >= shape.ring / 4 {
+                lane.acknowledged = lane.taken;
                 let cell = NodeAddr(self.outbox.addr().0 + shape.taken_cell(from));
                 progress
                     .port
@@ -323,7 +327,7 @@ impl Mail {
 }
 
 impl Lane {
-    /// Takes in a fragment; the message that it ends.
+    /// Adds a fragment. Returns the message that the fragment completes.
     fn fragment(&mut self, from: u32, header: &[u8], payload: &[u8]) -> Option<Message> {
         let mut message = self.partial.take().unwrap_or_else(|| Message {
             from: GlobalRank(from),

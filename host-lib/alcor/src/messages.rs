@@ -1,23 +1,23 @@
 //! Messages: sends and receives that the hardware matches.
 //!
-//! A message engine holds as many posted receives, and as many unexpected messages, as its queues
-//! are deep. Nothing is ever refused for want of room, because the library counts: to each rank it
-//! has as many messages under way as that rank keeps room for, and what has to wait, waits here in
-//! a queue for each destination and one for receives. A message completes at its sender when a
-//! receive has taken it, so its completion is also the credit for the next.
+//! The queues of a message engine have a fixed depth. The library counts, so the hardware never
+//! refuses a message for lack of room. To each rank the library has at most as many messages under
+//! way as that rank has room for. Further messages wait in a queue per destination, and further
+//! receives wait in one queue. A message completes at its sender when a receive has taken the
+//! message. So its completion is also the credit for the next message.
 //!
 //! # Command ids
 //!
-//! Messages and receives share the ids below the queues' depth, and some of them may last for as
-//! long as the peers like. So receives have three quarters of the ids at most, and messages as well,
-//! and an id is kept for each destination that none is on its way to: posted receives take no send
-//! its id, messages take no receive its id, and no destination takes another's. A quarter of
-//! the completion ring is left to puts, gets and collectives, and one id more to a probe, which
-//! ends at once.
+//! Messages and receives share the ids below the depth of the queues. Some may be outstanding for
+//! any length of time. Receives use at most three quarters of the ids, and so do messages. One id
+//! is reserved for each destination without a message under way. So posted receives take no id from
+//! sends, messages take no id from receives, and no destination takes an id from another. A quarter
+//! of the completion ring is reserved for puts, gets and collectives. One more id is reserved for a
+//! probe, which ends at once.
 //!
-//! Receives that wait here must not miss their messages, even if those that are posted wait for
-//! ever. What they are for lies among the unexpected messages, so the library looks for it there from
-//! time to time, and posts the receive that is to have it by the id of the probe.
+//! A receive that waits in the library must not miss its message, even if the posted receives never
+//! end. Its message is among the unexpected messages. So the library probes for that message from
+//! time to time, and posts the receive with the id of the probe.
 
 mod communicator;
 mod context;
@@ -37,54 +37,54 @@ pub(crate) use context::{Contexts, WORLD};
 pub use matching::MatchCounters;
 pub use message::{Message, MessageKind, MessageStatus, Source, TAG_UB, Tag};
 
-/// Cycles between two looks for a message, which grow with the time that none has come.
+/// Range of the cycles between two probes. The pause grows while no message comes.
 const PAUSE: RangeInclusive<u64> = 64..=1024;
 
-/// The next pause.
+/// Returns the next pause.
 fn longer(pause: u64) -> u64 {
     (pause + pause / 4).min(*PAUSE.end())
 }
 
-/// What waits for its turn.
+/// An operation that waits to be posted.
 #[derive(Debug)]
 struct Queued {
     outcome: Outcome,
     held: Held,
 }
 
-/// A queue of what waits.
+/// A queue of operations that wait.
 #[derive(Debug, Clone, Copy)]
 enum Line {
     Receives,
     To(usize),
 }
 
-/// A rank's messages and receives: those that wait for their turn, and counts of those under way.
+/// A rank's messages and receives: the waiting operations, and counts of those under way.
 #[derive(Debug)]
 pub(crate) struct Messages {
     depth: u32,
     fragment: u32,
     ring: u32,
-    /// Ids that messages and receives may have together; less than `depth`.
+    /// Number of ids for messages and receives together; less than `depth`.
     room: u32,
-    /// Unexpected messages of each source that this rank keeps room for.
+    /// Number of unexpected messages per source that this rank has room for.
     quota: u32,
-    /// How many messages of this rank's host may be on their way to each destination.
+    /// Maximum number of messages of this rank's host under way to each destination.
     credit: u32,
     receives: VecDeque<Queued>,
-    /// By destination.
+    /// Waiting sends, by destination.
     sends: Vec<VecDeque<Queued>>,
-    /// Messages in `sends`.
+    /// Number of messages in `sends`.
     waiting: u32,
     posted: u32,
-    /// By destination.
+    /// Messages under way, by destination.
     sent: Vec<u32>,
-    /// Ids of messages, and those kept for destinations that none is on its way to.
+    /// Ids of messages under way, plus the ids reserved for destinations without one.
     claimed: u32,
     probing: u32,
-    /// What waits is being posted, or a probe is under way.
+    /// Whether waiting operations are being posted, or a probe is under way.
     busy: bool,
-    /// When to look for messages of receives that wait.
+    /// Time of the next probe for waiting receives.
     look_at: Cycle,
     pause: u64,
 }
@@ -117,12 +117,12 @@ impl Messages {
         }
     }
 
-    /// Unexpected messages of each source that this rank keeps room for.
+    /// Number of unexpected messages per source that this rank has room for.
     pub(crate) fn quota(&self) -> u32 {
         self.quota
     }
 
-    /// What waits here for something else to end.
+    /// Number of operations that wait for the end of another one.
     pub(crate) fn waiting(&self) -> u32 {
         self.waiting + self.receives.len() as u32
     }
@@ -131,25 +131,26 @@ impl Messages {
         self.waiting() > 0
     }
 
-    /// When to look for messages of receives that wait here.
+    /// Time of the next probe for waiting receives.
     pub(crate) fn next_look(&self) -> Cycle {
-        match self.receives.is_empty() || self.busy {
-            true => Cycle(u64::MAX),
-            false => self.look_at,
+        if self.receives.is_empty() || self.busy {
+            Cycle(u64::MAX)
+        } else {
+            self.look_at
         }
     }
 
-    /// Messages and receives that are posted and have not completed.
+    /// Number of posted messages, receives and probes that have not completed.
     pub(crate) fn under_way(&self) -> u32 {
         self.posted + self.sent.iter().sum::<u32>() + self.probing
     }
 
-    /// Messages that have not completed, and those that wait.
+    /// Number of messages that have not completed, including the waiting ones.
     fn unsent(&self) -> u32 {
         self.sent.iter().sum::<u32>() + self.waiting
     }
 
-    /// How many receives there may be, and how many messages.
+    /// Maximum number of receives, and of messages.
     fn share(&self) -> u32 {
         self.room * 3 / 4
     }
@@ -161,7 +162,7 @@ impl Messages {
         }
     }
 
-    /// A line whose first may be posted.
+    /// Returns a queue whose first operation may be posted.
     fn next(&self) -> Option<Line> {
         let has_room = self.posted + self.claimed < self.room;
         if !self.receives.is_empty() && self.posted < self.share() && has_room {
@@ -178,7 +179,7 @@ impl Messages {
         (0..self.sends.len()).find(may_go).map(Line::To)
     }
 
-    /// The first receive that waits here and is for a message of this context.
+    /// Returns the first waiting receive that matches a message of this context.
     fn first_for(&self, context: u8, found: &MessageStatus) -> Option<usize> {
         self.receives.iter().position(|queued| {
             let message = queued.outcome.message();
@@ -212,7 +213,7 @@ impl Messages {
 }
 
 impl Messages {
-    /// The first that waits, of sends or receives.
+    /// Returns the first waiting send or receive.
     fn first_waiting(&self, kind: MessageKind) -> Option<Message> {
         let first = match kind {
             MessageKind::Send => self.sends.iter().find_map(VecDeque::front),

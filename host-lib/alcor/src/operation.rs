@@ -1,4 +1,4 @@
-//! What a reduction does with two elements.
+//! Operations of reductions.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use crate::Datatype;
 
 /// The operation of a reduction.
 ///
-/// Integers wrap. Floating-point numbers are rounded to the nearest, ties to even; a result that
-/// is not a number is the canonical quiet NaN; minimum and maximum are those of IEEE 754-2019: a
-/// NaN goes through, and -0 is less than +0. So each operation is commutative bit for bit, and
-/// the order of combination ([`crate::Tree`]) is all that a result depends on.
+/// Integers wrap. Floating-point results are rounded to nearest, ties to even. A NaN result is the
+/// canonical quiet NaN. Minimum and maximum follow IEEE 754-2019: a NaN operand gives NaN, and -0
+/// is less than +0. So each operation is commutative bit for bit, and a result depends only on the
+/// order of combination ([`crate::Tree`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operation {
@@ -23,11 +23,11 @@ pub enum Operation {
     Max,
     /// Product.
     Prod,
-    /// Bitwise and; of integers only.
+    /// Bitwise and, for integers only.
     Band,
-    /// Bitwise or; of integers only.
+    /// Bitwise or, for integers only.
     Bor,
-    /// Bitwise exclusive or; of integers only.
+    /// Bitwise exclusive or, for integers only.
     Bxor,
 }
 
@@ -43,7 +43,7 @@ impl Operation {
         Operation::Bxor,
     ];
 
-    /// Whether it works on the bits of integers.
+    /// Returns whether the operation is bitwise, for integers only.
     #[must_use]
     pub fn is_bitwise(self) -> bool {
         matches!(self, Operation::Band | Operation::Bor | Operation::Bxor)
@@ -80,14 +80,14 @@ impl fmt::Display for Operation {
 
 /// Numbers that reductions combine.
 ///
-/// The collective unit combines `f64`, `f32`, `i64`, `i32`, `u64` and `u32`; what is shorter, the
-/// library combines in software.
+/// The collective unit combines `f64`, `f32`, `i64`, `i32`, `u64` and `u32`. The library combines
+/// shorter types in software.
 pub trait Reducible: Datatype {
-    /// Whether it is a floating-point type, which has no bitwise operations.
+    /// Whether the type is a floating-point type, which has no bitwise operations.
     const IS_FLOAT: bool;
 
-    /// `a` and `b` combined, as [`Operation`] says. Floating-point numbers have no bitwise
-    /// operations; `a` comes back.
+    /// Combines `a` and `b` as [`Operation`] defines. Returns `a` for a bitwise operation of
+    /// floating-point numbers.
     #[must_use]
     fn combine(operation: Operation, a: Self, b: Self) -> Self;
 }
@@ -119,7 +119,7 @@ macro_rules! floats {
 
             fn combine(operation: Operation, a: Self, b: Self) -> Self {
                 let nan = a.is_nan() || b.is_nan();
-                // Zeros are equal, but their signs are told apart.
+                // Zeros of different signs are equal, so the sign is compared too.
                 let less = |a: Self, b: Self| a < b || (a == b && a.is_sign_negative());
                 let result = match operation {
                     Operation::Sum => a + b,
@@ -129,9 +129,10 @@ macro_rules! floats {
                     Operation::Min | Operation::Max => Self::NAN,
                     Operation::Band | Operation::Bor | Operation::Bxor => return a,
                 };
-                match result.is_nan() {
-                    true => Self::from_bits($quiet_nan),
-                    false => result,
+                if result.is_nan() {
+                    Self::from_bits($quiet_nan)
+                } else {
+                    result
                 }
             }
         }
@@ -141,7 +142,7 @@ macro_rules! floats {
 integers!(u8, u16, u32, u64, i8, i16, i32, i64);
 floats!(f32, 0x7FC0_0000; f64, 0x7FF8_0000_0000_0000);
 
-/// Combines the elements that lie in `bytes` into those that lie in `into`, which is as long.
+/// Combines the elements in `bytes` into those in `into`, which has the same length.
 pub(crate) type Combine = fn(Operation, &mut [u8], &[u8]);
 
 pub(crate) fn combine_bytes<T: Reducible>(operation: Operation, into: &mut [u8], bytes: &[u8]) {

@@ -1,4 +1,4 @@
-//! The commands of the RMA coprocessor paper (Ziavras et al. 2006), in its own units.
+//! The commands of the RMA coprocessor paper (Ziavras et al. 2006), in the paper's units.
 
 use alcor_abi::Opcode;
 
@@ -7,9 +7,10 @@ use crate::{GlobalRank, NodeAddr, Rank, Result};
 
 /// The paper's PUT and GET: one packet each, counted in 32-bit words.
 ///
-/// They have no completion: [`Rank::barrier`] completes them, and what is refused or dropped is
-/// told by [`Lab::events`](crate::Lab::events) at the rank where it happened. They exist for study and for the
-/// paper's tables; programs use [`Rank::put`] and [`Rank::get`].
+/// These commands have no completion: [`Rank::barrier`] completes them.
+/// [`Lab::events`](crate::Lab::events) reports refused or dropped commands, at the rank where the
+/// refusal occurred. The commands exist for study and for the paper's tables. Programs use
+/// [`Rank::put`] and [`Rank::get`].
 ///
 /// # Examples
 /// ```
@@ -37,8 +38,8 @@ impl Paper<'_> {
     /// PUT-1: puts `word` at `offset` words into `target`'s part of the window at `desaddr`.
     ///
     /// # Errors
-    /// [`crate::Error::OutOfRange`] when a number fits no 8-bit operand, and what ends every
-    /// wait.
+    /// [`crate::Error::OutOfRange`] if a number does not fit an 8-bit operand; the errors of all
+    /// waits.
     pub fn put_1(
         &mut self,
         desaddr: NodeAddr,
@@ -83,7 +84,7 @@ impl Paper<'_> {
         self.post(Opcode::Get, [desaddr.0, srcaddr.0], operands)
     }
 
-    /// Two writes to the opcode, then dpid, length and offset as eight bits each.
+    /// Posts two writes to the opcode, then dpid, length and offset with eight bits each.
     fn post(&mut self, opcode: Opcode, data: [u32; 2], operands: [u32; 3]) -> Result<()> {
         for (what, operand) in ["target rank", "length in words", "offset in words"]
             .into_iter()

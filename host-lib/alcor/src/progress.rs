@@ -1,8 +1,8 @@
-//! The progress engine: posts commands within their credits, and takes in what comes back.
+//! The progress engine: posts commands within their credits, and handles completions and events.
 //!
-//! Nothing is read to find out whether there is room. Every wait of the library is
-//! [`Progress::wait_for`]: it says which one interrupt would bring it further, sleeps until
-//! then, and lets [`Progress::take_in`] handle everything that is pending.
+//! The library reads no register to find out whether a queue has room. Every wait of the library is
+//! [`Progress::wait_for`], in three steps: enable the one interrupt that advances the wait, sleep
+//! until that interrupt, and let [`Progress::take_in`] handle all pending events.
 
 mod completions;
 mod driving;
@@ -25,13 +25,13 @@ use crate::{
     AbortReason, BoardInfo, Cluster, Cycle, GlobalRank, NodeAddr, PageOffset, Port, Result,
 };
 
-/// What would bring a wait further.
+/// The event that advances a wait.
 pub(crate) enum Wanted {
-    /// Nothing: it is over.
+    /// No event: the wait is over.
     Nothing,
-    /// So many more completions, at least; no more than are outstanding.
+    /// At least this number of further completions, and no more than are outstanding.
     Completions(u32),
-    /// So many free entries in the command queue.
+    /// This number of free entries in the command queue.
     Credits(u32),
     /// BARRIER_DONE.
     Barrier,
@@ -39,7 +39,7 @@ pub(crate) enum Wanted {
     Registration,
     /// The end of the kernel.
     Kernel,
-    /// What no interrupt tells of: a collective in software, or one that waits for its turn.
+    /// An event without interrupt: a collective in software, or a collective that waits in a queue.
     Collective,
 }
 
@@ -48,24 +48,24 @@ pub(crate) enum Wanted {
 struct Ring {
     base: NodeAddr,
     entries: u32,
-    /// Entries taken.
+    /// Number of entries taken.
     taken: u32,
-    /// Entries taken as CQ_TAIL has it.
-    told: u32,
-    /// Where entries are read to.
+    /// Value of CQ_TAIL: number of entries taken at its last write.
+    tail: u32,
+    /// Buffer into which entries are read.
     read: Box<[[u8; CQ_ENTRY_BYTES as usize]; ENTRIES_AT_ONCE]>,
 }
 
 pub(crate) struct Progress {
     pub(crate) port: Box<dyn Port>,
-    /// Whether the port takes notes.
+    /// Whether the port records notes.
     takes_notes: bool,
     pub(crate) me: GlobalRank,
     nprocs: u32,
     info: BoardInfo,
-    /// The board's number.
+    /// Number of the board.
     board: u32,
-    /// The boards of the run, where they are at hand.
+    /// The boards of the run, if this process has them.
     cluster: Option<Cluster>,
     watchdog_cycles: u64,
     credits: Credits,
@@ -73,65 +73,65 @@ pub(crate) struct Progress {
     pub(crate) outstanding: Outstanding,
     pub(crate) unit: CollectiveUnit,
     pub(crate) messages: Messages,
-    /// Collectives in software; none before the first communicator.
+    /// Collectives in software; `None` before the first communicator.
     pub(crate) software: Option<Software>,
-    /// X_OFFSET, X_LADDR, X_LENGTH, X_TAG as the hardware has them.
+    /// Values of X_OFFSET, X_LADDR, X_LENGTH and X_TAG in the hardware; `None` if unknown.
     operands: [Option<u32>; 4],
     irq_enable: u32,
     cq_wake: u32,
     retired_wake: Option<u32>,
-    /// Barriers posted that have not been acknowledged.
+    /// Number of posted barriers that have not been acknowledged.
     barriers: u32,
-    /// The kernel has reported its end since its start.
+    /// Whether the kernel has reported its end since its start.
     pub(crate) kernel_is_done: bool,
-    /// Registrations posted whose end has not been seen.
+    /// Number of posted registrations whose end has not been detected.
     registrations: u32,
-    /// REG_RESULT of the last registration.
+    /// Value of REG_RESULT after the last registration.
     pub(crate) registered: u32,
-    /// Events that nobody has asked for yet.
+    /// Events that [`Progress::events`] has not returned yet.
     events: Events,
-    /// Events that the next call fails with.
+    /// Events that fail the next call.
     faults: u32,
     aborted: Option<(GlobalRank, AbortReason)>,
     polls: u32,
     polling_since: Option<Cycle>,
-    /// The port was told what the wait that is under way is for.
-    has_told: bool,
+    /// Whether the present wait has been declared to the port.
+    has_declared: bool,
 }
 
-/// Where in a run a rank stands.
+/// The place of a rank in a run.
 pub(crate) struct Place {
     pub(crate) me: GlobalRank,
     pub(crate) nprocs: u32,
-    /// The board's number.
+    /// Number of the board.
     pub(crate) board: u32,
-    /// The boards of the run, where they are at hand.
+    /// The boards of the run, if this process has them.
     pub(crate) cluster: Option<Cluster>,
 }
 
-/// Bytes of node memory that a ring takes, from address 0.
+/// Size of a ring in node memory, from address 0, in bytes.
 pub(crate) fn ring_bytes(entries: u32) -> u32 {
     entries * CQ_ENTRY_BYTES
 }
 
-/// Entries of the ring that are read at once, at most.
+/// Maximum number of ring entries per read.
 const ENTRIES_AT_ONCE: usize = 64;
-/// Cycles between two looks at a register that raises no interrupt.
+/// Cycles between two reads of a register without interrupt.
 const REGISTER_POLL: u64 = 8;
-/// Cycles between two looks at STATUS while a board gets ready.
+/// Cycles between two reads of STATUS while a board gets ready.
 const READY_POLL: u64 = 64;
-/// Polls, or wakes of one wait, between two looks at the clock.
+/// Number of polls, or of wakes of one wait, between two reads of the clock.
 const LOOK_AT_CLOCK: u32 = 64;
-/// Command writes of an extended command at most: three operands, window, commit.
+/// Maximum number of command writes of an extended command: three operands, window, commit.
 pub(crate) const TRANSFER_WRITES: u32 = 5;
-/// Those of a transfer come first.
+/// The operand registers. Those of a transfer come first.
 const OPERANDS: [Opcode; 4] = [
     Opcode::XOffset,
     Opcode::XLaddr,
     Opcode::XLength,
     Opcode::XTag,
 ];
-/// What every wait ends at.
+/// Causes that end every wait.
 const ALWAYS: u32 = causes::ABORTED.mask() | causes::EVENT.mask();
 
 impl Progress {
@@ -166,7 +166,7 @@ impl Progress {
                 base: NodeAddr(0),
                 entries: ring_entries,
                 taken: 0,
-                told: 0,
+                tail: 0,
                 read: Box::new([[0; CQ_ENTRY_BYTES as usize]; ENTRIES_AT_ONCE]),
             },
             outstanding: Outstanding::new(
@@ -192,11 +192,11 @@ impl Progress {
             aborted: None,
             polls: 0,
             polling_since: None,
-            has_told: false,
+            has_declared: false,
             info,
         };
         progress.wait_until_ready()?;
-        // A run before this one has left its count.
+        // An earlier run has left its count.
         let retired = progress.read(rank::RETIRED)?;
         progress.credits = Credits::of(progress.credits.limit, retired);
         Ok(progress)

@@ -22,30 +22,30 @@ use crate::{
     GlobalRank, Lab, LocalRank, Options, Port, Region, Result, identify,
 };
 
-/// One rank of a run: its commands, its node memory, its windows.
+/// One rank of a run, with its commands, its node memory and its windows.
 ///
-/// [`crate::Job`] makes one for each of its threads. A program that is one process a rank
-/// attaches its own: [`Rank::attach`].
+/// [`crate::Job`] makes one rank for each of its threads. A process that is one rank attaches its
+/// own: [`Rank::attach`].
 ///
-/// A rank may move to another thread, but only one uses it at a time.
+/// A rank may move to another thread. Only one thread uses it at a time.
 pub struct Rank {
     pub(crate) progress: Progress,
     memory: Allocator,
     /// Memory of registered windows, by slot.
     pub(crate) registered: BTreeMap<u8, Arc<Block>>,
     pub(crate) options: Options,
-    /// Tells the ranks of this process apart.
+    /// Identifies the rank within this process.
     pub(crate) issuer: u64,
-    /// What it knows of the rows of the board's communicator table.
+    /// The rank's knowledge of the rows of the board's communicator table.
     pub(crate) rows: Rows,
     pub(crate) world: Option<Communicator>,
-    /// The number of the next communicator.
+    /// Number of the next communicator.
     pub(crate) next_communicator: u32,
-    /// Contexts of its communicators' messages.
+    /// Contexts of the rank's communicators.
     pub(crate) contexts: Contexts,
-    /// What it knows of the matching unit in its page.
+    /// State of the matching unit in the rank's page.
     pub(crate) alpu: Option<AlpuState>,
-    /// Bytes on their way to or from node memory.
+    /// Buffer for bytes to or from node memory.
     scratch: Vec<u8>,
     left: bool,
 }
@@ -60,28 +60,33 @@ impl fmt::Debug for Rank {
     }
 }
 
-/// Tells the ranks of this process apart, over all runs.
+/// The next value of [`Rank::issuer`], over all runs.
 static ISSUERS: AtomicU64 = AtomicU64::new(0);
 
 impl Rank {
     /// Attaches to a rank of a board and begins the run, as `pid` of `nprocs`.
     ///
-    /// Whoever starts the processes of a run first calls [`crate::Cluster::prepare`]; each process
-    /// then attaches its rank, with the cluster's topology among its options, and ends with
-    /// [`Rank::finish`]. A process may also take over a rank whose last holder has ended, in whatever way: the rank is
-    /// reset, while the others of its board go on. What others had under way with it ends: messages that it had not
-    /// received are refused ([`Status::RankReset`](crate::Status::RankReset)), those that it had sent and nobody has received
-    /// are gone. It can't put itself in the last holder's place in what ranks do together: barriers, registrations and
-    /// collectives of a run in the middle of which a rank is reset fail with [`Error::PeerReset`] until all have attached anew.
-    /// An abort of the board, and a run over several boards, are for [`crate::Cluster::prepare`].
+    /// A launcher of processes first calls [`crate::Cluster::prepare`]. Each process then attaches
+    /// its rank, with the cluster's topology in its options, and ends with [`Rank::finish`].
     ///
-    /// Where boards are joined by links, `pid` is board × ranks of a board +
-    /// local rank; that of a board alone may be any.
+    /// A process may also take over a rank whose last holder has ended in any way. The rank is
+    /// reset, and the other ranks of the board continue. All operations of other ranks with the
+    /// last holder end. Messages that the last holder had not received are refused
+    /// ([`Status::RankReset`](crate::Status::RankReset)). Messages that the last holder had sent,
+    /// and that no rank has received, are lost.
+    ///
+    /// The new holder can't continue collective operations of the last holder. If a rank is reset
+    /// during a run, barriers, registrations and collectives of the run fail with
+    /// [`Error::PeerReset`] until all ranks have attached anew. After an abort of the board, and
+    /// after a run over several boards, call [`crate::Cluster::prepare`].
+    ///
+    /// On boards with links, `pid` must be board × ranks per board + local rank. On a single board
+    /// `pid` may be any number.
     ///
     /// # Errors
-    /// What [`identify`] finds wrong with the board, what the board says, [`Error::BadOption`],
-    /// [`Error::OutOfRange`]; [`Error::RankNotReset`] and [`Error::RunOfManyBoards`] where only a reset of the board makes
-    /// the rank of use again.
+    /// Errors of [`identify`]; errors of the board; [`Error::BadOption`], [`Error::OutOfRange`];
+    /// [`Error::RankNotReset`] and [`Error::RunOfManyBoards`] if only a reset of the board makes
+    /// the rank usable again.
     ///
     /// # Examples
     /// ```
@@ -105,8 +110,8 @@ impl Rank {
         Rank::attach_identified(board, info, local, pid, nprocs, None, options)
     }
 
-    /// Attaches `pid` of `nprocs` ranks, which fill one board of the cluster after the other: as [`Rank::attach`], with the board and the
-    /// local rank that belong to it.
+    /// Attaches `pid` of `nprocs` ranks to a cluster, as [`Rank::attach`] with the board and the
+    /// local rank of `pid`. Ranks fill one board after the other.
     ///
     /// # Errors
     /// As [`Rank::attach`], and [`Error::TooFewRanks`].
@@ -149,15 +154,16 @@ impl Rank {
         options: &Options,
     ) -> Result<Rank> {
         options.check(&info)?;
-        let number = match info.has_switch() {
-            true => pid.0 / info.ranks,
-            false => 0,
+        let number = if info.has_switch() {
+            pid.0 / info.ranks
+        } else {
+            0
         };
         if info.has_switch() && pid.0 % info.ranks != local.0 {
             return Err(Error::BadOption {
                 option: "pid",
                 value: u64::from(pid.0),
-                rule: "it must be board × ranks of a board + local rank",
+                rule: "it must be board × ranks per board + local rank",
             });
         }
         let place = Place {
@@ -170,7 +176,7 @@ impl Rank {
         Rank::take(port, info, place, options)
     }
 
-    /// Begins the run on a port of a board whose ID block has been checked.
+    /// Begins the run on a port of a board with a checked ID block.
     pub(crate) fn begin(
         port: Box<dyn Port>,
         info: BoardInfo,
@@ -214,8 +220,8 @@ impl Rank {
         Ok(rank)
     }
 
-    /// The rows of the world and of the barrier over all boards, which the board's first rank
-    /// writes before it does anything else.
+    /// Writes the rows of the world and of the barrier over all boards. The first rank of a board
+    /// does so before any other access.
     fn write_first_rows(&mut self) -> Result<()> {
         let info = self.progress.info();
         let (ranks, stages, table) = (info.ranks, info.stages, info.communicators);
@@ -235,8 +241,8 @@ impl Rank {
         }
         if let Some((label, _)) = tree.place(me) {
             let bits = local_bits(&tree.boards()[label as usize].members, ranks);
-            // Boards that are ahead send phits before this board's rows are written. After a reset of the boards all keys are 0,
-            // so these rows have the key 0.
+            // Boards that are ahead send phits before this board's rows are written. All keys are 0
+            // after a reset of the boards, so these rows have the key 0.
             let of_all = |row| RowKey::new(row, CommunicatorId::WORLD);
             self.progress
                 .write_row(of_all(table - 1), &tree, label, 0)?;
@@ -261,7 +267,7 @@ impl Rank {
         self.progress.me
     }
 
-    /// Ranks of the run.
+    /// Number of ranks of the run.
     ///
     /// # Examples
     /// ```
@@ -276,7 +282,7 @@ impl Rank {
         self.progress.nprocs()
     }
 
-    /// What the board says of itself.
+    /// The properties of the board.
     ///
     /// # Examples
     /// ```
@@ -291,18 +297,19 @@ impl Rank {
         self.progress.info()
     }
 
-    /// Completes what this rank has started, and leaves the run: messages that it sent have to be
-    /// received, receives that wait are cancelled.
+    /// Completes this rank's operations and leaves the run. The rank's messages must be received by
+    /// their destinations. Its waiting receives are cancelled.
     ///
     /// # Errors
-    /// As [`Rank::flush_all`]; [`Error::Watchdog`] when a message is not received; the rank has aborted the run and left it then.
+    /// As [`Rank::flush_all`]; [`Error::Watchdog`] if a message is not received. After an error,
+    /// the rank has aborted and left the run.
     ///
     /// # Examples
     /// See [`Rank::attach`].
     pub fn finish(mut self) -> Result<()> {
         let ended = self.end();
         if ended.is_err() {
-            // The first error is the one to tell.
+            // The first error has precedence.
             let _ = self.progress.abort(AbortReason::FAILED);
         }
         ended.and(self.leave())
@@ -319,14 +326,17 @@ impl Rank {
         let all = self.progress.queue_depth();
         self.progress.wait_for(
             |_| Awaited::Retirement,
-            |progress| match progress.queue_is_empty() {
-                true => Wanted::Nothing,
-                false => Wanted::Credits(all),
+            |progress| {
+                if progress.queue_is_empty() {
+                    Wanted::Nothing
+                } else {
+                    Wanted::Credits(all)
+                }
             },
         )
     }
 
-    /// Aborts the run, unless it is aborted already, and leaves it.
+    /// Aborts the run, unless the run is aborted already, and leaves it.
     pub(crate) fn give_up(mut self, reason: AbortReason) -> Result<()> {
         self.progress.abort(reason)?;
         self.leave()
@@ -339,10 +349,10 @@ impl Rank {
 }
 
 impl Drop for Rank {
-    /// A rank that is dropped before it has left takes its peers along.
+    /// Aborts the run if the rank has not left it.
     fn drop(&mut self) {
         if !self.left {
-            // Nobody is there to be told; the backend tells the peers that the port is gone.
+            // The error has no receiver. The backend tells the peers that the port is gone.
             let _ = self.progress.abort(AbortReason::DROPPED);
         }
     }
@@ -350,7 +360,7 @@ impl Drop for Rank {
 
 /// # Node memory
 impl Rank {
-    /// Takes a piece of node memory, of which the contents are whatever they were.
+    /// Allocates node memory for `count` elements. The contents are undefined.
     ///
     /// # Errors
     /// [`Error::OutOfNodeMemory`].
@@ -377,10 +387,10 @@ impl Rank {
         Ok(Region::new(block, count))
     }
 
-    /// Takes a piece of node memory and writes `values` to it.
+    /// Allocates node memory and writes `values` to it.
     ///
     /// # Errors
-    /// [`Error::OutOfNodeMemory`], or what the backend says.
+    /// [`Error::OutOfNodeMemory`]; errors of the backend.
     ///
     /// # Examples
     /// ```
@@ -397,10 +407,10 @@ impl Rank {
         Ok(region)
     }
 
-    /// Writes `values` to elements `offset` and up of `region`.
+    /// Writes `values` to the elements of `region` from `offset` on.
     ///
     /// # Errors
-    /// [`Error::RegionBounds`], or what the backend says.
+    /// [`Error::RegionBounds`]; errors of the backend.
     ///
     /// # Examples
     /// ```
@@ -425,10 +435,10 @@ impl Rank {
         self.progress.port.write_memory(at, &self.scratch)
     }
 
-    /// Fills `values` from elements `offset` and up of `region`.
+    /// Fills `values` from the elements of `region` from `offset` on.
     ///
     /// # Errors
-    /// [`Error::RegionBounds`], or what the backend says.
+    /// [`Error::RegionBounds`]; errors of the backend.
     ///
     /// # Examples
     /// ```
@@ -455,10 +465,10 @@ impl Rank {
         Ok(())
     }
 
-    /// All elements of `region`.
+    /// Reads all elements of `region`.
     ///
     /// # Errors
-    /// What the backend says.
+    /// Errors of the backend.
     ///
     /// # Examples
     /// ```
@@ -478,11 +488,12 @@ impl Rank {
 
 /// # Synchronization
 impl Rank {
-    /// Waits until every rank is here and all earlier traffic of all ranks has landed.
+    /// Waits until every rank has called the barrier and all earlier traffic of all ranks has
+    /// arrived.
     ///
     /// # Errors
-    /// [`Error::CollectiveMismatch`] when other ranks are in a registration,
-    /// [`Error::Watchdog`] when one does not come, [`Error::Aborted`].
+    /// [`Error::CollectiveMismatch`] if other ranks are in a registration; [`Error::Watchdog`] if a
+    /// rank does not call the barrier in time; [`Error::Aborted`].
     ///
     /// # Examples
     /// ```
@@ -500,17 +511,20 @@ impl Rank {
         self.progress.post(Opcode::Barrier, 0)?;
         self.progress.wait_for(
             |_| Awaited::Barrier,
-            |progress| match progress.barrier_pending() {
-                true => Wanted::Barrier,
-                false => Wanted::Nothing,
+            |progress| {
+                if progress.barrier_pending() {
+                    Wanted::Barrier
+                } else {
+                    Wanted::Nothing
+                }
             },
         )?;
         self.progress.note_ended(number, Status::Ok);
         self.progress.check_mismatch(Awaited::Barrier)
     }
 
-    /// Ends an epoch: what any rank put before its fence is visible after everybody's, and this
-    /// rank's own transfers are complete.
+    /// Ends an epoch. All puts of all ranks before the fence are visible to all ranks after it.
+    /// This rank's own transfers are complete.
     ///
     /// # Errors
     /// As [`Rank::barrier`] and [`Rank::flush_all`].
@@ -529,16 +543,17 @@ impl Rank {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fence(&mut self) -> Result<()> {
-        // All traffic has landed when the barrier ends, so the flush finds the completions there.
+        // All traffic has arrived when the barrier ends, so the completions are available to the
+        // flush.
         self.barrier()?;
         self.flush_all()
     }
 
-    /// Ends the run for every rank: every wait, and every later call of this rank,
-    /// fails with [`Error::Aborted`].
+    /// Ends the run for every rank. Every wait, and every later call of this rank, fails with
+    /// [`Error::Aborted`].
     ///
     /// # Errors
-    /// What the backend says.
+    /// Errors of the backend.
     ///
     /// # Examples
     /// ```
@@ -559,7 +574,7 @@ impl Rank {
 
 /// # Rank, time and hardware
 impl Rank {
-    /// Access to the hardware for its study: see [`Lab`].
+    /// Returns direct access to the hardware, for study: [`Lab`].
     ///
     /// # Examples
     /// ```
@@ -573,11 +588,11 @@ impl Rank {
         Lab { rank: self }
     }
 
-    /// The present time, in cycles of the board's clock
+    /// Returns the present time, in cycles of the board's clock
     /// ([`BoardInfo::clock_khz`](crate::BoardInfo::clock_khz)).
     ///
     /// # Errors
-    /// What the backend says.
+    /// Errors of the backend.
     ///
     /// # Examples
     /// ```
@@ -594,9 +609,9 @@ impl Rank {
         self.progress.port.now()
     }
 
-    /// Gives up all that this rank has under way and begins anew, as the next holder of the rank would whose last one ended
-    /// here: see [`Rank::attach`] for what becomes of what it had with others. Its regions, windows and requests are of no
-    /// use to the rank that it comes back as.
+    /// Drops all operations of this rank and begins anew, as a process that takes over the rank:
+    /// see [`Rank::attach`]. Regions, windows and requests of the old rank are invalid for the
+    /// returned rank.
     ///
     /// # Errors
     /// As [`Rank::attach`].
@@ -621,14 +636,14 @@ impl Rank {
             board: self.progress.board(),
             cluster: None,
         };
-        // The port stays with the rank; what is left of this one has nothing to say any more.
+        // The port moves to the new rank, so dropping the old one must not end the run.
         self.left = true;
         let port = std::mem::replace(&mut self.progress.port, Box::new(NoPort));
         drop(self);
         Rank::take(port, info, place, &options)
     }
 
-    /// Begins on a port of a rank that somebody may have had before.
+    /// Begins on a port of a rank that may have had another holder.
     fn take(
         mut port: Box<dyn Port>,
         info: BoardInfo,
@@ -636,7 +651,7 @@ impl Rank {
         options: &Options,
     ) -> Result<Rank> {
         if let Err(error) = take_over(&mut *port, place.me, &info, options.watchdog_cycles) {
-            // Nobody's peer has died of it.
+            // The run has not begun, so no peer must see a death.
             let _ = port.leave();
             return Err(error);
         }

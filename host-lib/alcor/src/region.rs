@@ -9,13 +9,13 @@ use crate::{Datatype, Error, NodeAddr, Result};
 
 /// A piece of a rank's node memory: `len` elements of type `T`.
 ///
-/// A region is a handle: its clones and slices name the same memory, which is given back when the
-/// last of them is gone and no operation and no window uses it any more.
+/// A region is a handle. Its clones and slices name the same memory. The memory is freed when the
+/// last handle is gone, and no operation and no window uses the memory.
 ///
-/// A request borrows the handle that it was given, so what is on its way can't be written, and what
-/// is being filled can't be read, through this handle. A clone or slice is a handle of its own,
-/// which the compiler does not connect with the first: who makes one orders the accesses. Wrong
-/// contents are the worst that can come of it, since the memory is the board's.
+/// A request borrows its handle. So the program can't write the source, or read the destination, of
+/// an operation through the same handle. A clone or slice is a separate handle that the compiler
+/// does not connect with the first. The program must order accesses through separate handles. A
+/// wrong order gives wrong contents only, because the memory belongs to the board.
 ///
 /// # Examples
 /// ```
@@ -43,7 +43,7 @@ impl<T: Datatype> Clone for Region<T> {
 }
 
 impl<T: Datatype> Region<T> {
-    /// The first `count` elements of `block`, which is that large.
+    /// Makes a region of the first `count` elements of `block`. The block must be large enough.
     pub(crate) fn new(block: Block, count: usize) -> Region<T> {
         Region {
             start: block.start(),
@@ -93,7 +93,7 @@ impl<T: Datatype> Region<T> {
         self.count
     }
 
-    /// Whether it has no element.
+    /// Returns whether the region has no elements.
     ///
     /// # Examples
     /// ```
@@ -120,14 +120,14 @@ impl<T: Datatype> Region<T> {
     /// ```
     #[must_use]
     pub fn byte_len(&self) -> u32 {
-        // A region lies in node memory, whose size is 32 bits.
+        // A region lies in node memory, whose addresses have 32 bits.
         self.count as u32 * T::BYTES
     }
 
-    /// The elements in `range`, as a region of their own.
+    /// Returns the elements of `range` as a region.
     ///
     /// # Errors
-    /// [`Error::RegionBounds`] when `range` does not lie in the region.
+    /// [`Error::RegionBounds`] if `range` is not in the region.
     ///
     /// # Examples
     /// ```
@@ -154,7 +154,7 @@ impl<T: Datatype> Region<T> {
         Ok(self.part(at, end - start))
     }
 
-    /// The same memory as bytes.
+    /// Returns the same memory as bytes.
     ///
     /// # Examples
     /// ```
@@ -170,10 +170,10 @@ impl<T: Datatype> Region<T> {
         self.part(self.start, self.byte_len() as usize)
     }
 
-    /// The same memory as elements of another type.
+    /// Returns the same memory as elements of another type.
     ///
     /// # Errors
-    /// [`Error::BadOption`] when its address or its size is no multiple of such an element's size.
+    /// [`Error::BadOption`] if address or size is not a multiple of the size of the new element.
     ///
     /// # Examples
     /// ```
@@ -188,20 +188,23 @@ impl<T: Datatype> Region<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cast<U: Datatype>(&self) -> Result<Region<U>> {
-        let whole = |option, value: u32| match value.is_multiple_of(U::BYTES) {
-            true => Ok(()),
-            false => Err(Error::BadOption {
-                option,
-                value: u64::from(value),
-                rule: "it must be a multiple of the element's size",
-            }),
+        let whole = |option, value: u32| {
+            if value.is_multiple_of(U::BYTES) {
+                Ok(())
+            } else {
+                Err(Error::BadOption {
+                    option,
+                    value: u64::from(value),
+                    rule: "it must be a multiple of the element's size",
+                })
+            }
         };
         whole("address of a region", self.start.0)?;
         whole("bytes of a region", self.byte_len())?;
         Ok(self.part(self.start, (self.byte_len() / U::BYTES) as usize))
     }
 
-    /// Address of elements `start..end`, once they are known to lie in the region.
+    /// Returns the address of the elements `start..end` after a check of the bounds.
     pub(crate) fn locate(&self, start: usize, end: usize) -> Result<NodeAddr> {
         if start > end || end > self.count {
             return Err(Error::RegionBounds {
@@ -215,7 +218,7 @@ impl<T: Datatype> Region<T> {
         Ok(NodeAddr(self.start.0 + start as u32 * T::BYTES))
     }
 
-    /// What keeps the memory from being given back.
+    /// Keeps the memory allocated.
     pub(crate) fn hold(&self) -> Arc<Block> {
         Arc::clone(&self.block)
     }

@@ -1,4 +1,4 @@
-//! Registering and deregistering windows: collective over all ranks of the run.
+//! Registration and deregistration of windows, collective over all ranks of the run.
 
 use alcor_abi::rank::reg_result;
 use alcor_abi::{Opcode, Status};
@@ -11,14 +11,14 @@ use crate::{
 
 /// # Windows
 ///
-/// All ranks of the run call these together, in the same order. They end with the same outcome
-/// at every rank: refused at one is refused at all.
+/// All ranks of the run call these together, in the same order. The outcome is the same at every
+/// rank: if one rank is refused, all are.
 impl Rank {
     /// Registers `region` as this rank's part of a new window.
     ///
     /// # Errors
     /// [`Error::TableFull`], [`Error::DuplicateWindow`], [`Error::WindowOutOfRange`],
-    /// [`Error::CollectiveMismatch`], and what ends every wait.
+    /// [`Error::CollectiveMismatch`], and the errors of all waits.
     ///
     /// # Examples
     /// ```
@@ -47,10 +47,10 @@ impl Rank {
         })
     }
 
-    /// Ends a window. Its memory stays with its region.
+    /// Deregisters a window. Its memory stays allocated with its region.
     ///
     /// # Errors
-    /// [`Error::NotRegistered`], [`Error::CollectiveMismatch`], and what ends every wait.
+    /// [`Error::NotRegistered`], [`Error::CollectiveMismatch`], and the errors of all waits.
     ///
     /// # Examples
     /// See [`Rank::register`].
@@ -106,9 +106,12 @@ impl Rank {
     ) -> Result<u8> {
         self.progress.wait_for(
             |_| awaited.clone(),
-            |progress| match progress.registration_pending() {
-                true => Wanted::Registration,
-                false => Wanted::Nothing,
+            |progress| {
+                if progress.registration_pending() {
+                    Wanted::Registration
+                } else {
+                    Wanted::Nothing
+                }
             },
         )?;
         let found = self.progress.registered;
@@ -127,7 +130,7 @@ impl Rank {
             Some(Status::BadRange) => return Err(Error::WindowOutOfRange { rank, base, bytes }),
             Some(Status::NotRegistered) => return Err(Error::NotRegistered { rank, base }),
             Some(Status::Mismatch) => {
-                // The event may say the same.
+                // The event may report the same mismatch.
                 let _ = self.progress.check_mismatch(awaited.clone());
                 return Err(Error::CollectiveMismatch {
                     rank,

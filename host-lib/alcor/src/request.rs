@@ -1,4 +1,4 @@
-//! What is under way: which command ids are in use, and who is told how it ended.
+//! Requests, and the command ids of outstanding operations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,50 +6,51 @@ use std::sync::Arc;
 use alcor_abi::Status;
 
 use crate::allocator::Block;
-use crate::buffer::Landing;
+use crate::buffer::CopyBack;
 use crate::call::{Call, Difference, Path, Receipt};
-use crate::ending::{Cell, Ended, Listener, Spare, Teller};
+use crate::ending::{Cell, Completion, Future, Promise, Spare};
 use crate::messages::{Message, MessageKind, MessageStatus};
 use crate::transfer::Transfer;
 use crate::{Activity, Error, GlobalRank, NodeAddr, Rank, Result};
 
-/// What an operation is that is no put or get: those have room in their cell.
+/// The descriptor of an operation that is no put or get. Transfers are stored in their cell.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum Descriptor {
     /// A collective.
-    Collective(Asking),
-    /// What tells the collective units of a collective in software that has a row.
+    Collective(CollectiveDescriptor),
+    /// The collective without data that compares the members' calls of a collective in software.
+    /// Its communicator has a row.
     Herald { context: u32 },
-    /// A message, a receive or a probe. `members` are the ranks as the call counts them, where it
-    /// does not count those of the run.
+    /// A message, receive or probe. `members` are the ranks by which the call counts; `None` if the
+    /// call counts the ranks of the run.
     Message {
         message: Message,
         members: Option<Arc<[GlobalRank]>>,
     },
 }
 
-/// A collective under way.
+/// The descriptor of a collective.
 #[derive(Debug)]
-pub(crate) struct Asking {
+pub(crate) struct CollectiveDescriptor {
     pub(crate) call: Call,
     pub(crate) path: Path,
     pub(crate) members: Arc<[GlobalRank]>,
-    /// The communicator's row, if hardware does it.
+    /// Row of the communicator, if hardware runs the collective.
     pub(crate) context: Option<u32>,
-    /// Bytes of the whole message.
+    /// Length of the whole message, in bytes.
     pub(crate) bytes: u64,
 }
 
-impl Asked {
-    /// What notes call it, and the rank on the other side.
+impl Descriptor {
+    /// Returns the kind of the operation for notes, and the rank on the other side.
     pub(crate) fn activity(&self) -> (Activity, Option<GlobalRank>) {
         match self {
-            Asked::Collective(asking) => (
-                Activity::Collective(asking.call.collective),
-                asking.call.root,
+            Descriptor::Collective(collective) => (
+                Activity::Collective(collective.call.collective),
+                collective.call.root,
             ),
-            Asked::Herald { .. } => (Activity::Herald, None),
-            Asked::Message { message, .. } => {
+            Descriptor::Herald { .. } => (Activity::Herald, None),
+            Descriptor::Message { message, .. } => {
                 let activity = match message.kind {
                     MessageKind::Send => Activity::Send,
                     MessageKind::Receive => Activity::Receive,
@@ -60,71 +61,71 @@ impl Asked {
         }
     }
 
-    /// The message, if it is one.
+    /// Returns the message, if the operation is a message.
     pub(crate) fn message(&self) -> Option<&Message> {
         match self {
-            Asked::Message { message, .. } => Some(message),
+            Descriptor::Message { message, .. } => Some(message),
             _ => None,
         }
     }
 
-    /// The communicator's row, of a collective.
+    /// Returns the communicator's row, if the operation is a collective in hardware.
     fn context(&self) -> Option<u32> {
         match self {
-            Asked::Collective(asking) => asking.context,
-            Asked::Herald { context } => Some(*context),
-            Asked::Message { .. } => None,
+            Descriptor::Collective(collective) => collective.context,
+            Descriptor::Herald { context } => Some(*context),
+            Descriptor::Message { .. } => None,
         }
     }
 
     pub(crate) fn bytes(&self) -> u64 {
         match self {
-            Asked::Collective(asking) => asking.bytes,
-            Asked::Herald { .. } => 0,
-            Asked::Message { message, .. } => u64::from(message.length),
+            Descriptor::Collective(collective) => collective.bytes,
+            Descriptor::Herald { .. } => 0,
+            Descriptor::Message { message, .. } => u64::from(message.length),
         }
     }
 }
 
-/// What a completion answers.
-pub(crate) struct Answered {
-    /// The operation's number.
+/// The operation that a completion has ended.
+pub(crate) struct CompletedOperation {
+    /// Number of the operation.
     pub(crate) number: u64,
-    /// The communicator's row, of a collective.
+    /// Row of the communicator, if the operation is a collective.
     pub(crate) context: Option<u32>,
     pub(crate) message: Option<Message>,
 }
 
-/// Node memory that is not handed out again while a collective or a message is under way: what is read, and
-/// what is written. That of transfers is known by [`Outstanding::local_addresses`].
+/// Node memory of a collective or message under way: source and destination. The allocator does not
+/// reuse this memory. [`Outstanding::local_addresses`] returns the memory of transfers.
 pub(crate) type Held = [Option<Arc<Block>>; 2];
 
-/// Nothing is held.
+/// No memory is held.
 pub(crate) const NOTHING: Held = [None, None];
 
-/// Something that a rank has begun.
+/// An operation that has begun and is not posted, or that has failed.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// What it is, unless it is a transfer.
-    other: Option<Arc<Asked>>,
-    teller: Teller,
+    /// The descriptor of an operation that is no transfer.
+    other: Option<Arc<Descriptor>>,
+    promise: Promise,
 }
 
 impl Outcome {
-    /// Told apart by it from all others of its rank.
+    /// Identifies the operation within its rank.
     pub(crate) fn number(&self) -> u64 {
-        self.teller.cell().number()
+        self.promise.cell().number()
     }
 
-    /// The message, if it is one.
+    /// Returns the message, if the operation is a message.
     pub(crate) fn message(&self) -> Option<&Message> {
         self.other.as_ref()?.message()
     }
 }
 
-/// What was found, of a receive or probe that has ended.
-fn message_status(asked: &Asked, ended: Ended) -> Option<MessageStatus> {
-    let Asked::Message { message, members } = asked else {
+/// Returns the status of a receive or probe that has ended.
+fn message_status(descriptor: &Descriptor, ended: Completion) -> Option<MessageStatus> {
+    let Descriptor::Message { message, members } = descriptor else {
         return None;
     };
     if message.kind == MessageKind::Send {
@@ -140,37 +141,40 @@ fn message_status(asked: &Asked, ended: Ended) -> Option<MessageStatus> {
     Some(found.counted(members.as_deref()))
 }
 
-/// What its owner gets of something that has ended.
-fn told(origin: GlobalRank, cell: &Cell, other: Option<&Asked>) -> Result<()> {
-    let Some(ended) = cell.get().filter(|ended| !ended.is_well()) else {
+/// Returns the result of an operation; `Ok` until the operation has ended.
+fn result_of(origin: GlobalRank, cell: &Cell, other: Option<&Descriptor>) -> Result<()> {
+    let Some(ended) = cell.get().filter(|ended| !ended.is_success()) else {
         return Ok(());
     };
     let status = ended.status;
-    let Some(asked) = other else {
-        return match cell.is_quiet() {
-            true => Ok(()),
-            false => Err(Error::Refused {
+    let Some(descriptor) = other else {
+        return if cell.is_quiet() {
+            Ok(())
+        } else {
+            Err(Error::Refused {
                 origin,
                 transfer: cell.transfer(),
                 status,
-            }),
+            })
         };
     };
-    match asked {
-        Asked::Herald { .. } => Ok(()),
-        Asked::Collective(asking) => Err(ended_badly(origin, asking.call, status)),
-        &Asked::Message { message, .. } => Err(match (status, message_status(asked, ended)) {
-            (Status::Truncated, Some(found)) => Error::Truncated {
-                rank: origin,
-                receive: message,
-                found,
-            },
-            _ => Error::MessageRefused {
-                rank: origin,
-                message,
-                status,
-            },
-        }),
+    match descriptor {
+        Descriptor::Herald { .. } => Ok(()),
+        Descriptor::Collective(collective) => Err(ended_badly(origin, collective.call, status)),
+        &Descriptor::Message { message, .. } => {
+            Err(match (status, message_status(descriptor, ended)) {
+                (Status::Truncated, Some(found)) => Error::Truncated {
+                    rank: origin,
+                    receive: message,
+                    found,
+                },
+                _ => Error::MessageRefused {
+                    rank: origin,
+                    message,
+                    status,
+                },
+            })
+        }
     }
 }
 
@@ -190,45 +194,47 @@ fn ended_badly(rank: GlobalRank, call: Call, status: Status) -> Error {
     }
 }
 
-/// A non-blocking put, get, collective, send or receive. Its memory is in use until it is complete.
+/// A non-blocking put, get, collective, send or receive. The memory of the operation is in use
+/// until the request is complete.
 ///
-/// Hand it to [`crate::Rank::wait`] to learn how it ended. One that is dropped ends all the
-/// same; if it fails, the next flush says so.
+/// [`crate::Rank::wait`] returns the result. A request that is dropped does not end its operation.
+/// If the operation fails, the next flush reports the failure.
 #[derive(Debug)]
 #[must_use = "wait for the request, or flush, before its memory is used"]
 pub struct Request<'a> {
-    listener: Listener,
-    landing: Landing<'a>,
+    future: Future,
+    copy_back: CopyBack<'a>,
 }
 
 impl<'a> Request<'a> {
-    fn new(listener: Listener) -> Request<'a> {
+    fn new(future: Future) -> Request<'a> {
         Request {
-            listener,
-            landing: Landing::default(),
+            future,
+            copy_back: CopyBack::default(),
         }
     }
 
-    /// The same, which fills host memory when it is complete.
-    pub(crate) fn landing(self, landing: Landing<'a>) -> Request<'a> {
-        Request { landing, ..self }
+    /// Adds the copy-back to host memory.
+    pub(crate) fn with_copy_back(self, copy_back: CopyBack<'a>) -> Request<'a> {
+        Request { copy_back, ..self }
     }
 
-    /// Fills host memory once the operation has ended: with all elements, or those received.
-    pub(crate) fn land(&mut self, rank: &mut Rank) -> Result<()> {
-        if !self.landing.is_some() {
+    /// Fills host memory after the end of the operation, with all elements or with the received
+    /// ones.
+    pub(crate) fn copy_back(&mut self, rank: &mut Rank) -> Result<()> {
+        if !self.copy_back.is_some() {
             return Ok(());
         }
         let status = self.status();
         let received = self.message_status().map(|status| status.length);
         match status {
-            Some(Status::Ok) => self.landing.land(rank, received.unwrap_or(u32::MAX)),
-            Some(Status::Truncated) => self.landing.land(rank, received.unwrap_or(0)),
+            Some(Status::Ok) => self.copy_back.run(rank, received.unwrap_or(u32::MAX)),
+            Some(Status::Truncated) => self.copy_back.run(rank, received.unwrap_or(0)),
             _ => Ok(()),
         }
     }
 
-    /// What was asked, of a put or get.
+    /// Returns the transfer of a put or get.
     ///
     /// # Examples
     /// ```
@@ -250,7 +256,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// What was asked, of a send or receive.
+    /// Returns the message of a send or receive.
     ///
     /// # Examples
     /// ```
@@ -267,7 +273,7 @@ impl<'a> Request<'a> {
         self.cell().other()?.message().copied()
     }
 
-    /// What was received, of a receive that is complete.
+    /// Returns the status of a receive that is complete.
     ///
     /// # Examples
     /// ```
@@ -287,7 +293,7 @@ impl<'a> Request<'a> {
         message_status(&*self.cell().other()?, self.cell().get()?)
     }
 
-    /// What was called and which way it is done, of a collective.
+    /// Returns call and path of a collective.
     ///
     /// # Examples
     /// ```
@@ -303,20 +309,20 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn receipt(&self) -> Option<Receipt> {
         match &*self.cell().other()? {
-            Asked::Collective(asking) => Some(Receipt {
-                call: asking.call,
-                path: asking.path,
+            Descriptor::Collective(collective) => Some(Receipt {
+                call: collective.call,
+                path: collective.path,
             }),
-            Asked::Herald { .. } | Asked::Message { .. } => None,
+            Descriptor::Herald { .. } | Descriptor::Message { .. } => None,
         }
     }
 
     fn cell(&self) -> &Cell {
-        self.listener.cell()
+        self.future.cell()
     }
 
-    /// What it is, unless it is a transfer.
-    pub(crate) fn other(&self) -> Option<Arc<Asked>> {
+    /// Returns the descriptor of an operation that is no transfer.
+    pub(crate) fn other(&self) -> Option<Arc<Descriptor>> {
         self.cell().other()
     }
 
@@ -325,11 +331,11 @@ impl<'a> Request<'a> {
     }
 
     pub(crate) fn is_known(&self) -> bool {
-        self.listener.is_known()
+        self.future.is_known()
     }
 
     pub(crate) fn is_posted(&self) -> bool {
-        self.listener.is_posted()
+        self.future.is_posted()
     }
 
     pub(crate) fn status(&self) -> Option<Status> {
@@ -337,47 +343,47 @@ impl<'a> Request<'a> {
     }
 }
 
-/// What has an id. Its parts are written and taken one by one: a whole that is copied as it has just been written costs a processor more than
-/// all else here.
+/// The operation of a command id. The fields are written and taken one by one. A copy of the whole
+/// structure right after its fields were written would cost more time than all other work here.
 #[derive(Debug, Default)]
 struct Place {
-    /// Without one, nothing is under way here.
-    teller: Option<Teller>,
-    other: Option<Arc<Asked>>,
-    /// Keeps the local memory from being handed out again.
+    /// `None` if no operation uses this id.
+    promise: Option<Promise>,
+    other: Option<Arc<Descriptor>>,
+    /// Local memory that the allocator must not reuse.
     held: Held,
 }
 
 impl Place {
     fn number(&self) -> Option<u64> {
-        Some(self.teller.as_ref()?.cell().number())
+        Some(self.promise.as_ref()?.cell().number())
     }
 
-    /// The message, if it is one.
+    /// Returns the message, if the operation is a message.
     fn message(&self) -> Option<&Message> {
         self.other.as_ref()?.message()
     }
 
-    /// The transfer, if it is one.
+    /// Returns the transfer, if the operation is a transfer.
     fn transfer(&self) -> Option<Transfer> {
         match self.other {
-            None => Some(self.teller.as_ref()?.cell().transfer()),
+            None => Some(self.promise.as_ref()?.cell().transfer()),
             Some(_) => None,
         }
     }
 }
 
-/// What a rank has under way, by command id. The ids below the depth of the queues of messages are
-/// those of messages, receives and probes, and all others have the ids behind them, so that neither
-/// takes the others' ids away.
+/// The operations of a rank under way, by command id. Messages, receives and probes use the ids
+/// below the depth of the message queues. All other operations use the ids above. So neither group
+/// takes ids from the other.
 #[derive(Debug)]
 pub(crate) struct Outstanding {
-    /// The number of the last operation.
+    /// Number of the last operation.
     number: u64,
     origin: GlobalRank,
     by_id: Vec<Place>,
     under_way: u32,
-    /// The first id that is no message's.
+    /// The first id that belongs to no message.
     behind_messages: u32,
     free_ids: Vec<u16>,
     free_message_ids: Vec<u16>,
@@ -386,14 +392,14 @@ pub(crate) struct Outstanding {
     /// Failures that their owners have not claimed yet.
     failed: Vec<Outcome>,
     sweep_at: usize,
-    /// Failures that nobody can claim any more, by target: how many, and the first.
+    /// Failures of dropped requests by target: their number, and the first error.
     unclaimed: BTreeMap<GlobalRank, (u64, Error)>,
     spare: Spare,
 }
 
 impl Outstanding {
-    /// Room for `capacity` transfers, and for as many messages as the queues are deep: together
-    /// at most 65536. The last `kernel` ids of messages are those of the rank's kernel.
+    /// Makes ids for `capacity` transfers and `depth` messages, at most 65536 in sum. The last
+    /// `kernel` message ids belong to the rank's kernel.
     pub(crate) fn new(
         issuer: u64,
         origin: GlobalRank,
@@ -425,12 +431,12 @@ impl Outstanding {
         self.under_way
     }
 
-    /// Bytes of all transfers under way.
+    /// Bytes of all operations under way.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// How many transfers are on their way to `target`, or to anybody.
+    /// Number of transfers under way to `target`, or to all targets.
     pub(crate) fn count(&self, target: Option<GlobalRank>) -> u32 {
         match target {
             None => self.to_target.iter().sum(),
@@ -438,28 +444,33 @@ impl Outstanding {
         }
     }
 
-    /// Where the transfers under way begin in local memory.
+    /// Local start addresses of the transfers under way.
     pub(crate) fn local_addresses(&self) -> impl Iterator<Item = NodeAddr> {
         let ids = &self.by_id[self.behind_messages as usize..];
         let transfers = ids.iter().filter_map(Place::transfer);
         transfers.map(|transfer| transfer.local)
     }
 
-    /// A number for an operation.
+    /// Returns a number for a new operation.
     pub(crate) fn number(&mut self) -> u64 {
         self.number += 1;
         self.number
     }
 
-    /// Something that is begun and no transfer, and its request.
-    pub(crate) fn begin(&mut self, number: u64, asked: Asked) -> (Outcome, Request<'static>) {
-        let asked = Arc::new(asked);
-        let (teller, listener) = self.spare.other(number, Arc::clone(&asked));
-        let other = Some(asked);
-        (Outcome { other, teller }, Request::new(listener))
+    /// Begins an operation that is no transfer. Returns the operation and its request.
+    pub(crate) fn begin(
+        &mut self,
+        number: u64,
+        descriptor: Descriptor,
+    ) -> (Outcome, Request<'static>) {
+        let descriptor = Arc::new(descriptor);
+        let (promise, future) = self.spare.other(number, Arc::clone(&descriptor));
+        let other = Some(descriptor);
+        (Outcome { other, promise }, Request::new(future))
     }
 
-    /// Enters a transfer that is posted at once; `None` when all ids are in use. Its target fits the hardware's field.
+    /// Enters a transfer that is posted at once. Returns `None` if all ids are in use. The target
+    /// must fit the hardware's field.
     #[inline]
     pub(crate) fn enter_transfer(
         &mut self,
@@ -468,80 +479,86 @@ impl Outstanding {
         is_quiet: bool,
     ) -> Option<(u16, Request<'static>)> {
         let id = self.free_ids.pop()?;
-        let (teller, listener) = self.spare.transfer(number, transfer, is_quiet);
+        let (promise, future) = self.spare.transfer(number, transfer, is_quiet);
         self.to_target[transfer.target.0 as usize] += 1;
         self.bytes += u64::from(transfer.length);
         let place = &mut self.by_id[usize::from(id)];
-        place.teller = Some(teller);
+        place.promise = Some(promise);
         self.under_way += 1;
-        Some((id, Request::new(listener)))
+        Some((id, Request::new(future)))
     }
 
-    /// Enters what was begun and is posted; `None` when all ids are in use.
+    /// Enters an operation that is posted now. Returns `None` if all ids are in use.
     pub(crate) fn enter(&mut self, outcome: Outcome, held: Held) -> Option<u16> {
         let id = match outcome.message() {
             None => self.free_ids.pop()?,
             Some(_) => self.free_message_ids.pop()?,
         };
-        outcome.teller.set_posted();
-        self.bytes += outcome.other.as_ref().map_or(0, |asked| asked.bytes());
+        outcome.promise.set_posted();
+        self.bytes += outcome
+            .other
+            .as_ref()
+            .map_or(0, |descriptor| descriptor.bytes());
         self.under_way += 1;
         self.by_id[usize::from(id)] = Place {
-            teller: Some(outcome.teller),
+            promise: Some(outcome.promise),
             other: outcome.other,
             held,
         };
         Some(id)
     }
 
-    /// Takes in a completion; what it answers, if that is under way.
+    /// Records a completion. Returns its operation, if the operation was under way.
     #[inline]
-    pub(crate) fn complete(&mut self, id: u32, ended: Ended) -> Option<Answered> {
+    pub(crate) fn complete(&mut self, id: u32, ended: Completion) -> Option<CompletedOperation> {
         let place = self.by_id.get_mut(id as usize)?;
-        let teller = place.teller.take()?;
+        let promise = place.promise.take()?;
         let other = place.other.take();
         place.held = NOTHING;
-        match id < self.behind_messages {
-            true => self.free_message_ids.push(id as u16),
-            false => self.free_ids.push(id as u16),
+        if id < self.behind_messages {
+            self.free_message_ids.push(id as u16);
+        } else {
+            self.free_ids.push(id as u16);
         }
         self.under_way -= 1;
-        let mut answered = Answered {
-            number: teller.cell().number(),
+        let mut completed = CompletedOperation {
+            number: promise.cell().number(),
             context: None,
             message: None,
         };
         match other.as_deref() {
             None => {
-                let (target, length) = teller.cell().target_and_length();
+                let (target, length) = promise.cell().target_and_length();
                 self.to_target[target.0 as usize] -= 1;
                 self.bytes -= u64::from(length);
             }
-            Some(asked) => {
-                self.bytes -= asked.bytes();
-                answered.context = asked.context();
-                answered.message = asked.message().copied();
+            Some(descriptor) => {
+                self.bytes -= descriptor.bytes();
+                completed.context = descriptor.context();
+                completed.message = descriptor.message().copied();
             }
         }
-        teller.set(ended);
-        match ended.is_well() {
-            true => self.spare.give_back(teller),
-            false => self.fail(Outcome { other, teller }),
+        promise.set(ended);
+        if ended.is_success() {
+            self.spare.give_back(promise);
+        } else {
+            self.fail(Outcome { other, promise });
         }
-        Some(answered)
+        Some(completed)
     }
 
-    /// Makes known how something ended that has no id.
-    pub(crate) fn settle(&mut self, outcome: Outcome, ended: impl Into<Ended>) {
+    /// Records the end of an operation that has no id.
+    pub(crate) fn settle(&mut self, outcome: Outcome, ended: impl Into<Completion>) {
         let ended = ended.into();
-        outcome.teller.set(ended);
-        match ended.is_well() {
-            true => self.spare.give_back(outcome.teller),
-            false => self.fail(outcome),
+        outcome.promise.set(ended);
+        if ended.is_success() {
+            self.spare.give_back(outcome.promise);
+        } else {
+            self.fail(outcome);
         }
     }
 
-    /// Keeps a failure for its owner, or the next flush.
+    /// Keeps a failure for its owner or the next flush.
     fn fail(&mut self, outcome: Outcome) {
         self.failed.push(outcome);
         if self.failed.len() >= self.sweep_at {
@@ -549,19 +566,19 @@ impl Outstanding {
         }
     }
 
-    /// Moves the failures whose requests are gone to `unclaimed`.
+    /// Moves the failures of dropped requests to `unclaimed`.
     fn sweep(&mut self) {
         for outcome in std::mem::take(&mut self.failed) {
-            let teller = &outcome.teller;
-            // Who drops a request has claimed it before, or never will.
-            let is_unheard = teller.is_unheard();
-            if !teller.is_claimed() {
-                if !is_unheard {
+            let promise = &outcome.promise;
+            // A dropped request was claimed before or will never be claimed.
+            let is_dropped = promise.is_dropped();
+            if !promise.is_claimed() {
+                if !is_dropped {
                     self.failed.push(outcome);
                     continue;
                 }
-                let (cell, other) = (teller.cell(), outcome.other.as_deref());
-                if let Err(error) = told(self.origin, cell, other) {
+                let (cell, other) = (promise.cell(), outcome.other.as_deref());
+                if let Err(error) = result_of(self.origin, cell, other) {
                     let target = match other {
                         None => cell.target_and_length().0,
                         Some(_) => self.origin,
@@ -569,21 +586,22 @@ impl Outstanding {
                     self.unclaimed.entry(target).or_insert((0, error)).0 += 1;
                 }
             }
-            self.spare.give_back(outcome.teller);
+            self.spare.give_back(outcome.promise);
         }
         self.sweep_at = 16 + 2 * self.failed.len();
     }
 
-    /// The failures of dropped requests to `target`, or to anybody; each is told once.
+    /// Returns the failures of dropped requests to `target`, or to all targets. Each failure is
+    /// reported once.
     pub(crate) fn take_unclaimed(&mut self, target: Option<GlobalRank>) -> Result<()> {
         self.sweep();
-        let told = match target {
+        let failures = match target {
             Some(target) => self.unclaimed.remove(&target),
             None => std::mem::take(&mut self.unclaimed)
                 .into_values()
                 .reduce(|(count, first), (more, _)| (count + more, first)),
         };
-        match told {
+        match failures {
             None => Ok(()),
             Some((failed, first)) => Err(Error::Unclaimed {
                 failed,
@@ -592,7 +610,7 @@ impl Outstanding {
         }
     }
 
-    /// The first send, receive or probe under way.
+    /// Returns the first send, receive or probe under way.
     pub(crate) fn first_message(&self, kind: MessageKind) -> Option<Message> {
         self.messages()
             .filter_map(Place::message)
@@ -600,7 +618,7 @@ impl Outstanding {
             .copied()
     }
 
-    /// The numbers of the receives under way.
+    /// Returns the numbers of the receives under way.
     pub(crate) fn receives(&self) -> Vec<u64> {
         let is_receive = |place: &&Place| {
             let message = place.message();
@@ -610,14 +628,14 @@ impl Outstanding {
         receives.filter_map(Place::number).collect()
     }
 
-    /// The id of a send, receive or probe, while it is under way.
+    /// Returns the id of a send, receive or probe under way.
     pub(crate) fn message_id(&self, number: u64) -> Option<u16> {
         let is_it = |place: &Place| place.number() == Some(number);
         let id = self.messages().position(is_it)?;
         u16::try_from(id).ok()
     }
 
-    /// The places of sends, receives and probes.
+    /// Iterates over the places of sends, receives and probes.
     fn messages(&self) -> impl Iterator<Item = &Place> {
         self.by_id[..self.behind_messages as usize].iter()
     }
@@ -630,10 +648,10 @@ impl Outstanding {
         Err(Error::ForeignRequest { rank: self.origin })
     }
 
-    /// How a request ended; `Ok` as long as it has not.
+    /// Returns the result of a request; `Ok` until the operation has ended.
     pub(crate) fn claim(&self, request: &Request<'_>) -> Result<()> {
-        request.listener.set_claimed();
+        request.future.set_claimed();
         let cell = request.cell();
-        told(self.origin, cell, cell.other().as_deref())
+        result_of(self.origin, cell, cell.other().as_deref())
     }
 }

@@ -1,21 +1,21 @@
-//! Which rows of a board's communicator table are in use, and who may take which.
+//! The choice of rows in the boards' communicator tables.
 //!
-//! Rows are a board's, and communicators are made by ranks that do not know of each other. So
-//! that they choose different rows all the same, whatever the time at which they choose, each row
-//! but a few has a keeper: the rank of one local number, on every board. A communicator takes a
-//! row whose keepers are among its members on all of its boards, so that ranks that know nothing
-//! of each other do not come into each other's way. The few are for communicators without a common
-//! local rank, or for whoever has used up its own; when they are used up too, any row is taken.
+//! A row belongs to a board. Ranks that do not know of each other may make communicators at any
+//! time, and must choose different rows. So each row except a few has a keeper: the ranks of one
+//! local number, on every board. A communicator takes a row whose keepers on all of its boards are
+//! among its members. The rows without a keeper serve communicators without a common local number,
+//! and communicators whose own rows are used up. When those are used up too, a communicator takes
+//! any row.
 //!
-//! All rows are claimed in a table that the ranks of a board share, where they are of one process.
-//! Where they are not, a communicator takes kept rows only: their keepers, which are members, know
-//! all communicators that may have them.
+//! If the ranks of a board belong to one process, they share a table in which they claim rows.
+//! Otherwise a communicator takes kept rows only: the keepers are members, and know all
+//! communicators that may have these rows.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::communicator::RowKey;
 
-/// The world's row.
+/// The row of the world.
 pub(crate) const WORLD: u32 = 0;
 
 /// The rows of a board, shared by its ranks.
@@ -26,13 +26,13 @@ pub(crate) struct Claims(Arc<Mutex<Claimed>>);
 struct Claimed {
     /// A bit for each row in use.
     taken: u32,
-    /// By row: the key of the communicator that had it last.
+    /// The key of the last communicator in each row.
     keys: [Option<u8>; 32],
 }
 
 impl Claims {
-    /// Takes a row, unless a communicator has it, or the last communicator in it had the same key: two communicators
-    /// without a common member may have the same number.
+    /// Claims a row. Fails if a communicator has the row, or if the last communicator in the row
+    /// had the same key. Two communicators without a common member may have the same number.
     pub(crate) fn take(&self, RowKey { row, key }: RowKey) -> bool {
         let mut claimed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if claimed.taken & 1 << row != 0 || claimed.keys[row as usize] == Some(key) {
@@ -49,28 +49,28 @@ impl Claims {
     }
 }
 
-/// What a rank knows of its board's rows.
+/// A rank's knowledge of the rows of its board.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
-    /// A bit for each row of a communicator that the rank is a member of.
+    /// A bit for each row of a communicator of this rank.
     pub(crate) mine: u32,
-    /// Without it, there are no rows but those that members keep.
+    /// `None` if the ranks of the board do not share a table. Then only kept rows are available.
     pub(crate) claims: Option<Claims>,
 }
 
-/// Who keeps a row.
+/// The keeper of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Keeper {
-    /// The rank of this number on each board.
+    /// The rank of this local number on each board.
     Local(u32),
-    /// Nobody.
+    /// No keeper.
     Nobody,
 }
 
 impl Keeper {
-    /// The keeper of a row above the world's, on boards of so many ranks.
+    /// Returns the keeper of a row above the world's row, on boards of `ranks` ranks.
     pub(crate) fn of(row: u32, ranks: u32) -> Keeper {
-        // A board's only rank is a member of all communicators that the board has.
+        // The only rank of a board is a member of all communicators of the board.
         let kinds = match ranks {
             1 => 1,
             _ => ranks + 1,
@@ -82,16 +82,16 @@ impl Keeper {
     }
 }
 
-/// The row that a communicator takes: not among the `taken`, of a table of so many rows, for
-/// members whose local numbers are `common` to all of its boards. Rows that none of them keeps
-/// come last, and only where rows can be claimed.
+/// Chooses a row for a communicator. `table` is the number of rows, `taken` the rows in use, and
+/// `common` the local numbers that are members on all boards of the communicator. Rows without a
+/// keeper among `common` come last, and only if rows can be claimed.
 pub(crate) fn choose(table: u32, ranks: u32, taken: u32, common: u32, claims: bool) -> Option<u32> {
     let remoteness = |row: u32| match Keeper::of(row, ranks) {
         Keeper::Local(local) if common & 1 << local != 0 => 0,
         Keeper::Nobody => 1,
         Keeper::Local(_) => 2,
     };
-    // The last row is the barrier's over all boards.
+    // The last row belongs to the barrier over all boards.
     (1..table.saturating_sub(1))
         .filter(|row| taken & 1 << row == 0)
         .map(|row| (remoteness(row), row))
@@ -112,7 +112,7 @@ mod tests {
             odd |= 1 << choose(32, 2, odd, 0b10, true).expect("there are ten and more");
         }
         assert_eq!(even & odd, 0);
-        // The next would have to be claimed.
+        // The next row would have to be claimed.
         assert_eq!(choose(32, 2, even, 0b01, false), None);
         let claimed = choose(32, 2, even, 0b01, true).expect("some are nobody's");
         assert_eq!(Keeper::of(claimed, 2), Keeper::Nobody);

@@ -1,44 +1,44 @@
-//! Collectives in software as lists of steps: what to send, what to take in.
+//! Collectives in software as lists of steps: sends and receives.
 //!
-//! A rank works on one buffer of bytes, from which steps send and into which they store or
-//! combine. Sends never wait, and messages between two ranks keep their order, so the k-th step
-//! that receives from a rank gets what its k-th step that sends here has sent.
+//! A rank works on one buffer of bytes. Steps send from the buffer, and store into it or combine
+//! with it. A send never waits. Messages between two ranks keep their order. So the k-th receiving
+//! step from a rank gets the data of that rank's k-th sending step to this rank.
 
 use std::ops::Range;
 
 use crate::GlobalRank;
 use crate::tree::Tree;
 
-/// A step of a rank's part.
+/// A step of a rank's part of a collective.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Sends a part of the buffer.
     Send(GlobalRank, Range<usize>),
-    /// Stores what comes in a part of the buffer.
+    /// Stores the received data in a part of the buffer.
     Store(GlobalRank, Range<usize>),
-    /// Combines what comes with the whole buffer.
+    /// Combines the received data with the whole buffer.
     Combine(GlobalRank),
 }
 
 /// A rank's part of a collective.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Schedule {
-    /// What to do, in this order.
+    /// The steps, in order.
     pub(crate) steps: Vec<Step>,
-    /// Bytes of the buffer.
+    /// Size of the buffer in bytes.
     pub(crate) buffer: usize,
-    /// What to copy from the source to the buffer before the first step: from, to.
+    /// Copies from the source to the buffer before the first step: from, to.
     pub(crate) load: Vec<(Range<usize>, usize)>,
-    /// What to copy from the buffer to the destination after the last step: from, to.
+    /// Copies from the buffer to the destination after the last step: from, to.
     pub(crate) keep: Vec<(Range<usize>, usize)>,
 }
 
-/// The members of a communicator, and who of them works out the schedule.
+/// The members of a communicator, and the member whose schedule is computed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Group<'a> {
     pub(crate) members: &'a [GlobalRank],
     pub(crate) tree: &'a Tree,
-    /// Rank in the communicator.
+    /// Rank of this member in the communicator.
     pub(crate) me: usize,
 }
 
@@ -47,23 +47,23 @@ impl Group<'_> {
         self.members.len()
     }
 
-    /// The member that is so many ranks after another, round the communicator.
+    /// Returns the member `steps` ranks after `member`, cyclically.
     fn after(&self, member: usize, steps: usize) -> GlobalRank {
         self.members[(member + steps) % self.size()]
     }
 
-    /// How many ranks this one is after the root.
+    /// Returns the distance of this member from the root, cyclically.
     fn distance_from(&self, root: usize) -> usize {
         (self.me + self.size() - root) % self.size()
     }
 
     fn place(&self) -> (u32, usize) {
-        // A communicator's tree has all of its members.
+        // A communicator's tree contains all of its members.
         self.tree.place(self.members[self.me]).unwrap_or_default()
     }
 
-    /// The reduction on this rank's board: its leader has the result, or has been sent this
-    /// rank's part. Whether this is the leader.
+    /// Adds the reduction on this rank's board. The leader has the result afterwards; other members
+    /// have sent their parts to it. Returns whether this rank is the leader.
     fn reduce_on_board(&self, steps: &mut Vec<Step>, bytes: usize) -> bool {
         let (label, place) = self.place();
         let board = &self.tree.boards()[label as usize];
@@ -74,7 +74,7 @@ impl Group<'_> {
         place == 0
     }
 
-    /// Vectors of so many bytes, combined by the tree: the result at every rank.
+    /// Combines vectors of `bytes` bytes by the tree. Every rank gets the result.
     pub(crate) fn allreduce(&self, bytes: usize) -> Schedule {
         let (label, _) = self.place();
         let board = &self.tree.boards()[label as usize];
@@ -120,7 +120,7 @@ impl Group<'_> {
         }
     }
 
-    /// As [`Group::allreduce`]; each rank keeps its own of as many blocks as there are members.
+    /// As [`Group::allreduce`], but each rank keeps its own block of the result only.
     pub(crate) fn reduce_scatter(&self, block: usize) -> Schedule {
         let mut schedule = self.allreduce(block * self.size());
         let mine = self.me * block;
@@ -128,7 +128,7 @@ impl Group<'_> {
         schedule
     }
 
-    /// As [`Group::allreduce`], the result at the root only.
+    /// As [`Group::allreduce`], but only the root gets the result.
     pub(crate) fn reduce(&self, bytes: usize, root: usize) -> Schedule {
         let root = self.members[root];
         let me = self.members[self.me];
@@ -136,7 +136,7 @@ impl Group<'_> {
         let (root_label, _) = self.tree.place(root).unwrap_or_default();
         let mut steps = Vec::new();
         let mut holds = self.reduce_on_board(&mut steps, bytes);
-        // The label that ends up with the result: the root's, or the one that it folds onto.
+        // The label with the result: the root's label, or the label onto which it folds.
         let mut last = root_label;
         for stage in self.tree.stages() {
             if stage.is_fold() && last >= stage.distance {
@@ -145,18 +145,20 @@ impl Group<'_> {
             let Some(partner) = stage.partner(label).filter(|_| holds) else {
                 continue;
             };
-            let keeps = match stage.is_fold() {
-                true => label < partner,
-                false => label & stage.distance == last & stage.distance,
+            let keeps = if stage.is_fold() {
+                label < partner
+            } else {
+                label & stage.distance == last & stage.distance
             };
             let partner = self.tree.leader(partner);
-            match keeps {
-                true => steps.push(Step::Combine(partner)),
-                false => steps.push(Step::Send(partner, 0..bytes)),
+            if keeps {
+                steps.push(Step::Combine(partner));
+            } else {
+                steps.push(Step::Send(partner, 0..bytes));
             }
             holds = keeps;
         }
-        // From whoever has the result to the root.
+        // Send the result from its holder to the root.
         let holder = self.tree.leader(last);
         if holder != root {
             if me == holder {
@@ -169,14 +171,15 @@ impl Group<'_> {
             steps,
             buffer: bytes,
             load: vec![(0..bytes, 0)],
-            keep: match me == root {
-                true => vec![(0..bytes, 0)],
-                false => Vec::new(),
+            keep: if me == root {
+                vec![(0..bytes, 0)]
+            } else {
+                Vec::new()
             },
         }
     }
 
-    /// So many bytes of the root's at every rank, down a binomial tree.
+    /// Copies `bytes` bytes of the root to every rank, down a binomial tree.
     pub(crate) fn bcast(&self, bytes: usize, root: usize) -> Schedule {
         let distance = self.distance_from(root);
         let mut steps = Vec::new();
@@ -190,9 +193,12 @@ impl Group<'_> {
                 steps.push(Step::Send(self.after(root, distance + step), 0..bytes));
             }
         }
-        let copied = |here: bool| match here {
-            true => vec![(0..bytes, 0)],
-            false => Vec::new(),
+        let copied = |here: bool| {
+            if here {
+                vec![(0..bytes, 0)]
+            } else {
+                Vec::new()
+            }
         };
         Schedule {
             steps,
@@ -202,8 +208,9 @@ impl Group<'_> {
         }
     }
 
-    /// How far above a rank its parent in the binomial tree is; for the root, the power of two
-    /// that is no less than the tree's size. Its subtree has so many ranks, or fewer at the end.
+    /// Returns the distance of a rank from its parent in the binomial tree. For the root, returns
+    /// the smallest power of two that is not below the number of ranks. The subtree of the rank has
+    /// this number of ranks, or fewer at the end.
     fn parent_distance(&self, distance: usize) -> usize {
         match distance {
             0 => self.size().next_power_of_two(),
@@ -211,12 +218,12 @@ impl Group<'_> {
         }
     }
 
-    /// Ranks of the subtree below a rank.
+    /// Number of ranks in the subtree of a rank.
     fn subtree(&self, distance: usize) -> usize {
         self.parent_distance(distance).min(self.size() - distance)
     }
 
-    /// A block of each rank at the root, up a binomial tree.
+    /// Collects a block of each rank at the root, up a binomial tree.
     pub(crate) fn gather(&self, block: usize, root: usize) -> Schedule {
         let distance = self.distance_from(root);
         let parent = self.parent_distance(distance);
@@ -244,7 +251,7 @@ impl Group<'_> {
         }
     }
 
-    /// The root's blocks, one to each rank, down a binomial tree.
+    /// Distributes the root's blocks, one to each rank, down a binomial tree.
     pub(crate) fn scatter(&self, block: usize, root: usize) -> Schedule {
         let distance = self.distance_from(root);
         let parent = self.parent_distance(distance);
@@ -263,7 +270,7 @@ impl Group<'_> {
             }
             step /= 2;
         }
-        // The way round of a gather's end.
+        // A gather's final copies in reverse.
         let turn = |(from, to): (Range<usize>, usize)| (to..to + from.len(), from.start);
         Schedule {
             steps,
@@ -276,7 +283,8 @@ impl Group<'_> {
         }
     }
 
-    /// A block of each rank at every rank, doubled in every round (Bruck).
+    /// Collects a block of each rank at every rank. The number of blocks doubles in every round
+    /// (Bruck).
     pub(crate) fn allgather(&self, block: usize) -> Schedule {
         let size = self.size();
         let mut steps = Vec::new();
@@ -302,7 +310,7 @@ impl Group<'_> {
         }
     }
 
-    /// Blocks that begin with that of `first`, put in the order of ranks.
+    /// Copies that put blocks into the order of ranks. The first block is that of `first`.
     fn rotated(&self, first: usize, block: usize) -> Vec<(Range<usize>, usize)> {
         let end = self.size() * block;
         let turn = (self.size() - first) * block;
@@ -317,7 +325,8 @@ mod tests {
     use super::*;
     use crate::Topology;
 
-    /// Vectors of one byte string an element, so that what was combined how can be read.
+    /// Executes schedules on vectors of strings, one byte per element. A string shows the order of
+    /// combination.
     #[derive(Clone)]
     struct Machine {
         buffers: Vec<Vec<String>>,
@@ -325,7 +334,8 @@ mod tests {
         wires: HashMap<(GlobalRank, GlobalRank), VecDeque<Vec<String>>>,
     }
 
-    /// Runs the parts of all members, in an order that `seed` gives; what they keep, by rank.
+    /// Runs the schedules of all members in an order derived from `seed`. Returns the results by
+    /// rank.
     fn run(
         members: &[GlobalRank],
         parts: &[Schedule],
@@ -406,7 +416,7 @@ mod tests {
             .collect()
     }
 
-    /// The tree's result, operands in ascending order as all operations are commutative.
+    /// Returns the tree's result. Operands are sorted, because all operations are commutative.
     fn reference(
         tree: &Tree,
         members: &[GlobalRank],
@@ -440,7 +450,7 @@ mod tests {
                     1 => Topology::single(),
                     _ => Topology::torus(&[boards]).unwrap(),
                 };
-                // Any order: every second rank first.
+                // Any order of members: here the odd ranks first.
                 let members: Vec<GlobalRank> = (0..size as u32)
                     .filter(|rank| rank % 2 == 1)
                     .chain((0..size as u32).filter(|rank| rank % 2 == 0))

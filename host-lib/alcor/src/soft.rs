@@ -1,10 +1,10 @@
-//! A board in plain Rust, register for register, for tests and examples.
+//! A board in plain Rust with the registers of the hardware, for tests and examples.
 //!
-//! It answers as `hw/abi/alcor.rdl` says, and takes no time: a rank's queued commands are served
-//! at once whenever the rank waits or reads a register, and not before, so that a library that
-//! does not count its credits is caught. Its clock counts register accesses, and jumps to the
-//! next deadline when all ranks wait. It has one board, no traffic, and no cycle counts worth
-//! looking at.
+//! The board implements the registers of `hw/abi/alcor.rdl` and has no timing. The commands of a
+//! rank are executed when the rank waits or reads a register, and not before. So the board finds a
+//! library that does not count its credits. The clock counts register accesses, and jumps to the
+//! next deadline when all ranks wait. The cluster is a single board. There is no traffic, and cycle
+//! counts have no meaning.
 //!
 //! # Examples
 //! ```
@@ -36,7 +36,7 @@ use crate::{
     Result, Wake,
 };
 
-/// The shape of a [`SoftBoard`].
+/// The parameters of a [`SoftBoard`].
 #[derive(Debug, Clone, Copy)]
 pub struct SoftConfig {
     /// Ranks, 1 to 16.
@@ -47,9 +47,10 @@ pub struct SoftConfig {
     pub node_bytes: u32,
     /// Entries of a command queue.
     pub commands: u32,
-    /// Entries of each queue of a message engine, a power of two up to 1024; 0 for none.
+    /// Entries of each queue of a message engine: a power of two up to 1024, or 0 for no message
+    /// engine.
     pub message_depth: u32,
-    /// Bytes of a message that travels at once.
+    /// Maximum length of an eager message, in bytes.
     pub fragment_bytes: u32,
 }
 
@@ -66,7 +67,7 @@ impl Default for SoftConfig {
     }
 }
 
-/// Opens soft boards: `soft:4` has four ranks.
+/// The backend of soft boards: `soft:4` opens a board of four ranks.
 #[derive(Debug, Clone, Copy)]
 pub struct Soft;
 
@@ -80,23 +81,23 @@ impl Backend for Soft {
             Ok(ranks @ 1..=board::RANK_STATE_COUNT) => Ok(SoftBoard::new(ranks).into()),
             _ => Err(Error::Board {
                 board: format!("soft:{rest}"),
-                source: "after `soft:` stands the number of ranks, 1 to 16".into(),
+                source: "`soft:` needs the number of ranks, 1 to 16".into(),
             }),
         }
     }
 }
 
-/// The board.
+/// A board in plain Rust.
 #[derive(Debug)]
 pub struct SoftBoard {
     name: String,
     state: Mutex<State>,
-    /// Something happened that may end a wait.
+    /// Signals an event that may end a wait.
     changed: Condvar,
 }
 
 impl SoftBoard {
-    /// A board with `ranks` ranks.
+    /// Makes a board of `ranks` ranks.
     #[must_use]
     pub fn new(ranks: u32) -> Arc<SoftBoard> {
         SoftBoard::with(SoftConfig {
@@ -105,7 +106,7 @@ impl SoftBoard {
         })
     }
 
-    /// A board of this shape.
+    /// Makes a board with these parameters.
     #[must_use]
     pub fn with(config: SoftConfig) -> Arc<SoftBoard> {
         let memory = || vec![0; config.node_bytes as usize];
@@ -167,7 +168,7 @@ impl Board for SoftBoard {
         Ok(self.lock().read_board(offset.0))
     }
 
-    /// PLACE tells the ranks of the run; the other registers are for boards with links.
+    /// PLACE holds the number of ranks of the run. The other registers belong to boards with links.
     fn write32(&self, offset: PageOffset, value: u32) -> Result<()> {
         if offset.0 == board::PLACE {
             self.lock().run_ranks = board::place::RANKS.get(value);
@@ -237,7 +238,7 @@ struct SoftPort {
 }
 
 impl SoftPort {
-    /// The state, unless a peer died.
+    /// Locks the state. Fails if a peer has died.
     fn enter(&self) -> Result<MutexGuard<'_, State>> {
         let mut state = self.board.lock();
         state.now += 1;
@@ -372,7 +373,7 @@ struct SoftRank {
     queue: VecDeque<(Opcode, u32)>,
     data8: VecDeque<[u32; 3]>,
     data8_part: Vec<u32>,
-    /// X_OFFSET, X_LADDR, X_LENGTH.
+    /// Values of X_OFFSET, X_LADDR and X_LENGTH.
     operands: [u32; 3],
     x_window: Option<u32>,
     window_size: Option<u32>,
@@ -395,7 +396,7 @@ struct SoftRank {
     epoch_began: Option<u64>,
     epoch_cycles: u32,
     irq_enable: u32,
-    /// Of RESET_STATE.
+    /// Fields of RESET_STATE.
     used: bool,
     orphaned: bool,
     largest: u32,
@@ -452,7 +453,7 @@ impl SoftRank {
         self.events |= event.mask();
     }
 
-    /// A rank has its own number, and a run the ranks of the board.
+    /// Refuses BEGIN: the rank's number or the number of ranks is wrong.
     fn run_refused(&mut self, opcode: Opcode) {
         self.paper_error(events::REFUSED, Status::BadRank, opcode as u32);
     }
@@ -467,13 +468,14 @@ impl SoftRank {
         self.table.iter().position(holds).map(|slot| slot as u32)
     }
 
-    /// The collective command that it is at.
+    /// The collective command at the head of the queue.
     fn sync_kind(&self) -> Option<SyncKind> {
         if !self.begun {
             return None;
         }
         match self.queue.front()?.0 {
-            // The next barrier waits until this one is acknowledged; a registration does not.
+            // The next barrier waits until this barrier is acknowledged. A registration does not
+            // wait.
             Opcode::Barrier => (!self.barrier_done).then_some(SyncKind::Barrier),
             Opcode::Register => Some(SyncKind::Register),
             Opcode::Deregister => Some(SyncKind::Deregister),
@@ -481,7 +483,7 @@ impl SoftRank {
         }
     }
 
-    /// Ends a collective command for which nobody will come; whether there was one.
+    /// Ends a collective command that other ranks can't join. Returns whether there was one.
     fn end_orphaned(&mut self, now: u64) -> bool {
         let Some(kind) = self.sync_kind().filter(|_| self.orphaned) else {
             return false;
@@ -520,7 +522,7 @@ impl SoftRank {
         self.enter(&[entry, self.retired]);
     }
 
-    /// Writes a ring entry, of which words that are not given stay as they are.
+    /// Writes a ring entry. Words that are not given keep their values.
     fn enter(&mut self, words: &[u32]) {
         let entries = 1 << self.cq_log2;
         if self.cq_head.wrapping_sub(self.cq_tail) >= entries {
@@ -549,7 +551,7 @@ impl SoftRank {
     }
 }
 
-/// The rank whose PID is `pid`, once it has said so.
+/// Returns the rank with the PID `pid`, once that rank has set its PID.
 fn target_of(ranks: &[SoftRank], pid: u32) -> Option<usize> {
     let is = |rank: &SoftRank| rank.nprocs > 0 && rank.pid == pid;
     ranks.iter().position(is)
@@ -558,10 +560,10 @@ fn target_of(ranks: &[SoftRank], pid: u32) -> Option<usize> {
 #[derive(Debug)]
 struct State {
     config: SoftConfig,
-    /// Ranks of the run, on all boards.
+    /// Number of ranks of the run, on all boards.
     run_ranks: u32,
     now: u64,
-    /// The rank that aborted, and its reason.
+    /// The rank that aborted the run, and its reason.
     aborted: Option<(u32, u32)>,
     expected: u32,
     joined: u32,
@@ -569,7 +571,7 @@ struct State {
     ranks: Vec<SoftRank>,
 }
 
-/// Cycles until the registration tables are cleared.
+/// Cycles in which the registration tables are cleared.
 const CLEARING: u64 = 32;
 const BEAT_BYTES: u32 = 4;
 const PAYLOAD_WORDS: u32 = 64;
@@ -581,7 +583,8 @@ impl State {
         rank.causes(self.aborted.is_some()) & rank.irq_enable != 0
     }
 
-    /// The earliest deadline, when time may move: all ranks of the run wait and none is woken.
+    /// The earliest deadline, if time may advance: all ranks of the run wait and none has been
+    /// woken.
     fn all_wait_until(&self) -> Option<u64> {
         if self.joined < self.expected {
             return None;
@@ -731,7 +734,7 @@ impl State {
         }
     }
 
-    /// Clears a rank; the others lose what they had with it, and no more.
+    /// Resets a rank. Other ranks lose only their operations with this rank.
     fn reset_rank(&mut self, index: usize) {
         let (config, number) = (self.config, index as u32);
         let it = &mut self.ranks[index];
@@ -754,11 +757,12 @@ impl State {
         it.epoch_began.get_or_insert(self.now);
         match Opcode::from_bits(opcode) {
             None => it.event(events::BAD_OPCODE),
-            // Ahead of what is queued, in the name of the page whatever the rank calls itself.
+            // ABORT does not wait for queued commands. The page identifies the rank, whatever PID
+            // the rank has set.
             Some(Opcode::Abort) => {
                 self.aborted.get_or_insert((index as u32, value & 0xFF));
             }
-            // Nothing is taken until the host has acknowledged the loss.
+            // No command is accepted until the host has acknowledged the loss.
             Some(_) if events::OVERFLOW.get(it.events) != 0 => it.data8_part.clear(),
             Some(Opcode::Data8) => {
                 it.data8_part.push(value & 0xFF);
@@ -780,7 +784,7 @@ impl State {
 
     // ------------------------------------------------------------ commands
 
-    /// Serves what is queued at rank `caller` and at all ranks that wait.
+    /// Executes the queued commands of rank `caller` and of all ranks that wait.
     fn advance(&mut self, caller: usize) {
         let mut moved = true;
         while moved && self.aborted.is_none() {
@@ -796,7 +800,7 @@ impl State {
         }
     }
 
-    /// Serves one command; whether there was one that could be.
+    /// Executes one command. Returns whether a command could be executed.
     fn serve(&mut self, index: usize) -> bool {
         let it = &mut self.ranks[index];
         let Some(&(opcode, data)) = it.queue.front() else {
@@ -807,7 +811,7 @@ impl State {
                 return it.end_orphaned(self.now);
             }
             Opcode::Put1 | Opcode::PutN | Opcode::Get => return self.serve_paper(index, opcode),
-            // On its way until its target takes part in the run.
+            // The message waits until its target takes part in the run.
             Opcode::XSend | Opcode::XAnnounce => {
                 let target = x_message::RANK.get(data);
                 if target < it.nprocs && target_of(&self.ranks, target).is_none() {
@@ -874,21 +878,22 @@ impl State {
         })();
         let (slot, target) = sent.inspect_err(|_| self.ranks[index].refused_out += 1)?;
         let remote = self.window(target, slot, offset, length, put)?;
-        match put {
-            true => self.copy(index, local, target, remote, length),
-            false => self.copy(target, remote, index, local, length),
+        if put {
+            self.copy(index, local, target, remote, length);
+        } else {
+            self.copy(target, remote, index, local, length);
         }
         Ok(())
     }
 
-    /// The rank whose PID is `dpid`.
+    /// Returns the rank with the PID `dpid`.
     fn target(&self, dpid: u32) -> Result<usize, Status> {
         target_of(&self.ranks, dpid)
             .filter(|&index| self.ranks[index].begun)
             .ok_or(Status::BadRank)
     }
 
-    /// Checks an access at its target; its address there.
+    /// Checks an access at its target. Returns the address there.
     fn window(
         &mut self,
         target: usize,
@@ -916,7 +921,7 @@ impl State {
         self.ranks[to].memory[range(destination)].copy_from_slice(&data);
     }
 
-    /// A paper command: two entries of the queue and one of Data8.
+    /// Executes a paper command: two entries of the queue and one of Data8.
     fn serve_paper(&mut self, index: usize, opcode: Opcode) -> bool {
         let it = &mut self.ranks[index];
         match it.queue.get(1) {
@@ -942,7 +947,7 @@ impl State {
 
     #[expect(
         clippy::too_many_arguments,
-        reason = "as many as the command has operands"
+        reason = "the number of operands of the command"
     )]
     fn paper(
         &mut self,
@@ -1008,7 +1013,8 @@ impl State {
 
     // ------------------------------------------------------------ collectives
 
-    /// Ends a collective command once all ranks of the run are at one; whether it did.
+    /// Ends a collective command when all ranks of the run have reached the same one. Returns
+    /// whether one ended.
     fn meet(&mut self) -> bool {
         let begun: Vec<usize> = (0..self.ranks.len())
             .filter(|&index| self.ranks[index].begun)

@@ -1,15 +1,15 @@
-//! Collectives in software: what is under way, and how it gets on.
+//! Collectives in software: their state and their progress.
 //!
-//! Every collective has two parts that run side by side: an agreement, in which the members find
-//! out by dissemination whether all called the same (and whether all have come), and the
-//! [`Schedule`] that moves the data. It ends when both have; when the calls differ, with what they
-//! differ in, at every member alike and with no destination touched. Where the communicator has a
-//! row, a herald in hardware has to agree as well: a member that called something hardware does
-//! would never be heard of otherwise. Those of a communicator run
-//! one after the other.
+//! A collective has two parts that run at the same time. In the agreement the members compare their
+//! calls by dissemination, and thereby find out that all members have called. The [`Schedule`]
+//! moves the data. The collective ends when both parts have ended. If the calls differ, the
+//! collective ends with the difference at every member, and no destination is written. If the
+//! communicator has a row, the members also compare their calls by a herald in hardware. Otherwise
+//! a member that called a collective in hardware would never be found. The collectives of a
+//! communicator run one after the other.
 //!
-//! A rank that waits for long tells all members that it is here, and so do those who hear it: what
-//! is left is who has not come.
+//! A rank that has waited for long announces its presence to all members. A rank that receives the
+//! announcement answers with its own. The remaining members have not called the collective.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -24,15 +24,15 @@ use crate::request::{Held, Outcome, Request};
 use crate::schedule::{Schedule, Step};
 use crate::{Cycle, GlobalRank, NodeAddr, Operation, Result};
 
-/// What the members agree on, as the smallest and the largest of all that is known of.
+/// The smallest and the largest value of each property, over the members known so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Signature {
-    /// Collective, count, type, operation, root: in the order in which differences are told.
+    /// Collective, count, type, operation, root, in the order in which differences are reported.
     low: [u32; 5],
     high: [u32; 5],
 }
 
-/// The bytes of a [`Signature`].
+/// Size of a [`Signature`] in bytes.
 const SIGNATURE: usize = 40;
 
 impl Signature {
@@ -55,7 +55,7 @@ impl Signature {
         words.flat_map(u32::to_le_bytes).collect()
     }
 
-    /// Widens it by what another member knows.
+    /// Extends the range by the values of another member.
     fn join(&mut self, bytes: &[u8]) {
         for (index, word) in bytes.as_chunks::<4>().0.iter().take(10).enumerate() {
             let word = u32::from_le_bytes(*word);
@@ -80,22 +80,22 @@ impl Signature {
     }
 }
 
-/// A collective to be done.
+/// A collective to be run.
 #[derive(Debug)]
 pub(crate) struct Task {
     pub(crate) call: Call,
     /// The members, in the order of the communicator.
     pub(crate) members: Arc<[GlobalRank]>,
-    /// This rank's place among them.
+    /// This rank's rank among the members.
     pub(crate) me: usize,
     pub(crate) schedule: Schedule,
     pub(crate) combine: Option<(Operation, Combine)>,
-    /// The buffer as it is before the first step, but for what is loaded from the source.
+    /// The buffer before the first step, without the data that is loaded from the source.
     pub(crate) buffer: Vec<u8>,
     pub(crate) source: Option<NodeAddr>,
-    /// Where what is kept goes to; without one, the buffer is kept for [`Software::take_result`].
+    /// Address of the result; `None` keeps the result for [`Software::take_result`].
     pub(crate) destination: Option<NodeAddr>,
-    /// Keeps source and destination from being handed out again.
+    /// Keeps source and destination allocated.
     pub(crate) _held: Held,
 }
 
@@ -103,40 +103,40 @@ pub(crate) struct Task {
 struct Active {
     task: Task,
     outcome: Outcome,
-    /// What the collective units say of the members' calls, where they are asked.
+    /// The herald, if the collective units compare the members' calls.
     herald: Option<Request<'static>>,
     signature: Signature,
-    /// How far the members are apart that speak in this round of the agreement.
+    /// Distance of the partners in this round of the agreement.
     distance: usize,
     spoken: bool,
-    /// Steps done.
+    /// Number of completed steps.
     done: usize,
-    /// Messages that have not left, by stream.
+    /// Number of unsent messages by stream.
     unsent: [u32; 3],
-    /// When it moved last.
+    /// Time of the last progress.
     moved: Cycle,
-    /// Whether all members have been told that this rank is here.
+    /// Whether this rank has announced its presence to all members.
     announced: bool,
 }
 
-/// The collectives of a rank that are done in software.
+/// The collectives in software of a rank.
 #[derive(Debug)]
 pub(crate) struct Software {
     mail: Mail,
     active: BTreeMap<(u32, u32), Active>,
     arrived: HashMap<(Label, GlobalRank), VecDeque<Vec<u8>>>,
-    /// The next sequence number, by communicator: of all its collectives, in hardware too.
+    /// Next sequence number by communicator. The numbers count collectives in hardware too.
     next: BTreeMap<u32, u32>,
     results: BTreeMap<(u32, u32), Vec<u8>>,
-    /// Members that something has come of, by collective.
+    /// Members that have sent a message, by collective.
     here: BTreeMap<(u32, u32), BTreeSet<GlobalRank>>,
-    /// Cycles without a move after which a rank says that it is here.
+    /// Cycles without progress, after which a rank announces its presence.
     patience: u64,
-    /// When something moved last.
+    /// Time of the last progress.
     moved: Cycle,
 }
 
-/// Cycles between two looks at the mail, which grow with the time that nothing has come.
+/// Range of the cycles between two polls of the mail. The pause grows while no message comes.
 const PAUSE: std::ops::RangeInclusive<u64> = 4..=1024;
 
 impl Software {
@@ -189,8 +189,8 @@ impl Software {
         sequence
     }
 
-    /// A collective of the communicator is done in hardware: what came for it in software was
-    /// sent by a member whose call differed.
+    /// Skips a number for a collective in hardware. A member whose call differed may have sent
+    /// messages for this number in software; they are dropped.
     pub(crate) fn skip(&mut self, communicator: u32) {
         let key = (communicator, self.take_number(communicator));
         self.arrived
@@ -198,30 +198,30 @@ impl Software {
         self.here.remove(&key);
     }
 
-    /// The sequence number that the communicator's next collective gets.
+    /// Returns the sequence number of the communicator's next collective.
     pub(crate) fn next_in(&self, communicator: u32) -> u32 {
         self.next.get(&communicator).copied().unwrap_or(0)
     }
 
-    /// Whether there is anything to look after.
+    /// Returns whether any collective is under way.
     pub(crate) fn is_active(&self) -> bool {
         !self.active.is_empty()
     }
 
-    /// Whether a collective of the communicator is under way.
+    /// Returns whether a collective of the communicator is under way.
     pub(crate) fn is_active_in(&self, communicator: u32) -> bool {
         let of_it = (communicator, 0)..=(communicator, u32::MAX);
         self.active.range(of_it).next().is_some()
     }
 
-    /// What a collective without a destination has left in its buffer.
+    /// Returns the result of a collective without a destination.
     pub(crate) fn take_result(&mut self, communicator: u32, sequence: u32) -> Vec<u8> {
         self.results
             .remove(&(communicator, sequence))
             .unwrap_or_default()
     }
 
-    /// Forgets a communicator.
+    /// Removes the state of a communicator.
     pub(crate) fn forget(&mut self, communicator: u32) {
         self.next.remove(&communicator);
         self.arrived
@@ -229,8 +229,8 @@ impl Software {
         self.here.retain(|key, _| key.0 != communicator);
     }
 
-    /// The members that nothing has come of for the collective that the communicator is in; where
-    /// all are here, those whose messages are missing.
+    /// Returns the members that have sent no message for the communicator's present collective. If
+    /// all members have, returns those whose messages are missing.
     pub(crate) fn missing(&self, communicator: u32) -> Vec<GlobalRank> {
         let of_it = (communicator, 0)..=(communicator, u32::MAX);
         let Some((key, active)) = self.active.range(of_it).next() else {
@@ -257,12 +257,12 @@ impl Software {
         ranks
     }
 
-    /// How long to wait before the next look.
+    /// Cycles until the next poll.
     pub(crate) fn pause(&self, now: Cycle) -> u64 {
         (now.0.saturating_sub(self.moved.0) / 8).clamp(*PAUSE.start(), *PAUSE.end())
     }
 
-    /// Brings everything as far as it gets without waiting; whether anything moved.
+    /// Advances all collectives without waiting. Returns whether any made progress.
     pub(crate) fn advance(&mut self, progress: &mut Progress, now: Cycle) -> Result<bool> {
         let mut moved = false;
         for message in self.mail.take_in(progress)? {
@@ -278,7 +278,7 @@ impl Software {
                 moved = true;
                 active.moved = now;
             }
-            // Whoever hears of a rank that waits says so too.
+            // A rank that receives an announcement announces its own presence too.
             let waits = now.0.saturating_sub(active.moved.0) > self.patience
                 || self.arrived.remove(&announcement(key)).is_some();
             if waits && !active.announced {
@@ -308,7 +308,7 @@ impl Software {
         Ok(moved)
     }
 
-    /// The collective that each communicator is in.
+    /// The present collective of each communicator.
     fn heads(&self) -> Vec<(u32, u32)> {
         let mut heads: Vec<(u32, u32)> = self.active.keys().copied().collect();
         heads.dedup_by_key(|key| key.0);
@@ -319,13 +319,13 @@ impl Software {
         let label = message.label;
         let key = (label.communicator, label.sequence);
         let begun = self.next_in(label.communicator);
-        // What comes for a collective that has ended was sent by a member whose call differed.
+        // A message for a collective that has ended comes from a member whose call differed.
         if label.sequence < begun && !self.active.contains_key(&key) {
             return;
         }
         self.here.entry(key).or_default().insert(message.from);
         let place = match label.stream {
-            // One is as good as many.
+            // One announcement is enough.
             Stream::Here => announcement(key),
             Stream::Agreement | Stream::Data => (label, message.from),
         };
@@ -369,7 +369,7 @@ impl Software {
     }
 }
 
-/// Where it is kept that somebody waits in a collective.
+/// The key under which an announcement is stored.
 fn announcement((communicator, sequence): (u32, u32)) -> (Label, GlobalRank) {
     let label = Label {
         communicator,
@@ -380,7 +380,7 @@ fn announcement((communicator, sequence): (u32, u32)) -> (Label, GlobalRank) {
 }
 
 impl Active {
-    /// Loads the buffer when the collective's turn has come.
+    /// Loads the buffer at the start of the collective.
     fn load(&mut self, progress: &mut Progress) -> Result<()> {
         if let Some(source) = self.task.source.take() {
             for (from, to) in &self.task.schedule.load {
@@ -394,7 +394,7 @@ impl Active {
         Ok(())
     }
 
-    /// Tells all members that this rank is here.
+    /// Announces this rank's presence to all members.
     fn announce(&mut self, (communicator, sequence): (u32, u32), mail: &mut Mail) {
         self.announced = true;
         let label = Label {
@@ -409,7 +409,7 @@ impl Active {
         }
     }
 
-    /// The member that speaks to this rank in this round of the agreement.
+    /// The member that sends to this rank in this round of the agreement.
     fn speaker(&self) -> GlobalRank {
         let members = &self.task.members;
         members[(self.task.me + members.len() - self.distance) % members.len()]
@@ -419,7 +419,7 @@ impl Active {
         (self.distance >= self.task.members.len()).then(|| self.signature.verdict())
     }
 
-    /// How it ended, once it has.
+    /// Returns the status of the collective, if it has ended.
     fn ended(&self) -> Option<Status> {
         let heralded = match &self.herald {
             Some(herald) => herald.status()?,
@@ -433,7 +433,7 @@ impl Active {
                 let all = self.done == self.task.schedule.steps.len() && self.unsent == [0; 3];
                 all.then_some(Status::Ok)
             }
-            // Peers wait for what this rank has to say about the difference, and for nothing else.
+            // The peers wait for this rank's message about the difference only.
             status => (self.unsent[Stream::Agreement as usize] == 0).then_some(status),
         }
     }
@@ -458,7 +458,7 @@ impl Active {
             data
         };
         let mut moved = false;
-        // The data first: it has the longer way.
+        // The data goes first, because its path is longer.
         while let Some(step) = self.task.schedule.steps.get(self.done) {
             match step {
                 Step::Send(to, range) => {
@@ -470,7 +470,8 @@ impl Active {
                     let Some(data) = take(Stream::Data, *from) else {
                         break;
                     };
-                    // Another length comes of another call, which the agreement finds.
+                    // Data of another length belongs to a different call, which the agreement
+                    // finds.
                     if data.len() == range.len() {
                         self.task.buffer[range.clone()].copy_from_slice(&data);
                     }

@@ -1,17 +1,18 @@
-//! Taking over a rank that somebody had before: the reset of one rank, while its neighbours go on.
+//! Takeover of a rank that had another holder: resets one rank while the other ranks continue.
 
 use alcor_abi::rank::{IRQ_ENABLE, RANK_RESET, RESET_STATE, rank_reset, reset_state};
 
 use crate::{BoardInfo, Cycle, Error, GlobalRank, NodeAddr, PageOffset, Port, Result, Wake};
 
-/// Cycles between two looks at RESET_STATE, which raises no interrupt.
+/// Cycles between two reads of RESET_STATE, which raises no interrupt.
 const POLL: u64 = 64;
 
-/// Brings a rank to its state after the board's reset, whatever its last holder has left: nothing is done where the rank has
-/// not been used since.
+/// Brings a rank to the state after the board's reset, whatever its last holder left. No reset is
+/// done if the rank has not been used since.
 ///
-/// A process that ends in the middle of a run leaves commands in its queue, answers on their way, messages that wait here or at
-/// others. The hardware sorts that out by itself (hw/rma/doc/rma.md); here it is asked to, and waited for.
+/// A process that ends during a run leaves queued commands, outstanding answers, and waiting
+/// messages here or at other ranks. The hardware resolves them (hw/rma/doc/rma.md). This function
+/// requests the reset and waits for its end.
 pub(crate) fn take_over(
     port: &mut dyn Port,
     rank: GlobalRank,
@@ -19,8 +20,8 @@ pub(crate) fn take_over(
     patience: u64,
 ) -> Result<()> {
     let is = |state, field: alcor_abi::Field| field.get(state) != 0;
-    // The other boards would take this rank's next holder for the last one, and what a communicator's boards have sent each
-    // other is counted on all of them.
+    // The other boards would take this rank's next holder for the last one. The boards of a
+    // communicator also count the phits that they have exchanged.
     let of_this_board = |state| match reset_state::LARGEST.get(state) {
         nprocs if nprocs > info.ranks => Err(Error::RunOfManyBoards {
             rank,
@@ -29,7 +30,7 @@ pub(crate) fn take_over(
         }),
         _ => Ok(()),
     };
-    // Somebody's reset may be under way, who has ended since.
+    // A reset may be under way whose requester has ended.
     let found = wait_until(port, rank, patience, |state| !is(state, reset_state::BUSY))?;
     of_this_board(found)?;
     if !is(found, reset_state::USED) {
@@ -37,16 +38,17 @@ pub(crate) fn take_over(
     }
     port.write32(PageOffset(IRQ_ENABLE), 0)?;
     port.write32(PageOffset(RANK_RESET), rank_reset::RESET.mask())?;
-    // A look may come before the write has had its effect; the count tells one end from the last.
+    // The first read may come before the effect of the write. The count distinguishes this reset
+    // from the last one.
     let count = |state| reset_state::COUNT.get(state);
     let state = wait_until(port, rank, patience, |state| {
         !is(state, reset_state::BUSY) && count(state) != count(found)
     })?;
-    // Commands that had yet to be carried out at the first look may have begun a run.
+    // Commands that were still queued at the first read may have begun a run.
     of_this_board(state)
 }
 
-/// Looks at RESET_STATE until it is as it should be.
+/// Reads RESET_STATE until `is_over` holds.
 fn wait_until(
     port: &mut dyn Port,
     rank: GlobalRank,
@@ -72,7 +74,7 @@ fn wait_until(
     }
 }
 
-/// What keeps a rank's reset from ending, as RESET_STATE says.
+/// Returns the reasons why a rank's reset has not ended, from RESET_STATE.
 pub(crate) fn what_is_missing(state: u32) -> String {
     let parts = [
         (reset_state::COMMANDS, "commands in its pipeline"),
@@ -86,18 +88,19 @@ pub(crate) fn what_is_missing(state: u32) -> String {
         .filter(|(field, _)| field.get(state) != 0)
         .map(|(_, what)| what)
         .collect();
-    match missing.is_empty() {
-        true => "its tables to be cleared".to_owned(),
-        false => missing.join(", "),
+    if missing.is_empty() {
+        "the clearing of its tables".to_owned()
+    } else {
+        missing.join(", ")
     }
 }
 
-/// The port of a rank that has given its own away, and asks for nothing any more.
+/// A port for a rank that has given its own port away.
 pub(crate) struct NoPort;
 
 fn gone<T>() -> Result<T> {
     Err(Error::program(
-        "the rank has started over, and this is what was left of it",
+        "the rank has started over, and this handle is invalid",
     ))
 }
 

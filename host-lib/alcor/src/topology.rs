@@ -1,17 +1,18 @@
-//! How boards are joined: which link leads where.
+//! Topologies of boards: the destination of each link.
 
 use crate::{Error, Result};
 
 /// The shape of a cluster: one board, a ring, or a torus of two or three dimensions.
 ///
-/// Board number = x + X × (y + Y × z). Link port 2 × d leads to the next board of dimension d,
-/// port 2 × d + 1 to the one before; both ends wrap round. In a dimension of two boards, both
-/// links join the same pair. Packets go by dimension order, dimension 0 first, the shorter way
-/// round; where both ways are as long, destinations whose coordinates have an even sum are
-/// reached by port 2 × d and the others by port 2 × d + 1, so that both directions are used.
+/// Board number = x + X × (y + Y × z). Link port 2 × d leads to the next board of dimension d, and
+/// port 2 × d + 1 to the previous one. Both ends wrap round. In a dimension of two boards, both
+/// links join the same pair. Packets take dimension order, dimension 0 first, and the shorter
+/// direction. If both directions have the same length, the parity of the destination selects the
+/// port: 2 × d for an even sum of coordinates, 2 × d + 1 for an odd sum. So both directions carry
+/// traffic.
 ///
-/// The boards, ports and dimensions that the methods take are expected to exist; what does not
-/// leads nowhere (`None`) or counts as board 0 of its dimension.
+/// Boards, ports and dimensions passed to the methods should exist. A board or port that does not
+/// exist leads nowhere (`None`) or counts as board 0 of its dimension.
 ///
 /// # Examples
 /// ```
@@ -33,9 +34,9 @@ pub struct Topology {
     dimensions: usize,
 }
 
-/// The most boards that global ranks can tell apart.
+/// Maximum number of boards, limited by global ranks.
 const MAX_BOARDS: u64 = 255;
-/// The most dimensions: a board has six link ports at most.
+/// Maximum number of dimensions. A board has at most six link ports.
 const MAX_DIMENSIONS: usize = 3;
 
 impl Topology {
@@ -48,11 +49,12 @@ impl Topology {
         }
     }
 
-    /// A ring (one dimension) or torus (two or three) with so many boards in each dimension.
+    /// Makes a ring (one dimension) or torus (two or three), from the number of boards in each
+    /// dimension.
     ///
     /// # Errors
-    /// [`Error::BadOption`] unless there are 1 to 3 dimensions of 2 boards at least, and 255
-    /// boards at most.
+    /// [`Error::BadOption`] unless there are 1 to 3 dimensions of at least 2 boards, and at most
+    /// 255 boards.
     pub fn torus(dims: &[u32]) -> Result<Topology> {
         let bad = |value, rule| Error::BadOption {
             option: "topology",
@@ -63,13 +65,13 @@ impl Topology {
             return Err(bad(dims.len() as u64, "it has one to three dimensions"));
         }
         if let Some(&short) = dims.iter().find(|&&boards| boards < 2) {
-            return Err(bad(u64::from(short), "a dimension has two boards at least"));
+            return Err(bad(u64::from(short), "a dimension has at least two boards"));
         }
         let boards = dims
             .iter()
             .fold(1u64, |all, &boards| all.saturating_mul(u64::from(boards)));
         if boards > MAX_BOARDS {
-            return Err(bad(boards, "global ranks tell 255 boards apart at most"));
+            return Err(bad(boards, "a cluster has at most 255 boards"));
         }
         let mut torus = Topology::single();
         torus.dimensions = dims.len();
@@ -83,19 +85,19 @@ impl Topology {
         &self.sizes[..self.dimensions]
     }
 
-    /// Boards in all.
+    /// Number of boards.
     #[must_use]
     pub fn boards(&self) -> u32 {
         self.dims().iter().product()
     }
 
-    /// Link ports of each board: two for each dimension.
+    /// Number of link ports of each board: two for each dimension.
     #[must_use]
     pub fn links(&self) -> u32 {
         2 * self.dimensions as u32
     }
 
-    /// The board that `port` of `board` leads to, and the port that it comes in at.
+    /// Returns the board at the other end of `port` of `board`, and the port there.
     #[must_use]
     pub fn neighbour(&self, board: u32, port: u32) -> Option<(u32, u32)> {
         if board >= self.boards() || port >= self.links() {
@@ -111,7 +113,7 @@ impl Topology {
         Some((self.board_at(&at), port ^ 1))
     }
 
-    /// The coordinates of a board, dimension 0 first.
+    /// Coordinates of a board, dimension 0 first.
     #[must_use]
     pub fn coordinates(&self, board: u32) -> Vec<u32> {
         let mut rest = board;
@@ -136,7 +138,7 @@ impl Topology {
         board
     }
 
-    /// Links on the way from one board to another.
+    /// Number of links on the path from one board to another.
     #[must_use]
     pub fn hops(&self, from: u32, to: u32) -> u32 {
         self.dims()
@@ -149,7 +151,8 @@ impl Topology {
             .sum()
     }
 
-    /// The port by which packets for board `to` leave board `from`; `None` at their end.
+    /// Returns the port by which packets for board `to` leave board `from`; `None` if the boards
+    /// are the same.
     #[must_use]
     pub fn route(&self, from: u32, to: u32) -> Option<u32> {
         let (here, there) = (self.coordinates(from), self.coordinates(to));
@@ -166,8 +169,8 @@ impl Topology {
         })
     }
 
-    /// Whether the link at `port` of `board` closes its ring: what crosses it changes channels,
-    /// so that no packets wait for each other all round the ring.
+    /// Returns whether the link at `port` of `board` closes its ring. Packets change the virtual
+    /// channel on this link. So packets never wait for each other round the ring.
     #[must_use]
     pub fn dateline(&self, board: u32, port: u32) -> bool {
         let dimension = (port / 2) as usize;

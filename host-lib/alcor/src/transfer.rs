@@ -12,7 +12,7 @@ use crate::{
     Window,
 };
 
-/// Which way the data of a [`Transfer`] goes.
+/// The direction of a [`Transfer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TransferKind {
     /// From local memory to the target's window.
@@ -21,34 +21,34 @@ pub enum TransferKind {
     Get,
 }
 
-/// How a [`Transfer`] names its window.
+/// The identification of a window in a [`Transfer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WindowName {
-    /// By its slot.
+    /// The slot of the window.
     Slot(u8),
-    /// By its base at the rank that asks.
+    /// The base of the window at the rank that starts the transfer.
     Base(NodeAddr),
 }
 
-/// An extended command as the hardware takes it: bytes, and no check but the hardware's.
+/// An extended command as the hardware takes it, in bytes. Only the hardware checks the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Transfer {
     /// Put or get.
     pub kind: TransferKind,
-    /// Whose window.
+    /// The rank that owns the window.
     pub target: GlobalRank,
-    /// Which window.
+    /// The window.
     pub window: WindowName,
-    /// Bytes from the window's base.
+    /// Offset from the window's base, in bytes.
     pub offset: u32,
     /// Address in local node memory.
     pub local: NodeAddr,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u32,
 }
 
 impl Transfer {
-    /// What notes call it.
+    /// Returns the kind of the operation for notes.
     pub(crate) fn activity(&self) -> Activity {
         match self.kind {
             TransferKind::Put => Activity::Put,
@@ -89,13 +89,13 @@ impl fmt::Display for Transfer {
     }
 }
 
-/// An element offset in bytes.
+/// Converts an element offset into bytes.
 fn byte_offset<T: Datatype>(elements: usize) -> Result<u32> {
     let bytes = (elements as u64).saturating_mul(u64::from(T::BYTES));
     fits("byte offset", bytes, u32::MAX)
 }
 
-/// `value`, once it is known to fit a field whose largest value is `limit`.
+/// Returns `value` after a check against the largest value `limit` of a field.
 pub(crate) fn fits(what: &'static str, value: u64, limit: u32) -> Result<u32> {
     match u32::try_from(value) {
         Ok(value) if value <= limit => Ok(value),
@@ -109,19 +109,19 @@ pub(crate) fn fits(what: &'static str, value: u64, limit: u32) -> Result<u32> {
 
 /// # Put and get
 ///
-/// Offsets count elements of the target's window; the `_bytes` variants count bytes and know no
+/// Offsets count elements of the target's window. The `_bytes` variants count bytes and need no
 /// alignment. Local buffers are slices or regions: [`Buffer`], [`BufferMut`]. The hardware checks
-/// bounds, rights and the target's rank: what it refuses comes back as [`Error::Refused`], and has
-/// touched no memory.
+/// bounds, rights and the target's rank. A refused transfer gives [`Error::Refused`] and has
+/// changed no memory.
 ///
-/// All of these fail with [`Error::Aborted`] once the run is aborted, with [`Error::Watchdog`] when
-/// they wait too long, with [`Error::OutOfNodeMemory`] when a copy of host memory has no room, and
-/// with what the backend says.
+/// These calls fail with [`Error::Aborted`] after an abort of the run, with [`Error::Watchdog`] if
+/// they wait for too long, with [`Error::OutOfNodeMemory`] if a copy of host memory has no room,
+/// and with errors of the backend.
 impl Rank {
-    /// Copies all of `local` into `target`'s window, and waits until it is visible there.
+    /// Copies all of `local` into `target`'s window, and waits until the data is visible there.
     ///
     /// # Errors
-    /// [`Error::Refused`] by the target; [`Error::OutOfRange`] when offset or target fit no
+    /// [`Error::Refused`] by the target; [`Error::OutOfRange`] if offset or target fits no
     /// register.
     ///
     /// # Examples
@@ -132,7 +132,7 @@ impl Rank {
     ///     let inbox = rank.alloc_from(&[0u32; 4])?;
     ///     let window = rank.register(&inbox, Rights::ALL)?;
     ///     if rank.pid() == GlobalRank(0) {
-    ///         // Of the host's memory, or of node memory.
+    ///         // From host memory or node memory.
     ///         rank.put(&window, GlobalRank(1), 1, &[7])?;
     ///         let data = rank.alloc_from(&[8])?;
     ///         rank.put(&window, GlobalRank(1), 2, &data)?;
@@ -157,11 +157,11 @@ impl Rank {
     /// Starts a put of all of `local` into `target`'s window.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] when offset or target fit no register. What the target refuses,
-    /// [`Rank::wait`] tells.
+    /// [`Error::OutOfRange`] if offset or target fits no register. [`Rank::wait`] reports a refusal
+    /// by the target.
     ///
     /// # Examples
-    /// Eight puts on their way at once:
+    /// Eight puts under way at the same time:
     /// ```
     /// # use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
     /// # let inboxes =
@@ -183,7 +183,7 @@ impl Rank {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// What is on its way can't be written:
+    /// The program can't write the source of a put under way:
     /// ```compile_fail,E0502
     /// # use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
     /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
@@ -207,7 +207,7 @@ impl Rank {
         self.start(TransferKind::Put, window, target, offset, &local)
     }
 
-    /// Fills `local` from `target`'s window, and waits until it is there.
+    /// Fills `local` from `target`'s window, and waits until the data is there.
     ///
     /// # Errors
     /// As [`Rank::put`].
@@ -266,12 +266,12 @@ impl Rank {
         local: impl BufferMut<Item = T> + 'a,
     ) -> Result<Request<'a>> {
         let offset = byte_offset::<T>(offset)?;
-        let (local, landing) = local.destination(self, Copied::Fresh)?;
+        let (local, copy_back) = local.destination(self, Copied::Fresh)?;
         let request = self.start(TransferKind::Get, window, target, offset, &local)?;
-        Ok(request.landing(landing))
+        Ok(request.with_copy_back(copy_back))
     }
 
-    /// [`Rank::put`] by bytes: any offset, any length, any alignment.
+    /// [`Rank::put`] with a byte offset: any offset, length and alignment.
     ///
     /// # Errors
     /// As [`Rank::put`].
@@ -300,7 +300,7 @@ impl Rank {
         self.wait(request)
     }
 
-    /// [`Rank::iput`] by bytes.
+    /// [`Rank::iput`] with a byte offset.
     ///
     /// # Errors
     /// As [`Rank::iput`].
@@ -329,7 +329,7 @@ impl Rank {
         self.start(TransferKind::Put, window, target, offset, &local)
     }
 
-    /// [`Rank::get`] by bytes.
+    /// [`Rank::get`] with a byte offset.
     ///
     /// # Errors
     /// As [`Rank::put`].
@@ -357,7 +357,7 @@ impl Rank {
         self.wait(request)
     }
 
-    /// [`Rank::iget`] by bytes.
+    /// [`Rank::iget`] with a byte offset.
     ///
     /// # Errors
     /// As [`Rank::iput`].
@@ -383,12 +383,12 @@ impl Rank {
         local: impl BufferMut<Item = u8> + 'a,
     ) -> Result<Request<'a>> {
         let offset = fits("byte offset", byte_offset, u32::MAX)?;
-        let (local, landing) = local.destination(self, Copied::Fresh)?;
+        let (local, copy_back) = local.destination(self, Copied::Fresh)?;
         let request = self.start(TransferKind::Get, window, target, offset, &local)?;
-        Ok(request.landing(landing))
+        Ok(request.with_copy_back(copy_back))
     }
 
-    /// What all of the above come to.
+    /// Starts a transfer: the common part of all calls above.
     fn start<'a, T: Datatype, U: Datatype>(
         &mut self,
         kind: TransferKind,
@@ -408,8 +408,8 @@ impl Rank {
         self.start_transfer(&transfer)
     }
 
-    /// Starts an extended command: nothing of it is checked but that its target fits the
-    /// hardware's field.
+    /// Starts an extended command without checks, except that the target must fit the hardware's
+    /// field.
     pub(crate) fn start_transfer<'a>(&mut self, transfer: &Transfer) -> Result<Request<'a>> {
         fits(
             "target rank",

@@ -9,31 +9,32 @@ use crate::{GlobalRank, Topology};
 pub struct TreeBoard {
     /// The board's number.
     pub board: u32,
-    /// Its members, in ascending local rank.
+    /// The members on the board, in ascending local rank.
     pub members: Vec<GlobalRank>,
 }
 
-/// A stage of the tree: in its order, each `lower` label takes in its `upper` one.
+/// A stage of the tree. Each `lower` label combines with its `upper` label, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stage {
-    /// How far apart the two labels of a pair are.
+    /// Distance of the two labels of a pair.
     pub distance: u32,
     /// Pairs: labels 0 to `pairs` - 1 with labels `distance` to `distance + pairs` - 1.
     pub pairs: u32,
-    /// Labels that take part when all are to have the result: 0 to `labels` - 1. Without a fold,
-    /// each of them exchanges with the label that differs from its own in the bit `distance`, so
-    /// that x\[i\] is x\[0\] for all of them in the end.
+    /// Labels that take part if all labels need the result: 0 to `labels` - 1. Without a fold, each
+    /// of them exchanges data with the label that differs in the bit `distance`. So all of them
+    /// have the same x\[i\] = x\[0\] at the end.
     pub labels: u32,
 }
 
 impl Stage {
-    /// Whether upper labels only fold onto lower ones: the number of labels is no power of two.
+    /// Returns whether upper labels only fold onto lower ones, because the number of labels is no
+    /// power of two.
     #[must_use]
     pub fn is_fold(&self) -> bool {
         self.pairs < self.distance
     }
 
-    /// The label that `label` is paired with, if it is.
+    /// Returns the partner of `label`, if the stage pairs the label.
     #[must_use]
     pub fn partner(&self, label: u32) -> Option<u32> {
         let partner = label ^ self.distance;
@@ -41,20 +42,20 @@ impl Stage {
     }
 }
 
-/// The fixed tree of a communicator's reductions: their result is a function of it and the data,
-/// whatever the time and the way that anything takes.
+/// The fixed tree of a communicator's reductions. A result depends on the tree and the data only,
+/// never on timing or routes.
 ///
-/// First the members' vectors of each board are combined in ascending local rank, from left to
-/// right: ((m0 ∘ m1) ∘ m2) and so on. Then the boards' results are combined over their labels: in
-/// each of [`Tree::stages`], x\[i\] becomes x\[i\] ∘ x\[i + distance\] for all i < `pairs`. x\[0\]
-/// is the result: of reduce, allreduce and reduce_scatter, at every rank.
+/// First the vectors of each board's members are combined in ascending local rank, from left to
+/// right: ((m0 ∘ m1) ∘ m2) and so on. Then the results of the boards are combined over their
+/// labels. In each of [`Tree::stages`], x\[i\] becomes x\[i\] ∘ x\[i + distance\] for all i <
+/// `pairs`. x\[0\] is the result of reduce, allreduce and reduce_scatter, at every rank.
 ///
-/// This is recursive doubling over the boards (Haghi et al. 2022, section 3.2), with the boards
-/// beyond a power of two folded onto the first ones.
+/// This is recursive doubling over the boards (Haghi et al. 2022, section 3.2). Boards beyond a
+/// power of two are folded onto the first ones.
 ///
-/// Labels 0 and up are the boards in the order of their members of lowest rank in the
-/// communicator, or, on a torus, that order Gray-coded: the one whose partners are fewer links
-/// apart in all, and the first where it is the same.
+/// In the natural order, labels from 0 up name the boards by the lowest communicator rank of their
+/// members. On a torus the labels may follow a Gray code of that order instead. The order with
+/// fewer links between partners is used, and the natural order if both are equal.
 ///
 /// # Examples
 /// ```
@@ -75,7 +76,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The tree over `members`, in the order of their ranks in the communicator, on boards of
+    /// Makes the tree over `members`, in the order of their ranks in the communicator, on boards of
     /// `ranks_per_board` ranks.
     pub(crate) fn new(members: &[GlobalRank], ranks_per_board: u32, topology: &Topology) -> Tree {
         let mut natural: Vec<TreeBoard> = Vec::new();
@@ -95,28 +96,30 @@ impl Tree {
         let stages = stages(natural.len() as u32);
         let coded = gray_coded(&natural);
         let hops = |boards: &[TreeBoard]| total_hops(boards, &stages, topology);
-        let boards = match hops(&coded) < hops(&natural) {
-            true => coded,
-            false => natural,
+        let boards = if hops(&coded) < hops(&natural) {
+            coded
+        } else {
+            natural
         };
         Tree { boards, stages }
     }
 
-    /// The boards that have members, by label.
+    /// The boards with members, by label.
     #[must_use]
     pub fn boards(&self) -> &[TreeBoard] {
         &self.boards
     }
 
-    /// The stages over the boards, in their order.
+    /// The stages over the boards, in order.
     #[must_use]
     pub fn stages(&self) -> &[Stage] {
         &self.stages
     }
 
-    /// How to divide the blocks of `members`, one after the other: they lie in the order of the labels, or
-    /// of the numbers whose Gray codes the labels are, as many to each of a power of two of boards. `None`
-    /// where they lie in no such order: recursive halving, and a scatter by halves, need it.
+    /// Returns the algorithm that halves the blocks of `members`. Recursive halving and a scatter
+    /// by halves need the blocks in the order of the labels, or of the numbers whose Gray codes the
+    /// labels are. They also need the same number of blocks on each board, and a power of two of
+    /// boards. Returns `None` otherwise.
     pub(crate) fn halving(&self, members: &[GlobalRank]) -> Option<Algorithm> {
         let boards = self.boards.len();
         let each = members.len() / boards.max(1);
@@ -136,7 +139,7 @@ impl Tree {
         }
     }
 
-    /// The label of the board that `member` lies on, and the member's place among those of the
+    /// Returns the label of `member`'s board, and the position of `member` among the members of the
     /// board.
     pub(crate) fn place(&self, member: GlobalRank) -> Option<(u32, usize)> {
         (0..).zip(&self.boards).find_map(|(label, board)| {
@@ -145,14 +148,14 @@ impl Tree {
         })
     }
 
-    /// The member that stands for the board at `label`: the one of lowest local rank.
+    /// Returns the member that represents the board at `label`: the member of lowest local rank.
     pub(crate) fn leader(&self, label: u32) -> GlobalRank {
         self.boards[label as usize].members[0]
     }
 }
 
-/// The stages over so many labels: while there are several, the upper ones fold onto the lowest
-/// power of two below.
+/// Makes the stages over `labels` labels. While the number is no power of two, the upper labels
+/// fold onto the lower ones.
 fn stages(labels: u32) -> Vec<Stage> {
     let mut left = labels;
     let mut stages: Vec<Stage> = Vec::new();
@@ -162,7 +165,7 @@ fn stages(labels: u32) -> Vec<Stage> {
             distance,
             pairs: left - distance,
             labels: match stages.last() {
-                // The upper labels of a fold are done; those of an exchange are not.
+                // The upper labels of a fold have finished. Those of an exchange have not.
                 Some(last) if !last.is_fold() => last.labels,
                 _ => left,
             },
@@ -172,7 +175,7 @@ fn stages(labels: u32) -> Vec<Stage> {
     stages
 }
 
-/// The boards such that those next to each other before have labels that differ in one bit.
+/// Orders the boards so that neighbours in the natural order have labels that differ in one bit.
 fn gray_coded(natural: &[TreeBoard]) -> Vec<TreeBoard> {
     let mut coded: Vec<(usize, &TreeBoard)> = natural
         .iter()
@@ -248,7 +251,8 @@ mod tests {
         assert_eq!(halving(&[2, 2], 1, &[0, 1, 2, 3]), natural);
         assert_eq!(halving(&[2], 2, &[0, 1, 2, 3]), natural);
         assert_eq!(halving(&[4], 1, &[0, 1, 2, 3]), Some(Algorithm::Gray));
-        // Blocks of a board that don't lie together, or are more than another's; boards that fold; one board.
+        // Blocks of a board that are not adjacent or not of equal number; boards that fold; one
+        // board.
         assert_eq!(halving(&[2], 2, &[0, 2, 1, 3]), None);
         assert_eq!(halving(&[2], 2, &[0, 1, 2]), None);
         assert_eq!(halving(&[3], 1, &[0, 1, 2]), None);
@@ -273,10 +277,12 @@ mod tests {
             let power = 1 << count.ilog2();
             for stage in stages(count) {
                 for label in 0..count {
-                    let expected = match stage.is_fold() {
-                        true if label >= power => Some(label - power),
-                        true => (label < count - power).then_some(label + power),
-                        false => (label < power).then_some(label ^ stage.distance),
+                    let expected = if !stage.is_fold() {
+                        (label < power).then_some(label ^ stage.distance)
+                    } else if label >= power {
+                        Some(label - power)
+                    } else {
+                        (label < count - power).then_some(label + power)
                     };
                     assert_eq!(stage.partner(label), expected);
                 }

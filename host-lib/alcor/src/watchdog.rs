@@ -1,4 +1,4 @@
-//! Who waits for what: what a wait that took too long says.
+//! Awaited events, and the texts of waits that exceeded their limit.
 
 use std::fmt;
 
@@ -9,84 +9,83 @@ use alcor_abi::rank::message_queues;
 use crate::error::have;
 use crate::{Call, Cycle, GlobalRank, KernelState, LocalRank, Message, NodeAddr};
 
-/// What a rank was waiting for.
+/// The event for which a rank waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Awaited {
-    /// The board to serve commands after its reset.
+    /// The board is ready to execute commands after its reset.
     Ready,
-    /// Room in the command queue.
+    /// The command queue has room.
     Credits,
-    /// Room in the completion ring.
+    /// The completion ring has room.
     RingRoom,
-    /// All commands to have left the queue.
+    /// All commands have left the queue.
     Retirement,
     /// Completions of puts and gets.
     Completions {
-        /// How many were still missing.
+        /// Number of missing completions.
         missing: u32,
     },
-    /// A barrier.
+    /// The barrier has ended.
     Barrier,
-    /// A window to be registered.
+    /// A window is registered.
     Registration {
-        /// Its base at this rank.
+        /// Base of the window at this rank.
         base: NodeAddr,
     },
-    /// A window to be deregistered.
+    /// A window is deregistered.
     Deregistration {
-        /// Its base at this rank.
+        /// Base of the window at this rank.
         base: NodeAddr,
     },
-    /// Collectives that were begun and not waited for.
+    /// Collectives have ended whose requests were dropped.
     Collectives,
-    /// A collective.
+    /// A collective has ended.
     Collective(Box<AwaitedCollective>),
-    /// The end of a send, a receive or a probe.
+    /// A send, a receive or a probe has ended.
     Message(Box<AwaitedMessage>),
-    /// The board to carry out writes to its communicator table.
+    /// The board has carried out writes to its communicator table.
     Rows,
-    /// Room in a FIFO of the matching unit.
+    /// A FIFO of the matching unit has room.
     AlpuRoom,
-    /// The matching unit to have carried out its commands.
+    /// The matching unit has carried out its commands.
     AlpuCommands,
-    /// An answer of the matching unit.
+    /// The matching unit has answered.
     AlpuAnswer,
-    /// The kernel to be done.
+    /// The kernel is done.
     Kernel(Box<KernelState>),
 }
 
-/// A collective that a rank was waiting for.
+/// A collective for which a rank waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AwaitedCollective {
-    /// What this rank called.
+    /// The call of this rank.
     pub call: Call,
-    /// The communicator's row, if hardware does it.
+    /// Row of the communicator, if hardware runs the collective.
     pub context: Option<u32>,
     /// The members.
     pub members: Vec<GlobalRank>,
-    /// Members that have not called it: in hardware those that can be seen not to have, in
-    /// software those that nothing has come of; where all have called, those whose messages are
-    /// missing.
+    /// The missing members. In hardware, these are members whose registers show no call. In
+    /// software, these are members that have sent no message. If all members have called, these are
+    /// the members whose messages are missing.
     pub missing: Vec<GlobalRank>,
 }
 
-/// A send, receive or probe that a rank was waiting for.
+/// A send, receive or probe for which a rank waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AwaitedMessage {
-    /// What was asked.
+    /// The message, receive or probe.
     pub message: Message,
-    /// Messages that this rank is to send and receives that it is to post, which wait for others
-    /// of its own to end.
+    /// Number of sends and receives of this rank that wait for others of this rank to end.
     pub waiting: u32,
-    /// Receives that are posted at this rank, and unexpected messages that lie there.
+    /// Number of posted receives at this rank, and number of unexpected messages.
     pub queues: Option<(u32, u32)>,
 }
 
 impl Awaited {
-    /// The same, with what MESSAGE_QUEUES and the states of the ranks tell.
+    /// Returns the same event with the data of MESSAGE_QUEUES and the states of the ranks.
     pub(crate) fn seen_in(mut self, queues: u32, states: &[RankState]) -> Awaited {
         if let Awaited::Message(it) = &mut self {
             it.queues = Some((
@@ -122,7 +121,7 @@ impl fmt::Display for Awaited {
             Awaited::Ready => f.write_str("STATUS.ready"),
             Awaited::Credits => f.write_str("room in the command queue"),
             Awaited::RingRoom => f.write_str("room in the completion ring"),
-            Awaited::Retirement => f.write_str("its commands to leave the queue"),
+            Awaited::Retirement => f.write_str("the end of its queued commands"),
             Awaited::Completions { missing: 1 } => f.write_str("the completion of a put or get"),
             Awaited::Completions { missing } => {
                 write!(f, "{missing} completions of puts and gets")
@@ -139,38 +138,39 @@ impl fmt::Display for Awaited {
                         f,
                         " ({posted} receives posted, {unexpected} unexpected messages"
                     )?;
-                    write!(f, ", {} more of its own wait for their turn)", it.waiting)?;
+                    write!(f, ", {} more of this rank queued)", it.waiting)?;
                 }
                 Ok(())
             }
             Awaited::Rows => f.write_str("its writes to the communicator table (ROW_WRITES)"),
             Awaited::AlpuRoom => f.write_str("room in a FIFO of the matching unit"),
-            Awaited::AlpuCommands => f.write_str("the matching unit to carry out its commands"),
+            Awaited::AlpuCommands => f.write_str("the end of its commands of the matching unit"),
             Awaited::AlpuAnswer => f.write_str("an answer of the matching unit"),
-            Awaited::Kernel(state) => write!(f, "its kernel to be done ({state})"),
+            Awaited::Kernel(state) => write!(f, "the end of its kernel ({state})"),
         }
     }
 }
 
-/// What a rank waits for, as it tells its port once a wait has lasted for a while.
+/// The declared wait of a rank: its awaited event, and the ranks that must act.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankWait {
     /// The rank.
     pub rank: GlobalRank,
-    /// What it waits for, in words.
+    /// The awaited event, in words.
     pub what: String,
-    /// The ranks that have to do something for that.
+    /// The ranks that must act.
     pub on: Vec<GlobalRank>,
-    /// Whether one of them would do.
+    /// Whether one of these ranks is enough.
     pub is_any: bool,
-    /// The name of what ranks do together: a rank does not wait for one that is there.
+    /// Name of a collective operation. A rank does not wait for ranks that have reached the same
+    /// operation.
     pub meets: Option<String>,
-    /// Whether the rank looks for something at deadlines, rather than wait for its interrupt alone.
+    /// Whether the rank polls at deadlines, besides waiting for its interrupt.
     pub looks: bool,
 }
 
 impl RankWait {
-    /// What `rank` of `nprocs` ranks waits for.
+    /// Makes the declaration for `rank` of `nprocs` ranks.
     pub(crate) fn new(rank: GlobalRank, nprocs: u32, awaited: &Awaited, looks: bool) -> RankWait {
         let others = || (0..nprocs).map(GlobalRank).filter(|&other| other != rank);
         let (on, is_any, meets) = match awaited {
@@ -196,7 +196,7 @@ impl RankWait {
                 Some(peer) => (vec![peer], false, None),
                 None => (others().collect(), true, None),
             },
-            // The hardware's to do.
+            // The hardware must act.
             _ => (Vec::new(), false, None),
         };
         RankWait {
@@ -209,7 +209,7 @@ impl RankWait {
         }
     }
 
-    /// The ranks that it waits for, given what all ranks wait for.
+    /// Returns the ranks for which this rank waits, given the waits of all ranks.
     #[must_use]
     pub fn awaits(&self, all: &[RankWait]) -> Vec<GlobalRank> {
         let is_there = |rank: &&GlobalRank| {
@@ -220,7 +220,7 @@ impl RankWait {
         absent.copied().collect()
     }
 
-    /// The rank's place in a sentence.
+    /// Describes the wait as a part of a sentence.
     fn describe(&self, all: &[RankWait]) -> String {
         let awaits = self.awaits(all);
         let gone = awaits
@@ -229,7 +229,7 @@ impl RankWait {
         let gone: Vec<GlobalRank> = gone.copied().collect();
         let mut text = format!("{} waits for {}", self.rank, self.what);
         if self.meets.is_some() && !awaits.is_empty() {
-            text += &format!(", to which {} not come", have(&awaits));
+            text += &format!(", where {} not arrived", have(&awaits));
         }
         if !gone.is_empty() {
             text += &format!(" ({} left the run)", have(&gone));
@@ -238,13 +238,14 @@ impl RankWait {
     }
 }
 
-/// Ranks that wait for each other in a ring, if some do: each for the next, and the last for the first.
+/// Returns a cycle of waiting ranks, if there is one: each waits for the next, and the last for the
+/// first.
 pub fn ring(waits: &[RankWait]) -> Option<Vec<GlobalRank>> {
     let next = |rank: GlobalRank| -> Vec<GlobalRank> {
         let wait = waits.iter().find(|wait| wait.rank == rank);
         wait.map_or_else(Vec::new, |wait| wait.awaits(waits))
     };
-    // Ranks from which no ring is reached.
+    // Ranks from which no cycle can be reached.
     let mut free: Vec<GlobalRank> = Vec::new();
     for start in waits.iter().map(|wait| wait.rank) {
         let mut path = vec![start];
@@ -267,10 +268,11 @@ pub fn ring(waits: &[RankWait]) -> Option<Vec<GlobalRank>> {
     None
 }
 
-/// The text of [`crate::Error::Deadlock`].
+/// Makes the text of [`crate::Error::Deadlock`].
 pub(crate) fn describe_deadlock(at: Cycle, waits: &[RankWait]) -> String {
-    let mut text =
-        format!("no rank of the run can go on at {at}: every rank waits, and nothing is under way");
+    let mut text = format!(
+        "no rank of the run can continue at {at}: every rank waits, and nothing is under way"
+    );
     for wait in waits {
         text += &format!("; {}", wait.describe(waits));
     }
@@ -282,34 +284,34 @@ pub(crate) fn describe_deadlock(at: Cycle, waits: &[RankWait]) -> String {
     text
 }
 
-/// What a rank is doing: its RANK_STATE register on the board's page.
+/// The state of a rank: its RANK_STATE register on the board's page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RankState {
-    /// Which board.
+    /// Number of the board.
     pub board: u32,
-    /// Which rank of the board.
+    /// The rank on the board.
     pub local: LocalRank,
-    /// The register.
+    /// Value of RANK_STATE.
     pub bits: u32,
-    /// Its POSTED register: a bit for each row of the communicator table in which its collective
-    /// has not ended.
+    /// Value of POSTED: a bit for each row of the communicator table with an unfinished collective
+    /// of the rank.
     pub posted: u32,
 }
 
 impl RankState {
-    /// Its number in the run; before its BEGIN, the number that it would have.
+    /// The rank's number in the run. Before BEGIN, the number that the rank would have.
     #[must_use]
     pub fn pid(&self) -> GlobalRank {
         GlobalRank(rank_state::PID.get(self.bits))
     }
 
-    /// Whether it is between BEGIN and END.
+    /// Returns whether the rank is between BEGIN and END.
     #[must_use]
     pub fn begun(&self) -> bool {
         rank_state::BEGUN.get(self.bits) != 0
     }
 
-    /// The collective command that it is at.
+    /// The collective command that the rank has reached.
     #[must_use]
     pub fn at(&self) -> Option<SyncKind> {
         if rank_state::IN_SYNC.get(self.bits) == 0 {
@@ -318,13 +320,13 @@ impl RankState {
         SyncKind::from_bits(rank_state::SYNC_KIND.get(self.bits))
     }
 
-    /// Whether no traffic of this rank is under way.
+    /// Returns whether no traffic of this rank is under way.
     #[must_use]
     pub fn quiet(&self) -> bool {
         rank_state::QUIET.get(self.bits) != 0
     }
 
-    /// What it is busy with, in words.
+    /// Describes the activity of the rank in words.
     fn activity(&self) -> String {
         let busy: Vec<&str> = [
             (
@@ -334,7 +336,7 @@ impl RankState {
             (rank_state::TX_REQUEST, "it sends requests"),
             (rank_state::TX_REPLY, "it sends replies"),
             (rank_state::RX_REQUEST, "it serves requests"),
-            (rank_state::RX_REPLY, "it takes in replies"),
+            (rank_state::RX_REPLY, "it receives replies"),
             (
                 rank_state::BARRIER_DONE,
                 "it has not acknowledged its last barrier",
@@ -347,28 +349,28 @@ impl RankState {
         match (busy.is_empty(), self.quiet()) {
             (false, _) => busy.join(", "),
             (true, true) => {
-                "it has no command queued (it computes, or waits for something else)".to_owned()
+                "it has no command queued (it computes, or waits for another event)".to_owned()
             }
             (true, false) => "it has no command queued, but traffic under way".to_owned(),
         }
     }
 
-    /// The rank's place in a sentence about a wait at `waited_at`.
+    /// Describes the rank in a sentence about a wait at `waited_at`.
     fn describe(&self, waited_at: Option<SyncKind>) -> String {
         let pid = self.pid();
         if !self.begun() {
             let outside = "it has not begun the run, or has ended it";
             return match waited_at {
-                Some(_) => format!("{pid} has not come: {outside}"),
+                Some(_) => format!("{pid} has not arrived: {outside}"),
                 None => format!("{pid}: {outside}"),
             };
         }
         match (self.at(), waited_at) {
             (Some(at), Some(waited_at)) if at != waited_at => {
-                format!("{pid} has not come: it waits at {} instead", name(at))
+                format!("{pid} has not arrived: it waits at {} instead", name(at))
             }
             (Some(at), _) => format!("{pid} waits at {}", name(at)),
-            (None, Some(_)) => format!("{pid} has not come: {}", self.activity()),
+            (None, Some(_)) => format!("{pid} has not arrived: {}", self.activity()),
             (None, None) => format!("{pid}: {}", self.activity()),
         }
     }
@@ -382,12 +384,12 @@ fn name(kind: SyncKind) -> &'static str {
     }
 }
 
-/// Whether a text begins with a rank.
+/// Returns whether a text begins with the name of a rank.
 fn names(text: &str, rank: GlobalRank) -> bool {
     text.starts_with(&format!("{rank} ")) || text.starts_with(&format!("{rank}:"))
 }
 
-/// The text of [`crate::Error::Watchdog`].
+/// Makes the text of [`crate::Error::Watchdog`].
 pub(crate) fn describe_watchdog(
     rank: GlobalRank,
     awaited: &Awaited,
@@ -408,32 +410,32 @@ pub(crate) fn describe_watchdog(
         }
         let at = state.at().map(|at| format!("it waits at {}", name(at)));
         let does = at.unwrap_or_else(|| state.activity());
-        format!("{} has not come: {does}", state.pid())
+        format!("{} has not arrived: {does}", state.pid())
     };
     let mut states: Vec<String> = states.iter().filter(lags).map(describe).collect();
     let unseen: Vec<String> = missing
         .iter()
         .filter(|&&rank| !states.iter().any(|state| names(state, rank)))
-        .map(|rank| format!("{rank} has not come"))
+        .map(|rank| format!("{rank} has not arrived"))
         .collect();
     states.extend(unseen);
     let others = waits.iter().filter(|wait| wait.rank != rank);
     states.extend(others.map(|wait| wait.describe(waits)));
-    // In hardware, members that all have called may still wait for each other.
+    // In hardware, members that have all called may still wait for each other.
     let advice = match awaited {
         Awaited::Collective(it) if it.context.is_some() && missing.is_empty() => {
-            "no member is missing, so see with `Options::checked` whether they called the same, or raise the watchdog"
+            "no member is missing: check with `Options::checked` whether the calls differ, or raise the watchdog"
         }
         Awaited::Message(_) => {
-            "see that each message has its receive with the same communicator, tag and ranks, or raise the watchdog"
+            "check that each message has a receive with the same communicator, tag and ranks, or raise the watchdog"
         }
         Awaited::Kernel(_) => {
-            "see in the kernel's waves what it waits for, and at the other ranks whether they do their part, or raise the watchdog"
+            "check in the waves for which event the kernel waits, and at the other ranks whether they cause that event, or raise the watchdog"
         }
-        _ => "mend the rank that lags, or raise the watchdog",
+        _ => "correct the rank that is late, or raise the watchdog",
     };
     format!(
-        "{rank} waited {cycles} cycles for {awaited} in vain: {}; {advice}",
+        "{rank} waited {cycles} cycles for {awaited}: {}; {advice}",
         states.join("; ")
     )
 }

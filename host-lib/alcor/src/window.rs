@@ -2,63 +2,63 @@
 
 use crate::{Datatype, NodeAddr, Region};
 
-/// What other ranks may do with a window.
+/// The accesses that a window permits to other ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rights {
-    /// Others may get from it.
+    /// Whether other ranks may get.
     pub remote_read: bool,
-    /// Others may put to it.
+    /// Whether other ranks may put.
     pub remote_write: bool,
 }
 
 impl Rights {
-    /// Others may put and get.
+    /// Other ranks may put and get.
     pub const ALL: Rights = Rights {
         remote_read: true,
         remote_write: true,
     };
-    /// Others may get only.
+    /// Other ranks may only get.
     pub const READ: Rights = Rights {
         remote_read: true,
         remote_write: false,
     };
-    /// Others may put only.
+    /// Other ranks may only put.
     pub const WRITE: Rights = Rights {
         remote_read: false,
         remote_write: true,
     };
-    /// Others may do nothing.
+    /// Other ranks have no access.
     pub const NONE: Rights = Rights {
         remote_read: false,
         remote_write: false,
     };
 
-    /// The deny bits of a REGISTER command.
+    /// Returns the deny bits of a REGISTER command.
     pub(crate) fn deny_bits(self) -> u32 {
         u32::from(!self.remote_read) | u32::from(!self.remote_write) << 1
     }
 }
 
-/// What a registration put into the tables: the same slot at every rank, and this rank's base.
+/// The entry of a registration: the slot, which is the same at every rank, and this rank's part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RegisteredRange {
-    /// The slot.
+    /// Slot of the window.
     pub slot: u8,
-    /// The base at this rank.
+    /// Base of the window at this rank.
     pub base: NodeAddr,
-    /// Its size at this rank; `None` reaches to the end of node memory.
+    /// Size in bytes at this rank; `None` reaches to the end of node memory.
     pub bytes: Option<u32>,
-    /// Its rights at this rank.
+    /// Rights of other ranks at this rank.
     pub rights: Rights,
 }
 
-/// A window: memory of every rank that `put` and `get` name by one handle.
+/// A window: memory of every rank, which `put` and `get` name by one handle.
 ///
-/// Made by [`crate::Rank::register`], ended by [`crate::Rank::deregister`]. A window that is
-/// dropped stays registered, and its memory reserved, until the run ends.
+/// [`crate::Rank::register`] makes a window and [`crate::Rank::deregister`] ends it. A window that
+/// is dropped stays registered, and its memory stays allocated, until the end of the run.
 #[derive(Debug)]
-#[must_use = "a window stays registered until it is handed to `Rank::deregister`"]
+#[must_use = "a window stays registered until `Rank::deregister` ends it"]
 pub struct Window<T: Datatype> {
     pub(crate) slot: u8,
     pub(crate) rights: Rights,
@@ -66,7 +66,7 @@ pub struct Window<T: Datatype> {
 }
 
 impl<T: Datatype> Window<T> {
-    /// Its slot in every rank's registration table.
+    /// Slot of the window in every rank's registration table.
     ///
     /// # Examples
     /// ```
@@ -83,7 +83,7 @@ impl<T: Datatype> Window<T> {
         self.slot
     }
 
-    /// Its base in this rank's node memory.
+    /// Base of the window in this rank's node memory.
     ///
     /// # Examples
     /// ```
@@ -100,7 +100,7 @@ impl<T: Datatype> Window<T> {
         self.region.addr()
     }
 
-    /// Elements of this rank's part; other ranks may have registered more or less.
+    /// Number of elements of this rank's part. Other ranks may have registered more or fewer.
     ///
     /// # Examples
     /// ```
@@ -117,7 +117,7 @@ impl<T: Datatype> Window<T> {
         self.region.len()
     }
 
-    /// Whether this rank's part has no element.
+    /// Returns whether this rank's part has no elements.
     ///
     /// # Examples
     /// ```
@@ -134,7 +134,7 @@ impl<T: Datatype> Window<T> {
         self.region.is_empty()
     }
 
-    /// Bytes of this rank's part.
+    /// Size of this rank's part in bytes.
     ///
     /// # Examples
     /// ```
@@ -151,7 +151,7 @@ impl<T: Datatype> Window<T> {
         self.region.byte_len()
     }
 
-    /// What others may do with this rank's part.
+    /// The accesses that this rank permits to other ranks.
     ///
     /// # Examples
     /// ```
@@ -168,8 +168,8 @@ impl<T: Datatype> Window<T> {
         self.rights
     }
 
-    /// This rank's part, for [`crate::Rank::write`] and as a destination. Other ranks may put to it
-    /// meanwhile.
+    /// Returns this rank's part for writing: for [`crate::Rank::write`] and as a destination. Other
+    /// ranks may put to the window at the same time.
     ///
     /// # Examples
     /// ```
@@ -187,7 +187,7 @@ impl<T: Datatype> Window<T> {
         &mut self.region
     }
 
-    /// This rank's part.
+    /// Returns this rank's part for reading.
     ///
     /// # Examples
     /// See [`Window::region_mut`].

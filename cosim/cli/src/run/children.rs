@@ -21,10 +21,11 @@ use super::forward::{forward, to_stderr, to_stdout};
 use super::variables;
 use crate::exit::{Error, Exit};
 
-/// How long ranks may go on when one of them has failed, or after a signal that asks them to end.
+/// Time for which ranks may continue after the failure of a rank, or after a signal that asks them
+/// to end.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What is to be started.
+/// The processes to be started.
 pub struct Start<'a> {
     pub program: &'a [String],
     pub cluster: &'a str,
@@ -60,7 +61,8 @@ pub fn event_channel() -> (EventSender, EventReceiver) {
     (EventSender(sender), EventReceiver(receiver))
 }
 
-/// A rank's process. It is reaped when this is dropped: until then, its process group can't be that of others.
+/// The process of a rank. Dropping reaps the process. Until then, no other process group can have
+/// the same number.
 struct Process {
     child: Child,
     ended: Option<i32>,
@@ -74,12 +76,12 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It has ended, or was killed.
+        // The process has ended, or was killed.
         let _ = self.child.wait();
     }
 }
 
-/// The processes of a run, one a rank. Dropped before their end, they are killed.
+/// The processes of a run, one per rank. Processes that still run are killed on drop.
 pub struct Children {
     processes: Vec<Process>,
     messages: Receiver<Message>,
@@ -87,27 +89,27 @@ pub struct Children {
     readers: Vec<JoinHandle<()>>,
 }
 
-/// How the ranks ended.
+/// The ends of the ranks, and the events that explain them.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct AllEnded {
-    /// Exit codes of those that have ended, by rank.
+pub struct Outcomes {
+    /// Exit codes of ended processes, by rank.
     codes: BTreeMap<u32, i32>,
-    /// Which failed first by the wall clock.
+    /// The rank that failed first by the wall clock.
     first: Option<u32>,
     /// Ranks that have attached.
     attached: BTreeSet<u32>,
     /// Ranks that have left the run in good order.
     left: BTreeSet<u32>,
-    /// The first to go without having left the run.
+    /// The first rank that died: it went without leaving the run.
     gone: Option<u32>,
     /// Ranks that stayed outside the library for too long.
     away: BTreeSet<u32>,
-    /// What became of the first was told.
-    is_told: bool,
+    /// Whether the report on the first failure has been returned.
+    is_reported: bool,
 }
 
-impl AllEnded {
-    /// Takes note of what the boards see.
+impl Outcomes {
+    /// Records an event of the boards.
     fn saw(&mut self, event: Event) {
         match event {
             Event::Attached(rank) => {
@@ -127,7 +129,7 @@ impl AllEnded {
         }
     }
 
-    /// Takes note of a process's end.
+    /// Records the end of a process.
     fn ended(&mut self, rank: u32, code: i32) {
         self.codes.insert(rank, code);
         if code != 0 {
@@ -138,16 +140,16 @@ impl AllEnded {
         }
     }
 
-    /// The rank whose end the others' follow from.
+    /// Returns the rank that caused the failure of the others.
     fn blamed(&self) -> Option<u32> {
         let is_blamed = |rank: &u32| self.codes.get(rank).is_some_and(|&code| code != 0);
         self.gone.filter(is_blamed).or(self.first)
     }
 
-    /// What is to be said of the first that failed, or went before its time, once that is known; and only once.
+    /// Returns the report on the first failure or early end, once it is known; only once.
     fn report(&mut self) -> Option<String> {
-        let first = self.first.filter(|_| !self.is_told)?;
-        // Of programs that are none of Alcor's, no rank attaches.
+        let first = self.first.filter(|_| !self.is_reported)?;
+        // Ranks of programs that do not use Alcor never attach.
         let gone = self.gone.filter(|_| !self.attached.is_empty());
         let mut text = match gone {
             Some(gone) => {
@@ -156,20 +158,20 @@ impl AllEnded {
                     0 if self.attached.contains(&gone) => format!(
                         "rank {gone} ended with exit code 0 before it had left the run (Rank::finish, alcor_finish)"
                     ),
-                    0 => format!("rank {gone} ended with exit code 0 and had never attached"),
+                    0 => format!("rank {gone} ended with exit code 0 without attaching"),
                     _ => format!("rank {gone} {}", describe(code)),
                 }
             }
             None => format!("rank {first} {}", describe(self.codes[&first])),
         };
-        self.is_told = true;
+        self.is_reported = true;
         if gone.is_some_and(|gone| gone != first) {
             text += &format!("; rank {first} {}", describe(self.codes[&first]));
         }
         Some(text)
     }
 
-    /// The code of the rank that failed first, as far as the boards know.
+    /// Returns the exit code of the rank that failed first, as far as the boards know.
     pub fn exit(&self) -> Exit {
         match self.blamed() {
             None => Exit::Passed,
@@ -204,7 +206,7 @@ impl Children {
 
     fn add(&mut self, start: &Start, rank: u32, sender: &Sender<Message>) -> io::Result<()> {
         let stdin = match rank {
-            // Another process group may not read from a terminal.
+            // A process of another process group can't read from a terminal.
             0 if !io::IsTerminal::is_terminal(&io::stdin()) => Stdio::inherit(),
             _ => Stdio::null(),
         };
@@ -245,11 +247,11 @@ impl Children {
         Ok(())
     }
 
-    /// Waits until all have ended, and ends them when one has failed, or when those that are left stay outside the
-    /// library. `ended` is told of each.
-    pub fn wait(mut self, ended: impl Fn(GlobalRank)) -> AllEnded {
-        let mut all = AllEnded::default();
-        // When those that are left are sent SIGTERM, and when SIGKILL.
+    /// Waits until all processes have ended. Ends the remaining processes when a rank has failed,
+    /// or when they stay outside the library. Calls `ended` with each rank that has ended.
+    pub fn wait(mut self, ended: impl Fn(GlobalRank)) -> Outcomes {
+        let mut all = Outcomes::default();
+        // Times at which the remaining processes get SIGTERM and SIGKILL.
         let (mut ask_at, mut kill_at) = (None, None);
         while self.processes.iter().any(|process| process.ended.is_none()) {
             match self.next(ask_at.or(kill_at)) {
@@ -267,7 +269,7 @@ impl Children {
                 Some(Message::Signal(signal)) => {
                     self.signal(Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
                     if matches!(signal, SIGINT | SIGTERM | SIGHUP | SIGQUIT) {
-                        // The second time is meant.
+                        // A second signal ends the processes at once.
                         let grace = if kill_at.is_some() {
                             Duration::ZERO
                         } else {
@@ -298,13 +300,14 @@ impl Children {
                 eprintln!("alcor: {text}");
             }
         }
-        if let Some(first) = all.first.filter(|_| !all.is_told) {
+        if let Some(first) = all.first.filter(|_| !all.is_reported) {
             eprintln!("alcor: rank {first} {}", describe(all.codes[&first]));
         }
-        // What they have started and left behind ends too, and with it the last that holds their output open.
+        // The descendants of the processes end too, and with them the last writers of the output
+        // pipes.
         self.kill_groups();
         for reader in self.readers.drain(..) {
-            // It has no result that could be lost.
+            // The thread has no result.
             let _ = reader.join();
         }
         all
@@ -317,7 +320,7 @@ impl Children {
         left.map(|(rank, _)| rank)
     }
 
-    /// Waits for the next message. Returns none if the time `until` comes first.
+    /// Waits for the next message. Returns `None` if the time `until` comes first.
     fn next(&self, until: Option<Instant>) -> Option<Message> {
         let Some(until) = until else {
             return self.messages.recv().ok();
@@ -326,21 +329,21 @@ impl Children {
         self.messages.recv_timeout(left).ok()
     }
 
-    /// Sends a signal to those that have not ended, and to what they have started.
+    /// Sends a signal to the process groups that have not ended.
     fn signal(&self, signal: Signal) {
         let left = self
             .processes
             .iter()
             .filter(|process| process.ended.is_none());
         for group in left.map(Process::group) {
-            // One that has ended meanwhile needs none.
+            // A process that has just ended needs no signal.
             let _ = kill_process_group(group, signal);
         }
     }
 
     fn kill_groups(&self) {
         for group in self.processes.iter().map(Process::group) {
-            // Mostly there is nobody left.
+            // The process group is usually empty.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
@@ -359,7 +362,7 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHan
     thread::Builder::new().name(name.to_owned()).spawn(body)
 }
 
-/// Waits for the end of a process, and does not reap it.
+/// Waits for the end of a process without reaping it.
 fn wait_for(pid: Pid, rank: u32, sender: &Sender<Message>) {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     let ended = loop {
@@ -385,7 +388,7 @@ fn watch_signals(sender: Sender<Message>) -> io::Result<Handle> {
     Ok(handle)
 }
 
-/// An exit code as a shell gives it.
+/// The exit code as a shell reports it.
 fn code(status: io::Result<Option<WaitIdStatus>>) -> i32 {
     let code = status.ok().flatten().and_then(|status| {
         let signal = || Some(128 + status.terminating_signal()?);
@@ -405,9 +408,9 @@ fn describe(code: i32) -> String {
 mod tests {
     use super::*;
 
-    /// What became of ranks that ended in this order, given what the boards saw before.
-    fn ended(events: &[Event], codes: &[(u32, i32)]) -> AllEnded {
-        let mut all = AllEnded::default();
+    /// Returns the ends of ranks in this order, after these events of the boards.
+    fn ended(events: &[Event], codes: &[(u32, i32)]) -> Outcomes {
+        let mut all = Outcomes::default();
         events.iter().for_each(|&event| all.saw(event));
         codes.iter().for_each(|&(rank, code)| all.ended(rank, code));
         all
@@ -418,7 +421,7 @@ mod tests {
         let died = |rank| [Event::Died(GlobalRank(rank))];
         let codes = [(0, 0), (1, 7), (2, 137)];
         assert_eq!(ended(&died(2), &codes).exit(), Exit::Program(137));
-        // One that died for the boards and ended well is not to blame.
+        // A rank that died for the boards and has the exit code 0 is not to blame.
         assert_eq!(ended(&died(0), &codes).exit(), Exit::Program(7));
         assert_eq!(ended(&[], &codes[1..]).exit(), Exit::Program(7));
         assert_eq!(ended(&[], &[(0, 0), (1, 0)]).exit(), Exit::Passed);
@@ -427,45 +430,46 @@ mod tests {
     #[test]
     fn the_one_that_left_first_is_named_first() {
         let all = [0, 1].map(|rank| Event::Attached(GlobalRank(rank)));
-        // Rank 1 ends well in the middle of the run, and rank 0 fails by that.
+        // Rank 1 ends during the run with the exit code 0, and rank 0 fails because of that.
         let early = "rank 1 ended with exit code 0 before it had left the run (Rank::finish, alcor_finish); \
                      rank 0 ended with exit code 1";
         let mut found = ended(&all, &[(1, 0), (0, 1)]);
         assert_eq!(found.report().as_deref(), Some(early));
-        assert_eq!(found.report(), None, "it was told");
-        // The boards know it before its process has ended.
+        assert_eq!(found.report(), None, "the report is returned once");
+        // The boards report the death before the process has ended.
         let events = [all[0], all[1], Event::Died(GlobalRank(1))];
         let mut found = ended(&events, &[(0, 1)]);
         assert_eq!(found.report(), None);
         found.ended(1, 0);
         assert_eq!(found.report().as_deref(), Some(early));
-        // A rank that stays outside the library is to blame, even if its peers end well before.
+        // A rank that stays outside the library is to blame, even if its peers ended before with
+        // the exit code 0.
         let events = [all[0], all[1], Event::Away(GlobalRank(1))];
         let mut found = ended(&events, &[(0, 0), (1, 143)]);
         let says = "rank 1 was ended by signal 15";
         assert_eq!(found.report().as_deref(), Some(says));
-        // A rank that has left is not to blame.
+        // A rank that has left the run is not to blame.
         let events = [all[0], all[1], Event::Left(GlobalRank(1))];
         let mut found = ended(&events, &[(1, 0), (0, 3)]);
         assert_eq!(
             found.report().as_deref(),
             Some("rank 0 ended with exit code 3")
         );
-        // One that never came.
+        // A rank that never attached.
         let mut found = ended(&all[..1], &[(1, 0), (0, 1)]);
         let says = found.report().unwrap();
         assert!(
-            says.contains("rank 1 ended with exit code 0 and had never attached"),
+            says.contains("rank 1 ended with exit code 0 without attaching"),
             "{says}"
         );
-        // One that fails by itself is named alone.
+        // A rank that fails by itself is named alone.
         let mut found = ended(&all, &[(1, 7)]);
         assert_eq!(
             found.report().as_deref(),
             Some("rank 1 ended with exit code 7")
         );
         assert_eq!(ended(&all, &[(1, 0), (0, 0)]).report(), None);
-        // Programs that are none of Alcor's.
+        // Programs that do not use Alcor.
         let mut found = ended(&[], &[(1, 0), (0, 1)]);
         assert_eq!(
             found.report().as_deref(),
@@ -483,7 +487,7 @@ mod tests {
                 panic!("{script}");
             };
             assert_eq!(code(status), wanted, "{script}");
-            // It was not reaped.
+            // The process has not been reaped.
             assert!(child.wait().is_ok());
         }
         assert!(describe(137).contains("signal 9") && describe(3).contains("code 3"));

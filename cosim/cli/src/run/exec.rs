@@ -1,4 +1,4 @@
-//! The last step before a rank's program: whoever started it is not outlived.
+//! The last step before a rank's program: the program ends with the process that started it.
 
 use std::io;
 use std::os::unix::process::{CommandExt, parent_id};
@@ -21,16 +21,16 @@ pub struct Args {
     program: Vec<String>,
 }
 
-/// Comes back only if the program can't be started.
+/// Executes the program. Returns only if the program can't be started.
 pub fn run(args: &Args) -> CommandResult {
     let failed = |source: io::Error| Error::Program {
         program: args.program[0].clone(),
         source,
     };
-    // The kernel keeps this over exec.
+    // The setting survives exec.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| failed(error.into()))?;
     if parent_id() != args.parent {
-        // It has died before it could be noted.
+        // The parent has died before the setting took effect.
         return Ok(Exit::Failed);
     }
     let error = Command::new(&args.program[0])
@@ -39,16 +39,19 @@ pub fn run(args: &Args) -> CommandResult {
     Err(failed(error))
 }
 
-/// Checks that there is such a program, so that one error says so rather than one of each rank.
+/// Checks that the program exists, so that one error reports a missing program instead of one error
+/// per rank.
 pub fn check(program: &str) -> Result<(), Error> {
-    let is_there = match program.contains('/') {
-        true => Path::new(program).is_file(),
-        false => std::env::var_os("PATH").is_some_and(|path| {
+    let is_there = if program.contains('/') {
+        Path::new(program).is_file()
+    } else {
+        std::env::var_os("PATH").is_some_and(|path| {
             std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-        }),
+        })
     };
-    match is_there {
-        true => Ok(()),
-        false => Err(Error::NoProgram(program.to_owned())),
+    if is_there {
+        Ok(())
+    } else {
+        Err(Error::NoProgram(program.to_owned()))
     }
 }

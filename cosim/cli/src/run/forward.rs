@@ -1,13 +1,14 @@
-//! What ranks print, line by line.
+//! Forwards the output of ranks line by line.
 
 use std::io::{self, Read, Write};
 
-/// A line that is longer comes out in pieces.
+/// Maximum length of a line. Longer lines are printed in parts.
 const LINE_BYTES: usize = 1 << 16;
 
-/// Copies what `from` gives to `to`, a whole line at a time and each behind `prefix`, until its end.
+/// Copies whole lines from `from` to `to`, each after `prefix`, until the end of `from`.
 ///
-/// When `to` takes no more, the rest is read all the same: the rank is not to be ended by it.
+/// If a write to `to` fails, the rest is read and dropped, so the rank is not ended by a closed
+/// pipe.
 pub fn forward(mut from: impl Read, to: &mut dyn FnMut(&[u8]) -> io::Result<()>, prefix: &str) {
     let mut buffer = [0; 8192];
     let mut line = prefix.as_bytes().to_vec();
@@ -36,14 +37,14 @@ pub fn forward(mut from: impl Read, to: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     }
 }
 
-/// Prints a line at once on standard output.
+/// Prints a line on standard output without delay.
 pub fn to_stdout(line: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(line)?;
     out.flush()
 }
 
-/// Prints a line at once on standard error.
+/// Prints a line on standard error without delay.
 pub fn to_stderr(line: &[u8]) -> io::Result<()> {
     io::stderr().lock().write_all(line)
 }

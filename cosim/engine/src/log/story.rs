@@ -1,8 +1,10 @@
-//! Joins the logs of several boards: an operation is followed from the call through command,
-//! packets, hops, memory and completion to the end of the call. Extended packets and messages are
-//! identified by source and command id. The paper's packets have neither, and are joined in their
-//! order. A packet is found at its next place by its header, the oldest first among equal ones.
-//! Writes to memory are joined in the order of their packets.
+//! Joins the logs of several boards. An operation is followed from the call through command,
+//! packets, hops, memory and completion to the end of the call.
+//!
+//! Extended packets and messages are identified by source and command id. The paper's packets have
+//! neither, and are joined in their order. A packet is found at its next place by its header; among
+//! equal headers the oldest packet comes first. Writes to memory are joined in the order of their
+//! packets.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -30,12 +32,12 @@ pub(crate) struct Entry {
 #[derive(Clone, Copy)]
 pub(crate) struct Setup {
     pub(crate) ranks: u32,
-    /// Words of a beat.
+    /// Number of words of a beat.
     pub(crate) unit: usize,
     pub(crate) topology: Topology,
 }
 
-/// A line of the timeline, in the order in which they are shown.
+/// A line of the timeline. The variants are in the order of display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Track {
     Rank(u8, OfRank),
@@ -129,14 +131,15 @@ pub(crate) struct Story {
 type Name = (u32, u32, u64);
 
 impl Story {
-    /// Joins records, which may come in any order.
+    /// Joins records in any order.
     pub(crate) fn of(entries: &[Entry], setup: Setup) -> Self {
-        let (story, refused) = tell(entries, setup, &BTreeSet::new());
+        let (story, refused) = build(entries, setup, &BTreeSet::new());
         // A refused packet writes to no memory, but the refusal is known only when its answer is
         // seen.
-        match refused.is_empty() {
-            true => story,
-            false => tell(entries, setup, &refused).0,
+        if refused.is_empty() {
+            story
+        } else {
+            build(entries, setup, &refused).0
         }
     }
 }
@@ -163,7 +166,7 @@ impl Happening<'_> {
         }
     }
 
-    /// The board and the rank on it, or the port, that it happened at.
+    /// Returns the board, and the rank or port on the board.
     fn rank(&self) -> (u32, u8) {
         match self {
             Happening::Beat { board, rank, .. } => (*board, *rank),
@@ -188,7 +191,7 @@ impl Happening<'_> {
     }
 }
 
-fn tell(entries: &[Entry], setup: Setup, refused: &BTreeSet<Name>) -> (Story, BTreeSet<Name>) {
+fn build(entries: &[Entry], setup: Setup, refused: &BTreeSet<Name>) -> (Story, BTreeSet<Name>) {
     let mut runs: HashMap<u32, Vec<Happening<'_>>> = HashMap::new();
     for (entry, id) in entries.iter().zip(ids(entries, setup)) {
         let happenings = runs.entry(entry.record.run).or_default();
@@ -220,11 +223,11 @@ fn tell(entries: &[Entry], setup: Setup, refused: &BTreeSet<Name>) -> (Story, BT
     let mut story = Story::default();
     let mut found = BTreeSet::new();
     for (run, mut happenings) in runs {
-        // Notes of host threads at one instant are in the log in any order; they are sorted by
+        // The log has the notes of host threads at one instant in any order, so they are sorted by
         // rank.
         happenings
             .sort_by_key(|happening| (happening.cycle(), happening.order(), happening.rank()));
-        let mut teller = Teller {
+        let mut teller = StoryBuilder {
             setup,
             run,
             refused,
@@ -240,8 +243,8 @@ fn tell(entries: &[Entry], setup: Setup, refused: &BTreeSet<Name>) -> (Story, BT
     (story, found)
 }
 
-/// The command id of each entry that is a packet on its way out: of an extended command, and of the
-/// data that answers it, only the last packet has it.
+/// Returns the command id of each entry that is a packet on its way out. Only the last packet of an
+/// extended command, and of the data that answers it, carries the id.
 fn ids(entries: &[Entry], setup: Setup) -> Vec<Option<u32>> {
     let mut ids = vec![None; entries.len()];
     let mut order: Vec<usize> = (0..entries.len()).collect();
@@ -277,25 +280,25 @@ fn ids(entries: &[Entry], setup: Setup) -> Vec<Option<u32>> {
 struct Op {
     name: Name,
     command: usize,
-    /// The last known events of its requests at their target, and of its replies at their return.
+    /// The last known events of the requests at their target, and of the replies at their return.
     request: Option<usize>,
     reply: Option<usize>,
-    /// Its requests for data at their target, as far as they have not been answered.
+    /// Requests for data at their target that have not been answered completely.
     gets: VecDeque<usize>,
     completion: Option<usize>,
     is_receive: bool,
-    /// The communicator's row, of a collective.
+    /// Row of the communicator, if the operation is a collective.
     context: Option<u32>,
 }
 
 impl Op {
-    /// What a reply answers.
+    /// Returns the event that a reply answers.
     fn cause(&mut self, reply: &PacketHeader) -> Option<usize> {
         let get = match reply.kind {
             Some(PacketType::Xdata) => self.gets.pop_front(),
             _ => None,
         };
-        // What was there before it was asked for is copied.
+        // Data that was in memory before the request is copied.
         Some(get.or(self.request).unwrap_or(self.command))
     }
 }
@@ -308,7 +311,7 @@ struct Flight {
 }
 
 /// A packet whose payload is to be written to memory.
-struct Landing {
+struct PendingWrite {
     slice: usize,
     op: Option<usize>,
     left: usize,
@@ -329,27 +332,27 @@ struct Known {
     committed: HashMap<(u32, u64), usize>,
     by_id: HashMap<(u32, u32), usize>,
     commands: HashMap<u32, u64>,
-    /// First writes of the paper's commands.
+    /// First writes of the paper's commands, whose second writes have not come.
     halves: HashMap<(u32, u32), bool>,
     paper: HashMap<u32, VecDeque<usize>>,
     paper_gets: HashMap<u32, VecDeque<(Option<usize>, usize)>>,
     flights: HashMap<(bool, Vec<u32>), Vec<Flight>>,
-    landings: HashMap<(u32, u8), VecDeque<Landing>>,
-    /// Writes to memory that no packet is known of, and those of collectives: the slice, and where
-    /// the next one goes.
+    pending_writes: HashMap<(u32, u8), VecDeque<PendingWrite>>,
+    /// Writes to memory without a known packet, and those of collectives: the slice, and the next
+    /// address.
     strays: HashMap<(u32, u8), (usize, u32)>,
     messages: HashMap<u32, Vec<(u32, u32, usize)>>,
     memory_of: HashMap<usize, usize>,
     interrupts: HashMap<u32, usize>,
     stretches: HashMap<(u32, u8, u8, PhitHeader), Stretch>,
-    /// By board and row: the last command, and the last phits that came.
+    /// By board and row: the last command, and the last received phits.
     collectives: HashMap<(u32, u32), usize>,
     came: HashMap<(u32, u32), usize>,
     /// The last collective of each rank.
     collective_of: HashMap<u32, usize>,
 }
 
-struct Teller<'a> {
+struct StoryBuilder<'a> {
     setup: Setup,
     run: u32,
     refused: &'a BTreeSet<Name>,
@@ -360,7 +363,7 @@ struct Teller<'a> {
     end: u64,
 }
 
-impl Teller<'_> {
+impl StoryBuilder<'_> {
     fn slice(&mut self, board: u32, track: Track, span: (u64, u64), name: String) -> usize {
         let (from, to) = span;
         self.end = self.end.max(to);
@@ -570,7 +573,7 @@ impl Teller<'_> {
         let local = stream / 4;
         let rank = self.global(board, local);
         if stream % 4 < 2 {
-            // Replies do not name their sender, and neither do the paper's puts.
+            // Replies and the paper's puts do not name their sender.
             header.source = Some(rank);
         }
         let track = Track::Rank(local, OfRank::Stream(stream % 4));
@@ -627,7 +630,7 @@ impl Teller<'_> {
         self.belongs(slice, op);
     }
 
-    /// A packet that has come to a coprocessor.
+    /// A coprocessor has received a packet.
     fn received(
         &mut self,
         rank: u32,
@@ -638,9 +641,10 @@ impl Teller<'_> {
         words: &[u32],
     ) {
         if let Some(op) = op {
-            match is_reply {
-                true => self.ops[op].reply = Some(slice),
-                false => self.ops[op].request = Some(slice),
+            if is_reply {
+                self.ops[op].reply = Some(slice);
+            } else {
+                self.ops[op].request = Some(slice);
             }
             if header.kind == Some(PacketType::Xget) {
                 self.ops[op].gets.push_back(slice);
@@ -659,8 +663,8 @@ impl Teller<'_> {
         let (_, payload) = counts(words);
         let is_refused = op.is_some_and(|op| self.refused.contains(&self.ops[op].name));
         if payload > 0 && !is_refused {
-            let line = self.known.landings.entry((rank, u8::from(is_reply)));
-            line.or_default().push_back(Landing {
+            let line = self.known.pending_writes.entry((rank, u8::from(is_reply)));
+            line.or_default().push_back(PendingWrite {
                 slice,
                 op,
                 left: payload,
@@ -678,7 +682,7 @@ impl Teller<'_> {
     fn arrive(&mut self, key: &(bool, Vec<u32>), board: u32, cycle: u64) -> Option<Flight> {
         let flights = self.known.flights.get_mut(key)?;
         let slices = &self.story.slices;
-        // One that is on its way over a link is not there yet.
+        // A packet that is still on a link is not on the board yet.
         let is_there = |flight: &Flight| flight.board == board && slices[flight.last].from <= cycle;
         let place = flights.iter().position(is_there)?;
         let flight = flights.remove(place);
@@ -733,7 +737,7 @@ impl Teller<'_> {
         }
     }
 
-    /// A phit of a collective, or of the boards' own.
+    /// A phit of a collective, or of the boards' own traffic.
     fn phit(
         &mut self,
         board: u32,
@@ -773,7 +777,7 @@ impl Teller<'_> {
             self.say(slice, "parity", phit.parity);
         }
         self.arrow(Some(out), back);
-        // A credit is for collectives to come.
+        // A credit belongs to later collectives.
         if phit.kind != PhitKind::Credit as u32 {
             let op = self.known.collectives.get(&(board, phit.context)).copied();
             self.arrow(op.map(|op| self.ops[op].command), out);
@@ -786,25 +790,25 @@ impl Teller<'_> {
             .insert(place, Stretch { out, back, last });
     }
 
-    /// Words are written to node memory.
+    /// A beat of words is written to node memory.
     fn beat(&mut self, board: u32, local: u8, writer: u8, cycle: u64, address: u32, words: u32) {
         let rank = self.global(board, local);
         let track = Track::Rank(local, OfRank::Memory(writer));
         let span = (cycle, cycle + 1);
         loop {
-            let line = self.known.landings.entry((rank, writer)).or_default();
-            let Some(landing) = line.front_mut() else {
+            let line = self.known.pending_writes.entry((rank, writer)).or_default();
+            let Some(pending) = line.front_mut() else {
                 break;
             };
-            let (packet, op) = (landing.slice, landing.op);
-            match landing.begun {
-                // It was cut short, as what is longer than a receive is.
+            let (packet, op) = (pending.slice, pending.op);
+            match pending.begun {
+                // The write was cut short, as for a message that is longer than its receive.
                 Some((_, next)) if next != address => {
                     line.pop_front();
                     continue;
                 }
                 Some((slice, _)) => {
-                    landing.begun = Some((slice, address + 4 * words));
+                    pending.begun = Some((slice, address + 4 * words));
                     self.extend(slice, span.1);
                 }
                 None => {
@@ -819,16 +823,16 @@ impl Teller<'_> {
                             _ => self.ops[op].reply = Some(slice),
                         }
                     }
-                    let line = self.known.landings.entry((rank, writer)).or_default();
-                    if let Some(landing) = line.front_mut() {
-                        landing.begun = Some((slice, address + 4 * words));
+                    let line = self.known.pending_writes.entry((rank, writer)).or_default();
+                    if let Some(pending) = line.front_mut() {
+                        pending.begun = Some((slice, address + 4 * words));
                     }
                 }
             }
-            let line = self.known.landings.entry((rank, writer)).or_default();
-            if let Some(landing) = line.front_mut() {
-                landing.left = landing.left.saturating_sub(words as usize);
-                if landing.left == 0 {
+            let line = self.known.pending_writes.entry((rank, writer)).or_default();
+            if let Some(pending) = line.front_mut() {
+                pending.left = pending.left.saturating_sub(words as usize);
+                if pending.left == 0 {
                     line.pop_front();
                 }
             }
@@ -876,9 +880,10 @@ impl Teller<'_> {
             return;
         };
         self.belongs(slice, Some(op));
-        let message = match self.ops[op].is_receive && status == Some(Status::Ok) {
-            true => self.message(rank, source, tag),
-            false => None,
+        let message = if self.ops[op].is_receive && status == Some(Status::Ok) {
+            self.message(rank, source, tag)
+        } else {
+            None
         };
         let Op { reply, command, .. } = self.ops[op];
         let came = self.came(board, op);
@@ -890,7 +895,8 @@ impl Teller<'_> {
         self.ops[op].completion = Some(slice);
     }
 
-    /// The last phits of an operation's communicator that came to a board, if it is a collective.
+    /// If the operation is a collective, returns the last phits of its communicator that came to a
+    /// board.
     fn came(&self, board: u32, op: usize) -> Option<usize> {
         let context = self.ops[op].context?;
         self.known.came.get(&(board, context)).copied()
@@ -919,8 +925,8 @@ impl Teller<'_> {
     }
 }
 
-/// The key by which a packet is found at its next place: its header, or the whole packet for the
-/// paper's packets.
+/// Returns the key by which a packet is found at its next place: its header, or the whole packet
+/// for the paper's packets.
 fn key(is_reply: bool, header: &PacketHeader, words: &[u32]) -> (bool, Vec<u32>) {
     let (count, _) = counts(words);
     let count = match header.kind {
@@ -930,7 +936,7 @@ fn key(is_reply: bool, header: &PacketHeader, words: &[u32]) -> (bool, Vec<u32>)
     (is_reply, words[..count].to_vec())
 }
 
-/// The name of a register of a rank's page that is written.
+/// Returns the name of a written register of a rank's page.
 fn register(offset: u32) -> String {
     if let Some(opcode) = Opcode::from_bits(offset / 4).filter(|_| offset < rank::IDENTITY) {
         return format!("{opcode:?}");

@@ -24,7 +24,7 @@ impl Communicator {
         let Some(context) = self.shape.context else {
             return Err(self.bad(
                 rank.pid(),
-                "all 256 contexts of messages are taken at its ranks; free a communicator",
+                "its ranks use all 256 message contexts; free a communicator",
             ));
         };
         Ok(Peers {

@@ -1,13 +1,13 @@
-//! Contexts, which keep messages of different communicators apart.
+//! Contexts, which separate the messages of communicators.
 
 use alcor_abi::packets::x_message;
 
-/// Contexts that there are.
+/// Number of contexts.
 const CONTEXTS: u32 = 1 + x_message::CONTEXT.max();
-/// The world's.
+/// The context of the world.
 pub(crate) const WORLD: u8 = 0;
 
-/// The contexts of a rank's communicators: a bit each.
+/// The contexts of a rank's communicators, one bit each.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Contexts([u32; Contexts::WORDS]);
 
@@ -20,7 +20,7 @@ impl Default for Contexts {
 }
 
 impl Contexts {
-    /// Words of such a set.
+    /// Number of words of the set.
     pub(crate) const WORDS: usize = CONTEXTS as usize / 32;
 
     pub(crate) fn to_words(self) -> [u32; Contexts::WORDS] {
@@ -45,8 +45,8 @@ impl Contexts {
         self.0[usize::from(context) / 32] &= !(1 << (context % 32));
     }
 
-    /// A free one for a communicator of this number: one after the other, so that one that was
-    /// given back is long out of use before it is another's.
+    /// Returns a free context for a communicator of this number. Contexts are used in turn, so a
+    /// freed context is reused late.
     pub(crate) fn free(&self, id: u32) -> Option<u8> {
         let is_free = |context: &u32| self.0[*context as usize / 32] & 1 << (context % 32) == 0;
         let found = (0..CONTEXTS).map(|step| id.wrapping_add(step) % CONTEXTS);

@@ -1,4 +1,4 @@
-//! Posting sends and receives, looking for messages, and their ends.
+//! Posts sends and receives, probes for messages, and ends both.
 
 use std::collections::HashSet;
 
@@ -6,14 +6,18 @@ use alcor_abi::{Opcode, Status};
 
 use super::{Line, Message, MessageKind, MessageStatus, PAUSE, Queued, longer};
 use crate::progress::{Progress, Wanted};
-use crate::request::{Asked, Held, NOTHING, Request};
+use crate::request::{Descriptor, Held, NOTHING, Request};
 use crate::watchdog::Awaited;
 use crate::{Cycle, Error, Result, Wake};
 
 impl Progress {
-    /// Starts a send or receive: posts it, or has it wait for its turn.
-    pub(super) fn start_message(&mut self, asked: Asked, held: Held) -> Result<Request<'static>> {
-        let line = match asked.message() {
+    /// Starts a send or receive: posts the operation, or queues it.
+    pub(super) fn start_message(
+        &mut self,
+        descriptor: Descriptor,
+        held: Held,
+    ) -> Result<Request<'static>> {
+        let line = match descriptor.message() {
             Some(&Message {
                 kind: MessageKind::Send,
                 peer: Some(target),
@@ -24,16 +28,16 @@ impl Progress {
             }
             _ => Line::Receives,
         };
-        let (outcome, request) = self.begin(asked);
+        let (outcome, request) = self.begin(descriptor);
         let queued = Queued { outcome, held };
         self.messages.queue(line).push_back(queued);
         self.post_messages()?;
         Ok(request)
     }
 
-    /// Posts what waits and may go; whether anything was.
+    /// Posts waiting operations that may start. Returns whether any was posted.
     pub(crate) fn post_messages(&mut self) -> Result<bool> {
-        // Posting may wait itself, and must find nothing to post then.
+        // Posting may wait. That wait must not post further messages.
         if self.messages.busy || !self.messages.has_queue() {
             return Ok(false);
         }
@@ -47,7 +51,7 @@ impl Progress {
         })
     }
 
-    /// Does something in whose waits no message is posted, and none looked for.
+    /// Runs `what`. Waits inside `what` neither post messages nor probe.
     fn alone<T>(&mut self, what: impl FnOnce(&mut Progress) -> Result<T>) -> Result<T> {
         self.messages.busy = true;
         let done = what(self);
@@ -55,8 +59,8 @@ impl Progress {
         done
     }
 
-    /// Looks for messages of the receives that wait here, and has them received; whether there
-    /// were any.
+    /// Probes for messages of the waiting receives, and posts the receives of found messages.
+    /// Returns whether any message was found.
     fn serve_receives(&mut self) -> Result<bool> {
         if self.messages.receives.is_empty() || self.port.now()? < self.messages.look_at {
             return Ok(false);
@@ -81,22 +85,24 @@ impl Progress {
                 moved = true;
             }
         }
-        self.messages.pause = match moved {
-            true => *PAUSE.start(),
-            false => longer(self.messages.pause),
+        self.messages.pause = if moved {
+            *PAUSE.start()
+        } else {
+            longer(self.messages.pause)
         };
         let now = self.port.now()?;
         self.messages.look_at = Cycle(now.0.saturating_add(self.messages.pause));
         Ok(moved)
     }
 
-    /// Has a receive that waits here take a message that was found, or one that came before it;
-    /// whether there is a receive for it.
+    /// Posts the waiting receive that takes a found message or an earlier one. Returns whether a
+    /// receive matches.
     fn take_found(&mut self, context: u8, found: &MessageStatus) -> Result<bool> {
         let Some(mut place) = self.messages.first_for(context, found) else {
             return Ok(false);
         };
-        // The receive takes the first message that it is for, which must be for none before it.
+        // The receive takes the first message that matches it. No earlier receive may match that
+        // message.
         let (number, receive) = loop {
             let outcome = &self.messages.receives[place].outcome;
             let number = outcome.number();
@@ -123,7 +129,7 @@ impl Progress {
         Ok(true)
     }
 
-    /// Posts what stands in this place of a line.
+    /// Posts the operation at this place of a queue.
     fn post_at(&mut self, line: Line, place: usize) -> Result<()> {
         self.reserve_transfer()?;
         let Some(queued) = self.messages.queue(line).remove(place) else {
@@ -135,7 +141,7 @@ impl Progress {
         self.post_message(queued)
     }
 
-    /// Posts a message, once it is known that it can be.
+    /// Posts a message. The caller has checked that an id is free.
     fn post_message(&mut self, queued: Queued) -> Result<()> {
         let Queued { outcome, held } = queued;
         let lost = Error::CompletionLost { rank: self.me };
@@ -147,7 +153,8 @@ impl Progress {
             self.operand(Opcode::XLength, message.length)?;
         }
         self.operand(Opcode::XTag, message.tag_operand())?;
-        // There is an id for as many as `Messages` lets go, and one for a probe.
+        // `Messages` limits the number of messages, so an id is free for each of them and for one
+        // probe.
         let number = outcome.number();
         let id = self.outstanding.enter(outcome, held).ok_or(lost)?;
         self.messages.began(&message);
@@ -161,10 +168,10 @@ impl Progress {
         self.post(opcode, message.commit(id))
     }
 
-    /// Asks for the first unexpected message that matches.
+    /// Probes for the first unexpected message that matches.
     fn look(&mut self, probe: Message) -> Result<Option<MessageStatus>> {
         self.reserve_transfer()?;
-        let (outcome, request) = self.begin(Asked::Message {
+        let (outcome, request) = self.begin(Descriptor::Message {
             message: probe,
             members: None,
         });
@@ -178,10 +185,9 @@ impl Progress {
         Ok(request.message_status().filter(|_| is_there))
     }
 
-    /// Asks for the first message that no receive is for, neither one that is posted nor one that
-    /// waits here.
+    /// Probes for the first message that matches no posted or waiting receive.
     pub(super) fn probe(&mut self, probe: Message) -> Result<Option<MessageStatus>> {
-        // Who does nothing but probe sends what waits all the same.
+        // A program that only probes must still send its waiting messages.
         while self.drive()? {}
         self.alone(|progress| {
             loop {
@@ -193,7 +199,7 @@ impl Progress {
         })
     }
 
-    /// Waits a little before the next look for a message.
+    /// Waits for a short time before the next probe.
     pub(super) fn pause(
         &mut self,
         message: Message,
@@ -221,9 +227,10 @@ impl Progress {
         Ok(())
     }
 
-    /// Cancels the receive of this number, unless it has ended.
+    /// Cancels the receive of this number, unless the receive has ended.
     pub(super) fn cancel_receive(&mut self, number: u64) -> Result<()> {
-        // A wait for room may see its end, and then its id may be another's.
+        // A wait for room may see the end of the receive. Its id may belong to another operation
+        // then.
         self.reserve(1)?;
         if let Some(id) = self.outstanding.message_id(number) {
             return self.post(Opcode::XCancel, u32::from(id));

@@ -1,36 +1,36 @@
-//! What a rank's message engine has matched.
+//! Counters of a rank's message engine.
 
 use alcor_abi::rank::{self, message_queues};
 
 use crate::{Lab, Result};
 
-/// What a rank's message engine has matched since the board's reset.
+/// Counters of a rank's message engine since the board's reset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MatchCounters {
-    /// Receives that are posted now.
+    /// Number of posted receives now.
     pub posted: u32,
-    /// Unexpected messages that lie there now.
+    /// Number of unexpected messages now.
     pub unexpected: u32,
     /// Messages whose receive the matching unit found.
     pub posted_by_unit: u32,
-    /// Messages whose receive was found by walking the rest of the queue.
+    /// Messages whose receive was found by a walk over the rest of the queue.
     pub posted_by_walk: u32,
     /// Receives whose message the matching unit found.
     pub unexpected_by_unit: u32,
-    /// Receives whose message was found by walking the rest of the queue.
+    /// Receives whose message was found by a walk over the rest of the queue.
     pub unexpected_by_walk: u32,
-    /// Messages that were refused for want of room.
+    /// Messages that were refused because of a full queue.
     pub refused: u32,
 }
 
 /// # The message engine
 impl Lab<'_> {
-    /// Sets the lengths from which on the engine moves entries of its queues into the matching
-    /// units: of posted receives, and of unexpected messages; `None` for never.
+    /// Sets the queue lengths from which on the engine moves entries into the matching units: of
+    /// posted receives, and of unexpected messages. `None` disables the unit.
     ///
     /// # Errors
-    /// [`Error::MissingCapability`](crate::Error::MissingCapability), and what the backend says.
+    /// [`Error::MissingCapability`](crate::Error::MissingCapability); errors of the backend.
     ///
     /// # Examples
     /// See [`Lab::match_counters`].
@@ -45,10 +45,10 @@ impl Lab<'_> {
             .write(rank::UNEXPECTED_THRESHOLD, length(unexpected))
     }
 
-    /// What the engine has matched, and the lengths of its queues.
+    /// Reads the counters of the engine, and the lengths of its queues.
     ///
     /// # Errors
-    /// [`Error::MissingCapability`](crate::Error::MissingCapability), and what the backend says.
+    /// [`Error::MissingCapability`](crate::Error::MissingCapability); errors of the backend.
     ///
     /// # Examples
     /// ```

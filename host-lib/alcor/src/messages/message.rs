@@ -1,4 +1,4 @@
-//! Messages as calls and hardware name them.
+//! Messages in the forms of calls and of the hardware.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::{Datatype, GlobalRank, NodeAddr};
 /// The largest tag.
 pub const TAG_UB: u32 = x_tag::TAG.max();
 
-/// Whose messages a receive or probe is for: of one rank, as the call counts ranks, or of any.
+/// The source of a receive or probe: one rank, as the call counts ranks, or any rank.
 ///
 /// # Examples
 /// ```
@@ -36,7 +36,7 @@ impl From<GlobalRank> for Source {
     }
 }
 
-/// Which messages a receive or probe is for: those of one tag, or of any.
+/// The tag of a receive or probe: one tag, or any tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tag {
     /// Any tag.
@@ -51,15 +51,15 @@ impl From<u32> for Tag {
     }
 }
 
-/// What a [`Message`] is at the rank that asked for it.
+/// The kind of a [`Message`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MessageKind {
-    /// A message that is sent.
+    /// A send.
     Send,
     /// A receive.
     Receive,
-    /// A look at messages that no receive has taken.
+    /// A probe for messages that no receive has taken.
     Probe,
 }
 
@@ -69,20 +69,20 @@ pub enum MessageKind {
 pub struct Message {
     /// Send, receive or probe.
     pub kind: MessageKind,
-    /// Where it goes to or comes from; `None` for any source.
+    /// Destination or source; `None` for any source.
     pub peer: Option<GlobalRank>,
-    /// Its tag; `None` for any.
+    /// The tag; `None` for any tag.
     pub tag: Option<u32>,
-    /// Its communicator's context: 0 for the world.
+    /// The context of the communicator; 0 for the world.
     pub context: u8,
     /// Address in local node memory.
     pub local: NodeAddr,
-    /// Bytes: of a receive, how many fit.
+    /// Length in bytes. For a receive, the size of its buffer.
     pub length: u32,
 }
 
 impl Message {
-    /// Whether this receive is for a message of this context that was found.
+    /// Returns whether this receive matches a found message of this context.
     pub(super) fn is_for(&self, context: u8, found: &MessageStatus) -> bool {
         self.context == context
             && self.peer.is_none_or(|peer| peer == found.pid)
@@ -125,24 +125,24 @@ impl fmt::Display for Message {
     }
 }
 
-/// What a receive or probe found.
+/// The message that a receive or probe found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MessageStatus {
-    /// The rank that sent it, as the call counts ranks: in the run, or in the communicator.
+    /// The sending rank, as the call counts ranks: in the run or in the communicator.
     pub source: u32,
-    /// The rank that sent it, in the run.
+    /// The sending rank, in the run.
     pub pid: GlobalRank,
-    /// Its tag.
+    /// The tag.
     pub tag: u32,
-    /// Bytes of the message, also where fewer were received.
+    /// Length of the message in bytes, even if fewer bytes were received.
     pub length: u32,
-    /// The receive was cancelled: there is no message, and nothing else here means anything.
+    /// Whether the receive was cancelled. All other fields are undefined then.
     pub cancelled: bool,
 }
 
 impl MessageStatus {
-    /// The same, with its source as a communicator of these members counts it.
+    /// Returns the same status with the source's rank among these members.
     pub(crate) fn counted(mut self, members: Option<&[GlobalRank]>) -> MessageStatus {
         if let Some(members) = members {
             let place = members.iter().position(|&member| member == self.pid);
@@ -151,7 +151,7 @@ impl MessageStatus {
         self
     }
 
-    /// Elements of type `T` in the message; `None` when it ends in the middle of one.
+    /// Number of elements of type `T` in the message; `None` if the last element is incomplete.
     #[must_use]
     pub fn count<T: Datatype>(&self) -> Option<usize> {
         let whole = self.length.is_multiple_of(T::BYTES);

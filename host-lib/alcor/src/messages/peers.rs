@@ -1,4 +1,4 @@
-//! Messages among ranks as a call counts them: those of the run, or of a communicator.
+//! Messages among the ranks of the run or of a communicator.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use super::{Message, MessageKind, MessageStatus, PAUSE, Source, TAG_UB, Tag, lon
 use crate::allocator::Block;
 use crate::buffer::Copied;
 use crate::progress::Progress;
-use crate::request::{Asked, Request};
+use crate::request::{Descriptor, Request};
 use crate::transfer::fits;
 use crate::{Buffer, BufferMut, CommunicatorId, Error, GlobalRank, NodeAddr, Rank, Region, Result};
 
-/// Ranks that exchange messages, as a call counts them.
+/// The ranks among which a call sends messages.
 pub(crate) struct Peers {
     pub(super) id: CommunicatorId,
     pub(super) context: u8,
-    /// Those of a communicator; without, those of the run.
+    /// The members of a communicator; `None` for the ranks of the run.
     pub(super) members: Option<Arc<[GlobalRank]>>,
 }
 
@@ -42,7 +42,7 @@ impl Peers {
             })
     }
 
-    /// A send, once its destination and tag are known to be possible.
+    /// Makes a send after a check of destination and tag.
     pub(crate) fn send_of(
         &self,
         rank: &mut Rank,
@@ -62,7 +62,7 @@ impl Peers {
         Ok(message)
     }
 
-    /// A receive or probe, once its source and tag are known to be possible.
+    /// Makes a receive or probe after a check of source and tag.
     pub(crate) fn receive_of(
         &self,
         rank: &mut Rank,
@@ -95,14 +95,14 @@ impl Peers {
         message: Message,
         held: Arc<Block>,
     ) -> Result<Request<'static>> {
-        let asked = Asked::Message {
+        let descriptor = Descriptor::Message {
             message,
             members: self.members.clone(),
         };
-        rank.progress.start_message(asked, [Some(held), None])
+        rank.progress.start_message(descriptor, [Some(held), None])
     }
 
-    /// What was found, with its source as these count it.
+    /// Returns a found message with its source as these peers count it.
     fn count(&self, found: MessageStatus) -> MessageStatus {
         found.counted(self.members.as_deref())
     }
@@ -126,11 +126,11 @@ impl Peers {
         tag: Tag,
         local: impl BufferMut + 'a,
     ) -> Result<Request<'a>> {
-        let (local, landing) = local.destination(rank, Copied::Fresh)?;
+        let (local, copy_back) = local.destination(rank, Copied::Fresh)?;
         let kind = MessageKind::Receive;
         let message = self.receive_of(rank, kind, source, tag, Some(&local.bytes()))?;
         let request = self.start(rank, message, local.hold())?;
-        Ok(request.landing(landing))
+        Ok(request.with_copy_back(copy_back))
     }
 
     pub(super) fn send(
@@ -170,10 +170,10 @@ impl Peers {
         let probe = self.receive_of(rank, MessageKind::Probe, source, tag, None)?;
         let found = rank.progress.probe(probe)?;
         match found {
-            Some(_) => rank.progress.asked_with_success(),
+            Some(_) => rank.progress.reset_polls(),
             None => {
                 let awaited = |progress: &Progress| progress.awaited_message(probe);
-                rank.progress.asked_in_vain(awaited)?;
+                rank.progress.check_polls(awaited)?;
             }
         }
         Ok(found.map(|found| self.count(found)))

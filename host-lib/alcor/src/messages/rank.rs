@@ -7,32 +7,35 @@ use crate::{Buffer, BufferMut, Error, GlobalRank, Rank, Result};
 
 /// # Messages
 ///
-/// Sends and receives as in MPI, between ranks of the run by their numbers;
-/// [`Communicator`](crate::Communicator) has the same among its members, kept apart from all others. A receive takes the
-/// first message that its source and tag are for, and between two ranks of one communicator none
-/// overtakes another. The hardware matches them, without the host: a message that is expected goes
-/// straight to where the receive wants it.
+/// Sends and receives as in MPI, between the ranks of the run.
+/// [`Communicator`](crate::Communicator) has the same calls for its members, with separate
+/// messages. A receive takes the first message that matches its source and tag. Messages between
+/// two ranks of one communicator do not overtake each other. The hardware matches messages without
+/// the host. An expected message goes straight into the buffer of its receive.
 ///
-/// A short message travels at once, and completes when a receive has taken it; of one that is
-/// longer than [`BoardInfo::fragment_bytes`](crate::BoardInfo::fragment_bytes), the receiver's hardware fetches the data. Nothing is
-/// ever dropped: what its receiver has no room for waits in the sender's library. There is room for as
-/// many messages of each rank as the queues' depth has to each of the run's ranks
-/// ([`BoardInfo::message_depth`](crate::BoardInfo::message_depth) / [`Rank::nprocs`], one at least). A rank that leaves so many of
-/// another's messages and waits for one that was sent behind them waits in vain, until it has received
-/// some of them: that is what programs for it have to heed beyond the rules of MPI.
+/// A short message travels at once, and completes when a receive has taken the message. If a
+/// message is longer than [`BoardInfo::fragment_bytes`](crate::BoardInfo::fragment_bytes), the
+/// receiver's hardware fetches the data. No message is dropped. If the receiver has no room,
+/// messages wait in the library of the sender. The room for messages of one source is the depth of
+/// the queues divided by the number of ranks
+/// ([`BoardInfo::message_depth`](crate::BoardInfo::message_depth) / [`Rank::nprocs`]), and at least
+/// one.
 ///
-/// All of them need a board with message engines, and fail with [`Error::MissingCapability`] on
-/// others, with [`Error::MessageRoom`] when the ranks are too many for the queues or the ring, with
-/// [`Error::NoSuchMember`] for a rank that there is not, and with [`Error::OutOfRange`] for a tag
-/// beyond [`TAG_UB`](crate::TAG_UB).
+/// This room is a rule beyond MPI. If a rank leaves this number of messages of one source
+/// unreceived, it must receive some of them before it waits for a later message of that source.
+///
+/// These calls fail with [`Error::MissingCapability`] on boards without message engines, with
+/// [`Error::MessageRoom`] if the queues or the ring are too short for the number of ranks, with
+/// [`Error::NoSuchMember`] for a rank that does not exist, and with [`Error::OutOfRange`] for a tag
+/// above [`TAG_UB`](crate::TAG_UB).
 impl Rank {
-    /// Sends `values`, which the caller may use again when this returns: that is the standard mode
-    /// of MPI. Host memory of at most [`BoardInfo::fragment_bytes`](crate::BoardInfo::fragment_bytes) is copied, and the message is
-    /// on its way then; anything else has been received.
+    /// Sends `values`. On return the caller may reuse `values`, as in the standard mode of MPI.
+    /// Host memory of at most [`BoardInfo::fragment_bytes`](crate::BoardInfo::fragment_bytes) has
+    /// been copied then, and the message is under way. Any other message has been received.
     ///
     /// # Errors
-    /// As [messages](Rank#messages) in general, and [`Error::OutOfNodeMemory`]; [`Error::Watchdog`]
-    /// when the receiver has no room, or a longer message is not received.
+    /// As [messages](Rank#messages) in general; [`Error::OutOfNodeMemory`]; [`Error::Watchdog`] if
+    /// the receiver has no room, or a longer message is not received.
     ///
     /// # Examples
     /// ```
@@ -59,12 +62,12 @@ impl Rank {
         Peers::RUN.send(self, to.0, tag, values)
     }
 
-    /// Waits for a message and fills `values` with its elements. Of an element that came in part,
-    /// nothing is copied to host memory.
+    /// Waits for a message and fills `values` with its elements. An incomplete last element is not
+    /// copied to host memory.
     ///
     /// # Errors
-    /// As [messages](Rank#messages) in general, and [`Error::OutOfNodeMemory`]; [`Error::Truncated`]
-    /// when the message was longer than `values`, which have what fits then; [`Error::Watchdog`].
+    /// As [messages](Rank#messages) in general; [`Error::OutOfNodeMemory`]; [`Error::Truncated`] if
+    /// the message is longer than `values`, which then hold its beginning; [`Error::Watchdog`].
     ///
     /// # Examples
     /// ```
@@ -90,8 +93,8 @@ impl Rank {
         Peers::RUN.recv(self, source.into(), tag.into(), values)
     }
 
-    /// Starts to send all of `local`, which the request borrows. It is complete when a receive has
-    /// taken the message.
+    /// Starts a send of all of `local`, which the request borrows. The request is complete when a
+    /// receive has taken the message.
     ///
     /// # Errors
     /// As [messages](Rank#messages) in general.
@@ -122,7 +125,7 @@ impl Rank {
         Peers::RUN.isend(self, to.0, tag, local)
     }
 
-    /// Posts a receive into `local`; [`Rank::wait_message`] says what it received.
+    /// Posts a receive into `local`. [`Rank::wait_message`] returns the status of the message.
     ///
     /// # Errors
     /// As [messages](Rank#messages) in general.
@@ -134,7 +137,7 @@ impl Rank {
     ///     if rank.pid() == GlobalRank(1) {
     ///         return rank.send(GlobalRank(0), 0, &[7]);
     ///     }
-    ///     // Into node memory, where no copy is made.
+    ///     // Into node memory, without a copy.
     ///     let mut inbox = rank.alloc_from(&[0; 4])?;
     ///     let receive = rank.irecv(Source::Any, 0, &mut inbox)?;
     ///     assert_eq!(rank.wait_message(receive)?.length, 4);
@@ -144,7 +147,7 @@ impl Rank {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Nobody else uses the buffer meanwhile:
+    /// The request borrows the buffer:
     /// ```compile_fail,E0502
     /// # use alcor::{Job, Source, soft::SoftBoard};
     /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
@@ -164,14 +167,14 @@ impl Rank {
         Peers::RUN.irecv(self, source.into(), tag.into(), local)
     }
 
-    /// Waits until there is a message that a receive of this source and tag would take next, and
-    /// leaves it there.
+    /// Waits until a message matches this source and tag, and leaves the message in the queue. The
+    /// message is the one that a receive would take next.
     ///
     /// # Errors
     /// As [messages](Rank#messages) in general; [`Error::Watchdog`].
     ///
     /// # Examples
-    /// A message whose length is not known:
+    /// A message of unknown length:
     /// ```
     /// # use alcor::{GlobalRank, Job, Source, Tag, soft::SoftBoard};
     /// Job::new(SoftBoard::new(2))?.run(2, |rank| {
@@ -194,10 +197,10 @@ impl Rank {
         Peers::RUN.probe(self, source.into(), tag.into())
     }
 
-    /// The message that a receive of this source and tag would take now, if there is one.
+    /// Returns the message that a receive of this source and tag would take now, if there is one.
     ///
     /// # Errors
-    /// As [messages](Rank#messages) in general; [`Error::Watchdog`] when it was asked in vain for
+    /// As [messages](Rank#messages) in general; [`Error::Watchdog`] if the program has polled for
     /// longer than a wait may last.
     ///
     /// # Examples
@@ -219,11 +222,11 @@ impl Rank {
         Peers::RUN.iprobe(self, source.into(), tag.into())
     }
 
-    /// Cancels a receive. It completes all the same: with [`MessageStatus::cancelled`], or, if a
-    /// message was faster, with that message.
+    /// Cancels a receive. The request then completes with [`MessageStatus::cancelled`], or with a
+    /// message that arrived earlier.
     ///
     /// # Errors
-    /// [`Error::NotAReceive`], [`Error::ForeignRequest`], and what ends every wait.
+    /// [`Error::NotAReceive`], [`Error::ForeignRequest`], and the errors of all waits.
     ///
     /// # Examples
     /// ```
@@ -244,7 +247,7 @@ impl Rank {
         self.progress.cancel_receive(request.number())
     }
 
-    /// Waits until a receive is complete; what it received.
+    /// Waits until a receive is complete. Returns the status of the message.
     ///
     /// # Errors
     /// [`Error::Truncated`], [`Error::NotAReceive`]; as [`Rank::wait`].
@@ -266,7 +269,7 @@ impl Rank {
         self.check_receive(&request)?;
         self.wait_for_all(std::slice::from_ref(&request))?;
         self.end_request(&mut request)?;
-        // It is known, since it has been waited for.
+        // The receive is complete, so its status is known.
         let rank = self.pid();
         request.message_status().ok_or(Error::NotAReceive { rank })
     }

@@ -1,4 +1,4 @@
-//! Takes in what comes back: causes, completions, ends.
+//! Handles pending causes, completions and ends.
 
 use alcor_abi::packets::cq_entry;
 use alcor_abi::rank::{self, ack, causes, events, kernel_control};
@@ -6,12 +6,12 @@ use alcor_abi::{CQ_ENTRY_BYTES, Status};
 
 use super::{ENTRIES_AT_ONCE, Progress};
 use crate::credits::after;
-use crate::ending::Ended;
-use crate::request::Answered;
+use crate::ending::Completion;
+use crate::request::CompletedOperation;
 use crate::{Error, GlobalRank, NodeAddr, Result};
 
 impl Progress {
-    /// Takes in everything that is pending.
+    /// Handles all pending events.
     pub(crate) fn take_in(&mut self) -> Result<()> {
         let pending = self.read(rank::CAUSES)?;
         let is = |cause: alcor_abi::Field| cause.get(pending) != 0;
@@ -44,13 +44,15 @@ impl Progress {
         Ok(())
     }
 
-    /// Takes the new entries of the ring, in as few reads as it takes.
+    /// Takes the new entries of the ring with as few reads as possible.
     fn take_completions(&mut self) -> Result<()> {
-        // The cause says that CQ_WAKE is reached. If no more are outstanding, that is all.
+        // The cause states that CQ_WAKE has been reached. If no more operations are outstanding,
+        // the number of new entries is known.
         let known = self.cq_wake.wrapping_sub(self.ring.taken);
-        let mut new = match known >= self.outstanding.len() {
-            true => known,
-            false => self.read(rank::CQ_HEAD)?.wrapping_sub(self.ring.taken),
+        let mut new = if known >= self.outstanding.len() {
+            known
+        } else {
+            self.read(rank::CQ_HEAD)?.wrapping_sub(self.ring.taken)
         };
         if new > self.ring.entries {
             self.faults |= events::CQ_OVERFLOW.mask();
@@ -71,8 +73,8 @@ impl Progress {
             }
             new -= run;
         }
-        if self.ring.taken.wrapping_sub(self.ring.told) >= (self.ring.entries / 2).max(1) {
-            self.tell_tail()?;
+        if self.ring.taken.wrapping_sub(self.ring.tail) >= (self.ring.entries / 2).max(1) {
+            self.write_tail()?;
         }
         if self.unit.has_queue() {
             self.post_queued()?;
@@ -84,8 +86,8 @@ impl Progress {
         let entry = self.ring.taken;
         self.ring.taken = entry.wrapping_add(1);
         let status = Status::from_bits(cq_entry::STATUS.get(word));
-        let answered = status.and_then(|status| {
-            let ended = Ended {
+        let completed = status.and_then(|status| {
+            let ended = Completion {
                 status,
                 source: GlobalRank(cq_entry::SOURCE.get(word)),
                 tag,
@@ -93,7 +95,7 @@ impl Progress {
             };
             self.outstanding.complete(cq_entry::ID.get(word), ended)
         });
-        match answered {
+        match completed {
             None => {
                 return Err(Error::BadCompletion {
                     rank: self.me,
@@ -101,7 +103,7 @@ impl Progress {
                     word,
                 });
             }
-            Some(Answered {
+            Some(CompletedOperation {
                 number,
                 context,
                 message,
@@ -121,8 +123,8 @@ impl Progress {
         Ok(())
     }
 
-    pub(super) fn tell_tail(&mut self) -> Result<()> {
-        self.ring.told = self.ring.taken;
+    pub(super) fn write_tail(&mut self) -> Result<()> {
+        self.ring.tail = self.ring.taken;
         self.write(rank::CQ_TAIL, self.ring.taken)
     }
 }

@@ -1,34 +1,35 @@
-//! What gets on while a rank waits: collectives in software, and messages that wait for their turn.
+//! Advances collectives in software and waiting messages while a rank waits.
 
 use std::sync::Arc;
 
 use super::Progress;
 use crate::call::Path;
 use crate::hardware::Operands;
-use crate::request::{Asked, Asking, NOTHING, Request};
+use crate::request::{CollectiveDescriptor, Descriptor, NOTHING, Request};
 use crate::software::{Software, Task};
 use crate::{Cycle, Error, Result};
 
 impl Progress {
-    /// Brings collectives in software and waiting messages further; whether anything moved.
+    /// Advances collectives in software and waiting messages. Returns whether any made progress.
     pub(crate) fn drive(&mut self) -> Result<bool> {
         let posted = self.post_messages()?;
-        // Posting may wait itself, and must find nothing to drive then.
+        // Posting may wait. That wait must not drive collectives.
         let Some(mut software) = self.software.take() else {
             return Ok(posted);
         };
-        let moved = match software.is_active() {
-            true => match self.port.now() {
+        let moved = if software.is_active() {
+            match self.port.now() {
                 Ok(now) => software.advance(self, now),
                 Err(error) => Err(error),
-            },
-            false => Ok(false),
+            }
+        } else {
+            Ok(false)
         };
         self.software = Some(software);
         Ok(moved? | posted)
     }
 
-    /// When to look at the mail next, or for messages.
+    /// Time of the next poll of the mail or of messages.
     pub(super) fn next_look(&mut self) -> Result<Cycle> {
         let messages = self.messages.next_look();
         match &self.software {
@@ -41,12 +42,12 @@ impl Progress {
         }
     }
 
-    /// Whether no collective is under way.
+    /// Returns whether no collective is under way.
     pub(crate) fn collectives_are_over(&self) -> bool {
         self.unit.is_idle() && !self.has_software()
     }
 
-    /// Whether no collective of a communicator is under way.
+    /// Returns whether no collective of a communicator is under way.
     pub(crate) fn is_over(&self, communicator: u32, row: Option<u32>) -> bool {
         let software = self.software.as_ref();
         row.is_none_or(|row| self.unit.is_idle_in(row))
@@ -57,9 +58,9 @@ impl Progress {
         self.software.as_ref().is_some_and(Software::is_active)
     }
 
-    /// Begins a collective in software; its request, and its number among those of the
-    /// communicator. Where the communicator has a row, the herald posted there finds members that
-    /// called what hardware does.
+    /// Begins a collective in software. Returns its request, and its number among the collectives
+    /// of the communicator. If the communicator has a row, a herald is posted there. The herald
+    /// finds members that have called a collective in hardware.
     pub(crate) fn begin_software(
         &mut self,
         task: Task,
@@ -69,12 +70,12 @@ impl Progress {
         let now = self.port.now()?;
         let herald = match herald {
             Some((context, operands)) => {
-                let asked = Asked::Herald { context };
-                Some(self.post_collective(context, operands, asked, NOTHING)?)
+                let descriptor = Descriptor::Herald { context };
+                Some(self.post_collective(context, operands, descriptor, NOTHING)?)
             }
             None => None,
         };
-        let (outcome, request) = self.begin(Asked::Collective(Asking {
+        let (outcome, request) = self.begin(Descriptor::Collective(CollectiveDescriptor {
             call: task.call,
             path,
             members: Arc::clone(&task.members),
@@ -82,11 +83,11 @@ impl Progress {
             bytes: 0,
         }));
         let Some(software) = &mut self.software else {
-            // Communicators are made of the world, which has seen to it.
+            // Communicators are made from the world, which has set up the collectives in software.
             return Err(Error::BadCommunicator {
                 rank: self.me,
                 communicator: task.call.communicator,
-                rule: "it belongs to no run",
+                rule: "the communicator belongs to no run",
             });
         };
         let sequence = software.next_in(task.call.communicator.0);

@@ -1,4 +1,4 @@
-//! Events, aborts, and the errors that come of them.
+//! Events, aborts, and their errors.
 
 use alcor_abi::board::rank_state;
 use alcor_abi::rank::{events, reset_state};
@@ -23,7 +23,7 @@ impl Progress {
         self.write(rank::ACK_EVENTS, bits)
     }
 
-    /// All events since the last call; they no longer fail the next one.
+    /// Returns all events since the last call. These events no longer fail the next call.
     pub(crate) fn events(&mut self) -> Result<Events> {
         self.take_events()?;
         self.faults = 0;
@@ -47,21 +47,21 @@ impl Progress {
         Ok(())
     }
 
-    /// Fails when the run was aborted, or an event tells of something broken.
+    /// Fails if the run was aborted, or an event reports a defect.
     pub(crate) fn check(&mut self) -> Result<()> {
         if let Some((by, reason)) = self.aborted {
             return Err(Error::Aborted { by, reason });
         }
         let rank = self.me;
-        let told = |event: alcor_abi::Field| event.get(self.faults) != 0;
-        let (event, error) = if told(events::OVERFLOW) {
+        let is_set = |event: alcor_abi::Field| event.get(self.faults) != 0;
+        let (event, error) = if is_set(events::OVERFLOW) {
             let told_by = "EVENTS.overflow";
             (events::OVERFLOW, Error::CommandLost { rank, told_by })
-        } else if told(events::CQ_OVERFLOW) {
+        } else if is_set(events::CQ_OVERFLOW) {
             (events::CQ_OVERFLOW, Error::CompletionLost { rank })
-        } else if told(events::MALFORMED) {
+        } else if is_set(events::MALFORMED) {
             (events::MALFORMED, Error::MalformedPacket { rank })
-        } else if told(events::UNROUTED) {
+        } else if is_set(events::UNROUTED) {
             (events::UNROUTED, Error::PacketUnrouted { rank })
         } else {
             return Ok(());
@@ -70,7 +70,8 @@ impl Progress {
         Err(error)
     }
 
-    /// Fails when ranks met in different collective operations; told where one has ended.
+    /// Fails if ranks were in different collective operations. Called when a collective operation
+    /// has ended.
     pub(crate) fn check_mismatch(&mut self, awaited: Awaited) -> Result<()> {
         if events::MISMATCH.get(self.faults) == 0 {
             return Ok(());
@@ -79,14 +80,14 @@ impl Progress {
         Err(self.mismatch(awaited))
     }
 
-    /// Why a barrier will not end.
+    /// Returns the error of a barrier that can't end.
     pub(super) fn barrier_mismatch(&mut self, awaited: Awaited) -> Error {
         self.faults &= !events::MISMATCH.mask();
         self.barriers = 0;
         self.mismatch(awaited)
     }
 
-    /// Why a barrier ended that brought nobody together.
+    /// Returns the error of a barrier that has ended with a mismatch.
     pub(super) fn mismatch(&mut self, awaited: Awaited) -> Error {
         let rank = self.me;
         match self.read(rank::RESET_STATE) {
@@ -126,8 +127,8 @@ impl Progress {
         }
     }
 
-    /// What the ranks that take part in the run are doing: those of this board, and of the others
-    /// where they are at hand.
+    /// Reads the states of the ranks of the run: those of this board, and those of the other boards
+    /// if this process has them.
     pub(crate) fn rank_states(&mut self) -> Result<Vec<RankState>> {
         let boards = match &self.cluster {
             Some(cluster) => cluster.boards().len() as u32,
@@ -169,9 +170,10 @@ impl Progress {
             let pid = board * self.info.ranks + local.0;
             bits = bits & !rank_state::PID.mask() | rank_state::PID.put(pid);
         }
-        let posted = match self.info.has_switch() {
-            true => read(board::POSTED)?.unwrap_or(0),
-            false => 0,
+        let posted = if self.info.has_switch() {
+            read(board::POSTED)?.unwrap_or(0)
+        } else {
+            0
         };
         Ok(Some(RankState {
             board,

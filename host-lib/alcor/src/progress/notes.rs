@@ -1,23 +1,23 @@
-//! Notes for backends that want them: what began, was posted, ended.
+//! Notes for backends that record them: begin, post and end of operations.
 
 use alcor_abi::Status;
 
 use super::Progress;
-use crate::request::{Asked, Outcome, Request};
+use crate::request::{Descriptor, Outcome, Request};
 use crate::{Activity, GlobalRank, Note};
 
 impl Progress {
-    /// An operation that was called and is no transfer, and its request.
-    pub(crate) fn begin(&mut self, asked: Asked) -> (Outcome, Request<'static>) {
+    /// Begins an operation that is no transfer. Returns the operation and its request.
+    pub(crate) fn begin(&mut self, descriptor: Descriptor) -> (Outcome, Request<'static>) {
         let number = self.outstanding.number();
         if self.takes_notes {
-            let (activity, peer) = asked.activity();
-            self.note_began(number, activity, peer, asked.bytes());
+            let (activity, peer) = descriptor.activity();
+            self.note_began(number, activity, peer, descriptor.bytes());
         }
-        self.outstanding.begin(number, asked)
+        self.outstanding.begin(number, descriptor)
     }
 
-    /// The number of an operation that was called and has no outcome of its own.
+    /// Begins an operation of all ranks, which has no outcome of its own. Returns its number.
     pub(crate) fn begin_all(&mut self, activity: Activity) -> u64 {
         let number = self.outstanding.number();
         if self.takes_notes {
@@ -56,7 +56,7 @@ impl Progress {
         }
     }
 
-    /// Makes known how an operation ended that no completion tells of.
+    /// Records the end of an operation that has no completion.
     pub(crate) fn settle(&mut self, outcome: Outcome, status: Status) {
         self.note_ended(outcome.number(), status);
         self.outstanding.settle(outcome, status);

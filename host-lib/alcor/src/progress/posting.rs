@@ -9,10 +9,10 @@ use crate::watchdog::Awaited;
 use crate::{Error, Result};
 
 impl Progress {
-    /// Posts a command, once there is a credit for it.
+    /// Posts a command as soon as a credit is free.
     pub(crate) fn post(&mut self, opcode: Opcode, data: u32) -> Result<()> {
         match opcode {
-            // These have no place in the command queue.
+            // These opcodes do not pass the command queue.
             Opcode::Data8 | Opcode::Abort => {}
             _ => {
                 self.reserve(1)?;
@@ -30,14 +30,15 @@ impl Progress {
         self.write(alcor_abi::command(opcode), data)
     }
 
-    /// Posts the last write of an extended command, for which there is room by [`Progress::reserve_transfer`].
+    /// Posts the last write of an extended command. [`Progress::reserve_transfer`] has reserved its
+    /// room.
     #[inline]
     fn commit(&mut self, opcode: Opcode, data: u32) -> Result<()> {
         self.credits.post();
         self.write(alcor_abi::command(opcode), data)
     }
 
-    /// Posts an operand, unless the hardware has it.
+    /// Posts an operand, unless the hardware has this value.
     #[inline]
     pub(crate) fn operand(&mut self, operand: Opcode, data: u32) -> Result<()> {
         let index = OPERANDS.iter().position(|&known| known == operand);
@@ -47,34 +48,39 @@ impl Progress {
         }
     }
 
-    /// Waits until `commands` writes can be posted, [`TRANSFER_WRITES`] at most.
+    /// Waits until `commands` writes can be posted; at most [`TRANSFER_WRITES`].
     #[inline]
     pub(crate) fn reserve(&mut self, commands: u32) -> Result<()> {
-        match self.credits.free() >= commands {
-            true => Ok(()),
-            false => self.wait_for_credits(commands),
+        if self.credits.free() >= commands {
+            Ok(())
+        } else {
+            self.wait_for_credits(commands)
         }
     }
 
     fn wait_for_credits(&mut self, commands: u32) -> Result<()> {
-        // Half a queue at once, so that a long stream wakes seldom.
+        // The wait asks for half a queue, so a long stream wakes the host less often.
         let batch = commands.max(self.credits.limit / 2);
         self.wait_for(
             |_| Awaited::Credits,
-            |progress| match progress.credits.free() >= commands {
-                true => Wanted::Nothing,
-                false => Wanted::Credits(batch),
+            |progress| {
+                if progress.credits.free() >= commands {
+                    Wanted::Nothing
+                } else {
+                    Wanted::Credits(batch)
+                }
             },
         )
     }
 
-    /// Posts an extended command: its operands where they have changed, and the commit.
+    /// Posts an extended command: the changed operands, and the commit.
     #[inline]
     pub(crate) fn transfer(&mut self, transfer: &Transfer) -> Result<Request<'static>> {
         self.start_transfer(transfer, false)
     }
 
-    /// Posts a put of the library's own, whose failure is nobody's: its target has left the run.
+    /// Posts a put of the library whose failure is ignored. A failure means that the target has
+    /// left the run.
     pub(crate) fn quiet_put(&mut self, transfer: &Transfer) -> Result<()> {
         self.start_transfer(transfer, true).map(drop)
     }
@@ -95,7 +101,7 @@ impl Progress {
         }
         let entered = self.outstanding.enter_transfer(number, transfer, is_quiet);
         let Some((id, request)) = entered else {
-            // `reserve_transfer` has seen to it that there is a free id.
+            // `reserve_transfer` has reserved an id.
             return Err(Error::CompletionLost { rank: self.me });
         };
         self.note_posting(number);
@@ -103,9 +109,9 @@ impl Progress {
         Ok(request)
     }
 
-    /// Waits until an extended command can be posted as a whole, and the ring has room for its
-    /// completion: whatever waits brings collectives in software and waiting messages further,
-    /// which post commands of their own, and these must not come between the writes of this one.
+    /// Waits until an extended command can be posted completely, and the ring has room for its
+    /// completion. A wait drives collectives in software and waiting messages, which post commands.
+    /// Those commands must not come between the writes of this one.
     #[inline]
     pub(crate) fn reserve_transfer(&mut self) -> Result<()> {
         loop {
@@ -121,10 +127,11 @@ impl Progress {
         let entries = self.ring.entries;
         self.wait_for(
             |_| Awaited::RingRoom,
-            |progress| match progress.outstanding.len() < entries {
-                true => Wanted::Nothing,
-                // What a message waits for may never come.
-                false => {
+            |progress| {
+                if progress.outstanding.len() < entries {
+                    Wanted::Nothing
+                } else {
+                    // The event that a message waits for may never come, so messages do not count.
                     let others = entries.saturating_sub(progress.messages.under_way());
                     Wanted::Completions((entries / 2).min(others).max(1))
                 }
@@ -132,16 +139,16 @@ impl Progress {
         )
     }
 
-    /// Whether the ring has room for one more completion, once it knows what has been taken.
+    /// Returns whether the ring has room for one more completion. Updates CQ_TAIL if necessary.
     #[inline]
     pub(crate) fn make_ring_room(&mut self) -> Result<bool> {
         let entries = self.ring.entries;
         if self.outstanding.len() >= entries {
             return Ok(false);
         }
-        let untold = self.ring.taken.wrapping_sub(self.ring.told);
-        if self.outstanding.len() + untold >= entries {
-            self.tell_tail()?;
+        let unreported = self.ring.taken.wrapping_sub(self.ring.tail);
+        if self.outstanding.len() + unreported >= entries {
+            self.write_tail()?;
         }
         Ok(true)
     }

@@ -1,21 +1,21 @@
-//! Waits: what would bring each further, its deadline, and its end.
+//! Waits: their events, their deadlines and their ends.
 
 use alcor_abi::rank::{self, causes, events};
 
 use super::{ALWAYS, LOOK_AT_CLOCK, Progress, REGISTER_POLL, Wanted};
 use crate::messages::Message;
-use crate::request::{Asked, Request};
+use crate::request::{Descriptor, Request};
 use crate::software::Software;
 use crate::watchdog::{Awaited, AwaitedCollective, AwaitedMessage};
 use crate::{Cycle, Error, RankWait, Result, Wake};
 
-/// Cycles of a wait after which its port is told what it is for.
-const TELL_AFTER: u64 = 4096;
-/// How many times longer than the watchdog's limit a wait may last while packets move.
+/// Cycles of a wait after which the wait is declared to the port.
+const DECLARE_AFTER: u64 = 4096;
+/// Maximum length of a wait while packets move, as a multiple of the watchdog's limit.
 const PROGRESS_FACTOR: u64 = 64;
 
 impl Progress {
-    /// Waits until `wanted` says that nothing is wanted any more.
+    /// Waits until `wanted` returns [`Wanted::Nothing`].
     pub(crate) fn wait_for(
         &mut self,
         awaited: impl Fn(&Progress) -> Awaited,
@@ -30,7 +30,7 @@ impl Progress {
         awaited: impl Fn(&Progress) -> Awaited,
         wanted: impl Fn(&Progress) -> Wanted,
     ) -> Result<()> {
-        // This wait may be a part of another one.
+        // This wait may be a part of another wait.
         self.wait_is_over()?;
         let mut deadline = None;
         let mut wakes: u32 = 0;
@@ -52,11 +52,12 @@ impl Progress {
             self.arm(&want)?;
             let next_look = self.next_look()?;
             let has_looks = next_look < Cycle(u64::MAX);
-            let tell_at = Cycle(began.0.saturating_add(TELL_AFTER));
-            // A rank that looks now and then tells at one of its looks.
-            let look = match self.has_told || has_looks {
-                true => next_look,
-                false => tell_at,
+            let declare_at = Cycle(began.0.saturating_add(DECLARE_AFTER));
+            // A rank that polls declares its wait at one of its polls.
+            let look = if self.has_declared || has_looks {
+                next_look
+            } else {
+                declare_at
             };
             let wake = match self.port.wait(until.min(look)) {
                 Err(Error::Deadlock { .. }) if events::MISMATCH.get(self.faults) != 0 => {
@@ -66,8 +67,8 @@ impl Progress {
             };
             match wake {
                 Wake::Deadline if look < until => {
-                    if !self.has_told && self.port.now()? >= tell_at {
-                        self.tell_wait(&awaited(self), has_looks)?;
+                    if !self.has_declared && self.port.now()? >= declare_at {
+                        self.declare_wait(&awaited(self), has_looks)?;
                     }
                 }
                 Wake::Interrupt => {
@@ -88,8 +89,8 @@ impl Progress {
         }
     }
 
-    /// Waits until `wanted` says that nothing is wanted any more, but no longer than until
-    /// `limit`; whether nothing is.
+    /// Waits until `wanted` returns [`Wanted::Nothing`], or until `limit`. Returns whether nothing
+    /// is wanted.
     pub(crate) fn wait_at_most(
         &mut self,
         limit: Cycle,
@@ -105,7 +106,7 @@ impl Progress {
                 continue;
             }
             if self.port.now()? >= limit {
-                // What has come since the last look counts.
+                // Completions since the last check count too.
                 self.wake_at_completion(1)?;
                 self.take_in()?;
                 return Ok(matches!(wanted(self), Wanted::Nothing));
@@ -118,7 +119,7 @@ impl Progress {
         }
     }
 
-    /// Waits until a request is as far as `is_over` says.
+    /// Waits until `is_over` holds for a request.
     pub(crate) fn wait_for_one<'a>(
         &mut self,
         request: &Request<'a>,
@@ -130,7 +131,7 @@ impl Progress {
         )
     }
 
-    /// Waits until a register that raises no interrupt is as it should be; its value then.
+    /// Waits until a register without interrupt has an accepted value. Returns the value.
     pub(crate) fn wait_for_register(
         &mut self,
         register: u32,
@@ -144,13 +145,13 @@ impl Progress {
                 return Ok(Some(value));
             }
             progress.check()?;
-            // Driving may have waited for something else.
+            // Driving may have changed the enabled interrupt.
             progress.arm(&Wanted::Nothing)?;
             Ok(None)
         })
     }
 
-    /// Looks every so many cycles for what no interrupt tells of, until it is there.
+    /// Polls every `every` cycles for an event without interrupt, until the event occurs.
     pub(crate) fn look_until<T>(
         &mut self,
         every: u64,
@@ -174,7 +175,7 @@ impl Progress {
         }
     }
 
-    /// What a wait for requests waits for.
+    /// Returns the awaited event of a wait for requests.
     pub(crate) fn awaited<'a>(&self, requests: impl Iterator<Item = &'a Request<'a>>) -> Awaited {
         let mut missing = 0;
         for request in requests.filter(|request| !request.is_known()) {
@@ -182,13 +183,14 @@ impl Progress {
             if let Some(message) = request.message() {
                 return self.awaited_message(message);
             }
-            if let Some(Asked::Collective(asking)) = request.other().as_deref() {
-                let missing = |software: &Software| software.missing(asking.call.communicator.0);
+            if let Some(Descriptor::Collective(collective)) = request.other().as_deref() {
+                let missing =
+                    |software: &Software| software.missing(collective.call.communicator.0);
                 return Awaited::Collective(Box::new(AwaitedCollective {
-                    call: asking.call,
-                    context: asking.context,
-                    members: asking.members.to_vec(),
-                    missing: match asking.context {
+                    call: collective.call,
+                    context: collective.context,
+                    members: collective.members.to_vec(),
+                    missing: match collective.context {
                         None => self.software.as_ref().map_or_else(Vec::new, missing),
                         Some(_) => Vec::new(),
                     },
@@ -198,7 +200,7 @@ impl Progress {
         Awaited::Completions { missing }
     }
 
-    /// A wait for a message.
+    /// Returns the awaited event of a wait for a message.
     pub(crate) fn awaited_message(&self, message: Message) -> Awaited {
         Awaited::Message(Box::new(AwaitedMessage {
             message,
@@ -207,12 +209,12 @@ impl Progress {
         }))
     }
 
-    /// What brings `missing` completions or ends of collectives nearer.
+    /// Returns the event that advances a wait for `missing` completions or ends of collectives.
     pub(crate) fn completions(&self, missing: u32) -> Wanted {
         match (missing, self.outstanding.len()) {
             (0, _) => Wanted::Nothing,
             (_, 0) => Wanted::Collective,
-            // Each end may be what something else in the queue waits for.
+            // Each completion may allow a queued operation to start.
             _ if self.unit.has_queue() || self.has_software() || self.messages.has_queue() => {
                 Wanted::Completions(1)
             }
@@ -220,20 +222,20 @@ impl Progress {
         }
     }
 
-    /// Now, and when a wait that begins now is given up.
+    /// Returns the present time, and the deadline of a wait that begins now.
     pub(crate) fn deadline(&mut self) -> Result<(Cycle, Cycle)> {
         let now = self.port.now()?;
         Ok((now, Cycle(now.0.saturating_add(self.patience()))))
     }
 
-    /// Cycles that a wait may last: data under way has a cycle more for each byte.
+    /// Maximum length of a wait in cycles. Each byte under way adds a cycle.
     fn patience(&self) -> u64 {
         self.watchdog_cycles
             .saturating_add(self.outstanding.bytes())
     }
 
-    /// Gives up a wait that has lasted for as long as it may, unless the run makes progress, or the
-    /// backend was opened with a larger limit: then gives the wait's new deadline.
+    /// Ends a wait that has exceeded its limit. If the run makes progress, or the backend has a
+    /// larger limit, returns a new deadline instead.
     pub(crate) fn give_up(
         &mut self,
         awaited: impl Fn(&Progress) -> Awaited,
@@ -256,24 +258,24 @@ impl Progress {
         Err(self.watchdog(awaited(self), began, now, waits))
     }
 
-    /// Tells the port what this rank waits for; `looks` where it looks for something at deadlines.
-    pub(crate) fn tell_wait(&mut self, awaited: &Awaited, looks: bool) -> Result<()> {
-        self.has_told = true;
+    /// Declares the awaited event to the port. `looks` states whether this rank polls at deadlines.
+    pub(crate) fn declare_wait(&mut self, awaited: &Awaited, looks: bool) -> Result<()> {
+        self.has_declared = true;
         let awaited = self.with_kernel_state(awaited.clone())?;
         let wait = RankWait::new(self.me, self.nprocs, &awaited, looks);
         self.port.tell_wait(Some(&wait))
     }
 
-    /// Tells the port that the wait that it was told of is over.
+    /// Ends the declaration of the wait to the port.
     #[inline]
     pub(crate) fn wait_is_over(&mut self) -> Result<()> {
-        if !std::mem::take(&mut self.has_told) {
+        if !std::mem::take(&mut self.has_declared) {
             return Ok(());
         }
         self.port.tell_wait(None)
     }
 
-    /// Sees to it that what is wanted raises the interrupt, and nothing else does.
+    /// Enables the interrupt of the wanted event, and disables all other interrupts.
     pub(crate) fn arm(&mut self, want: &Wanted) -> Result<()> {
         let cause = match *want {
             Wanted::Nothing | Wanted::Collective => 0,
@@ -310,7 +312,7 @@ impl Progress {
         Ok(())
     }
 
-    /// One look at what is pending, for who does not want to wait; whether `done` holds then.
+    /// Polls once. Returns whether `done` holds afterwards.
     pub(crate) fn poll(
         &mut self,
         awaited: impl Fn(&Progress) -> Awaited,
@@ -325,15 +327,15 @@ impl Progress {
             }
         }
         if done(self) {
-            self.asked_with_success();
+            self.reset_polls();
             return Ok(true);
         }
-        self.asked_in_vain(awaited)?;
+        self.check_polls(awaited)?;
         Ok(false)
     }
 
-    /// Fails when what did not come has been asked for longer than a wait may last.
-    pub(crate) fn asked_in_vain(&mut self, awaited: impl Fn(&Progress) -> Awaited) -> Result<()> {
+    /// Fails if the program has polled for longer than a wait may last.
+    pub(crate) fn check_polls(&mut self, awaited: impl Fn(&Progress) -> Awaited) -> Result<()> {
         self.polls += 1;
         if self.polls.is_multiple_of(LOOK_AT_CLOCK) {
             let now = self.port.now()?;
@@ -345,8 +347,8 @@ impl Progress {
         Ok(())
     }
 
-    /// What was asked for has come.
-    pub(crate) fn asked_with_success(&mut self) {
+    /// Resets the count of polls.
+    pub(crate) fn reset_polls(&mut self) {
         self.polls = 0;
         self.polling_since = None;
     }

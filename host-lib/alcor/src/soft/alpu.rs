@@ -1,4 +1,4 @@
-//! The matching unit of a soft board: a list, and the rules.
+//! The matching unit of a soft board: a list and its rules.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ const CELLS: usize = 16;
 const BLOCK: u32 = 4;
 const FIFO: usize = 16;
 
-/// What was put into a FIFO.
+/// An entry of a FIFO.
 #[derive(Debug, Clone, Copy)]
 struct Posted {
     op: u32,
@@ -21,19 +21,19 @@ struct Posted {
     pattern: Pattern,
 }
 
-/// A matching unit. It acts on what is posted at once, and commands go before requests.
+/// A matching unit. It executes posted operations at once, commands before requests.
 #[derive(Debug, Default)]
 pub(super) struct SoftAlpu {
-    /// Whether it is for unexpected messages.
+    /// Whether the unit serves unexpected messages.
     unexpected: bool,
     operands: [u32; 3],
     shut: bool,
     inserting: bool,
-    /// Oldest first.
+    /// The entries, oldest first.
     list: Vec<Posted>,
     requests: VecDeque<Posted>,
     commands: VecDeque<Posted>,
-    /// Results with their times.
+    /// Results and their times.
     results: VecDeque<(u32, u32)>,
     taken: [u32; 2],
     discarded: u32,
@@ -42,7 +42,7 @@ pub(super) struct SoftAlpu {
 }
 
 impl SoftAlpu {
-    /// The unit of a rank: of posted receives at even ranks.
+    /// Makes the unit of a rank. Even ranks have units for posted receives.
     pub(super) fn of(rank: u32) -> SoftAlpu {
         SoftAlpu {
             unexpected: rank % 2 == 1,
@@ -113,13 +113,15 @@ impl SoftAlpu {
             AlpuOp::from_bits(posted.op),
             Some(AlpuOp::Match | AlpuOp::Probe)
         );
-        let fifo = match is_request {
-            true => &mut self.requests,
-            false => &mut self.commands,
+        let fifo = if is_request {
+            &mut self.requests
+        } else {
+            &mut self.commands
         };
-        match fifo.len() < FIFO {
-            true => fifo.push_back(posted),
-            false => self.lost = true,
+        if fifo.len() < FIFO {
+            fifo.push_back(posted);
+        } else {
+            self.lost = true;
         }
     }
 
@@ -169,12 +171,13 @@ impl SoftAlpu {
         }
     }
 
-    /// Whether it was answered: in insert mode one that finds nothing is held.
+    /// Returns whether the request was answered. In insert mode a request without a match is held.
     fn request(&mut self, request: Posted, now: u64) -> bool {
         let hits = |entry: &Posted| {
-            let mask = match self.unexpected {
-                true => request.pattern.mask,
-                false => entry.pattern.mask,
+            let mask = if self.unexpected {
+                request.pattern.mask
+            } else {
+                entry.pattern.mask
             };
             (entry.pattern.bits ^ request.pattern.bits) & !mask == 0
         };

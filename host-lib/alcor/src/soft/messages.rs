@@ -1,4 +1,4 @@
-//! The message engines of a soft board: two lists, and the rules.
+//! The message engines of a soft board: two lists and their rules.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ struct Receive {
     id: u32,
     rank: u32,
     context: u32,
-    /// X_TAG.
+    /// Value of X_TAG.
     tag: u32,
     at: u32,
     length: u32,
@@ -30,18 +30,18 @@ impl Receive {
     }
 }
 
-/// Where the bytes of a message are.
+/// The place of a message's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// At this address of the sender's memory.
+    /// This address of the sender's memory.
     Sender(u32),
-    /// In this fragment of the receiver's unexpected message buffer.
+    /// This fragment of the receiver's unexpected message buffer.
     Fragment(u32),
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Message {
-    /// The sender's place on the board, and its number in the run.
+    /// The sender's index on the board, and its number in the run.
     sender: usize,
     source: u32,
     id: u32,
@@ -51,7 +51,7 @@ struct Message {
     place: Place,
 }
 
-/// A message engine. It walks its queues.
+/// A message engine, which searches its queues in order.
 #[derive(Debug, Default)]
 pub(super) struct SoftMessages {
     pub(super) tag: u32,
@@ -83,14 +83,14 @@ impl SoftMessages {
         }
     }
 
-    /// Whether one more unexpected message of this source may lie here.
+    /// Returns whether there is room for one more unexpected message of this source.
     fn has_room(&self, source: u32, depth: u32) -> bool {
         let of_source = |message: &&Message| message.source == source;
         let held = self.unexpected.iter().filter(of_source).count() as u32;
         self.unexpected.len() < depth as usize && self.quota.is_none_or(|quota| held < quota)
     }
 
-    /// A fragment that no message lies in.
+    /// Returns a free fragment.
     fn free_fragment(&self, depth: u32) -> u32 {
         let is_free = |fragment: &u32| {
             let place = Place::Fragment(*fragment);
@@ -101,7 +101,7 @@ impl SoftMessages {
 }
 
 impl State {
-    /// Serves a command of the message engine.
+    /// Executes a command of the message engine.
     pub(super) fn message(&mut self, index: usize, opcode: Opcode, data: u32) {
         if opcode == Opcode::XCancel {
             let it = &mut self.ranks[index];
@@ -175,7 +175,7 @@ impl State {
         }
     }
 
-    /// A message comes to its target.
+    /// Delivers a message to its target.
     fn arrive(&mut self, target: usize, mut message: Message, eager: bool) {
         let depth = self.config.message_depth;
         let it = &mut self.ranks[target];
@@ -203,7 +203,8 @@ impl State {
         self.ranks[target].messages.unexpected.push_back(message);
     }
 
-    /// Of a rank that is reset: what it had sent and nobody received is gone, and so is what it held, as it was.
+    /// Resets the messages of a rank: removes its unreceived messages from other ranks, and clears
+    /// its own queues, which were `held`.
     pub(super) fn drop_messages(&mut self, index: usize, held: &SoftMessages) {
         for rank in &mut self.ranks {
             rank.messages
@@ -240,7 +241,7 @@ impl State {
         }
     }
 
-    /// A receive takes a message, and both complete.
+    /// Matches a receive with a message, and completes both.
     fn take(&mut self, index: usize, receive: &Receive, message: &Message) {
         let length = message.length.min(receive.length);
         match message.place {
@@ -250,9 +251,10 @@ impl State {
                 self.copy(index, there, index, receive.at, length);
             }
         }
-        let status = match message.length > receive.length {
-            true => Status::Truncated,
-            false => Status::Ok,
+        let status = if message.length > receive.length {
+            Status::Truncated
+        } else {
+            Status::Ok
         };
         self.found(index, receive.id, status, message);
         self.ranks[message.sender].complete(message.id, Status::Ok);
@@ -266,7 +268,7 @@ impl State {
         it.enter(&[entry, it.retired, message.tag, message.length]);
     }
 
-    /// Address of a fragment of the unexpected message buffer.
+    /// Returns the address of a fragment of the unexpected message buffer.
     fn fragment(&self, fragment: u32) -> u32 {
         self.config.node_bytes - (self.config.message_depth - fragment) * self.config.fragment_bytes
     }

@@ -6,9 +6,9 @@ use crate::run_with;
 
 const RING_BYTES: u32 = 256 * 16;
 const NODE_BYTES: u32 = 64 * 1024;
-/// Unexpected messages.
+/// Size of the unexpected message buffer.
 const BUFFER_BYTES: u32 = 64 * 256;
-/// What there is to be had.
+/// End of the allocatable node memory.
 const END: u32 = NODE_BYTES - BUFFER_BYTES;
 
 fn one_rank() -> SoftConfig {

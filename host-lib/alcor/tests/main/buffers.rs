@@ -1,4 +1,4 @@
-//! Slices and regions as buffers, requests that are dropped, and waits with a time limit.
+//! Slices and regions as buffers, dropped requests, and waits with a time limit.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ fn slices_and_regions_give_the_same() {
         world.allreduce(rank, Operation::Sum, &region, &mut into_region)?;
         assert_eq!(into_slice, sum);
         assert_eq!(rank.read_vec(&into_region)?, sum);
-        // From the one to the other.
+        // One buffer of each kind.
         world.allreduce(rank, Operation::Max, &array, &mut into_region)?;
         world.allreduce(rank, Operation::Max, &region, &mut into_slice)?;
         assert_eq!(into_slice, [12, 22]);
@@ -94,7 +94,7 @@ fn a_request_that_is_dropped_or_forgotten_fills_no_slice() {
             rank.barrier()?;
             rank.send(other, 0, &[rank.pid().0; 100])?;
             rank.barrier()?;
-            // The copy is given back, and no other operation's memory was written.
+            // The copy has been freed, and no other operation's memory was written.
             let fresh = rank.alloc_from(&[9u32; 1000])?;
             rank.barrier()?;
             assert_eq!(rank.read_vec(&fresh)?, [9; 1000]);
@@ -110,7 +110,7 @@ fn the_copy_of_a_dropped_receive_stays_taken_until_it_has_ended() {
     run(1, |rank| {
         let me = rank.pid();
         drop(rank.irecv(me, 0, &mut [0u32; 16])?);
-        // Of the same size, so it would be at the same address.
+        // A region of the same size would have the same address.
         let other = rank.alloc_from(&[5u32; 16])?;
         rank.send(me, 0, &[6u32; 16])?;
         rank.barrier()?;
@@ -160,13 +160,13 @@ fn a_limited_wait_ends_in_time_and_keeps_the_request() {
         ranks: 2,
         ..SoftConfig::default()
     };
-    // The limits of the waits are longer than the watchdog's.
+    // The limits of these waits are longer than the watchdog's.
     let options = Options::default().watchdog_cycles(10_000);
     run_with(config, options, |rank| {
         let other = GlobalRank(1 - rank.pid().0);
         let mut values = [0; 2];
         let mut receive = rank.irecv(other, 0, &mut values)?;
-        // 4 ns a cycle.
+        // A cycle takes 4 ns.
         let began = rank.now()?.0;
         assert!(!rank.wait_timeout(&mut receive, Duration::from_micros(200))?);
         let waited = rank.now()?.0 - began;
@@ -180,7 +180,7 @@ fn a_limited_wait_ends_in_time_and_keeps_the_request() {
         assert_eq!(rank.wait_message(receive)?.length, 8);
         assert_eq!(values, [other.0, 5]);
 
-        // A wait that has no limit to speak of.
+        // A wait with a limit that is never reached.
         let mut receive = rank.irecv(other, 0, &mut values)?;
         rank.send(other, 0, &[1, 1])?;
         assert!(rank.wait_timeout(&mut receive, Duration::MAX)?);

@@ -1,4 +1,4 @@
-//! Collectives in software, every one against a reference in the documented order.
+//! Collectives in software, each compared with a reference in the documented order.
 
 use std::fmt::Debug;
 
@@ -10,11 +10,11 @@ use alcor::{
 
 use crate::{run, run_with};
 
-/// A number of a type, from noise: special values among them.
+/// Pseudo-random numbers of a type, including special values.
 trait Sample: Reducible + Debug {
     fn sample(noise: u64) -> Self;
     fn bits(self) -> u64;
-    /// What the operation comes to, worked out another way.
+    /// The expected result, computed in another way.
     fn expected(operation: Operation, a: Self, b: Self) -> Self;
 }
 
@@ -96,7 +96,7 @@ fn mix(words: [u64; 3]) -> u64 {
         })
 }
 
-/// What a rank of the run gives.
+/// The contribution of a rank of the run.
 fn vector<T: Sample>(rank: u32, length: usize, seed: u64) -> Vec<T> {
     (0..length as u64)
         .map(|index| T::sample(mix([u64::from(rank), index, seed])))
@@ -107,7 +107,7 @@ fn bits<T: Sample>(values: &[T]) -> Vec<u64> {
     values.iter().map(|value| value.bits()).collect()
 }
 
-/// The members' vectors combined in the documented order.
+/// Combines the members' vectors in the documented order.
 fn reduced<T: Sample>(
     communicator: &Communicator,
     operation: Operation,
@@ -136,7 +136,7 @@ fn reduced<T: Sample>(
     x.swap_remove(0)
 }
 
-/// Every collective with every operation and root on vectors of one length.
+/// Runs every collective with every operation and root on vectors of one length.
 fn everything<T: Sample>(
     rank: &mut Rank,
     communicator: &Communicator,
@@ -185,7 +185,7 @@ fn everything<T: Sample>(
         assert_eq!(bits(&block), bits(&whole[me * length..(me + 1) * length]));
         let mut all = vec![T::default(); length * size];
         communicator.gather(rank, root, &mine, &mut all)?;
-        // Only the root's is touched.
+        // Only the root's destination is written.
         let untouched = vec![T::default(); length * size];
         let expected = if me == root as usize {
             &gathered
@@ -279,7 +279,7 @@ fn several_are_under_way_at_once_in_any_order() {
         let source = rank.alloc_from(&vector::<i64>(me, 3000, 4))?;
         let make = |rank: &mut Rank| rank.alloc::<i64>(3000);
         let (a, b, c, mut d) = (make(rank)?, make(rank)?, make(rank)?, make(rank)?);
-        // Ranks begin in different orders.
+        // Ranks begin the collectives in different orders.
         let mut requests = Vec::new();
         let orders = [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0]];
         for which in orders[me as usize] {
@@ -293,7 +293,7 @@ fn several_are_under_way_at_once_in_any_order() {
         let mut barrier = world.ibarrier(rank)?;
         assert!(second.receipt().is_some() && second.transfer().is_none());
         rank.wait(second)?;
-        // A barrier of the RMA kind in between, and puts under way, hold up nothing.
+        // A barrier of the coprocessor in between, and puts under way, block no collective.
         rank.barrier()?;
         rank.wait_all(requests)?;
         while !rank.test(&mut barrier)? {}
@@ -318,7 +318,7 @@ fn a_request_that_is_dropped_ends_all_the_same() {
         drop(world.iallreduce_in_place(rank, Operation::Sum, &mut vector)?);
         drop(world.ibarrier(rank)?);
         if rank.pid() == GlobalRank(0) {
-            // Nothing but the end of the run waits for it.
+            // Only the end of the run waits for this collective.
             return Ok(0);
         }
         world.barrier(rank)?;
@@ -332,7 +332,7 @@ fn a_request_that_is_dropped_ends_all_the_same() {
         let mut vector = rank.alloc_from(&[rank.pid().0; 9000])?;
         let request = world.iallreduce_in_place(rank, Operation::Sum, &mut vector)?;
         if rank.pid() == GlobalRank(0) {
-            // The end of the run completes it.
+            // The end of the run completes the collective.
             drop(request);
             return Ok(3);
         }
@@ -353,29 +353,29 @@ fn a_request_that_is_dropped_ends_all_the_same() {
     assert_eq!(sums.unwrap(), [3; 3]);
 }
 
-/// What each of three ranks is told when the second calls something else.
+/// Checks the error of each of three ranks when the second rank makes a different call.
 fn differ(call: impl Fn(&mut Rank, &Communicator, bool) -> Result<()> + Sync, what: Difference) {
     run(3, |rank| {
         let world = rank.world()?;
         let odd = rank.pid() == GlobalRank(1);
         match call(rank, &world, odd) {
             Err(Error::CollectivesDiffer {
-                rank: told,
+                rank: reporter,
                 difference,
                 ..
             }) => {
-                assert_eq!((told, difference), (rank.pid(), what));
+                assert_eq!((reporter, difference), (rank.pid(), what));
             }
             other => panic!("{other:?}"),
         }
-        // The communicator is as good as before.
+        // The communicator works as before.
         everything::<u32>(rank, &world, 5, 1)
     })
     .unwrap();
 }
 
 #[test]
-fn calls_that_differ_are_told_to_every_member() {
+fn calls_that_differ_are_reported_to_every_member() {
     let sum = Operation::Sum;
     differ(
         |rank, world, odd| {
@@ -440,7 +440,7 @@ fn calls_that_differ_are_told_to_every_member() {
 }
 
 #[test]
-fn differences_touch_no_destination_and_dropped_ones_are_told_by_flush() {
+fn differences_write_no_destination_and_a_flush_reports_dropped_ones() {
     run(2, |rank| {
         let world = rank.world()?;
         let mut vector = rank.alloc_from(&[5u32; 4])?;
@@ -500,7 +500,7 @@ fn what_a_rank_alone_can_see_is_refused_before_anything_is_posted() {
         let error = strict.barrier(rank).unwrap_err();
         assert!(
             error.to_string().contains(
-                "called barrier, in the world: not in hardware, the board has no collective switch"
+                "called barrier, in the world in strict mode: not in hardware, the board has no collective switch"
             ),
             "{error}"
         );
@@ -536,11 +536,11 @@ fn a_member_that_does_not_come_is_named() {
     .unwrap_err();
     let text = error.to_string();
     assert!(
-        text.contains("cycles for allreduce of 4 f64, sum, in the world in vain: "),
+        text.contains("cycles for allreduce of 4 f64, sum, in the world: "),
         "{text}"
     );
     assert!(
-        text.contains("rank 2 has not come: it has no command queued"),
+        text.contains("rank 2 has not arrived: it has no command queued"),
         "{text}"
     );
 }
@@ -652,7 +652,10 @@ fn a_member_that_does_not_come_is_named_in_every_collective() {
                 }
                 _ => panic!("{error}"),
             }
-            let expected = format!("rank {} has not come: it has no command queued", ranks - 1);
+            let expected = format!(
+                "rank {} has not arrived: it has no command queued",
+                ranks - 1
+            );
             assert!(error.to_string().contains(&expected), "{error}");
         }
     }

@@ -13,7 +13,7 @@ fn pids(communicator: &Communicator) -> Vec<u32> {
     communicator.members().iter().map(|rank| rank.0).collect()
 }
 
-/// The sum of the members' numbers in the run, by the communicator.
+/// The sum of the members' pids, computed by the communicator.
 fn sum(rank: &mut Rank, communicator: &Communicator) -> Result<u32> {
     let mut sum = [rank.pid().0];
     communicator.allreduce_in_place(rank, Operation::Sum, &mut sum)?;
@@ -26,7 +26,7 @@ fn split_orders_by_key_and_then_by_rank() {
         let world = rank.world()?;
         assert_eq!(pids(&world), [0, 1, 2, 3, 4, 5]);
         let me = rank.pid().0;
-        // 5 stays outside; keys turn the order round for color 0.
+        // Rank 5 passes no color. The keys of color 0 reverse the order.
         let color = (me != 5).then_some(me % 2);
         let key = if me % 2 == 0 { -(me as i32) } else { 7 };
         let part = world.split(rank, color, key)?;
@@ -60,7 +60,7 @@ fn create_takes_any_ranks_in_any_order() {
         if let Some(made) = &made {
             assert_eq!(made.members(), list);
             assert_eq!(sum(rank, made)?, 7);
-            // Of it again, while the others are elsewhere.
+            // A communicator of a part of the members, while the others do something else.
             let again = made.create(rank, &[4, 3].map(GlobalRank))?;
             if let Some(again) = &again {
                 assert_ne!(again.id(), made.id());
@@ -71,7 +71,7 @@ fn create_takes_any_ranks_in_any_order() {
                 matches!(error, Error::NoSuchMember { found: 1, .. }),
                 "{error}"
             );
-            let says = "the list's rank 1 is not among the";
+            let says = "in the list, rank 1 is not among the";
             assert!(error.to_string().contains(says), "{error}");
         }
         assert_eq!(world.create(rank, &[])?.map(|made| made.size()), None);
@@ -79,7 +79,7 @@ fn create_takes_any_ranks_in_any_order() {
         assert!(
             error
                 .to_string()
-                .ends_with("rank 1 is named twice in the list of members; name each member once"),
+                .ends_with("rank 1 is twice in the list of members; list each member once"),
             "{error}"
         );
         sum(rank, &world).map(drop)
@@ -104,7 +104,7 @@ fn copies_are_apart_from_each_other() {
             .collect::<Result<Vec<_>>>()?;
         let pairs: Vec<_> = copies.iter().zip(&vectors).collect();
         let mut requests = Vec::new();
-        // Rank 1 begins from the other end.
+        // Rank 1 begins at the other end.
         let turned = rank.pid() == GlobalRank(1);
         for index in 0..pairs.len() {
             let (copy, vector) = pairs[if turned {
@@ -135,11 +135,14 @@ fn freed_and_foreign_communicators_are_refused() {
         let handle = copy.clone();
         copy.free(rank)?;
         let error = handle.barrier(rank).unwrap_err();
-        assert!(error.to_string().contains("it has been freed"), "{error}");
+        assert!(error.to_string().contains("has been freed"), "{error}");
         let error = handle.free(rank).unwrap_err();
         assert!(matches!(error, Error::BadCommunicator { .. }), "{error}");
         let error = world.clone().free(rank).unwrap_err();
-        assert!(error.to_string().contains("the world lasts"), "{error}");
+        assert!(
+            error.to_string().contains("the world can't be freed"),
+            "{error}"
+        );
 
         if rank.pid() == GlobalRank(0) {
             *left_over.lock().unwrap() = Some(world.clone());
@@ -148,7 +151,10 @@ fn freed_and_foreign_communicators_are_refused() {
         if rank.pid() == GlobalRank(1) {
             let other = left_over.lock().unwrap().take().unwrap();
             let error = other.barrier(rank).unwrap_err();
-            assert!(error.to_string().contains("of another rank"), "{error}");
+            assert!(
+                error.to_string().contains("belongs to another rank"),
+                "{error}"
+            );
         }
         world.barrier(rank).map(drop)
     })

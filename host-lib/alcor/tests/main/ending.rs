@@ -1,4 +1,4 @@
-//! How runs end: well, by a failure, a panic, an abort, a death, a watchdog.
+//! The ways in which runs end: success, error, panic, abort, death, watchdog.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,11 +10,11 @@ use alcor::{
 
 use crate::{right, run, run_with};
 
-/// What the peers of a rank that ended the run were told.
+/// The errors of the peers of the rank that ended the run.
 #[derive(Default)]
-struct Told(Mutex<Vec<Error>>);
+struct PeerErrors(Mutex<Vec<Error>>);
 
-impl Told {
+impl PeerErrors {
     fn note(&self, error: Error) -> Error {
         let copy = match error {
             Error::Aborted { by, reason } => Error::Aborted { by, reason },
@@ -29,9 +29,9 @@ impl Told {
     }
 
     fn assert_all_aborted(&self, peers: usize, wanted_by: u32, wanted: AbortReason) {
-        let told = self.0.lock().unwrap();
-        assert_eq!(told.len(), peers);
-        for error in told.iter() {
+        let errors = self.0.lock().unwrap();
+        assert_eq!(errors.len(), peers);
+        for error in errors.iter() {
             match error {
                 Error::Aborted { by, reason } => {
                     assert_eq!((by.0, *reason), (wanted_by, wanted));
@@ -59,12 +59,12 @@ fn a_job_runs_again_and_again() {
 }
 
 #[test]
-fn a_panic_is_reported_and_its_peers_are_told() {
-    let told = Told::default();
+fn a_panic_is_reported_and_its_peers_get_an_error() {
+    let peer_errors = PeerErrors::default();
     let error = run(4, |rank| {
         rank.barrier()?;
         assert_ne!(rank.pid(), GlobalRank(2), "rank two falls");
-        rank.barrier().map_err(|error| told.note(error))
+        rank.barrier().map_err(|error| peer_errors.note(error))
     })
     .unwrap_err();
     assert_eq!(error.rank(), Some(GlobalRank(2)));
@@ -73,19 +73,19 @@ fn a_panic_is_reported_and_its_peers_are_told() {
         text.contains("rank 2 panicked: ") && text.contains("rank two falls"),
         "{text}"
     );
-    told.assert_all_aborted(3, 2, AbortReason::PANICKED);
+    peer_errors.assert_all_aborted(3, 2, AbortReason::PANICKED);
 }
 
 #[test]
-fn a_failure_is_reported_and_its_peers_are_told() {
-    let told = Told::default();
+fn a_failure_is_reported_and_its_peers_get_an_error() {
+    let peer_errors = PeerErrors::default();
     let error = run(3, |rank| {
         let memory = rank.alloc::<u8>(4)?;
         let window = rank.register(&memory, Rights::ALL)?;
         if rank.pid() == GlobalRank(1) {
             rank.put(&window, GlobalRank(0), 1, &memory)?;
         }
-        rank.barrier().map_err(|error| told.note(error))
+        rank.barrier().map_err(|error| peer_errors.note(error))
     })
     .unwrap_err();
     assert!(
@@ -93,7 +93,7 @@ fn a_failure_is_reported_and_its_peers_are_told() {
             .to_string()
             .starts_with("soft:3: rank 1 failed: rank 1: put of 4 bytes")
     );
-    told.assert_all_aborted(2, 1, AbortReason::FAILED);
+    peer_errors.assert_all_aborted(2, 1, AbortReason::FAILED);
 
     let error = run(1, |_| Err::<(), _>(Error::program("my own"))).unwrap_err();
     assert_eq!(error.to_string(), "soft:1: rank 0 failed: my own");
@@ -101,7 +101,7 @@ fn a_failure_is_reported_and_its_peers_are_told() {
 
 #[test]
 fn an_abort_ends_every_wait() {
-    let told = Told::default();
+    let peer_errors = PeerErrors::default();
     let error = run(4, |rank| {
         let memory = rank.alloc::<u8>(4)?;
         match rank.pid().0 {
@@ -113,13 +113,13 @@ fn an_abort_ends_every_wait() {
             1 => rank.register(&memory, Rights::ALL).map(|_| ()),
             _ => rank.barrier(),
         }
-        .map_err(|error| told.note(error))
+        .map_err(|error| peer_errors.note(error))
     })
     .unwrap_err();
-    told.assert_all_aborted(3, 0, AbortReason(42));
+    peer_errors.assert_all_aborted(3, 0, AbortReason(42));
     assert_eq!(
         error.to_string(),
-        "soft:4: rank 0 failed: the run was aborted by rank 0: its program called abort(42)"
+        "soft:4: rank 0 failed: the run was aborted by rank 0: the program of the rank called abort(42)"
     );
 }
 
@@ -134,12 +134,12 @@ fn a_rank_that_is_dropped_takes_its_peers_along() {
     };
     std::thread::scope(|scope| {
         scope.spawn(|| drop(attach(0).unwrap()));
-        let told = scope.spawn(|| {
-            // The death may be told as early as here.
+        let peer = scope.spawn(|| {
+            // The error of the death may come as early as here.
             let mut rank = attach(1)?;
             rank.barrier()
         });
-        let error = told.join().unwrap().unwrap_err();
+        let error = peer.join().unwrap().unwrap_err();
         assert!(
             matches!(error, Error::PeerDied { .. } | Error::Aborted { .. }),
             "{error}"
@@ -171,7 +171,7 @@ fn ranks_attach_one_by_one_as_processes_do() {
     });
 }
 
-/// Waits past the library, as a rank that computes for a long time would.
+/// Waits past the library, as a rank with a long computation would.
 fn compute(rank: &mut Rank, cycles: u64) -> Result<(), Error> {
     let until = Cycle(rank.now()?.0 + cycles);
     rank.lab().port().wait(until).map(drop)
@@ -209,8 +209,8 @@ fn the_watchdog_names_who_waits_for_what() {
     let text = error.to_string();
     assert!(
         text.contains(
-            "rank 2 waited 1000 cycles for BARRIER in vain: rank 0 has not come: it has no \
-             command queued (it computes, or waits for something else); rank 1 waits at BARRIER; rank 2 waits at BARRIER"
+            "rank 2 waited 1000 cycles for BARRIER: rank 0 has not arrived: it has no \
+             command queued (it computes, or waits for another event); rank 1 waits at BARRIER; rank 2 waits at BARRIER"
         ),
         "{text}"
     );
@@ -233,7 +233,7 @@ fn the_watchdog_names_a_rank_that_went_home() {
     let text = error.to_string();
     assert!(text.contains("for REGISTER of node address"), "{text}");
     assert!(
-        text.contains("rank 0 has not come: it has not begun the run, or has ended it"),
+        text.contains("rank 0 has not arrived: it has not begun the run, or has ended it"),
         "{text}"
     );
 }
@@ -250,7 +250,7 @@ fn the_watchdog_guards_credits_and_polls_too() {
             if rank.pid() == GlobalRank(1) {
                 return compute(rank, 1_000_000);
             }
-            // Nothing is served behind a barrier that nobody else comes to.
+            // No command is executed behind a barrier that the other rank never enters.
             let memory = rank.alloc::<u8>(1)?;
             rank.lab().command(Opcode::Barrier, 0)?;
             if credits {
@@ -274,12 +274,12 @@ fn the_watchdog_guards_credits_and_polls_too() {
     };
     let credits = stuck(true).to_string();
     assert!(
-        credits.contains("for room in the command queue in vain"),
+        credits.contains("for room in the command queue: "),
         "{credits}"
     );
     let polls = stuck(false).to_string();
     assert!(
-        polls.contains("for the completion of a put or get in vain"),
+        polls.contains("for the completion of a put or get: "),
         "{polls}"
     );
 }

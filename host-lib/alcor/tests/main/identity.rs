@@ -9,7 +9,7 @@ use alcor_abi::board::{self, capabilities, geometry, messages, queues, shape, sw
 
 use crate::spy::Spy;
 
-/// What a board is taken for whose register at `offset` reads `value`.
+/// Identifies a board whose register at `offset` reads `value`.
 fn with(offset: u32, value: u32) -> Result<BoardInfo, Error> {
     let mut spy = Spy::new(SoftBoard::new(2));
     spy.lies.insert(offset, value);
@@ -51,7 +51,7 @@ fn each_wrong_field_has_its_error() {
     assert!(Job::new(Arc::new(spy)).is_err());
 }
 
-/// A board with links, but for `lies`.
+/// A board with links. `lies` replaces values of registers.
 fn linked(lies: &[(u32, u32)]) -> Arc<dyn Board> {
     let soft = SoftBoard::new(2);
     let blocks = soft.read32(PageOffset(board::CAPABILITIES)).unwrap();
@@ -77,7 +77,7 @@ fn boards_that_differ_are_refused() {
             .identify()
     };
     assert_eq!(ring(&[]).unwrap().phit_bytes, 32);
-    // Each of these boards is sound by itself.
+    // Each of these boards is correct by itself.
     for (register, value, property) in [
         (
             board::QUEUES,
@@ -114,7 +114,7 @@ fn boards_that_differ_are_refused() {
         assert!(matches!(error, Error::BoardsDiffer { .. }), "{error:?}");
         assert!(error.to_string().contains(property), "{error}");
     }
-    // A build of another day, or with another clock, works with it.
+    // Revision and clock may differ.
     assert!(ring(&[(board::REVISION, 7), (board::CLOCK, 200_000)]).is_ok());
 }
 

@@ -7,10 +7,10 @@ use alcor::{
     Result, Topology, Wake,
 };
 
-/// Calls in words, in order.
+/// The calls in words, in order.
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// A board that logs each call and answers nothing that a default would.
+/// A board that logs each call. Its answers differ from those of the default methods.
 struct Base(Log);
 
 struct BasePort(Log);
@@ -101,7 +101,7 @@ impl Port for BasePort {
     }
 }
 
-/// A layer that defines nothing.
+/// A layer without methods of its own.
 struct Plain(Arc<dyn Board>);
 
 struct PlainPort(Box<dyn Port>);
@@ -122,7 +122,7 @@ impl PortLayer for PlainPort {
     }
 }
 
-/// Calls every method of a board and of its port; the answers.
+/// Calls every method of a board and of its port. Returns the answers.
 fn call_all(board: &Arc<dyn Board>) -> Result<Vec<String>> {
     board.write32(PageOffset(4), 5)?;
     board.reset()?;

@@ -1,4 +1,4 @@
-//! The library on the soft board: one binary, a file a subject.
+//! Tests of the library on the soft board: one binary, one file per subject.
 
 mod allocator;
 mod buffers;
@@ -19,7 +19,7 @@ mod windows;
 use alcor::soft::{SoftBoard, SoftConfig};
 use alcor::{GlobalRank, Job, JobError, Options, Rank, Result};
 
-/// Runs `program` on a soft board of as many ranks.
+/// Runs `program` on a soft board of `ranks` ranks.
 fn run<T: Send>(
     ranks: u32,
     program: impl Fn(&mut Rank) -> Result<T> + Sync,
@@ -29,7 +29,7 @@ fn run<T: Send>(
         .run(ranks, program)
 }
 
-/// Runs `program` on a soft board of that shape, on all its ranks.
+/// Runs `program` on all ranks of a soft board of that configuration.
 fn run_with<T: Send>(
     config: SoftConfig,
     options: Options,
@@ -40,7 +40,7 @@ fn run_with<T: Send>(
         .run(config.ranks, program)
 }
 
-/// The rank to the right, round the ring.
+/// The next rank, cyclically.
 fn right(rank: &Rank) -> GlobalRank {
     GlobalRank((rank.pid().0 + 1) % rank.nprocs())
 }

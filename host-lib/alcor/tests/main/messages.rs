@@ -85,7 +85,7 @@ fn unexpected_messages_wait_in_order_and_are_found_by_probes() {
         assert_eq!(tags, [5, 6, 5]);
         let mut words = [9u16; 3];
         assert_eq!(rank.recv(ONE, 7, &mut words)?.length, 3);
-        // The half of an element is not copied.
+        // The incomplete last element is not copied.
         assert_eq!(words, [0x0201, 9, 9]);
         let counters = rank.lab().match_counters()?;
         assert_eq!((counters.unexpected, counters.refused), (0, 0));
@@ -96,22 +96,19 @@ fn unexpected_messages_wait_in_order_and_are_found_by_probes() {
 }
 
 #[test]
-fn a_message_that_is_too_long_is_cut_and_told() {
+fn a_message_that_is_too_long_is_cut_and_reported() {
     run(1, |rank| {
         for length in [8usize, 1000] {
             for expected in [false, true] {
                 let place = rank.alloc_from(&[0xEEu8; 8])?;
                 let data = rank.alloc_from(&pattern(length, 1))?;
                 let mut fits = place.slice(1..6)?;
-                let (receive, send) = match expected {
-                    true => {
-                        let receive = rank.irecv(ZERO, 4, &mut fits)?;
-                        (receive, rank.isend(ZERO, 4, &data)?)
-                    }
-                    false => {
-                        let send = rank.isend(ZERO, 4, &data)?;
-                        (rank.irecv(ZERO, 4, &mut fits)?, send)
-                    }
+                let (receive, send) = if expected {
+                    let receive = rank.irecv(ZERO, 4, &mut fits)?;
+                    (receive, rank.isend(ZERO, 4, &data)?)
+                } else {
+                    let send = rank.isend(ZERO, 4, &data)?;
+                    (rank.irecv(ZERO, 4, &mut fits)?, send)
                 };
                 let error = rank.wait_message(receive).unwrap_err();
                 let Error::Truncated { receive, found, .. } = &error else {
@@ -150,7 +147,7 @@ fn a_cancelled_receive_ends_once() {
         rank.cancel(&receive)?;
         assert!(rank.wait_message(receive)?.cancelled);
 
-        // Too late.
+        // The receive has completed, so the cancellation has no effect.
         let receive = rank.irecv(Source::Any, 3, &mut place)?;
         rank.send(ZERO, 3, &[7u32])?;
         rank.cancel(&receive)?;
@@ -158,7 +155,7 @@ fn a_cancelled_receive_ends_once() {
         assert!(!status.cancelled);
         assert_eq!((status.tag, rank.read_vec(&place)?), (3, vec![7]));
 
-        // What waits in the library, and what is behind it.
+        // Receives that wait in the library, and receives behind them.
         let receives: Vec<Request> = (0..200)
             .map(|tag| rank.irecv(ZERO, tag, place.clone()))
             .collect::<Result<_>>()?;
@@ -220,7 +217,7 @@ fn one_that_does_not_receive_holds_up_nobody_else() {
             for number in 0..100u32 {
                 rank.send(GlobalRank(2), 0, &[number])?;
             }
-            // Puts, gets and collectives go on, too.
+            // Puts, gets and collectives continue too.
             let world = rank.world()?;
             world.barrier(rank)?;
             rank.recv(GlobalRank(2), 0, &mut [0u8])?;
@@ -260,7 +257,7 @@ fn receives_beyond_the_queue_get_their_messages_though_others_wait() {
             let receives: Vec<Request> = (0..200)
                 .map(|tag| rank.irecv(to, tag as u32, places.slice(tag..=tag)?))
                 .collect::<Result<_>>()?;
-            // The last first.
+            // Sends in reverse order.
             for tag in (0..200).rev() {
                 rank.send(to, tag, &[tag])?;
             }
@@ -300,7 +297,7 @@ fn communicators_are_apart_and_count_their_own_ranks() {
     run(4, |rank| {
         let world = rank.world()?;
         let me = rank.pid().0;
-        // Backwards.
+        // A communicator in reverse order.
         let Some(turned) = world.split(rank, Some(0), -(me as i32))? else {
             panic!("all are members");
         };
@@ -319,7 +316,7 @@ fn communicators_are_apart_and_count_their_own_ranks() {
         let status = rank.wait_message(receive)?;
         assert_eq!((status.source, status.pid.0), (from, 3 - from));
         assert_eq!(rank.read_vec(&place)?, [3 - from]);
-        // Those of the world are the run's.
+        // Messages of the world count the ranks of the run.
         for expected in [100, 200] {
             let status = rank.recv((me + 3) % 4, 1, &mut value)?;
             assert_eq!(
@@ -348,7 +345,7 @@ fn contexts_end_and_come_back() {
         let more = world.dup(rank)?;
         let error = more.send(rank, 0, 0, &[0u8]).unwrap_err();
         assert!(matches!(error, Error::BadCommunicator { .. }), "{error}");
-        // All else goes on.
+        // All other calls succeed.
         more.barrier(rank)?;
         held.swap_remove(17).free(rank)?;
         let again = world.dup(rank)?;
@@ -395,7 +392,7 @@ fn what_can_not_be_is_refused_before_anything_is_posted() {
         ] {
             assert!(rank.lab().command(opcode, 0).is_err());
         }
-        // The largest tag is one.
+        // The largest tag is valid.
         rank.send(rank.pid(), TAG_UB, &[1u8])?;
         assert_eq!(rank.recv(Source::Any, Tag::Any, &mut [0u8])?.tag, TAG_UB);
         Ok(())
@@ -481,8 +478,8 @@ fn the_watchdog_says_which_message_did_not_come() {
     });
     let text = error.to_string();
     assert!(
-        text.contains("for receive of 1 bytes from any rank, any tag, context 0 (1 receives posted, 0 unexpected messages, 0 more of its own wait for their turn) in vain")
-            || text.contains("for BARRIER in vain"),
+        text.contains("for receive of 1 bytes from any rank, any tag, context 0 (1 receives posted, 0 unexpected messages, 0 more of this rank queued): ")
+            || text.contains("for BARRIER: "),
         "{text}"
     );
 
@@ -504,7 +501,7 @@ fn the_watchdog_says_which_message_did_not_come() {
         );
     }
 
-    // A message that nobody receives.
+    // A message without a receive.
     let error = run_with(config(1, 64), options, |rank| rank.send(ZERO, 3, &[0u8])).unwrap_err();
     assert!(
         error.to_string().contains(
@@ -521,7 +518,7 @@ fn a_rank_ends_with_receives_that_nothing_came_for() {
         for tag in 0..100 {
             drop(rank.irecv(Source::Any, tag as u32, place.slice(tag..=tag)?)?);
         }
-        // Requests that are dropped, and received later.
+        // Requests that are dropped. Their messages are received later.
         let data = rank.alloc_from(&[1u32, 2])?;
         drop(rank.isend(right(rank), 500, &data)?);
         rank.recv(Source::Any, 500, &mut [0u32; 2]).map(drop)
@@ -599,7 +596,7 @@ fn what_a_message_writes() {
             );
             rank.cancel(&cancelled)?;
             assert_eq!(take(), [(command(Opcode::XCancel), 1)]);
-            // Longer than a fragment.
+            // A message that is longer than a fragment.
             let send = rank.isend(ZERO, 5, data.slice(..257)?)?;
             assert_eq!(
                 take(),

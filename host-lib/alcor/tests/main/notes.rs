@@ -1,4 +1,4 @@
-//! What a rank tells its port of its operations.
+//! The notes of operations that a rank sends to its port.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use alcor_abi::{Opcode, command, rank as registers};
 
 use crate::spy::{Access, Spy};
 
-/// What the ports of two ranks saw of a program.
+/// Returns the accesses of a program to the ports of two ranks.
 fn seen(wants_notes: bool, program: impl Fn(&mut Rank) -> Result<()> + Send + Sync) -> Vec<Access> {
     let mut spy = Spy::new(SoftBoard::new(1));
     spy.wants_notes = wants_notes;
@@ -63,7 +63,7 @@ fn every_operation_begins_and_ends_once() {
                 assert!(begun.remove(&operation).is_some());
             }
             Access::Write(offset, _) => {
-                // The very next write.
+                // The next write commits the operation.
                 if let Some(operation) = posting.take() {
                     commits.insert(operation, (begun[&operation], offset));
                 }
@@ -82,12 +82,12 @@ fn every_operation_begins_and_ends_once() {
         (Activity::Barrier, 0),
         (Activity::Deregister, 0),
     ];
-    // The world's communicator registers a window for its own use.
+    // The world's communicator registers a window of the library.
     let own: Vec<_> = order
         .iter()
-        .filter(|told| expected.contains(told))
+        .filter(|note| expected.contains(note))
         .collect();
-    assert!(expected.iter().all(|told| own.contains(&told)), "{order:?}");
+    assert!(expected.iter().all(|note| own.contains(&note)), "{order:?}");
     let commit = |activity| {
         let mut found = commits.values().filter(|commit| commit.0 == activity);
         found.next().map(|commit| commit.1)

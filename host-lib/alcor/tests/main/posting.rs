@@ -1,4 +1,4 @@
-//! What exactly goes over the wire.
+//! The exact accesses of the library to its port.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use alcor_abi::{Opcode, board, command, rank as page};
 use crate::run;
 use crate::spy::{Access, Log, Spy};
 
-/// Runs `program` on one rank, and hands it the log of its port.
+/// Runs `program` on one rank, with the log of its port.
 fn spied(program: impl Fn(&mut Rank, &Log) -> Result<()> + Sync) -> Result<(), JobError> {
     let spy = Spy::new(SoftBoard::new(1));
     let log = Arc::clone(&spy.log);
@@ -43,7 +43,7 @@ fn a_put_is_at_most_four_writes_and_no_read() {
         let window = rank.register(&memory, Rights::ALL)?;
         let source = rank.alloc_from(&[1u64, 2, 3])?;
         let me = rank.pid();
-        // Ids below the depth of the queues are the messages'.
+        // Ids below the depth of the queues belong to messages.
         let depth = rank.board().message_depth;
         let commit =
             |id| x_commit::SLOT.put(0) | x_commit::DPID.put(0) | x_commit::ID.put(depth + id);
@@ -61,7 +61,7 @@ fn a_put_is_at_most_four_writes_and_no_read() {
                 x(Opcode::XPut, commit(0)),
             ]
         );
-        // What is the same is not written again.
+        // Unchanged operands are not written again.
         drop(rank.iput(&window, me, 2, &part)?);
         assert_eq!(
             take(log),
@@ -73,7 +73,7 @@ fn a_put_is_at_most_four_writes_and_no_read() {
             [x(Opcode::XOffset, 24), x(Opcode::XGet, commit(2))]
         );
 
-        // One wake for all three: three entries in one read.
+        // One wake for all three completions, and three entries in one read.
         rank.flush_all()?;
         let flushed = take(log);
         assert_eq!(
@@ -156,7 +156,7 @@ fn wakes_for_credits_are_few_and_a_barrier_is_not_woken_by_completions() {
 }
 
 #[test]
-fn a_lost_command_is_told_by_the_next_call() {
+fn a_lost_command_is_reported_by_the_next_call() {
     run(1, |rank| {
         for value in 0..65 {
             rank.lab()
@@ -182,7 +182,7 @@ fn a_lost_command_is_told_by_the_next_call() {
 }
 
 #[test]
-fn a_completion_that_nobody_asked_for_is_told() {
+fn a_completion_without_a_command_is_reported() {
     let ended = run(1, |rank| {
         let commit = x_commit::ID.put(99);
         rank.lab()
@@ -210,8 +210,8 @@ fn collective(log: &[Access]) -> Vec<(u32, u32)> {
         .collect()
 }
 
-/// A board of so many ranks that says it has a switch, with a table of four rows, and has none:
-/// nothing that is posted to it ends.
+/// A board that claims to have a switch, with a communicator table of four rows, and has none.
+/// Collectives that are posted to this board never end.
 fn feigned_switch(ranks: u32) -> Spy {
     let mut spy = Spy::new(SoftBoard::new(ranks));
     let blocks = board::capabilities::RMA.mask() | board::capabilities::SWITCH.mask();
@@ -221,7 +221,7 @@ fn feigned_switch(ranks: u32) -> Spy {
     spy
 }
 
-/// A job that posts nothing to the switch, but gives communicators their rows.
+/// A job whose communicators have rows, but whose collectives run in software.
 fn in_software(spy: Spy) -> Job {
     Job::with_options(
         Arc::new(spy) as Arc<dyn Board>,
@@ -234,10 +234,10 @@ fn in_software(spy: Spy) -> Job {
 fn communicators_that_share_a_board_have_different_rows() {
     let job = in_software(feigned_switch(4));
     let rows = job.run(4, |rank| {
-        // There is no switch for the world's row; nothing is called there.
+        // There is no switch for the world's row, so no collective of the world is called.
         let world = rank.world()?;
         let half = world.split(rank, Some(rank.pid().0 % 2), 0)?.unwrap();
-        // Made of different parents at the same time, when no row is left.
+        // Two communicators of different parents at the same time, without a free row.
         let alone = half.split(rank, Some(rank.pid().0), 0)?.unwrap();
         let first = (half.row(), alone.row());
         rank.barrier()?;
@@ -299,7 +299,7 @@ fn a_collective_is_the_operands_that_changed_and_a_go() {
             let shape =
                 |members| page::comm_shape::BOARDS.put(1) | page::comm_shape::MEMBERS.put(members);
             let row = |row, key| page::comm_row::CONTEXT.put(row) | page::comm_row::KEY.put(key);
-            // The barrier's row and the world's come before anything else.
+            // The rows of the barrier and of the world are written first.
             let first = take(&log);
             let of_tables = [
                 (page::COMM_ROW, 3),
@@ -328,7 +328,7 @@ fn a_collective_is_the_operands_that_changed_and_a_go() {
                     (page::COMM_SHAPE, shape(1)),
                 ]
             );
-            // There are no more rows.
+            // No row is free.
             let three = world.dup(rank)?;
             assert_eq!(three.row(), None);
             let mut sum = [0];
@@ -338,7 +338,7 @@ fn a_collective_is_the_operands_that_changed_and_a_go() {
             let refused = three.strict(true).barrier(rank).unwrap_err();
             assert!(matches!(refused, Error::NotInHardware { .. }), "{refused}");
             three.free(rank)?;
-            // Nor does hardware know the type.
+            // The collective unit does not support the type.
             let receipt = one.allgather(rank, &[5u8], &mut [0])?;
             assert_eq!(
                 receipt.path,
@@ -373,7 +373,7 @@ fn a_collective_is_the_operands_that_changed_and_a_go() {
                     go(0, id),
                 ]
             );
-            // Another communicator's: nothing has changed but the row.
+            // Another communicator with the same operands: only the row changes.
             let request = one.iallreduce(rank, max, &source, destination.clone())?;
             assert!(
                 request
@@ -384,7 +384,7 @@ fn a_collective_is_the_operands_that_changed_and_a_go() {
             assert_eq!(posted.len(), 1);
             assert_eq!(page::c_go::CONTEXT.get(posted[0].1), 1);
             assert_ne!(page::c_go::ID.get(posted[0].1), id);
-            // The same communicator's waits for its turn.
+            // A second collective of the same communicator waits.
             let mut queued = world.ibarrier(rank)?;
             assert_eq!(collective(&take(&log)), []);
             assert!(!rank.test(&mut queued)?);

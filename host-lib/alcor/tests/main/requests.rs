@@ -64,7 +64,7 @@ fn failures_go_to_the_owner_of_the_request() {
         let target = right(rank);
         let bad = rank.iput(&window, target, 4, &memory)?;
         let good = rank.iput(&window, target, 0, &memory)?;
-        // The owner still has it, so a flush says nothing.
+        // The request still exists, so a flush does not report its failure.
         rank.flush_all()?;
         let error = rank.wait_all([good, bad]).unwrap_err();
         assert_eq!(error.status(), Some(Status::OutOfBounds));
@@ -92,7 +92,7 @@ fn failures_of_dropped_requests_surface_at_flush_once() {
         let window = rank.register(&memory, Rights::ALL)?;
         let target = right(rank);
         for _ in 0..100 {
-            // One dropped before it completes, one after.
+            // One request is dropped before its completion, and one after.
             drop(rank.iput(&window, target, 1, &memory)?);
             let request = rank.iput(&window, target, 1, &memory)?;
             rank.flush(rank.pid())?;
@@ -107,7 +107,7 @@ fn failures_of_dropped_requests_surface_at_flush_once() {
         assert!(
             error
                 .to_string()
-                .starts_with("200 transfers failed whose requests")
+                .starts_with("200 transfers failed after their requests")
         );
         rank.flush_all()?;
 

@@ -1,4 +1,4 @@
-//! A board that notes what the library does to it, and may lie about its registers.
+//! A board that logs the library's accesses, and may return false values of registers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -8,14 +8,14 @@ use alcor::{
     Result, Wake,
 };
 
-/// What the library did to a port.
+/// An access of the library to a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     Write(u32, u32),
     Read(u32),
     ReadMemory(u32, usize),
     Wait,
-    /// Only where notes are wanted.
+    /// Only if notes are wanted.
     Note(Note),
 }
 
@@ -23,11 +23,11 @@ pub type Log = Arc<Mutex<Vec<Access>>>;
 
 pub struct Spy {
     below: Arc<dyn Board>,
-    /// What registers of the board's page read as.
+    /// Values that registers of the board's page return instead of their own.
     pub lies: HashMap<u32, u32>,
-    /// Whether its ports take notes.
+    /// Whether the ports record notes.
     pub wants_notes: bool,
-    /// What was done to any port.
+    /// The accesses to any port.
     pub log: Log,
 }
 

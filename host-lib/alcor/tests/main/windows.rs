@@ -58,7 +58,7 @@ fn refusals_of_one_are_refusals_of_all() {
         let error = rank.lab().deregister_range(base).unwrap_err();
         assert!(matches!(error, Error::NotRegistered { .. }), "{error}");
 
-        // All of it left the table as it was.
+        // The refusals have left the table unchanged.
         let other = rank.register(&fresh, Rights::NONE)?;
         assert_eq!(other.slot(), 1);
         let base = if first { known.addr() } else { fresh.addr() };
@@ -83,7 +83,7 @@ fn refusals_of_one_are_refusals_of_all() {
 }
 
 #[test]
-fn meeting_in_different_collectives_is_told_to_both() {
+fn different_collectives_are_reported_to_both_ranks() {
     run(2, |rank| {
         let region = rank.alloc::<u8>(4)?;
         let error = if rank.pid() == GlobalRank(0) {
@@ -92,7 +92,7 @@ fn meeting_in_different_collectives_is_told_to_both() {
             rank.register(&region, Rights::ALL).map(|_| ()).unwrap_err()
         };
         assert!(matches!(error, Error::CollectiveMismatch { .. }), "{error}");
-        // It is told once, and the ranks can go on.
+        // The error is reported once, and the ranks can continue.
         rank.barrier()?;
         rank.barrier()
     })

@@ -371,7 +371,7 @@ fn stall(context: &Context) -> Result {
     };
     same("commands under way", 1, state.outstanding)?;
     same("commands", (1, 0), (state.commands, state.completions))?;
-    let expected = "the kernel runs, 1 commands given, 0 completions taken, 1 commands under way; the last command: a receive from rank 1";
+    let expected = "the kernel runs; 1 commands, 0 completions, 1 commands under way; the last command: a receive from rank 1";
     holds("the error", expected, text.contains(expected), &text)
 }
 

@@ -474,7 +474,7 @@ fn in_vain(
     } else {
         format!("in communicator {number}")
     };
-    let missing = format!("{absent} has not come");
+    let missing = format!("{absent} has not arrived");
     for words in [name, missing] {
         holds(
             "what the watchdog says",

@@ -81,7 +81,7 @@ fn in_vain(
         (least..=most).contains(&cycles),
         cycles,
     )?;
-    let missing = format!("{absent} has not come");
+    let missing = format!("{absent} has not arrived");
     let has_words = message.contains(&missing);
     holds("what the watchdog says", missing, has_words, &message)?;
     context.run(|rank| Ok(rank.barrier()?))?;
