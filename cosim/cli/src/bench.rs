@@ -272,6 +272,10 @@ impl Args {
         if ops.contains(&Op::Allreduce) {
             let shared = collectives::shared_rows(cluster.cluster()?, &network, self.seed, say)?;
             rows.extend(shared);
+            let boards = cluster.cluster()?;
+            if alcor::identify(&*boards.boards()[0])?.kernel == collectives::KERNEL {
+                rows.extend(collectives::kernel_rows(boards, &network, self.seed, say)?);
+            }
         }
         if self.full {
             let memory = collectives::STREAM_NODE_BYTES.to_string();

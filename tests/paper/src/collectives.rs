@@ -19,8 +19,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use alcor::{
     Cluster, Communicator, Cycle, Job, Operation, Options, Rank, Receipt, Reducible, Region,
-    Topology,
+    Status, Topology,
 };
+use alcor_abi::packets::kernel_head;
 
 use crate::report::Row;
 pub use crate::rma::MeasureError;
@@ -36,6 +37,10 @@ const RATE_SIZES: [usize; 2] = [16_384, 65_536];
 const SHARED_BYTES: usize = 16_384;
 /// Number of communicators of the row `allreduce-16384-eight`.
 const SHARED: usize = 8;
+/// Sizes of the rows `kernel-allreduce-<bytes>` and `first-allreduce-<bytes>`.
+const KERNEL_SIZES: [usize; 2] = [8, 1024];
+/// Name of the kernel of these rows: `hw/kernels/vector_add.sv`.
+pub const KERNEL: [u8; 4] = *b"adds";
 /// Sizes at which the streaming rate dominates, in bytes.
 pub const STREAM_SIZES: [usize; 2] = [1 << 20, 4 << 20];
 /// Bytes of node memory that [`STREAM_SIZES`] need: source, destination, and the library's own.
@@ -396,6 +401,40 @@ pub fn compared(software: Vec<Row>, hardware: &[Row]) -> Vec<Row> {
         .collect()
 }
 
+/// Measures an allreduce of u32 that the kernels start, and the first call of the hosts. The kernel
+/// counts from its command to its completion, the host from its first write to the end of the call.
+///
+/// # Errors
+/// The errors of [`rows`], also on a board without the kernel [`KERNEL`].
+pub fn kernel_rows(
+    cluster: impl Into<Cluster>,
+    network: &Network,
+    seed: u64,
+    mut step: impl FnMut(&str, f64),
+) -> Result<Vec<Row>, MeasureError> {
+    let options = Options::default().watchdog_cycles(WATCHDOG).strict(true);
+    let job = Job::with_options(cluster, options)?;
+    let ranks = job.ranks();
+    let mut rows = Vec::new();
+    for bytes in KERNEL_SIZES {
+        for (starter, by_kernel) in [("kernel", true), ("first", false)] {
+            let name = format!(
+                "{starter}-{}",
+                row_name(Path::Hardware, Op::Allreduce, bytes)
+            );
+            let meeting = CommonStart::new(ranks);
+            let cycles = job.run(ranks, |rank| {
+                measure_start(rank, bytes / 4, seed, by_kernel, &meeting)
+            })?;
+            let cycles = cycles.into_iter().max().unwrap_or(0) as f64;
+            step(&name, cycles);
+            let limit = network.limit(Op::Allreduce, bytes).cycles() as f64;
+            rows.push(Row::new(name, cycles).limit(limit));
+        }
+    }
+    Ok(rows)
+}
+
 /// Synchronises the ranks of a job to a common cycle.
 struct CommonStart {
     arrivals: Vec<AtomicU64>,
@@ -518,6 +557,45 @@ fn measure_shared(
         }
     }
     Ok(span)
+}
+
+/// Cycles at this rank of an allreduce on a communicator of its own.
+fn measure_start(
+    rank: &mut Rank,
+    count: usize,
+    seed: u64,
+    by_kernel: bool,
+    meeting: &CommonStart,
+) -> alcor::Result<u64> {
+    let own = rank.world()?.dup(rank)?;
+    let data = Data::<u32>::new(seed, Op::Allreduce, count, &own);
+    let source = rank.alloc_from(&data.given())?;
+    let destination = rank.alloc_from(&data.before())?;
+    let cycles = if by_kernel {
+        let command = own.kernel_allreduce(rank, Operation::Sum, &source, &destination)?;
+        let [head, source, words, _, destination, _, _, _, what] = command.words();
+        let communicator = kernel_head::SLOT.get(head);
+        // The last argument selects the allreduce without the addition.
+        let arguments = [0, 0, source, destination, words, communicator, what, 1];
+        meeting.start(rank)?;
+        let mut kernel = rank.kernel()?;
+        kernel.start(&arguments)?;
+        let code = kernel.wait()?;
+        // As in `measure`, wrong data invalidates the figure.
+        assert_eq!(code, Status::Ok as u8, "status of the kernel's allreduce");
+        u64::from(kernel.result(0)?)
+    } else {
+        let from = meeting.start(rank)?;
+        own.allreduce(rank, Operation::Sum, &source, destination.clone())?;
+        rank.now()?.0 - from
+    };
+    assert!(
+        rank.read_vec(&destination)? == data.expected(),
+        "allreduce of {count} elements: wrong result at {}",
+        rank.pid(),
+    );
+    own.free(rank)?;
+    Ok(cycles)
 }
 
 fn call<T: Reducible>(
@@ -754,6 +832,7 @@ mod tests {
         assert!(measured.iter().all(|row| row.limit.is_none()));
         assert!(measure(Path::Hardware).is_err());
         assert!(shared_rows(SoftBoard::new(3), &network, 7, |_, _| ()).is_err());
+        assert!(kernel_rows(SoftBoard::new(3), &network, 7, |_, _| ()).is_err());
     }
 
     #[test]
