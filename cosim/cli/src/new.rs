@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::exit::{CommandResult, Error, Exit};
 
-/// Make a project with programs in Rust and C, tests and regressions, all of which pass at once
+/// Make a project with programs in Rust and C, a kernel in SystemVerilog, tests and regressions
 ///
 /// The project is a folder of that name, with a crate. Its file `check` builds and runs everything;
 /// README.md lists the files. The project depends on the crates of Alcor by the path of a clone, or
@@ -50,12 +50,16 @@ macro_rules! files {
 }
 
 /// The files of a project, and their texts with words in double braces to be filled in.
-const FILES: [(&str, &str); 11] = files![
+const FILES: [(&str, &str); 15] = files![
     "Cargo.toml" from "Cargo.toml.in",
     ".gitignore" from "gitignore",
+    ".cargo/config.toml" from "cargo-config.toml",
     "src/lib.rs" from "src/lib.rs",
     "src/main.rs" from "src/main.rs",
     "tests/board.rs" from "tests/board.rs",
+    "tests/kernel.rs" from "tests/kernel.rs",
+    "hw/configs.toml" from "hw/configs.toml",
+    "hw/ring_put.sv" from "hw/ring_put.sv",
     "c/sum.c" from "c/sum.c",
     "c/Makefile" from "c/Makefile",
     "regress.toml" from "regress.toml",

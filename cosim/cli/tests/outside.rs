@@ -165,7 +165,12 @@ fn a_new_project_passes_at_once() {
     symlink(target().join("release"), project.join("target/release")).unwrap();
     let (code, out, err) = said(&mut inside("./check"));
     assert_eq!(code, 0, "{out}{err}");
-    assert!(out.contains("test values_shift_by_one ... ok"), "{out}");
+    for test in ["values_shift_by_one", "kernels_put_to_the_next_rank"] {
+        assert!(
+            out.contains(&format!("test {test} ... ok")),
+            "{test}: {out}"
+        );
+    }
     assert!(out.contains("3 passed, 0 failed"), "{out}");
     assert!(project.join("target/junit.xml").is_file());
 
@@ -185,6 +190,16 @@ fn a_new_project_passes_at_once() {
     ] {
         assert!(out.contains(words), "{words}: {out}");
     }
+
+    let kernel = fs::read_to_string(project.join("hw/ring_put.sv")).unwrap();
+    let offset = "= arguments_i[2];";
+    assert!(kernel.contains(offset));
+    let wrong = kernel.replace(offset, "= arguments_i[2] + 4;");
+    fs::write(project.join("hw/ring_put.sv"), wrong).unwrap();
+    let (code, out, _) = said(inside("cargo").args(["test", "--release", "--test", "kernel"]));
+    assert_eq!(code, 101, "{out}");
+    let words = "kernel.kernels_put_to_the_next_rank failed: ";
+    assert!(out.contains(words), "{words}: {out}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Tests on a board: `cargo test`, or `ALCOR_TEST_BACKEND=cosim:ring4 cargo test` on another one.
+//! Tests on a board: `cargo test --test board`; another board is
+//! `ALCOR_TEST_BACKEND=cosim:ring4 cargo test --test board`.
 
 use alcor::GlobalRank;
 use alcor_test::{Context, Result, alcor_test, before, same};
