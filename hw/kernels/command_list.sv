@@ -4,89 +4,16 @@ import alcor_abi_pkg::*;
 
 /// A kernel that carries out a list of commands from node memory.
 ///
-/// Arguments: 0, address of the list, 36 bytes a command as kernel_command_t; 1, how many commands; 2, address to which
-/// the completions are written, 12 bytes each as kernel_completion_t, in the order in which they come; 3, commands under
-/// way at most, 0 for as many as the port allows; 4, a seed: if it is not 0, the kernel waits at random, and takes
-/// completions at random. Results: 0, commands given; 1, completions written; 2, tag and status of the last one.
-/// The code is the number of completions with another status than ST_OK, modulo 256.
+/// Arguments: 0, address of the list, a kernel_command_t of 36 bytes per command; 1, number of commands; 2, address of the
+/// completions, a kernel_completion_t of 12 bytes each, in order of arrival; 3, maximum number of outstanding commands, 0
+/// for the limit of the port; 4, seed of random idle and back-pressure, 0 for none. Results: 0, commands given; 1,
+/// completions written; 2, tag and status of the last completion. The code is the number of completions with another
+/// status than ST_OK, modulo 256.
 module command_list #(
     /// Bits of a beat of the memory port.
     parameter int unsigned WIDTH = 32
 ) (
-    /// Clock.
-    input  logic                clk_i,
-    /// Synchronous reset, active low; its end starts the kernel.
-    input  logic                rst_ni,
-    /// This rank's number.
-    input  logic [7:0]          rank_i,
-    /// Ranks of the run.
-    input  logic [7:0]          nprocs_i,
-    /// Four characters that name the kernel; constant.
-    output logic [31:0]         id_o,
-    /// Arguments, constant while the kernel runs.
-    input  logic [15:0][31:0]   arguments_i,
-    /// The kernel is done.
-    output logic                done_o,
-    /// With `done_o`: a code for the host.
-    output logic [7:0]          code_o,
-    /// Words that the host can read at any time.
-    output logic [7:0][31:0]    results_o,
-
-    /// Commands, AXI4-Stream.
-    output logic                command_tvalid_o,
-    /// The command is taken.
-    input  logic                command_tready_i,
-    /// The command, kernel_command_t.
-    output logic [287:0]        command_tdata_o,
-    /// Completions, AXI4-Stream.
-    input  logic                completion_tvalid_i,
-    /// The completion is taken.
-    output logic                completion_tready_o,
-    /// The completion, kernel_completion_t.
-    input  logic [95:0]         completion_tdata_i,
-
-    /// Node memory, AXI4: write address.
-    output logic                memory_awvalid_o,
-    /// The write address is taken.
-    input  logic                memory_awready_i,
-    /// Byte address of the burst.
-    output logic [31:0]         memory_awaddr_o,
-    /// Beats of the burst - 1.
-    output logic [7:0]          memory_awlen_o,
-    /// Write data.
-    output logic                memory_wvalid_o,
-    /// The beat is taken.
-    input  logic                memory_wready_i,
-    /// The beat.
-    output logic [WIDTH-1:0]    memory_wdata_o,
-    /// Byte strobes of the beat.
-    output logic [WIDTH/8-1:0]  memory_wstrb_o,
-    /// The beat is its burst's last.
-    output logic                memory_wlast_o,
-    /// Write response.
-    input  logic                memory_bvalid_i,
-    /// The response is taken.
-    output logic                memory_bready_o,
-    /// OKAY or DECERR.
-    input  logic [1:0]          memory_bresp_i,
-    /// Read address.
-    output logic                memory_arvalid_o,
-    /// The read address is taken.
-    input  logic                memory_arready_i,
-    /// Byte address of the burst.
-    output logic [31:0]         memory_araddr_o,
-    /// Beats of the burst - 1.
-    output logic [7:0]          memory_arlen_o,
-    /// Read data.
-    input  logic                memory_rvalid_i,
-    /// The beat is taken.
-    output logic                memory_rready_o,
-    /// The beat.
-    input  logic [WIDTH-1:0]    memory_rdata_i,
-    /// OKAY or DECERR.
-    input  logic [1:0]          memory_rresp_i,
-    /// The beat is its burst's last.
-    input  logic                memory_rlast_i
+`include "kernel_ports.svh"
 );
 
   typedef enum logic [1:0] {

@@ -2,104 +2,30 @@
 
 import alcor_abi_pkg::*;
 
-/// A kernel that smooths a ring of cells that is spread over all ranks.
+/// A kernel that smooths a ring of cells over all ranks.
 ///
-/// A step takes the cells at both edges of a rank to its neighbours, by messages that the kernel sends and receives, and
-/// then makes of each cell a quarter of `left + 2 cell + right`. Cells are 32-bit integers without sign. Arguments: 0 and
-/// 1, addresses of two fields of cells, each with a cell for a neighbour's edge before and behind the rank's own; 2, cells
-/// of a rank, 1 to 254; 3, steps; 4, context of the messages. Step 0 reads the first field and writes the second one, step
-/// 1 the other way round, and so on. Result 0: steps that are done. The code is the status of the first message that
-/// failed.
+/// Each step sends the cells at both edges of the rank's part to the neighbours, by messages, and then computes a quarter of
+/// `left + 2 cell + right` for each cell. Cells are unsigned 32-bit integers. Arguments: 0 and 1, addresses of two fields,
+/// each with one cell before and one cell after the rank's cells for the edges of the neighbours; 2, cells per rank, 1 to
+/// 254; 3, steps; 4, context of the messages. Even steps read the first field and write the second; odd steps the reverse.
+/// Result 0: completed steps. The code is the status of the first message that failed.
 module halo_exchange #(
     /// Bits of a beat of the memory port.
     parameter int unsigned WIDTH = 32
 ) (
-    /// Clock.
-    input  logic                clk_i,
-    /// Synchronous reset, active low; its end starts the kernel.
-    input  logic                rst_ni,
-    /// This rank's number.
-    input  logic [7:0]          rank_i,
-    /// Ranks of the run.
-    input  logic [7:0]          nprocs_i,
-    /// Four characters that name the kernel; constant.
-    output logic [31:0]         id_o,
-    /// Arguments, constant while the kernel runs.
-    input  logic [15:0][31:0]   arguments_i,
-    /// The kernel is done.
-    output logic                done_o,
-    /// With `done_o`: a code for the host.
-    output logic [7:0]          code_o,
-    /// Words that the host can read at any time.
-    output logic [7:0][31:0]    results_o,
-
-    /// Commands, AXI4-Stream.
-    output logic                command_tvalid_o,
-    /// The command is taken.
-    input  logic                command_tready_i,
-    /// The command, kernel_command_t.
-    output logic [287:0]        command_tdata_o,
-    /// Completions, AXI4-Stream.
-    input  logic                completion_tvalid_i,
-    /// The completion is taken.
-    output logic                completion_tready_o,
-    /// The completion, kernel_completion_t.
-    input  logic [95:0]         completion_tdata_i,
-
-    /// Node memory, AXI4: write address.
-    output logic                memory_awvalid_o,
-    /// The write address is taken.
-    input  logic                memory_awready_i,
-    /// Byte address of the burst.
-    output logic [31:0]         memory_awaddr_o,
-    /// Beats of the burst - 1.
-    output logic [7:0]          memory_awlen_o,
-    /// Write data.
-    output logic                memory_wvalid_o,
-    /// The beat is taken.
-    input  logic                memory_wready_i,
-    /// The beat.
-    output logic [WIDTH-1:0]    memory_wdata_o,
-    /// Byte strobes of the beat.
-    output logic [WIDTH/8-1:0]  memory_wstrb_o,
-    /// The beat is its burst's last.
-    output logic                memory_wlast_o,
-    /// Write response.
-    input  logic                memory_bvalid_i,
-    /// The response is taken.
-    output logic                memory_bready_o,
-    /// OKAY or DECERR.
-    input  logic [1:0]          memory_bresp_i,
-    /// Read address.
-    output logic                memory_arvalid_o,
-    /// The read address is taken.
-    input  logic                memory_arready_i,
-    /// Byte address of the burst.
-    output logic [31:0]         memory_araddr_o,
-    /// Beats of the burst - 1.
-    output logic [7:0]          memory_arlen_o,
-    /// Read data.
-    input  logic                memory_rvalid_i,
-    /// The beat is taken.
-    output logic                memory_rready_o,
-    /// The beat.
-    input  logic [WIDTH-1:0]    memory_rdata_i,
-    /// OKAY or DECERR.
-    input  logic [1:0]          memory_rresp_i,
-    /// The beat is its burst's last.
-    input  logic                memory_rlast_i
+`include "kernel_ports.svh"
 );
 
   typedef enum logic [2:0] {
-    Exchange,  // commands
-    Settle,    // waits for their ends
-    Read,      // asks for the field
-    Smooth,    // cells come and go
-    Answer,    // of memory
+    Exchange,  // gives the commands
+    Settle,    // waits for the completions
+    Read,      // requests the field
+    Smooth,    // reads and writes cells
+    Answer,    // waits for the write response
     Done
   } state_e;
 
-  // Messages to the left neighbour have this tag, those to the right one the other.
+  // Tags of messages to the left and to the right neighbour.
   localparam logic [31:0] Leftward = 32'd1;
   localparam logic [31:0] Rightward = 32'd2;
 
@@ -121,7 +47,7 @@ module halo_exchange #(
   assign left  = ((rank_i == '0) ? nprocs_i : rank_i) - 1'b1;
   assign right = (rank_i == nprocs_i - 1'b1) ? '0 : rank_i + 1'b1;
 
-  // Both receives are posted before the sends, as one send is under way at a time.
+  // Both receives come before the sends, because one send is outstanding at a time.
   always_comb begin
     command           = '0;
     command.head.slot = arguments_i[4][7:0];
@@ -160,7 +86,7 @@ module halo_exchange #(
   assign command_tdata_o     = command;
   assign completion_tready_o = state_q == Exchange || state_q == Settle;
 
-  // A cell leaves with the neighbour behind it.
+  // A cell is complete once its right neighbour has arrived.
   assign sum              = 34'(before_q) + 34'({cell_q, 1'b0}) + 34'(memory_rdata_i[31:0]);
   assign memory_arvalid_o = state_q == Read && !read_q;
   assign memory_araddr_o  = from;

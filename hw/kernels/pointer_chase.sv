@@ -2,99 +2,26 @@
 
 import alcor_abi_pkg::*;
 
-/// A kernel that follows a list whose nodes lie in the windows of all ranks.
+/// A kernel that follows a linked list through the windows of all ranks.
 ///
-/// A node is two words: where the next node lies, rank in bits 31:24 and byte offset in the window below, all ones at the
-/// end of the list; and a value. The kernel gets each node from its rank and adds up the values. Arguments: 0, slot of the
-/// window; 1, where the first node lies; 2, address of 8 bytes that the nodes are fetched to; 3, nodes at most. Results: 0,
-/// nodes; 1, sum of their values. The code is the status of the get that failed, or 255 if the list is longer than it may
-/// be.
+/// A node has two words. The first is the place of the next node, rank in bits 31:24 and byte offset in the window below,
+/// or all ones at the end of the list. The second is a value. The kernel gets each node from its rank and adds the values.
+/// Arguments: 0, slot of the window; 1, place of the first node; 2, address of 8 bytes for a fetched node; 3, maximum
+/// number of nodes. Results: 0, nodes; 1, sum of the values. The code is the status of the get that failed, or 255 if the
+/// list has more nodes than argument 3.
 module pointer_chase #(
     /// Bits of a beat of the memory port.
     parameter int unsigned WIDTH = 32
 ) (
-    /// Clock.
-    input  logic                clk_i,
-    /// Synchronous reset, active low; its end starts the kernel.
-    input  logic                rst_ni,
-    /// This rank's number.
-    input  logic [7:0]          rank_i,
-    /// Ranks of the run.
-    input  logic [7:0]          nprocs_i,
-    /// Four characters that name the kernel; constant.
-    output logic [31:0]         id_o,
-    /// Arguments, constant while the kernel runs.
-    input  logic [15:0][31:0]   arguments_i,
-    /// The kernel is done.
-    output logic                done_o,
-    /// With `done_o`: a code for the host.
-    output logic [7:0]          code_o,
-    /// Words that the host can read at any time.
-    output logic [7:0][31:0]    results_o,
-
-    /// Commands, AXI4-Stream.
-    output logic                command_tvalid_o,
-    /// The command is taken.
-    input  logic                command_tready_i,
-    /// The command, kernel_command_t.
-    output logic [287:0]        command_tdata_o,
-    /// Completions, AXI4-Stream.
-    input  logic                completion_tvalid_i,
-    /// The completion is taken.
-    output logic                completion_tready_o,
-    /// The completion, kernel_completion_t.
-    input  logic [95:0]         completion_tdata_i,
-
-    /// Node memory, AXI4: write address.
-    output logic                memory_awvalid_o,
-    /// The write address is taken.
-    input  logic                memory_awready_i,
-    /// Byte address of the burst.
-    output logic [31:0]         memory_awaddr_o,
-    /// Beats of the burst - 1.
-    output logic [7:0]          memory_awlen_o,
-    /// Write data.
-    output logic                memory_wvalid_o,
-    /// The beat is taken.
-    input  logic                memory_wready_i,
-    /// The beat.
-    output logic [WIDTH-1:0]    memory_wdata_o,
-    /// Byte strobes of the beat.
-    output logic [WIDTH/8-1:0]  memory_wstrb_o,
-    /// The beat is its burst's last.
-    output logic                memory_wlast_o,
-    /// Write response.
-    input  logic                memory_bvalid_i,
-    /// The response is taken.
-    output logic                memory_bready_o,
-    /// OKAY or DECERR.
-    input  logic [1:0]          memory_bresp_i,
-    /// Read address.
-    output logic                memory_arvalid_o,
-    /// The read address is taken.
-    input  logic                memory_arready_i,
-    /// Byte address of the burst.
-    output logic [31:0]         memory_araddr_o,
-    /// Beats of the burst - 1.
-    output logic [7:0]          memory_arlen_o,
-    /// Read data.
-    input  logic                memory_rvalid_i,
-    /// The beat is taken.
-    output logic                memory_rready_o,
-    /// The beat.
-    input  logic [WIDTH-1:0]    memory_rdata_i,
-    /// OKAY or DECERR.
-    input  logic [1:0]          memory_rresp_i,
-    /// The beat is its burst's last.
-    input  logic                memory_rlast_i
+`include "kernel_ports.svh"
 );
 
   typedef enum logic [2:0] {
-    Get,     // asks for the node
-    Fetch,   // waits for it
-    Read,    // asks memory for it
-    Next,    // where the next one lies
-    Value,   // its value
+    Get,     // gives the get
+    Fetch,   // waits for the completion
+    Read,    // requests the node from memory
+    Next,    // place of the next node
+    Value,   // value of the node
     Done
   } state_e;
 

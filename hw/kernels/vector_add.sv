@@ -4,88 +4,14 @@ import alcor_abi_pkg::*;
 
 /// A kernel that adds two vectors and sums the result over all ranks: `c = a + b`, then `d = allreduce(c)`.
 ///
-/// Elements are 32-bit integers. Arguments: 0 to 3, addresses of a, b, c and d, multiples of a beat; 4, elements, a
-/// multiple of those of a beat; 5, communicator; 6, C_WHAT of the allreduce. With no elements to add (argument 7 is 1) it
-/// goes to the allreduce of c at once. Result 0: cycles from the allreduce's command to its completion. The code is the
-/// allreduce's status.
+/// Elements are 32-bit integers. Arguments: 0 to 3, addresses of a, b, c and d, multiples of a beat; 4, number of elements,
+/// a multiple of the elements of a beat; 5, communicator; 6, C_WHAT of the allreduce; 7, 1 for the allreduce of c alone.
+/// Result 0: cycles from the allreduce's command to its completion. The code is the status of the allreduce.
 module vector_add #(
     /// Bits of a beat of the memory port.
     parameter int unsigned WIDTH = 32
 ) (
-    /// Clock.
-    input  logic                clk_i,
-    /// Synchronous reset, active low; its end starts the kernel.
-    input  logic                rst_ni,
-    /// This rank's number.
-    input  logic [7:0]          rank_i,
-    /// Ranks of the run.
-    input  logic [7:0]          nprocs_i,
-    /// Four characters that name the kernel; constant.
-    output logic [31:0]         id_o,
-    /// Arguments, constant while the kernel runs.
-    input  logic [15:0][31:0]   arguments_i,
-    /// The kernel is done.
-    output logic                done_o,
-    /// With `done_o`: a code for the host.
-    output logic [7:0]          code_o,
-    /// Words that the host can read at any time.
-    output logic [7:0][31:0]    results_o,
-
-    /// Commands, AXI4-Stream.
-    output logic                command_tvalid_o,
-    /// The command is taken.
-    input  logic                command_tready_i,
-    /// The command, kernel_command_t.
-    output logic [287:0]        command_tdata_o,
-    /// Completions, AXI4-Stream.
-    input  logic                completion_tvalid_i,
-    /// The completion is taken.
-    output logic                completion_tready_o,
-    /// The completion, kernel_completion_t.
-    input  logic [95:0]         completion_tdata_i,
-
-    /// Node memory, AXI4: write address.
-    output logic                memory_awvalid_o,
-    /// The write address is taken.
-    input  logic                memory_awready_i,
-    /// Byte address of the burst.
-    output logic [31:0]         memory_awaddr_o,
-    /// Beats of the burst - 1.
-    output logic [7:0]          memory_awlen_o,
-    /// Write data.
-    output logic                memory_wvalid_o,
-    /// The beat is taken.
-    input  logic                memory_wready_i,
-    /// The beat.
-    output logic [WIDTH-1:0]    memory_wdata_o,
-    /// Byte strobes of the beat.
-    output logic [WIDTH/8-1:0]  memory_wstrb_o,
-    /// The beat is its burst's last.
-    output logic                memory_wlast_o,
-    /// Write response.
-    input  logic                memory_bvalid_i,
-    /// The response is taken.
-    output logic                memory_bready_o,
-    /// OKAY or DECERR.
-    input  logic [1:0]          memory_bresp_i,
-    /// Read address.
-    output logic                memory_arvalid_o,
-    /// The read address is taken.
-    input  logic                memory_arready_i,
-    /// Byte address of the burst.
-    output logic [31:0]         memory_araddr_o,
-    /// Beats of the burst - 1.
-    output logic [7:0]          memory_arlen_o,
-    /// Read data.
-    input  logic                memory_rvalid_i,
-    /// The beat is taken.
-    output logic                memory_rready_o,
-    /// The beat.
-    input  logic [WIDTH-1:0]    memory_rdata_i,
-    /// OKAY or DECERR.
-    input  logic [1:0]          memory_rresp_i,
-    /// The beat is its burst's last.
-    input  logic                memory_rlast_i
+`include "kernel_ports.svh"
 );
 
   localparam int unsigned Lanes = WIDTH / 32;
@@ -94,12 +20,12 @@ module vector_add #(
 
   typedef enum logic [2:0] {
     First,    // reads a burst of a
-    Hold,     // keeps it
-    Second,   // reads the burst of b, and names the burst of c
-    Add,      // adds what comes
-    Answer,   // of memory
-    Command,  // the allreduce
-    Finish,   // waits for its end
+    Hold,     // stores the burst
+    Second,   // requests the bursts of b and c
+    Add,      // adds and writes
+    Answer,   // waits for the write response
+    Command,  // gives the allreduce
+    Finish,   // waits for the completion
     Done
   } state_e;
 
@@ -114,7 +40,7 @@ module vector_add #(
   alcor_abi_pkg::kernel_command_t command;
   alcor_abi_pkg::kernel_completion_t completion;
 
-  // Beats that are left, and those of the next burst.
+  // Remaining beats, and beats of the next burst.
   assign left   = arguments_i[4] / Lanes - place_q;
   assign beats  = (left < Burst) ? left : Burst;
   assign length = 8'(beats) - 1'b1;

@@ -300,16 +300,15 @@ macro_rules! imports {
         }
 
         impl $crate::Dpi for $host {
-            #[allow(unused_mut, unused_variables)]
             fn call(&mut self, function: usize, input: &[u32], output: &mut [u32]) -> $crate::Flow {
-                let functions: &[fn(&mut Self, &[u32], &mut [u32])] = &[
-                    $(|host: &mut Self, mut input: &[u32], output: &mut [u32]| {
-                        $(let $argument = <$input as $crate::DpiInput>::take(&mut input);)*
+                let functions: &[fn(&mut Self, &mut &[u32], &mut [u32])] = &[
+                    $(|host: &mut Self, _words: &mut &[u32], output: &mut [u32]| {
+                        $(let $argument = <$input as $crate::DpiInput>::take(_words);)*
                         $crate::DpiOutputs::put_all(host.$name($($argument),*), output);
                     }),*
                 ];
                 if let Some(called) = functions.get(function) {
-                    called(self, input, output);
+                    called(self, &mut { input }, output);
                 }
                 $crate::Flow::Continue
             }

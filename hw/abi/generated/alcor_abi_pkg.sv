@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h7B81171D;
+  localparam logic [31:0] ABI_HASH = 32'h025681D3;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -567,7 +567,7 @@ package alcor_abi_pkg;
     channel_e vc;
   } link_slot_t;
   // A receiver refuses a sender of another shape.
-  // A command of a kernel is nine words, this one lowest: address, length, offset, destination, low, high, count and what follow. hw/core/doc/kernel.md.
+  // A command of a kernel has nine words, this word first: address, length, offset, destination, low, high, count and what follow. hw/core/doc/kernel.md.
   /// Kernel: word 0 of a command.
   typedef struct packed {
     /// Rank: target or source.
@@ -579,10 +579,10 @@ package alcor_abi_pkg;
     /// The command.
     kernel_opcode_e opcode;
   } kernel_head_t;
-  // A completion of a kernel's command is three words, this one lowest: of a receive or probe, the message's tag and its length in bytes follow.
+  // A completion of a kernel has three words, this word first. For a receive or probe the tag of the message and its length in bytes follow.
   /// Kernel: word 0 of a completion.
   typedef struct packed {
-    /// Of a receive or probe: the message's source.
+    /// For a receive or probe: source of the message.
     logic [7:0] source;
     /// Not used: zero.
     logic [10:0] unused_23_13;
@@ -1019,7 +1019,7 @@ package alcor_abi_pkg;
     /// reset
     logic reset;
   } rank_rank_reset_t;
-  // Write only; words that the kernel sees from its start on. Kept until written again. Not to be written while the kernel runs.
+  // Write only; arguments of the kernel. Each keeps its value until the next write. Software must not write them while the kernel runs.
   localparam logic [11:0] RANK_KERNEL_ARGUMENT_OFFSET = 12'h600;
   // Write only.
   localparam logic [11:0] RANK_KERNEL_CONTROL_OFFSET = 12'h640;
@@ -1040,28 +1040,28 @@ package alcor_abi_pkg;
   typedef struct packed {
     /// Bytes of a beat of the kernel's memory port.
     logic [7:0] beat;
-    /// Commands of the kernel that may be under way at once.
+    /// Maximum number of outstanding commands of the kernel.
     logic [3:0] limit;
-    /// Commands of the kernel under way.
+    /// Outstanding commands of the kernel.
     logic [3:0] outstanding;
-    /// The code that the kernel gave with it.
+    /// The kernel's code, valid with `done`.
     logic [7:0] code;
     /// Not used: zero.
     logic [4:0] unused_7_3;
-    /// The kernel has said that it is done; cleared by KERNEL_CONTROL.
+    /// The kernel is done; KERNEL_CONTROL clears the bit.
     logic done;
-    /// The kernel runs: it was started, and neither stopped nor reset since.
+    /// The kernel runs: started, and neither stopped nor reset since.
     logic running;
     /// There is a kernel.
     logic present;
   } rank_kernel_status_t;
   // Commands taken from the kernel since the rank's reset.
   localparam logic [11:0] RANK_KERNEL_COMMANDS_OFFSET = 12'h684;
-  // Completions handed to the kernel since the rank's reset.
+  // Completions that the kernel has taken since the rank's reset.
   localparam logic [11:0] RANK_KERNEL_COMPLETIONS_OFFSET = 12'h688;
-  // kernel_head of the last command that was taken from the kernel.
+  // kernel_head of the last command of the kernel.
   localparam logic [11:0] RANK_KERNEL_LAST_OFFSET = 12'h68C;
-  // What the kernel shows now.
+  // Results of the kernel, at any time.
   localparam logic [11:0] RANK_KERNEL_RESULT_OFFSET = 12'h6A0;
   // Write only, as all operands of collectives; each is kept until written again. Byte address of what this rank gives, a multiple of 4.
   localparam logic [11:0] RANK_C_SOURCE_OFFSET = 12'h800;

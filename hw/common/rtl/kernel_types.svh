@@ -1,5 +1,5 @@
 // Types between a kernel, its port, and the blocks that carry out its commands.
-// alcor_abi_pkg includes them, since they hold types of the ABI and Yosys resolves no type of one package inside another.
+// alcor_abi_pkg includes this file: the types contain types of the ABI, and Yosys resolves no type of another package.
 
   /// A command of a kernel: a beat of its command stream, 36 bytes.
   typedef struct packed {
@@ -39,7 +39,7 @@
   /// Bits of kernel_completion_t.
   localparam int unsigned KernelCompletionW = 96;
 
-  /// Commands of a kernel under way at most, a power of two. As many ids of messages are the kernel's.
+  /// Maximum number of outstanding commands of a kernel, a power of two. The kernel has as many ids of messages.
   localparam int unsigned KernelCommands = 8;
   /// log2 of KernelCommands.
   localparam int unsigned KernelSlotW = 3;
@@ -52,7 +52,7 @@
     logic [7:0]  opcode;
     /// Operand of the opcode.
     logic [31:0] data;
-    /// X_OFFSET; stays, as the next three do, until the command is done.
+    /// X_OFFSET. This field and the next three stay stable until the command is done.
     logic [31:0] offset;
     /// X_LADDR.
     logic [31:0] address;
@@ -60,27 +60,27 @@
     logic [31:0] length;
     /// X_TAG.
     x_tag_t      tag;
-    /// The port or its memory port has work under way that a reset of the rank waits for.
+    /// The port or the memory port is busy; a reset of the rank waits.
     logic        busy;
     /// KERNEL_STATUS.done.
     logic        done;
   } kernel_to_rank_t;
 
-  /// A completion that goes to the kernel's port, which takes it at once.
+  /// A completion for the kernel's port, which is always ready.
   typedef struct packed {
     /// The completion.
     logic                   valid;
     /// Outcome.
     status_e                status;
-    /// The port's number of the command.
+    /// Slot of the command in the port.
     logic [KernelSlotW-1:0] slot;
   } kernel_end_t;
 
   /// From the rank's coprocessor to its kernel's port.
   typedef struct packed {
-    /// The command that is offered is taken.
+    /// The offered command is taken.
     logic        ready;
-    /// Pulse: the command that was taken is done with its operands.
+    /// Pulse: the taken command needs its operands no longer.
     logic        done;
     /// The rank is being reset.
     logic        drain;
@@ -90,7 +90,7 @@
     logic [7:0]  nprocs;
     /// Completion of a put, get or send.
     kernel_end_t reply;
-    /// Completion of a command that was refused before anything was sent.
+    /// Completion of a command that was refused before its first packet.
     kernel_end_t refused;
     /// Completion of a collective.
     kernel_end_t collective;
@@ -108,28 +108,35 @@
     status_e     barrier_status;
   } rank_to_kernel_t;
 
-  /// A collective that a kernel posts. It stays, unchanged, until it is taken.
+  /// Operands of a collective, registers C_SOURCE to C_WHAT. The words of kernel_command_t after the head have the same
+  /// order.
   typedef struct packed {
-    /// The collective is offered.
-    logic        valid;
-    /// C_SOURCE.
-    logic [31:0] source;
+    /// C_WHAT.
+    logic [31:0] what;
+    /// C_COUNT.
+    logic [31:0] count;
+    /// C_HIGH.
+    logic [31:0] high;
+    /// C_LOW.
+    logic [31:0] low;
+    /// C_DESTINATION.
+    logic [31:0] destination;
     /// C_FIRST.
     logic [31:0] first;
     /// C_WORDS.
     logic [31:0] words;
-    /// C_DESTINATION.
-    logic [31:0] destination;
-    /// C_LOW.
-    logic [31:0] low;
-    /// C_HIGH.
-    logic [31:0] high;
-    /// C_COUNT.
-    logic [31:0] count;
-    /// C_WHAT.
-    logic [31:0] what;
+    /// C_SOURCE.
+    logic [31:0] source;
+  } coll_operands_t;
+
+  /// A collective that a kernel posts. All fields stay stable until the collective is taken.
+  typedef struct packed {
+    /// The collective is offered.
+    logic           valid;
+    /// Operands of the collective.
+    coll_operands_t operands;
     /// C_GO.
-    rank_c_go_t  go;
+    rank_c_go_t     go;
   } kernel_post_t;
 
   /// Bits of kernel_post_t.

@@ -40,9 +40,9 @@
   /// Bits of page_write_t.
   localparam int unsigned PageWriteW = 45;
 
-  /// A command: a write into the command window, or one of the rank's kernel.
+  /// A command: a write into the command window, or a command of the rank's kernel.
   typedef struct packed {
-    /// The command is the kernel's.
+    /// The command comes from the kernel.
     logic        kernel;
     /// Opcode, from the address; any value.
     logic [7:0]  opcode;
@@ -272,7 +272,7 @@
     logic                   kernel_barrier;
     /// Outcome of the kernel's barrier.
     status_e                kernel_status;
-    /// A command of the kernel is done with its operands.
+    /// A command of the kernel needs its operands no longer.
     logic                   kernel_done;
   } pipeline_events_t;
 

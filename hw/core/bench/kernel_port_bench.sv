@@ -1,6 +1,6 @@
 import alcor_abi_pkg::*;
 
-/// Bench top for `kernel_port`: its bundles, taken apart.
+/// Bench top for `kernel_port` with a port for each field of its bundles.
 module kernel_port_bench (
     input  logic               clk_i,
     input  logic               rst_ni,

@@ -2,29 +2,29 @@
 
 /// Memory port of a rank's kernel: AXI4 to a reader and a writer of node memory.
 ///
-/// Bursts are INCR, of whole beats: AxSIZE and AxBURST have no wires. An address is rounded down to a beat. A burst that
-/// reaches beyond node memory is answered with DECERR and touches nothing. A burst is served at a time each way, reads and
-/// writes beside each other; a beat a cycle goes on with memory that answers after LATENCY cycles.
+/// The port supports INCR bursts of whole beats; AxSIZE and AxBURST do not exist. An address is rounded down to a beat. A
+/// burst beyond node memory gets DECERR and accesses no memory. One read burst and one write burst are served at a time, each
+/// at one beat per cycle with memory that answers within LATENCY cycles.
 ///
-/// A write is answered when its last beat is in memory, so a read or a command that is given behind the answer sees it.
+/// A write response follows the write of the last beat, so a later read or command reads the written data.
 ///
-/// `stop_i` ends what is under way: no further beat is asked for, and data of reads under way is dropped. A beat that is
-/// offered to memory is still written.
+/// `stop_i` ends both bursts: the port requests no further beat and drops the data of granted reads. A beat that the port
+/// has offered to memory is still written.
 module kernel_memory #(
     /// Bits of a beat: 32, 64, 128, ..., no wider than memory.
     parameter int unsigned WIDTH = 32,
     /// Bytes of node memory, a power of two.
     parameter int unsigned NODE_BYTES = 1048576,
-    /// Cycles from a memory read's grant to its data that a beat a cycle is to go on with.
+    /// Cycles from the grant of a memory read to its data at which reads reach one beat per cycle.
     parameter int unsigned LATENCY = 1
 ) (
     /// Clock.
     input  logic                           clk_i,
     /// Synchronous reset, active low.
     input  logic                           rst_ni,
-    /// The kernel is in reset: what is under way ends.
+    /// The kernel is in reset: bursts end.
     input  logic                           stop_i,
-    /// Nothing is under way.
+    /// Asserted when the port has no burst and no outstanding access.
     output logic                           idle_o,
 
     /// Kernel: write address.
@@ -90,7 +90,7 @@ module kernel_memory #(
   localparam int unsigned Depth = LATENCY + 3;
   localparam int unsigned CountW = $clog2(Depth + 1);
   localparam int unsigned IndexW = $clog2(Depth);
-  // Beats of node memory.
+  // Width of the number of a beat in node memory.
   localparam int unsigned PlaceW = NodeW - BeatW;
   localparam logic [1:0] Okay = 2'b00;
   localparam logic [1:0] DecodeError = 2'b11;
@@ -102,16 +102,16 @@ module kernel_memory #(
   logic [7:0] read_left_q;
   logic [CountW-1:0] under_way_q, held_q;
   logic [Depth-1:0] lasts_q;
-  logic arrived_last;
+  logic arrived_last, read_refused;
   logic [PlaceW:0] read_end, write_end;
 
-  // The beat behind the burst, with a carry.
+  // Last beat of the burst, with a carry.
   assign read_end  = {1'b0, araddr_i[NodeW-1:BeatW]} + (PlaceW + 1)'(arlen_i);
   assign arready_o = !read_active_q && !stop_i;
-  // Beats under way and beats that wait for the kernel.
+  // Outstanding beats and beats in the FIFO need room.
   assign room      = held_q != CountW'(Depth);
   assign read_gnt  = read_o.req && read_i.gnt;
-  // A beat of a burst that is refused waits until data of earlier bursts has come.
+  // A refused burst starts its answer after the data of earlier bursts.
   assign read_step = read_gnt || (read_active_q && read_error_q && room && under_way_q == '0 && !stop_i);
 
   assign read_o.req     = read_active_q && !read_error_q && room;
@@ -125,7 +125,7 @@ module kernel_memory #(
     end else begin
       if (arvalid_i && arready_o) read_active_q <= 1'b1;
       else if (read_step && read_left_q == '0) read_active_q <= 1'b0;
-      // What is on offer to memory stays until it is granted.
+      // A request to memory stays stable until its grant.
       else if (stop_i && (!read_o.req || read_gnt)) read_active_q <= 1'b0;
       under_way_q <= under_way_q + CountW'(read_gnt) - CountW'(read_i.rvalid);
       if (stop_i) held_q <= under_way_q + CountW'(read_gnt) - CountW'(read_i.rvalid);
@@ -139,7 +139,7 @@ module kernel_memory #(
       read_place_q <= read_place_q + 1'b1;
       read_left_q  <= read_left_q - 1'b1;
     end
-    // Which of the reads under way end a burst, the newest first.
+    // Outstanding reads that end a burst, the newest first.
     if (read_gnt) lasts_q <= {lasts_q[Depth-2:0], read_left_q == '0};
   end
 
@@ -164,7 +164,6 @@ module kernel_memory #(
       .usage_o()
   );
 
-  logic read_refused;
   assign rresp_o = read_refused ? DecodeError : Okay;
 
   // ---------------------------------------------------------------- writes

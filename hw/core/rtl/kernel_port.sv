@@ -2,15 +2,15 @@
 
 import alcor_abi_pkg::*;
 
-/// Port of a rank's kernel: its registers, its commands and their completions.
+/// Port of a rank's kernel: registers, commands and completions.
 ///
-/// A command goes to the rank's coprocessor, beside the host's commands, or to the collective unit; one at a time is on
-/// its way there, and up to KernelCommands are under way. Each has a slot from which its completion takes the kernel's
-/// tag; the slot's number is the low part of the command's id, so no completion meets another's. At most one send is
-/// under way: the host's credits for messages leave room for one.
+/// The port passes each command to the rank's coprocessor or to the collective unit, one at a time. Up to KernelCommands
+/// commands are outstanding. Each has a slot, which stores the kernel's tag for the completion. The low part of the
+/// command's id is the number of the slot. One send is outstanding at most, because the host's credits for messages leave
+/// room for one.
 ///
-/// The kernel is held in reset until KERNEL_CONTROL.start. Stop, start, BEGIN, END and a reset of the rank reset it:
-/// completions of its commands that are under way then go nowhere, and their slots are free when they have come.
+/// The kernel is in reset until KERNEL_CONTROL.start. Stop, start, BEGIN, END and a reset of the rank reset the kernel. The
+/// port then drops the completions of outstanding commands, and frees each slot with its completion.
 module kernel_port #(
     /// Bits of a beat of the kernel's memory port.
     parameter int unsigned WIDTH = 32,
@@ -30,7 +30,7 @@ module kernel_port #(
     input  alcor_abi_pkg::page_write_t     page_i,
     /// Host: register to be read.
     input  logic [11:0]                    read_offset_i,
-    /// Host: its value, in the same cycle; 0 for other blocks' registers.
+    /// Host: value of the register, in the same cycle; 0 for registers of other blocks.
     output logic [31:0]                    read_data_o,
 
     /// To the coprocessor.
@@ -41,14 +41,14 @@ module kernel_port #(
     output alcor_abi_pkg::kernel_post_t    post_o,
     /// Collective unit: the collective is taken.
     input  logic                           post_ready_i,
-    /// The memory port has nothing under way.
+    /// Asserted when the memory port is idle.
     input  logic                           memory_idle_i,
 
-    /// Kernel: its reset, synchronous, active low.
+    /// Kernel: reset, synchronous, active low.
     output logic                           kernel_rst_no,
-    /// Kernel: arguments, constant while it runs.
+    /// Kernel: arguments, constant while the kernel runs.
     output logic [15:0][31:0]              arguments_o,
-    /// Kernel: it is done.
+    /// Kernel: asserted when the kernel is done.
     input  logic                           done_i,
     /// Kernel: with `done_i`, a code for the host.
     input  logic [7:0]                     code_i,
@@ -69,7 +69,7 @@ module kernel_port #(
 );
 
   localparam int unsigned N = KernelCommands;
-  // Cycles that a kernel that has run is held in reset before it runs again.
+  // Cycles of reset before a kernel runs again.
   localparam logic [3:0] ResetCycles = 4'd8;
 
   // ---------------------------------------------------------------- registers
@@ -121,7 +121,7 @@ module kernel_port #(
         done_q     <= 1'b0;
         code_q     <= '0;
       end else begin
-        // A start that comes before BEGIN waits for it.
+        // A start before BEGIN waits for BEGIN.
         if (start_q && rank_i.begun && cool_q == '0 && memory_idle_i) begin
           run_q   <= 1'b1;
           start_q <= 1'b0;
@@ -137,14 +137,14 @@ module kernel_port #(
     end
   end
 
-  // ---------------------------------------------------------------- a command on its way
+  // ---------------------------------------------------------------- command to the coprocessor or collective unit
 
   typedef enum logic [2:0] {
-    Idle,      // a command may come
+    Idle,      // waits for a command
     Offer,     // offered to the coprocessor
-    Operands,  // the coprocessor has yet to read its operands
+    Operands,  // the coprocessor reads the operands
     Post,      // offered to the collective unit
-    Refuse     // ends here
+    Refuse     // completes the command without sending it
   } state_e;
 
   state_e state_d, state_q;
@@ -179,7 +179,7 @@ module kernel_port #(
           endcase
         end
       end
-      // It may be done in the cycle in which it is taken only behind other stages, which take longer.
+      // `rank_i.done` follows `rank_i.ready` by a cycle or more: the command passes other stages.
       Offer: if (rank_i.ready) state_d = Operands;
       Operands: if (rank_i.done) state_d = Idle;
       Post: if (post_ready_i) state_d = Idle;
@@ -208,7 +208,7 @@ module kernel_port #(
     endcase
   end
 
-  // The last ids of messages; the coprocessor marks the id as the kernel's.
+  // The last ids of messages belong to the kernel. The coprocessor sets the bit that marks the kernel.
   assign id = (MESSAGES == 0) ? 16'(slot_q) : 16'(MESSAGES - N) | 16'(slot_q);
 
   always_comb begin
@@ -225,19 +225,15 @@ module kernel_port #(
 
     post_o             = '0;
     post_o.valid       = state_q == Post;
-    post_o.source      = command_q.address;
-    post_o.first       = command_q.offset;
-    post_o.words       = command_q.length;
-    post_o.destination = command_q.destination;
-    post_o.low         = command_q.low;
-    post_o.high        = command_q.high;
-    post_o.count       = command_q.count;
-    post_o.what        = command_q.what;
+    post_o.operands    = {
+      command_q.what, command_q.count, command_q.high, command_q.low, command_q.destination, command_q.offset,
+      command_q.length, command_q.address
+    };
     post_o.go.id       = id;
     post_o.go.context_ = command_q.head.slot[4:0];
   end
 
-  // ---------------------------------------------------------------- what is under way, by slot
+  // ---------------------------------------------------------------- outstanding commands, by slot
 
   logic [N-1:0] ended_q, orphan_q, message_q, picked;
   logic [N-1:0][7:0] tag_q;
@@ -299,7 +295,7 @@ module kernel_port #(
           message_q[g] <= 1'b0;
           sends_q[g]   <= next.head.opcode == KO_SEND;
         end else if (ends) begin
-          // A completion of a kernel that was reset goes nowhere.
+          // Completions of commands from before a reset are dropped.
           ended_q[g]   <= !orphan_q[g] && !halt;
           busy_q[g]    <= !orphan_q[g] && !halt;
           orphan_q[g]  <= 1'b0;
@@ -318,7 +314,7 @@ module kernel_port #(
     end
   end
 
-  // A message's completion is the only one that tells more.
+  // Completions of receives and probes have source, tag and length.
   always_ff @(posedge clk_i) begin
     if (rank_i.message.valid) begin
       source_q[rank_i.message.slot]      <= rank_i.source;
@@ -346,7 +342,7 @@ module kernel_port #(
   assign completion_tvalid_o = out_valid_q;
   assign completion_tdata_o  = out_q;
 
-  // ---------------------------------------------------------------- read by the host
+  // ---------------------------------------------------------------- registers that the host reads
 
   logic [31:0] commands_q, completions_q;
   logic [3:0] outstanding;

@@ -1,14 +1,14 @@
 import alcor_abi_pkg::*;
 
-/// A rank's kernel with its ports: the module that the macro ALCOR_KERNEL names.
+/// A rank's kernel, the module that the macro ALCOR_KERNEL names, with `kernel_port` and `kernel_memory`.
 ///
-/// hw/core/doc/kernel.md says what a kernel's module has to have.
+/// hw/core/doc/kernel.md has the ports of the module.
 module rank_kernel #(
     /// Bits of a beat of the kernel's memory port.
     parameter int unsigned WIDTH = 32,
     /// Bytes of node memory, a power of two.
     parameter int unsigned NODE_BYTES = 1048576,
-    /// Cycles from a memory read's grant to its data that a beat a cycle is to go on with.
+    /// Cycles from the grant of a memory read to its data at which reads reach one beat per cycle.
     parameter int unsigned LATENCY = 1,
     /// Ids of messages, a power of two; 0 without a message engine.
     parameter int unsigned MESSAGES = 256,
@@ -32,7 +32,7 @@ module rank_kernel #(
     input  alcor_abi_pkg::page_write_t     page_i,
     /// Host: register to be read.
     input  logic [11:0]                    read_offset_i,
-    /// Host: its value, in the same cycle.
+    /// Host: value of the register, in the same cycle.
     output logic [31:0]                    read_data_o,
 
     /// To the coprocessor.
@@ -201,7 +201,7 @@ module rank_kernel #(
   };
 `endif
 
-  // The length of a burst says which beat is its last.
+  // The memory port counts the beats of a burst and needs no last.
   logic unused_last;
   assign unused_last = wlast;
 

@@ -242,7 +242,7 @@ module rank_tile #(
   alcor_abi_pkg::memory_request_t kernel_read, kernel_write;
   logic [MemoryW-1:0] kernel_data;
   logic [MemoryW/8-1:0] kernel_strobe;
-  // Of all readers and writers that there can be.
+  // All readers and writers, with the kernel's.
   logic [4:0] all_read_req;
   logic [4:0][29:0] all_read_address;
   logic [5:0] all_write_req;
@@ -313,7 +313,7 @@ module rank_tile #(
   assign phit_write_ready_o = write_gnt[3];
   assign dma_write_gnt_o    = write_gnt[4];
 
-  // Readers that a reset ends.
+  // Readers whose outstanding reads a reset drops.
   logic [3:0] under_reset_gnt, under_reset_rvalid;
 
   // A reset forgets reads under way. Their data would then be taken for the data of later reads.

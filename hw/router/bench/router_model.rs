@@ -50,7 +50,7 @@ struct Input {
     headers: Queue<Option<usize>>,
     voqs: Vec<Queue<Word>>,
     turns: Turns,
-    /// The VOQ whose packet is under way.
+    /// Virtual output queue whose packet is being forwarded.
     under_way: Option<usize>,
 }
 

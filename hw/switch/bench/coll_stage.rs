@@ -1,8 +1,8 @@
 //! `coll_stage` against a model of the stage, with models of the blocks around it and of its partner.
 //!
 //! The bench plays the stage before, the next stage, the copy unit, the reader, the communicator table and the partner, each with
-//! idle cycles and back-pressure at random. Every output is compared with `coll_stage_model.rs` in every cycle. Results and
-//! copies are compared with the data of their collective, too, without the model.
+//! idle cycles and back-pressure at random. The bench compares every output with `coll_stage_model.rs` in every cycle. It
+//! also compares results and copies with the data of their collective, without the model.
 
 use std::collections::VecDeque;
 
@@ -189,7 +189,7 @@ struct Script {
     /// Copies for the partner, and whether a signature follows.
     to_copy: u32,
     copy_signature: bool,
-    /// What goes on from here, and what is copied; of members that agree.
+    /// Expected results and copies of collectives whose members agree.
     combined: VecDeque<(bool, Body)>,
     copied: VecDeque<(bool, Body)>,
     agreed: bool,
@@ -259,7 +259,7 @@ struct Bench {
     step: usize,
     renew: bool,
     seen: Seen,
-    /// What is due at the copy unit's data.
+    /// Data that the copy unit must see next.
     copied: Option<Body>,
 }
 
@@ -267,9 +267,8 @@ impl Bench {
     fn new(stage: u64, name: &'static str) -> Self {
         let operations = [Operation::Sum, Operation::Band, Operation::Bor];
         let types = [Datatype::I64, Datatype::U32];
-        let recipe = Recipe::new("coll_stage", "coll_stage_bench")
+        let recipe = Recipe::new("coll_stage", "coll_stage")
             .blocks(&["abi", "common", "fp", "router", "switch"])
-            .source("switch/bench/coll_stage_bench.sv")
             .param("STAGE", stage)
             .param("WINDOW", WINDOW as u64)
             .param("TX_DEPTH", DEPTH as u64)
@@ -398,7 +397,7 @@ impl Bench {
         }
     }
 
-    /// Drives all inputs; what is not valid is random.
+    /// Drives all inputs; inputs that are not valid get random values.
     fn drive(&mut self, inputs: &Inputs) {
         let (mut calls, mut active, mut parity, mut copies) = (Bits::default(), 0u64, 0u64, 0u64);
         let mut folds = 0u64;
@@ -509,7 +508,7 @@ impl Bench {
         }
     }
 
-    /// All outputs are as the model says; of what is not valid nothing is said.
+    /// Compares all outputs with the model. Data is compared only while it is valid.
     fn check(&self, outputs: &Outputs) {
         let now = self.now;
         let is = |at: usize| self.output(at) == 1;
@@ -611,7 +610,7 @@ impl Bench {
         }
     }
 
-    /// The next collective of a row: what everybody around the stage will do.
+    /// The next collective of a row: the actions of all blocks around the stage.
     fn prepare(&mut self, row: usize) {
         let shape = self.rows[row].shape;
         let folds = self.stage == 0 && shape.folds;
@@ -1072,7 +1071,7 @@ impl Bench {
         })
     }
 
-    /// What the blocks around the stage make of its outputs.
+    /// Updates the blocks around the stage from its outputs.
     fn follow(&mut self, inputs: &Inputs, outputs: &Outputs, copies: [Option<usize>; 2]) {
         let now = self.now;
         if inputs.ask_take {
@@ -1125,7 +1124,11 @@ impl Bench {
             assert!(state.partner_left <= CREDITS, "cycle {now}: paid twice");
         }
         if let Some(body) = self.copied.take() {
-            assert_eq!(outputs.copy_body, Some(body), "cycle {now}: what is copied");
+            assert_eq!(
+                outputs.copy_body,
+                Some(body),
+                "cycle {now}: the copied data"
+            );
         }
         if let Some((row, signature)) = outputs.copy.filter(|_| inputs.copy_take) {
             let state = &mut self.rows[row];

@@ -188,7 +188,7 @@ pub struct Outputs {
     pub tx: Option<Phit>,
 }
 
-/// What the chosen communicator does.
+/// Action of the chosen communicator.
 #[derive(Debug, Clone, Copy, Default)]
 struct Act {
     copy: bool,
@@ -441,7 +441,7 @@ impl Model {
 
         // The vector unit, and results.
         if let Some((token, true)) = self.chosen.pop_back().flatten() {
-            // What is pushed now is seen in the next cycle; what is taken was there before.
+            // A pushed entry is visible in the next cycle; a taken entry was visible before.
             self.results.push_back(token);
             if inputs.result_ready && self.results.len() > 1 {
                 self.results.pop_front();
@@ -647,7 +647,7 @@ impl Model {
     /// Counts credits, places and payments.
     fn count(&mut self, inputs: &Inputs, pays: Option<usize>) {
         let written = inputs.shape.map(|shape| shape.row);
-        // Who is paid next is known a cycle before.
+        // The receiver of the next credit is chosen a cycle earlier.
         let due = lowest(self.set(|row| row.owes));
         if let Some(row) = self.pay {
             if pays.is_some() || written == Some(row) {

@@ -3,7 +3,7 @@
 // Properties of `coll_retire`, included at its end: every write of a row and every cancelled row ends in the row's being
 // taken out of use, within a bound; no row is taken out of use twice; the other communicators go on between two pauses.
 //
-// What is assumed of the unit: it drains within `Busy` cycles of a pause, and a row that has been taken out of use is no longer
+// Assumptions about the unit: the unit drains within `Busy` cycles of a pause, and a row that has been taken out of use is no longer
 // among the rows to be cancelled `Stale` cycles later. Everything else is free.
 
   `ALCOR_FORMAL_RESET
@@ -63,7 +63,7 @@
   `ALCOR_IMPLIES(p_held, retire_o.valid || close_o.valid || pause_o, hold_o)
   `ALCOR_IMPLIES(p_rests, pause_o && !f_past_pause_q, f_rest_q == 8'(REST))
 
-  // What makes it inductive.
+  // Invariants of the induction.
   logic f_settles;
   assign f_settles = f_state_q <= 8'(Settling) ? f_state_q == 8'(count_q) : settled;
   `ALCOR_IMPLIES(p_count, state_q != Run && state_q != Drain, f_settles)
@@ -86,7 +86,7 @@
   `ALCOR_IMPLIES(p_cancel_drains, state_q == Drain, f_cancel_q <= 8'(Settling + REST + 2) + f_state_q)
   `ALCOR_IMPLIES(p_cancel_closes, state_q == Close, f_cancel_q == '0)
 
-  // What is reached.
+  // States that must be reachable.
   always @(posedge clk_i) begin
     if (rst_ni) begin
       cover (f_retired && write_q && !pause_o);

@@ -8,7 +8,7 @@ import alcor_switch_pkg::*;
 module coll_commands #(
     /// Bytes of the rank's node memory, a power of two.
     parameter int unsigned NODE_BYTES = 1048576,
-    /// 1: the rank has a kernel, which posts collectives, too. Bit 15 of an id then tells the kernel's collectives.
+    /// 1: the rank has a kernel, which also posts collectives. Bit 15 of an id then marks a collective of the kernel.
     parameter bit KERNEL = 1'b0,
     /// Width of a word address in node memory; derived, not to be set.
     localparam int unsigned AddrW = $clog2(NODE_BYTES / 4)
@@ -64,7 +64,7 @@ module coll_commands #(
   // A window or length as bytes fits into node memory, whose size is a power of two.
   localparam int unsigned MemW = AddrW + 1;
 
-  logic [31:0] source_q, first_q, words_q, destination_q, low_q, high_q, count_q, what_q;
+  alcor_abi_pkg::coll_operands_t operands_q, operands, checked;
   logic go_q, go_ok_q;
   alcor_abi_pkg::rank_c_go_t go;
   alcor_abi_pkg::row_t go_row_q;
@@ -88,59 +88,31 @@ module coll_commands #(
   alcor_abi_pkg::place_t keep_high_q[Contexts];
   logic [15:0] keep_id_q[Contexts];
 
-  // A write of C_GO goes first; the kernel's operands stay until it is ready, a cycle after its turn.
+  // A write of C_GO goes before a collective of the kernel. Operands are checked in the cycle of C_GO or of the kernel's
+  // turn, and posted in the next cycle; the kernel's operands stay stable meanwhile.
   logic host_go, kernel_go, kernel_q;
-  // Of a collective whose C_GO is written, and of one that is posted in the cycle behind it.
-  logic [31:0] fit_source, fit_words, fit_destination, fit_low, fit_high;
-  logic [31:0] source, first, words, destination, low, high, count, what;
 
-  assign host_go = write_i.valid && write_i.offset == RANK_C_GO_OFFSET;
-
-  if (KERNEL) begin : g_kernel
-    assign kernel_go   = kernel_i.valid && !kernel_q && !host_go && refused_empty;
-    assign go          = kernel_go ? kernel_i.go : write_i.data;
-    assign source      = kernel_q ? kernel_i.source : source_q;
-    assign first       = kernel_q ? kernel_i.first : first_q;
-    assign words       = kernel_q ? kernel_i.words : words_q;
-    assign destination = kernel_q ? kernel_i.destination : destination_q;
-    assign low         = kernel_q ? kernel_i.low : low_q;
-    assign high        = kernel_q ? kernel_i.high : high_q;
-    assign count       = kernel_q ? kernel_i.count : count_q;
-    assign what        = kernel_q ? kernel_i.what : what_q;
-
-    assign fit_source      = kernel_go ? kernel_i.source : source_q;
-    assign fit_words       = kernel_go ? kernel_i.words : words_q;
-    assign fit_destination = kernel_go ? kernel_i.destination : destination_q;
-    assign fit_low         = kernel_go ? kernel_i.low : low_q;
-    assign fit_high        = kernel_go ? kernel_i.high : high_q;
-
-    always_ff @(posedge clk_i) kernel_q <= rst_ni && kernel_go;
-  end else begin : g_no_kernel
-    assign kernel_go = 1'b0;
-    assign kernel_q  = 1'b0;
-    assign go        = write_i.data;
-    assign {source, first, words, destination} = {source_q, first_q, words_q, destination_q};
-    assign {low, high, count, what}            = {low_q, high_q, count_q, what_q};
-    assign {fit_source, fit_words, fit_destination, fit_low, fit_high} = {source, words, destination, low, high};
-
-    logic unused_kernel;
-    assign unused_kernel = ^{kernel_i, kernel_q};
-  end
+  assign host_go   = write_i.valid && write_i.offset == RANK_C_GO_OFFSET;
+  assign kernel_go = KERNEL && kernel_i.valid && !kernel_q && !host_go && refused_empty;
+  assign go        = kernel_go ? kernel_i.go : write_i.data;
+  assign checked   = kernel_go ? kernel_i.operands : operands_q;
+  assign operands  = kernel_q ? kernel_i.operands : operands_q;
+  assign kept      = checked.high - checked.low;
 
   assign kernel_ready_o = kernel_q;
-  assign kept           = fit_high - fit_low;
 
   always_ff @(posedge clk_i) begin
+    kernel_q <= rst_ni && kernel_go;
     if (write_i.valid) begin
       case (write_i.offset)
-        RANK_C_SOURCE_OFFSET:      source_q <= write_i.data;
-        RANK_C_FIRST_OFFSET:       first_q <= write_i.data;
-        RANK_C_WORDS_OFFSET:       words_q <= write_i.data;
-        RANK_C_DESTINATION_OFFSET: destination_q <= write_i.data;
-        RANK_C_LOW_OFFSET:         low_q <= write_i.data;
-        RANK_C_HIGH_OFFSET:        high_q <= write_i.data;
-        RANK_C_COUNT_OFFSET:       count_q <= write_i.data;
-        RANK_C_WHAT_OFFSET:        what_q <= write_i.data;
+        RANK_C_SOURCE_OFFSET:      operands_q.source <= write_i.data;
+        RANK_C_FIRST_OFFSET:       operands_q.first <= write_i.data;
+        RANK_C_WORDS_OFFSET:       operands_q.words <= write_i.data;
+        RANK_C_DESTINATION_OFFSET: operands_q.destination <= write_i.data;
+        RANK_C_LOW_OFFSET:         operands_q.low <= write_i.data;
+        RANK_C_HIGH_OFFSET:        operands_q.high <= write_i.data;
+        RANK_C_COUNT_OFFSET:       operands_q.count <= write_i.data;
+        RANK_C_WHAT_OFFSET:        operands_q.what <= write_i.data;
         default: ;
       endcase
     end
@@ -148,11 +120,10 @@ module coll_commands #(
       go_row_q <= go.context_;
       go_id_q  <= KERNEL ? {kernel_go, go.id[14:0]} : go.id;
       go_ok_q  <= member_i[go.context_];
-      // The operands were written before.
-      source_fits_q <= fit_source[31:AddrW+2] == '0 && fit_words[31:MemW] == '0
-          && MemW'(fit_source[AddrW+1:2]) + MemW'(fit_words) <= MemW'(NODE_BYTES / 4);
-      keep_fits_q <= fit_destination[31:AddrW+2] == '0 && kept[31:MemW] == '0
-          && MemW'(fit_destination[AddrW+1:2]) + MemW'(kept) <= MemW'(NODE_BYTES / 4);
+      source_fits_q <= checked.source[31:AddrW+2] == '0 && checked.words[31:MemW] == '0
+          && MemW'(checked.source[AddrW+1:2]) + MemW'(checked.words) <= MemW'(NODE_BYTES / 4);
+      keep_fits_q <= checked.destination[31:AddrW+2] == '0 && kept[31:MemW] == '0
+          && MemW'(checked.destination[AddrW+1:2]) + MemW'(kept) <= MemW'(NODE_BYTES / 4);
     end
     if (!rst_ni) go_q <= 1'b0;
     else go_q <= host_go || kernel_go;
@@ -185,13 +156,13 @@ module coll_commands #(
 
   always_ff @(posedge clk_i) begin
     if (post) begin
-      source_address_q[go_row_q] <= source[AddrW+1:2];
-      source_first_q[go_row_q]   <= first[27:0];
-      source_words_q[go_row_q]   <= words[27:0];
-      signature_q[go_row_q]      <= {count, what};
-      keep_address_q[go_row_q]   <= destination[AddrW+1:2];
-      keep_low_q[go_row_q]       <= low[27:0];
-      keep_high_q[go_row_q]      <= high[27:0];
+      source_address_q[go_row_q] <= operands.source[AddrW+1:2];
+      source_first_q[go_row_q]   <= operands.first[27:0];
+      source_words_q[go_row_q]   <= operands.words[27:0];
+      signature_q[go_row_q]      <= {operands.count, operands.what};
+      keep_address_q[go_row_q]   <= operands.destination[AddrW+1:2];
+      keep_low_q[go_row_q]       <= operands.low[27:0];
+      keep_high_q[go_row_q]      <= operands.high[27:0];
       keep_id_q[go_row_q]        <= go_id_q;
     end
     if (!rst_ni) begin

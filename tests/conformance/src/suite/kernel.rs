@@ -10,12 +10,12 @@ use rand::Rng;
 
 use super::registration::idle;
 
-/// Cycles that a wait may last which is in vain.
+/// Cycles of patience for a wait that never ends.
 const PATIENCE: u64 = 20_000;
-/// Cycles that a rank's reset lasts at most.
+/// Maximum number of cycles of a rank's reset.
 const RESET: u64 = 20_000;
 
-/// Vectors are added by the kernels and summed over all ranks.
+/// The kernels add vectors and sum the results over all ranks.
 #[alcor_test(ranks >= 2, kernel = "adds")]
 fn vector_add(context: &Context) -> Result {
     for elements in [8, 128, 136, 1000, 4096] {
@@ -47,7 +47,7 @@ fn vector_add(context: &Context) -> Result {
     Ok(())
 }
 
-/// A ring of cells over all ranks is smoothed in steps; the kernels exchange the cells at the edges.
+/// The kernels smooth a ring of cells over all ranks, and exchange the cells at the edges.
 #[alcor_test(ranks >= 2, kernel = "halo")]
 fn halo_exchange(context: &Context) -> Result {
     for (cells, steps) in [(1, 5), (7, 12), (64, 20), (254, 3)] {
@@ -79,7 +79,7 @@ fn halo_exchange(context: &Context) -> Result {
     Ok(())
 }
 
-/// A list that goes through the windows of all ranks is followed by the kernels of all ranks at once.
+/// The kernels of all ranks follow a list through the windows of all ranks at the same time.
 #[alcor_test(ranks >= 2, kernel = "chas")]
 fn pointer_chase(context: &Context) -> Result {
     const NODES: usize = 40;
@@ -120,7 +120,7 @@ fn pointer_chase(context: &Context) -> Result {
     Ok(())
 }
 
-/// A list of commands that a kernel carries out.
+/// A list of commands for the kernel `command_list`.
 struct List {
     list: Region<u8>,
     completions: Region<u32>,
@@ -155,7 +155,7 @@ impl List {
     }
 }
 
-/// Carries out commands one after the other; their outcomes.
+/// Runs the commands one after the other. Returns their statuses.
 fn each(rank: &mut Rank, commands: &[KernelCommand]) -> Result<Vec<Option<Status>>, Failure> {
     let list = List::new(rank, commands, 1, 0)?;
     list.start(rank)?;
@@ -166,7 +166,7 @@ fn each(rank: &mut Rank, commands: &[KernelCommand]) -> Result<Vec<Option<Status
     Ok(completions.iter().map(|completion| completion.status).collect())
 }
 
-/// Kernels put, get and meet in a barrier.
+/// Kernels run puts, gets and a barrier.
 #[alcor_test(ranks >= 2, kernel = "list")]
 fn transfers(context: &Context) -> Result {
     context.run(|rank| {
@@ -182,14 +182,13 @@ fn transfers(context: &Context) -> Result {
         let all = each(rank, &[put, KernelCommand::barrier().tagged(4), get])?;
         same("outcomes", vec![Some(Status::Ok); 3], all)?;
         let of = |rank: GlobalRank| (0..64).map(move |place| rank.0 << 16 | place).collect::<Vec<u32>>();
-        same("what came", of(before(rank, 1)), rank.read_vec(&inbox)?)?;
-        same("what was got back", of(GlobalRank(me)), rank.read_vec(&back)?)
+        same("the inbox", of(before(rank, 1)), rank.read_vec(&inbox)?)?;
+        same("the fetched block", of(GlobalRank(me)), rank.read_vec(&back)?)
     })?;
     Ok(())
 }
 
-/// Kernels send and receive, short messages and long ones, and probe; a message of a kernel reaches a host's receive, and
-/// the other way round.
+/// Kernels send, receive and probe short and long messages. Kernels and hosts exchange messages.
 #[alcor_test(ranks >= 2, kernel = "list", needs = [Kernel, Messages])]
 fn messages(context: &Context) -> Result {
     context.run(|rank| {
@@ -210,7 +209,7 @@ fn messages(context: &Context) -> Result {
             let found = &completions[0];
             let told = (found.source.0, found.message_tag, found.length);
             same("the receive's completion", (last, 7, 4 * words as u32), told)?;
-            same("what came", of(last), rank.read_vec(&inbox)?)?;
+            same("the received message", of(last), rank.read_vec(&inbox)?)?;
 
             // From the kernel to the host, and from the host to the kernel.
             let request = world.irecv(rank, last, 8, inbox.clone())?;
@@ -221,12 +220,12 @@ fn messages(context: &Context) -> Result {
                 rank.wait(request)?;
                 list.wait(rank)?.iter().map(|it| it.status).collect::<Vec<_>>()
             })?;
-            same("what a kernel sent", of(last), rank.read_vec(&inbox)?)?;
+            same("the message of a kernel", of(last), rank.read_vec(&inbox)?)?;
             let request = world.isend(rank, next, 9, &data)?;
             let receive = world.kernel_receive(rank, last, 9, &inbox)?;
             same("a receive", vec![Some(Status::Ok)], each(rank, &[receive])?)?;
             rank.wait(request)?;
-            same("what a host sent", of(last), rank.read_vec(&inbox)?)?;
+            same("the message of a host", of(last), rank.read_vec(&inbox)?)?;
             rank.barrier()?;
         }
         let probe = world.kernel_probe(rank, last, 7)?;
@@ -235,7 +234,7 @@ fn messages(context: &Context) -> Result {
     Ok(())
 }
 
-/// Kernels do every collective, and the results are those of the hosts' own.
+/// Every collective has the same result when kernels start it and when hosts start it.
 #[alcor_test(ranks >= 2, kernel = "list", needs = [Kernel, Switch])]
 fn collectives(context: &Context) -> Result {
     const BLOCK: usize = 12;
@@ -297,8 +296,8 @@ fn collectives(context: &Context) -> Result {
     Ok(())
 }
 
-/// A kernel's commands are checked as a host's are: windows, rights, bounds, ranks, addresses, communicators. What is refused
-/// touches nothing.
+/// Commands of a kernel pass the checks of host commands: windows, rights, bounds, ranks, addresses and communicators. A
+/// refused command accesses no memory.
 #[alcor_test(ranks >= 2, kernel = "list")]
 fn foreign_windows(context: &Context) -> Result {
     context.run(|rank| {
@@ -343,7 +342,7 @@ fn foreign_windows(context: &Context) -> Result {
     Ok(())
 }
 
-/// A kernel that waits for a message that nobody sends is named by the watchdog, with its last command.
+/// The watchdog names a kernel that waits for a message which no rank sends, and the kernel's last command.
 #[alcor_test(ranks >= 2, kernel = "list", needs = [Kernel, Messages], steady)]
 fn stall(context: &Context) -> Result {
     let options = Options::default().watchdog_cycles(PATIENCE);
@@ -375,8 +374,8 @@ fn stall(context: &Context) -> Result {
     holds("the error", expected, text.contains(expected), &text)
 }
 
-/// Hosts and kernels of all ranks put, get and exchange messages at random, at the same time; each gets its own
-/// completions, and the data of both is right.
+/// Hosts and kernels of all ranks run random puts, gets and messages at the same time. Each gets its own completions, and
+/// all data is correct.
 #[alcor_test(ranks >= 2, kernel = "list", needs = [Kernel, Messages])]
 fn beside_the_host(context: &Context) -> Result {
     const SLOTS: usize = 24;
@@ -474,7 +473,7 @@ fn beside_the_host(context: &Context) -> Result {
     Ok(())
 }
 
-/// A kernel is stopped and started again in the middle of its commands; completions of what it had under way do not reach it.
+/// A kernel is stopped and started again while commands are outstanding. Their completions do not reach the new start.
 #[alcor_test(ranks >= 2, kernel = "list")]
 fn restart(context: &Context) -> Result {
     context.run(|rank| {
@@ -499,8 +498,8 @@ fn restart(context: &Context) -> Result {
     Ok(())
 }
 
-/// A rank is reset while its kernel has commands of every kind under way; the reset ends, the kernel stands still, and the
-/// rank works as before.
+/// A rank is reset while its kernel has outstanding commands of every kind. The reset ends, the kernel is idle, and the
+/// rank works again.
 #[alcor_test(ranks >= 2, kernel = "list", needs = [Kernel, Messages])]
 fn reset(context: &Context) -> Result {
     for cycles in [0, 20, 50, 90, 150, 400, 2000] {
@@ -510,7 +509,7 @@ fn reset(context: &Context) -> Result {
             let window = rank.register(&inbox, Rights::ALL)?;
             rank.barrier()?;
             if rank.pid() != GlobalRank(0) {
-                // No receive, no barrier: what rank 0 waits for does not come.
+                // The other ranks neither receive nor reach a barrier, so rank 0 waits.
                 idle(rank, 4 * RESET)?;
                 return Ok(());
             }
@@ -556,7 +555,7 @@ fn reset(context: &Context) -> Result {
     Ok(())
 }
 
-/// A collective of the world, where the board has a switch.
+/// A collective of the world, if the board has a switch.
 fn collective(rank: &mut Rank, world: &Communicator) -> Result<Option<KernelCommand>, Failure> {
     if !rank.board().has_switch() {
         return Ok(None);
@@ -575,7 +574,7 @@ fn transfers_again(context: &Context) -> Result {
         let put = KernelCommand::transfer(TransferKind::Put, &window, next, 0, &data);
         let all = each(rank, &[put, KernelCommand::barrier()])?;
         same("outcomes", vec![Some(Status::Ok); 2], all)?;
-        same("what came", before(rank, 1).0, rank.read_vec(&inbox)?[0])
+        same("the inbox", before(rank, 1).0, rank.read_vec(&inbox)?[0])
     })?;
     Ok(())
 }
