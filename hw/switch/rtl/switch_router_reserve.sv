@@ -93,9 +93,30 @@ module switch_router_reserve #(
   end
 
   // ---------------------------------------------------------------- choice among the inputs that wait for that channel
-  // The input that each channel was reserved for last; turns continue behind it. No reset: every value is legal.
+  // The input that each outlet was last reserved for; the next turn begins behind it. The memory has no reset, so
+  // `written_q` has a bit for each outlet whose entry was written since reset. The entries of the others read as 0.
   (* ram_style = "distributed" *)
   logic [IdW-1:0] last_q[128];
+  logic [127:0] written_d, written_q;
+  logic last_written_q;
+  logic [IdW-1:0] last;
+
+  always_comb begin
+    written_d = written_q;
+    if (reserve_o) written_d[outlet_q] = 1'b1;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      written_q <= '0;
+      last_written_q <= 1'b0;
+    end else if (`ALCOR_AWAKE(some || reserve_o)) begin
+      written_q <= written_d;
+      last_written_q <= written_d[outlet_d];
+    end
+  end
+
+  assign last = last_written_q ? last_q[outlet_q] : '0;
 
   logic [Channels-1:0] wants, chosen, behind;
   logic [Channels-1:0] urgent, upto, upto_urgent;
@@ -121,7 +142,7 @@ module switch_router_reserve #(
     chosen = '0;
     chosen_id = '0;
     if (`ALCOR_AWAKE(wants != '0)) begin
-      behind = ({Channels{1'b1}} << last_q[outlet_q]) << 1;
+      behind = ({Channels{1'b1}} << last) << 1;
       urgent = wants & behind;
       // Bit r: some bit up to r; without a carry, to be few levels of LUTs.
       upto = wants | wants << 1;
