@@ -324,6 +324,14 @@ impl<'a> Build<'a> {
         self
     }
 
+    /// Overrides a parameter of the top module that has a type of `bits` bits, such as `bit [8:0]`.
+    /// Verilator warns of a literal that is wider than the type.
+    pub fn param_bits(mut self, name: impl Into<String>, bits: u32, value: impl Into<u64>) -> Self {
+        self.params
+            .push((name.into(), format!("{bits}'d{}", value.into())));
+        self
+    }
+
     /// Overrides a string parameter of the top module.
     pub fn param_str(mut self, name: impl Into<String>, value: impl AsRef<str>) -> Self {
         let escaped = value.as_ref().replace('\\', "\\\\").replace('"', "\\\"");

@@ -37,8 +37,16 @@ pub(crate) fn connect(name: &str) -> Result<(Channel, Description), ShmError> {
             found: version,
             wanted: VERSION,
         }),
+        // The process ended after the kernel had accepted the connection for it.
+        Err(error) if has_ended(&error) => Err(ShmError::Gone),
         Err(error) => Err(ShmError::NoWelcome(error)),
     }
+}
+
+/// Returns whether the other process has closed the connection.
+fn has_ended(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
 }
 
 impl Backend for ShmBackend {

@@ -22,7 +22,7 @@ pub enum ShmError {
         /// Version of this library.
         wanted: u32,
     },
-    /// The listening process is no cluster, or has closed the connection.
+    /// The listening process is no cluster.
     #[error("the listening process is not an Alcor cluster: {0}")]
     NoWelcome(io::Error),
     /// The received mailbox is invalid.

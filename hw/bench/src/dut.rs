@@ -1,5 +1,6 @@
 //! The block under test.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,8 @@ pub struct Recipe {
     blocks: Vec<String>,
     sources: Vec<PathBuf>,
     params: Vec<(String, u64)>,
+    /// Bits of parameters whose type is no `int`.
+    widths: BTreeMap<String, u32>,
     trace: bool,
 }
 
@@ -33,6 +36,7 @@ impl Recipe {
             blocks: Vec::new(),
             sources: Vec::new(),
             params: Vec::new(),
+            widths: BTreeMap::new(),
             trace: false,
         }
     }
@@ -68,6 +72,13 @@ impl Recipe {
     pub fn param(mut self, name: &str, value: u64) -> Self {
         self.params.push((name.into(), value));
         self
+    }
+
+    /// Sets a parameter of the top module that has a type of `bits` bits.
+    #[must_use]
+    pub fn param_bits(mut self, name: &str, bits: u32, value: u64) -> Self {
+        self.widths.insert(name.into(), bits);
+        self.param(name, value)
     }
 
     /// Sets whether the model can write waves ([`Dut::trace`]).
@@ -179,7 +190,10 @@ impl Dut {
         } else {
             build = build.sources(sources);
             for (name, value) in &recipe.params {
-                build = build.param(name, *value);
+                build = match recipe.widths.get(name) {
+                    Some(&bits) => build.param_bits(name, bits, *value),
+                    None => build.param(name, *value),
+                };
             }
         }
         let model = build.build(&Toolchain::find_in(workspace())?)?;

@@ -272,8 +272,12 @@ impl Bench {
             .param("STAGE", stage)
             .param("WINDOW", WINDOW as u64)
             .param("TX_DEPTH", DEPTH as u64)
-            .param("OPS", operations.iter().map(|&one| 1 << one as u64).sum())
-            .param("TYPES", types.iter().map(|&one| 1 << one as u64).sum());
+            .param_bits(
+                "OPS",
+                9,
+                operations.iter().map(|&one| 1 << one as u64).sum(),
+            )
+            .param_bits("TYPES", 6, types.iter().map(|&one| 1 << one as u64).sum());
         let dut = Dut::start(&recipe);
         let pins = Pins {
             contexts: [
