@@ -371,6 +371,8 @@ struct SoftRank {
     nprocs: u32,
     begun: bool,
     queue: VecDeque<(Opcode, u32)>,
+    /// A collective command that waits for the other ranks. Extended commands pass it.
+    sync: Option<(Opcode, u32)>,
     data8: VecDeque<[u32; 3]>,
     data8_part: Vec<u32>,
     /// Values of X_OFFSET, X_LADDR and X_LENGTH.
@@ -416,6 +418,7 @@ impl SoftRank {
             nprocs: 0,
             begun: false,
             queue: VecDeque::new(),
+            sync: None,
             data8: VecDeque::new(),
             data8_part: Vec::new(),
             operands: [0; 3],
@@ -468,12 +471,9 @@ impl SoftRank {
         self.table.iter().position(holds).map(|slot| slot as u32)
     }
 
-    /// The collective command at the head of the queue.
+    /// The collective command that waits.
     fn sync_kind(&self) -> Option<SyncKind> {
-        if !self.begun {
-            return None;
-        }
-        match self.queue.front()?.0 {
+        match self.sync?.0 {
             // The next barrier waits until this barrier is acknowledged. A registration does not
             // wait.
             Opcode::Barrier => (!self.barrier_done).then_some(SyncKind::Barrier),
@@ -488,7 +488,7 @@ impl SoftRank {
         let Some(kind) = self.sync_kind().filter(|_| self.orphaned) else {
             return false;
         };
-        self.pop();
+        self.sync = None;
         match kind {
             SyncKind::Barrier => {
                 self.end_barrier(now);
@@ -549,6 +549,26 @@ impl SoftRank {
             | bit(causes::EVENT, self.events != 0)
             | bit(causes::CREDIT, reached(self.retired, self.retired_wake))
     }
+}
+
+/// Returns whether a command passes a collective command that waits: extended commands do. A lookup
+/// of a window does not: the collective command may change the table.
+fn passes(opcode: Opcode) -> bool {
+    use Opcode::*;
+    matches!(
+        opcode,
+        XOffset
+            | XLaddr
+            | XLength
+            | XTag
+            | XPut
+            | XGet
+            | XSend
+            | XAnnounce
+            | XReceive
+            | XProbe
+            | XCancel
+    )
 }
 
 /// Returns the rank with the PID `pid`, once that rank has set its PID.
@@ -664,7 +684,8 @@ impl State {
     fn rank_state(rank: &SoftRank) -> u32 {
         use board::rank_state as state;
         let sync = rank.sync_kind();
-        let commands = !rank.queue.is_empty() && sync.is_none();
+        let is_busy = !rank.queue.is_empty() || rank.sync.is_some();
+        let commands = is_busy && sync.is_none();
         state::PID.put(rank.pid)
             | state::NPROCS.put(rank.nprocs)
             | state::BEGUN.put(u32::from(rank.begun))
@@ -803,12 +824,21 @@ impl State {
     /// Executes one command. Returns whether a command could be executed.
     fn serve(&mut self, index: usize) -> bool {
         let it = &mut self.ranks[index];
+        if it.end_orphaned(self.now) {
+            return true;
+        }
         let Some(&(opcode, data)) = it.queue.front() else {
             return false;
         };
+        if it.sync.is_some() && !passes(opcode) {
+            return false;
+        }
         match opcode {
             Opcode::Barrier | Opcode::Register | Opcode::Deregister => {
-                return it.end_orphaned(self.now);
+                if it.begun {
+                    it.sync = Some((opcode, it.pop()));
+                }
+                return it.begun;
             }
             Opcode::Put1 | Opcode::PutN | Opcode::Get => return self.serve_paper(index, opcode),
             // The message waits until its target takes part in the run.
@@ -1033,7 +1063,7 @@ impl State {
         let together = kinds.windows(2).all(|pair| pair[0] == pair[1]);
         let operands: Vec<(usize, u32)> = begun
             .into_iter()
-            .map(|index| (index, self.ranks[index].pop()))
+            .map(|index| (index, self.ranks[index].sync.take().map_or(0, |it| it.1)))
             .collect();
         let result = match (together, kinds[0]) {
             (false, _) => Err(Status::Mismatch),
