@@ -16,7 +16,7 @@ const SETTLE: u64 = 2;
 
 /// Parameters of `kernel_memory_bench`.
 #[derive(Debug, Clone, Copy)]
-struct Config {
+pub(crate) struct Config {
     /// Words of a beat.
     words: usize,
     /// Beats of node memory.
@@ -24,7 +24,7 @@ struct Config {
     latency: usize,
 }
 
-const WORDS: Config = Config {
+pub(crate) const WORDS: Config = Config {
     words: 1,
     beats: 512,
     latency: 1,
@@ -40,7 +40,8 @@ impl Config {
         (4 * self.words * self.beats).next_power_of_two()
     }
 
-    fn start(self) -> Dut {
+    /// The port, after its reset.
+    pub(crate) fn start(self) -> Dut {
         let recipe = Recipe::new("kernel_memory_bench", "kernel_memory_bench")
             .blocks(&["abi", "common"])
             .source("core/rtl/kernel_memory.sv")

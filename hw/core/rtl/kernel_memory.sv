@@ -144,7 +144,7 @@ module kernel_memory #(
   end
 
   assign arrived_last = lasts_q[IndexW'(under_way_q-1'b1)];
-  assign push         = (read_i.rvalid || (read_step && read_error_q)) && !stop_i;
+  assign push         = read_i.rvalid || (read_step && read_error_q);
   assign pop          = rvalid_o && rready_i;
   assign fifo_rst_n   = rst_ni && !stop_i;
 
