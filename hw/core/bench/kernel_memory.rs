@@ -631,12 +631,24 @@ fn kernel_memory_wide() {
     random(WIDE, "kernel_memory_wide");
 }
 
-/// Free memory: a beat per cycle in both directions at once, and the latency of the first beat and of the response.
+/// Free memory: a beat per cycle in both directions at once, and the latency of the first beat and of the response, also
+/// after a stop.
 #[test]
 fn kernel_memory_rate() {
     for config in [WORDS, WIDE] {
         for length in [1u64, 2, 17, 256] {
             let mut bench = Bench::new(config, "kernel_memory_rate");
+            // A stop in the middle of a burst leaves no trace.
+            bench.read_addresses.push((0, 255));
+            for _ in 0..20 {
+                bench.cycle();
+            }
+            bench.stop(0);
+            while bench.stopped.is_some() {
+                bench.cycle();
+                bench.stop(8);
+            }
+            bench.counts.read_beats = 0;
             bench.read_addresses.push((0, length as u32 - 1));
             bench.push_write((0, length as u32 - 1));
             let begin = bench.dut.cycle();

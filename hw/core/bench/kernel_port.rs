@@ -101,7 +101,7 @@ fn kernel_port_random() {
         );
         let mut last = 0;
         starts.push_back((page::KERNEL_CONTROL, kernel_control::START.mask()));
-        for _ in 0..soak(6_000) {
+        for _ in 0..soak(15_000) {
             let now = dut.cycle();
             if source.len() < 4 {
                 source.push(command(&mut rng));
@@ -525,6 +525,9 @@ fn command(rng: &mut Random) -> [u32; 9] {
         rng.random_range(1..8u32)
     };
     words[0] = words[0] & !kernel_head::OPCODE.mask() | opcode;
-    words[2] = rng.random_range(0..2 * FRAGMENT);
+    // Short and long messages.
+    if rng.random_bool(0.7) {
+        words[2] = rng.random_range(0..2 * FRAGMENT);
+    }
     words
 }

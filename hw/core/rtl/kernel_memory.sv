@@ -112,7 +112,7 @@ module kernel_memory #(
   assign room      = held_q != CountW'(Depth);
   assign read_gnt  = read_o.req && read_i.gnt;
   // A refused burst starts its answer after the data of earlier bursts.
-  assign read_step = read_gnt || (read_active_q && read_error_q && room && under_way_q == '0 && !stop_i);
+  assign read_step = read_gnt || (read_active_q && read_error_q && room && under_way_q == '0);
 
   assign read_o.req     = read_active_q && !read_error_q && room;
   assign read_o.address = 30'(read_place_q) << (BeatW - 2);
