@@ -501,17 +501,15 @@ fn beside_the_host(context: &Context) -> Result {
             let mut rng = context.rng(&[u64::from(round), u64::from(rank.pid().0)]);
             let world = rank.world()?.dup(rank)?;
             let (ranks, me) = (rank.nprocs(), rank.pid().0);
-            // In each window there is room for each operation of each rank, of its kernel and of its host.
-            let cells = 2 * ranks as usize * SLOTS * WORDS;
-            let mut inbox = rank.alloc::<u32>(cells)?;
-            rank.write(&mut inbox, 0, &vec![0; cells])?;
-            let window: Window<u32> = rank.register(&inbox, Rights::ALL)?;
+            // A window for the puts of kernels and one for those of hosts, each with room for each operation of each rank.
+            let cells = ranks as usize * SLOTS * WORDS;
+            let inboxes = [rank.alloc_from(&vec![0u32; cells])?, rank.alloc_from(&vec![0u32; cells])?];
+            let window: Window<u32> = rank.register(&inboxes[0], Rights::ALL)?;
+            let host_window: Window<u32> = rank.register(&inboxes[1], Rights::ALL)?;
             let value = |of: u32, kernel: bool, number: usize, word: usize| {
                 (of << 24) | u32::from(kernel) << 20 | (number as u32) << 8 | word as u32 | 0x80
             };
-            let cell = |of: u32, kernel: bool, number: usize| {
-                ((2 * of + u32::from(kernel)) as usize * SLOTS + number) * WORDS
-            };
+            let cell = |of: u32, number: usize| (of as usize * SLOTS + number) * WORDS;
             let mut data = Vec::new();
             for kernel in [true, false] {
                 let words = |number: usize| (0..WORDS).map(move |word| value(me, kernel, number, word));
@@ -521,7 +519,7 @@ fn beside_the_host(context: &Context) -> Result {
             let mut commands = Vec::new();
             for number in 0..count {
                 let place = data[0].slice(number * WORDS..(number + 1) * WORDS)?;
-                let offset = 4 * cell(me, true, number) as u32;
+                let offset = 4 * cell(me, number) as u32;
                 let put = KernelCommand::transfer(TransferKind::Put, &window, next, offset, &place);
                 commands.push(put.tagged(number as u8));
                 if rng.random_bool(0.2) {
@@ -544,19 +542,19 @@ fn beside_the_host(context: &Context) -> Result {
                 let place = data[1].slice(number * WORDS..(number + 1) * WORDS)?;
                 // In turn by slot and by address, which takes an operand that a kernel's command must not use.
                 if number % 2 == 0 {
-                    requests.push(rank.iput(&window, next, cell(me, false, number), place.clone())?);
+                    requests.push(rank.iput(&host_window, next, cell(me, number), place.clone())?);
                 } else {
                     named.push(rank.lab().transfer(Transfer {
                         kind: TransferKind::Put,
                         target: next,
-                        window: WindowName::Base(window.base()),
-                        offset: 4 * cell(me, false, number) as u32,
+                        window: WindowName::Base(host_window.base()),
+                        offset: 4 * cell(me, number) as u32,
                         local: place.addr(),
                         length: 4 * WORDS as u32,
                     })?);
                 }
                 if rng.random_bool(0.2) {
-                    refused.push(rank.iput(&window, next, cells, place)?);
+                    refused.push(rank.iput(&host_window, next, cells, place)?);
                 }
                 // A message to the host of the next rank.
                 if number % 5 == 0 {
@@ -587,10 +585,10 @@ fn beside_the_host(context: &Context) -> Result {
             rank.barrier()?;
             let from = before(rank, 1).0;
             same("the kernel's message", vec![from; 300], rank.read_vec(&message)?)?;
-            let found = rank.read_vec(&inbox)?;
-            for kernel in [true, false] {
+            for (inbox, kernel) in inboxes.iter().zip([true, false]) {
+                let found = rank.read_vec(inbox)?;
                 for number in 0..count {
-                    let at = cell(from, kernel, number);
+                    let at = cell(from, number);
                     let expected: Vec<u32> = (0..WORDS).map(|word| value(from, kernel, number, word)).collect();
                     same(format_args!("operation {number}, kernel {kernel}"), &expected[..], &found[at..at + WORDS])?;
                 }
