@@ -296,9 +296,18 @@ impl Progress {
             Wanted::Registration => causes::REGISTRATION.mask(),
             Wanted::Kernel => causes::KERNEL.mask(),
         };
-        if self.irq_enable != cause | ALWAYS {
-            self.irq_enable = cause | ALWAYS;
-            self.write(rank::IRQ_ENABLE, self.irq_enable)?;
+        self.enable(cause | ALWAYS)
+    }
+
+    /// Disables all interrupts until the next wait.
+    pub(super) fn disable_interrupts(&mut self) -> Result<()> {
+        self.enable(0)
+    }
+
+    fn enable(&mut self, causes: u32) -> Result<()> {
+        if self.irq_enable != causes {
+            self.irq_enable = causes;
+            self.write(rank::IRQ_ENABLE, causes)?;
         }
         Ok(())
     }
