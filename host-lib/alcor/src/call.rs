@@ -258,6 +258,7 @@ impl fmt::Display for Path {
 /// let receipt = world.allreduce(rank, Operation::Sum, &[1.5, 2.0], &mut sum)?;
 /// assert_eq!(sum, [3.0, 4.0]);
 /// assert_eq!(receipt.path, Path::Software(SoftwareReason::NoSwitch));
+/// assert!(!receipt.is_hardware());
 /// # Ok(()) })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -292,6 +292,18 @@ pub(crate) fn local_bits(members: &[GlobalRank], ranks_per_board: u32) -> u32 {
 
 impl Communicator {
     /// The number of the communicator, the same at all members.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{CommunicatorId, Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// assert_eq!(world.id(), CommunicatorId::WORLD);
+    /// assert_eq!((world.size(), world.rank()), (2, rank.pid().0));
+    /// assert_eq!(world.context(), Some(0));
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn id(&self) -> CommunicatorId {
         self.shape.id

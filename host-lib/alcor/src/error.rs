@@ -755,6 +755,18 @@ impl Error {
     }
 
     /// Returns the status of the hardware, if the hardware caused this error.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Rights, Status, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc::<u32>(4)?;
+    /// let window = rank.register(&region, Rights::NONE)?;
+    /// let error = rank.put(&window, rank.pid(), 0, &[1]).unwrap_err();
+    /// assert_eq!(error.status(), Some(Status::Denied));
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         match self {
