@@ -238,7 +238,7 @@ impl Driver<'_> {
             case.shift,
             if case.in_place { ", in place" } else { "" },
         );
-        let (request, checks) = if is_barrier {
+        let (request, checks) = if case.collective == Collective::Barrier {
             (communicator.ibarrier(rank).at(&place)?, Vec::new())
         } else {
             with_type!(case.element, T => self.post::<T>(rank, communicator, case, &place)?)
