@@ -188,6 +188,12 @@ impl Mail {
         }
     }
 
+    /// Returns whether a message of a stream has not been sent completely.
+    pub(crate) fn has_unsent(&self, label: Label) -> bool {
+        let mut queued = self.lanes.iter().flat_map(|lane| &lane.queue);
+        queued.any(|message| message.label == label)
+    }
+
     /// Removes the unsent messages of a stream. A message that was sent in part still gets an empty
     /// end.
     pub(crate) fn cancel(&mut self, label: Label) {

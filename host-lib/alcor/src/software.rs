@@ -247,6 +247,13 @@ impl Software {
         }
     }
 
+    /// Returns whether [`Software::send_call`] has sent all of its messages, and the calls of all
+    /// other members are known.
+    pub(crate) fn has_compared(&self, collective: &CollectiveDescriptor) -> bool {
+        let mut others = self.calls_of_others(collective).into_iter();
+        !self.mail.has_unsent(label_of_call(collective)) && others.all(|other| other.call.is_some())
+    }
+
     /// Removes the unsent messages of [`Software::send_call`]. Their receivers take no messages, so
     /// the queue would grow with each difference.
     pub(crate) fn cancel_call(&mut self, collective: &CollectiveDescriptor) {

@@ -6,14 +6,13 @@
 //! member need not take the report at all.
 
 use super::Progress;
-use crate::call::MemberCall;
 use crate::request::{CollectiveDescriptor, Descriptor, Request};
 use crate::software::Software;
 use crate::{Cycle, Error, Result};
 
 /// Maximum length of the wait for the calls, in cycles.
 const LIMIT: u64 = 1 << 16;
-/// Cycles for which a member stays after it knows all calls. The end of the member may end the run,
+/// Cycles for which a member stays after it has sent its call and knows all others. The end of the member may end the run,
 /// and calls may be on their way to other members.
 const LINGER: u64 = 512;
 /// Range of the cycles between two polls. The pause grows with the length of the wait.
@@ -60,13 +59,12 @@ impl Progress {
         let began = self.port.now()?;
         let after = |cycles: u64| Cycle(began.0.saturating_add(cycles));
         let mut until = after(LIMIT.min(self.watchdog_cycles / 2));
-        let mut knows_all = false;
+        let mut has_compared = false;
         let mut now = began;
         loop {
             software.advance(self, now)?;
-            let is_known = |other: &MemberCall| other.call.is_some();
-            if !knows_all && software.calls_of_others(collective).iter().all(is_known) {
-                knows_all = true;
+            if !has_compared && software.has_compared(collective) {
+                has_compared = true;
                 until = until.min(Cycle(now.0.saturating_add(LINGER)));
             }
             if now >= until {

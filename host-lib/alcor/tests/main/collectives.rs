@@ -515,6 +515,17 @@ fn a_difference_names_the_call_of_each_member() {
         mixed[2].1
     );
 
+    // The data of the wrong reduce fills the ring before the call of rank 0 is sent.
+    let long = texts(2, |rank, world| {
+        let (root, mut sum) = (1 - world.rank(), [0; 4320]);
+        world
+            .reduce(rank, Operation::Sum, root, &[1u32; 4320], &mut sum)
+            .map(drop)
+    });
+    for (others, text) in &long {
+        assert!(others.iter().all(|other| other.call.is_some()), "{text}");
+    }
+
     let lists = texts(3, |rank, world| {
         let list = [GlobalRank(0), GlobalRank(1 + u32::from(rank.pid().0 == 1))];
         world.create(rank, &list).map(drop)
@@ -533,6 +544,25 @@ fn a_difference_names_the_call_of_each_member() {
         "{}",
         lists[1].1
     );
+}
+
+#[test]
+fn members_that_end_the_run_with_the_error_leave_time_for_the_others() {
+    let texts = std::sync::Mutex::new(Vec::new());
+    let failed = run(4, |rank| {
+        let world = rank.world()?;
+        let mut values = vec![1u8; 1 + world.rank() as usize / 3];
+        let called = world.allreduce_in_place(rank, Operation::Sum, &mut values);
+        let error = called.expect_err("the counts differ");
+        texts.lock().unwrap().push(error.to_string());
+        Err::<(), _>(error)
+    });
+    failed.expect_err("the counts differ");
+    let texts = texts.into_inner().unwrap();
+    assert_eq!(texts.len(), 4);
+    for text in texts {
+        assert!(!text.contains("unknown"), "{text}");
+    }
 }
 
 #[test]
