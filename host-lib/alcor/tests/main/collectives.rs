@@ -515,7 +515,7 @@ fn a_difference_names_the_call_of_each_member() {
         mixed[2].1
     );
 
-    // The data of the wrong reduce fills the ring before the call of rank 0 is sent.
+    // Long data goes before the calls in the mail.
     let long = texts(2, |rank, world| {
         let (root, mut sum) = (1 - world.rank(), [0; 4320]);
         world
