@@ -8,7 +8,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use alcor::{Backends, Error, GlobalRank, Job, Options, Rank, Result, Rights};
+use alcor::{Backends, Error, GlobalRank, Job, Operation, Options, Rank, Result, Rights};
 use alcor_cosim::CosimBackend;
 use alcor_shm::ShmBackend;
 
@@ -43,6 +43,14 @@ fn program(rank: &mut Rank, mode: &str) -> Result<()> {
         "compute" if me == 0 => {
             sleep(Duration::from_secs(2));
             rank.barrier()
+        }
+        // The last rank gives another count.
+        "differ" => {
+            let mut values = vec![1.0f64; if me + 1 == size { 5 } else { 4 }];
+            let world = rank.world()?;
+            world
+                .allreduce_in_place(rank, Operation::Sum, &mut values)
+                .map(drop)
         }
         // One rank moves data for longer than a wait may last.
         "puts" => {

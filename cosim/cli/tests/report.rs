@@ -56,6 +56,35 @@ fn failures_stand_first_with_what_explains_and_repeats_them() {
     assert_eq!(text(&html, "h1"), "✔ All is well: 2 tests passed");
     assert!(text(&html, "#news").contains("Nothing to compare with"));
     assert_eq!(select(&html, "#history tbody tr").len(), 1);
+    // The time in the headline is that of the history, and leaves out the opening of the board.
+    let elapsed = text(&html, "#history tbody tr td:last-child");
+    let tiles = text(&html, ".tiles");
+    let wall = format!("wall time of the tests {elapsed}");
+    assert!(
+        elapsed.ends_with(" s") && tiles.contains(&wall),
+        "{elapsed}: {tiles}"
+    );
+    let row = text(&html, "#tests tbody tr:first-child .property");
+    assert!(row.ends_with('.'), "{row}");
+    // The commands say `alcor`, which a shell finds only where PATH has the folder.
+    let run = text(&html, "#run");
+    assert!(
+        run.contains(&format!("The program of this run is {}", program::ALCOR)),
+        "{run}"
+    );
+    let path = Path::new(program::ALCOR).parent().unwrap();
+    let mut in_path = program(folder);
+    in_path.args([
+        "regress",
+        "--report",
+        "out",
+        "--no-store",
+        "--filter",
+        "^put.typed$",
+    ]);
+    in_path.args(&SOFT[..2]).env("PATH", path).output().unwrap();
+    let page = fs::read_to_string(folder.join("out/index.html")).unwrap();
+    assert!(!page.contains("The program of this run"));
 
     // A run with this option is compared with its like alone; the store is told that the first one passed.
     let hang = [&SOFT[..], &two, &[HANG, "--explain", "1"]].concat();
@@ -208,6 +237,12 @@ fn coverage_is_of_all_boards_that_tests_ran_on() {
             serde_json::from_str(&fs::read_to_string(folder.join("out/coverage.json")).unwrap())
                 .unwrap();
         let modules = counts["modules"].as_array().unwrap().iter();
+        let is_missed = |of: &str| {
+            modules
+                .clone()
+                .any(|module| !module[of].as_array().unwrap().is_empty())
+        };
+        assert!(is_missed("missed_lines") && is_missed("missed_branches"));
         let toggles: u64 = modules
             .map(|module| module["toggles"]["hit"].as_u64().unwrap())
             .sum();

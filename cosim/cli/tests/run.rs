@@ -315,6 +315,26 @@ fn processes_in_which_no_rank_can_go_on_are_told_as_threads_are() {
 }
 
 #[test]
+fn processes_whose_calls_differ_are_told_what_the_others_called() {
+    let config = "ring3-small";
+    of_threads(&format!("cosim:{config}"), 1);
+    let output = ends("differ", config);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    let (four, five) = ("allreduce of 4 f64, sum", "allreduce of 5 f64, sum");
+    for words in [
+        format!(
+            "rank 0 called {four}, in the world: the members differ in the count: rank 2 called \
+             {five}; rank 1 called the same as rank 0;"
+        ),
+        format!("rank 2 called {five}; rank 0 called the same as rank 1;"),
+        format!("the members differ in the count: ranks 0 and 1 called {four};"),
+    ] {
+        assert!(said.contains(&words), "{words}: {said}");
+    }
+}
+
+#[test]
 fn a_rank_that_ends_well_before_it_has_left_is_named_first() {
     warm_up();
     let output = ends("early", CONFIG);

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use crate::page::Section;
 use crate::results::bar;
-use crate::text::{grouped, percent};
+use crate::text::{count, grouped, percent};
 use crate::{Coverage, Hit, Module, Page, Point};
 
 impl Page {
@@ -115,12 +115,26 @@ fn points(points: &[Point]) -> Markup {
     for point in points {
         groups.entry(&point.group).or_default().push(point);
     }
-    html! { @for (group, points) in &groups {
+    let is_hit = |points: &Vec<&Point>| points.iter().any(|point| point.hits > 0);
+    let (hit, empty): (Vec<_>, Vec<_>) = groups.iter().partition(|(_, points)| is_hit(points));
+    html! {
+        @for (group, points) in hit { (group_of_points(group, points)) }
+        @if !empty.is_empty() {
+            details.empty {
+                summary { (count(empty.len(), "group")) " without a hit" }
+                @for (group, points) in empty { (group_of_points(group, points)) }
+            }
+        }
+    }
+}
+
+fn group_of_points(group: &str, points: &[&Point]) -> Markup {
+    html! {
         @let never: Vec<_> = points.iter().filter(|point| point.hits == 0).collect();
         @let hit = Hit { hit: (points.len() - never.len()) as u64, of: points.len() as u64 };
         article.points {
             h4 { code { (group) } } p { (share_of(hit)) }
-            // The points of a group without a hit are all in the list below.
+            // The points of a group without a hit are all in the table below.
             @if !never.is_empty() && never.len() < points.len() {
                 p { "Never hit:" }
                 ul.names.never { @for point in &never { li { code { (point.name) } } } }
@@ -135,5 +149,5 @@ fn points(points: &[Point]) -> Markup {
                 } }
             }
         }
-    } }
+    }
 }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::page::Section;
 use crate::results::FORGETFUL;
-use crate::text::{date, grouped, seconds};
+use crate::text::{NONE, date, grouped, seconds};
 use crate::{Page, PastRun};
 
 impl Page {
@@ -17,7 +17,7 @@ impl Page {
                 div.scroll { table.history {
                     thead { tr {
                         th { "ended" } th { "tier" } th { "results" } th.num { "passed" } th.num { "failed" }
-                        th.num { "skipped" } th.num { "cycles" } th.num { "time of its tests" }
+                        th.num { "skipped" } th.num { "cycles" } th.num { "wall time of the tests" }
                     } }
                     tbody { @for run in self.history.iter().rev() { (row(run)) } }
                 } }
@@ -47,6 +47,6 @@ fn row(run: &PastRun) -> Markup {
         } } } }
         @for (_, count) in parts { td.num { (grouped(count as u64)) } }
         td.num { (grouped(run.cycles)) }
-        td.num { (seconds(run.time)) }
+        td.num { (run.elapsed.map_or_else(|| NONE.to_owned(), seconds)) }
     } }
 }

@@ -78,6 +78,8 @@ pub struct Run {
     pub digest: String,
     /// The command that repeats the run.
     pub command: String,
+    /// The path of the program, if the first word of the commands does not start the program.
+    pub program: Option<String>,
 }
 
 /// The result of a test.
@@ -121,6 +123,8 @@ impl Ending {
 pub struct Test {
     /// Its name; the part before the first dot is its module.
     pub name: String,
+    /// The tested property, in a sentence.
+    pub summary: String,
     /// Its result.
     pub ending: Ending,
     /// The run's seed, or the repetition's.
@@ -189,8 +193,9 @@ pub struct PastRun {
     pub skipped: usize,
     /// Cycles of all tests.
     pub cycles: u64,
-    /// Total time of all tests.
-    pub time: Duration,
+    /// Wall-clock time from the start of the first test to the end of the last; none for a run
+    /// that was ended from outside.
+    pub elapsed: Option<Duration>,
 }
 
 /// Coverage of the hardware.

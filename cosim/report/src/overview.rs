@@ -91,7 +91,7 @@ impl Overview {
                     main {
                         section id="backends" {
                             h2 { "Backends" }
-                            div.scroll { table.tests {
+                            div.scroll { table.history {
                                 thead { tr {
                                     th { "backend" } th { "tier, seed" } th.num { "passed" } th.num { "failed" }
                                     th.num { "skipped" } th.num { "not run" } th.num { "cycles" } th.num { "time" }

@@ -192,7 +192,12 @@ impl Page {
                     dt { "Before it" } dd { (seconds(run.opening)) " to open the board, with the build of its model" }
                 }
                 dt { "Digest of all traffic" } dd { code { (run.digest) } }
-                dt { "Again" } dd { code.command { (run.command) } }
+                dt { "Again" } dd {
+                    code.command { (run.command) }
+                    @if let Some(program) = &run.program {
+                        p.small { "The word " code { "alcor" } " starts no program here, or another one. The program of this run is " code { (program) } "." }
+                    }
+                }
             }
         };
         Section {

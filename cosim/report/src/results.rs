@@ -43,6 +43,7 @@ impl Page {
         html! {
             article.failure id=(self.anchor(test)) {
                 h3 { code { (self.name(test)) } @if let Some(change) = &test.change { " " (badge(change)) } }
+                @if !test.summary.is_empty() { p { (test.summary) } }
                 pre.message { (test.message.as_deref().unwrap_or_default()) }
                 @if let Some(repeat) = &test.repeat { p { "Again: " code.command { (repeat) } } }
                 p.small {
@@ -220,6 +221,7 @@ impl Page {
                 div.scroll { table.tests {
                     thead { tr {
                         th { "test" } th { "result" } th.num { "cycles" } th.num { "time" } th { "its own seed" }
+                        th { "tested property" }
                     } }
                     @for module in self.tests.chunk_by(|a, b| module(&a.name) == module(&b.name)) {
                         tbody { @for tests in module.chunk_by(|a, b| a.name == b.name) { (self.row(tests)) } }
@@ -263,6 +265,7 @@ impl Page {
             td.num { @if cycles > 0 { (grouped(cycles)) } @else { (text::NONE) } }
             td.num { (seconds(time)) }
             td { @if let [test] = tests { code { (hex(test.seed)) } } @else { (text::NONE) } }
+            td.property { (tests.first().map_or("", |test| &test.summary)) }
         } }
     }
 

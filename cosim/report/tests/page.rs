@@ -87,7 +87,10 @@ fn full() -> Page {
         run: run(),
         tests: vec![
             failed,
-            test("put.words", Ending::Passed, 7),
+            Test {
+                summary: format!("A put of words arrives. {ODD}"),
+                ..test("put.words", Ending::Passed, 7)
+            },
             slower,
             skipped("abort.by_two"),
             skipped("abort.a"),
@@ -112,6 +115,7 @@ fn full() -> Page {
                 passed: 2,
                 failed: 1,
                 skipped: 2,
+                elapsed: Some(Duration::from_millis(61_500)),
                 ..PastRun::default()
             },
         ],
@@ -145,6 +149,11 @@ fn full() -> Page {
                     group: "match".into(),
                     name: ODD.into(),
                     hits: 12_345,
+                    ..Point::default()
+                },
+                Point {
+                    group: "empty".into(),
+                    name: "never".into(),
                     ..Point::default()
                 },
             ],
@@ -403,6 +412,46 @@ fn sections_without_anything_say_why() {
     };
     let (html, _) = read(&nothing.render());
     assert!(text(&html, "#coverage").contains("Nothing was counted"));
+}
+
+#[test]
+fn each_test_says_what_it_shows_and_the_commands_name_their_program() {
+    let (html, _) = read(&full().render());
+    let row = text(&html, "#tests tbody tr:nth-child(2)");
+    assert!(row.contains("A put of words arrives."), "{row}");
+    assert!(!text(&html, "#run").contains("The program of this run"));
+    let mut page = full();
+    page.tests[0].summary = "Typed puts arrive.".into();
+    page.run.program = Some("/opt/alcor".into());
+    let (html, _) = read(&page.render());
+    assert!(text(&html, "#failures").contains("Typed puts arrive."));
+    let run = text(&html, "#run");
+    assert!(
+        run.contains("The program of this run is /opt/alcor"),
+        "{run}"
+    );
+}
+
+#[test]
+fn the_wall_time_is_the_same_in_headline_and_history() {
+    let (html, _) = read(&full().render());
+    let tiles = text(&html, ".tiles");
+    assert!(tiles.contains("wall time of the tests 61.50 s"), "{tiles}");
+    let last = text(&html, "#history tbody tr:first-child td:last-child");
+    assert_eq!(last, "61.50 s");
+    let ended_from_outside = text(&html, "#history tbody tr:last-child td:last-child");
+    assert_eq!(ended_from_outside, "–");
+}
+
+#[test]
+fn groups_without_a_hit_are_folded() {
+    let (html, _) = read(&full().render());
+    assert_eq!(text(&html, "details.empty h4"), "empty");
+    assert_eq!(
+        text(&html, "details.empty > summary"),
+        "1 group without a hit"
+    );
+    assert_eq!(select(&html, "#coverage article.points").len(), 2);
 }
 
 #[test]

@@ -226,6 +226,42 @@ impl<'a> Lab<'a> {
 /// Each of these waits while its FIFO is full. They fail with [`Error::Watchdog`] if no entry
 /// becomes free, with [`Error::Aborted`] after an abort of the run, and with the errors of the
 /// backend.
+///
+/// # Examples
+/// ```
+/// # use alcor::{AlpuFinding, Pattern, Job, soft::SoftBoard};
+/// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+/// let mut alpu = rank.lab().alpu()?;
+/// alpu.start_insert(0)?;
+/// let free = loop {
+///     if let Some(answer) = alpu.try_answer()? {
+///         break answer.finding;
+///     }
+/// };
+/// assert_eq!(free, AlpuFinding::Inserting { free: alpu.shape().cells });
+/// alpu.insert(Pattern::exact(5), 7)?;
+/// alpu.settle()?;
+/// assert!(alpu.is_inserting()? && alpu.entries()? == 1);
+/// alpu.stop_insert()?;
+/// // A probe keeps the entry. A cancel deletes the entry.
+/// alpu.post_probe(1, Pattern::exact(5))?;
+/// let found = alpu.answer()?;
+/// println!("found in {} cycles", found.latency());
+/// alpu.cancel(2, 7)?;
+/// assert_eq!(alpu.answer()?.finding, AlpuFinding::Cancelled { tag: 7 });
+/// // The unit discards an insert outside insert mode.
+/// alpu.insert(Pattern::exact(6), 8)?;
+/// alpu.settle()?;
+/// assert_eq!(alpu.discarded()?, 1);
+/// // The unit takes the commands at full speed once the gate opens.
+/// alpu.gate(false)?;
+/// alpu.reset()?;
+/// alpu.gate(true)?;
+/// alpu.settle()?;
+/// let (_first, _last) = alpu.command_times()?;
+/// # Ok(()) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 impl Alpu<'_> {
     /// The properties of the unit.
     #[must_use]

@@ -35,6 +35,16 @@ impl Backends {
     }
 
     /// The known schemes, sorted.
+    ///
+    /// # Examples
+    /// ```
+    /// use alcor::{Backends, Error, soft::Soft};
+    ///
+    /// let backends = Backends::new().with(Soft);
+    /// assert!(backends.schemes().eq(["soft"]));
+    /// let error = backends.open("cosim:rma4").unwrap_err();
+    /// assert!(matches!(error, Error::UnknownScheme { .. }));
+    /// ```
     pub fn schemes(&self) -> impl Iterator<Item = &str> {
         self.by_scheme.keys().map(String::as_str)
     }

@@ -106,6 +106,15 @@ pub struct BoardInfo {
 
 impl BoardInfo {
     /// Returns whether the board has a collective switch.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// let job = Job::new(SoftBoard::new(4))?;
+    /// let info = job.info();
+    /// assert!(info.has_messages() && !info.has_switch() && !info.has_kernel());
+    /// # Ok::<(), alcor::Error>(())
+    /// ```
     #[must_use]
     pub fn has_switch(&self) -> bool {
         alcor_abi::board::capabilities::SWITCH.get(self.capabilities) != 0

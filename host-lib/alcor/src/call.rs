@@ -37,6 +37,22 @@ pub enum Collective {
 }
 
 impl Collective {
+    /// Every collective, in the order of the declaration.
+    const ALL: [Collective; 12] = [
+        Collective::Barrier,
+        Collective::Reduce,
+        Collective::Allreduce,
+        Collective::ReduceScatter,
+        Collective::Bcast,
+        Collective::Scatter,
+        Collective::Gather,
+        Collective::Allgather,
+        Collective::Split,
+        Collective::Dup,
+        Collective::Create,
+        Collective::Free,
+    ];
+
     /// The hardware's code, if the collective unit supports the collective.
     pub(crate) fn code(self) -> Option<Code> {
         Some(match self {
@@ -110,20 +126,75 @@ pub struct Call {
     pub root: Option<GlobalRank>,
 }
 
-impl fmt::Display for Call {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.collective)?;
+/// The properties of a call on which members must agree: collective, count, type, operation, root.
+/// 0 stands for a property that the call lacks.
+pub(crate) type CallWords = [u32; 5];
+
+impl Call {
+    pub(crate) fn to_words(self) -> CallWords {
+        [
+            self.collective as u32,
+            self.count,
+            self.element.map_or(0, |element| 1 + element as u32),
+            self.operation.map_or(0, |operation| 1 + operation as u32),
+            self.root.map_or(0, |root| 1 + root.0),
+        ]
+    }
+
+    /// Returns the call of another member; `None` if the words describe no call.
+    pub(crate) fn from_words(
+        communicator: CommunicatorId,
+        [collective, count, element, operation, root]: CallWords,
+    ) -> Option<Call> {
+        /// Returns the entry of a list with the number `1 + index`; the number 0 is no entry.
+        fn entry<T: Copy>(all: &[T], number: u32) -> Option<Option<T>> {
+            match number.checked_sub(1) {
+                None => Some(None),
+                Some(index) => all.get(index as usize).copied().map(Some),
+            }
+        }
+        Some(Call {
+            communicator,
+            collective: *Collective::ALL.get(collective as usize)?,
+            count,
+            element: entry(&ElementType::ALL, element)?,
+            operation: entry(Operation::ALL, operation)?,
+            root: root.checked_sub(1).map(GlobalRank),
+        })
+    }
+
+    /// Describes the call without the communicator.
+    pub(crate) fn describe(&self) -> String {
+        let mut text = self.collective.to_string();
         if let Some(element) = self.element {
-            write!(f, " of {} {element}", self.count)?;
+            text += &format!(" of {} {element}", self.count);
         }
         if let Some(operation) = self.operation {
-            write!(f, ", {operation}")?;
+            text += &format!(", {operation}");
         }
         if let Some(root) = self.root {
-            write!(f, ", root {root}")?;
+            text += &format!(", root {root}");
         }
-        write!(f, ", in {}", self.communicator)
+        text
     }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, in {}", self.describe(), self.communicator)
+    }
+}
+
+/// The call of another member of a communicator, in [`Error::CollectivesDiffer`].
+///
+/// [`Error::CollectivesDiffer`]: crate::Error::CollectivesDiffer
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemberCall {
+    /// The member.
+    pub rank: GlobalRank,
+    /// The call; `None` if the member has not reported its call in time.
+    pub call: Option<Call>,
 }
 
 /// The reason why a collective ran in software.
@@ -187,6 +258,7 @@ impl fmt::Display for Path {
 /// let receipt = world.allreduce(rank, Operation::Sum, &[1.5, 2.0], &mut sum)?;
 /// assert_eq!(sum, [3.0, 4.0]);
 /// assert_eq!(receipt.path, Path::Software(SoftwareReason::NoSwitch));
+/// assert!(!receipt.is_hardware());
 /// # Ok(()) })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -235,5 +307,38 @@ impl fmt::Display for Difference {
             Difference::Root => "root",
             Difference::Members => "list of members",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_survives_its_words() {
+        for (index, collective) in (0..).zip(Collective::ALL) {
+            assert_eq!(collective as u32, index);
+            let elements = ElementType::ALL.into_iter().map(Some).chain([None]);
+            for element in elements {
+                let operations = Operation::ALL.iter().copied().map(Some).chain([None]);
+                for operation in operations {
+                    for root in [None, Some(GlobalRank(0)), Some(GlobalRank(255))] {
+                        let call = Call {
+                            communicator: CommunicatorId(7),
+                            collective,
+                            count: u32::MAX - index,
+                            element,
+                            operation,
+                            root,
+                        };
+                        let found = Call::from_words(CommunicatorId(7), call.to_words());
+                        assert_eq!(found, Some(call));
+                    }
+                }
+            }
+        }
+        for bad in [[12, 0, 0, 0, 0], [0, 0, 11, 0, 0], [0, 0, 0, 8, 0]] {
+            assert_eq!(Call::from_words(CommunicatorId::WORLD, bad), None);
+        }
     }
 }

@@ -31,6 +31,18 @@ pub struct Cluster {
 
 impl Cluster {
     /// Makes a cluster of a single board.
+    ///
+    /// # Examples
+    /// ```
+    /// use alcor::{Cluster, soft::SoftBoard};
+    ///
+    /// let cluster = Cluster::single(SoftBoard::new(4));
+    /// assert_eq!(cluster.identify()?.ranks, 4);
+    /// // A launcher of two processes.
+    /// let info = cluster.prepare(2)?;
+    /// assert_eq!(info.ranks, 4);
+    /// # Ok::<(), alcor::Error>(())
+    /// ```
     #[must_use]
     pub fn single(board: Arc<dyn Board>) -> Cluster {
         Cluster {
@@ -44,6 +56,18 @@ impl Cluster {
     ///
     /// # Errors
     /// [`Error::BadOption`] if the number of boards differs from that of `topology`.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use alcor::{Board, Cluster, Topology, soft::SoftBoard};
+    ///
+    /// let boards: Vec<Arc<dyn Board>> = vec![SoftBoard::new(2)];
+    /// let cluster = Cluster::new(boards, Topology::single())?.with_name("lab");
+    /// assert_eq!((cluster.name(), cluster.topology().boards()), ("lab", 1));
+    /// # Ok::<(), alcor::Error>(())
+    /// ```
     pub fn new(boards: Vec<Arc<dyn Board>>, topology: Topology) -> Result<Cluster> {
         if boards.len() != topology.boards() as usize {
             return Err(Error::BadOption {
@@ -87,6 +111,27 @@ impl Cluster {
 
     /// Returns the same cluster with a layer over each board. `layer` takes a board's number and
     /// the board. See [`crate::BoardLayer`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// use alcor::{Board, BoardLayer, Cluster, soft::SoftBoard};
+    ///
+    /// struct Silent(Arc<dyn Board>);
+    ///
+    /// impl BoardLayer for Silent {
+    ///     fn below(&self) -> &Arc<dyn Board> {
+    ///         &self.0
+    ///     }
+    ///     fn traffic_digest(&self) -> Option<u32> {
+    ///         None
+    ///     }
+    /// }
+    ///
+    /// let cluster = Cluster::from(SoftBoard::new(2)).layered(|_, board| Silent(board));
+    /// assert_eq!(cluster.ranks()?, 2);
+    /// # Ok::<(), alcor::Error>(())
+    /// ```
     #[must_use]
     pub fn layered<B: Board + 'static>(
         &self,

@@ -87,8 +87,10 @@ const HALVING_WORDS: u64 = 256;
 /// calls.
 ///
 /// Errors of all collectives:
-/// - [`Error::CollectivesDiffer`] at every member, if the members' calls differ. In software no
-///   destination has been written then. In hardware, long messages are checked with
+/// - [`Error::CollectivesDiffer`] at every member, if the members' calls differ. The error contains
+///   the calls of the members that take the results of their calls at about the same time; a call
+///   that takes the result waits up to 65,536 cycles for the others. In software no destination has
+///   been written then. In hardware, long messages are checked with
 ///   [`Options::checked`](crate::Options::checked) only.
 /// - [`Error::WrongLength`], [`Error::NoSuchMember`] (the root), [`Error::NoSuchOperation`],
 ///   [`Error::Overlap`], [`Error::BadCommunicator`] and, in strict mode, [`Error::NotInHardware`],
@@ -861,13 +863,13 @@ impl Communicator {
 
     fn start_hardware(&self, rank: &mut Rank, plan: Plan, row: u32) -> Result<Request<'static>> {
         let operands = self.operands(&plan);
-        if let Some(software) = &mut rank.progress.software {
-            software.skip(self.id().0);
-        }
+        let software = rank.progress.software.as_mut();
+        let sequence = software.map_or(0, |software| software.skip(self.id().0));
         let descriptor = CollectiveDescriptor {
             call: plan.call,
             path: Path::Hardware,
             members: Arc::clone(&self.shape.members),
+            sequence,
             context: Some(row),
             bytes: (plan.elements * plan.element_bytes) as u64,
         };

@@ -9,7 +9,7 @@ use alcor_abi::board::ROW_WRITES;
 use alcor_abi::rank::{self, c_what, comm_row, comm_shape};
 use alcor_abi::{Algorithm, Collective as Code};
 
-use crate::call::{Call, Collective, CommunicatorId, Difference, Path, SoftwareReason};
+use crate::call::{Call, Collective, CommunicatorId, Difference, MemberCall, Path, SoftwareReason};
 use crate::mail::{Mail, Shape as MailShape};
 use crate::messages::{self, Contexts};
 use crate::progress::Progress;
@@ -292,6 +292,18 @@ pub(crate) fn local_bits(members: &[GlobalRank], ranks_per_board: u32) -> u32 {
 
 impl Communicator {
     /// The number of the communicator, the same at all members.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{CommunicatorId, Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// assert_eq!(world.id(), CommunicatorId::WORLD);
+    /// assert_eq!((world.size(), world.rank()), (2, rank.pid().0));
+    /// assert_eq!(world.context(), Some(0));
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn id(&self) -> CommunicatorId {
         self.shape.id
@@ -636,17 +648,26 @@ impl Communicator {
             .filter_map(|words| Offer::from_words(words))
             .collect();
         if offers.iter().any(|other| other.hash != hash) {
+            let call = Call {
+                communicator: self.id(),
+                collective,
+                count: 0,
+                element: None,
+                operation: None,
+                root: None,
+            };
+            let lists = self.shape.members.iter().zip(&offers);
+            let others = lists.filter(|(_, other)| other.hash != hash);
             return Err(Error::CollectivesDiffer {
                 rank: rank.pid(),
-                call: Call {
-                    communicator: self.id(),
-                    collective,
-                    count: 0,
-                    element: None,
-                    operation: None,
-                    root: None,
-                },
+                call,
                 difference: Difference::Members,
+                others: others
+                    .map(|(&rank, _)| MemberCall {
+                        rank,
+                        call: Some(call),
+                    })
+                    .collect(),
             });
         }
         let id = offers.iter().map(|offer| offer.next).max().unwrap_or(1);

@@ -120,7 +120,7 @@ impl Rank {
     /// Ends a complete request: copies its data back and returns its result.
     pub(crate) fn end_request(&mut self, request: &mut Request<'_>) -> Result<()> {
         request.copy_back(self)?;
-        self.progress.outstanding.claim(request)
+        self.progress.claim(request)
     }
 
     /// Waits until all of `requests` are complete.

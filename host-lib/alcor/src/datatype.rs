@@ -35,6 +35,20 @@ pub enum ElementType {
 }
 
 impl ElementType {
+    /// Every type, in the order of the declaration.
+    pub(crate) const ALL: [ElementType; 10] = [
+        ElementType::F64,
+        ElementType::F32,
+        ElementType::I64,
+        ElementType::I32,
+        ElementType::U64,
+        ElementType::U32,
+        ElementType::I16,
+        ElementType::U16,
+        ElementType::I8,
+        ElementType::U8,
+    ];
+
     /// The collective unit's code, if the unit supports the type.
     pub(crate) fn hardware(self) -> Option<Code> {
         Code::from_bits(self as u32).filter(|&code| code != Code::Software)

@@ -183,6 +183,11 @@ impl Cell {
     fn is_dropped(&self) -> bool {
         self.dropped.load(Ordering::Acquire)
     }
+
+    /// Returns whether the owner of the request has taken the result.
+    pub(crate) fn is_claimed(&self) -> bool {
+        self.claimed.load(Ordering::Relaxed)
+    }
 }
 
 /// The rank's side of a cell.
@@ -206,11 +211,6 @@ impl Promise {
     /// Records that the operation has been posted.
     pub(crate) fn set_posted(&self) {
         self.0.posted.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns whether the owner of the request has taken the result.
-    pub(crate) fn is_claimed(&self) -> bool {
-        self.0.claimed.load(Ordering::Relaxed)
     }
 
     /// Returns whether the request has been dropped.
@@ -428,7 +428,7 @@ mod tests {
             .find(|(again, _)| std::ptr::eq(again.0, first))
             .expect("used again");
         assert!(!future.is_known() && !future.is_posted());
-        assert!(!again.is_dropped() && !again.is_claimed());
+        assert!(!again.is_dropped() && !again.0.is_claimed());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use alcor_abi::Status;
 
-use crate::call::{Call, CommunicatorId, Difference, SoftwareReason};
+use crate::call::{Call, CommunicatorId, Difference, MemberCall, SoftwareReason};
 use crate::takeover::what_is_missing;
 use crate::transfer::Transfer;
 use crate::watchdog::{Awaited, RankState, RankWait, describe_deadlock, describe_watchdog};
@@ -509,9 +509,7 @@ pub enum Error {
     // ------------------------------------------------------------ communicators
     /// The members of a communicator called a collective with different parameters. Every member
     /// gets this error.
-    #[error(
-        "{rank} called {call}: another member's call differs in its {difference}; all members must call the same collectives in the same order, with the same counts, types, operations and roots"
-    )]
+    #[error("{}", describe_difference(*rank, call, *difference, others))]
     CollectivesDiffer {
         /// The rank that reports the error.
         rank: GlobalRank,
@@ -519,6 +517,9 @@ pub enum Error {
         call: Call,
         /// The property in which the calls differ.
         difference: Difference,
+        /// The calls of the other members, as far as they are known. For different lists of
+        /// members: the members whose lists differ from the list of this rank.
+        others: Vec<MemberCall>,
     },
     /// The collective unit refused a collective.
     #[error("{rank} called {call}: the board answered {}", status.describe())]
@@ -754,6 +755,18 @@ impl Error {
     }
 
     /// Returns the status of the hardware, if the hardware caused this error.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Rights, Status, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc::<u32>(4)?;
+    /// let window = rank.register(&region, Rights::NONE)?;
+    /// let error = rank.put(&window, rank.pid(), 0, &[1]).unwrap_err();
+    /// assert_eq!(error.status(), Some(Status::Denied));
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         match self {
@@ -799,6 +812,45 @@ fn describe_bounds(base: NodeAddr, start: usize, end: usize, count: usize, unit:
         return format!("{region}, and the access begins at offset {offset}");
     }
     format!("{region}, and the access is to {elements} {start} to {end} (the last one excluded)")
+}
+
+fn describe_difference(
+    rank: GlobalRank,
+    call: &Call,
+    difference: Difference,
+    others: &[MemberCall],
+) -> String {
+    // The members of each call, in the order of the first members.
+    let mut groups: Vec<(Option<Call>, Vec<GlobalRank>)> = Vec::new();
+    for other in others {
+        match groups.iter_mut().find(|(call, _)| *call == other.call) {
+            Some((_, members)) => members.push(other.rank),
+            None => groups.push((other.call, vec![other.rank])),
+        }
+    }
+    // Calls that differ come first, then equal calls, then unknown calls.
+    groups.sort_by_key(|(other, _)| (other.is_none(), *other == Some(*call)));
+    let of_members = groups.iter().map(|(other, members)| {
+        let members = names(members);
+        match other {
+            Some(other) if other != call => format!("{members} called {}", other.describe()),
+            Some(other) if difference == Difference::Members => {
+                format!("{members} called {} with another list", other.collective)
+            }
+            Some(_) => format!("{members} called the same as {rank}"),
+            None => format!(
+                "the call of {members} is unknown, because the result was not taken there in time"
+            ),
+        }
+    });
+    let of_members: Vec<String> = of_members.collect();
+    let colon = if of_members.is_empty() { "" } else { ": " };
+    format!(
+        "{rank} called {call}: the members differ in the {difference}{colon}{}; all members must \
+         call the same collectives in the same order, with the same counts, types, operations and \
+         roots",
+        of_members.join("; ")
+    )
 }
 
 /// Names ranks in words: "rank 1", "ranks 1 and 3", "ranks 0, 1 and 3".

@@ -23,6 +23,32 @@ impl LastError {
 }
 
 /// Events since the last call: bits of the EVENTS register.
+///
+/// # Examples
+/// ```
+/// # use alcor::{Job, soft::SoftBoard};
+/// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+/// # use alcor::{GlobalRank, NodeAddr};
+/// // No window is registered, so the hardware refuses the command.
+/// rank.lab().paper().put_1(NodeAddr(64), GlobalRank(0), 0, 1)?;
+/// rank.barrier()?;
+/// let events = rank.lab().events()?;
+/// assert!(events.refused() && !events.is_empty());
+/// for other in [
+///     events.overflow(),
+///     events.bad_opcode(),
+///     events.dropped(),
+///     events.cq_overflow(),
+///     events.malformed(),
+///     events.unrouted(),
+///     events.foreign(),
+///     events.mismatch(),
+/// ] {
+///     assert!(!other);
+/// }
+/// # Ok(()) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Events {

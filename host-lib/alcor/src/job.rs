@@ -18,6 +18,21 @@ use crate::{
 };
 
 /// Options of a rank.
+///
+/// # Examples
+/// ```
+/// use alcor::{Options, Topology};
+///
+/// let options = Options::default()
+///     .watchdog_cycles(100_000)
+///     .ring_entries(64)
+///     .strict(true)
+///     .checked(true)
+///     .software_collectives(false)
+///     .topology(Topology::torus(&[4])?);
+/// assert_eq!((options.ring_entries, options.topology.boards()), (64, 4));
+/// # Ok::<(), alcor::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
@@ -123,6 +138,20 @@ impl Options {
 }
 
 /// The first cause of a run's failure, without the errors that followed at other ranks.
+///
+/// # Examples
+/// ```
+/// use alcor::{Error, GlobalRank, Job, soft::SoftBoard};
+///
+/// let failed = Job::new(SoftBoard::new(2))?.run(2, |rank| match rank.pid() {
+///     GlobalRank(1) => Err(Error::program("no input")),
+///     _ => rank.barrier(),
+/// });
+/// let error = failed.unwrap_err();
+/// assert_eq!(error.rank(), Some(GlobalRank(1)));
+/// assert!(matches!(error.error(), Some(Error::Program { .. })));
+/// # Ok::<(), alcor::Error>(())
+/// ```
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError {
@@ -190,6 +219,16 @@ enum Failure {
 /// Runs programs on a board or a cluster of boards, with one thread per rank.
 ///
 /// A job does the work of a launcher of processes that use [`Rank::attach`], and nothing more.
+///
+/// # Examples
+/// ```
+/// use alcor::{Job, soft::SoftBoard};
+///
+/// let job = Job::new(SoftBoard::new(4))?;
+/// assert_eq!((job.ranks(), job.info().node_bytes), (4, 1 << 20));
+/// assert_eq!((job.board().name(), job.cluster().boards().len()), ("soft:4", 1));
+/// # Ok::<(), alcor::Error>(())
+/// ```
 pub struct Job {
     cluster: Cluster,
     info: BoardInfo,

@@ -154,6 +154,20 @@ impl Kernel<'_> {
     ///
     /// # Errors
     /// As [`Kernel`] in general.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # fn example(rank: &mut alcor::Rank) -> alcor::Result<()> {
+    /// let mut kernel = rank.kernel()?;
+    /// assert_eq!(&kernel.name(), b"vadd");
+    /// kernel.start(&[])?;
+    /// while !kernel.test()? {
+    ///     println!("{}", kernel.state()?);
+    /// }
+    /// kernel.stop()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stop(&mut self) -> Result<()> {
         self.progress.kernel_is_done = false;
         self.progress
@@ -240,6 +254,23 @@ impl Progress {
 
 /// A command in the form of a kernel's command stream, for kernels that take commands from their
 /// host, in arguments or from node memory.
+///
+/// # Examples
+/// ```
+/// # use alcor::{KernelCommand, Rights, TransferKind, Job, soft::SoftBoard};
+/// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+/// let region = rank.alloc::<u32>(16)?;
+/// let window = rank.register(&region, Rights::ALL)?;
+/// let put = KernelCommand::transfer(TransferKind::Put, &window, rank.pid(), 8, &region);
+/// let put = put.tagged(3);
+/// assert_eq!(KernelCommand::from_words(put.words()), put);
+/// // The kernel reads its commands from node memory.
+/// let mut program = rank.alloc::<u8>(72)?;
+/// rank.write(&mut program, 0, &put.to_bytes())?;
+/// rank.write(&mut program, 36, &KernelCommand::barrier().to_bytes())?;
+/// # Ok(()) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KernelCommand {
     /// The words, lowest first: head, address, length, offset, destination, low, high, count, what.
@@ -332,6 +363,35 @@ impl KernelCommand {
 /// collective of a communicator under way, so a communicator that a kernel uses must belong to the
 /// kernel alone ([`Communicator::dup`]). Arguments and errors are those of the calls without
 /// `kernel_`. A collective that hardware can't run fails with [`Error::NotInHardware`].
+///
+/// # Examples
+/// ```no_run
+/// # use alcor::{Operation, Rank, Result};
+/// # fn example(rank: &mut Rank) -> Result<()> {
+/// let own = rank.world()?.dup(rank)?;
+/// let (all, block) = (rank.alloc::<u32>(4 * own.size() as usize)?, rank.alloc::<u32>(4)?);
+/// let sum = Operation::Sum;
+/// let commands = [
+///     own.kernel_barrier(rank)?,
+///     own.kernel_reduce(rank, sum, 0, &block, Some(&block))?,
+///     own.kernel_allreduce(rank, sum, &block, &block)?,
+///     own.kernel_reduce_scatter(rank, sum, &all, &block)?,
+///     own.kernel_bcast(rank, 0, &block)?,
+///     own.kernel_scatter(rank, 0, Some(&all), &block)?,
+///     own.kernel_gather(rank, 0, &block, Some(&all))?,
+///     own.kernel_allgather(rank, &block, &all)?,
+///     own.kernel_send(rank, 1, 0, &block)?,
+///     own.kernel_receive(rank, 1, 0, &block)?,
+///     own.kernel_probe(rank, 1, 0)?,
+/// ];
+/// let mut program = rank.alloc::<u8>(36 * commands.len())?;
+/// for (place, command) in commands.iter().enumerate() {
+///     rank.write(&mut program, 36 * place, &command.to_bytes())?;
+/// }
+/// rank.kernel()?.start(&[program.addr().0, commands.len() as u32])?;
+/// # Ok(())
+/// # }
+/// ```
 impl Communicator {
     fn kernel_collective(&self, rank: &Rank, plan: &Plan) -> Result<KernelCommand> {
         let (row, operands) = self.for_kernel(rank, plan)?;
@@ -529,6 +589,14 @@ pub struct KernelCompletion {
 
 impl KernelCompletion {
     /// Decodes the three words of a completion, lowest first, in the order of kernel_completion_t.
+    ///
+    /// # Examples
+    /// ```
+    /// use alcor::{KernelCompletion, Status};
+    ///
+    /// let completion = KernelCompletion::from_words([0, 7, 16]);
+    /// assert_eq!((completion.message_tag, completion.length), (7, 16));
+    /// ```
     #[must_use]
     pub fn from_words([result, message_tag, length]: [u32; 3]) -> KernelCompletion {
         use alcor_abi::packets::kernel_result;

@@ -31,7 +31,19 @@ impl<'a> Lab<'a> {
     /// Returns the commands of the RMA coprocessor paper.
     ///
     /// # Examples
-    /// See [`Paper`].
+    /// ```
+    /// # use alcor::{GlobalRank, Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc::<u32>(1)?;
+    /// let base = region.addr();
+    /// rank.lab().register_range(base, None, alcor::Rights::ALL)?;
+    /// rank.lab().paper().put_1(base, GlobalRank(0), 0, 7)?;
+    /// rank.barrier()?;
+    /// assert_eq!(rank.read_vec(&region)?, [7]);
+    /// rank.lab().deregister_range(base)?;
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn paper(self) -> Paper<'a> {
         Paper { rank: self.rank }
     }

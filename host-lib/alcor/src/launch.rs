@@ -107,6 +107,19 @@ impl Job {
     ///
     /// # Errors
     /// As [`Launch::from_env`], [`Backends::open`] and [`Rank::attach`].
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use alcor::{Backends, Job, Launch, Options, soft::Soft};
+    ///
+    /// // As `Job::from_env(&backends, Options::default())`.
+    /// let backends = Backends::new().with(Soft);
+    /// let launch = Launch::from_env()?;
+    /// let mut rank = Job::attach_rank(&backends, &launch, Options::default())?;
+    /// rank.barrier()?;
+    /// rank.finish()?;
+    /// # Ok::<(), alcor::Error>(())
+    /// ```
     pub fn from_env(backends: &Backends, options: Options) -> Result<Rank> {
         Job::attach_rank(backends, &Launch::from_env()?, options)
     }

@@ -108,7 +108,9 @@ pub use board::{
     Port, Sight, Wake,
 };
 pub use buffer::{Buffer, BufferMut};
-pub use call::{Call, Collective, CommunicatorId, Difference, Path, Receipt, SoftwareReason};
+pub use call::{
+    Call, Collective, CommunicatorId, Difference, MemberCall, Path, Receipt, SoftwareReason,
+};
 pub use cluster::Cluster;
 pub use communicator::Communicator;
 pub use datatype::{Datatype, ElementType};

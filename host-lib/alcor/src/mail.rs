@@ -41,6 +41,8 @@ pub(crate) enum Stream {
     /// The announcement that the sender has called the collective, sent to all members after a long
     /// wait.
     Here,
+    /// The call of a member, sent to all members after the calls have turned out to differ.
+    Call,
 }
 
 /// A received message.
@@ -170,6 +172,10 @@ impl Mail {
         }
     }
 
+    pub(crate) fn me(&self) -> GlobalRank {
+        GlobalRank(self.me)
+    }
+
     /// Queues a message, which [`Mail::push`] sends.
     pub(crate) fn enqueue(&mut self, to: GlobalRank, label: Label, data: Vec<u8>) {
         // Members of communicators are ranks of the run.
@@ -182,19 +188,20 @@ impl Mail {
         }
     }
 
-    /// Removes the unsent data of a collective. A message that was sent in part still gets an empty
+    /// Returns whether a message of a stream has not been sent completely.
+    pub(crate) fn has_unsent(&self, label: Label) -> bool {
+        let mut queued = self.lanes.iter().flat_map(|lane| &lane.queue);
+        queued.any(|message| message.label == label)
+    }
+
+    /// Removes the unsent messages of a stream. A message that was sent in part still gets an empty
     /// end.
-    pub(crate) fn cancel(&mut self, communicator: u32, sequence: u32) {
-        let data = Label {
-            communicator,
-            sequence,
-            stream: Stream::Data,
-        };
+    pub(crate) fn cancel(&mut self, label: Label) {
         for lane in &mut self.lanes {
             lane.queue
-                .retain(|message| message.label != data || message.sent > 0);
+                .retain(|message| message.label != label || message.sent > 0);
             for message in &mut lane.queue {
-                if message.label == data {
+                if message.label == label {
                     message.data.truncate(message.sent);
                 }
             }
@@ -337,7 +344,8 @@ impl Lane {
                 stream: match word(header, 3) {
                     0 => Stream::Agreement,
                     1 => Stream::Data,
-                    _ => Stream::Here,
+                    2 => Stream::Here,
+                    _ => Stream::Call,
                 },
             },
             data: Vec::new(),

@@ -44,6 +44,11 @@ impl Operation {
     ];
 
     /// Returns whether the operation is bitwise, for integers only.
+    ///
+    /// # Examples
+    /// ```
+    /// assert!(alcor::Operation::Bxor.is_bitwise() && !alcor::Operation::Sum.is_bitwise());
+    /// ```
     #[must_use]
     pub fn is_bitwise(self) -> bool {
         matches!(self, Operation::Band | Operation::Bor | Operation::Bxor)

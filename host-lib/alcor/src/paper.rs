@@ -55,6 +55,25 @@ impl Paper<'_> {
     ///
     /// # Errors
     /// As [`Paper::put_1`]; the hardware refuses other lengths.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Rights, Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let (window, local) = (rank.alloc::<u32>(4)?, rank.alloc_from(&[1u32, 2])?);
+    /// let found = rank.alloc::<u32>(2)?;
+    /// for region in [&window, &found] {
+    ///     rank.lab().register_range(region.addr(), Some(region.byte_len()), Rights::ALL)?;
+    /// }
+    /// let me = rank.pid();
+    /// rank.lab().paper().put_n(window.addr(), local.addr(), me, 2, 1)?;
+    /// rank.barrier()?;
+    /// rank.lab().paper().get(found.addr(), window.addr(), me, 2, 1)?;
+    /// rank.barrier()?;
+    /// assert_eq!(rank.read_vec(&found)?, [1, 2]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn put_n(
         &mut self,
         desaddr: NodeAddr,

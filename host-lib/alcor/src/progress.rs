@@ -4,6 +4,7 @@
 //! [`Progress::wait_for`], in three steps: enable the one interrupt that advances the wait, sleep
 //! until that interrupt, and let [`Progress::take_in`] handle all pending events.
 
+mod comparing;
 mod completions;
 mod driving;
 mod faults;

@@ -35,6 +35,8 @@ pub(crate) struct CollectiveDescriptor {
     pub(crate) call: Call,
     pub(crate) path: Path,
     pub(crate) members: Arc<[GlobalRank]>,
+    /// Number of the collective among the collectives of the communicator.
+    pub(crate) sequence: u32,
     /// Row of the communicator, if hardware runs the collective.
     pub(crate) context: Option<u32>,
     /// Length of the whole message, in bytes.
@@ -191,6 +193,7 @@ fn ended_badly(rank: GlobalRank, call: Call, status: Status) -> Error {
         rank,
         call,
         difference,
+        others: Vec::new(),
     }
 }
 
@@ -336,6 +339,11 @@ impl<'a> Request<'a> {
 
     pub(crate) fn is_posted(&self) -> bool {
         self.future.is_posted()
+    }
+
+    /// Returns whether the owner has taken the result.
+    pub(crate) fn is_claimed(&self) -> bool {
+        self.cell().is_claimed()
     }
 
     pub(crate) fn status(&self) -> Option<Status> {
@@ -572,7 +580,7 @@ impl Outstanding {
             let promise = &outcome.promise;
             // A dropped request was claimed before or will never be claimed.
             let is_dropped = promise.is_dropped();
-            if !promise.is_claimed() {
+            if !promise.cell().is_claimed() {
                 if !is_dropped {
                     self.failed.push(outcome);
                     continue;

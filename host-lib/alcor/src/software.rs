@@ -8,6 +8,9 @@
 //! a member that called a collective in hardware would never be found. The collectives of a
 //! communicator run one after the other.
 //!
+//! If the calls differ, each member that takes this result sends its call to all others, so that
+//! each error contains the calls of all members ([`Progress::claim`]).
+//!
 //! A rank that has waited for long announces its presence to all members. A rank that receives the
 //! announcement answers with its own. The remaining members have not called the collective.
 
@@ -16,11 +19,11 @@ use std::sync::Arc;
 
 use alcor_abi::Status;
 
-use crate::call::Call;
+use crate::call::{Call, CallWords, CommunicatorId, MemberCall};
 use crate::mail::{Label, Mail, Message, Stream};
 use crate::operation::Combine;
 use crate::progress::Progress;
-use crate::request::{Held, Outcome, Request};
+use crate::request::{CollectiveDescriptor, Held, Outcome, Request};
 use crate::schedule::{Schedule, Step};
 use crate::{Cycle, GlobalRank, NodeAddr, Operation, Result};
 
@@ -28,8 +31,8 @@ use crate::{Cycle, GlobalRank, NodeAddr, Operation, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Signature {
     /// Collective, count, type, operation, root, in the order in which differences are reported.
-    low: [u32; 5],
-    high: [u32; 5],
+    low: CallWords,
+    high: CallWords,
 }
 
 /// Size of a [`Signature`] in bytes.
@@ -37,13 +40,7 @@ const SIGNATURE: usize = 40;
 
 impl Signature {
     fn of(call: &Call) -> Signature {
-        let fields = [
-            call.collective as u32,
-            call.count,
-            call.element.map_or(0, |element| 1 + element as u32),
-            call.operation.map_or(0, |operation| 1 + operation as u32),
-            call.root.map_or(0, |root| 1 + root.0),
-        ];
+        let fields = call.to_words();
         Signature {
             low: fields,
             high: fields,
@@ -112,7 +109,7 @@ struct Active {
     /// Number of completed steps.
     done: usize,
     /// Number of unsent messages by stream.
-    unsent: [u32; 3],
+    unsent: [u32; 4],
     /// Time of the last progress.
     moved: Cycle,
     /// Whether this rank has announced its presence to all members.
@@ -130,6 +127,8 @@ pub(crate) struct Software {
     results: BTreeMap<(u32, u32), Vec<u8>>,
     /// Members that have sent a message, by collective.
     here: BTreeMap<(u32, u32), BTreeSet<GlobalRank>>,
+    /// Calls of other members, by collective, of the last collectives in which the calls differed.
+    calls: VecDeque<((u32, u32), BTreeMap<GlobalRank, Call>)>,
     /// Cycles without progress, after which a rank announces its presence.
     patience: u64,
     /// Time of the last progress.
@@ -138,6 +137,10 @@ pub(crate) struct Software {
 
 /// Range of the cycles between two polls of the mail. The pause grows while no message comes.
 const PAUSE: std::ops::RangeInclusive<u64> = 4..=1024;
+
+/// Maximum number of collectives whose calls are kept after a difference. A member that never takes
+/// the result of a collective leaves its entry behind.
+const KEPT_DIFFERENCES: usize = 16;
 
 impl Software {
     pub(crate) fn new(mail: Mail, patience: u64) -> Software {
@@ -148,6 +151,7 @@ impl Software {
             next: BTreeMap::new(),
             results: BTreeMap::new(),
             here: BTreeMap::new(),
+            calls: VecDeque::new(),
             patience,
             moved: Cycle(0),
         }
@@ -175,7 +179,7 @@ impl Software {
                 distance: 1,
                 spoken: false,
                 done: 0,
-                unsent: [0; 3],
+                unsent: [0; 4],
                 moved: now,
                 announced: false,
             },
@@ -189,13 +193,14 @@ impl Software {
         sequence
     }
 
-    /// Skips a number for a collective in hardware. A member whose call differed may have sent
+    /// Takes a number for a collective in hardware. A member whose call differed may have sent
     /// messages for this number in software; they are dropped.
-    pub(crate) fn skip(&mut self, communicator: u32) {
+    pub(crate) fn skip(&mut self, communicator: u32) -> u32 {
         let key = (communicator, self.take_number(communicator));
         self.arrived
             .retain(|(label, _), _| (label.communicator, label.sequence) != key);
         self.here.remove(&key);
+        key.1
     }
 
     /// Returns the sequence number of the communicator's next collective.
@@ -227,6 +232,71 @@ impl Software {
         self.arrived
             .retain(|(label, _), _| label.communicator != communicator);
         self.here.retain(|key, _| key.0 != communicator);
+        self.calls.retain(|(key, _)| key.0 != communicator);
+    }
+
+    /// Queues this rank's call for all other members of a collective whose calls differ.
+    pub(crate) fn send_call(&mut self, collective: &CollectiveDescriptor) {
+        let words = collective.call.to_words();
+        let data: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        for &member in collective.members.iter() {
+            if member != self.mail.me() {
+                self.mail
+                    .enqueue(member, label_of_call(collective), data.clone());
+            }
+        }
+    }
+
+    /// Returns whether [`Software::send_call`] has sent all of its messages, and the calls of all
+    /// other members are known.
+    pub(crate) fn has_compared(&self, collective: &CollectiveDescriptor) -> bool {
+        let mut others = self.calls_of_others(collective).into_iter();
+        !self.mail.has_unsent(label_of_call(collective)) && others.all(|other| other.call.is_some())
+    }
+
+    /// Removes the unsent messages of [`Software::send_call`]. Their receivers take no messages, so
+    /// the queue would grow with each difference.
+    pub(crate) fn cancel_call(&mut self, collective: &CollectiveDescriptor) {
+        self.mail.cancel(label_of_call(collective));
+    }
+
+    /// Returns the known calls of the other members of a collective whose calls differ.
+    pub(crate) fn calls_of_others(&self, collective: &CollectiveDescriptor) -> Vec<MemberCall> {
+        let label = label_of_call(collective);
+        let key = (label.communicator, label.sequence);
+        let found = self.calls.iter().find(|(of, _)| *of == key);
+        let me = self.mail.me();
+        let others = collective.members.iter().filter(|&&member| member != me);
+        others
+            .map(|&rank| MemberCall {
+                rank,
+                call: found.and_then(|(_, calls)| calls.get(&rank)).copied(),
+            })
+            .collect()
+    }
+
+    /// Keeps the call of another member.
+    fn take_call(&mut self, message: &Message) {
+        let mut words = CallWords::default();
+        for (word, bytes) in words.iter_mut().zip(message.data.as_chunks::<4>().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+        let communicator = CommunicatorId(message.label.communicator);
+        let Some(call) = Call::from_words(communicator, words) else {
+            return;
+        };
+        let key = (message.label.communicator, message.label.sequence);
+        let place = match self.calls.iter().position(|(of, _)| *of == key) {
+            Some(place) => place,
+            None => {
+                if self.calls.len() == KEPT_DIFFERENCES {
+                    self.calls.pop_front();
+                }
+                self.calls.push_back((key, BTreeMap::new()));
+                self.calls.len() - 1
+            }
+        };
+        self.calls[place].1.insert(message.from, call);
     }
 
     /// Returns the members that have sent no message for the communicator's present collective. If
@@ -266,7 +336,7 @@ impl Software {
     pub(crate) fn advance(&mut self, progress: &mut Progress, now: Cycle) -> Result<bool> {
         let mut moved = false;
         for message in self.mail.take_in(progress)? {
-            moved |= message.label.stream != Stream::Here;
+            moved |= is_of_collective(message.label);
             self.deliver(message);
         }
         for key in self.heads() {
@@ -287,7 +357,7 @@ impl Software {
         }
         let active = &mut self.active;
         self.mail.push(progress, |label| {
-            moved |= label.stream != Stream::Here;
+            moved |= is_of_collective(label);
             if let Some(active) = active.get_mut(&(label.communicator, label.sequence)) {
                 let unsent = &mut active.unsent[label.stream as usize];
                 *unsent = unsent.saturating_sub(1);
@@ -318,6 +388,10 @@ impl Software {
     fn deliver(&mut self, message: Message) {
         let label = message.label;
         let key = (label.communicator, label.sequence);
+        if label.stream == Stream::Call {
+            self.take_call(&message);
+            return;
+        }
         let begun = self.next_in(label.communicator);
         // A message for a collective that has ended comes from a member whose call differed.
         if label.sequence < begun && !self.active.contains_key(&key) {
@@ -327,7 +401,7 @@ impl Software {
         let place = match label.stream {
             // One announcement is enough.
             Stream::Here => announcement(key),
-            Stream::Agreement | Stream::Data => (label, message.from),
+            Stream::Agreement | Stream::Data | Stream::Call => (label, message.from),
         };
         self.arrived
             .entry(place)
@@ -358,7 +432,11 @@ impl Software {
                 }
             }
         } else {
-            self.mail.cancel(key.0, key.1);
+            self.mail.cancel(Label {
+                communicator: key.0,
+                sequence: key.1,
+                stream: Stream::Data,
+            });
             self.arrived
                 .retain(|(label, _), _| (label.communicator, label.sequence) != key);
         }
@@ -366,6 +444,20 @@ impl Software {
         self.arrived.remove(&announcement(key));
         progress.settle(active.outcome, status);
         Ok(())
+    }
+}
+
+/// Returns whether the message advances a collective.
+fn is_of_collective(label: Label) -> bool {
+    matches!(label.stream, Stream::Agreement | Stream::Data)
+}
+
+/// The label of a member's call after a difference.
+fn label_of_call(collective: &CollectiveDescriptor) -> Label {
+    Label {
+        communicator: collective.call.communicator.0,
+        sequence: collective.sequence,
+        stream: Stream::Call,
     }
 }
 
@@ -430,7 +522,7 @@ impl Active {
         }
         match self.agreed()? {
             Status::Ok => {
-                let all = self.done == self.task.schedule.steps.len() && self.unsent == [0; 3];
+                let all = self.done == self.task.schedule.steps.len() && self.unsent == [0; 4];
                 all.then_some(Status::Ok)
             }
             // The peers wait for this rank's message about the difference only.

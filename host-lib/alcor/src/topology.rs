@@ -41,6 +41,15 @@ const MAX_DIMENSIONS: usize = 3;
 
 impl Topology {
     /// One board without links.
+    ///
+    /// # Examples
+    /// ```
+    /// use alcor::Topology;
+    ///
+    /// assert!(Topology::single().dims().is_empty());
+    /// assert_eq!(Topology::torus(&[4, 2])?.dims(), [4, 2]);
+    /// # Ok::<(), alcor::Error>(())
+    /// ```
     #[must_use]
     pub fn single() -> Topology {
         Topology {

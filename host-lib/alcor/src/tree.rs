@@ -14,6 +14,16 @@ pub struct TreeBoard {
 }
 
 /// A stage of the tree. Each `lower` label combines with its `upper` label, in this order.
+///
+/// # Examples
+/// ```
+/// use alcor::Stage;
+///
+/// // Three boards: board 2 folds onto board 0.
+/// let fold = Stage { distance: 2, pairs: 1, labels: 3 };
+/// assert!(fold.is_fold());
+/// assert_eq!((fold.partner(0), fold.partner(2), fold.partner(1)), (Some(2), Some(0), None));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stage {
     /// Distance of the two labels of a pair.

@@ -152,6 +152,21 @@ impl fmt::Display for Awaited {
 }
 
 /// The declared wait of a rank: its awaited event, and the ranks that must act.
+///
+/// # Examples
+/// ```
+/// use alcor::{Error, GlobalRank, RankWait};
+///
+/// /// Names the ranks that the ranks of a deadlock wait for.
+/// fn explain(error: &Error) {
+///     if let Error::Deadlock { waits, .. } = error {
+///         for wait in waits {
+///             let ranks: Vec<GlobalRank> = wait.awaits(waits);
+///             println!("{} waits for {ranks:?}", wait.rank);
+///         }
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankWait {
     /// The rank.
@@ -240,7 +255,7 @@ impl RankWait {
 
 /// Returns a cycle of waiting ranks, if there is one: each waits for the next, and the last for the
 /// first.
-pub fn ring(waits: &[RankWait]) -> Option<Vec<GlobalRank>> {
+pub(crate) fn ring(waits: &[RankWait]) -> Option<Vec<GlobalRank>> {
     let next = |rank: GlobalRank| -> Vec<GlobalRank> {
         let wait = waits.iter().find(|wait| wait.rank == rank);
         wait.map_or_else(Vec::new, |wait| wait.awaits(waits))
@@ -285,6 +300,17 @@ pub(crate) fn describe_deadlock(at: Cycle, waits: &[RankWait]) -> String {
 }
 
 /// The state of a rank: its RANK_STATE register on the board's page.
+///
+/// # Examples
+/// ```
+/// # use alcor::{Job, soft::SoftBoard};
+/// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+/// for state in rank.lab().rank_states()? {
+///     println!("{}: begun {}, at {:?}, quiet {}", state.pid(), state.begun(), state.at(), state.quiet());
+/// }
+/// # Ok(()) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RankState {
     /// Number of the board.

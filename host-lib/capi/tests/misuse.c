@@ -239,6 +239,7 @@ int main(void)
 
     /* Ranks that call different things are all told. */
     EXPECT(ALCOR_ERR_DIFFER, alcor_allreduce(rank, memory, 0, memory, 0, 1 + me, ALCOR_I32, ALCOR_SUM, world));
+    EXPECT_TRUE(strstr(alcor_error_message(), me == 0 ? "rank 1 called allreduce of 2 i32" : "rank 0 called allreduce of 1 i32") != NULL);
     EXPECT(ALCOR_ERR_DUPLICATE, alcor_register(rank, memory, 0, &(alcor_window_t){NULL}));
     CHECK(alcor_comm_split(rank, world, ALCOR_UNDEFINED, 0, &none));
     EXPECT_TRUE(none == NULL);

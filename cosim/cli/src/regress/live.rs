@@ -240,12 +240,14 @@ impl<'a> Live<'a> {
         for place in 0..self.tracks.len() {
             let id = self.id;
             let track = &mut self.tracks[place];
+            let elapsed = track.elapsed().as_secs_f64();
             let Some(store) = &mut track.store else {
                 continue;
             };
             let ended = track.outcomes.iter().flatten();
             let kept = ended.filter(|it| !matches!(it.verdict, Verdict::NotRun(_)));
             let mut run = Run::new(id, place, &track.lane);
+            run.elapsed = Some(elapsed);
             run.results = kept.take(crate::store::RESULTS).map(Kept::from).collect();
             let is_remembered = store.remember(run);
             match track.journal.take() {

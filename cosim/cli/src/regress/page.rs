@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
+use std::{env, fs};
 
 use alcor_report as report;
 use alcor_report::{
@@ -60,6 +61,7 @@ pub fn page(
             opening: summary.opening,
             digest: hex(summary.digest),
             command: lane.command(),
+            program: other_program(),
         },
         tests: tests
             .map(|(place, outcome)| test(summary, runs, folder, place, outcome))
@@ -74,6 +76,17 @@ pub fn page(
     })
 }
 
+/// Returns the path of this program, unless a shell finds it under the name in the commands.
+fn other_program() -> Option<String> {
+    let program = env::current_exe().and_then(fs::canonicalize).ok()?;
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&path)
+        .map(|folder| folder.join("alcor"))
+        .find(|file| file.is_file());
+    let is_found = found.and_then(|file| fs::canonicalize(file).ok()) == Some(program.clone());
+    (!is_found).then(|| program.to_string_lossy().into_owned())
+}
+
 fn test(
     summary: &Summary<'_>,
     runs: &[Run],
@@ -85,6 +98,7 @@ fn test(
     let is_failed = outcome.verdict.is_failed();
     Test {
         name: outcome.test.name.to_owned(),
+        summary: outcome.test.summary.to_owned(),
         ending: ending(&outcome.verdict),
         run_seed: outcome.run_seed,
         seed: outcome.seed,
@@ -163,7 +177,6 @@ fn past(run: &Run) -> PastRun {
         *counts.entry(kept.ending.word()).or_default() += 1;
     }
     let count = |ending: Ending| counts.get(ending.word()).copied().unwrap_or_default();
-    let seconds: f64 = run.results.iter().map(|kept| kept.seconds).sum();
     PastRun {
         ended: run.ended,
         tier: if run.full { "full" } else { "quick" }.to_owned(),
@@ -171,7 +184,9 @@ fn past(run: &Run) -> PastRun {
         failed: count(Ending::Failed),
         skipped: count(Ending::Skipped),
         cycles: run.results.iter().map(|kept| kept.cycles).sum(),
-        time: Duration::try_from_secs_f64(seconds).unwrap_or_default(),
+        elapsed: run
+            .elapsed
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
     }
 }
 

@@ -58,6 +58,10 @@ pub struct Run {
     /// Options that change results, as on the command line; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub options: String,
+    /// Wall-clock time from the start of the first test to the end of the last, in seconds; none
+    /// for a run that was ended from outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elapsed: Option<f64>,
     pub results: Vec<Kept>,
 }
 
@@ -70,6 +74,7 @@ impl Run {
             ended: seconds_now(),
             full: lane.full,
             options: lane.options(),
+            elapsed: None,
             results: Vec::new(),
         }
     }
@@ -168,6 +173,7 @@ pub mod tests {
             ended,
             full: false,
             options: String::new(),
+            elapsed: None,
             results: tests.iter().map(kept).collect(),
         }
     }

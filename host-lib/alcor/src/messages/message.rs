@@ -152,6 +152,17 @@ impl MessageStatus {
     }
 
     /// Number of elements of type `T` in the message; `None` if the last element is incomplete.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Source, Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// rank.send(rank.pid(), 0, &[1.5f64, 2.5])?;
+    /// let status = rank.recv(Source::Any, 0, &mut [0.0f64; 4])?;
+    /// assert_eq!((status.count::<f64>(), status.count::<u8>()), (Some(2), Some(16)));
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn count<T: Datatype>(&self) -> Option<usize> {
         let whole = self.length.is_multiple_of(T::BYTES);

@@ -75,10 +75,14 @@ impl Progress {
             }
             None => None,
         };
+        let communicator = task.call.communicator.0;
+        let software = self.software.as_ref();
+        let sequence = software.map_or(0, |software| software.next_in(communicator));
         let (outcome, request) = self.begin(Descriptor::Collective(CollectiveDescriptor {
             call: task.call,
             path,
             members: Arc::clone(&task.members),
+            sequence,
             context: None,
             bytes: 0,
         }));
@@ -90,7 +94,6 @@ impl Progress {
                 rule: "the communicator belongs to no run",
             });
         };
-        let sequence = software.next_in(task.call.communicator.0);
         software.begin(task, outcome, herald, now);
         while self.drive()? {}
         Ok((request, sequence))

@@ -305,9 +305,18 @@ impl Progress {
             self.wake_at_completion(1)?;
             cause |= causes::COMPLETION.mask();
         }
-        if self.irq_enable != cause | ALWAYS {
-            self.irq_enable = cause | ALWAYS;
-            self.write(rank::IRQ_ENABLE, self.irq_enable)?;
+        self.enable(cause | ALWAYS)
+    }
+
+    /// Disables all interrupts until the next wait.
+    pub(super) fn disable_interrupts(&mut self) -> Result<()> {
+        self.enable(0)
+    }
+
+    fn enable(&mut self, causes: u32) -> Result<()> {
+        if self.irq_enable != causes {
+            self.irq_enable = causes;
+            self.write(rank::IRQ_ENABLE, causes)?;
         }
         Ok(())
     }

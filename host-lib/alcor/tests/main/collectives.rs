@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 use alcor::soft::SoftConfig;
 use alcor::{
-    Awaited, Collective, Communicator, Datatype, Difference, Error, GlobalRank, Operation, Options,
-    Path, Rank, Reducible, Result, SoftwareReason, Status,
+    Awaited, Collective, Communicator, Datatype, Difference, Error, GlobalRank, MemberCall,
+    Operation, Options, Path, Rank, Reducible, Result, SoftwareReason, Status,
 };
 
 use crate::{run, run_with};
@@ -439,6 +439,171 @@ fn calls_that_differ_are_reported_to_every_member() {
     );
 }
 
+/// The text of the error of each of `ranks` ranks, where the calls differ.
+fn texts(
+    ranks: u32,
+    call: impl Fn(&mut Rank, &Communicator) -> Result<()> + Sync,
+) -> Vec<(Vec<MemberCall>, String)> {
+    run(ranks, |rank| {
+        let world = rank.world()?;
+        let error = call(rank, &world).expect_err("the calls differ");
+        let text = error.to_string();
+        let Error::CollectivesDiffer { others, .. } = error else {
+            panic!("{text}");
+        };
+        everything::<u32>(rank, &world, 5, 1)?;
+        Ok((others, text))
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_difference_names_the_call_of_each_member() {
+    let counts = texts(4, |rank, world| {
+        let mut values = vec![1.0f64; if world.rank() == 2 { 5 } else { 4 }];
+        world
+            .allreduce_in_place(rank, Operation::Sum, &mut values)
+            .map(drop)
+    });
+    for (me, (others, text)) in (0..).zip(&counts) {
+        let found: Vec<(u32, Option<u32>)> = others
+            .iter()
+            .map(|other| (other.rank.0, other.call.map(|call| call.count)))
+            .collect();
+        let expected: Vec<(u32, Option<u32>)> = (0..4)
+            .filter(|&other| other != me)
+            .map(|other| (other, Some(if other == 2 { 5 } else { 4 })))
+            .collect();
+        assert_eq!(found, expected, "{text}");
+    }
+    assert_eq!(
+        counts[0].1,
+        "rank 0 called allreduce of 4 f64, sum, in the world: the members differ in the count: \
+         rank 2 called allreduce of 5 f64, sum; ranks 1 and 3 called the same as rank 0; all \
+         members must call the same collectives in the same order, with the same counts, types, \
+         operations and roots"
+    );
+    assert!(
+        counts[2]
+            .1
+            .contains("in the count: ranks 0, 1 and 3 called allreduce of 4 f64, sum; all members"),
+        "{}",
+        counts[2].1
+    );
+
+    // Root, operation and type are those of each member, whatever the first difference is.
+    let mixed = texts(3, |rank, world| {
+        match world.rank() {
+            0 => world.bcast(rank, 1, &mut [0i16; 3]),
+            1 => world.reduce(rank, Operation::Bxor, 2, &[1u8], &mut [0]),
+            _ => world.barrier(rank),
+        }
+        .map(drop)
+    });
+    for part in [
+        "in the collective",
+        "rank 1 called reduce of 1 u8, bitwise exclusive or, root rank 2;",
+        "rank 2 called barrier;",
+    ] {
+        assert!(mixed[0].1.contains(part), "{}", mixed[0].1);
+    }
+    assert!(
+        mixed[2]
+            .1
+            .contains("rank 0 called bcast of 3 i16, root rank 1;"),
+        "{}",
+        mixed[2].1
+    );
+
+    // Long data goes before the calls in the mail.
+    let long = texts(2, |rank, world| {
+        let (root, mut sum) = (1 - world.rank(), [0; 4320]);
+        world
+            .reduce(rank, Operation::Sum, root, &[1u32; 4320], &mut sum)
+            .map(drop)
+    });
+    for (others, text) in &long {
+        assert!(others.iter().all(|other| other.call.is_some()), "{text}");
+    }
+
+    let lists = texts(3, |rank, world| {
+        let list = [GlobalRank(0), GlobalRank(1 + u32::from(rank.pid().0 == 1))];
+        world.create(rank, &list).map(drop)
+    });
+    assert!(
+        lists[0]
+            .1
+            .contains("rank 1 called create with another list"),
+        "{}",
+        lists[0].1
+    );
+    assert!(
+        lists[1]
+            .1
+            .contains("ranks 0 and 2 called create with another list"),
+        "{}",
+        lists[1].1
+    );
+}
+
+#[test]
+fn members_that_end_the_run_with_the_error_leave_time_for_the_others() {
+    let texts = std::sync::Mutex::new(Vec::new());
+    let failed = run(4, |rank| {
+        let world = rank.world()?;
+        let mut values = vec![1u8; 1 + world.rank() as usize / 3];
+        let called = world.allreduce_in_place(rank, Operation::Sum, &mut values);
+        let error = called.expect_err("the counts differ");
+        texts.lock().unwrap().push(error.to_string());
+        Err::<(), _>(error)
+    });
+    failed.expect_err("the counts differ");
+    let texts = texts.into_inner().unwrap();
+    assert_eq!(texts.len(), 4);
+    for text in texts {
+        assert!(!text.contains("unknown"), "{text}");
+    }
+}
+
+#[test]
+fn a_member_that_does_not_look_leaves_its_call_unknown_and_stops_no_one() {
+    run(3, |rank| {
+        let world = rank.world()?;
+        let count = if rank.pid() == GlobalRank(1) { 2 } else { 3 };
+        let mut vector = rank.alloc_from(&vec![1u32; count])?;
+        let request = world.iallreduce_in_place(rank, Operation::Sum, &mut vector)?;
+        // Rank 1 knows that its request is complete, and claims the result after the others.
+        if rank.pid() == GlobalRank(1) {
+            rank.wait_any(std::slice::from_ref(&request))?;
+            rank.barrier()?;
+        }
+        let began = rank.now()?;
+        let error = rank.wait(request).expect_err("the counts differ");
+        let cycles = rank.now()?.0 - began.0;
+        let text = error.to_string();
+        let Error::CollectivesDiffer { others, .. } = &error else {
+            panic!("{text}");
+        };
+        let known = |member: u32| {
+            let mut others = others.iter();
+            others.any(|other| other.rank == GlobalRank(member) && other.call.is_some())
+        };
+        if rank.pid() == GlobalRank(1) {
+            assert!(known(0) && known(2), "{text}");
+            assert!(
+                text.contains("ranks 0 and 2 called allreduce of 3 u32"),
+                "{text}"
+            );
+            return Ok(());
+        }
+        assert!(known(2 - rank.pid().0) && !known(1), "{text}");
+        assert!(text.contains("the call of rank 1 is unknown"), "{text}");
+        assert!((1000..200_000).contains(&cycles), "{cycles}");
+        rank.barrier()
+    })
+    .unwrap();
+}
+
 #[test]
 fn differences_write_no_destination_and_a_flush_reports_dropped_ones() {
     run(2, |rank| {
@@ -463,7 +628,9 @@ fn differences_write_no_destination_and_a_flush_reports_dropped_ones() {
             "{error}"
         );
         assert!(
-            error.to_string().contains("differs in its count"),
+            error
+                .to_string()
+                .contains("the members differ in the count; all members"),
             "{error}"
         );
         rank.flush_all()

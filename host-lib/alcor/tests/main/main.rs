@@ -5,6 +5,7 @@ mod buffers;
 mod collectives;
 mod communicators;
 mod ending;
+mod examples;
 mod identity;
 mod layer;
 mod messages;

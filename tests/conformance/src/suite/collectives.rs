@@ -4,7 +4,10 @@
 pub(super) mod drive;
 pub(super) mod sample;
 
-use alcor::{Collective, Communicator, Difference, ElementType, Error, Operation, Options, Rank};
+use alcor::{
+    Call, Collective, Communicator, Difference, ElementType, Error, GlobalRank, Operation, Options,
+    Rank,
+};
 use alcor_test::{At, Context, Result, after, alcor_test, fails, same, same_bytes};
 
 use drive::{ALL, Case, Driver};
@@ -837,8 +840,13 @@ fn in_turn(
 ) -> Result {
     for (number, &(difference, most, other)) in (0..).zip(pairs) {
         let odd = number % world.size();
-        let case = if world.rank() == odd { other } else { most };
-        differs(rank, world, &case, difference)?;
+        let of = |member| if member == odd { other } else { most };
+        let case = of(world.rank());
+        let calls: Vec<(GlobalRank, Option<Call>)> = (0..world.size())
+            .filter(|&member| member != world.rank())
+            .map(|member| (world.members()[member as usize], Some(of(member).call(world))))
+            .collect();
+        differs(rank, world, &case, difference, &calls)?;
         let case = Case {
             number: 2 * u64::from(number),
             ..works(ALL[number as usize % ALL.len()])
@@ -848,13 +856,14 @@ fn in_turn(
     Ok(())
 }
 
-/// Calls what another member calls differently: this member has to be told, and nothing but its
-/// destination may have changed.
+/// Calls what another member calls differently: this member has to be told, with the calls of the
+/// others, and nothing but its destination may have changed.
 fn differs(
     rank: &mut Rank,
     communicator: &Communicator,
     case: &Case,
     difference: Difference,
+    calls: &[(GlobalRank, Option<Call>)],
 ) -> Result {
     let me = rank.pid();
     let size = communicator.size() as usize;
@@ -886,10 +895,14 @@ fn differs(
     let told = |error: &Error| {
         matches!(
             error,
-            Error::CollectivesDiffer { rank, difference: found, call }
-                if *rank == me && *found == difference && call.collective == case.collective
+            Error::CollectivesDiffer { rank, difference: found, call, .. }
+                if *rank == me && *found == difference && *call == case.call(communicator)
         )
     };
+    if let Err(Error::CollectivesDiffer { others, .. }) = &result {
+        let found: Vec<_> = others.iter().map(|other| (other.rank, other.call)).collect();
+        same(format_args!("{place}: the calls of the other members"), calls.to_vec(), found)?;
+    }
     fails(
         &place,
         &format!("CollectivesDiffer in the {difference}"),

@@ -70,6 +70,21 @@ impl Case {
         )
     }
 
+    /// The call of the case.
+    pub(in crate::suite) fn call(&self, communicator: &Communicator) -> Call {
+        let is_barrier = self.collective == Collective::Barrier;
+        Call {
+            communicator: communicator.id(),
+            collective: self.collective,
+            count: if is_barrier { 0 } else { self.count as u32 },
+            element: (!is_barrier).then_some(self.element),
+            operation: self.reduces().then_some(self.operation),
+            root: self
+                .has_root()
+                .then(|| communicator.members()[self.root as usize]),
+        }
+    }
+
     /// Elements of the whole message.
     fn elements(&self, size: usize) -> usize {
         if self.has_blocks() {
@@ -210,17 +225,7 @@ impl Driver<'_> {
         communicator: &Communicator,
         case: &Case,
     ) -> Result<UnderWay, Failure> {
-        let is_barrier = case.collective == Collective::Barrier;
-        let call = Call {
-            communicator: communicator.id(),
-            collective: case.collective,
-            count: if is_barrier { 0 } else { case.count as u32 },
-            element: (!is_barrier).then_some(case.element),
-            operation: case.reduces().then_some(case.operation),
-            root: case
-                .has_root()
-                .then(|| communicator.members()[case.root as usize]),
-        };
+        let call = case.call(communicator);
         let members: Vec<u32> = communicator
             .members()
             .iter()
@@ -233,7 +238,7 @@ impl Driver<'_> {
             case.shift,
             if case.in_place { ", in place" } else { "" },
         );
-        let (request, checks) = if is_barrier {
+        let (request, checks) = if case.collective == Collective::Barrier {
             (communicator.ibarrier(rank).at(&place)?, Vec::new())
         } else {
             with_type!(case.element, T => self.post::<T>(rank, communicator, case, &place)?)
