@@ -834,8 +834,8 @@ mod tests {
             Configs::of_text(&format!("{base}{rest}")).unwrap_err()
         };
         assert!(says("base='c'").contains("[a]: no configuration `c`"));
-        assert!(says("base='a'").contains("circle"));
-        assert!(says("base='b'\nparams={KERNEL=32}").contains("go together"));
+        assert!(says("base='a'").contains("the bases form a cycle"));
+        assert!(says("base='b'\nparams={KERNEL=32}").contains("must be set together"));
         assert!(
             says("base='b'\nparams={KERNEL=33}\nkernel={module='m',sources=['m.sv']}")
                 .contains("KERNEL = 33")
@@ -901,7 +901,7 @@ mod tests {
         assert!(says("[5]", "LINKS=2,STAGES=2", "").contains("[a]: STAGES = 2, expected 3"));
         assert!(says("[1]", "LINKS=2,STAGES=2", "").contains("at least two boards"));
         assert!(says("[]", "LINKS=2,STAGES=2", "").contains("without a topology"));
-        assert!(says("[]", "LINKS=0", "[a.link]\nlatency=9").contains("no topology"));
+        assert!(says("[]", "LINKS=0", "[a.link]\nlatency=9").contains("needs a topology"));
         assert!(says("[2]", "LINKS=2,STAGES=1", "[a.link]\nlatency=1").contains("2 to 65536"));
         assert!(says("[2]", "LINKS=2,STAGES=1", "[a.link]\ngbps=1.23456").contains("gigabits"));
         assert!(says("[2]", "LINKS=2,STAGES=1", "[a.link]\nspeed=1").contains("speed"));

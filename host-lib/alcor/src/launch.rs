@@ -191,6 +191,6 @@ mod tests {
         };
         assert!(of("-1", "2").contains("ALCOR_RANK=-1"));
         assert!(of("1", "two").contains("ALCOR_SIZE=two"));
-        assert!(of("2", "2").contains("more ranks"));
+        assert!(of("2", "2").contains("larger than the rank"));
     }
 }

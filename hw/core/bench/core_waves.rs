@@ -1,8 +1,12 @@
 //! The timing diagrams of hw/core/doc.
 
+use alcor_abi::KernelOpcode;
+use alcor_abi::packets::{kernel_head, kernel_result};
+use alcor_abi::rank::{self as page, kernel_control};
 use alcor_hw_bench::{Dut, Recipe, Waves};
 
 use crate::coll_units::{BOARDS, block};
+use crate::{kernel_memory, kernel_port};
 
 /// Two readers and one writer of a memory with one bank. Data follows one cycle after the grant.
 #[test]
@@ -174,4 +178,161 @@ fn cluster_sync_waves() {
         block.clock();
     }
     waves.check();
+}
+
+/// The kernel's port: a start, the end of the kernel, and a second start.
+#[test]
+fn kernel_start_waves() {
+    let mut dut = kernel_port::start();
+    let control = |cycle: usize| match cycle {
+        2 | 10 => Some(("start", kernel_control::START)),
+        8 => Some(("ack", kernel_control::ACKNOWLEDGE)),
+        _ => None,
+    };
+    Waves::new("core", "kernel_start").record(
+        &mut dut,
+        23,
+        |dut, cycle| {
+            let bits = control(cycle).map_or(0, |(_, bit)| bit.mask());
+            dut.drive("begun_i", 1, 0, true);
+            dut.drive("memory_idle_i", 1, 0, true);
+            dut.drive("page_write_i", 1, 0, bits != 0);
+            dut.drive("page_offset_i", 1, 0, page::KERNEL_CONTROL);
+            dut.drive("page_data_i", 1, 0, bits);
+            dut.drive("kernel_done_i", 1, 0, (6..12).contains(&cycle));
+        },
+        |dut, waves, cycle| {
+            waves.bit("page_i.valid", dut.look("page_write_i", 1, 0));
+            waves.data("KERNEL_CONTROL", control(cycle).map(|(name, _)| name));
+            waves.bit("kernel_rst_no", dut.look("kernel_rst_no", 1, 0));
+            waves.bit("done_i", dut.look("kernel_done_i", 1, 0));
+            waves.bit("rank_o.done", dut.look("done_o", 1, 0));
+        },
+    );
+}
+
+/// Two puts of a kernel: from the stream to the coprocessor, and the completion of the first.
+#[test]
+fn kernel_command_waves() {
+    let mut dut = kernel_port::start();
+    dut.drive("begun_i", 1, 0, true);
+    dut.drive("memory_idle_i", 1, 0, true);
+    dut.drive("page_write_i", 1, 0, true);
+    dut.drive("page_offset_i", 1, 0, page::KERNEL_CONTROL);
+    dut.drive("page_data_i", 1, 0, kernel_control::START.mask());
+    dut.settle();
+    dut.clock();
+    dut.drive("page_write_i", 1, 0, false);
+    dut.settle();
+    while dut.look("kernel_rst_no", 1, 0) == 0 {
+        dut.clock();
+        dut.settle();
+    }
+    let mut taken = 0;
+    Waves::new("core", "kernel_command").record(
+        &mut dut,
+        14,
+        |dut, cycle| {
+            // Commands with tags 1 and 2.
+            let head = KernelOpcode::Put as u32 | kernel_head::TAG.put(taken + 1);
+            dut.drive("command_valid_i", 1, 0, cycle > 0 && taken < 2);
+            dut.drive("command_i", 9, 0, head);
+            dut.drive("ready_i", 1, 0, cycle != 2);
+            dut.drive("done_i", 1, 0, cycle == 5 || cycle == 9);
+            // The reply to the first put.
+            dut.drive("end_valid_i", 4, 0, cycle == 9);
+            dut.drive("end_slot_i", 4, 0, 0u32);
+            dut.drive("completion_ready_i", 1, 0, cycle == 12);
+            dut.settle();
+            let takes =
+                dut.look("command_valid_i", 1, 0) == 1 && dut.look("command_ready_o", 1, 0) == 1;
+            taken += u32::from(takes);
+        },
+        |dut, waves, _| {
+            let look = |name: &str| dut.look(name, 1, 0);
+            waves.bit("command_tvalid", look("command_valid_i"));
+            waves.bit("command_tready", look("command_ready_o"));
+            let valid = look("command_valid_i") == 1;
+            let tag = kernel_head::TAG.get(dut.look("command_i", 9, 0) as u32);
+            waves.data("tag of the command", valid.then_some(tag));
+            waves.bit("rank_o.valid", look("valid_o"));
+            waves.bit("rank_i.ready", look("ready_i"));
+            let offers = look("valid_o") == 1;
+            waves.data(
+                "rank_o.data",
+                offers.then(|| format!("{:X}", look("data_o") & 0xFFFF)),
+            );
+            waves.bit("rank_i.done", look("done_i"));
+            waves.bit("rank_i.reply", dut.look("end_valid_i", 4, 0));
+            waves.bit("completion_tvalid", look("completion_valid_o"));
+            waves.bit("completion_tready", look("completion_ready_i"));
+            let valid = look("completion_valid_o") == 1;
+            let tag = kernel_result::TAG.get(dut.look("completion_o", 3, 0) as u32);
+            waves.data("tag of the completion", valid.then_some(tag));
+        },
+    );
+}
+
+/// The kernel's memory port: a read burst of three beats and a write burst of two, with a memory that is free.
+#[test]
+fn kernel_memory_waves() {
+    let mut dut = kernel_memory::WORDS.start();
+    let mut granted = false;
+    let mut written = 0u32;
+    Waves::new("core", "kernel_memory").scale(2).record(
+        &mut dut,
+        9,
+        |dut, cycle| {
+            for (names, address, length) in [
+                (["arvalid_i", "araddr_i", "arlen_i"], 0x40u32, 2u32),
+                (["awvalid_i", "awaddr_i", "awlen_i"], 0x80, 1),
+            ] {
+                dut.drive(names[0], 1, 0, cycle == 1);
+                dut.drive(names[1], 1, 0, address);
+                dut.drive(names[2], 1, 0, length);
+            }
+            dut.drive("wvalid_i", 1, 0, (1..4).contains(&cycle));
+            dut.drive("wdata_i", 1, 0, 0xC0 + written);
+            dut.drive("wstrb_i", 1, 0, 0xFu32);
+            dut.drive("rready_i", 1, 0, true);
+            dut.drive("bready_i", 1, 0, true);
+            dut.drive("read_rvalid_i", 1, 0, granted);
+            dut.drive(
+                "read_data_i",
+                1,
+                0,
+                0xA0 + cycle as u32 - if granted { 3 } else { 0 },
+            );
+            dut.settle();
+            let [read, write] = ["read_req_o", "write_req_o"].map(|name| dut.look(name, 1, 0));
+            dut.drive("read_gnt_i", 1, 0, read);
+            dut.drive("write_gnt_i", 1, 0, write);
+            granted = read == 1;
+            let takes = dut.look("wvalid_i", 1, 0) & dut.look("wready_o", 1, 0);
+            written += takes as u32;
+        },
+        |dut, waves, _| {
+            let look = |name: &str| dut.look(name, 1, 0);
+            let value =
+                |valid: &str, name: &str| (look(valid) == 1).then(|| format!("{:X}", look(name)));
+            for name in ["arvalid_i", "arready_o"] {
+                waves.bit(name, look(name));
+            }
+            waves.bit("read_o.req", look("read_req_o"));
+            waves.bit("read_i.rvalid", look("read_rvalid_i"));
+            waves.bit("rvalid_o", look("rvalid_o"));
+            waves.data("rdata_o", value("rvalid_o", "rdata_o"));
+            let last = look("rvalid_o") & look("rlast_o");
+            waves.bit("rlast_o", last);
+            for name in ["awvalid_i", "awready_o", "wvalid_i", "wready_o"] {
+                waves.bit(name, look(name));
+            }
+            waves.data("wdata_i", value("wvalid_i", "wdata_i"));
+            waves.bit("write_o.req", look("write_req_o"));
+            waves.data("write_data_o", value("write_req_o", "write_data_o"));
+            for name in ["bvalid_o", "bready_i", "idle_o"] {
+                waves.bit(name, look(name));
+            }
+        },
+    );
 }

@@ -56,15 +56,21 @@ struct UnderWay {
     ends: u64,
 }
 
-#[test]
-fn kernel_port_random() {
-    let mut rng = Random::new("kernel_port_random");
+/// The port, after its reset.
+pub(crate) fn start() -> Dut {
     let recipe = Recipe::new("kernel_port_bench", "kernel_port_bench")
         .blocks(&["abi", "common"])
         .source("core/rtl/kernel_port.sv")
         .source("core/bench/kernel_port_bench.sv");
     let mut dut = Dut::start(&recipe);
     dut.reset();
+    dut
+}
+
+#[test]
+fn kernel_port_random() {
+    let mut rng = Random::new("kernel_port_random");
+    let mut dut = start();
     let paces = [
         (Pace::Always, Pace::Always, 0.9, 20, 0.0),
         (Pace::Chance(0.5), Pace::Chance(0.5), 0.5, 60, 0.001),
@@ -93,8 +99,9 @@ fn kernel_port_random() {
             counter(&mut dut, page::KERNEL_COMMANDS),
             counter(&mut dut, page::KERNEL_COMPLETIONS),
         );
+        let mut last = 0;
         starts.push_back((page::KERNEL_CONTROL, kernel_control::START.mask()));
-        for _ in 0..soak(6_000) {
+        for _ in 0..soak(15_000) {
             let now = dut.cycle();
             if source.len() < 4 {
                 source.push(command(&mut rng));
@@ -107,12 +114,18 @@ fn kernel_port_random() {
                 }
                 starts.push_back((page::KERNEL_CONTROL, kernel_control::START.mask()));
             }
+            let drain = rng.random_bool(restart / 3.0);
+            if drain {
+                starts.push_back((page::KERNEL_CONTROL, kernel_control::START.mask()));
+            }
             let write = starts.pop_front();
+            dut.drive("drain_i", 1, 0, drain);
             dut.drive("page_write_i", 1, 0, write.is_some());
             dut.drive("page_offset_i", 1, 0, write.map_or(0, |(offset, _)| offset));
             dut.drive("page_data_i", 1, 0, write.map_or(0, |(_, data)| data));
             dut.drive("begun_i", 1, 0, 1u32);
-            dut.drive("memory_idle_i", 1, 0, rng.random_bool(0.9));
+            let memory_idle = rng.random_bool(0.9);
+            dut.drive("memory_idle_i", 1, 0, memory_idle);
 
             // The kernel: held in reset it gives nothing.
             dut.settle();
@@ -201,10 +214,12 @@ fn kernel_port_random() {
             dut.settle();
 
             let place = format!("cycle {now}");
-            let stops = write.is_some();
+            let stops = write.is_some() || drain;
             // The command that leaves is the command that came.
             let valid = dut.look("valid_o", 1, 0) == 1;
             let posts = dut.look("post_o", 289, 288) == 1;
+            let busy = dut.look("busy_o", 1, 0) == 1;
+            assert_eq!(busy, posts || !memory_idle, "{place}: busy_o");
             if valid || posts {
                 let it = waiting.unwrap_or_else(|| panic!("{place}: a command from nowhere"));
                 let data;
@@ -282,6 +297,7 @@ fn kernel_port_random() {
                 assert!(waiting.is_none(), "{place}: two commands on their way");
                 let it = Taken { words, run };
                 commands += 1;
+                last = words[0];
                 match it.opcode() {
                     // One without a meaning ends in the port.
                     None => owed.push((it.tag(), Status::BadCommand as u32, 0, 0, 0)),
@@ -328,6 +344,7 @@ fn kernel_port_random() {
         // All commands end, and the kernel gets their completions.
         assert_eq!(counter(&mut dut, page::KERNEL_COMMANDS), commands);
         assert_eq!(counter(&mut dut, page::KERNEL_COMPLETIONS), completions);
+        assert_eq!(counter(&mut dut, page::KERNEL_LAST), last);
         let status = counter(&mut dut, page::KERNEL_STATUS);
         let outstanding = kernel_status::OUTSTANDING.get(status) as usize;
         assert!(
@@ -343,6 +360,154 @@ fn kernel_port_random() {
     );
 }
 
+/// Start, end and reset of the kernel, and its registers, in random order and at random times.
+#[test]
+fn kernel_port_registers() {
+    /// Cycles from the beginning of the kernel's reset to the earliest end.
+    const RESET: u64 = 9;
+    let mut rng = Random::new("kernel_port_registers");
+    let mut dut = start();
+    let mut arguments = [0u32; 16];
+    // Model: a start is pending; the kernel runs; the kernel has been done since its start; the cause is set.
+    let (mut pending, mut runs, mut finished, mut done, mut code) = (false, false, false, false, 0);
+    let (mut begun, mut drain, mut idle) = (false, false, true);
+    let (mut was_begun, mut last_run) = (false, None::<u64>);
+    let (mut ends, mut running) = (0, 0);
+    for _ in 0..soak(40_000) {
+        let now = dut.cycle();
+        let place = format!("cycle {now}");
+        // Levels that last for some cycles.
+        if rng.random_bool(if begun { 0.005 } else { 0.1 }) {
+            begun = !begun;
+        }
+        if rng.random_bool(if drain { 0.2 } else { 0.005 }) {
+            drain = !drain;
+        }
+        if rng.random_bool(if idle { 0.02 } else { 0.1 }) {
+            idle = !idle;
+        }
+        let is_control = rng.random_bool(0.5);
+        let offset = if is_control {
+            page::KERNEL_CONTROL
+        } else {
+            // All registers of the kernel, and those beside them.
+            rng.random_range(0x5F0 / 4..0x810 / 4) * 4
+        };
+        // Few starts and stops, so that the kernel runs for some cycles.
+        let bits = [
+            (kernel_control::START, 0.08),
+            (kernel_control::STOP, 0.03),
+            (kernel_control::ACKNOWLEDGE, 0.3),
+        ];
+        let bits = bits.map(|(bit, chance)| {
+            if rng.random_bool(chance) {
+                bit.mask()
+            } else {
+                0
+            }
+        });
+        let data = if offset == page::KERNEL_CONTROL {
+            bits[0] | bits[1] | bits[2]
+        } else {
+            rng.random()
+        };
+        let write = rng.random_bool(0.5);
+        let is_done = rng.random_bool(0.1);
+        let given: u8 = rng.random();
+        let results: [u32; 8] = rng.random();
+        dut.drive("page_write_i", 1, 0, write);
+        dut.drive("page_offset_i", 1, 0, offset);
+        dut.drive("page_data_i", 1, 0, data);
+        dut.drive("begun_i", 1, 0, begun);
+        dut.drive("drain_i", 1, 0, drain);
+        dut.drive("memory_idle_i", 1, 0, idle);
+        dut.drive("kernel_done_i", 1, 0, is_done);
+        dut.drive("code_i", 1, 0, given);
+        for (lane, &result) in results.iter().enumerate() {
+            dut.drive("results_i", 8, lane, result);
+        }
+        dut.settle();
+
+        assert_eq!(
+            dut.look("kernel_rst_no", 1, 0) == 1,
+            runs,
+            "{place}: kernel_rst_no"
+        );
+        assert_eq!(dut.look("done_o", 1, 0) == 1, done, "{place}: done_o");
+        assert_eq!(dut.look("busy_o", 1, 0) == 1, !idle, "{place}: busy_o");
+        for (lane, &argument) in arguments.iter().enumerate() {
+            let found = dut.look("arguments_o", 16, lane) as u32;
+            assert_eq!(found, argument, "{place}: argument {lane}");
+        }
+        // Any register; those of other blocks read as 0.
+        let asked = if rng.random_bool(0.3) {
+            page::KERNEL_STATUS
+        } else {
+            rng.random_range(0..0x400) * 4
+        };
+        dut.drive("read_offset_i", 1, 0, asked);
+        dut.settle();
+        let found = dut.look("read_data_o", 1, 0) as u32;
+        let status = kernel_status::PRESENT.mask()
+            | kernel_status::RUNNING.put(u32::from(runs || pending))
+            | kernel_status::DONE.put(u32::from(done))
+            | kernel_status::CODE.put(u32::from(code))
+            | kernel_status::LIMIT.put(LIMIT as u32)
+            | kernel_status::BEAT.put(4);
+        let expected = match asked {
+            page::KERNEL_STATUS => status,
+            _ => {
+                let lane = asked.wrapping_sub(page::KERNEL_RESULT) / 4;
+                results.get(lane as usize).copied().unwrap_or(0)
+            }
+        };
+        assert_eq!(found, expected, "{place}: register {asked:#x}");
+
+        // The model's step.
+        let control = if write && offset == page::KERNEL_CONTROL {
+            data
+        } else {
+            0
+        };
+        let is_set = |bit: u32| control & bit != 0;
+        let (starts, stops) = (
+            is_set(kernel_control::START.mask()),
+            is_set(kernel_control::STOP.mask()),
+        );
+        if write
+            && let Some(argument) =
+                arguments.get_mut(offset.wrapping_sub(page::KERNEL_ARGUMENT) as usize / 4)
+        {
+            *argument = data;
+        }
+        if runs {
+            last_run = Some(now);
+            running += 1;
+        }
+        if drain || begun != was_begun || starts || stops {
+            pending = (starts || (pending && !stops)) && !drain;
+            (runs, finished, done, code) = (false, false, false, 0);
+        } else {
+            if runs && is_done && !finished {
+                (finished, done, code) = (true, true, given);
+                ends += 1;
+            } else if is_set(kernel_control::ACKNOWLEDGE.mask()) {
+                done = false;
+            }
+            let is_cool = last_run.is_none_or(|last| now - last >= RESET);
+            if pending && begun && idle && is_cool {
+                (pending, runs) = (false, true);
+            }
+        }
+        was_begun = begun;
+        dut.clock();
+    }
+    assert!(
+        ends > 100 && running > 1000,
+        "{ends} ends, {running} cycles of running"
+    );
+}
+
 /// A register's value.
 fn counter(dut: &mut Dut, offset: u32) -> u32 {
     dut.drive("page_write_i", 1, 0, false);
@@ -354,11 +519,15 @@ fn counter(dut: &mut Dut, offset: u32) -> u32 {
 fn command(rng: &mut Random) -> [u32; 9] {
     let mut words: [u32; 9] = rng.random();
     let opcode = if rng.random_bool(0.05) {
-        rng.random_range(8..256)
+        // No opcode of a kernel: 0 or above the last one.
+        rng.random_range(8..257) % 256
     } else {
         rng.random_range(1..8u32)
     };
     words[0] = words[0] & !kernel_head::OPCODE.mask() | opcode;
-    words[2] = rng.random_range(0..2 * FRAGMENT);
+    // Short and long messages.
+    if rng.random_bool(0.7) {
+        words[2] = rng.random_range(0..2 * FRAGMENT);
+    }
     words
 }

@@ -29,7 +29,7 @@ module cluster_board #(
   `ALCOR_FORMAL_RESET
 
   logic [RANKS-1:0] valid, ended;
-  logic here, present, round, fire, busy, stayed;
+  logic here, present, round, fire, busy, seen, stayed;
   logic [4:0] here_verdict, verdict;
   logic [1:0] here_kind;
   logic [7:0] here_slot;
@@ -72,6 +72,7 @@ module cluster_board #(
       .fire_o       (fire),
       .verdict_o    (verdict),
       .busy_q       (busy),
+      .seen_q       (seen),
       .stayed_q     (stayed)
   );
 
@@ -85,21 +86,23 @@ module cluster_board #(
     if (!rst_ni) same_q <= '0;
   end
 
-  // A round begins only where two cycles ago all ranks were at commands that have not ended since, and all was quiet.
+  // A round begins only where two cycles ago all ranks were at commands that have not ended since. All was quiet then, or
+  // when the round before began, if that began for the same commands.
   logic [1:0] here_q;
-  logic [1:0][RANKS-1:0] ended_q;
+  logic [1:0][RANKS-1:0] ended_q, stood_q;
   always_ff @(posedge clk_i) begin
     here_q  <= {here_q[0], (&valid) && (&quiet_i) && network_empty_i};
     ended_q <= {ended_q[0], ended};
+    stood_q <= {stood_q[0], (round ? '1 : same_q) & valid};
     if (!rst_ni) here_q <= '0;
     if (!rst_ni) ended_q <= '0;
   end
-  `ALCOR_IMPLIES(p_round, round, here_q[1] && ended_q == '0)
+  `ALCOR_IMPLIES(p_round, round, (here_q[1] || stood_q[1] == '1) && ended_q == '0)
 
   // An invariant for the induction: a command that ends without `fire` shows two cycles later.
   logic [1:0][RANKS-1:0] valid_q;
   always_ff @(posedge clk_i) valid_q <= rst_ni ? {valid_q[0], valid} : '0;
-  `ALCOR_IMPLIES(p_stayed, busy && stayed, (valid_q[0] & valid_q[1] & ~same_q) == '0)
+  `ALCOR_IMPLIES(p_stayed, (busy || seen) && stayed, (valid_q[0] & valid_q[1] & ~same_q) == '0)
 
   `ALCOR_IMPLIES(p_from_the_beginning, ended != '0, (ended & ~same_q) == '0)
   // All end in the same cycle, but for those that a reset breaks off.
@@ -107,7 +110,7 @@ module cluster_board #(
   // A round begins two cycles after all are there and all is quiet, unless one is under way.
   logic [1:0] waits_q;
   logic waits;
-  assign waits = !fire && (&valid) && (&quiet_i) && network_empty_i && ended == '0 && round_ready_i && !busy;
+  assign waits = !fire && (&valid) && (&quiet_i) && network_empty_i && consumed_i == '0 && ended == '0 && round_ready_i && !busy;
   always_ff @(posedge clk_i) waits_q <= (rst_ni && waits) ? waits_q + 2'(waits_q != '1) : '0;
   `ALCOR_IMPLIES(p_prompt, waits && waits_q >= 2'd2, round)
 

@@ -3,7 +3,7 @@
 /// Proof of the collective commands of two boards: `rma_sync` and `cluster_sync` of each, with a network in which
 /// packets are under way for any time, and rounds whose results come at any time. No command ends before all earlier
 /// packets have been consumed, the boards end the same command, and a board that has ended one can't reach a board that
-/// has not.
+/// has not. Ranks may send later packets while they are at a command; those may be under way when it ends.
 module cluster_rounds (
     /// Clock.
     input logic       clk_i,
@@ -11,10 +11,14 @@ module cluster_rounds (
     input logic       rst_ni,
     /// By board: the rank's next command is a collective one; free.
     input logic [1:0] comes_i,
+    /// By board: the rank, at a command, begins to send later packets; free.
+    input logic [1:0] passes_i,
     /// By board: a packet leaves for the other one; free as long as the rank's board is active.
     input logic [1:0] sent_i,
     /// By board: a packet from the other one comes in; free.
     input logic [1:0] consumed_i,
+    /// By board: that packet is a later one; free if there is one under way.
+    input logic [1:0] later_i,
     /// By board: no packet that has come in causes further packets; free.
     input logic [1:0] rests_i,
     /// By board: the switch takes a round; free.
@@ -28,10 +32,16 @@ module cluster_rounds (
 
   `ALCOR_FORMAL_RESET
 
-  logic [1:0] valid, ended, round, hold, fire, active_q, quiet, given_q, pending_q;
+  logic [1:0] valid, ended, round, hold, fire, quiet, given_q, pending_q;
+  // By board: it may send packets of before the command, and later ones.
+  logic [1:0] active_q, passing_q;
+  // The first board ends a command: its later packets are earlier ones of the next.
+  logic first;
+  logic [1:0] sends_later;
   logic [1:0][255:0] data, given_data_q;
   logic [255:0] result_data_q;
-  logic [1:0][FlightW-1:0] flight_q;
+  // Packets under way to a board: sent before its command, and later.
+  logic [1:0][FlightW-1:0] flight_q, later_q;
   logic [1:0][CountW-1:0] count_q;
 
   for (genvar b = 0; b < 2; b++) begin : g_board
@@ -89,31 +99,42 @@ module cluster_rounds (
         .verdict_o    ()
     );
 
-    // A rank that is not at a command may be active; one that is becomes so by a packet, and rests at some time.
-    assign quiet[b] = !active_q[b] && !consumed_i[b];
+    // A rank that is not at a command may be active; one that is becomes so by a packet, or by a command that passes, and
+    // rests at some time.
+    assign quiet[b]       = !active_q[b] && !passing_q[b] && !consumed_i[b];
+    // A board that has not ended the command that the other has ended sends packets of before the next.
+    assign sends_later[b] = sent_i[b] && valid[b] && !active_q[b] && count_q[1-b] != count_q[b] + 1'b1;
 
     always_ff @(posedge clk_i) begin
-      active_q[b] <= rst_ni && (consumed_i[b] || (active_q[b] && !rests_i[b]));
-      flight_q[b] <= flight_q[b] + FlightW'(sent_i[1-b]) - FlightW'(consumed_i[b]);
-      count_q[b]  <= count_q[b] + CountW'(ended[b]);
+      active_q[b]  <= rst_ni && ((consumed_i[b] && !later_i[b]) || (active_q[b] && !rests_i[b]) ||
+                                 (first && passing_q[b]));
+      passing_q[b] <= rst_ni && !first && ((consumed_i[b] && later_i[b]) || (valid[b] && passes_i[b]) ||
+                                           (passing_q[b] && !rests_i[b]));
+      flight_q[b]  <= flight_q[b] + FlightW'(sent_i[1-b] && !sends_later[1-b]) - FlightW'(consumed_i[b] && !later_i[b])
+                    + (first ? later_q[b] + FlightW'(sends_later[1-b]) - FlightW'(consumed_i[b] && later_i[b]) : '0);
+      later_q[b]   <= first ? '0 : later_q[b] + FlightW'(sends_later[1-b]) - FlightW'(consumed_i[b] && later_i[b]);
+      count_q[b]   <= count_q[b] + CountW'(ended[b]);
       if (!rst_ni) begin
         flight_q[b] <= '0;
+        later_q[b]  <= '0;
         count_q[b]  <= '0;
       end
     end
 
-    `ALCOR_ASSUME(!sent_i[b] || ((!valid[b] || active_q[b]) && flight_q[1-b] != '1))
-    `ALCOR_ASSUME(!consumed_i[b] || (flight_q[b] != '0 && !hold[b]))
+    `ALCOR_ASSUME(!sent_i[b] || ((!valid[b] || active_q[b] || passing_q[b]) && 4'(flight_q[1-b]) + 4'(later_q[1-b]) < 4'd7))
+    `ALCOR_ASSUME(!consumed_i[b] || ((later_i[b] ? later_q[b] : flight_q[b]) != '0 && !hold[b]))
     `ALCOR_ASSUME(!round_ready_i[b] || (!given_q[b] && !pending_q[b]))
     `ALCOR_ASSUME(!result_i[b] || pending_q[b])
   end
+
+  assign first = (ended[0] && count_q[1] == count_q[0]) || (ended[1] && count_q[0] == count_q[1]);
 
   logic [1:0] same_command, landed, held;
   always_comb begin
     for (int b = 0; b < 2; b++) begin
       // Whether the other board is at the same command, or has ended this one.
       same_command[b] = count_q[1-b] == count_q[b] + 1'b1 || (count_q[1-b] == count_q[b] && valid[1-b]);
-      landed[b]       = count_q[1-b] != count_q[b] || (flight_q == '0 && active_q == '0 && consumed_i == '0);
+      landed[b]       = count_q[1-b] != count_q[b] || (flight_q == '0 && active_q == '0 && (consumed_i & ~later_i) == '0);
       held[b]         = count_q[1-b] != count_q[b] + 1'b1;
     end
   end

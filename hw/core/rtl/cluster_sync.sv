@@ -11,6 +11,11 @@ import alcor_switch_pkg::*;
 /// give the same sums, and as many packets were consumed as sent: had one been on its way while the
 /// first round was counted, the second would count it (Mattern's four-counter method).
 ///
+/// Commands that pass a collective command send packets between two rounds. Those packets make the sums differ, and
+/// do not have to land. So all boards take part in the second round at once, quiet or not: a board that waited to be
+/// quiet could wait for a request that another board holds back. A round can be the first of two only if all boards
+/// were quiet.
+///
 /// Boards get the result of the second round at times of their own, and ranks of one that has it may send
 /// at once what only holds after the command, a put into the new window above all. So requests of other
 /// boards wait while a round may be the second. A request that was under way before is waited for by no
@@ -66,21 +71,27 @@ module cluster_sync #(
 );
 
   logic [63:0] sent_q, consumed_q, sent, consumed, last_sent_q, last_consumed_q;
-  logic busy_q, seen_q, balanced_q, stayed_q;
-  logic [1:0] fired_q;
-  logic agree;
+  // The last round had equal sums, and all boards were quiet.
+  logic balanced_q;
+  logic busy_q, seen_q, stayed_q;
+  logic [1:0] fired_q, consumed_late_q;
+  logic agree, quiet;
   logic [21:0] low;
   logic [31:0] statuses;
   logic [4:0] verdict;
 
   // `here_i` is two cycles old: until then it is about the commands that `fire_o` has ended.
-  assign round_o = here_i && !busy_q && round_ready_i && !fire_o && fired_q == '0;
+  // `here_i` does not know of a packet that was consumed since. `stayed_q`: the board took part in the round before, for
+  // the same commands.
+  assign quiet   = here_i && consumed_late_q == '0;
+  assign round_o = (quiet || (present_i && stayed_q && seen_q && balanced_q)) && !busy_q && round_ready_i &&
+                   !fire_o && fired_q == '0;
 
   always_comb begin
     round_data_o = '1;
     round_data_o[63:0]     = sent_q;
     round_data_o[127:64]   = consumed_q;
-    round_data_o[128+:22]  = {~kind_i, kind_i, 1'b1, 1'b1, ~slot_i, slot_i};
+    round_data_o[128+:22]  = {~kind_i, kind_i, 1'b1, quiet, ~slot_i, slot_i};
     round_data_o[192+:32]  = ~(32'd1 << verdict_i);
   end
 
@@ -88,7 +99,7 @@ module cluster_sync #(
   assign consumed = result_data_i[127:64];
   assign low      = result_data_i[128+:22];
   assign statuses = ~result_data_i[192+:32];
-  assign agree    = seen_q && sent == consumed && sent == last_sent_q && consumed == last_consumed_q;
+  assign agree    = seen_q && balanced_q && sent == consumed && sent == last_sent_q && consumed == last_consumed_q;
 
   assign hold_o   = busy_q && seen_q && balanced_q;
 
@@ -103,10 +114,11 @@ module cluster_sync #(
   always_ff @(posedge clk_i) begin
     verdict_o <= verdict;
     stayed_q  <= present_i && (round_o || stayed_q);
+    consumed_late_q <= {consumed_late_q[0], consumed_i != '0};
     if (result_i) begin
       last_sent_q     <= sent;
       last_consumed_q <= consumed;
-      balanced_q      <= sent == consumed;
+      balanced_q      <= sent == consumed && low[16];
     end
     if (!rst_ni) begin
       sent_q     <= '0;

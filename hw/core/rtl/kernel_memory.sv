@@ -112,7 +112,7 @@ module kernel_memory #(
   assign room      = held_q != CountW'(Depth);
   assign read_gnt  = read_o.req && read_i.gnt;
   // A refused burst starts its answer after the data of earlier bursts.
-  assign read_step = read_gnt || (read_active_q && read_error_q && room && under_way_q == '0 && !stop_i);
+  assign read_step = read_gnt || (read_active_q && read_error_q && room && under_way_q == '0);
 
   assign read_o.req     = read_active_q && !read_error_q && room;
   assign read_o.address = 30'(read_place_q) << (BeatW - 2);
@@ -144,7 +144,7 @@ module kernel_memory #(
   end
 
   assign arrived_last = lasts_q[IndexW'(under_way_q-1'b1)];
-  assign push         = (read_i.rvalid || (read_step && read_error_q)) && !stop_i;
+  assign push         = read_i.rvalid || (read_step && read_error_q);
   assign pop          = rvalid_o && rready_i;
   assign fifo_rst_n   = rst_ni && !stop_i;
 

@@ -9,6 +9,10 @@ import alcor_abi_pkg::*;
 /// the paper, which also have EX2), `rma_collective` (BARRIER, REGISTER, DEREGISTER), `rma_transfer` (extended
 /// commands, messages); the state of the run is kept here.
 ///
+/// A collective command that has to wait leaves EX1 for a register of its own. Extended commands and their operands pass
+/// it, of the host and of the kernel, so that a rank in a barrier can move its messages and its collectives in software
+/// on. All other commands wait in EX1 until the collective command has ended.
+///
 /// Stages are valid/ready: a stage moves when the next is free or moves itself.
 module rma_pipeline #(
     /// Bytes of node memory, a power of two.
@@ -111,7 +115,7 @@ module rma_pipeline #(
     output logic                            sending_o
 );
 
-  logic ex1_valid, ex1_done, front_busy, lookup, retired, broken, changes_table;
+  logic ex1_valid, ex1_done, ex1_goes, front_busy, lookup, retired, broken, changes_table;
   logic [31:0] lookup_key;
   alcor_abi_pkg::decoded_t ex1;
   logic [7:0] opcode;
@@ -142,31 +146,47 @@ module rma_pipeline #(
 
   // ---------------------------------------------------------------- EX1: what kind of command
 
-  logic is_sync, is_paper, is_x, is_known, is_pair;
+  logic is_sync, is_paper, is_x, is_operand, is_known, is_pair;
   logic pair_done, sync_done, x_done;
 
   assign opcode  = ex1.command.opcode;
   assign is_pair = is_paper && ex1.second;
 
   always_comb begin
-    is_sync  = 1'b0;
-    is_paper = 1'b0;
-    is_x     = 1'b0;
-    is_known = 1'b1;
+    is_sync    = 1'b0;
+    is_paper   = 1'b0;
+    is_x       = 1'b0;
+    is_operand = 1'b0;
+    is_known   = 1'b1;
     unique case (opcode)
       OP_BARRIER, OP_REGISTER, OP_DEREGISTER: is_sync = 1'b1;
       OP_PUT_1, OP_PUT_N, OP_GET: is_paper = 1'b1;
       OP_X_PUT, OP_X_GET, OP_X_SEND, OP_X_ANNOUNCE, OP_X_RECEIVE, OP_X_PROBE, OP_X_CANCEL: is_x = 1'b1;
-      OP_SET_PID, OP_SET_NPROCS, OP_BEGIN_RUN, OP_END_RUN, OP_WINDOW_SIZE, OP_X_OFFSET,
-      OP_X_LADDR, OP_X_LENGTH, OP_X_WINDOW, OP_X_TAG: ;
+      OP_X_OFFSET, OP_X_LADDR, OP_X_LENGTH, OP_X_WINDOW, OP_X_TAG: is_operand = 1'b1;
+      OP_SET_PID, OP_SET_NPROCS, OP_BEGIN_RUN, OP_END_RUN, OP_WINDOW_SIZE: ;
       default: is_known = 1'b0;
     endcase
   end
 
+  // ---------------------------------------------------------------- a collective command that waits
+
+  logic waits_q, sync_valid;
+  alcor_abi_pkg::decoded_t waiting_q, sync;
+
+  assign sync_valid = waits_q || (ex1_valid && is_sync);
+  assign sync       = waits_q ? waiting_q : ex1;
+
+  always_ff @(posedge clk_i) begin
+    if (!waits_q) waiting_q <= ex1;
+    if (!rst_ni) waits_q <= 1'b0;
+    else waits_q <= sync_valid && !sync_done;
+  end
+
+  assign ex1_goes = ex1_valid && (!waits_q || is_x || is_operand);
+
   always_comb begin
-    ex1_done = 1'b1;
-    if (is_sync) ex1_done = sync_done;
-    if (is_pair) ex1_done = pair_done;
+    ex1_done = ex1_goes;
+    if (is_pair) ex1_done = ex1_goes && pair_done;
     if (is_x) ex1_done = x_done;
   end
 
@@ -179,7 +199,7 @@ module rma_pipeline #(
   // take part without being waited for.
   assign run_refused = (opcode == OP_SET_NPROCS && ex1.command.data > 32'(run_ranks_i)) ||
                        (opcode == OP_BEGIN_RUN && rank_i >= nprocs_q);
-  assign begins      = ex1_valid && opcode == OP_BEGIN_RUN && !run_refused;
+  assign begins      = ex1_goes && opcode == OP_BEGIN_RUN && !run_refused;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -187,9 +207,9 @@ module rma_pipeline #(
       begun_q    <= 1'b0;
       orphaned_q <= 1'b0;
     end else begin
-      if (ex1_valid && opcode == OP_SET_NPROCS && !run_refused) nprocs_q <= ex1.command.data[7:0];
+      if (ex1_goes && opcode == OP_SET_NPROCS && !run_refused) nprocs_q <= ex1.command.data[7:0];
       if (begins) begun_q <= 1'b1;
-      else if (ex1_valid && opcode == OP_END_RUN) begun_q <= 1'b0;
+      else if (ex1_goes && opcode == OP_END_RUN) begun_q <= 1'b0;
       if (peer_lost_i && begun_q) orphaned_q <= 1'b1;
       else if (begins) orphaned_q <= 1'b0;
     end
@@ -215,8 +235,8 @@ module rma_pipeline #(
       .rank_i      (rank_i),
       .begun_i     (begun_q),
       .nprocs_i    (nprocs_q),
-      .first_i     (ex1_valid && is_paper && !ex1.second),
-      .second_i    (ex1_valid && is_pair),
+      .first_i     (ex1_goes && is_paper && !ex1.second),
+      .second_i    (ex1_goes && is_pair),
       .ex1_i       (ex1),
       .done_o      (pair_done),
       .refused_o   (paper_refused),
@@ -242,9 +262,9 @@ module rma_pipeline #(
       .drain_i          (drain_i),
       .begun_i          (begun_q),
       .orphaned_i       (orphaned_q),
-      .valid_i          (ex1_valid && is_sync),
-      .ex1_i            (ex1),
-      .window_size_i    (ex1_valid && opcode == OP_WINDOW_SIZE),
+      .valid_i          (sync_valid),
+      .ex1_i            (sync),
+      .window_size_i    (ex1_goes && opcode == OP_WINDOW_SIZE),
       .done_o           (sync_done),
       .refused_o        (sync_refused),
       .sync_o           (sync_o),
@@ -269,8 +289,8 @@ module rma_pipeline #(
   assign table_o.op_valid      = op_valid;
   assign table_o.op_deregister = op_deregister;
   assign table_o.op_commit     = op_commit;
-  assign table_o.op_deny_write = ex1.command.data[1];
-  assign table_o.op_deny_read  = ex1.command.data[0];
+  assign table_o.op_deny_write = sync.command.data[1];
+  assign table_o.op_deny_read  = sync.command.data[0];
   assign table_o.op_base       = op_base;
   assign table_o.op_size       = op_size;
 
@@ -287,8 +307,8 @@ module rma_pipeline #(
       .rank_i            (rank_i),
       .begun_i           (begun_q),
       .nprocs_i          (nprocs_q),
-      .valid_i           (ex1_valid && is_x),
-      .operand_i         (ex1_valid && !is_x),
+      .valid_i           (ex1_goes && is_x),
+      .operand_i         (ex1_goes && !is_x),
       .ex1_i             (ex1),
       .kernel_i          (kernel_i),
       .done_o            (x_done),
@@ -333,38 +353,41 @@ module rma_pipeline #(
   end
 
   assign events_o.retired        = retired;
-  assign events_o.bad_opcode     = (ex1_valid && !is_known) || broken;
-  assign events_o.barrier_done   = barrier_done && !ex1.command.kernel;
-  assign events_o.mismatch       = mismatch && !ex1.command.kernel;
-  assign events_o.refused        = (ex1_valid && (pair_refused || pid_refused || run_refused)) ||
-                                   (sync_refused && !ex1.command.kernel);
+  assign events_o.bad_opcode     = (ex1_goes && !is_known) || broken;
+  assign events_o.barrier_done   = barrier_done && !sync.command.kernel;
+  assign events_o.mismatch       = mismatch && !sync.command.kernel;
+  assign events_o.refused        = (ex1_goes && (pair_refused || pid_refused || run_refused)) ||
+                                   (sync_refused && !sync.command.kernel);
   assign events_o.refused_status = refused_status;
   assign events_o.refused_opcode = opcode;
   assign events_o.result_valid   = result_valid;
   assign events_o.result_status  = result_status;
   assign events_o.result_slot    = sync_o.slot;
-  assign events_o.kernel_done    = ex1_valid && ex1_done && ex1.command.kernel;
-  assign events_o.kernel_barrier = (barrier_done || sync_refused) && ex1.command.kernel;
+  assign events_o.kernel_done    = (ex1_goes && ex1_done && !is_sync && ex1.command.kernel) ||
+                                   (sync_valid && sync_done && sync.command.kernel);
+  assign events_o.kernel_barrier = (barrier_done || sync_refused) && sync.command.kernel;
   assign events_o.kernel_status  = sync_refused ? ST_NOT_BEGUN : orphaned_q ? ST_RANK_RESET : mismatch ? ST_MISMATCH : ST_OK;
 
-  assign busy_o = front_busy || ex1_valid || sending_o;
+  assign busy_o = front_busy || ex1_valid || waits_q || sending_o;
 
+  `ALCOR_IMPLIES(a_waits, waits_q, begun_q && (waiting_q.command.opcode == OP_BARRIER ||
+                 waiting_q.command.opcode == OP_REGISTER || waiting_q.command.opcode == OP_DEREGISTER))
   `ALCOR_CHECK_PARAM(g_check_node, (NODE_BYTES & (NODE_BYTES - 1)) == 0,
                      "rma_pipeline: NODE_BYTES must be a power of two")
 
 `ifdef ALCOR_COVERAGE
   // Commands that end without a completion.
 `define ALCOR_COVER_REFUSED(status_) \
-  `ALCOR_COVER(c_refused_paper_``status_, ex1_valid && pair_refused && pair_status == ST_``status_)
+  `ALCOR_COVER(c_refused_paper_``status_, ex1_goes && pair_refused && pair_status == ST_``status_)
   `ALCOR_COVER_REFUSED(BAD_LOCAL)
   `ALCOR_COVER_REFUSED(BAD_LENGTH)
   `ALCOR_COVER_REFUSED(BAD_RANK)
   `ALCOR_COVER_REFUSED(NOT_REGISTERED)
   `ALCOR_COVER_REFUSED(NOT_BEGUN)
 `undef ALCOR_COVER_REFUSED
-  `ALCOR_COVER(c_refused_number_of_another, ex1_valid && pid_refused)
-  `ALCOR_COVER(c_refused_beyond_the_run, ex1_valid && run_refused)
-  `ALCOR_COVER(c_refused_unknown_command, ex1_valid && !is_known)
+  `ALCOR_COVER(c_refused_number_of_another, ex1_goes && pid_refused)
+  `ALCOR_COVER(c_refused_beyond_the_run, ex1_goes && run_refused)
+  `ALCOR_COVER(c_refused_unknown_command, ex1_goes && !is_known)
 `endif
 
 endmodule

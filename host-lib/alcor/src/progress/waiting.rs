@@ -215,11 +215,14 @@ impl Progress {
             (0, _) => Wanted::Nothing,
             (_, 0) => Wanted::Collective,
             // Each completion may allow a queued operation to start.
-            _ if self.unit.has_queue() || self.has_software() || self.messages.has_queue() => {
-                Wanted::Completions(1)
-            }
+            _ if self.has_queue() => Wanted::Completions(1),
             (missing, posted) => Wanted::Completions(missing.min(posted)),
         }
+    }
+
+    /// Returns whether operations wait for completions of others before they start.
+    fn has_queue(&self) -> bool {
+        self.unit.has_queue() || self.has_software() || self.messages.has_queue()
     }
 
     /// Returns the present time, and the deadline of a wait that begins now.
@@ -275,9 +278,10 @@ impl Progress {
         self.port.tell_wait(None)
     }
 
-    /// Enables the interrupt of the wanted event, and disables all other interrupts.
+    /// Enables the interrupt of the wanted event, and disables all other interrupts. If operations
+    /// are queued, each completion wakes the rank too, because it may allow one of them to start.
     pub(crate) fn arm(&mut self, want: &Wanted) -> Result<()> {
-        let cause = match *want {
+        let mut cause = match *want {
             Wanted::Nothing | Wanted::Collective => 0,
             Wanted::Completions(more) => {
                 self.wake_at_completion(more)?;
@@ -296,6 +300,11 @@ impl Progress {
             Wanted::Registration => causes::REGISTRATION.mask(),
             Wanted::Kernel => causes::KERNEL.mask(),
         };
+        let is_armed = causes::COMPLETION.get(cause) != 0;
+        if !is_armed && self.has_queue() && self.outstanding.len() > 0 {
+            self.wake_at_completion(1)?;
+            cause |= causes::COMPLETION.mask();
+        }
         self.enable(cause | ALWAYS)
     }
 

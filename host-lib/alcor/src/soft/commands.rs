@@ -6,6 +6,26 @@ use alcor_abi::{Opcode, Status};
 
 use super::{State, target_of};
 
+/// Returns whether a command passes a collective command that waits: extended commands do. A lookup
+/// of a window does not: the collective command may change the table.
+fn passes(opcode: Opcode) -> bool {
+    use Opcode::*;
+    matches!(
+        opcode,
+        XOffset
+            | XLaddr
+            | XLength
+            | XTag
+            | XPut
+            | XGet
+            | XSend
+            | XAnnounce
+            | XReceive
+            | XProbe
+            | XCancel
+    )
+}
+
 impl State {
     /// Executes the queued commands of rank `caller` and of all ranks that wait.
     pub(super) fn advance(&mut self, caller: usize) {
@@ -26,12 +46,21 @@ impl State {
     /// Executes one command. Returns whether a command could be executed.
     fn serve(&mut self, index: usize) -> bool {
         let it = &mut self.ranks[index];
+        if it.end_orphaned(self.now) {
+            return true;
+        }
         let Some(&(opcode, data)) = it.queue.front() else {
             return false;
         };
+        if it.sync.is_some() && !passes(opcode) {
+            return false;
+        }
         match opcode {
             Opcode::Barrier | Opcode::Register | Opcode::Deregister => {
-                return it.end_orphaned(self.now);
+                if it.begun {
+                    it.sync = Some((opcode, it.pop()));
+                }
+                return it.begun;
             }
             Opcode::Put1 | Opcode::PutN | Opcode::Get => return self.serve_paper(index, opcode),
             // The message waits until its target takes part in the run.

@@ -29,6 +29,8 @@ pub(super) struct SoftRank {
     pub(super) nprocs: u32,
     pub(super) begun: bool,
     pub(super) queue: VecDeque<(Opcode, u32)>,
+    /// A collective command that waits for the other ranks. Extended commands pass it.
+    pub(super) sync: Option<(Opcode, u32)>,
     pub(super) data8: VecDeque<[u32; 3]>,
     pub(super) data8_part: Vec<u32>,
     /// Values of X_OFFSET, X_LADDR and X_LENGTH.
@@ -74,6 +76,7 @@ impl SoftRank {
             nprocs: 0,
             begun: false,
             queue: VecDeque::new(),
+            sync: None,
             data8: VecDeque::new(),
             data8_part: Vec::new(),
             operands: [0; 3],
@@ -126,12 +129,9 @@ impl SoftRank {
         self.table.iter().position(holds).map(|slot| slot as u32)
     }
 
-    /// The collective command at the head of the queue.
+    /// The collective command that waits.
     pub(super) fn sync_kind(&self) -> Option<SyncKind> {
-        if !self.begun {
-            return None;
-        }
-        match self.queue.front()?.0 {
+        match self.sync?.0 {
             // The next barrier waits until this barrier is acknowledged. A registration does not
             // wait.
             Opcode::Barrier => (!self.barrier_done).then_some(SyncKind::Barrier),
@@ -146,7 +146,7 @@ impl SoftRank {
         let Some(kind) = self.sync_kind().filter(|_| self.orphaned) else {
             return false;
         };
-        self.pop();
+        self.sync = None;
         match kind {
             SyncKind::Barrier => {
                 self.end_barrier(now);

@@ -73,7 +73,8 @@ impl State {
     fn rank_state(rank: &SoftRank) -> u32 {
         use board::rank_state as state;
         let sync = rank.sync_kind();
-        let commands = !rank.queue.is_empty() && sync.is_none();
+        let is_busy = !rank.queue.is_empty() || rank.sync.is_some();
+        let commands = is_busy && sync.is_none();
         state::PID.put(rank.pid)
             | state::NPROCS.put(rank.nprocs)
             | state::BEGUN.put(u32::from(rank.begun))

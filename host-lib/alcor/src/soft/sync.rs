@@ -27,7 +27,7 @@ impl State {
         let together = kinds.windows(2).all(|pair| pair[0] == pair[1]);
         let operands: Vec<(usize, u32)> = begun
             .into_iter()
-            .map(|index| (index, self.ranks[index].pop()))
+            .map(|index| (index, self.ranks[index].sync.take().map_or(0, |it| it.1)))
             .collect();
         let result = match (together, kinds[0]) {
             (false, _) => Err(Status::Mismatch),

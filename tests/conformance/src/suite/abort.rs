@@ -10,6 +10,7 @@ use alcor::{
 };
 use alcor_test::{Context, Failure, Result, after, alcor_test, fails, holds, same};
 
+use super::credits::block;
 use super::registration::idle;
 
 /// The reason that programs give.
@@ -97,8 +98,8 @@ fn in_many_collectives(context: &Context) -> Result {
 #[alcor_test(ranks >= 2)]
 fn in_credits(context: &Context) -> Result {
     each_ends(context, Cause::Abort, |rank, _| {
-        // The one that aborts does not come to this barrier, so the queue stands still.
-        rank.lab().command(Opcode::Barrier, 0)?;
+        // The one that aborts does not come to this barrier.
+        block(rank)?;
         loop {
             rank.lab().command(Opcode::XOffset, 0)?;
         }

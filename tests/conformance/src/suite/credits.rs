@@ -1,7 +1,7 @@
 //! Credits: nothing is lost on the way into the command queue.
 
 use alcor_abi::command;
-use alcor::{GlobalRank, Opcode, Options, PageOffset, Rights};
+use alcor::{GlobalRank, Opcode, Options, PageOffset, Rank, Rights};
 use alcor_test::{Context, Result, after, alcor_test, before, holds, same, same_bytes};
 
 use super::abort::{Cause, REASON, ended_by};
@@ -111,13 +111,21 @@ fn paper(context: &Context) -> Result {
     Ok(())
 }
 
+/// Posts a barrier, and a command that does not pass the barrier. The command queue stands still until the other ranks
+/// come to the barrier.
+pub(super) fn block(rank: &mut Rank) -> alcor::Result<()> {
+    let pid = rank.pid().0;
+    rank.lab().command(Opcode::Barrier, 0)?;
+    rank.lab().command(Opcode::SetPid, pid)
+}
+
 /// Commands that are written past the library's count meet a full queue: they are lost, and an
 /// event says so.
 #[alcor_test(ranks >= 2, steady)]
 fn overflow(context: &Context) -> Result {
     spoilt(context, |rank| {
-        // The others are not at their barrier yet, so the queue stands still.
-        rank.lab().command(Opcode::Barrier, 0)?;
+        // The others are not at their barrier yet.
+        block(rank)?;
         let depth = rank.board().command_credits;
         for _ in 0..2 * depth + 64 {
             rank.lab().port()

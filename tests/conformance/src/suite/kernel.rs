@@ -1,9 +1,10 @@
 //! Kernels: modules beside the coprocessors that start operations without their hosts.
 
 use alcor::{
-    Awaited, Communicator, Error, GlobalRank, JobError, KernelCommand, KernelCompletion, Operation, Options,
-    PageOffset, Rank, Region, Rights, Status, TransferKind, Window,
+    Awaited, Communicator, Error, GlobalRank, JobError, KernelCommand, KernelCompletion, Opcode, Operation, Options,
+    PageOffset, Rank, Region, Rights, Status, Transfer, TransferKind, Window, WindowName,
 };
+use alcor_abi::packets::x_commit;
 use alcor_abi::rank as page;
 use alcor_test::{Context, Failure, Result, after, alcor_test, before, holds, same};
 use rand::Rng;
@@ -148,10 +149,14 @@ impl List {
 
     /// The completions, in the order in which they came.
     fn wait(&self, rank: &mut Rank) -> Result<Vec<KernelCompletion>, Failure> {
-        rank.kernel()?.wait()?;
+        let code = rank.kernel()?.wait()?;
         let words = rank.read_vec(&self.completions)?;
         let triples = words.as_chunks::<3>().0;
-        Ok(triples.iter().map(|&triple| KernelCompletion::from_words(triple)).collect())
+        let completions: Vec<_> = triples.iter().map(|&triple| KernelCompletion::from_words(triple)).collect();
+        // The code counts other statuses than success, modulo 256.
+        let failed = completions.iter().filter(|it| it.status != Some(Status::Ok)).count();
+        same("the kernel's code", failed as u8, code)?;
+        Ok(completions)
     }
 }
 
@@ -234,6 +239,67 @@ fn messages(context: &Context) -> Result {
     Ok(())
 }
 
+/// Commands of a kernel change no counter of the host: commands, completions and barriers.
+#[alcor_test(ranks >= 2, kernel = "list")]
+fn counters_of_the_host(context: &Context) -> Result {
+    context.run(|rank| {
+        let inbox = rank.alloc::<u32>(4)?;
+        let window = rank.register(&inbox, Rights::ALL)?;
+        let data = rank.alloc_from(&[5u32; 4])?;
+        let next = after(rank, 1);
+        let put = |target| KernelCommand::transfer(TransferKind::Put, &window, target, 0, &data);
+        let get = KernelCommand::transfer(TransferKind::Get, &window, next, 0, &data);
+        let list = List::new(rank, &[put(next), KernelCommand::barrier(), get, put(GlobalRank(250))], 1, 0)?;
+        rank.barrier()?;
+        let before = counters(rank)?;
+        list.start(rank)?;
+        let found: Vec<_> = list.wait(rank)?.iter().map(|it| it.status).collect();
+        let ok = Some(Status::Ok);
+        same("outcomes", vec![ok, ok, ok, Some(Status::BadRank)], found)?;
+        same("commands, completions and barriers of the host", before, counters(rank)?)
+    })?;
+    Ok(())
+}
+
+/// Commands that have retired, completions in the ring, and barriers.
+fn counters(rank: &mut Rank) -> Result<[u32; 3], Failure> {
+    let all = rank.lab().counters()?;
+    Ok([all.retired, all.completions, all.barriers])
+}
+
+/// The last ids of messages belong to the kernel. A receive of the host with such an id is refused.
+#[alcor_test(ranks >= 2, kernel = "list", needs = [Kernel, Messages])]
+fn ids_of_the_kernel(context: &Context) -> Result {
+    let ended = context.attempt(Options::default(), context.ranks(), |rank| {
+        let inbox = rank.alloc_from(&[0u32])?;
+        rank.barrier()?;
+        if rank.pid() != GlobalRank(0) {
+            idle(rank, 4 * RESET)?;
+            return Ok(());
+        }
+        // Past the library, which never uses these ids.
+        let commit = x_commit::DPID.put(1) | x_commit::ID.put(rank.board().message_depth - 1);
+        let posted = [
+            (Opcode::XTag, 0),
+            (Opcode::XLaddr, inbox.addr().0),
+            (Opcode::XLength, 4),
+            (Opcode::XReceive, commit),
+        ];
+        let port = rank.lab().port();
+        let head = port.read32(PageOffset(page::CQ_HEAD))?;
+        for (opcode, value) in posted {
+            port.write32(PageOffset(alcor_abi::command(opcode)), value)?;
+        }
+        let mut reads = 0;
+        while port.read32(PageOffset(page::CQ_HEAD))? == head {
+            reads += 1;
+            holds("a completion", "an entry of the ring", reads < 2000, reads)?;
+        }
+        Ok(rank.abort(super::abort::REASON)?)
+    });
+    super::abort::ended_by(ended, GlobalRank(0), super::abort::Cause::Abort)
+}
+
 /// Every collective has the same result when kernels start it and when hosts start it.
 #[alcor_test(ranks >= 2, kernel = "list", needs = [Kernel, Switch])]
 fn collectives(context: &Context) -> Result {
@@ -296,6 +362,61 @@ fn collectives(context: &Context) -> Result {
     Ok(())
 }
 
+/// The command with another word.
+fn with_word(command: &KernelCommand, place: usize, value: u32) -> KernelCommand {
+    let mut words = command.words();
+    words[place] = value;
+    KernelCommand::from_words(words)
+}
+
+/// The command with another slot, which is the communicator of a collective.
+fn with_slot(command: &KernelCommand, slot: u32) -> KernelCommand {
+    with_word(command, 0, command.words()[0] & !0x00FF_0000 | slot << 16)
+}
+
+/// Hosts and kernels run collectives at the same time, on different communicators and with different operands. The bounds
+/// of a kernel's collective are those of its own operands.
+#[alcor_test(ranks >= 2, kernel = "list", needs = [Kernel, Switch])]
+fn collectives_beside_the_host(context: &Context) -> Result {
+    const WORDS: usize = 20;
+    // Refused collectives end at once, so many of them meet the hosts' writes of C_GO.
+    const REFUSED: usize = 12;
+    let rounds = context.scale(16, 160usize);
+    context.run(|rank| {
+        let world = rank.world()?;
+        let own = world.dup(rank)?;
+        let (ranks, me) = (rank.nprocs(), rank.pid().0);
+        let value = |rank: u32, word: usize| (rank + 3) * 1000 + word as u32;
+        let total = |word: usize| (0..ranks).map(|rank| value(rank, word)).sum::<u32>();
+        let given: Vec<u32> = (0..WORDS).map(|word| value(me, word)).collect();
+        let (given, by_kernel) = (rank.alloc_from(&given)?, rank.alloc::<u32>(WORDS)?);
+        let sum = own.kernel_allreduce(rank, Operation::Sum, &given, &by_kernel)?;
+        let beyond = rank.board().node_bytes - 8;
+        let mut commands = Vec::new();
+        for _ in 0..rounds {
+            commands.push(with_word(&sum, 0, sum.words()[0]));
+            commands.extend((0..REFUSED).map(|_| with_slot(&sum, 30)));
+            commands.push(with_word(&sum, 1, beyond));
+        }
+        let list = List::new(rank, &commands, 1, 0)?;
+        let (host_given, by_host) = (rank.alloc_from(&[me + 1; 3])?, rank.alloc::<u32>(3)?);
+        list.start(rank)?;
+        for _ in 0..2 * rounds {
+            world.allreduce(rank, Operation::Sum, &host_given, by_host.clone())?;
+            same("the hosts' sum", vec![ranks * (ranks + 1) / 2; 3], rank.read_vec(&by_host)?)?;
+        }
+        let found: Vec<_> = list.wait(rank)?.iter().map(|it| it.status).collect();
+        let mut expected = vec![Some(Status::BadCommunicator); commands.len()];
+        for round in expected.chunks_mut(REFUSED + 2) {
+            round[0] = Some(Status::Ok);
+            round[REFUSED + 1] = Some(Status::BadLocal);
+        }
+        same("outcomes", expected, found)?;
+        same("the kernels' sum", (0..WORDS).map(total).collect::<Vec<_>>(), rank.read_vec(&by_kernel)?)
+    })?;
+    Ok(())
+}
+
 /// Commands of a kernel pass the checks of host commands: windows, rights, bounds, ranks, addresses and communicators. A
 /// refused command accesses no memory.
 #[alcor_test(ranks >= 2, kernel = "list")]
@@ -308,20 +429,14 @@ fn foreign_windows(context: &Context) -> Result {
         let data = rank.alloc_from(&[5u32; 4])?;
         rank.barrier()?;
         let to = |target, offset| KernelCommand::transfer(TransferKind::Put, &window, target, offset, &data);
-        let word = |command: KernelCommand, place: usize, value: u32| {
-            let mut words = command.words();
-            words[place] = value;
-            KernelCommand::from_words(words)
-        };
-        let slot = |command: KernelCommand, slot: u32| word(command, 0, command.words()[0] & !0x00FF_0000 | slot << 16);
         let get = KernelCommand::transfer(TransferKind::Get, &window, next, 60, &data);
         let beyond = rank.board().node_bytes - 8;
         let commands = [
             to(next, 0),
-            slot(to(next, 0), 200),
+            with_slot(&to(next, 0), 200),
             get,
             to(GlobalRank(250), 0),
-            word(to(next, 0), 1, beyond),
+            with_word(&to(next, 0), 1, beyond),
             KernelCommand::from_words([99, 0, 0, 0, 0, 0, 0, 0, 0]),
             // A collective of a communicator that there is not.
             KernelCommand::from_words([7 | 30 << 16, 0, 0, 0, 0, 0, 0, 0, 0]),
@@ -386,17 +501,15 @@ fn beside_the_host(context: &Context) -> Result {
             let mut rng = context.rng(&[u64::from(round), u64::from(rank.pid().0)]);
             let world = rank.world()?.dup(rank)?;
             let (ranks, me) = (rank.nprocs(), rank.pid().0);
-            // In each window there is room for each operation of each rank, of its kernel and of its host.
-            let cells = 2 * ranks as usize * SLOTS * WORDS;
-            let mut inbox = rank.alloc::<u32>(cells)?;
-            rank.write(&mut inbox, 0, &vec![0; cells])?;
-            let window: Window<u32> = rank.register(&inbox, Rights::ALL)?;
+            // A window for the puts of kernels and one for those of hosts, each with room for each operation of each rank.
+            let cells = ranks as usize * SLOTS * WORDS;
+            let inboxes = [rank.alloc_from(&vec![0u32; cells])?, rank.alloc_from(&vec![0u32; cells])?];
+            let window: Window<u32> = rank.register(&inboxes[0], Rights::ALL)?;
+            let host_window: Window<u32> = rank.register(&inboxes[1], Rights::ALL)?;
             let value = |of: u32, kernel: bool, number: usize, word: usize| {
                 (of << 24) | u32::from(kernel) << 20 | (number as u32) << 8 | word as u32 | 0x80
             };
-            let cell = |of: u32, kernel: bool, number: usize| {
-                ((2 * of + u32::from(kernel)) as usize * SLOTS + number) * WORDS
-            };
+            let cell = |of: u32, number: usize| (of as usize * SLOTS + number) * WORDS;
             let mut data = Vec::new();
             for kernel in [true, false] {
                 let words = |number: usize| (0..WORDS).map(move |word| value(me, kernel, number, word));
@@ -406,7 +519,7 @@ fn beside_the_host(context: &Context) -> Result {
             let mut commands = Vec::new();
             for number in 0..count {
                 let place = data[0].slice(number * WORDS..(number + 1) * WORDS)?;
-                let offset = 4 * cell(me, true, number) as u32;
+                let offset = 4 * cell(me, number) as u32;
                 let put = KernelCommand::transfer(TransferKind::Put, &window, next, offset, &place);
                 commands.push(put.tagged(number as u8));
                 if rng.random_bool(0.2) {
@@ -423,13 +536,25 @@ fn beside_the_host(context: &Context) -> Result {
             rank.barrier()?;
             list.start(rank)?;
             // The host meanwhile: puts that change operands each time, refused ones, messages.
-            let mut requests = Vec::new();
+            let (mut requests, mut named) = (Vec::new(), Vec::new());
             let mut refused = Vec::new();
             for number in 0..count {
                 let place = data[1].slice(number * WORDS..(number + 1) * WORDS)?;
-                requests.push(rank.iput(&window, next, cell(me, false, number), place.clone())?);
+                // In turn by slot and by address, which takes an operand that a kernel's command must not use.
+                if number % 2 == 0 {
+                    requests.push(rank.iput(&host_window, next, cell(me, number), place.clone())?);
+                } else {
+                    named.push(rank.lab().transfer(Transfer {
+                        kind: TransferKind::Put,
+                        target: next,
+                        window: WindowName::Base(host_window.base()),
+                        offset: 4 * cell(me, number) as u32,
+                        local: place.addr(),
+                        length: 4 * WORDS as u32,
+                    })?);
+                }
                 if rng.random_bool(0.2) {
-                    refused.push(rank.iput(&window, next, cells, place)?);
+                    refused.push(rank.iput(&host_window, next, cells, place)?);
                 }
                 // A message to the host of the next rank.
                 if number % 5 == 0 {
@@ -443,6 +568,7 @@ fn beside_the_host(context: &Context) -> Result {
                 }
             }
             rank.wait_all(requests)?;
+            rank.wait_all(named)?;
             for request in refused {
                 alcor_test::refused("a put beyond the window", Status::OutOfBounds, rank.wait(request))?;
             }
@@ -459,10 +585,10 @@ fn beside_the_host(context: &Context) -> Result {
             rank.barrier()?;
             let from = before(rank, 1).0;
             same("the kernel's message", vec![from; 300], rank.read_vec(&message)?)?;
-            let found = rank.read_vec(&inbox)?;
-            for kernel in [true, false] {
+            for (inbox, kernel) in inboxes.iter().zip([true, false]) {
+                let found = rank.read_vec(inbox)?;
                 for number in 0..count {
-                    let at = cell(from, kernel, number);
+                    let at = cell(from, number);
                     let expected: Vec<u32> = (0..WORDS).map(|word| value(from, kernel, number, word)).collect();
                     same(format_args!("operation {number}, kernel {kernel}"), &expected[..], &found[at..at + WORDS])?;
                 }

@@ -4,9 +4,8 @@
 //! FIFO keeps the write behind it from draining the incoming one, and ranks that put large blocks
 //! to each other stand still. A freeze shows as [`alcor::Error::Watchdog`].
 
-use alcor::{GlobalRank, Rights};
-use alcor_test::{At, Context, Result, after, alcor_test, before, same_bytes};
-
+use alcor::{GlobalRank, Operation, Options, Rights};
+use alcor_test::{At, Context, Result, after, alcor_test, before, same, same_bytes};
 
 /// Two ranks put large blocks to each other.
 #[alcor_test(ranks >= 2)]
@@ -218,6 +217,81 @@ fn exchange(context: &Context, ranks: u32, flows: Flows) -> Result {
                 }
             }
             rank.barrier()?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// One rank begins a collective in software and then waits in `barrier`, `fence`, `register` and `deregister`. The others
+/// wait for the collective first. They finish only if the first rank's waits move the collective on.
+#[alcor_test(ranks >= 2)]
+fn collective_during_waits_of_all(context: &Context) -> Result {
+    let options = Options::default().software_collectives(true);
+    context.run_with(options, context.ranks(), |rank| {
+        let (me, ranks) = (rank.pid(), rank.nprocs());
+        let world = rank.world()?;
+        let area = rank.alloc::<u32>(16)?;
+        let other = rank.alloc::<u32>(16)?;
+        for first in 0..context.scale(2.min(ranks), ranks) {
+            for wait in 0..4 {
+                let given = rank.register(&other, Rights::ALL)?;
+                let vector = [me.0 + 1, wait, first];
+                let mut sum = [0; 3];
+                let request = world.iallreduce(rank, Operation::Sum, &vector, &mut sum)?;
+                let mut pending = Some(request);
+                if me.0 != first {
+                    rank.wait(pending.take().unwrap())?;
+                }
+                match wait {
+                    0 => rank.barrier()?,
+                    1 => rank.fence()?,
+                    2 => {
+                        let window = rank.register(&area, Rights::ALL)?;
+                        rank.deregister(window)?;
+                    }
+                    _ => (),
+                }
+                rank.deregister(given)?;
+                pending.map_or(Ok(()), |request| rank.wait(request))?;
+                let all = ranks * (ranks + 1) / 2;
+                same(format_args!("{me}: sums"), [all, ranks * wait, ranks * first], sum)?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Each rank sends more messages than the receiver has room for and waits in `barrier`. The receiver takes them before
+/// its `barrier`.
+#[alcor_test(ranks >= 2, needs = [Messages])]
+fn messages_during_a_barrier(context: &Context) -> Result {
+    let messages = context.scale(80, 300);
+    context.run(|rank| {
+        let me = rank.pid();
+        let sends = me.0 % 2 == 0 && me.0 + 1 < rank.nprocs();
+        for round in 0..2 {
+            if sends {
+                let data: Vec<u32> = (0..messages).collect();
+                let mut requests = Vec::new();
+                for (tag, word) in (0..).zip(data.chunks(1)) {
+                    requests.push(rank.isend(after(rank, 1), tag, word)?);
+                }
+                rank.barrier()?;
+                for request in requests {
+                    rank.wait(request)?;
+                }
+            } else {
+                if me.0 % 2 == 1 {
+                    for tag in 0..messages {
+                        let mut word = [0u32];
+                        rank.recv(before(rank, 1), tag, &mut word)?;
+                        same(format_args!("{me}: message {tag} of round {round}"), tag, word[0])?;
+                    }
+                }
+                rank.barrier()?;
+            }
         }
         Ok(())
     })?;

@@ -10,7 +10,7 @@ use alcor::{Error, GlobalRank, Opcode, PageOffset, Rank, Rights};
 use alcor_test::{Context, Result, after, alcor_test, holds, same, same_bytes};
 
 use super::abort::REASON;
-use super::credits::spoilt;
+use super::credits::{block, spoilt};
 use super::registration::idle;
 use super::reset::{attach, works_again};
 
@@ -166,8 +166,8 @@ fn lost_operand(context: &Context) -> Result {
             let data = rank.alloc_from(&[0xA5u8; BYTES])?;
             let depth = rank.board().command_credits as usize;
             rank.fence()?;
-            // The queue stands still, as the others are not at their barrier yet.
-            rank.lab().command(Opcode::Barrier, 0)?;
+            // The others are not at their barrier yet.
+            block(rank)?;
             post(rank, &[(Opcode::XOffset, 0), (Opcode::XLaddr, data.addr().0), (Opcode::XLength, BYTES as u32)])?;
             post(rank, &vec![(Opcode::XTag, 0); 2 * depth + 64])?;
             idle(rank, 40_000)?;

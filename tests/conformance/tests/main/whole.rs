@@ -38,7 +38,7 @@ fn passes_on_four_ranks() {
     assert_eq!(complaints(&outcomes), [""; 0]);
     for outcome in &outcomes {
         // A soft board has no kernel; it has all else.
-        let lacks_kernel = matches!(outcome.verdict, Verdict::Skipped(Unmet::Kernel { .. }));
+        let lacks_kernel = matches!(outcome.verdict, Verdict::Skipped(_));
         assert_eq!(
             lacks_kernel,
             outcome.test.kernel.is_some(),
@@ -110,12 +110,15 @@ fn what_counts_on_steady_time_is_skipped_without_it() {
     let mut skipped = 0;
     for outcome in &outcomes {
         let is_skipped = matches!(outcome.verdict, Verdict::Skipped(Unmet::SteadyTime));
-        assert_eq!(is_skipped, outcome.test.steady, "{}", outcome.test.name);
-        assert!(is_skipped || outcome.test.kernel.is_some() || outcome.verdict.is_passed());
-        skipped += u32::from(is_skipped);
+        let runs = outcome.test.kernel.is_none();
+        let is_steady = outcome.test.steady && runs;
+        assert_eq!(is_skipped, is_steady, "{}", outcome.test.name);
+        assert!(is_skipped || !runs || outcome.verdict.is_passed());
+        skipped += u32::from(is_skipped && outcome.test.module() != "watchdog");
     }
-    // Few do: what has to hold on a board is tried on one.
-    assert!((1..10).contains(&skipped), "{skipped} are skipped");
+    // A deadlock is reported only where time stands still. Few other tests need that: properties of
+    // boards are tested on boards.
+    assert!((1..5).contains(&skipped), "{skipped} are skipped");
 }
 
 #[test]
