@@ -250,18 +250,18 @@ fn the_watchdog_guards_credits_and_polls_too() {
             if rank.pid() == GlobalRank(1) {
                 return compute(rank, 1_000_000);
             }
-            // No command is executed behind a barrier that the other rank never enters.
+            // No lookup of a window passes a barrier that the other rank never enters.
             let memory = rank.alloc::<u8>(1)?;
             rank.lab().command(Opcode::Barrier, 0)?;
             if credits {
                 loop {
-                    rank.lab().command(Opcode::XOffset, 0)?;
+                    rank.lab().command(Opcode::XWindow, 0)?;
                 }
             }
             let transfer = alcor::Transfer {
                 kind: alcor::TransferKind::Put,
                 target: GlobalRank(1),
-                window: alcor::WindowName::Slot(0),
+                window: alcor::WindowName::Base(memory.addr()),
                 offset: 0,
                 local: memory.addr(),
                 length: 1,
