@@ -300,7 +300,8 @@ impl Progress {
             Wanted::Registration => causes::REGISTRATION.mask(),
             Wanted::Kernel => causes::KERNEL.mask(),
         };
-        let is_armed = causes::COMPLETION.get(cause) != 0;
+        // The command queue drains without the host.
+        let is_armed = matches!(want, Wanted::Completions(_) | Wanted::Credits(_));
         if !is_armed && self.has_queue() && self.outstanding.len() > 0 {
             self.wake_at_completion(1)?;
             cause |= causes::COMPLETION.mask();
