@@ -296,7 +296,7 @@ fn kernel_memory_waves() {
             dut.drive("wstrb_i", 1, 0, 0xFu32);
             dut.drive("rready_i", 1, 0, true);
             dut.drive("bready_i", 1, 0, true);
-            dut.drive("read_rvalid_i", 1, 0, granted);
+            dut.drive("read_i", 2, kernel_memory::RVALID, granted);
             dut.drive(
                 "read_data_i",
                 1,
@@ -304,10 +304,11 @@ fn kernel_memory_waves() {
                 0xA0 + cycle as u32 - if granted { 3 } else { 0 },
             );
             dut.settle();
-            let [read, write] = ["read_req_o", "write_req_o"].map(|name| dut.look(name, 1, 0));
-            dut.drive("read_gnt_i", 1, 0, read);
+            let [read, write] =
+                ["read_o", "write_o"].map(|name| kernel_memory::requests(dut, name));
+            dut.drive("read_i", 2, kernel_memory::GNT, read);
             dut.drive("write_gnt_i", 1, 0, write);
-            granted = read == 1;
+            granted = read;
             let takes = dut.look("wvalid_i", 1, 0) & dut.look("wready_o", 1, 0);
             written += takes as u32;
         },
@@ -318,8 +319,12 @@ fn kernel_memory_waves() {
             for name in ["arvalid_i", "arready_o"] {
                 waves.bit(name, look(name));
             }
-            waves.bit("read_o.req", look("read_req_o"));
-            waves.bit("read_i.rvalid", look("read_rvalid_i"));
+            let requests = |name| u64::from(kernel_memory::requests(dut, name));
+            waves.bit("read_o.req", requests("read_o"));
+            waves.bit(
+                "read_i.rvalid",
+                dut.look("read_i", 2, kernel_memory::RVALID),
+            );
             waves.bit("rvalid_o", look("rvalid_o"));
             waves.data("rdata_o", value("rvalid_o", "rdata_o"));
             let last = look("rvalid_o") & look("rlast_o");
@@ -328,8 +333,9 @@ fn kernel_memory_waves() {
                 waves.bit(name, look(name));
             }
             waves.data("wdata_i", value("wvalid_i", "wdata_i"));
-            waves.bit("write_o.req", look("write_req_o"));
-            waves.data("write_data_o", value("write_req_o", "write_data_o"));
+            let written = (requests("write_o") == 1).then(|| format!("{:X}", look("write_data_o")));
+            waves.bit("write_o.req", requests("write_o"));
+            waves.data("write_data_o", written);
             for name in ["bvalid_o", "bready_i", "idle_o"] {
                 waves.bit(name, look(name));
             }

@@ -6,6 +6,11 @@ use std::collections::VecDeque;
 use alcor_hw_bench::{Answers, Dut, Pace, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
 
+/// Bits of `memory_answer_t`.
+pub(crate) const RVALID: usize = 0;
+pub(crate) const GNT: usize = 1;
+/// Bits of the address in `memory_request_t`; the request is the bit above.
+const ADDRESS_BITS: usize = 30;
 /// Responses of AXI4.
 const OKAY: u64 = 0;
 const DECODE_ERROR: u64 = 3;
@@ -14,7 +19,7 @@ const PATIENCE: u64 = 1000;
 /// Cycles from the last progress to `idle_o`.
 const SETTLE: u64 = 2;
 
-/// Parameters of `kernel_memory_bench`.
+/// Parameters of `kernel_memory`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Config {
     /// Words of a beat.
@@ -42,10 +47,9 @@ impl Config {
 
     /// The port, after its reset.
     pub(crate) fn start(self) -> Dut {
-        let recipe = Recipe::new("kernel_memory_bench", "kernel_memory_bench")
+        let recipe = Recipe::new("kernel_memory", "kernel_memory")
             .blocks(&["abi", "common"])
             .source("core/rtl/kernel_memory.sv")
-            .source("core/bench/kernel_memory_bench.sv")
             .param("WIDTH", 32 * self.words as u64)
             .param("NODE_BYTES", self.node_bytes() as u64)
             .param("LATENCY", self.latency as u64);
@@ -53,6 +57,11 @@ impl Config {
         dut.reset();
         dut
     }
+}
+
+/// Returns whether a memory port requests an access.
+pub(crate) fn requests(dut: &Dut, port: &str) -> bool {
+    dut.look(port, ADDRESS_BITS + 1, ADDRESS_BITS) == 1
 }
 
 type Beat = Vec<u32>;
@@ -244,7 +253,8 @@ impl Bench {
 
     /// Number of a beat in memory that the port addresses.
     fn place(&self, name: &str) -> usize {
-        let (word, words) = (self.dut.look(name, 1, 0) as usize, self.config.words);
+        let word = self.dut.look(name, 1, 0) as usize & ((1 << ADDRESS_BITS) - 1);
+        let words = self.config.words;
         assert_eq!(
             word % words,
             0,
@@ -316,16 +326,15 @@ impl Bench {
 
         // Memory answers a read with the contents of the cycle of its grant.
         let answer = self.answers.due();
-        self.dut.drive("read_rvalid_i", 1, 0, answer.is_some());
+        self.dut.drive("read_i", 2, RVALID, answer.is_some());
         self.drive_beat("read_data_i", answer.as_ref());
-        self.dut.drive("read_gnt_i", 1, 0, false);
+        self.dut.drive("read_i", 2, GNT, false);
         self.dut.drive("write_gnt_i", 1, 0, false);
         self.dut.settle();
-        let [read_req, write_req] =
-            ["read_req_o", "write_req_o"].map(|name| self.dut.look(name, 1, 0) == 1);
+        let [read_req, write_req] = ["read_o", "write_o"].map(|name| requests(&self.dut, name));
         let read_gnt = self.grants[0].ready(&mut *self.rng) && read_req;
         let write_gnt = self.grants[1].ready(&mut *self.rng) && write_req;
-        self.dut.drive("read_gnt_i", 1, 0, read_gnt);
+        self.dut.drive("read_i", 2, GNT, read_gnt);
         self.dut.drive("write_gnt_i", 1, 0, write_gnt);
         self.dut.settle();
         let look = |dut: &Dut, name| dut.look(name, 1, 0) == 1;
@@ -346,7 +355,7 @@ impl Bench {
 
         // Reads: the request, and the beat at the kernel.
         if read_req {
-            let found = self.place("read_address_o");
+            let found = self.place("read_o");
             let burst = self
                 .reads
                 .iter_mut()
@@ -442,7 +451,7 @@ impl Bench {
             "{place}: a response for a stopped kernel"
         );
         if write_req {
-            let at = self.place("write_address_o");
+            let at = self.place("write_o");
             let strobes = self.dut.look("write_strobe_o", 1, 0);
             let found = (at, (self.beat("write_data_o"), strobes));
             assert_eq!(Some(&found), self.to_write.front(), "{place}: a write");
@@ -490,7 +499,7 @@ impl Bench {
                 self.writes.clear();
                 let has_read = read_req && !read_gnt;
                 let has_write = write_req && !write_gnt;
-                self.left = has_read.then(|| self.place("read_address_o"));
+                self.left = has_read.then(|| self.place("read_o"));
                 self.to_write.truncate(usize::from(has_write));
                 self.counts.offered[0] += u64::from(has_read);
                 self.counts.offered[1] += u64::from(has_write);

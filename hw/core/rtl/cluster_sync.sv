@@ -81,8 +81,8 @@ module cluster_sync #(
   logic [4:0] verdict;
 
   // `here_i` is two cycles old: until then it is about the commands that `fire_o` has ended.
-  // `here_i` does not know of a packet that was consumed since. `stayed_q`: the board took part in the round before, for
-  // the same commands.
+  // `here_i` is two cycles old, so packets consumed since are checked here. `stayed_q`: the board took part in the round
+  // before, for the same commands.
   assign quiet   = here_i && consumed_late_q == '0;
   assign round_o = (quiet || (present_i && stayed_q && seen_q && balanced_q)) && !busy_q && round_ready_i &&
                    !fire_o && fired_q == '0;

@@ -9,9 +9,9 @@ import alcor_abi_pkg::*;
 /// the paper, which also have EX2), `rma_collective` (BARRIER, REGISTER, DEREGISTER), `rma_transfer` (extended
 /// commands, messages); the state of the run is kept here.
 ///
-/// A collective command that has to wait leaves EX1 for a register of its own. Extended commands and their operands pass
-/// it, of the host and of the kernel, so that a rank in a barrier can move its messages and its collectives in software
-/// on. All other commands wait in EX1 until the collective command has ended.
+/// A collective command that waits leaves EX1 for a register of its own. Extended commands of host and kernel, and their
+/// operands, pass it: a rank in a barrier continues its messages and its collectives in software. All other commands wait
+/// in EX1 until the collective command has ended. X_WINDOW is one of them, as the collective command may change the table.
 ///
 /// Stages are valid/ready: a stage moves when the next is free or moves itself.
 module rma_pipeline #(
@@ -162,8 +162,8 @@ module rma_pipeline #(
       OP_BARRIER, OP_REGISTER, OP_DEREGISTER: is_sync = 1'b1;
       OP_PUT_1, OP_PUT_N, OP_GET: is_paper = 1'b1;
       OP_X_PUT, OP_X_GET, OP_X_SEND, OP_X_ANNOUNCE, OP_X_RECEIVE, OP_X_PROBE, OP_X_CANCEL: is_x = 1'b1;
-      OP_X_OFFSET, OP_X_LADDR, OP_X_LENGTH, OP_X_WINDOW, OP_X_TAG: is_operand = 1'b1;
-      OP_SET_PID, OP_SET_NPROCS, OP_BEGIN_RUN, OP_END_RUN, OP_WINDOW_SIZE: ;
+      OP_X_OFFSET, OP_X_LADDR, OP_X_LENGTH, OP_X_TAG: is_operand = 1'b1;
+      OP_SET_PID, OP_SET_NPROCS, OP_BEGIN_RUN, OP_END_RUN, OP_WINDOW_SIZE, OP_X_WINDOW: ;
       default: is_known = 1'b0;
     endcase
   end
