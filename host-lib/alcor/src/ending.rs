@@ -14,7 +14,7 @@ use alcor_abi::Status;
 
 use crate::request::Descriptor;
 use crate::transfer::{Transfer, TransferKind, WindowName};
-use crate::{GlobalRank, NodeAddr};
+use crate::{GlobalRank, MessageStatus, NodeAddr};
 
 /// The content of a completion.
 #[derive(Debug, Clone, Copy)]
@@ -27,11 +27,21 @@ pub(crate) struct Completion {
 }
 
 impl Completion {
+    /// Returns the completion of a receive that has taken this message.
+    pub(crate) fn of(status: Status, found: &MessageStatus) -> Completion {
+        Completion {
+            status,
+            source: found.pid,
+            tag: found.tag,
+            length: found.length,
+        }
+    }
+
     /// Returns whether the status needs no error report.
     pub(crate) fn is_success(&self) -> bool {
         matches!(
             self.status,
-            Status::Ok | Status::Cancelled | Status::NotFound
+            Status::Ok | Status::Cancelled | Status::NotFound | Status::Deferred
         )
     }
 }

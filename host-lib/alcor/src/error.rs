@@ -439,6 +439,17 @@ pub enum Error {
         ring: u32,
     },
 
+    /// Host memory does not suffice for the messages that this rank has not received.
+    #[error(
+        "{rank}: no host memory for one more unexpected message, with {kept} messages kept; receive messages earlier"
+    )]
+    OutOfHostMemory {
+        /// The calling rank.
+        rank: GlobalRank,
+        /// Number of messages that the library has kept.
+        kept: usize,
+    },
+
     // ------------------------------------------------------------ windows and collectives
     /// A rank's registration table is full.
     #[error(

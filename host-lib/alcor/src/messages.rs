@@ -15,6 +15,8 @@
 //! of the completion ring is reserved for puts, gets and collectives. One more id is reserved for a
 //! probe, which ends at once.
 //!
+//! Unexpected messages beyond the room of the hardware's queue are in [`overflow`].
+//!
 //! A receive that waits in the library must not miss its message, even if the posted receives never
 //! end. Its message is among the unexpected messages. So the library probes for that message from
 //! time to time, and posts the receive with the id of the probe.
@@ -24,6 +26,7 @@ mod context;
 mod engine;
 mod matching;
 mod message;
+mod overflow;
 mod peers;
 mod rank;
 
@@ -31,14 +34,18 @@ use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
 use crate::request::{Held, Outcome};
-use crate::{BoardInfo, Cycle};
+use crate::{BoardInfo, Cycle, NodeAddr};
 
 pub(crate) use context::{Contexts, WORLD};
 pub use matching::MatchCounters;
 pub use message::{Message, MessageKind, MessageStatus, Source, TAG_UB, Tag};
+use overflow::Overflow;
 
 /// Range of the cycles between two probes. The pause grows while no message comes.
 const PAUSE: RangeInclusive<u64> = 64..=1024;
+
+/// Cycles of a wait before the library takes over unexpected messages.
+const LISTEN_AFTER: u64 = 4096;
 
 /// Returns the next pause.
 fn longer(pause: u64) -> u64 {
@@ -50,6 +57,8 @@ fn longer(pause: u64) -> u64 {
 struct Queued {
     outcome: Outcome,
     held: Held,
+    /// The number of a deferred message, which answers a call.
+    answers: Option<u32>,
 }
 
 /// A queue of operations that wait.
@@ -87,10 +96,18 @@ pub(crate) struct Messages {
     /// Time of the next probe for waiting receives.
     look_at: Cycle,
     pause: u64,
+    overflow: Overflow,
+    /// Cycles of a wait before it listens for the cause `crowded`.
+    pub(crate) listen_after: u64,
 }
 
 impl Messages {
-    pub(crate) fn new(info: &BoardInfo, nprocs: u32, ring: u32) -> Messages {
+    pub(crate) fn new(
+        info: &BoardInfo,
+        nprocs: u32,
+        ring: u32,
+        bounce: Option<NodeAddr>,
+    ) -> Messages {
         let depth = info.message_depth;
         let own = info.kernel_messages();
         let quota = (depth / nprocs.max(1)).max(1);
@@ -114,7 +131,32 @@ impl Messages {
             busy: false,
             look_at: Cycle(0),
             pause: *PAUSE.start(),
+            overflow: Overflow::new(bounce),
+            listen_after: LISTEN_AFTER,
         }
+    }
+
+    /// Returns whether waits listen for the cause `crowded`.
+    pub(crate) fn listens(&self) -> bool {
+        self.overflow.listens()
+    }
+
+    /// Ends listening for the cause `crowded`, unless a wait is a part of another wait.
+    #[inline]
+    pub(crate) fn stop_listening(&mut self) {
+        if !self.busy {
+            self.overflow.stop_listening();
+        }
+    }
+
+    /// Handles the cause `crowded`.
+    pub(crate) fn crowded(&mut self) {
+        self.overflow.crowded();
+    }
+
+    /// Contexts of the rank's communicators.
+    pub(crate) fn contexts(&mut self) -> &mut Contexts {
+        &mut self.overflow.contexts
     }
 
     /// Number of unexpected messages per source that this rank has room for.
@@ -128,7 +170,7 @@ impl Messages {
     }
 
     pub(crate) fn has_queue(&self) -> bool {
-        self.waiting() > 0
+        self.waiting() > 0 || self.overflow.is_active()
     }
 
     /// Time of the next probe for waiting receives.
@@ -147,7 +189,7 @@ impl Messages {
 
     /// Number of messages that have not completed, including the waiting ones.
     fn unsent(&self) -> u32 {
-        self.sent.iter().sum::<u32>() + self.waiting
+        self.sent.iter().sum::<u32>() + self.waiting + self.overflow.deferred()
     }
 
     /// Maximum number of receives, and of messages.
@@ -219,6 +261,10 @@ impl Messages {
             MessageKind::Send => self.sends.iter().find_map(VecDeque::front),
             _ => self.receives.front(),
         };
-        first.and_then(|queued| queued.outcome.message().copied())
+        let first = first.and_then(|queued| queued.outcome.message().copied());
+        match kind {
+            MessageKind::Send => first.or_else(|| self.overflow.first_deferred()),
+            _ => first,
+        }
     }
 }

@@ -144,13 +144,14 @@ impl Progress {
         issuer: u64,
         ring_entries: u32,
         watchdog_cycles: u64,
+        bounce: Option<NodeAddr>,
     ) -> Result<Progress> {
         write(&mut *port, rank::IRQ_ENABLE, 0)?;
         write(&mut *port, rank::CQ_SIZE, ring_entries.ilog2())?;
         write(&mut *port, rank::CQ_BASE, 0)?;
         write(&mut *port, rank::CQ_TAIL, 0)?;
         write(&mut *port, rank::CQ_WAKE, 1)?;
-        let messages = Messages::new(&info, place.nprocs, ring_entries);
+        let messages = Messages::new(&info, place.nprocs, ring_entries, bounce);
         if info.has_messages() {
             write(&mut *port, rank::MESSAGE_QUOTA, messages.quota())?;
         }

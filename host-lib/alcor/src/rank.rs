@@ -7,11 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use alcor_abi::{Opcode, Status};
 
-use crate::allocator::{Allocator, Block};
+use crate::allocator::{ALIGNMENT, Allocator, Block};
 use crate::alpu::AlpuState;
 use crate::call::CommunicatorId;
 use crate::communicator::{RowKey, local_bits};
-use crate::messages::Contexts;
 use crate::progress::{Place, Progress, Wanted, ring_bytes};
 use crate::rows::{self, Rows};
 use crate::takeover::{NoPort, take_over};
@@ -41,8 +40,6 @@ pub struct Rank {
     pub(crate) world: Option<Communicator>,
     /// Number of the next communicator.
     pub(crate) next_communicator: u32,
-    /// Contexts of the rank's communicators.
-    pub(crate) contexts: Contexts,
     /// State of the matching unit in the rank's page.
     pub(crate) alpu: Option<AlpuState>,
     /// Buffer for bytes to or from node memory.
@@ -190,7 +187,13 @@ impl Rank {
         fits("rank", u64::from(pid.0), 0xFF)?;
         fits("number of ranks", u64::from(nprocs), 0xFF)?;
         let issuer = ISSUERS.fetch_add(1, Ordering::Relaxed);
-        let memory = Allocator::new(ring_bytes(options.ring_entries), info.usable_bytes());
+        let usable = info.usable_bytes();
+        // Messages that the library takes over pass through the end of node memory.
+        let bounce = info.has_messages().then(|| {
+            let fragment = info.fragment_bytes.next_multiple_of(ALIGNMENT);
+            usable.saturating_sub(fragment) & !(ALIGNMENT - 1)
+        });
+        let memory = Allocator::new(ring_bytes(options.ring_entries), bounce.unwrap_or(usable));
         let progress = Progress::start(
             port,
             info,
@@ -198,6 +201,7 @@ impl Rank {
             issuer,
             options.ring_entries,
             options.watchdog_cycles,
+            bounce.map(crate::NodeAddr),
         )?;
         let mut rank = Rank {
             progress,
@@ -208,7 +212,6 @@ impl Rank {
             rows,
             world: None,
             next_communicator: 1,
-            contexts: Contexts::default(),
             alpu: None,
             scratch: Vec::new(),
             left: false,

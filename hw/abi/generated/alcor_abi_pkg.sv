@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h025681D3;
+  localparam logic [31:0] ABI_HASH = 32'h27A86038;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -128,7 +128,9 @@ package alcor_abi_pkg;
     /// A rank was reset: the one that a message was for, before a receive had taken it; or, of what ranks do together, one of the board that had begun.
     ST_RANK_RESET = 5'h17,
     /// A kernel asked for an opcode that does not exist.
-    ST_BAD_COMMAND = 5'h18
+    ST_BAD_COMMAND = 5'h18,
+    /// A receive with x_tag.defer has taken an announced message, whose payload stays at its sender.
+    ST_DEFERRED = 5'h19
   } status_e;
 
   typedef enum logic [3:0] {
@@ -496,8 +498,10 @@ package alcor_abi_pkg;
     logic any_tag;
     /// X_RECEIVE, X_PROBE: any source will do.
     logic any_source;
+    /// X_RECEIVE: the payload of an announced message is not fetched; receive and announcement end with ST_DEFERRED.
+    logic defer;
     /// Not used: zero.
-    logic [3:0] unused_29_26;
+    logic [2:0] unused_28_26;
     /// Tag.
     logic [25:0] tag;
   } x_tag_t;
@@ -851,7 +855,9 @@ package alcor_abi_pkg;
   /// Causes.
   typedef struct packed {
     /// Not used: zero.
-    logic [24:0] unused_31_7;
+    logic [23:0] unused_31_8;
+    /// MESSAGE_QUEUES.unexpected has reached MESSAGE_WAKE.
+    logic crowded;
     /// KERNEL_STATUS.done.
     logic kernel;
     /// RETIRED has reached RETIRED_WAKE.
@@ -989,9 +995,9 @@ package alcor_abi_pkg;
   /// Interrupt enable.
   typedef struct packed {
     /// Not used: zero.
-    logic [24:0] unused_31_7;
+    logic [23:0] unused_31_8;
     /// bits
-    logic [6:0] bits;
+    logic [7:0] bits;
   } rank_irq_enable_t;
   // Write only; byte address in node memory, a multiple of 8. Clears CQ_HEAD.
   localparam logic [11:0] RANK_CQ_BASE_OFFSET = 12'h48C;
@@ -1171,6 +1177,16 @@ package alcor_abi_pkg;
     /// messages
     logic [15:0] messages;
   } rank_message_quota_t;
+  // Write only; raise the cause `crowded` while so many unexpected messages wait.
+  localparam logic [11:0] RANK_MESSAGE_WAKE_OFFSET = 12'hA0C;
+  localparam logic [15:0] RANK_MESSAGE_WAKE_MESSAGES_VALUE = 16'hFFFF;
+  /// Message wake.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [15:0] unused_31_16;
+    /// messages
+    logic [15:0] messages;
+  } rank_message_wake_t;
   // Lengths of the message queues
   localparam logic [11:0] RANK_MESSAGE_QUEUES_OFFSET = 12'hA20;
   /// Lengths of the message queues.

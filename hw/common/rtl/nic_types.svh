@@ -227,6 +227,8 @@
     logic    valid;
     /// The receive.
     entry_t  entry;
+    /// The payload of an announced message stays at its sender.
+    logic    defer;
     /// The receive's buffer.
     buffer_t buffer;
   } enter_receive_t;

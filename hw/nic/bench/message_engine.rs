@@ -81,6 +81,8 @@ struct Command {
     address: u32,
     capacity: u32,
     id: u16,
+    /// Whether the payload of an announced message stays at its sender.
+    defer: bool,
 }
 
 impl Command {
@@ -115,6 +117,7 @@ struct Held {
 enum Way {
     Direct,
     Empty,
+    Deferred,
     Copy,
     Fetch,
 }
@@ -153,6 +156,7 @@ struct Tally {
     copies: u64,
     fetches: u64,
     empty: u64,
+    deferred: u64,
     truncated: u64,
     cancelled: u64,
     found: u64,
@@ -180,6 +184,9 @@ struct Bench {
     registers: VecDeque<(u32, u32)>,
 
     quota: u32,
+    wake: u32,
+    /// Values of `crowded_o` that were checked.
+    crowded: [u64; 2],
     /// Posted receives, oldest first.
     posted: Vec<Command>,
     unexpected: Vec<Held>,
@@ -201,7 +208,8 @@ struct Bench {
     /// Words of the fetch in progress. The task of a packet comes with the packet's last word.
     words: VecDeque<(u32, bool)>,
     expected: Vec<Completion>,
-    expected_acks: Vec<(u32, u32)>,
+    /// Source, id and status.
+    expected_acks: Vec<(u32, u32, u32)>,
     /// Cycle and source of pairs freed recently.
     freed: VecDeque<(u64, u8)>,
     shown_verdict: bool,
@@ -261,6 +269,8 @@ impl Bench {
             answers: Sink::new(Pace::Always),
             registers: VecDeque::new(),
             quota: NEVER,
+            wake: NEVER,
+            crowded: [0; 2],
             posted: Vec::new(),
             unexpected: Vec::new(),
             pairs: Vec::new(),
@@ -375,8 +385,10 @@ impl Bench {
             id,
             ..
         } = pair.held.message;
-        let truncated = length > pair.receive.capacity;
+        let is_deferred = pair.way == Way::Deferred;
+        let truncated = !is_deferred && length > pair.receive.capacity;
         let status = match status {
+            0 if is_deferred => Status::Deferred as u32,
             0 if truncated => Status::Truncated as u32,
             status => status,
         };
@@ -384,13 +396,21 @@ impl Bench {
         let receive = u32::from(pair.receive.id);
         self.expected
             .push((status, receive, source.into(), tag, length));
-        self.expected_acks.push((source.into(), id.into()));
+        let ended = if is_deferred {
+            Status::Deferred
+        } else {
+            Status::Ok
+        };
+        self.expected_acks
+            .push((source.into(), id.into(), ended as u32));
     }
 
     fn met(&mut self, receive: Command, held: Held, direct: bool) {
         let kept = held.message.length.min(receive.capacity);
         let way = if direct {
             Way::Direct
+        } else if held.message.announce && receive.defer {
+            Way::Deferred
         } else if kept == 0 {
             Way::Empty
         } else if held.message.announce {
@@ -402,6 +422,10 @@ impl Bench {
         self.pairs.push(pair);
         match way {
             Way::Direct => self.tally.direct += 1,
+            Way::Deferred => {
+                self.tally.deferred += 1;
+                self.tell(&pair, 0);
+            }
             Way::Empty => {
                 self.tally.empty += 1;
                 self.tell(&pair, 0);
@@ -614,7 +638,8 @@ impl Bench {
         self.set("command_valid_i", command.is_some());
         let fields = command.map_or([noise; 7], |command| {
             let any = x_tag::ANY_SOURCE.put(command.source.is_none().into())
-                | x_tag::ANY_TAG.put(command.tag.is_none().into());
+                | x_tag::ANY_TAG.put(command.tag.is_none().into())
+                | x_tag::DEFER.put(command.defer.into());
             // Fields without a meaning are not compared.
             let tag = any | command.tag.unwrap_or((noise as u32) & ((1 << 26) - 1));
             [
@@ -763,6 +788,7 @@ impl Bench {
         // An acknowledgement: the pair's entries are free for all later items.
         if self.is("ack_valid_o") {
             let ack = (self.word("ack_rank_o"), self.word("ack_id_o"));
+            let status = self.word("ack_status_o");
             if !self.shown_ack {
                 self.times.ack = now;
                 let is_it = |pair: &Pair| {
@@ -788,10 +814,10 @@ impl Bench {
                 let found = self
                     .expected_acks
                     .iter()
-                    .position(|&expected| expected == ack);
+                    .position(|&expected| expected == (ack.0, ack.1, status));
                 let found = found.unwrap_or_else(|| {
                     panic!(
-                        "{place}: acknowledged {ack:x?} of {:x?}",
+                        "{place}: acknowledged {ack:x?} with {status} of {:x?}",
                         self.expected_acks
                     )
                 });
@@ -1007,6 +1033,7 @@ impl Bench {
             },
             capacity,
             id,
+            defer: self.rng.random_bool(0.2),
         }
     }
 
@@ -1100,6 +1127,9 @@ impl Bench {
             "{}",
             self.place()
         );
+        let crowded = self.unexpected.len() as u32 >= self.wake;
+        assert_eq!(self.is("crowded_o"), crowded, "{}", self.place());
+        self.crowded[usize::from(crowded)] += 1;
     }
 
     /// Cancels the posted receives and receives the unexpected messages.
@@ -1123,6 +1153,7 @@ impl Bench {
                 address: 64,
                 capacity: 1 << 20,
                 id,
+                defer: false,
             });
             self.settle();
         }
@@ -1186,6 +1217,10 @@ fn random(shape: Shape, rounds: u64) {
         let quotas = [0, 1, shape.depth as u32 / 2, NEVER, NEVER, NEVER];
         let quota = *quotas.choose(&mut *bench.rng).expect("some");
         bench.register(rank::MESSAGE_QUOTA, quota);
+        let waiting = bench.unexpected.len() as u32;
+        let wakes = [0, 1, waiting, waiting + 1, NEVER];
+        bench.wake = *wakes.choose(&mut *bench.rng).expect("some");
+        bench.register(rank::MESSAGE_WAKE, bench.wake);
         bench.settle();
         bench.quota = quota;
     }
@@ -1199,6 +1234,7 @@ fn random(shape: Shape, rounds: u64) {
         tally.copies,
         tally.fetches,
         tally.empty,
+        tally.deferred,
         tally.truncated,
         tally.cancelled,
         tally.found,
@@ -1206,6 +1242,8 @@ fn random(shape: Shape, rounds: u64) {
         tally.bad_id,
         tally.by_message,
         tally.by_receive,
+        bench.crowded[0],
+        bench.crowded[1],
     ];
     assert!(often.iter().all(|&some| some > rounds / 8), "{tally:?}");
     assert!(
@@ -1282,6 +1320,7 @@ fn message_engine_turns() {
             address: 0,
             capacity: 0,
             id: number,
+            defer: false,
         });
     }
     while !bench.arrivals.is_empty() && !bench.commands.is_empty() {
@@ -1317,6 +1356,7 @@ fn message_engine_flights() {
                 address: 64,
                 capacity: 64,
                 id,
+                defer: false,
             });
         }
         for _ in 0..1_000 {
@@ -1379,6 +1419,7 @@ fn message_engine_latency() {
         address: 64,
         capacity: 64,
         id,
+        defer: false,
     };
     let eager = |id, tag| Message {
         announce: false,

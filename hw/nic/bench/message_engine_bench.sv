@@ -39,6 +39,8 @@ module message_engine_bench #(
     output logic [31:0]       read_data_o,
     /// Pulse: a message is refused for want of room.
     output logic              no_room_o,
+    /// Host: as many unexpected messages wait as MESSAGE_WAKE asks for.
+    output logic              crowded_o,
 
     /// A command.
     input  logic              command_valid_i,
@@ -223,6 +225,7 @@ module message_engine_bench #(
       .read_offset_i     (read_offset_i),
       .read_data_o       (read_data_o),
       .no_room_o         (no_room_o),
+      .crowded_o         (crowded_o),
       .command_valid_i   (command_valid_i),
       .command_ready_o   (command_ready_o),
       .command_i         (command),

@@ -104,6 +104,7 @@ module message_delivery #(
   logic [EntryW-1:0] receive_raddr, message_raddr;
   logic receive_read, message_read;
   alcor_abi_pkg::buffer_t buffer;
+  logic defer;
   logic [31:0] length;
   logic [EntryW-1:0] peer;
   logic announce;
@@ -112,16 +113,16 @@ module message_delivery #(
   logic [15:0] sender_id;
 
   ram_sdp #(
-      .WIDTH(64),
+      .WIDTH(65),
       .DEPTH(DEPTH)
   ) u_receives (
       .clk_i  (clk_i),
       .we_i   (receive_i.valid),
       .waddr_i(receive_i.entry[EntryW-1:0]),
-      .wdata_i(receive_i.buffer),
+      .wdata_i({receive_i.defer, receive_i.buffer}),
       .re_i   (receive_read),
       .raddr_i(receive_raddr),
-      .rdata_o(buffer)
+      .rdata_o({defer, buffer})
   );
 
   ram_sdp #(
@@ -194,6 +195,7 @@ module message_delivery #(
   logic [EntryW-1:0] end_receive_q, end_message_q, begin_message_q, met;
   logic [2:0] told_d, told_q, tells;
   logic empty_valid, end_reads, takes_direct, takes_moved, takes_empty, begin_dropped_q, end_dropped_q;
+  logic defers, deferred_q;
   logic [EntryW-1:0] empty_receive_q;
 
   assign takes_moved  = end_q == EndIdle && moved_valid;
@@ -228,7 +230,7 @@ module message_delivery #(
 
   always_ff @(posedge clk_i) begin
     if (end_q == EndIdle) begin
-      status_q      <= takes_moved ? moved_status : takes_direct ? direct_status : ST_OK;
+      status_q      <= takes_moved ? moved_status : takes_direct ? direct_status : deferred_q ? ST_DEFERRED : ST_OK;
       end_receive_q <= takes_moved ? moved_receive : takes_direct ? direct_receive : empty_receive_q;
       end_dropped_q <= takes_empty && begin_dropped_q;
     end
@@ -258,7 +260,7 @@ module message_delivery #(
   assign completion_o.tag    = end_tag_q;
   assign completion_o.length = end_length_q;
   assign ack_o.rank          = end_source_q;
-  assign ack_o.status        = end_dropped_q ? ST_RANK_RESET : ST_OK;
+  assign ack_o.status        = end_dropped_q ? ST_RANK_RESET : (status_q == ST_DEFERRED) ? ST_DEFERRED : ST_OK;
   assign ack_o.id            = end_id_q;
   assign retire_o.receive    = 10'(end_receive_q);
   assign retire_o.dropped    = end_dropped_q;
@@ -304,7 +306,8 @@ module message_delivery #(
   assign message_raddr = (end_q == EndPeer) ? met : pair_message;
   assign message_read  = end_q == EndPeer || begin_reads;
 
-  assign bytes = (length > buffer.length) ? buffer.length : length;
+  assign defers = announce && defer && !begin_dropped_q;
+  assign bytes  = (length > buffer.length) ? buffer.length : length;
 
   segmenter #(
       .PAYLOAD_WORDS(PAYLOAD_WORDS)
@@ -343,7 +346,7 @@ module message_delivery #(
       BeginIdle: if (begin_reads) begin_d = BeginRead;
       BeginRead: begin
         begin_d = announce ? BeginCut : BeginCopy;
-        if (bytes == '0 || begin_dropped_q) begin_d = BeginEmpty;
+        if (bytes == '0 || begin_dropped_q || defers) begin_d = BeginEmpty;
       end
       BeginEmpty: if (takes_empty) begin_d = BeginIdle;
       BeginCopy: begin
@@ -397,6 +400,7 @@ module message_delivery #(
       begin_id_q     <= sender_id;
       to_q           <= buffer.address;
       left_q         <= bytes;
+      deferred_q     <= defers;
       offset_q       <= '0;
     end
     if (begin_q == BeginCut) begin
@@ -436,6 +440,7 @@ module message_delivery #(
   `ALCOR_COVER(c_truncation_eager_to_nothing, truncates && !announce && end_capacity_q == '0)
   `ALCOR_COVER(c_truncation_rendezvous, truncates && announce && end_capacity_q != '0)
   `ALCOR_COVER(c_truncation_rendezvous_to_nothing, truncates && announce && end_capacity_q == '0)
+  `ALCOR_COVER(c_announcement_deferred, begin_q == BeginRead && defers)
   `ALCOR_COVER(c_full_moves_to_receivers, begin_q == BeginIdle && pair_valid && flights_q == FlightW'(FLIGHTS))
 
 `ifdef ALCOR_PROVE_MESSAGE_DELIVERY

@@ -49,6 +49,8 @@ module message_engine #(
     output logic [31:0]                    read_data_o,
     /// Pulse: a message is refused for want of room.
     output logic                           no_room_o,
+    /// Host: as many unexpected messages wait as MESSAGE_WAKE asks for.
+    output logic                           crowded_o,
 
     /// A command is offered.
     input  logic                           command_valid_i,
@@ -94,8 +96,11 @@ module message_engine #(
   alcor_abi_pkg::matcher_counts_t counts;
   logic [3:0][31:0] found_q;
   logic [31:0] refused_q;
+  logic [15:0] wake_q;
+  logic crowded_q;
 
   assign no_room_o = counts.refused;
+  assign crowded_o = crowded_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -104,17 +109,21 @@ module message_engine #(
       settings_q.quota                <= '1;
       found_q                         <= '0;
       refused_q                       <= '0;
+      wake_q                          <= RANK_MESSAGE_WAKE_MESSAGES_VALUE;
+      crowded_q                       <= 1'b0;
     end else begin
       if (write_i) begin
         unique case (write_offset_i)
           RANK_POSTED_THRESHOLD_OFFSET:     settings_q.posted_threshold <= write_data_i[15:0];
           RANK_UNEXPECTED_THRESHOLD_OFFSET: settings_q.unexpected_threshold <= write_data_i[15:0];
           RANK_MESSAGE_QUOTA_OFFSET:        settings_q.quota <= write_data_i[15:0];
+          RANK_MESSAGE_WAKE_OFFSET:         wake_q <= write_data_i[15:0];
           default: ;
         endcase
       end
       for (int unsigned i = 0; i < 4; i++) found_q[i] <= found_q[i] + 32'(counts.found[i]);
       refused_q <= refused_q + 32'(counts.refused);
+      crowded_q <= counts.unexpected >= wake_q;
     end
   end
 

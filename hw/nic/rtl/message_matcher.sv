@@ -124,7 +124,7 @@ module message_matcher #(
   alcor_abi_pkg::match_t match_q, mask_q;
   alcor_abi_pkg::buffer_t buffer_q;
   logic [EntryW-1:0] receive_q, message_q;
-  logic flush_q;
+  logic flush_q, defer_q;
 
   // --------------------------------------------------------------------------------------- the queues
   logic posted_valid, posted_ready, posted_done, posted_found, posted_unit;
@@ -289,6 +289,7 @@ module message_matcher #(
 
   assign receive_o.valid  = state_q == StPost && entry_state == EnFree;
   assign receive_o.entry  = 10'(receive_q);
+  assign receive_o.defer  = defer_q;
   assign receive_o.buffer = buffer_q;
 
   // Source, tag and length of the message that a probe has found.
@@ -423,6 +424,7 @@ module message_matcher #(
       match_q   <= {command_i.rank, command_i.context_, command_i.tag.tag};
       mask_q    <= {{8{command_i.tag.any_source}}, 8'd0, {26{command_i.tag.any_tag}}};
       buffer_q  <= command_i.buffer;
+      defer_q   <= command_i.tag.defer;
       receive_q <= command_i.id[EntryW-1:0];
       flush_q   <= command_i.command == McFlush;
       if (command_i.command == McFlush) mask_q <= '1;

@@ -372,7 +372,7 @@ module rma_coprocessor #(
 
   // ---------------------------------------------------------------- messages
 
-  logic received_valid, received_ready, messages_ready, messages_idle, no_room;
+  logic received_valid, received_ready, messages_ready, messages_idle, no_room, crowded;
   alcor_abi_pkg::received_t received;
   logic [31:0] message_read;
 
@@ -402,6 +402,7 @@ module rma_coprocessor #(
         .read_offset_i     (read_offset_i),
         .read_data_o       (message_read),
         .no_room_o         (no_room),
+        .crowded_o         (crowded),
         .command_valid_i   (engine_command_valid || flush),
         .command_ready_o   (engine_command_ready),
         .command_i         (engine_command),
@@ -426,7 +427,7 @@ module rma_coprocessor #(
       from_engine.verdict.kind  = MvRefuse;
     end
     assign {messages_ready, messages_idle, engine_command_ready} = '1;
-    assign {no_room, engine_head_valid, engine_task_valid, received_valid} = '0;
+    assign {no_room, crowded, engine_head_valid, engine_task_valid, received_valid} = '0;
     assign message_read = '0;
     assign engine_head  = '0;
     assign received     = '0;
@@ -529,6 +530,7 @@ module rma_coprocessor #(
       .request_refusal_i(request_refusal),
       .reply_refusal_i  (reply_refusal),
       .no_room_i        (no_room),
+      .crowded_i        (crowded),
       .board_i          (board_i),
       .words_i          ({rx_valid_i[Reply] && rx_ready_o[Reply],
                           rx_valid_i[Request] && rx_ready_o[Request],

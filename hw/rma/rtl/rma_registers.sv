@@ -38,6 +38,8 @@ module rma_registers (
     input  alcor_abi_pkg::refusal_t          reply_refusal_i,
     /// Pulse: a message is refused for want of room.
     input  logic                             no_room_i,
+    /// CAUSES.crowded.
+    input  logic                             crowded_i,
     /// From the board.
     input  alcor_abi_pkg::board_to_rank_t    board_i,
     /// Words passing: request sent, reply sent, request received, reply received.
@@ -65,7 +67,7 @@ module rma_registers (
 
   logic [31:0] cq_base_q, cq_tail_q, cq_wake_q, retired_wake_q;
   logic [3:0] cq_log2_q;
-  logic [6:0] enable_q;
+  logic [7:0] enable_q;
   logic ack, ack_events;
   alcor_abi_pkg::rank_ack_t acks;
 
@@ -83,7 +85,7 @@ module rma_registers (
       retired_wake_q <= '0;
     end else if (write_i) begin
       unique case (write_offset_i)
-        RANK_IRQ_ENABLE_OFFSET:   enable_q <= write_data_i[6:0];
+        RANK_IRQ_ENABLE_OFFSET:   enable_q <= write_data_i[7:0];
         RANK_CQ_BASE_OFFSET:      cq_base_q <= write_data_i;
         RANK_CQ_SIZE_OFFSET:      cq_log2_q <= write_data_i[3:0];
         RANK_CQ_TAIL_OFFSET:      cq_tail_q <= write_data_i;
@@ -221,13 +223,14 @@ module rma_registers (
     causes.event_       = events_q != '0;
     causes.credit       = !retired_ahead[31];
     causes.kernel       = kernel_done_i;
+    causes.crowded      = crowded_i;
   end
 
   assign cause_bits = causes;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) irq_o <= 1'b0;
-    else irq_o <= (cause_bits[6:0] & enable_q) != '0;
+    else irq_o <= (cause_bits[7:0] & enable_q) != '0;
   end
 
   // ---------------------------------------------------------------- read by the host

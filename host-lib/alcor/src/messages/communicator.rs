@@ -12,7 +12,7 @@ use crate::{Buffer, BufferMut, Communicator, Rank, Result};
 /// These calls work as [those of a rank](Rank#messages). A communicator's members are named by
 /// their ranks in the communicator. A message is received only in its own communicator.
 ///
-/// Each communicator has one of 256 message contexts; the world has one too. Communicators that
+/// Each communicator has one of 254 message contexts; the world has one too. Communicators that
 /// share a rank have different contexts. If no context is free, calls of messages fail with
 /// [`Error::BadCommunicator`], and all other calls succeed. [`Communicator::free`] frees a context.
 /// All messages of a communicator must be received before the communicator is freed.
@@ -24,7 +24,7 @@ impl Communicator {
         let Some(context) = self.shape.context else {
             return Err(self.bad(
                 rank.pid(),
-                "its ranks use all 256 message contexts; free a communicator",
+                "its ranks use all 254 message contexts; free a communicator",
             ));
         };
         Ok(Peers {

@@ -6,6 +6,10 @@ use alcor_abi::packets::x_message;
 const CONTEXTS: u32 = 1 + x_message::CONTEXT.max();
 /// The context of the world.
 pub(crate) const WORLD: u8 = 0;
+/// The context of calls for deferred messages.
+pub(super) const CALLS: u8 = 254;
+/// The context of deferred messages that were called for.
+pub(super) const DEFERRED: u8 = 255;
 
 /// The contexts of a rank's communicators, one bit each.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +18,9 @@ pub(crate) struct Contexts([u32; Contexts::WORDS]);
 impl Default for Contexts {
     fn default() -> Contexts {
         let mut contexts = Contexts([0; Contexts::WORDS]);
-        contexts.take(WORLD);
+        for own in [WORLD, CALLS, DEFERRED] {
+            contexts.take(own);
+        }
         contexts
     }
 }
@@ -45,11 +51,19 @@ impl Contexts {
         self.0[usize::from(context) / 32] &= !(1 << (context % 32));
     }
 
+    /// Returns the contexts of the world and of communicators.
+    pub(super) fn iter(self) -> impl Iterator<Item = u8> {
+        (0..CALLS).filter(move |&context| self.has(context))
+    }
+
+    fn has(&self, context: u8) -> bool {
+        self.0[usize::from(context) / 32] & 1 << (context % 32) != 0
+    }
+
     /// Returns a free context for a communicator of this number. Contexts are used in turn, so a
     /// freed context is reused late.
     pub(crate) fn free(&self, id: u32) -> Option<u8> {
-        let is_free = |context: &u32| self.0[*context as usize / 32] & 1 << (context % 32) == 0;
-        let found = (0..CONTEXTS).map(|step| id.wrapping_add(step) % CONTEXTS);
-        found.into_iter().find(is_free).map(|context| context as u8)
+        let mut contexts = (0..CONTEXTS).map(|step| (id.wrapping_add(step) % CONTEXTS) as u8);
+        contexts.find(|&context| !self.has(context))
     }
 }

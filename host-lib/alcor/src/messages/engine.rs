@@ -17,7 +17,44 @@ impl Progress {
         descriptor: Descriptor,
         held: Held,
     ) -> Result<Request<'static>> {
-        let line = match descriptor.message() {
+        let line = self.line_of(&descriptor);
+        let (outcome, request) = self.begin(descriptor);
+        let queued = Queued {
+            outcome,
+            held,
+            answers: None,
+        };
+        let queued = match line {
+            Line::Receives => self.receive_kept(queued)?,
+            Line::To(_) => Some(queued),
+        };
+        if let Some(queued) = queued {
+            self.messages.queue(line).push_back(queued);
+        }
+        self.post_messages()?;
+        Ok(request)
+    }
+
+    /// Starts a send or receive of the library, before all operations that wait.
+    pub(super) fn start_first(
+        &mut self,
+        descriptor: Descriptor,
+        held: Held,
+    ) -> Result<Request<'static>> {
+        let line = self.line_of(&descriptor);
+        let (outcome, request) = self.begin(descriptor);
+        self.messages.queue(line).push_front(Queued {
+            outcome,
+            held,
+            answers: None,
+        });
+        self.post_messages()?;
+        Ok(request)
+    }
+
+    /// Returns the queue of an operation, and counts a message.
+    fn line_of(&mut self, descriptor: &Descriptor) -> Line {
+        match descriptor.message() {
             Some(&Message {
                 kind: MessageKind::Send,
                 peer: Some(target),
@@ -27,12 +64,7 @@ impl Progress {
                 Line::To(target.0 as usize)
             }
             _ => Line::Receives,
-        };
-        let (outcome, request) = self.begin(descriptor);
-        let queued = Queued { outcome, held };
-        self.messages.queue(line).push_back(queued);
-        self.post_messages()?;
-        Ok(request)
+        }
     }
 
     /// Posts waiting operations that may start. Returns whether any was posted.
@@ -43,6 +75,7 @@ impl Progress {
         }
         self.alone(|progress| {
             let mut moved = false;
+            moved |= progress.advance_overflow()?;
             while let Some(line) = progress.messages.next() {
                 progress.post_at(line, 0)?;
                 moved = true;
@@ -97,7 +130,7 @@ impl Progress {
 
     /// Posts the waiting receive that takes a found message or an earlier one. Returns whether a
     /// receive matches.
-    fn take_found(&mut self, context: u8, found: &MessageStatus) -> Result<bool> {
+    pub(super) fn take_found(&mut self, context: u8, found: &MessageStatus) -> Result<bool> {
         let Some(mut place) = self.messages.first_for(context, found) else {
             return Ok(false);
         };
@@ -142,12 +175,17 @@ impl Progress {
     }
 
     /// Posts a message. The caller has checked that an id is free.
-    fn post_message(&mut self, queued: Queued) -> Result<()> {
-        let Queued { outcome, held } = queued;
+    pub(super) fn post_message(&mut self, queued: Queued) -> Result<()> {
+        let Queued {
+            outcome,
+            held,
+            answers,
+        } = queued;
         let lost = Error::CompletionLost { rank: self.me };
         let Some(&message) = outcome.message() else {
             return Err(lost);
         };
+        let message = answers.map_or(message, |number| message.answer(number));
         if message.kind != MessageKind::Probe {
             self.operand(Opcode::XLaddr, message.local.0)?;
             self.operand(Opcode::XLength, message.length)?;
@@ -159,7 +197,9 @@ impl Progress {
         let id = self.outstanding.enter(outcome, held).ok_or(lost)?;
         self.messages.began(&message);
         let opcode = match message.kind {
-            MessageKind::Send if message.length <= self.messages.fragment => Opcode::XSend,
+            MessageKind::Send if answers.is_none() && message.length <= self.messages.fragment => {
+                Opcode::XSend
+            }
             MessageKind::Send => Opcode::XAnnounce,
             MessageKind::Receive => Opcode::XReceive,
             MessageKind::Probe => Opcode::XProbe,
@@ -169,7 +209,7 @@ impl Progress {
     }
 
     /// Probes for the first unexpected message that matches.
-    fn look(&mut self, probe: Message) -> Result<Option<MessageStatus>> {
+    pub(super) fn look(&mut self, probe: Message) -> Result<Option<MessageStatus>> {
         self.reserve_transfer()?;
         let (outcome, request) = self.begin(Descriptor::Message {
             message: probe,
@@ -178,6 +218,7 @@ impl Progress {
         self.post_message(Queued {
             outcome,
             held: NOTHING,
+            answers: None,
         })?;
         self.wait_for_one(&request, Request::is_known)?;
         self.outstanding.claim(&request)?;
@@ -189,6 +230,9 @@ impl Progress {
     pub(super) fn probe(&mut self, probe: Message) -> Result<Option<MessageStatus>> {
         // A program that only probes must still send its waiting messages.
         while self.drive()? {}
+        if let Some(kept) = self.messages.overflow.first_for(&probe) {
+            return Ok(Some(kept));
+        }
         self.alone(|progress| {
             loop {
                 match progress.look(probe)? {
@@ -219,6 +263,7 @@ impl Progress {
             until = self.give_up(|progress| progress.awaited_message(message), began, now)?;
             *deadline = Some((began, until));
         }
+        self.listen(began, now)?;
         self.arm(&Wanted::Nothing)?;
         let look = Cycle(now.0.saturating_add(cycles));
         if let Wake::Interrupt = self.port.wait(look.min(until))? {
@@ -232,6 +277,9 @@ impl Progress {
         // A wait for room may see the end of the receive. Its id may belong to another operation
         // then.
         self.reserve(1)?;
+        if self.messages.overflow.has_claim(number) {
+            return Ok(());
+        }
         if let Some(id) = self.outstanding.message_id(number) {
             return self.post(Opcode::XCancel, u32::from(id));
         }
@@ -259,6 +307,7 @@ impl Progress {
         self.wait_for(ends(MessageKind::Send), |progress| {
             progress.completions(progress.messages.unsent())
         })?;
+        self.end_claims()?;
         for queued in std::mem::take(&mut self.messages.receives) {
             self.settle(queued.outcome, Status::Cancelled);
         }

@@ -45,6 +45,13 @@ impl Lab<'_> {
             .write(rank::UNEXPECTED_THRESHOLD, length(unexpected))
     }
 
+    /// Sets the number of cycles that a wait lasts before this rank's library takes over unexpected
+    /// messages if there are as many as one source may have. The default is 4096. A wait of eight
+    /// times this number takes over any unexpected message. With 0, each wait does so at once.
+    pub fn take_over_after(&mut self, cycles: u64) {
+        self.rank.progress.messages.listen_after = cycles;
+    }
+
     /// Reads the counters of the engine, and the lengths of its queues.
     ///
     /// # Errors

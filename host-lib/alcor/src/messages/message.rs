@@ -4,6 +4,7 @@ use std::fmt;
 
 use alcor_abi::packets::{x_message, x_tag};
 
+use super::context::DEFERRED;
 use crate::{Datatype, GlobalRank, NodeAddr};
 
 /// The largest tag.
@@ -79,6 +80,8 @@ pub struct Message {
     pub local: NodeAddr,
     /// Length in bytes. For a receive, the size of its buffer.
     pub length: u32,
+    /// Whether this receive leaves the payload of an announced message at its sender.
+    pub(crate) takes_over: bool,
 }
 
 impl Message {
@@ -91,8 +94,18 @@ impl Message {
 
     pub(super) fn tag_operand(&self) -> u32 {
         x_tag::TAG.put(self.tag.unwrap_or(0))
+            | x_tag::DEFER.put(u32::from(self.takes_over))
             | x_tag::ANY_TAG.put(u32::from(self.tag.is_none()))
             | x_tag::ANY_SOURCE.put(u32::from(self.peer.is_none()))
+    }
+
+    /// Returns the message as it is announced again.
+    pub(super) fn answer(self, number: u32) -> Message {
+        Message {
+            tag: Some(number),
+            context: DEFERRED,
+            ..self
+        }
     }
 
     pub(super) fn commit(&self, id: u16) -> u32 {

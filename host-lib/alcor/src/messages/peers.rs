@@ -57,6 +57,7 @@ impl Peers {
             context: self.context,
             local: local.addr(),
             length: local.byte_len(),
+            takes_over: false,
         };
         rank.check_messages()?;
         Ok(message)
@@ -84,6 +85,7 @@ impl Peers {
             context: self.context,
             local: local.map_or(NodeAddr(0), Region::addr),
             length: local.map_or(0, Region::byte_len),
+            takes_over: false,
         };
         rank.check_messages()?;
         Ok(message)

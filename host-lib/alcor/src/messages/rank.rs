@@ -13,16 +13,22 @@ use crate::{Buffer, BufferMut, Error, GlobalRank, Rank, Result};
 /// two ranks of one communicator do not overtake each other. The hardware matches messages without
 /// the host. An expected message goes straight into the buffer of its receive.
 ///
-/// A short message travels at once, and completes when a receive has taken the message. If a
-/// message is longer than [`BoardInfo::fragment_bytes`](crate::BoardInfo::fragment_bytes), the
-/// receiver's hardware fetches the data. No message is dropped. If the receiver has no room,
-/// messages wait in the library of the sender. The room for messages of one source is the depth of
-/// the queues divided by the number of ranks
-/// ([`BoardInfo::message_depth`](crate::BoardInfo::message_depth) / [`Rank::nprocs`]), and at least
-/// one.
+/// A short message travels at once, and completes when a receive or the receiver's library has
+/// taken the message. If a message is longer than
+/// [`BoardInfo::fragment_bytes`](crate::BoardInfo::fragment_bytes), the receiver's hardware fetches
+/// the data, and the message completes when a receive has taken it. No message is dropped.
 ///
-/// This room is a rule beyond MPI. If a rank leaves this number of messages of one source
-/// unreceived, it must receive some of them before it waits for a later message of that source.
+/// The hardware holds a number of unexpected messages of each source: the depth of the queues
+/// divided by the number of ranks
+/// ([`BoardInfo::message_depth`](crate::BoardInfo::message_depth) / [`Rank::nprocs`]), and at least
+/// one. Further messages wait in the library of the sender. A rank that has waited for 4096 cycles,
+/// for whatever event, takes these messages over from its hardware, and makes room. So a message
+/// arrives behind any number of messages that the rank has not received. Short messages are then in
+/// the host memory of the receiver, and long messages in the node memory of the sender.
+///
+/// On boards with [kernels](crate::kernel) this rule does not hold for long messages, because a
+/// kernel cannot keep its messages. There a rank must receive long messages before it waits for a
+/// message behind them.
 ///
 /// These calls fail with [`Error::MissingCapability`] on boards without message engines, with
 /// [`Error::MessageRoom`] if the queues or the ring are too short for the number of ranks, with

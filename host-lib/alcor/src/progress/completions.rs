@@ -8,7 +8,7 @@ use super::{ENTRIES_AT_ONCE, Progress};
 use crate::credits::after;
 use crate::ending::Completion;
 use crate::request::CompletedOperation;
-use crate::{Error, GlobalRank, NodeAddr, Result};
+use crate::{Error, GlobalRank, MessageKind, NodeAddr, Result};
 
 impl Progress {
     /// Handles all pending events.
@@ -33,6 +33,9 @@ impl Progress {
         if is(causes::CREDIT) && self.retired_wake.take().is_some() {
             let retired = self.read(rank::RETIRED)?;
             self.credits.retired_is(retired);
+        }
+        if is(causes::CROWDED) {
+            self.messages.crowded();
         }
         if is(causes::KERNEL) {
             self.kernel_is_done = true;
@@ -86,6 +89,14 @@ impl Progress {
         let entry = self.ring.taken;
         self.ring.taken = entry.wrapping_add(1);
         let status = Status::from_bits(cq_entry::STATUS.get(word));
+        let id = cq_entry::ID.get(word);
+        let message = self.outstanding.message_of(id);
+        let is_send = message.is_some_and(|message| message.kind == MessageKind::Send);
+        if status == Some(Status::Deferred) && is_send {
+            self.defer_message(id);
+            self.credits.retired_is(retired);
+            return Ok(());
+        }
         let completed = status.and_then(|status| {
             let ended = Completion {
                 status,
@@ -93,7 +104,7 @@ impl Progress {
                 tag,
                 length,
             };
-            self.outstanding.complete(cq_entry::ID.get(word), ended)
+            self.outstanding.complete(id, ended)
         });
         match completed {
             None => {

@@ -3,6 +3,7 @@
 use alcor_abi::Status;
 
 use super::Progress;
+use crate::ending::Completion;
 use crate::request::{Descriptor, Outcome, Request};
 use crate::{Activity, GlobalRank, Note};
 
@@ -57,8 +58,9 @@ impl Progress {
     }
 
     /// Records the end of an operation that has no completion.
-    pub(crate) fn settle(&mut self, outcome: Outcome, status: Status) {
-        self.note_ended(outcome.number(), status);
-        self.outstanding.settle(outcome, status);
+    pub(crate) fn settle(&mut self, outcome: Outcome, ended: impl Into<Completion>) {
+        let ended = ended.into();
+        self.note_ended(outcome.number(), ended.status);
+        self.outstanding.settle(outcome, ended);
     }
 }

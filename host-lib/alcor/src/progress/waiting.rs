@@ -32,6 +32,7 @@ impl Progress {
     ) -> Result<()> {
         // This wait may be a part of another wait.
         self.wait_is_over()?;
+        self.messages.stop_listening();
         let mut deadline = None;
         let mut wakes: u32 = 0;
         loop {
@@ -49,6 +50,9 @@ impl Progress {
                 Some(deadline) => deadline,
                 None => *deadline.insert(self.deadline()?),
             };
+            if self.messages.listen_after == 0 {
+                self.listen(began, began)?;
+            }
             self.arm(&want)?;
             let next_look = self.next_look()?;
             let has_looks = next_look < Cycle(u64::MAX);
@@ -59,6 +63,7 @@ impl Progress {
             } else {
                 declare_at
             };
+            let look = look.min(self.next_listening(began));
             let wake = match self.port.wait(until.min(look)) {
                 Err(Error::Deadlock { .. }) if events::MISMATCH.get(self.faults) != 0 => {
                     return Err(self.barrier_mismatch(awaited(self)));
@@ -67,7 +72,9 @@ impl Progress {
             };
             match wake {
                 Wake::Deadline if look < until => {
-                    if !self.has_declared && self.port.now()? >= declare_at {
+                    let now = self.port.now()?;
+                    self.listen(began, now)?;
+                    if !self.has_declared && now >= declare_at {
                         self.declare_wait(&awaited(self), has_looks)?;
                     }
                 }
@@ -159,6 +166,7 @@ impl Progress {
         mut look: impl FnMut(&mut Progress) -> Result<Option<T>>,
     ) -> Result<T> {
         self.wait_is_over()?;
+        self.messages.stop_listening();
         let (began, mut deadline) = self.deadline()?;
         loop {
             if let Some(found) = look(self)? {
@@ -168,6 +176,7 @@ impl Progress {
             if now >= deadline {
                 deadline = self.give_up(|_| awaited.clone(), began, now)?;
             }
+            self.listen(began, now)?;
             let again = Cycle(now.0.saturating_add(every));
             if let Wake::Interrupt = self.port.wait(again.min(deadline))? {
                 self.take_in()?;
@@ -306,6 +315,9 @@ impl Progress {
             self.wake_at_completion(1)?;
             cause |= causes::COMPLETION.mask();
         }
+        if self.messages.listens() {
+            cause |= causes::CROWDED.mask();
+        }
         self.enable(cause | ALWAYS)
     }
 
@@ -359,6 +371,7 @@ impl Progress {
         if self.polls.is_multiple_of(LOOK_AT_CLOCK) {
             let now = self.port.now()?;
             let since = *self.polling_since.get_or_insert(now);
+            self.look_for_crowd(now.0.saturating_sub(since.0))?;
             if now.0.saturating_sub(since.0) > self.patience() {
                 self.give_up(awaited, since, now)?;
             }

@@ -48,6 +48,7 @@ struct Message {
     context: u32,
     tag: u32,
     length: u32,
+    is_announced: bool,
     place: Place,
 }
 
@@ -58,6 +59,7 @@ pub(super) struct SoftMessages {
     posted: VecDeque<Receive>,
     unexpected: VecDeque<Message>,
     quota: Option<u32>,
+    wake: Option<u32>,
     posted_by_walk: u32,
     unexpected_by_walk: u32,
     refused: u32,
@@ -78,9 +80,17 @@ impl SoftMessages {
     }
 
     pub(super) fn write(&mut self, offset: u32, value: u32) {
-        if offset == rank::MESSAGE_QUOTA {
-            self.quota = Some(value);
+        match offset {
+            rank::MESSAGE_QUOTA => self.quota = Some(value),
+            rank::MESSAGE_WAKE => self.wake = Some(value),
+            _ => {}
         }
+    }
+
+    /// Returns whether as many unexpected messages wait as MESSAGE_WAKE asks for.
+    pub(super) fn is_crowded(&self) -> bool {
+        let unexpected = self.unexpected.len() as u32;
+        self.wake.is_some_and(|wake| unexpected >= wake)
     }
 
     /// Returns whether there is room for one more unexpected message of this source.
@@ -138,11 +148,11 @@ impl State {
                     context: receive.context,
                     tag: x_tag::TAG.get(receive.tag),
                     length: receive.length,
+                    is_announced: opcode != Opcode::XSend,
                     place: Place::Sender(receive.at),
                 };
-                let eager = opcode == Opcode::XSend;
                 match target_of(&self.ranks, receive.rank) {
-                    Some(target) => self.arrive(target, message, eager),
+                    Some(target) => self.arrive(target, message),
                     None => self.ranks[index].complete(receive.id, Status::BadRank),
                 }
             }
@@ -176,7 +186,7 @@ impl State {
     }
 
     /// Delivers a message to its target.
-    fn arrive(&mut self, target: usize, mut message: Message, eager: bool) {
+    fn arrive(&mut self, target: usize, mut message: Message) {
         let depth = self.config.message_depth;
         let it = &mut self.ranks[target];
         let posted = &mut it.messages.posted;
@@ -194,7 +204,7 @@ impl State {
             self.ranks[message.sender].complete(message.id, Status::NoRoom);
             return;
         }
-        if let (true, Place::Sender(at)) = (eager, message.place) {
+        if let (false, Place::Sender(at)) = (message.is_announced, message.place) {
             let fragment = it.messages.free_fragment(depth);
             message.place = Place::Fragment(fragment);
             let there = self.fragment(fragment);
@@ -243,6 +253,11 @@ impl State {
 
     /// Matches a receive with a message, and completes both.
     fn take(&mut self, index: usize, receive: &Receive, message: &Message) {
+        if message.is_announced && x_tag::DEFER.get(receive.tag) != 0 {
+            self.found(index, receive.id, Status::Deferred, message);
+            self.ranks[message.sender].complete(message.id, Status::Deferred);
+            return;
+        }
         let length = message.length.min(receive.length);
         match message.place {
             Place::Sender(at) => self.copy(message.sender, at, index, receive.at, length),

@@ -206,6 +206,7 @@ impl SoftRank {
             | bit(causes::ABORTED, aborted)
             | bit(causes::EVENT, self.events != 0)
             | bit(causes::CREDIT, reached(self.retired, self.retired_wake))
+            | bit(causes::CROWDED, self.messages.is_crowded())
     }
 }
 

@@ -139,7 +139,7 @@ impl State {
             rank::CQ_TAIL => it.cq_tail = value,
             rank::CQ_WAKE => it.cq_wake = value,
             rank::RETIRED_WAKE => it.retired_wake = value,
-            rank::MESSAGE_QUOTA => it.messages.write(offset, value),
+            rank::MESSAGE_QUOTA | rank::MESSAGE_WAKE => it.messages.write(offset, value),
             _ => it.alpu.write(offset, value, now),
         }
     }

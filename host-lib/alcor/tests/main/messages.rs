@@ -248,6 +248,95 @@ fn one_that_does_not_receive_holds_up_nobody_else() {
     .unwrap();
 }
 
+/// A message behind 10,000 unmatched messages of its source, which take turns with messages of
+/// other lengths, is received. Long messages stay at their sender.
+#[test]
+fn a_message_behind_ten_thousand_others() {
+    const COUNT: u32 = 10_000;
+    run(2, |rank| {
+        if rank.pid() == ZERO {
+            let long = rank.alloc_from(&pattern(700, 1))?;
+            let short = rank.alloc_from(&[0u32; 4])?;
+            let mut sends = Vec::new();
+            for number in 0..COUNT {
+                let part = match number % 3 {
+                    0 => long.slice(..301 + number as usize % 399)?,
+                    _ => short.bytes().slice(..number as usize % 16)?,
+                };
+                sends.push(rank.isend(ONE, 1, part)?);
+            }
+            let last = rank.alloc_from(&[2u8])?;
+            sends.push(rank.isend(ONE, 2, last)?);
+            rank.wait_all(sends)?;
+        } else {
+            let free = largest_piece(rank);
+            let mut value = [0u8];
+            rank.recv(ZERO, 2, &mut value)?;
+            assert_eq!(value, [2]);
+            // Node memory does not hold the messages that were not received.
+            assert_eq!(largest_piece(rank), free);
+            for number in 0..COUNT {
+                let mut found = [9u8; 700];
+                let status = rank.recv(ZERO, Tag::Any, &mut found)?;
+                let expected = match number % 3 {
+                    0 => pattern(301 + number as usize % 399, 1),
+                    _ => vec![0; number as usize % 16],
+                };
+                assert_eq!((status.tag, status.length), (1, expected.len() as u32));
+                assert_eq!(&found[..expected.len()], expected);
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+fn largest_piece(rank: &mut Rank) -> u32 {
+    match rank.alloc::<u8>(usize::MAX) {
+        Err(Error::OutOfNodeMemory { largest, .. }) => largest,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Messages to a rank that computes hold the command ids of their source. A message of the same
+/// source to a rank that waits goes on all the same.
+#[test]
+fn messages_to_others_hold_up_no_rank_that_waits() {
+    run(3, |rank| {
+        match rank.pid().0 {
+            0 => {
+                let mut sends = Vec::new();
+                for number in 0..100u32 {
+                    let data = rank.alloc_from(&[number])?;
+                    for to in [1, 2] {
+                        sends.push(rank.isend(GlobalRank(to), 1, data.clone())?);
+                    }
+                }
+                let last = rank.alloc_from(&[1u32])?;
+                sends.push(rank.isend(ONE, 2, last)?);
+                rank.wait_all(sends)?;
+            }
+            1 => {
+                rank.recv(ZERO, 2, &mut [0u32])?;
+                rank.send(GlobalRank(2), 3, &[0u32])?;
+            }
+            _ => while rank.iprobe(ONE, 3)?.is_none() {},
+        }
+        if rank.pid() != ZERO {
+            for number in 0..100u32 {
+                let mut value = [0];
+                rank.recv(ZERO, 1, &mut value)?;
+                assert_eq!(value, [number]);
+            }
+        }
+        if rank.pid().0 == 2 {
+            rank.recv(ONE, 3, &mut [0u32])?;
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
 #[test]
 fn receives_beyond_the_queue_get_their_messages_though_others_wait() {
     for depth in [4, 16, 64] {
@@ -339,7 +428,7 @@ fn contexts_end_and_come_back() {
     run(2, |rank| {
         let world = rank.world()?;
         let mut held = Vec::new();
-        for _ in 1..256 {
+        for _ in 1..254 {
             held.push(world.dup(rank)?);
         }
         let more = world.dup(rank)?;

@@ -4,7 +4,7 @@ mod plan;
 mod rules;
 
 use alcor::{
-    Error, GlobalRank, MatchCounters, Operation, Options, Rank,
+    Communicator, Error, GlobalRank, MatchCounters, Operation, Options, Rank,
     Region, Request, Rights, Source, Status, TAG_UB, Tag,
 };
 use alcor_test::{At, Context, Failure, Result, after, alcor_test, before, fails, refused, same, same_bytes};
@@ -420,6 +420,163 @@ fn flood(context: &Context) -> Result {
         }
         Ok(())
     })
+}
+
+/// A message behind more unmatched messages of its source than the hardware holds is received, and
+/// the unmatched messages afterwards, in their order.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn behind_unmatched(context: &Context) -> Result {
+    for patience in [None, Some(0)] {
+        run(context, |rank| {
+            take_over_after(rank, patience);
+            let flood = Flood::new(context, rank)?;
+            let sends = flood.send(rank, None)?;
+            let mut value = [0];
+            rank.recv(flood.from, LAST, &mut value)?;
+            same(format_args!("{}: value of the last message", rank.pid()), 77, value[0])?;
+            flood.receive(rank)?;
+            rank.wait_all(sends)?;
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Ranks that wait for each other at a barrier leave room for messages that nobody receives
+/// before the barrier.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn unmatched_at_a_barrier(context: &Context) -> Result {
+    for patience in [None, Some(0)] {
+        run(context, |rank| {
+            take_over_after(rank, patience);
+            let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
+            let count = 2 * room(context) as u32 + 3;
+            for number in 0..count {
+                rank.send(to, 4, &[number])?;
+            }
+            rank.barrier()?;
+            for number in 0..count {
+                let mut value = [0];
+                rank.recv(from, 4, &mut value)?;
+                same(format_args!("{me}: value"), number, value[0])?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Messages that the library has taken over are found by probes, by receives with wildcards and in
+/// their communicators only. They are truncated as others are, and their receives cannot be
+/// cancelled.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn taken_over(context: &Context) -> Result {
+    run(context, |rank| {
+        take_over_after(rank, Some(0));
+        let world = rank.world()?;
+        let other = world.dup(rank)?;
+        let flood = Flood::new(context, rank)?;
+        let sends = flood.send(rank, Some(&other))?;
+        let (me, from) = (rank.pid(), flood.from.0);
+        rank.recv(flood.from, LAST, &mut [0])?;
+        same(format_args!("{me}: in the world"), None, rank.iprobe(Source::Any, Tag::Any)?)?;
+        let found = other.probe(rank, Source::Any, Tag::Any)?;
+        same(format_args!("{me}: probed"), (from, FLOOD, flood.length(0) as u32), (found.source, found.tag, found.length))?;
+        for number in 0..flood.count {
+            let length = flood.length(number);
+            // Whole, into too little, and into more than it takes.
+            let room = [length, length / 2, length + 9][number % 3];
+            let landing = Landing::new(rank, room, number as u32 % 4)?;
+            let (source, tag): (Source, Tag) = match number % 4 {
+                0 => (Source::Any, Tag::Any),
+                1 => (from.into(), Tag::Any),
+                2 => (Source::Any, FLOOD.into()),
+                _ => (from.into(), FLOOD.into()),
+            };
+            let receive = other.irecv(rank, source, tag, landing.place.clone())?;
+            rank.cancel(&receive)?;
+            let place = format!("{me}: message {number} of {length} bytes into {room}");
+            let found = match rank.wait_message(receive) {
+                Err(Error::Truncated { found, .. }) if room < length => found,
+                found => found?,
+            };
+            same(&place, (from, FLOOD, length as u32, false), (found.source, found.tag, found.length, found.cancelled))?;
+            landing.check(rank, &place, &flood.payload(number)[..length.min(room)])?;
+        }
+        same(format_args!("{me}: left over"), None, other.iprobe(rank, Source::Any, Tag::Any)?)?;
+        rank.wait_all(sends)?;
+        other.free(rank)?;
+        Ok(())
+    })
+}
+
+/// More messages of one tag to the next rank than the hardware holds, of all kinds, and a message
+/// of another tag.
+struct Flood {
+    to: GlobalRank,
+    from: GlobalRank,
+    count: usize,
+    fragment: usize,
+    data: Region<u8>,
+    theirs: Vec<u8>,
+}
+
+const FLOOD: u32 = 1;
+const LAST: u32 = 2;
+
+impl Flood {
+    fn new(context: &Context, rank: &mut Rank) -> Result<Flood, Failure> {
+        let (to, from) = (after(rank, 1), before(rank, 1));
+        let fragment = rank.board().fragment_bytes as usize;
+        let count = context.scale(2 * room(context) as u64 + 3, 10_000) as usize;
+        let size = count + 3 * fragment;
+        let data = rank.alloc_from(&payload(context, rank.pid(), 0, size))?;
+        let theirs = payload(context, from, 0, size);
+        Ok(Flood { to, from, count, fragment, data, theirs })
+    }
+
+    fn length(&self, number: usize) -> usize {
+        [5, self.fragment, 2 * self.fragment + 3, 0][number % 4]
+    }
+
+    fn payload(&self, number: usize) -> &[u8] {
+        &self.theirs[number..number + self.length(number)]
+    }
+
+    /// Sends the flood in a communicator or the world, and the last message in the world.
+    fn send(&self, rank: &mut Rank, other: Option<&Communicator>) -> Result<Vec<Request<'static>>, Failure> {
+        let mut sends = Vec::new();
+        for number in 0..self.count {
+            let part = self.data.slice(number..number + self.length(number))?;
+            sends.push(match other {
+                Some(other) => other.isend(rank, self.to.0, FLOOD, part)?,
+                None => rank.isend(self.to, FLOOD, part)?,
+            });
+        }
+        let last = rank.alloc_from(&[77u32])?;
+        sends.push(rank.isend(self.to, LAST, last)?);
+        Ok(sends)
+    }
+
+    fn receive(&self, rank: &mut Rank) -> Result {
+        let landing = rank.alloc::<u8>(3 * self.fragment)?;
+        for number in 0..self.count {
+            let place = format!("{}: message {number} of the flood", rank.pid());
+            let status = rank.recv(self.from, FLOOD, landing.clone())?;
+            let expected = self.payload(number);
+            same(&place, expected.len() as u32, status.length)?;
+            let found = rank.read_vec(&landing.slice(..expected.len())?)?;
+            same_bytes(&place, expected, &found)?;
+        }
+        Ok(())
+    }
+}
+
+/// Sets the wait after which the library takes unexpected messages over.
+fn take_over_after(rank: &mut Rank, cycles: Option<u64>) {
+    if let Some(cycles) = cycles {
+        rank.lab().take_over_after(cycles);
+    }
 }
 
 /// Of posted receives of every number up to more than the queue holds, the first, the last and

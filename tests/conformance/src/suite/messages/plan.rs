@@ -43,6 +43,8 @@ pub(super) struct Plan {
     sends: Vec<Vec<Sent>>,
     steps: Vec<Vec<Step>>,
     thresholds: Option<u16>,
+    /// Cycles of a wait before the library takes unexpected messages over.
+    take_over_after: u64,
 }
 
 /// Communicators that messages are sent in: the world, a copy, and all ranks backwards.
@@ -154,6 +156,7 @@ impl Plan {
             sends,
             steps,
             thresholds: [Some(5), Some(0), None, Some(2)][number as usize % 4],
+            take_over_after: [4096, 0, 60][number as usize / 2 % 3],
         }
     }
 
@@ -180,6 +183,7 @@ impl Plan {
             return Err(Failure::new("a split", "a communicator", "none"));
         };
         rank.lab().match_thresholds(self.thresholds, self.thresholds)?;
+        rank.lab().take_over_after(self.take_over_after);
         rank.barrier()?;
         let mut run = Run {
             plan: self,
