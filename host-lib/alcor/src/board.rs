@@ -170,11 +170,13 @@ impl BoardInfo {
             .map(|((name, here), (_, there))| (name, here, there))
     }
 
-    /// First address of the unexpected message buffer, which reaches to the end of node memory.
-    /// Without a message engine, the end of node memory.
+    /// First address of the fragment through which the library takes over unexpected messages. The
+    /// unexpected message buffer is behind it and reaches to the end of node memory. Without a
+    /// message engine, the end of node memory.
     pub(crate) fn usable_bytes(&self) -> u32 {
+        let fragments = self.message_depth + u32::from(self.has_messages());
         self.node_bytes
-            .saturating_sub(self.message_depth * self.fragment_bytes)
+            .saturating_sub(fragments * self.fragment_bytes)
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use alcor_abi::{Opcode, Status};
 
-use crate::allocator::{ALIGNMENT, Allocator, Block};
+use crate::allocator::{Allocator, Block};
 use crate::alpu::AlpuState;
 use crate::call::CommunicatorId;
 use crate::communicator::{RowKey, local_bits};
@@ -18,7 +18,7 @@ use crate::transfer::fits;
 use crate::watchdog::Awaited;
 use crate::{
     AbortReason, Activity, Board, BoardInfo, Cluster, Communicator, Cycle, Datatype, Error,
-    GlobalRank, Lab, LocalRank, Options, Port, Region, Result, identify,
+    GlobalRank, Lab, LocalRank, NodeAddr, Options, Port, Region, Result, identify,
 };
 
 /// One rank of a run, with its commands, its node memory and its windows.
@@ -188,12 +188,8 @@ impl Rank {
         fits("number of ranks", u64::from(nprocs), 0xFF)?;
         let issuer = ISSUERS.fetch_add(1, Ordering::Relaxed);
         let usable = info.usable_bytes();
-        // Messages that the library takes over pass through the end of node memory.
-        let bounce = info.has_messages().then(|| {
-            let fragment = info.fragment_bytes.next_multiple_of(ALIGNMENT);
-            usable.saturating_sub(fragment) & !(ALIGNMENT - 1)
-        });
-        let memory = Allocator::new(ring_bytes(options.ring_entries), bounce.unwrap_or(usable));
+        let bounce = info.has_messages().then_some(NodeAddr(usable));
+        let memory = Allocator::new(ring_bytes(options.ring_entries), usable);
         let progress = Progress::start(
             port,
             info,
@@ -201,7 +197,7 @@ impl Rank {
             issuer,
             options.ring_entries,
             options.watchdog_cycles,
-            bounce.map(crate::NodeAddr),
+            bounce,
         )?;
         let mut rank = Rank {
             progress,

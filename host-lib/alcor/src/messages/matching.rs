@@ -48,6 +48,20 @@ impl Lab<'_> {
     /// Sets the number of cycles that a wait lasts before this rank's library takes over unexpected
     /// messages if there are as many as one source may have. The default is 4096. A wait of eight
     /// times this number takes over any unexpected message. With 0, each wait does so at once.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// rank.lab().take_over_after(0);
+    /// rank.send(GlobalRank(0), 0, &[1])?;
+    /// rank.barrier()?;
+    /// let mut value = [0];
+    /// rank.recv(GlobalRank(0), 0, &mut value)?;
+    /// assert_eq!(value, [1]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn take_over_after(&mut self, cycles: u64) {
         self.rank.progress.messages.listen_after = cycles;
     }

@@ -8,8 +8,8 @@ const RING_BYTES: u32 = 256 * 16;
 const NODE_BYTES: u32 = 64 * 1024;
 /// Size of the unexpected message buffer.
 const BUFFER_BYTES: u32 = 64 * 256;
-/// End of the allocatable node memory.
-const END: u32 = NODE_BYTES - BUFFER_BYTES;
+/// End of the allocatable node memory. One fragment before the buffer belongs to the library.
+const END: u32 = NODE_BYTES - BUFFER_BYTES - 256;
 
 fn one_rank() -> SoftConfig {
     SoftConfig {
