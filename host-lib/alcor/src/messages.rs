@@ -149,6 +149,11 @@ impl Messages {
         }
     }
 
+    /// Returns the begin of waits with a limit, of which none has succeeded.
+    pub(crate) fn waits_since(&mut self, now: Cycle) -> Cycle {
+        self.overflow.waits_since(now)
+    }
+
     /// Handles the cause `crowded`.
     pub(crate) fn crowded(&mut self) {
         self.overflow.crowded();

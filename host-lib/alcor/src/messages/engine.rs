@@ -293,7 +293,8 @@ impl Progress {
         Ok(())
     }
 
-    /// Waits until all messages of this rank have been received, and cancels its receives.
+    /// Waits until all messages of this rank have been received, cancels its receives, and leaves
+    /// unexpected messages in the hardware from then on.
     pub(crate) fn end_messages(&mut self) -> Result<()> {
         let ends = |kind: MessageKind| {
             move |progress: &Progress| {
@@ -316,6 +317,8 @@ impl Progress {
         }
         self.wait_for(ends(MessageKind::Receive), |progress| {
             progress.completions(progress.messages.posted)
-        })
+        })?;
+        self.messages.overflow.close();
+        Ok(())
     }
 }

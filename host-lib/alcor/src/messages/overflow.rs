@@ -71,7 +71,7 @@ struct AwayAt {
 pub(super) struct Overflow {
     /// Contexts of the rank's communicators.
     pub(super) contexts: Contexts,
-    /// Node memory for the payload of one message; `None` on a board without message engines.
+    /// Node memory for the payload of one message; `None` if messages are not taken over.
     bounce: Option<NodeAddr>,
     /// Messages taken over, oldest first.
     kept: VecDeque<Kept>,
@@ -83,14 +83,17 @@ pub(super) struct Overflow {
     deferred: u32,
     /// The receive of the next call.
     calls: Option<Request<'static>>,
+    /// Begin of waits with a limit, of which none has succeeded.
+    waits_since: Option<Cycle>,
     /// Number of unexpected messages that the wait under way listens for.
     level: Option<u32>,
     /// The last value of MESSAGE_WAKE.
     wake: Option<u32>,
     /// Whether unexpected messages are to be taken over.
     is_crowded: bool,
-    /// Whether a message in the hardware's queue can't be taken over.
-    is_stuck: bool,
+    /// Number of messages in the hardware's queue that can't be taken over: long messages on a
+    /// board with kernels, and messages in contexts of no communicator.
+    left: u32,
 }
 
 /// Numbers of deferred messages are tags.
@@ -113,16 +116,28 @@ impl Overflow {
 
     /// Returns whether waits listen for the cause `crowded`.
     pub(super) fn listens(&self) -> bool {
-        self.level.is_some() && !self.is_stuck
+        self.level.is_some()
+    }
+
+    pub(super) fn waits_since(&mut self, now: Cycle) -> Cycle {
+        *self.waits_since.get_or_insert(now)
     }
 
     pub(super) fn stop_listening(&mut self) {
         self.level = None;
+        self.left = 0;
+        self.waits_since = None;
     }
 
     /// Handles the cause `crowded`.
     pub(super) fn crowded(&mut self) {
         self.is_crowded |= self.listens();
+    }
+
+    /// Ends the take-over of messages.
+    pub(super) fn close(&mut self) {
+        self.bounce = None;
+        self.is_crowded = false;
     }
 
     /// Number of deferred messages of this rank.
@@ -210,25 +225,33 @@ impl Progress {
     /// Listens for the cause `crowded` once a wait that began at `began` has lasted for some time.
     pub(crate) fn listen(&mut self, began: Cycle, now: Cycle) -> Result<()> {
         let level = self.crowd_after(now.0.saturating_sub(began.0));
-        let overflow = &mut self.messages.overflow;
-        if level.is_none() || overflow.level == level {
+        if level.is_none() || self.messages.overflow.level == level {
             return Ok(());
         }
-        overflow.level = level;
-        overflow.is_stuck = false;
-        if let Some(level) = level
-            && overflow.wake.replace(level) != Some(level)
-        {
-            self.write(rank::MESSAGE_WAKE, level)?;
+        self.messages.overflow.level = level;
+        self.set_wake()
+    }
+
+    fn set_wake(&mut self) -> Result<()> {
+        let overflow = &mut self.messages.overflow;
+        let Some(level) = overflow.level else {
+            return Ok(());
+        };
+        let wake = level.max(overflow.left + 1);
+        if overflow.wake.replace(wake) != Some(wake) {
+            self.write(rank::MESSAGE_WAKE, wake)?;
         }
         Ok(())
+    }
+
+    fn unexpected(&mut self) -> Result<u32> {
+        Ok(message_queues::UNEXPECTED.get(self.read(rank::MESSAGE_QUEUES)?))
     }
 
     /// Looks at the hardware's queue, for a program that has polled for this time.
     pub(crate) fn look_for_crowd(&mut self, polled: u64) -> Result<()> {
         if let Some(level) = self.crowd_after(polled) {
-            let unexpected = message_queues::UNEXPECTED.get(self.read(rank::MESSAGE_QUEUES)?);
-            self.messages.overflow.is_crowded |= unexpected >= level;
+            self.messages.overflow.is_crowded |= self.unexpected()? >= level;
         }
         Ok(())
     }
@@ -334,12 +357,15 @@ impl Progress {
             };
             while let Some(found) = self.look(probe)? {
                 if !self.take_found(context, &found)? && !self.keep(context, found, bounce)? {
-                    // Messages that can't be taken over must not wake the rank again.
-                    self.messages.overflow.is_stuck = true;
                     break;
                 }
                 moved = true;
             }
+        }
+        if !moved {
+            // The messages that are left must not wake the rank again.
+            self.messages.overflow.left = self.unexpected()?;
+            self.set_wake()?;
         }
         Ok(moved)
     }

@@ -106,20 +106,25 @@ impl Progress {
         loop {
             let want = wanted(self);
             if let Wanted::Nothing = want {
+                self.messages.stop_listening();
                 return Ok(true);
             }
             self.check()?;
             if self.drive()? {
                 continue;
             }
-            if self.port.now()? >= limit {
+            let now = self.port.now()?;
+            if now >= limit {
                 // Completions since the last check count too.
                 self.wake_at_completion(1)?;
                 self.take_in()?;
                 return Ok(matches!(wanted(self), Wanted::Nothing));
             }
+            // Short waits one after the other count as one.
+            let began = self.messages.waits_since(now);
+            self.listen(began, now)?;
             self.arm(&want)?;
-            let look = self.next_look()?;
+            let look = self.next_look()?.min(self.next_listening(began));
             if let Wake::Interrupt = self.port.wait(limit.min(look))? {
                 self.take_in()?;
             }

@@ -1,9 +1,10 @@
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use alcor::soft::{SoftBoard, SoftConfig};
 use alcor::{
-    Awaited, Error, GlobalRank, Job, MessageKind, Options, Rank, Request, Result, Rights, Source,
-    Status, TAG_UB, Tag,
+    Awaited, Error, GlobalRank, Job, MessageKind, Options, PageOffset, Rank, Request, Result,
+    Rights, Source, Status, TAG_UB, Tag,
 };
 use alcor_abi::packets::{x_message, x_tag};
 use alcor_abi::{Opcode, board, command, rank as page};
@@ -298,6 +299,41 @@ fn largest_piece(rank: &mut Rank) -> u32 {
     }
 }
 
+/// A message in a context that no communicator has does not keep a rank awake, and does not hold up
+/// others.
+#[test]
+fn a_message_of_no_communicator_is_left_alone() {
+    let spy = Spy::new(SoftBoard::new(2));
+    let log = Arc::clone(&spy.log);
+    Job::new(Arc::new(spy))
+        .unwrap()
+        .run(2, |rank| {
+            if rank.pid() == ZERO {
+                for (id, context) in [77, 254, 255].into_iter().enumerate() {
+                    let message = x_message::RANK.put(1)
+                        | x_message::CONTEXT.put(context)
+                        | x_message::ID.put(40 + id as u32);
+                    let port = rank.lab().port();
+                    port.write32(PageOffset(command(Opcode::XLength)), 0)?;
+                    port.write32(PageOffset(command(Opcode::XSend)), message)?;
+                }
+                let nothing = rank.alloc::<u8>(0)?;
+                let mut late = rank.irecv(ONE, 9, nothing)?;
+                assert!(!rank.wait_timeout(&mut late, Duration::from_millis(1))?);
+                let accesses = log.lock().unwrap().len();
+                assert!(accesses < 500, "{accesses} accesses in 250,000 cycles");
+                rank.send(ONE, 1, &[7u8])?;
+            } else {
+                let mut value = [0u8];
+                rank.recv(ZERO, 1, &mut value)?;
+                assert_eq!(value, [7]);
+                assert_eq!(rank.lab().match_counters()?.unexpected, 3);
+            }
+            Ok(())
+        })
+        .unwrap();
+}
+
 /// Messages to a rank that computes hold the command ids of their source. A message of the same
 /// source to a rank that waits goes on all the same.
 #[test]
@@ -331,6 +367,36 @@ fn messages_to_others_hold_up_no_rank_that_waits() {
         }
         if rank.pid().0 == 2 {
             rank.recv(ONE, 3, &mut [0u32])?;
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// Waits with a limit, one after the other, make room for the message that the program waits for.
+#[test]
+fn waits_with_a_limit_take_messages_over() {
+    run(2, |rank| {
+        let count = 3 * 128;
+        if rank.pid() == ZERO {
+            let data = rank.alloc_from(&[3u8])?;
+            let mut sends = Vec::new();
+            for _ in 0..count {
+                sends.push(rank.isend(ONE, 1, data.clone())?);
+            }
+            sends.push(rank.isend(ONE, 2, data)?);
+            rank.wait_all(sends)?;
+        } else {
+            let last = rank.alloc::<u8>(1)?;
+            let mut receive = rank.irecv(ZERO, 2, last)?;
+            let tries = (0..10_000).find(|_| {
+                let done = rank.wait_timeout(&mut receive, Duration::from_micros(1));
+                done.unwrap()
+            });
+            assert!(tries.is_some());
+            for _ in 0..count {
+                rank.recv(ZERO, 1, &mut [0u8])?;
+            }
         }
         Ok(())
     })
