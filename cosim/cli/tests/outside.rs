@@ -12,6 +12,10 @@ use verimodel::ModelCache;
 
 const ALCOR: &str = env!("CARGO_BIN_EXE_alcor");
 
+/// The profile of crates outside of the clone. Their features differ from those of the clone, so Cargo
+/// compiles their dependencies again. Optimisation would take longer than the short programs run.
+const PROFILE: &str = "[profile.release]\ndebug = 0\nopt-level = 0\n";
+
 /// The clone.
 fn root() -> PathBuf {
     fs::canonicalize(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).unwrap()
@@ -106,8 +110,7 @@ fn the_readmes_crate_runs_as_it_is() {
     let manifest = shown("toml");
     let paths = manifest.replace("../alcor/", &format!("{}/", root.display()));
     assert_eq!(manifest.matches("../alcor/").count(), 2);
-    // As the clone compiles: packages that it has compiled with the same features are not compiled again.
-    outside.write("Cargo.toml", &format!("{paths}\n{}", profile()));
+    outside.write("Cargo.toml", &format!("{paths}\n{PROFILE}"));
     outside.write("src/main.rs", shown("rust"));
     // The same versions, and so nothing to download.
     fs::copy(root.join("Cargo.lock"), outside.path("work/Cargo.lock")).unwrap();
@@ -138,13 +141,9 @@ fn a_new_project_passes_at_once() {
     let project = outside.path("work/my-ring");
     assert!(!project.join(".github").exists());
 
-    // As the clone compiles, so that packages are not compiled again, and with its versions.
+    // With the versions of the clone.
     let manifest = fs::read_to_string(project.join("Cargo.toml")).unwrap();
-    fs::write(
-        project.join("Cargo.toml"),
-        format!("{manifest}\n{}", profile()),
-    )
-    .unwrap();
+    fs::write(project.join("Cargo.toml"), format!("{manifest}\n{PROFILE}")).unwrap();
     fs::copy(root.join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
     let inside = |program: &str| {
         let mut command = outside.command(program);
@@ -223,14 +222,6 @@ fn a_project_that_cannot_be_made_is_told() {
     assert!(
         read(".github/workflows/check.yml").contains("https://example.org/alcor.git alcor-cli")
     );
-}
-
-/// The profile of the clone.
-fn profile() -> String {
-    let workspace = fs::read_to_string(root().join("Cargo.toml")).unwrap();
-    let (_, profile) = workspace.split_once("[profile.release]").unwrap();
-    let (profile, _) = profile.split_once("\n[").unwrap();
-    format!("[profile.release]{profile}")
 }
 
 /// The package of the hardware has every file that its build embeds, and no bench, proof or document.
