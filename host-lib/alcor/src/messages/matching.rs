@@ -46,7 +46,7 @@ impl Lab<'_> {
     }
 
     /// Sets the number of cycles that a wait lasts before this rank's library takes over unexpected
-    /// messages if there are as many as one source may have. The default is 4096. A wait of eight
+    /// messages if there are as many as one source may have. The default is 4096. A wait of four
     /// times this number takes over any unexpected message. With 0, each wait does so at once.
     ///
     /// # Examples

@@ -32,7 +32,7 @@ use crate::request::{Descriptor, Held, NOTHING, Outcome, Request};
 use crate::{Cycle, Error, GlobalRank, NodeAddr, Result};
 
 /// A wait of this multiple of the first time takes over any unexpected message.
-const ANY: u64 = 8;
+const ANY: u64 = 4;
 
 /// A message that the library has taken over.
 #[derive(Debug)]
@@ -220,6 +220,14 @@ impl Progress {
             Some(_) => first.saturating_mul(ANY),
         };
         Cycle(began.0.saturating_add(waited))
+    }
+
+    /// Returns the cycles after which a wait takes over any unexpected message.
+    pub(crate) fn last_listening(&self) -> u64 {
+        match self.messages.overflow.bounce {
+            Some(_) => self.messages.listen_after.saturating_mul(ANY),
+            None => 0,
+        }
     }
 
     /// Listens for the cause `crowded` once a wait that began at `began` has lasted for some time.

@@ -56,8 +56,10 @@ impl Progress {
             self.arm(&want)?;
             let next_look = self.next_look()?;
             let has_looks = next_look < Cycle(u64::MAX);
-            let declare_at = Cycle(began.0.saturating_add(DECLARE_AFTER));
-            // A rank that polls declares its wait at one of its polls.
+            // A declared wait ends only by an interrupt, so the last time to listen comes first. A
+            // rank that polls declares its wait at one of its polls.
+            let declare_after = DECLARE_AFTER.max(self.last_listening());
+            let declare_at = Cycle(began.0.saturating_add(declare_after));
             let look = if self.has_declared || has_looks {
                 next_look
             } else {

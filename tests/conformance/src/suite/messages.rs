@@ -442,6 +442,43 @@ fn behind_unmatched(context: &Context) -> Result {
     Ok(())
 }
 
+/// Messages to a rank that waits for something else hold the command ids of their source, and no
+/// rank has as many of them as one source may have. They hold up no message to another rank.
+#[alcor_test(ranks >= 3, needs = [Messages])]
+fn ids_held_elsewhere(context: &Context) -> Result {
+    run(context, |rank| {
+        let me = rank.pid().0;
+        let count = context.info().message_depth;
+        match me {
+            0 => {
+                let data = rank.alloc_from(&(0..count).collect::<Vec<u32>>())?;
+                let mut sends = Vec::new();
+                for number in 0..count as usize {
+                    for to in [1, 2] {
+                        sends.push(rank.isend(GlobalRank(to), 1, data.slice(number..=number)?)?);
+                    }
+                }
+                sends.push(rank.isend(GlobalRank(1), 2, data.slice(..1)?)?);
+                rank.wait_all(sends)?;
+            }
+            1 => {
+                rank.recv(0, 2, &mut [0u32])?;
+                rank.send(GlobalRank(2), 3, &[0u32])?;
+            }
+            2 => {
+                rank.recv(1, 3, &mut [0u32])?;
+            }
+            _ => return Ok(()),
+        }
+        for number in (0..count).filter(|_| me != 0) {
+            let mut value = [0];
+            rank.recv(0, 1, &mut value)?;
+            same(format_args!("rank {me}: value"), number, value[0])?;
+        }
+        Ok(())
+    })
+}
+
 /// Ranks that wait for each other at a barrier leave room for messages that nobody receives
 /// before the barrier.
 #[alcor_test(ranks >= 1, needs = [Messages])]
