@@ -74,13 +74,16 @@ impl Progress {
             return Ok(false);
         }
         self.alone(|progress| {
-            let mut moved = false;
-            moved |= progress.advance_overflow()?;
+            let mut moved = progress.advance_overflow()?;
             while let Some(line) = progress.messages.next() {
                 progress.post_at(line, 0)?;
                 moved = true;
             }
-            Ok(progress.serve_receives()? | moved)
+            moved |= progress.serve_receives()?;
+            if moved {
+                progress.leave(0)?;
+            }
+            Ok(moved)
         })
     }
 

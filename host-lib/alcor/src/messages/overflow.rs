@@ -252,6 +252,14 @@ impl Progress {
         Ok(())
     }
 
+    /// Sets the number of messages that can't be taken over.
+    pub(super) fn leave(&mut self, messages: u32) -> Result<()> {
+        if std::mem::replace(&mut self.messages.overflow.left, messages) == messages {
+            return Ok(());
+        }
+        self.set_wake()
+    }
+
     fn unexpected(&mut self) -> Result<u32> {
         Ok(message_queues::UNEXPECTED.get(self.read(rank::MESSAGE_QUEUES)?))
     }
@@ -352,6 +360,8 @@ impl Progress {
         let Some(bounce) = self.messages.overflow.bounce else {
             return Ok(false);
         };
+        // Messages that arrive while the library probes are new.
+        let before = self.unexpected()?;
         let mut moved = false;
         for context in self.messages.overflow.contexts.iter() {
             let probe = Message {
@@ -372,8 +382,7 @@ impl Progress {
         }
         if !moved {
             // The messages that are left must not wake the rank again.
-            self.messages.overflow.left = self.unexpected()?;
-            self.set_wake()?;
+            self.leave(before)?;
         }
         Ok(moved)
     }
