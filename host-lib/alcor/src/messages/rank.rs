@@ -26,7 +26,7 @@ use crate::{Buffer, BufferMut, Error, GlobalRank, Rank, Result};
 /// arrives behind any number of messages that the rank has not received. Short messages are then in
 /// the host memory of the receiver, and long messages in the node memory of the sender.
 ///
-/// On boards with [kernels](crate::kernel) this rule does not hold for long messages, because a
+/// On boards with [kernels](Rank::kernel) this rule does not hold for long messages, because a
 /// kernel cannot keep its messages. There a rank must receive long messages before it waits for a
 /// message behind them.
 ///
